@@ -1,0 +1,38 @@
+package inventory
+
+import "net/netip"
+
+// State is what the slices say of an address.
+type State uint8
+
+// The states. Absent is the zero value: the address is in no slice.
+const (
+	Absent State = iota
+	StateReady
+	StateDraining
+	StateDown
+)
+
+// String returns the word that pages, logs and JSON use.
+func (s State) String() string {
+	switch s {
+	case StateReady:
+		return "ready"
+	case StateDraining:
+		return "draining"
+	case StateDown:
+		return "down"
+	case Absent:
+	}
+	return "absent"
+}
+
+// Member is an address that the slices publish.
+type Member struct {
+	Address netip.Addr
+	State   State
+	Zone    string
+}
+
+// CompareMembers orders members by address.
+func CompareMembers(a, b Member) int { return a.Address.Compare(b.Address) }

@@ -1,0 +1,76 @@
+package inventory
+
+import (
+	"cmp"
+	"net/netip"
+)
+
+// Node is one machine of the remote cluster, as a source reports it. A source
+// fills in what it knows and judges nothing: whether a node is published is for
+// the filter and the guard.
+type Node struct {
+	// ID is the stable identity of the machine, for example the UUID of its
+	// server. It is empty where the source knows only names.
+	ID string
+	// Name is the node's name, never empty.
+	Name string
+	// Addresses are all addresses the source knows of, of both families and in
+	// any order; the filter chooses among them.
+	Addresses []netip.Addr
+	// Zone is the topology zone, empty where it is not known.
+	Zone string
+	// Ready says that the node's own cluster counts it as ready.
+	Ready bool
+	// Worker says that the node runs workloads.
+	Worker bool
+	// Leaving says that the node is announced to go: it is being drained or
+	// deleted, and still serves.
+	Leaving bool
+	// Excluded says that the node asks to be left out of load balancers.
+	Excluded bool
+	// Detail is what the source adds to the message of the node's decision,
+	// such as "condition Ready is Unknown since 12:01". It may be empty.
+	Detail string
+}
+
+// Identity returns who the node is, for telling whether an address moved.
+func (n Node) Identity() Identity { return Identity{ID: n.ID, Name: n.Name} }
+
+// Identity is who a node is: its id where there is one, else its name.
+type Identity struct {
+	ID   string
+	Name string
+}
+
+// Same reports whether both identities mean one machine. Ids decide where both
+// sides have one; otherwise the names do, so that a source which begins to
+// report ids does not make every node a stranger.
+func (i Identity) Same(other Identity) bool {
+	if i.ID != "" && other.ID != "" {
+		return i.ID == other.ID
+	}
+	return i.Name == other.Name
+}
+
+// Known reports whether i names a node at all. A member that was recovered from
+// a slice has no known node until a read lists its address.
+func (i Identity) Known() bool { return i.ID != "" || i.Name != "" }
+
+// Compare orders identities by id, then by name.
+func (i Identity) Compare(other Identity) int {
+	return cmp.Or(cmp.Compare(i.ID, other.ID), cmp.Compare(i.Name, other.Name))
+}
+
+// Candidate is one address of one node that may be published.
+type Candidate struct {
+	Node    Identity
+	Address netip.Addr
+	Zone    string
+	// Leaving says that the node is announced to go.
+	Leaving bool
+}
+
+// CompareCandidates orders candidates by address, then by node.
+func CompareCandidates(a, b Candidate) int {
+	return cmp.Or(a.Address.Compare(b.Address), a.Node.Compare(b.Node))
+}

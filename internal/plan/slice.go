@@ -1,0 +1,156 @@
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"net/netip"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+)
+
+// ErrConflict is what a store's Write wraps when the slice is no longer what the
+// write was computed from: another version, already there, or gone. The state
+// must be read and decided again; the same write is never sent twice.
+var ErrConflict = errors.New("the slice changed since it was read")
+
+// Family is the address family of a slice; a slice holds only one.
+type Family uint8
+
+// The families, in the order in which slices are sorted.
+const (
+	IPv4 Family = iota
+	IPv6
+)
+
+// FamilyOf returns the family of an address.
+func FamilyOf(addr netip.Addr) Family {
+	if addr.Is4() {
+		return IPv4
+	}
+	return IPv6
+}
+
+// String returns the family's name as EndpointSlices spell it.
+func (f Family) String() string {
+	if f == IPv6 {
+		return "IPv6"
+	}
+	return "IPv4"
+}
+
+// Protocol is the transport protocol of a port: TCP, UDP or SCTP.
+type Protocol string
+
+// The protocols of Service ports.
+const (
+	TCP  Protocol = "TCP"
+	UDP  Protocol = "UDP"
+	SCTP Protocol = "SCTP"
+)
+
+// Port is one backend port of the target.
+type Port struct {
+	// Name equals the name of the Service's port; it is empty for the single
+	// unnamed port of a Service.
+	Name     string
+	Protocol Protocol
+	Number   uint16
+}
+
+// ComparePorts orders ports by name, protocol and number.
+func ComparePorts(a, b Port) int {
+	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Number, b.Number))
+}
+
+// Target is one Service of the local cluster and how to fill it.
+type Target struct {
+	Namespace string
+	Service   string
+	// SliceName is the name of the first IPv4 slice; the others follow from it.
+	SliceName string
+	ManagedBy string
+	// Ports are the backend ports. With PortFromService there is exactly one,
+	// whose name is still to be taken from the Service.
+	Ports           []Port
+	PortFromService bool
+	// MaxEndpoints is how many endpoints a slice may hold, 1 to 1000.
+	MaxEndpoints int
+}
+
+// Service is what a store knows of the target's Service.
+type Service struct {
+	// UID is empty when there is no such Service.
+	UID          string
+	Deleting     bool
+	HasSelector  bool
+	ExternalName bool
+	Ports        []ServicePort
+}
+
+// ServicePort is one port of a Service.
+type ServicePort struct {
+	Name     string
+	Protocol Protocol
+	Port     uint16
+	// TargetPort is 0 where it is not a number.
+	TargetPort uint16
+}
+
+// Slice is one EndpointSlice of ours, as it is or as it should be.
+type Slice struct {
+	Name   string
+	Family Family
+	// Endpoints are sorted by address, Ports by name.
+	Endpoints []inventory.Member
+	Ports     []Port
+	// Owner is the UID of the Service in the slice's ownerReference.
+	Owner string
+	// Version is the resourceVersion the slice was read at, empty for a slice
+	// that does not exist.
+	Version string
+	// Drift says, for a slice that was read, what in it differs from what we
+	// would write and has no field here (labels, conditions left out, further
+	// addresses of an endpoint); empty when nothing does. A slice with drift
+	// is written again.
+	Drift string
+}
+
+// Refusal is a slice that has a name of ours but is not ours to touch.
+type Refusal struct {
+	Name string
+	// Message says who manages it, or what else is wrong, and the remedy.
+	Message string
+}
+
+// State is what a store holds for one target at one moment.
+type State struct {
+	Service Service
+	// Slices are ours by name and managed-by, sorted by family and number.
+	Slices []Slice
+	// Refused are the slices of our names that are not ours, sorted by name.
+	Refused []Refusal
+}
+
+// Operation is the kind of a write.
+type Operation string
+
+// The operations. There is no deletion: a surplus slice is emptied.
+const (
+	Create Operation = "create"
+	Update Operation = "update"
+)
+
+// Write is one request that makes one slice what it should be.
+type Write struct {
+	Operation Operation
+	// Slice is the whole slice as it should be. Its Version is the one that
+	// the write was computed from, and the fence of the update.
+	Slice Slice
+	// Added, Removed and Changed are the addresses by which the slice differs
+	// from before, sorted.
+	Added, Removed, Changed []netip.Addr
+	// Trigger is when the change was decided; it becomes the annotation
+	// endpoints.kubernetes.io/last-change-trigger-time.
+	Trigger time.Time
+}
