@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# Builds the programs that the tests and the linter need, each pinned by a tools module, into .tools/bin.
+set -euo pipefail
+
+readonly every=15 # seconds between two lines of progress
+
+usage() {
+  cat <<'TXT'
+Usage: tools/build.sh [NAME...]
+
+Builds the named programs into .tools/bin of this repository and skips what is
+up to date. The versions stand in tools/*/go.mod; the source comes from the Go
+module proxy, no binary is downloaded.
+
+Programs  kube-apiserver etcd kubectl golangci-lint
+Groups    test (kube-apiserver etcd kubectl, the default), lint, all
+
+The first build of kube-apiserver takes about four minutes on two cores; later
+runs take less than a second. Two runs at the same time wait for each other.
+TXT
+}
+
+# spec NAME sets module, package and guess (how long a first build takes) for one program.
+spec() {
+  case $1 in
+    kube-apiserver) module=kubernetes package=k8s.io/kubernetes/cmd/kube-apiserver guess="4 min" ;;
+    kubectl) module=kubernetes package=k8s.io/kubernetes/cmd/kubectl guess="1 min" ;;
+    etcd) module=etcd package=go.etcd.io/etcd/server/v3 guess="30 s" ;;
+    golangci-lint) module=lint package=github.com/golangci/golangci-lint/v2/cmd/golangci-lint guess="4 min" ;;
+    *) return 1 ;;
+  esac
+}
+
+# expand turns groups into programs.
+expand() {
+  local name
+  for name in "$@"; do
+    case $name in
+      test) echo kube-apiserver etcd kubectl ;;
+      lint) echo golangci-lint ;;
+      all) echo kube-apiserver etcd kubectl golangci-lint ;;
+      *) echo "$name" ;;
+    esac
+  done
+}
+
+say() { printf 'tools: %s\n' "$*"; }
+
+die() {
+  printf 'tools: %s\n' "$@" >&2
+  exit 1
+}
+
+clock() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
+
+# linker_flags strips the program and gives it its version: without it, a
+# kube-apiserver built outside its own repository calls itself v0.0.0.
+linker_flags() {
+  local flags="-s -w" version
+  if [ "$module" = kubernetes ]; then
+    version=$(sed -nE 's|^(require)?[[:space:]]*k8s\.io/kubernetes (v[^ ]+).*|\2|p' go.mod)
+    [[ $version =~ ^v([0-9]+)\.([0-9]+)\. ]] || die "tools/kubernetes/go.mod names no version of k8s.io/kubernetes"
+    local at=k8s.io/component-base/version
+    flags+=" -X $at.gitVersion=$version -X $at.gitMajor=${BASH_REMATCH[1]} -X $at.gitMinor=${BASH_REMATCH[2]}"
+    flags+=" -X $at.gitTreeState=archive"
+  fi
+  printf '%s' "$flags"
+}
+
+# toolchain prints what the go command builds with, or ends with the remedy when it cannot read the module.
+toolchain() {
+  local answer
+  answer=$(go env GOVERSION GOOS GOARCH 2>&1) || die "$answer" \
+    "remedy: tools/$module needs Go $(sed -n 's/^go //p' go.mod) or newer, this is $(cd / && go version); install it, or unset GOTOOLCHAIN so that go fetches it"
+  tr '\n' ' ' <<<"$answer"
+}
+
+# build NAME brings .tools/bin/NAME up to date.
+build() {
+  local name=$1 module package guess flags stamp log started seconds
+  spec "$name"
+  cd "$root/tools/$module"
+  flags=$(linker_flags)
+  stamp=$({ echo "$package $flags"; toolchain; cat go.mod go.sum; } | sha256sum)
+  if [ -x "$bin/$name" ] && [ "$(cat "$bin/.$name.stamp" 2>/dev/null)" = "$stamp" ]; then
+    say "$name is up to date"
+    return
+  fi
+
+  log=$root/.tools/$name.log
+  started=$SECONDS
+  say "building $name (about $guess with an empty cache, seconds with a full one)"
+  # buildvcs: the repository around the tool says nothing about the tool.
+  CGO_ENABLED=0 GOWORK=off go build -v -mod=readonly -buildvcs=false -trimpath \
+    -ldflags "$flags" -o "$bin/.$name.new" "$package" >"$log" 2>&1 9>&- &
+  compiler=$!
+  while kill -0 "$compiler" 2>/dev/null; do
+    sleep 1
+    seconds=$((SECONDS - started))
+    if ((seconds > 0 && seconds % every == 0)); then
+      say "  $name $(clock "$seconds"), $(grep -cv '^go: ' "$log" || true) packages compiled"
+    fi
+  done
+  if ! wait "$compiler"; then
+    compiler=
+    grep -E -A20 '^(#|go:|[^ ]+: )' "$log" | tail -n 25 >&2 || true
+    die "building $name failed, see above and .tools/$name.log" \
+      "remedy: the module proxy (go env GOPROXY) must be reachable and the disk have room; 'go clean -cache' after a full disk"
+  fi
+  compiler=
+  mv -f "$bin/.$name.new" "$bin/$name"
+  echo "$stamp" >"$bin/.$name.stamp"
+  say "built $name in $(clock $((SECONDS - started))), $(du -h "$bin/$name" | cut -f1)"
+}
+
+# stop ends a compiler under way: bash lets background children ignore Ctrl-C.
+stop() {
+  [ -z "$compiler" ] || kill "$compiler" 2>/dev/null || true
+  exit 130
+}
+
+case ${1:-} in -h | --help) usage && exit ;; esac
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+bin=$root/.tools/bin
+compiler=
+read -ra names <<<"$(expand "${@:-test}" | tr '\n' ' ')"
+for name in "${names[@]}"; do
+  spec "$name" || die "unknown program $name" "remedy: tools/build.sh --help names them all"
+done
+command -v go >/dev/null || die "there is no go command on the PATH" "remedy: install Go, see https://go.dev/doc/install"
+
+trap stop INT TERM
+mkdir -p "$bin"
+if command -v flock >/dev/null; then
+  exec 9>"$root/.tools/lock"
+  flock -n 9 || { say "waiting for another tools/build.sh" && flock 9; }
+fi
+for name in "${names[@]}"; do
+  build "$name"
+done
