@@ -1,0 +1,13 @@
+// Package guard compares what the source says with what the probes say and with
+// what is published, and is the only place that fails open: it never forgets a
+// working member because one of the first two went blind.
+//
+// In come a read (when there is a new one), the streaks of the probes and the
+// memory of the decision before; out goes a verdict: the members to publish, the
+// mode, a decision for every address, and the memory for the next time. It is
+// pure: time is a value, inputs are left alone.
+//
+// IPv4 and IPv6 are judged apart, as their slices and their clients are: a
+// daemon without IPv6 must not take the IPv6 backends away, however well the
+// IPv4 ones answer.
+package guard
