@@ -150,6 +150,9 @@ type Write struct {
 	// Added, Removed and Changed are the addresses by which the slice differs
 	// from before, sorted.
 	Added, Removed, Changed []netip.Addr
+	// After names the slices whose writes have to succeed before this one,
+	// because addresses move from this slice to them.
+	After []string
 	// Trigger is when the change was decided; it becomes the annotation
 	// endpoints.kubernetes.io/last-change-trigger-time.
 	Trigger time.Time

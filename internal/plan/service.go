@@ -1,0 +1,97 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Kind names what about the Service stands in the way. The names are those of
+// the Events that report it.
+type Kind string
+
+// The kinds; empty where nothing stands in the way.
+const (
+	ServiceMissing      Kind = "ServiceMissing"
+	ServiceDeleting     Kind = "ServiceDeleting"
+	ServiceHasSelector  Kind = "ServiceHasSelector"
+	ServiceExternalName Kind = "ServiceExternalName"
+	PortMismatch        Kind = "PortMismatch"
+)
+
+// gone reports whether there is no Service to write slices for.
+func (k Kind) gone() bool { return k == ServiceMissing || k == ServiceDeleting }
+
+// Problem says what about the Service stands in the way, and the remedy.
+type Problem struct {
+	Kind    Kind
+	Message string
+}
+
+// resolvePorts returns the ports of the target with the Service's names, sorted,
+// and what stands in the way of publishing them.
+func resolvePorts(service Service, target Target) ([]Port, Problem) {
+	name := target.Namespace + "/" + target.Service
+	switch {
+	case service.UID == "":
+		return nil, Problem{ServiceMissing, fmt.Sprintf("there is no Service %s; create it without a selector, or correct TARGET_NAMESPACE and TARGET_SERVICE_NAME", name)}
+	case service.Deleting:
+		return nil, Problem{ServiceDeleting, fmt.Sprintf("Service %s is being deleted; create it again when it is gone", name)}
+	case service.ExternalName:
+		return nil, Problem{ServiceExternalName, fmt.Sprintf("Service %s is of type ExternalName, which has no endpoints; make it ClusterIP, NodePort or LoadBalancer", name)}
+	case service.HasSelector:
+		return nil, Problem{ServiceHasSelector, fmt.Sprintf("Service %s has a selector, so Kubernetes manages its endpoints itself; remove spec.selector", name)}
+	}
+	if target.PortFromService {
+		return portFromService(service, target, name)
+	}
+	ports := slices.Clone(target.Ports)
+	slices.SortFunc(ports, ComparePorts)
+	for _, p := range ports {
+		if !slices.ContainsFunc(service.Ports, func(s ServicePort) bool { return s.Name == p.Name && s.Protocol == p.Protocol }) {
+			return nil, Problem{PortMismatch, fmt.Sprintf("Service %s has no port named %q with protocol %s, only %s; correct TARGET_PORTS or the Service", name, p.Name, p.Protocol, describe(service.Ports))}
+		}
+	}
+	return ports, Problem{}
+}
+
+// portFromService gives the one port of TARGET_PORT the name and protocol of the
+// Service's port: the only one, else the one whose targetPort is that number,
+// else the one whose port is.
+func portFromService(service Service, target Target, name string) ([]Port, Problem) {
+	number := target.Ports[0].Number
+	matches := service.Ports
+	if len(matches) != 1 {
+		matches = filterPorts(service.Ports, func(s ServicePort) bool { return s.TargetPort == number })
+	}
+	if len(matches) == 0 {
+		matches = filterPorts(service.Ports, func(s ServicePort) bool { return s.Port == number })
+	}
+	if len(matches) != 1 {
+		return nil, Problem{PortMismatch, fmt.Sprintf("TARGET_PORT=%d fits %d ports of Service %s, which has %s; say which by TARGET_PORTS=name=%d", number, len(matches), name, describe(service.Ports), number)}
+	}
+	return []Port{{Name: matches[0].Name, Protocol: matches[0].Protocol, Number: number}}, Problem{}
+}
+
+// filterPorts returns the ports that keep accepts.
+func filterPorts(ports []ServicePort, keep func(ServicePort) bool) []ServicePort {
+	var kept []ServicePort
+	for _, p := range ports {
+		if keep(p) {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+// describe lists a Service's ports for a message.
+func describe(ports []ServicePort) string {
+	if len(ports) == 0 {
+		return "no port"
+	}
+	names := make([]string, len(ports))
+	for i, p := range ports {
+		names[i] = fmt.Sprintf("%q (%d/%s)", p.Name, p.Port, p.Protocol)
+	}
+	return strings.Join(names, ", ")
+}
