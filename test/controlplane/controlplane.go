@@ -1,0 +1,203 @@
+// Package controlplane gives a test a Kubernetes API server of its own: a real
+// etcd and a real kube-apiserver, run as child processes on free ports, with
+// their data in the test's temporary directory. RBAC is on, the default
+// admission plugins are on except ServiceAccount (there is no controller
+// manager that would create the accounts), and both address families have a
+// service range. Nothing of it outlives the test, however the test ends.
+//
+// The programs are built by tools/build.sh. The package is for tests only.
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// Options says what a control plane needs beyond the usual. The zero value is
+// a server on 127.0.0.1 without an audit log.
+type Options struct {
+	// BindAddress is where the API server listens; 127.0.0.1 when unset. A
+	// server that programs in other network namespaces talk to needs an
+	// address they can reach.
+	BindAddress netip.Addr
+	// Audit records every request at Metadata level for [ControlPlane.Audit].
+	Audit bool
+	// Flags are appended to the command line of kube-apiserver, so they win.
+	Flags []string
+}
+
+// ControlPlane is one running etcd with one kube-apiserver.
+type ControlPlane struct {
+	t       testing.TB
+	options Options
+	bin     string
+	dir     string
+	address netip.AddrPort
+	ca      *authority
+	admin   *rest.Config
+	etcd    *process
+	server  *process
+}
+
+const (
+	// startTimeout bounds each wait for a program; a start takes three seconds
+	// on an idle machine, and much longer where everything else is compiled
+	// and tested at the same time.
+	startTimeout = 2 * time.Minute
+	pollInterval = 20 * time.Millisecond
+)
+
+// Start runs a control plane until the test ends and returns when it is ready
+// to serve. Without the programs the test fails with the remedy; under -short
+// it is skipped, for a start costs seconds.
+func Start(t testing.TB, options Options) *ControlPlane {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a control plane is not started under -short")
+	}
+	bin, err := binaries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !options.BindAddress.IsValid() {
+		options.BindAddress = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	}
+	cp := &ControlPlane{t: t, options: options, bin: bin, dir: t.TempDir()}
+	t.Cleanup(cp.kill)
+	if err := cp.prepare(); err != nil {
+		t.Fatalf("controlplane: prepare: %v", err)
+	}
+	cp.etcd = cp.run("etcd", etcdFlags())
+	cp.waitEtcd()
+	cp.Start()
+	return cp
+}
+
+// prepare reserves the port and writes the files that the API server reads.
+func (cp *ControlPlane) prepare() error {
+	port, release, err := reserve(cp.options.BindAddress)
+	if err != nil {
+		return err
+	}
+	cp.t.Cleanup(release)
+	cp.address = netip.AddrPortFrom(cp.options.BindAddress, port)
+	if cp.ca, err = newAuthority(); err != nil {
+		return err
+	}
+	if cp.admin, err = cp.newConfig("admin", "system:masters"); err != nil {
+		return err
+	}
+	return cp.writeFiles()
+}
+
+// Start runs the API server again after [ControlPlane.Stop], on the same port
+// and with the same data, and returns when it is ready.
+func (cp *ControlPlane) Start() {
+	cp.t.Helper()
+	cp.server = cp.run("kube-apiserver", cp.serverFlags())
+	ctx, cancel := context.WithTimeout(cp.t.Context(), startTimeout)
+	defer cancel()
+	if err := cp.waitReady(ctx); err != nil {
+		cp.t.Fatalf("controlplane: kube-apiserver is not ready: %v\n%s\n%s", err, cp.server.tail(), cp.etcd.tail())
+	}
+}
+
+// waitEtcd returns when etcd has made its socket: a server that is started
+// before backs off for a second.
+func (cp *ControlPlane) waitEtcd() {
+	cp.t.Helper()
+	for started := time.Now(); time.Since(started) < startTimeout && !cp.etcd.ended(); time.Sleep(pollInterval) {
+		if _, err := os.Stat(filepath.Join(cp.dir, etcdSocket)); err == nil {
+			return
+		}
+	}
+	cp.t.Fatalf("controlplane: etcd does not serve\n%s", cp.etcd.tail())
+}
+
+// Stop kills the API server as a crash would: its connections are reset and
+// new ones refused, until [ControlPlane.Start]. The data stays.
+func (cp *ControlPlane) Stop() { cp.server.kill() }
+
+// Pause freezes the API server: connections are accepted and never answered,
+// until [ControlPlane.Resume].
+func (cp *ControlPlane) Pause() { cp.signal(syscall.SIGSTOP) }
+
+// Resume lets a paused API server go on.
+func (cp *ControlPlane) Resume() { cp.signal(syscall.SIGCONT) }
+
+// Address is where the API server listens.
+func (cp *ControlPlane) Address() netip.AddrPort { return cp.address }
+
+// KubectlPath is the kubectl of the same release as the server.
+func (cp *ControlPlane) KubectlPath() string { return filepath.Join(cp.bin, "kubectl") }
+
+func (cp *ControlPlane) signal(s syscall.Signal) {
+	cp.t.Helper()
+	if err := cp.server.signal(s); err != nil {
+		cp.t.Fatalf("controlplane: send %v to kube-apiserver: %v", s, err)
+	}
+}
+
+func (cp *ControlPlane) kill() {
+	for _, p := range []*process{cp.server, cp.etcd} {
+		if p != nil {
+			p.kill()
+		}
+	}
+}
+
+// run starts a program of the control plane in its directory, or fails the test.
+func (cp *ControlPlane) run(name string, flags []string) *process {
+	cp.t.Helper()
+	p, err := start(filepath.Join(cp.bin, name), flags, cp.dir)
+	if err != nil {
+		cp.t.Fatalf("controlplane: start %s: %v", name, err)
+	}
+	return p
+}
+
+// binaries finds the folder that tools/build.sh fills: .tools/bin beside the
+// go.mod above the working directory. KUBEBUILDER_ASSETS, the name that other
+// projects' tests use, points elsewhere.
+func binaries() (string, error) {
+	dir := os.Getenv("KUBEBUILDER_ASSETS")
+	if dir == "" {
+		root, err := moduleRoot()
+		if err != nil {
+			return "", err
+		}
+		dir = filepath.Join(root, ".tools", "bin")
+	}
+	for _, name := range []string{"etcd", "kube-apiserver", "kubectl"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			return "", fmt.Errorf("controlplane: %w; run `tools/build.sh test` (or `make test`, which does), "+
+				"or leave these tests out with -short", err)
+		}
+	}
+	return dir, nil
+}
+
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", fmt.Errorf("controlplane: no go.mod above the working directory")
+		}
+		dir = parent
+	}
+}
