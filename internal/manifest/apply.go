@@ -1,0 +1,80 @@
+package manifest
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// Apply returns the object to send for the write. Base is the object that the
+// write was computed from, nil for a create, and stays as it is.
+//
+//	from base                                   ours
+//	foreign labels, annotations, finalizers     labels service-name, managed-by
+//	ownerReferences to others than the Service  ownerReference to the Service
+//	                                            endpoints, ports, addressType
+//	                                            last-change-trigger-time
+//	                                            resourceVersion of the write
+func Apply(base *discoveryv1.EndpointSlice, write plan.Write, target plan.Target) *discoveryv1.EndpointSlice {
+	out := &discoveryv1.EndpointSlice{
+		TypeMeta:    metav1.TypeMeta{APIVersion: discoveryv1.SchemeGroupVersion.String(), Kind: "EndpointSlice"},
+		AddressType: addressType(write.Slice.Family),
+		Endpoints:   fromMembers(write.Slice.Endpoints),
+		Ports:       fromPorts(write.Slice.Ports),
+	}
+	if base != nil {
+		base.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	}
+	out.ManagedFields = nil // the server keeps its own record where none is sent
+	out.Name, out.Namespace = write.Slice.Name, target.Namespace
+	out.ResourceVersion = ""
+	if write.Operation == plan.Update {
+		out.ResourceVersion = write.Slice.Version
+	}
+	metav1.SetMetaDataLabel(&out.ObjectMeta, discoveryv1.LabelServiceName, target.Service)
+	metav1.SetMetaDataLabel(&out.ObjectMeta, discoveryv1.LabelManagedBy, target.ManagedBy)
+	if !write.Trigger.IsZero() {
+		metav1.SetMetaDataAnnotation(&out.ObjectMeta, corev1.EndpointsLastChangeTriggerTime,
+			write.Trigger.UTC().Format(time.RFC3339Nano))
+	}
+	out.OwnerReferences = withOwner(out.OwnerReferences, write.Slice.Owner, target)
+	return out
+}
+
+// fromMembers returns one endpoint with one address for each member, sorted.
+func fromMembers(members []inventory.Member) []discoveryv1.Endpoint {
+	sorted := slices.SortedFunc(slices.Values(members), inventory.CompareMembers)
+	out := make([]discoveryv1.Endpoint, 0, len(sorted))
+	for _, member := range sorted {
+		endpoint := discoveryv1.Endpoint{
+			Addresses:  []string{member.Address.String()},
+			Conditions: conditionsOf(member.State),
+		}
+		if member.Zone != "" {
+			endpoint.Zone = new(member.Zone)
+		}
+		out = append(out, endpoint)
+	}
+	return out
+}
+
+// fromPorts returns the ports, sorted, with every field set: consumers ignore a
+// port whose name or number is nil.
+func fromPorts(ports []plan.Port) []discoveryv1.EndpointPort {
+	sorted := slices.SortedFunc(slices.Values(ports), plan.ComparePorts)
+	out := make([]discoveryv1.EndpointPort, 0, len(sorted))
+	for _, port := range sorted {
+		out = append(out, discoveryv1.EndpointPort{
+			Name:     new(port.Name),
+			Protocol: new(corev1.Protocol(port.Protocol)),
+			Port:     new(int32(port.Number)),
+		})
+	}
+	return out
+}

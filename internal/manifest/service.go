@@ -1,0 +1,40 @@
+package manifest
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// ServiceOf returns what matters of a Service; nil means that there is none.
+func ServiceOf(object *corev1.Service) plan.Service {
+	if object == nil {
+		return plan.Service{}
+	}
+	service := plan.Service{
+		UID:          string(object.UID),
+		Deleting:     object.DeletionTimestamp != nil,
+		HasSelector:  len(object.Spec.Selector) > 0,
+		ExternalName: object.Spec.Type == corev1.ServiceTypeExternalName,
+	}
+	for _, port := range object.Spec.Ports {
+		out := plan.ServicePort{Name: port.Name, Protocol: plan.Protocol(port.Protocol), Port: portNumber(port.Port)}
+		if out.Protocol == "" {
+			out.Protocol = plan.TCP
+		}
+		if port.TargetPort.Type == intstr.Int {
+			out.TargetPort = portNumber(port.TargetPort.IntVal)
+		}
+		service.Ports = append(service.Ports, out)
+	}
+	return service
+}
+
+// portNumber is 0 for what is no port number; the API server refuses those.
+func portNumber(number int32) uint16 {
+	if number < 0 || number > 65535 {
+		return 0
+	}
+	return uint16(number)
+}

@@ -1,0 +1,103 @@
+package manifest
+
+import (
+	"fmt"
+	"slices"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// ToSlice returns what the object says in the words of package plan, or a
+// refusal when the object has a name of the target but is not ours to touch:
+//
+//	managed-by is ours  addressType fits the name  result
+//	no                  any                        refusal: somebody else's
+//	yes                 no                         refusal: it cannot be changed
+//	yes                 yes                        slice, with drift if need be
+//
+// What plan.Slice cannot express is named in its Drift. Where the object is
+// odd, the member nearest to what consumers make of it is chosen, so that
+// reading a slice never takes a working backend away.
+func ToSlice(object *discoveryv1.EndpointSlice, target plan.Target) (plan.Slice, *plan.Refusal) {
+	family, _, _ := target.ParseName(object.Name)
+	if refusal := refuse(object, target, family); refusal != nil {
+		return plan.Slice{}, refusal
+	}
+	var found drift
+	if got := object.Labels[discoveryv1.LabelServiceName]; got != target.Service {
+		found.add("label %s is %q, not %q", discoveryv1.LabelServiceName, bounded(got), target.Service)
+	}
+	slice := plan.Slice{
+		Name:      object.Name,
+		Family:    family,
+		Owner:     toOwner(object.OwnerReferences, target, &found),
+		Endpoints: toMembers(object.Endpoints, family, &found),
+		Ports:     toPorts(object.Ports, &found),
+		Version:   object.ResourceVersion,
+	}
+	slice.Drift = found.String()
+	return slice, nil
+}
+
+// refuse returns why the object is not ours to touch, or nil.
+func refuse(object *discoveryv1.EndpointSlice, target plan.Target, family plan.Family) *plan.Refusal {
+	manager, labelled := object.Labels[discoveryv1.LabelManagedBy]
+	switch {
+	case !labelled:
+		return &plan.Refusal{Name: object.Name, Message: fmt.Sprintf(
+			"slice %s/%s has no label %s, so it is not ours: delete it, label it with %q, or set TARGET_ENDPOINTSLICE_NAME to another name",
+			target.Namespace, object.Name, discoveryv1.LabelManagedBy, target.ManagedBy)}
+	case manager != target.ManagedBy:
+		return &plan.Refusal{Name: object.Name, Message: fmt.Sprintf(
+			"slice %s/%s is managed by %q, not by %q: set TARGET_ENDPOINTSLICE_NAME to another name, or delete the slice if %q is not in use any more",
+			target.Namespace, object.Name, bounded(manager), target.ManagedBy, bounded(manager))}
+	case object.AddressType != addressType(family):
+		return &plan.Refusal{Name: object.Name, Message: fmt.Sprintf(
+			"slice %s/%s is of addressType %s where %s belongs, and the API lets nobody change that: delete the slice, and it is created anew",
+			target.Namespace, object.Name, object.AddressType, family)}
+	}
+	return nil
+}
+
+// toPorts returns the ports, sorted; a port that a consumer would ignore is left
+// out.
+func toPorts(ports []discoveryv1.EndpointPort, found *drift) []plan.Port {
+	var out []plan.Port
+	for _, port := range ports {
+		if port.Port == nil || *port.Port < 1 || *port.Port > 65535 {
+			found.add("a port has no usable number")
+			continue
+		}
+		if port.Name == nil || port.Protocol == nil {
+			found.add("port %d has no name or protocol", *port.Port)
+		}
+		if port.AppProtocol != nil {
+			found.add("port %d has an appProtocol", *port.Port)
+		}
+		out = append(out, plan.Port{
+			Name:     value(port.Name, ""),
+			Protocol: plan.Protocol(value(port.Protocol, "TCP")),
+			Number:   uint16(*port.Port), //nolint:gosec // the range was checked above
+		})
+	}
+	if !slices.IsSortedFunc(out, plan.ComparePorts) {
+		found.add("the ports are not sorted")
+		slices.SortFunc(out, plan.ComparePorts)
+	}
+	return out
+}
+
+// addressType is the family as the API spells it.
+func addressType(family plan.Family) discoveryv1.AddressType {
+	return discoveryv1.AddressType(family.String())
+}
+
+// value is what the pointer points to, or what the API says that nil means.
+func value[T any](pointer *T, absent T) T {
+	if pointer == nil {
+		return absent
+	}
+	return *pointer
+}

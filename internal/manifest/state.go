@@ -1,0 +1,30 @@
+package manifest
+
+import (
+	"cmp"
+	"slices"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// State is what a store answers for the target: its Service, and of the objects
+// those that have a name of the target. The order of the objects means nothing.
+func State(service plan.Service, objects []*discoveryv1.EndpointSlice, target plan.Target) plan.State {
+	state := plan.State{Service: service}
+	for _, object := range objects {
+		if _, _, ours := target.ParseName(object.Name); !ours {
+			continue
+		}
+		slice, refusal := ToSlice(object, target)
+		if refusal != nil {
+			state.Refused = append(state.Refused, *refusal)
+			continue
+		}
+		state.Slices = append(state.Slices, slice)
+	}
+	slices.SortFunc(state.Slices, func(a, b plan.Slice) int { return target.CompareNames(a.Name, b.Name) })
+	slices.SortFunc(state.Refused, func(a, b plan.Refusal) int { return cmp.Compare(a.Name, b.Name) })
+	return state
+}
