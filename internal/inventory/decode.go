@@ -1,0 +1,143 @@
+package inventory
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+)
+
+// MaxBytes is the size of the largest JSON inventory that is read, 1 MiB: some
+// ten thousand nodes.
+const MaxBytes = 1 << 20
+
+// Decode reads a JSON inventory: exactly one document, an array of records.
+// It returns every record as a node, in the order of the document, or an error
+// and no node at all; an empty array is an empty slice that is not nil.
+//
+//	key                     value
+//	name                    string, required
+//	private_ip              string, one address
+//	private_ips             array of strings; this or private_ip is required
+//	ready, worker           boolean, required
+//	id, zone                string
+//	leaving                 boolean
+//
+// Everything that could have two meanings is refused: keys that are unknown,
+// repeated or in another case, null, and two records of the same node. Only an
+// address that a node lists twice is read as one, because both say the same.
+func Decode(data []byte) ([]Node, error) {
+	nodes, err := decodeDocument(data)
+	if err != nil {
+		return nil, fmt.Errorf("decode inventory: %w", err)
+	}
+	return nodes, nil
+}
+
+func decodeDocument(data []byte) ([]Node, error) {
+	if err := checkDocument(data); err != nil {
+		return nil, err
+	}
+	w := newWalker(data)
+	top, err := w.next()
+	if err != nil {
+		return nil, err
+	}
+	if top.value != json.Delim('[') {
+		return nil, w.malformed(top.at, "the document is %s, must be an array of records; an inventory of no nodes is []", top.kind())
+	}
+	nodes, known := []Node{}, newRoll()
+	for w.json.More() {
+		r := recordReader{walker: w, number: len(nodes) + 1}
+		if err := r.read(); err != nil {
+			return nil, err
+		}
+		if err := known.enter(&r); err != nil {
+			return nil, err
+		}
+		nodes = append(nodes, r.node)
+	}
+	return nodes, nil
+}
+
+// checkDocument makes sure that data is one whole JSON document, so that the
+// walk over its tokens meets no surprise.
+func checkDocument(data []byte) error {
+	w := newWalker(data)
+	if len(data) > MaxBytes {
+		return fmt.Errorf("the document is larger than %d bytes; list fewer nodes, or leave white space out", MaxBytes)
+	}
+	if bytes.HasPrefix(data, []byte("\uFEFF")) {
+		return w.malformed(0, "the document begins with a byte order mark; save it as UTF-8 without one")
+	}
+	if at := invalidUTF8(data); at >= 0 {
+		return w.malformed(at, "byte 0x%02x is not UTF-8; save the document as UTF-8", data[at])
+	}
+	var document json.RawMessage
+	err := w.json.Decode(&document)
+	syntax := new(json.SyntaxError)
+	switch {
+	case errors.Is(err, io.EOF):
+		return errors.New("the document is empty; an inventory of no nodes is []")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return w.malformed(len(data), "the document is truncated; it must be written whole before it is read")
+	case errors.As(err, &syntax):
+		return w.malformed(int(syntax.Offset)-1, "the document is not JSON: %w", syntax)
+	case err != nil:
+		return err
+	}
+	if rest := bytes.TrimLeft(data[w.json.InputOffset():], " \t\r\n"); len(rest) > 0 {
+		return w.malformed(len(data)-len(rest), "something follows the document; an inventory is one array and nothing else")
+	}
+	return nil
+}
+
+// invalidUTF8 returns the place of the first byte that is not UTF-8, or -1.
+func invalidUTF8(data []byte) int {
+	for at := 0; at < len(data); {
+		r, size := utf8.DecodeRune(data[at:])
+		if r == utf8.RuneError && size == 1 {
+			return at
+		}
+		at += size
+	}
+	return -1
+}
+
+// roll holds the nodes that were read so far, to find a node's second record.
+// It answers as Identity.Same does, without comparing every pair.
+type roll struct {
+	// ids, names and nameless hold the number of the first record with that
+	// id, with that name, and with that name and no id.
+	ids, names, noID map[string]int
+}
+
+func newRoll() *roll {
+	return &roll{ids: map[string]int{}, names: map[string]int{}, noID: map[string]int{}}
+}
+
+// enter adds the record's node, or says which record means the same node.
+func (k *roll) enter(r *recordReader) error {
+	id, name := r.node.ID, r.node.Name
+	if first, ok := k.ids[id]; ok {
+		return r.malformed(r.at, "record %d has the same \"id\" %s; list each node once", first, quote(id))
+	}
+	rivals := k.noID
+	if id == "" {
+		rivals = k.names
+	}
+	if first, ok := rivals[name]; ok {
+		return r.malformed(r.at, "record %d has the same \"name\"; list each node once, or give both an \"id\"", first)
+	}
+	if id != "" {
+		k.ids[id] = r.number
+	} else {
+		k.noID[name] = r.number
+	}
+	if _, ok := k.names[name]; !ok {
+		k.names[name] = r.number
+	}
+	return nil
+}
