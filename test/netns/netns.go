@@ -1,0 +1,118 @@
+// Package netns gives a test binary a network namespace of its own, so that
+// backends can have addresses that the API server accepts (it refuses loopback
+// ones) while the machine is left alone. Inside, 10.0.0.0/16 and fd00::/64 are
+// routed to the loopback interface: an address that a test has added answers,
+// any other stays silent, as a dead host does.
+//
+// A package opts in with
+//
+//	func TestMain(m *testing.M) { netns.Main(m) }
+//
+// and each test that depends on it begins with [Require]. The namespace is
+// entered by exec, not by a child process: process id, standard streams,
+// signals, exit status and the flags of go test stay what they are. There is
+// no way out of the namespace: nothing of it can reach the internet.
+//
+// The package is for tests only and needs unshare (util-linux) and ip (iproute2).
+package netns
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// The state is an environment variable, for it has to survive the exec. It
+// holds entered, or why there is no namespace.
+const (
+	stateVariable = "TEST_NETNS"
+	entered       = "entered"
+)
+
+// Main runs the tests in a network namespace of their own, or outside of one
+// if none can be made, and exits with their status.
+func Main(m *testing.M) {
+	Enter()
+	os.Exit(m.Run())
+}
+
+// Enter is [Main] for a TestMain that has more to do: it returns in the new
+// namespace, after the test binary was executed anew, or at once if no
+// namespace can be made.
+func Enter() {
+	if os.Getenv(stateVariable) == entered {
+		return
+	}
+	// Only a failure comes back from enter.
+	if err := os.Setenv(stateVariable, enter().Error()); err != nil {
+		panic(err)
+	}
+}
+
+// setup runs in the new namespace, with the test binary and its arguments as $@.
+const setup = `set -e
+ip link set lo up
+ip route add 10.0.0.0/16 dev lo
+ip -6 route add fd00::/64 dev lo 2>/dev/null || true
+[ $# = 0 ] || exec "$@"`
+
+// enter replaces the process by one in a new namespace. It tries before with a
+// process that does nothing, for after an exec there is nobody to report to.
+func enter() error {
+	unshare, err := exec.LookPath("unshare")
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	flags, err := usableFlags(unshare)
+	if err != nil {
+		return err
+	}
+	args := append([]string{"unshare"}, flags...)
+	args = append(args, "--", "sh", "-c", setup, "sh", self)
+	args = append(args, os.Args[1:]...)
+	return syscall.Exec(unshare, args, append(os.Environ(), stateVariable+"="+entered))
+}
+
+// usableFlags finds the way into a namespace that this kernel and user allow:
+// root needs no user namespace, others need one in which they are root.
+func usableFlags(unshare string) ([]string, error) {
+	var errs []string
+	for _, flags := range [][]string{{"--net"}, {"--user", "--map-root-user", "--net"}} {
+		args := append(flags[:len(flags):len(flags)], "--", "sh", "-c", setup)
+		output, err := exec.Command(unshare, args...).CombinedOutput() //nolint:noctx // TestMain has no context
+		if err == nil {
+			return flags, nil
+		}
+		errs = append(errs, fmt.Sprintf("unshare %s: %v: %s", strings.Join(flags, " "), err, strings.TrimSpace(string(output))))
+	}
+	return nil, fmt.Errorf("%s", strings.Join(errs, "; "))
+}
+
+// Require skips the test if the binary does not run in a network namespace of
+// its own, and says why. Where CI=true stands for a machine that has to have
+// everything, the test fails instead.
+func Require(t testing.TB) {
+	t.Helper()
+	switch state := os.Getenv(stateVariable); state {
+	case entered:
+	case "":
+		t.Fatal("netns: TestMain of this package does not call netns.Main")
+	default:
+		lacking(t, "no network namespace: "+state)
+	}
+}
+
+func lacking(t testing.TB, reason string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("netns: %s; CI=true forbids to skip for that: run as root or allow user namespaces", reason)
+	}
+	t.Skipf("netns: %s", reason)
+}
