@@ -1,0 +1,98 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// Setting is the effective value of one variable.
+type Setting struct {
+	Variable string `json:"variable"`
+	// Value is spelled as the environment would spell it; a secret is masked.
+	Value string `json:"value"`
+	// Unset says in words what an empty value stands for.
+	Unset  string `json:"unset,omitempty"`
+	Origin Origin `json:"origin"`
+	Secret bool   `json:"secret"`
+}
+
+// Settings are the effective values of all variables, in the order of the
+// reference.
+type Settings []Setting
+
+// Describe returns the effective values with their origins. Secrets are masked;
+// the twin that names a secret's file follows it.
+func (c Config) Describe() Settings {
+	var settings Settings
+	for _, v := range c.variables() {
+		secret, isSecret := v.secret()
+		setting := Setting{Variable: v.name, Value: render(v), Origin: c.origin(v.name), Secret: isSecret}
+		if setting.Value == "" {
+			setting.Unset = v.tags.Get("fallback")
+		}
+		settings = append(settings, setting)
+		if isSecret {
+			twin := v.name + fileSuffix
+			settings = append(settings, Setting{Variable: twin, Value: secret.path, Origin: c.origin(twin)})
+		}
+	}
+	return settings
+}
+
+func (c Config) origin(name string) Origin {
+	if origin, ok := c.origins[name]; ok {
+		return origin
+	}
+	return FromDefault
+}
+
+// String returns a table for people: variable, value, origin.
+func (s Settings) String() string {
+	var text strings.Builder
+	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "VARIABLE\tVALUE\tORIGIN")
+	for _, setting := range s {
+		value := oneLine(setting.Value)
+		if setting.Unset != "" {
+			value = "(" + setting.Unset + ")"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\n", setting.Variable, value, setting.Origin)
+	}
+	// A strings.Builder cannot fail.
+	_ = table.Flush()
+	return text.String()
+}
+
+// oneLine keeps a value from breaking the table.
+func oneLine(value string) string {
+	if strings.ContainsFunc(value, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return strconv.Quote(value)
+	}
+	return value
+}
+
+// render spells a field's value as the environment would. What is unset and has
+// no default is empty.
+func render(v variable) string {
+	switch value := v.target().(type) {
+	case *time.Duration:
+		return formatDuration(*value)
+	case *int:
+		if *value == 0 && v.tags.Get("default") == "" {
+			return ""
+		}
+		return strconv.Itoa(*value)
+	case *uint16:
+		if *value == 0 {
+			return ""
+		}
+		return strconv.Itoa(int(*value))
+	case *netip.AddrPort:
+		return value.String()
+	}
+	return fmt.Sprint(v.field.Interface())
+}

@@ -1,0 +1,147 @@
+package config
+
+import (
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// checkFormat holds a string against the format that its field's tag names. The
+// rules for Kubernetes' names are those of its API server.
+func checkFormat(format, value string) error {
+	switch format {
+	case "dns-label":
+		return dnsLabel(value)
+	case "dns-subdomain":
+		return dnsSubdomain(value)
+	case "label-value":
+		return labelValue(value)
+	case "selector":
+		return selector(value)
+	case "host":
+		return host(value)
+	case "url-path":
+		return urlPath(value)
+	case "api-url":
+		return apiURL(value)
+	case "id":
+		return id(value)
+	case "program":
+		return program(value)
+	}
+	return nil
+}
+
+func dnsLabel(value string) error {
+	if len(content.IsDNS1123Label(value)) == 0 {
+		return nil
+	}
+	return problem{rule: "is not a DNS label (at most 63 of a-z, 0-9 and -, a letter or digit at both ends)", remedy: "write for example " + exampleName(value, 63)}
+}
+
+func dnsSubdomain(value string) error {
+	if len(content.IsDNS1123Subdomain(value)) == 0 {
+		return nil
+	}
+	return problem{rule: "is not a DNS name (at most 253 of a-z, 0-9, - and ., a letter or digit at both ends of each part)", remedy: "write for example " + exampleName(value, 253)}
+}
+
+var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
+
+// exampleName turns a value into the nearest name that the rules allow.
+func exampleName(value string, longest int) string {
+	name := notInNames.ReplaceAllString(strings.ToLower(value), "-")
+	name = name[:min(len(name), longest)]
+	if name = strings.Trim(name, "-"); name == "" {
+		return "web"
+	}
+	return name
+}
+
+func labelValue(value string) error {
+	if len(content.IsLabelValue(value)) == 0 {
+		return nil
+	}
+	return problem{rule: "is not a label value (at most 63 of letters, digits, -, _ and ., a letter or digit at both ends)", remedy: "write for example " + exampleName(value, 63)}
+}
+
+func selector(value string) error {
+	if _, err := labels.Parse(value); err != nil {
+		return problem{rule: "is not a label selector", remedy: "write for example pool=web,tier!=edge"}
+	}
+	return nil
+}
+
+func host(value string) error {
+	if addr, err := netip.ParseAddr(value); err == nil && addr.Zone() == "" {
+		return nil
+	}
+	if len(content.IsDNS1123Subdomain(strings.ToLower(value))) == 0 {
+		return nil
+	}
+	p := problem{rule: "is not a host name or IP address", remedy: "write for example web.example.com"}
+	if name, port, ok := strings.Cut(value, ":"); ok && strings.Trim(port, "0123456789") == "" {
+		p.remedy = "write " + name + "; HEALTH_CHECK_PORT sets the port"
+	}
+	return p
+}
+
+func urlPath(value string) error {
+	if !strings.HasPrefix(value, "/") {
+		p := problem{rule: "does not begin with /", remedy: "write for example /healthz"}
+		if !strings.Contains(value, ":") {
+			p.remedy = "write /" + value
+		}
+		return p
+	}
+	if strings.ContainsAny(value, "# \t\r\n") {
+		return problem{rule: "holds a space or a fragment", remedy: "write a path as it stands in a request, with %20 for a space"}
+	}
+	if _, err := url.ParseRequestURI(value); err != nil {
+		return problem{rule: "is not the path of a URL", remedy: "write for example /healthz"}
+	}
+	return nil
+}
+
+// apiURL checks the address of an API; its scheme may be left out. Credentials
+// in it would be printed with it, so they are refused without repeating it.
+func apiURL(value string) error {
+	if !strings.Contains(value, "://") {
+		value = "https://" + value
+	}
+	parsed, err := url.Parse(value)
+	switch {
+	case err != nil || parsed.Host == "" || parsed.Hostname() == "":
+		return problem{rule: "is not a URL", remedy: "write for example https://api.ionos.com", hide: strings.Contains(value, "@")}
+	case parsed.User != nil:
+		return problem{rule: "holds credentials", remedy: "set IONOS_TOKEN, or IONOS_USERNAME and IONOS_PASSWORD", hide: true}
+	case parsed.Scheme != "https" && parsed.Scheme != "http":
+		return problem{rule: "has a scheme other than https and http", remedy: "write for example https://api.ionos.com"}
+	case parsed.RawQuery != "" || parsed.Fragment != "":
+		return problem{rule: "holds more than scheme, host and path", remedy: "write for example https://api.ionos.com"}
+	}
+	return nil
+}
+
+// id checks an identifier that becomes part of a URL's path.
+func id(value string) error {
+	if url.PathEscape(value) == value && len(content.IsPathSegmentName(value)) == 0 {
+		return nil
+	}
+	return problem{rule: "is not an identifier", remedy: "copy the UUID from the IONOS console"}
+}
+
+// program checks the name of a program to run. One with a space in it is
+// nearly always a whole command line.
+func program(value string) error {
+	name, rest, found := strings.Cut(value, " ")
+	if !found && !strings.ContainsAny(value, "\t\r\n\x00") {
+		return nil
+	}
+	return problem{rule: "holds a space; it names the program only and no shell runs", remedy: "write " + strconv.Quote(name) + " and set INVENTORY_COMMAND_ARGS to " + strconv.Quote(rest) + "; for a path with spaces, make a link"}
+}

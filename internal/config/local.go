@@ -1,0 +1,42 @@
+package config
+
+import "net/netip"
+
+// Store says where the slices are written.
+type Store struct {
+	Kind StoreKind `envconfig:"STORE_KIND" default:"memory" desc:"where the slices go. memory: print the slices, write nothing; kubectl: run kubectl; client-go: talk to the API server, and watch it"`
+	// Kubeconfig is empty for the ServiceAccount of the Pod we run in.
+	Kubeconfig string `envconfig:"KUBECONFIG" fallback:"in-cluster" desc:"kubeconfig of the local cluster"`
+	// KubectlPath is a path, or a name to be found in PATH.
+	KubectlPath string `envconfig:"KUBECTL_PATH" default:"kubectl" desc:"the kubectl to run, by path or by name; for STORE_KIND=kubectl"`
+	// Environment is what kubectl gets: everything but what concerns the
+	// remote cluster. Load fills it in.
+	Environment Environment `ignored:"true"`
+}
+
+// Leader is the leader election.
+type Leader struct {
+	Election bool `envconfig:"LEADER_ELECTION" default:"false" desc:"take part in a leader election"`
+	// Namespace defaults to that of the target, because the rights are there.
+	// Load fills in the default.
+	Namespace string `envconfig:"LEADER_ELECTION_NAMESPACE" format:"dns-label" fallback:"target namespace" desc:"namespace of the lease"`
+	Name      string `envconfig:"LEADER_ELECTION_NAME" default:"ionos-endpointslice-controller" format:"dns-subdomain" desc:"name of the lease"`
+}
+
+// Listen is where we are listening. Both default to the machine itself: what
+// they show is nobody else's business until somebody decides so.
+type Listen struct {
+	Admin   netip.AddrPort `envconfig:"ADMIN_ADDRESS" default:"127.0.0.1:8080" desc:"IP address and port of the status page, /api/v1/status and /configz"`
+	Metrics netip.AddrPort `envconfig:"METRICS_ADDRESS" default:"127.0.0.1:8081" desc:"IP address and port of /livez, /readyz and /metrics"`
+}
+
+// Log is what is logged, and how.
+type Log struct {
+	Level  LogLevel  `envconfig:"LOG_LEVEL" default:"info" desc:"least level that is logged"`
+	Format LogFormat `envconfig:"LOG_FORMAT" default:"auto" desc:"form of the lines; auto is text on a terminal and JSON elsewhere"`
+}
+
+// Run is what the program may do.
+type Run struct {
+	DryRun bool `envconfig:"DRY_RUN" default:"false" desc:"decide and report, write nothing"`
+}

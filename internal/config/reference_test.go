@@ -1,0 +1,50 @@
+package config_test
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+)
+
+var update = flag.Bool("update", false, "rewrite the generated reference")
+
+const referencePath = "../../docs/reference/configuration.md"
+
+func TestTheReferenceIsCurrent(t *testing.T) {
+	got := config.Reference()
+	if *update {
+		if err := os.WriteFile(referencePath, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(referencePath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("the reference drifted from the code (-file +code), run \"go generate ./internal/config\":\n%s", diff)
+	}
+}
+
+func TestTheReferenceNamesEveryVariableOnceWithAMeaning(t *testing.T) {
+	page := config.Reference()
+	for _, setting := range (config.Config{}).Describe() {
+		rows := 0
+		for line := range strings.Lines(page) {
+			if strings.HasPrefix(line, "| ") && strings.Contains(strings.Split(line, " | ")[0], "`"+setting.Variable+"`") {
+				rows++
+				if meaning := strings.Split(line, " | ")[2]; len(meaning) < len("Token of the API.") {
+					t.Errorf("%s: meaning is only %q", setting.Variable, meaning)
+				}
+			}
+		}
+		if rows != 1 {
+			t.Errorf("%s: %d rows in the reference, want 1", setting.Variable, rows)
+		}
+	}
+}

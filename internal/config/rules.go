@@ -1,0 +1,186 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// refusal is something that a configuration may ask for and that this version
+// cannot do.
+type refusal struct {
+	variable string
+	// value is what must not be asked for; empty stands for any value.
+	value  string
+	remedy string
+}
+
+// notBuilt is the list of refusals. Who builds a part deletes its line.
+func notBuilt() []refusal {
+	return []refusal{
+		{"SOURCE_KIND", string(SourceIONOS), "use static, file or command"},
+		{"SOURCE_KIND", string(SourceKubernetes), "use static, file or command"},
+		{"LEADER_ELECTION", "true", "remove it and run one replica"},
+		{"ADMIN_ADDRESS", "", "remove it"},
+		{"METRICS_ADDRESS", "", "remove it"},
+	}
+}
+
+// refuseWhatIsNotBuilt reports what is asked for and not in this version.
+func (l *loader) refuseWhatIsNotBuilt() {
+	refusals := notBuilt()
+	for _, v := range l.variables {
+		for _, r := range refusals {
+			asked := r.value == "" || r.value == render(v)
+			if r.variable == v.name && asked && l.set(v.name) && l.sound(v.name) {
+				l.mistake(v.name, "is not in this version yet", r.remedy)
+			}
+		}
+	}
+}
+
+// derive fills in the defaults that follow from other variables.
+func (l *loader) derive() {
+	c := l.config
+	if !l.set("TARGET_ENDPOINTSLICE_NAME") && l.sound("TARGET_SERVICE_NAME") {
+		c.Target.SliceName = c.Target.ServiceName + "-remote"
+		l.origins["TARGET_ENDPOINTSLICE_NAME"] = Derived
+	}
+	if !l.set("LEADER_ELECTION_NAMESPACE") {
+		c.Leader.Namespace = c.Target.Namespace
+		l.origins["LEADER_ELECTION_NAMESPACE"] = Derived
+	}
+	if !l.set("HEALTH_CHECK_TIMEOUT") && l.sound("HEALTH_CHECK_INTERVAL") && c.Health.Timeout > c.Health.Interval {
+		c.Health.Timeout = c.Health.Interval
+		l.origins["HEALTH_CHECK_TIMEOUT"] = Derived
+	}
+	if ports := tcpPorts(c.Target.Backends()); !l.set("HEALTH_CHECK_PORT") && c.Health.Mode != HealthOff && len(ports) == 1 {
+		c.Health.Port = ports[0].Number
+		l.origins["HEALTH_CHECK_PORT"] = Derived
+	}
+	l.environments()
+}
+
+func tcpPorts(ports []Port) []Port {
+	return slices.DeleteFunc(slices.Clone(ports), func(p Port) bool { return p.Protocol != TCP })
+}
+
+// check holds the variables against each other.
+func (l *loader) check() {
+	l.checkSource()
+	l.checkTarget()
+	l.checkHealthPort()
+	l.checkHealthMode()
+	l.checkTLS()
+}
+
+// checkSource demands what the chosen kind of source cannot do without.
+func (l *loader) checkSource() {
+	needs := map[SourceKind]string{
+		SourceStatic:  "STATIC_NODES",
+		SourceFile:    "INVENTORY_FILE_PATH",
+		SourceCommand: "INVENTORY_COMMAND",
+	}
+	kind := l.config.Source.Kind
+	name, ok := needs[kind]
+	if !ok || !l.sound("SOURCE_KIND") || l.set(name) {
+		return
+	}
+	chosen := "SOURCE_KIND=" + string(kind)
+	if !l.set("SOURCE_KIND") {
+		chosen += " (the default)"
+	}
+	l.mistake(name, "is required with "+chosen+" and not set", "set it, for example to "+l.tag(name, "example"))
+}
+
+// tag returns a tag of a variable's field.
+func (l *loader) tag(name, key string) string { return l.variables[l.place[name]].tags.Get(key) }
+
+// longestSuffix is what further slices add to the name of the first one. Four
+// digits stand for a million endpoints.
+const longestSuffix = "-ipv6-9999"
+
+// maxObjectName is Kubernetes' limit for the name of an object.
+const maxObjectName = 253
+
+func (l *loader) checkTarget() {
+	target := l.config.Target
+	if l.sound("TARGET_PORT", "TARGET_PORTS") {
+		switch {
+		case l.set("TARGET_PORT") && l.set("TARGET_PORTS"):
+			l.mistake("TARGET_PORT", "and TARGET_PORTS are both set", "remove one of them")
+		case !l.set("TARGET_PORT") && !l.set("TARGET_PORTS"):
+			l.mistake("TARGET_PORT", "is required and not set", "set it to the port of the backends, for example 8080, or set TARGET_PORTS")
+		}
+	}
+	if longest := maxObjectName - len(longestSuffix); l.sound("TARGET_ENDPOINTSLICE_NAME") && len(target.SliceName) > longest {
+		l.mistake("TARGET_ENDPOINTSLICE_NAME", fmt.Sprintf("is longer than %d characters, which leaves no room for the suffix of further slices", longest), "choose a shorter name")
+	}
+	switch target.ManagedBy {
+	case "endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io", "controller":
+		l.mistake("TARGET_MANAGED_BY", "is the name of another controller, which would fight over the slices", "remove it, or choose a name of your own")
+	}
+}
+
+// checkHealthPort demands a TCP port to check when there is none, or several.
+func (l *loader) checkHealthPort() {
+	health := l.config.Health
+	if health.Mode == HealthOff || !l.sound("HEALTH_CHECK_MODE", "HEALTH_CHECK_PORT", "TARGET_PORT", "TARGET_PORTS") || l.set("HEALTH_CHECK_PORT") {
+		return
+	}
+	ports := tcpPorts(l.config.Target.Backends())
+	switch len(ports) {
+	case 0:
+		l.mistake("HEALTH_CHECK_PORT", "is required, because a health check needs a TCP port and TARGET_PORTS has none", "set it to a TCP port of the backends, or set HEALTH_CHECK_MODE=off")
+	case 1:
+	default:
+		var numbers []string
+		for _, port := range ports {
+			numbers = append(numbers, fmt.Sprintf("%d (%s)", port.Number, port.Name))
+		}
+		l.mistake("HEALTH_CHECK_PORT", "is required, because TARGET_PORTS has several TCP ports", "set it to "+listed(numbers, "or"))
+	}
+}
+
+// checkHealthMode finds settings without effect. With HEALTH_CHECK_MODE=off all
+// are tolerated, so that switching the check off for an hour is one change.
+func (l *loader) checkHealthMode() {
+	health := l.config.Health
+	if l.sound("HEALTH_CHECK_INTERVAL", "HEALTH_CHECK_TIMEOUT") && health.Timeout > health.Interval {
+		l.mistake("HEALTH_CHECK_TIMEOUT", "is longer than HEALTH_CHECK_INTERVAL ("+formatDuration(health.Interval)+")", "write at most "+formatDuration(health.Interval))
+	}
+	if l.set("HEALTH_CHECK_MODE") {
+		return
+	}
+	// Who sets a path and forgets the mode believes that HTTP is checked, and
+	// dead workloads behind an open port stay published.
+	for _, name := range []string{"HEALTH_CHECK_PATH", "HEALTH_CHECK_HOST", "HEALTH_CHECK_EXPECTED_STATUS"} {
+		if l.set(name) {
+			l.mistake(name, "has no effect, because HEALTH_CHECK_MODE is not set and tcp by default", "set HEALTH_CHECK_MODE to http or https")
+		}
+	}
+}
+
+// checkTLS demands that settings of TLS are used, and that the authorities can
+// be read.
+func (l *loader) checkTLS() {
+	health := l.config.Health
+	if health.Mode == HealthOff || !l.sound("HEALTH_CHECK_MODE") {
+		return
+	}
+	if health.Mode != HealthHTTPS {
+		for _, v := range l.variables {
+			if strings.HasPrefix(v.name, "HEALTH_CHECK_TLS_") && l.set(v.name) && l.sound(v.name) {
+				l.mistake(v.name, "has no effect with HEALTH_CHECK_MODE="+string(health.Mode), "set HEALTH_CHECK_MODE=https, or remove it")
+			}
+		}
+		return
+	}
+	if health.TLSInsecure && l.set("HEALTH_CHECK_TLS_CA_FILE") {
+		l.mistake("HEALTH_CHECK_TLS_INSECURE", "contradicts HEALTH_CHECK_TLS_CA_FILE", "remove one of them")
+		return
+	}
+	if _, err := health.RootCAs(); err != nil {
+		l.mistake("HEALTH_CHECK_TLS_CA_FILE", "does not name a file with certificates: "+cause(err).Error(), "name a PEM file that this process may read")
+	}
+}

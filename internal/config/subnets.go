@@ -1,0 +1,88 @@
+package config
+
+import (
+	"errors"
+	"net/netip"
+	"strings"
+)
+
+// Subnets is a list of address ranges, each masked and of plain IPv4 or IPv6.
+type Subnets []netip.Prefix
+
+// Contains reports whether one of the ranges contains the address.
+func (s Subnets) Contains(addr netip.Addr) bool {
+	for _, subnet := range s {
+		if subnet.Contains(addr) {
+			return true
+		}
+	}
+	return false
+}
+
+// String returns the list as the environment spells it.
+func (s Subnets) String() string { return join(s) }
+
+// Decode implements envconfig.Decoder.
+func (s *Subnets) Decode(value string) error {
+	subnets, err := decodeList(value, parseSubnet)
+	*s = subnets
+	return err
+}
+
+func parseSubnet(text string) (netip.Prefix, error) {
+	if addr, err := netip.ParseAddr(text); err == nil {
+		return netip.Prefix{}, problem{rule: text + " is an address, not a range", remedy: "write " + addr.WithZone("").String() + "/" + bits(addr)}
+	}
+	subnet, err := netip.ParsePrefix(text)
+	if err != nil {
+		return netip.Prefix{}, problem{rule: quote(text) + " is not an address range", remedy: "write for example 10.0.0.0/24"}
+	}
+	if subnet.Addr().Is4In6() {
+		return netip.Prefix{}, problem{rule: text + " is IPv4 written as IPv6", remedy: "write the plain IPv4 range, for example 10.0.0.0/24"}
+	}
+	if masked := subnet.Masked(); masked != subnet {
+		return netip.Prefix{}, problem{rule: text + " has bits set after its prefix", remedy: "write " + masked.String()}
+	}
+	return subnet, nil
+}
+
+// bits returns the prefix length of a single address.
+func bits(addr netip.Addr) string {
+	if addr.Is4() {
+		return "32"
+	}
+	return "128"
+}
+
+// decodeList splits a value at commas and parses each entry. An empty entry is
+// a mistake: it is more often a forgotten one than a superfluous comma.
+func decodeList[T any](value string, parse func(string) (T, error)) ([]T, error) {
+	var list []T
+	var wrong []error
+	for entry := range strings.SplitSeq(value, ",") {
+		entry = strings.TrimSpace(entry)
+		if entry == "" {
+			wrong = append(wrong, problem{rule: "has an empty entry", remedy: "remove the comma, or add what is missing"})
+			continue
+		}
+		parsed, err := parse(entry)
+		if err != nil {
+			wrong = append(wrong, err)
+			continue
+		}
+		list = append(list, parsed)
+	}
+	if len(wrong) > 0 {
+		return nil, errors.Join(wrong...)
+	}
+	return list, nil
+}
+
+// join writes a list as the environment spells it.
+func join[T interface{ String() string }](list []T) string {
+	words := make([]string, 0, len(list))
+	for _, entry := range list {
+		words = append(words, entry.String())
+	}
+	return strings.Join(words, ",")
+}
