@@ -24,9 +24,9 @@ TXT
 spec() {
   case $1 in
     kube-apiserver) module=kubernetes package=k8s.io/kubernetes/cmd/kube-apiserver guess="4 min" ;;
-    kubectl) module=kubernetes package=k8s.io/kubernetes/cmd/kubectl guess="1 min" ;;
+    kubectl) module=kubernetes package=k8s.io/kubernetes/cmd/kubectl guess="30 s" ;;
     etcd) module=etcd package=go.etcd.io/etcd/server/v3 guess="30 s" ;;
-    golangci-lint) module=lint package=github.com/golangci/golangci-lint/v2/cmd/golangci-lint guess="4 min" ;;
+    golangci-lint) module=lint package=github.com/golangci/golangci-lint/v2/cmd/golangci-lint guess="1 min" ;;
     *) return 1 ;;
   esac
 }

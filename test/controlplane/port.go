@@ -45,9 +45,9 @@ func boundPort(fd int) (uint16, error) {
 	}
 	switch bound := bound.(type) {
 	case *unix.SockaddrInet4:
-		return uint16(bound.Port), nil //nolint:gosec // a port has 16 bits
+		return uint16(bound.Port), nil
 	case *unix.SockaddrInet6:
-		return uint16(bound.Port), nil //nolint:gosec // a port has 16 bits
+		return uint16(bound.Port), nil
 	default:
 		return 0, fmt.Errorf("unexpected socket address %T", bound)
 	}

@@ -29,7 +29,7 @@ func start(path string, args []string, dir string) (*process, error) {
 		return nil, err
 	}
 	defer output.Close()
-	command := exec.Command(path, args...) //nolint:noctx // lives as long as the control plane, ended by kill
+	command := exec.Command(path, args...)
 	command.Dir = dir
 	command.Stdout, command.Stderr = output, output
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

@@ -84,6 +84,6 @@ func prefix(address netip.Addr) string {
 }
 
 func ip(args ...string) (string, error) {
-	output, err := exec.Command("ip", args...).CombinedOutput() //nolint:noctx // ends at once; used in cleanups, where t.Context is over
+	output, err := exec.Command("ip", args...).CombinedOutput()
 	return strings.TrimSpace(string(output)), err
 }

@@ -86,7 +86,7 @@ func usableFlags(unshare string) ([]string, error) {
 	var errs []string
 	for _, flags := range [][]string{{"--net"}, {"--user", "--map-root-user", "--net"}} {
 		args := append(flags[:len(flags):len(flags)], "--", "sh", "-c", setup)
-		output, err := exec.Command(unshare, args...).CombinedOutput() //nolint:noctx // TestMain has no context
+		output, err := exec.Command(unshare, args...).CombinedOutput()
 		if err == nil {
 			return flags, nil
 		}

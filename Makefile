@@ -1,0 +1,66 @@
+# make help lists the targets; README and CONTRIBUTING say when to use which.
+.DEFAULT_GOAL := help
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+
+BINARY := ionos-endpointslice-controller
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# What go test works on, and further flags for it, such as TESTFLAGS='-run Guard -v'.
+PACKAGES ?= ./...
+TESTFLAGS ?=
+# Bound of one package's tests; those that start API servers take minutes on a slow machine.
+TEST_TIMEOUT ?= 20m
+FUZZTIME ?= 2m
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build bin/ionos-endpointslice-controller, static, with the version from git
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o bin/$(BINARY) ./cmd/$(BINARY)
+
+.PHONY: demo
+demo: ## See in a minute what the daemon is for, on this machine alone
+	hack/demo.sh
+
+.PHONY: packages
+packages: ## Install the Debian packages that the tests need, if they are missing
+	@hack/install-test-packages.sh
+
+.PHONY: tools
+tools: ## Build etcd, kube-apiserver, kubectl and golangci-lint into .tools/bin
+	@tools/build.sh all
+
+.PHONY: vet
+vet: ## Run go vet
+	go vet ./...
+
+.PHONY: test
+test: packages ## Run every test: unit, race, properties, and against a real API server
+	@tools/build.sh test
+	go vet $(PACKAGES)
+	go test -race -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PACKAGES)
+
+.PHONY: test-short
+test-short: packages ## Run the tests that need no API server
+	go test -race -short -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PACKAGES)
+
+.PHONY: lint
+lint: ## Check format, go.mod and the rules of .golangci.yml
+	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { printf 'not gofmt-ed: %s\n' $$unformatted; exit 1; }
+	go mod tidy -diff
+	@tools/build.sh lint
+	.tools/bin/golangci-lint run ./...
+
+.PHONY: fuzz
+fuzz: ## Run each fuzz target for FUZZTIME (2m)
+	hack/fuzz.sh $(FUZZTIME)
+
+.PHONY: generate
+generate: ## Write the generated documents anew
+	go generate ./...
+
+.PHONY: clean
+clean: ## Remove what was built, the tools included
+	rm -rf bin .tools

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that the tests need beside Go; does nothing when all are there.
+set -euo pipefail
+
+usage() {
+  cat <<'TXT'
+Usage: hack/install-test-packages.sh [--check]
+
+Installs what make test needs and this machine lacks, by apt-get, as root or
+with sudo:
+
+  gcc, libc6-dev   go test -race links with the C library
+  iproute2         ip: tests give their backends addresses in a network
+                   namespace of their own
+  util-linux       unshare: makes that namespace; flock
+  git, make        the version of the build; the targets
+
+  --check          say what is missing and exit 1 if something is, install nothing
+TXT
+}
+
+# missing prints the packages whose programs are not there.
+missing() {
+  command -v ip >/dev/null || echo iproute2
+  command -v gcc >/dev/null || echo gcc
+  [ -e /usr/include/stdlib.h ] || echo libc6-dev
+  command -v unshare >/dev/null && command -v flock >/dev/null || echo util-linux
+  command -v git >/dev/null || echo git
+  command -v make >/dev/null || echo make
+}
+
+die() {
+  printf 'packages: %s\n' "$@" >&2
+  exit 1
+}
+
+case ${1:-} in
+  -h | --help) usage && exit ;;
+  "" | --check) ;;
+  *) die "unknown argument $1, see --help" ;;
+esac
+
+# ip lies in a folder that a user's PATH may lack.
+PATH=$PATH:/usr/sbin:/sbin
+mapfile -t packages < <(missing)
+[ ${#packages[@]} -gt 0 ] || exit 0
+if [ "${1:-}" = --check ]; then
+  die "missing: ${packages[*]}" "remedy: hack/install-test-packages.sh"
+fi
+
+command -v apt-get >/dev/null ||
+  die "missing: ${packages[*]}" "remedy: install them (Debian's names); there is no apt-get here to do it"
+as_root=()
+if [ "$(id -u)" != 0 ]; then
+  command -v sudo >/dev/null ||
+    die "missing: ${packages[*]}" "remedy: as root, apt-get install ${packages[*]} (no sudo here to do it)"
+  as_root=(sudo)
+fi
+printf 'packages: installing %s\n' "${packages[*]}"
+"${as_root[@]}" apt-get update -q
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "${packages[@]}"
+mapfile -t packages < <(missing)
+[ ${#packages[@]} -eq 0 ] || die "still missing after the installation: ${packages[*]}"
