@@ -1,0 +1,180 @@
+package probe_test
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
+)
+
+// compareAddrs lets go-cmp look at addresses.
+var compareAddrs = cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
+
+// start is when the tests of pure code begin.
+var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// result returns the result of a check sent that many seconds after start.
+func result(address string, second int, outcome inventory.Outcome) inventory.Result {
+	return inventory.Result{
+		Address: netip.MustParseAddr(address),
+		At:      start.Add(time.Duration(second) * time.Second),
+		Outcome: outcome,
+		Message: outcome.String(),
+	}
+}
+
+func TestContract10OneOppositeResultRestartsTheCount(t *testing.T) {
+	const pass, refused, silent, local = inventory.Pass, inventory.Refused, inventory.Silent, inventory.LocalError
+	tests := []struct {
+		name          string
+		outcomes      []inventory.Outcome
+		passes, fails int
+		trouble       string
+	}{
+		{"nothing is known at first", nil, 0, 0, ""},
+		{"passes add up", []inventory.Outcome{pass, pass, pass}, 3, 0, ""},
+		{"refusals and silence add up together", []inventory.Outcome{refused, silent, refused}, 0, 3, ""},
+		{"a failure ends the passes", []inventory.Outcome{pass, pass, refused}, 0, 1, ""},
+		{"a pass ends the failures", []inventory.Outcome{silent, silent, pass}, 1, 0, ""},
+		{"the count starts anew, not where it was", []inventory.Outcome{refused, refused, pass, refused}, 0, 1, ""},
+		{"a local error counts for nothing among failures", []inventory.Outcome{refused, local, refused}, 0, 2, ""},
+		{"a local error counts for nothing among passes", []inventory.Outcome{pass, local, local, pass}, 2, 0, ""},
+		{"a local error is remembered until the next result that counts", []inventory.Outcome{pass, local}, 1, 0, "LocalError"},
+		{"a local error alone makes nothing known", []inventory.Outcome{local}, 0, 0, "LocalError"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var results []inventory.Result
+			for second, outcome := range test.outcomes {
+				results = append(results, result("10.0.0.1", second, outcome))
+			}
+			got := probe.Advance(nil, results)[netip.MustParseAddr("10.0.0.1")]
+			if got.Passes != test.passes || got.Fails != test.fails || got.Trouble != test.trouble {
+				t.Errorf("got %d passes, %d fails, trouble %q, want %d, %d, %q",
+					got.Passes, got.Fails, got.Trouble, test.passes, test.fails, test.trouble)
+			}
+			if want := test.passes+test.fails > 0; got.Known() != want {
+				t.Errorf("got known %t, want %t", got.Known(), want)
+			}
+		})
+	}
+}
+
+func TestAdvanceIgnoresResultsThatAreOlderThanTheLast(t *testing.T) {
+	health := probe.Advance(nil, []inventory.Result{result("10.0.0.1", 5, inventory.Pass)})
+	late := []inventory.Result{
+		result("10.0.0.1", 4, inventory.Silent),
+		result("10.0.0.1", 3, inventory.LocalError),
+	}
+	if diff := cmp.Diff(health, probe.Advance(health, late), compareAddrs); diff != "" {
+		t.Errorf("old results changed the health (-before +after):\n%s", diff)
+	}
+}
+
+func TestKeepForgetsWhatIsNotListed(t *testing.T) {
+	health := probe.Advance(nil, []inventory.Result{
+		result("10.0.0.1", 1, inventory.Pass), result("10.0.0.2", 1, inventory.Pass),
+	})
+	before := maps.Clone(health)
+	got := probe.Keep(health, []netip.Addr{netip.MustParseAddr("10.0.0.2"), netip.MustParseAddr("10.0.0.3")})
+	want := inventory.Health{netip.MustParseAddr("10.0.0.2"): health[netip.MustParseAddr("10.0.0.2")]}
+	if diff := cmp.Diff(want, got, compareAddrs); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(before, health, compareAddrs); diff != "" {
+		t.Errorf("Keep changed its input (-before +after):\n%s", diff)
+	}
+}
+
+// drawResults draws results of few addresses, in the order in which they came,
+// some of them too late.
+func drawResults(t *rapid.T) []inventory.Result {
+	outcomes := []inventory.Outcome{inventory.Pass, inventory.Refused, inventory.Silent, inventory.LocalError}
+	addresses := []string{"10.0.0.1", "10.0.0.2", "fd00::1"}
+	var results []inventory.Result
+	for second := range rapid.IntRange(0, 30).Draw(t, "results") {
+		results = append(results, result(rapid.SampledFrom(addresses).Draw(t, "address"),
+			second-rapid.IntRange(0, 3).Draw(t, "delay"), rapid.SampledFrom(outcomes).Draw(t, "outcome")))
+	}
+	return results
+}
+
+// count is the model: it knows nothing but the results that count, in order, and
+// looks at them from the end.
+func count(results []inventory.Result, address netip.Addr) (passes, fails int) {
+	var counting []inventory.Result
+	for _, r := range results {
+		last := len(counting) - 1
+		if r.Address == address && r.Outcome != inventory.LocalError && (last < 0 || !r.At.Before(counting[last].At)) {
+			counting = append(counting, r)
+		}
+	}
+	for _, r := range slices.Backward(counting) {
+		passed := r.Outcome == inventory.Pass
+		if passed != (counting[len(counting)-1].Outcome == inventory.Pass) {
+			break
+		}
+		if passed {
+			passes++
+		} else {
+			fails++
+		}
+	}
+	return passes, fails
+}
+
+func TestContract10StreaksEqualTheirModelHoweverTheResultsAreCut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		results := drawResults(t)
+		var health inventory.Health
+		for rest := results; len(rest) > 0; {
+			batch := rapid.IntRange(1, len(rest)).Draw(t, "batch")
+			before, given := maps.Clone(health), slices.Clone(rest[:batch])
+			next := probe.Advance(health, rest[:batch])
+			if !maps.Equal(before, health) || !slices.Equal(given, rest[:batch]) {
+				t.Fatal("Advance changed its inputs")
+			}
+			health, rest = next, rest[batch:]
+		}
+		for address, streak := range health {
+			passes, fails := count(results, address)
+			if streak.Passes != passes || streak.Fails != fails {
+				t.Fatalf("%s: got %d passes and %d fails, want %d and %d", address, streak.Passes, streak.Fails, passes, fails)
+			}
+			if streak.Last.Outcome == inventory.LocalError && streak.Known() {
+				t.Fatalf("%s: a local error became the last result that counts", address)
+			}
+		}
+	})
+}
+
+func BenchmarkAdvance(b *testing.B) {
+	for _, size := range []int{1_000, 10_000} {
+		var results []inventory.Result
+		address := netip.MustParseAddr("10.0.0.0")
+		for range size {
+			address = address.Next()
+			results = append(results, inventory.Result{Address: address, At: start, Outcome: inventory.Pass})
+		}
+		health := probe.Advance(nil, results)
+		b.Run(sized("addresses", size)+"/one_result", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				probe.Advance(health, results[:1])
+			}
+		})
+		b.Run(sized("addresses", size)+"/all_results", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				probe.Advance(health, results)
+			}
+		})
+	}
+}
