@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -74,9 +75,7 @@ func enter() error {
 	if err != nil {
 		return err
 	}
-	args := append([]string{"unshare"}, flags...)
-	args = append(args, "--", "sh", "-c", setup, "sh", self)
-	args = append(args, os.Args[1:]...)
+	args := slices.Concat([]string{"unshare"}, flags, []string{"--", "sh", "-c", setup, "sh", self}, os.Args[1:])
 	return syscall.Exec(unshare, args, append(os.Environ(), stateVariable+"="+entered))
 }
 
@@ -85,7 +84,7 @@ func enter() error {
 func usableFlags(unshare string) ([]string, error) {
 	var errs []string
 	for _, flags := range [][]string{{"--net"}, {"--user", "--map-root-user", "--net"}} {
-		args := append(flags[:len(flags):len(flags)], "--", "sh", "-c", setup)
+		args := slices.Concat(flags, []string{"--", "sh", "-c", setup})
 		output, err := exec.Command(unshare, args...).CombinedOutput()
 		if err == nil {
 			return flags, nil
