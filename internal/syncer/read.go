@@ -1,0 +1,112 @@
+package syncer
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+)
+
+// reading is one attempt to read the source.
+type reading struct {
+	nodes     []inventory.Node
+	err       error
+	scheduled bool
+	at        time.Time
+	took      time.Duration
+}
+
+// read asks the source once, within SourceTimeout.
+func (o Options) read(ctx context.Context, scheduled bool) reading {
+	r := reading{scheduled: scheduled, at: time.Now()}
+	ctx, cancel := context.WithTimeout(ctx, o.SourceTimeout)
+	defer cancel()
+	r.nodes, r.err = o.Source.Read(ctx)
+	r.took = time.Since(r.at)
+	return r
+}
+
+// readLoop reads again and again until ctx ends: a poll interval after the last
+// scheduled read, at once when the source signals a change, and after a pause
+// that grows when a read fails. At most one read is in flight.
+func (s *Syncer) readLoop(ctx context.Context, out chan<- reading) {
+	var failures backoff
+	scheduled := true
+	due := time.NewTimer(0)
+	defer due.Stop()
+	<-due.C
+	for {
+		r := s.opts.read(ctx, scheduled)
+		if ctx.Err() != nil {
+			return
+		}
+		select {
+		case out <- r:
+		case <-ctx.Done():
+			return
+		}
+		signals := changes(s.opts.Source)
+		switch {
+		case r.err != nil:
+			pause := failures.next(backoffMin, backoffMax)
+			if after := retryAfter(r.err); after > pause {
+				pause, signals = after, nil
+			}
+			due.Reset(pause)
+		case scheduled:
+			failures.reset()
+			due.Reset(jitter(s.opts.PollInterval))
+		default:
+			failures.reset()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-due.C:
+			scheduled = true
+		case <-signals:
+			scheduled = false
+		}
+	}
+}
+
+// changes returns the change signals of a source or store, nil if it has none.
+func changes(of any) <-chan struct{} {
+	if n, ok := of.(Notifier); ok {
+		return n.Changed()
+	}
+	return nil
+}
+
+// retryAfter returns how long the error asks to wait, or 0.
+func retryAfter(err error) time.Duration {
+	var asks interface{ RetryAfter() time.Duration }
+	if errors.As(err, &asks) {
+		return asks.RetryAfter()
+	}
+	return 0
+}
+
+// jitter spreads d by 10 % either way.
+func jitter(d time.Duration) time.Duration {
+	return d + time.Duration((rand.Float64()-0.5)*0.2*float64(d))
+}
+
+// backoff counts failures in a row.
+type backoff struct{ failures int }
+
+// next returns how long to wait after one more failure: anything up to a bound
+// that doubles from low to high ("full jitter").
+func (b *backoff) next(low, high time.Duration) time.Duration {
+	bound := min(low<<min(b.failures, 30), high)
+	if bound <= 0 {
+		bound = high
+	}
+	b.failures++
+	return time.Duration(rand.Int64N(int64(bound)) + 1)
+}
+
+// reset forgets the failures.
+func (b *backoff) reset() { b.failures = 0 }

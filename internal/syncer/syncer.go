@@ -1,0 +1,128 @@
+package syncer
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// Source reads the inventory of the remote cluster.
+type Source interface {
+	// Read returns one complete list of nodes; anything less is an error. An
+	// error may have a method RetryAfter() time.Duration, which is honoured.
+	Read(ctx context.Context) ([]inventory.Node, error)
+}
+
+// Prober checks the health of one address. A failed check is a result.
+type Prober interface {
+	Check(ctx context.Context, addr netip.Addr) inventory.Result
+}
+
+// Store holds the slices.
+type Store interface {
+	// Load returns the slices and the Service as they are.
+	Load(ctx context.Context) (plan.State, error)
+	// Write carries one write out. An error that wraps plan.ErrConflict says
+	// that the slice is no longer what the write was computed from.
+	Write(ctx context.Context, write plan.Write) error
+}
+
+// Notifier is what a Source or a Store implements in addition when it knows by
+// itself that its next answer will differ.
+type Notifier interface {
+	Changed() <-chan struct{}
+}
+
+// The fixed bounds of the loop.
+const (
+	// WriteTimeout bounds one request to the store; a write that is under way
+	// when the program is told to stop still ends within it (contract 30).
+	WriteTimeout = 5 * time.Second
+	// WriteInterval is the least time between two writes of one slice
+	// (contract 26).
+	WriteInterval = time.Second
+	// gather is how long a result of a probe waits for others.
+	gather = 20 * time.Millisecond
+	// heartbeat is how often the loop comes round when nothing happens.
+	heartbeat = time.Second
+	// Stalled is how long the loop may not have come round before the program
+	// counts as dead (contract 31).
+	Stalled = 30 * time.Second
+	// backoffMin and backoffMax bound the wait after a failed read (contract 3).
+	backoffMin = time.Second
+	backoffMax = 5 * time.Minute
+	// storeBackoffMax bounds the wait after a failed request to the store:
+	// shorter, because dead backends wait for it.
+	storeBackoffMax = 15 * time.Second
+)
+
+// Options are what a Syncer is made of.
+type Options struct {
+	Source Source
+	// Prober is nil with HEALTH_CHECK_MODE=off.
+	Prober Prober
+	Store  Store
+	Target plan.Target
+	Rules  filter.Rules
+	Policy guard.Policy
+
+	// PollInterval is SOURCE_POLL_INTERVAL, SourceTimeout bounds one read.
+	PollInterval, SourceTimeout time.Duration
+	// HealthTimeout is HEALTH_CHECK_TIMEOUT, Concurrency how many probes may be
+	// in flight. The interval is in Policy.
+	HealthTimeout time.Duration
+	Concurrency   int
+	// DryRun decides and reports, and writes nothing.
+	DryRun bool
+	Logger *slog.Logger
+}
+
+// Syncer keeps the slices of one target equal to the healthy nodes of one source.
+type Syncer struct {
+	opts   Options
+	beat   atomic.Int64
+	start  time.Time
+	status atomic.Pointer[Status]
+}
+
+// New checks the options. It neither reads nor writes anything.
+func New(opts Options) (*Syncer, error) {
+	switch {
+	case opts.Source == nil, opts.Store == nil:
+		return nil, errors.New("syncer: a source and a store are needed")
+	case opts.Prober == nil && !opts.Policy.HealthOff:
+		return nil, errors.New("syncer: a prober is needed unless health checks are off")
+	case opts.PollInterval <= 0, opts.SourceTimeout <= 0:
+		return nil, errors.New("syncer: poll interval and source timeout have to be positive")
+	case opts.Prober != nil && (opts.Policy.Interval <= 0 || opts.HealthTimeout <= 0 || opts.Concurrency < 1):
+		return nil, errors.New("syncer: health interval, timeout and concurrency have to be positive")
+	case opts.Logger == nil:
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Syncer{opts: opts, start: time.Now()}
+	s.status.Store(&Status{})
+	return s, nil
+}
+
+// Alive reports whether the loop still comes round. A dead source, backend or
+// API server does not stop it (contract 31).
+func (s *Syncer) Alive() bool {
+	return time.Since(s.start)-time.Duration(s.beat.Load()) < Stalled
+}
+
+// Status returns what the newest pass saw and decided. The answer is shared and
+// must not be changed.
+func (s *Syncer) Status() *Status { return s.status.Load() }
+
+// fastInterval is how often an address whose state is in question is probed.
+func (o Options) fastInterval() time.Duration {
+	return max(o.Policy.Interval/10, 100*time.Millisecond)
+}
