@@ -1,0 +1,46 @@
+package memory
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// maxListed is how many addresses of each kind the header line lists.
+const maxListed = 8
+
+// print writes one header line that says what changed and all slices as YAML
+// documents, in one piece.
+func (s *Store) print(write plan.Write) error {
+	documents, err := manifest.YAML(s.sorted()...)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "---\n# slice %s %sd: +%d -%d ~%d", write.Slice.Name, write.Operation,
+		len(write.Added), len(write.Removed), len(write.Changed))
+	list(&out, '+', write.Added)
+	list(&out, '-', write.Removed)
+	list(&out, '~', write.Changed)
+	out.WriteByte('\n')
+	out.Write(documents)
+	if _, err := s.out.Write(out.Bytes()); err != nil {
+		return fmt.Errorf("print slice %s: %w", write.Slice.Name, err)
+	}
+	return nil
+}
+
+// list writes the addresses, each behind its sign; of many the first few, for
+// the number of all stands before.
+func list(out *bytes.Buffer, sign byte, addresses []netip.Addr) {
+	for i, address := range addresses {
+		if i == maxListed {
+			fmt.Fprintf(out, " %c...", sign)
+			return
+		}
+		fmt.Fprintf(out, " %c%s", sign, address)
+	}
+}
