@@ -1,0 +1,90 @@
+package archtest_test
+
+import (
+	"go/ast"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// rules are about what code says, wherever it stands.
+var rules = []struct {
+	name   string
+	reason string
+	// except are the places where the rule does not hold.
+	except []string
+	check  func(unit) []violation
+}{
+	{
+		"environment", "the environment is read in one place, where all mistakes are reported together",
+		[]string{"internal/config", "cmd", "test"},
+		func(u unit) []violation {
+			return u.mentions("os", "Getenv", "LookupEnv", "Environ", "ExpandEnv", "Setenv", "Unsetenv", "Clearenv")
+		},
+	},
+	{
+		"init", "what a program does at its start is written in main, where one can read it",
+		nil, initFunctions,
+	},
+	{
+		"context", "a context comes from the caller, whose shutdown and deadline it carries",
+		[]string{"cmd"},
+		func(u unit) []violation { return u.mentions("context", "Background", "TODO") },
+	},
+	{
+		"sleep", "a sleep cannot be stopped; wait for a timer and the context",
+		[]string{"test"},
+		func(u unit) []violation { return u.mentions("time", "Sleep") },
+	},
+	{
+		"exit", "only main ends the program; everyone else returns an error",
+		[]string{"cmd", "test"},
+		func(u unit) []violation {
+			return slices.Concat(u.mentions("os", "Exit"), u.mentions("log", "Fatal", "Fatalf", "Fatalln"))
+		},
+	},
+	{
+		"package comment", "a package says what comes in, what goes out and what it never does",
+		nil, packageComment,
+	},
+	{
+		"globals", "a package-level variable that changes is an input and an output that no signature shows",
+		nil, changingGlobals,
+	},
+}
+
+func TestCodeKeepsTheRules(t *testing.T) {
+	units := load(t)
+	for _, rule := range rules {
+		t.Run(rule.name, func(t *testing.T) {
+			for _, u := range units {
+				if !in(u.dir, rule.except...) {
+					report(t, rule.name, rule.reason, rule.check(u))
+				}
+			}
+		})
+	}
+}
+
+func initFunctions(u unit) []violation {
+	var violations []violation
+	u.inspect(func(node ast.Node) {
+		if f, ok := node.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" {
+			violations = append(violations, u.at(f, "has a func init"))
+		}
+	})
+	return violations
+}
+
+func packageComment(u unit) []violation {
+	for _, p := range u.parts {
+		want := "Package " + p.Name.Name + " "
+		if p.Name.Name == "main" {
+			want = "Command "
+		}
+		if p.Doc != nil && strings.HasPrefix(p.Doc.Text(), want) {
+			return nil
+		}
+	}
+	return []violation{{at: u.dir, what: "no file has a package comment"}}
+}

@@ -1,0 +1,199 @@
+package archtest_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/ablmnzde/ionoscloud-endpointslice-controller/"
+
+// allowed says which of our packages each of our packages may import, and why
+// not more. A new package states its imports here before it can be built into
+// the house. Imports point down only, and siblings never import siblings.
+var allowed = map[string]struct {
+	imports []string
+	reason  string
+}{
+	"cmd/ionos-endpointslice-controller": {of("cli", "config"), "main knows signals and exit status, nothing else"},
+
+	"internal/inventory": {nil, "it is what flows through every stage, so it depends on none"},
+	"internal/process":   {nil, "it runs programs and knows nothing of what for"},
+	"internal/config":    {nil, "it is raw text to typed values; who uses them translates"},
+
+	"internal/filter": {of("inventory"), "a stage knows what flows, not the other stages"},
+	"internal/probe":  {of("inventory"), "a stage knows what flows, not the other stages"},
+	"internal/guard":  {of("inventory"), "a stage knows what flows, not the other stages"},
+	"internal/plan":   {of("inventory"), "a stage knows what flows, not the other stages"},
+
+	"internal/manifest": {of("inventory", "plan"), "it translates our slices, and only translates"},
+
+	"internal/source/static":     {of("inventory"), "a source yields nodes; the loop lives elsewhere"},
+	"internal/source/file":       {of("inventory"), "a source yields nodes; the loop lives elsewhere"},
+	"internal/source/command":    {of("inventory", "process"), "a source yields nodes; the loop lives elsewhere"},
+	"internal/source/ionos":      {of("inventory"), "a source yields nodes; the loop lives elsewhere"},
+	"internal/source/kubernetes": {of("inventory"), "a source yields nodes; the loop lives elsewhere"},
+	"internal/source/sourcetest": {of("inventory"), "the suite knows sources by their promise only"},
+
+	"internal/store/memory":    {of("inventory", "plan", "manifest"), "a store holds slices; what is in them was decided before"},
+	"internal/store/kubectl":   {of("inventory", "plan", "manifest", "process"), "a store holds slices; what is in them was decided before"},
+	"internal/store/kube":      {of("inventory", "plan", "manifest"), "a store holds slices; what is in them was decided before"},
+	"internal/store/storetest": {of("inventory", "plan", "manifest"), "the suite knows stores by their promise only"},
+
+	"internal/syncer": {of("inventory", "filter", "probe", "guard", "plan"), "it joins the stages and owns the interfaces; adapters come from outside"},
+	"internal/admin":  {of("inventory", "probe", "guard", "plan", "syncer"), "it shows what the syncer did and decides nothing"},
+	"internal/cli": {of("inventory", "process", "config", "filter", "probe", "guard", "plan", "manifest",
+		"source/static", "source/file", "source/command", "source/ionos", "source/kubernetes",
+		"store/memory", "store/kubectl", "store/kube", "syncer", "admin"), "it is the only package that knows every adapter"},
+
+	"internal/archtest": {nil, "it contains tests only"},
+	"test/controlplane": {nil, "it stands for a machine that does not know us"},
+	"test/netns":        {nil, "it stands for a machine that does not know us"},
+}
+
+func of(packages ...string) []string {
+	for i, name := range packages {
+		packages[i] = "internal/" + name
+	}
+	return packages
+}
+
+// libraries says who may use which library. A path stands for all below it.
+var libraries = []struct {
+	prefixes []string
+	places   []string
+	reason   string
+}{
+	{
+		[]string{"k8s.io/client-go"},
+		[]string{"internal/store/kube", "internal/source/kubernetes", "internal/source/ionos", "internal/cli", "test"},
+		"whoever talks to a cluster is an adapter; the stages must be testable without one",
+	},
+	{
+		[]string{"github.com/ionos-cloud"},
+		[]string{"internal/source/ionos"},
+		"the cloud's types, with their nil pointers, are translated at the edge and go no further",
+	},
+	{
+		[]string{"os/exec"},
+		[]string{"internal/process", "test"},
+		"one place runs programs, with a bound on time and output, and ends the whole process group",
+	},
+	{
+		[]string{"github.com/kelseyhightower/envconfig"},
+		[]string{"internal/config"},
+		"one package reads the environment",
+	},
+	{
+		[]string{"log", "log/slog"},
+		[]string{"cmd", "internal/syncer", "internal/admin", "internal/cli", "internal/config"},
+		"log or return, never both: stages and adapters return (config parses the level and masks secrets)",
+	},
+	{
+		[]string{"k8s.io/klog"},
+		[]string{"internal/store/kube", "internal/source/kubernetes", "internal/cli"},
+		"client-go logs through it, so who uses client-go has to quieten it; our own messages are slog's",
+	},
+	{
+		[]string{"testing"},
+		[]string{"internal/source/sourcetest", "internal/store/storetest", "test"},
+		"what only tests need does not go into the daemon",
+	},
+}
+
+// pure are the stages that are plain functions.
+var pure = struct {
+	places    []string
+	forbidden []string
+	clock     []string
+	reason    string
+}{
+	places:    []string{"internal/inventory", "internal/filter", "internal/guard", "internal/plan", "internal/manifest"},
+	forbidden: []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"},
+	clock:     []string{"Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "Sleep"},
+	reason:    "a pure stage takes values and returns values, so that a property test can drive it through any history",
+}
+
+func TestEveryPackageStatesItsImports(t *testing.T) {
+	for _, u := range load(t) {
+		report(t, "packages", "the table says what each package may import; internal/archtest/imports_test.go", statesImports(u))
+	}
+}
+
+func TestImportsPointDown(t *testing.T) {
+	for _, u := range load(t) {
+		report(t, "imports", allowed[u.dir].reason, importsDown(u))
+	}
+}
+
+func TestLibrariesStayInTheirPlaces(t *testing.T) {
+	for _, u := range load(t) {
+		for i, library := range libraries {
+			report(t, "libraries", library.reason, usesLibrary(u, i))
+		}
+	}
+}
+
+func TestPureStagesStayPure(t *testing.T) {
+	for _, u := range load(t) {
+		report(t, "pure", pure.reason, impure(u))
+	}
+}
+
+// report fails the test with each violation and the reason of the rule.
+func report(t *testing.T, rule, reason string, violations []violation) {
+	t.Helper()
+	for _, v := range violations {
+		t.Errorf("%v\n\trule %q: %s", v, rule, reason)
+	}
+}
+
+func statesImports(u unit) []violation {
+	if _, ok := allowed[u.dir]; ok {
+		return nil
+	}
+	return []violation{{at: u.dir, what: "is not in the table of packages"}}
+}
+
+func importsDown(u unit) []violation {
+	var violations []violation
+	for _, p := range u.parts {
+		for _, spec := range p.Imports {
+			own, ok := strings.CutPrefix(unquoted(spec), module)
+			if ok && !slices.Contains(allowed[u.dir].imports, own) {
+				violations = append(violations, u.at(spec, "%s may not import %s", u.dir, own))
+			}
+		}
+	}
+	return violations
+}
+
+func usesLibrary(u unit, rule int) []violation {
+	if in(u.dir, libraries[rule].places...) {
+		return nil
+	}
+	var violations []violation
+	for _, p := range u.parts {
+		for _, spec := range p.Imports {
+			if in(unquoted(spec), libraries[rule].prefixes...) && unquoted(spec) != "testing/fstest" {
+				violations = append(violations, u.at(spec, "%s may not import %s", u.dir, unquoted(spec)))
+			}
+		}
+	}
+	return violations
+}
+
+func impure(u unit) []violation {
+	if !in(u.dir, pure.places...) {
+		return nil
+	}
+	var violations []violation
+	for _, p := range u.parts {
+		for _, spec := range p.Imports {
+			if slices.Contains(pure.forbidden, unquoted(spec)) {
+				violations = append(violations, u.at(spec, "imports %s", unquoted(spec)))
+			}
+		}
+	}
+	return append(violations, u.mentions("time", pure.clock...)...)
+}

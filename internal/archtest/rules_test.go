@@ -1,0 +1,139 @@
+package archtest_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// parse makes a unit of one file at a place.
+func parse(t *testing.T, dir, source string) unit {
+	t.Helper()
+	u, err := newUnit(dir, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// check runs every rule that the package has on a unit.
+func check(u unit) []violation {
+	violations := append(statesImports(u), importsDown(u)...)
+	for i := range libraries {
+		violations = append(violations, usesLibrary(u, i)...)
+	}
+	violations = append(violations, impure(u)...)
+	for _, rule := range rules {
+		if !in(u.dir, rule.except...) {
+			violations = append(violations, rule.check(u)...)
+		}
+	}
+	for _, v := range oversized(u) {
+		violations = append(violations, v)
+	}
+	return violations
+}
+
+func TestEveryRuleSeesItsBreach(t *testing.T) {
+	const header = "// Package x does.\npackage x\n"
+	long := strings.Repeat("\n", 51)
+	tests := []struct {
+		name, dir, source, want string
+	}{
+		{"unlisted package", "internal/util", header, "not in the table"},
+		{"upward import", "internal/plan", header + `import _ "` + module + `internal/syncer"`, "may not import internal/syncer"},
+		{"sibling import", "internal/store/kube", header + `import _ "` + module + `internal/store/memory"`, "may not import internal/store/memory"},
+		{"cluster client in a stage", "internal/syncer", header + `import _ "k8s.io/client-go/rest"`, "may not import k8s.io/client-go/rest"},
+		{"cloud SDK in the wiring", "internal/cli", header + `import _ "github.com/ionos-cloud/sdk-go/v6"`, "may not import github.com/ionos-cloud"},
+		{"program run in a source", "internal/source/command", header + `import _ "os/exec"`, "may not import os/exec"},
+		{"logging adapter", "internal/store/kube", header + `import _ "log/slog"`, "may not import log/slog"},
+		{"testing in the product", "internal/syncer", header + `import _ "testing"`, "may not import testing"},
+		{"context in a pure stage", "internal/guard", header + `import _ "context"`, "imports context"},
+		{"clock in a pure stage", "internal/guard", header + "import \"time\"\nvar x = time.Now()", "uses time.Now"},
+		{"renamed import", "internal/syncer", header + "import o \"os\"\nvar x = o.Getenv", "uses os.Getenv"},
+		{"environment", "internal/syncer", header + "import \"os\"\nfunc f() { os.LookupEnv(\"A\") }", "uses os.LookupEnv"},
+		{"init", "internal/syncer", header + "func init() {}", "has a func init"},
+		{"context from nowhere", "internal/syncer", header + "import \"context\"\nfunc f() { context.TODO() }", "uses context.TODO"},
+		{"sleep", "internal/syncer", header + "import \"time\"\nfunc f() { time.Sleep(1) }", "uses time.Sleep"},
+		{"exit", "internal/cli", header + "import \"os\"\nfunc f() { os.Exit(1) }", "uses os.Exit"},
+		{"no package comment", "internal/syncer", "package x", "package comment"},
+		{"assigned global", "internal/syncer", header + "var x int\nfunc f() { x = 1 }", "changes the package-level variable x"},
+		{"counted global", "internal/syncer", header + "var x int\nfunc f() { x++ }", "changes the package-level variable x"},
+		{"filled global", "internal/syncer", header + "var x = map[int]int{}\nfunc f() { x[1] = 2 }", "changes the package-level variable x"},
+		{"emptied global", "internal/syncer", header + "var x = map[int]int{}\nfunc f() { clear(x) }", "changes the package-level variable x"},
+		{"field of a global", "internal/syncer", header + "var x struct{ y int }\nfunc f() { x.y = 2 }", "changes the package-level variable x"},
+		{"address of a global", "internal/syncer", header + "var x int\nfunc f() *int { return &x }", "changes the package-level variable x"},
+		{"method on a global", "internal/syncer", header + "type c int\nfunc (c *c) add() {}\nvar x c\nfunc f() { x.add() }", "changes the package-level variable x"},
+		{"another package's variable", "internal/syncer", header + `import "` + module + "internal/plan\"\nfunc f() { plan.X = 1 }", "changes a variable of package"},
+		{"mutex", "internal/syncer", header + "import \"sync\"\nvar x sync.Mutex", "made to change, a sync.Mutex"},
+		{"channel", "internal/syncer", header + "var x = make(chan int)", "made to change, a channel"},
+		{"long function", "internal/syncer", header + "func f() {" + long + "}", "f has 52 lines"},
+		{"long file", "internal/syncer", header + strings.Repeat("\n", 299), "has 301 lines"},
+		{"wide interface", "internal/syncer", header + "type x interface { a(); b(); c() }", "x has 3 methods"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got := check(parse(t, test.dir, test.source))
+			if len(got) != 1 || !strings.Contains(got[0].String(), test.want) {
+				t.Errorf("got %v, want one violation with %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestMainHasABudgetOfItsOwn(t *testing.T) {
+	const dir = "cmd/ionos-endpointslice-controller"
+	u := parse(t, dir, "// Command x runs.\npackage main\n"+strings.Repeat("\n", 59))
+	u.parts[0].name = "main.go"
+	got := check(u)
+	if len(got) != 1 || !strings.Contains(got[0].String(), "has 61 lines") {
+		t.Errorf("got %v, want one violation for 61 lines", got)
+	}
+}
+
+func TestWhatIsAllowedIsNoBreach(t *testing.T) {
+	u := parse(t, "internal/syncer", `// Package x does.
+package x
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"regexp"
+	"sync"
+	"time"
+
+	"`+module+`internal/guard"
+)
+
+var (
+	// ErrGone is a sentinel.
+	ErrGone = errors.New("gone")
+	word    = regexp.MustCompile("a")
+	table   = map[string]int{"a": 1}
+	lazy    = sync.OnceValue(func() *sync.Mutex { return new(sync.Mutex) })
+	mode    guard.Mode
+)
+
+type two interface {
+	a()
+	b()
+}
+
+func f(ctx context.Context, log *slog.Logger) error {
+	table := map[string]int{}
+	table["a"] = 2 // a local one hides the package's
+	mode := &mode2{}
+	mode.x = 1
+	<-time.After(time.Duration(table["a"]))
+	if word.MatchString("a") {
+		return ErrGone
+	}
+	return ctx.Err()
+}
+
+type mode2 struct{ x int }
+`)
+	for _, v := range check(u) {
+		t.Errorf("got %v, want nothing", v)
+	}
+}
