@@ -1,0 +1,186 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// waitDelay is how long Run waits for the end of the output after the program
+// and its group are gone. Only a process that left the group can hold it open.
+const waitDelay = time.Second
+
+// ErrOutputLimit is what Run wraps when the program wrote more than MaxOutput.
+var ErrOutputLimit = errors.New("the output is over the limit")
+
+// Command is what to run.
+type Command struct {
+	// Path is the program: a path, or a name without a slash that is looked up
+	// in the PATH of Env.
+	Path string
+	Args []string
+	// Env is the whole environment of the program, as NAME=value. The values
+	// of variables that hold a secret, see Redact, are kept out of Stderr.
+	Env []string
+	// Stdin is the standard input; nil is an empty one.
+	Stdin []byte
+	// MaxOutput is how many bytes of standard output are accepted.
+	MaxOutput int64
+}
+
+// Output is what a program that succeeded wrote.
+type Output struct {
+	Stdout []byte
+	// Stderr are the last lines of standard error, as in ExitError.
+	Stderr string
+}
+
+// ExitError says that the program ended before Run had a reason to end it, and
+// did not succeed.
+type ExitError struct {
+	// Code is the exit status, or -1 after a signal.
+	Code int
+	// Signal is the signal that ended the program, 0 for none.
+	Signal syscall.Signal
+	// Stderr are the last lines of standard error: at most 4 KiB, without
+	// secrets and without control characters but the line breaks.
+	Stderr string
+}
+
+func (e *ExitError) Error() string {
+	if e.Signal != 0 {
+		return fmt.Sprintf("ended by signal %d (%v)%s", int(e.Signal), e.Signal, stderrNote(e.Stderr))
+	}
+	return fmt.Sprintf("exit status %d%s", e.Code, stderrNote(e.Stderr))
+}
+
+// Run runs the program until it exits, the context ends, or its output is over
+// the limit, whichever is first, and then kills its process group at once: what
+// is late has no use, and what is left behind has no owner. When Run returns,
+// nothing of it is running any more, unless a process left the group.
+//
+// The error is an *ExitError, or wraps ErrOutputLimit or the context's error,
+// or says why the program did not start; with an error there is no output.
+func Run(ctx context.Context, command Command) (Output, error) {
+	output, err := run(ctx, command)
+	if err != nil {
+		return Output{}, fmt.Errorf("run %q: %w", command.Path, err)
+	}
+	return output, nil
+}
+
+func run(ctx context.Context, command Command) (Output, error) {
+	if err := ctx.Err(); err != nil {
+		return Output{}, err
+	}
+	path, err := find(command)
+	if err != nil {
+		return Output{}, err
+	}
+	stdout, stderr := newLimitedBuffer(command.MaxOutput), new(tail)
+	cmd := &exec.Cmd{
+		Path:        path,
+		Args:        append([]string{command.Path}, command.Args...),
+		Env:         append([]string{}, command.Env...), // nil would be our own environment
+		Stdout:      stdout,
+		Stderr:      stderr,
+		WaitDelay:   waitDelay,
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
+	}
+	if command.Stdin != nil {
+		cmd.Stdin = bytes.NewReader(command.Stdin)
+	}
+	if err := cmd.Start(); err != nil {
+		return Output{}, err
+	}
+	waitErr := await(ctx, cmd, stdout.over)
+	lines := last(Redact(stderr.String(), command.Env))
+	switch {
+	case stdout.exceeded():
+		return Output{}, fmt.Errorf("%w of %d bytes%s", ErrOutputLimit, command.MaxOutput, stderrNote(lines))
+	case ctx.Err() != nil:
+		return Output{}, fmt.Errorf("killed: %w%s", ctx.Err(), stderrNote(lines))
+	case waitErr != nil:
+		return Output{}, explain(waitErr, lines)
+	}
+	return Output{Stdout: stdout.Bytes(), Stderr: lines}, nil
+}
+
+// await waits for the first of the three ends, kills the group, and collects
+// what remains. The group is killed while its leader is not yet reaped: until
+// then no other process can have its number.
+func await(ctx context.Context, cmd *exec.Cmd, over <-chan struct{}) error {
+	group := cmd.Process.Pid
+	exited := make(chan struct{})
+	go func() {
+		defer close(exited)
+		awaitExit(group)
+	}()
+	select {
+	case <-exited:
+	case <-ctx.Done():
+	case <-over:
+	}
+	// The only error is that nothing is left to kill.
+	_ = syscall.Kill(-group, syscall.SIGKILL)
+	<-exited
+	err := cmd.Wait()
+	reap(group)
+	return err
+}
+
+// reap collects the orphans of the group. They are our children only where this
+// process is the init of its container, or a subreaper; there nobody else would
+// collect them.
+func reap(group int) {
+	for {
+		_, err := syscall.Wait4(-group, nil, 0, nil)
+		if err != nil && !errors.Is(err, syscall.EINTR) {
+			return
+		}
+	}
+}
+
+func explain(err error, stderr string) error {
+	exit := new(exec.ExitError)
+	switch {
+	case errors.As(err, &exit):
+		failure := &ExitError{Code: exit.ExitCode(), Stderr: stderr}
+		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+			failure.Signal = status.Signal()
+		}
+		return failure
+	case errors.Is(err, exec.ErrWaitDelay):
+		return fmt.Errorf("a process that it started in a group of its own holds the output open, which is therefore incomplete%s", stderrNote(stderr))
+	}
+	return fmt.Errorf("%w%s", err, stderrNote(stderr))
+}
+
+// find returns the path of the program. A name is looked up in the PATH that
+// the program itself is given, never in the current folder.
+func find(command Command) (string, error) {
+	if strings.Contains(command.Path, "/") {
+		return command.Path, nil
+	}
+	var list string
+	for _, variable := range command.Env {
+		if value, ok := strings.CutPrefix(variable, "PATH="); ok {
+			list = value
+		}
+	}
+	for _, folder := range filepath.SplitList(list) {
+		if !filepath.IsAbs(folder) {
+			continue
+		}
+		if path, err := exec.LookPath(filepath.Join(folder, command.Path)); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%w; the PATH that it is given is %q", exec.ErrNotFound, list)
+}
