@@ -1,0 +1,218 @@
+package syncer_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+func TestContract03ReadsBackOffHonourRetryAfterAndNeverOverlap(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.set(func() { w.readErr, w.reads, w.readTakes = errors.New("boom"), nil, time.Hour })
+		during(time.Hour)
+		w.set(func() {
+			if w.overlaps > 0 {
+				t.Errorf("%d reads overlapped", w.overlaps)
+			}
+			if n := len(w.reads); n < 12 || n > 60 {
+				t.Errorf("got %d reads in an hour of failures, want some at first and then one in 5 min at the most", n)
+			}
+			w.readErr, w.reads, w.readTakes = retryLater{10 * time.Minute}, nil, 0
+		})
+		during(time.Hour)
+		w.set(func() {
+			if n := len(w.reads); n < 5 || n > 7 {
+				t.Errorf("got %d reads in an hour of Retry-After: 10 min, want 6", n)
+			}
+		})
+	})
+}
+
+// retryLater is an error as an API that throttles answers it.
+type retryLater struct{ after time.Duration }
+
+func (e retryLater) Error() string             { return "too many requests" }
+func (e retryLater) RetryAfter() time.Duration { return e.after }
+
+func TestContract21AConflictIsDecidedAgainAndNeverResent(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		state, err := w.store.Load(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		foreign := plan.Write{Operation: plan.Update, Slice: state.Slices[0], Trigger: time.Now()}
+		foreign.Slice.Endpoints = foreign.Slice.Endpoints[:1]
+		// Somebody writes between our load and our write.
+		w.store.set(func() {
+			w.store.fail = func(plan.Write) error {
+				w.store.fail = nil
+				return w.store.Store.Write(t.Context(), foreign)
+			}
+		})
+		w.set(func() { w.dead[ip(13)] = true })
+		during(20 * time.Second)
+		wantMembers(t, w, ip(11)+" ready", ip(12)+" ready", ip(13)+" down")
+		writes := w.store.taken()
+		if len(writes) < 2 || !errors.Is(writes[0].err, plan.ErrConflict) {
+			t.Fatalf("got writes %+v, want a conflict first", writes)
+		}
+		for _, again := range writes[1:] {
+			if again.write.Slice.Version == writes[0].write.Slice.Version {
+				t.Error("the stale write was sent again")
+			}
+		}
+	})
+}
+
+func TestContract21ALostAnswerToACreateMakesNoSecondSlice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 11, 12)
+		w.store.set(func() { w.store.lost = true })
+		w.start()
+		during(2 * time.Second)
+		w.store.set(func() { w.store.lost = false })
+		during(2 * time.Minute)
+		wantMembers(t, w, ip(11)+" ready", ip(12)+" ready")
+		for _, got := range w.store.taken() {
+			if got.write.Slice.Name != "web-remote" {
+				t.Errorf("got a write of %s", got.write.Slice.Name)
+			}
+		}
+		w.stop()
+	})
+}
+
+func TestContract23AnEditWarIsFoughtEverMoreRarely(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		edit := func() {
+			state, err := w.store.Load(t.Context())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if len(state.Slices[0].Endpoints) < 3 {
+				return // not repaired yet
+			}
+			foreign := plan.Write{Operation: plan.Update, Slice: state.Slices[0], Trigger: time.Now()}
+			foreign.Slice.Endpoints = foreign.Slice.Endpoints[:2]
+			if err := w.store.Store.Write(t.Context(), foreign); err != nil {
+				t.Error(err)
+			}
+			w.store.SetService(w.store.service) // the edit is announced, as a watch does
+		}
+		edit()
+		during(time.Second)
+		wantMembers(t, w, ip(11)+" ready", ip(12)+" ready", ip(13)+" ready")
+		for range 600 {
+			edit()
+			during(time.Second)
+		}
+		if n := len(w.store.taken()); n < 5 || n > 15 {
+			t.Errorf("got %d repairs in 10 min of edits, want about one for each doubling of the pause", n)
+		}
+		during(11 * time.Minute)
+		edit()
+		during(time.Second)
+		wantMembers(t, w, ip(11)+" ready", ip(12)+" ready", ip(13)+" ready")
+	})
+}
+
+func TestContract26AtMostOneWriteASecondAndTheFirstAtOnce(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		for i := range 20 {
+			start := time.Now()
+			w.setNodes(11, 12, 13, 14+i)
+			w.signal <- struct{}{}
+			during(100 * time.Millisecond)
+			if i == 0 {
+				if writes := w.store.taken(); len(writes) != 1 || writes[0].at.Sub(start) > 100*time.Millisecond {
+					t.Errorf("the first change: got %+v, want one write at once", writes)
+				}
+			}
+		}
+		during(time.Minute)
+		writes := w.store.taken()
+		for i := 1; i < len(writes); i++ {
+			if gap := writes[i].at.Sub(writes[i-1].at); gap < time.Second {
+				t.Errorf("got two writes %s apart, want a second at least", gap)
+			}
+		}
+	})
+}
+
+func TestContract30AWriteUnderWayEndsAndNoneIsBegun(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.store.set(func() { w.store.takes = 4 * time.Second })
+		w.set(func() { w.dead[ip(12)] = true })
+		during(3500 * time.Millisecond)
+		start := time.Now()
+		w.stop()
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("stopping took %s, want at most 5 s", took)
+		}
+		writes := wantWrites(t, w, 1)
+		if len(writes) == 1 && writes[0].err != nil {
+			t.Errorf("the write under way failed: %v", writes[0].err)
+		}
+		wantMembers(t, w, ip(11)+" ready", ip(12)+" down", ip(13)+" ready")
+		w.stop = func() {}
+	})
+}
+
+func TestAStoreThatFailsIsAskedAgainAndGetsTheNewestDecision(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.store.set(func() { w.store.fail = func(plan.Write) error { return errors.New("API server down") } })
+		w.set(func() { w.dead[ip(12)] = true })
+		during(5 * time.Minute)
+		if n := len(w.store.taken()); n < 15 || n > 150 {
+			t.Errorf("got %d tries in 5 min, want one in 15 s at the least and not a storm", n)
+		}
+		w.set(func() { delete(w.dead, ip(12)); w.dead[ip(13)] = true })
+		during(time.Minute)
+		w.store.set(func() { w.store.fail = nil })
+		during(20 * time.Second)
+		wantMembers(t, w, ip(11)+" ready", ip(12)+" ready", ip(13)+" down")
+	})
+}
+
+func TestADryRunDecidesAndWritesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 11, 12)
+		w.opts.DryRun = true
+		s := w.start()
+		during(time.Minute)
+		wantWrites(t, w, 0)
+		if got := len(s.Status().Verdict.Members); got != 2 {
+			t.Errorf("got %d members decided, want 2", got)
+		}
+		if got := len(w.logs.with("dry run, slice not written")); got != 1 {
+			t.Errorf("got %d lines about what would be written, want 1", got)
+		}
+		w.stop()
+	})
+}
+
+func TestOnceDecidesWritesAndReportsWhatItSaw(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 11, 12, 13)
+		w.set(func() { w.dead[ip(13)] = true })
+		for i, want := range []int{1, 0} {
+			s := newSyncer(t, w)
+			a, err := s.Once(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(a.Writes) != want {
+				t.Errorf("run %d: got %d writes, want %d", i+1, len(a.Writes), want)
+			}
+			if diff := cmp.Diff([]string{ip(11) + " ready", ip(12) + " ready"}, w.members()); diff != "" {
+				t.Errorf("members (-want +got):\n%s", diff)
+			}
+		}
+	})
+}
