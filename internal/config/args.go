@@ -64,15 +64,22 @@ func (a *Args) Decode(value string) error {
 	return nil
 }
 
-// notWords explains what the parser met instead of a word: an operator or a
-// quotation mark without its counterpart.
+// notWords explains what the parser met instead of a word: an operator, or the
+// end where a quotation mark has no counterpart.
 func notWords(err error) error {
-	rule := "cannot be split into words"
-	var parseError syntax.ParseError
-	if errors.As(err, &parseError) {
-		rule = fmt.Sprintf("cannot be split into words (at character %d: %s)", parseError.Pos.Col(), parseError.Text)
+	p := problem{
+		rule:   "cannot be split into words",
+		remedy: "put single quotes around it: no shell runs, so there are no pipes, redirections or lists of commands",
 	}
-	return problem{rule: rule, remedy: "put single quotes around it: no shell runs, so there are no pipes, redirections or lists of commands"}
+	var parseError syntax.ParseError
+	if !errors.As(err, &parseError) {
+		return p
+	}
+	p.rule += fmt.Sprintf(" (at character %d: %s)", parseError.Pos.Offset()+1, parseError.Text)
+	if strings.Contains(parseError.Text, "EOF") {
+		p.remedy = "close what is opened there, or put a backslash before it"
+	}
+	return p
 }
 
 var spaces = regexp.MustCompile(`^(?:[ \t\n]|\\\n)*$`)
@@ -159,7 +166,7 @@ func needsShell(part syntax.WordPart) error {
 		what = "a $ before a quotation mark"
 	}
 	return problem{
-		rule:   fmt.Sprintf("holds %s at character %d, and no shell runs to replace it", what, part.Pos().Col()),
+		rule:   fmt.Sprintf("holds %s at character %d, and no shell runs to replace it", what, part.Pos().Offset()+1),
 		remedy: "write the value itself, or put single quotes around it to pass it on as it stands",
 	}
 }

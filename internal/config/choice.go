@@ -129,7 +129,7 @@ func choose[T interface {
 		*target = T(value)
 		return nil
 	}
-	p := problem{rule: "is not one of " + listed(choices, "or"), remedy: "write " + choices[0]}
+	p := problem{rule: "is not one of " + listed(choices, "or"), remedy: "choose one of them"}
 	if near := nearest(strings.ToLower(value), choices); near != "" {
 		p.remedy = "did you mean " + near + "?"
 	}

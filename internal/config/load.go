@@ -175,7 +175,10 @@ func (l *loader) add(name string, p problem) {
 		value = ""
 	}
 	l.broken[name] = true
-	l.mistakes = append(l.mistakes, Mistake{Variable: name, Value: value, Rule: p.rule, Remedy: p.remedy})
+	mistake := Mistake{Variable: name, Value: value, Rule: p.rule, Remedy: p.remedy}
+	if !slices.Contains(l.mistakes, mistake) {
+		l.mistakes = append(l.mistakes, mistake)
+	}
 }
 
 // names lists every variable that the program knows, twins included.

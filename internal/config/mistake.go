@@ -84,7 +84,8 @@ func (p problem) Error() string { return p.rule + "; " + p.remedy }
 // problems returns what a decoder's error says, one by one: a decoder of a list
 // joins an error for each entry.
 func problems(err error) []problem {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
 		var all []problem
 		for _, each := range joined.Unwrap() {
 			all = append(all, problems(each)...)

@@ -48,7 +48,7 @@ func parseStaticNode(text string) (StaticNode, error) {
 	}
 	addr, err := netip.ParseAddr(strings.TrimSpace(address))
 	if err != nil {
-		return StaticNode{}, problem{rule: "node " + name + " has no IP address but " + quote(address), remedy: example}
+		return StaticNode{}, problem{rule: quote(address) + " of node " + name + " is not an IP address", remedy: example}
 	}
 	if addr.Is4In6() || addr.Zone() != "" {
 		return StaticNode{}, problem{rule: "node " + name + " has an address with a zone, or IPv4 written as IPv6", remedy: "write " + addr.Unmap().WithZone("").String()}

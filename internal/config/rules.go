@@ -155,10 +155,17 @@ func (l *loader) checkHealthMode() {
 	// Who sets a path and forgets the mode believes that HTTP is checked, and
 	// dead workloads behind an open port stay published.
 	for _, name := range []string{"HEALTH_CHECK_PATH", "HEALTH_CHECK_HOST", "HEALTH_CHECK_EXPECTED_STATUS"} {
-		if l.set(name) {
+		if l.asks(name) {
 			l.mistake(name, "has no effect, because HEALTH_CHECK_MODE is not set and tcp by default", "set HEALTH_CHECK_MODE to http or https")
 		}
 	}
+}
+
+// asks reports whether a variable asks for something: set, sound and other than
+// its default. A manifest may well spell out every default.
+func (l *loader) asks(name string) bool {
+	v := l.variables[l.place[name]]
+	return l.set(name) && l.sound(name) && render(v) != v.tags.Get("default")
 }
 
 // checkTLS demands that settings of TLS are used, and that the authorities can
@@ -170,7 +177,7 @@ func (l *loader) checkTLS() {
 	}
 	if health.Mode != HealthHTTPS {
 		for _, v := range l.variables {
-			if strings.HasPrefix(v.name, "HEALTH_CHECK_TLS_") && l.set(v.name) && l.sound(v.name) {
+			if strings.HasPrefix(v.name, "HEALTH_CHECK_TLS_") && l.asks(v.name) {
 				l.mistake(v.name, "has no effect with HEALTH_CHECK_MODE="+string(health.Mode), "set HEALTH_CHECK_MODE=https, or remove it")
 			}
 		}

@@ -110,23 +110,25 @@ func serviceName(variable string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.TrimSuffix(variable, "_PORT"), "_", "-"))
 }
 
-// nearest returns the word that was probably meant: one that contains the
-// other from its beginning, or one that differs in at most a third of its
-// letters. It is empty if no word is near.
+// nearest returns the word that was probably meant: one that differs in at most
+// three letters and a third of all, or else one that is the beginning of the
+// other. It is empty if no word is near.
 func nearest(word string, words []string) string {
-	best, distance := "", len(word)/3+1
+	best, least := "", min(len(word)/3, 3)+1
 	for _, candidate := range words {
-		if d := levenshtein.ComputeDistance(word, candidate); d < distance {
-			best, distance = candidate, d
+		if distance := levenshtein.ComputeDistance(word, candidate); distance < least {
+			best, least = candidate, distance
 		}
 	}
 	if best != "" {
 		return best
 	}
+	least = len(word) + maxShown
 	for _, candidate := range words {
-		if strings.HasPrefix(candidate, word) || strings.HasPrefix(word, candidate+"_") {
-			return candidate
+		related := strings.HasPrefix(candidate, word) || strings.HasPrefix(word, candidate)
+		if distance := levenshtein.ComputeDistance(word, candidate); related && distance < least {
+			best, least = candidate, distance
 		}
 	}
-	return ""
+	return best
 }

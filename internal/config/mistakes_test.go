@@ -1,0 +1,126 @@
+package config_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+)
+
+// checkMistakes demands that an environment has exactly these mistakes, and
+// that it makes no configuration at all.
+func checkMistakes(t *testing.T, e env, want ...string) {
+	t.Helper()
+	c, err := config.Load(e.list())
+	var mistakes config.Mistakes
+	if !errors.As(err, &mistakes) {
+		t.Fatalf("Load returned %v, want mistakes", err)
+	}
+	var got []string
+	for _, mistake := range mistakes {
+		got = append(got, mistake.Error())
+		if mistake.Rule == "" || mistake.Remedy == "" {
+			t.Errorf("%s: rule %q, remedy %q: one is missing", mistake.Variable, mistake.Rule, mistake.Remedy)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("mistakes (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(config.Config{}, c, opts); diff != "" {
+		t.Errorf("Load returned part of a configuration beside its error:\n%s", diff)
+	}
+}
+
+// Contract 34: an invalid configuration ends the program before any network
+// call. Here that is an error before there is a configuration to act on.
+func TestContract34OneMistakeOneMessage(t *testing.T) {
+	for _, tt := range badValues() {
+		t.Run(tt.variable+"="+tt.value, func(t *testing.T) {
+			e := with(env{tt.variable: tt.value})
+			if tt.variable == "TARGET_PORTS" {
+				delete(e, "TARGET_PORT")
+			}
+			checkMistakes(t, e, fmt.Sprintf("%s=%q: %s", tt.variable, tt.value, tt.want))
+		})
+	}
+}
+
+// Contract 34, for variables that do not go together.
+func TestContract34ContradictionsAreMistakes(t *testing.T) {
+	for _, tt := range contradictions() {
+		t.Run(tt.name, func(t *testing.T) { checkMistakes(t, with(tt.env), tt.want) })
+	}
+}
+
+func TestLoadReportsAllMistakesTogetherInTheOrderOfTheReference(t *testing.T) {
+	checkMistakes(t, env{
+		"SOURCE_KIND":                     "files",
+		"SOURCE_POLL_INTERVAL":            "30",
+		"STATIC_NODES":                    "a=10.0.0.1,b,a=10.0.0.2",
+		"SECURED_SUBNET_CIDR":             "10.1.2.3/8,fd00::1,,x",
+		"IONOS_TOKEN":                     "secret-1",
+		"IONOS_TOKEN_FILE":                "secret-2",
+		"TARGET_PORTS":                    "http=0",
+		"HEALTH_CHECK_MAX_SILENT_PERCENT": "50%",
+		"STORE_KIND":                      "redis",
+		"LEADER_ELECTION":                 "1",
+		"TARGET_PROT":                     "x",
+		"DRY_RUNN":                        "x",
+	},
+		`SOURCE_KIND="files": is not one of static, file, command, ionos or kubernetes; did you mean file?`,
+		`SOURCE_POLL_INTERVAL="30": is a duration without a unit; write 30s`,
+		`STATIC_NODES="a=10.0.0.1,b,a=10.0.0.2": "b" is not name=address; write for example worker-1=10.0.0.11,worker-2=10.0.0.12`,
+		`SECURED_SUBNET_CIDR="10.1.2.3/8,fd00::1,,x": 10.1.2.3/8 has bits set after its prefix; write 10.0.0.0/8`,
+		`SECURED_SUBNET_CIDR="10.1.2.3/8,fd00::1,,x": fd00::1 is an address, not a range; write fd00::1/128`,
+		`SECURED_SUBNET_CIDR="10.1.2.3/8,fd00::1,,x": has an empty entry; remove the comma, or add what is missing`,
+		`SECURED_SUBNET_CIDR="10.1.2.3/8,fd00::1,,x": "x" is not an address range; write for example 10.0.0.0/24`,
+		`IONOS_TOKEN: and IONOS_TOKEN_FILE are both set; remove one of them`,
+		`TARGET_SERVICE_NAME: is required and not set; set it, for example to web`,
+		`TARGET_PORTS="http=0": port http has no number from 1 to 65535; write for example http=8080,dns=53/UDP`,
+		`HEALTH_CHECK_MAX_SILENT_PERCENT="50%": is not a whole number; write 50`,
+		`STORE_KIND="redis": is not one of memory, kubectl or client-go; choose one of them`,
+		`LEADER_ELECTION="1": is not in this version yet; remove it and run one replica`,
+		`DRY_RUNN: is no variable of this program; did you mean DRY_RUN?`,
+		`TARGET_PROT: is no variable of this program; did you mean TARGET_PORT?`,
+	)
+}
+
+func TestMistakesAreCountedAndStandOnLinesOfTheirOwn(t *testing.T) {
+	_, err := config.Load(with(env{"TARGET_PORT": "0"}).list())
+	want := "1 mistake in the configuration:\n" +
+		"  TARGET_PORT=\"0\": is outside 1 to 65535; write for example 8080"
+	if got := err.Error(); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+	_, err = config.Load(with(env{"TARGET_PORT": "0", "DRY_RUN": "x"}).list())
+	if got := err.Error(); !strings.HasPrefix(got, "2 mistakes in the configuration:\n") || strings.Count(got, "\n") != 2 {
+		t.Errorf("got:\n%s\nwant a count and two lines", got)
+	}
+}
+
+func TestMistakesRepeatNoMoreThanALineOfAValue(t *testing.T) {
+	_, err := config.Load(with(env{"LOG_LEVEL": strings.Repeat("x", 5000) + "\nTARGET_PORT: all is well"}).list())
+	if got := err.Error(); len(got) > 500 || strings.Count(got, "\n") != 1 {
+		t.Errorf("%d bytes on %d lines:\n%s", len(got), strings.Count(got, "\n"), got)
+	}
+}
+
+func TestLoadRefusesWhatIsNotBuiltYet(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		env  env
+		want string
+	}{
+		{"ionos", env{"SOURCE_KIND": "ionos"}, `SOURCE_KIND="ionos": is not in this version yet; use static, file or command`},
+		{"kubernetes", env{"SOURCE_KIND": "kubernetes"}, `SOURCE_KIND="kubernetes": is not in this version yet; use static, file or command`},
+		{"leader election", env{"LEADER_ELECTION": "true"}, `LEADER_ELECTION="true": is not in this version yet; remove it and run one replica`},
+		{"status page", env{"ADMIN_ADDRESS": "127.0.0.1:8080"}, `ADMIN_ADDRESS="127.0.0.1:8080": is not in this version yet; remove it`},
+		{"metrics", env{"METRICS_ADDRESS": "[::]:8081"}, `METRICS_ADDRESS="[::]:8081": is not in this version yet; remove it`},
+	} {
+		t.Run(tt.name, func(t *testing.T) { checkMistakes(t, with(tt.env), tt.want) })
+	}
+}
