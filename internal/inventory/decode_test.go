@@ -15,7 +15,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write golden files and the reference anew")
 
 // compareAddrs compares addresses as values; netip.Addr has no exported fields.
 var compareAddrs = cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
