@@ -57,7 +57,15 @@ if [ "$(id -u)" != 0 ]; then
   as_root=(sudo)
 fi
 printf 'packages: installing %s\n' "${packages[*]}"
-"${as_root[@]}" apt-get update -q
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "${packages[@]}"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+install() {
+  "${as_root[@]}" apt-get update -q &&
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "${packages[@]}"
+}
+install >"$log" 2>&1 || {
+  tail -n 20 "$log" >&2
+  die "apt-get failed, see above" "remedy: apt-get update && apt-get install ${packages[*]}, as root"
+}
 mapfile -t packages < <(missing)
 [ ${#packages[@]} -eq 0 ] || die "still missing after the installation: ${packages[*]}"

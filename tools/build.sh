@@ -67,10 +67,11 @@ linker_flags() {
   printf '%s' "$flags"
 }
 
-# toolchain prints what the go command builds with, or ends with the remedy when it cannot read the module.
+# toolchain prints what the go command builds with, or ends with the remedy when it is too old for the module.
 toolchain() {
   local answer
-  answer=$(go env GOVERSION GOOS GOARCH 2>&1) || die "$answer" \
+  # go list, because go env does not mind being too old for the module.
+  answer=$(GOWORK=off go list -m 2>&1 && go env GOVERSION GOOS GOARCH 2>&1) || die "$answer" \
     "remedy: tools/$module needs Go $(sed -n 's/^go //p' go.mod) or newer, this is $(cd / && go version); install it, or unset GOTOOLCHAIN so that go fetches it"
   tr '\n' ' ' <<<"$answer"
 }
