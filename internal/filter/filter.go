@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -49,12 +50,19 @@ func (r Rules) subnets() string {
 	return strings.Join(names, ",")
 }
 
-// Apply returns the candidates among nodes, sorted by address, and a decision
-// for each node that was refused and each address that was looked at, sorted.
-// An address that several nodes hold stays with one of them: with one that is
-// not leaving before one that is, then with the smallest id, then name.
+// claim is an address of a node that the rules let pass.
+type claim struct {
+	inventory.Candidate
+	// message is what the rules said.
+	message string
+}
+
+// Apply returns the candidates among nodes, sorted by address, and one decision
+// for each node that was refused and each address of the others, sorted. An
+// address that several nodes hold stays with one of them: with one that is not
+// leaving before one that is, then with the smallest id, then name.
 func Apply(nodes []inventory.Node, rules Rules) ([]inventory.Candidate, []inventory.Decision) {
-	var candidates []inventory.Candidate
+	var claims []claim
 	decisions := make([]inventory.Decision, 0, len(nodes))
 	for _, node := range nodes {
 		if reason, message := refuse(node); reason != "" {
@@ -63,17 +71,20 @@ func Apply(nodes []inventory.Node, rules Rules) ([]inventory.Candidate, []invent
 		}
 		for _, addr := range distinct(node.Addresses) {
 			reason, message := rules.Check(addr)
-			decisions = append(decisions, decide(node.Identity(), addr, reason, message))
-			if reason == "" {
-				candidates = append(candidates, inventory.Candidate{
-					Node: node.Identity(), Address: addr, Zone: node.Zone, Leaving: node.Leaving,
-				})
+			if reason != "" {
+				decisions = append(decisions, decide(node.Identity(), addr, reason, message))
+				continue
 			}
+			claims = append(claims, claim{message: message, Candidate: inventory.Candidate{
+				Node: node.Identity(), Address: addr, Zone: node.Zone, Leaving: node.Leaving,
+			}})
 		}
 	}
-	candidates, duplicates := unique(candidates)
-	decisions = append(decisions, duplicates...)
-	slices.SortFunc(decisions, inventory.CompareDecisions)
+	candidates, settled := settle(claims)
+	decisions = append(decisions, settled...)
+	slices.SortFunc(decisions, func(a, b inventory.Decision) int {
+		return cmp.Or(inventory.CompareDecisions(a, b), cmp.Compare(a.Message, b.Message))
+	})
 	return candidates, decisions
 }
 
@@ -107,36 +118,49 @@ func distinct(addrs []netip.Addr) []netip.Addr {
 	return slices.Compact(sorted)
 }
 
-// unique leaves each address with one candidate and returns a decision for each
-// candidate that lost its address.
-func unique(candidates []inventory.Candidate) ([]inventory.Candidate, []inventory.Decision) {
-	slices.SortFunc(candidates, compareClaims)
-	kept := candidates[:0:0]
-	var lost []inventory.Decision
-	for _, c := range candidates {
+// settle gives each address to one claim, and returns a decision for each.
+func settle(claims []claim) ([]inventory.Candidate, []inventory.Decision) {
+	slices.SortFunc(claims, compareClaims)
+	var kept []inventory.Candidate
+	decisions := make([]inventory.Decision, 0, len(claims))
+	for _, c := range claims {
+		reason, message := inventory.Reason(""), c.message
 		if n := len(kept); n > 0 && kept[n-1].Address == c.Address {
-			lost = append(lost, decide(c.Node, c.Address, inventory.DuplicateAddress,
-				fmt.Sprintf("%s is also the address of node %s, which keeps it", c.Address, kept[n-1].Node.Name)))
-			continue
+			reason = inventory.DuplicateAddress
+			message = fmt.Sprintf("%s is also the address of node %s, which keeps it", c.Address, describe(kept[n-1].Node))
+		} else {
+			kept = append(kept, c.Candidate)
 		}
-		kept = append(kept, c)
+		decisions = append(decisions, decide(c.Node, c.Address, reason, message))
 	}
-	return kept, lost
+	return kept, decisions
 }
 
-// compareClaims orders candidates by address and, for one address, the node
-// that keeps it first.
-func compareClaims(a, b inventory.Candidate) int {
-	if c := a.Address.Compare(b.Address); c != 0 {
-		return c
-	}
-	if a.Leaving != b.Leaving {
-		if b.Leaving {
-			return -1
-		}
+// compareClaims orders claims by address and, for one address, the one that
+// keeps it first. It leaves nothing to the order of the nodes.
+func compareClaims(a, b claim) int {
+	return cmp.Or(
+		a.Address.Compare(b.Address),
+		cmp.Compare(a.rank(), b.rank()),
+		a.Node.Compare(b.Node),
+		cmp.Compare(a.Zone, b.Zone),
+	)
+}
+
+// rank puts nodes that stay before those that leave.
+func (c claim) rank() int {
+	if c.Leaving {
 		return 1
 	}
-	return a.Node.Compare(b.Node)
+	return 0
+}
+
+// describe names a node so that it cannot be taken for one of the same name.
+func describe(node inventory.Identity) string {
+	if node.ID == "" {
+		return node.Name
+	}
+	return fmt.Sprintf("%s (id %s)", node.Name, node.ID)
 }
 
 // decide makes a decision of this stage.
