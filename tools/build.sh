@@ -78,7 +78,7 @@ toolchain() {
 
 # build NAME brings .tools/bin/NAME up to date.
 build() {
-  local name=$1 module package guess flags stamp log started seconds
+  local name=$1 module package guess flags stamp log started seconds next=$every
   spec "$name"
   cd "$root/tools/$module"
   flags=$(linker_flags)
@@ -98,7 +98,8 @@ build() {
   while kill -0 "$compiler" 2>/dev/null; do
     sleep 1
     seconds=$((SECONDS - started))
-    if ((seconds > 0 && seconds % every == 0)); then
+    if ((seconds >= next)); then
+      next=$((seconds + every))
       say "  $name $(clock "$seconds"), $(grep -cv '^go: ' "$log" || true) packages compiled"
     fi
   done
