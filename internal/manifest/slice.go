@@ -79,7 +79,7 @@ func toPorts(ports []discoveryv1.EndpointPort, found *drift) []plan.Port {
 		out = append(out, plan.Port{
 			Name:     value(port.Name, ""),
 			Protocol: plan.Protocol(value(port.Protocol, "TCP")),
-			Number:   uint16(*port.Port), //nolint:gosec // the range was checked above
+			Number:   uint16(*port.Port), // the range was checked above
 		})
 	}
 	if !slices.IsSortedFunc(out, plan.ComparePorts) {

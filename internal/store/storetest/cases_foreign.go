@@ -50,7 +50,7 @@ func staleUpdate(t *testing.T, f *Fixture) {
 	f.withService(t)
 	f.publish(t, ready("10.0.0.1"))
 	write := f.plan(t, f.Store, ready("10.0.0.1", "10.0.0.2"))[0]
-	edited := f.edit(t, "web-remote", func(o *discoveryv1.EndpointSlice) { o.Labels["team"] = "edge" })
+	edited := f.edit(t, func(o *discoveryv1.EndpointSlice) { o.Labels["team"] = "edge" })
 
 	f.wantConflict(t, f.Store, write)
 	same(t, "the slice", edited, f.stored(t, "web-remote"))
@@ -114,7 +114,7 @@ func noDifference(t *testing.T, f *Fixture) {
 func foreignMetadata(t *testing.T, f *Fixture) {
 	f.withService(t)
 	f.publish(t, ready("10.0.0.1"))
-	edited := f.edit(t, "web-remote", func(o *discoveryv1.EndpointSlice) {
+	edited := f.edit(t, func(o *discoveryv1.EndpointSlice) {
 		o.Labels["team"] = "edge"
 		o.Annotations["note"] = "hands off"
 		o.Finalizers = []string{"example.org/keep"}
@@ -127,7 +127,7 @@ func foreignMetadata(t *testing.T, f *Fixture) {
 	edited.Annotations[corev1.EndpointsLastChangeTriggerTime] = got.Annotations[corev1.EndpointsLastChangeTriggerTime]
 	same(t, "metadata", edited.ObjectMeta, got.ObjectMeta,
 		cmpopts.IgnoreFields(metav1.ObjectMeta{}, "ResourceVersion", "Generation", "ManagedFields"))
-	f.edit(t, "web-remote", func(o *discoveryv1.EndpointSlice) { o.Finalizers = nil })
+	f.edit(t, func(o *discoveryv1.EndpointSlice) { o.Finalizers = nil })
 }
 
 func foreignEdit(t *testing.T, f *Fixture) {
@@ -143,7 +143,7 @@ func foreignEdit(t *testing.T, f *Fixture) {
 		"no owner":               func(o *discoveryv1.EndpointSlice) { o.OwnerReferences = nil },
 	}
 	for name, edit := range edits {
-		f.edit(t, "web-remote", edit)
+		f.edit(t, edit)
 		f.converge(t, name+" is repaired", in, func() bool {
 			got := f.stored(t, "web-remote")
 			got.Annotations[corev1.EndpointsLastChangeTriggerTime] = "2026-01-01T00:00:01Z"
@@ -155,7 +155,7 @@ func foreignEdit(t *testing.T, f *Fixture) {
 func lostLabel(t *testing.T, f *Fixture) {
 	f.withService(t)
 	f.publish(t, ready("10.0.0.1"))
-	f.edit(t, "web-remote", func(o *discoveryv1.EndpointSlice) { delete(o.Labels, discoveryv1.LabelServiceName) })
+	f.edit(t, func(o *discoveryv1.EndpointSlice) { delete(o.Labels, discoveryv1.LabelServiceName) })
 	f.converge(t, "the label is back", ready("10.0.0.1"), func() bool {
 		return f.stored(t, "web-remote").Labels[discoveryv1.LabelServiceName] == "web"
 	})
@@ -168,7 +168,7 @@ func refused(t *testing.T, f *Fixture) {
 	f.withService(t)
 	f.publish(t, ready("10.0.0.1"))
 	write := f.plan(t, f.Store, ready("10.0.0.2"))[0]
-	edited := f.edit(t, "web-remote", func(o *discoveryv1.EndpointSlice) { o.Labels[discoveryv1.LabelManagedBy] = "somebody" })
+	edited := f.edit(t, func(o *discoveryv1.EndpointSlice) { o.Labels[discoveryv1.LabelManagedBy] = "somebody" })
 	eventually(t, "the slice is refused", func() bool { return len(f.load(t).Refused) == 1 })
 	refusal := f.load(t).Refused[0]
 	if refusal.Name != "web-remote" || !strings.Contains(refusal.Message, `"somebody"`) {

@@ -188,9 +188,16 @@ func deadline(t *testing.T, f *Fixture) {
 func concurrently(t *testing.T, f *Fixture) {
 	f.withService(t)
 	var wait sync.WaitGroup
-	stop, cancel := context.WithCancel(t.Context())
+	defer wait.Wait()
+	stop := make(chan struct{})
+	defer close(stop)
 	wait.Go(func() {
-		for stop.Err() == nil {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
 			if _, err := f.Store.Load(t.Context()); err != nil {
 				t.Errorf("load: %v", err)
 				return
@@ -200,6 +207,4 @@ func concurrently(t *testing.T, f *Fixture) {
 	for i := range 5 {
 		f.publish(t, ready(fmt.Sprintf("10.0.0.%d", i+1)))
 	}
-	cancel()
-	wait.Wait()
 }

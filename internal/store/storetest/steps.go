@@ -144,13 +144,13 @@ func (f *Fixture) storedNames() []string {
 	return names
 }
 
-// edit changes the stored slice as another client would.
-func (f *Fixture) edit(t *testing.T, name string, change func(*discoveryv1.EndpointSlice)) *discoveryv1.EndpointSlice {
+// edit changes the first slice as another client would.
+func (f *Fixture) edit(t *testing.T, change func(*discoveryv1.EndpointSlice)) *discoveryv1.EndpointSlice {
 	t.Helper()
-	object := f.stored(t, name)
+	object := f.stored(t, f.Target.SliceName)
 	change(object)
 	f.Hand.Put(object)
-	return f.stored(t, name)
+	return f.stored(t, f.Target.SliceName)
 }
 
 // same fails the test when two values differ.

@@ -1,0 +1,23 @@
+// Package kube is the store in a Kubernetes API server: it watches the target's
+// slices and its Service, answers Load from what the watches say, and writes
+// slices by create and update.
+//
+// In come a *rest.Config, the target and the writes; out go the slices and the
+// Service as they are. Steady state costs no request but the watches. What a
+// write answered is seen by the next Load even if the watch lags, and a write
+// that failed makes the next Load ask the server about that slice. An update
+// always carries the resourceVersion it was computed from; nothing is ever
+// deleted or patched, and no slice of another name is touched.
+//
+// The rights it needs in the target's namespace, and no others:
+//
+//	apiGroups: ["discovery.k8s.io"]  resources: ["endpointslices"]
+//	verbs: ["list", "watch", "create", "update"]
+//	apiGroups: [""]                  resources: ["services"]
+//	verbs: ["list", "watch"]
+//
+// "update" may be limited to the target's slice names by resourceNames, and the
+// verbs on services to the name of the Service. "get" is not needed: one slice
+// is read by a list with a field selector, whose answer also says at which
+// revision the slice was absent.
+package kube

@@ -1,0 +1,192 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// Options says which API server the store is in, and what for.
+type Options struct {
+	// Config is the access to the API server. It is copied; its limits and
+	// time-outs do not apply: see the package's own.
+	Config *rest.Config
+	Target plan.Target
+	// UserAgent is what the API server's audit log calls us; the name of the
+	// program by default.
+	UserAgent string
+	// Recheck is the time between two reads of a slice of our name that the
+	// watch cannot see, because its label kubernetes.io/service-name is not the
+	// target's; 30 s by default. There is no such read where there is no such
+	// slice.
+	Recheck time.Duration
+}
+
+// Store keeps the slices of one target. Its methods may be called at the same
+// time.
+type Store struct {
+	target  plan.Target
+	client  *client
+	recheck time.Duration
+	changed chan struct{}
+	view    *view
+	service *service
+}
+
+// New returns a store that does nothing until Run is called.
+func New(options Options) (*Store, error) {
+	if options.Config == nil {
+		return nil, errors.New("kube store: no configuration of the API server")
+	}
+	if options.Target.SliceName == "" || options.Target.Service == "" || options.Target.ManagedBy == "" {
+		return nil, errors.New("kube store: the target has no slice name, Service or managed-by value")
+	}
+	if options.UserAgent == "" {
+		options.UserAgent = "ionos-endpointslice-controller"
+	}
+	if options.Recheck <= 0 {
+		options.Recheck = 30 * time.Second
+	}
+	client, err := newClient(options.Config, options.UserAgent, options.Target)
+	if err != nil {
+		return nil, fmt.Errorf("kube store: %w", err)
+	}
+	s := &Store{target: options.Target, client: client, recheck: options.Recheck, changed: make(chan struct{}, 1)}
+	s.view = newView(options.Target, s.notify)
+	s.service = newService(options.Target, s.notify)
+	return s, nil
+}
+
+// Run watches until ctx ends, and then returns nil; nothing of it is left
+// running. Load waits for it, and writes after its end lose their connection,
+// so it has to be the last to stop.
+func (s *Store) Run(ctx context.Context) error {
+	defer s.client.close()
+	ctx = silent(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { s.client.watch(ctx, s.client.slices, s.view, &discoveryv1.EndpointSlice{}) })
+	running.Go(func() { s.client.watch(ctx, s.client.services, s.service, newServiceObject()) })
+	running.Go(func() { s.recheckStrays(ctx) })
+	running.Wait()
+	return nil
+}
+
+// Changed receives a value when something in Load's answer may have changed by
+// another hand than ours.
+func (s *Store) Changed() <-chan struct{} { return s.changed }
+
+// Load returns the slices and the Service as they are. It waits for the first
+// answer of the watches, and asks the server itself only about slices whose
+// last write failed.
+func (s *Store) Load(ctx context.Context) (plan.State, error) {
+	for _, watch := range []*syncing{&s.view.sync, &s.service.sync} {
+		if err := watch.await(ctx); err != nil {
+			return plan.State{}, err
+		}
+	}
+	for name, doubt := range s.view.doubtful() {
+		if err := s.look(ctx, name); err != nil {
+			return plan.State{}, fmt.Errorf("read slice %s again: %w", name, err)
+		}
+		s.view.resolve(name, doubt)
+	}
+	return manifest.State(s.service.get(), s.view.objects(), s.target), nil
+}
+
+// Write carries out one write by one request. It wraps plan.ErrConflict when
+// the slice is not what the write was computed from.
+func (s *Store) Write(ctx context.Context, write plan.Write) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	name := write.Slice.Name
+	base := s.view.object(name)
+	if err := manifest.Fence(base, write, s.target); err != nil {
+		s.view.doubt(name)
+		return err
+	}
+	answer, err := s.client.send(ctx, write.Operation, manifest.Apply(base, write, s.target))
+	if err != nil {
+		s.view.doubt(name)
+		return explain(write.Operation, err)
+	}
+	s.view.learn(name, sight{object: answer, at: answer.ResourceVersion})
+	return nil
+}
+
+// look asks the server about one slice, whatever its labels say.
+func (s *Store) look(ctx context.Context, name string) error {
+	seen, err := s.client.look(ctx, name)
+	if err != nil {
+		return brief{err}
+	}
+	s.view.learn(name, seen)
+	return nil
+}
+
+// recheckStrays looks again, from time to time, at the slices of our names that
+// no watch tells about, so that one that goes or is mended is noticed.
+func (s *Store) recheckStrays(ctx context.Context) {
+	ticker := time.NewTicker(s.recheck)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		for _, name := range s.view.strays() {
+			before := s.view.object(name)
+			// What cannot be read now is read at the next tick.
+			if err := s.look(ctx, name); err == nil && version(before) != version(s.view.object(name)) {
+				s.notify()
+			}
+		}
+	}
+}
+
+// notify leaves one value in the channel, however much happens before it is
+// taken.
+func (s *Store) notify() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+// explain turns the server's answer to a write into ours: one that says that
+// the slice is not what we believed is a conflict.
+func explain(operation plan.Operation, err error) error {
+	conflict := operation == plan.Create && apierrors.IsAlreadyExists(err) ||
+		operation == plan.Update && (apierrors.IsConflict(err) || apierrors.IsNotFound(err))
+	if conflict {
+		return fmt.Errorf("%w: %w", plan.ErrConflict, brief{err})
+	}
+	return brief{err}
+}
+
+// brief bounds the text of an error: a server may repeat a whole slice in it.
+type brief struct{ cause error }
+
+// maxText is the length of an error's text in bytes.
+const maxText = 512
+
+func (e brief) Error() string {
+	text := e.cause.Error()
+	if len(text) > maxText {
+		text = strings.ToValidUTF8(text[:maxText], "") + "..."
+	}
+	return text
+}
+
+func (e brief) Unwrap() error { return e.cause }

@@ -1,0 +1,96 @@
+package kube_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/storetest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/storetest/cluster"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
+)
+
+// leastRights are those that the package comment names.
+func leastRights() []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{
+		cluster.Rights("discovery.k8s.io", "endpointslices", "list", "watch", "create", "update"),
+		cluster.Rights("", "services", "list", "watch"),
+	}
+}
+
+func TestTheClientGoStoreOnARealAPIServer(t *testing.T) {
+	server := controlplane.Start(t, controlplane.Options{Audit: true})
+	t.Run("contract 27: it conforms with the least rights", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) *storetest.Fixture { return newFixture(t, server) })
+	})
+	for name, test := range map[string]func(*testing.T, *controlplane.ControlPlane){
+		"contract 21: what was written is seen while the watch stalls":            ownWritesWhileTheWatchStalls,
+		"contract 21: after a conflict the state is fresh while the watch stalls": conflictWhileTheWatchStalls,
+		"contract 21: a write whose answer is lost is found by the next load":     lostAnswer,
+		"contract 22: steady state costs no request but the watches":              steadyState,
+		"contract 23: a foreign edit is told without being asked for":             foreignEditIsTold,
+		"contract 25: a Service that appears later is told":                       laterServiceIsTold,
+		"own writes and the status of the Service are no news":                    noNews,
+		"a missing right is named":                                                missingRight,
+		"contract 33: nothing of it is left running":                              nothingIsLeft,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, server) })
+	}
+	t.Run("an API server that comes back is followed again", func(t *testing.T) { outage(t, server) })
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func newFixture(t *testing.T, server *controlplane.ControlPlane) *storetest.Fixture {
+	t.Helper()
+	namespace := cluster.New(t, server, leastRights()...)
+	target := storetest.Target(namespace.Name)
+	start := func() storetest.Store { return start(t, server, namespace.Name, target) }
+	return &storetest.Fixture{
+		Target: target, Store: start(), Hand: namespace, Restart: start, Requests: namespace.Requests,
+	}
+}
+
+// start runs a store as that user until the test ends.
+func start(t *testing.T, server *controlplane.ControlPlane, user string, target plan.Target) *kube.Store {
+	t.Helper()
+	store := newStore(t, server.UserConfig(user), target)
+	run(t, store)
+	return store
+}
+
+func newStore(t *testing.T, config *rest.Config, target plan.Target) *kube.Store {
+	t.Helper()
+	store, err := kube.New(kube.Options{Config: config, Target: target, Recheck: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// run runs the store until stop is called or the test ends.
+func run(t *testing.T, store *kube.Store) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- store.Run(ctx) }()
+	stopped := false
+	stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("run: %v", err)
+		}
+	}
+	t.Cleanup(stop)
+	return stop
+}

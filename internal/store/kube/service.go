@@ -1,0 +1,92 @@
+package kube
+
+import (
+	"errors"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// service is what the watch says of the target's Service; the zero plan.Service
+// where there is none. It keeps only what matters of it.
+type service struct {
+	name   string
+	notify func()
+	sync   syncing
+
+	mu    sync.Mutex
+	known plan.Service
+}
+
+func newService(target plan.Target, notify func()) *service {
+	return &service{name: target.Service, notify: notify, sync: syncing{what: "the Service", done: make(chan struct{})}}
+}
+
+func newServiceObject() runtime.Object { return &corev1.Service{} }
+
+// get returns what is known. The caller owns it.
+func (s *service) get() plan.Service {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.known
+	known.Ports = slices.Clone(known.Ports)
+	return known
+}
+
+// Add takes over the Service.
+func (s *service) Add(object any) error { return s.Update(object) }
+
+// Update takes over the Service.
+func (s *service) Update(object any) error {
+	known, ok := object.(*corev1.Service)
+	if !ok {
+		return errors.New("the watch of the Service told of something else")
+	}
+	if known.Name == s.name {
+		s.set(manifest.ServiceOf(known))
+	}
+	return nil
+}
+
+// Delete forgets the Service.
+func (s *service) Delete(any) error {
+	s.set(plan.Service{})
+	return nil
+}
+
+// Replace takes over a complete answer: one Service or none.
+func (s *service) Replace(objects []any, _ string) error {
+	if len(objects) == 0 {
+		s.set(plan.Service{})
+	}
+	for _, object := range objects {
+		if err := s.Update(object); err != nil {
+			return err
+		}
+	}
+	s.sync.reached()
+	return nil
+}
+
+// Resync has nothing to do: nobody asks for it.
+func (s *service) Resync() error { return nil }
+
+func (s *service) failed(err error) { s.sync.failed(err) }
+
+// set passes the news on if it is news: a Service's status may change often.
+func (s *service) set(known plan.Service) {
+	s.mu.Lock()
+	news := s.known.UID != known.UID || s.known.Deleting != known.Deleting ||
+		s.known.HasSelector != known.HasSelector || s.known.ExternalName != known.ExternalName ||
+		!slices.Equal(s.known.Ports, known.Ports)
+	s.known = known
+	s.mu.Unlock()
+	if news {
+		s.notify()
+	}
+}

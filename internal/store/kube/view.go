@@ -1,0 +1,166 @@
+package kube
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// view is what is known of the slices of our names. It is two layers:
+//
+//	told   what the watch says, complete up to the revision reached
+//	ahead  what an answer to ourselves says that the watch has not told yet
+//
+// A sight ahead gives way as soon as the watch has reached its revision, so
+// that a restored or odd server can at worst be shown for what its watch says.
+// One exception: a stray, a slice that the watch does not select, stays ahead
+// until a further look, a write, or the watch tells otherwise.
+type view struct {
+	target plan.Target
+	notify func()
+	sync   syncing
+
+	mu      sync.Mutex
+	told    map[string]*discoveryv1.EndpointSlice // never changed in place
+	reached string
+	ahead   map[string]sight
+	// doubts are the slices whose last write failed, so that they may be
+	// anything by now; each doubt has a number of its own.
+	doubts map[string]int
+	raised int
+}
+
+// sight is what one slice was at a revision; a nil object means absent.
+type sight struct {
+	object *discoveryv1.EndpointSlice
+	at     string
+}
+
+func newView(target plan.Target, notify func()) *view {
+	return &view{
+		target: target,
+		notify: notify,
+		sync:   syncing{what: "slices", done: make(chan struct{})},
+		told:   make(map[string]*discoveryv1.EndpointSlice),
+		ahead:  make(map[string]sight),
+		doubts: make(map[string]int),
+	}
+}
+
+// object returns the slice of that name, nil when there is none.
+func (v *view) object(name string) *discoveryv1.EndpointSlice {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.merged()[name]
+}
+
+// objects returns all slices of our names, in no order.
+func (v *view) objects() []*discoveryv1.EndpointSlice {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Collect(maps.Values(v.merged()))
+}
+
+// merged lays what is ahead over what was told.
+func (v *view) merged() map[string]*discoveryv1.EndpointSlice {
+	merged := maps.Clone(v.told)
+	for name, seen := range v.ahead {
+		if seen.object == nil {
+			delete(merged, name)
+			continue
+		}
+		merged[name] = seen.object
+	}
+	return merged
+}
+
+// learn takes over an answer of the server about one slice.
+func (v *view) learn(name string, seen sight) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if have, ok := v.ahead[name]; ok && !follows(seen.at, have.at) {
+		return
+	}
+	v.ahead[name] = seen
+	v.settle()
+}
+
+// doubt makes the next Load look at the slice itself.
+func (v *view) doubt(name string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.raised++
+	v.doubts[name] = v.raised
+}
+
+func (v *view) doubtful() map[string]int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return maps.Clone(v.doubts)
+}
+
+// resolve ends the doubt, unless it is another one by now.
+func (v *view) resolve(name string, doubt int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.doubts[name] == doubt {
+		delete(v.doubts, name)
+	}
+}
+
+// strays returns the names of the slices that the watch does not select.
+func (v *view) strays() []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var names []string
+	for name, seen := range v.ahead {
+		if v.stray(seen) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (v *view) stray(seen sight) bool {
+	return seen.object != nil && seen.object.Labels[discoveryv1.LabelServiceName] != v.target.Service
+}
+
+// settle drops what is ahead no longer.
+func (v *view) settle() {
+	for name, seen := range v.ahead {
+		if !follows(v.reached, seen.at) {
+			continue
+		}
+		if v.stray(seen) && v.told[name] == nil {
+			continue
+		}
+		delete(v.ahead, name)
+	}
+}
+
+// follows reports whether revision a is b or later. Revisions that cannot be
+// compared follow each other, so that nothing stays ahead for ever.
+func follows(a, b string) bool {
+	if a == "" {
+		return false
+	}
+	order, err := resourceversion.CompareResourceVersion(a, b)
+	return err != nil || order >= 0
+}
+
+// version is the object's, empty when there is none.
+func version(object *discoveryv1.EndpointSlice) string {
+	if object == nil {
+		return ""
+	}
+	return object.ResourceVersion
+}
+
+var errForeignType = errors.New("the watch of slices told of something else")
