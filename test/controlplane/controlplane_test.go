@@ -1,8 +1,12 @@
 package controlplane_test
 
 import (
+	"bufio"
 	"context"
+	"fmt"
+	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -94,6 +98,10 @@ func TestAControlPlaneServesRecordsAndSurvivesARestart(t *testing.T) {
 	}
 
 	cp.Stop()
+	if listener, err := net.Listen("tcp", cp.Address().String()); err == nil {
+		listener.Close()
+		t.Error("the port of the stopped server is free for others to take")
+	}
 	if _, err := client.CoreV1().Services("default").Get(t.Context(), "web", metav1.GetOptions{}); err == nil {
 		t.Fatal("a stopped server answered")
 	}
@@ -121,6 +129,57 @@ func TestAPausedControlPlaneAnswersOnlyWhenItIsResumed(t *testing.T) {
 	cp.Resume()
 	if _, err := services.List(t.Context(), metav1.ListOptions{}); err != nil {
 		t.Errorf("after Resume: %v", err)
+	}
+}
+
+// holdVariable makes TestHold start a control plane and wait to be killed.
+const holdVariable = "TEST_CONTROLPLANE_HOLD"
+
+func TestHold(t *testing.T) {
+	if os.Getenv(holdVariable) == "" {
+		return // run by the next test only
+	}
+	cp := controlplane.Start(t, controlplane.Options{})
+	fmt.Println("serving on", cp.Address())
+	time.Sleep(startTimeout)
+}
+
+// startTimeout is for a control plane in another process, on a busy machine.
+const startTimeout = 3 * time.Minute
+
+func TestNothingOutlivesATestThatIsKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a control plane is not started under -short")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
+	defer cancel()
+	command := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestHold$")
+	command.Env = append(os.Environ(), holdVariable+"=1", "TMPDIR="+t.TempDir())
+	output, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(output).ReadString('\n')
+	address, ok := strings.CutPrefix(strings.TrimSpace(line), "serving on ")
+	if !ok {
+		t.Fatalf("got %q (%v), want an address", line, err)
+	}
+	if err := command.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = command.Wait() // killed
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		connection, err := net.Dial("tcp", address)
+		if err != nil {
+			return
+		}
+		connection.Close()
+		if time.Now().After(deadline) {
+			t.Fatal("the API server outlived the test by ten seconds")
+		}
 	}
 }
 
