@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
@@ -19,11 +20,22 @@ type narrator struct {
 	said string
 	// deaf says that the store could not be loaded the last time.
 	deaf bool
+	// complained is when overruns were last logged.
+	complained time.Time
 }
 
 // mostLines is how many single changes of one pass are logged; of more, only
 // their number is.
 const mostLines = 20
+
+// overran says, once a minute at the most, that rounds of probes take too long.
+func (n *narrator) overran(overruns uint64, now time.Time) {
+	if !n.complained.IsZero() && now.Sub(n.complained) < time.Minute {
+		return
+	}
+	n.complained = now
+	n.log.Warn("a round of health checks did not finish within HEALTH_CHECK_INTERVAL; raise it, or HEALTH_CHECK_CONCURRENCY, or lower HEALTH_CHECK_TIMEOUT", "overruns", overruns)
+}
 
 // recovered says what the program starts from.
 func (n *narrator) recovered(members []inventory.Member, barred map[netip.Addr]bool) {

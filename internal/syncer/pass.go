@@ -113,6 +113,7 @@ func (l *loop) absorb(e event) bool {
 		return true
 	}
 	l.fold()
+	l.countOverruns(now)
 	if !l.patience.IsZero() && !now.Before(l.patience) {
 		l.patience = time.Time{}
 		l.unpark()
@@ -144,11 +145,11 @@ func (l *loop) absorbReading(r reading, now time.Time) bool {
 	}
 	if slices.ContainsFunc(l.verdict.Members, func(m inventory.Member) bool { return l.unprobed(m.Address) }) {
 		l.parked = read
-		l.patience = now.Add(l.opts.HealthTimeout + l.opts.fastInterval())
+		l.patience = now.Add(min(l.opts.HealthTimeout, WriteTimeout) + l.opts.grace())
 		return false
 	}
 	l.fresh, l.parked = read, nil
-	l.patience = now.Add(l.opts.fastInterval())
+	l.patience = now.Add(l.opts.grace())
 	return true
 }
 
@@ -156,7 +157,7 @@ func (l *loop) absorbReading(r reading, now time.Time) bool {
 func (l *loop) unpark() {
 	if l.parked != nil {
 		l.fresh, l.parked = l.parked, nil
-		l.patience = time.Now().Add(l.opts.fastInterval())
+		l.patience = time.Now().Add(l.opts.grace())
 	}
 }
 
@@ -184,12 +185,25 @@ func (l *loop) fold() {
 	}
 }
 
+// countOverruns notes rounds of probes that could not finish within the interval
+// (contract 12).
+func (l *loop) countOverruns(now time.Time) {
+	overruns := l.prober.overruns()
+	if overruns != l.overruns {
+		l.overruns = overruns
+		l.narrator.overran(overruns, now)
+		status := *l.status.Load()
+		status.Overruns = overruns
+		l.status.Store(&status)
+	}
+}
+
 // matters reports whether a result may change a decision: all do but one more
 // pass of a member that has long passed, and one more like failure of an address
-// that is already down, while the world is trusted.
+// that is already down. While failing open, every result may end that.
 func (l *loop) matters(r inventory.Result) bool {
 	streak, policy := l.health[r.Address], l.opts.Policy
-	if l.verdict.Mode != guard.Publish || l.parked != nil || l.urgent(r.Address) {
+	if l.verdict.Mode == guard.FailOpen || l.parked != nil || l.urgent(r.Address) {
 		return true
 	}
 	switch l.stateOf(r.Address) {
@@ -241,7 +255,7 @@ func (l *loop) show(problem plan.Problem, now time.Time) {
 	l.narrator.owned(before.State.Refused, l.state.Refused)
 	status := &Status{
 		Verdict: l.verdict, ModeSince: l.modeSince, Health: l.health,
-		State: l.state, Problem: problem, Source: l.source,
+		State: l.state, Problem: problem, Source: l.source, Overruns: l.overruns,
 	}
 	if l.decided = l.decided || !l.source.LastSuccess.IsZero() || len(l.verdict.Members) > 0; l.decided {
 		status.At = now

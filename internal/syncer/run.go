@@ -104,6 +104,7 @@ type loop struct {
 	wake      time.Time
 	narrator  narrator
 	modeSince time.Time
+	overruns  uint64
 	// decided says that a first decision was made.
 	decided bool
 }
@@ -241,4 +242,12 @@ func (p prober) ready() <-chan struct{} {
 		return nil
 	}
 	return p.loop.Ready()
+}
+
+// overruns counts the rounds that could not finish within the interval.
+func (p prober) overruns() uint64 {
+	if p.loop == nil {
+		return 0
+	}
+	return p.loop.Stats().Overruns
 }

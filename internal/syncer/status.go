@@ -20,6 +20,9 @@ type Status struct {
 	State     plan.State
 	Problem   plan.Problem
 	Source    SourceStatus
+	// Overruns counts the rounds of probes that could not finish within the
+	// interval since the start.
+	Overruns uint64
 }
 
 // SourceStatus is how reading goes.

@@ -126,3 +126,6 @@ func (s *Syncer) Status() *Status { return s.status.Load() }
 func (o Options) fastInterval() time.Duration {
 	return max(o.Policy.Interval/10, 100*time.Millisecond)
 }
+
+// grace is how long writes wait for the first probe of a new address.
+func (o Options) grace() time.Duration { return min(o.fastInterval(), time.Second) }

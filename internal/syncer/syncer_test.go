@@ -264,15 +264,43 @@ func TestContract25AServiceThatAppearsIsFilledWithoutARestart(t *testing.T) {
 	})
 }
 
-func TestContract33ThePassLeavesNothingBehind(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		for i := range 200 {
+func TestContract33WhatIsRememberedIsBoundedByTheNodesNotByTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 11, 12, 13)
+		s := w.start()
+		during(3 * time.Second)
+		for i := range 60 {
 			w.setNodes(11, 12, 13, 20+i)
 			w.signal <- struct{}{}
 			during(time.Second)
 		}
 		w.setNodes(11, 12, 13)
-		during(20 * time.Minute)
+		during(10 * time.Minute)
 		wantMembers(t, w, ip(11)+" ready", ip(12)+" ready", ip(13)+" ready")
+		if got := len(s.Status().Health); got != 3 {
+			t.Errorf("got %d streaks remembered, want those of 3 nodes", got)
+		}
+		w.stop()
+	})
+}
+
+func TestContract12ARoundThatCannotFinishIsCountedAndSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 11, 12, 13, 14, 15, 16, 17, 18)
+		w.opts.Concurrency = 1
+		w.set(func() {
+			for o := 11; o < 19; o++ {
+				w.mute[ip(o)] = true
+			}
+		})
+		s := w.start()
+		during(5 * time.Minute)
+		if s.Status().Overruns == 0 {
+			t.Error("8 time-outs of 1 s one after the other in 2 s: got no overrun")
+		}
+		if got := len(w.logs.with("a round of health checks did not finish within HEALTH_CHECK_INTERVAL; raise it, or HEALTH_CHECK_CONCURRENCY, or lower HEALTH_CHECK_TIMEOUT")); got < 1 || got > 6 {
+			t.Errorf("got %d lines about it in 5 min, want some, and not a flood", got)
+		}
+		w.stop()
 	})
 }
