@@ -107,8 +107,9 @@ func last(text string) string {
 	return strings.ToValidUTF8(text, "")
 }
 
-// stderrNote is the end of an error, in one line.
-func stderrNote(stderr string) string {
+// StderrNote is the end of an error that shows the last lines of standard error,
+// in one line.
+func StderrNote(stderr string) string {
 	if stderr == "" {
 		return "; it wrote nothing to stderr"
 	}

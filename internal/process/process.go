@@ -55,9 +55,9 @@ type ExitError struct {
 
 func (e *ExitError) Error() string {
 	if e.Signal != 0 {
-		return fmt.Sprintf("ended by signal %d (%v)%s", int(e.Signal), e.Signal, stderrNote(e.Stderr))
+		return fmt.Sprintf("ended by signal %d (%v)%s", int(e.Signal), e.Signal, StderrNote(e.Stderr))
 	}
-	return fmt.Sprintf("exit status %d%s", e.Code, stderrNote(e.Stderr))
+	return fmt.Sprintf("exit status %d%s", e.Code, StderrNote(e.Stderr))
 }
 
 // Run runs the program until it exits, the context ends, or its output is over
@@ -103,9 +103,9 @@ func run(ctx context.Context, command Command) (Output, error) {
 	lines := last(Redact(stderr.String(), command.Env))
 	switch {
 	case stdout.exceeded():
-		return Output{}, fmt.Errorf("%w of %d bytes%s", ErrOutputLimit, command.MaxOutput, stderrNote(lines))
+		return Output{}, fmt.Errorf("%w of %d bytes%s", ErrOutputLimit, command.MaxOutput, StderrNote(lines))
 	case ctx.Err() != nil:
-		return Output{}, fmt.Errorf("killed: %w%s", ctx.Err(), stderrNote(lines))
+		return Output{}, fmt.Errorf("killed: %w%s", ctx.Err(), StderrNote(lines))
 	case waitErr != nil:
 		return Output{}, explain(waitErr, lines)
 	}
@@ -157,9 +157,9 @@ func explain(err error, stderr string) error {
 		}
 		return failure
 	case errors.Is(err, exec.ErrWaitDelay):
-		return fmt.Errorf("a process that it started in a group of its own holds the output open, which is therefore incomplete%s", stderrNote(stderr))
+		return fmt.Errorf("a process that it started in a group of its own holds the output open, which is therefore incomplete%s", StderrNote(stderr))
 	}
-	return fmt.Errorf("%w%s", err, stderrNote(stderr))
+	return fmt.Errorf("%w%s", err, StderrNote(stderr))
 }
 
 // find returns the path of the program. A name is looked up in the PATH that
