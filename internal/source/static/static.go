@@ -1,0 +1,61 @@
+// Package static is the source of a fixed list of nodes. In comes the list, out
+// go ready workers. It never does I/O and never changes its mind.
+package static
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+)
+
+// Node is one entry of the list.
+type Node struct {
+	Name    string
+	Address netip.Addr
+}
+
+// Options are the nodes that the source reports.
+type Options struct {
+	// Nodes have names of their own. What may be published of their addresses
+	// is for the filter to say.
+	Nodes []Node
+}
+
+// Source reports the same nodes in every read.
+type Source struct{ nodes []Node }
+
+// New checks the list. All mistakes are reported together.
+func New(options Options) (*Source, error) {
+	var mistakes []error
+	names := map[string]bool{}
+	for i, node := range options.Nodes {
+		switch {
+		case node.Name == "":
+			mistakes = append(mistakes, fmt.Errorf("static node %d: the name is empty", i+1))
+		case names[node.Name]:
+			mistakes = append(mistakes, fmt.Errorf("static node %d: %q is listed before; give each node a name of its own", i+1, node.Name))
+		case !node.Address.IsValid():
+			mistakes = append(mistakes, fmt.Errorf("static node %d: %q has no address", i+1, node.Name))
+		}
+		names[node.Name] = true
+	}
+	if err := errors.Join(mistakes...); err != nil {
+		return nil, err
+	}
+	return &Source{nodes: append([]Node{}, options.Nodes...)}, nil
+}
+
+// Read returns the nodes, in the order of the list.
+func (s *Source) Read(ctx context.Context) ([]inventory.Node, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("static nodes: %w", err)
+	}
+	nodes := make([]inventory.Node, len(s.nodes))
+	for i, node := range s.nodes {
+		nodes[i] = inventory.Node{Name: node.Name, Addresses: []netip.Addr{node.Address}, Ready: true, Worker: true}
+	}
+	return nodes, nil
+}
