@@ -7,51 +7,43 @@ import (
 )
 
 // mode returns the mode of one family, why, and the numbers behind it.
-func mode(p pool, rows []row, w world) (Mode, Cause, string) {
-	if w.blind {
-		return FailOpen, NothingPasses, "no health check has passed since the start; members stay as they were"
+func mode(p pool, rows []row, w *world) (Mode, Cause, string) {
+	switch {
+	case w.failOpen:
+		return FailOpen, NothingPasses, fmt.Sprintf("no candidate passes its health check; HEALTH_CHECK_FAIL_OPEN=true publishes all present ones until one passes HEALTH_CHECK_RISE=%d times", w.policy.Rise)
+	case w.blind:
+		return FailOpen, NothingPasses, "no health check has passed since the start; HEALTH_CHECK_FAIL_OPEN=true keeps members as they were"
 	}
-	if w.failOpen && w.policy.FailOpen {
-		return FailOpen, NothingPasses, fmt.Sprintf("no candidate passes its health check; all present ones are published until one passes HEALTH_CHECK_RISE=%d times", w.policy.Rise)
-	}
-	for _, r := range rows {
-		if r.isMember && r.was.standing == held && r.next != inventory.Absent {
-			return Hold, p.cause, fmt.Sprintf("%s; %s", p.message, counting(p, w))
+	for i := range rows {
+		if rows[i].was.standing == held && rows[i].next != inventory.Absent {
+			return Hold, p.cause, p.message
 		}
 	}
-	for _, r := range rows {
-		if r.protected(w) {
-			return Hold, ProbesSilent, fmt.Sprintf("%d of %d present members are silent at once, more than HEALTH_CHECK_MAX_SILENT_PERCENT=%d allows; the prober is presumed cut off", w.silent, w.present, w.policy.MaxSilentPercent)
+	for i := range rows {
+		if rows[i].protected(w) {
+			return Hold, ProbesSilent, w.silence
 		}
 	}
 	return Publish, "", ""
 }
 
-// counting says how far suspect reads are from being believed.
-func counting(p pool, w world) string {
-	if w.policy.Threshold == 0 {
-		return fmt.Sprintf("suspect read %d, never believed (EMPTY_RESULT_THRESHOLD=0)", p.suspects)
-	}
-	return fmt.Sprintf("suspect read %d of EMPTY_RESULT_THRESHOLD=%d", p.suspects, w.policy.Threshold)
-}
-
 // protected reports whether the member is up only because silence is put down to
 // the prober.
-func (r row) protected(w world) bool {
-	return w.cutOff && r.isMember && r.silent() && r.streak.Fails >= w.policy.Fall && r.next == inventory.StateReady
+func (r *row) protected(w *world) bool {
+	return w.cutOff && w.mayDemote && r.isMember() && r.silent() && r.streak.Fails >= w.policy.Fall && r.next == inventory.StateReady
 }
 
 // decision says what became of the address in this stage.
-func (r row) decision(p pool, w world) inventory.Decision {
+func (r *row) decision(p pool, w *world) inventory.Decision {
 	d := inventory.Decision{Node: r.was.node, Address: r.address, Stage: inventory.StageGuard}
-	if r.listed {
+	if r.listed() {
 		d.Node = r.candidate.Node
 	}
 	switch r.next {
 	case inventory.StateReady:
 		d.Reason, d.Message = r.explainReady(p, w)
 	case inventory.StateDraining:
-		d.Reason, d.Message = r.explainDraining(p, w)
+		d.Reason, d.Message = inventory.Draining, r.explainDraining(p, w)
 	case inventory.StateDown:
 		d.Reason, d.Message = r.explainFailing(w)
 	case inventory.Absent:
@@ -60,71 +52,99 @@ func (r row) decision(p pool, w world) inventory.Decision {
 	return d
 }
 
-// explainReady says why the address is published ready.
-func (r row) explainReady(p pool, w world) (inventory.Reason, string) {
+// explainReady says why the address is published ready. The usual case costs no
+// allocation.
+func (r *row) explainReady(p pool, w *world) (inventory.Reason, string) {
 	last := r.streak.Last.Message
 	switch {
-	case w.policy.HealthOff && r.was.standing != held:
-		return inventory.Ready, "HEALTH_CHECK_MODE=off counts every candidate as passing"
-	case (w.failOpen && w.policy.FailOpen || w.blind) && r.condition != passing:
-		return inventory.ReadyFailOpen, join2("nothing else passes either", last)
-	case r.isMember && r.was.standing == held:
-		return inventory.ReadyHeld, fmt.Sprintf("missing from a suspect read: %s; %s", p.message, counting(p, w))
+	case r.condition != passing && w.failOpen:
+		return inventory.ReadyFailOpen, detailed("nothing else passes either, and HEALTH_CHECK_FAIL_OPEN=true", last)
+	case r.condition != passing && w.blind:
+		return inventory.ReadyFailOpen, detailed("nothing has passed since the start, and HEALTH_CHECK_FAIL_OPEN=true", last)
+	case r.was.standing == held && r.was.announced:
+		return inventory.ReadyHeld, detailed("announced to leave by a suspect read, and nothing else is ready: "+p.message, last)
+	case r.was.standing == held:
+		return inventory.ReadyHeld, detailed("missing from a suspect read: "+p.message, last)
 	case r.protected(w):
-		return inventory.ReadyHeld, fmt.Sprintf("silent together with %d of %d present members: %s", w.silent, w.present, last)
+		return inventory.ReadyHeld, detailed(w.silence, last)
 	case r.condition == unknown:
-		return inventory.ProbePending, join2("published before, no health check has counted yet", r.streak.Trouble)
-	case r.condition == wavering, r.condition == excused:
-		return inventory.ReadyFailing, fmt.Sprintf("failed %d of HEALTH_CHECK_FALL=%d times in a row: %s", r.fails(), w.policy.Fall, last)
+		return r.explainPending("published before")
+	case r.condition == wavering:
+		return inventory.ReadyFailing, detailed(fmt.Sprintf("failed %d of HEALTH_CHECK_FALL=%d times in a row", r.fails(), w.policy.Fall), last)
+	case r.condition == excused:
+		return inventory.ReadyFailing, detailed(fmt.Sprintf("failed %d times in a row, which does not count towards HEALTH_CHECK_FALL=%d yet", r.streak.Fails, w.policy.Fall), last)
+	case w.policy.HealthOff:
+		return inventory.Ready, "HEALTH_CHECK_MODE=off counts every candidate as passing"
 	}
 	return inventory.Ready, last
 }
 
+// explainPending says that no health check tells anything of the address yet.
+func (r *row) explainPending(what string) (inventory.Reason, string) {
+	since := "no health check has counted yet"
+	if !r.movedAt().IsZero() {
+		since = "no health check has counted since the address moved to node " + r.candidate.Node.Name
+	}
+	return inventory.ProbePending, detailed(what+", "+since, r.streak.Trouble)
+}
+
 // explainDraining says why the address is published draining.
-func (r row) explainDraining(p pool, w world) (inventory.Reason, string) {
+func (r *row) explainDraining(p pool, w *world) string {
 	switch r.was.standing {
 	case held:
-		return inventory.Draining, fmt.Sprintf("announced to leave by a suspect read: %s; %s", p.message, counting(p, w))
+		if r.was.announced {
+			return "announced to leave by a suspect read, its removal waits: " + p.message
+		}
+		return "draining before and missing from a suspect read: " + p.message
 	case unread:
-		return inventory.Draining, "draining before the restart, no read has come since"
-	case present, leaving:
+		return "draining before the restart, and no read has come since"
+	case present:
+		return "draining before and present again; ready when a health check counts"
+	case leaving:
 	}
 	what := "gone from the inventory"
 	if r.was.announced {
 		what = "announced to leave"
 	}
-	return inventory.Draining, fmt.Sprintf("%s, still passing; removed after DRAIN_PERIOD=%s", what, w.policy.DrainPeriod)
+	return fmt.Sprintf("%s; removed after DRAIN_PERIOD=%s, or at once after HEALTH_CHECK_FALL=%d failures in a row", what, w.policy.DrainPeriod, w.policy.Fall)
 }
 
-// explainFailing says why the address is down, or not published at all.
-func (r row) explainFailing(w world) (inventory.Reason, string) {
+// explainFailing says why the address is down, or not published yet.
+func (r *row) explainFailing(w *world) (inventory.Reason, string) {
 	last := r.streak.Last
 	switch {
-	case !r.streak.Known():
-		return inventory.ProbePending, join2("no health check has counted yet", r.streak.Trouble)
+	case r.condition == unknown:
+		return r.explainPending("not ready before")
 	case r.streak.Passes > 0:
-		return inventory.ProbePending, fmt.Sprintf("passed %d of HEALTH_CHECK_RISE=%d times in a row: %s", r.streak.Passes, w.policy.Rise, last.Message)
+		return inventory.ProbePending, detailed(fmt.Sprintf("passed %d of HEALTH_CHECK_RISE=%d times in a row", r.streak.Passes, w.policy.Rise), last.Message)
+	case r.next == inventory.Absent:
+		return last.Reason, detailed(fmt.Sprintf("failed %d times in a row; published on its first pass", r.streak.Fails), last.Message)
 	}
-	return last.Reason, fmt.Sprintf("failed %d times in a row: %s", r.streak.Fails, last.Message)
+	return last.Reason, detailed(fmt.Sprintf("down after HEALTH_CHECK_FALL=%d failures in a row, now %d; ready after HEALTH_CHECK_RISE=%d passes in a row", w.policy.Fall, r.streak.Fails, w.policy.Rise), last.Message)
 }
 
 // explainAbsent says why the address is not published.
-func (r row) explainAbsent(w world) (inventory.Reason, string) {
+func (r *row) explainAbsent(w *world) (inventory.Reason, string) {
+	last := r.streak.Last.Message
 	switch {
-	case r.isMember && r.condition == failing:
-		return inventory.Gone, join2("left and failing; removed", r.streak.Last.Message)
-	case r.isMember && r.condition == unknown:
-		return inventory.Gone, "left and never checked; removed"
-	case r.isMember:
-		return inventory.Gone, fmt.Sprintf("left and drained for DRAIN_PERIOD=%s; removed", w.policy.DrainPeriod)
-	case r.candidate.Leaving:
-		return inventory.Draining, "announced to leave; not added"
+	case !r.isMember() && r.candidate.Leaving:
+		return inventory.Gone, "announced to leave; not published any more"
+	case !r.isMember():
+		return r.explainFailing(w)
+	case r.was.standing == held:
+		return inventory.Gone, detailed(fmt.Sprintf("missing from a suspect read and failed HEALTH_CHECK_FALL=%d times in a row, while others pass; removed", w.policy.Fall), last)
+	case r.condition == failing:
+		return inventory.Gone, detailed(fmt.Sprintf("leaving and failed HEALTH_CHECK_FALL=%d times in a row; removed", w.policy.Fall), last)
+	case r.was.State == inventory.StateDown:
+		return inventory.Gone, detailed("leaving while down; removed", last)
+	case r.neverProbed(w):
+		return inventory.Gone, detailed("leaving before any health check counted; removed", r.streak.Trouble)
 	}
-	return r.explainFailing(w)
+	return inventory.Gone, fmt.Sprintf("left, and drained for DRAIN_PERIOD=%s; removed", w.policy.DrainPeriod)
 }
 
-// join2 joins a sentence and its detail, where there is one.
-func join2(sentence, detail string) string {
+// detailed joins a sentence and its detail, where there is one.
+func detailed(sentence, detail string) string {
 	if detail == "" {
 		return sentence
 	}

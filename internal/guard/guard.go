@@ -42,6 +42,9 @@ const (
 	NoNodes Cause = "NoNodes"
 	// NothingPassesFilter: the read lists nodes, but none passes the filter.
 	NothingPassesFilter Cause = "NothingPassesFilter"
+	// NothingStays: every candidate of the read is announced to leave, and
+	// nothing would be there in their place.
+	NothingStays Cause = "NothingStays"
 	// TooManyRemovals: the read would take away more members than
 	// MAX_REMOVAL_PERCENT allows.
 	TooManyRemovals Cause = "TooManyRemovals"
@@ -132,13 +135,15 @@ type Watch struct {
 // with what the probes say and with what is published, and never forgets a
 // working member because one of the first two went blind.
 func Decide(in Input, policy Policy) Verdict {
+	if policy.HealthOff {
+		in.Health = nil
+	}
 	var verdict Verdict
-	for family, before := range in.Memory.pools {
+	for f, before := range in.Memory.pools {
 		if in.Read != nil {
-			before = observe(before, *in.Read, family, in.Now, policy)
+			before = observe(before, *in.Read, family(f), in.Now, policy)
 		}
-		after := judge(before, in.Health, in.Now, policy)
-		verdict.add(family, after)
+		verdict.add(family(f), judge(before, in.Health, in.Now, policy))
 	}
 	slices.SortFunc(verdict.Decisions, inventory.CompareDecisions)
 	return verdict
@@ -146,11 +151,12 @@ func Decide(in Input, policy Policy) Verdict {
 
 // add joins what was decided of one family to the verdict; the severer mode
 // wins, and IPv4's explanation where both are as severe.
-func (v *Verdict) add(family int, r ruling) {
-	v.Memory.pools[family] = r.pool
+func (v *Verdict) add(f family, r ruling) {
+	v.Memory.pools[f] = r.pool
 	if r.mode > v.Mode {
 		v.Mode, v.Cause, v.Message = r.mode, r.cause, r.message
 	}
+	v.Members = slices.Grow(v.Members, len(r.pool.members))
 	for _, m := range r.pool.members {
 		v.Members = append(v.Members, m.Member)
 	}

@@ -1,57 +1,31 @@
 package guard
 
 import (
-	"net/netip"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// condition is what the probes say of an address, after all excuses.
-type condition uint8
-
-const (
-	// unknown: no probe has counted yet.
-	unknown condition = iota
-	// excused: it fails, but no failure counts (yet).
-	excused
-	// passing: the last result is a pass.
-	passing
-	// wavering: it fails, fewer than Fall times in a row.
-	wavering
-	// failing: it fails, Fall times in a row or more.
-	failing
-)
-
-// row is one address on its way through a decision.
-type row struct {
-	address   netip.Addr
-	isMember  bool
-	was       member
-	listed    bool
-	candidate inventory.Candidate
-	streak    inventory.Streak
-	condition condition
-	// next is the state that was decided.
-	next inventory.State
-}
-
 // world is what one decision presumes about the family as a whole.
 type world struct {
 	policy Policy
 	now    time.Time
 	// present and silent count the present members, and those of them whose
-	// last result is silence.
+	// last result is silence, even a single one: jitter lets nobody slip through.
 	present, silent int
 	// cutOff: so many are silent that it is the prober's fault (contract 14).
 	cutOff bool
-	// confirmed: some listed candidate passes, so prober and read see something
-	// real.
+	// silence is what to say of it.
+	silence string
+	// confirmed: some present address passes, so that prober and read both see
+	// something real.
 	confirmed bool
-	// mayDemote: failures may take members away (contract 28).
+	// mayDemote: failures may take members away. After a restart none counts
+	// before a probe has passed (contract 28).
 	mayDemote bool
-	// blind: nothing has passed since a restart, so members stay as they were.
+	// blind: mayDemote is false and every present address fails.
 	blind bool
 	// failOpen: every present candidate is published (contract 15).
 	failOpen bool
@@ -71,193 +45,143 @@ type ruling struct {
 // judge decides the state of every member and candidate of one family.
 func judge(p pool, health inventory.Health, now time.Time, policy Policy) ruling {
 	rows := join(p, health)
-	w := world{policy: policy, now: now}
-	w.cutOff, w.silent, w.present = cutOff(rows, policy)
+	p.proven = p.proven || slices.ContainsFunc(rows, func(r row) bool { return r.streak.Passes > 0 })
+	w := &world{policy: policy, now: now, mayDemote: p.proven || !p.recovered || !policy.FailOpen}
+	w.countSilent(rows)
 	for i := range rows {
 		rows[i].condition = rows[i].assess(w)
-		p.proven = p.proven || rows[i].streak.Passes > 0
-		w.confirmed = w.confirmed || rows[i].listed && rows[i].condition == passing
+		w.confirmed = w.confirmed || rows[i].present() && rows[i].condition == passing
 	}
-	w.mayDemote = p.proven || !p.recovered || !policy.FailOpen
 	for i := range rows {
 		rows[i].next = rows[i].decide(w)
 	}
-	w.blind = !w.mayDemote && everyPresentFails(rows)
-	w.failOpen = p.failOpen && !recovering(rows, policy) || !p.failOpen && nothingReady(rows)
-	if policy.HealthOff {
-		w.failOpen = false
-	}
-	if w.failOpen {
-		publishPresent(rows, policy)
-	}
+	keepReady(rows)
+	w.blind = !w.mayDemote && hopeless(rows, policy)
+	failOpen(p, rows, w)
 	return rule(p, rows, w)
 }
 
-// join pairs every member with its candidate and streak, and adds the
-// candidates that are not members; rows are sorted by address.
-func join(p pool, health inventory.Health) []row {
-	rows := make([]row, 0, max(len(p.members), len(p.candidates)))
-	m, c := 0, 0
-	for m < len(p.members) || c < len(p.candidates) {
-		order := 0
-		switch {
-		case m == len(p.members):
-			order = 1
-		case c == len(p.candidates):
-			order = -1
-		default:
-			order = p.members[m].Address.Compare(p.candidates[c].Address)
-		}
-		var r row
-		if order <= 0 {
-			r.isMember, r.was, r.address = true, p.members[m], p.members[m].Address
-			m++
-		}
-		if order >= 0 {
-			r.listed, r.candidate, r.address = true, p.candidates[c], p.candidates[c].Address
-			c++
-		}
-		r.streak = health[r.address]
-		rows = append(rows, r)
-	}
-	return rows
-}
-
-// present reports whether the address counts as there and staying: listed and
-// not leaving or, before any read, recovered.
-func (r row) present() bool {
-	if r.isMember {
-		return r.was.standing == present || r.was.standing == unread && r.was.State != inventory.StateDraining
-	}
-	return r.listed && !r.candidate.Leaving
-}
-
-// silent reports whether the last result is silence.
-func (r row) silent() bool { return r.streak.Fails > 0 && r.streak.Last.Outcome == inventory.Silent }
-
-// cutOff reports whether more than min(N-1, MaxSilentPercent of N) of the N
-// present members are silent at once, and both counts.
-func cutOff(rows []row, policy Policy) (cut bool, silent, n int) {
-	for _, r := range rows {
-		if !r.isMember || !r.present() {
+// countSilent presumes that the prober is cut off when more than min(N-1,
+// MaxSilentPercent of N) of the N present members are silent at once.
+func (w *world) countSilent(rows []row) {
+	for i := range rows {
+		r := &rows[i]
+		if !r.isMember() || !r.present() {
 			continue
 		}
-		n++
+		w.present++
 		if r.silent() {
-			silent++
+			w.silent++
 		}
 	}
-	limit := min((n-1)*100, policy.MaxSilentPercent*n)
-	return silent > 0 && silent*100 > limit, silent, n
-}
-
-// fails returns how many failures in a row count.
-func (r row) fails() int { return max(0, r.streak.Fails-r.forgiven()) }
-
-// forgiven returns how many failures of the running streak do not count.
-func (r row) forgiven() int {
-	if r.streak.Fails < r.was.forgiven {
-		return 0
+	w.cutOff = w.silent > 0 && w.silent*100 > min((w.present-1)*100, w.policy.MaxSilentPercent*w.present)
+	if w.cutOff {
+		w.silence = fmt.Sprintf("%d of %d present members are silent at once: all of them, or more than HEALTH_CHECK_MAX_SILENT_PERCENT=%d; the prober is presumed cut off", w.silent, w.present, w.policy.MaxSilentPercent)
 	}
-	return r.was.forgiven
 }
 
-// assess says what the probes say of the address.
-func (r row) assess(w world) condition {
-	switch moved := !r.was.movedAt.IsZero(); {
-	case w.policy.HealthOff:
-		return passing
-	case !r.streak.Known(), moved && !r.streak.Last.At.After(r.was.movedAt):
-		return unknown
-	case r.streak.Passes > 0:
-		return passing
-	case w.cutOff && r.silent():
-		return excused
-	case moved:
-		return failing
-	case r.fails() >= w.policy.Fall:
-		return failing
-	case r.fails() > 0:
-		return wavering
-	}
-	return excused
-}
-
-// everyPresentFails reports whether there are present addresses and all fail.
-func everyPresentFails(rows []row) bool {
-	any := false
-	for _, r := range rows {
-		if !r.present() {
-			continue
+// keepReady leaves members ready that a suspect read announces to leave, when
+// nothing else is ready: not every consumer of slices falls back to draining
+// endpoints, and one mistaken read must not take all of them away.
+func keepReady(rows []row) {
+	for i := range rows {
+		if rows[i].next == inventory.StateReady {
+			return
 		}
-		if r.condition != failing && (r.condition != excused || r.streak.Fails == 0) {
-			return false
-		}
-		any = true
-	}
-	return any
-}
-
-// recovering reports whether FailOpen may end: a present candidate passed Rise
-// times in a row, or none is left.
-func recovering(rows []row, policy Policy) bool {
-	any := false
-	for _, r := range rows {
-		if !r.present() {
-			continue
-		}
-		if r.streak.Passes >= policy.Rise {
-			return true
-		}
-		any = true
-	}
-	return !any
-}
-
-// nothingReady reports whether health would leave nothing to send traffic to
-// although candidates are present. Where nothing was ready before, that takes
-// Fall failures of each of them.
-func nothingReady(rows []row) bool {
-	anyPresent, wasReady, allFail := false, false, true
-	for _, r := range rows {
-		if r.next == inventory.StateReady || r.next == inventory.StateDraining {
-			return false
-		}
-		wasReady = wasReady || r.isMember && r.was.State == inventory.StateReady
-		if r.present() {
-			anyPresent = true
-			allFail = allFail && r.condition == failing
-		}
-	}
-	return anyPresent && (wasReady || allFail)
-}
-
-// publishPresent publishes every present candidate: ready, or down where the
-// operator switched failing open off.
-func publishPresent(rows []row, policy Policy) {
-	state := inventory.StateReady
-	if !policy.FailOpen {
-		state = inventory.StateDown
 	}
 	for i := range rows {
-		if rows[i].present() && rows[i].next != inventory.StateReady {
+		r := &rows[i]
+		if r.was.standing == held && r.next == inventory.StateDraining && r.condition != failing && r.condition != unknown {
+			r.next = inventory.StateReady
+		}
+	}
+}
+
+// failOpen publishes every present candidate when health alone would leave
+// nothing to send traffic to: ready, until one of them has passed Rise times, or
+// down, where the operator switched failing open off.
+func failOpen(p pool, rows []row, w *world) {
+	engaged := nothingServes(rows, w.policy)
+	if p.failOpen {
+		engaged = !recovering(rows, w.policy)
+	}
+	if !engaged {
+		return
+	}
+	w.failOpen = w.policy.FailOpen
+	state := inventory.StateDown
+	if w.failOpen {
+		state = inventory.StateReady
+	}
+	for i := range rows {
+		if rows[i].present() {
 			rows[i].next = state
 		}
 	}
 }
 
+// nothingServes reports whether what was decided leaves nothing to send traffic
+// to although candidates are present. A draining member that works counts as
+// something, because publishing failing ones as ready would keep traffic from
+// it. Where nothing served before, it takes Fall failures of every candidate.
+func nothingServes(rows []row, policy Policy) bool {
+	anyPresent, served := false, false
+	for i := range rows {
+		r := &rows[i]
+		if r.next == inventory.StateReady || r.next == inventory.StateDraining && r.condition != failing {
+			return false
+		}
+		served = served || r.was.State == inventory.StateReady || r.was.State == inventory.StateDraining
+		anyPresent = anyPresent || r.present()
+	}
+	return anyPresent && (served || hopeless(rows, policy))
+}
+
+// hopeless reports whether all present addresses failed Fall times in a row,
+// excused or not. Those that our own troubles kept from being checked at all do
+// not stand in the way.
+func hopeless(rows []row, policy Policy) bool {
+	anyFails := false
+	for i := range rows {
+		r := &rows[i]
+		switch {
+		case !r.present(), !r.streak.Known() && r.streak.Trouble != "":
+		case r.streak.Fails >= policy.Fall:
+			anyFails = true
+		default:
+			return false
+		}
+	}
+	return anyFails
+}
+
+// recovering reports whether FailOpen may end: a present candidate passed Rise
+// times in a row, or none is left.
+func recovering(rows []row, policy Policy) bool {
+	anyPresent := false
+	for i := range rows {
+		r := &rows[i]
+		if r.present() && r.streak.Passes >= policy.Rise {
+			return true
+		}
+		anyPresent = anyPresent || r.present()
+	}
+	return !anyPresent
+}
+
 // rule makes the ruling: the members for the next time, and what to say.
-func rule(p pool, rows []row, w world) ruling {
+func rule(p pool, rows []row, w *world) ruling {
 	r := ruling{pool: p}
-	r.pool.failOpen = w.failOpen && w.policy.FailOpen
+	r.pool.failOpen = w.failOpen
 	r.pool.members = make([]member, 0, len(rows))
 	r.watch = make([]Watch, 0, len(rows))
 	r.decisions = make([]inventory.Decision, 0, len(rows))
-	for _, row := range rows {
+	for i := range rows {
+		row := &rows[i]
 		if row.next != inventory.Absent {
-			r.pool.members = append(r.pool.members, row.member(w))
+			r.pool.members = append(r.pool.members, row.remember(w))
 		}
-		if row.next != inventory.Absent || row.listed {
+		if row.next != inventory.Absent || row.listed() {
 			r.watch = append(r.watch, Watch{Address: row.address, Urgent: row.urgent(w)})
 		}
 		r.decisions = append(r.decisions, row.decision(p, w))
@@ -265,7 +189,7 @@ func rule(p pool, rows []row, w world) ruling {
 			r.next = until
 		}
 	}
-	r.mode, r.cause, r.message = mode(p, rows, w)
 	r.pool.members = slices.Clip(r.pool.members)
+	r.mode, r.cause, r.message = mode(p, rows, w)
 	return r
 }

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"time"
@@ -8,8 +9,30 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// families is how many pools there are: IPv4 and IPv6.
-const families = 2
+// family is an address family, and the index of its pool.
+type family uint8
+
+const (
+	ipv4 family = iota
+	ipv6
+	families
+)
+
+// familyOf returns the family of an address.
+func familyOf(addr netip.Addr) family {
+	if addr.Is4() {
+		return ipv4
+	}
+	return ipv6
+}
+
+// String returns the family's usual name.
+func (f family) String() string {
+	if f == ipv4 {
+		return "IPv4"
+	}
+	return "IPv6"
+}
 
 // Memory is what one decision hands to the next. The zero Memory remembers
 // nothing; Recover makes one from the slices.
@@ -22,7 +45,7 @@ type pool struct {
 	// members are what is published, sorted by address.
 	members []member
 	// candidates are those of the newest read, sorted by address.
-	candidates []inventory.Candidate
+	candidates []candidate
 	// recovered says that some members came from the slices at start.
 	recovered bool
 	// proven says that a probe of this process has passed. Before that, a
@@ -35,6 +58,14 @@ type pool struct {
 	// cause and message say why the newest read is suspect, if it is.
 	cause   Cause
 	message string
+}
+
+// candidate is a candidate of the newest read.
+type candidate struct {
+	inventory.Candidate
+	// movedAt is when a read found that another node has the address now; what
+	// was sent before says nothing of this one. Zero if it never moved.
+	movedAt time.Time
 }
 
 // standing is where a member stands with the reads.
@@ -66,31 +97,36 @@ type member struct {
 	settled bool
 	// leaveAt is when leaving began.
 	leaveAt time.Time
-	// movedAt is when another node took over the address; zero when a probe
-	// has passed since.
+	// movedAt is when another node took over the address; zero when a result
+	// that was sent later has counted.
 	movedAt time.Time
 	// forgiven is how many failures of the running streak do not count,
 	// because they were seen while nothing or nobody could be believed.
 	forgiven int
-	// silenced is when silence took the member down.
+	// silenced is when silence took the member down; zero if it did not.
 	silenced time.Time
 	// since is when the state last changed.
 	since time.Time
 }
 
 // Recover makes the first memory from the members that the slices publish, so
-// that a restart changes nothing (contract 28).
+// that a restart changes nothing (contract 28). An address that stands in two
+// slices counts once, with the better state.
 func Recover(members []inventory.Member, now time.Time) Memory {
 	var memory Memory
 	for _, m := range members {
-		p := &memory.pools[familyOf(m.Address)]
-		p.members = append(p.members, member{Member: m, since: now})
-		p.recovered = true
+		if m.State != inventory.Absent {
+			p := &memory.pools[familyOf(m.Address)]
+			p.members = append(p.members, member{Member: m, since: now})
+			p.recovered = true
+		}
 	}
 	for i := range memory.pools {
-		slices.SortFunc(memory.pools[i].members, func(a, b member) int {
-			return inventory.CompareMembers(a.Member, b.Member)
+		p := &memory.pools[i]
+		slices.SortFunc(p.members, func(a, b member) int {
+			return cmp.Or(a.Address.Compare(b.Address), cmp.Compare(a.State, b.State))
 		})
+		p.members = slices.CompactFunc(p.members, func(a, b member) bool { return a.Address == b.Address })
 	}
 	return memory
 }
@@ -121,20 +157,12 @@ func (p pool) find(addr netip.Addr) (int, bool) {
 }
 
 // candidate returns the newest read's candidate with that address.
-func (p pool) candidate(addr netip.Addr) (inventory.Candidate, bool) {
-	i, ok := slices.BinarySearchFunc(p.candidates, addr, func(c inventory.Candidate, addr netip.Addr) int {
+func (p pool) candidate(addr netip.Addr) (candidate, bool) {
+	i, ok := slices.BinarySearchFunc(p.candidates, addr, func(c candidate, addr netip.Addr) int {
 		return c.Address.Compare(addr)
 	})
 	if !ok {
-		return inventory.Candidate{}, false
+		return candidate{}, false
 	}
 	return p.candidates[i], true
-}
-
-// familyOf returns the index of the pool that an address belongs to.
-func familyOf(addr netip.Addr) int {
-	if addr.Is4() {
-		return 0
-	}
-	return 1
 }

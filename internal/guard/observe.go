@@ -15,15 +15,19 @@ import (
 //	yes                         present           present
 //	as leaving, or not at all   leaving           held, until the threshold
 //	                                              makes it leaving
-func observe(before pool, read Read, family int, now time.Time, policy Policy) pool {
+func observe(before pool, read Read, f family, now time.Time, policy Policy) pool {
 	after := before
-	after.candidates = ofFamily(read.Candidates, family)
-	after.cause, after.message = suspicion(after, read, policy)
+	after.candidates = list(before, read.Candidates, f, now)
+	cause, why := suspicion(after, read, f, policy)
 	switch {
-	case after.cause == "":
+	case cause == "":
 		after.suspects = 0
 	case read.Scheduled:
 		after.suspects++
+	}
+	after.cause, after.message = cause, ""
+	if cause != "" {
+		after.message = why + "; " + patience(after.suspects, policy)
 	}
 	after.members = slices.Clone(before.members)
 	for i, m := range after.members {
@@ -32,24 +36,32 @@ func observe(before pool, read Read, family int, now time.Time, policy Policy) p
 	return after
 }
 
-// ofFamily returns the candidates of one family; they stay sorted.
-func ofFamily(candidates []inventory.Candidate, family int) []inventory.Candidate {
-	var of []inventory.Candidate
+// list returns the candidates of one family and notes which of them another node
+// held in the read before; they stay sorted.
+func list(before pool, candidates []inventory.Candidate, f family, now time.Time) []candidate {
+	var listed []candidate
 	for _, c := range candidates {
-		if familyOf(c.Address) == family {
-			of = append(of, c)
+		if familyOf(c.Address) != f {
+			continue
 		}
+		known, ok := before.candidate(c.Address)
+		if ok && !known.Node.Same(c.Node) {
+			known.movedAt = now
+		}
+		listed = append(listed, candidate{Candidate: c, movedAt: known.movedAt})
 	}
-	return of
+	return listed
 }
 
 // suspicion says why a read is suspect, and returns no cause when it is not.
 //
 // What a read would take away is judged together with what earlier reads took
 // and is still draining: a source that forgets its nodes one at a time is as
-// wrong as one that forgets them all at once.
-func suspicion(p pool, read Read, policy Policy) (Cause, string) {
-	members, counted, taken := 0, 0, 0
+// wrong as one that forgets them all at once. A node that is announced to leave
+// is taken away as well, and its address is no candidate that could stand in for
+// another.
+func suspicion(p pool, read Read, f family, policy Policy) (Cause, string) {
+	members, serving, taken := 0, 0, 0
 	for _, m := range p.members {
 		if m.settled {
 			continue
@@ -58,22 +70,35 @@ func suspicion(p pool, read Read, policy Policy) (Cause, string) {
 		if m.State != inventory.StateReady && m.State != inventory.StateDraining {
 			continue
 		}
-		counted++
+		serving++
 		if c, listed := p.candidate(m.Address); !listed || c.Leaving {
 			taken++
 		}
 	}
+	stays := slices.ContainsFunc(p.candidates, func(c candidate) bool { return !c.Leaving })
 	switch {
-	case members > 0 && read.Nodes == 0:
-		return NoNodes, fmt.Sprintf("the source lists no node, but %d members are published", members)
-	case members > 0 && len(p.candidates) == 0:
-		return NothingPassesFilter, fmt.Sprintf("none of the %d nodes passes the filter, but %d members are published", read.Nodes, members)
-	case taken*100 > max(100, policy.MaxRemovalPercent*counted):
-		return TooManyRemovals, fmt.Sprintf("%d of %d members would be taken away, more than MAX_REMOVAL_PERCENT=%d allows at a time", taken, counted, policy.MaxRemovalPercent)
+	case members == 0:
+		return "", ""
+	case read.Nodes == 0:
+		return NoNodes, fmt.Sprintf("the source lists no node, but %d %s members are published", members, f)
+	case len(p.candidates) == 0:
+		return NothingPassesFilter, fmt.Sprintf("no %s address of the %d nodes passes the filter, but %d members are published", f, read.Nodes, members)
+	case taken*100 > max(100, policy.MaxRemovalPercent*serving):
+		return TooManyRemovals, fmt.Sprintf("%d of %d %s members would be taken away, more than MAX_REMOVAL_PERCENT=%d allows at a time", taken, serving, f, policy.MaxRemovalPercent)
+	case !stays:
+		return NothingStays, fmt.Sprintf("all %d %s candidates are announced to leave, and nothing would stay of %d members", len(p.candidates), f, members)
 	case taken > 0 && contradictory(read):
-		return ContradictoryRead, fmt.Sprintf("the read gives one address to two nodes and would take %d of %d members away", taken, counted)
+		return ContradictoryRead, fmt.Sprintf("the read gives one address to two nodes and would take %d of %d %s members away", taken, serving, f)
 	}
 	return "", ""
+}
+
+// patience says how far suspect reads are from being believed.
+func patience(suspects int, policy Policy) string {
+	if policy.Threshold == 0 {
+		return fmt.Sprintf("%d scheduled suspect reads in a row; never believed (EMPTY_RESULT_THRESHOLD=0)", suspects)
+	}
+	return fmt.Sprintf("%d scheduled suspect reads in a row; a member that EMPTY_RESULT_THRESHOLD=%d of them miss is believed gone", suspects, policy.Threshold)
 }
 
 // contradictory reports whether the read gives an address to two nodes.
@@ -83,47 +108,39 @@ func contradictory(read Read) bool {
 	})
 }
 
-// stand returns the member as the read leaves it.
+// stand returns the member as the newest read of p leaves it.
 func stand(m member, p pool, read Read, now time.Time, policy Policy) member {
 	c, listed := p.candidate(m.Address)
 	if listed {
-		m = hold(m, c, now)
+		m = m.heldBy(c.Candidate, now)
 	}
 	if listed && !c.Leaving {
-		m.standing, m.announced = present, false
-		m.missed, m.settled, m.leaveAt = 0, false, time.Time{}
+		m.standing, m.announced, m.leaveAt = present, false, time.Time{}
+		m.missed, m.settled = 0, false
 		return m
 	}
 	m.announced = m.announced || listed
-	if p.cause == "" || m.settled {
-		return m.leave(now)
-	}
-	if read.Scheduled {
+	believed := p.cause == ""
+	switch {
+	case believed:
+		m.missed = 0
+	case read.Scheduled:
 		m.missed++
 	}
-	if policy.Threshold > 0 && m.missed >= policy.Threshold {
-		m.settled = true
-		return m.leave(now)
+	m.settled = m.settled || policy.Threshold > 0 && m.missed >= policy.Threshold
+	if !believed && !m.settled {
+		m.standing, m.leaveAt = held, time.Time{}
+		return m
 	}
-	m.standing, m.leaveAt = held, time.Time{}
-	return m
-}
-
-// leave starts the member's leaving, unless it began before.
-func (m member) leave(now time.Time) member {
 	if m.standing != leaving {
-		m.leaveAt = now
-	}
-	m.standing = leaving
-	if !m.settled {
-		m.missed = 0
+		m.standing, m.leaveAt = leaving, now
 	}
 	return m
 }
 
-// hold notes which node holds the member's address. An address that moved to
-// another node has to pass a probe again (contract 7).
-func hold(m member, c inventory.Candidate, now time.Time) member {
+// heldBy notes which node has the member's address. An address that moved to
+// another node has to prove itself again (contract 7).
+func (m member) heldBy(c inventory.Candidate, now time.Time) member {
 	if m.node.Known() && !m.node.Same(c.Node) {
 		m.movedAt = now
 	}

@@ -8,31 +8,34 @@ import (
 
 // decide returns the state that the contract's table gives the address before
 // failing open.
-func (r row) decide(w world) inventory.State {
-	if !r.isMember {
-		if r.condition == passing && r.present() {
-			return inventory.StateReady
-		}
-		return inventory.Absent
-	}
-	switch r.was.standing {
-	case leaving:
+func (r *row) decide(w *world) inventory.State {
+	switch {
+	case !r.isMember():
+		return r.decideCandidate()
+	case r.was.standing == leaving:
 		return r.decideLeaving(w)
-	case held:
+	case r.was.standing == held:
 		return r.decideHeld(w)
-	case present, unread:
+	case r.was.standing == unread && r.was.State == inventory.StateDraining:
+		return r.decideRecovered(w)
 	}
 	return r.decidePresent(w)
 }
 
+// decideCandidate: an address that is not published enters on its first pass.
+func (r *row) decideCandidate() inventory.State {
+	if r.present() && r.condition == passing {
+		return inventory.StateReady
+	}
+	return inventory.Absent
+}
+
 // decidePresent: ready, or down after Fall failures; as before while there is
 // nothing to go by.
-func (r row) decidePresent(w world) inventory.State {
+func (r *row) decidePresent(w *world) inventory.State {
 	switch {
-	case r.condition == unknown, r.condition == failing && !w.mayDemote:
+	case r.condition == unknown, r.undecided(w):
 		return r.was.State
-	case r.was.standing == unread && r.was.State == inventory.StateDraining:
-		return inventory.StateDraining
 	case r.condition == failing:
 		return inventory.StateDown
 	case r.was.State == inventory.StateDown && !r.returns(w):
@@ -42,10 +45,14 @@ func (r row) decidePresent(w world) inventory.State {
 }
 
 // decideLeaving: draining for DrainPeriod while it passes, then removed; removed
-// at once when it fails.
-func (r row) decideLeaving(w world) inventory.State {
+// at once when it fails, is down, or was never probed.
+func (r *row) decideLeaving(w *world) inventory.State {
 	switch {
-	case r.condition == unknown, r.condition == failing && w.mayDemote:
+	case r.condition == failing:
+		return inventory.Absent
+	case r.was.State == inventory.StateDown && !r.returns(w):
+		return inventory.Absent
+	case r.neverProbed(w):
 		return inventory.Absent
 	case w.now.Sub(r.was.leaveAt) >= w.policy.DrainPeriod:
 		return inventory.Absent
@@ -55,11 +62,11 @@ func (r row) decideLeaving(w world) inventory.State {
 
 // decideHeld: ready while it passes, or draining where it was announced to
 // leave; removed when it fails and something else is confirmed to work.
-func (r row) decideHeld(w world) inventory.State {
+func (r *row) decideHeld(w *world) inventory.State {
 	switch {
 	case r.condition == failing && w.confirmed:
 		return inventory.Absent
-	case r.condition == failing, r.condition == unknown:
+	case r.condition == failing, r.neverProbed(w), r.undecided(w):
 		return r.was.State
 	case r.was.State == inventory.StateDown && !r.returns(w):
 		return inventory.StateDown
@@ -69,38 +76,58 @@ func (r row) decideHeld(w world) inventory.State {
 	return inventory.StateReady
 }
 
-// returns reports whether a member that is down comes back: it passed Rise times
-// in a row, or silence took it down shortly before the prober was found out to
-// be cut off.
-func (r row) returns(w world) bool {
-	if w.policy.HealthOff || r.streak.Passes >= w.policy.Rise {
-		return true
+// decideRecovered: a member that was draining before a restart stays so until a
+// read tells what it stands for, unless it fails and something else is confirmed
+// to work.
+func (r *row) decideRecovered(w *world) inventory.State {
+	if r.condition == failing && w.confirmed {
+		return inventory.Absent
 	}
-	recently := time.Duration(w.policy.Fall) * w.policy.Interval
-	return w.cutOff && r.silent() && !r.was.silenced.IsZero() && w.now.Sub(r.was.silenced) <= recently
+	return inventory.StateDraining
 }
 
-// member returns what to remember of an address that is published.
-func (r row) member(w world) member {
-	m := r.was
-	if !r.isMember {
-		m = member{standing: present, node: r.candidate.Node}
+// undecided reports whether the address fails after a restart and no probe has
+// passed yet: then it stays as it was published.
+func (r *row) undecided(w *world) bool { return r.condition == excused && !w.mayDemote }
+
+// neverProbed reports whether no check of the address ever counted.
+func (r *row) neverProbed(w *world) bool { return !r.streak.Known() && !w.policy.HealthOff }
+
+// returns reports whether a member that is down comes back: it passed Rise times
+// in a row, or once where a node new to the address has it, or silence took it
+// down shortly before the prober was found out to be cut off.
+func (r *row) returns(w *world) bool {
+	switch {
+	case w.policy.HealthOff, r.condition == passing && !r.was.movedAt.IsZero():
+		return true
+	case r.condition == passing && r.streak.Passes >= w.policy.Rise:
+		return true
+	}
+	window := time.Duration(w.policy.Fall) * w.policy.Interval
+	return w.cutOff && !r.was.silenced.IsZero() && w.now.Sub(r.was.silenced) <= window
+}
+
+// remember returns what to remember of an address that is published.
+func (r *row) remember(w *world) member {
+	m := *r.was
+	if !r.isMember() {
+		m = member{standing: present, node: r.candidate.Node, movedAt: r.candidate.movedAt}
 		m.Address, m.Zone = r.address, r.candidate.Zone
 	}
 	if m.State != r.next {
 		m.since = w.now
 	}
 	m.forgiven = r.forgiven()
-	if r.condition == excused || w.failOpen && w.policy.FailOpen || w.blind {
+	if r.condition == excused || w.failOpen {
 		m.forgiven = r.streak.Fails
 	}
 	if r.condition == passing || r.condition == failing {
 		m.movedAt = time.Time{}
 	}
-	switch {
+	switch served := m.State == inventory.StateReady || m.State == inventory.StateDraining; {
 	case r.next != inventory.StateDown:
 		m.silenced = time.Time{}
-	case m.State != inventory.StateDown && r.silent():
+	case served && r.silent():
 		m.silenced = w.now
 	}
 	m.State = r.next
@@ -108,12 +135,15 @@ func (r row) member(w world) member {
 }
 
 // urgent reports whether the last result contradicts the state, so that the next
-// should come soon.
-func (r row) urgent(w world) bool {
+// should come soon. While failing open the state comes from no result, and only
+// a pass is worth a quick second look.
+func (r *row) urgent(w *world) bool {
 	switch r.next {
 	case inventory.StateReady, inventory.StateDraining:
-		waiting := w.failOpen && r.streak.Passes > 0
-		return r.condition == wavering || waiting || !r.was.movedAt.IsZero() && r.condition == unknown
+		if w.failOpen {
+			return r.streak.Passes > 0 && r.streak.Passes < w.policy.Rise
+		}
+		return r.condition == wavering || r.condition == unknown && !r.was.movedAt.IsZero()
 	case inventory.StateDown:
 		return r.streak.Passes > 0
 	case inventory.Absent:
@@ -122,7 +152,7 @@ func (r row) urgent(w world) bool {
 }
 
 // drained returns when a draining member is to be removed, zero for others.
-func (r row) drained(w world) time.Time {
+func (r *row) drained(w *world) time.Time {
 	if r.next != inventory.StateDraining || r.was.standing != leaving {
 		return time.Time{}
 	}

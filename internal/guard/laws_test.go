@@ -1,0 +1,120 @@
+package guard_test
+
+import (
+	"fmt"
+	"net/netip"
+	"reflect"
+	"slices"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+)
+
+// reporter is what the laws need of testing.TB and of rapid.T.
+type reporter interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// everything lets cmp look into what guard keeps to itself.
+var everything = cmp.Options{
+	cmp.Exporter(func(reflect.Type) bool { return true }),
+	cmp.Comparer(func(a, b netip.Addr) bool { return a == b }),
+}
+
+// decideLawfully decides, and checks what holds for every decision there is.
+func decideLawfully(t reporter, in guard.Input, policy guard.Policy) guard.Verdict {
+	t.Helper()
+	before := snapshot(in)
+	verdict := guard.Decide(in, policy)
+	if after := snapshot(in); after != before {
+		t.Fatalf("Decide changed its input\nbefore %s\nafter  %s", before, after)
+	}
+	if second := guard.Decide(in, policy); !reflect.DeepEqual(verdict, second) {
+		t.Fatalf("the same input made another verdict:\n%s", cmp.Diff(verdict, second, everything))
+	}
+	again := guard.Decide(guard.Input{Now: in.Now, Health: in.Health, Memory: verdict.Memory}, policy)
+	if got, want := statesOf(again.Members), statesOf(verdict.Members); got != want {
+		t.Fatalf("deciding again without news made %q of %q", got, want)
+	}
+	if !slices.IsSortedFunc(verdict.Members, inventory.CompareMembers) {
+		t.Fatalf("members are not sorted: %v", verdict.Members)
+	}
+	if !slices.IsSortedFunc(verdict.Decisions, inventory.CompareDecisions) {
+		t.Fatalf("decisions are not sorted: %v", verdict.Decisions)
+	}
+	if !slices.IsSortedFunc(verdict.Watch, func(a, b guard.Watch) int { return a.Address.Compare(b.Address) }) {
+		t.Fatalf("watched addresses are not sorted: %v", verdict.Watch)
+	}
+	if (verdict.Mode == guard.Publish) != (verdict.Cause == "") || (verdict.Cause == "") != (verdict.Message == "") {
+		t.Fatalf("mode %s has cause %q and message %q", verdict.Mode, verdict.Cause, verdict.Message)
+	}
+	if !verdict.Next.IsZero() && !verdict.Next.After(in.Now) {
+		t.Fatalf("wants to be asked again at %s, which is not after %s", verdict.Next, in.Now)
+	}
+	checkDecisions(t, in, verdict)
+	return verdict
+}
+
+// snapshot renders all of an input, with what is behind its pointers.
+func snapshot(in guard.Input) string {
+	if in.Read == nil {
+		return fmt.Sprint(in.Now, in.Health, in.Memory)
+	}
+	return fmt.Sprint(in.Now, *in.Read, in.Health, in.Memory)
+}
+
+// fitting lists the reasons that each state may have.
+var fitting = map[inventory.State][]inventory.Reason{
+	inventory.StateReady:    {inventory.Ready, inventory.ReadyFailOpen, inventory.ReadyHeld, inventory.ReadyFailing, inventory.ProbePending},
+	inventory.StateDraining: {inventory.Draining},
+	inventory.StateDown:     {inventory.ProbePending, inventory.ProbeRefused, inventory.ProbeTimeout},
+	inventory.Absent:        {inventory.ProbePending, inventory.ProbeRefused, inventory.ProbeTimeout, inventory.Gone},
+}
+
+// checkDecisions checks that each candidate, and each member before and after,
+// has one decision whose reason fits its state and which says why, and that the
+// prober watches what may be published.
+func checkDecisions(t reporter, in guard.Input, verdict guard.Verdict) {
+	t.Helper()
+	state, watched, decided := map[netip.Addr]inventory.State{}, map[netip.Addr]bool{}, map[netip.Addr]bool{}
+	for _, m := range verdict.Members {
+		state[m.Address] = m.State
+		if _, known := verdict.Memory.Since(m.Address); !known || m.State == inventory.Absent {
+			t.Fatalf("member %v is absent or not remembered", m)
+		}
+	}
+	for _, w := range verdict.Watch {
+		watched[w.Address] = true
+	}
+	for _, d := range verdict.Decisions {
+		if decided[d.Address] {
+			t.Fatalf("two decisions for %s", d.Address)
+		}
+		decided[d.Address] = true
+		if !slices.Contains(fitting[state[d.Address]], d.Reason) {
+			t.Fatalf("reason %q (%s) does not fit state %s of %s", d.Reason, d.Message, state[d.Address], d.Address)
+		}
+		if d.Stage != inventory.StageGuard || d.Message == "" {
+			t.Fatalf("decision %+v has another stage, or no message", d)
+		}
+		if _, was := in.Memory.Since(d.Address); !was && !watched[d.Address] {
+			t.Fatalf("%s was decided, but is neither watched nor was it a member", d.Address)
+		}
+	}
+	for a := range state {
+		if !decided[a] || !watched[a] {
+			t.Fatalf("member %s: decided %t, watched %t, want both", a, decided[a], watched[a])
+		}
+	}
+	if in.Read == nil {
+		return
+	}
+	for _, c := range in.Read.Candidates {
+		if !decided[c.Address] || !watched[c.Address] {
+			t.Fatalf("candidate %s: decided %t, watched %t, want both", c.Address, decided[c.Address], watched[c.Address])
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package guard
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+)
+
+// condition is what the probes say of an address, after all excuses.
+type condition uint8
+
+const (
+	// unknown: no probe has counted yet, or none since the address moved.
+	unknown condition = iota
+	// excused: it fails, but no failure counts (yet).
+	excused
+	// passing: the last result is a pass.
+	passing
+	// wavering: it fails, fewer than Fall times in a row.
+	wavering
+	// failing: it fails, Fall times in a row or more.
+	failing
+)
+
+// row is one address on its way through a decision.
+type row struct {
+	address netip.Addr
+	// was is the member before the decision, in no state if it was none.
+	was *member
+	// candidate is the newest read's, without an address if there is none.
+	candidate *candidate
+	streak    inventory.Streak
+	condition condition
+	// next is the state that was decided.
+	next inventory.State
+}
+
+// join pairs every member with its candidate and streak, and adds the
+// candidates that are not members; rows are sorted by address.
+func join(p pool, health inventory.Health) []row {
+	nobody, nowhere := &member{}, &candidate{}
+	rows := make([]row, 0, max(len(p.members), len(p.candidates)))
+	m, c := 0, 0
+	for m < len(p.members) || c < len(p.candidates) {
+		order := 0
+		switch {
+		case m == len(p.members):
+			order = 1
+		case c == len(p.candidates):
+			order = -1
+		default:
+			order = p.members[m].Address.Compare(p.candidates[c].Address)
+		}
+		r := row{was: nobody, candidate: nowhere}
+		if order <= 0 {
+			r.was, r.address = &p.members[m], p.members[m].Address
+			m++
+		}
+		if order >= 0 {
+			r.candidate, r.address = &p.candidates[c], p.candidates[c].Address
+			c++
+		}
+		r.streak = health[r.address]
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// isMember reports whether the address was published before the decision.
+func (r *row) isMember() bool { return r.was.State != inventory.Absent }
+
+// listed reports whether the newest read lists the address.
+func (r *row) listed() bool { return r.candidate.Address.IsValid() }
+
+// present reports whether the address counts as there and staying: listed and
+// not leaving or, before any read, recovered.
+func (r *row) present() bool {
+	if r.isMember() {
+		return r.was.standing == present || r.was.standing == unread && r.was.State != inventory.StateDraining
+	}
+	return !r.candidate.Leaving
+}
+
+// silent reports whether the last result is silence.
+func (r *row) silent() bool { return r.streak.Fails > 0 && r.streak.Last.Outcome == inventory.Silent }
+
+// fails returns how many failures in a row count.
+func (r *row) fails() int { return r.streak.Fails - r.forgiven() }
+
+// forgiven returns how many failures of the running streak do not count.
+func (r *row) forgiven() int {
+	if r.streak.Fails < r.was.forgiven {
+		return 0
+	}
+	return r.was.forgiven
+}
+
+// movedAt returns when another node took over the address, until a result that
+// was sent later has counted.
+func (r *row) movedAt() time.Time {
+	if r.isMember() {
+		return r.was.movedAt
+	}
+	return r.candidate.movedAt
+}
+
+// assess says what the probes say of the address. On a node that is new to the
+// address one failure is enough: nothing was known in its favour.
+func (r *row) assess(w *world) condition {
+	moved := r.movedAt()
+	switch {
+	case w.policy.HealthOff:
+		return passing
+	case !r.streak.Known(), r.streak.Last.At.Before(moved):
+		return unknown
+	case r.streak.Passes > 0:
+		return passing
+	case w.cutOff && r.silent(), !w.mayDemote:
+		return excused
+	case r.fails() >= w.policy.Fall, r.fails() > 0 && !moved.IsZero():
+		return failing
+	case r.fails() > 0:
+		return wavering
+	}
+	return excused
+}
