@@ -67,16 +67,9 @@ func decodeLimited[T cmp.Ordered](target *T, value string, tags reflect.StructTa
 	return nil
 }
 
-// limits says in words what the tags min and max allow.
+// limits says in words what the tags min and max allow; a number has both.
 func limits(tags reflect.StructTag) string {
-	lowest, highest := tags.Get("min"), tags.Get("max")
-	switch {
-	case lowest == "":
-		return "at most " + highest
-	case highest == "":
-		return "at least " + lowest
-	}
-	return lowest + " to " + highest
+	return tags.Get("min") + " to " + tags.Get("max")
 }
 
 func parseInt(value string) (int, error) {

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -64,7 +63,7 @@ func meaning(v variable) string {
 	if c, ok := v.target().(chooser); ok {
 		text += " One of " + code(c.choices()...) + "."
 	}
-	if cmp.Or(v.tags.Get("min"), v.tags.Get("max")) != "" {
+	if v.tags.Get("min") != "" {
 		text += " Limits: " + limits(v.tags) + "."
 	}
 	if example := v.tags.Get("example"); example != "" {

@@ -45,6 +45,9 @@ func printed(t *testing.T, value any) string {
 		fmt.Fprintf(&text, verb+"\n", value)
 		fmt.Fprintf(&text, verb+"\n", struct{ hidden any }{value})
 	}
+	if stringer, ok := value.(fmt.GoStringer); ok {
+		text.WriteString(stringer.GoString())
+	}
 	if err := json.NewEncoder(&text).Encode(value); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +112,7 @@ func TestContract35ASecretNeverAppearsInAnError(t *testing.T) {
 
 // Contract 4: credentials are read again for every read; a rotated token works
 // without a restart.
-func TestContract4ASecretFileIsReadAgainAtEachUse(t *testing.T) {
+func TestContract04ASecretFileIsReadAgainAtEachUse(t *testing.T) {
 	path := writeSecret(t, "first\n")
 	c := load(t, with(env{"IONOS_TOKEN_FILE": path}))
 	for _, want := range []string{"first", "second", "third"} {

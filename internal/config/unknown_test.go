@@ -22,10 +22,10 @@ func TestLoadSuggestsWhatAnUnknownVariableMeant(t *testing.T) {
 		"DRAIN_PERIODS":           "DRAIN_PERIOD",
 		"STORE_KINDS":             "STORE_KIND",
 		"LEADER_ELECTION_NS":      "LEADER_ELECTION",
-		"ADMIN_ADRESS":            "ADMIN_ADDRESS",
+		"ADMIN_ADDR":              "ADMIN_ADDRESS",
 		"METRICS_ADDR":            "METRICS_ADDRESS",
 		// Without a prefix of ours, but one slip away.
-		"LOG_LEVLE":           "LOG_LEVEL",
+		"LOG_LEVELL":          "LOG_LEVEL",
 		"DRY_RUNN":            "DRY_RUN",
 		"KUBECTL_PAHT":        "KUBECTL_PATH",
 		"TARGT_PORT":          "TARGET_PORT",
