@@ -109,14 +109,14 @@ func readAll(ctx context.Context, r io.Reader) ([]byte, error) {
 
 // kind names what is not a regular file.
 func kind(mode fs.FileMode) string {
-	switch mode.Type() {
-	case fs.ModeDir:
+	switch {
+	case mode.IsDir():
 		return "a folder"
-	case fs.ModeNamedPipe:
+	case mode&fs.ModeNamedPipe != 0:
 		return "a FIFO"
-	case fs.ModeSocket:
+	case mode&fs.ModeSocket != 0:
 		return "a socket"
-	case fs.ModeDevice, fs.ModeDevice | fs.ModeCharDevice:
+	case mode&fs.ModeDevice != 0:
 		return "a device"
 	}
 	return "of type " + mode.Type().String()
