@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/agnivade/levenshtein"
 )
 
 // walker walks over the tokens of a document and knows where each begins. It
@@ -102,10 +104,10 @@ func suggestKey(key string) string {
 	// One slip for each three letters: "ip" is not a misspelt "id".
 	best, slips := "", len(given)/3+1
 	for _, known := range knownKeys() {
-		if len(given) > maxName {
-			break
+		if len(given) > 2*len(known) {
+			continue // too far off, and maybe long
 		}
-		if d := distance(given, plain.Replace(known)); d < slips {
+		if d := levenshtein.ComputeDistance(given, plain.Replace(known)); d < slips {
 			best, slips = known, d
 		}
 	}
@@ -113,25 +115,4 @@ func suggestKey(key string) string {
 		return fmt.Sprintf("did you mean %q?", best)
 	}
 	return "the keys are " + strings.Join(knownKeys(), ", ")
-}
-
-// distance is the Levenshtein distance in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for i := range row {
-		row[i] = i
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
