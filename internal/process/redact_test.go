@@ -19,7 +19,7 @@ func TestContract35RedactHidesTheSecretsOfAnEnvironment(t *testing.T) {
 		{"a token", []string{"IONOS_TOKEN=s3cr3t"}, "bearer s3cr3t refused, s3cr3t", "bearer [redacted] refused, [redacted]"},
 		{"names in any case", []string{"db_Password=one", "API_KEY=two", "MY_SECRET=three", "PASSPHRASE=four", "GCP_CREDENTIALS=five"},
 			"one two three four five", "[redacted] [redacted] [redacted] [redacted] [redacted]"},
-		{"other names", []string{"HOME=/root", "IONOS_USERNAME=me@example.com", "NOVALUE"}, "/root me@example.com NOVALUE", "/root me@example.com NOVALUE"},
+		{"other names", []string{"HOME=/home/me", "IONOS_USERNAME=me@example.com", "NOVALUE"}, "/home/me me@example.com NOVALUE", "/home/me me@example.com NOVALUE"},
 		{"the path of a secret", []string{"IONOS_TOKEN_FILE=/run/token"}, "cat: /run/token: no such file", "cat: /run/token: no such file"},
 		{"an empty secret", []string{"IONOS_TOKEN="}, "text", "text"},
 		{"one secret in another, and beside it", []string{"A_TOKEN=abc", "B_TOKEN=abcdef"}, "abcdef abcabc xabcx", "[redacted] [redacted] x[redacted]x"},
