@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"net/netip"
 	"slices"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
@@ -12,82 +11,66 @@ import (
 // written endpoints (contract 18):
 //
 //  1. A member stays in the slice it is in.
-//  2. Where more than 2*ceil(N/max) slices hold endpoints, the emptiest are
-//     emptied, as many as that bound needs.
-//  3. Additions go into slices that are written anyway, but into one that became
-//     empty only while the bound allows it;
-//  4. else into the one slice with the fewest endpoints that has room for all;
-//  5. else into an empty or new slice while the bound allows it;
-//  6. else into the emptiest slices that have room.
+//  2. At most 2*ceil(N/max) slices hold endpoints. While those that are written
+//     anyway cannot make up for the rest, the emptiest of the rest joins them.
+//     Of those that are written, the emptiest are emptied, as many as the bound
+//     needs.
+//  3. Additions go into slices that are written anyway, the fullest first;
+//  4. else into the emptiest slice, if it has room for all;
+//  5. else into empty slices, then into new ones.
 //
 // The packing ideas are upstream's (k8s.io/endpointslice), the bound is ours:
 // upstream's slices only ever become more.
 type packer struct {
-	target  Target
-	family  Family
+	target Target
+	family Family
+	owner  string
+	ports  []Port
+	// blocked says that no slice may be made and that ports means nothing.
 	blocked bool
-	bins    []*bin
-	// wanted is how many endpoints there are to hold.
-	wanted int
+	// bins are sorted by number, but that new ones come last.
+	bins []*bin
 }
 
 // bin is one slice on its way to what it should be.
 type bin struct {
 	number int
-	have   Slice
-	keep   []inventory.Member
-	exists bool
+	want   Slice
 	// touched says that the slice is written anyway.
 	touched bool
-	// closed says that the slice takes no additions.
-	closed bool
 }
 
 // pack returns the slices that hold members, which are sorted; slices that are
 // left empty stay in the answer.
 func (p *packer) pack(members []inventory.Member, state State) []Slice {
-	p.wanted = len(members)
-	additions := p.keepInPlace(members, state.Slices)
-	additions = append(additions, p.compact()...)
-	p.place(additions, p.taken(state.Refused))
-	slices.SortFunc(p.bins, func(a, b *bin) int { return cmp.Compare(a.number, b.number) })
-	packed := make([]Slice, 0, len(p.bins))
-	for _, b := range p.bins {
-		s := b.have
-		s.Name, s.Family = p.target.NameOf(p.family, b.number), p.family
-		slices.SortFunc(b.keep, inventory.CompareMembers)
-		s.Endpoints = b.keep
-		packed = append(packed, s)
+	additions := p.keep(members, state.Slices)
+	additions = p.place(additions, len(members))
+	if !p.blocked {
+		p.create(additions, state.Refused)
+	}
+	slices.SortFunc(p.bins, byNumber)
+	packed := make([]Slice, len(p.bins))
+	for i, b := range p.bins {
+		if b.touched {
+			slices.SortFunc(b.want.Endpoints, inventory.CompareMembers)
+		}
+		packed[i] = b.want
 	}
 	return packed
 }
 
-// keepInPlace makes a bin of every slice, leaves in it the endpoints that are
-// still wanted, and returns the members that no slice holds yet.
-func (p *packer) keepInPlace(members []inventory.Member, current []Slice) []inventory.Member {
-	wanted := make(map[netip.Addr]int, len(members))
-	for i, m := range members {
-		wanted[m.Address] = i
-	}
-	placed := make([]bool, len(members))
+// keep makes a bin of every slice, leaves in it the endpoints that are still
+// wanted, and returns the members that no slice holds yet.
+func (p *packer) keep(members []inventory.Member, current []Slice) []inventory.Member {
 	for _, s := range current {
-		family, number, ok := p.target.ParseName(s.Name)
-		if !ok || family != p.family {
-			continue
+		if family, number, ok := p.target.ParseName(s.Name); ok && family == p.family {
+			p.bins = append(p.bins, &bin{number: number, want: s})
 		}
-		b := &bin{number: number, have: s, exists: true, touched: s.Drift != ""}
-		b.keep = make([]inventory.Member, 0, len(s.Endpoints))
-		for _, old := range s.Endpoints {
-			i, ok := wanted[old.Address]
-			if !ok || placed[i] || len(b.keep) == p.target.MaxEndpoints {
-				b.touched = true
-				continue
-			}
-			placed[i] = true
-			b.touched = b.touched || members[i] != old
-			b.keep = append(b.keep, members[i])
-		}
-		p.bins = append(p.bins, b)
+	}
+	slices.SortFunc(p.bins, byNumber)
+	placed := make([]bool, len(members))
+	for _, b := range p.bins {
+		p.keepIn(b, members, placed)
 	}
 	var additions []inventory.Member
 	for i, m := range members {
@@ -98,85 +81,75 @@ func (p *packer) keepInPlace(members []inventory.Member, current []Slice) []inve
 	return additions
 }
 
-// bound is how many slices may hold endpoints.
-func (p *packer) bound() int {
-	return 2 * ((p.wanted + p.target.MaxEndpoints - 1) / p.target.MaxEndpoints)
-}
-
-// holding counts the bins that hold endpoints.
-func (p *packer) holding() int {
-	n := 0
-	for _, b := range p.bins {
-		if len(b.keep) > 0 {
-			n++
+// keepIn leaves in the bin what is wanted and not placed yet. What is more than
+// a slice may hold has to go, unless there may be no slice to take it.
+func (p *packer) keepIn(b *bin, members []inventory.Member, placed []bool) {
+	have, limit := b.want, p.target.MaxEndpoints
+	if p.blocked {
+		limit = len(have.Endpoints)
+	}
+	kept := make([]inventory.Member, 0, len(have.Endpoints))
+	at := cursor{members: members}
+	for _, old := range have.Endpoints {
+		i, wanted := at.seek(old)
+		if wanted && !placed[i] && len(kept) < limit {
+			placed[i] = true
+			kept = append(kept, members[i])
 		}
 	}
-	return n
+	b.want.Endpoints = kept
+	b.want.Owner, b.want.Drift = p.owner, ""
+	if !p.blocked {
+		b.want.Ports = p.ports
+	}
+	b.touched = !same(have, b.want)
 }
 
-// compact empties the emptiest bins until the bound holds, and returns what was
-// in them.
-func (p *packer) compact() []inventory.Member {
-	surplus := p.holding() - p.bound()
-	if surplus <= 0 {
-		return nil
-	}
-	emptiest := slices.Clone(p.bins)
-	slices.SortFunc(emptiest, func(a, b *bin) int {
-		return cmp.Or(cmp.Compare(len(a.keep), len(b.keep)), -cmp.Compare(a.number, b.number))
-	})
-	var moved []inventory.Member
-	for _, b := range emptiest {
-		if surplus == 0 {
-			break
+// place puts the additions into the bins, and returns those that need new ones.
+// There are wanted endpoints in all.
+func (p *packer) place(additions []inventory.Member, wanted int) []inventory.Member {
+	untouched, most := p.join(wanted)
+	written := p.choose(func(b *bin) bool { return b.touched && b.size() > 0 }, fullestFirst)
+	if most < len(written) {
+		for _, b := range written[most:] {
+			additions = append(additions, b.want.Endpoints...)
+			b.want.Endpoints = nil
 		}
-		if len(b.keep) > 0 {
-			moved = append(moved, b.keep...)
-			b.keep, b.touched, b.closed = nil, true, true
-			surplus--
-		}
+		written = written[:most]
 	}
-	return moved
-}
-
-// place puts the additions where they cost the fewest written endpoints.
-func (p *packer) place(additions []inventory.Member, taken map[int]bool) {
 	slices.SortFunc(additions, inventory.CompareMembers)
-	additions = p.fill(additions, p.roomy(func(b *bin) bool { return b.touched && len(b.keep) > 0 }, fullestFirst))
-	if len(additions) == 0 {
-		return
-	}
-	emptied := p.roomy(func(b *bin) bool { return b.touched && len(b.keep) == 0 }, byNumber)
-	untouched := p.roomy(func(b *bin) bool { return !b.touched && len(b.keep) > 0 }, emptiestFirst)
-	fresh := (len(additions) + p.target.MaxEndpoints - 1) / p.target.MaxEndpoints
-	switch fits := p.holding()+fresh <= p.bound(); {
-	case fits && len(emptied) > 0:
-		additions = p.fill(additions, emptied)
-	case len(untouched) > 0 && p.room(untouched[0]) >= len(additions):
+	additions = p.fill(additions, written)
+	additions = p.fill(additions, p.choose(func(b *bin) bool { return b.touched && b.size() == 0 }, byNumber))
+	if len(untouched) > 0 && p.room(untouched[0]) >= len(additions) {
 		additions = p.fill(additions, untouched[:1])
-	case !fits:
-		additions = p.fill(additions, untouched)
 	}
-	p.open(additions, taken)
+	return p.fill(additions, p.choose(func(b *bin) bool { return b.size() == 0 }, byNumber))
 }
 
-// open puts additions into empty slices, then into new ones of free numbers.
-func (p *packer) open(additions []inventory.Member, taken map[int]bool) {
-	additions = p.fill(additions, p.roomy(func(b *bin) bool { return len(b.keep) == 0 }, byNumber))
-	for number := 1; len(additions) > 0 && !p.blocked; number++ {
-		if taken[number] {
-			continue
-		}
-		b := &bin{number: number, touched: true}
-		p.bins = append(p.bins, b)
-		additions = p.fill(additions, []*bin{b})
+// join touches the emptiest slices that the bound needs. It returns those that
+// hold endpoints and need not be written, the emptiest first, and how many of
+// the others may hold endpoints.
+func (p *packer) join(wanted int) (untouched []*bin, most int) {
+	most = 2 * p.slicesFor(wanted)
+	if p.blocked {
+		most = min(most, len(p.bins))
 	}
+	untouched = p.choose(func(b *bin) bool { return !b.touched && b.size() > 0 }, emptiestFirst)
+	for _, b := range untouched {
+		wanted -= b.size()
+	}
+	for len(untouched) > 0 && len(untouched)+p.slicesFor(wanted) > most {
+		untouched[0].touched = true
+		wanted += untouched[0].size()
+		untouched = untouched[1:]
+	}
+	return untouched, most - len(untouched)
 }
 
-// taken returns the numbers that no new slice may have: those of our slices and
-// those of slices that are not ours.
-func (p *packer) taken(refused []Refusal) map[int]bool {
-	taken := make(map[int]bool, len(p.bins)+len(refused))
+// create puts additions into new slices of free numbers: those that neither our
+// slices have nor those of our names that are not ours to touch.
+func (p *packer) create(additions []inventory.Member, refused []Refusal) {
+	taken := make(map[int]bool)
 	for _, b := range p.bins {
 		taken[b.number] = true
 	}
@@ -185,17 +158,35 @@ func (p *packer) taken(refused []Refusal) map[int]bool {
 			taken[number] = true
 		}
 	}
-	return taken
+	for number := 1; len(additions) > 0; number++ {
+		if taken[number] {
+			continue
+		}
+		b := &bin{number: number, want: Slice{
+			Name: p.target.NameOf(p.family, number), Family: p.family, Owner: p.owner, Ports: p.ports,
+		}}
+		p.bins = append(p.bins, b)
+		additions = p.fill(additions, []*bin{b})
+	}
 }
 
-// room is how many endpoints the bin can still take.
-func (p *packer) room(b *bin) int { return p.target.MaxEndpoints - len(b.keep) }
+// fill puts as many additions into the bins as they have room for, and returns
+// the rest.
+func (p *packer) fill(additions []inventory.Member, bins []*bin) []inventory.Member {
+	for _, b := range bins {
+		if n := min(p.room(b), len(additions)); n > 0 {
+			b.want.Endpoints, b.touched = append(b.want.Endpoints, additions[:n]...), true
+			additions = additions[n:]
+		}
+	}
+	return additions
+}
 
-// roomy returns the bins with room that want accepts, in the given order.
-func (p *packer) roomy(want func(*bin) bool, order func(a, b *bin) int) []*bin {
+// choose returns the bins that want accepts, in the given order.
+func (p *packer) choose(want func(*bin) bool, order func(a, b *bin) int) []*bin {
 	var bins []*bin
 	for _, b := range p.bins {
-		if !b.closed && p.room(b) > 0 && want(b) {
+		if want(b) {
 			bins = append(bins, b)
 		}
 	}
@@ -203,26 +194,18 @@ func (p *packer) roomy(want func(*bin) bool, order func(a, b *bin) int) []*bin {
 	return bins
 }
 
-// fill puts as many additions into the bins as they have room for, and returns
-// the rest.
-func (p *packer) fill(additions []inventory.Member, bins []*bin) []inventory.Member {
-	for _, b := range bins {
-		n := min(p.room(b), len(additions))
-		if n > 0 {
-			b.keep, b.touched = append(b.keep, additions[:n]...), true
-		}
-		additions = additions[n:]
-	}
-	return additions
+// slicesFor is how many slices n endpoints need at least.
+func (p *packer) slicesFor(n int) int {
+	return (n + p.target.MaxEndpoints - 1) / p.target.MaxEndpoints
 }
+
+// room is how many endpoints the bin can still take.
+func (p *packer) room(b *bin) int { return p.target.MaxEndpoints - b.size() }
+
+// size is how many endpoints the bin holds.
+func (b *bin) size() int { return len(b.want.Endpoints) }
 
 // The orders in which bins are filled.
-func fullestFirst(a, b *bin) int {
-	return cmp.Or(-cmp.Compare(len(a.keep), len(b.keep)), byNumber(a, b))
-}
-
-func emptiestFirst(a, b *bin) int {
-	return cmp.Or(cmp.Compare(len(a.keep), len(b.keep)), byNumber(a, b))
-}
-
-func byNumber(a, b *bin) int { return cmp.Compare(a.number, b.number) }
+func fullestFirst(a, b *bin) int  { return cmp.Or(cmp.Compare(b.size(), a.size()), byNumber(a, b)) }
+func emptiestFirst(a, b *bin) int { return cmp.Or(cmp.Compare(a.size(), b.size()), byNumber(a, b)) }
+func byNumber(a, b *bin) int      { return cmp.Compare(a.number, b.number) }

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"net/netip"
 	"slices"
 
@@ -15,115 +14,93 @@ import (
 func Desired(members []inventory.Member, state State, target Target) ([]Slice, Problem) {
 	ports, problem := resolvePorts(state.Service, target)
 	if problem.Kind.gone() {
-		return state.Slices, problem
+		return slices.Clone(state.Slices), problem
 	}
-	var desired []Slice
-	for _, family := range []Family{IPv4, IPv6} {
-		p := packer{target: target, family: family, blocked: problem.Kind != ""}
-		packed := p.pack(ofFamily(members, family), state)
-		for i := range packed {
-			packed[i].Owner = state.Service.UID
-			if !p.blocked {
-				packed[i].Ports = ports
-			}
-		}
-		desired = append(desired, packed...)
+	members = byAddress(members)
+	second := slices.IndexFunc(members, func(m inventory.Member) bool { return FamilyOf(m.Address) == IPv6 })
+	if second < 0 {
+		second = len(members)
 	}
-	return desired, problem
+	pack := func(family Family, members []inventory.Member) []Slice {
+		p := packer{target: target, family: family, owner: state.Service.UID, ports: ports, blocked: problem.Kind != ""}
+		return p.pack(members, state)
+	}
+	return append(pack(IPv4, members[:second]), pack(IPv6, members[second:])...), problem
 }
 
-// ofFamily returns the members of one family, sorted by address.
-func ofFamily(members []inventory.Member, family Family) []inventory.Member {
-	of := make([]inventory.Member, 0, len(members))
-	for _, m := range members {
-		if FamilyOf(m.Address) == family {
-			of = append(of, m)
-		}
-	}
-	if !slices.IsSortedFunc(of, inventory.CompareMembers) {
-		slices.SortFunc(of, inventory.CompareMembers)
-	}
-	return of
-}
-
-// Diff returns the writes that make current what desired says, in an order in
-// which no address that moves is ever in no slice: what gains comes before what
-// loses. It is empty when nothing differs.
+// Diff returns the writes that make current what desired says. What gains comes
+// before what loses, so that no address that Desired moves to another slice is
+// ever in none. It is empty when nothing differs.
 func Diff(current, desired []Slice) []Write {
-	var writes []Write
+	at := make(map[string]int, len(current))
+	for i, have := range current {
+		at[have.Name] = i
+	}
+	var gaining, losing []Write
 	for _, want := range desired {
-		i := slices.IndexFunc(current, func(s Slice) bool { return s.Name == want.Name })
-		if i < 0 {
-			if len(want.Endpoints) > 0 {
-				writes = append(writes, newWrite(Create, Slice{}, want))
-			}
+		i, exists := at[want.Name]
+		var w Write
+		switch {
+		case !exists && len(want.Endpoints) > 0:
+			w = newWrite(Create, Slice{}, want)
+		case exists && !same(current[i], want):
+			w = newWrite(Update, current[i], want)
+		default:
 			continue
 		}
-		if have := current[i]; have.Drift != "" || !same(have, want) {
-			want.Version = have.Version
-			writes = append(writes, newWrite(Update, have, want))
+		if len(w.Added) > 0 {
+			gaining = append(gaining, w)
+		} else {
+			losing = append(losing, w)
 		}
 	}
-	slices.SortStableFunc(writes, func(a, b Write) int {
-		return cmp.Compare(rank(a), rank(b))
-	})
-	orderMoves(writes)
-	return writes
+	return orderMoves(append(gaining, losing...))
 }
 
-// same reports whether two slices publish the same.
+// same reports whether two slices publish the same in the same form.
 func same(a, b Slice) bool {
-	return a.Owner == b.Owner && slices.Equal(a.Ports, b.Ports) && slices.Equal(a.Endpoints, b.Endpoints)
-}
-
-// rank puts the writes that add addresses before those that do not.
-func rank(w Write) int {
-	if len(w.Added) > 0 {
-		return 0
-	}
-	return 1
+	return a.Owner == b.Owner && a.Drift == b.Drift && slices.Equal(a.Ports, b.Ports) && slices.Equal(a.Endpoints, b.Endpoints)
 }
 
 // newWrite makes the write that turns have into want.
 func newWrite(operation Operation, have, want Slice) Write {
 	w := Write{Operation: operation, Slice: want}
-	w.Slice.Drift = ""
-	before := make(map[netip.Addr]inventory.Member, len(have.Endpoints))
-	for _, m := range have.Endpoints {
-		before[m.Address] = m
-	}
-	for _, m := range want.Endpoints {
-		old, ok := before[m.Address]
-		switch {
-		case !ok:
+	w.Slice.Version = have.Version
+	before, after := byAddress(have.Endpoints), byAddress(want.Endpoints)
+	was, is := cursor{members: before}, cursor{members: after}
+	for _, m := range after {
+		switch i, found := was.seek(m); {
+		case !found:
 			w.Added = append(w.Added, m.Address)
-		case old != m:
+		case before[i] != m:
 			w.Changed = append(w.Changed, m.Address)
 		}
-		delete(before, m.Address)
 	}
-	for addr := range before {
-		w.Removed = append(w.Removed, addr)
+	for _, m := range before {
+		if _, found := is.seek(m); !found {
+			w.Removed = append(w.Removed, m.Address)
+		}
 	}
-	slices.SortFunc(w.Removed, netip.Addr.Compare)
 	return w
 }
 
 // orderMoves notes, for every write that takes an address away which another
 // one adds, that the other has to succeed first.
-func orderMoves(writes []Write) {
+func orderMoves(writes []Write) []Write {
 	gains := make(map[netip.Addr]string)
 	for _, w := range writes {
 		for _, addr := range w.Added {
 			gains[addr] = w.Slice.Name
 		}
 	}
-	for i, w := range writes {
+	for i := range writes {
+		w := &writes[i]
 		for _, addr := range w.Removed {
 			if name, moved := gains[addr]; moved && !slices.Contains(w.After, name) {
-				writes[i].After = append(writes[i].After, name)
+				w.After = append(w.After, name)
 			}
 		}
-		slices.Sort(writes[i].After)
+		slices.Sort(w.After)
 	}
+	return writes
 }

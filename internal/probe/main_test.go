@@ -1,13 +1,135 @@
 package probe_test
 
 import (
+	"context"
+	"net"
+	"net/netip"
+	"os"
 	"strconv"
+	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVariable); role != "" {
+		playRole(role)
+		return
+	}
+	netns.Enter()
+	goleak.VerifyTestMain(m)
+}
 
 // sized names a benchmark by its size.
 func sized(what string, size int) string { return what + "=" + strconv.Itoa(size) }
+
+// loopback is where the backends of the tests listen.
+var loopback = netip.MustParseAddr("127.0.0.1")
+
+// backend serves on some port of an address; see backendAt.
+func backend(t testing.TB, address netip.Addr, serve func(*net.TCPConn)) (port uint16) {
+	t.Helper()
+	return backendAt(t, netip.AddrPortFrom(address, 0), serve)
+}
+
+// backendAt listens until the test ends, and hands each connection to serve,
+// which runs in a goroutine of its own and must end when the connection is
+// closed.
+func backendAt(t testing.TB, at netip.AddrPort, serve func(*net.TCPConn)) (port uint16) {
+	t.Helper()
+	listener, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var (
+		serving sync.WaitGroup
+		mu      sync.Mutex
+		open    = map[*net.TCPConn]bool{}
+	)
+	serving.Go(func() {
+		for {
+			conn, err := listener.AcceptTCP()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			open[conn] = true
+			mu.Unlock()
+			serving.Go(func() {
+				serve(conn)
+				_ = conn.Close()
+				mu.Lock()
+				delete(open, conn)
+				mu.Unlock()
+			})
+		}
+	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		mu.Lock()
+		for conn := range open {
+			_ = conn.Close()
+		}
+		mu.Unlock()
+		serving.Wait()
+	})
+	return listener.Addr().(*net.TCPAddr).AddrPort().Port()
+}
+
+// readRequest reads up to the empty line that ends a request without a body.
+func readRequest(conn net.Conn) string {
+	var request []byte
+	buffer := make([]byte, 4096)
+	for {
+		n, err := conn.Read(buffer)
+		request = append(request, buffer[:n]...)
+		if len(request) >= 4 && string(request[len(request)-4:]) == "\r\n\r\n" || err != nil {
+			return string(request)
+		}
+	}
+}
+
+// answer returns what serves connections with one answer to one request, and
+// then waits for the other side to leave.
+func answer(text string) func(*net.TCPConn) {
+	return func(conn *net.TCPConn) {
+		readRequest(conn)
+		_, _ = conn.Write([]byte(text))
+		readRequest(conn)
+	}
+}
+
+// hang waits for the other side to leave.
+func hang(conn *net.TCPConn) { readRequest(conn); readRequest(conn) }
+
+// newChecker returns a checker with a time-out that only a broken check reaches.
+func newChecker(t testing.TB, options probe.Options) *probe.Checker {
+	t.Helper()
+	if options.Timeout == 0 {
+		options.Timeout = 20 * time.Second
+	}
+	checker, err := probe.New(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return checker
+}
+
+// expect checks an address and compares outcome and reason.
+func expect(t testing.TB, checker *probe.Checker, address netip.Addr, outcome inventory.Outcome, reason inventory.Reason) inventory.Result {
+	t.Helper()
+	got := checker.Check(context.Background(), address)
+	if got.Outcome != outcome || got.Reason != reason {
+		t.Errorf("got %s %s (%s), want %s %s", got.Outcome, got.Reason, got.Message, outcome, reason)
+	}
+	if got.Address != address || got.At.IsZero() || got.Message == "" {
+		t.Errorf("got address %s, at %s, message %q, want each of them", got.Address, got.At, got.Message)
+	}
+	return got
+}

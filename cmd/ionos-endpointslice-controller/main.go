@@ -1,0 +1,35 @@
+// Command ionos-endpointslice-controller keeps the EndpointSlices of a Service
+// equal to the healthy worker nodes of another cluster.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/cli"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+func main() {
+	os.Exit(run())
+}
+
+// run carries out the command line. The first SIGTERM or SIGINT stops the program
+// in order, a second one at once.
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	program := cli.Program{
+		Version: version,
+		Environ: config.Environ(),
+		Stdout:  os.Stdout,
+		Stderr:  os.Stderr,
+	}
+	return program.Run(ctx, os.Args[1:])
+}

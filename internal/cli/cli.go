@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+)
+
+// Program is the program as its surroundings see it.
+type Program struct {
+	// Version is what version prints.
+	Version string
+	// Environ is the environment as NAME=value.
+	Environ []string
+	// Stdout takes data, Stderr messages and logs.
+	Stdout, Stderr io.Writer
+}
+
+// Run carries out the command line until it is done or ctx ends, and returns the
+// exit status.
+func (p Program) Run(ctx context.Context, args []string) int {
+	root := p.command()
+	root.SetArgs(args)
+	root.SetOut(p.Stdout)
+	root.SetErr(p.Stderr)
+	err := root.ExecuteContext(ctx)
+	var own *exitError
+	if err != nil && (!errors.As(err, &own) || own.err != nil) {
+		fmt.Fprintln(p.Stderr, "Error:", err)
+	}
+	return exitCode(err)
+}
+
+// command returns the command tree; without a command it runs the daemon.
+func (p Program) command() *cobra.Command {
+	run := p.runCommand()
+	root := &cobra.Command{
+		Use:   "ionos-endpointslice-controller",
+		Short: "Keeps the EndpointSlices of a Service equal to the healthy nodes of another cluster",
+		Long: "Keeps the EndpointSlices of one selector-less Service equal to the private\n" +
+			"addresses of the healthy worker nodes of a remote cluster.\n\n" +
+			"Configuration is read from the environment: see `config docs`.\n\n" +
+			"Exit status: 0 done or no difference, 1 differences or not ready, 2 usage or\n" +
+			"configuration, 3 source, 4 store, 5 refused by the guard, 124 time-out.",
+		Args:          cobra.NoArgs,
+		RunE:          run.RunE,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.Flags().AddFlagSet(run.Flags())
+	root.AddCommand(run, p.diffCommand(), p.explainCommand(), p.configCommand(), p.versionCommand())
+	return root
+}
+
+// load reads the configuration; every mistake in it is reported, and ends the
+// program before it asks anybody anything (contract 34).
+func (p Program) load() (config.Config, error) {
+	c, err := config.Load(p.Environ)
+	if err != nil {
+		return c, &exitError{ExitUsage, err}
+	}
+	return c, nil
+}
+
+// within bounds a command by --timeout; 0 means no bound.
+func within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, timeout, errTimeout)
+}
+
+// timeoutFlag adds --timeout to a command.
+func timeoutFlag(cmd *cobra.Command, timeout *time.Duration) {
+	cmd.Flags().DurationVar(timeout, "timeout", time.Minute, "give up after this time, with exit status 124; 0 waits for ever")
+}

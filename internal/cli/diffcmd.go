@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aymanbagabas/go-udiff"
+	"github.com/spf13/cobra"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// diffCommand shows what one run would change.
+func (p Program) diffCommand() *cobra.Command {
+	var timeout time.Duration
+	var out format
+	cmd := &cobra.Command{
+		Use:   "diff",
+		Short: "Print what would change as a unified diff; exit status 1 if something would",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			parts, err := p.build(true)
+			if err != nil {
+				return err
+			}
+			ctx, cancel := within(cmd.Context(), timeout)
+			defer cancel()
+			return timedOut(ctx, parts.with(ctx, func(ctx context.Context) error { return parts.diff(ctx, p, out) }))
+		},
+	}
+	timeoutFlag(cmd, &timeout)
+	outputFlag(cmd, &out)
+	return cmd
+}
+
+// difference is one write, for -o json and yaml.
+type difference struct {
+	Operation string   `json:"operation"`
+	Slice     string   `json:"slice"`
+	Added     []string `json:"added"`
+	Removed   []string `json:"removed"`
+	Changed   []string `json:"changed"`
+	Diff      string   `json:"diff"`
+}
+
+// diff assesses and prints the writes.
+func (b *parts) diff(ctx context.Context, p Program, out format) error {
+	a, err := b.syncer.Assess(ctx)
+	if err != nil {
+		return err
+	}
+	if problem := a.Status.Problem; problem.Kind != "" {
+		fmt.Fprintf(p.Stderr, "%s: %s\n", problem.Kind, problem.Message)
+	}
+	if v := a.Status.Verdict; v.Mode != guard.Publish {
+		fmt.Fprintf(p.Stderr, "The guard is in %s: %s\n", v.Mode, v.Message)
+	}
+	differences := make([]difference, 0, len(a.Writes))
+	var asText strings.Builder
+	for _, w := range a.Writes {
+		unified, err := b.unified(a.Current, w)
+		if err != nil {
+			return err
+		}
+		asText.WriteString(unified)
+		differences = append(differences, difference{
+			Operation: string(w.Operation), Slice: w.Slice.Name, Diff: unified,
+			Added: words(w.Added), Removed: words(w.Removed), Changed: words(w.Changed),
+		})
+	}
+	if err := out.print(p.Stdout, differences, asText.String()); err != nil {
+		return err
+	}
+	if len(a.Writes) > 0 {
+		return &exitError{code: ExitDifferent}
+	}
+	return nil
+}
+
+// unified returns the write as a unified diff of the slice's YAML.
+func (b *parts) unified(current []plan.Slice, w plan.Write) (string, error) {
+	name := b.target.Namespace + "/" + w.Slice.Name
+	before, from := "", "/dev/null"
+	for _, s := range current {
+		if s.Name != w.Slice.Name {
+			continue
+		}
+		rendered, err := b.render(s)
+		if err != nil {
+			return "", err
+		}
+		before, from = rendered, "current/"+name
+	}
+	after, err := b.render(w.Slice)
+	if err != nil {
+		return "", err
+	}
+	return udiff.Unified(from, "desired/"+name, before, after), nil
+}
+
+// render returns a slice as the YAML that would be written.
+func (b *parts) render(s plan.Slice) (string, error) {
+	object := manifest.Apply(nil, plan.Write{Operation: plan.Update, Slice: s}, b.target)
+	object.ResourceVersion = ""
+	rendered, err := manifest.YAML(object)
+	if err != nil {
+		return "", fmt.Errorf("render slice %s: %w", s.Name, err)
+	}
+	return string(rendered), nil
+}
+
+// words spells values.
+func words[T fmt.Stringer](values []T) []string {
+	spelled := make([]string, len(values))
+	for i, v := range values {
+		spelled[i] = v.String()
+	}
+	return spelled
+}

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+)
+
+// runCommand keeps the slices right until it is told to stop, or once.
+func (p Program) runCommand() *cobra.Command {
+	var once, dryRun bool
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Keep the slices right until told to stop (the default command)",
+		Long: "Reads the source, probes the backends and keeps the slices right until it is\n" +
+			"told to stop by SIGTERM or SIGINT. With STORE_KIND=memory it prints the slices\n" +
+			"as YAML whenever they change.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			parts, err := p.build(dryRun)
+			if err != nil {
+				return err
+			}
+			if once {
+				ctx, cancel := within(cmd.Context(), timeout)
+				defer cancel()
+				return timedOut(ctx, parts.once(ctx))
+			}
+			return parts.run(cmd.Context())
+		},
+	}
+	cmd.Flags().BoolVar(&once, "once", false, "decide and write once, then exit")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "decide and report, write nothing; like DRY_RUN=true")
+	cmd.Flags().DurationVar(&timeout, "timeout", time.Minute, "with --once: give up after this time, with exit status 124; 0 waits for ever")
+	return cmd
+}
+
+// run keeps the slices right until ctx ends.
+func (b *parts) run(ctx context.Context) error {
+	b.log.Info("starting", "version", b.version, "source", string(b.config.Source.Kind), "store", string(b.config.Store.Kind),
+		"namespace", b.config.Target.Namespace, "service", b.config.Target.ServiceName, "dry_run", b.dryRun)
+	defer b.log.Info("stopped, the slices are left as they are")
+	return b.with(ctx, b.syncer.Run)
+}
+
+// once decides and writes once.
+func (b *parts) once(ctx context.Context) error {
+	return b.with(ctx, func(ctx context.Context) error {
+		a, err := b.syncer.Once(ctx)
+		if err != nil {
+			return err
+		}
+		status := a.Status
+		b.log.Info("decided once", "mode", status.Verdict.Mode.String(), "members", len(status.Verdict.Members), "writes", len(a.Writes))
+		switch {
+		case status.Problem.Kind != "":
+			return &syncer.StoreError{Err: fmt.Errorf("%s: %s", status.Problem.Kind, status.Problem.Message)}
+		case status.Verdict.Mode != guard.Publish:
+			return &exitError{ExitRefused, fmt.Errorf("the guard is in %s: %s", status.Verdict.Mode, status.Verdict.Message)}
+		}
+		return nil
+	})
+}
+
+// with runs what the store has to run beside do, if anything, and stops it when
+// do is done.
+func (b *parts) with(ctx context.Context, do func(context.Context) error) error {
+	runner, ok := b.store.(interface{ Run(context.Context) error })
+	if !ok {
+		return do(ctx)
+	}
+	// The store outlives ctx, so that a write under way can end.
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	var err error
+	running.Go(func() { err = runner.Run(background) })
+	done := do(ctx)
+	stop()
+	running.Wait()
+	if done == nil && err != nil {
+		return &syncer.StoreError{Err: err}
+	}
+	return done
+}

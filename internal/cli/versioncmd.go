@@ -1,0 +1,32 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+)
+
+// versionCommand says which build this is.
+func (p Program) versionCommand() *cobra.Command {
+	var out format
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(_ *cobra.Command, _ []string) error {
+			v := version{Version: p.Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+			return out.print(p.Stdout, v, fmt.Sprintf("ionos-endpointslice-controller %s (%s %s/%s)\n", v.Version, v.Go, v.OS, v.Arch))
+		},
+	}
+	outputFlag(cmd, &out)
+	return cmd
+}
+
+// version is what the version command prints.
+type version struct {
+	Version string `json:"version"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+}

@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/afero"
+	"golang.org/x/term"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/command"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/file"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/static"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/memory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+)
+
+// parts is what the configuration is turned into.
+type parts struct {
+	config  config.Config
+	version string
+	dryRun  bool
+	log     *slog.Logger
+	target  plan.Target
+	store   syncer.Store
+	syncer  *syncer.Syncer
+}
+
+// build reads the configuration and makes everything from it. Nothing is asked
+// or started yet.
+func (p Program) build(dryRun bool) (*parts, error) {
+	c, err := p.load()
+	if err != nil {
+		return nil, err
+	}
+	b := &parts{config: c, version: p.Version, dryRun: dryRun || c.Run.DryRun, log: logger(p.Stderr, c.Log), target: target(c.Target)}
+	source, err := newSource(c)
+	if err != nil {
+		return nil, &exitError{ExitUsage, err}
+	}
+	if b.store, err = p.newStore(c, b.target); err != nil {
+		return nil, &exitError{ExitUsage, err}
+	}
+	options := syncer.Options{
+		Source: source, Store: b.store, Target: b.target, Rules: rules(c), Policy: policy(c),
+		PollInterval: c.Source.PollInterval, SourceTimeout: c.Source.Timeout,
+		HealthTimeout: c.Health.Timeout, Concurrency: c.Health.Concurrency,
+		DryRun: b.dryRun, Logger: b.log,
+	}
+	if c.Health.Mode != config.HealthOff {
+		checker, err := newChecker(c.Health)
+		if err != nil {
+			return nil, &exitError{ExitUsage, err}
+		}
+		options.Prober = checker
+	}
+	if b.syncer, err = syncer.New(options); err != nil {
+		return nil, &exitError{ExitUsage, err}
+	}
+	return b, nil
+}
+
+// logger writes to out in the form asked for; auto is text on a terminal.
+func logger(out io.Writer, c config.Log) *slog.Logger {
+	options := &slog.HandlerOptions{Level: c.Level.Level()}
+	asText := c.Format == config.LogText
+	if f, ok := out.(*os.File); ok && c.Format == config.LogAuto {
+		asText = term.IsTerminal(int(f.Fd()))
+	}
+	if asText {
+		return slog.New(slog.NewTextHandler(out, options))
+	}
+	return slog.New(slog.NewJSONHandler(out, options))
+}
+
+// target is the Service to fill.
+func target(c config.Target) plan.Target {
+	t := plan.Target{
+		Namespace: c.Namespace, Service: c.ServiceName, SliceName: c.SliceName,
+		ManagedBy: c.ManagedBy, MaxEndpoints: c.MaxEndpointsPerSlice, PortFromService: c.PortFromService(),
+	}
+	for _, port := range c.Backends() {
+		t.Ports = append(t.Ports, plan.Port{Name: port.Name, Protocol: plan.Protocol(port.Protocol), Number: port.Number})
+	}
+	return t
+}
+
+// rules are the filter's; only the memory store, which nobody routes by, accepts
+// loopback addresses.
+func rules(c config.Config) filter.Rules {
+	return filter.Rules{Subnets: c.Secured.Subnets, AllowLoopback: c.Store.Kind == config.StoreMemory}
+}
+
+// policy is the guard's.
+func policy(c config.Config) guard.Policy {
+	return guard.Policy{
+		HealthOff: c.Health.Mode == config.HealthOff, Rise: c.Health.Rise, Fall: c.Health.Fall, Interval: c.Health.Interval,
+		MaxSilentPercent: c.Guard.MaxSilentPercent, FailOpen: c.Guard.FailOpen,
+		Threshold: c.Guard.EmptyResultThreshold, MaxRemovalPercent: c.Guard.MaxRemovalPercent, DrainPeriod: c.Guard.DrainPeriod,
+	}
+}
+
+// newSource makes the source that SOURCE_KIND names.
+func newSource(c config.Config) (syncer.Source, error) {
+	switch c.Source.Kind {
+	case config.SourceStatic:
+		nodes := make([]static.Node, len(c.Static.Nodes))
+		for i, n := range c.Static.Nodes {
+			nodes[i] = static.Node{Name: n.Name, Address: n.Addr}
+		}
+		return static.New(static.Options{Nodes: nodes})
+	case config.SourceFile:
+		return file.New(file.Options{FS: afero.NewOsFs(), Path: c.File.Path})
+	case config.SourceCommand:
+		return command.New(command.Options{Path: c.Command.Path, Args: c.Command.Args, Environ: c.Command.Environment.Read})
+	case config.SourceIONOS, config.SourceKubernetes:
+	}
+	return nil, fmt.Errorf("SOURCE_KIND=%s is not built in", c.Source.Kind)
+}
+
+// newStore makes the store that STORE_KIND names.
+func (p Program) newStore(c config.Config, t plan.Target) (syncer.Store, error) {
+	switch c.Store.Kind {
+	case config.StoreMemory:
+		return memory.New(memory.Options{Target: t, Service: imagined(t), Out: p.Stdout})
+	case config.StoreKubectl:
+		return nil, errors.New("no kubectl")
+	case config.StoreClientGo:
+		cluster, err := localCluster(c.Store.Kubeconfig)
+		if err != nil {
+			return nil, err
+		}
+		return kube.New(kube.Options{Target: t, Config: cluster})
+	}
+	return nil, fmt.Errorf("STORE_KIND=%s is not built in", c.Store.Kind)
+}
+
+// imagined is the Service that the memory store pretends to have: one that fits
+// the target.
+func imagined(t plan.Target) plan.Service {
+	service := plan.Service{UID: "00000000-0000-0000-0000-000000000000"}
+	for _, port := range t.Ports {
+		service.Ports = append(service.Ports, plan.ServicePort{Name: port.Name, Protocol: port.Protocol, Port: port.Number, TargetPort: port.Number})
+	}
+	return service
+}
+
+// localCluster is the way to the local API server: the kubeconfig, which may be a
+// list of files, or the ServiceAccount of the Pod we run in.
+func localCluster(kubeconfig string) (*rest.Config, error) {
+	if kubeconfig == "" {
+		cluster, err := rest.InClusterConfig()
+		if errors.Is(err, rest.ErrNotInCluster) {
+			return nil, errors.New("STORE_KIND=client-go outside of a cluster needs KUBECONFIG, the kubeconfig of the local cluster")
+		}
+		return cluster, err
+	}
+	files := &clientcmd.ClientConfigLoadingRules{Precedence: filepath.SplitList(kubeconfig)}
+	cluster, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(files, &clientcmd.ConfigOverrides{}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("KUBECONFIG=%s: %w", kubeconfig, err)
+	}
+	return cluster, nil
+}
+
+// newChecker makes the health check.
+func newChecker(c config.Health) (*probe.Checker, error) {
+	return probe.New(probe.Options{
+		Mode: probe.Mode(c.Mode), Port: c.Port, Timeout: c.Timeout, Path: c.Path, Host: c.Host, Expected: c.ExpectedStatus,
+		TLS: probe.TLS{Roots: c.RootCAs, ServerName: c.TLSServerName, Insecure: c.TLSInsecure},
+	})
+}

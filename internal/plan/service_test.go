@@ -1,0 +1,161 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// trouble is a Service that cannot be filled, and what has to be said of it.
+type trouble struct {
+	service plan.Service
+	want    plan.Kind
+	says    string
+}
+
+// troubles lists every kind of trouble that web may have with its Service.
+func troubles() map[string]trouble {
+	with := func(change func(*plan.Service)) plan.Service {
+		s := service()
+		change(&s)
+		return s
+	}
+	ports := func(ports ...plan.ServicePort) plan.Service {
+		return with(func(s *plan.Service) { s.Ports = ports })
+	}
+	return map[string]trouble{
+		"missing":      {plan.Service{}, plan.ServiceMissing, "create it without a selector, or correct TARGET_NAMESPACE and TARGET_SERVICE_NAME"},
+		"deleting":     {with(func(s *plan.Service) { s.Deleting, s.HasSelector = true, true }), plan.ServiceDeleting, "is being deleted"},
+		"selector":     {with(func(s *plan.Service) { s.HasSelector = true }), plan.ServiceHasSelector, "remove spec.selector"},
+		"ExternalName": {with(func(s *plan.Service) { s.ExternalName = true }), plan.ServiceExternalName, "make it ClusterIP"},
+		"no port":      {ports(), plan.PortMismatch, "TARGET_PORT=8080 fits 0 ports of Service default/web, which has no port"},
+		"none fits": {ports(plan.ServicePort{Name: "a", Protocol: plan.TCP, Port: 1, TargetPort: 2}, plan.ServicePort{Name: "b", Protocol: plan.TCP, Port: 3}),
+			plan.PortMismatch, `fits 0 ports of Service default/web, which has "a" (1/TCP), "b" (3/TCP); say which by TARGET_PORTS=name=8080`},
+		"two fit by targetPort": {ports(plan.ServicePort{Name: "a", Protocol: plan.TCP, Port: 1, TargetPort: 8080}, plan.ServicePort{Name: "b", Protocol: plan.UDP, Port: 1, TargetPort: 8080}),
+			plan.PortMismatch, "fits 2 ports"},
+		"two fit by port": {ports(plan.ServicePort{Name: "a", Protocol: plan.TCP, Port: 8080, TargetPort: 1}, plan.ServicePort{Name: "b", Protocol: plan.UDP, Port: 8080, TargetPort: 1}),
+			plan.PortMismatch, "fits 2 ports"},
+	}
+}
+
+func TestContract25EveryTroubleWithTheServiceHasItsKindAndRemedyAndNothingIsCreated(t *testing.T) {
+	for name, test := range troubles() {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(100)
+			w.state.Service = test.service
+			desired, problem := plan.Desired(numbered(1, 3), w.state, w.target)
+			if problem.Kind != test.want || !strings.Contains(problem.Message, test.says) || !strings.Contains(problem.Message, "default/web") {
+				t.Errorf("got %s, %q; want %s, default/web and %q", problem.Kind, problem.Message, test.want, test.says)
+			}
+			if writes := plan.Diff(w.state.Slices, desired); len(writes) != 0 {
+				t.Errorf("got writes %v, want none", writes)
+			}
+			w.state.Service = service()
+			if writes := w.publish(numbered(1, 3)); len(writes) != 1 {
+				t.Errorf("after the Service is mended: got writes %v, want the create", writes)
+			}
+		})
+	}
+}
+
+func TestContract25WithTroubleExistingSlicesAreStillUpdatedAndKeepTheirPorts(t *testing.T) {
+	for name, test := range troubles() {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(10)
+			w.publish(numbered(1, 8))
+			ports := w.state.Slices[0].Ports
+			w.state.Service = test.service
+			w.state.Slices[0].Drift = "a label is missing"
+			members := numbered(2, 20)
+			members[0].State = inventory.StateDown
+			writes := w.publish(members)
+			if gone := test.want == plan.ServiceMissing || test.want == plan.ServiceDeleting; gone {
+				if len(writes) != 0 {
+					t.Errorf("the Service is gone: got writes %v, want none", writes)
+				}
+				return
+			}
+			if diff := cmp.Diff(members[:10], w.published(), compareAddrs()); diff != "" {
+				t.Errorf("published, as far as there is room (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(ports, w.state.Slices[0].Ports); diff != "" || len(w.state.Slices) != 1 {
+				t.Errorf("got %d slices, want one whose ports stayed (-want +got):\n%s", len(w.state.Slices), diff)
+			}
+		})
+	}
+}
+
+func TestContract25WithTroubleNoMemberIsDroppedBecauseASliceMayHoldFewer(t *testing.T) {
+	w := newWorld(10)
+	w.publish(numbered(1, 10))
+	w.target.MaxEndpoints = 4
+	w.state.Service.HasSelector = true
+	w.publish(numbered(1, 12))
+	if diff := cmp.Diff(numbered(1, 10), w.published(), compareAddrs()); diff != "" {
+		t.Errorf("published while no slice may be made (-want +got):\n%s", diff)
+	}
+	w.state.Service.HasSelector = false
+	w.publish(numbered(1, 12))
+	if got := w.holding(plan.IPv4); got != 3 {
+		t.Errorf("got %d slices after the selector is gone, want 3", got)
+	}
+}
+
+func TestContract25ThePortNameComesFromTheService(t *testing.T) {
+	http := plan.ServicePort{Name: "http", Protocol: plan.TCP, Port: 80, TargetPort: 8080}
+	other := plan.ServicePort{Name: "other", Protocol: plan.UDP, Port: 8080, TargetPort: 9090}
+	tests := []struct {
+		name  string
+		ports []plan.ServicePort
+		want  plan.Port
+	}{
+		{"the only port, whatever its number", []plan.ServicePort{{Protocol: plan.SCTP, Port: 1, TargetPort: 2}}, plan.Port{Protocol: plan.SCTP, Number: 8080}},
+		{"by targetPort before port", []plan.ServicePort{other, http}, plan.Port{Name: "http", Protocol: plan.TCP, Number: 8080}},
+		{"by port where no targetPort fits", []plan.ServicePort{{Name: "a", Protocol: plan.TCP, Port: 1}, other}, plan.Port{Name: "other", Protocol: plan.UDP, Number: 8080}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(100)
+			w.state.Service.Ports = test.ports
+			writes := w.plan(numbered(1, 1))
+			if len(writes) != 1 {
+				t.Fatalf("got %v, want one create", writes)
+			}
+			if diff := cmp.Diff([]plan.Port{test.want}, writes[0].Slice.Ports); diff != "" {
+				t.Errorf("ports (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestContract25NamedPortsHaveToFitTheServicesByNameAndProtocol(t *testing.T) {
+	w := newWorld(100)
+	w.target.PortFromService = false
+	w.target.Ports = []plan.Port{{Name: "http", Protocol: plan.TCP, Number: 8080}, {Name: "dns", Protocol: plan.UDP, Number: 53}}
+	w.state.Service.Ports = []plan.ServicePort{{Name: "dns", Protocol: plan.TCP, Port: 53}, {Name: "http", Protocol: plan.TCP, Port: 80}}
+	_, problem := plan.Desired(numbered(1, 1), w.state, w.target)
+	want := plan.Problem{Kind: plan.PortMismatch, Message: `Service default/web has no port named "dns" with protocol UDP, only "dns" (53/TCP), "http" (80/TCP); correct TARGET_PORTS or the Service`}
+	if diff := cmp.Diff(want, problem); diff != "" {
+		t.Errorf("problem (-want +got):\n%s", diff)
+	}
+	w.state.Service.Ports[0].Protocol = plan.UDP
+	writes := w.plan(numbered(1, 1))
+	if len(writes) != 1 {
+		t.Fatalf("got %v, want one create", writes)
+	}
+	ports := []plan.Port{{Name: "dns", Protocol: plan.UDP, Number: 53}, {Name: "http", Protocol: plan.TCP, Number: 8080}}
+	if diff := cmp.Diff(ports, writes[0].Slice.Ports); diff != "" {
+		t.Errorf("contract 17: ports by name (-want +got):\n%s", diff)
+	}
+}
+
+func TestAProblemIsEmptyWhereNothingStandsInTheWay(t *testing.T) {
+	w := newWorld(100)
+	if _, problem := plan.Desired(numbered(1, 1), w.state, w.target); problem != (plan.Problem{}) {
+		t.Errorf("got %+v, want none", problem)
+	}
+}

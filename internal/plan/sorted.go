@@ -1,0 +1,49 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+)
+
+// byAddress returns the members sorted by address, so IPv4 before IPv6, and each
+// address once.
+func byAddress(members []inventory.Member) []inventory.Member {
+	ascending := func(a, b inventory.Member) int { return cmp.Or(inventory.CompareMembers(a, b), -1) }
+	if slices.IsSortedFunc(members, ascending) {
+		return members
+	}
+	members = slices.Clone(members)
+	slices.SortFunc(members, func(a, b inventory.Member) int {
+		return cmp.Or(inventory.CompareMembers(a, b), cmp.Compare(a.State, b.State), cmp.Compare(a.Zone, b.Zone))
+	})
+	return slices.CompactFunc(members, func(a, b inventory.Member) bool { return a.Address == b.Address })
+}
+
+// cursor looks up one sorted list of members in another. It finds what follows
+// soon after what it found last in next to no time, and is never slower than a
+// binary search by more than a constant factor.
+type cursor struct {
+	members []inventory.Member
+	next    int
+}
+
+// seek returns the place of the member with that address, and false where there
+// is none after the one that it found last.
+func (c *cursor) seek(m inventory.Member) (at int, found bool) {
+	at, end := c.next, c.next
+	for step := 1; end < len(c.members) && inventory.CompareMembers(c.members[end], m) < 0; step *= 2 {
+		at, end = end+1, end+step
+	}
+	if end < len(c.members) && c.members[end].Address == m.Address {
+		c.next = end + 1
+		return end, true
+	}
+	i, found := slices.BinarySearchFunc(c.members[at:min(end, len(c.members))], m, inventory.CompareMembers)
+	c.next = at + i
+	if found {
+		c.next++
+	}
+	return at + i, found
+}

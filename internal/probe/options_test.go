@@ -1,0 +1,70 @@
+package probe_test
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
+)
+
+func TestNewNamesEveryMistake(t *testing.T) {
+	good := probe.Options{Mode: probe.HTTP, Port: 80, Timeout: time.Second}
+	tests := []struct {
+		name   string
+		change func(*probe.Options)
+		want   []string
+	}{
+		{"nothing wrong", func(*probe.Options) {}, nil},
+		{"all of it", func(o *probe.Options) {
+			*o = probe.Options{Mode: "udp", Path: "x", Host: "a/b", UserAgent: "a\nb"}
+		}, []string{`mode "udp"`, "no port", "time-out 0s", `path "x"`, `host "a/b"`, `user agent "a\nb"`}},
+		{"a second header in the path", func(o *probe.Options) { o.Path = "/ HTTP/1.1\r\nX: y" }, []string{"path"}},
+		{"a space in the path", func(o *probe.Options) { o.Path = "/a b" }, []string{"path"}},
+		{"a fragment", func(o *probe.Options) { o.Path = "/a#b" }, []string{"path"}},
+		{"a whole URL", func(o *probe.Options) { o.Path = "http://example.com/" }, []string{"path"}},
+		{"a path with a query", func(o *probe.Options) { o.Path = "/a?b=c&d=%20" }, nil},
+		{"a user in the host", func(o *probe.Options) { o.Host = "me@example.com" }, []string{"host"}},
+		{"a second header in the host", func(o *probe.Options) { o.Host = "a\r\nX: y" }, []string{"host"}},
+		{"a host with a port", func(o *probe.Options) { o.Host = "example.com:8080" }, nil},
+		{"an IPv6 host", func(o *probe.Options) { o.Host = "[fd00::1]:8080" }, nil},
+		{"a negative time-out", func(o *probe.Options) { o.Timeout = -1 }, []string{"time-out -1ns"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			options := good
+			test.change(&options)
+			_, err := probe.New(options)
+			if (err != nil) != (len(test.want) > 0) {
+				t.Fatalf("got error %v, want mistakes %q", err, test.want)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("got error %q, want %q in it", err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestNewLoopNamesTheMistake(t *testing.T) {
+	check := func(context.Context, netip.Addr) inventory.Result { return inventory.Result{} }
+	tests := []struct {
+		options probe.LoopOptions
+		want    string
+	}{
+		{probe.LoopOptions{Interval: time.Second}, "no check"},
+		{probe.LoopOptions{Check: check}, "interval 0s"},
+		{probe.LoopOptions{Check: check, Interval: time.Second, FastInterval: -1}, "fast interval -1ns"},
+		{probe.LoopOptions{Check: check, Interval: time.Second, Concurrency: -1}, "concurrency -1"},
+		{probe.LoopOptions{Check: check, Interval: time.Second, Gather: -1}, "gathering for -1ns"},
+	}
+	for _, test := range tests {
+		if _, err := probe.NewLoop(test.options); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("got error %v, want %q in it", err, test.want)
+		}
+	}
+}
