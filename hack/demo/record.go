@@ -1,0 +1,115 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// record is what the daemon logs as one line of JSON, as far as the demo
+// understands it.
+type record struct {
+	Message string `json:"msg"`
+
+	// "member changed"
+	Address string `json:"address"`
+	Node    string `json:"node"`
+	To      string `json:"to"`
+	Reason  string `json:"reason"`
+	// "member changed" and "mode changed"
+	From   string `json:"from"`
+	Detail string `json:"message"`
+	// "mode changed"
+	Mode  string `json:"mode"`
+	Cause string `json:"cause"`
+	// "source read failed, ..."
+	Error string `json:"error"`
+	// "slice written"
+	Slice     string `json:"slice"`
+	Operation string `json:"operation"`
+	Endpoints int    `json:"endpoints"`
+	Added     int    `json:"added"`
+	Removed   int    `json:"removed"`
+	Changed   int    `json:"changed"`
+}
+
+// The log messages that the scenes wait for.
+const (
+	memberChanged   = "member changed"
+	modeChanged     = "mode changed"
+	readFailed      = "source read failed, members stay as they are"
+	sourceRecovered = "source recovered"
+	sliceWritten    = "slice written"
+	stopped         = "stopped, the slices are left as they are"
+)
+
+// parse reads a log line. What is not JSON, such as the report of a mistake in
+// the configuration, becomes the message.
+func parse(text string) record {
+	var r record
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return record{Message: text}
+	}
+	return r
+}
+
+// tell says in one sentence what a log line says, in its own words.
+func tell(text string) string {
+	r := parse(text)
+	switch r.Message {
+	case memberChanged:
+		return withDetail(fmt.Sprintf("%s (%s): %s -> %s, %s", r.Node, r.Address, r.From, r.To, r.Reason), r.Detail)
+	case modeChanged:
+		change := fmt.Sprintf("mode: %s -> %s", r.From, r.Mode)
+		if r.Cause != "" {
+			change += ", " + r.Cause
+		}
+		return withDetail(change, r.Detail)
+	case readFailed:
+		return withDetail(r.Message, r.Error)
+	case sliceWritten:
+		return fmt.Sprintf("%s: %s %s, %d endpoints: %s", r.Message, r.Operation, r.Slice, r.Endpoints, r.difference())
+	}
+	return r.Message + rest(text)
+}
+
+// difference spells the counts of a written slice that are not zero.
+func (r record) difference() string {
+	var counts []string
+	for _, c := range []struct {
+		count int
+		what  string
+	}{{r.Added, "added"}, {r.Removed, "removed"}, {r.Changed, "changed"}} {
+		if c.count > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", c.count, c.what))
+		}
+	}
+	return strings.Join(counts, ", ")
+}
+
+// withDetail joins a sentence and its detail, where there is one.
+func withDetail(sentence, detail string) string {
+	if detail == "" {
+		return sentence
+	}
+	return sentence + ": " + detail
+}
+
+// rest spells the further keys of a line that the demo does not know.
+func rest(text string) string {
+	var keys map[string]any
+	if err := json.Unmarshal([]byte(text), &keys); err != nil {
+		return ""
+	}
+	var spelled strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		switch key {
+		case "time", "level", "msg":
+		default:
+			fmt.Fprintf(&spelled, " %s=%v", key, keys[key])
+		}
+	}
+	return spelled.String()
+}
