@@ -20,7 +20,7 @@ func sockets(t *testing.T, port uint16) int {
 	t.Helper()
 	table, err := os.ReadFile("/proc/net/tcp")
 	if err != nil {
-		t.Skipf("no table of sockets: %v", err)
+		lacking(t, "no table of sockets: "+err.Error())
 	}
 	count := 0
 	for line := range strings.Lines(string(table)) {
@@ -36,7 +36,7 @@ func descriptors(t *testing.T) int {
 	t.Helper()
 	open, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
-		t.Skipf("no list of descriptors: %v", err)
+		lacking(t, "no list of descriptors: "+err.Error())
 	}
 	return len(open)
 }

@@ -32,6 +32,26 @@ func sized(what string, size int) string { return what + "=" + strconv.Itoa(size
 // loopback is where the backends of the tests listen.
 var loopback = netip.MustParseAddr("127.0.0.1")
 
+// lacking skips a test for what the machine does not have. Where CI=true stands
+// for a machine that has everything, the test fails instead.
+func lacking(t testing.TB, reason string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("%s; CI=true forbids to skip for that", reason)
+	}
+	t.Skip(reason)
+}
+
+// requireIPv6 skips a test on a machine without IPv6.
+func requireIPv6(t testing.TB) {
+	t.Helper()
+	listener, err := net.ListenTCP("tcp6", net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.IPv6Loopback(), 0)))
+	if err != nil {
+		lacking(t, "no IPv6 here: "+err.Error())
+	}
+	_ = listener.Close()
+}
+
 // backend serves on some port of an address; see backendAt.
 func backend(t testing.TB, address netip.Addr, serve func(*net.TCPConn)) (port uint16) {
 	t.Helper()

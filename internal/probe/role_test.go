@@ -33,22 +33,27 @@ func playRole(role string) {
 		checkRole(argument)
 	case "exhausted":
 		exhaustedRole(argument)
+	case "reach":
+		reachRole(argument)
 	case "loop":
 		loopRole()
 	}
 }
 
-// startRole starts a child process and returns it with the decoder of what it
-// prints.
-func startRole(t *testing.T, role string, environment ...string) (*os.Process, *json.Decoder) {
+// startRole starts a child process, changed in some way unless change is nil, and
+// returns it with the decoder of what it prints.
+func startRole(t *testing.T, role string, change func(*exec.Cmd)) (*os.Process, *json.Decoder) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	command := exec.CommandContext(t.Context(), self)
-	command.Env = slices.Concat(os.Environ(), environment, []string{roleVariable + "=" + role})
+	command.Env = append(os.Environ(), roleVariable+"="+role)
 	command.Stderr = os.Stderr
+	if change != nil {
+		change(command)
+	}
 	output, err := command.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +192,7 @@ func afterTheGap(starts []time.Time) (count int, over bool) {
 
 func TestContract09NoDescriptorsIsALocalError(t *testing.T) {
 	port := backend(t, loopback, hang)
-	_, results := startRole(t, fmt.Sprintf("exhausted %s", netip.AddrPortFrom(loopback, port)))
+	_, results := startRole(t, "exhausted "+netip.AddrPortFrom(loopback, port).String(), nil)
 	var got []inventory.Outcome
 	for range 3 {
 		got = append(got, next[inventory.Result](t, results).Outcome)
@@ -221,7 +226,7 @@ func running(t *testing.T, process *os.Process) int {
 	t.Helper()
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", process.Pid))
 	if err != nil {
-		t.Skipf("no state of processes: %v", err)
+		lacking(t, "no state of processes: "+err.Error())
 	}
 	if _, state, _ := strings.Cut(string(stat), ") "); strings.HasPrefix(state, "T") {
 		return 0
@@ -245,7 +250,7 @@ func TestContract32ACheckOfAStoppedProcessCountsForNothing(t *testing.T) {
 			<-stopped
 			serve(conn)
 		})
-		process, printed := startRole(t, "check "+netip.AddrPortFrom(loopback, port).String())
+		process, printed := startRole(t, "check "+netip.AddrPortFrom(loopback, port).String(), nil)
 		processes, results[name] = append(processes, process), printed
 		<-inFlight
 	}
@@ -260,7 +265,7 @@ func TestContract32ACheckOfAStoppedProcessCountsForNothing(t *testing.T) {
 
 func TestContract32AStoppedLoopDoesNotCatchUp(t *testing.T) {
 	t.Parallel()
-	process, printed := startRole(t, "loop")
+	process, printed := startRole(t, "loop", nil)
 	next[string](t, printed)
 	stopThem(t, 3*loopInterval, func() {}, process)
 	// Evenly spread it is half of them; a burst would be all and that half.

@@ -2,22 +2,25 @@ package probe_test
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
-	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-// nearby makes a network next to the namespace: the interface "near", the cable
+// nearby makes a network next to a namespace: the interface "near", the cable
 // and, at its far end, a router that knows no way to some networks and says so
 // by ICMP. The router is the same kernel, by way of a routing table that only
 // packets from the cable see.
 const nearby = `set -e
+ip link set lo up
 ip link add near type veth peer name far address 02:00:00:00:00:fe
 ip link set near up
 ip link set far up
@@ -48,68 +51,98 @@ ip -6 route add unreachable fd20::/64 table 100
 ip -6 route add prohibit fd21::/64 table 100
 ip -6 route add prohibit fd31::/64`
 
-// removeNearby undoes both.
-const removeNearby = `ip link del near
-for net in 10.30.0.0/24 10.31.0.0/24 10.32.0.0/24; do ip route del $net; done
-for net in 10.20.0.0/24 10.21.0.0/24; do ip route del $net table 100; done
-while ip rule del iif far; do :; done
-while ip -6 rule del iif far; do :; done
-for net in fd20::/64 fd21::/64; do ip -6 route del $net table 100; done
-ip -6 route del fd31::/64`
+// reached is what reachRole prints: the result of a check, or why there is none.
+type reached struct {
+	Result inventory.Result
+	Error  string
+}
 
-// prepare runs a script in the namespace.
-func prepare(t *testing.T, script string) {
-	t.Helper()
-	output, err := exec.CommandContext(t.Context(), "sh", "-c", script).CombinedOutput()
-	switch {
-	case err == nil:
-	case os.Getenv("CI") == "true":
-		t.Fatalf("cannot set up the network: %v: %s", err, output)
-	default:
-		t.Skipf("cannot set up the network: %v: %s", err, output)
+// reachRole sets up the network around a namespace that is its own, so that no
+// other test is disturbed, and makes a check of each address.
+func reachRole(addresses string) {
+	checker, err := probe.New(probe.Options{Port: 80, Timeout: 20 * time.Second})
+	if err != nil {
+		panic(err)
+	}
+	for address := range strings.FieldsSeq(addresses) {
+		script := map[string]string{"IPv4": nearby, "IPv6": nearby6}[address]
+		if script == "" {
+			printJSON(reached{Result: checker.Check(context.Background(), netip.MustParseAddr(address))})
+			continue
+		}
+		if output, err := exec.CommandContext(context.Background(), "sh", "-c", script).CombinedOutput(); err != nil {
+			printJSON(reached{Error: fmt.Sprintf("%v: %s", err, output)})
+			return
+		}
 	}
 }
 
-func TestContract09OnlyTheNetworkMakesAnAddressUnreachable(t *testing.T) {
+// reach starts reachRole for a family and returns the results.
+func reach(t *testing.T, family string, addresses []string) []inventory.Result {
+	t.Helper()
 	netns.Require(t)
-	t.Cleanup(func() { _ = exec.CommandContext(context.WithoutCancel(t.Context()), "sh", "-c", removeNearby).Run() })
-	prepare(t, nearby)
-	type test struct{ name, address, message string }
-	unreachable := []test{
-		{"ICMP host unreachable", "10.20.0.1", "connecting to 10.20.0.1:80: the network answered: no route to host"},
-		{"ICMP prohibited", "10.21.0.1", "connecting to 10.21.0.1:80: the network answered: no route to host"},
-		{"ICMP net unreachable", "10.22.0.1", "connecting to 10.22.0.1:80: the network answered: network is unreachable"},
-		{"no such neighbour", "10.9.0.77", "connecting to 10.9.0.77:80: the network answered: no route to host"},
+	if family == "IPv6" {
+		requireIPv6(t)
 	}
-	ours := []test{
-		{"no route", "10.99.0.1", "no route to 10.99.0.1: network is unreachable"},
-		{"no route for IPv6", "fd99::1", "no route to fd99::1: network is unreachable"},
-		{"a route that says unreachable", "10.30.0.1", "no route to 10.30.0.1: no route to host"},
-		{"a route that forbids", "10.31.0.1", "connecting to 10.31.0.1:80: permission denied"},
-		{"a route into nothing", "10.32.0.1", "connecting to 10.32.0.1:80: invalid argument"},
+	role := strings.Join(append([]string{"reach", "IPv4", family}, addresses...), " ")
+	_, printed := startRole(t, role, func(command *exec.Cmd) {
+		command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
+	})
+	var results []inventory.Result
+	for range addresses {
+		switch got := next[reached](t, printed); {
+		case got.Error == "":
+			results = append(results, got.Result)
+		default:
+			lacking(t, "cannot set up the network: "+got.Error)
+		}
 	}
-	if _, err := os.Stat("/proc/sys/net/ipv6"); err == nil {
-		prepare(t, nearby6)
-		unreachable = append(unreachable,
-			test{"ICMPv6 no route", "fd20::1", "connecting to [fd20::1]:80: the network answered: network is unreachable"},
-			test{"ICMPv6 prohibited", "fd21::1", "connecting to [fd21::1]:80: the network answered: permission denied"},
-		)
-		ours = append(ours, test{"an IPv6 route that forbids", "fd31::1", "no route to fd31::1: permission denied"})
+	return results
+}
+
+func TestContract09OnlyTheNetworkMakesAnAddressUnreachable(t *testing.T) {
+	const silent, ours = inventory.Silent, inventory.LocalError
+	type test struct {
+		name, address string
+		outcome       inventory.Outcome
+		message       string
 	}
-	checker := newChecker(t, probe.Options{Port: 80})
-	check := func(test test, outcome inventory.Outcome, reason inventory.Reason) {
-		t.Run(test.name, func(t *testing.T) {
-			got := expect(t, checker, netip.MustParseAddr(test.address), outcome, reason)
-			if got.Message != test.message {
-				t.Errorf("got message %q, want %q", got.Message, test.message)
+	families := map[string][]test{
+		"IPv4": {
+			{"ICMP host unreachable", "10.20.0.1", silent, "connecting to 10.20.0.1:80: the network answered: no route to host"},
+			{"ICMP prohibited", "10.21.0.1", silent, "connecting to 10.21.0.1:80: the network answered: no route to host"},
+			{"ICMP net unreachable", "10.22.0.1", silent, "connecting to 10.22.0.1:80: the network answered: network is unreachable"},
+			{"no such neighbour", "10.9.0.77", silent, "connecting to 10.9.0.77:80: the network answered: no route to host"},
+			{"no route", "10.99.0.1", ours, "no route to 10.99.0.1: network is unreachable"},
+			{"a route that says unreachable", "10.30.0.1", ours, "no route to 10.30.0.1: no route to host"},
+			{"a route that forbids", "10.31.0.1", ours, "connecting to 10.31.0.1:80: permission denied"},
+			{"a route into nothing", "10.32.0.1", ours, "connecting to 10.32.0.1:80: invalid argument"},
+		},
+		"IPv6": {
+			{"ICMPv6 no route", "fd20::1", silent, "connecting to [fd20::1]:80: the network answered: network is unreachable"},
+			{"ICMPv6 prohibited", "fd21::1", silent, "connecting to [fd21::1]:80: the network answered: permission denied"},
+			{"no route", "fd99::1", ours, "no route to fd99::1: network is unreachable"},
+			{"a route that forbids", "fd31::1", ours, "no route to fd31::1: permission denied"},
+		},
+	}
+	for family, tests := range families {
+		t.Run(family, func(t *testing.T) {
+			t.Parallel()
+			var addresses []string
+			for _, test := range tests {
+				addresses = append(addresses, test.address)
+			}
+			for i, got := range reach(t, family, addresses) {
+				test, reason := tests[i], inventory.Reason("")
+				if test.outcome == silent {
+					reason = inventory.ProbeUnreachable
+				}
+				if got.Outcome != test.outcome || got.Reason != reason || got.Message != test.message {
+					t.Errorf("%s: got %s %q (%s), want %s %q (%s)", test.name,
+						got.Outcome, got.Reason, got.Message, test.outcome, reason, test.message)
+				}
 			}
 		})
-	}
-	for _, test := range unreachable {
-		check(test, inventory.Silent, inventory.ProbeUnreachable)
-	}
-	for _, test := range ours {
-		check(test, inventory.LocalError, "")
 	}
 }
 
@@ -119,12 +152,12 @@ func TestContract11NoProxyIsUsed(t *testing.T) {
 	strangers := make(chan string, 100)
 	proxy := backend(t, loopback, stranger(strangers))
 	port := backend(t, address, answer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
-	var environment []string
-	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
-		value := "=http://" + netip.AddrPortFrom(loopback, proxy).String()
-		environment = append(environment, name+value, strings.ToLower(name)+value)
-	}
-	_, printed := startRole(t, "check "+netip.AddrPortFrom(address, port).String(), environment...)
+	_, printed := startRole(t, "check "+netip.AddrPortFrom(address, port).String(), func(command *exec.Cmd) {
+		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
+			value := "=http://" + netip.AddrPortFrom(loopback, proxy).String()
+			command.Env = append(command.Env, name+value, strings.ToLower(name)+value)
+		}
+	})
 	if got := next[inventory.Result](t, printed); got.Outcome != inventory.Pass {
 		t.Errorf("got %s (%s), want Pass", got.Outcome, got.Message)
 	}
