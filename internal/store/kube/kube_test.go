@@ -35,8 +35,8 @@ func TestTheClientGoStoreOnARealAPIServer(t *testing.T) {
 		"contract 21: a write whose answer is lost is found by the next load":     lostAnswer,
 		"contract 22: steady state costs no request but the watches":              steadyState,
 		"contract 23: a foreign edit is told without being asked for":             foreignEditIsTold,
+		"contract 23: the end of a slice that no watch sees is told":              straysEndIsTold,
 		"contract 25: a Service that appears later is told":                       laterServiceIsTold,
-		"own writes and the status of the Service are no news":                    noNews,
 		"a missing right is named":                                                missingRight,
 		"contract 33: nothing of it is left running":                              nothingIsLeft,
 	} {

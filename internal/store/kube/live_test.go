@@ -4,148 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
-	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/storetest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/storetest/cluster"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 )
-
-const patience = 30 * time.Second
-
-// scene is a store that runs on a network that can fail, with a Service.
-type scene struct {
-	*cluster.Namespace
-
-	t       *testing.T
-	target  plan.Target
-	store   *kube.Store
-	network *transport
-	stop    func()
-}
-
-func newScene(t *testing.T, server *controlplane.ControlPlane) *scene {
-	t.Helper()
-	namespace := cluster.New(t, server, leastRights()...)
-	s := &scene{Namespace: namespace, t: t, target: storetest.Target(namespace.Name), network: newTransport()}
-	config := server.UserConfig(namespace.Name)
-	config.Wrap(s.network.wrap)
-	s.store = newStore(t, config, s.target)
-	s.stop = run(t, s.store)
-	s.PutService(service())
-	s.await("the Service", func(state plan.State) bool { return state.Service.UID != "" })
-	return s
-}
-
-func service() *corev1.Service {
-	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{
-		{Name: "http", Protocol: corev1.ProtocolTCP, Port: 80}, {Name: "dns", Protocol: corev1.ProtocolUDP, Port: 53},
-	}}}
-}
-
-func (s *scene) load() plan.State {
-	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
-	defer cancel()
-	state, err := s.store.Load(ctx)
-	if err != nil {
-		s.t.Fatalf("load: %v", err)
-	}
-	return state
-}
-
-// plan returns the one write that publishes the addresses, ready.
-func (s *scene) plan(addresses ...string) plan.Write {
-	s.t.Helper()
-	var members []inventory.Member
-	for _, address := range addresses {
-		members = append(members, inventory.Member{Address: netip.MustParseAddr(address), State: inventory.StateReady})
-	}
-	state := s.load()
-	desired, _ := plan.Desired(members, state, s.target)
-	writes := plan.Diff(state.Slices, desired)
-	if len(writes) != 1 {
-		s.t.Fatalf("got %d writes, want one", len(writes))
-	}
-	writes[0].Trigger = time.Now()
-	return writes[0]
-}
-
-func (s *scene) write(write plan.Write) error {
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
-	defer cancel()
-	return s.store.Write(ctx, write)
-}
-
-func (s *scene) publish(addresses ...string) {
-	s.t.Helper()
-	if err := s.write(s.plan(addresses...)); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
-// edit adds a label to a stored slice as another client would.
-func (s *scene) edit(value string) {
-	s.t.Helper()
-	object := s.Slices()[0]
-	object.Labels["team"] = value
-	s.Put(object)
-}
-
-// fresh checks that Load says what the server holds.
-func (s *scene) fresh() {
-	s.t.Helper()
-	want, got := map[string]string{}, map[string]string{}
-	for _, object := range s.Slices() {
-		want[object.Name] = object.ResourceVersion
-	}
-	for _, slice := range s.load().Slices {
-		got[slice.Name] = slice.Version
-	}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		s.t.Errorf("got slices at versions %v, want %v", got, want)
-	}
-}
-
-// await waits for Changed until the state is as wanted. It never asks without
-// having been told.
-func (s *scene) await(what string, condition func(plan.State) bool) {
-	s.t.Helper()
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	for {
-		select {
-		case <-s.store.Changed():
-			if condition(s.load()) {
-				return
-			}
-		case <-deadline.C:
-			s.t.Fatalf("waited %v in vain to be told of %s", patience, what)
-		}
-	}
-}
-
-// quiet checks that there is no news.
-func (s *scene) quiet(after string) {
-	s.t.Helper()
-	select {
-	case <-s.store.Changed():
-		s.t.Errorf("news after %s", after)
-	default:
-	}
-}
 
 func ownWritesWhileTheWatchStalls(t *testing.T, server *controlplane.ControlPlane) {
 	s := newScene(t, server)
@@ -242,6 +113,23 @@ func foreignEditIsTold(t *testing.T, server *controlplane.ControlPlane) {
 	s.await("the deletion", func(state plan.State) bool { return len(state.Slices) == 0 })
 }
 
+func straysEndIsTold(t *testing.T, server *controlplane.ControlPlane) {
+	s := newScene(t, server)
+	s.publish("10.0.0.1")
+	object := s.Slices()[0]
+	object.Labels[discoveryv1.LabelServiceName], object.Labels[discoveryv1.LabelManagedBy] = "shop", "somebody"
+	s.Put(object)
+	s.await("the loss", func(state plan.State) bool { return len(state.Slices) == 0 })
+	if err := s.write(s.plan("10.0.0.1")); !errors.Is(err, plan.ErrConflict) {
+		t.Fatalf("got %v, want a conflict", err)
+	}
+	if got := len(s.load().Refused); got != 1 {
+		t.Fatalf("got %d refusals, want 1", got)
+	}
+	s.Delete("web-remote")
+	s.await("the end of the refusal", func(state plan.State) bool { return len(state.Refused) == 0 })
+}
+
 func laterServiceIsTold(t *testing.T, server *controlplane.ControlPlane) {
 	s := newScene(t, server)
 	s.DeleteService()
@@ -258,39 +146,22 @@ func laterServiceIsTold(t *testing.T, server *controlplane.ControlPlane) {
 	s.await("the selector's end", func(state plan.State) bool { return !state.Service.HasSelector })
 }
 
-func noNews(t *testing.T, server *controlplane.ControlPlane) {
-	s := newScene(t, server)
-	for i := range 10 {
-		s.publish(fmt.Sprintf("10.0.0.%d", i+1))
-	}
-	client, err := kubernetes.NewForConfig(server.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	status := s.Service()
-	status.Status.Conditions = []metav1.Condition{{
-		Type: "Test", Status: metav1.ConditionTrue, Reason: "Test", LastTransitionTime: metav1.Now(),
-	}}
-	if _, err := client.CoreV1().Services(s.Name).UpdateStatus(t.Context(), status, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	s.edit("a") // the watch tells in order, so this is told after the echoes
-	want := s.Slices()[0].ResourceVersion
-	<-s.store.Changed()
-	if got := s.load().Slices[0].Version; got != want {
-		t.Errorf("told at version %s, want only at %s", got, want)
-	}
-	s.quiet("the edit")
-}
-
 func missingRight(t *testing.T, server *controlplane.ControlPlane) {
 	namespace := cluster.New(t, server, leastRights()[0])
 	store := start(t, server, namespace.Name, storetest.Target(namespace.Name))
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
-	_, err := store.Load(ctx)
-	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), `cannot list resource "services"`) {
-		t.Errorf("got %v, want a deadline and what is forbidden", err)
+	told := func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		_, err := store.Load(ctx)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("got %v, want a deadline", err)
+		}
+		return strings.Contains(err.Error(), `cannot list resource "services"`)
+	}
+	for deadline := time.Now().Add(patience); !told(); {
+		if time.Now().After(deadline) {
+			t.Fatal("the missing right is not named")
+		}
 	}
 }
 
@@ -306,6 +177,25 @@ func nothingIsLeft(t *testing.T, server *controlplane.ControlPlane) {
 	goleak.VerifyNone(t, before)
 }
 
+// awaitSilence returns when the frozen server answers no more: the signal takes
+// effect a moment after it was sent.
+func awaitSilence(t *testing.T, server *controlplane.ControlPlane) {
+	t.Helper()
+	client, err := rest.HTTPClientFor(server.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.CloseIdleConnections()
+	client.Timeout = 200 * time.Millisecond
+	for {
+		response, err := client.Get("https://" + server.Address().String() + "/readyz")
+		if err != nil {
+			return
+		}
+		response.Body.Close()
+	}
+}
+
 func outage(t *testing.T, server *controlplane.ControlPlane) {
 	s := newScene(t, server)
 	s.publish("10.0.0.1")
@@ -315,6 +205,7 @@ func outage(t *testing.T, server *controlplane.ControlPlane) {
 			server.Stop()
 		} else {
 			server.Pause()
+			awaitSilence(t, server)
 		}
 		s.load() // what is known is told all the same
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)

@@ -1,0 +1,187 @@
+package kube_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/storetest"
+)
+
+// script is an API server that holds one Service, no slice, and tells what the
+// test writes into its watches.
+type script struct {
+	slices, services *io.PipeWriter
+	watches          map[string]io.ReadCloser
+}
+
+func newScript() *script {
+	s := &script{watches: map[string]io.ReadCloser{}}
+	s.watches["endpointslices"], s.slices = io.Pipe()
+	s.watches["services"], s.services = io.Pipe()
+	return s
+}
+
+func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
+	path := strings.Split(r.URL.Path, "/")
+	resource := path[len(path)-1]
+	query := r.URL.Query()
+	switch {
+	case r.Method == http.MethodPost:
+		created := &discoveryv1.EndpointSlice{}
+		created.Name, created.ResourceVersion = "web-remote", "11"
+		created.Labels = map[string]string{discoveryv1.LabelServiceName: "web"}
+		return reply(r, http.StatusCreated, slice(created)), nil
+	case query.Has("sendInitialEvents"):
+		return reply(r, http.StatusUnprocessableEntity, nil), nil
+	case query.Has("watch"):
+		response := reply(r, http.StatusOK, nil)
+		response.Body = s.watches[resource]
+		return response, nil
+	case resource == "services":
+		return reply(r, http.StatusOK, &corev1.ServiceList{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceList"},
+			ListMeta: metav1.ListMeta{ResourceVersion: "10"}, Items: []corev1.Service{*knownService("10")},
+		}), nil
+	}
+	return reply(r, http.StatusOK, &discoveryv1.EndpointSliceList{
+		TypeMeta: metav1.TypeMeta{APIVersion: "discovery.k8s.io/v1", Kind: "EndpointSliceList"},
+		ListMeta: metav1.ListMeta{ResourceVersion: "10"},
+	}), nil
+}
+
+func reply(r *http.Request, code int, object any) *http.Response {
+	body, _ := json.Marshal(object)
+	return &http.Response{
+		StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Request: r,
+		Body: io.NopCloser(strings.NewReader(string(body))),
+	}
+}
+
+func slice(object *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
+	object.APIVersion, object.Kind = "discovery.k8s.io/v1", "EndpointSlice"
+	return object
+}
+
+func knownService(version string) *corev1.Service {
+	object := service()
+	object.APIVersion, object.Kind, object.UID, object.ResourceVersion = "v1", "Service", "s-1", version
+	return object
+}
+
+// scripted runs the test in a bubble with a store that is in sync.
+func scripted(t *testing.T, test func(t *testing.T, s *script, store *kube.Store)) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript()
+		config := &rest.Config{Host: "https://192.0.2.1"}
+		config.Wrap(func(http.RoundTripper) http.RoundTripper { return s })
+		store := newStore(t, config, storetest.Target("default"))
+		stop := run(t, store)
+		if _, err := store.Load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		drain(store)
+		test(t, s, store)
+		s.slices.Close()
+		s.services.Close()
+		stop()
+	})
+}
+
+// tell sends one event and returns how much news it makes.
+func tell(t *testing.T, watch io.Writer, store *kube.Store, kind string, object any) int {
+	t.Helper()
+	if err := json.NewEncoder(watch).Encode(map[string]any{"type": kind, "object": object}); err != nil {
+		t.Fatal(err)
+	}
+	return drain(store)
+}
+
+// drain returns how much news there is when everybody has done what there was
+// to do.
+func drain(store *kube.Store) int {
+	synctest.Wait()
+	for n := 0; ; n++ {
+		select {
+		case <-store.Changed():
+		default:
+			return n
+		}
+	}
+}
+
+func TestTheEchoOfAWriteIsNoNews(t *testing.T) {
+	scripted(t, func(t *testing.T, s *script, store *kube.Store) {
+		if err := store.Write(t.Context(), create()); err != nil {
+			t.Fatal(err)
+		}
+		told := func(kind, name, version string, want int) {
+			t.Helper()
+			object := &discoveryv1.EndpointSlice{}
+			object.Name, object.ResourceVersion = name, version
+			object.Labels = map[string]string{discoveryv1.LabelServiceName: "web"}
+			if got := tell(t, s.slices, store, kind, slice(object)); got != want {
+				t.Errorf("%s %s at %s: got %d news, want %d", kind, name, version, got, want)
+			}
+		}
+		told("ADDED", "web-remote", "11", 0) // the echo
+		told("MODIFIED", "web-remote", "12", 1)
+		told("ADDED", "web-x7f2k", "13", 0) // another controller's
+		told("BOOKMARK", "", "14", 0)
+		told("DELETED", "web-remote", "15", 1)
+		told("ADDED", "web-remote-2", "16", 1)
+	})
+}
+
+func TestASliceDeletedRightAfterOurWriteIsGone(t *testing.T) {
+	scripted(t, func(t *testing.T, s *script, store *kube.Store) {
+		if err := store.Write(t.Context(), create()); err != nil {
+			t.Fatal(err)
+		}
+		gone := &discoveryv1.EndpointSlice{}
+		gone.Name, gone.ResourceVersion = "web-remote", "12"
+		if got := tell(t, s.slices, store, "DELETED", slice(gone)); got != 1 {
+			t.Errorf("got %d news, want 1", got)
+		}
+		state, err := store.Load(t.Context())
+		if err != nil || len(state.Slices)+len(state.Refused) != 0 {
+			t.Errorf("got %v, %v; want no slice", state, err)
+		}
+	})
+}
+
+func TestOnlyWhatMattersOfTheServiceIsNews(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*corev1.Service)
+		want   int
+	}{
+		{"a status", func(o *corev1.Service) { o.Status.Conditions = []metav1.Condition{{Type: "Ready"}} }, 0},
+		{"an annotation", func(o *corev1.Service) { o.Annotations = map[string]string{"a": "b"} }, 0},
+		{"a selector", func(o *corev1.Service) { o.Spec.Selector = map[string]string{"a": "b"} }, 1},
+		{"its type", func(o *corev1.Service) { o.Spec.Type = corev1.ServiceTypeExternalName }, 1},
+		{"a port", func(o *corev1.Service) { o.Spec.Ports[0].Name = "other" }, 1},
+		{"its deletion", func(o *corev1.Service) { o.DeletionTimestamp = new(metav1.Now()) }, 1},
+		{"another UID", func(o *corev1.Service) { o.UID = "s-2" }, 1},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			scripted(t, func(t *testing.T, s *script, store *kube.Store) {
+				object := knownService("11")
+				test.change(object)
+				if got := tell(t, s.services, store, "MODIFIED", object); got != test.want {
+					t.Errorf("got %d news, want %d", got, test.want)
+				}
+			})
+		})
+	}
+}
