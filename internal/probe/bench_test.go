@@ -19,6 +19,7 @@ func BenchmarkCheckHTTP(b *testing.B) {
 // benchmarkCheck measures a check together with the backend that answers it, for
 // they share the process.
 func benchmarkCheck(b *testing.B, options probe.Options) {
+	b.Helper()
 	checker := newChecker(b, options)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -37,7 +37,7 @@ func (c *Checker) get(ctx context.Context, conn net.Conn, target netip.AddrPort)
 		reader.Reset(nil)
 		c.readers.Put(reader)
 	}()
-	response, err := finalResponse(reader)
+	response, err := finalResponse(reader) //nolint:bodyclose // holds nothing; its Close would read on
 	switch {
 	case err != nil && limited.N <= 0:
 		return refused(inventory.ProbeRefused, fmt.Sprintf("%s answered with more than %d bytes of headers", tried.what, answerLimit))

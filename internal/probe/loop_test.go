@@ -34,9 +34,8 @@ func TestANewAddressIsCheckedAtOnceAndThenEveryIntervalAtItsOwnPlace(t *testing.
 				}
 			}
 		}
-		first := f.startsOf(0)
-		for i := range 5 {
-			if got, want := (f.startsOf(i)[1]-first[1]+4*time.Second)%(2*time.Second), []time.Duration{0, 1000, 500, 1500, 250}[i]*time.Millisecond; got != want {
+		for i, want := range []string{"0s", "1s", "500ms", "1.5s", "250ms"} {
+			if got := f.startsOf(i)[1] % (2 * time.Second); got.String() != want {
 				t.Errorf("address %d: got place %s, want %s", i, got, want)
 			}
 		}

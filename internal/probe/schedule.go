@@ -189,7 +189,9 @@ func (s *schedule) nextDue(e *entry, now time.Duration) time.Duration {
 // nextPlace returns the first time from then on that is the entry's place in an
 // interval.
 func (s *schedule) nextPlace(e *entry, from time.Duration) time.Duration {
-	place := offset(e.place, s.interval)
-	missed := (from - place + s.interval - 1) / s.interval
-	return place + max(0, missed)*s.interval
+	wait := (offset(e.place, s.interval) - from) % s.interval
+	if wait < 0 {
+		wait += s.interval
+	}
+	return from + wait
 }

@@ -145,7 +145,7 @@ func (s *schedule) closeRound(now time.Duration) {
 		s.overruns++
 	}
 	s.late = false
-	s.roundEnd += s.interval * (1 + (now-s.roundEnd)/s.interval)
+	s.roundEnd = now + s.interval - (now-s.roundEnd)%s.interval
 }
 
 // idleUntil returns when there is something to do again, if nothing happens.
