@@ -1,0 +1,66 @@
+package kubectl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/process"
+)
+
+const (
+	// slicesResource names version and group, so that no other resource of that
+	// name can be meant.
+	slicesResource = "endpointslices.v1.discovery.k8s.io"
+	// fieldManager is what the server notes as the origin of a write.
+	fieldManager = "ionos-endpointslice-controller"
+	// timeout bounds one run, within the caller's own deadline.
+	timeout = 15 * time.Second
+	// maxOutput is room for about fifty slices of a thousand endpoints.
+	maxOutput = 32 << 20
+)
+
+// run runs kubectl in the target's namespace and returns its standard output.
+func (s *Store) run(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	args = append(args, "--namespace="+s.target.Namespace, "--request-timeout="+requestTimeout(ctx))
+	output, err := process.Run(ctx, process.Command{
+		Path: s.path, Args: args, Env: s.env, Stdin: stdin, MaxOutput: maxOutput,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return output.Stdout, nil
+}
+
+// requestTimeout is what is left until the deadline, in whole milliseconds. A
+// request that kubectl ends by itself leaves a message, one that dies with it
+// does not.
+func requestTimeout(ctx context.Context) string {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return timeout.String()
+	}
+	left := time.Until(deadline) * 9 / 10
+	return max(left.Truncate(time.Millisecond), time.Millisecond).String()
+}
+
+// explain turns kubectl's report of a write into ours: one that says that the
+// slice is not what we believed is a conflict.
+func explain(operation plan.Operation, err error) error {
+	exit := new(process.ExitError)
+	if !errors.As(err, &exit) {
+		return err
+	}
+	_, after, _ := strings.Cut(exit.Stderr, "Error from server (")
+	reason, _, _ := strings.Cut(after, ")")
+	if operation == plan.Create && reason == "AlreadyExists" ||
+		operation == plan.Update && (reason == "Conflict" || reason == "NotFound") {
+		return fmt.Errorf("%w: %w", plan.ErrConflict, err)
+	}
+	return err
+}
