@@ -25,7 +25,7 @@ type Program struct {
 // Run carries out the command line until it is done or ctx ends, and returns the
 // exit status.
 func (p Program) Run(ctx context.Context, args []string) int {
-	root := p.command()
+	root := p.command() //nolint:contextcheck // commands get theirs from cobra when they run
 	root.SetArgs(args)
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)

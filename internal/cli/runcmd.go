@@ -44,7 +44,7 @@ func (p Program) runCommand() *cobra.Command {
 
 // run keeps the slices right until ctx ends.
 func (b *parts) run(ctx context.Context) error {
-	b.log.Info("starting", "version", b.version, "source", string(b.config.Source.Kind), "store", string(b.config.Store.Kind),
+	b.log.Info("starting", "version", b.version, "source_kind", string(b.config.Source.Kind), "store_kind", string(b.config.Store.Kind),
 		"namespace", b.config.Target.Namespace, "service", b.config.Target.ServiceName, "dry_run", b.dryRun)
 	defer b.log.Info("stopped, the slices are left as they are")
 	return b.with(ctx, b.syncer.Run)

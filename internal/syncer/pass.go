@@ -238,7 +238,7 @@ func (l *loop) absorbReport(r report, now time.Time) bool {
 	l.narrator.loaded(r.err)
 	if r.err != nil {
 		l.stale = true
-		l.pacer.notUntil = now.Add(l.pacer.failures.next(backoffMin, storeBackoffMax))
+		l.pacer.notUntil = now.Add(l.pacer.failures.next(storeBackoffMax))
 		return false
 	}
 	l.state = r.state

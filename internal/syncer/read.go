@@ -50,7 +50,7 @@ func (s *Syncer) readLoop(ctx context.Context, out chan<- reading) {
 		signals := changes(s.opts.Source)
 		switch {
 		case r.err != nil:
-			pause := failures.next(backoffMin, backoffMax)
+			pause := failures.next(backoffMax)
 			if after := retryAfter(r.err); after > pause {
 				pause, signals = after, nil
 			}
@@ -98,12 +98,9 @@ func jitter(d time.Duration) time.Duration {
 type backoff struct{ failures int }
 
 // next returns how long to wait after one more failure: anything up to a bound
-// that doubles from low to high ("full jitter").
-func (b *backoff) next(low, high time.Duration) time.Duration {
-	bound := min(low<<min(b.failures, 30), high)
-	if bound <= 0 {
-		bound = high
-	}
+// that doubles from backoffMin to high ("full jitter").
+func (b *backoff) next(high time.Duration) time.Duration {
+	bound := min(backoffMin<<min(b.failures, 20), high)
 	b.failures++
 	return time.Duration(rand.Int64N(int64(bound)) + 1)
 }

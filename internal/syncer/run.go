@@ -62,7 +62,7 @@ func (s *Syncer) recover(ctx context.Context) (plan.State, bool) {
 			return plan.State{}, false
 		}
 		s.opts.Logger.Error("cannot load the slices, trying again", "error", err)
-		pause := time.NewTimer(failures.next(backoffMin, storeBackoffMax))
+		pause := time.NewTimer(failures.next(storeBackoffMax))
 		select {
 		case <-ctx.Done():
 			pause.Stop()

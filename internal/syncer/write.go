@@ -163,7 +163,7 @@ func (p *pacer) note(results []WriteResult, now time.Time) {
 			p.conflicts++
 		}
 		if r.Err != nil && p.conflicts != 1 {
-			p.notUntil = now.Add(p.failures.next(backoffMin, storeBackoffMax))
+			p.notUntil = now.Add(p.failures.next(storeBackoffMax))
 		}
 		if r.Err != nil {
 			continue
