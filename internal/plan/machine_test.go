@@ -151,9 +151,26 @@ func (m *machine) pass(t *rapid.T) {
 			t.Fatalf("got %v, want %v", got, want)
 		}
 	default:
-		for _, member := range m.published() {
-			if m.members[member.Address] != member {
-				t.Fatalf("%v is published, want %v", member, m.members[member.Address])
+		m.checkBlocked(t)
+	}
+}
+
+// checkBlocked checks what holds while no slice may be made: what is published is
+// right, and what is not found no room.
+func (m *machine) checkBlocked(t *rapid.T) {
+	published := m.published()
+	for _, member := range published {
+		if m.members[member.Address] != member {
+			t.Fatalf("%v is published, want %v", member, m.members[member.Address])
+		}
+	}
+	for addr := range m.members {
+		if slices.ContainsFunc(published, func(p inventory.Member) bool { return p.Address == addr }) {
+			continue
+		}
+		for _, s := range m.state.Slices {
+			if s.Family == plan.FamilyOf(addr) && len(s.Endpoints) < m.target.MaxEndpoints {
+				t.Fatalf("%s is not published although %s has room", addr, s.Name)
 			}
 		}
 	}

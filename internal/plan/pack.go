@@ -110,14 +110,10 @@ func (p *packer) keepIn(b *bin, members []inventory.Member, placed []bool) {
 func (p *packer) place(additions []inventory.Member, wanted int) []inventory.Member {
 	untouched, most := p.join(wanted)
 	written := p.choose(func(b *bin) bool { return b.touched && b.size() > 0 }, fullestFirst)
-	if most < len(written) {
-		for _, b := range written[most:] {
-			additions = append(additions, b.want.Endpoints...)
-			b.want.Endpoints = nil
-		}
-		written = written[:most]
+	for _, b := range written[min(most, len(written)):] {
+		additions = append(additions, b.want.Endpoints...)
+		b.want.Endpoints = nil // and stays so: the others have room for all
 	}
-	slices.SortFunc(additions, inventory.CompareMembers)
 	additions = p.fill(additions, written)
 	additions = p.fill(additions, p.choose(func(b *bin) bool { return b.touched && b.size() == 0 }, byNumber))
 	if len(untouched) > 0 && p.room(untouched[0]) >= len(additions) {

@@ -41,12 +41,12 @@ func Diff(current, desired []Slice) []Write {
 		i, exists := at[want.Name]
 		var w Write
 		switch {
-		case !exists && len(want.Endpoints) > 0:
+		case !exists:
 			w = newWrite(Create, Slice{}, want)
-		case exists && !same(current[i], want):
-			w = newWrite(Update, current[i], want)
-		default:
+		case same(current[i], want):
 			continue
+		default:
+			w = newWrite(Update, current[i], want)
 		}
 		if len(w.Added) > 0 {
 			gaining = append(gaining, w)

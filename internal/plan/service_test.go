@@ -105,6 +105,16 @@ func TestContract25WithTroubleNoMemberIsDroppedBecauseASliceMayHoldFewer(t *test
 	}
 }
 
+func TestContract25WithTroubleEverySliceThatHasRoomIsFilled(t *testing.T) {
+	w := newWorld(4)
+	w.hold(numbered(1, 2), numbered(11, 12), nil)
+	w.state.Service.HasSelector = true
+	w.publish(numbered(1, 20))
+	if got := len(w.published()); got != 12 {
+		t.Errorf("got %d endpoints in three slices of 4, want 12", got)
+	}
+}
+
 func TestContract25ThePortNameComesFromTheService(t *testing.T) {
 	http := plan.ServicePort{Name: "http", Protocol: plan.TCP, Port: 80, TargetPort: 8080}
 	other := plan.ServicePort{Name: "other", Protocol: plan.UDP, Port: 8080, TargetPort: 9090}
@@ -129,6 +139,21 @@ func TestContract25ThePortNameComesFromTheService(t *testing.T) {
 				t.Errorf("ports (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestContract25ThePortsFollowTheService(t *testing.T) {
+	w := newWorld(2)
+	w.publish(numbered(1, 3))
+	w.state.Service.Ports[0].Name = "web"
+	writes := w.publish(numbered(1, 4))
+	if len(writes) != 2 || len(w.state.Slices) != 2 {
+		t.Fatalf("got writes %v, want both slices", writes)
+	}
+	for _, s := range w.state.Slices {
+		if diff := cmp.Diff([]plan.Port{{Name: "web", Protocol: plan.TCP, Number: 8080}}, s.Ports); diff != "" {
+			t.Errorf("ports of %s (-want +got):\n%s", s.Name, diff)
+		}
 	}
 }
 
