@@ -12,9 +12,6 @@ import (
 )
 
 const (
-	// slicesResource names version and group, so that no other resource of that
-	// name can be meant.
-	slicesResource = "endpointslices.v1.discovery.k8s.io"
 	// fieldManager is what the server notes as the origin of a write.
 	fieldManager = "ionos-endpointslice-controller"
 	// timeout bounds one run, within the caller's own deadline.
@@ -25,11 +22,15 @@ const (
 
 // run runs kubectl in the target's namespace and returns its standard output.
 func (s *Store) run(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
+	env, err := s.options.Environ()
+	if err != nil {
+		return nil, fmt.Errorf("environment of kubectl: %w", err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	args = append(args, "--namespace="+s.target.Namespace, "--request-timeout="+requestTimeout(ctx))
+	args = append(args, "--namespace="+s.options.Target.Namespace, "--request-timeout="+requestTimeout(ctx))
 	output, err := process.Run(ctx, process.Command{
-		Path: s.path, Args: args, Env: s.env, Stdin: stdin, MaxOutput: maxOutput,
+		Path: s.options.Path, Args: args, Env: env, Stdin: stdin, MaxOutput: maxOutput,
 	})
 	if err != nil {
 		return nil, err

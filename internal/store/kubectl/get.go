@@ -1,0 +1,70 @@
+package kubectl
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// slicesResource names version and group, so that no other resource of that
+// name can be meant.
+const slicesResource = "endpointslices.v1.discovery.k8s.io"
+
+// getService returns the Service; the zero one where there is none.
+func (s *Store) getService(ctx context.Context) (plan.Service, error) {
+	output, err := s.run(ctx, nil, "get", "services", s.options.Target.Service, "--output=json", "--ignore-not-found")
+	if err != nil || len(output) == 0 {
+		return plan.Service{}, err
+	}
+	object := &corev1.Service{}
+	if err := json.Unmarshal(output, object); err != nil {
+		return plan.Service{}, fmt.Errorf("decode the answer of kubectl: %w", err)
+	}
+	return manifest.ServiceOf(object), nil
+}
+
+// getSlices returns the slices of our names that the selector finds.
+func (s *Store) getSlices(ctx context.Context) (map[string]*discoveryv1.EndpointSlice, error) {
+	output, err := s.run(ctx, nil, "get", slicesResource, "--output=json",
+		"--selector="+discoveryv1.LabelServiceName+"="+s.options.Target.Service)
+	if err != nil {
+		return nil, err
+	}
+	var list struct {
+		Items *[]discoveryv1.EndpointSlice `json:"items"`
+	}
+	if err := json.Unmarshal(output, &list); err != nil {
+		return nil, fmt.Errorf("decode the answer of kubectl: %w", err)
+	}
+	if list.Items == nil {
+		return nil, errors.New("the answer of kubectl has no items")
+	}
+	found := make(map[string]*discoveryv1.EndpointSlice)
+	for i := range *list.Items {
+		object := &(*list.Items)[i]
+		if _, _, ours := s.options.Target.ParseName(object.Name); ours {
+			found[object.Name] = object
+		}
+	}
+	return found, nil
+}
+
+// getSlice returns one slice, whatever its labels say; nil where there is none.
+func (s *Store) getSlice(ctx context.Context, name string) (*discoveryv1.EndpointSlice, error) {
+	output, err := s.run(ctx, nil, "get", slicesResource, name, "--output=json", "--ignore-not-found")
+	if err != nil || len(output) == 0 {
+		return nil, err
+	}
+	object := &discoveryv1.EndpointSlice{}
+	if err := json.Unmarshal(output, object); err != nil {
+		return nil, fmt.Errorf("decode the answer of kubectl: %w", err)
+	}
+	return object, nil
+}
