@@ -22,6 +22,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/file"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/static"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kubectl"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/memory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
@@ -135,7 +136,7 @@ func (p Program) newStore(c config.Config, t plan.Target) (syncer.Store, error) 
 	case config.StoreMemory:
 		return memory.New(memory.Options{Target: t, Service: imagined(t), Out: p.Stdout})
 	case config.StoreKubectl:
-		return nil, errors.New("no kubectl")
+		return kubectl.New(kubectl.Options{Target: t, Path: c.Store.KubectlPath, Environ: c.Store.Environment.Read})
 	case config.StoreClientGo:
 		cluster, err := localCluster(c.Store.Kubeconfig)
 		if err != nil {
