@@ -125,6 +125,21 @@ func TestContract7ANodeThatIsRefusedTakesNoAddressFromAnother(t *testing.T) {
 	}
 }
 
+func TestContract17TwoRecordsOfOneNodeAreSettledWithoutTheirOrder(t *testing.T) {
+	one, other := worker("a", "10.0.0.1"), worker("a", "10.0.0.1")
+	one.Zone, other.Zone = "z1", "z2"
+	broken, dead := inventory.Node{Name: "b", Worker: true, Detail: "broken"}, inventory.Node{Name: "b", Worker: true, Detail: "dead"}
+	permute([]inventory.Node{one, other, broken, dead}, func(nodes []inventory.Node) {
+		candidates, decisions := filter.Apply(nodes, private())
+		if about := of(decisions, "b"); len(about) != 2 || !strings.HasSuffix(about[0].Message, "broken") {
+			t.Errorf("got decisions %v about b, want that it is broken before that it is dead", about)
+		}
+		if len(candidates) != 1 || candidates[0].Zone != "z1" {
+			t.Errorf("got candidates %v, want one of zone z1", candidates)
+		}
+	})
+}
+
 func TestContract8EveryUnpublishedNodeSaysWhy(t *testing.T) {
 	with := func(change func(*inventory.Node)) inventory.Node {
 		node := worker("w1", "10.0.0.1")
@@ -178,7 +193,10 @@ func TestContract8AnAddressThatPassesSaysWhichSubnetLetIt(t *testing.T) {
 func TestACandidateCarriesItsNodesZoneAndLeaving(t *testing.T) {
 	node := worker("w1", "10.0.0.1", "10.0.0.1", "fd12::1")
 	node.ID, node.Zone, node.Leaving = "id", "zone-1", true
-	candidates, _ := filter.Apply([]inventory.Node{node}, private())
+	candidates, decisions := filter.Apply([]inventory.Node{node}, private())
+	if len(decisions) != 2 || decisions[0].Reason+decisions[1].Reason != "" {
+		t.Errorf("got decisions %v, want two that let the addresses pass", decisions)
+	}
 	want := []inventory.Candidate{
 		{Node: node.Identity(), Address: netip.MustParseAddr("10.0.0.1"), Zone: "zone-1", Leaving: true},
 		{Node: node.Identity(), Address: netip.MustParseAddr("fd12::1"), Zone: "zone-1", Leaving: true},
