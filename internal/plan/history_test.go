@@ -60,8 +60,11 @@ func (h *history) grow(n int) {
 
 func (h *history) shrink(n int) {
 	for range n {
-		h.members = without(h.members, h.random.IntN(len(h.members)))
+		i, last := h.random.IntN(len(h.members)), len(h.members)-1
+		h.members[i] = h.members[last]
+		h.members = h.members[:last]
 	}
+	slices.SortFunc(h.members, inventory.CompareMembers)
 }
 
 // check publishes the members. Afterwards no slice is too full, and at most
