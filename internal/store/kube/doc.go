@@ -5,7 +5,8 @@
 // In come a *rest.Config, the target and the writes; out go the slices and the
 // Service as they are. Steady state costs no request but the watches. What a
 // write answered is seen by the next Load even if the watch lags, and a write
-// that failed makes the next Load ask the server about that slice. An update
+// that failed, or a slice that vanished from the watch, makes the next Load ask
+// the server about that slice. An update
 // always carries the resourceVersion it was computed from; nothing is ever
 // deleted or patched, and no slice of another name is touched.
 //

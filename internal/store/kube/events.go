@@ -73,15 +73,22 @@ func (v *view) ours(slice *discoveryv1.EndpointSlice) bool {
 }
 
 // change applies what the watch tells, and passes the news on if Load's answer
-// is another one now: the echo of a write of ours is none.
+// is another one now: the echo of a write of ours is none. A slice that vanished
+// is in doubt: it is gone, or has lost its label, and the second must not look
+// like the first.
 func (v *view) change(apply func()) {
 	v.mu.Lock()
 	before := v.versions()
 	apply()
 	v.settle()
-	news := !maps.Equal(before, v.versions())
+	after := v.versions()
+	for name := range before {
+		if _, still := after[name]; !still {
+			v.raise(name)
+		}
+	}
 	v.mu.Unlock()
-	if news {
+	if !maps.Equal(before, after) {
 		v.notify()
 	}
 }

@@ -87,7 +87,7 @@ func (s *Store) Changed() <-chan struct{} { return s.changed }
 
 // Load returns the slices and the Service as they are. It waits for the first
 // answer of the watches, and asks the server itself only about slices whose
-// last write failed.
+// last write failed or that vanished from the watch.
 func (s *Store) Load(ctx context.Context) (plan.State, error) {
 	for _, watch := range []*syncing{&s.view.sync, &s.service.sync} {
 		if err := watch.await(ctx); err != nil {

@@ -35,6 +35,7 @@ func TestTheClientGoStoreOnARealAPIServer(t *testing.T) {
 		"contract 21: a write whose answer is lost is found by the next load":     lostAnswer,
 		"contract 22: steady state costs no request but the watches":              steadyState,
 		"contract 23: a foreign edit is told without being asked for":             foreignEditIsTold,
+		"contract 23: a slice that lost its label is told as drift, not as gone":  lostLabelIsTold,
 		"contract 23: the end of a slice that no watch sees is told":              straysEndIsTold,
 		"contract 25: a Service that appears later is told":                       laterServiceIsTold,
 		"a missing right is named":                                                missingRight,

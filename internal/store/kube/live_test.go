@@ -113,19 +113,27 @@ func foreignEditIsTold(t *testing.T, server *controlplane.ControlPlane) {
 	s.await("the deletion", func(state plan.State) bool { return len(state.Slices) == 0 })
 }
 
+func lostLabelIsTold(t *testing.T, server *controlplane.ControlPlane) {
+	s := newScene(t, server)
+	s.publish("10.0.0.1")
+	object := s.Slices()[0]
+	delete(object.Labels, discoveryv1.LabelServiceName)
+	s.Put(object)
+	s.await("the loss", func(state plan.State) bool {
+		if len(state.Slices) != 1 {
+			t.Errorf("got %d slices, want one all the time", len(state.Slices))
+		}
+		return state.Slices[0].Drift != ""
+	})
+}
+
 func straysEndIsTold(t *testing.T, server *controlplane.ControlPlane) {
 	s := newScene(t, server)
 	s.publish("10.0.0.1")
 	object := s.Slices()[0]
 	object.Labels[discoveryv1.LabelServiceName], object.Labels[discoveryv1.LabelManagedBy] = "shop", "somebody"
 	s.Put(object)
-	s.await("the loss", func(state plan.State) bool { return len(state.Slices) == 0 })
-	if err := s.write(s.plan("10.0.0.1")); !errors.Is(err, plan.ErrConflict) {
-		t.Fatalf("got %v, want a conflict", err)
-	}
-	if got := len(s.load().Refused); got != 1 {
-		t.Fatalf("got %d refusals, want 1", got)
-	}
+	s.await("the refusal", func(state plan.State) bool { return len(state.Refused) == 1 })
 	s.Delete("web-remote")
 	s.await("the end of the refusal", func(state plan.State) bool { return len(state.Refused) == 0 })
 }

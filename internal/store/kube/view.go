@@ -30,8 +30,8 @@ type view struct {
 	told    map[string]*discoveryv1.EndpointSlice // never changed in place
 	reached string
 	ahead   map[string]sight
-	// doubts are the slices whose last write failed, so that they may be
-	// anything by now; each doubt has a number of its own.
+	// doubts are the slices whose last write failed or that the watch lost, so
+	// that they may be anything by now; each doubt has a number of its own.
 	doubts map[string]int
 	raised int
 }
@@ -95,6 +95,10 @@ func (v *view) learn(name string, seen sight) {
 func (v *view) doubt(name string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.raise(name)
+}
+
+func (v *view) raise(name string) {
 	v.raised++
 	v.doubts[name] = v.raised
 }

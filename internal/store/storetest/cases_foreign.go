@@ -135,16 +135,19 @@ func foreignEdit(t *testing.T, f *Fixture) {
 	in := ready("10.0.0.1", "10.0.0.2")
 	f.publish(t, in)
 	want := render(t, f.stored(t, "web-remote"))
-	edits := map[string]func(*discoveryv1.EndpointSlice){
-		"an endpoint taken away": func(o *discoveryv1.EndpointSlice) { o.Endpoints = o.Endpoints[:1] },
-		"a condition removed":    func(o *discoveryv1.EndpointSlice) { o.Endpoints[0].Conditions.Serving = nil },
-		"a hostname":             func(o *discoveryv1.EndpointSlice) { o.Endpoints[0].Hostname = new("w1") },
-		"another port":           func(o *discoveryv1.EndpointSlice) { o.Ports[0].Port = new(int32(1)) },
-		"no owner":               func(o *discoveryv1.EndpointSlice) { o.OwnerReferences = nil },
+	edits := []struct {
+		name string
+		edit func(*discoveryv1.EndpointSlice)
+	}{
+		{"an endpoint taken away", func(o *discoveryv1.EndpointSlice) { o.Endpoints = o.Endpoints[:1] }},
+		{"a condition removed", func(o *discoveryv1.EndpointSlice) { o.Endpoints[0].Conditions.Serving = nil }},
+		{"a hostname", func(o *discoveryv1.EndpointSlice) { o.Endpoints[0].Hostname = new("w1") }},
+		{"another port", func(o *discoveryv1.EndpointSlice) { o.Ports[0].Port = new(int32(1)) }},
+		{"no owner", func(o *discoveryv1.EndpointSlice) { o.OwnerReferences = nil }},
 	}
-	for name, edit := range edits {
-		f.edit(t, edit)
-		f.converge(t, name+" is repaired", in, func() bool {
+	for _, e := range edits {
+		f.edit(t, e.edit)
+		f.converge(t, e.name+" is repaired", in, func() bool {
 			got := f.stored(t, "web-remote")
 			got.Annotations[corev1.EndpointsLastChangeTriggerTime] = "2026-01-01T00:00:01Z"
 			return render(t, got) == want

@@ -164,7 +164,7 @@ func thousand(t *testing.T, f *Fixture) {
 
 func readYourWrites(t *testing.T, f *Fixture) {
 	f.withService(t)
-	for i := range 20 {
+	for i := range 8 {
 		want := ready(fmt.Sprintf("10.0.0.%d", i+1))
 		f.publish(t, want)
 		same(t, "members", want, members(f.load(t)))

@@ -1,0 +1,216 @@
+package kubectl_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kubectl"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/storetest"
+)
+
+// program is a kubectl that does what the script says.
+func program(t *testing.T, script string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kubectl")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// environ is what a script needs.
+func environ(more ...string) []string { return append(more, "PATH=/usr/bin:/bin") }
+
+func create() plan.Write {
+	return plan.Write{Operation: plan.Create, Slice: plan.Slice{
+		Name: "web-remote", Owner: "s-1",
+		Endpoints: []inventory.Member{{Address: netip.MustParseAddr("10.0.0.1"), State: inventory.StateReady}},
+	}}
+}
+
+// loaded is a store that has read one slice at version 7 by the script's
+// answers to get.
+func loaded(t *testing.T, write string) *kubectl.Store {
+	t.Helper()
+	object := manifest.Apply(nil, create(), storetest.Target("default"))
+	object.ResourceVersion = "7"
+	list, err := json.Marshal(map[string]any{"kind": "List", "items": []*discoveryv1.EndpointSlice{object}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := newStore(t, storetest.Target("default"), program(t, `
+case "$1 $2" in
+"get services") exit ;;
+"get "*) echo "$LIST"; exit ;;
+esac
+`+write), environ("LIST="+string(list)))
+	if _, err := store.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+func update() plan.Write {
+	write := create()
+	write.Operation, write.Slice.Version = plan.Update, "7"
+	return write
+}
+
+func TestContract27AWriteIsAManifestOnStandardInputAndNeverForced(t *testing.T) {
+	dir := t.TempDir()
+	store := newStore(t, storetest.Target("default"),
+		program(t, `printf '%s\n' "$@" >"$DIR/args"; cat >"$DIR/stdin"; env >"$DIR/env"; cat "$DIR/stdin"`),
+		environ("DIR="+dir, "KUBECONFIG=/a:/b", "GREETING=s3cr3t"))
+	write := create()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := store.Write(ctx, write); err != nil {
+		t.Fatal(err)
+	}
+	read := func(name string) string {
+		content, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(content)
+	}
+
+	args := strings.Fields(read("args"))
+	timeout := args[len(args)-1]
+	want := []string{"create", "--filename=-", "--output=json", "--validate=false",
+		"--field-manager=ionos-endpointslice-controller", "--namespace=default"}
+	if diff := cmp.Diff(want, args[:len(args)-1]); diff != "" {
+		t.Errorf("arguments (-want +got):\n%s", diff)
+	}
+	value, ok := strings.CutPrefix(timeout, "--request-timeout=")
+	if left, err := time.ParseDuration(value); !ok || err != nil || left <= 0 || left > time.Minute {
+		t.Errorf("got %s, want a time-out within the deadline", timeout)
+	}
+	got := &discoveryv1.EndpointSlice{}
+	if err := json.Unmarshal([]byte(read("stdin")), got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(manifest.Apply(nil, write, storetest.Target("default")), got); diff != "" {
+		t.Errorf("manifest (-want +got):\n%s", diff)
+	}
+	for _, variable := range []string{"KUBECONFIG=/a:/b\n", "GREETING=s3cr3t\n"} {
+		if !strings.Contains(read("env"), variable) {
+			t.Errorf("the environment has no %q", variable)
+		}
+	}
+	if os.Getenv("HOME") != "" && strings.Contains(read("env"), "HOME=") {
+		t.Error("the environment has what was not given")
+	}
+}
+
+func TestContract21WhatTheServerSaysOfAWriteIsAConflictOrIsNot(t *testing.T) {
+	tests := []struct {
+		write plan.Write
+		says  string
+		want  bool
+	}{
+		{create(), "Error from server (AlreadyExists): error when creating", true},
+		{create(), "Error from server (NotFound): namespaces \"default\" not found", false},
+		{create(), "Error from server (Forbidden): Conflict", false},
+		{update(), "Error from server (Conflict): error when replacing", true},
+		{update(), "Error from server (NotFound): error when replacing", true},
+		{update(), "Error from server (Forbidden): error when replacing", false},
+		{update(), "Unable to connect to the server: (Conflict)", false},
+	}
+	for _, test := range tests {
+		t.Run(string(test.write.Operation)+" "+test.says, func(t *testing.T) {
+			script := "echo '" + test.says + "' >&2; exit 1"
+			store := newStore(t, storetest.Target("default"), program(t, script), environ())
+			if test.write.Operation == plan.Update {
+				store = loaded(t, script)
+			}
+			err := store.Write(t.Context(), test.write)
+			if err == nil || errors.Is(err, plan.ErrConflict) != test.want {
+				t.Errorf("got %v, want a conflict: %v", err, test.want)
+			}
+			if !strings.Contains(err.Error(), test.says) {
+				t.Errorf("got %v, want it to say what kubectl said", err)
+			}
+		})
+	}
+}
+
+func TestAnIncompleteAnswerIsAnError(t *testing.T) {
+	for name, test := range map[string]struct{ script, want string }{
+		"its own words":     {"echo 'Unable to connect to the server' >&2; exit 1", "Unable to connect to the server"},
+		"a cut answer":      {`[ "$2" = services ] || echo '{"items": [{"metadata"'`, "decode"},
+		"no items":          {`[ "$2" = services ] || echo '{}'`, "no items"},
+		"no answer":         {"exit 0", "decode"},
+		"two answers":       {`[ "$2" = services ] || echo '{"items": []} {"items": []}'`, "decode"},
+		"an odd Service":    {"echo '[]'", "decode"},
+		"too large a reply": {"exec head -c 40000000 /dev/zero", "over the limit"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := newStore(t, storetest.Target("default"), program(t, test.script), environ())
+			if _, err := store.Load(t.Context()); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want an error with %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestARunEndsWithItsContext(t *testing.T) {
+	store := newStore(t, storetest.Target("default"), program(t, "exec sleep 600"), environ())
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := store.Load(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
+	}
+}
+
+func TestAnAnswerThatCannotBeReadIsLookedForByTheNextLoad(t *testing.T) {
+	dir := t.TempDir()
+	store := newStore(t, storetest.Target("default"), program(t, `
+case "$1 $2 $3" in
+"get services"*) exit ;;
+"get "*" --output=json") echo '{"items": []}' ;;
+"get "*) cat "$DIR/stored" ;;
+*) cat >"$DIR/stored"; echo lost ;;
+esac`), environ("DIR="+dir))
+	if err := store.Write(t.Context(), create()); err == nil || errors.Is(err, plan.ErrConflict) {
+		t.Fatalf("got %v, want an error that is no conflict", err)
+	}
+	state, err := store.Load(t.Context())
+	if err != nil || len(state.Slices) != 1 {
+		t.Errorf("got %v, %v; want the slice that was written", state, err)
+	}
+}
+
+func TestIncompleteOptionsAreRefused(t *testing.T) {
+	none := func() ([]string, error) { return nil, nil }
+	for name, options := range map[string]kubectl.Options{
+		"no target":      {Environ: none},
+		"no environment": {Target: storetest.Target("default")},
+	} {
+		if _, err := kubectl.New(options); err == nil {
+			t.Errorf("%s: got no error", name)
+		}
+	}
+	store, err := kubectl.New(kubectl.Options{
+		Target: storetest.Target("default"), Environ: func() ([]string, error) { return nil, errors.New("no such secret") },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Load(t.Context()); err == nil || !strings.Contains(err.Error(), "no such secret") {
+		t.Errorf("got %v, want why there is no environment", err)
+	}
+}
