@@ -63,11 +63,13 @@ func (l *loop) send(writes []plan.Write, now time.Time) {
 		l.narrator.would(writes)
 		writes = nil
 	}
+	current := l.current
+	l.current = false
 	if l.busy || l.pending(now) {
 		return
 	}
 	ready, next := l.pacer.due(writes, now)
-	if l.stale {
+	if l.stale && !current {
 		ready = nil
 	}
 	l.wake = earliest(l.wake, next)
@@ -241,7 +243,7 @@ func (l *loop) absorbReport(r report, now time.Time) bool {
 		l.pacer.notUntil = now.Add(l.pacer.failures.next(storeBackoffMax))
 		return false
 	}
-	l.state = r.state
+	l.state, l.current = r.state, true
 	return true
 }
 

@@ -98,8 +98,10 @@ type loop struct {
 	// boring are results that change no decision; they are folded in later.
 	boring []inventory.Result
 	pacer  pacer
-	// busy says that the store has a job, stale that the state should be loaded.
-	busy, stale bool
+	// busy says that the store has a job, stale that the state should be loaded
+	// before the next write, and current that it just was: however often that
+	// turns stale, a write from it may go out.
+	busy, stale, current bool
 	// wake is when time alone calls for a pass.
 	wake      time.Time
 	narrator  narrator

@@ -198,11 +198,13 @@ type fakeStore struct {
 	mu sync.Mutex
 	// fail, when set, replaces a write's answer; lost carries the write out and
 	// says that it failed.
-	fail   func(plan.Write) error
-	lost   bool
-	loads  error
-	takes  time.Duration
-	writes []written
+	fail  func(plan.Write) error
+	lost  bool
+	loads error
+	takes time.Duration
+	// loadTakes is how long a load takes.
+	loadTakes time.Duration
+	writes    []written
 	// service is the Service that the store was made with.
 	service plan.Service
 }
@@ -226,8 +228,11 @@ func newFakeStore(t *testing.T, target plan.Target) *fakeStore {
 
 func (f *fakeStore) Load(ctx context.Context) (plan.State, error) {
 	f.mu.Lock()
-	err := f.loads
+	err, takes := f.loads, f.loadTakes
 	f.mu.Unlock()
+	if takes > 0 {
+		time.Sleep(takes)
+	}
 	if err != nil {
 		return plan.State{}, err
 	}

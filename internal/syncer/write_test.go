@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 func TestContract03ReadsBackOffHonourRetryAfterAndNeverOverlap(t *testing.T) {
@@ -214,5 +215,21 @@ func TestOnceDecidesWritesAndReportsWhatItSaw(t *testing.T) {
 				t.Errorf("members (-want +got):\n%s", diff)
 			}
 		}
+	})
+}
+
+func TestAStoreThatAnnouncesNothingIsLookedAtAndWrittenHoweverOftenTheSourceIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 11, 12)
+		w.opts.Store = struct{ syncer.Store }{w.store} // no Changed
+		w.opts.PollInterval = 100 * time.Millisecond
+		w.store.set(func() { w.store.loadTakes = 300 * time.Millisecond })
+		w.start()
+		during(10 * time.Second)
+		wantMembers(t, w, ip(11)+" ready", ip(12)+" ready")
+		w.store.Remove("web-remote")
+		during(10 * time.Second)
+		wantMembers(t, w, ip(11)+" ready", ip(12)+" ready")
+		w.stop()
 	})
 }

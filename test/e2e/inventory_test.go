@@ -1,0 +1,124 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
+)
+
+// survivesABrokenInventory: whatever the file says, no working member goes, and
+// one line says why.
+func survivesABrokenInventory(t *testing.T, w *world) {
+	for _, addr := range netns.Addresses(t, 7) {
+		w.nodes = append(w.nodes, w.newNode(addr))
+	}
+	w.writeInventory(w.nodes)
+	good, err := json.Marshal(w.nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := w.start("EMPTY_RESULT_THRESHOLD=0")
+	w.wantPublished(w.all())
+	before := w.writes()
+	twice := append(slices.Clone(w.nodes), w.nodes[0])
+	twice[len(twice)-1].Name = "worker-twin"
+	contrary := slices.Clone(w.nodes)
+	contrary[1].IP = contrary[0].IP
+	const failed, mode, refuses = "source read failed, members stay as they are", "mode changed", "filter refuses others than before"
+	for _, fault := range []struct {
+		name, text string
+		// line is the log line that says why, with what in it.
+		line, key, says string
+		// ends is the line that says that it is over.
+		ends string
+	}{
+		{"truncated", string(good[:len(good)/2]), failed, "error", "inventory", "source recovered"},
+		{"empty file", "", failed, "error", "empty", "source recovered"},
+		{"unknown key", strings.Replace(string(good), `"ready"`, `"raedy"`, 1), failed, "error", "raedy", "source recovered"},
+		{"missing file", "-", failed, "error", "no such file", "source recovered"},
+		{"empty list", "[]", mode, "cause", "NoNodes", mode},
+		{"a tenth of the nodes", marshal(t, w.nodes[:1]), mode, "cause", "TooManyRemovals", mode},
+		{"an address twice", marshal(t, twice), refuses, "message", "also the address of", refuses},
+		{"an address twice, another missing", marshal(t, contrary), mode, "cause", "ContradictoryRead", mode},
+	} {
+		t.Run(fault.name, func(*testing.T) {
+			if fault.text == "-" {
+				if err := os.Remove(w.inventory); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				w.writeFile(fault.text)
+			}
+			lines := d.count(fault.line)
+			if got, _ := d.says(fault.line)[fault.key].(string); !strings.Contains(got, fault.says) {
+				t.Errorf("%s: got the reason %q, want one with %q", fault.name, got, fault.says)
+			}
+			// Three more reads, and nothing happens.
+			<-time.After(1500 * time.Millisecond)
+			if got := d.count(fault.line); got > lines+1 {
+				t.Errorf("%s: got %d lines, want 1", fault.name, got-lines)
+			}
+			if got := w.published(); !slices.Equal(got, w.all()) {
+				t.Errorf("%s: got %v, want every member where it is", fault.name, got)
+			}
+			w.writeInventory(w.nodes)
+			d.says(fault.ends)
+		})
+	}
+	w.wantWrites(before, 0)
+	w.wantPublished(w.all())
+}
+
+// marshal spells nodes as an inventory.
+func marshal(t *testing.T, nodes []node) string {
+	t.Helper()
+	text, err := json.Marshal(nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func restartsWithoutAWrite(t *testing.T, w *world) {
+	d := w.start()
+	w.wantPublished(w.all())
+	w.nodes[0].backends[0].kill()
+	w.wantPublished(w.all("down"))
+	before := w.writes()
+	d.kill()
+	d = w.start()
+	d.says("started from the slices")
+	// A backend that dies after the restart shows that everything was decided.
+	w.nodes[1].backends[0].kill()
+	w.wantPublished(w.all("down", "down"))
+	w.wantWrites(before, 1)
+}
+
+// restartsIntoABrokenWorld: with the source gone and every backend unreachable, a
+// restart changes nothing.
+func restartsIntoABrokenWorld(t *testing.T, w *world) {
+	d := w.start()
+	w.wantPublished(w.all())
+	w.nodes[0].backends[0].kill()
+	w.wantPublished(w.all("down"))
+	before := w.writes()
+	d.kill()
+	for i, n := range w.nodes {
+		n.backends[0].kill()
+		if i == 1 {
+			netns.RemoveAddress(t, n.backends[0].addr) // silent; the others refuse
+		}
+	}
+	w.writeFile("{")
+	d = w.start()
+	d.says("source read failed, members stay as they are")
+	d.says("mode changed")
+	<-time.After(10 * time.Second) // several times FALL
+	w.wantWrites(before, 0)
+	w.wantPublished(w.all("down"))
+}

@@ -1,0 +1,75 @@
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
+)
+
+func TestMain(m *testing.M) { netns.Main(m) }
+
+// binary builds the program as the Makefile does, once.
+var binary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "e2e")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "ionos-endpointslice-controller")
+	build := exec.Command("go", "build", "-trimpath", "-o", path, "../../cmd/ionos-endpointslice-controller")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", strings.Join(build.Args, " "), err, out)
+	}
+	return path, nil
+})
+
+// program returns the path of the built program.
+func program(t *testing.T) string {
+	t.Helper()
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestTheDaemon holds every test that needs the API server, so that one serves
+// them all.
+func TestTheDaemon(t *testing.T) {
+	netns.Require(t)
+	cp := controlplane.Start(t, controlplane.Options{Audit: true})
+	for _, store := range []string{"client-go", "kubectl"} {
+		t.Run(store, func(t *testing.T) {
+			for name, test := range map[string]func(*testing.T, *world){
+				"Contract17To20PublishesThreeNodes":                 publishesThreeNodes,
+				"Contract22WritesNothingInAMinuteOfSteadyState":     writesNothingWhenNothingChanges,
+				"Contract10TakesADeadBackendDownWithOneWrite":       takesADeadBackendDown,
+				"Contract02And13SurvivesABrokenInventory":           survivesABrokenInventory,
+				"Contract28RestartsWithoutAWrite":                   restartsWithoutAWrite,
+				"Contract28RestartsIntoABrokenWorldWithoutAWrite":   restartsIntoABrokenWorld,
+				"Contract25FillsAServiceThatIsCreatedAnew":          fillsAServiceThatIsCreatedAnew,
+				"Contract23RepairsForeignEditsAndLeavesOthersAlone": repairsForeignEdits,
+				"Contract30StopsInOrder":                            stopsInOrder,
+				"Contract32SurvivesBeingStoppedForAWhile":           survivesBeingStopped,
+				"Contract33KeepsItsDescriptors":                     keepsItsDescriptors,
+				"DiffAndExplainSayWhatAndWhy":                       diffAndExplain,
+				"Contract15FailsOpenWhenNothingPasses":              failsOpen,
+				"Contract19And20PublishesBothFamiliesAndNamedPorts": publishesBothFamilies,
+				"OnceWritesAndReportsByItsExitStatus":               once,
+				"Contract24NeverDeletesAndDrainsWhatLeaves":         drainsWhatLeaves,
+			} {
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					test(t, newWorld(t, cp, store))
+				})
+			}
+		})
+	}
+}
