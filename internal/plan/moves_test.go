@@ -40,6 +40,23 @@ func TestContract18AMoveAddsBeforeItRemovesAndWaitsForTheOtherWrite(t *testing.T
 	}
 }
 
+func TestAWriteThatGainsNeverWaitsEvenWhereItLosesADuplicateThatMoves(t *testing.T) {
+	w := newWorld(6)
+	w.hold(numbered(1, 5), numbered(20, 21), append(numbered(20, 20), numbered(31, 33)...), numbered(41, 41), numbered(51, 51))
+	members := slices.Concat(numbered(1, 5), numbered(20, 21), numbered(31, 33), numbered(41, 41), numbered(51, 51))
+	members[0].State, members[6].State = inventory.StateDown, inventory.StateDown
+	got := map[string][]string{}
+	for _, write := range w.publish(members) {
+		got[write.Slice.Name] = write.After
+	}
+	// 10.0.0.20 moves from the second slice to the first and leaves the third,
+	// to which 10.0.0.21 moves.
+	want := map[string][]string{"web-remote": nil, "web-remote-2": {"web-remote", "web-remote-3"}, "web-remote-3": nil}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("what each write waits for (-want +got):\n%s", diff)
+	}
+}
+
 func TestARemovalThatIsNoMoveWaitsForNothing(t *testing.T) {
 	w := newWorld(2)
 	w.publish(numbered(1, 4))

@@ -54,7 +54,7 @@ func Diff(current, desired []Slice) []Write {
 			losing = append(losing, w)
 		}
 	}
-	return orderMoves(append(gaining, losing...))
+	return orderMoves(gaining, losing)
 }
 
 // same reports whether two slices publish the same in the same form.
@@ -84,17 +84,21 @@ func newWrite(operation Operation, have, want Slice) Write {
 	return w
 }
 
-// orderMoves notes, for every write that takes an address away which another
-// one adds, that the other has to succeed first.
-func orderMoves(writes []Write) []Write {
+// orderMoves returns all writes, those that gain first, and notes for every other
+// one which of them have to succeed before, because addresses move to them.
+//
+// What gains never waits, so that no two writes wait for each other. It need not:
+// Desired adds nothing to a slice that an address moves from, and an address that
+// a gaining slice loses was a duplicate.
+func orderMoves(gaining, losing []Write) []Write {
 	gains := make(map[netip.Addr]string)
-	for _, w := range writes {
+	for _, w := range gaining {
 		for _, addr := range w.Added {
 			gains[addr] = w.Slice.Name
 		}
 	}
-	for i := range writes {
-		w := &writes[i]
+	for i := range losing {
+		w := &losing[i]
 		for _, addr := range w.Removed {
 			if name, moved := gains[addr]; moved && !slices.Contains(w.After, name) {
 				w.After = append(w.After, name)
@@ -102,5 +106,5 @@ func orderMoves(writes []Write) []Write {
 		}
 		slices.Sort(w.After)
 	}
-	return writes
+	return append(gaining, losing...)
 }
