@@ -1,0 +1,142 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/connrotation"
+)
+
+const (
+	// dialTimeout is short, so that an API server which comes back after its
+	// network was away is not waited for in an attempt of the time before. It
+	// leaves room for two lost packets.
+	dialTimeout = 3500 * time.Millisecond
+	// answerTimeout bounds the wait for the first byte of a watch, and one page
+	// of a list.
+	answerTimeout = 20 * time.Second
+)
+
+// keepAlive finds a connection whose other end is gone within seven seconds,
+// without a request and without waking the API server. HTTP/2's own pings,
+// which client-go sends after half a minute, find a server that hangs.
+func keepAlive() net.KeepAliveConfig {
+	return net.KeepAliveConfig{Enable: true, Idle: 3 * time.Second, Interval: time.Second, Count: 4}
+}
+
+// client talks to the API server. It knows nodes and nothing else: the whole
+// clientset costs the program twelve megabytes.
+type client struct {
+	rest        rest.Interface
+	codec       runtime.ParameterCodec
+	http        *http.Client
+	connections *connrotation.Dialer
+	secrets     *secrets
+}
+
+// newClient owns the configuration.
+func newClient(config *rest.Config, userAgent string) (*client, error) {
+	config.UserAgent = userAgent
+	// No throttle of our own: there is one watch, and it backs off.
+	config.QPS, config.Burst, config.RateLimiter = -1, 0, nil
+	config.Timeout = 0 // it would end the watch; requests have bounds of their own
+	config.WarningHandlerWithContext = rest.NoWarnings{}
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	config.ContentType = runtime.ContentTypeProtobuf
+	config.APIPath, config.GroupVersion = "/api", &corev1.SchemeGroupVersion
+	connections := connrotation.NewDialer((&net.Dialer{Timeout: dialTimeout, KeepAliveConfig: keepAlive()}).DialContext)
+	config.Dial = connections.DialContext
+	secrets := &secrets{}
+	secrets.add(config.BearerToken)
+	secrets.add(config.Password)
+	config.Wrap(secrets.wrap)
+	scheme := runtime.NewScheme()
+	scheme.AddKnownTypes(corev1.SchemeGroupVersion, &corev1.Node{}, &corev1.NodeList{})
+	metav1.AddToGroupVersion(scheme, corev1.SchemeGroupVersion)
+	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	made, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	httpClient := &http.Client{Transport: made.Transport, CheckRedirect: refuseRedirect}
+	if config.ExecProvider != nil {
+		httpClient.Transport = impatient{httpClient.Transport}
+	}
+	restClient, err := rest.RESTClientForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, err
+	}
+	return &client{
+		rest: restClient, codec: runtime.NewParameterCodec(scheme),
+		http: httpClient, connections: connections, secrets: secrets,
+	}, nil
+}
+
+// refuseRedirect keeps credentials from being carried to somebody else.
+func refuseRedirect(*http.Request, []*http.Request) error {
+	return errors.New("the API server redirects, which is not followed; correct the server in SECURED_KUBECONFIG")
+}
+
+// impatient ends a request with its context also while an exec plugin runs,
+// which client-go itself waits for without a bound.
+type impatient struct{ http.RoundTripper }
+
+func (i impatient) RoundTrip(request *http.Request) (*http.Response, error) {
+	type answer struct {
+		response *http.Response
+		err      error
+	}
+	answered := make(chan answer)
+	ended := request.Context().Done()
+	go func() {
+		response, err := i.RoundTripper.RoundTrip(request)
+		select {
+		case answered <- answer{response, err}:
+		case <-ended:
+			if err == nil {
+				response.Body.Close()
+			}
+		}
+	}()
+	select {
+	case a := <-answered:
+		return a.response, a.err
+	case <-ended:
+		return nil, request.Context().Err()
+	}
+}
+
+func (c *client) list(ctx context.Context, options metav1.ListOptions) (*corev1.NodeList, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	list := &corev1.NodeList{}
+	err := c.rest.Get().Resource("nodes").VersionedParams(&options, c.codec).MaxRetries(0).Do(ctx).Into(list)
+	if err != nil {
+		return nil, err
+	}
+	if list.ResourceVersion == "" {
+		return nil, errors.New("the answer to the list of nodes is no list: it has no resourceVersion")
+	}
+	return list, nil
+}
+
+// watch returns when the server has begun to answer.
+func (c *client) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	options.Watch = true
+	return c.rest.Get().Resource("nodes").VersionedParams(&options, c.codec).MaxRetries(0).Watch(ctx)
+}
+
+// close ends every connection.
+func (c *client) close() {
+	c.http.CloseIdleConnections()
+	c.connections.CloseAll()
+}

@@ -1,0 +1,162 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/klog/v2"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+)
+
+// Options say which cluster to watch, and which nodes of it are backends.
+type Options struct {
+	// Kubeconfig is SECURED_KUBECONFIG: a file, or several as in KUBECONFIG.
+	// They need not be there yet, and may change at any time.
+	Kubeconfig string
+	// Context is SECURED_KUBECTL_CONTEXT; empty for the kubeconfig's current one.
+	Context string
+	// Selector is SECURED_NODE_SELECTOR; empty for every node without the label
+	// or taint of a control plane.
+	Selector string
+	// UserAgent is what the API server's audit log calls us; the name of the
+	// program by default.
+	UserAgent string
+	// Grace is how long nodes count as known after the watch closed; 5 s by
+	// default. A watch is closed and opened every few minutes, in milliseconds.
+	Grace time.Duration
+	// Recheck is the time between two looks at the files of the kubeconfig; 5 s
+	// by default.
+	Recheck time.Duration
+}
+
+// Source watches the nodes of one cluster. Its methods may be called at the
+// same time.
+type Source struct {
+	access  *access
+	recheck time.Duration
+	changed chan struct{}
+	view    *view
+}
+
+// errStopped is why a session of ours ended: nobody's failure.
+var errStopped = errors.New("the session is over")
+
+// New checks the options. It reads no file and asks nobody.
+func New(options Options) (*Source, error) {
+	if options.Kubeconfig == "" {
+		return nil, errors.New("kubernetes source: no kubeconfig is given; set SECURED_KUBECONFIG")
+	}
+	var selector labels.Selector
+	if options.Selector != "" {
+		parsed, err := labels.Parse(options.Selector)
+		if err != nil {
+			return nil, fmt.Errorf("kubernetes source: SECURED_NODE_SELECTOR=%s: %w", options.Selector, err)
+		}
+		selector = parsed
+	}
+	if options.UserAgent == "" {
+		options.UserAgent = "ionos-endpointslice-controller"
+	}
+	if options.Grace <= 0 {
+		options.Grace = 5 * time.Second
+	}
+	if options.Recheck <= 0 {
+		options.Recheck = 5 * time.Second
+	}
+	s := &Source{
+		access:  &access{kubeconfig: options.Kubeconfig, context: options.Context, userAgent: options.UserAgent},
+		recheck: options.Recheck,
+		changed: make(chan struct{}, 1),
+	}
+	s.view = newView(selector, options.Grace, s.notify)
+	return s, nil
+}
+
+// Read returns the nodes as the watch tells them. It waits for the first
+// complete list, and is an error when that is late or refused, and when the
+// watch has been closed for longer than the grace: a StaleError.
+func (s *Source) Read(ctx context.Context) ([]inventory.Node, error) {
+	if err := s.view.await(ctx); err != nil {
+		return nil, fmt.Errorf("remote cluster: %w", err)
+	}
+	nodes, err := s.view.list()
+	if err != nil {
+		return nil, fmt.Errorf("remote cluster: %w", err)
+	}
+	return nodes, nil
+}
+
+// Changed receives a value when Read's answer has become another one.
+func (s *Source) Changed() <-chan struct{} { return s.changed }
+
+// Run watches until ctx ends, and then returns nil; nothing of it is left
+// running but an exec plugin that does not end.
+func (s *Source) Run(ctx context.Context) error {
+	defer s.view.close()
+	defer s.access.close()
+	ctx = klog.NewContext(ctx, klog.New(nil)) // what goes wrong is told by Read
+	pause := pauseMin
+	for ctx.Err() == nil {
+		started := time.Now()
+		s.session(ctx)
+		if time.Since(started) > 10*pauseMax {
+			pause = pauseMin
+		}
+		timer := time.NewTimer(pause/2 + rand.N(pause))
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+		pause = min(2*pause, pauseMax)
+	}
+	return nil
+}
+
+// session runs one session with the credentials as they are now, and ends it
+// when they change or nothing is heard any more.
+func (s *Source) session(ctx context.Context) {
+	client, err := s.access.current()
+	if err != nil {
+		s.view.failed(err, true)
+		return
+	}
+	// No connection of the time before an outage is used again.
+	defer client.close()
+	one := &session{client: client, view: s.view, start: time.Now()}
+	ctx, stop := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer stop(errStopped)
+		one.run(ctx)
+	}()
+	ticker := time.NewTicker(s.recheck)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-ticker.C:
+			if one.silent() || s.access.rotated() {
+				stop(errStopped)
+				<-done
+				return
+			}
+		}
+	}
+}
+
+// notify leaves one value in the channel, however much happens before it is
+// taken.
+func (s *Source) notify() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,197 @@
+package kubernetes
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+)
+
+const (
+	// labelServer holds the id of the server in clusters that IONOS manages.
+	labelServer = "enterprise.cloud.ionos.com/node-id"
+	// taintLeaving is set by the cluster autoscaler on a node that it is about
+	// to delete; upstream's service controller takes such nodes out as well.
+	taintLeaving = "ToBeDeletedByClusterAutoscaler"
+	labelControl = "node-role.kubernetes.io/control-plane"
+	labelMaster  = "node-role.kubernetes.io/master"
+)
+
+// Translate turns a Node into what the rest of the program reads of it. With a
+// nil selector every node is a worker that has neither the label nor the taint
+// of a control plane. It never looks at what a heartbeat changes.
+func Translate(node *corev1.Node, selector labels.Selector) inventory.Node {
+	addresses, odd := addressesOf(node)
+	ready, notReady := readiness(node)
+	worker, notWorker := role(node, selector)
+	leaving, why := departure(node)
+	_, excluded := node.Labels[corev1.LabelNodeExcludeBalancers]
+	remarks := []string{notWorker, notReady, why, odd}
+	if node.Spec.Unschedulable {
+		remarks = append(remarks, "cordoned, which alone takes no traffic away")
+	}
+	return inventory.Node{
+		ID:        serverID(node),
+		Name:      node.Name,
+		Addresses: addresses,
+		Zone:      node.Labels[corev1.LabelTopologyZone],
+		Ready:     ready,
+		Worker:    worker,
+		Leaving:   leaving,
+		Excluded:  excluded,
+		Detail:    sentence(remarks),
+	}
+}
+
+// serverID is the server that the node runs on, in lower case, from the first
+// place that names one:
+//
+//	spec.providerID              ionos://<server>, ionos:///<datacenter>/<server>
+//	label of managed clusters    <server>
+//	status.nodeInfo.systemUUID   <server>
+func serverID(node *corev1.Node) string {
+	provider := strings.TrimRight(strings.TrimSpace(node.Spec.ProviderID), "/")
+	if id := provider[strings.LastIndexByte(provider, '/')+1:]; id != "" && !strings.HasSuffix(id, ":") {
+		return strings.ToLower(id)
+	}
+	if id := strings.TrimSpace(node.Labels[labelServer]); id != "" {
+		return strings.ToLower(id)
+	}
+	if id := strings.TrimSpace(node.Status.NodeInfo.SystemUUID); plausible(id) {
+		return strings.ToLower(id)
+	}
+	return ""
+}
+
+// plausible refuses what firmware without an id of its own reports, which many
+// machines share.
+func plausible(uuid string) bool {
+	return len(uuid) == len("00000000-0000-0000-0000-000000000000") && strings.Count(uuid, "-") == 4 &&
+		strings.Trim(uuid, "0-") != "" && strings.Trim(strings.ToLower(uuid), "f-") != ""
+}
+
+// addressesOf returns every internal and external address, and a remark when
+// there is none or one is no IP address.
+func addressesOf(node *corev1.Node) ([]netip.Addr, string) {
+	var addrs []netip.Addr
+	var odd string
+	for _, a := range node.Status.Addresses {
+		if a.Type != corev1.NodeInternalIP && a.Type != corev1.NodeExternalIP {
+			continue
+		}
+		addr, err := netip.ParseAddr(a.Address)
+		if err != nil {
+			odd = fmt.Sprintf("its %s %q is no IP address", a.Type, short(a.Address))
+			continue
+		}
+		addrs = append(addrs, addr)
+	}
+	if len(addrs) == 0 && odd == "" {
+		odd = "its status has neither an InternalIP nor an ExternalIP"
+	}
+	return addrs, odd
+}
+
+// readiness tells a node that says it is not ready from one that says nothing
+// any more: Unknown is what the control plane sets when the kubelet is silent.
+func readiness(node *corev1.Node) (ready bool, remark string) {
+	for _, c := range node.Status.Conditions {
+		if c.Type != corev1.NodeReady {
+			continue
+		}
+		if c.Status == corev1.ConditionTrue {
+			return true, ""
+		}
+		// Not its message: some kubelets count seconds in it.
+		remark = fmt.Sprintf("condition Ready is %s", c.Status)
+		if !c.LastTransitionTime.IsZero() {
+			remark += " since " + c.LastTransitionTime.UTC().Format(time.RFC3339)
+		}
+		if c.Reason != "" {
+			remark += " (" + short(c.Reason) + ")"
+		}
+		return false, remark
+	}
+	return false, "it has no condition Ready"
+}
+
+// role reports whether the node is a backend, and why it is none.
+func role(node *corev1.Node, selector labels.Selector) (worker bool, remark string) {
+	if selector != nil {
+		if selector.Matches(labels.Set(node.Labels)) {
+			return true, ""
+		}
+		return false, "its labels do not match SECURED_NODE_SELECTOR=" + short(selector.String())
+	}
+	for _, key := range []string{labelControl, labelMaster} {
+		if _, ok := node.Labels[key]; ok {
+			return false, "it has the label " + key + "; set SECURED_NODE_SELECTOR if it runs workloads"
+		}
+		if tainted(node, key) {
+			return false, "it has the taint " + key + "; set SECURED_NODE_SELECTOR if it runs workloads"
+		}
+	}
+	return true, ""
+}
+
+// departure reports whether the node is announced to go, and by what.
+func departure(node *corev1.Node) (leaving bool, remark string) {
+	switch {
+	case node.DeletionTimestamp != nil:
+		return true, "being deleted since " + node.DeletionTimestamp.UTC().Format(time.RFC3339)
+	case tainted(node, taintLeaving):
+		return true, "it has the taint " + taintLeaving
+	}
+	return false, ""
+}
+
+func tainted(node *corev1.Node, key string) bool {
+	for _, taint := range node.Spec.Taints {
+		if taint.Key == key {
+			return true
+		}
+	}
+	return false
+}
+
+// sentence joins the remarks there are.
+func sentence(remarks []string) string {
+	var said []string
+	for _, remark := range remarks {
+		if remark != "" {
+			said = append(said, remark)
+		}
+	}
+	return strings.Join(said, "; ")
+}
+
+// short bounds what others wrote.
+func short(text string) string {
+	const most = 200
+	if len(text) > most {
+		return strings.ToValidUTF8(text[:most], "") + "..."
+	}
+	return text
+}
+
+// slim returns a Node with nothing but what Translate reads: what is only kept
+// to be translated later should not hold lists of images and managed fields.
+func slim(node *corev1.Node) *corev1.Node {
+	kept := &corev1.Node{}
+	kept.Name, kept.ResourceVersion = node.Name, node.ResourceVersion
+	kept.Labels, kept.DeletionTimestamp = node.Labels, node.DeletionTimestamp
+	kept.Spec.ProviderID, kept.Spec.Taints, kept.Spec.Unschedulable = node.Spec.ProviderID, node.Spec.Taints, node.Spec.Unschedulable
+	kept.Status.Addresses = node.Status.Addresses
+	kept.Status.NodeInfo.SystemUUID = node.Status.NodeInfo.SystemUUID
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			kept.Status.Conditions = []corev1.NodeCondition{c}
+		}
+	}
+	return kept
+}

@@ -1,0 +1,206 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+)
+
+const (
+	// silence is how long an open watch may tell nothing: API servers send a
+	// bookmark about once a minute.
+	silence = 150 * time.Second
+	// pauseMin and pauseMax bound the wait before the next attempt. client-go's
+	// own goes up to a minute, which a change after an outage would wait.
+	pauseMin = 200 * time.Millisecond
+	pauseMax = time.Second
+	// mostPatience bounds what a server may ask for by Retry-After.
+	mostPatience = 5 * time.Minute
+)
+
+// errGap ends a session whose nodes are too old to go on from.
+var errGap = errors.New("the nodes are too old to go on from, a complete list is needed")
+
+// session is one complete list and the watches that go on from it. It ends when
+// the credentials change, when nothing is heard any more, or when an outage was
+// so long that a new complete list is due; the next session begins with one.
+type session struct {
+	client *client
+	view   *view
+	start  time.Time
+	// heard is when anything was heard last, or is expected, as a Duration since
+	// start.
+	heard atomic.Int64
+	// denied is the answer to the watch when that was a refusal.
+	denied error
+	// notBefore is when the server wants to be asked again.
+	notBefore time.Time
+}
+
+// run lists and watches until the session is over.
+func (s *session) run(ctx context.Context) {
+	logger := klog.FromContext(ctx)
+	reflector := cache.NewReflectorWithOptions(&cache.ListWatch{
+		ListWithContextFunc:  s.list,
+		WatchFuncWithContext: s.watch,
+	}, &corev1.Node{}, s.view, cache.ReflectorOptions{Name: "nodes", Logger: &logger, Backoff: pauses()})
+	// Its error was noted where it arose.
+	_ = reflector.ListAndWatchWithContext(ctx)
+}
+
+func pauses() *wait.Backoff {
+	return &wait.Backoff{Duration: pauseMin, Factor: 2, Jitter: 0.5, Steps: 10, Cap: pauseMax}
+}
+
+// list answers the reflector, which asks so only where the server cannot stream
+// the list as the beginning of a watch.
+func (s *session) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	if s.denied != nil {
+		return nil, s.denied // without a watch a list is out of date at once
+	}
+	if err := s.patience(ctx); err != nil {
+		return nil, err
+	}
+	if options.ResourceVersion == "0" {
+		options.ResourceVersion = "" // "0" may be answered from any time in the past
+	}
+	list, err := s.client.list(ctx, options)
+	if err != nil {
+		return nil, s.failed(ctx, err)
+	}
+	s.hear()
+	for i := range list.Items {
+		list.Items[i] = *slim(&list.Items[i])
+	}
+	return list, nil
+}
+
+// watch opens a stream: one that begins with the complete list, or one that goes
+// on from what is known.
+func (s *session) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	resumes := options.SendInitialEvents == nil
+	if err := s.patience(ctx); err != nil {
+		return nil, err
+	}
+	if resumes && !s.view.resumable() {
+		return nil, errGap
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	impatience := time.AfterFunc(answerTimeout, cancel)
+	events, err := s.client.watch(ctx, options)
+	if late := !impatience.Stop(); late && err != nil {
+		err = fmt.Errorf("the API server has not answered within %v", answerTimeout)
+	}
+	if err != nil {
+		cancel()
+		err = s.failed(ctx, err)
+		if final(err) {
+			s.denied = err
+		}
+		return nil, err
+	}
+	s.hear()
+	s.view.connected(resumes)
+	stream := &stream{inner: events, session: s, events: make(chan watch.Event), done: make(chan struct{}), cancel: cancel}
+	go stream.pass()
+	return stream, nil
+}
+
+// patience waits until the server wants to be asked again.
+func (s *session) patience(ctx context.Context) error {
+	timer := time.NewTimer(time.Until(s.notBefore))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		s.hear()
+		return nil
+	}
+}
+
+// failed notes an error, unless we ended the request ourselves, and returns it
+// in a form that may be shown.
+func (s *session) failed(ctx context.Context, err error) error {
+	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
+		asked := min(time.Duration(seconds)*time.Second, mostPatience)
+		s.notBefore = time.Now().Add(asked)
+		s.heard.Store(int64(time.Since(s.start) + asked))
+	}
+	err = s.client.secrets.harmless(err)
+	switch {
+	case apierrors.IsForbidden(err):
+		err = fmt.Errorf("%w; grant the user of SECURED_KUBECONFIG get, list and watch on nodes", err)
+	case apierrors.IsUnauthorized(err):
+		err = fmt.Errorf("%w; the API server does not accept the credentials in SECURED_KUBECONFIG, renew them", err)
+	}
+	if !errors.Is(context.Cause(ctx), errStopped) {
+		s.view.failed(err, final(err))
+	}
+	return err
+}
+
+// final reports whether an error needs a hand to mend it.
+func final(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)
+}
+
+func (s *session) hear() { s.heard.Store(int64(time.Since(s.start))) }
+
+// silent reports whether nothing was heard for so long that something between
+// us and the API server must be broken.
+func (s *session) silent() bool {
+	return time.Since(s.start)-time.Duration(s.heard.Load()) > silence
+}
+
+// stream hands on what a watch tells and knows when it ends.
+type stream struct {
+	inner   watch.Interface
+	session *session
+	events  chan watch.Event
+	done    chan struct{}
+	cancel  context.CancelFunc
+	once    sync.Once
+}
+
+// pass hands on until either side ends.
+func (s *stream) pass() {
+	defer close(s.events)
+	for event := range s.inner.ResultChan() {
+		s.session.hear()
+		if event.Type == watch.Error {
+			s.session.view.failed(s.session.client.secrets.harmless(apierrors.FromObject(event.Object)), false)
+		}
+		select {
+		case s.events <- event:
+		case <-s.done:
+			return
+		}
+	}
+}
+
+// ResultChan is what the reflector reads.
+func (s *stream) ResultChan() <-chan watch.Event { return s.events }
+
+// Stop is what the reflector calls when it reads no more, also when the watch
+// has ended by itself.
+func (s *stream) Stop() {
+	s.once.Do(func() {
+		close(s.done)
+		s.inner.Stop()
+		s.cancel()
+		s.session.view.disconnected()
+	})
+}
