@@ -52,7 +52,8 @@ func newClient(config *rest.Config, userAgent string) (*client, error) {
 	config.WarningHandlerWithContext = rest.NoWarnings{}
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	config.ContentType = runtime.ContentTypeProtobuf
-	config.APIPath, config.GroupVersion = "/api", &corev1.SchemeGroupVersion
+	version := corev1.SchemeGroupVersion
+	config.APIPath, config.GroupVersion = "/api", &version
 	connections := connrotation.NewDialer((&net.Dialer{Timeout: dialTimeout, KeepAliveConfig: keepAlive()}).DialContext)
 	config.Dial = connections.DialContext
 	secrets := &secrets{}
