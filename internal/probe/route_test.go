@@ -84,7 +84,11 @@ func reach(t *testing.T, family string, addresses []string) []inventory.Result {
 	if family == "IPv6" {
 		requireIPv6(t)
 	}
-	role := strings.Join(append([]string{"reach", "IPv4", family}, addresses...), " ")
+	networks := []string{"reach", "IPv4"}
+	if family == "IPv6" {
+		networks = append(networks, family)
+	}
+	role := strings.Join(append(networks, addresses...), " ")
 	_, printed := startRole(t, role, func(command *exec.Cmd) {
 		command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 	})
