@@ -62,7 +62,7 @@ func (r *row) explainReady(p pool, w *world) (inventory.Reason, string) {
 	case r.condition != passing && w.blind:
 		return inventory.ReadyFailOpen, detailed("nothing has passed since the start, and HEALTH_CHECK_FAIL_OPEN=true", last)
 	case r.was.standing == held && r.was.announced:
-		return inventory.ReadyHeld, detailed("announced to leave by a suspect read, and nothing else is ready: "+p.message, last)
+		return inventory.ReadyHeld, detailed("announced to leave by a suspect read, and nothing else that works is ready: "+p.message, last)
 	case r.was.standing == held:
 		return inventory.ReadyHeld, detailed("missing from a suspect read: "+p.message, last)
 	case r.protected(w):

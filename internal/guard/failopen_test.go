@@ -177,6 +177,18 @@ func TestContract15FailsOpenWhenTheLastServingMemberLeaves(t *testing.T) {
 		l.want("b=ready c=ready x=ready")
 		l.wantMode("FailOpen NothingPasses")
 	})
+	t.Run("still in the slices, but dead", func(t *testing.T) {
+		l := running(t, "a b c")
+		l.read("a! b! c")
+		l.refuse("c c c")
+		l.want("a=ready b=ready c=down")
+		l.read("a! b! c x")
+		l.pass("x")
+		l.want("a=draining b=draining c=down x=ready")
+		l.refuse("a a b b x x x a b")
+		l.want("a=ready b=ready c=ready x=ready")
+		l.wantMode("FailOpen NothingPasses")
+	})
 	t.Run("silent ones are no exception", func(t *testing.T) {
 		l := running(t, "a b c d e")
 		l.silence("b b b c c c")

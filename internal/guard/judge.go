@@ -55,9 +55,9 @@ func judge(p pool, health inventory.Health, now time.Time, policy Policy) ruling
 	for i := range rows {
 		rows[i].next = rows[i].decide(w)
 	}
-	keepReady(rows)
 	w.blind = !w.mayDemote && hopeless(rows, policy)
 	failOpen(p, rows, w)
+	keepReady(rows, w)
 	return rule(p, rows, w)
 }
 
@@ -81,17 +81,18 @@ func (w *world) countSilent(rows []row) {
 }
 
 // keepReady leaves members ready that a suspect read announces to leave, when
-// nothing else is ready: not every consumer of slices falls back to draining
-// endpoints, and one mistaken read must not take all of them away.
-func keepReady(rows []row) {
+// nothing else that works is ready: not every consumer of slices falls back to
+// draining endpoints, none does while a dead one is ready, and one mistaken read
+// must not take all of them away.
+func keepReady(rows []row, w *world) {
 	for i := range rows {
-		if rows[i].next == inventory.StateReady {
+		if rows[i].next == inventory.StateReady && rows[i].streak.Fails < w.policy.Fall {
 			return
 		}
 	}
 	for i := range rows {
 		r := &rows[i]
-		if r.was.standing == held && r.next == inventory.StateDraining && r.condition != failing && r.condition != unknown {
+		if r.was.standing == held && r.next == inventory.StateDraining && !r.untried(w) {
 			r.next = inventory.StateReady
 		}
 	}

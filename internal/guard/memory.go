@@ -166,3 +166,12 @@ func (p pool) candidate(addr netip.Addr) (candidate, bool) {
 	}
 	return p.candidates[i], true
 }
+
+// holder returns which node had the address last, and since when if it moved.
+func (p pool) holder(addr netip.Addr) (inventory.Identity, time.Time) {
+	if i, ok := p.find(addr); ok {
+		return p.members[i].node, p.members[i].movedAt
+	}
+	c, _ := p.candidate(addr)
+	return c.Node, c.movedAt
+}

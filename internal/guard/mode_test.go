@@ -122,6 +122,8 @@ func TestContract16TheSevererModeIsShown(t *testing.T) {
 	l.wantMode("FailOpen NothingPasses")
 	l.pass("A A")
 	l.wantMode("Hold TooManyRemovals")
+	l.read("a")
+	l.wantMode("Hold TooManyRemovals")
 }
 
 func TestModesHaveTheirNames(t *testing.T) {

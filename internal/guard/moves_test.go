@@ -143,6 +143,16 @@ func TestContract07AddressGoneForAReadIsStillKnown(t *testing.T) {
 	l.want("a=down b=ready c=ready d=ready")
 }
 
+func TestContract07FailureOfAMovedAddressOutlastsASuspectRead(t *testing.T) {
+	l := running(t, "a b c")
+	l.wait(time.Minute)
+	l.read("a@new! b! c!")
+	l.refuse("a")
+	l.want("a=ready b=ready c=ready")
+	l.read("a@new! b! c")
+	l.want("b=draining c=ready")
+}
+
 func TestContract07RecoveredMemberIsNoStrangerToItsFirstRead(t *testing.T) {
 	l := restarted(t, "a=ready b=ready c=ready")
 	l.pass("a b c")

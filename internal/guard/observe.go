@@ -36,19 +36,19 @@ func observe(before pool, read Read, f family, now time.Time, policy Policy) poo
 	return after
 }
 
-// list returns the candidates of one family and notes which of them another node
-// held in the read before; they stay sorted.
+// list returns the candidates of one family and notes which addresses another
+// node held before: they have to prove themselves again (contract 7).
 func list(before pool, candidates []inventory.Candidate, f family, now time.Time) []candidate {
 	var listed []candidate
 	for _, c := range candidates {
 		if familyOf(c.Address) != f {
 			continue
 		}
-		known, ok := before.candidate(c.Address)
-		if ok && !known.Node.Same(c.Node) {
-			known.movedAt = now
+		node, movedAt := before.holder(c.Address)
+		if node.Known() && !node.Same(c.Node) {
+			movedAt = now
 		}
-		listed = append(listed, candidate{Candidate: c, movedAt: known.movedAt})
+		listed = append(listed, candidate{Candidate: c, movedAt: movedAt})
 	}
 	return listed
 }
@@ -112,7 +112,7 @@ func contradictory(read Read) bool {
 func stand(m member, p pool, read Read, now time.Time, policy Policy) member {
 	c, listed := p.candidate(m.Address)
 	if listed {
-		m = m.heldBy(c.Candidate, now)
+		m.node, m.Zone, m.movedAt = c.Node, c.Zone, c.movedAt
 	}
 	if listed && !c.Leaving {
 		m.standing, m.announced, m.leaveAt = present, false, time.Time{}
@@ -135,15 +135,5 @@ func stand(m member, p pool, read Read, now time.Time, policy Policy) member {
 	if m.standing != leaving {
 		m.standing, m.leaveAt = leaving, now
 	}
-	return m
-}
-
-// heldBy notes which node has the member's address. An address that moved to
-// another node has to prove itself again (contract 7).
-func (m member) heldBy(c inventory.Candidate, now time.Time) member {
-	if m.node.Known() && !m.node.Same(c.Node) {
-		m.movedAt = now
-	}
-	m.node, m.Zone = c.Node, c.Zone
 	return m
 }

@@ -132,6 +132,10 @@ func TestContract13BelievesTheReadOfTheThresholdAndNoneBefore(t *testing.T) {
 		l.wantMode("Publish")
 		l.wait(30 * time.Second)
 		l.want("d=ready")
+		l.read("d")
+		if got := l.verdict.Memory.SuspectReads(); got != 0 {
+			t.Errorf("got %d suspect reads after one that is not suspect, want 0", got)
+		}
 	}
 }
 
@@ -236,6 +240,16 @@ func TestContract13AnnouncedMembersStayReadyWhereNothingElseIs(t *testing.T) {
 	l.wantReason("a", inventory.ReadyHeld, "announced", "MAX_REMOVAL_PERCENT=50")
 }
 
+func TestContract13AnnouncedMembersStayReadyWhereEverythingElseIsDead(t *testing.T) {
+	l := running(t, "a b c d")
+	l.play([]step{
+		{"announced, missing, listed", func(l *lab) { l.read("a! b! d") }, "a=draining b=draining c=ready d=ready"},
+		{"the listed one dies", func(l *lab) { l.refuse("d d d") }, "a=draining b=draining c=ready d=down"},
+		{"the missing one, which nothing confirms", func(l *lab) { l.refuse("c c c") }, "a=ready b=ready c=ready d=down"},
+		{"the listed one is back", func(l *lab) { l.pass("d d") }, "a=draining b=draining d=ready"},
+	})
+}
+
 func TestContract13ReadThatLeavesNothingInPlaceIsSuspect(t *testing.T) {
 	l := running(t, "a")
 	l.policy.Threshold = 2
@@ -254,6 +268,9 @@ func TestContract13ReadThatContradictsItselfIsSuspect(t *testing.T) {
 	l := running(t, "a b c d")
 	l.duplicate("a b c d x")
 	l.wantMode("Publish")
+	if got := l.verdict.Memory.SuspectReads(); got != 0 {
+		t.Errorf("got %d suspect reads, want 0: this one takes nobody away", got)
+	}
 	l.duplicate("b c d")
 	l.want("a=ready b=ready c=ready d=ready")
 	l.wantMode("Hold ContradictoryRead")

@@ -109,6 +109,15 @@ func TestContract28DrainingMemberAfterARestart(t *testing.T) {
 	})
 }
 
+func TestContract28DrainingMemberAfterARestartIsNotAmongThePresent(t *testing.T) {
+	l := newLab(t)
+	l.policy.FailOpen = false
+	l.restart("a=draining b=ready")
+	l.silence("b b b b")
+	l.want("a=draining b=ready")
+	l.wantMode("Hold ProbesSilent")
+}
+
 func TestContract28RemovalsAreJudgedAcrossARestart(t *testing.T) {
 	l := restarted(t, "a=draining b=ready c=ready")
 	l.pass("a b c")

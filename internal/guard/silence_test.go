@@ -97,6 +97,13 @@ func TestContract14MembersThatSilenceDemotedWithinFallIntervalsComeBack(t *testi
 	}
 }
 
+func TestContract14NobodyComesBackWithoutACutOff(t *testing.T) {
+	l := running(t, "a b c d")
+	l.silence("a a a")
+	l.pass("a")
+	l.want("a=down b=ready c=ready d=ready")
+}
+
 func TestContract14MembersThatRefusalDemotedStayDown(t *testing.T) {
 	l := running(t, "a b c d")
 	l.silence("a a")

@@ -34,7 +34,7 @@ func (r *row) decideCandidate() inventory.State {
 // nothing to go by.
 func (r *row) decidePresent(w *world) inventory.State {
 	switch {
-	case r.condition == unknown, r.undecided(w):
+	case r.condition == unknown, r.untried(w):
 		return r.was.State
 	case r.condition == failing:
 		return inventory.StateDown
@@ -60,13 +60,13 @@ func (r *row) decideLeaving(w *world) inventory.State {
 	return inventory.StateDraining
 }
 
-// decideHeld: ready while it passes, or draining where it was announced to
-// leave; removed when it fails and something else is confirmed to work.
+// decideHeld: ready, or draining where it was announced to leave; down stays
+// down; removed when it fails and something else is confirmed to work.
 func (r *row) decideHeld(w *world) inventory.State {
 	switch {
 	case r.condition == failing && w.confirmed:
 		return inventory.Absent
-	case r.condition == failing, r.neverProbed(w), r.undecided(w):
+	case r.untried(w):
 		return r.was.State
 	case r.was.State == inventory.StateDown && !r.returns(w):
 		return inventory.StateDown
@@ -86,9 +86,12 @@ func (r *row) decideRecovered(w *world) inventory.State {
 	return inventory.StateDraining
 }
 
-// undecided reports whether the address fails after a restart and no probe has
-// passed yet: then it stays as it was published.
-func (r *row) undecided(w *world) bool { return r.condition == excused && !w.mayDemote }
+// untried reports whether no result of this process says anything of the address:
+// it was never probed, or fails and nothing has passed yet. Then it stays as it
+// was published.
+func (r *row) untried(w *world) bool {
+	return r.neverProbed(w) || r.condition == excused && !w.mayDemote
+}
 
 // neverProbed reports whether no check of the address ever counted.
 func (r *row) neverProbed(w *world) bool { return !r.streak.Known() && !w.policy.HealthOff }
@@ -121,7 +124,7 @@ func (r *row) remember(w *world) member {
 	if r.condition == excused || w.failOpen {
 		m.forgiven = r.streak.Fails
 	}
-	if r.condition == passing || r.condition == failing {
+	if r.condition == passing || r.condition == failing && (r.next == inventory.StateDown || w.failOpen) {
 		m.movedAt = time.Time{}
 	}
 	switch served := m.State == inventory.StateReady || m.State == inventory.StateDraining; {
