@@ -69,6 +69,7 @@ func TestEachExitStatusMeansWhatTheHelpSays(t *testing.T) {
 		{"wrong configuration", nil, []string{"run"}, 2},
 		{"valid configuration", base, []string{"config", "validate"}, 0},
 		{"source", append([]string{"INVENTORY_FILE_PATH=/nonexistent/inventory.json"}, replaced("SOURCE_KIND=file")...), []string{"run", "--once"}, 3},
+		{"remote cluster", append([]string{"SECURED_KUBECONFIG=/nonexistent/kubeconfig"}, replaced("SOURCE_KIND=kubernetes")...), []string{"run", "--once"}, 3},
 		{"store", append([]string{"STORE_KIND=client-go", "KUBECONFIG=/nonexistent/kubeconfig"}, base...), []string{"run", "--once"}, 2},
 		{"time-out", append([]string{"INVENTORY_COMMAND=sleep", "INVENTORY_COMMAND_ARGS=60", "PATH=/usr/bin:/bin"}, replaced("SOURCE_KIND=command")...), []string{"run", "--once", "--timeout", "100ms"}, 124},
 		{"documentation", nil, []string{"config", "docs"}, 0},

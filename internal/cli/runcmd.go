@@ -69,23 +69,30 @@ func (b *parts) once(ctx context.Context) error {
 	})
 }
 
-// with runs what the store has to run beside do, if anything, and stops it when
-// do is done.
+// with runs what the source and the store have to run beside do, if anything,
+// and stops it when do is done.
 func (b *parts) with(ctx context.Context, do func(context.Context) error) error {
-	runner, ok := b.store.(interface{ Run(context.Context) error })
-	if !ok {
-		return do(ctx)
-	}
-	// The store outlives ctx, so that a write under way can end.
+	// They outlive ctx, so that a write under way can end.
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
-	var err error
-	running.Go(func() { err = runner.Run(background) })
+	beside := func(part any) *error {
+		var err error
+		if runner, ok := part.(interface{ Run(context.Context) error }); ok {
+			running.Go(func() { err = runner.Run(background) })
+		}
+		return &err
+	}
+	source, store := beside(b.source), beside(b.store)
 	done := do(ctx)
 	stop()
 	running.Wait()
-	if done == nil && err != nil {
-		return &syncer.StoreError{Err: err}
+	switch {
+	case done != nil:
+		return done
+	case *source != nil:
+		return &syncer.SourceError{Err: *source}
+	case *store != nil:
+		return &syncer.StoreError{Err: *store}
 	}
-	return done
+	return nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/command"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/file"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/kubernetes"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/static"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kubectl"
@@ -34,6 +35,7 @@ type parts struct {
 	dryRun  bool
 	log     *slog.Logger
 	target  plan.Target
+	source  syncer.Source
 	store   syncer.Store
 	syncer  *syncer.Syncer
 }
@@ -46,15 +48,14 @@ func (p Program) build(dryRun bool) (*parts, error) {
 		return nil, err
 	}
 	b := &parts{config: c, version: p.Version, dryRun: dryRun || c.Run.DryRun, log: logger(p.Stderr, c.Log), target: target(c.Target)}
-	source, err := newSource(c)
-	if err != nil {
+	if b.source, err = newSource(c); err != nil {
 		return nil, &exitError{ExitUsage, err}
 	}
 	if b.store, err = p.newStore(c, b.target); err != nil {
 		return nil, &exitError{ExitUsage, err}
 	}
 	options := syncer.Options{
-		Source: source, Store: b.store, Target: b.target, Rules: rules(c), Policy: policy(c),
+		Source: b.source, Store: b.store, Target: b.target, Rules: rules(c), Policy: policy(c),
 		PollInterval: c.Source.PollInterval, SourceTimeout: c.Source.Timeout,
 		HealthTimeout: c.Health.Timeout, Concurrency: c.Health.Concurrency,
 		DryRun: b.dryRun, Logger: b.log,
@@ -125,7 +126,9 @@ func newSource(c config.Config) (syncer.Source, error) {
 		return file.New(file.Options{FS: afero.NewOsFs(), Path: c.File.Path})
 	case config.SourceCommand:
 		return command.New(command.Options{Path: c.Command.Path, Args: c.Command.Args, Environ: c.Command.Environment.Read})
-	case config.SourceIONOS, config.SourceKubernetes:
+	case config.SourceKubernetes:
+		return kubernetes.New(kubernetes.Options{Kubeconfig: c.Secured.Kubeconfig, Context: c.Secured.Context, Selector: c.Secured.NodeSelector})
+	case config.SourceIONOS:
 	}
 	return nil, fmt.Errorf("SOURCE_KIND=%s is not built in", c.Source.Kind)
 }

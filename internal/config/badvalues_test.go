@@ -123,6 +123,8 @@ func contradictions() []contradiction {
 			"INVENTORY_FILE_PATH: is required with SOURCE_KIND=file and not set; set it, for example to /etc/inventory/inventory.json"},
 		{"command without a program", env{"SOURCE_KIND": "command"},
 			"INVENTORY_COMMAND: is required with SOURCE_KIND=command and not set; set it, for example to /scripts/render_inventory.py"},
+		{"kubernetes source without a kubeconfig", env{"SOURCE_KIND": "kubernetes"},
+			"SECURED_KUBECONFIG: is required with SOURCE_KIND=kubernetes and not set; set it, for example to /etc/remote/kubeconfig"},
 		{"no subnet", env{"SECURED_SUBNET_CIDR": "-"},
 			"SECURED_SUBNET_CIDR: is required and not set; set it, for example to 10.0.0.0/24"},
 		{"no service", env{"TARGET_SERVICE_NAME": "-"},

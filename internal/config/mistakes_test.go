@@ -115,8 +115,7 @@ func TestLoadRefusesWhatIsNotBuiltYet(t *testing.T) {
 		env  env
 		want string
 	}{
-		{"ionos", env{"SOURCE_KIND": "ionos"}, `SOURCE_KIND="ionos": is not in this version yet; use static, file or command`},
-		{"kubernetes", env{"SOURCE_KIND": "kubernetes"}, `SOURCE_KIND="kubernetes": is not in this version yet; use static, file or command`},
+		{"ionos", env{"SOURCE_KIND": "ionos"}, `SOURCE_KIND="ionos": is not in this version yet; use static, file, command or kubernetes`},
 		{"leader election", env{"LEADER_ELECTION": "true"}, `LEADER_ELECTION="true": is not in this version yet; remove it and run one replica`},
 		{"status page", env{"ADMIN_ADDRESS": "127.0.0.1:8080"}, `ADMIN_ADDRESS="127.0.0.1:8080": is not in this version yet; remove it`},
 		{"metrics", env{"METRICS_ADDRESS": "[::]:8081"}, `METRICS_ADDRESS="[::]:8081": is not in this version yet; remove it`},

@@ -18,8 +18,7 @@ type refusal struct {
 // notBuilt is the list of refusals. Who builds a part deletes its line.
 func notBuilt() []refusal {
 	return []refusal{
-		{"SOURCE_KIND", string(SourceIONOS), "use static, file or command"},
-		{"SOURCE_KIND", string(SourceKubernetes), "use static, file or command"},
+		{"SOURCE_KIND", string(SourceIONOS), "use static, file, command or kubernetes"},
 		{"LEADER_ELECTION", "true", "remove it and run one replica"},
 		{"ADMIN_ADDRESS", "", "remove it"},
 		{"METRICS_ADDRESS", "", "remove it"},
@@ -77,9 +76,10 @@ func (l *loader) check() {
 // checkSource demands what the chosen kind of source cannot do without.
 func (l *loader) checkSource() {
 	needs := map[SourceKind]string{
-		SourceStatic:  "STATIC_NODES",
-		SourceFile:    "INVENTORY_FILE_PATH",
-		SourceCommand: "INVENTORY_COMMAND",
+		SourceStatic:     "STATIC_NODES",
+		SourceFile:       "INVENTORY_FILE_PATH",
+		SourceCommand:    "INVENTORY_COMMAND",
+		SourceKubernetes: "SECURED_KUBECONFIG",
 	}
 	kind := l.config.Source.Kind
 	name, ok := needs[kind]

@@ -47,7 +47,7 @@ type Secured struct {
 	// point a load balancer anywhere (CVE-2021-25740), so there is no default.
 	Subnets Subnets `envconfig:"SECURED_SUBNET_CIDR" required:"true" example:"10.0.0.0/24" desc:"address ranges separated by commas, without bits set after the prefix; only addresses inside are ever published or probed"`
 	// Kubeconfig is read by the sources that ask the remote API server.
-	Kubeconfig string `envconfig:"SECURED_KUBECONFIG" example:"/etc/remote/kubeconfig" desc:"kubeconfig of the remote cluster"`
+	Kubeconfig string `envconfig:"SECURED_KUBECONFIG" example:"/etc/remote/kubeconfig" desc:"kubeconfig of the remote cluster, read again when it or a file that it names changes; needed with SOURCE_KIND=kubernetes"`
 	// Context is empty for the kubeconfig's current one.
 	Context string `envconfig:"SECURED_KUBECTL_CONTEXT" fallback:"current context" desc:"context in that kubeconfig"`
 	// NodeSelector is empty for "every node that is no control plane".
