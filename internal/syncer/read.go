@@ -34,9 +34,8 @@ func (o Options) read(ctx context.Context, scheduled bool) reading {
 func (s *Syncer) readLoop(ctx context.Context, out chan<- reading) {
 	var failures backoff
 	scheduled := true
-	due := time.NewTimer(0)
+	due := time.NewTimer(s.opts.PollInterval)
 	defer due.Stop()
-	<-due.C
 	for {
 		r := s.opts.read(ctx, scheduled)
 		if ctx.Err() != nil {

@@ -170,7 +170,7 @@ func (l *loop) wait(ctx context.Context) (event, bool) {
 	pause := heartbeat
 	for _, at := range []time.Time{l.wake, l.patience} {
 		if !at.IsZero() {
-			pause = min(pause, max(0, time.Until(at)))
+			pause = min(pause, max(time.Nanosecond, time.Until(at)))
 		}
 	}
 	timer := time.NewTimer(pause)
