@@ -167,9 +167,7 @@ func (s *Store) notify() {
 // explain turns the server's answer to a write into ours: one that says that
 // the slice is not what we believed is a conflict.
 func explain(operation plan.Operation, err error) error {
-	conflict := operation == plan.Create && apierrors.IsAlreadyExists(err) ||
-		operation == plan.Update && (apierrors.IsConflict(err) || apierrors.IsNotFound(err))
-	if conflict {
+	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) || apierrors.IsNotFound(err) && operation == plan.Update {
 		return fmt.Errorf("%w: %w", plan.ErrConflict, brief{err})
 	}
 	return brief{err}

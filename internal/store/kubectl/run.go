@@ -59,8 +59,7 @@ func explain(operation plan.Operation, err error) error {
 	}
 	_, after, _ := strings.Cut(exit.Stderr, "Error from server (")
 	reason, _, _ := strings.Cut(after, ")")
-	if operation == plan.Create && reason == "AlreadyExists" ||
-		operation == plan.Update && (reason == "Conflict" || reason == "NotFound") {
+	if reason == "AlreadyExists" || reason == "Conflict" || reason == "NotFound" && operation == plan.Update {
 		return fmt.Errorf("%w: %w", plan.ErrConflict, err)
 	}
 	return err

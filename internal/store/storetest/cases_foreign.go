@@ -159,6 +159,13 @@ func lostLabel(t *testing.T, f *Fixture) {
 	f.withService(t)
 	f.publish(t, ready("10.0.0.1"))
 	f.edit(t, func(o *discoveryv1.EndpointSlice) { delete(o.Labels, discoveryv1.LabelServiceName) })
+	eventually(t, "the loss is seen", func() bool {
+		slices := f.load(t).Slices
+		if len(slices) != 1 {
+			t.Fatalf("got %d slices, want one all the time: the slice is not gone", len(slices))
+		}
+		return slices[0].Drift != ""
+	})
 	f.converge(t, "the label is back", ready("10.0.0.1"), func() bool {
 		return f.stored(t, "web-remote").Labels[discoveryv1.LabelServiceName] == "web"
 	})
