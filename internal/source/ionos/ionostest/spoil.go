@@ -1,0 +1,86 @@
+package ionostest
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// recorder keeps an answer instead of sending it.
+type recorder struct {
+	header http.Header
+	body   bytes.Buffer
+	status int
+}
+
+func (r *recorder) Header() http.Header         { return r.header }
+func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }
+func (r *recorder) WriteHeader(status int)      { r.status = status }
+
+// garble answers 200, or 204, and less than a whole document.
+func (f Fault) garble(w http.ResponseWriter, r *http.Request, right http.Handler) {
+	whole := &recorder{header: http.Header{}}
+	right.ServeHTTP(whole, r)
+	body := whole.body.Bytes()
+	w.Header().Set("Content-Type", "application/json")
+	switch f.Kind {
+	case NoItems:
+		var document object
+		_ = json.Unmarshal(body, &document) // it is our own
+		delete(document, "items")
+		body, _ = json.Marshal(document)
+	case Null:
+		body = []byte("null")
+	case Empty:
+		body = nil
+	case NoContent:
+		w.WriteHeader(http.StatusNoContent)
+		return
+	case Cut:
+		body = body[:len(body)/2]
+	case HTML:
+		w.Header().Set("Content-Type", "text/html")
+		body = []byte("<html><body>Please log in</body></html>")
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body) // whoever asked is gone
+}
+
+// stall answers too late, too much, or not to the end.
+func (f Fault) stall(w http.ResponseWriter, r *http.Request, right http.Handler) {
+	switch f.Kind {
+	case Slow:
+		var enough <-chan time.Time
+		if f.Delay > 0 {
+			timer := time.NewTimer(f.Delay)
+			defer timer.Stop()
+			enough = timer.C
+		}
+		select {
+		case <-r.Context().Done():
+		case <-enough:
+			right.ServeHTTP(w, r)
+		}
+	case Dropped:
+		panic(http.ErrAbortHandler)
+	case Truncated:
+		whole := &recorder{header: http.Header{}}
+		right.ServeHTTP(whole, r)
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", strconv.Itoa(whole.body.Len()))
+		_, _ = w.Write(whole.body.Bytes()[:whole.body.Len()/2])
+		panic(http.ErrAbortHandler)
+	case Huge:
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"items": [`))
+		filler := bytes.Repeat([]byte(" "), 1<<20)
+		for range 40 {
+			if _, err := w.Write(filler); err != nil {
+				return
+			}
+		}
+		_, _ = w.Write([]byte(`]}`))
+	}
+}
