@@ -105,9 +105,13 @@ func newWorld(t *testing.T, cp *controlplane.ControlPlane, store string) *world 
 func (w *world) grant() {
 	w.t.Helper()
 	rbac := w.client.RbacV1()
+	rights := map[string]struct{ services, slices []string }{
+		"client-go": {[]string{"list", "watch"}, []string{"list", "watch", "create", "update"}},
+		"kubectl":   {[]string{"get"}, []string{"get", "list", "create", "update"}},
+	}[w.store]
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "daemon"}, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: []string{"get", "list", "watch"}},
-		{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: []string{"get", "list", "watch", "create", "update"}},
+		{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: rights.services},
+		{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: rights.slices},
 	}}
 	if _, err := rbac.Roles(w.namespace).Create(w.t.Context(), role, metav1.CreateOptions{}); err != nil {
 		w.t.Fatal(err)
