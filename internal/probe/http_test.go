@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +54,26 @@ func TestContract11ARedirectIsAnAnswerAndNotFollowed(t *testing.T) {
 	expect(t, newChecker(t, probe.Options{Mode: probe.HTTP, Port: port, Expected: only{200}}), loopback, inventory.Refused, inventory.ProbeStatus)
 	if len(strangers) > 0 {
 		t.Errorf("the redirect was followed: %q", <-strangers)
+	}
+}
+
+func TestContract11NoProxyIsUsed(t *testing.T) {
+	// Proxies are never used for loopback addresses, so this needs another.
+	address := netns.Addresses(t, 1)[0]
+	strangers := make(chan string, 100)
+	proxy := backend(t, loopback, stranger(strangers))
+	port := backend(t, address, answer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
+	_, printed := startRole(t, "check "+netip.AddrPortFrom(address, port).String(), func(command *exec.Cmd) {
+		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
+			value := "=http://" + netip.AddrPortFrom(loopback, proxy).String()
+			command.Env = append(command.Env, name+value, strings.ToLower(name)+value)
+		}
+	})
+	if got := next[inventory.Result](t, printed); got.Outcome != inventory.Pass {
+		t.Errorf("got %s (%s), want Pass", got.Outcome, got.Message)
+	}
+	if len(strangers) > 0 {
+		t.Errorf("the proxy was asked: %q", <-strangers)
 	}
 }
 
@@ -166,9 +187,7 @@ func TestABackendSeesAnOrdinaryEndAndNothingStaysBehind(t *testing.T) {
 					t.Errorf("the backend read %v, want EOF", err)
 				}
 			}
-			if got := sockets(t, port); got != 0 {
-				t.Errorf("got %d sockets of ours left, want none", got)
-			}
+			eventually(t, "sockets of ours", 0, func() int { return sockets(t, port) })
 			close(leave)
 		})
 	}

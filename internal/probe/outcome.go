@@ -112,7 +112,7 @@ func (c *Checker) judgeErrno(ctx context.Context, tried attempt, errno syscall.E
 	case syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE,
 		syscall.ENOPROTOOPT: // ICMP "protocol unreachable"
 		return refused(inventory.ProbeRefused, what+": "+errno.Error())
-	case syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN, syscall.ENONET:
+	case syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN:
 	case syscall.EACCES:
 		// ICMPv6 "administratively prohibited". IPv4 has no message that
 		// becomes EACCES, so there it is our own system that forbids.

@@ -129,7 +129,7 @@ func TestContract09NoAnswerInTimeIsSilence(t *testing.T) {
 // refused, as on a host whose packets are dropped.
 func fullBacklog(t *testing.T) uint16 {
 	t.Helper()
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -149,23 +149,3 @@ func TestContract09OnlyTheNetworkMakesAnAddressUnreachable(t *testing.T) {
 		})
 	}
 }
-
-func TestContract11NoProxyIsUsed(t *testing.T) {
-	// Proxies are never used for loopback addresses, so this needs another.
-	address := netns.Addresses(t, 1)[0]
-	strangers := make(chan string, 100)
-	proxy := backend(t, loopback, stranger(strangers))
-	port := backend(t, address, answer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
-	_, printed := startRole(t, "check "+netip.AddrPortFrom(address, port).String(), func(command *exec.Cmd) {
-		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
-			value := "=http://" + netip.AddrPortFrom(loopback, proxy).String()
-			command.Env = append(command.Env, name+value, strings.ToLower(name)+value)
-		}
-	})
-	if got := next[inventory.Result](t, printed); got.Outcome != inventory.Pass {
-		t.Errorf("got %s (%s), want Pass", got.Outcome, got.Message)
-	}
-	if len(strangers) > 0 {
-		t.Errorf("the proxy was asked: %q", <-strangers)
-	}
-}
