@@ -57,8 +57,7 @@ type Stats struct {
 //   - No address is checked twice at the same time, nor again before its last
 //     result was taken. What is missed meanwhile is skipped, not caught up.
 //   - Where there are fewer slots than due checks, urgent ones go first, but one
-//     in four is not; addresses that were slow last time use only slots that the
-//     others leave.
+//     in four is not; addresses that were slow last time never get all slots.
 //
 // Watch sets the addresses, Ready and Take hand out the results; all methods may
 // be called at any time from any goroutine, and only Run blocks.
@@ -117,7 +116,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	defer l.setRunning(false)
 	var workers sync.WaitGroup
 	defer workers.Wait()
-	timer := time.NewTimer(0)
+	timer := time.NewTimer(time.Nanosecond)
 	defer timer.Stop()
 	for {
 		select {
@@ -130,7 +129,7 @@ func (l *Loop) Run(ctx context.Context) error {
 		for _, e := range started {
 			workers.Go(func() { l.work(ctx, e) })
 		}
-		timer.Reset(next)
+		timer.Reset(max(next, time.Nanosecond))
 	}
 }
 
@@ -160,28 +159,16 @@ func (l *Loop) step() (started []*entry, next time.Duration) {
 	return started, l.schedule.idleUntil(now) - now
 }
 
-// work checks one address, and then others as long as some are waiting.
+// work checks one address and notes the result.
 func (l *Loop) work(ctx context.Context, e *entry) {
-	for e != nil {
-		result := l.options.Check(ctx, e.address)
-		e = l.finish(ctx, e, result)
-	}
-}
-
-// finish notes a result and returns the next entry to check, or nil.
-func (l *Loop) finish(ctx context.Context, e *entry, result inventory.Result) *entry {
+	result := l.options.Check(ctx, e.address)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
 	result.Address = e.address
 	l.schedule.finish(e, result, now, ctx.Err() != nil)
-	var next *entry
-	if ctx.Err() == nil {
-		next = l.schedule.start(now)
-	}
 	l.offer(now)
 	signal(l.wake)
-	return next
 }
 
 // offer tells the consumer of results that are due.

@@ -96,7 +96,7 @@ func TestAnUrgentAddressIsCheckedEveryFastIntervalFromStartToStart(t *testing.T)
 			want = append(want, at)
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("got checks at %s, want %s", got, want)
+			t.Fatalf("got checks at %s, want %s", got, want)
 		}
 		f.watchAll() // in question no more
 		time.Sleep(4 * time.Second)
@@ -112,7 +112,7 @@ func TestAnUrgentCheckThatLastsLongerThanTheFastIntervalFollowsItself(t *testing
 		f.took(func(int) time.Duration { return time.Second })
 		f.loop.Watch([]probe.Target{{Address: f.address(0), Urgent: true}})
 		time.Sleep(4500 * time.Millisecond)
-		if got := slices.Max(gaps(f.startsOf(0))); got != time.Second {
+		if got := widest(f.startsOf(0)); got != time.Second {
 			t.Errorf("got %s between two checks that take 1s each, want 1s", got)
 		}
 	})
@@ -163,17 +163,35 @@ func TestAnAddressThatComesBackWhileItIsCheckedIsCheckedAnew(t *testing.T) {
 
 func TestResultsWaitForOthersAndMakeOneBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFleet(t, probe.LoopOptions{Interval: 10 * time.Second, Gather: 100 * time.Millisecond}, 12)
-		f.took(func(i int) time.Duration { return time.Duration(i) * 10 * time.Millisecond })
+		f := newFleet(t, probe.LoopOptions{Interval: 10 * time.Second, Gather: 96 * time.Millisecond}, 12)
+		f.took(func(i int) time.Duration { return time.Duration(10*i+5) * time.Millisecond })
 		f.watchAll()
 		time.Sleep(time.Second)
 		var sizes []int
 		for _, batch := range f.batches() {
 			sizes = append(sizes, len(batch))
 		}
-		// The first result waits for 100 ms, the last for nobody but the batch.
-		if want := []int{11, 1}; !slices.Equal(sizes, want) {
+		// The first result waits from 5 ms to 101 ms, and takes those until 95 ms
+		// along; the last ones come at 105 ms and 115 ms.
+		if want := []int{10, 2}; !slices.Equal(sizes, want) {
 			t.Errorf("got batches of %d results, want %d", sizes, want)
+		}
+	})
+}
+
+func TestBatchesKeepTheirDistance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, probe.LoopOptions{Interval: 10 * time.Second, Gather: 500 * time.Millisecond}, 2)
+		f.watch(0)
+		time.Sleep(100 * time.Millisecond)
+		f.watchAll()
+		time.Sleep(350 * time.Millisecond)
+		if got := len(f.batches()); got != 1 {
+			t.Errorf("got %d batches after 450 ms, want 1", got)
+		}
+		time.Sleep(100 * time.Millisecond)
+		if got := len(f.batches()); got != 2 {
+			t.Errorf("got %d batches after 550 ms, want 2", got)
 		}
 	})
 }

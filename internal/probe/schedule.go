@@ -114,14 +114,19 @@ func (s *schedule) enqueue(e *entry) {
 }
 
 // start returns the next entry to check, as running, or nil.
+//
+// Entries that were slow last time never get all slots, or a silent tenth would
+// delay the rest. Nor do they go before others that have waited longer, or, when
+// everything is silent and slots are short, the first to be silent would be asked
+// again and again before it is known of the others.
 func (s *schedule) start(now time.Duration) *entry {
 	if s.running >= s.concurrency {
 		return nil
 	}
 	from, e := &s.quick, s.quick.first()
-	other := s.slow.first()
-	if other != nil && s.slowRunning < s.slowSlots(e != nil) && (e == nil || other.due < e.due) {
-		from, e = &s.slow, other
+	slow := s.slow.first()
+	if slow != nil && s.slowRunning < max(1, s.concurrency*3/4) && (e == nil || slow.due < e.due) {
+		from, e = &s.slow, slow
 	}
 	if e == nil {
 		return nil
@@ -133,17 +138,6 @@ func (s *schedule) start(now time.Duration) *entry {
 		s.slowRunning++
 	}
 	return e
-}
-
-// slowSlots is how many slots addresses may hold that were slow last time. They
-// never get all, or a silent tenth would delay the rest; and while others wait
-// they get few, or those known to be silent would be asked again and again
-// before it is known whether the others are silent too.
-func (s *schedule) slowSlots(othersWait bool) int {
-	if othersWait {
-		return max(1, s.concurrency/8)
-	}
-	return max(1, s.concurrency*3/4)
 }
 
 // finish notes the end of a check. The result is dropped when the address is no
