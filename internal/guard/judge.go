@@ -45,7 +45,9 @@ type ruling struct {
 // judge decides the state of every member and candidate of one family.
 func judge(p pool, health inventory.Health, now time.Time, policy Policy) ruling {
 	rows := join(p, health)
-	p.proven = p.proven || slices.ContainsFunc(rows, func(r row) bool { return r.streak.Passes > 0 })
+	for i := range rows {
+		p.proven = p.proven || rows[i].streak.Passes > 0
+	}
 	w := &world{policy: policy, now: now, mayDemote: p.proven || !p.recovered || !policy.FailOpen}
 	w.countSilent(rows)
 	for i := range rows {

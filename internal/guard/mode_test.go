@@ -152,6 +152,12 @@ func TestFamiliesAreJudgedApart(t *testing.T) {
 			t.Errorf("got message %q", l.verdict.Message)
 		}
 	})
+	t.Run("but a read that contradicts itself is doubted as a whole", func(t *testing.T) {
+		l := running(t, all)
+		l.duplicate("a b c d A B")
+		l.want("a=ready b=ready c=ready d=ready A=ready B=ready C=ready")
+		l.wantMode("Hold ContradictoryRead")
+	})
 	t.Run("members of one family do not widen the limit of the other", func(t *testing.T) {
 		l := running(t, all)
 		l.read("a b c d A")

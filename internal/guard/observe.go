@@ -101,7 +101,8 @@ func patience(suspects int, policy Policy) string {
 	return fmt.Sprintf("%d scheduled suspect reads in a row; a member that EMPTY_RESULT_THRESHOLD=%d of them miss is believed gone", suspects, policy.Threshold)
 }
 
-// contradictory reports whether the read gives an address to two nodes.
+// contradictory reports whether the read gives an address to two nodes. That
+// casts doubt on all of it, so the family of the address does not matter.
 func contradictory(read Read) bool {
 	return slices.ContainsFunc(read.Decisions, func(d inventory.Decision) bool {
 		return d.Reason == inventory.DuplicateAddress
