@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"reflect"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,7 +41,7 @@ type client struct {
 	codec       runtime.ParameterCodec
 	http        *http.Client
 	connections *connrotation.Dialer
-	secrets     *secrets
+	witness     *witness
 }
 
 // newClient owns the configuration.
@@ -56,10 +57,10 @@ func newClient(config *rest.Config, userAgent string) (*client, error) {
 	config.APIPath, config.GroupVersion = "/api", &version
 	connections := connrotation.NewDialer((&net.Dialer{Timeout: dialTimeout, KeepAliveConfig: keepAlive()}).DialContext)
 	config.Dial = connections.DialContext
-	secrets := &secrets{}
-	secrets.add(config.BearerToken)
-	secrets.add(config.Password)
-	config.Wrap(secrets.wrap)
+	witness := &witness{}
+	witness.add(config.BearerToken)
+	witness.add(config.Password)
+	config.Wrap(witness.wrap)
 	scheme := runtime.NewScheme()
 	scheme.AddKnownTypes(corev1.SchemeGroupVersion, &corev1.Node{}, &corev1.NodeList{})
 	metav1.AddToGroupVersion(scheme, corev1.SchemeGroupVersion)
@@ -78,7 +79,7 @@ func newClient(config *rest.Config, userAgent string) (*client, error) {
 	}
 	return &client{
 		rest: restClient, codec: runtime.NewParameterCodec(scheme),
-		http: httpClient, connections: connections, secrets: secrets,
+		http: httpClient, connections: connections, witness: witness,
 	}, nil
 }
 
@@ -130,10 +131,16 @@ func (c *client) list(ctx context.Context, options metav1.ListOptions) (*corev1.
 	return list, nil
 }
 
-// watch returns when the server has begun to answer.
+// watch returns when the server has begun to answer. client-go passes off a
+// connection that timed out or ended as a watch that is over already; it is an
+// error here, for a stream that was never open proves nothing.
 func (c *client) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	options.Watch = true
-	return c.rest.Get().Resource("nodes").VersionedParams(&options, c.codec).MaxRetries(0).Watch(ctx)
+	events, err := c.rest.Get().Resource("nodes").VersionedParams(&options, c.codec).MaxRetries(0).Watch(ctx)
+	if err == nil && reflect.TypeOf(events) == reflect.TypeOf(watch.NewEmptyWatch()) {
+		return nil, c.witness.cause()
+	}
+	return events, err
 }
 
 // close ends every connection.

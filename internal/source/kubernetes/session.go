@@ -43,10 +43,9 @@ type session struct {
 	// heard is when anything was heard last, or is expected, as a Duration since
 	// start.
 	heard atomic.Int64
-	// denied is the answer to the watch when that was a refusal.
-	denied error
-	// notBefore is when the server wants to be asked again.
-	notBefore time.Time
+	// hopeless is why a list would be of no use: what the watch met, unless the
+	// server only cannot stream lists.
+	hopeless error
 }
 
 // run lists and watches until the session is over.
@@ -67,8 +66,8 @@ func pauses() *wait.Backoff {
 // list answers the reflector, which asks so only where the server cannot stream
 // the list as the beginning of a watch.
 func (s *session) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	if s.denied != nil {
-		return nil, s.denied // without a watch a list is out of date at once
+	if s.hopeless != nil {
+		return nil, s.hopeless // without a watch a list is out of date at once
 	}
 	if err := s.patience(ctx); err != nil {
 		return nil, err
@@ -106,8 +105,8 @@ func (s *session) watch(ctx context.Context, options metav1.ListOptions) (watch.
 	if err != nil {
 		cancel()
 		err = s.failed(ctx, err)
-		if final(err) {
-			s.denied = err
+		if !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) {
+			s.hopeless = err
 		}
 		return nil, err
 	}
@@ -120,7 +119,7 @@ func (s *session) watch(ctx context.Context, options metav1.ListOptions) (watch.
 
 // patience waits until the server wants to be asked again.
 func (s *session) patience(ctx context.Context) error {
-	timer := time.NewTimer(time.Until(s.notBefore))
+	timer := time.NewTimer(time.Until(s.client.witness.asked()))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
@@ -134,12 +133,10 @@ func (s *session) patience(ctx context.Context) error {
 // failed notes an error, unless we ended the request ourselves, and returns it
 // in a form that may be shown.
 func (s *session) failed(ctx context.Context, err error) error {
-	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
-		asked := min(time.Duration(seconds)*time.Second, mostPatience)
-		s.notBefore = time.Now().Add(asked)
-		s.heard.Store(int64(time.Since(s.start) + asked))
+	if asked := s.client.witness.asked(); asked.After(time.Now()) {
+		s.heard.Store(int64(asked.Sub(s.start)))
 	}
-	err = s.client.secrets.harmless(err)
+	err = s.client.witness.harmless(err)
 	switch {
 	case apierrors.IsForbidden(err):
 		err = fmt.Errorf("%w; grant the user of SECURED_KUBECONFIG get, list and watch on nodes", err)
@@ -181,7 +178,7 @@ func (s *stream) pass() {
 	for event := range s.inner.ResultChan() {
 		s.session.hear()
 		if event.Type == watch.Error {
-			s.session.view.failed(s.session.client.secrets.harmless(apierrors.FromObject(event.Object)), false)
+			s.session.view.failed(s.session.client.witness.harmless(apierrors.FromObject(event.Object)), false)
 		}
 		select {
 		case s.events <- event:

@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"sync"
@@ -29,6 +30,9 @@ func (e *StaleError) Error() string {
 }
 
 func (e *StaleError) Unwrap() error { return e.Cause }
+
+// errEnded is what is known when the watch has ended and no attempt has failed.
+var errEnded = errors.New("the watch has ended")
 
 // view is what the watch has told, and whether that can be trusted.
 type view struct {
@@ -150,6 +154,9 @@ func (v *view) disconnected() {
 		v.known = time.Now()
 	}
 	v.open, v.following = false, false
+	if v.last == nil {
+		v.last = errEnded
+	}
 	if v.synced {
 		v.expire(v.grace - time.Since(v.known))
 	}

@@ -1,0 +1,116 @@
+package kubernetes_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/kubernetes"
+)
+
+func TestContract04ATokenFileIsReadAgain(t *testing.T) {
+	var mu sync.Mutex
+	valid := "first-" + canary
+	a := newAPI(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		ok := r.Header.Get("Authorization") == "Bearer "+valid
+		mu.Unlock()
+		if !ok {
+			status(http.StatusUnauthorized, metav1.StatusReasonUnauthorized, "Unauthorized")(w, r)
+			return
+		}
+		serve(whole())(w, r)
+	})
+	dir := t.TempDir()
+	token := filepath.Join(dir, "token")
+	write(t, token, valid+"\n")
+	kubeconfig := write(t, filepath.Join(dir, "kubeconfig"), fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c,
+contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {server: "%s", insecure-skip-tls-verify: true}}],
+users: [{name: u, user: {tokenFile: token}}]}`, a.URL))
+	source := newSource(t, kubernetes.Options{Kubeconfig: kubeconfig})
+	run(t, source)
+	read(t, source)
+	drain(source)
+	mu.Lock()
+	valid = "second-" + canary
+	mu.Unlock()
+	a.CloseClientConnections()
+	await(t, source, "the refusal", failed)
+	for deadline := time.Now().Add(patience); ; {
+		_, err := source.Read(t.Context())
+		if err == nil || strings.Contains(err.Error(), canary) || time.Now().After(deadline) {
+			t.Fatalf("got %v, want the remedy and no token", err)
+		}
+		if strings.Contains(err.Error(), "renew them") {
+			break
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	write(t, token, valid)
+	await(t, source, "the new token", func(nodes []inventory.Node, err error) bool { return err == nil && len(nodes) == 1 })
+}
+
+func TestContract04AnExecPluginIsAskedAgain(t *testing.T) {
+	a := newAPI(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer good-"+canary {
+			status(http.StatusUnauthorized, metav1.StatusReasonUnauthorized, r.Header.Get("Authorization"))(w, r)
+			return
+		}
+		serve(whole())(w, r)
+	})
+	dir := t.TempDir()
+	state := write(t, filepath.Join(dir, "state"), "bad-"+canary)
+	plugin := filepath.Join(dir, "plugin")
+	script := fmt.Sprintf(`#!/bin/sh
+printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"%%s"}}' "$(cat %s)"
+`, state)
+	if err := os.WriteFile(plugin, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig := write(t, filepath.Join(dir, "kubeconfig"), fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c,
+contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {server: "%s", insecure-skip-tls-verify: true}}],
+users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: "%s", interactiveMode: Never}}}]}`, a.URL, plugin))
+	source := newSource(t, kubernetes.Options{Kubeconfig: kubeconfig})
+	run(t, source)
+	if _, err := source.Read(t.Context()); err == nil || strings.Contains(err.Error(), canary) {
+		t.Errorf("got %v, want a refusal without the token", err)
+	}
+	write(t, state, "good-"+canary)
+	await(t, source, "the new credentials", func(nodes []inventory.Node, err error) bool { return err == nil && len(nodes) == 1 })
+}
+
+func TestAnExecPluginThatHangsKeepsNobodyWaiting(t *testing.T) {
+	a := newAPI(t, serve(whole()))
+	dir := t.TempDir()
+	kubeconfig := write(t, filepath.Join(dir, "kubeconfig"), fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c,
+contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {server: "%s", insecure-skip-tls-verify: true}}],
+users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: sleep, args: ["5"], interactiveMode: Never}}}]}`, a.URL))
+	source := newSource(t, kubernetes.Options{Kubeconfig: kubeconfig})
+	stop := run(t, source)
+	<-time.After(200 * time.Millisecond)
+	started := time.Now()
+	stop()
+	if took := time.Since(started); took > 3*time.Second {
+		t.Errorf("stopping took %v, want no wait for the plugin", took)
+	}
+	<-time.After(6 * time.Second) // the plugin's own end, for the sake of the check for leaks
+}
+
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.WriteFile(path+".next", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".next", path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
