@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -52,9 +53,16 @@ func addresses(t testing.TB, first netip.Addr, n int) []netip.Addr {
 	return added
 }
 
-// add reports whether the namespace holds the address already.
+// given holds the addresses that running tests hold. One that a test has taken
+// away stays its own until it ends: it must not become another's meanwhile.
+var given sync.Map
+
+// add reports whether a test or the namespace holds the address already.
 func add(t testing.TB, address netip.Addr) (held bool) {
 	t.Helper()
+	if _, held = given.LoadOrStore(address, true); held {
+		return true
+	}
 	args := []string{"address", "add", prefix(address), "dev", "lo"}
 	if address.Is6() {
 		// Without nodad the address is tentative for a second and cannot be bound.
@@ -63,7 +71,10 @@ func add(t testing.TB, address netip.Addr) (held bool) {
 	output, err := ip(args...)
 	switch {
 	case err == nil:
-		t.Cleanup(func() { _, _ = remove(address) }) // may be gone by RemoveAddress
+		t.Cleanup(func() {
+			_, _ = remove(address) // may be gone by RemoveAddress
+			given.Delete(address)
+		})
 		return false
 	case strings.Contains(output, "exists") || strings.Contains(output, "already assigned"):
 		return true

@@ -135,3 +135,12 @@ func dial(t *testing.T, target netip.AddrPort) error {
 	}
 	return connection.Close()
 }
+
+func TestAnAddressThatATestTookAwayIsNobodyElsesUntilItEnds(t *testing.T) {
+	netns.Require(t)
+	first := netns.Addresses(t, 1)[0]
+	netns.RemoveAddress(t, first)
+	if second := netns.Addresses(t, 1)[0]; second == first {
+		t.Errorf("got %v again while its test still runs", second)
+	}
+}
