@@ -81,7 +81,7 @@ func (a *api) fetch(about subject, call func() (*ionoscloud.APIResponse, error))
 	answer, err := call()
 	if answer != nil && answer.Response != nil {
 		// The SDK leaves it open where its own rules fail.
-		defer answer.Body.Close() //nolint:errcheck // it was read before
+		defer answer.Body.Close()
 	}
 	if answer.SafeStatusCode() == http.StatusOK && answer.Payload != nil && !transportFailed(err) {
 		return answer.Payload, nil

@@ -49,7 +49,7 @@ func (c *cloud) breaks() map[string]func() {
 		ionostest.BadGateway, ionostest.Unavailable, ionostest.Null, ionostest.Empty, ionostest.NoContent, ionostest.NoItems,
 		ionostest.Truncated, ionostest.Cut, ionostest.HTML, ionostest.Huge, ionostest.Redirect, ionostest.Dropped,
 	} {
-		all[string(kind)] = func() { c.Break(ionostest.Fault{Kind: kind}) }
+		all[kind] = func() { c.Break(ionostest.Fault{Kind: kind}) }
 	}
 	for _, path := range []string{"/nics", "/pool-b/nodes"} {
 		all["no items of "+path[1:]] = func() { c.Break(ionostest.Fault{Kind: ionostest.NoItems, On: path}) }

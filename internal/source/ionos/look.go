@@ -161,13 +161,13 @@ func (s *Source) pause(stale bool, now time.Time) time.Duration {
 	}
 	gap := slowest
 	limits, known := s.RateLimit()
-	cost := time.Duration(max(s.requests, 1))
+	refill := limits.refill(max(s.requests, 1))
 	if known {
-		gap = max(fastest, 2*cost*time.Minute/time.Duration(limits.Limit))
+		gap = max(fastest, 2*refill)
 	}
 	wait := s.tried.Add(min(gap, s.poll/2)).Sub(now)
-	if known && !stale && limits.Remaining < int(cost) {
-		wait = max(wait, limits.At.Add(cost*time.Minute/time.Duration(limits.Limit)).Sub(now))
+	if known && !stale && limits.Remaining < max(s.requests, 1) {
+		wait = max(wait, limits.At.Add(refill).Sub(now))
 	}
 	return max(wait, 0)
 }

@@ -18,7 +18,7 @@ func pages[T element](about subject, get func(offset, limit int32) ([]byte, erro
 	all, seen := []T{}, map[string]bool{}
 	offset := 0
 	for page := 1; page <= maxPages; page++ {
-		payload, err := get(int32(offset), pageSize) //nolint:gosec // bounded by maxPages and the size of an answer
+		payload, err := get(int32(offset), pageSize)
 		if err != nil {
 			return nil, page, err
 		}

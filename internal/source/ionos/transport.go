@@ -31,6 +31,11 @@ type RateLimit struct {
 	At time.Time
 }
 
+// refill is how long the limit takes to allow that many requests more.
+func (r RateLimit) refill(requests int) time.Duration {
+	return time.Duration(requests) * time.Minute / time.Duration(max(r.Limit, 1))
+}
+
 // transport does for every request what the SDK leaves undone or does wrong: it
 // keeps connections, sets the credentials of this moment, bounds the answer, and
 // notes the rate limit. It belongs to one client.

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Kind is a way to misbehave.
-type Kind string
+// Kind is a way to misbehave; Kinds lists them.
+type Kind = string
 
 // The kinds that answer something else.
 const (
@@ -112,7 +112,8 @@ func (f Fault) spoil(w http.ResponseWriter, r *http.Request, right http.Handler)
 		w.WriteHeader(http.StatusBadGateway)
 		_, _ = w.Write([]byte("<html><body><h1>502 Bad Gateway</h1></body></html>"))
 	case Redirect:
-		http.Redirect(w, r, "http://"+r.Host+"/elsewhere", http.StatusFound)
+		w.Header().Set("Location", "/elsewhere")
+		w.WriteHeader(http.StatusFound)
 	default:
 		fail(w, f.status(), "told by the fake, credentials "+r.Header.Get("Authorization"))
 	}
