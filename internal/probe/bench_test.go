@@ -1,6 +1,7 @@
 package probe_test
 
 import (
+	"net"
 	"testing"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
@@ -8,12 +9,21 @@ import (
 )
 
 func BenchmarkCheckTCP(b *testing.B) {
-	benchmarkCheck(b, probe.Options{Port: backend(b, loopback, hang)})
+	benchmarkCheck(b, probe.Options{Port: backend(b, loopback, func(conn *net.TCPConn) { readOnce(conn) })})
 }
 
 func BenchmarkCheckHTTP(b *testing.B) {
-	serve := answer("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok")
-	benchmarkCheck(b, probe.Options{Mode: probe.HTTP, Port: backend(b, loopback, serve), Path: "/healthz"})
+	port := backend(b, loopback, func(conn *net.TCPConn) {
+		readOnce(conn)
+		_, _ = conn.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"))
+	})
+	benchmarkCheck(b, probe.Options{Mode: probe.HTTP, Port: port, Path: "/healthz"})
+}
+
+// readOnce reads a request, or the end, at little cost.
+func readOnce(conn *net.TCPConn) {
+	var buffer [512]byte
+	_, _ = conn.Read(buffer[:])
 }
 
 // benchmarkCheck measures a check together with the backend that answers it, for

@@ -74,11 +74,12 @@ func (c *Checker) judge(ctx context.Context, tried attempt, err error) verdict {
 	if errors.Is(err, errOurs) {
 		return ours(err.Error())
 	}
-	if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
-		return c.judgeTimeout(tried)
-	}
+	// EAGAIN calls itself a time-out too, so the errno is looked at first.
 	if errno := syscall.Errno(0); errors.As(err, &errno) {
 		return c.judgeErrno(ctx, tried, errno)
+	}
+	if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
+		return c.judgeTimeout(tried)
 	}
 	switch {
 	case tried.step == connecting:
@@ -112,6 +113,8 @@ func (c *Checker) judgeErrno(ctx context.Context, tried attempt, errno syscall.E
 	case syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE,
 		syscall.ENOPROTOOPT: // ICMP "protocol unreachable"
 		return refused(inventory.ProbeRefused, what+": "+errno.Error())
+	case syscall.ETIMEDOUT:
+		return c.judgeTimeout(tried)
 	case syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN:
 	case syscall.EACCES:
 		// ICMPv6 "administratively prohibited". IPv4 has no message that
