@@ -50,6 +50,7 @@ var allowed = map[string]struct {
 	"internal/store/storetest/cluster": {append(of("inventory", "plan", "manifest", "store/storetest"), "test/controlplane"), "it puts the suite on a real API server"},
 
 	"hack/demo":         {nil, "it shows the built binary from outside"},
+	"hack/fake-ionos":   {of("source/ionos/ionostest"), "it is the fake with flags"},
 	"test/e2e":          {nil, "it runs the built binary from outside"},
 	"internal/archtest": {nil, "it contains tests only"},
 	"test/controlplane": {nil, "it stands for a machine that does not know us"},

@@ -81,3 +81,44 @@ func TestAFaultEndsAfterItsTimes(t *testing.T) {
 		}
 	}
 }
+
+func TestControlBreaksAndHealsTheAPI(t *testing.T) {
+	api := ionostest.New(ionostest.Options{Datacenter: "dc", LAN: 2})
+	server := httptest.NewServer(api.Control())
+	t.Cleanup(server.Close)
+	const servers = "/cloudapi/v6/datacenters/dc/servers"
+	steps := []struct {
+		command         string
+		status, servers int
+	}{
+		{`{"servers": 3}`, 200, 3},
+		{`{"fault": {"kind": "failed"}}`, 500, 3},
+		{`{"fault": {}}`, 200, 3},
+		{`{"token": "x"}`, 401, 3},
+		{`{"token": "", "churn": 2}`, 200, 3},
+		{`{"failover": ["10.0.0.9"]}`, 200, 3},
+	}
+	for _, step := range steps {
+		answer, err := http.Post(server.URL+ionostest.ControlPath, "application/json", strings.NewReader(step.command))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var state struct{ Servers int }
+		err = json.NewDecoder(answer.Body).Decode(&state)
+		answer.Body.Close()
+		if err != nil || state.Servers != step.servers {
+			t.Errorf("%s: got %d servers, %v, want %d", step.command, state.Servers, err, step.servers)
+		}
+		if _, w := get(t, api, servers); w.Code != step.status {
+			t.Errorf("%s: got status %d, want %d", step.command, w.Code, step.status)
+		}
+	}
+	answer, err := http.Post(server.URL+ionostest.ControlPath, "application/json", strings.NewReader(`{"chrun": 1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusBadRequest {
+		t.Errorf("got status %d for an unknown command, want 400", answer.StatusCode)
+	}
+}
