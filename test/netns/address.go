@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Addresses gives the namespace n IPv4 addresses from 10.0.0.11 upwards, which
@@ -75,6 +76,7 @@ func add(t testing.TB, address netip.Addr) (held bool) {
 			_, _ = remove(address) // may be gone by RemoveAddress
 			given.Delete(address)
 		})
+		awaitRoute(t, address)
 		return false
 	case strings.Contains(output, "exists") || strings.Contains(output, "already assigned"):
 		return true
@@ -84,6 +86,22 @@ func add(t testing.TB, address netip.Addr) (held bool) {
 		t.Fatalf("netns: add %v: %v: %s", address, err, output)
 	}
 	return false
+}
+
+// awaitRoute waits until the namespace delivers to the address: on a busy machine
+// an IPv6 address is there a moment before its route is.
+func awaitRoute(t testing.TB, address netip.Addr) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		output, err := ip("route", "get", address.String())
+		if err == nil && strings.HasPrefix(output, "local ") {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("netns: no local route to %v: %v: %s", address, err, output)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 func remove(address netip.Addr) (string, error) {
