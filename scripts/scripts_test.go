@@ -77,6 +77,7 @@ func TestRenderInventoryPassesItsOwnTests(t *testing.T) {
 type world struct {
 	*ionostest.API
 	folder string
+	url    string
 	env    []string
 }
 
@@ -90,7 +91,7 @@ func newWorld(t testing.TB) *world {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	w := &world{API: api, folder: t.TempDir()}
+	w := &world{API: api, folder: t.TempDir(), url: server.URL}
 	w.kubectl(t, `cat "${0%/*}/nodes.json"`)
 	w.env = []string{
 		"PATH=" + w.folder + ":" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "SECURED_KUBECONFIG=/remote/kubeconfig",
