@@ -20,6 +20,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/command"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/file"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/kubernetes"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/static"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
@@ -127,10 +128,39 @@ func newSource(c config.Config) (syncer.Source, error) {
 	case config.SourceCommand:
 		return command.New(command.Options{Path: c.Command.Path, Args: c.Command.Args, Environ: c.Command.Environment.Read})
 	case config.SourceKubernetes:
-		return kubernetes.New(kubernetes.Options{Kubeconfig: c.Secured.Kubeconfig, Context: c.Secured.Context, Selector: c.Secured.NodeSelector})
+		return newKubernetes(c.Secured)
 	case config.SourceIONOS:
+		return newIONOS(c)
 	}
 	return nil, fmt.Errorf("SOURCE_KIND=%s is not built in", c.Source.Kind)
+}
+
+// newIONOS makes the source of addresses; the nodes are those of the remote
+// cluster where there is a way to it.
+func newIONOS(c config.Config) (*ionos.Source, error) {
+	options := ionos.Options{
+		Username: c.IONOS.Username, APIURL: c.IONOS.APIURL, DatacenterID: c.IONOS.DatacenterID,
+		LANID: c.IONOS.PrivateLANID, ClusterID: c.IONOS.ClusterID, Subnets: c.Secured.Subnets,
+	}
+	if c.IONOS.Token.IsSet() {
+		options.Token = c.IONOS.Token.Read
+	}
+	if c.IONOS.Password.IsSet() {
+		options.Password = c.IONOS.Password.Read
+	}
+	if c.Secured.Kubeconfig != "" {
+		nodes, err := newKubernetes(c.Secured)
+		if err != nil {
+			return nil, err
+		}
+		options.Nodes, options.PollInterval = nodes, c.Source.PollInterval
+	}
+	return ionos.New(options)
+}
+
+// newKubernetes makes the source that watches the nodes of the remote cluster.
+func newKubernetes(c config.Secured) (*kubernetes.Source, error) {
+	return kubernetes.New(kubernetes.Options{Kubeconfig: c.Kubeconfig, Context: c.Context, Selector: c.NodeSelector})
 }
 
 // newStore makes the store that STORE_KIND names.

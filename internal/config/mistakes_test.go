@@ -3,6 +3,7 @@ package config_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -115,11 +116,49 @@ func TestLoadRefusesWhatIsNotBuiltYet(t *testing.T) {
 		env  env
 		want string
 	}{
-		{"ionos", env{"SOURCE_KIND": "ionos"}, `SOURCE_KIND="ionos": is not in this version yet; use static, file, command or kubernetes`},
 		{"leader election", env{"LEADER_ELECTION": "true"}, `LEADER_ELECTION="true": is not in this version yet; remove it and run one replica`},
 		{"status page", env{"ADMIN_ADDRESS": "127.0.0.1:8080"}, `ADMIN_ADDRESS="127.0.0.1:8080": is not in this version yet; remove it`},
 		{"metrics", env{"METRICS_ADDRESS": "[::]:8081"}, `METRICS_ADDRESS="[::]:8081": is not in this version yet; remove it`},
 	} {
 		t.Run(tt.name, func(t *testing.T) { checkMistakes(t, with(tt.env), tt.want) })
+	}
+}
+
+func TestTheSourceIONOSNeedsCredentialsAPlaceAndNodes(t *testing.T) {
+	const chosen = " is required with SOURCE_KIND=ionos and not set; "
+	whole := env{
+		"SOURCE_KIND": "ionos", "STATIC_NODES": "-", "IONOS_TOKEN": "x", "IONOS_DATACENTER_ID": "dc", "IONOS_PRIVATE_LAN_ID": "2", "IONOS_CLUSTER_ID": "c",
+	}
+	for _, tt := range []struct {
+		name string
+		env  env
+		want []string
+	}{
+		{"token and managed cluster", env{}, nil},
+		{"kubeconfig instead", env{"IONOS_CLUSTER_ID": "-", "SECURED_KUBECONFIG": "/remote"}, nil},
+		{"token in a file", env{"IONOS_TOKEN": "-", "IONOS_TOKEN_FILE": writeSecret(t, "x")}, nil},
+		{"user and password", env{"IONOS_TOKEN": "-", "IONOS_USERNAME": "me", "IONOS_PASSWORD": "x"}, nil},
+		{"no password", env{"IONOS_TOKEN": "-", "IONOS_USERNAME": "me"}, []string{
+			"IONOS_PASSWORD: is required with IONOS_USERNAME and not set; set it or IONOS_PASSWORD_FILE, or set IONOS_TOKEN instead of both",
+		}},
+		{"no user", env{"IONOS_TOKEN": "-", "IONOS_PASSWORD": "x"}, []string{
+			"IONOS_USERNAME: is required with IONOS_PASSWORD and not set; set it, or set IONOS_TOKEN instead of both",
+		}},
+		{"nothing", env{"IONOS_TOKEN": "-", "IONOS_DATACENTER_ID": "-", "IONOS_PRIVATE_LAN_ID": "-", "IONOS_CLUSTER_ID": "-"}, []string{
+			"IONOS_TOKEN:" + chosen + "set it or IONOS_TOKEN_FILE, or IONOS_USERNAME and IONOS_PASSWORD",
+			"IONOS_DATACENTER_ID:" + chosen + "copy the UUID of the data centre from the IONOS console",
+			"IONOS_PRIVATE_LAN_ID:" + chosen + "set it, for example to 2",
+			"IONOS_CLUSTER_ID:" + chosen + "set it to the UUID of the managed cluster, or set SECURED_KUBECONFIG",
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			all := maps.Clone(whole)
+			maps.Copy(all, tt.env)
+			if len(tt.want) == 0 {
+				load(t, with(all))
+				return
+			}
+			checkMistakes(t, with(all), tt.want...)
+		})
 	}
 }

@@ -18,7 +18,6 @@ type refusal struct {
 // notBuilt is the list of refusals. Who builds a part deletes its line.
 func notBuilt() []refusal {
 	return []refusal{
-		{"SOURCE_KIND", string(SourceIONOS), "use static, file, command or kubernetes"},
 		{"LEADER_ELECTION", "true", "remove it and run one replica"},
 		{"ADMIN_ADDRESS", "", "remove it"},
 		{"METRICS_ADDRESS", "", "remove it"},
@@ -82,6 +81,9 @@ func (l *loader) checkSource() {
 		SourceKubernetes: "SECURED_KUBECONFIG",
 	}
 	kind := l.config.Source.Kind
+	if kind == SourceIONOS && l.sound("SOURCE_KIND") {
+		l.checkIONOS()
+	}
 	name, ok := needs[kind]
 	if !ok || !l.sound("SOURCE_KIND") || l.set(name) {
 		return
@@ -91,6 +93,32 @@ func (l *loader) checkSource() {
 		chosen += " (the default)"
 	}
 	l.mistake(name, "is required with "+chosen+" and not set", "set it, for example to "+l.tag(name, "example"))
+}
+
+// checkIONOS demands the credentials, the place and the cluster. A secret may
+// come from its file as well.
+func (l *loader) checkIONOS() {
+	const chosen = "is required with SOURCE_KIND=ionos and not set"
+	access := l.config.IONOS
+	if l.sound("IONOS_TOKEN", "IONOS_TOKEN_FILE") && !access.Token.IsSet() {
+		switch {
+		case !l.set("IONOS_USERNAME") && !access.Password.IsSet():
+			l.mistake("IONOS_TOKEN", chosen, "set it or IONOS_TOKEN_FILE, or IONOS_USERNAME and IONOS_PASSWORD")
+		case !l.set("IONOS_USERNAME"):
+			l.mistake("IONOS_USERNAME", "is required with IONOS_PASSWORD and not set", "set it, or set IONOS_TOKEN instead of both")
+		case l.sound("IONOS_PASSWORD", "IONOS_PASSWORD_FILE") && !access.Password.IsSet():
+			l.mistake("IONOS_PASSWORD", "is required with IONOS_USERNAME and not set", "set it or IONOS_PASSWORD_FILE, or set IONOS_TOKEN instead of both")
+		}
+	}
+	if !l.set("IONOS_DATACENTER_ID") {
+		l.mistake("IONOS_DATACENTER_ID", chosen, "copy the UUID of the data centre from the IONOS console")
+	}
+	if !l.set("IONOS_PRIVATE_LAN_ID") {
+		l.mistake("IONOS_PRIVATE_LAN_ID", chosen, "set it, for example to "+l.tag("IONOS_PRIVATE_LAN_ID", "example"))
+	}
+	if !l.set("IONOS_CLUSTER_ID") && !l.set("SECURED_KUBECONFIG") {
+		l.mistake("IONOS_CLUSTER_ID", chosen, "set it to the UUID of the managed cluster, or set SECURED_KUBECONFIG")
+	}
 }
 
 // tag returns a tag of a variable's field.

@@ -1,0 +1,93 @@
+package cli_test
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/cli"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos/ionostest"
+)
+
+// tokenCanary is a token that no chance text repeats a part of.
+const tokenCanary = "c4n4ry-Tq9Zx7Lw2Vb8Nm3Kj6Hg5Fd1Sa0"
+
+// cloud is a fake IONOS Cloud, and the environment of a daemon that asks it.
+func cloud(t *testing.T, servers int) (*ionostest.API, []string) {
+	t.Helper()
+	api := ionostest.New(ionostest.Options{Datacenter: "dc", Cluster: "c", LAN: 2})
+	api.Populate(servers)
+	api.Accept("Bearer " + tokenCanary)
+	server := httptest.NewServer(api)
+	t.Cleanup(func() {
+		api.Heal()
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return api, []string{
+		"SOURCE_KIND=ionos", "IONOS_API_URL=" + server.URL, "IONOS_TOKEN=" + tokenCanary, "IONOS_DATACENTER_ID=dc",
+		"IONOS_CLUSTER_ID=c", "IONOS_PRIVATE_LAN_ID=2", "SECURED_SUBNET_CIDR=10.0.0.0/16", "TARGET_SERVICE_NAME=web",
+		"TARGET_PORT=8080", "HEALTH_CHECK_MODE=off", "LOG_LEVEL=debug", "SOURCE_POLL_INTERVAL=100ms", "SOURCE_TIMEOUT=500ms",
+	}
+}
+
+func TestTheSourceIONOSPublishesTheAddressesOfTheLAN(t *testing.T) {
+	t.Parallel()
+	_, environ := cloud(t, 3)
+	code, stdout, stderr := run(t, environ, "run", "--once")
+	if code != 0 || strings.Count(stdout, "- addresses:") != 3 || !strings.Contains(stdout, "10.0.0.2") {
+		t.Errorf("got exit status %d, want 0 and three addresses; stdout:\n%s\nstderr:\n%s", code, stdout, stderr)
+	}
+}
+
+// Contract 1, 2, 3 and 35: whatever the API does to the running daemon, nobody is
+// lost, each trouble is named once, it ends by itself, and the token shows up
+// nowhere.
+func TestContract01To03And35NothingThatTheAPIDoesTakesAMemberAway(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	api, environ := cloud(t, 4)
+	var out, errs buffer
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan int, 1)
+	go func() {
+		p := cli.Program{Version: "v1.2.3", Environ: environ, Stdout: &out, Stderr: &errs}
+		ended <- p.Run(ctx, []string{"run"})
+	}()
+	until := func(what string, ok func() bool) {
+		t.Helper()
+		for deadline := time.Now().Add(30 * time.Second); !ok(); <-time.After(20 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: not within half a minute; log:\n%s", what, errs.String())
+			}
+		}
+	}
+	until("the first slice", func() bool { return strings.Count(out.String(), "- addresses:") == 4 })
+	published := out.String()
+	for _, kind := range ionostest.Kinds() {
+		before := strings.Count(errs.String(), "\n")
+		asked := api.Counts().Requests
+		api.Break(ionostest.Fault{Kind: kind})
+		until(kind, func() bool { return api.Counts().Requests > asked+1 })
+		api.Heal()
+		asked = api.Counts().ByPath["/datacenters/dc/lans/2/nics"]
+		until(kind+" is over", func() bool { return api.Counts().ByPath["/datacenters/dc/lans/2/nics"] > asked+2 })
+		t.Logf("%s: %d lines", kind, strings.Count(errs.String(), "\n")-before)
+	}
+	stop()
+	if code := <-ended; code != 0 {
+		t.Errorf("got exit status %d, want 0", code)
+	}
+	if out.String() != published {
+		t.Errorf("the slices changed; got\n%s\nwant\n%s", out.String(), published)
+	}
+	_, shown, _ := run(t, environ, "config", "show")
+	if text := fmt.Sprint(out.String(), errs.String(), shown); strings.Contains(text, tokenCanary[:8]) {
+		t.Error("the token shows up in the slices, the log or config show")
+	}
+}
