@@ -13,6 +13,7 @@ with sudo:
   iproute2         ip: tests give their backends addresses in a network
                    namespace of their own
   util-linux       unshare: makes that namespace; flock
+  python3          scripts/ has tests of its own
   git, make        the version of the build; the targets
 
   --check          say what is missing and exit 1 if something is, install nothing
@@ -25,6 +26,7 @@ missing() {
   command -v gcc >/dev/null || echo gcc
   [ -e /usr/include/stdlib.h ] || echo libc6-dev
   command -v unshare >/dev/null && command -v flock >/dev/null || echo util-linux
+  command -v python3 >/dev/null || echo python3
   command -v git >/dev/null || echo git
   command -v make >/dev/null || echo make
 }

@@ -54,7 +54,7 @@ func (p Program) command() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.Flags().AddFlagSet(run.Flags())
-	root.AddCommand(run, p.diffCommand(), p.explainCommand(), p.configCommand(), p.versionCommand())
+	root.AddCommand(run, p.diffCommand(), p.explainCommand(), p.checkCommand(), p.configCommand(), p.versionCommand())
 	return root
 }
 
