@@ -128,7 +128,11 @@ func (cp *ControlPlane) Stop() { cp.server.kill() }
 
 // Pause freezes the API server: connections are accepted and never answered,
 // until [ControlPlane.Resume].
-func (cp *ControlPlane) Pause() { cp.signal(syscall.SIGSTOP) }
+func (cp *ControlPlane) Pause() {
+	cp.t.Helper()
+	cp.signal(syscall.SIGSTOP)
+	cp.server.stopped()
+}
 
 // Resume lets a paused API server go on.
 func (cp *ControlPlane) Resume() { cp.signal(syscall.SIGCONT) }

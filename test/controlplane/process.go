@@ -6,8 +6,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // process is a child in a process group of its own, which dies with the test
@@ -58,6 +61,32 @@ func start(path string, args []string, dir string) (*process, error) {
 func (p *process) kill() {
 	_ = p.signal(syscall.SIGKILL)
 	<-p.done
+}
+
+// stopped waits until every thread of a process that was sent SIGSTOP stands
+// still: the signal takes effect a moment after it was sent.
+func (p *process) stopped() {
+	tasks := filepath.Join("/proc", strconv.Itoa(p.pid), "task")
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		stats, err := filepath.Glob(filepath.Join(tasks, "*", "stat"))
+		if err != nil || len(stats) == 0 {
+			return // no /proc here
+		}
+		if !slices.ContainsFunc(stats, running) {
+			return
+		}
+	}
+}
+
+// running reports whether the thread of a stat file is not stopped. Its state
+// follows the name, which is in parentheses.
+func running(stat string) bool {
+	data, err := os.ReadFile(stat)
+	if err != nil {
+		return false // it has ended
+	}
+	_, after, _ := strings.Cut(string(data), ") ")
+	return !strings.HasPrefix(after, "T")
 }
 
 // signal reports an error when the process has ended already.

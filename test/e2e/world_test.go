@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -123,6 +124,10 @@ func (w *world) grant() {
 	}
 	if _, err := rbac.RoleBindings(w.namespace).Create(w.t.Context(), binding, metav1.CreateOptions{}); err != nil {
 		w.t.Fatal(err)
+	}
+	for _, rule := range role.Rules {
+		asked := authorizationv1.ResourceAttributes{Namespace: w.namespace, Group: rule.APIGroups[0], Resource: rule.Resources[0]}
+		w.cp.AwaitRights(w.t, w.user, true, asked, rule.Verbs...)
 	}
 }
 

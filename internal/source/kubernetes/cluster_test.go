@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -77,6 +78,7 @@ func (c *cluster) grant(name string, verbs ...string) {
 		if _, err := rbac.ClusterRoles().Update(c.t.Context(), role, metav1.UpdateOptions{}); err != nil {
 			c.t.Fatal(err)
 		}
+		c.await(name, verbs)
 		return
 	}
 	_, err := rbac.ClusterRoleBindings().Create(c.t.Context(), &rbacv1.ClusterRoleBinding{
@@ -87,6 +89,13 @@ func (c *cluster) grant(name string, verbs ...string) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	c.await(name, verbs)
+}
+
+// await waits until the API server knows of the rights.
+func (c *cluster) await(name string, verbs []string) {
+	c.t.Helper()
+	c.AwaitRights(c.t, name, true, authorizationv1.ResourceAttributes{Resource: "nodes"}, verbs...)
 }
 
 // put makes the cluster hold exactly these nodes.

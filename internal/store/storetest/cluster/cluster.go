@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -67,6 +68,10 @@ func (n *Namespace) grant(rights []rbacv1.PolicyRule) {
 	}, metav1.CreateOptions{})
 	if err != nil {
 		n.t.Fatal(err)
+	}
+	for _, rule := range rights {
+		asked := authorizationv1.ResourceAttributes{Namespace: n.Name, Group: rule.APIGroups[0], Resource: rule.Resources[0]}
+		n.server.AwaitRights(n.t, n.Name, true, asked, rule.Verbs...)
 	}
 }
 
