@@ -71,22 +71,32 @@ func changesAreDecided(t *testing.T, r *remote) {
 	r.edit(name, func(n *corev1.Node) { n.Labels = nil })
 	r.wantPublished(r.all())
 
-	moved := r.spare(netns.Addresses(t, 1)[0])
-	r.address(name, moved)
-	r.until(func() bool {
-		return slices.Contains(r.published(), moved+" ready") && !strings.Contains(fmt.Sprint(r.published()), first.IP+" ")
-	},
-		func() string {
-			return fmt.Sprintf("published: got %v, want %s instead of %s", r.published(), moved, first.IP)
-		})
-	r.address(name, first.IP)
-	r.wantPublished(r.all())
+	addressIsFollowed(r, name, first.IP)
 
 	r.remove(name)
 	r.wantPublished(r.all()[1:])
 	r.create(name, first.IP)
 	r.wantPublished(r.all())
+	allAtOnceAreHeld(t, r, d)
+}
 
+// addressIsFollowed gives a node another address and then its own again.
+func addressIsFollowed(r *remote, name, own string) {
+	r.t.Helper()
+	moved := r.spare(netns.Addresses(r.t, 1)[0])
+	r.address(name, moved)
+	r.until(func() bool {
+		return slices.Contains(r.published(), moved+" ready") && !strings.Contains(fmt.Sprint(r.published()), own+" ")
+	}, func() string {
+		return fmt.Sprintf("published: got %v, want %s instead of %s", r.published(), moved, own)
+	})
+	r.address(name, own)
+	r.wantPublished(r.all())
+}
+
+// allAtOnceAreHeld lets every node fall silent at once.
+func allAtOnceAreHeld(t *testing.T, r *remote, d *daemon) {
+	t.Helper()
 	for _, n := range r.nodes {
 		r.readiness(n.Name, corev1.ConditionUnknown)
 	}
@@ -150,13 +160,21 @@ func changesAreMeasured(t *testing.T, r *remote) {
 			here, there = here+len(asks), there+len(asked(r.cp, r.user))-len(remoteBefore)
 		}
 	}
+	tellTimes(t, took)
 	n := len(took)
-	slices.Sort(took)
-	t.Logf("change of a node to write of the slice, %d changes: least %v, median %v, 90 %% %v, 99 %% %v, most %v", n, took[0], took[n/2], took[n*9/10], took[n*99/100], took[n-1])
 	t.Logf("requests per change: %.2f to the local API server, %.2f to the remote one", float64(here)/float64(n), float64(there)/float64(n))
 	if here != n || there != 0 {
 		t.Errorf("got %d local and %d remote requests for %d changes, want one local one each", here, there, n)
 	}
+}
+
+// tellTimes reports a distribution.
+func tellTimes(t *testing.T, took []time.Duration) {
+	t.Helper()
+	slices.Sort(took)
+	n := len(took)
+	t.Logf("change of a node to write of the slice, %d changes: least %v, median %v, 90 %% %v, 99 %% %v, most %v",
+		n, took[0], took[n/2], took[n*9/10], took[n*99/100], took[n-1])
 }
 
 // heartbeatsAreMeasured reports what the daemon spends on status updates that
