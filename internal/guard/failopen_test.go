@@ -108,6 +108,15 @@ func TestContract15NewInstallWaitsForEveryCandidate(t *testing.T) {
 	l.wantMode("FailOpen NothingPasses")
 }
 
+func TestContract15NewInstallWaitsForNoLeavingCandidate(t *testing.T) {
+	l := newLab(t)
+	l.read("a! b")
+	l.pass("a")
+	l.refuse("b b b")
+	l.want("b=ready")
+	l.wantMode("FailOpen NothingPasses")
+}
+
 func TestContract15OurOwnTroublesAloneFailNothingOpen(t *testing.T) {
 	l := newLab(t)
 	l.read("a b")

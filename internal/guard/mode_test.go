@@ -126,6 +126,16 @@ func TestContract16TheSevererModeIsShown(t *testing.T) {
 	l.wantMode("Hold TooManyRemovals")
 }
 
+func TestContract16HoldEndsWithTheLastMemberThatIsHeld(t *testing.T) {
+	l := running(t, "a b c d")
+	l.read("d")
+	l.refuse("a a a b b b c c")
+	l.wantMode("Hold TooManyRemovals")
+	l.refuse("c")
+	l.want("d=ready")
+	l.wantMode("Publish")
+}
+
 func TestModesHaveTheirNames(t *testing.T) {
 	got := []string{guard.Publish.String(), guard.Hold.String(), guard.FailOpen.String()}
 	if want := []string{"Publish", "Hold", "FailOpen"}; !slices.Equal(got, want) {

@@ -107,6 +107,12 @@ func TestContract28DrainingMemberAfterARestart(t *testing.T) {
 		l.refuse("a")
 		l.want("b=ready c=ready")
 	})
+	t.Run("stays when it fails and nothing else is known to work", func(t *testing.T) {
+		l := restarted(t, "a=draining b=ready c=ready")
+		l.pass("a")
+		l.refuse("a a a a")
+		l.want("a=draining b=ready c=ready")
+	})
 }
 
 func TestContract28DrainingMemberAfterARestartIsNotAmongThePresent(t *testing.T) {

@@ -83,7 +83,7 @@ func (r *row) present() bool {
 }
 
 // silent reports whether the last result is silence.
-func (r *row) silent() bool { return r.streak.Fails > 0 && r.streak.Last.Outcome == inventory.Silent }
+func (r *row) silent() bool { return r.streak.Last.Outcome == inventory.Silent }
 
 // fails returns how many failures in a row count.
 func (r *row) fails() int { return r.streak.Fails - r.forgiven() }
