@@ -27,7 +27,9 @@ func (l *loop) pass() {
 
 // remember makes the verdict the base of the next one.
 func (l *loop) remember(verdict guard.Verdict) {
-	if l.fresh != nil {
+	// What is no longer watched is forgotten at once: when the address comes back,
+	// on whatever node, an old pass must not let it in (contract 7).
+	if l.fresh != nil || len(verdict.Watch) < len(l.verdict.Watch) {
 		l.health = probe.Keep(l.health, addresses(verdict.Watch))
 	}
 	l.narrator.decided(l.verdict, verdict)

@@ -247,6 +247,22 @@ func TestContract07AnAddressThatMovesIsProbedAnew(t *testing.T) {
 	})
 }
 
+func TestContract07AnAddressThatComesBackDoesNotEnterOnItsOldPass(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.setNodes(11, 12)
+		w.signal <- struct{}{}
+		during(31 * time.Second) // drained and removed; the next read is a signal's
+		w.set(func() { w.dead[ip(13)] = true })
+		w.setNodes(11, 12, 13)
+		w.set(func() { w.nodes[2].Name = "another" })
+		w.store.taken()
+		w.signal <- struct{}{}
+		during(20 * time.Second)
+		wantMembers(t, w, ip(11)+" ready", ip(12)+" ready")
+		wantWrites(t, w, 0)
+	})
+}
+
 func TestContract25AServiceThatAppearsIsFilledWithoutARestart(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		fits := plan.Service{UID: "uid-2", Ports: []plan.ServicePort{{Name: "http", Protocol: plan.TCP, Port: 80}}}
