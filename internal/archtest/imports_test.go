@@ -19,6 +19,7 @@ var allowed = map[string]struct {
 
 	"internal/inventory": {nil, "it is what flows through every stage, so it depends on none"},
 	"internal/process":   {nil, "it runs programs and knows nothing of what for"},
+	"internal/kubeapi":   {nil, "it makes clients of API servers and knows nothing of what for"},
 	"internal/config":    {nil, "it is raw text to typed values; who uses them translates"},
 
 	"internal/filter": {of("inventory"), "a stage knows what flows, not the other stages"},
@@ -72,7 +73,7 @@ var libraries = []struct {
 }{
 	{
 		[]string{"k8s.io/client-go"},
-		[]string{"internal/store/kube", "internal/source/kubernetes", "internal/source/ionos", "internal/cli", "internal/store/storetest/cluster", "test"},
+		[]string{"internal/kubeapi", "internal/store/kube", "internal/source/kubernetes", "internal/source/ionos", "internal/cli", "internal/store/storetest/cluster", "test"},
 		"whoever talks to a cluster is an adapter; the stages must be testable without one",
 	},
 	{
