@@ -1,6 +1,7 @@
 package syncer
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -13,15 +14,29 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
-// narrator logs what changes, once each: a state that lasts is not repeated.
+// narrator logs and announces what changes, once each: a state that lasts is not
+// repeated.
 type narrator struct {
 	log *slog.Logger
+	// tell announces the same to those who look at the Service.
+	tell Announcer
+	// thorough says that details are logged too.
+	thorough bool
 	// said is the dry run's last announcement.
 	said string
 	// deaf says that the store could not be loaded the last time.
 	deaf bool
 	// complained is when overruns were last logged.
 	complained time.Time
+}
+
+// newNarrator announces nothing in a dry run.
+func newNarrator(ctx context.Context, o Options) narrator {
+	n := narrator{log: o.Logger, tell: o.Announcer, thorough: o.Logger.Enabled(ctx, slog.LevelDebug)}
+	if o.DryRun || n.tell == nil {
+		n.tell = silence{}
+	}
+	return n
 }
 
 // mostLines is how many single changes of one pass are logged; of more, only
@@ -47,6 +62,12 @@ func (n *narrator) recovered(members []inventory.Member, barred map[netip.Addr]b
 
 // read says when the source begins to fail, fails otherwise, or recovers.
 func (n *narrator) read(before SourceStatus, r reading) {
+	switch {
+	case r.err != nil && before.LastErr == nil:
+		n.tell.Announce(Notice{SourceUnavailable, "members stay as they are: " + r.err.Error()})
+	case r.err == nil && before.LastErr != nil:
+		n.tell.Announce(Notice{SourceRecovered, fmt.Sprintf("%d nodes read", len(r.nodes))})
+	}
 	switch {
 	case r.err != nil && (before.LastErr == nil || before.LastErr.Error() != r.err.Error()):
 		n.log.Warn("source read failed, members stay as they are", "error", r.err)
@@ -97,15 +118,17 @@ func snake(reason inventory.Reason) string {
 }
 
 // decided says when the mode or a member changes.
-func (n *narrator) decided(before, after guard.Verdict) {
+func (n *narrator) decided(before, after guard.Verdict, changes []memberChange) {
 	if before.Mode != after.Mode {
 		say := n.log.Warn
 		if after.Mode == guard.Publish {
 			say = n.log.Info
 		}
+		for _, notice := range modeNotices(before, after) {
+			n.tell.Announce(notice)
+		}
 		say("mode changed", "from", before.Mode.String(), "mode", after.Mode.String(), "cause", string(after.Cause), "message", after.Message)
 	}
-	changes := compareMembers(before.Members, after.Members)
 	if len(changes) == 0 {
 		return
 	}
@@ -165,7 +188,10 @@ func (n *narrator) would(writes []plan.Write) {
 }
 
 // written says what came of writes.
-func (n *narrator) written(results []WriteResult) {
+func (n *narrator) written(results []WriteResult, state plan.State) {
+	if notice, ok := updated(results, state); ok {
+		n.tell.Announce(notice)
+	}
 	for _, r := range results {
 		if r.Err != nil {
 			n.log.Error("slice not written, it will be decided again", append(wrote(r.Write), "error", r.Err)...)
@@ -196,6 +222,7 @@ func (n *narrator) problem(before, after plan.Problem) {
 	switch {
 	case before == after:
 	case after.Kind != "":
+		n.tell.Announce(Notice{NoticeReason(after.Kind), after.Message})
 		n.log.Warn("service cannot be filled", "problem", string(after.Kind), "message", after.Message)
 	default:
 		n.log.Info("service can be filled again")
@@ -208,6 +235,27 @@ func (n *narrator) owned(before, after []plan.Refusal) {
 		return
 	}
 	for _, r := range after {
+		n.tell.Announce(Notice{SliceOwnedByOther, r.Message})
 		n.log.Warn("slice is not ours and is left alone", "slice", r.Name, "message", r.Message)
 	}
+}
+
+// found says, in detail, of every node and address what became of it.
+func (n *narrator) found(all []Finding, now time.Time) {
+	if !n.thorough {
+		return
+	}
+	for _, f := range all {
+		if f.Since.Equal(now) {
+			n.log.Debug("decision changed", "node", f.Node.Name, "address", addressOf(f), "state", f.State.String(), "reason", string(f.Reason), "message", f.Message)
+		}
+	}
+}
+
+// addressOf spells a finding's address; a decision about a whole node has none.
+func addressOf(f Finding) string {
+	if !f.Address.IsValid() {
+		return ""
+	}
+	return f.Address.String()
 }

@@ -61,9 +61,11 @@ func (s *Syncer) Assess(ctx context.Context) (Assessment, error) {
 	if err != nil {
 		return Assessment{}, err
 	}
+	status.Findings = findings(nil, decisions, status.Verdict, r.at)
 	a := Assessment{Status: status, Current: state.Slices}
 	a.Desired, status.Problem = plan.Desired(status.Verdict.Members, state, s.opts.Target)
 	a.Writes = plan.Diff(state.Slices, a.Desired)
+	status.Store.Pending = len(a.Writes)
 	s.status.Store(status)
 	return a, nil
 }
@@ -157,8 +159,8 @@ func (s *Syncer) Once(ctx context.Context) (Assessment, error) {
 			a.Writes[i].Trigger = now
 		}
 		results := s.opts.writeAll(ctx, a.Writes)
-		narrator := narrator{log: s.opts.Logger}
-		narrator.written(results)
+		narrator := newNarrator(ctx, s.opts)
+		narrator.written(results, applied(a.Status.State, results))
 		err = errorsOf(results)
 		if err == nil && len(results) < len(a.Writes) {
 			err = fmt.Errorf("%d of %d writes were not tried: %w", len(a.Writes)-len(results), len(a.Writes), context.Cause(ctx))

@@ -14,8 +14,9 @@ type reading struct {
 	nodes     []inventory.Node
 	err       error
 	scheduled bool
-	at        time.Time
-	took      time.Duration
+	// at is when it began, next when the next is due by schedule.
+	at, next time.Time
+	took     time.Duration
 }
 
 // read asks the source once, within SourceTimeout.
@@ -36,14 +37,10 @@ func (s *Syncer) readLoop(ctx context.Context, out chan<- reading) {
 	scheduled := true
 	due := time.NewTimer(s.opts.PollInterval)
 	defer due.Stop()
+	var next time.Time
 	for {
 		r := s.opts.read(ctx, scheduled)
 		if ctx.Err() != nil {
-			return
-		}
-		select {
-		case out <- r:
-		case <-ctx.Done():
 			return
 		}
 		signals := changes(s.opts.Source)
@@ -53,12 +50,19 @@ func (s *Syncer) readLoop(ctx context.Context, out chan<- reading) {
 			if after := retryAfter(r.err); after > pause {
 				pause, signals = after, nil
 			}
-			due.Reset(pause)
+			next = time.Now().Add(pause)
 		case scheduled:
 			failures.reset()
-			due.Reset(jitter(s.opts.PollInterval))
+			next = time.Now().Add(jitter(s.opts.PollInterval))
 		default:
 			failures.reset()
+		}
+		r.next = next
+		due.Reset(max(time.Nanosecond, time.Until(next)))
+		select {
+		case out <- r:
+		case <-ctx.Done():
+			return
 		}
 		select {
 		case <-ctx.Done():

@@ -18,6 +18,9 @@ import (
 // publish: a restart changes nothing (contract 28). It leaves the slices as they
 // are.
 func (s *Syncer) Run(ctx context.Context) error {
+	s.beat.Store(int64(time.Since(s.start)))
+	s.running.Store(true)
+	defer s.running.Store(false)
 	state, ok := s.recover(ctx)
 	if !ok {
 		return nil
@@ -31,7 +34,7 @@ func (s *Syncer) Run(ctx context.Context) error {
 	defer running.Wait()
 	defer cancel()
 
-	l := newLoop(s, state, prober)
+	l := newLoop(ctx, s, state, prober)
 	running.Go(func() { s.readLoop(ctx, l.reads) })
 	running.Go(func() { s.storeLoop(ctx, l.jobs, l.reports) })
 	running.Go(func() { prober.run(ctx) })
@@ -106,17 +109,23 @@ type loop struct {
 	wake      time.Time
 	narrator  narrator
 	modeSince time.Time
-	overruns  uint64
+	// written is how loading and writing goes, sent when the writes under way
+	// were sent.
+	written  StoreStatus
+	sent     time.Time
+	findings []Finding
+	cycles   []Cycle
+	counts   Counts
 	// decided says that a first decision was made.
 	decided bool
 }
 
 // newLoop starts from the members that the slices publish.
-func newLoop(s *Syncer, state plan.State, p prober) *loop {
+func newLoop(ctx context.Context, s *Syncer, state plan.State, p prober) *loop {
 	l := &loop{
 		Syncer: s, prober: p, state: state, health: inventory.Health{},
 		reads: make(chan reading), jobs: make(chan job, 1), reports: make(chan report, 1),
-		narrator: narrator{log: s.opts.Logger},
+		narrator: newNarrator(ctx, s.opts),
 	}
 	members := published(state)
 	l.barred = barred(members, s.opts.Rules)
@@ -202,7 +211,7 @@ func (l *loop) settle() {
 	defer timer.Stop()
 	select {
 	case r := <-l.reports:
-		l.narrator.written(r.written)
+		l.narrator.written(r.written, applied(l.state, r.written))
 	case <-timer.C:
 	}
 }

@@ -20,14 +20,23 @@ type Status struct {
 	State     plan.State
 	Problem   plan.Problem
 	Source    SourceStatus
-	// Overruns counts the rounds of probes that could not finish within the
-	// interval since the start.
-	Overruns uint64
+	Store     StoreStatus
+	// Findings are the last word on every node and address, those that left a
+	// short while ago included, sorted by node and address.
+	Findings []Finding
+	// Cycles are the newest reads and changes, newest first, at most
+	// MaxCycles.
+	Cycles []Cycle
+	// Counts are the totals since the start.
+	Counts Counts
 }
 
 // SourceStatus is how reading goes.
 type SourceStatus struct {
 	LastAttempt, LastSuccess time.Time
+	// Next is when the source is read again by schedule; a source that signals
+	// changes may be read before.
+	Next time.Time
 	// LastErr is nil after a success.
 	LastErr error
 	// Nodes is how many nodes the last complete read listed, Decisions what the
@@ -35,6 +44,33 @@ type SourceStatus struct {
 	Nodes     int
 	Decisions []inventory.Decision
 }
+
+// StoreStatus is how loading and writing goes.
+type StoreStatus struct {
+	// LastWrite is when the last write succeeded, zero if none has.
+	LastWrite time.Time
+	// LastErr is why the last load or write failed, nil after a success.
+	LastErr error
+	// Pending is how many slices still differ from what was decided; in a dry
+	// run those that it does not write.
+	Pending int
+}
+
+// Counts are totals since the start.
+type Counts struct {
+	// Overruns are rounds of probes that could not finish within the interval
+	// (contract 12).
+	Overruns uint64
+	// Unchanged, Changed and Blocked are passes by what they came to: slices as
+	// they should be, slices to write, or something about the Service in the
+	// way.
+	Unchanged, Changed, Blocked uint64
+	// Moves are members that entered the state, by state.
+	Moves [states]uint64
+}
+
+// states is how many states there are.
+const states = inventory.StateDown + 1
 
 // Decided reports whether the first decision was made (readiness, contract 31).
 func (s *Status) Decided() bool { return !s.At.IsZero() }

@@ -36,7 +36,8 @@ type Store interface {
 }
 
 // Notifier is what a Source or a Store implements in addition when it knows by
-// itself that its next answer will differ.
+// itself that its next answer will differ. One that wraps another may have the
+// method without the knowledge: then it returns nil.
 type Notifier interface {
 	Changed() <-chan struct{}
 }
@@ -83,14 +84,19 @@ type Options struct {
 	// DryRun decides and reports, and writes nothing.
 	DryRun bool
 	Logger *slog.Logger
+	// Announcer is told what happened to the Service; nil where nobody listens.
+	Announcer Announcer
 }
 
 // Syncer keeps the slices of one target equal to the healthy nodes of one source.
 type Syncer struct {
-	opts   Options
-	beat   atomic.Int64
-	start  time.Time
-	status atomic.Pointer[Status]
+	opts Options
+	// running says that Run has been called and has not returned; beat is when
+	// its loop last came round, as nanoseconds since start.
+	running atomic.Bool
+	beat    atomic.Int64
+	start   time.Time
+	status  atomic.Pointer[Status]
 }
 
 // New checks the options. It neither reads nor writes anything.
@@ -112,10 +118,10 @@ func New(opts Options) (*Syncer, error) {
 	return s, nil
 }
 
-// Alive reports whether the loop still comes round. A dead source, backend or
-// API server does not stop it (contract 31).
+// Alive reports whether the loop, where it runs, still comes round. A dead
+// source, backend or API server does not stop it (contract 31).
 func (s *Syncer) Alive() bool {
-	return time.Since(s.start)-time.Duration(s.beat.Load()) < Stalled
+	return !s.running.Load() || time.Since(s.start)-time.Duration(s.beat.Load()) < Stalled
 }
 
 // Status returns what the newest pass saw and decided. The answer is shared and

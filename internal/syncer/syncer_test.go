@@ -311,7 +311,7 @@ func TestContract12ARoundThatCannotFinishIsCountedAndSaid(t *testing.T) {
 		})
 		s := w.start()
 		during(5 * time.Minute)
-		if s.Status().Overruns == 0 {
+		if s.Status().Counts.Overruns == 0 {
 			t.Error("8 time-outs of 1 s one after the other in 2 s: got no overrun")
 		}
 		if got := len(w.logs.with("a round of health checks did not finish within HEALTH_CHECK_INTERVAL; raise it, or HEALTH_CHECK_CONCURRENCY, or lower HEALTH_CHECK_TIMEOUT")); got < 1 || got > 6 {

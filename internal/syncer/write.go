@@ -183,3 +183,20 @@ func (p *pacer) note(results []WriteResult, now time.Time) {
 		history.last, history.sent = r.Write.Trigger, r.Write.Slice
 	}
 }
+
+// applied returns the state as it is once the writes that succeeded are in it.
+func applied(state plan.State, results []WriteResult) plan.State {
+	state.Slices = slices.Clone(state.Slices)
+	for _, r := range results {
+		if r.Err != nil {
+			continue
+		}
+		i := slices.IndexFunc(state.Slices, func(s plan.Slice) bool { return s.Name == r.Write.Slice.Name })
+		if i < 0 {
+			state.Slices = append(state.Slices, r.Write.Slice)
+			continue
+		}
+		state.Slices[i] = r.Write.Slice
+	}
+	return state
+}
