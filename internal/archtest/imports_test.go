@@ -42,11 +42,14 @@ var allowed = map[string]struct {
 	"internal/store/kube":      {of("inventory", "plan", "manifest"), "a store holds slices; what is in them was decided before"},
 	"internal/store/storetest": {of("inventory", "plan", "manifest"), "the suite knows stores by their promise only"},
 
-	"internal/syncer": {of("inventory", "filter", "probe", "guard", "plan"), "it joins the stages and owns the interfaces; adapters come from outside"},
-	"internal/admin":  {of("inventory", "probe", "guard", "plan", "syncer"), "it shows what the syncer did and decides nothing"},
+	"internal/syncer":  {of("inventory", "filter", "probe", "guard", "plan"), "it joins the stages and owns the interfaces; adapters come from outside"},
+	"internal/report":  {of("inventory", "guard", "plan", "syncer"), "it translates what the syncer saw, and only translates"},
+	"internal/metrics": {of("inventory", "guard", "plan", "syncer"), "it counts what the syncer and its parts did and decides nothing"},
+	"internal/event":   {of("plan", "syncer", "kubeapi"), "it delivers what the syncer announces"},
+	"internal/admin":   {of("inventory", "report"), "it serves what others made and decides nothing"},
 	"internal/cli": {of("inventory", "process", "config", "filter", "probe", "guard", "plan", "manifest",
 		"source/static", "source/file", "source/command", "source/ionos", "source/kubernetes",
-		"store/memory", "store/kubectl", "store/kube", "syncer", "admin"), "it is the only package that knows every adapter"},
+		"store/memory", "store/kubectl", "store/kube", "syncer", "kubeapi", "election", "report", "metrics", "event", "admin"), "it is the only package that knows every adapter"},
 
 	"internal/store/storetest/cluster": {append(of("inventory", "plan", "manifest", "store/storetest"), "test/controlplane"), "it puts the suite on a real API server"},
 

@@ -1,0 +1,202 @@
+package report
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+)
+
+// Facts are what a Document is made of.
+type Facts struct {
+	Now    time.Time
+	Status *syncer.Status
+	Target plan.Target
+	// SourceKind and StoreKind are the values of the variables of that name.
+	SourceKind, StoreKind string
+	// Leader says that this process reads, probes and writes.
+	Leader   bool
+	Election Election
+	DryRun   bool
+	Version  string
+	Started  time.Time
+	// Warnings is what the source finds odd.
+	Warnings []string
+}
+
+// Build makes the document. It shares nothing with the facts that could change.
+func Build(f Facts) *Document {
+	s := f.Status
+	d := &Document{
+		APIVersion: APIVersion, Decided: s.Decided(),
+		Mode: s.Verdict.Mode.String(), Reason: string(s.Verdict.Cause), Message: s.Verdict.Message, Since: stamp(s.ModeSince),
+		Leader: f.Leader, Election: f.Election, DryRun: f.DryRun,
+		Program: Program{Version: f.Version, StartedAt: stamp(f.Started), UptimeSeconds: seconds(f.Now.Sub(f.Started))},
+		Target:  targetOf(f.Target, s.State),
+		Source:  sourceOf(f),
+		Store:   storeOf(f.StoreKind, s),
+		Stages:  stagesOf(s),
+		Nodes:   nodesOf(s),
+		Cycles:  make([]Cycle, 0, len(s.Cycles)),
+	}
+	d.Election.Since = stamp(d.Election.Since)
+	if s.Problem.Kind != "" {
+		d.Problem = &Problem{Kind: string(s.Problem.Kind), Message: s.Problem.Message}
+	}
+	for _, c := range s.Cycles {
+		d.Cycles = append(d.Cycles, cycleOf(c))
+	}
+	d.summarise()
+	return d
+}
+
+// stamp is a time as the document writes it.
+func stamp(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.UTC().Truncate(time.Millisecond)
+}
+
+// seconds is a duration as the document writes it, to the microsecond.
+func seconds(d time.Duration) float64 { return d.Truncate(time.Microsecond).Seconds() }
+
+// words spells an error.
+func words(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// addresses spells addresses.
+func addresses(addrs []netip.Addr) []string {
+	all := make([]string, len(addrs))
+	for i, addr := range addrs {
+		all[i] = addr.String()
+	}
+	return all
+}
+
+func targetOf(t plan.Target, state plan.State) Target {
+	target := Target{Namespace: t.Namespace, Service: t.Service, Slices: make([]string, 0, len(state.Slices))}
+	for _, s := range state.Slices {
+		target.Slices = append(target.Slices, s.Name)
+	}
+	return target
+}
+
+func sourceOf(f Facts) Source {
+	s := f.Status.Source
+	return Source{
+		Kind: f.SourceKind, LastAttempt: stamp(s.LastAttempt), LastSuccess: stamp(s.LastSuccess), NextRead: stamp(s.Next),
+		LastError: words(s.LastErr), SuspectReads: f.Status.Verdict.Memory.SuspectReads(), Warnings: f.Warnings,
+	}
+}
+
+func storeOf(kind string, s *syncer.Status) Store {
+	store := Store{Kind: kind, LastWrite: stamp(s.Store.LastWrite), LastError: words(s.Store.LastErr), Pending: s.Store.Pending}
+	for _, r := range s.State.Refused {
+		store.Refused = append(store.Refused, r.Name+": "+r.Message)
+	}
+	return store
+}
+
+func stagesOf(s *syncer.Status) Stages {
+	stages := Stages{Nodes: s.Source.Nodes}
+	for _, d := range s.Source.Decisions {
+		if d.Reason == "" && d.Stage == inventory.StageFilter {
+			stages.Candidates++
+		}
+	}
+	for _, streak := range s.Health {
+		if streak.Passes > 0 {
+			stages.Passing++
+		}
+	}
+	for _, m := range s.Verdict.Members {
+		switch m.State {
+		case inventory.StateReady:
+			stages.Ready++
+		case inventory.StateDraining:
+			stages.Draining++
+		case inventory.StateDown:
+			stages.Down++
+		case inventory.Absent:
+		}
+	}
+	return stages
+}
+
+func cycleOf(c syncer.Cycle) Cycle {
+	return Cycle{
+		At: stamp(c.At), DurationSeconds: seconds(c.Took), Writes: c.Writes, Repeats: c.Repeats, Error: words(c.Err),
+		Added: addresses(c.Added), Removed: addresses(c.Removed), Changed: addresses(c.Changed),
+	}
+}
+
+// summarise writes the headline. It counts what the nodes say, so that it cannot
+// be better than they are.
+func (d *Document) summarise() {
+	ready, meant := d.count()
+	where := d.Target.Namespace + "/" + d.Target.Service
+	switch {
+	case !d.Leader && d.Election.Enabled && d.Election.Holder != "":
+		d.Summary = fmt.Sprintf("standing by for %s; %s leads", where, d.Election.Holder)
+		return
+	case !d.Leader && d.Election.Enabled:
+		d.Summary = fmt.Sprintf("standing by for %s; nobody is known to lead", where)
+		return
+	case !d.Decided:
+		d.Summary = fmt.Sprintf("no decision yet for %s", where)
+		return
+	}
+	d.Summary = fmt.Sprintf("%d of %d nodes ready in %s", ready, meant, where)
+	switch {
+	case d.Mode == guard.Hold.String():
+		d.Summary = "Holding: " + d.Summary
+	case d.Mode == guard.FailOpen.String():
+		d.Summary = "Failing open: " + d.Summary
+	case d.Problem != nil:
+		d.Summary += "; nothing can be written: " + d.Problem.Kind
+	}
+	d.Healthy = ready == meant && ready > 0 && d.Mode == guard.Publish.String() && d.Problem == nil && d.Store.LastError == "" && len(d.Store.Refused) == 0
+}
+
+// count returns how many nodes are ready, and how many are meant to be. A node is
+// ready when all its entries are.
+func (d *Document) count() (ready, meant int) {
+	type who struct{ name, id string }
+	states := make(map[who]bool)
+	for _, n := range d.Nodes {
+		if !n.Meant() {
+			continue
+		}
+		id := who{n.Name, n.ID}
+		if n.Name == "" && n.ID == "" {
+			id.id = n.Address // a member that no read has listed yet
+		}
+		before, known := states[id]
+		states[id] = n.State == inventory.StateReady.String() && (before || !known)
+	}
+	for _, ok := range states {
+		if ok {
+			ready++
+		}
+	}
+	return ready, len(states)
+}
+
+// Meant reports whether the node is one that should be published: it is there,
+// runs workloads and does not ask to be left out.
+func (n Node) Meant() bool {
+	switch inventory.Reason(n.Reason) {
+	case inventory.NotWorker, inventory.Excluded, inventory.Gone:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,7 @@
+// Package report turns what the syncer last saw and decided into the one document
+// that every surface shows: the status page, /api/v1/status, and the commands
+// status and explain. A syncer.Status goes in, a Document comes out.
+//
+// It only translates: it decides nothing, asks nobody and keeps nothing, so that a
+// page can be drawn while the loop goes on.
+package report

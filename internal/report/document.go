@@ -1,0 +1,157 @@
+package report
+
+import "time"
+
+// APIVersion is the version of the document's form. Fields may be added to it;
+// what is there keeps its meaning.
+const APIVersion = "v1"
+
+// Document is GET /api/v1/status. docs/reference/status.schema.json describes it.
+// Times are UTC with milliseconds; one that is not known is left out.
+type Document struct {
+	APIVersion string `json:"apiVersion"`
+	// Summary is the headline, counted from Nodes.
+	Summary string `json:"summary"`
+	// Healthy says that every node that is meant to be published is ready, that
+	// the mode is Publish, and that nothing stands in the way of writing.
+	Healthy bool `json:"healthy"`
+	// Decided says that a first decision was made.
+	Decided bool `json:"decided"`
+	// Mode is Publish, Hold or FailOpen; Reason and Message say why it is not
+	// Publish, Since when it began.
+	Mode    string    `json:"mode"`
+	Reason  string    `json:"reason"`
+	Message string    `json:"message"`
+	Since   time.Time `json:"since,omitzero"`
+	// Leader says that this process reads, probes and writes; Election says more
+	// where there is one.
+	Leader   bool     `json:"leader"`
+	Election Election `json:"election"`
+	DryRun   bool     `json:"dryRun"`
+	Program  Program  `json:"program"`
+	Target   Target   `json:"target"`
+	Source   Source   `json:"source"`
+	Store    Store    `json:"store"`
+	// Problem is what about the Service stands in the way, if anything.
+	Problem *Problem `json:"problem,omitempty"`
+	// Stages counts what came through each stage.
+	Stages Stages `json:"stages"`
+	// Nodes has one entry for each address that came as far as the guard, and
+	// one for each further node, sorted by name.
+	Nodes []Node `json:"nodes"`
+	// Cycles are the newest reads and changes, newest first.
+	Cycles []Cycle `json:"cycles"`
+}
+
+// Election says who leads.
+type Election struct {
+	Enabled bool `json:"enabled"`
+	// Holder is the identity that holds the lease, empty if none is known.
+	Holder string    `json:"holder"`
+	Since  time.Time `json:"since,omitzero"`
+}
+
+// Program says which process answers.
+type Program struct {
+	Version       string    `json:"version"`
+	StartedAt     time.Time `json:"startedAt,omitzero"`
+	UptimeSeconds float64   `json:"uptimeSeconds"`
+}
+
+// Target is the Service that is filled.
+type Target struct {
+	Namespace string   `json:"namespace"`
+	Service   string   `json:"service"`
+	Slices    []string `json:"slices"`
+}
+
+// Source says how reading goes.
+type Source struct {
+	Kind         string    `json:"kind"`
+	LastAttempt  time.Time `json:"lastAttempt,omitzero"`
+	LastSuccess  time.Time `json:"lastSuccess,omitzero"`
+	NextRead     time.Time `json:"nextRead,omitzero"`
+	LastError    string    `json:"lastError"`
+	SuspectReads int       `json:"suspectReads"`
+	// Warnings is what is odd about the remote side although it can be read.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Store says how writing goes.
+type Store struct {
+	Kind      string    `json:"kind"`
+	LastWrite time.Time `json:"lastWrite,omitzero"`
+	LastError string    `json:"lastError"`
+	// Pending counts the slices that still differ from what was decided.
+	Pending int `json:"pending"`
+	// Refused are slices of our names that somebody else manages.
+	Refused []string `json:"refused,omitempty"`
+}
+
+// Problem is something about the Service that only a person can mend.
+type Problem struct {
+	Kind    string `json:"kind"`
+	Message string `json:"message"`
+}
+
+// Stages counts, in the order of the data's way: nodes that the source listed,
+// addresses that the filter let pass, those of them whose last checks passed,
+// and what is published in which state.
+type Stages struct {
+	Nodes      int `json:"nodes"`
+	Candidates int `json:"candidates"`
+	Passing    int `json:"passing"`
+	Ready      int `json:"ready"`
+	Draining   int `json:"draining"`
+	Down       int `json:"down"`
+}
+
+// Node is one node, or one address of it.
+type Node struct {
+	Name    string `json:"name"`
+	ID      string `json:"id,omitempty"`
+	Address string `json:"address,omitempty"`
+	Zone    string `json:"zone,omitempty"`
+	// State is ready, draining, down or absent.
+	State   string    `json:"state"`
+	Reason  string    `json:"reason"`
+	Message string    `json:"message"`
+	Since   time.Time `json:"since,omitzero"`
+	Probe   *Probe    `json:"probe,omitempty"`
+	// Decisions are the whole trail, from the filter to the guard.
+	Decisions []Decision `json:"decisions"`
+}
+
+// Probe is the newest check of an address that counts.
+type Probe struct {
+	Outcome        string  `json:"outcome"`
+	LatencySeconds float64 `json:"latencySeconds"`
+	// Streak is how many in a row had this outcome's sense: passed, or failed.
+	Streak  int       `json:"streak"`
+	At      time.Time `json:"at,omitzero"`
+	Message string    `json:"message"`
+}
+
+// Decision is what one stage said.
+type Decision struct {
+	Stage string `json:"stage"`
+	// Address is given where it is not the node's.
+	Address string `json:"address,omitempty"`
+	// Reason is empty where the stage let it pass.
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// Cycle is one read, or one change of the slices.
+type Cycle struct {
+	At              time.Time `json:"at,omitzero"`
+	DurationSeconds float64   `json:"durationSeconds"`
+	Writes          int       `json:"writes"`
+	Added           []string  `json:"added"`
+	Removed         []string  `json:"removed"`
+	Changed         []string  `json:"changed"`
+	Error           string    `json:"error"`
+	// Repeats counts the cycles like this one right before it, which are left
+	// out.
+	Repeats int `json:"repeats"`
+}

@@ -1,0 +1,37 @@
+package report
+
+import (
+	"net/netip"
+	"strings"
+)
+
+// Find returns the entries about a subject: the name or id of a node, or an
+// address, of an entry or in its trail.
+func (d *Document) Find(subject string) []Node {
+	addr, _ := netip.ParseAddr(subject)
+	spelled := ""
+	if addr.IsValid() {
+		spelled = addr.String()
+	}
+	var found []Node
+	for _, n := range d.Nodes {
+		if n.Name == subject || n.ID != "" && strings.EqualFold(n.ID, subject) || n.names(spelled) {
+			found = append(found, n)
+		}
+	}
+	return found
+}
+
+// names reports whether the entry, or a decision in its trail, is about the
+// address.
+func (n Node) names(address string) bool {
+	if address == "" {
+		return false
+	}
+	for _, d := range n.Decisions {
+		if d.Address == address {
+			return true
+		}
+	}
+	return n.Address == address
+}
