@@ -27,13 +27,7 @@ func (p Program) checkCommand() *cobra.Command {
 			"node has.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			parts, err := p.build(true)
-			if err != nil {
-				return err
-			}
-			ctx, cancel := within(cmd.Context(), timeout)
-			defer cancel()
-			return timedOut(ctx, parts.with(ctx, func(ctx context.Context) error { return parts.check(ctx, p, out) }))
+			return p.once(cmd, timeout, func(ctx context.Context, b *parts) error { return b.check(ctx, p, out) })
 		},
 	}
 	timeoutFlag(cmd, &timeout)

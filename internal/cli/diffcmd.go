@@ -23,13 +23,7 @@ func (p Program) diffCommand() *cobra.Command {
 		Short: "Print what would change as a unified diff; exit status 1 if something would",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			parts, err := p.build(true)
-			if err != nil {
-				return err
-			}
-			ctx, cancel := within(cmd.Context(), timeout)
-			defer cancel()
-			return timedOut(ctx, parts.with(ctx, func(ctx context.Context) error { return parts.diff(ctx, p, out) }))
+			return p.once(cmd, timeout, func(ctx context.Context, b *parts) error { return b.diff(ctx, p, out) })
 		},
 	}
 	timeoutFlag(cmd, &timeout)

@@ -24,14 +24,8 @@ func (p Program) explainCommand() *cobra.Command {
 		Short: "Say why a node or an address is in a slice or not; exit status 1 if it is not ready",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			parts, err := p.build(true)
-			if err != nil {
-				return err
-			}
-			ctx, cancel := within(cmd.Context(), timeout)
-			defer cancel()
-			return timedOut(ctx, parts.with(ctx, func(ctx context.Context) error {
-				a, err := parts.syncer.Assess(ctx)
+			return p.once(cmd, timeout, func(ctx context.Context, b *parts) error {
+				a, err := b.syncer.Assess(ctx)
 				if err != nil {
 					return err
 				}
@@ -43,7 +37,7 @@ func (p Program) explainCommand() *cobra.Command {
 					return &exitError{code: ExitDifferent}
 				}
 				return nil
-			}))
+			})
 		},
 	}
 	timeoutFlag(cmd, &timeout)
