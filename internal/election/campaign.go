@@ -1,0 +1,173 @@
+package election
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// errAgain says that the Lease has to be looked at again, and that nothing is
+// wrong: somebody was faster, or a watch ended as all do.
+var errAgain = errors.New("look again")
+
+// candidate is a process that stands by.
+type candidate struct {
+	*Elector
+	seen observation
+	// doubt says that a request to take the Lease may have had an effect that
+	// nobody told us of.
+	doubt bool
+	// failures counts rounds that came to nothing, in a row.
+	failures int
+}
+
+// campaign waits until the Lease is ours and returns it, or an error when ctx
+// has ended. API servers that are away or refuse are asked again and again.
+func (e *Elector) campaign(ctx context.Context) (*coordinationv1.Lease, error) {
+	c := &candidate{Elector: e}
+	for ctx.Err() == nil {
+		e.round()
+		lease, err := c.try(ctx)
+		if lease != nil {
+			return lease, nil
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		if !errors.Is(err, errAgain) {
+			e.failed(err)
+		}
+		if err == nil {
+			c.failures = 0
+			continue
+		}
+		c.pause(ctx)
+	}
+	if c.doubt {
+		// Best effort, for the sake of the others.
+		_ = e.release(ctx)
+	}
+	state := e.State()
+	if state.LastErr != nil {
+		return nil, fmt.Errorf("stand by for lease %s/%s: %w; last: %w", e.opts.Namespace, e.opts.Name, context.Cause(ctx), state.LastErr)
+	}
+	return nil, fmt.Errorf("stand by for lease %s/%s, which %s holds: %w", e.opts.Namespace, e.opts.Name, nameOf(state.Holder), context.Cause(ctx))
+}
+
+// nameOf is the name of a holder for people.
+func nameOf(holder string) string {
+	if holder == "" {
+		return "nobody"
+	}
+	return holder
+}
+
+// try looks at the Lease once, takes it if it is free, and otherwise follows it
+// until it may be.
+func (c *candidate) try(ctx context.Context) (*coordinationv1.Lease, error) {
+	now, err := c.leases.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.observe(now.lease)
+	if c.seen.expiresIn(c.opts.Identity) == 0 {
+		return c.take(ctx, now.lease)
+	}
+	return nil, c.follow(ctx, now.revision)
+}
+
+// observe takes in the Lease and tells who holds it.
+func (c *candidate) observe(lease *coordinationv1.Lease) {
+	c.seen.see(lease)
+	if holder := c.seen.record.holder; holder != c.opts.Identity {
+		c.change(func(s *State) { s.Holder = holder })
+	}
+}
+
+// take writes our name into the Lease, from what was seen of it.
+func (c *candidate) take(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+	started := begin()
+	write := c.leases.update
+	if lease == nil {
+		write = c.leases.create
+	}
+	lease, err := write(ctx, taken(lease, c.opts))
+	switch {
+	case err == nil:
+		c.adopt(lease, started)
+		return lease, nil
+	case raced(err):
+		return nil, errAgain
+	case !answered(err):
+		c.doubt = true
+	}
+	return nil, err
+}
+
+// follow watches the Lease from a revision on. It returns nil when it is time to
+// look again: the Lease was released or has expired, as far as the watch tells.
+func (c *candidate) follow(ctx context.Context, revision string) error {
+	events, err := c.leases.watch(ctx, revision)
+	if err != nil {
+		return err
+	}
+	defer events.Stop()
+	c.failed(nil)
+	for {
+		c.round()
+		// A watch that is silent for as long as the Lease lasts may be dead, so
+		// the server is asked before the Lease is believed to be free. The bound
+		// is for a Lease that lasts longer than ours.
+		timer := time.NewTimer(max(time.Nanosecond, min(c.seen.expiresIn(c.opts.Identity), LeaseDuration)))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C:
+			return nil
+		case event, open := <-events.ResultChan():
+			timer.Stop()
+			lease, ok := event.Object.(*coordinationv1.Lease)
+			if !open || !ok {
+				return errAgain
+			}
+			c.failures = 0
+			if event.Type == watch.Deleted {
+				lease = nil
+			}
+			c.observe(lease)
+			if c.seen.expiresIn(c.opts.Identity) == 0 {
+				return nil
+			}
+		}
+	}
+}
+
+// pause waits ever longer between rounds that come to nothing, at most
+// RetryPeriod, and not beyond the end of the Lease.
+func (c *candidate) pause(ctx context.Context) {
+	bound := min(100*time.Millisecond<<min(c.failures, 10), RetryPeriod)
+	c.failures++
+	wait := bound/2 + rand.N(bound/2)
+	if left := c.seen.expiresIn(c.opts.Identity); left > 0 {
+		wait = min(wait, left)
+	}
+	await(ctx, wait)
+}
+
+// await waits, or returns false when ctx has ended.
+func await(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(max(time.Nanosecond, d))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,184 @@
+package election
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/client-go/rest"
+)
+
+// The times of the election; those of client-go and of Kubernetes' own
+// controllers.
+const (
+	// LeaseDuration is how long a holder that renews no more is waited for.
+	LeaseDuration = 15 * time.Second
+	// RenewDeadline is how long after the start of its last successful renewal
+	// a holder may write. The rest of LeaseDuration is for what is on its way
+	// by then.
+	RenewDeadline = 10 * time.Second
+	// RetryPeriod is the time between two renewals, and the longest between two
+	// attempts to see the Lease.
+	RetryPeriod = 2 * time.Second
+)
+
+const (
+	// requestTimeout bounds one request, so that two fit between the first
+	// renewal that was due and the end of RenewDeadline.
+	requestTimeout = 4 * time.Second
+	// releaseTimeout bounds giving the Lease back. What was to be done took up
+	// to five seconds to end, and the process may take ten (contract 30).
+	releaseTimeout = 3 * time.Second
+	// Stalled is how long the election may not have come round before the
+	// program counts as dead (contract 31).
+	Stalled = 30 * time.Second
+)
+
+// ErrLost says that the Lease is not held any more, or not surely: what needs it
+// must stop.
+var ErrLost = errors.New("the lease is lost")
+
+// Options are what an Elector is made of.
+type Options struct {
+	// Config is the access to the API server. It is copied; its limits and
+	// time-outs do not apply.
+	Config *rest.Config
+	// Namespace and Name are those of the Lease.
+	Namespace, Name string
+	// Identity is what the Lease calls this process. No other process, not even
+	// an earlier one of the same Pod, may have the same.
+	Identity string
+	// UserAgent is what the API server's audit log calls us; the name of the
+	// program by default.
+	UserAgent string
+	// Changed is told each state that differs from the one before; nil where
+	// nobody listens. It is not called twice at a time and must not block.
+	Changed func(before, after State)
+}
+
+// State is what is known of the election.
+type State struct {
+	// Enabled says that there is an election at all. Without one, every process
+	// leads.
+	Enabled bool
+	// Leading says that this process holds the Lease.
+	Leading bool
+	// Holder is the identity of the process that holds the Lease as far as is
+	// known, empty when there is none.
+	Holder string
+	// Since is when Leading or Holder last changed.
+	Since time.Time
+	// LastErr is why the last request, or the Lease, failed; nil after a success.
+	LastErr error
+}
+
+// Elector stands for one Lease. Its methods may be called at the same time.
+type Elector struct {
+	opts   Options
+	leases *leases
+
+	mu    sync.Mutex
+	state State
+	// renewed runs since the start of the last successful renewal. It counts
+	// while leading.
+	renewed stopwatch
+	// beat is when the election last came round; running says that it should.
+	beat    time.Time
+	running bool
+}
+
+// New checks the options. It asks for nothing.
+func New(opts Options) (*Elector, error) {
+	if opts.Namespace == "" || opts.Name == "" || opts.Identity == "" {
+		return nil, errors.New("leader election: namespace and name of the lease and an identity are needed")
+	}
+	if opts.UserAgent == "" {
+		opts.UserAgent = "ionos-endpointslice-controller"
+	}
+	if opts.Changed == nil {
+		opts.Changed = func(_, _ State) {}
+	}
+	leases, err := newLeases(opts)
+	if err != nil {
+		return nil, fmt.Errorf("leader election: %w", err)
+	}
+	return &Elector{opts: opts, leases: leases, state: State{Enabled: true, Since: time.Now()}}, nil
+}
+
+// Run waits until this process holds the Lease, and then runs do. The context of
+// do ends with ctx, and when the Lease is lost. The Lease is renewed until do has
+// returned, and only then released. Run returns what do returned, or an error
+// that wraps ErrLost; when ctx ended before the Lease was held, it returns an
+// error that wraps the cause. It can be called once.
+func (e *Elector) Run(ctx context.Context, do func(context.Context) error) error {
+	defer e.leases.close()
+	e.come(true)
+	defer e.come(false)
+	lease, err := e.campaign(ctx)
+	if err != nil {
+		return err
+	}
+	working, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	holding, leave := context.WithCancel(context.WithoutCancel(ctx))
+	defer leave()
+	held := make(chan error, 1)
+	go func() {
+		err := e.hold(holding, lease)
+		stop(err)
+		held <- err
+	}()
+	done := do(working)
+	leave()
+	if lost := <-held; lost != nil {
+		return lost
+	}
+	e.resign(ctx)
+	return done
+}
+
+// resign releases the Lease. Others that find it still held wait until it
+// expires, so a failure costs time and nothing else.
+func (e *Elector) resign(ctx context.Context) {
+	// Not a write may pass from here on, whatever becomes of the request.
+	e.mu.Lock()
+	e.renewed = stopwatch{}
+	e.mu.Unlock()
+	err := e.release(ctx)
+	e.change(func(s *State) {
+		s.Leading, s.LastErr = false, err
+		if err == nil {
+			s.Holder = ""
+		}
+	})
+}
+
+// release gives the Lease back if it is ours.
+func (e *Elector) release(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	for {
+		seen, err := e.leases.look(ctx)
+		if err != nil {
+			return err
+		}
+		if seen.lease == nil || recordOf(seen.lease).holder != e.opts.Identity {
+			return nil
+		}
+		// A renewal that was cancelled may still arrive and come between.
+		if _, err = e.leases.update(ctx, released(seen.lease)); !raced(err) {
+			return err
+		}
+	}
+}
+
+// adopt notes a successful request that made us the holder, or kept us so.
+func (e *Elector) adopt(lease *coordinationv1.Lease, started stopwatch) {
+	e.mu.Lock()
+	e.renewed = started
+	e.mu.Unlock()
+	e.change(func(s *State) { s.Leading, s.Holder, s.LastErr = true, recordOf(lease).holder, nil })
+}

@@ -1,0 +1,99 @@
+package election
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// hold renews the Lease until ctx ends, and then returns nil. It returns an
+// error that wraps ErrLost when somebody else holds the Lease, or when it could
+// not be renewed for RenewDeadline.
+func (e *Elector) hold(ctx context.Context, lease *coordinationv1.Lease) error {
+	pause := RetryPeriod
+	for await(ctx, min(pause, e.Remaining())) {
+		e.round()
+		if e.Remaining() == 0 {
+			// A process that was stopped comes by here before it asks anybody:
+			// another may lead since.
+			return e.lose(e.State().Holder, "not renewed for "+RenewDeadline.String(), e.State().LastErr)
+		}
+		started := begin()
+		renewed, err := e.renew(ctx, lease)
+		var other *heldByOther
+		switch {
+		case ctx.Err() != nil:
+			return nil //nolint:nilerr // our own end is no failure of the lease
+		case errors.As(err, &other):
+			return e.lose(other.holder, other.Error(), nil)
+		case err != nil:
+			e.failed(err)
+			pause = RetryPeriod / 2
+		default:
+			lease = renewed
+			e.adopt(lease, started)
+			pause = RetryPeriod - started.elapsed()
+		}
+	}
+	return nil
+}
+
+// lose ends the right to write, and says why.
+func (e *Elector) lose(holder, why string, cause error) error {
+	err := fmt.Errorf("lease %s/%s: %w: %s", e.opts.Namespace, e.opts.Name, ErrLost, why)
+	if cause != nil {
+		err = fmt.Errorf("%w; last: %w", err, cause)
+	}
+	e.change(func(s *State) { s.Leading, s.Holder, s.LastErr = false, holder, err })
+	return err
+}
+
+// heldByOther says that another process has taken the Lease.
+type heldByOther struct{ holder string }
+
+func (h *heldByOther) Error() string { return nameOf(h.holder) + " holds it" }
+
+// renewals is how often one renewal is tried when the Lease turns out not to be
+// what it was. The next one is due in a moment.
+const renewals = 3
+
+// renew says that we still hold the Lease, while that is surely so. A Lease that
+// changed and still names us, because an answer was lost or somebody put a label
+// on it, is renewed as it is now; one that was deleted is made anew, for our
+// right lasts until somebody else takes it.
+func (e *Elector) renew(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.Remaining())
+	defer cancel()
+	write := e.leases.update
+	for try := 1; ; try++ {
+		renewed, err := write(ctx, taken(lease, e.opts))
+		if err == nil {
+			return renewed, nil
+		}
+		if !raced(err) && !absent(err) || try == renewals {
+			return nil, err
+		}
+		seen, err := e.leases.look(ctx)
+		switch {
+		case err != nil:
+			return nil, err
+		case seen.lease == nil:
+			write, lease = e.leases.create, anew(lease)
+		case recordOf(seen.lease).holder != e.opts.Identity:
+			return nil, &heldByOther{recordOf(seen.lease).holder}
+		default:
+			write, lease = e.leases.update, seen.lease
+		}
+	}
+}
+
+// anew returns the Lease as one that is to be created.
+func anew(lease *coordinationv1.Lease) *coordinationv1.Lease {
+	return &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: lease.Namespace, Name: lease.Name, Labels: lease.Labels, Annotations: lease.Annotations},
+		Spec:       lease.Spec,
+	}
+}
