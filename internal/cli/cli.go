@@ -47,7 +47,8 @@ func (p Program) command() *cobra.Command {
 			"addresses of the healthy worker nodes of a remote cluster.\n\n" +
 			"Configuration is read from the environment: see `config docs`.\n\n" +
 			"Exit status: 0 done or no difference, 1 differences or not ready, 2 usage or\n" +
-			"configuration, 3 source, 4 store, 5 refused by the guard, 124 time-out.",
+			"configuration, 3 source, 4 store, 5 refused by the guard, 6 lease lost or not\n" +
+			"got, 124 time-out.",
 		Args:          cobra.NoArgs,
 		RunE:          run.RunE,
 		SilenceErrors: true,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
@@ -22,6 +23,8 @@ const (
 	ExitStore = 4
 	// ExitRefused: the guard held something back.
 	ExitRefused = 5
+	// ExitLeaseLost: the lease of the leader election was lost, or not got.
+	ExitLeaseLost = 6
 	// ExitTimeout: --timeout was over.
 	ExitTimeout = 124
 )
@@ -55,6 +58,8 @@ func exitCode(err error) int {
 		return own.code
 	case errors.Is(err, errTimeout):
 		return ExitTimeout
+	case errors.Is(err, election.ErrLost), errors.Is(err, election.ErrNotElected):
+		return ExitLeaseLost
 	case errors.As(err, &source):
 		return ExitSource
 	case errors.As(err, &store):

@@ -2,12 +2,14 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
@@ -21,7 +23,8 @@ func (p Program) runCommand() *cobra.Command {
 		Short: "Keep the slices right until told to stop (the default command)",
 		Long: "Reads the source, probes the backends and keeps the slices right until it is\n" +
 			"told to stop by SIGTERM or SIGINT. With STORE_KIND=memory it prints the slices\n" +
-			"as YAML whenever they change.",
+			"as YAML whenever they change. With LEADER_ELECTION=true it first waits until\n" +
+			"it holds the lease; a dry run does not take part in the election.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			parts, err := p.build(dryRun)
@@ -47,12 +50,25 @@ func (b *parts) run(ctx context.Context) error {
 	b.log.Info("starting", "version", b.version, "source_kind", string(b.config.Source.Kind), "store_kind", string(b.config.Store.Kind),
 		"namespace", b.config.Target.Namespace, "service", b.config.Target.ServiceName, "dry_run", b.dryRun)
 	defer b.log.Info("stopped, the slices are left as they are")
-	return b.with(ctx, b.syncer.Run)
+	if b.config.Leader.Election && b.dryRun {
+		b.log.Info("a dry run does not take part in the leader election")
+	}
+	err := b.lead(ctx, b.syncer.Run)
+	if errors.Is(err, election.ErrNotElected) {
+		return nil // a standby was told to stop
+	}
+	return err
+}
+
+// lead reads, probes and writes while this process leads. A standby does none of
+// it, nor does its source or store watch anything.
+func (b *parts) lead(ctx context.Context, do func(context.Context) error) error {
+	return b.leader.lead(ctx, func(ctx context.Context) error { return b.with(ctx, do) })
 }
 
 // once decides and writes once.
 func (b *parts) once(ctx context.Context) error {
-	return b.with(ctx, func(ctx context.Context) error {
+	return b.lead(ctx, func(ctx context.Context) error {
 		a, err := b.syncer.Once(ctx)
 		if err != nil {
 			return err

@@ -38,6 +38,7 @@ type parts struct {
 	target  plan.Target
 	source  syncer.Source
 	store   syncer.Store
+	leader  leadership
 	syncer  *syncer.Syncer
 }
 
@@ -55,8 +56,11 @@ func (p Program) build(dryRun bool) (*parts, error) {
 	if b.store, err = p.newStore(c, b.target); err != nil {
 		return nil, &exitError{ExitUsage, err}
 	}
+	if b.leader, err = newLeadership(c, b.dryRun, b.log); err != nil {
+		return nil, &exitError{ExitUsage, err}
+	}
 	options := syncer.Options{
-		Source: b.source, Store: b.store, Target: b.target, Rules: rules(c), Policy: policy(c),
+		Source: b.source, Store: b.leader.fence(b.store), Target: b.target, Rules: rules(c), Policy: policy(c),
 		PollInterval: c.Source.PollInterval, SourceTimeout: c.Source.Timeout,
 		HealthTimeout: c.Health.Timeout, Concurrency: c.Health.Concurrency,
 		DryRun: b.dryRun, Logger: b.log,
@@ -173,7 +177,7 @@ func (p Program) newStore(c config.Config, t plan.Target) (syncer.Store, error) 
 	case config.StoreClientGo:
 		cluster, err := localCluster(c.Store.Kubeconfig)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("STORE_KIND=client-go: %w", err)
 		}
 		return kube.New(kube.Options{Target: t, Config: cluster})
 	}
@@ -196,7 +200,7 @@ func localCluster(kubeconfig string) (*rest.Config, error) {
 	if kubeconfig == "" {
 		cluster, err := rest.InClusterConfig()
 		if errors.Is(err, rest.ErrNotInCluster) {
-			return nil, errors.New("STORE_KIND=client-go outside of a cluster needs KUBECONFIG, the kubeconfig of the local cluster")
+			return nil, errors.New("outside of a cluster KUBECONFIG, the kubeconfig of the local cluster, is needed")
 		}
 		return cluster, err
 	}

@@ -125,6 +125,8 @@ func contradictions() []contradiction {
 			"INVENTORY_COMMAND: is required with SOURCE_KIND=command and not set; set it, for example to /scripts/render_inventory.py"},
 		{"kubernetes source without a kubeconfig", env{"SOURCE_KIND": "kubernetes"},
 			"SECURED_KUBECONFIG: is required with SOURCE_KIND=kubernetes and not set; set it, for example to /etc/remote/kubeconfig"},
+		{"leader election without a cluster", env{"LEADER_ELECTION": "true"},
+			`LEADER_ELECTION="true": needs a cluster, and STORE_KIND=memory writes to none; set STORE_KIND to client-go or kubectl, or remove LEADER_ELECTION`},
 		{"no subnet", env{"SECURED_SUBNET_CIDR": "-"},
 			"SECURED_SUBNET_CIDR: is required and not set; set it, for example to 10.0.0.0/24"},
 		{"no service", env{"TARGET_SERVICE_NAME": "-"},

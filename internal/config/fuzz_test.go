@@ -213,7 +213,7 @@ func checkUsable(t *testing.T, c config.Config) {
 		"a status that passes": len(c.Health.ExpectedStatus) > 0,
 		"a path":               strings.HasPrefix(c.Health.Path, "/"),
 		"a drain period":       c.Guard.DrainPeriod >= 0,
-		"no leader election":   !c.Leader.Election,
+		"a cluster to lead in": !c.Leader.Election || c.Store.Kind != config.StoreMemory,
 	} {
 		if !ok {
 			t.Fatalf("accepted without %s: %+v", what, c)

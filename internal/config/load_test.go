@@ -111,7 +111,7 @@ func TestLoadFillsEveryField(t *testing.T) {
 		"EMPTY_RESULT_THRESHOLD": "0", "MAX_REMOVAL_PERCENT": "0", "DRAIN_PERIOD": "0s",
 		"HEALTH_CHECK_MAX_SILENT_PERCENT": "100", "HEALTH_CHECK_FAIL_OPEN": "false",
 		"STORE_KIND": "kubectl", "KUBECONFIG": "/a:/b", "KUBECTL_PATH": "/usr/bin/kubectl",
-		"LEADER_ELECTION": "false", "LEADER_ELECTION_NAMESPACE": "infra", "LEADER_ELECTION_NAME": "lease",
+		"LEADER_ELECTION": "true", "LEADER_ELECTION_NAMESPACE": "infra", "LEADER_ELECTION_NAME": "lease",
 		"LOG_LEVEL": "debug", "LOG_FORMAT": "json", "DRY_RUN": "true",
 	})
 	want := config.Config{
@@ -140,7 +140,7 @@ func TestLoadFillsEveryField(t *testing.T) {
 		},
 		Guard:  config.Guard{MaxSilentPercent: 100},
 		Store:  config.Store{Kind: config.StoreKubectl, Kubeconfig: "/a:/b", KubectlPath: "/usr/bin/kubectl"},
-		Leader: config.Leader{Namespace: "infra", Name: "lease"},
+		Leader: config.Leader{Election: true, Namespace: "infra", Name: "lease"},
 		Listen: config.Listen{
 			Admin: netip.MustParseAddrPort("127.0.0.1:8080"), Metrics: netip.MustParseAddrPort("127.0.0.1:8081"),
 		},

@@ -16,7 +16,7 @@ type Store struct {
 
 // Leader is the leader election.
 type Leader struct {
-	Election bool `envconfig:"LEADER_ELECTION" default:"false" desc:"take part in a leader election"`
+	Election bool `envconfig:"LEADER_ELECTION" default:"false" desc:"take part in a leader election; needs STORE_KIND=client-go or STORE_KIND=kubectl. A dry run takes no part"`
 	// Namespace defaults to that of the target, because the rights are there.
 	// Load fills in the default.
 	Namespace string `envconfig:"LEADER_ELECTION_NAMESPACE" format:"dns-label" fallback:"target namespace" desc:"namespace of the lease"`

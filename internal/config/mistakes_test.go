@@ -68,7 +68,6 @@ func TestLoadReportsAllMistakesTogetherInTheOrderOfTheReference(t *testing.T) {
 		"TARGET_PORTS":                    "http=0",
 		"HEALTH_CHECK_MAX_SILENT_PERCENT": "50%",
 		"STORE_KIND":                      "redis",
-		"LEADER_ELECTION":                 "1",
 		"TARGET_PROT":                     "x",
 		"DRY_RUNN":                        "x",
 	},
@@ -84,7 +83,6 @@ func TestLoadReportsAllMistakesTogetherInTheOrderOfTheReference(t *testing.T) {
 		`TARGET_PORTS="http=0": port http has no number from 1 to 65535; write for example http=8080,dns=53/UDP`,
 		`HEALTH_CHECK_MAX_SILENT_PERCENT="50%": is not a whole number; write 50`,
 		`STORE_KIND="redis": is not one of memory, kubectl or client-go; choose one of them`,
-		`LEADER_ELECTION="1": is not in this version yet; remove it and run one replica`,
 		`DRY_RUNN: is no variable of this program; did you mean DRY_RUN?`,
 		`TARGET_PROT: is no variable of this program; did you mean TARGET_PORT?`,
 	)
@@ -116,7 +114,6 @@ func TestLoadRefusesWhatIsNotBuiltYet(t *testing.T) {
 		env  env
 		want string
 	}{
-		{"leader election", env{"LEADER_ELECTION": "true"}, `LEADER_ELECTION="true": is not in this version yet; remove it and run one replica`},
 		{"status page", env{"ADMIN_ADDRESS": "127.0.0.1:8080"}, `ADMIN_ADDRESS="127.0.0.1:8080": is not in this version yet; remove it`},
 		{"metrics", env{"METRICS_ADDRESS": "[::]:8081"}, `METRICS_ADDRESS="[::]:8081": is not in this version yet; remove it`},
 	} {

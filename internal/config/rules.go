@@ -18,7 +18,6 @@ type refusal struct {
 // notBuilt is the list of refusals. Who builds a part deletes its line.
 func notBuilt() []refusal {
 	return []refusal{
-		{"LEADER_ELECTION", "true", "remove it and run one replica"},
 		{"ADMIN_ADDRESS", "", "remove it"},
 		{"METRICS_ADDRESS", "", "remove it"},
 	}
@@ -70,6 +69,7 @@ func (l *loader) check() {
 	l.checkHealthPort()
 	l.checkHealthMode()
 	l.checkTLS()
+	l.checkLeader()
 }
 
 // checkSource demands what the chosen kind of source cannot do without.
@@ -217,5 +217,12 @@ func (l *loader) checkTLS() {
 	}
 	if _, err := health.RootCAs(); err != nil {
 		l.mistake("HEALTH_CHECK_TLS_CA_FILE", "does not name a file with certificates: "+cause(err).Error(), "name a PEM file that this process may read")
+	}
+}
+
+// checkLeader demands a cluster that can hold the lease and the slices.
+func (l *loader) checkLeader() {
+	if l.config.Leader.Election && l.sound("LEADER_ELECTION", "STORE_KIND") && l.config.Store.Kind == StoreMemory {
+		l.mistake("LEADER_ELECTION", "needs a cluster, and STORE_KIND=memory writes to none", "set STORE_KIND to client-go or kubectl, or remove LEADER_ELECTION")
 	}
 }

@@ -52,11 +52,17 @@ func (e *Elector) campaign(ctx context.Context) (*coordinationv1.Lease, error) {
 		// Best effort, for the sake of the others.
 		_ = e.release(ctx)
 	}
+	return nil, e.notElected(context.Cause(ctx))
+}
+
+// notElected says why the campaign came to nothing.
+func (e *Elector) notElected(cause error) error {
 	state := e.State()
+	why := nameOf(state.Holder) + " holds it"
 	if state.LastErr != nil {
-		return nil, fmt.Errorf("stand by for lease %s/%s: %w; last: %w", e.opts.Namespace, e.opts.Name, context.Cause(ctx), state.LastErr)
+		why = state.LastErr.Error()
 	}
-	return nil, fmt.Errorf("stand by for lease %s/%s, which %s holds: %w", e.opts.Namespace, e.opts.Name, nameOf(state.Holder), context.Cause(ctx))
+	return fmt.Errorf("lease %s/%s: %w (%s): %w", e.opts.Namespace, e.opts.Name, ErrNotElected, why, cause)
 }
 
 // nameOf is the name of a holder for people.

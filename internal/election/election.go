@@ -41,6 +41,9 @@ const (
 // must stop.
 var ErrLost = errors.New("the lease is lost")
 
+// ErrNotElected says that the Lease was never held before the time was over.
+var ErrNotElected = errors.New("not elected")
+
 // Options are what an Elector is made of.
 type Options struct {
 	// Config is the access to the API server. It is copied; its limits and
@@ -112,7 +115,7 @@ func New(opts Options) (*Elector, error) {
 // do ends with ctx, and when the Lease is lost. The Lease is renewed until do has
 // returned, and only then released. Run returns what do returned, or an error
 // that wraps ErrLost; when ctx ended before the Lease was held, it returns an
-// error that wraps the cause. It can be called once.
+// error that wraps ErrNotElected and the cause. It can be called once.
 func (e *Elector) Run(ctx context.Context, do func(context.Context) error) error {
 	defer e.leases.close()
 	e.come(true)

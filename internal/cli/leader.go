@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+)
+
+// leadership is this process's part in the leader election. Where there is none,
+// the process leads.
+type leadership struct {
+	elector *election.Elector // nil without an election
+	since   time.Time
+}
+
+// newLeadership makes the elector that LEADER_ELECTION asks for. A dry run
+// writes nothing, not even the lease, so it stands for nothing.
+func newLeadership(c config.Config, dryRun bool, log *slog.Logger) (leadership, error) {
+	l := leadership{since: time.Now()}
+	if !c.Leader.Election || dryRun {
+		return l, nil
+	}
+	cluster, err := localCluster(c.Store.Kubeconfig)
+	if err != nil {
+		return l, fmt.Errorf("LEADER_ELECTION=true: %w", err)
+	}
+	// Inside of a Pod this is the Pod's name.
+	host, err := os.Hostname()
+	if err != nil {
+		return l, fmt.Errorf("LEADER_ELECTION=true: %w", err)
+	}
+	log = log.With("lease", c.Leader.Namespace+"/"+c.Leader.Name)
+	l.elector, err = election.New(election.Options{
+		Config: cluster, Namespace: c.Leader.Namespace, Name: c.Leader.Name,
+		// With a random part, for a Pod that starts again is another process.
+		Identity: host + "_" + rand.Text(),
+		Changed:  func(before, after election.State) { tellElection(log, before, after) },
+	})
+	return l, err
+}
+
+// fence puts the lease before the store: nothing is written without it.
+func (l leadership) fence(store syncer.Store) syncer.Store {
+	if l.elector == nil {
+		return store
+	}
+	return l.elector.Fence(store)
+}
+
+// lead runs do while this process leads.
+func (l leadership) lead(ctx context.Context, do func(context.Context) error) error {
+	if l.elector == nil {
+		return do(ctx)
+	}
+	return l.elector.Run(ctx, do)
+}
+
+// state returns who leads.
+func (l leadership) state() election.State {
+	if l.elector == nil {
+		return election.State{Leading: true, Since: l.since}
+	}
+	return l.elector.State()
+}
+
+// alive reports whether the election, if there is one, still comes round.
+func (l leadership) alive() bool { return l.elector == nil || l.elector.Alive() }
+
+// tellElection logs what changed, once.
+func tellElection(log *slog.Logger, before, after election.State) {
+	switch {
+	case after.Leading && !before.Leading:
+		log.Info("leading", "identity", after.Holder)
+	case before.Leading && !after.Leading && errors.Is(after.LastErr, election.ErrLost):
+		log.Error("lease lost, stopping", "holder", after.Holder, "error", after.LastErr)
+	case before.Leading && !after.Leading && after.LastErr != nil:
+		log.Warn("cannot release the lease, others wait until it expires", "error", after.LastErr)
+	case before.Leading && !after.Leading:
+		log.Info("lease released")
+	case before.Holder != after.Holder && after.Holder != "":
+		log.Info("standing by", "holder", after.Holder)
+	case after.LastErr != nil:
+		log.Warn("cannot get at the lease, trying again", "error", after.LastErr)
+	case before.LastErr != nil:
+		log.Info("the lease answers again")
+	}
+}
