@@ -29,7 +29,7 @@ packages: ## Install the Debian packages that the tests need, if they are missin
 	@hack/install-test-packages.sh
 
 .PHONY: tools
-tools: ## Build etcd, kube-apiserver, kubectl and golangci-lint into .tools/bin
+tools: ## Build what the tests and the linter need into .tools/bin
 	@tools/build.sh all
 
 .PHONY: vet

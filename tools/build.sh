@@ -12,20 +12,24 @@ Builds the named programs into .tools/bin of this repository and skips what is
 up to date. The versions stand in tools/*/go.mod; the source comes from the Go
 module proxy, no binary is downloaded.
 
-Programs  kube-apiserver etcd kubectl golangci-lint
-Groups    test (kube-apiserver etcd kubectl, the default), lint, all
+Programs  kube-apiserver etcd kubectl promtool golangci-lint
+Groups    test (all but golangci-lint, the default), lint, all
 
-The first build of kube-apiserver takes about four minutes on two cores; later
-runs take less than a second. Two runs at the same time wait for each other.
+The first build of kube-apiserver takes about four minutes on two cores, that of
+promtool two; later runs take less than a second. Two runs at the same time wait
+for each other.
 TXT
 }
 
-# spec NAME sets module, package and guess (how long a first build takes) for one program.
+# spec NAME sets module, package, tags and guess (how long a first build takes) for one program.
 spec() {
+  tags=
   case $1 in
     kube-apiserver) module=kubernetes package=k8s.io/kubernetes/cmd/kube-apiserver guess="4 min" ;;
     kubectl) module=kubernetes package=k8s.io/kubernetes/cmd/kubectl guess="30 s" ;;
     etcd) module=etcd package=go.etcd.io/etcd/server/v3 guess="30 s" ;;
+    # Without the tag promtool has the service discovery of every cloud, some of it huge, which nothing here asks for.
+    promtool) module=prometheus package=github.com/prometheus/prometheus/cmd/promtool tags=remove_all_sd guess="2 min" ;;
     golangci-lint) module=lint package=github.com/golangci/golangci-lint/v2/cmd/golangci-lint guess="1 min" ;;
     *) return 1 ;;
   esac
@@ -36,9 +40,9 @@ expand() {
   local name
   for name in "$@"; do
     case $name in
-      test) echo kube-apiserver etcd kubectl ;;
+      test) echo kube-apiserver etcd kubectl promtool ;;
       lint) echo golangci-lint ;;
-      all) echo kube-apiserver etcd kubectl golangci-lint ;;
+      all) echo kube-apiserver etcd kubectl promtool golangci-lint ;;
       *) echo "$name" ;;
     esac
   done
@@ -78,11 +82,11 @@ toolchain() {
 
 # build NAME brings .tools/bin/NAME up to date.
 build() {
-  local name=$1 module package guess flags stamp log started seconds next=$every
+  local name=$1 module package tags guess flags stamp log started seconds next=$every
   spec "$name"
   cd "$root/tools/$module"
   flags=$(linker_flags)
-  stamp=$({ echo "$package $flags"; toolchain; cat go.mod go.sum; } | sha256sum)
+  stamp=$({ echo "$package $flags${tags:+ -tags $tags}"; toolchain; cat go.mod go.sum; } | sha256sum)
   if [ -x "$bin/$name" ] && [ "$(cat "$bin/.$name.stamp" 2>/dev/null)" = "$stamp" ]; then
     say "$name is up to date"
     return
@@ -93,7 +97,7 @@ build() {
   say "building $name (about $guess with an empty cache, seconds with a full one)"
   # buildvcs: the repository around the tool says nothing about the tool.
   CGO_ENABLED=0 GOWORK=off go build -v -mod=readonly -buildvcs=false -trimpath \
-    -ldflags "$flags" -o "$bin/.$name.new" "$package" >"$log" 2>&1 9>&- &
+    -tags "$tags" -ldflags "$flags" -o "$bin/.$name.new" "$package" >"$log" 2>&1 9>&- &
   compiler=$!
   while kill -0 "$compiler" 2>/dev/null; do
     sleep 1
