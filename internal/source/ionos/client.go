@@ -42,7 +42,7 @@ type api struct {
 // SDK's own function, which reads IONOS_LOG_LEVEL, and trace prints the token.
 func newAPI(options Options) *api {
 	credentials := &credentials{token: options.Token, username: options.Username, password: options.Password}
-	client, transport := newHTTPClient(credentials)
+	client, transport := newHTTPClient(credentials, options.Wrap)
 	config := &ionoscloud.Configuration{
 		Servers:    ionoscloud.ServerConfigurations{{URL: baseURL(options.APIURL)}},
 		UserAgent:  options.UserAgent,

@@ -45,14 +45,18 @@ type transport struct {
 	limits      atomic.Pointer[RateLimit]
 }
 
-// newHTTPClient owns its connections; it never touches http.DefaultClient.
-func newHTTPClient(credentials *credentials) (*http.Client, *transport) {
+// newHTTPClient owns its connections; it never touches http.DefaultClient. What
+// wrap makes is the last to see a request.
+func newHTTPClient(credentials *credentials, wrap func(http.RoundTripper) http.RoundTripper) (*http.Client, *transport) {
 	base := &http.Transport{}
 	if standard, ok := http.DefaultTransport.(*http.Transport); ok {
 		base = standard.Clone()
 	}
 	base.Proxy = proxy
 	t := &transport{base: base, credentials: credentials}
+	if wrap != nil {
+		t.base = wrap(base)
+	}
 	return &http.Client{
 		Transport: t,
 		Timeout:   requestTimeout,

@@ -24,6 +24,7 @@ type access struct {
 	kubeconfig string
 	context    string
 	userAgent  string
+	wrap       func(http.RoundTripper) http.RoundTripper
 
 	client *client
 	// files are those that the client was made of, sum what they held.
@@ -49,6 +50,9 @@ func (a *access) current() (*client, error) {
 	config, _, err := a.load()
 	if err != nil {
 		return nil, a.describe(err)
+	}
+	if a.wrap != nil {
+		config.Wrap(a.wrap)
 	}
 	client, err := newClient(config, a.userAgent)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -26,6 +27,9 @@ type Options struct {
 	// UserAgent is what the API server's audit log calls us; the name of the
 	// program by default.
 	UserAgent string
+	// Wrap goes around the transport of every client, to watch its requests; nil
+	// where nobody does. It must pass on what it gets.
+	Wrap func(http.RoundTripper) http.RoundTripper
 	// Grace is how long nodes count as known after the watch closed; 5 s by
 	// default. A watch is closed and opened every few minutes, in milliseconds.
 	Grace time.Duration
@@ -69,7 +73,7 @@ func New(options Options) (*Source, error) {
 		options.Recheck = 5 * time.Second
 	}
 	s := &Source{
-		access:  &access{kubeconfig: options.Kubeconfig, context: options.Context, userAgent: options.UserAgent},
+		access:  &access{kubeconfig: options.Kubeconfig, context: options.Context, userAgent: options.UserAgent, wrap: options.Wrap},
 		recheck: options.Recheck,
 		changed: make(chan struct{}, 1),
 	}
