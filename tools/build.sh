@@ -12,8 +12,10 @@ Builds the named programs into .tools/bin of this repository and skips what is
 up to date. The versions stand in tools/*/go.mod; the source comes from the Go
 module proxy, no binary is downloaded.
 
-Programs  kube-apiserver etcd kubectl promtool golangci-lint
-Groups    test (all but golangci-lint, the default), lint, all
+Programs  kube-apiserver kube-controller-manager etcd kubectl promtool
+          helm3 helm4 helm-unittest helm-docs kube-score golangci-lint
+Groups    test (all but golangci-lint, the default), chart (helm3 to kube-score),
+          lint, all
 
 The first build of kube-apiserver takes about four minutes on two cores, that of
 promtool two; later runs take less than a second. Two runs at the same time wait
@@ -26,10 +28,16 @@ spec() {
   tags=
   case $1 in
     kube-apiserver) module=kubernetes package=k8s.io/kubernetes/cmd/kube-apiserver guess="4 min" ;;
+    kube-controller-manager) module=kubernetes package=k8s.io/kubernetes/cmd/kube-controller-manager guess="1 min" ;;
     kubectl) module=kubernetes package=k8s.io/kubernetes/cmd/kubectl guess="30 s" ;;
     etcd) module=etcd package=go.etcd.io/etcd/server/v3 guess="30 s" ;;
     # Without the tag promtool has the service discovery of every cloud, some of it huge, which nothing here asks for.
     promtool) module=prometheus package=github.com/prometheus/prometheus/cmd/promtool tags=remove_all_sd guess="2 min" ;;
+    helm3) module=helm package=helm.sh/helm/v3/cmd/helm guess="2 min" ;;
+    helm4) module=helm package=helm.sh/helm/v4/cmd/helm guess="30 s" ;;
+    helm-unittest) module=helm package=github.com/helm-unittest/helm-unittest/cmd/helm-unittest guess="15 s" ;;
+    helm-docs) module=helm package=github.com/norwoodj/helm-docs/cmd/helm-docs guess="15 s" ;;
+    kube-score) module=kube-score package=github.com/zegl/kube-score/cmd/kube-score guess="30 s" ;;
     golangci-lint) module=lint package=github.com/golangci/golangci-lint/v2/cmd/golangci-lint guess="1 min" ;;
     *) return 1 ;;
   esac
@@ -37,12 +45,14 @@ spec() {
 
 # expand turns groups into programs.
 expand() {
-  local name
+  local name chart="helm3 helm4 helm-unittest helm-docs kube-score"
+  local test="kube-apiserver kube-controller-manager etcd kubectl promtool $chart"
   for name in "$@"; do
     case $name in
-      test) echo kube-apiserver etcd kubectl promtool ;;
+      test) echo "$test" ;;
+      chart) echo "$chart" ;;
       lint) echo golangci-lint ;;
-      all) echo kube-apiserver etcd kubectl promtool golangci-lint ;;
+      all) echo "$test golangci-lint" ;;
       *) echo "$name" ;;
     esac
   done
@@ -58,9 +68,18 @@ die() {
 clock() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
 
 # linker_flags strips the program and gives it its version: without it, a
-# kube-apiserver built outside its own repository calls itself v0.0.0.
+# kube-apiserver built outside its own repository calls itself v0.0.0, and Helm 3
+# renders for Kubernetes 1.20.
 linker_flags() {
   local flags="-s -w" version
+  if [ "$module" = helm ]; then
+    version=$(sed -nE 's|^[[:space:]]*k8s\.io/client-go v0\.([0-9]+)\..*|\1|p' go.mod)
+    [ -n "$version" ] || die "tools/helm/go.mod names no version of k8s.io/client-go"
+    local in
+    for in in chartutil lint/rules; do
+      flags+=" -X helm.sh/helm/v3/pkg/$in.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/$in.k8sVersionMinor=$version"
+    done
+  fi
   if [ "$module" = kubernetes ]; then
     version=$(sed -nE 's|^(require)?[[:space:]]*k8s\.io/kubernetes (v[^ ]+).*|\2|p' go.mod)
     [[ $version =~ ^v([0-9]+)\.([0-9]+)\. ]] || die "tools/kubernetes/go.mod names no version of k8s.io/kubernetes"
