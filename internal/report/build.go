@@ -32,7 +32,7 @@ type Facts struct {
 func Build(f Facts) *Document {
 	s := f.Status
 	d := &Document{
-		APIVersion: APIVersion, Decided: s.Decided(),
+		APIVersion: APIVersion, At: stamp(f.Now), Decided: s.Decided(),
 		Mode: s.Verdict.Mode.String(), Reason: string(s.Verdict.Cause), Message: s.Verdict.Message, Since: stamp(s.ModeSince),
 		Leader: f.Leader, Election: f.Election, DryRun: f.DryRun,
 		Program: Program{Version: f.Version, StartedAt: stamp(f.Started), UptimeSeconds: seconds(f.Now.Sub(f.Started))},

@@ -10,6 +10,8 @@ const APIVersion = "v1"
 // Times are UTC with milliseconds; one that is not known is left out.
 type Document struct {
 	APIVersion string `json:"apiVersion"`
+	// At is when the document was made.
+	At time.Time `json:"at,omitzero"`
 	// Summary is the headline, counted from Nodes.
 	Summary string `json:"summary"`
 	// Healthy says that every node that is meant to be published is ready, that
