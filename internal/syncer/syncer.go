@@ -121,7 +121,15 @@ func New(opts Options) (*Syncer, error) {
 // Alive reports whether the loop, where it runs, still comes round. A dead
 // source, backend or API server does not stop it (contract 31).
 func (s *Syncer) Alive() bool {
-	return !s.running.Load() || time.Since(s.start)-time.Duration(s.beat.Load()) < Stalled
+	return s.LoopAge() < Stalled
+}
+
+// LoopAge returns how long ago the loop came round last, 0 where it does not run.
+func (s *Syncer) LoopAge() time.Duration {
+	if !s.running.Load() {
+		return 0
+	}
+	return time.Since(s.start) - time.Duration(s.beat.Load())
 }
 
 // Status returns what the newest pass saw and decided. The answer is shared and
