@@ -1,0 +1,123 @@
+package election_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
+)
+
+// Lost answers to the request that takes the Lease.
+func TestALeaseThatWasGotUnknowinglyIsFound(t *testing.T) {
+	for _, verb := range []string{"create", "update"} {
+		t.Run(verb, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newAPI()
+				p := prepare(t, a, "one")
+				if verb == "update" {
+					a.holds("", time.Now())
+				}
+				once := true
+				p.client.set(func(v string) outcome {
+					if v == verb && once {
+						once = false
+						return lost
+					}
+					return served
+				})
+				p.run()
+				within(t, 5*time.Second, "lead", p.leading)
+				if a.holder() != "one" {
+					t.Errorf("got holder %q, want one", a.holder())
+				}
+				time.Sleep(time.Minute)
+				wantLeading(t, []*process{p}, p)
+			})
+		})
+	}
+}
+
+func TestSIGTERMDuringTheCampaignEndsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAPI()
+		a.holds("other", time.Now())
+		p := start(t, a, "one")
+		time.Sleep(5 * time.Second)
+		p.stop()
+		within(t, soon, "end", p.ended)
+		if !errors.Is(p.err, election.ErrNotElected) || !errors.Is(p.err, context.Canceled) || !strings.Contains(p.err.Error(), "other holds it") {
+			t.Errorf("got %v, want that it was not elected because other holds the lease", p.err)
+		}
+		if a.count("one", "update", "create") != 0 || a.holder() != "other" {
+			t.Error("got a write, want none")
+		}
+	})
+}
+
+// A Lease that was got by a request whose answer never came is given back.
+func TestSIGTERMWhileTheLeaseIsTakenLeavesItFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAPI()
+		p := prepare(t, a, "one")
+		p.client.set(func(verb string) outcome {
+			if verb == "create" {
+				return lost
+			}
+			return served
+		})
+		p.run()
+		time.Sleep(time.Second)
+		p.stop()
+		within(t, soon, "end", p.ended)
+		if a.holder() != "" {
+			t.Errorf("got holder %q, want nobody", a.holder())
+		}
+	})
+}
+
+func TestTroubleIsToldOnceAndWithItsRemedy(t *testing.T) {
+	for what, tt := range map[string]struct {
+		verb string
+		do   outcome
+		want string
+	}{
+		"away":         {"list", refused, "connection refused"},
+		"silent":       {"list", hanging, "deadline"},
+		"no right":     {"list", denied, "grant list, watch, create and update of leases (coordination.k8s.io) in the namespace infra"},
+		"no namespace": {"create", missing, "create the namespace, or set LEADER_ELECTION_NAMESPACE"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newAPI()
+				p := prepare(t, a, "one")
+				p.client.set(func(verb string) outcome {
+					if verb == tt.verb {
+						return tt.do
+					}
+					return served
+				})
+				p.run()
+				time.Sleep(10 * time.Minute)
+				states := p.told()
+				if len(states) != 1 || !strings.Contains(states[0].LastErr.Error(), tt.want) || !strings.Contains(states[0].LastErr.Error(), "lease infra/lease") {
+					t.Errorf("got %+v, want once %q", states, tt.want)
+				}
+				if got := a.count("one", tt.verb); got < 90 || got > 700 {
+					t.Errorf("got %d attempts in ten minutes, want one each two seconds or so", got)
+				}
+				if !p.elector.Alive() {
+					t.Error("it counts as dead because the API server does not serve it")
+				}
+				p.client.set(nil)
+				within(t, election.RetryPeriod+requestTimeout, "lead", p.leading)
+			})
+		})
+	}
+}
+
+// requestTimeout is how long a request may take.
+const requestTimeout = 4 * time.Second
