@@ -1,0 +1,109 @@
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+)
+
+// prefix begins the name of every metric that only this program has.
+const prefix = "ionos_endpointslice_"
+
+// Type is what Prometheus calls the type of a metric.
+type Type string
+
+// The types.
+const (
+	Counter   Type = "counter"
+	Gauge     Type = "gauge"
+	Histogram Type = "histogram"
+)
+
+// Family is one metric with all its label values.
+type Family struct {
+	Name   string
+	Type   Type
+	Labels []Label
+	// Help says what the value is, with its unit.
+	Help string
+	// Use is a query to begin with, Advice what the answer means.
+	Use    string
+	Advice string
+
+	// buckets are a histogram's upper bounds in seconds.
+	buckets []float64
+	// sample reads the values at the moment of a scrape. It is nil where they
+	// are counted as things happen.
+	sample func(m moment, emit emit)
+}
+
+// Label is one label of a metric.
+type Label struct {
+	Name string
+	// Values are all values it can have; nil where Note describes them.
+	Values []string
+	Note   string
+}
+
+// moment is what a scrape sees.
+type moment struct {
+	Options
+
+	status *syncer.Status
+}
+
+// emit hands on one value; the label values are in the order of the labels.
+type emit func(value float64, labels ...string)
+
+// labelNames returns the names of the labels.
+func (f Family) labelNames() []string {
+	names := make([]string, len(f.Labels))
+	for i, l := range f.Labels {
+		names[i] = l.Name
+	}
+	return names
+}
+
+// desc is the family as the registry knows it.
+func (f Family) desc() *prometheus.Desc {
+	return prometheus.NewDesc(f.Name, f.Help, f.labelNames(), nil)
+}
+
+// newCounter makes the counters of the family. Those of every combination of
+// closed label values are there from the start.
+func (f Family) newCounter() *prometheus.CounterVec {
+	vec := prometheus.NewCounterVec(prometheus.CounterOpts{Name: f.Name, Help: f.Help}, f.labelNames())
+	for _, values := range f.combinations() {
+		vec.WithLabelValues(values...)
+	}
+	return vec
+}
+
+// newHistogram makes the histograms of the family.
+func (f Family) newHistogram() *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: f.Name, Help: f.Help, Buckets: f.buckets}, f.labelNames())
+}
+
+// combinations returns every combination of the label values, none where a label
+// is open or known only later.
+func (f Family) combinations() [][]string {
+	all := [][]string{{}}
+	for _, l := range f.Labels {
+		var longer [][]string
+		for _, values := range all {
+			for _, value := range l.Values {
+				longer = append(longer, append(values[:len(values):len(values)], value))
+			}
+		}
+		all = longer
+	}
+	return all
+}
+
+// truth is how a gauge says yes and no.
+func truth(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}

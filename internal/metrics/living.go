@@ -1,0 +1,84 @@
+package metrics
+
+import (
+	"runtime"
+	"time"
+)
+
+// processFamilies tell of the process itself.
+func processFamilies() []Family {
+	return []Family{
+		{
+			Name: prefix + "build_info", Type: Gauge,
+			Labels: []Label{{Name: "version", Note: "that of the program"}, {Name: "goversion", Note: "that of Go"}},
+			Help:   "Always 1; the labels say what runs.",
+			Use:    `count by (version) (ionos_endpointslice_build_info)`, Advice: "which versions run",
+			sample: func(m moment, emit emit) { emit(1, m.Version, runtime.Version()) },
+		},
+		{
+			Name: prefix + "leader", Type: Gauge,
+			Help: "1 where this process reads, probes and writes, also without an election; 0 on a standby.",
+			Use:  `sum(ionos_endpointslice_leader) != 1`, Advice: "nobody works, or two believe they do",
+			sample: func(m moment, emit emit) { emit(truth(m.Leading())) },
+		},
+		{
+			Name: prefix + "loop_age_seconds", Type: Gauge,
+			Help: "Seconds since the loop came round last; 0 on a standby.",
+			Use:  `ionos_endpointslice_loop_age_seconds > 10`, Advice: "the loop hangs; at 30 seconds `/livez` fails",
+			sample: func(m moment, emit emit) { emit(m.LoopAge().Seconds()) },
+		},
+		{
+			Name: prefix + "token_expiry_timestamp_seconds", Type: Gauge,
+			Help: "When the token of the IONOS Cloud that was used last expires, as Unix time; absent where that is not known.",
+			Use:  `ionos_endpointslice_token_expiry_timestamp_seconds - time() < 14 * 86400`, Advice: "write a new token to the file of `IONOS_TOKEN_FILE`; it is used at once",
+			sample: func(m moment, emit emit) {
+				if at, known := m.TokenExpiry(); known {
+					emit(unix(at))
+				}
+			},
+		},
+		{
+			Name: prefix + "ionos_ratelimit_remaining", Type: Gauge,
+			Help: "Requests that the IONOS Cloud still allowed in its last answer; absent where it has not said so.",
+			Use:  `ionos_endpointslice_ionos_ratelimit_remaining < 10`, Advice: "raise `SOURCE_POLL_INTERVAL`, or find out who else uses the limit of the account",
+			sample: func(m moment, emit emit) {
+				if remaining, known := m.RateLimit(); known {
+					emit(float64(remaining))
+				}
+			},
+		},
+		{
+			Name: prefix + "events_total", Type: Counter, Labels: label("result", "delivered", "dropped", failure),
+			Help: "Events on the Service: accepted by the API server, never sent because too many were waiting, or refused and lost.",
+			Use:  `increase(ionos_endpointslice_events_total{result!="delivered"}[1h])`, Advice: "only what is told is lost; check the right to create Events",
+			sample: func(m moment, emit emit) {
+				events := m.Events()
+				emit(float64(events.Delivered), "delivered")
+				emit(float64(events.Dropped), "dropped")
+				emit(float64(events.Failed), failure)
+			},
+		},
+	}
+}
+
+// requestFamilies tell of HTTP requests, under the name that client-go gives them.
+func requestFamilies() []Family {
+	return []Family{{
+		Name: requestsTotal, Type: Counter,
+		Labels: []Label{
+			{Name: "client", Values: texts([]Client{ClientStore, ClientSource, ClientLease, ClientEvents})},
+			{Name: "code", Note: "the status of the answer, `4xx` and the like for one that HTTP does not define, `<error>` where there was no answer"},
+			{Name: "method", Note: "the method of HTTP"},
+		},
+		Help: "HTTP requests, by the part of the program that sent them, status and method; a watch is one.",
+		Use:  `sum by (client, code) (rate(rest_client_requests_total{code!~"2.."}[5m]))`, Advice: "requests that are refused or not answered",
+	}}
+}
+
+// unix is a time as Prometheus writes it, 0 for none.
+func unix(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMilli()) / 1000
+}

@@ -1,0 +1,159 @@
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+)
+
+// mostScrapes is how many scrapes are answered at a time; one more is refused
+// with status 503, so that nobody can keep the program busy by asking.
+const mostScrapes = 8
+
+// Options are what New needs. The functions are called at every scrape, from any
+// goroutine, and must not block; each may be nil.
+type Options struct {
+	// Registry is where the metrics go; a new one where it is nil.
+	Registry *prometheus.Registry
+	// Version is that of the program.
+	Version string
+	// Status returns what the newest pass saw and decided.
+	Status func() *syncer.Status
+	// Leading reports whether this process reads, probes and writes. Without it,
+	// it does.
+	Leading func() bool
+	// LoopAge returns how long ago the loop came round last.
+	LoopAge func() time.Duration
+	// TokenExpiry returns when the token of the IONOS Cloud expires, if that is
+	// known.
+	TokenExpiry func() (time.Time, bool)
+	// RateLimit returns how many requests the IONOS Cloud allows at the moment,
+	// if it has said so.
+	RateLimit func() (remaining int, known bool)
+	// Events returns what became of Events so far.
+	Events func() Events
+}
+
+// Events counts what became of Events since the start.
+type Events struct {
+	// Delivered were accepted by the API server, Failed refused or lost, and
+	// Dropped never sent, because too many were waiting.
+	Delivered, Dropped, Failed uint64
+}
+
+// fill puts a harmless answer where there is no function.
+func (o *Options) fill() {
+	if o.Registry == nil {
+		o.Registry = prometheus.NewRegistry()
+	}
+	if o.Status == nil {
+		o.Status = func() *syncer.Status { return &syncer.Status{} }
+	}
+	if o.Leading == nil {
+		o.Leading = func() bool { return true }
+	}
+	if o.LoopAge == nil {
+		o.LoopAge = func() time.Duration { return 0 }
+	}
+	if o.TokenExpiry == nil {
+		o.TokenExpiry = func() (time.Time, bool) { return time.Time{}, false }
+	}
+	if o.RateLimit == nil {
+		o.RateLimit = func() (int, bool) { return 0, false }
+	}
+	if o.Events == nil {
+		o.Events = func() Events { return Events{} }
+	}
+}
+
+// Metrics counts, and answers scrapes. Its methods may be called at the same
+// time.
+type Metrics struct {
+	handler http.Handler
+
+	reads, probes, writes, requests *prometheus.CounterVec
+	// conflicts and loads have no labels.
+	conflicts, loads prometheus.Counter
+	readSeconds      *prometheus.HistogramVec
+	probeSeconds     prometheus.Observer
+}
+
+// New registers all metrics. It starts nothing.
+func New(opts Options) (*Metrics, error) {
+	opts.fill()
+	counted := make(map[string]Family)
+	seen := states{opts: opts}
+	for _, f := range Families() {
+		if f.sample == nil {
+			counted[f.Name] = f
+			continue
+		}
+		seen.families, seen.descs = append(seen.families, f), append(seen.descs, f.desc())
+	}
+	conflicts, loads, probeSeconds := counted[conflictsTotal].newCounter(), counted[storeErrorsTotal].newCounter(), counted[probeDuration].newHistogram()
+	m := &Metrics{
+		reads: counted[readsTotal].newCounter(), probes: counted[probesTotal].newCounter(),
+		writes: counted[writesTotal].newCounter(), requests: counted[requestsTotal].newCounter(),
+		readSeconds: counted[readDuration].newHistogram(),
+		conflicts:   conflicts.WithLabelValues(), loads: loads.WithLabelValues(), probeSeconds: probeSeconds.WithLabelValues(),
+	}
+	var mistakes []error
+	for _, c := range []prometheus.Collector{
+		&seen, m.reads, m.readSeconds, m.probes, probeSeconds, m.writes, conflicts, loads, m.requests,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	} {
+		mistakes = append(mistakes, opts.Registry.Register(c))
+	}
+	if err := errors.Join(mistakes...); err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	m.handler = promhttp.HandlerFor(opts.Registry, promhttp.HandlerOpts{
+		Registry:            opts.Registry,
+		ErrorHandling:       promhttp.ContinueOnError, // one bad metric must not hide all others
+		EnableOpenMetrics:   true,
+		MaxRequestsInFlight: mostScrapes,
+	})
+	return m, nil
+}
+
+// Handler answers scrapes.
+func (m *Metrics) Handler() http.Handler { return m.handler }
+
+// states reads the families that show a state at the moment of a scrape.
+type states struct {
+	opts     Options
+	families []Family
+	descs    []*prometheus.Desc
+}
+
+// Describe implements prometheus.Collector.
+func (s *states) Describe(out chan<- *prometheus.Desc) {
+	for _, desc := range s.descs {
+		out <- desc
+	}
+}
+
+// Collect implements prometheus.Collector. All values are of one status.
+func (s *states) Collect(out chan<- prometheus.Metric) {
+	now := moment{Options: s.opts, status: s.opts.Status()}
+	for i, f := range s.families {
+		kind := prometheus.GaugeValue
+		if f.Type == Counter {
+			kind = prometheus.CounterValue
+		}
+		f.sample(now, func(value float64, labels ...string) {
+			metric, err := prometheus.NewConstMetric(s.descs[i], kind, value, labels...)
+			if err != nil {
+				metric = prometheus.NewInvalidMetric(s.descs[i], err)
+			}
+			out <- metric
+		})
+	}
+}

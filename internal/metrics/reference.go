@@ -1,0 +1,48 @@
+package metrics
+
+import (
+	"fmt"
+	"strings"
+)
+
+//go:generate go test . -run TestTheReferenceOfMetricsIsUpToDate -update
+
+// Reference returns docs/reference/metrics.md.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString(`<!-- Generated from internal/metrics by "go generate ./internal/metrics". Do not edit. -->
+
+# Metrics
+
+They are served at ` + "`/metrics` of `METRICS_ADDRESS`" + `, as text or OpenMetrics. A label has values of a closed list only; no metric names a node or an address. A value that can occur is there from the start, with 0, unless its meaning says otherwise.
+
+| metric | type | labels | meaning | to begin with |
+|---|---|---|---|---|
+`)
+	for _, f := range Families() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | `%s`: %s |\n", f.Name, f.Type, labels(f), f.Help, f.Use, f.Advice)
+	}
+	b.WriteString(`
+Go and the process report themselves in addition: ` + "`go_*`, `process_*`" + ` (memory, goroutines, processor time, open files), and ` + "`promhttp_metric_handler_errors_total{cause}`" + ` counts scrapes that could not be answered in full.
+
+A standby of a leader election has ` + "`ionos_endpointslice_leader` 0" + `: it reads, probes and publishes nothing, so what it says of members and reads is 0 and no alert. Ask only the leader, for example:
+
+` + "```promql" + `
+ionos_endpointslice_members{state="ready"} == 0 and on (instance, job) ionos_endpointslice_leader == 1
+` + "```" + `
+`)
+	return b.String()
+}
+
+// labels describes the labels of a family and their values.
+func labels(f Family) string {
+	words := make([]string, len(f.Labels))
+	for i, l := range f.Labels {
+		note := l.Note
+		if note == "" {
+			note = "`" + strings.Join(l.Values, "`, `") + "`"
+		}
+		words[i] = "`" + l.Name + "`: " + note
+	}
+	return strings.Join(words, "; ")
+}

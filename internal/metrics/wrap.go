@@ -1,0 +1,122 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+)
+
+// stopped reports whether we ended the call ourselves, which is nobody's failure
+// and not counted. A deadline that passed is a failure.
+func stopped(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
+
+// changes returns the change signals of what is wrapped, nil if it has none.
+func changes(inner any) <-chan struct{} {
+	if n, ok := inner.(syncer.Notifier); ok {
+		return n.Changed()
+	}
+	return nil
+}
+
+// Source returns a source that answers as s does and counts the reads. kind is
+// the value of SOURCE_KIND.
+func (m *Metrics) Source(kind string, s syncer.Source) syncer.Source {
+	return &source{
+		inner: s, seconds: m.readSeconds.WithLabelValues(kind),
+		good: m.reads.WithLabelValues(kind, success), bad: m.reads.WithLabelValues(kind, failure),
+	}
+}
+
+type source struct {
+	inner     syncer.Source
+	good, bad prometheus.Counter
+	seconds   prometheus.Observer
+}
+
+// Read implements syncer.Source.
+func (s *source) Read(ctx context.Context) ([]inventory.Node, error) {
+	start := time.Now()
+	nodes, err := s.inner.Read(ctx)
+	switch {
+	case err == nil:
+		s.good.Inc()
+	case stopped(ctx):
+		return nodes, err
+	default:
+		s.bad.Inc()
+	}
+	s.seconds.Observe(time.Since(start).Seconds())
+	return nodes, err
+}
+
+// Changed implements syncer.Notifier.
+func (s *source) Changed() <-chan struct{} { return changes(s.inner) }
+
+// Prober returns a prober that answers as p does and counts the results.
+func (m *Metrics) Prober(p syncer.Prober) syncer.Prober {
+	return &prober{inner: p, results: m.probes, seconds: m.probeSeconds}
+}
+
+type prober struct {
+	inner   syncer.Prober
+	results *prometheus.CounterVec
+	seconds prometheus.Observer
+}
+
+// Check implements syncer.Prober. A LocalError says nothing of how long backends
+// take to answer.
+func (p *prober) Check(ctx context.Context, addr netip.Addr) inventory.Result {
+	start := time.Now()
+	r := p.inner.Check(ctx, addr)
+	if r.Outcome == inventory.LocalError && stopped(ctx) {
+		return r
+	}
+	p.results.WithLabelValues(r.Outcome.String()).Inc()
+	if r.Outcome != inventory.LocalError {
+		p.seconds.Observe(time.Since(start).Seconds())
+	}
+	return r
+}
+
+// Store returns a store that answers as s does and counts the writes, and the
+// loads that fail.
+func (m *Metrics) Store(s syncer.Store) syncer.Store { return &store{s, m} }
+
+type store struct {
+	inner syncer.Store
+	m     *Metrics
+}
+
+// Load implements syncer.Store.
+func (s *store) Load(ctx context.Context) (plan.State, error) {
+	state, err := s.inner.Load(ctx)
+	if err != nil && !stopped(ctx) {
+		s.m.loads.Inc()
+	}
+	return state, err
+}
+
+// Write implements syncer.Store.
+func (s *store) Write(ctx context.Context, write plan.Write) error {
+	err := s.inner.Write(ctx, write)
+	result := success
+	switch {
+	case errors.Is(err, plan.ErrConflict):
+		result = conflict
+		s.m.conflicts.Inc()
+	case err != nil:
+		result = failure
+	}
+	s.m.writes.WithLabelValues(string(write.Operation), result).Inc()
+	return err
+}
+
+// Changed implements syncer.Notifier.
+func (s *store) Changed() <-chan struct{} { return changes(s.inner) }
