@@ -47,7 +47,7 @@ var allowed = map[string]struct {
 	"internal/report":   {of("inventory", "guard", "plan", "syncer"), "it translates what the syncer saw, and only translates"},
 	"internal/metrics":  {of("inventory", "guard", "plan", "syncer"), "it counts what the syncer and its parts did and decides nothing"},
 	"internal/event":    {of("plan", "syncer", "kubeapi"), "it delivers what the syncer announces"},
-	"internal/admin":    {of("inventory", "report"), "it serves what others made and decides nothing"},
+	"internal/admin":    {of("inventory", "guard", "report"), "it serves what others made and decides nothing"},
 	"internal/cli": {of("inventory", "process", "config", "filter", "probe", "guard", "plan", "manifest",
 		"source/static", "source/file", "source/command", "source/ionos", "source/kubernetes",
 		"store/memory", "store/kubectl", "store/kube", "syncer", "kubeapi", "election", "report", "metrics", "event", "admin"), "it is the only package that knows every adapter"},
