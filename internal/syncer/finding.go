@@ -1,7 +1,7 @@
 package syncer
 
 import (
-	"cmp"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -13,6 +13,8 @@ import (
 // the same.
 type Finding struct {
 	inventory.Decision
+	// State is what the verdict gives the address. A node that did not come as
+	// far as the guard is absent, whoever else publishes its address.
 	State inventory.State
 	// Since is when the state or the reason last changed, as far as this process
 	// knows.
@@ -20,98 +22,146 @@ type Finding struct {
 }
 
 const (
-	// Remembered is how long an address that was removed is still shown as Gone.
+	// Remembered is how long a node that was removed is still shown as Gone.
 	Remembered = 10 * time.Minute
-	// maxGone is how many of them are shown at most.
-	maxGone = 100
+	// MaxGone is how many addresses of such nodes are shown at most, the newest.
+	MaxGone = 100
 )
 
-// findings returns the last word on everything, sorted: what the guard decided,
-// for nodes that did not get so far what the filter refused, and of before what
-// was removed a short while ago. What is as it was before keeps its time.
-func findings(before []Finding, refused []inventory.Decision, verdict guard.Verdict, now time.Time) []Finding {
-	heard := merge(found(refused, nil, now), found(verdict.Decisions, verdict.Members, now))
-	heard = merge(heard, gone(before, now))
-	var after []Finding
-	for len(heard) > 0 {
-		end := 1
-		for end < len(heard) && heard[end].Node == heard[0].Node {
-			end++
+// undecided is what there is to say of an address while its read waits.
+const undecided = "listed by a read that counts as soon as the published members have been checked once"
+
+// findings returns the last word on everything that the newest read lists or the
+// slices publish, and of before what was removed a short while ago, sorted by
+// node and address. What is as it was before keeps its time; judged is when the
+// verdict was made. Of each node, the first of these that there is holds:
+//
+//	what the guard says of its addresses, or that a read waits
+//	that it was announced to leave and is no longer published
+//	the first thing for which the filter refuses it
+//	that it is gone
+func findings(before []Finding, filtered []inventory.Decision, verdict guard.Verdict, judged, now time.Time) []Finding {
+	s := &summary{
+		before: before, members: verdict.Members, judged: judged, now: now,
+		all: make([]Finding, 0, max(len(filtered), len(verdict.Decisions))),
+	}
+	decided := named(filtered, verdict.Decisions)
+	for memories := before; len(filtered) > 0 || len(decided) > 0 || len(memories) > 0; {
+		who := firstSubject(filtered, decided, memories)
+		var t topic
+		t.filtered, filtered = cut(filtered, who, ofDecision)
+		t.decided, decided = cut(decided, who, ofDecision)
+		t.before, memories = cut(memories, who, ofFinding)
+		s.add(t)
+	}
+	return merge(s.all, s.remembered())
+}
+
+// topic is all that was said of one subject, each list sorted by address.
+type topic struct {
+	filtered, decided []inventory.Decision
+	before            []Finding
+}
+
+// summary gathers findings.
+type summary struct {
+	before      []Finding
+	members     []inventory.Member
+	judged, now time.Time
+	// all is of what is there, departed of what is not.
+	all, departed []Finding
+}
+
+// add adds what holds of a topic.
+func (s *summary) add(t topic) {
+	start := len(s.all)
+	for _, d := range t.decided {
+		if d.Reason != "" && d.Reason != inventory.Gone {
+			s.all = append(s.all, Finding{Decision: d, State: stateOf(s.members, d.Address), Since: s.now})
 		}
-		after = append(after, lastWord(heard[:end])...)
-		heard = heard[end:]
 	}
-	carry(before, after)
-	return after
-}
-
-// lastWord picks from what was said of one node what still holds: of its
-// addresses that came as far as the guard all, else the first thing that keeps
-// the node out, else that it is gone.
-func lastWord(said []Finding) []Finding {
-	judged := slices.DeleteFunc(slices.Clone(said), func(f Finding) bool { return f.Stage != inventory.StageGuard || f.Reason == inventory.Gone })
-	if len(judged) > 0 {
-		return judged
-	}
-	if i := slices.IndexFunc(said, func(f Finding) bool { return f.Reason != inventory.Gone }); i >= 0 {
-		return said[i : i+1]
-	}
-	return slices.CompactFunc(said, func(a, b Finding) bool { return comparePlace(a, b) == 0 })
-}
-
-// gone returns the findings that tell of a removal a short while ago.
-func gone(before []Finding, now time.Time) []Finding {
-	var departed []Finding
-	for _, f := range before {
-		if f.Reason == inventory.Gone && now.Sub(f.Since) < Remembered && len(departed) < maxGone {
-			departed = append(departed, f)
+	for _, d := range t.filtered {
+		if d.Reason == "" && !about(t.decided, d.Address) {
+			d.Stage, d.Reason, d.Message = inventory.StageGuard, inventory.ProbePending, undecided
+			s.all = append(s.all, Finding{Decision: d, Since: s.now})
 		}
 	}
-	return departed
+	if len(s.all) == start {
+		s.addKeptOut(t)
+	}
+	if len(s.all) == start {
+		s.addGone(t)
+		return
+	}
+	if len(s.all) > start+1 {
+		slices.SortFunc(s.all[start:], comparePlace)
+	}
+	s.carry(s.all[start:], t.before)
 }
 
-// carry gives what is as it was before the time since when. Both are sorted.
-func carry(before, after []Finding) {
+// addKeptOut adds why a node of the read has nothing published.
+func (s *summary) addKeptOut(t topic) {
+	start := len(s.all)
+	for _, d := range t.decided {
+		if d.Reason == inventory.Gone && about(t.filtered, d.Address) {
+			s.all = append(s.all, Finding{Decision: d, Since: s.now})
+		}
+	}
+	i := slices.IndexFunc(t.filtered, func(d inventory.Decision) bool { return d.Reason != "" })
+	if i >= 0 && len(s.all) == start {
+		s.all = append(s.all, Finding{Decision: t.filtered[i], Since: s.now})
+	}
+}
+
+// addGone adds what is in no read and no slice any more. A verdict that is shown
+// again brings back nothing that was forgotten since.
+func (s *summary) addGone(t topic) {
+	start := len(s.departed)
+	for _, d := range t.decided {
+		if _, shown := find(t.before, d.Node, d.Address); d.Reason == inventory.Gone && (shown || s.judged.Equal(s.now)) {
+			s.departed = append(s.departed, Finding{Decision: d, Since: s.now})
+		}
+	}
+	for _, f := range t.before {
+		if f.Reason == inventory.Gone && !about(t.decided, f.Address) {
+			s.departed = append(s.departed, f)
+		}
+	}
+	s.carry(s.departed[start:], t.before)
+}
+
+// remembered returns, sorted, the newest of what is gone, without what is there
+// again under a name that was not known, or with an id that was not.
+func (s *summary) remembered() []Finding {
+	back := make(map[netip.Addr]bool)
+	if len(s.departed) > 0 {
+		for _, f := range s.all {
+			back[f.Address] = true
+		}
+	}
+	gone := slices.DeleteFunc(s.departed, func(f Finding) bool {
+		known := f.Node.Known()
+		return s.now.Sub(f.Since) >= Remembered || !known && back[f.Address] || known && f.Node.ID == "" && knows(s.all, f.Node.Name)
+	})
+	slices.SortStableFunc(gone, func(a, b Finding) int { return b.Since.Compare(a.Since) })
+	gone = gone[:min(len(gone), MaxGone)]
+	slices.SortFunc(gone, comparePlace)
+	return gone
+}
+
+// carry gives findings that are as they were before the time since when. Who had
+// no name, or no id, until a read told it is still the same.
+func (s *summary) carry(after, before []Finding) {
 	for i := range after {
-		for len(before) > 0 && comparePlace(before[0], after[i]) < 0 {
-			before = before[1:]
+		f := &after[i]
+		was, ok := find(before, f.Node, f.Address)
+		for _, node := range []inventory.Identity{{Name: f.Node.Name}, {}} {
+			if !ok && f.Address.IsValid() {
+				was, ok = find(s.before, node, f.Address)
+			}
 		}
-		if len(before) > 0 && comparePlace(before[0], after[i]) == 0 && before[0].State == after[i].State && before[0].Reason == after[i].Reason {
-			after[i].Since = before[0].Since
-		}
-	}
-}
-
-// found makes findings of the decisions that have a reason. Both lists are
-// sorted; members are found by address.
-func found(decisions []inventory.Decision, members []inventory.Member, now time.Time) []Finding {
-	all := make([]Finding, 0, len(decisions))
-	for _, d := range decisions {
-		if d.Reason != "" {
-			all = append(all, Finding{Decision: d, State: stateOf(members, d.Address), Since: now})
+		if ok && was.State == f.State && was.Reason == f.Reason {
+			f.Since = was.Since
 		}
 	}
-	return all
-}
-
-// merge joins two sorted lists.
-func merge(a, b []Finding) []Finding {
-	all := make([]Finding, 0, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		if comparePlace(b[0], a[0]) < 0 {
-			all, b = append(all, b[0]), b[1:]
-			continue
-		}
-		all, a = append(all, a[0]), a[1:]
-	}
-	return append(append(all, a...), b...)
-}
-
-// comparePlace orders findings by node and address, as CompareDecisions does.
-func comparePlace(a, b Finding) int {
-	return cmp.Or(
-		cmp.Compare(a.Node.Name, b.Node.Name),
-		cmp.Compare(a.Node.ID, b.Node.ID),
-		a.Address.Compare(b.Address),
-	)
 }

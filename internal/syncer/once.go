@@ -61,7 +61,7 @@ func (s *Syncer) Assess(ctx context.Context) (Assessment, error) {
 	if err != nil {
 		return Assessment{}, err
 	}
-	status.Findings = findings(nil, decisions, status.Verdict, r.at)
+	status.Findings = findings(nil, decisions, status.Verdict, r.at, r.at)
 	a := Assessment{Status: status, Current: state.Slices}
 	a.Desired, status.Problem = plan.Desired(status.Verdict.Members, state, s.opts.Target)
 	a.Writes = plan.Diff(state.Slices, a.Desired)
@@ -159,7 +159,7 @@ func (s *Syncer) Once(ctx context.Context) (Assessment, error) {
 			a.Writes[i].Trigger = now
 		}
 		results := s.opts.writeAll(ctx, a.Writes)
-		narrator := newNarrator(ctx, s.opts)
+		narrator := newNarrator(ctx, s.opts, a.Status.State.Service)
 		narrator.written(results, applied(a.Status.State, results))
 		err = errorsOf(results)
 		if err == nil && len(results) < len(a.Writes) {

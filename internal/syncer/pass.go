@@ -17,7 +17,7 @@ func (l *loop) pass() {
 	verdict := guard.Decide(guard.Input{Now: now, Read: l.fresh, Health: l.health, Memory: l.memory}, l.opts.Policy)
 	desired, problem := plan.Desired(verdict.Members, l.state, l.opts.Target)
 	writes := plan.Diff(l.state.Slices, desired)
-	l.remember(verdict)
+	l.remember(verdict, now)
 	l.watch()
 	l.send(writes, now)
 	l.count(writes, problem)
@@ -38,7 +38,7 @@ func (l *loop) count(writes []plan.Write, problem plan.Problem) {
 }
 
 // remember makes the verdict the base of the next one.
-func (l *loop) remember(verdict guard.Verdict) {
+func (l *loop) remember(verdict guard.Verdict, now time.Time) {
 	// What is no longer watched is forgotten at once: when the address comes back,
 	// on whatever node, an old pass must not let it in (contract 7).
 	if l.fresh != nil || len(verdict.Watch) < len(l.verdict.Watch) {
@@ -49,7 +49,7 @@ func (l *loop) remember(verdict guard.Verdict) {
 	for _, c := range changes {
 		l.counts.Moves[c.to]++
 	}
-	l.verdict, l.memory, l.fresh = verdict, verdict.Memory, nil
+	l.verdict, l.judged, l.memory, l.fresh = verdict, now, verdict.Memory, nil
 	l.wake = verdict.Next
 }
 
@@ -124,9 +124,9 @@ func (l *loop) show(problem plan.Problem, now time.Time) {
 	if !before.Decided() || before.Verdict.Mode != l.verdict.Mode {
 		l.modeSince = now
 	}
+	l.narrator.seen(before.State, l.state)
 	l.narrator.problem(before.Problem, problem)
-	l.narrator.owned(before.State.Refused, l.state.Refused)
-	l.findings = findings(l.findings, l.source.Decisions, l.verdict, now)
+	l.findings = findings(l.findings, l.source.Decisions, l.verdict, l.judged, now)
 	l.narrator.found(l.findings, now)
 	status := &Status{
 		Verdict: l.verdict, ModeSince: l.modeSince, Health: l.health,

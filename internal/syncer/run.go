@@ -87,8 +87,9 @@ type loop struct {
 	state  plan.State
 	memory guard.Memory
 	health inventory.Health
-	// verdict is the newest one.
+	// verdict is the newest one, judged when it was made.
 	verdict guard.Verdict
+	judged  time.Time
 	source  SourceStatus
 	// barred are the recovered members that the filter refuses.
 	barred map[netip.Addr]bool
@@ -125,12 +126,13 @@ func newLoop(ctx context.Context, s *Syncer, state plan.State, p prober) *loop {
 	l := &loop{
 		Syncer: s, prober: p, state: state, health: inventory.Health{},
 		reads: make(chan reading), jobs: make(chan job, 1), reports: make(chan report, 1),
-		narrator: newNarrator(ctx, s.opts),
+		narrator: newNarrator(ctx, s.opts, state.Service),
 	}
 	members := published(state)
 	l.barred = barred(members, s.opts.Rules)
-	l.memory = guard.Recover(members, time.Now())
-	l.verdict = guard.Decide(guard.Input{Now: time.Now(), Memory: l.memory}, s.opts.Policy)
+	l.judged = time.Now()
+	l.memory = guard.Recover(members, l.judged)
+	l.verdict = guard.Decide(guard.Input{Now: l.judged, Memory: l.memory}, s.opts.Policy)
 	l.narrator.recovered(members, l.barred)
 	return l
 }

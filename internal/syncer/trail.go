@@ -1,6 +1,7 @@
 package syncer
 
 import (
+	"net/netip"
 	"slices"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
@@ -9,7 +10,8 @@ import (
 // trail joins the decisions of the filter and of the guard with what the probes
 // last said of each address, sorted by node, address and stage.
 func trail(filtered, judged []inventory.Decision, health inventory.Health) []inventory.Decision {
-	all := slices.Concat(filtered, judged)
+	judged = named(filtered, judged)
+	all := slices.Grow(slices.Concat(filtered, judged), len(judged))
 	for _, d := range judged {
 		streak, ok := health[d.Address]
 		if !ok || !streak.Known() && streak.Trouble == "" {
@@ -25,5 +27,31 @@ func trail(filtered, judged []inventory.Decision, health inventory.Health) []inv
 		all = append(all, probe)
 	}
 	slices.SortStableFunc(all, inventory.CompareDecisions)
+	return all
+}
+
+// named returns the guard's decisions under the names that the filter knows. The
+// guard does not know whose address a member of the slices is that it has not
+// seen in a read: none has come, or the filter refuses the address today. The
+// inputs stay as they are, both are sorted.
+func named(filtered, judged []inventory.Decision) []inventory.Decision {
+	unknown := 0
+	for unknown < len(judged) && !judged[unknown].Node.Known() {
+		unknown++
+	}
+	if unknown == 0 {
+		return judged
+	}
+	owners := make(map[netip.Addr]inventory.Decision)
+	for _, d := range filtered {
+		if owner, ok := owners[d.Address]; d.Address.IsValid() && (!ok || owner.Reason != "" && d.Reason == "") {
+			owners[d.Address] = d
+		}
+	}
+	all := slices.Clone(judged)
+	for i := range all[:unknown] {
+		all[i].Node = owners[all[i].Address].Node
+	}
+	slices.SortFunc(all, inventory.CompareDecisions)
 	return all
 }
