@@ -9,12 +9,15 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
-// State is what a store answers for the target: its Service, and of the objects
-// those that have a name of the target. The order of the objects means nothing.
+// State is what a store answers for the target: its Service, the objects that
+// have a name of the target, and those that publish beside them. The order of the
+// objects means nothing.
 func State(service plan.Service, objects []*discoveryv1.EndpointSlice, target plan.Target) plan.State {
 	state := plan.State{Service: service}
+	var beside []plan.Beside
 	for _, object := range objects {
 		if _, _, ours := target.ParseName(object.Name); !ours {
+			beside = append(beside, ToBeside(object, target))
 			continue
 		}
 		slice, refusal := ToSlice(object, target)
@@ -26,5 +29,6 @@ func State(service plan.Service, objects []*discoveryv1.EndpointSlice, target pl
 	}
 	slices.SortFunc(state.Slices, func(a, b plan.Slice) int { return target.CompareNames(a.Name, b.Name) })
 	slices.SortFunc(state.Refused, func(a, b plan.Refusal) int { return cmp.Compare(a.Name, b.Name) })
+	state.Beside = Beside(service, beside)
 	return state
 }

@@ -123,6 +123,20 @@ type Refusal struct {
 	Message string
 }
 
+// Beside is a slice of the Service that is not ours and publishes endpoints
+// beside ours: whoever routes to the Service uses those too, whatever our health
+// checks say of them.
+type Beside struct {
+	Name string
+	// Manager is the value of the slice's managed-by label, empty without one.
+	Manager string
+	// Endpoints is how many it publishes, at least 1.
+	Endpoints int
+	// Message says where it comes from, and how to be rid of it without taking a
+	// backend away.
+	Message string
+}
+
 // State is what a store holds for one target at one moment.
 type State struct {
 	Service Service
@@ -130,6 +144,10 @@ type State struct {
 	Slices []Slice
 	// Refused are the slices of our names that are not ours, sorted by name.
 	Refused []Refusal
+	// Beside are the slices of other names that publish endpoints for the same
+	// Service, sorted by name. While the Service has a selector there are none:
+	// then such slices are to be expected, and the selector is what is wrong.
+	Beside []Beside
 }
 
 // Operation is the kind of a write.

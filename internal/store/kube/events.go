@@ -4,6 +4,9 @@ import (
 	"maps"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
 // The methods by which the reflector fills the view. Objects are the view's own
@@ -20,7 +23,7 @@ func (v *view) Delete(object any) error { return v.tell(object, false) }
 
 // Replace takes over a complete answer.
 func (v *view) Replace(objects []any, revision string) error {
-	told := make(map[string]*discoveryv1.EndpointSlice, len(objects))
+	told, others := make(map[string]*discoveryv1.EndpointSlice, len(objects)), make(map[string]plan.Beside)
 	for _, object := range objects {
 		slice, ok := object.(*discoveryv1.EndpointSlice)
 		if !ok {
@@ -28,9 +31,11 @@ func (v *view) Replace(objects []any, revision string) error {
 		}
 		if v.ours(slice) {
 			told[slice.Name] = slice
+			continue
 		}
+		note(others, manifest.ToBeside(slice, v.target))
 	}
-	v.change(func() { v.told, v.reached = told, revision })
+	v.change(func() { v.told, v.others, v.reached = told, others, revision })
 	v.sync.reached()
 	return nil
 }
@@ -55,6 +60,10 @@ func (v *view) tell(object any, exists bool) error {
 		v.reached = slice.ResourceVersion
 		switch {
 		case !v.ours(slice):
+			delete(v.others, slice.Name)
+			if exists {
+				note(v.others, manifest.ToBeside(slice, v.target))
+			}
 		case exists:
 			v.told[slice.Name] = slice
 		default:
@@ -62,6 +71,14 @@ func (v *view) tell(object any, exists bool) error {
 		}
 	})
 	return nil
+}
+
+// note keeps what a slice of another name publishes, if that is anything; of the
+// slice itself nothing is kept.
+func note(others map[string]plan.Beside, b plan.Beside) {
+	if b.Endpoints > 0 {
+		others[b.Name] = b
+	}
 }
 
 // ours drops what nobody reads of a slice and reports whether it has one of our
@@ -78,7 +95,7 @@ func (v *view) ours(slice *discoveryv1.EndpointSlice) bool {
 // like the first.
 func (v *view) change(apply func()) {
 	v.mu.Lock()
-	before := v.versions()
+	before, beside := v.versions(), maps.Clone(v.others)
 	apply()
 	v.settle()
 	after := v.versions()
@@ -87,8 +104,9 @@ func (v *view) change(apply func()) {
 			v.raise(name)
 		}
 	}
+	news := !maps.Equal(before, after) || !maps.Equal(beside, v.others)
 	v.mu.Unlock()
-	if !maps.Equal(before, after) {
+	if news {
 		v.notify()
 	}
 }

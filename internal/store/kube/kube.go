@@ -100,7 +100,9 @@ func (s *Store) Load(ctx context.Context) (plan.State, error) {
 		}
 		s.view.resolve(name, doubt)
 	}
-	return manifest.State(s.service.get(), s.view.objects(), s.target), nil
+	state := manifest.State(s.service.get(), s.view.objects(), s.target)
+	state.Beside = manifest.Beside(state.Service, s.view.beside())
+	return state, nil
 }
 
 // Write carries out one write by one request. It wraps plan.ErrConflict when

@@ -28,6 +28,7 @@ type view struct {
 
 	mu      sync.Mutex
 	told    map[string]*discoveryv1.EndpointSlice // never changed in place
+	others  map[string]plan.Beside                // what slices of other names publish
 	reached string
 	ahead   map[string]sight
 	// doubts are the slices whose last write failed or that the watch lost, so
@@ -48,6 +49,7 @@ func newView(target plan.Target, notify func()) *view {
 		notify: notify,
 		sync:   syncing{what: "slices", done: make(chan struct{})},
 		told:   make(map[string]*discoveryv1.EndpointSlice),
+		others: make(map[string]plan.Beside),
 		ahead:  make(map[string]sight),
 		doubts: make(map[string]int),
 	}
@@ -65,6 +67,13 @@ func (v *view) objects() []*discoveryv1.EndpointSlice {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return slices.Collect(maps.Values(v.merged()))
+}
+
+// beside returns what slices of other names publish, in no order.
+func (v *view) beside() []plan.Beside {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Collect(maps.Values(v.others))
 }
 
 // merged lays what is ahead over what was told.

@@ -30,30 +30,33 @@ func (s *Store) getService(ctx context.Context) (plan.Service, error) {
 	return manifest.ServiceOf(object), nil
 }
 
-// getSlices returns the slices of our names that the selector finds.
-func (s *Store) getSlices(ctx context.Context) (map[string]*discoveryv1.EndpointSlice, error) {
+// getSlices returns the slices that the selector finds: those of our names, and
+// the others, which are only looked at.
+func (s *Store) getSlices(ctx context.Context) (ours map[string]*discoveryv1.EndpointSlice, others []*discoveryv1.EndpointSlice, err error) {
 	output, err := s.run(ctx, nil, "get", slicesResource, "--output=json",
 		"--selector="+discoveryv1.LabelServiceName+"="+s.options.Target.Service)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var list struct {
 		Items *[]discoveryv1.EndpointSlice `json:"items"`
 	}
 	if err := json.Unmarshal(output, &list); err != nil {
-		return nil, fmt.Errorf("decode the answer of kubectl: %w", err)
+		return nil, nil, fmt.Errorf("decode the answer of kubectl: %w", err)
 	}
 	if list.Items == nil {
-		return nil, errors.New("the answer of kubectl has no items")
+		return nil, nil, errors.New("the answer of kubectl has no items")
 	}
-	found := make(map[string]*discoveryv1.EndpointSlice)
+	ours = make(map[string]*discoveryv1.EndpointSlice)
 	for i := range *list.Items {
 		object := &(*list.Items)[i]
-		if _, _, ours := s.options.Target.ParseName(object.Name); ours {
-			found[object.Name] = object
+		if _, _, ok := s.options.Target.ParseName(object.Name); ok {
+			ours[object.Name] = object
+			continue
 		}
+		others = append(others, object)
 	}
-	return found, nil
+	return ours, others, nil
 }
 
 // getSlice returns one slice, whatever its labels say; nil where there is none.

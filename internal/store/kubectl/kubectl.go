@@ -73,7 +73,7 @@ func (s *Store) load(ctx context.Context, asked []string) (plan.State, error) {
 	if err != nil {
 		return plan.State{}, fmt.Errorf("read Service %s/%s: %w", target.Namespace, target.Service, err)
 	}
-	found, err := s.getSlices(ctx)
+	found, others, err := s.getSlices(ctx)
 	if err != nil {
 		return plan.State{}, fmt.Errorf("read the slices of Service %s/%s: %w", target.Namespace, target.Service, err)
 	}
@@ -89,7 +89,7 @@ func (s *Store) load(ctx context.Context, asked []string) (plan.State, error) {
 	s.mu.Lock()
 	s.known = found
 	s.mu.Unlock()
-	return manifest.State(service, slices.Collect(maps.Values(found)), target), nil
+	return manifest.State(service, slices.AppendSeq(others, maps.Values(found)), target), nil
 }
 
 // Write carries out one write by one run of kubectl. It wraps plan.ErrConflict

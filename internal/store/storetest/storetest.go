@@ -107,6 +107,7 @@ func cases() []conformanceCase {
 		{"contract 23: a slice that lost its Service label is found by its name", lostLabel},
 		{"contract 23: a slice of somebody else is refused", refused},
 		{"contract 23: a slice of somebody else is refused even when no selector finds it", refusedStray},
+		{"contract 23: a slice of another name that publishes beside ours is told and left alone", besides},
 		{"contract 24: a surplus slice is emptied, never deleted", emptied},
 		{"contract 25: what is wrong with the Service is told, and when it is mended", serviceStates},
 		{"contract 33: a slice holds 1000 endpoints", thousand},

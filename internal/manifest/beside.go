@@ -1,0 +1,64 @@
+package manifest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// mirrorer is the controller of Kubernetes that copies the Endpoints object of a
+// Service without a selector into slices.
+const mirrorer = "endpointslicemirroring-controller.k8s.io"
+
+// ToBeside returns what the object publishes beside our slices; nothing is
+// published, and Endpoints is 0, when it is ours by name, is of another Service,
+// or is empty.
+func ToBeside(object *discoveryv1.EndpointSlice, target plan.Target) plan.Beside {
+	_, _, ours := target.ParseName(object.Name)
+	if ours || object.Labels[discoveryv1.LabelServiceName] != target.Service {
+		return plan.Beside{}
+	}
+	manager := object.Labels[discoveryv1.LabelManagedBy]
+	beside := plan.Beside{Name: object.Name, Manager: bounded(manager), Endpoints: len(object.Endpoints)}
+	beside.Message = fmt.Sprintf("slice %s/%s publishes %d endpoints for Service %s beside ours, without our health checks; ",
+		target.Namespace, object.Name, beside.Endpoints, target.Service) + remedy(beside, target)
+	return beside
+}
+
+// remedy says where the slice comes from and how to be rid of it. Each begins
+// with our own slices: until they hold what is needed, the other one may be all
+// that serves.
+func remedy(b plan.Beside, target plan.Target) string {
+	const first = "once our slices hold the ready endpoints that are needed, "
+	switch b.Manager {
+	case mirrorer:
+		return fmt.Sprintf("it mirrors the Endpoints object %[2]s: %[3]srun \"kubectl -n %[1]s label endpoints %[2]s %[4]s=true\", "+
+			"which takes the slice away and can be undone by taking the label off; delete the Endpoints object only after that, and not the slice, which would come back",
+			target.Namespace, target.Service, first, discoveryv1.LabelSkipMirror)
+	case target.ManagedBy:
+		return fmt.Sprintf("it has our managed-by label, as after a change of TARGET_ENDPOINTSLICE_NAME: %sand if no other instance of this program writes it, delete it", first)
+	case "":
+		return fmt.Sprintf("it has no label %s, so somebody may have made it by hand: %sdelete it", discoveryv1.LabelManagedBy, first)
+	}
+	return fmt.Sprintf("it is managed by %q: %smake that leave this Service alone, then delete the slice if it is still there", b.Manager, first)
+}
+
+// Beside returns what of it counts, sorted by name: what publishes anything, and
+// nothing at all for a Service with a selector, whose slices are Kubernetes' own.
+func Beside(service plan.Service, found []plan.Beside) []plan.Beside {
+	if service.HasSelector {
+		return nil
+	}
+	var counts []plan.Beside
+	for _, b := range found {
+		if b.Endpoints > 0 {
+			counts = append(counts, b)
+		}
+	}
+	slices.SortFunc(counts, func(a, b plan.Beside) int { return cmp.Compare(a.Name, b.Name) })
+	return counts
+}
