@@ -16,6 +16,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/command"
@@ -39,6 +40,7 @@ type parts struct {
 	source  syncer.Source
 	store   syncer.Store
 	leader  leadership
+	metrics *metrics.Metrics
 	syncer  *syncer.Syncer
 }
 
@@ -50,17 +52,21 @@ func (p Program) build(dryRun bool) (*parts, error) {
 		return nil, err
 	}
 	b := &parts{config: c, version: p.Version, dryRun: dryRun || c.Run.DryRun, log: logger(p.Stderr, c.Log), target: target(c.Target)}
-	if b.source, err = newSource(c); err != nil {
+	if b.metrics, err = b.newMetrics(); err != nil {
+		return nil, err
+	}
+	if b.source, err = newSource(c, b.metrics); err != nil {
 		return nil, &exitError{ExitUsage, err}
 	}
-	if b.store, err = p.newStore(c, b.target); err != nil {
+	if b.store, err = p.newStore(c, b.target, b.metrics); err != nil {
 		return nil, &exitError{ExitUsage, err}
 	}
 	if b.leader, err = newLeadership(c, b.dryRun, b.log); err != nil {
 		return nil, &exitError{ExitUsage, err}
 	}
 	options := syncer.Options{
-		Source: b.source, Store: b.leader.fence(b.store), Target: b.target, Rules: rules(c), Policy: policy(c),
+		Source: b.metrics.Source(string(c.Source.Kind), b.source), Store: b.metrics.Store(b.leader.fence(b.store)),
+		Target: b.target, Rules: rules(c), Policy: policy(c),
 		PollInterval: c.Source.PollInterval, SourceTimeout: c.Source.Timeout,
 		HealthTimeout: c.Health.Timeout, Concurrency: c.Health.Concurrency,
 		DryRun: b.dryRun, Logger: b.log,
@@ -70,7 +76,7 @@ func (p Program) build(dryRun bool) (*parts, error) {
 		if err != nil {
 			return nil, &exitError{ExitUsage, err}
 		}
-		options.Prober = checker
+		options.Prober = b.metrics.Prober(checker)
 	}
 	if b.syncer, err = syncer.New(options); err != nil {
 		return nil, &exitError{ExitUsage, err}
@@ -119,7 +125,7 @@ func policy(c config.Config) guard.Policy {
 }
 
 // newSource makes the source that SOURCE_KIND names.
-func newSource(c config.Config) (syncer.Source, error) {
+func newSource(c config.Config, m *metrics.Metrics) (syncer.Source, error) {
 	switch c.Source.Kind {
 	case config.SourceStatic:
 		nodes := make([]static.Node, len(c.Static.Nodes))
@@ -132,19 +138,19 @@ func newSource(c config.Config) (syncer.Source, error) {
 	case config.SourceCommand:
 		return command.New(command.Options{Path: c.Command.Path, Args: c.Command.Args, Environ: c.Command.Environment.Read})
 	case config.SourceKubernetes:
-		return newKubernetes(c.Secured)
+		return newKubernetes(c.Secured, m)
 	case config.SourceIONOS:
-		return newIONOS(c)
+		return newIONOS(c, m)
 	}
 	return nil, fmt.Errorf("SOURCE_KIND=%s is not built in", c.Source.Kind)
 }
 
 // newIONOS makes the source of addresses; the nodes are those of the remote
 // cluster where there is a way to it.
-func newIONOS(c config.Config) (*ionos.Source, error) {
+func newIONOS(c config.Config, m *metrics.Metrics) (*ionos.Source, error) {
 	options := ionos.Options{
 		Username: c.IONOS.Username, APIURL: c.IONOS.APIURL, DatacenterID: c.IONOS.DatacenterID,
-		LANID: c.IONOS.PrivateLANID, ClusterID: c.IONOS.ClusterID, Subnets: c.Secured.Subnets,
+		LANID: c.IONOS.PrivateLANID, ClusterID: c.IONOS.ClusterID, Subnets: c.Secured.Subnets, Wrap: m.Transport(metrics.ClientSource),
 	}
 	if c.IONOS.Token.IsSet() {
 		options.Token = c.IONOS.Token.Read
@@ -153,7 +159,7 @@ func newIONOS(c config.Config) (*ionos.Source, error) {
 		options.Password = c.IONOS.Password.Read
 	}
 	if c.Secured.Kubeconfig != "" {
-		nodes, err := newKubernetes(c.Secured)
+		nodes, err := newKubernetes(c.Secured, m)
 		if err != nil {
 			return nil, err
 		}
@@ -163,12 +169,14 @@ func newIONOS(c config.Config) (*ionos.Source, error) {
 }
 
 // newKubernetes makes the source that watches the nodes of the remote cluster.
-func newKubernetes(c config.Secured) (*kubernetes.Source, error) {
-	return kubernetes.New(kubernetes.Options{Kubeconfig: c.Kubeconfig, Context: c.Context, Selector: c.NodeSelector})
+func newKubernetes(c config.Secured, m *metrics.Metrics) (*kubernetes.Source, error) {
+	return kubernetes.New(kubernetes.Options{
+		Kubeconfig: c.Kubeconfig, Context: c.Context, Selector: c.NodeSelector, Wrap: m.Transport(metrics.ClientSource),
+	})
 }
 
 // newStore makes the store that STORE_KIND names.
-func (p Program) newStore(c config.Config, t plan.Target) (syncer.Store, error) {
+func (p Program) newStore(c config.Config, t plan.Target, m *metrics.Metrics) (syncer.Store, error) {
 	switch c.Store.Kind {
 	case config.StoreMemory:
 		return memory.New(memory.Options{Target: t, Service: imagined(t), Out: p.Stdout})
@@ -179,6 +187,7 @@ func (p Program) newStore(c config.Config, t plan.Target) (syncer.Store, error) 
 		if err != nil {
 			return nil, fmt.Errorf("STORE_KIND=client-go: %w", err)
 		}
+		cluster.Wrap(m.Transport(metrics.ClientStore))
 		return kube.New(kube.Options{Target: t, Config: cluster})
 	}
 	return nil, fmt.Errorf("STORE_KIND=%s is not built in", c.Store.Kind)

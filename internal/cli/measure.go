@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+)
+
+const (
+	// expiryNotice is how long before its end a token is warned of.
+	expiryNotice = 14 * 24 * time.Hour
+	// expiryRepeat is the time between two such warnings, expiryLook between two
+	// looks: the token of this moment is known only when it was used.
+	expiryRepeat = 24 * time.Hour
+	expiryLook   = time.Minute
+)
+
+// newMetrics makes what counts. It asks the parts only when it is scraped, and
+// they are complete by then.
+func (b *parts) newMetrics() (*metrics.Metrics, error) {
+	return metrics.New(metrics.Options{
+		Version:     b.version,
+		Status:      func() *syncer.Status { return b.syncer.Status() },
+		Leading:     func() bool { return b.leader.state().Leading },
+		LoopAge:     func() time.Duration { return b.syncer.LoopAge() },
+		TokenExpiry: b.tokenExpiry,
+		RateLimit:   b.rateLimit,
+	})
+}
+
+// tokenExpiry returns when the token of the IONOS Cloud expires, if that is known.
+func (b *parts) tokenExpiry() (time.Time, bool) {
+	if source, ok := b.source.(*ionos.Source); ok {
+		return source.TokenExpiry()
+	}
+	return time.Time{}, false
+}
+
+// rateLimit returns how many requests the IONOS Cloud still allows, if it has
+// said so.
+func (b *parts) rateLimit() (int, bool) {
+	if source, ok := b.source.(*ionos.Source); ok {
+		limit, known := source.RateLimit()
+		return limit.Remaining, known
+	}
+	return 0, false
+}
+
+// sync keeps the slices right, and warns of what is going to stop it.
+func (b *parts) sync(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	defer stop()
+	beside.Go(func() { b.warnOfExpiry(ctx) })
+	return b.syncer.Run(ctx)
+}
+
+// warnOfExpiry says, once a day at the most, that the token is about to expire.
+func (b *parts) warnOfExpiry(ctx context.Context) {
+	look := time.NewTicker(expiryLook)
+	defer look.Stop()
+	var said time.Time
+	for {
+		at, known := b.tokenExpiry()
+		due := said.IsZero() || time.Since(said) >= expiryRepeat
+		if known && due && time.Until(at) < expiryNotice {
+			said = time.Now()
+			b.log.Warn("the IONOS token expires soon; write a new one to the file that IONOS_TOKEN_FILE names, it is used without a restart, or set IONOS_TOKEN and restart", "expires", at.UTC().Format(time.RFC3339))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+	}
+}
