@@ -15,17 +15,21 @@ type Cycle struct {
 	At   time.Time
 	Took time.Duration
 	// Writes counts the writes that succeeded; Added, Removed and Changed are
-	// the addresses that they were about, sorted.
+	// the addresses that they were about, sorted. An address that only moved
+	// from one slice to another is in none of them.
 	Writes                  int
 	Added, Removed, Changed []netip.Addr
 	// Err is why the read, or a write, failed.
 	Err error
-	// Repeats counts the cycles before this one that were like it and changed
-	// nothing; they are not listed.
+	// Repeats counts the cycles since the last change that said the same; they
+	// are not listed.
 	Repeats int
 }
 
-// like reports whether the cycle says no more than the other did.
+// quiet reports whether the cycle changed nothing.
+func (c Cycle) quiet() bool { return c.Writes == 0 }
+
+// like reports whether two quiet cycles say the same.
 func (c Cycle) like(other Cycle) bool {
 	said := func(err error) string {
 		if err == nil {
@@ -33,18 +37,29 @@ func (c Cycle) like(other Cycle) bool {
 		}
 		return err.Error()
 	}
-	return c.Writes == 0 && other.Writes == 0 && said(c.Err) == said(other.Err)
+	return said(c.Err) == said(other.Err)
 }
 
 // prepend returns the cycles with a new one at the front. A quiet cycle takes
-// the place of one that said the same, so that twenty quiet reads do not push
-// the last change off the page.
+// the place of one that said the same since the last change, so that neither
+// twenty quiet reads nor reads and failing writes in turn push that change off
+// the page.
 func prepend(cycles []Cycle, c Cycle) []Cycle {
-	if len(cycles) > 0 && c.like(cycles[0]) {
-		c.Repeats = cycles[0].Repeats + 1
-		cycles = cycles[1:]
+	after := make([]Cycle, 1, MaxCycles)
+	recent := c.quiet()
+	for _, before := range cycles {
+		recent = recent && before.quiet()
+		if recent && c.like(before) {
+			c.Repeats = before.Repeats + 1
+			recent = false
+			continue
+		}
+		if len(after) < MaxCycles {
+			after = append(after, before)
+		}
 	}
-	return append([]Cycle{c}, cycles[:min(len(cycles), MaxCycles-1)]...)
+	after[0] = c
+	return after
 }
 
 // cycleOf sums up what came of writes.
@@ -61,5 +76,17 @@ func cycleOf(results []WriteResult, at time.Time) Cycle {
 	for _, list := range [][]netip.Addr{c.Added, c.Removed, c.Changed} {
 		slices.SortFunc(list, netip.Addr.Compare)
 	}
+	c.Added, c.Removed = without(c.Added, c.Removed), without(c.Removed, c.Added)
 	return c
+}
+
+// without returns a sorted list without what another has.
+func without(list, other []netip.Addr) []netip.Addr {
+	var left []netip.Addr
+	for _, addr := range list {
+		if _, moved := slices.BinarySearchFunc(other, addr, netip.Addr.Compare); !moved {
+			left = append(left, addr)
+		}
+	}
+	return left
 }
