@@ -11,6 +11,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
@@ -23,7 +24,7 @@ type leadership struct {
 
 // newLeadership makes the elector that LEADER_ELECTION asks for. A dry run
 // writes nothing, not even the lease, so it stands for nothing.
-func newLeadership(c config.Config, dryRun bool, log *slog.Logger) (leadership, error) {
+func newLeadership(c config.Config, dryRun bool, log *slog.Logger, m *metrics.Metrics) (leadership, error) {
 	l := leadership{since: time.Now()}
 	if !c.Leader.Election || dryRun {
 		return l, nil
@@ -32,6 +33,7 @@ func newLeadership(c config.Config, dryRun bool, log *slog.Logger) (leadership, 
 	if err != nil {
 		return l, fmt.Errorf("LEADER_ELECTION=true: %w", err)
 	}
+	cluster.Wrap(m.Transport(metrics.ClientLease))
 	// Inside of a Pod this is the Pod's name.
 	host, err := os.Hostname()
 	if err != nil {

@@ -61,7 +61,7 @@ func (p Program) build(dryRun bool) (*parts, error) {
 	if b.store, err = p.newStore(c, b.target, b.metrics); err != nil {
 		return nil, &exitError{ExitUsage, err}
 	}
-	if b.leader, err = newLeadership(c, b.dryRun, b.log); err != nil {
+	if b.leader, err = newLeadership(c, b.dryRun, b.log, b.metrics); err != nil {
 		return nil, &exitError{ExitUsage, err}
 	}
 	options := syncer.Options{
