@@ -18,8 +18,10 @@ import (
 // repeated.
 type narrator struct {
 	log *slog.Logger
-	// tell announces the same to those who look at the Service.
-	tell Announcer
+	// tell announces the same to those who look at the Service, service is that
+	// Service's UID.
+	tell    Announcer
+	service string
 	// thorough says that details are logged too.
 	thorough bool
 	// said is the dry run's last announcement.
@@ -31,8 +33,8 @@ type narrator struct {
 }
 
 // newNarrator announces nothing in a dry run.
-func newNarrator(ctx context.Context, o Options) narrator {
-	n := narrator{log: o.Logger, tell: o.Announcer, thorough: o.Logger.Enabled(ctx, slog.LevelDebug)}
+func newNarrator(ctx context.Context, o Options, service plan.Service) narrator {
+	n := narrator{log: o.Logger, tell: o.Announcer, service: service.UID, thorough: o.Logger.Enabled(ctx, slog.LevelDebug)}
 	if o.DryRun || n.tell == nil {
 		n.tell = silence{}
 	}
@@ -64,9 +66,9 @@ func (n *narrator) recovered(members []inventory.Member, barred map[netip.Addr]b
 func (n *narrator) read(before SourceStatus, r reading) {
 	switch {
 	case r.err != nil && before.LastErr == nil:
-		n.tell.Announce(Notice{SourceUnavailable, "members stay as they are: " + r.err.Error()})
+		n.announce(Notice{Reason: SourceUnavailable, Note: "members stay as they are: " + r.err.Error()})
 	case r.err == nil && before.LastErr != nil:
-		n.tell.Announce(Notice{SourceRecovered, fmt.Sprintf("%d nodes read", len(r.nodes))})
+		n.announce(Notice{Reason: SourceRecovered, Note: fmt.Sprintf("%d nodes read", len(r.nodes))})
 	}
 	switch {
 	case r.err != nil && (before.LastErr == nil || before.LastErr.Error() != r.err.Error()):
@@ -124,9 +126,7 @@ func (n *narrator) decided(before, after guard.Verdict, changes []memberChange) 
 		if after.Mode == guard.Publish {
 			say = n.log.Info
 		}
-		for _, notice := range modeNotices(before, after) {
-			n.tell.Announce(notice)
-		}
+		n.announce(modeNotices(before, after)...)
 		say("mode changed", "from", before.Mode.String(), "mode", after.Mode.String(), "cause", string(after.Cause), "message", after.Message)
 	}
 	if len(changes) == 0 {
@@ -187,11 +187,10 @@ func (n *narrator) would(writes []plan.Write) {
 	}
 }
 
-// written says what came of writes.
+// written says what came of writes, after which the state is as given.
 func (n *narrator) written(results []WriteResult, state plan.State) {
-	if notice, ok := updated(results, state); ok {
-		n.tell.Announce(notice)
-	}
+	n.service = state.Service.UID
+	n.announce(updated(results, state)...)
 	for _, r := range results {
 		if r.Err != nil {
 			n.log.Error("slice not written, it will be decided again", append(wrote(r.Write), "error", r.Err)...)
@@ -222,21 +221,33 @@ func (n *narrator) problem(before, after plan.Problem) {
 	switch {
 	case before == after:
 	case after.Kind != "":
-		n.tell.Announce(Notice{NoticeReason(after.Kind), after.Message})
+		n.announce(Notice{Reason: NoticeReason(after.Kind), Note: after.Message})
 		n.log.Warn("service cannot be filled", "problem", string(after.Kind), "message", after.Message)
 	default:
 		n.log.Info("service can be filled again")
 	}
 }
 
-// owned says when slices of our names are somebody else's.
-func (n *narrator) owned(before, after []plan.Refusal) {
-	if slices.Equal(before, after) {
-		return
+// seen says when slices of our names are somebody else's, and when others publish
+// beside ours, each of them once.
+func (n *narrator) seen(before, after plan.State) {
+	n.service = after.Service.UID
+	for _, r := range after.Refused {
+		if !slices.Contains(before.Refused, r) {
+			n.announce(Notice{Reason: SliceOwnedByOther, Note: r.Message})
+			n.log.Warn("slice is not ours and is left alone", "slice", r.Name, "message", r.Message)
+		}
 	}
-	for _, r := range after {
-		n.tell.Announce(Notice{SliceOwnedByOther, r.Message})
-		n.log.Warn("slice is not ours and is left alone", "slice", r.Name, "message", r.Message)
+	for _, b := range after.Beside {
+		// How many endpoints it has may change all day.
+		same := func(was plan.Beside) bool { return was.Name == b.Name && was.Manager == b.Manager }
+		if !slices.ContainsFunc(before.Beside, same) {
+			n.announce(Notice{Reason: MirroredSliceFound, Note: b.Message})
+			n.log.Warn("another slice publishes endpoints beside ours", "slice", b.Name, "manager", b.Manager, "endpoints", b.Endpoints, "message", b.Message)
+		}
+	}
+	if len(before.Beside) > 0 && len(after.Beside) == 0 {
+		n.log.Info("no other slice publishes endpoints beside ours any more")
 	}
 }
 

@@ -3,7 +3,7 @@ package syncer
 import (
 	"fmt"
 	"net/netip"
-	"strings"
+	"slices"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
@@ -20,8 +20,20 @@ type Announcer interface {
 type Notice struct {
 	// Reason is the reason of the Event that tells of it.
 	Reason NoticeReason
-	// Note says what happened, with the actual values.
-	Note string
+	// Note says what happened, with the actual values; Lists belong to it.
+	Note  string
+	Lists []List
+	// Service is the UID of the Service that it happened to; empty when there is
+	// none.
+	Service string
+}
+
+// List is a list of addresses in a notice. It may be long, so whoever has little
+// room leaves whole items out.
+type List struct {
+	// Name says what became of the items.
+	Name  string
+	Items []string
 }
 
 // NoticeReason is the reason of an Event. What plan calls a Problem is told under
@@ -56,72 +68,115 @@ type silence struct{}
 
 func (silence) Announce(Notice) {}
 
-// modeNotices returns what leaving one mode and entering another is announced
-// as (contract 16).
-func modeNotices(before, after guard.Verdict) []Notice {
-	if before.Mode == after.Mode {
-		return nil
+// announce announces notices of the Service.
+func (n *narrator) announce(notices ...Notice) {
+	for _, notice := range notices {
+		notice.Service = n.service
+		n.tell.Announce(notice)
 	}
+}
+
+// modeNotices returns what leaving one mode and entering another is announced
+// as (contract 16). What lasts in another mode is said there.
+func modeNotices(before, after guard.Verdict) []Notice {
 	var notices []Notice
+	left := func(reason NoticeReason, note string) {
+		if after.Mode != guard.Publish {
+			note = "the mode is now " + after.Mode.String()
+		}
+		notices = append(notices, Notice{Reason: reason, Note: note})
+	}
 	switch before.Mode {
 	case guard.Hold:
-		notices = append(notices, Notice{RemovalReleased, "no member is held any more"})
+		left(RemovalReleased, "no removal is held back any more")
 	case guard.FailOpen:
-		notices = append(notices, Notice{FailOpenCleared, "health checks decide again"})
+		left(FailOpenCleared, "health checks decide again")
 	case guard.Publish:
 	}
+	entered := string(after.Cause) + ": " + after.Message
 	switch after.Mode {
 	case guard.Hold:
-		notices = append(notices, Notice{RemovalHeld, string(after.Cause) + ": " + after.Message})
+		notices = append(notices, Notice{Reason: RemovalHeld, Note: entered})
 	case guard.FailOpen:
-		notices = append(notices, Notice{FailOpenEngaged, string(after.Cause) + ": " + after.Message})
+		notices = append(notices, Notice{Reason: FailOpenEngaged, Note: entered})
 	case guard.Publish:
 	}
 	return notices
 }
 
-// updated says what the writes of one report changed, and what is published now.
-func updated(results []WriteResult, state plan.State) (Notice, bool) {
-	var entered, left, changed []string
-	written := 0
+// updated says what the writes of one report changed, and what is published now:
+// nothing when none succeeded.
+func updated(results []WriteResult, state plan.State) []Notice {
+	var c change
 	for _, r := range results {
-		if r.Err != nil {
-			continue
-		}
-		written++
-		for _, addr := range r.Write.Added {
-			entered = append(entered, described(r.Write.Slice, addr))
-		}
-		for _, addr := range r.Write.Removed {
-			left = append(left, addr.String())
-		}
-		for _, addr := range r.Write.Changed {
-			changed = append(changed, described(r.Write.Slice, addr))
+		if r.Err == nil {
+			c.add(r.Write)
 		}
 	}
-	if written == 0 {
-		return Notice{}, false
+	if len(c.slices) == 0 {
+		return nil
 	}
-	members := published(state)
+	c.published = make(map[netip.Addr]inventory.State)
 	ready := 0
-	for _, m := range members {
+	for _, m := range published(state) {
+		c.published[m.Address] = m.State
 		if m.State == inventory.StateReady {
 			ready++
 		}
 	}
-	note := fmt.Sprintf("%d of %d endpoints ready", ready, len(members))
-	for _, part := range []struct {
-		what  string
-		addrs []string
-	}{{"added", entered}, {"removed", left}, {"changed", changed}} {
-		if len(part.addrs) > 0 {
-			note += "; " + part.what + " " + strings.Join(part.addrs, ", ")
-		}
-	}
-	return Notice{EndpointsUpdated, note}, true
+	return []Notice{{Reason: EndpointsUpdated, Note: fmt.Sprintf("%d of %d endpoints ready", ready, len(c.published)), Lists: c.lists()}}
 }
 
-// described names an address and the state that the slice gives it.
-func described(slice plan.Slice, addr netip.Addr) string {
-	return addr.String() + " (" + stateOf(slice.Endpoints, addr).String() + ")"
+// change is what writes did to slices and addresses, and what is published
+// afterwards.
+type change struct {
+	slices                  []string
+	added, removed, changed []netip.Addr
+	published               map[netip.Addr]inventory.State
+}
+
+// add adds a write.
+func (c *change) add(w plan.Write) {
+	c.slices = append(c.slices, w.Slice.Name)
+	c.added, c.removed, c.changed = append(c.added, w.Added...), append(c.removed, w.Removed...), append(c.changed, w.Changed...)
+}
+
+// lists returns the addresses with their states. One that a slice lost and that
+// another one still publishes has moved. Where no address is concerned the
+// slices are named.
+func (c *change) lists() []List {
+	added, removed := List{Name: "added"}, List{Name: "removed"}
+	changed, moved := List{Name: "changed"}, List{Name: "moved"}
+	lost := make(map[netip.Addr]bool)
+	for _, addr := range sorted(c.removed) {
+		lost[addr] = true
+		if _, still := c.published[addr]; !still {
+			removed.Items = append(removed.Items, addr.String())
+			continue
+		}
+		moved.Items = append(moved.Items, c.describe(addr))
+	}
+	for _, addr := range sorted(c.added) {
+		if !lost[addr] {
+			added.Items = append(added.Items, c.describe(addr))
+		}
+	}
+	for _, addr := range sorted(c.changed) {
+		changed.Items = append(changed.Items, c.describe(addr))
+	}
+	lists := slices.DeleteFunc([]List{added, removed, changed, moved}, func(l List) bool { return len(l.Items) == 0 })
+	if len(lists) == 0 {
+		return []List{{Name: "written anew", Items: c.slices}}
+	}
+	return lists
+}
+
+// describe names an address and its state.
+func (c *change) describe(addr netip.Addr) string {
+	return addr.String() + " (" + c.published[addr].String() + ")"
+}
+
+// sorted returns the addresses in order.
+func sorted(addrs []netip.Addr) []netip.Addr {
+	return slices.SortedFunc(slices.Values(addrs), netip.Addr.Compare)
 }

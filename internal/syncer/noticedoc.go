@@ -1,0 +1,68 @@
+package syncer
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+//go:generate go test . -run TestTheReferenceOfEventsIsUpToDate -update
+
+// NoticeDoc explains one reason.
+type NoticeDoc struct {
+	Reason NoticeReason
+	// When says what it tells of, Remedy what to do.
+	When, Remedy string
+}
+
+// NoticeReasons explains every reason.
+func NoticeReasons() []NoticeDoc {
+	return []NoticeDoc{
+		{EndpointsUpdated, "slices were written; the note lists what was added, removed, changed and moved, with the new states", "nothing to do"},
+		{SourceUnavailable, "the source could not be read, after a read that succeeded; members stay as they are and still follow their health", "see the error in the note; the source is asked again by itself"},
+		{SourceRecovered, "the source can be read again", "nothing to do"},
+		{RemovalHeld, "the mode became Hold: a suspect read, or a silence that most members share, would take members away, and they are kept", "check the source, or the network of this daemon; if the removal is meant, wait until it is believed (EMPTY_RESULT_THRESHOLD) or see MAX_REMOVAL_PERCENT"},
+		{RemovalReleased, "the mode Hold ended", "nothing to do"},
+		{FailOpenEngaged, "the mode became FailOpen: no candidate passes its health check, and all present ones stay published", "find out why every backend fails: the workload, its port, or the way from this daemon to it"},
+		{FailOpenCleared, "the mode FailOpen ended", "nothing to do"},
+		{NoticeReason(plan.ServiceMissing), "there is no Service of that name; its slices are left as they are", "create it without a selector, or correct TARGET_NAMESPACE and TARGET_SERVICE_NAME"},
+		{NoticeReason(plan.ServiceDeleting), "the Service is being deleted", "create it again when it is gone, if it is still wanted"},
+		{NoticeReason(plan.ServiceHasSelector), "the Service has a selector, so Kubernetes manages its endpoints itself", "remove spec.selector"},
+		{NoticeReason(plan.ServiceExternalName), "the Service is of type ExternalName, which has no endpoints", "make it ClusterIP, NodePort or LoadBalancer"},
+		{NoticeReason(plan.PortMismatch), "the Service has no port that fits TARGET_PORT or TARGET_PORTS", "correct the variable or the Service; the note lists its ports"},
+		{SliceOwnedByOther, "a slice has a name of ours and is somebody else's; it is left alone", "see the note: set TARGET_ENDPOINTSLICE_NAME to another name, or delete the slice if its manager is not in use any more"},
+		{MirroredSliceFound, "a slice of another name publishes endpoints for the Service beside ours, without our health checks; often it mirrors a leftover Endpoints object", "wait until our slices hold the ready endpoints that are needed; then label the Endpoints object `endpointslice.kubernetes.io/skip-mirror=true`, or do what the note says of another manager"},
+	}
+}
+
+// NoticesReference returns docs/reference/events.md.
+func NoticesReference() string {
+	var b strings.Builder
+	b.WriteString(`<!-- Generated from internal/syncer by "go generate ./internal/syncer". Do not edit. -->
+
+# Events
+
+The daemon tells what happened to the Service as Events on it:
+
+` + "```sh" + `
+kubectl -n NAMESPACE describe service SERVICE
+kubectl -n NAMESPACE events --for service/SERVICE
+` + "```" + `
+
+Each Event is one thing that happened, with the actual values in its note; what lasts is not repeated, and a steady state makes none. They say the same as the log. There are none in a dry run and none with ` + "`STORE_KIND=memory`" + `. The daemon needs the right to create ` + "`events`" + ` of ` + "`events.k8s.io`" + ` in the namespace of the Service; without it, and while the API server cannot be reached, it goes on without Events and logs that once.
+
+Of one reason at most 25 Events come at once and then one in ten seconds. The next one says how many were left out.
+
+| reason | type | when | what to do |
+|---|---|---|---|
+`)
+	for _, doc := range NoticeReasons() {
+		kind := "Normal"
+		if doc.Reason.Warning() {
+			kind = "Warning"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", doc.Reason, kind, doc.When, doc.Remedy)
+	}
+	return b.String()
+}
