@@ -1,0 +1,192 @@
+package event
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+)
+
+const (
+	// requestTimeout bounds one request.
+	requestTimeout = 5 * time.Second
+	// attempts is how often an Event is sent at the most, with pauses that double
+	// from pause: half a minute in all.
+	attempts = 6
+	pause    = time.Second
+	// maxPause bounds what the server may ask to wait (Retry-After).
+	maxPause = time.Minute
+	// maxInstance is the most bytes of a reportingInstance, maxText those of an
+	// error: a server may repeat the whole Event in it.
+	maxInstance = 128
+	maxText     = 512
+)
+
+// kind tells troubles apart, so that each is told once.
+type kind int
+
+const (
+	none kind = iota
+	forbidden
+	other
+)
+
+// deliver sends one Event, again if that may help. When ctx has ended there are
+// no pauses and no further attempts, and at the end of last no request.
+func (a *Announcer) deliver(ctx, last context.Context, i item) {
+	if last.Err() != nil {
+		a.opts.Count(Dropped)
+		return
+	}
+	event, sent := a.event(i), false
+	for attempt := 1; ; attempt++ {
+		err := a.send(last, event)
+		switch exists := apierrors.IsAlreadyExists(err); {
+		case err == nil, exists && sent:
+			// Or the answer to the attempt before was lost on the way.
+			a.opts.Count(Delivered)
+			a.tell(none, nil)
+			return
+		case exists && attempt < attempts:
+			// Somebody else chose the same nanosecond.
+			event.Name = a.name(i.at.Add(time.Duration(1 + rand.IntN(1_000_000))))
+			continue
+		case last.Err() != nil:
+			a.opts.Count(Dropped) // our own end is nobody's failure
+			return
+		case lacksRight(err):
+			a.fail(i, forbidden, fmt.Errorf("the right to create events of events.k8s.io in namespace %s is missing, add it to the Role: %w", a.opts.Namespace, brief{err}))
+			return
+		case !worthwhile(err), attempt == attempts, !sleep(ctx, wait(attempt, err)):
+			a.fail(i, other, fmt.Errorf("send Event %s on Service %s/%s: %w", event.Reason, a.opts.Namespace, a.opts.Service, brief{err}))
+			return
+		}
+		sent = true
+	}
+}
+
+// send sends the Event once.
+func (a *Announcer) send(ctx context.Context, event *eventsv1.Event) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	return a.opts.Client.Post().Namespace(event.Namespace).Resource("events").Body(event).Do(ctx).Error()
+}
+
+// event is the Event that tells of the notice.
+func (a *Announcer) event(i item) *eventsv1.Event {
+	e := &eventsv1.Event{
+		ObjectMeta:          metav1.ObjectMeta{Namespace: a.opts.Namespace, Name: a.name(i.at)},
+		EventTime:           metav1.NewMicroTime(i.at),
+		ReportingController: Controller,
+		ReportingInstance:   cut(a.opts.Instance, maxInstance),
+		Reason:              string(i.Reason),
+		Action:              action(i.Reason),
+		Type:                corev1.EventTypeNormal,
+		Note:                note(i),
+		Regarding: corev1.ObjectReference{
+			APIVersion: "v1", Kind: "Service", Namespace: a.opts.Namespace, Name: a.opts.Service, UID: types.UID(i.Service),
+		},
+	}
+	if i.Reason.Warning() {
+		e.Type = corev1.EventTypeWarning
+	}
+	return e
+}
+
+// action names what the daemon did when the notice arose.
+func action(reason syncer.NoticeReason) string {
+	switch reason {
+	case syncer.EndpointsUpdated:
+		return "Write"
+	case syncer.SourceUnavailable, syncer.SourceRecovered:
+		return "Read"
+	case syncer.RemovalHeld, syncer.RemovalReleased, syncer.FailOpenEngaged, syncer.FailOpenCleared:
+		return "Guard"
+	case syncer.SliceOwnedByOther, syncer.MirroredSliceFound:
+	}
+	return "Check"
+}
+
+// name is the name of an Event, made as client-go makes it. It stays the same in
+// every attempt, so that a lost answer never makes two Events.
+func (a *Announcer) name(at time.Time) string {
+	return fmt.Sprintf("%s.%x", a.opts.Service, at.UnixNano())
+}
+
+// fail gives the notice up.
+func (a *Announcer) fail(i item, k kind, err error) {
+	a.leave(i)
+	a.opts.Count(Failed)
+	a.tell(k, err)
+}
+
+// tell passes a trouble on, or its end, if it is news.
+func (a *Announcer) tell(k kind, err error) {
+	a.mu.Lock()
+	news := a.troubled != k
+	a.troubled = k
+	a.mu.Unlock()
+	if news {
+		a.opts.Trouble(err)
+	}
+}
+
+// lacksRight reports whether the server says that we may not. A namespace that
+// is being deleted is no matter of rights.
+func lacksRight(err error) bool {
+	return apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}
+
+// worthwhile reports whether the same request may succeed later.
+func worthwhile(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return true // the server was not reached, or did not answer
+	}
+	switch code := int(status.Status().Code); code {
+	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return true
+	default:
+		return code >= http.StatusInternalServerError
+	}
+}
+
+// wait is how long to wait after an attempt: as long as the server asks for, or
+// anything from half of a pause that doubles to all of it.
+func wait(attempt int, err error) time.Duration {
+	if seconds, ok := apierrors.SuggestsClientDelay(err); ok && seconds > 0 {
+		return min(time.Duration(seconds)*time.Second, maxPause)
+	}
+	longest := pause << (attempt - 1)
+	return longest/2 + rand.N(longest/2)
+}
+
+// sleep reports whether the time passed before ctx ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// brief bounds the text of an error.
+type brief struct{ error }
+
+func (b brief) Error() string { return cut(strings.ToValidUTF8(b.error.Error(), ""), maxText) }
+
+func (b brief) Unwrap() error { return b.error }

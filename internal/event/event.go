@@ -1,0 +1,187 @@
+package event
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+)
+
+// Controller is the reportingController of every Event.
+const Controller = "ionos-endpointslice-controller"
+
+const (
+	// queueSize is how many notices wait for their delivery.
+	queueSize = 64
+	// burst and every are the allowance of one reason: so many Events at once,
+	// then one in that time. A world that flaps all day leaves no more than some
+	// four hundred Events of a reason in the hour for which a server keeps them.
+	burst = 25
+	every = 10 * time.Second
+	// Grace is how long Run goes on delivering what is queued when it is told to
+	// stop.
+	Grace = time.Second
+)
+
+// Options are what New needs.
+type Options struct {
+	// Client sends the Events; it is one of API's. Run closes it.
+	Client *kubeapi.Client
+	// Namespace and Service name the Service that the Events are about.
+	Namespace, Service string
+	// Instance tells the processes that report apart: the name of the Pod.
+	Instance string
+	// Count is told what became of each notice: Delivered, Dropped or Failed. It
+	// may be nil.
+	Count func(result Result)
+	// Trouble is told, once, when Events cannot be delivered, with the remedy,
+	// and with nil when they can again. It may be nil.
+	Trouble func(err error)
+}
+
+// Result is what became of a notice.
+type Result string
+
+// The results.
+const (
+	// Delivered: the server has the Event.
+	Delivered Result = "delivered"
+	// Dropped: there was no room for it, or no time.
+	Dropped Result = "dropped"
+	// Failed: the server would not have it, however often it was tried.
+	Failed Result = "error"
+)
+
+// Results returns every result.
+func Results() []Result { return []Result{Delivered, Dropped, Failed} }
+
+// API is what a client for Events is made with.
+func API() kubeapi.Options {
+	return kubeapi.Options{
+		UserAgent: Controller, Version: eventsv1.SchemeGroupVersion, Types: []runtime.Object{&eventsv1.Event{}},
+		Timeout: requestTimeout,
+	}
+}
+
+// Announcer takes notices and delivers them as Events. Its methods may be called
+// at the same time.
+type Announcer struct {
+	opts  Options
+	queue chan item
+
+	mu       sync.Mutex
+	allowed  map[syncer.NoticeReason]*rate.Limiter
+	leftOut  map[syncer.NoticeReason]int
+	troubled kind
+	newest   time.Time
+}
+
+// item is one notice that waits.
+type item struct {
+	syncer.Notice
+	at time.Time
+	// leftOut is how many of that reason before it were not delivered.
+	leftOut int
+}
+
+// New checks the options. It neither sends nor starts anything.
+func New(opts Options) (*Announcer, error) {
+	if opts.Client == nil || opts.Namespace == "" || opts.Service == "" || opts.Instance == "" {
+		return nil, errors.New("events: a client, the Service and the name of this process are needed")
+	}
+	if opts.Count == nil {
+		opts.Count = func(Result) {}
+	}
+	if opts.Trouble == nil {
+		opts.Trouble = func(error) {}
+	}
+	return &Announcer{
+		opts: opts, queue: make(chan item, queueSize),
+		allowed: make(map[syncer.NoticeReason]*rate.Limiter), leftOut: make(map[syncer.NoticeReason]int),
+	}, nil
+}
+
+// Announce queues a notice and returns at once.
+func (a *Announcer) Announce(notice syncer.Notice) {
+	if !a.enqueue(item{Notice: notice, at: time.Now()}) {
+		a.opts.Count(Dropped)
+	}
+}
+
+// enqueue reports whether there was room for the notice; else it is left out.
+func (a *Announcer) enqueue(i item) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	limiter, ok := a.allowed[i.Reason]
+	if !ok {
+		limiter = rate.NewLimiter(rate.Every(every), burst)
+		a.allowed[i.Reason] = limiter
+	}
+	// Each has a time of its own, for its name comes from it.
+	if !i.at.After(a.newest) {
+		i.at = a.newest.Add(1)
+	}
+	a.newest, i.leftOut = i.at, a.leftOut[i.Reason]
+	if limiter.AllowN(i.at, 1) {
+		select {
+		case a.queue <- i:
+			delete(a.leftOut, i.Reason)
+			return true
+		default:
+		}
+	}
+	a.leftOut[i.Reason]++
+	return false
+}
+
+// leave notes that the notice, and those it would have told of, were left out.
+func (a *Announcer) leave(i item) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.leftOut[i.Reason] += i.leftOut + 1
+}
+
+// Run delivers until ctx ends, and then for Grace at the most what is queued.
+func (a *Announcer) Run(ctx context.Context) error {
+	defer a.opts.Client.Close()
+	// Requests outlive ctx, so that the last words of the loop are heard.
+	last, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() {
+		grace := time.NewTimer(Grace)
+		defer grace.Stop()
+		select {
+		case <-grace.C:
+			cancel()
+		case <-last.Done():
+		}
+	})
+	defer stop()
+	for {
+		select {
+		case i := <-a.queue:
+			a.deliver(ctx, last, i)
+		case <-ctx.Done():
+			return a.drain(ctx, last)
+		}
+	}
+}
+
+// drain delivers what is still queued, while last lasts.
+func (a *Announcer) drain(ctx, last context.Context) error {
+	for {
+		select {
+		case i := <-a.queue:
+			a.deliver(ctx, last, i)
+		default:
+			return nil
+		}
+	}
+}
