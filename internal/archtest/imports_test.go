@@ -86,11 +86,11 @@ var libraries = []struct {
 		"the cloud's types, with their nil pointers, are translated at the edge and go no further",
 	},
 	{
-	{
 		[]string{"github.com/prometheus"},
 		[]string{"internal/metrics"},
 		"everybody else works the same whether anybody counts or not",
 	},
+	{
 		[]string{"os/exec"},
 		[]string{"internal/process", "hack/demo", "test"},
 		"one place runs programs, with a bound on time and output, and ends the whole process group",
