@@ -20,7 +20,7 @@ type NoticeDoc struct {
 func NoticeReasons() []NoticeDoc {
 	return []NoticeDoc{
 		{EndpointsUpdated, "slices were written; the note lists what was added, removed, changed and moved, with the new states", "nothing to do"},
-		{SourceUnavailable, "the source could not be read, after a read that succeeded; members stay as they are and still follow their health", "see the error in the note; the source is asked again by itself"},
+		{SourceUnavailable, "a read of the source failed, the first one or the first after one that succeeded; members stay as they are and still follow their health", "see the error in the note; the source is asked again by itself"},
 		{SourceRecovered, "the source can be read again", "nothing to do"},
 		{RemovalHeld, "the mode became Hold: a suspect read, or a silence that most members share, would take members away, and they are kept", "check the source, or the network of this daemon; if the removal is meant, wait until it is believed (EMPTY_RESULT_THRESHOLD) or see MAX_REMOVAL_PERCENT"},
 		{RemovalReleased, "the mode Hold ended", "nothing to do"},
