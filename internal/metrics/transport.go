@@ -23,8 +23,12 @@ const (
 // changes: response and error are those of the transport within.
 //
 // client-go would report its requests to one recorder for the whole process,
-// which can be set only once. This needs none.
+// which can be set only once. This needs none. Of a nil Metrics it is nil: nobody
+// counts.
 func (m *Metrics) Transport(client Client) func(http.RoundTripper) http.RoundTripper {
+	if m == nil {
+		return nil
+	}
 	requests := m.requests.MustCurryWith(prometheus.Labels{"client": string(client)})
 	return func(inner http.RoundTripper) http.RoundTripper { return &transport{inner, requests} }
 }
