@@ -42,21 +42,23 @@ var allowed = map[string]struct {
 	"internal/store/kube":      {of("inventory", "plan", "manifest"), "a store holds slices; what is in them was decided before"},
 	"internal/store/storetest": {of("inventory", "plan", "manifest"), "the suite knows stores by their promise only"},
 
-	"internal/syncer":   {of("inventory", "filter", "probe", "guard", "plan"), "it joins the stages and owns the interfaces; adapters come from outside"},
-	"internal/election": {of("kubeapi", "plan"), "it says who may write, and knows stores by their promise only"},
-	"internal/report":   {of("inventory", "guard", "plan", "syncer"), "it translates what the syncer saw, and only translates"},
-	"internal/metrics":  {of("inventory", "guard", "plan", "syncer"), "it counts what the syncer and its parts did and decides nothing"},
-	"internal/event":    {of("plan", "syncer", "kubeapi"), "it delivers what the syncer announces"},
-	"internal/admin":    {of("inventory", "guard", "report"), "it serves what others made and decides nothing"},
+	"internal/syncer":    {of("inventory", "filter", "probe", "guard", "plan"), "it joins the stages and owns the interfaces; adapters come from outside"},
+	"internal/election":  {of("kubeapi", "plan"), "it says who may write, and knows stores by their promise only"},
+	"internal/report":    {of("inventory", "guard", "plan", "syncer"), "it translates what the syncer saw, and only translates"},
+	"internal/metrics":   {of("inventory", "guard", "plan", "syncer"), "it counts what the syncer and its parts did and decides nothing"},
+	"internal/event":     {of("plan", "syncer", "kubeapi"), "it delivers what the syncer announces"},
+	"internal/admin":     {of("inventory", "guard", "report"), "it serves what others made and decides nothing"},
+	"internal/preflight": {of("inventory", "config", "filter", "plan", "manifest", "kubeapi"), "it looks at everything once and judges it; the ways to it come from outside"},
 	"internal/cli": {of("inventory", "process", "config", "filter", "probe", "guard", "plan", "manifest",
 		"source/static", "source/file", "source/command", "source/ionos", "source/kubernetes",
-		"store/memory", "store/kubectl", "store/kube", "syncer", "kubeapi", "election", "report", "metrics", "event", "admin"), "it is the only package that knows every adapter"},
+		"store/memory", "store/kubectl", "store/kube", "syncer", "kubeapi", "election", "report", "metrics", "event", "admin", "preflight"), "it is the only package that knows every adapter"},
 
 	"internal/store/storetest/cluster": {append(of("inventory", "plan", "manifest", "store/storetest"), "test/controlplane"), "it puts the suite on a real API server"},
 
 	"hack/demo":         {nil, "it shows the built binary from outside"},
 	"hack/fake-ionos":   {of("source/ionos/ionostest"), "it is the fake with flags"},
 	"test/e2e":          {nil, "it runs the built binary from outside"},
+	"test/chart":        {nil, "it installs the chart and runs the built binary from outside"},
 	"internal/archtest": {nil, "it contains tests only"},
 	"test/controlplane": {nil, "it stands for a machine that does not know us"},
 	"test/netns":        {nil, "it stands for a machine that does not know us"},
@@ -77,7 +79,7 @@ var libraries = []struct {
 }{
 	{
 		[]string{"k8s.io/client-go"},
-		[]string{"internal/kubeapi", "internal/election", "internal/store/kube", "internal/source/kubernetes", "internal/source/ionos", "internal/cli", "internal/store/storetest/cluster", "test"},
+		[]string{"internal/kubeapi", "internal/election", "internal/preflight", "internal/store/kube", "internal/source/kubernetes", "internal/source/ionos", "internal/cli", "internal/store/storetest/cluster", "test"},
 		"whoever talks to a cluster is an adapter; the stages must be testable without one",
 	},
 	{

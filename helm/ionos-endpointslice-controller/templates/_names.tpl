@@ -1,0 +1,59 @@
+{{/* What things are called, and the labels they carry. */}}
+
+{{- define "controller.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 52 | trimSuffix "-" }}
+{{- end }}
+
+{{/* The release's name, with the chart's unless it says so already; short enough for every suffix. */}}
+{{- define "controller.fullname" -}}
+{{- $name := default .Chart.Name .Values.nameOverride }}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 52 | trimSuffix "-" }}
+{{- else if contains $name .Release.Name }}
+{{- .Release.Name | trunc 52 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name $name | trunc 52 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- define "controller.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create }}
+{{- default (include "controller.fullname" .) .Values.serviceAccount.name }}
+{{- else }}
+{{- .Values.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{/* Objects of the whole cluster have the namespace in their name: releases of other namespaces have theirs. */}}
+{{- define "controller.clusterName" -}}
+{{- printf "%s.%s" .Release.Namespace (include "controller.fullname" .) }}
+{{- end }}
+
+{{/* What the daemon's Pods and the test's have in common. */}}
+{{- define "controller.instanceLabels" -}}
+app.kubernetes.io/name: {{ include "controller.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{/* What only the daemon's Pods have. */}}
+{{- define "controller.selectorLabels" -}}
+{{ include "controller.instanceLabels" . }}
+app.kubernetes.io/component: controller
+{{- end }}
+
+{{/* Of every object; the component is added by those that have one. */}}
+{{- define "controller.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{ include "controller.instanceLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "controller.image" -}}
+{{ .Values.image.repository }}
+{{- with .Values.image.tag }}:{{ include "controller.text" . }}{{ end }}
+{{- with .Values.image.digest }}@{{ . }}{{ end }}
+{{- end }}

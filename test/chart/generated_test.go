@@ -1,0 +1,216 @@
+package chart_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite what is generated")
+
+const chartDir = "../../helm/ionos-endpointslice-controller"
+
+// chartDefaults are the variables that the chart sets: what is right for nodes of
+// the IONOS Cloud and a daemon in the cluster.
+var chartDefaults = map[string]string{
+	"SOURCE_KIND":         "ionos",
+	"SECURED_SUBNET_CIDR": "10.0.0.0/8",
+	"TARGET_SERVICE_NAME": "web",
+	"TARGET_PORT":         "8080",
+	"STORE_KIND":          "client-go",
+	"LEADER_ELECTION":     "true",
+	"METRICS_ADDRESS":     "0.0.0.0:8081",
+}
+
+// chartMeanings is what the chart adds to a meaning.
+var chartMeanings = map[string]string{
+	"SECURED_SUBNET_CIDR":       " The chart's default holds whatever the IONOS Cloud gives a private LAN: narrow it to yours.",
+	"SECURED_KUBECONFIG":        " Set by `secrets.kubeconfig`.",
+	"IONOS_TOKEN_FILE":          " Set by `secrets.ionosToken`.",
+	"IONOS_PASSWORD_FILE":       " Set by `secrets.ionosPassword`.",
+	"TARGET_NAMESPACE":          " Roles and lease are there too.",
+	"TARGET_PORTS":              " They take the place of `targetPort`.",
+	"LEADER_ELECTION_NAME":      " Each release needs one of its own.",
+	"METRICS_ADDRESS":           " `[::]:8081` in a cluster of IPv6 alone.",
+	"ADMIN_ADDRESS":             " The default is reached by `kubectl port-forward`.",
+	"MAX_ENDPOINTS_PER_SLICE":   " See also `rbac.maxSlices`.",
+	"INVENTORY_FILE_PATH":       " See `files`.",
+	"HEALTH_CHECK_TLS_CA_FILE":  " See `files`.",
+	"TARGET_ENDPOINTSLICE_NAME": "",
+}
+
+// chartFallbacks is what an empty value comes to where the chart decides it.
+var chartFallbacks = map[string]string{
+	"TARGET_NAMESPACE":     "namespace of the release",
+	"LEADER_ELECTION_NAME": "name of the release",
+	"SECURED_KUBECONFIG":   "the Secret's",
+	"IONOS_TOKEN_FILE":     "the Secret's",
+	"IONOS_PASSWORD_FILE":  "the Secret's",
+}
+
+func TestTheGeneratedPartsAreCurrent(t *testing.T) {
+	all := variables(t)
+	values := filepath.Join(chartDir, "values.yaml")
+	compare(t, values, between(t, read(t, values), controllerValues(all)))
+	schema := filepath.Join(chartDir, "values.schema.json")
+	compare(t, schema, withController(t, read(t, schema), all))
+	for copied, source := range map[string]string{
+		"alerts.yaml": "../../deploy/monitoring/alerts.yaml",
+	} {
+		compare(t, filepath.Join(chartDir, "files", copied), read(t, source))
+	}
+	readme := filepath.Join(chartDir, "README.md")
+	compare(t, readme, helmDocs(t))
+}
+
+// compare fails if the file is not what it should be, or makes it so.
+func compare(t *testing.T, path, want string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(got), want); diff != "" {
+		t.Errorf("%s drifted (-file +want), run \"make generate\":\n%s", path, diff)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// between puts a text between the marks of values.yaml.
+func between(t *testing.T, text, middle string) string {
+	t.Helper()
+	marks := regexp.MustCompile(`(?s)(# BEGIN generated[^\n]*\n).*(# END generated\n)`)
+	if !marks.MatchString(text) {
+		t.Fatal("values.yaml has no marks for the generated part")
+	}
+	return marks.ReplaceAllString(text, "${1}"+strings.ReplaceAll(middle, "$", "$$")+"${2}")
+}
+
+// controllerValues is the part of values.yaml with the variables.
+func controllerValues(all []variable) string {
+	var out strings.Builder
+	out.WriteString("controller:\n")
+	section := ""
+	for _, v := range all {
+		if v.section != section {
+			section = v.section
+			fmt.Fprintf(&out, "\n  # %s\n\n", section)
+		}
+		fmt.Fprintf(&out, "  # -- `%s`. %s%s\n", v.name, v.meaning, chartMeanings[v.name])
+		value, set := chartDefaults[v.name]
+		fallback := v.fallback
+		if own, ok := chartFallbacks[v.name]; ok {
+			fallback = own
+		}
+		if !set && fallback != "" {
+			fmt.Fprintf(&out, "  # @default -- %s\n", fallback)
+		}
+		if !set {
+			value = `""`
+		}
+		fmt.Fprintf(&out, "  %s: %s\n", v.key(), value)
+	}
+	return out.String()
+}
+
+// withController puts the variables into the schema.
+func withController(t *testing.T, schema string, all []variable) string {
+	t.Helper()
+	document := map[string]any{}
+	if err := json.Unmarshal([]byte(schema), &document); err != nil {
+		t.Fatal(err)
+	}
+	properties := map[string]any{}
+	for _, v := range all {
+		properties[v.key()] = schemaOf(v)
+	}
+	document["properties"].(map[string]any)["controller"] = map[string]any{
+		"type": "object", "additionalProperties": false, "properties": properties,
+		"required": []string{"sourceKind", "storeKind", "metricsAddress"},
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(document); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+var (
+	oneOf    = regexp.MustCompile("One of (`[^.]*`)\\.")
+	limits   = regexp.MustCompile(`Limits: (\d+) to (\d+)\.`)
+	duration = regexp.MustCompile(`^(\d+(ms|s|m|h))+$`)
+)
+
+// schemaOf says what a variable may be set to. Numbers and booleans may be text,
+// as --set-string and Argo CD's parameters make them; what is empty is unset.
+func schemaOf(v variable) any {
+	fallback := strings.Trim(v.fallback, "`")
+	if m := oneOf.FindStringSubmatch(v.meaning); m != nil {
+		values := []string{""}
+		for _, quoted := range strings.Split(m[1], ", ") {
+			values = append(values, strings.Trim(quoted, "`"))
+		}
+		return map[string]any{"enum": values}
+	}
+	if m := limits.FindStringSubmatch(v.meaning); m != nil {
+		low, _ := strconv.Atoi(m[1])
+		high, _ := strconv.Atoi(m[2])
+		return map[string]any{"type": []string{"integer", "string"}, "minimum": low, "maximum": high, "pattern": "^[0-9]*$"}
+	}
+	switch {
+	case fallback == "true" || fallback == "false":
+		return map[string]any{"enum": []any{true, false, "true", "false", ""}}
+	case duration.MatchString(fallback):
+		return map[string]any{"type": "string", "pattern": `^(([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+)?$`}
+	case v.name == "METRICS_ADDRESS":
+		return map[string]any{"type": "string", "pattern": `^.+:[0-9]+$`}
+	case v.name == "SECURED_SUBNET_CIDR":
+		const block = `[0-9a-fA-F:.]+/[0-9]+`
+		return map[string]any{
+			"type": []string{"string", "array"}, "pattern": `^\s*(` + block + `\s*(,\s*` + block + `\s*)*)?$`,
+			"items": map[string]any{"type": "string", "pattern": "^" + block + "$"},
+		}
+	case strings.Contains(v.meaning, "separated by commas"):
+		return map[string]any{"type": []string{"string", "array"}, "items": map[string]any{"type": "string"}}
+	}
+	return map[string]any{"type": "string"}
+}
+
+// helmDocs is the README that helm-docs makes of the chart.
+func helmDocs(t *testing.T) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), tool(t, "helm-docs"), "--dry-run", "--log-level=warning", "--chart-search-root="+chartDir)
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("%v: %v: %s", command, err, stderr.String())
+	}
+	return string(out)
+}
