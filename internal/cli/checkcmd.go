@@ -2,32 +2,43 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
-	"text/tabwriter"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/preflight"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos"
 )
 
-// checkCommand tries the source once.
+// checkCommand is the preflight.
 func (p Program) checkCommand() *cobra.Command {
 	var timeout time.Duration
 	var out format
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Try the source once and say, node by node, what was found or what is missing",
-		Long: "Reads the configuration and the source once, changes and probes nothing, and\n" +
-			"says for each node which addresses may be published, or what is missing and\n" +
-			"the remedy. Exit status 1 if a ready worker has no address to publish, or no\n" +
-			"node has.",
+		Short: "Look at everything that has to be right before the daemon can work",
+		Long: "Checks the configuration, the source, the nodes and their addresses, the local\n" +
+			"API server and every right that is needed in it, the Service, the slices and\n" +
+			"what stands beside them, and probes each backend once. Changes nothing.\n" +
+			"Exit status 1 if something failed, 2 if the configuration is wrong.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.once(cmd, timeout, func(ctx context.Context, b *parts) error { return b.check(ctx, p, out) })
+			c, err := config.Load(p.Environ)
+			if err != nil {
+				return p.printReport(out, preflight.NewReport(preflight.Invalid(err)))
+			}
+			ctx, cancel := within(cmd.Context(), timeout)
+			defer cancel()
+			report := p.preflight(ctx, c)
+			if err := p.printReport(out, report); !errors.Is(context.Cause(ctx), errTimeout) {
+				return err
+			}
+			return errTimeout
 		},
 	}
 	timeoutFlag(cmd, &timeout)
@@ -35,107 +46,95 @@ func (p Program) checkCommand() *cobra.Command {
 	return cmd
 }
 
-// checkReport is what check found.
-type checkReport struct {
-	Source string      `json:"source"`
-	Nodes  int         `json:"nodes"`
-	Usable int         `json:"usable"`
-	OK     bool        `json:"ok"`
-	Checks []nodeCheck `json:"checks"`
-}
-
-// nodeCheck is the result for one node or one of its addresses: ok, fail, or
-// skip where the node is not meant to be published.
-type nodeCheck struct {
-	Result  string `json:"result"`
-	Node    string `json:"node"`
-	Address string `json:"address,omitempty"`
-	Reason  string `json:"reason,omitempty"`
-	Message string `json:"message"`
-	Remedy  string `json:"remedy,omitempty"`
-}
-
-// The results of a check.
-const (
-	checkOK   = "ok"
-	checkFail = "fail"
-	checkSkip = "skip"
-)
-
-// check reads the source and prints what the filter makes of it.
-func (b *parts) check(ctx context.Context, p Program, out format) error {
-	ctx, cancel := context.WithTimeout(ctx, b.config.Source.Timeout)
-	defer cancel()
-	nodes, err := b.source.Read(ctx)
-	if err != nil {
-		return &syncer.SourceError{Err: err}
-	}
-	_, decisions := filter.Apply(nodes, rules(b.config))
-	report := reportOn(decisions)
-	report.Source, report.Nodes = string(b.config.Source.Kind), len(nodes)
-	if err := out.print(p.Stdout, report, report.text()); err != nil {
+// printReport prints the report and makes the exit status of it.
+func (p Program) printReport(out format, report preflight.Report) error {
+	if err := out.print(p.Stdout, report, report.Text(p.colour(p.Stdout))); err != nil {
 		return err
 	}
-	if !report.OK {
+	switch {
+	case report.Failed(preflight.ConfigurationValid):
+		return &exitError{code: ExitUsage}
+	case !report.OK:
 		return &exitError{code: ExitDifferent}
 	}
 	return nil
 }
 
-// reportOn judges the filter's decisions. A node one of whose addresses may be
-// published is fine, whatever its other addresses are.
-func reportOn(decisions []inventory.Decision) checkReport {
-	remedies := make(map[inventory.Reason]string)
-	for _, doc := range inventory.Reasons() {
-		remedies[doc.Reason] = doc.Remedy
+// preflight makes what the configuration names and looks at all of it. What
+// cannot be made is found like any other mistake.
+func (p Program) preflight(ctx context.Context, c config.Config) preflight.Report {
+	options := preflight.Options{
+		Config: c, InPod: p.variable("KUBERNETES_SERVICE_HOST") != "", Target: target(c.Target), Rules: rules(c),
+		Secrets: secretsOf(c), Slow: p.slow(),
 	}
-	usable := make(map[inventory.Identity]bool)
-	for _, d := range decisions {
-		if d.Reason == "" {
-			usable[d.Node] = true
-		}
+	b := &parts{config: c, version: p.Version}
+	var err error
+	if b.metrics, err = b.newMetrics(); err == nil {
+		b.source, err = newSource(c, b.metrics)
 	}
-	report := checkReport{Usable: len(usable), OK: len(usable) > 0, Checks: make([]nodeCheck, 0, len(decisions))}
-	for _, d := range decisions {
-		c := nodeCheck{Result: checkOK, Node: d.Node.Name, Reason: string(d.Reason), Message: d.Message, Remedy: remedies[d.Reason]}
-		if d.Address.IsValid() {
-			c.Address = d.Address.String()
-		}
-		if d.Reason != "" {
-			c.Result = severity(d.Reason, usable[d.Node])
-		}
-		report.OK = report.OK && c.Result != checkFail
-		report.Checks = append(report.Checks, c)
+	if err != nil {
+		mistake := err
+		b.source, options.Read = nil, func(context.Context) ([]inventory.Node, error) { return nil, mistake }
+	} else {
+		options.Read = b.source.Read
+	}
+	if cloud, ok := b.source.(*ionos.Source); ok {
+		options.Cloud = func() preflight.CloudFacts { return factsOf(cloud) }
+	}
+	p.ways(b, &options)
+	var report preflight.Report
+	err = b.with(ctx, func(ctx context.Context) error {
+		report = preflight.Run(ctx, options)
+		return nil
+	})
+	if err != nil { // a source that ended by itself; what it did not read has failed already
+		fmt.Fprintln(p.Stderr, err)
 	}
 	return report
 }
 
-// severity tells what is wrong from what is as it should be: nodes that are not
-// meant to be published, and further addresses of a node that has a good one.
-func severity(reason inventory.Reason, usable bool) string {
-	unwanted := reason == inventory.NodeNotReady || reason == inventory.NotWorker || reason == inventory.Excluded
-	further := reason == inventory.OutsideSubnet || reason == inventory.ForbiddenAddress
-	if unwanted || further && usable {
-		return checkSkip
+// ways adds how the backends and the API servers are reached.
+func (p Program) ways(b *parts, options *preflight.Options) {
+	c := b.config
+	if c.Health.Mode != config.HealthOff {
+		options.Probe = probeWith(newChecker(c.Health))
 	}
-	return checkFail
+	if c.Store.Kind != config.StoreMemory {
+		options.Local = p.localAccess(c.Store)
+	}
+	if c.Store.Kind == config.StoreKubectl {
+		options.Kubectl = func(ctx context.Context) error {
+			store, err := p.newStore(c, options.Target, b.metrics)
+			if err != nil {
+				return err
+			}
+			_, err = store.Load(ctx)
+			return err
+		}
+	}
+	if c.Source.Kind == config.SourceKubernetes || c.Source.Kind == config.SourceIONOS && c.Secured.Kubeconfig != "" {
+		options.Remote = remoteAccess(c.Secured, b.metrics)
+	}
 }
 
-// text renders the report for people.
-func (r checkReport) text() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Source %s: %d nodes read, %d of them usable.\n", r.Source, r.Nodes, r.Usable)
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	for _, c := range r.Checks {
-		message := c.Message
-		if c.Result == checkFail {
-			message += " -- " + c.Remedy
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", c.Result, c.Node, dash(c.Address), dash(c.Reason), message)
+// factsOf is what the source learned of the cloud so far.
+func factsOf(source *ionos.Source) preflight.CloudFacts {
+	facts := preflight.CloudFacts{Warnings: source.Warnings()}
+	if at, known := source.TokenExpiry(); known {
+		facts.Expires = at
 	}
-	_ = table.Flush() // a strings.Builder cannot fail
-	if r.Usable == 0 {
-		b.WriteString("No node has an address to publish.\n")
+	if limits, known := source.RateLimit(); known {
+		facts.Limit, facts.Remaining = limits.Limit, limits.Remaining
 	}
-	return b.String()
+	return facts
+}
+
+// slow says on standard error what takes long.
+func (p Program) slow() func(what string) {
+	var mu sync.Mutex
+	return func(what string) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintln(p.Stderr, "Still "+what+" ...")
+	}
 }

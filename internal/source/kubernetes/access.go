@@ -63,6 +63,16 @@ func (a *access) current() (*client, error) {
 	return client, nil
 }
 
+// Access returns the way to the API server as the files say it now, for who has
+// to ask it for something else than nodes. Callers own it.
+func (s *Source) Access() (*rest.Config, error) {
+	config, _, err := s.access.load()
+	if err != nil {
+		return nil, s.access.describe(err)
+	}
+	return config, nil
+}
+
 // rotated reports whether the files hold another access by now, and a usable
 // one: a file that is just being written ends no watch.
 func (a *access) rotated() bool {

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
+)
+
+// The ways by which check reaches what the configuration names.
+
+// localAccess is the way to the local API server. Where kubectl is the store, it
+// is the one that kubectl takes.
+func (p Program) localAccess(store config.Store) func() (*rest.Config, error) {
+	kubeconfig := store.Kubeconfig
+	if home := p.variable("HOME"); kubeconfig == "" && store.Kind == config.StoreKubectl && home != "" {
+		if file := filepath.Join(home, ".kube", "config"); exists(file) {
+			kubeconfig = file
+		}
+	}
+	return func() (*rest.Config, error) {
+		if kubeconfig == "" {
+			return localCluster("")
+		}
+		files := filepath.SplitList(kubeconfig)
+		if !slices.ContainsFunc(files, exists) {
+			// The loading rules would pass over it, and take the Pod's cluster.
+			return nil, fmt.Errorf("KUBECONFIG=%s: there is no such file", kubeconfig)
+		}
+		if _, err := (&clientcmd.ClientConfigLoadingRules{Precedence: files}).Load(); err != nil && !errors.Is(err, os.ErrPermission) {
+			// The parser may quote a file that holds secrets.
+			return nil, fmt.Errorf("KUBECONFIG=%s: it cannot be parsed as a kubeconfig; kubectl config view says why", kubeconfig)
+		}
+		return localCluster(kubeconfig)
+	}
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}
+
+// remoteAccess is the way to the API server of the remote cluster.
+func remoteAccess(secured config.Secured, m *metrics.Metrics) func() (*rest.Config, error) {
+	return func() (*rest.Config, error) {
+		source, err := newKubernetes(secured, m)
+		if err != nil {
+			return nil, err
+		}
+		return source.Access()
+	}
+}
+
+// probeWith asks by the checker. One that cannot be made is our own fault.
+func probeWith(checker *probe.Checker, err error) func(context.Context, netip.Addr) inventory.Result {
+	if err != nil {
+		return func(_ context.Context, addr netip.Addr) inventory.Result {
+			return inventory.Result{Address: addr, Outcome: inventory.LocalError, Message: err.Error()}
+		}
+	}
+	return checker.Check
+}
+
+// secretsOf are the secrets of the configuration itself.
+func secretsOf(c config.Config) []string {
+	var secrets []string
+	for _, secret := range []config.Secret{c.IONOS.Token, c.IONOS.Password} {
+		if text, err := secret.Read(); err == nil {
+			secrets = append(secrets, text)
+		}
+	}
+	return secrets
+}

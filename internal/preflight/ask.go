@@ -1,0 +1,211 @@
+package preflight
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// apiView is what the local API server showed.
+type apiView struct {
+	cluster *cluster
+	// answers says that it can be asked.
+	answers bool
+	user    string
+
+	service    *corev1.Service
+	serviceErr error
+	slices     []*discoveryv1.EndpointSlice
+	slicesErr  error
+	endpoints  *corev1.Endpoints //nolint:staticcheck // see newCluster
+	// endpointsErr is often "forbidden", which is as it should be.
+	endpointsErr error
+}
+
+func (v apiView) close() {
+	if v.cluster != nil {
+		v.cluster.close()
+	}
+}
+
+// memory is why nothing of a cluster is looked at with that store.
+const memory = "STORE_KIND=memory prints the slices and asks no API server"
+
+// askLocal asks the local API server who we are and for the objects.
+func (o Options) askLocal(ctx context.Context, f *finding) []Check {
+	const subject = "local API server"
+	if o.Local == nil {
+		return []Check{APIReachable.skip(subject, memory)}
+	}
+	defer o.slow("asking the local API server")()
+	access, err := o.Local()
+	if err != nil {
+		return []Check{APIAccess.fail(subject, "%v", err)}
+	}
+	v := &f.api
+	if v.cluster, err = newCluster(access); err != nil {
+		return []Check{APIAccess.fail(subject, "%v", err)}
+	}
+	version, err := v.cluster.version(ctx)
+	if apierrors.IsForbidden(err) {
+		version, err = "of a version that it does not tell", nil
+	}
+	if err != nil {
+		return []Check{reachable(access.Host, "", err)}
+	}
+	v.answers = true
+	var user string
+	var userErr error
+	target, verb := o.Target, "list"
+	if o.Config.Store.Kind == config.StoreKubectl {
+		verb = "get"
+	}
+	together(
+		func() { user, userErr = v.cluster.whoami(ctx) },
+		func() {
+			v.service, v.serviceErr = v.cluster.service(ctx, verb, target.Namespace, target.Service)
+		},
+		func() {
+			v.slices, v.slicesErr = v.cluster.slices(ctx, target.Namespace, target.Service, target.NameOf(plan.IPv4, 1), target.NameOf(plan.IPv6, 1))
+		},
+		func() {
+			v.endpoints, v.endpointsErr = v.cluster.endpoints(ctx, target.Namespace, target.Service)
+		},
+	)
+	v.user = user
+	return []Check{reachable(access.Host, version, nil), identity(user, userErr)}
+}
+
+// reachable says whether the server answers, and what.
+func reachable(host, version string, err error) Check {
+	switch {
+	case apierrors.IsUnauthorized(err):
+		return APIReachable.fail(host, "it answers, and does not accept the credentials: %v", err).
+			remedied("renew the credentials in KUBECONFIG, or those of the Pod's ServiceAccount")
+	case err != nil:
+		return APIReachable.fail(host, "%v", err)
+	}
+	return APIReachable.ok(host, "answers, Kubernetes %s", version)
+}
+
+// identity says as whom we are known.
+func identity(user string, err error) Check {
+	const subject = "identity"
+	anonymous := user == "system:anonymous" || apierrors.IsForbidden(err) && strings.Contains(err.Error(), "system:anonymous")
+	switch {
+	case anonymous:
+		return APIIdentity.fail(subject, "the API server knows us as system:anonymous: the kubeconfig holds no credentials that it accepts")
+	case err != nil:
+		return APIIdentity.skip(subject, "the API server does not say: %v", err)
+	}
+	return APIIdentity.ok(subject, "%s", user)
+}
+
+// askRights asks for each right that the daemon needs whether we have it.
+func (o Options) askRights(ctx context.Context, f *finding) []Check {
+	const subject = "rights"
+	switch {
+	case o.Local == nil:
+		return []Check{RightsSlices.skip(subject, memory)}
+	case !f.api.answers:
+		return []Check{RightsSlices.skip(subject, "the API server cannot be asked")}
+	}
+	defer o.slow("asking for the rights")()
+	return judgeRights(ctx, f.api.cluster, f.api.user, Needed(o.Config, o.sliceNames(f)))
+}
+
+// judgeRights asks for all at the same time.
+func judgeRights(ctx context.Context, c *cluster, user string, rights []Right) []Check {
+	checks := make([]Check, len(rights))
+	var running sync.WaitGroup
+	for i, right := range rights {
+		running.Go(func() {
+			allowed, said, err := c.may(ctx, right)
+			checks[i] = judgeRight(right, user, allowed, said, err)
+		})
+	}
+	running.Wait()
+	return checks
+}
+
+// sliceNames are the slices that the daemon keeps: those of ours that are there,
+// and the first of each family that it will need.
+func (o Options) sliceNames(f *finding) []string {
+	var names []string
+	needed := map[string]bool{}
+	for _, s := range manifest.State(plan.Service{}, f.api.slices, o.Target).Slices {
+		needed[s.Name] = true
+		names = append(names, s.Name)
+	}
+	families := []plan.Family{}
+	for _, c := range f.candidates {
+		families = append(families, plan.FamilyOf(c.Address))
+	}
+	if len(families) == 0 {
+		families = append(families, plan.IPv4)
+	}
+	for _, family := range families {
+		if name := o.Target.NameOf(family, 1); !needed[name] {
+			needed[name] = true
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// judgeObjects judges the Service and the slices.
+func (o Options) judgeObjects(f *finding) []Check {
+	why := "the API server cannot be asked"
+	if o.Local == nil {
+		why = memory
+	}
+	service, ours := "Service "+o.Target.Namespace+"/"+o.Target.Service, "slices of "+o.Target.Service
+	if !f.api.answers {
+		return []Check{ServicePresent.skip(service, "%s", why), SlicesOurs.skip(ours, "%s", why)}
+	}
+	var checks []Check
+	if err := f.api.serviceErr; err != nil {
+		checks = append(checks, ServicePresent.skip(service, "cannot be read: %v", err))
+	} else {
+		checks = append(checks, JudgeService(f.api.service, o.Target, f.candidates)...)
+	}
+	known := manifest.ServiceOf(f.api.service)
+	if err := f.api.slicesErr; err != nil {
+		checks = append(checks, SlicesOurs.skip(ours, "cannot be read: %v", err))
+	} else {
+		checks = append(checks, JudgeSlices(known, f.api.slices, o.Target)...)
+	}
+	return append(checks, JudgeEndpoints(known, f.api.endpoints, f.api.endpointsErr, o.Target, Ready(f.api.slices, o.Target)))
+}
+
+// askRemote asks the API server of the remote cluster for the rights of the
+// source.
+func (o Options) askRemote(ctx context.Context) []Check {
+	if o.Remote == nil {
+		return nil
+	}
+	defer o.slow("asking the remote API server")()
+	const subject = "rights in the remote cluster"
+	access, err := o.Remote()
+	if err != nil {
+		return []Check{SourceRight.skip(subject, "%v", err)}
+	}
+	c, err := newCluster(access)
+	if err != nil {
+		return []Check{SourceRight.skip(subject, "%v", err)}
+	}
+	defer c.close()
+	if _, err := c.version(ctx); err != nil && !apierrors.IsForbidden(err) {
+		return []Check{SourceRight.skip(subject, "the remote API server cannot be asked: %v", err)}
+	}
+	user, _ := c.whoami(ctx)
+	return judgeRights(ctx, c, user, remote())
+}

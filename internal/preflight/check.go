@@ -1,0 +1,84 @@
+package preflight
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Result is what a check came to.
+type Result string
+
+// The results. Only Fail means that the daemon would not do what it is for.
+const (
+	OK Result = "ok"
+	// Warn is legal, and seldom what is wanted.
+	Warn Result = "warn"
+	Fail Result = "fail"
+	// Skip was not looked at, or is not meant to be published; the message says
+	// why.
+	Skip Result = "skip"
+)
+
+// Check is one thing that was looked at.
+type Check struct {
+	ID      ID      `json:"id"`
+	Section Section `json:"section"`
+	Result  Result  `json:"result"`
+	// Subject is what was looked at: a variable, a node, a right, an object.
+	Subject string `json:"subject"`
+	// Message says what was found, with the actual values.
+	Message string `json:"message"`
+	// Reason is the reason of the node or address, where there is one.
+	Reason string `json:"reason,omitempty"`
+	// Remedy and Link are there for warn and fail.
+	Remedy string `json:"remedy,omitempty"`
+	Link   string `json:"link,omitempty"`
+}
+
+// page is where every check is explained.
+const page = "https://github.com/ablmnzde/ionoscloud-endpointslice-controller/blob/main/docs/reference/check.md"
+
+func (id ID) check(result Result, subject, message string) Check {
+	return Check{ID: id, Section: id.section(), Result: result, Subject: subject, Message: message}
+}
+
+func (id ID) ok(subject, format string, args ...any) Check {
+	return id.check(OK, subject, fmt.Sprintf(format, args...))
+}
+
+func (id ID) skip(subject, format string, args ...any) Check {
+	return id.check(Skip, subject, fmt.Sprintf(format, args...))
+}
+
+func (id ID) warn(subject, format string, args ...any) Check {
+	return id.check(Warn, subject, fmt.Sprintf(format, args...)).remedied("")
+}
+
+func (id ID) fail(subject, format string, args ...any) Check {
+	return id.check(Fail, subject, fmt.Sprintf(format, args...)).remedied("")
+}
+
+// remedied adds the link, and the remedy: the one given, else the one that the
+// reference has for the check.
+func (c Check) remedied(remedy string) Check {
+	if remedy == "" {
+		for _, doc := range Docs() {
+			if doc.ID == c.ID {
+				remedy = doc.Remedy
+			}
+		}
+	}
+	c.Remedy, c.Link = remedy, page+"#"+string(c.ID)
+	return c
+}
+
+// plural counts things: "1 node", "2 nodes", "1 address", "2 addresses".
+func plural(n int, thing string) string {
+	if n != 1 && strings.HasSuffix(thing, "s") {
+		return fmt.Sprintf("%d %ses", n, thing)
+	}
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}

@@ -1,0 +1,70 @@
+package preflight
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+)
+
+// Invalid returns a check for each mistake in a configuration that could not be
+// loaded.
+func Invalid(err error) []Check {
+	var mistakes config.Mistakes
+	if !errors.As(err, &mistakes) {
+		return []Check{ConfigurationValid.fail("configuration", "%v", err)}
+	}
+	checks := make([]Check, 0, len(mistakes))
+	for _, m := range mistakes {
+		subject := m.Variable
+		if m.Value != "" {
+			subject += fmt.Sprintf("=%.120q", m.Value)
+		}
+		checks = append(checks, ConfigurationValid.fail(subject, "%s", m.Rule).remedied(m.Remedy))
+	}
+	return checks
+}
+
+// Odd returns what is legal about a valid configuration and seldom wanted, or
+// that nothing is. inPod says that the program runs in a Pod.
+func Odd(c config.Config, inPod bool) []Check {
+	checks := []Check{ConfigurationValid.ok("configuration", "valid: SOURCE_KIND=%s, STORE_KIND=%s, Service %s/%s",
+		c.Source.Kind, c.Store.Kind, c.Target.Namespace, c.Target.ServiceName)}
+	for _, subnet := range c.Secured.Subnets {
+		if subnet.Bits() == 0 {
+			checks = append(checks, ConfigurationSubnet.warn("SECURED_SUBNET_CIDR="+subnet.String(), "every address in the world is inside, so nothing is refused"))
+		}
+	}
+	if c.Health.Mode == config.HealthOff {
+		checks = append(checks, ConfigurationHealth.warn("HEALTH_CHECK_MODE=off", "every candidate counts as passing, and a dead backend stays until the source says so"))
+	}
+	if c.Guard.EmptyResultThreshold == 0 {
+		checks = append(checks, ConfigurationThreshold.warn("EMPTY_RESULT_THRESHOLD=0", "a read that takes many nodes away is never believed, also when they are really gone"))
+	}
+	if c.Guard.MaxRemovalPercent == 100 {
+		checks = append(checks, ConfigurationRemoval.warn("MAX_REMOVAL_PERCENT=100", "one wrong read may take away all members at once, provided that it still lists a node"))
+	}
+	if inPod && !c.Leader.Election && c.Store.Kind != config.StoreMemory {
+		checks = append(checks, ConfigurationElection.warn("LEADER_ELECTION=false", "right for exactly one Pod; a second one, also during a rolling update, would probe and write too"))
+	}
+	if c.Run.DryRun {
+		checks = append(checks, ConfigurationDryRun.warn("DRY_RUN=true", "the daemon decides and reports, and writes nothing"))
+	}
+	return checks
+}
+
+// Concurrency returns a warning when a round of probes could not finish within
+// the interval if every one of that many candidates were silent, else nothing.
+func Concurrency(h config.Health, candidates int) []Check {
+	if h.Mode == config.HealthOff {
+		return nil
+	}
+	needed := int((time.Duration(candidates)*h.Timeout + h.Interval - 1) / h.Interval)
+	if needed <= h.Concurrency {
+		return nil
+	}
+	return []Check{ConfigurationConcurrency.warn(fmt.Sprintf("HEALTH_CHECK_CONCURRENCY=%d", h.Concurrency),
+		"if all of %s are silent, a round of checks takes longer than HEALTH_CHECK_INTERVAL=%s", plural(candidates, "candidate"), h.Interval).
+		remedied(fmt.Sprintf("set HEALTH_CHECK_CONCURRENCY to at least %d, or a longer interval, or a shorter HEALTH_CHECK_TIMEOUT", needed))}
+}

@@ -1,0 +1,115 @@
+package preflight
+
+import (
+	"fmt"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	eventsv1 "k8s.io/api/events/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+)
+
+// Right is one thing that the daemon asks of an API server.
+type Right struct {
+	id ID
+	// Verb, Group and Resource are those of a rule; Namespace is empty for the
+	// whole cluster, Name for every object.
+	Verb, Group, Resource, Namespace, Name string
+}
+
+// String spells the right as kubectl auth can-i would.
+func (r Right) String() string {
+	resource := r.Resource
+	if r.Group != "" {
+		resource += "." + r.Group
+	}
+	if r.Name != "" {
+		resource += "/" + r.Name
+	}
+	if r.Namespace == "" {
+		return r.Verb + " " + resource
+	}
+	return fmt.Sprintf("%s %s in %s", r.Verb, resource, r.Namespace)
+}
+
+// rule is what a Role has to hold.
+func (r Right) rule() string {
+	return fmt.Sprintf("{apiGroups: [%q], resources: [%q], verbs: [%q]}", r.Group, r.Resource, r.Verb)
+}
+
+func (r Right) review() *authorizationv1.SelfSubjectAccessReview {
+	return &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Verb: r.Verb, Group: r.Group, Resource: r.Resource, Namespace: r.Namespace, Name: r.Name,
+		},
+	}}
+}
+
+// Needed returns the rights that the daemon needs in the local cluster, and no
+// others. slices are the names of the slices that it keeps; only the rights to
+// update may be limited to them.
+func Needed(c config.Config, slices []string) []Right {
+	var rights []Right
+	add := func(id ID, group, resource, namespace, name string, verbs ...string) {
+		for _, verb := range verbs {
+			rights = append(rights, Right{id, verb, group, resource, namespace, name})
+		}
+	}
+	namespace, service := c.Target.Namespace, c.Target.ServiceName
+	const resource = "endpointslices"
+	switch c.Store.Kind {
+	case config.StoreClientGo:
+		add(RightsServices, "", "services", namespace, service, "list", "watch")
+		add(RightsSlices, discoveryv1.GroupName, resource, namespace, "", "list", "watch", "create")
+	case config.StoreKubectl:
+		add(RightsServices, "", "services", namespace, service, "get")
+		add(RightsSlices, discoveryv1.GroupName, resource, namespace, "", "list", "create")
+		for _, slice := range slices {
+			add(RightsSlices, discoveryv1.GroupName, resource, namespace, slice, "get")
+		}
+	case config.StoreMemory:
+		return nil
+	}
+	for _, slice := range slices {
+		add(RightsSlices, discoveryv1.GroupName, resource, namespace, slice, "update")
+	}
+	if c.Leader.Election {
+		add(RightsLeases, coordinationv1.GroupName, "leases", c.Leader.Namespace, c.Leader.Name, "list", "watch", "update")
+		add(RightsLeases, coordinationv1.GroupName, "leases", c.Leader.Namespace, "", "create")
+	}
+	add(RightsEvents, eventsv1.GroupName, "events", namespace, "", "create")
+	return rights
+}
+
+// remote are the rights that the source needs in the remote cluster.
+func remote() []Right {
+	return []Right{{SourceRight, "list", "", "nodes", "", ""}, {SourceRight, "watch", "", "nodes", "", ""}}
+}
+
+// judgeRight says whether the daemon has a right. Without Events nothing but the
+// telling goes wrong.
+func judgeRight(r Right, user string, allowed bool, said string, err error) Check {
+	if user == "" {
+		user = "the daemon's user"
+	}
+	switch {
+	case err != nil:
+		return r.id.skip(r.String(), "the API server does not say: %v", err)
+	case allowed:
+		return r.id.ok(r.String(), "granted")
+	}
+	message := user + " may not"
+	if said != "" {
+		message += " (" + said + ")"
+	}
+	if r.id == RightsEvents {
+		return r.id.warn(r.String(), "%s: what happens is logged, but not told by Events", message).remedied("grant " + r.rule() + " to the daemon's Role")
+	}
+	role := "Role in " + r.Namespace
+	if r.Namespace == "" {
+		role = "ClusterRole in the remote cluster"
+	}
+	return r.id.fail(r.String(), "%s", message).remedied("grant " + r.rule() + " by a " + role)
+}

@@ -1,0 +1,116 @@
+package preflight
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// JudgeService says whether the Service, nil where there is none, is one that
+// the slices can fill with the candidates.
+func JudgeService(object *corev1.Service, target plan.Target, candidates []inventory.Candidate) []Check {
+	service := manifest.ServiceOf(object)
+	name := "Service " + target.Namespace + "/" + target.Service
+	if _, problem := plan.Desired(nil, plan.State{Service: service}, target); problem.Kind == plan.ServiceMissing || problem.Kind == plan.ServiceDeleting {
+		return []Check{split(ServicePresent, name, problem.Message)}
+	}
+	checks := []Check{ServicePresent.ok(name, "there, of type %s", object.Spec.Type)}
+	// Each question is asked alone, so that one mistake does not hide the next.
+	for _, question := range []struct {
+		id      ID
+		subject string
+		about   plan.Service
+		kind    plan.Kind
+		answer  string
+	}{
+		{ServiceType, "type", plan.Service{ExternalName: service.ExternalName}, plan.ServiceExternalName, "not ExternalName"},
+		{ServiceSelector, "selector", plan.Service{HasSelector: service.HasSelector}, plan.ServiceHasSelector, "none"},
+		{ServicePorts, "ports", plan.Service{Ports: service.Ports}, plan.PortMismatch, ports(target)},
+	} {
+		question.about.UID = service.UID
+		_, problem := plan.Desired(nil, plan.State{Service: question.about}, target)
+		if problem.Kind != question.kind {
+			checks = append(checks, question.id.ok(question.subject, "%s", question.answer))
+			continue
+		}
+		checks = append(checks, split(question.id, question.subject, problem.Message))
+	}
+	checks = append(checks, judgeTraffic(object)...)
+	return append(checks, judgeFamilies(object, candidates)...)
+}
+
+// split makes a failure of a message that ends with its remedy.
+func split(id ID, subject, message string) Check {
+	what, remedy, _ := strings.Cut(message, "; ")
+	return id.fail(subject, "%s", what).remedied(remedy)
+}
+
+// ports says which ports of the backends fit.
+func ports(target plan.Target) string {
+	if target.PortFromService {
+		return fmt.Sprintf("TARGET_PORT=%d fits one port of the Service", target.Ports[0].Number)
+	}
+	names := make([]string, len(target.Ports))
+	for i, p := range target.Ports {
+		names[i] = fmt.Sprintf("%s=%d/%s", p.Name, p.Number, p.Protocol)
+	}
+	return "the Service has all of " + strings.Join(names, ",")
+}
+
+// judgeTraffic fails where only backends on the node itself would be used: ours
+// are on no node of this cluster.
+func judgeTraffic(object *corev1.Service) []Check {
+	const subject = "traffic policies"
+	var local []string
+	if policy := object.Spec.ExternalTrafficPolicy; policy == corev1.ServiceExternalTrafficPolicyLocal {
+		local = append(local, "externalTrafficPolicy")
+	}
+	if policy := object.Spec.InternalTrafficPolicy; policy != nil && *policy == corev1.ServiceInternalTrafficPolicyLocal {
+		local = append(local, "internalTrafficPolicy")
+	}
+	if len(local) == 0 {
+		return []Check{ServiceTraffic.ok(subject, "none is Local")}
+	}
+	return []Check{ServiceTraffic.fail(subject, "%s is Local, so only backends on the node that a connection arrives at are used, and remote ones are on none", strings.Join(local, " and "))}
+}
+
+// judgeFamilies compares the families of the Service with those of the
+// candidates: endpoints of a family that the Service lacks are never used.
+func judgeFamilies(object *corev1.Service, candidates []inventory.Candidate) []Check {
+	const subject = "IP families"
+	families := make([]string, len(object.Spec.IPFamilies))
+	for i, f := range object.Spec.IPFamilies {
+		families[i] = string(f)
+	}
+	has := strings.Join(families, ", ")
+	if len(families) == 0 || len(candidates) == 0 {
+		return []Check{ServiceFamilies.skip(subject, "the Service has %s, and there is no candidate to compare with", dash(has))}
+	}
+	fitting := 0
+	for _, c := range candidates {
+		if slices.Contains(families, plan.FamilyOf(c.Address).String()) {
+			fitting++
+		}
+	}
+	switch fitting {
+	case len(candidates):
+		return []Check{ServiceFamilies.ok(subject, "the Service has %s, and so have all candidates", has)}
+	case 0:
+		return []Check{ServiceFamilies.fail(subject, "the Service has only %s, and none of %s has an address of it", has, plural(len(candidates), "candidate"))}
+	}
+	return []Check{ServiceFamilies.warn(subject, "the Service has only %s; %d of %s are published for nothing", has, len(candidates)-fitting, plural(len(candidates), "candidate address"))}
+}
+
+// dash stands in for nothing.
+func dash(s string) string {
+	if s == "" {
+		return "no family"
+	}
+	return s
+}

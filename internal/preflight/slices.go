@@ -1,0 +1,117 @@
+package preflight
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// Who else manages slices of a Service.
+const (
+	mirroring = "endpointslicemirroring-controller.k8s.io"
+	selecting = "endpointslice-controller.k8s.io"
+)
+
+// JudgeSlices says of each slice of the Service, or of one of the target's
+// names, whether it is ours to keep or stands beside ours.
+func JudgeSlices(service plan.Service, objects []*discoveryv1.EndpointSlice, target plan.Target) []Check {
+	state := manifest.State(service, objects, target)
+	ready := Ready(objects, target)
+	var checks []Check
+	for _, s := range state.Slices {
+		checks = append(checks, SlicesOurs.ok("slice "+s.Name, "ours, %s, %d ready", plural(len(s.Endpoints), "endpoint"), readyIn(s)))
+	}
+	for _, refusal := range state.Refused {
+		what, remedy, _ := strings.Cut(refusal.Message, ": ")
+		checks = append(checks, SlicesOurs.fail("slice "+refusal.Name, "%s", what).remedied(remedy))
+	}
+	if len(checks) == 0 {
+		checks = append(checks, SlicesOurs.skip("slice "+target.SliceName, "there is none yet; the daemon will create it"))
+	}
+	for _, b := range state.Beside {
+		checks = append(checks, judgeBeside(b, target, ready))
+	}
+	if len(state.Beside) == 0 {
+		checks = append(checks, SlicesBeside.ok("slices beside ours", "none that publishes anything"))
+	}
+	return checks
+}
+
+// Ready counts the endpoints that our slices among the objects say are ready.
+func Ready(objects []*discoveryv1.EndpointSlice, target plan.Target) int {
+	ready := 0
+	for _, s := range manifest.State(plan.Service{}, objects, target).Slices {
+		ready += readyIn(s)
+	}
+	return ready
+}
+
+func readyIn(s plan.Slice) int {
+	ready := 0
+	for _, m := range s.Endpoints {
+		if m.State == inventory.StateReady {
+			ready++
+		}
+	}
+	return ready
+}
+
+// judgeBeside says what a slice of the Service does that is not ours. What
+// Kubernetes left there is nobody's wish; what others keep may be.
+func judgeBeside(b plan.Beside, target plan.Target, ready int) Check {
+	id, subject := SlicesBeside, "slice "+b.Name
+	what := "publishes " + plural(b.Endpoints, "endpoint") + " beside ours, without our health checks"
+	_, remedy, _ := strings.Cut(b.Message, "; ")
+	remedy = first(ready) + remedy
+	switch b.Manager {
+	case mirroring:
+		return id.fail(subject, "%s: a mirror of the Endpoints object %s", what, target.Service).remedied(remedy)
+	case selecting:
+		return id.fail(subject, "%s: left from a time when the Service had a selector", what).remedied(remedy)
+	}
+	return id.warn(subject, "%s: managed by %q", what, b.Manager).remedied(remedy)
+}
+
+// first says whether the time has come to take anything away: what is to go may
+// be all that serves the users at this moment.
+func first(ready int) string {
+	if ready == 0 {
+		return "not now, for nothing of ours is ready and it may be what serves the users: run the daemon first; "
+	}
+	return fmt.Sprintf("ours hold %s by now; ", plural(ready, "ready endpoint"))
+}
+
+// JudgeEndpoints says whether there is an Endpoints object that Kubernetes
+// mirrors into a slice beside ours. ready is how many endpoints of ours are.
+func JudgeEndpoints(service plan.Service, object *corev1.Endpoints, err error, target plan.Target, ready int) Check { //nolint:staticcheck // see newCluster
+	subject := "Endpoints " + target.Namespace + "/" + target.Service
+	switch {
+	case apierrors.IsForbidden(err):
+		return SlicesEndpoints.skip(subject, "not looked at: the daemon needs no right to get Endpoints; a mirrored slice beside ours would tell as much")
+	case err != nil:
+		return SlicesEndpoints.skip(subject, "cannot be read: %v", err)
+	case service.HasSelector:
+		return SlicesEndpoints.skip(subject, "kept by Kubernetes as long as the Service has a selector")
+	case object == nil:
+		return SlicesEndpoints.ok(subject, "none")
+	case object.Labels[discoveryv1.LabelSkipMirror] == "true":
+		return SlicesEndpoints.ok(subject, "there, and not mirrored: it is labelled %s=true", discoveryv1.LabelSkipMirror)
+	}
+	addresses := 0
+	for _, subset := range object.Subsets {
+		addresses += len(subset.Addresses) + len(subset.NotReadyAddresses)
+	}
+	if addresses == 0 {
+		return SlicesEndpoints.ok(subject, "there, without addresses")
+	}
+	return SlicesEndpoints.fail(subject, "left over with %s, which Kubernetes mirrors into a slice beside ours", plural(addresses, "address")).
+		remedied(first(ready) + fmt.Sprintf("once our slices hold the ready endpoints that are needed, run \"kubectl -n %s label endpoints %s %s=true\", and delete the Endpoints object only after that",
+			target.Namespace, target.Service, discoveryv1.LabelSkipMirror))
+}
