@@ -66,7 +66,6 @@ func Results() []Result { return []Result{Delivered, Dropped, Failed} }
 func API() kubeapi.Options {
 	return kubeapi.Options{
 		UserAgent: Controller, Version: eventsv1.SchemeGroupVersion, Types: []runtime.Object{&eventsv1.Event{}},
-		Timeout: requestTimeout,
 	}
 }
 
