@@ -32,6 +32,8 @@ func settingsFor(inventoryPath string, port uint16) []setting {
 		{"HEALTH_CHECK_MODE", "http", "not tcp, so that an error status counts"},
 		{"SOURCE_POLL_INTERVAL", "1s", "not 30s, so that you need not wait"},
 		{"DRAIN_PERIOD", drainPeriod.String(), "not 30s, for the same reason"},
+		{"ADMIN_ADDRESS", "127.0.0.1:0", "the status page, at a free port; the daemon says which"},
+		{"METRICS_ADDRESS", "127.0.0.1:0", "the same for its metrics and probes"},
 	}
 }
 

@@ -18,6 +18,7 @@ func TestTellSpeaksTheDaemonsWords(t *testing.T) {
 		{`{"msg":"slice written","slice":"a","operation":"update","endpoints":3,"added":0,"removed":1,"changed":2}`, "slice written: update a, 3 endpoints: 1 removed, 2 changed"},
 		{`{"msg":"source recovered","level":"INFO","nodes":3,"a":true}`, "source recovered a=true nodes=3"},
 		{"Error: no JSON", "Error: no JSON"},
+		{`{"msg":"listening","admin_address":"127.0.0.1:4711","metrics_address":"127.0.0.1:4712"}`, "status page: http://127.0.0.1:4711/ as long as this runs"},
 	}
 	for _, test := range tests {
 		if got := tell(test.line); got != test.want {

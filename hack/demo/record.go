@@ -33,6 +33,8 @@ type record struct {
 	Added     int    `json:"added"`
 	Removed   int    `json:"removed"`
 	Changed   int    `json:"changed"`
+	// "listening"
+	Admin string `json:"admin_address"`
 }
 
 // The log messages that the scenes wait for.
@@ -42,6 +44,7 @@ const (
 	readFailed      = "source read failed, members stay as they are"
 	sourceRecovered = "source recovered"
 	sliceWritten    = "slice written"
+	served          = "listening"
 	stopped         = "stopped, the slices are left as they are"
 )
 
@@ -71,6 +74,8 @@ func tell(text string) string {
 		return withDetail(r.Message, r.Error)
 	case sliceWritten:
 		return fmt.Sprintf("%s: %s %s, %d endpoints: %s", r.Message, r.Operation, r.Slice, r.Endpoints, r.difference())
+	case served:
+		return fmt.Sprintf("status page: http://%s/ as long as this runs", r.Admin)
 	}
 	return r.Message + rest(text)
 }

@@ -20,6 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var base = []string{
 	"SOURCE_KIND=static", "STATIC_NODES=w1=127.0.0.11,w2=127.0.0.12,elsewhere=192.168.1.1",
 	"SECURED_SUBNET_CIDR=127.0.0.0/8", "TARGET_SERVICE_NAME=web", "TARGET_PORT=8080", "HEALTH_CHECK_MODE=off",
+	"ADMIN_ADDRESS=127.0.0.1:0", "METRICS_ADDRESS=127.0.0.1:0",
 }
 
 // buffer may be written and read at the same time.

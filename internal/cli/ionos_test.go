@@ -31,6 +31,7 @@ func cloud(t *testing.T, servers int) (*ionostest.API, []string) {
 		"SOURCE_KIND=ionos", "IONOS_API_URL=" + server.URL, "IONOS_TOKEN=" + tokenCanary, "IONOS_DATACENTER_ID=dc",
 		"IONOS_CLUSTER_ID=c", "IONOS_PRIVATE_LAN_ID=2", "SECURED_SUBNET_CIDR=10.0.0.0/16", "TARGET_SERVICE_NAME=web",
 		"TARGET_PORT=8080", "HEALTH_CHECK_MODE=off", "LOG_LEVEL=debug", "SOURCE_POLL_INTERVAL=100ms", "SOURCE_TIMEOUT=3s",
+		"ADMIN_ADDRESS=127.0.0.1:0", "METRICS_ADDRESS=127.0.0.1:0",
 	}
 }
 

@@ -53,7 +53,7 @@ func (b *parts) run(ctx context.Context) error {
 	if b.config.Leader.Election && b.dryRun {
 		b.log.Info("a dry run does not take part in the leader election")
 	}
-	err := b.lead(ctx, b.sync)
+	err := b.listening(ctx, func(ctx context.Context) error { return b.lead(ctx, b.sync) })
 	if errors.Is(err, election.ErrNotElected) {
 		return nil // a standby was told to stop
 	}

@@ -127,6 +127,8 @@ func contradictions() []contradiction {
 			"SECURED_KUBECONFIG: is required with SOURCE_KIND=kubernetes and not set; set it, for example to /etc/remote/kubeconfig"},
 		{"leader election without a cluster", env{"LEADER_ELECTION": "true"},
 			`LEADER_ELECTION="true": needs a cluster, and STORE_KIND=memory writes to none; set STORE_KIND to client-go or kubectl, or remove LEADER_ELECTION`},
+		{"one address for two listeners", env{"METRICS_ADDRESS": "127.0.0.1:8080"},
+			`METRICS_ADDRESS="127.0.0.1:8080": is the same as ADMIN_ADDRESS; choose another port for one of them`},
 		{"no subnet", env{"SECURED_SUBNET_CIDR": "-"},
 			"SECURED_SUBNET_CIDR: is required and not set; set it, for example to 10.0.0.0/24"},
 		{"no service", env{"TARGET_SERVICE_NAME": "-"},

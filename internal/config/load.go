@@ -33,7 +33,6 @@ func Load(environ []string) (Config, error) {
 	l.checkUnknown()
 	l.derive()
 	l.check()
-	l.refuseWhatIsNotBuilt()
 	if len(l.mistakes) > 0 {
 		return Config{}, l.mistakes.sorted(l.place)
 	}

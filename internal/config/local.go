@@ -26,8 +26,8 @@ type Leader struct {
 // Listen is where we are listening. Both default to the machine itself: what
 // they show is nobody else's business until somebody decides so.
 type Listen struct {
-	Admin   netip.AddrPort `envconfig:"ADMIN_ADDRESS" default:"127.0.0.1:8080" desc:"IP address and port of the status page, /api/v1/status and /configz"`
-	Metrics netip.AddrPort `envconfig:"METRICS_ADDRESS" default:"127.0.0.1:8081" desc:"IP address and port of /livez, /readyz and /metrics"`
+	Admin   netip.AddrPort `envconfig:"ADMIN_ADDRESS" default:"127.0.0.1:8080" desc:"IP address and port of the status page, /api/v1/status and /configz; port 0 takes any free one"`
+	Metrics netip.AddrPort `envconfig:"METRICS_ADDRESS" default:"127.0.0.1:8081" desc:"IP address and port of /livez, /readyz and /metrics; port 0 takes any free one"`
 }
 
 // Log is what is logged, and how.

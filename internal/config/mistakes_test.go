@@ -108,19 +108,6 @@ func TestMistakesRepeatNoMoreThanALineOfAValue(t *testing.T) {
 	}
 }
 
-func TestLoadRefusesWhatIsNotBuiltYet(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		env  env
-		want string
-	}{
-		{"status page", env{"ADMIN_ADDRESS": "127.0.0.1:8080"}, `ADMIN_ADDRESS="127.0.0.1:8080": is not in this version yet; remove it`},
-		{"metrics", env{"METRICS_ADDRESS": "[::]:8081"}, `METRICS_ADDRESS="[::]:8081": is not in this version yet; remove it`},
-	} {
-		t.Run(tt.name, func(t *testing.T) { checkMistakes(t, with(tt.env), tt.want) })
-	}
-}
-
 func TestTheSourceIONOSNeedsCredentialsAPlaceAndNodes(t *testing.T) {
 	const chosen = " is required with SOURCE_KIND=ionos and not set; "
 	whole := env{

@@ -69,25 +69,7 @@ func meaning(v variable) string {
 	if example := v.tags.Get("example"); example != "" {
 		text += " Example: " + code(example) + "."
 	}
-	return text + missing(v.name)
-}
-
-// missing says what of a variable is not in this version.
-func missing(name string) string {
-	var values []string
-	for _, r := range notBuilt() {
-		if r.variable != name {
-			continue
-		}
-		if r.value == "" {
-			return " **Not in this version yet.**"
-		}
-		values = append(values, code(r.value))
-	}
-	if values == nil {
-		return ""
-	}
-	return " **Not in this version yet: " + listed(values, "and") + ".**"
+	return text
 }
 
 // code sets words in code style, separated by commas.

@@ -6,36 +6,6 @@ import (
 	"strings"
 )
 
-// refusal is something that a configuration may ask for and that this version
-// cannot do.
-type refusal struct {
-	variable string
-	// value is what must not be asked for; empty stands for any value.
-	value  string
-	remedy string
-}
-
-// notBuilt is the list of refusals. Who builds a part deletes its line.
-func notBuilt() []refusal {
-	return []refusal{
-		{"ADMIN_ADDRESS", "", "remove it"},
-		{"METRICS_ADDRESS", "", "remove it"},
-	}
-}
-
-// refuseWhatIsNotBuilt reports what is asked for and not in this version.
-func (l *loader) refuseWhatIsNotBuilt() {
-	refusals := notBuilt()
-	for _, v := range l.variables {
-		for _, r := range refusals {
-			asked := r.value == "" || r.value == render(v)
-			if r.variable == v.name && asked && l.set(v.name) && l.sound(v.name) {
-				l.mistake(v.name, "is not in this version yet", r.remedy)
-			}
-		}
-	}
-}
-
 // derive fills in the defaults that follow from other variables.
 func (l *loader) derive() {
 	c := l.config
@@ -69,7 +39,17 @@ func (l *loader) check() {
 	l.checkHealthPort()
 	l.checkHealthMode()
 	l.checkTLS()
+	l.checkListen()
 	l.checkLeader()
+}
+
+// checkListen finds one address that both listeners are meant to take. Port 0 is
+// another one each time.
+func (l *loader) checkListen() {
+	listen := l.config.Listen
+	if l.sound("ADMIN_ADDRESS", "METRICS_ADDRESS") && listen.Admin == listen.Metrics && listen.Admin.Port() != 0 {
+		l.mistake("METRICS_ADDRESS", "is the same as ADMIN_ADDRESS", "choose another port for one of them")
+	}
 }
 
 // checkSource demands what the chosen kind of source cannot do without.

@@ -22,7 +22,7 @@ func TestLoadToleratesDefaultsThatAreSpelledOut(t *testing.T) {
 	want := load(t, minimal())
 	e := minimal()
 	for _, s := range want.Describe() {
-		if s.Origin == config.FromDefault && s.Value != "" && s.Variable != "ADMIN_ADDRESS" && s.Variable != "METRICS_ADDRESS" {
+		if s.Origin == config.FromDefault && s.Value != "" {
 			e[s.Variable] = s.Value
 		}
 	}
@@ -38,6 +38,10 @@ func TestSwitchingTheHealthCheckOffIsOneChange(t *testing.T) {
 		"HEALTH_CHECK_TLS_SERVER_NAME": "web", "HEALTH_CHECK_TLS_CA_FILE": "/is/mounted/only/with/https",
 		"TARGET_PORT": "-", "TARGET_PORTS": "a=1,b=2,c=3/UDP",
 	}))
+}
+
+func TestBothListenersMayTakeAnyFreePort(t *testing.T) {
+	load(t, with(env{"ADMIN_ADDRESS": "127.0.0.1:0", "METRICS_ADDRESS": "127.0.0.1:0"}))
 }
 
 func TestAPathMayWaitForItsMode(t *testing.T) {

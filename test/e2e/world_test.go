@@ -93,7 +93,7 @@ func newWorld(t *testing.T, cp *controlplane.ControlPlane, store string) *world 
 		"SECURED_SUBNET_CIDR": "10.0.0.0/16,fd00::/64",
 		"TARGET_NAMESPACE":    w.namespace, "TARGET_SERVICE_NAME": "web", "TARGET_PORT": fmt.Sprint(port),
 		"STORE_KIND": store, "KUBECONFIG": cp.UserKubeconfig(t, w.user), "KUBECTL_PATH": cp.KubectlPath(),
-		"LOG_LEVEL": "debug",
+		"LOG_LEVEL": "debug", "ADMIN_ADDRESS": "127.0.0.1:0", "METRICS_ADDRESS": "127.0.0.1:0",
 	}
 	if store == "kubectl" {
 		// Every scheduled read looks at the slices too, by two runs of kubectl.

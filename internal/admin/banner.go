@@ -1,0 +1,185 @@
+package admin
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
+)
+
+// tone is how loud a part of the page is. The page says the same in words and by
+// a sign.
+type tone string
+
+const (
+	good tone = "good"
+	calm tone = "calm"
+	warn tone = "warn"
+	bad  tone = "bad"
+)
+
+// banner is one thing that the reader must not miss.
+type banner struct {
+	Tone  tone
+	Title string
+	// Said is the program's own words, with the numbers; there may be several.
+	Said  []string
+	Since *moment
+	// Means is what it means for the traffic, Do what to do about it.
+	Means, Do string
+}
+
+// banners returns all of them, the worst first.
+func (s *Server) banners(d *report.Document, m moments) []banner {
+	var all []banner
+	if fault := s.standstill(); fault != "" {
+		all = append(all, banner{
+			Tone: bad, Title: "The program stands still", Said: []string{fault},
+			Means: "What is shown here is old. Slices stay as they are, and dead backends stay in them.",
+			Do:    "Restart it; a restart changes nothing that is published. Kubernetes does so by itself where /livez is its liveness probe.",
+		})
+	}
+	for _, b := range []*banner{
+		failOpenBanner(d, m), problemBanner(d), storeBanner(d, m), refusedBanner(d), holdBanner(d, m),
+		sourceBanner(d, m), warningsBanner(d), standbyBanner(d, m), dryRunBanner(d),
+	} {
+		if b != nil {
+			all = append(all, *b)
+		}
+	}
+	return all
+}
+
+// standstill returns why the program is not alive, or nothing.
+func (s *Server) standstill() string {
+	var faults []string
+	for _, check := range s.opts.Live {
+		if err := check.Run(); err != nil {
+			faults = append(faults, check.Name+": "+err.Error())
+		}
+	}
+	return strings.Join(faults, "; ")
+}
+
+func failOpenBanner(d *report.Document, m moments) *banner {
+	if d.Mode != guard.FailOpen.String() {
+		return nil
+	}
+	return &banner{
+		Tone: bad, Title: "Failing open: " + d.Reason, Said: []string{d.Message}, Since: m.at(d.Since),
+		Means: "No backend passes its health check, so all of them are published as if they did: traffic may go to dead ones. To publish none would be an outage for certain.",
+		Do:    "Check the workload and its port on the nodes, then the way from this daemon to them. It ends by itself as soon as a backend passes. Runbook: fail open.",
+	}
+}
+
+func holdBanner(d *report.Document, m moments) *banner {
+	if d.Mode != guard.Hold.String() {
+		return nil
+	}
+	b := &banner{
+		Tone: warn, Title: "Holding: " + d.Reason, Said: []string{d.Message}, Since: m.at(d.Since),
+		Means: "The inventory looks wrong, so nothing that works is taken away because of it. New nodes still join, and dead backends still leave.",
+		Do:    "Check the source. If the nodes are meant to go, wait: the source is believed when it has said the same EMPTY_RESULT_THRESHOLD times in a row. Runbook: hold.",
+	}
+	if d.Reason == string(guard.ProbesSilent) {
+		b.Means = "So many backends fell silent at once that this daemon's own network is suspected. Silence takes no backend down meanwhile; a refusal still does."
+		b.Do = "Check the private network, and the way from this daemon to it. Runbook: hold."
+	}
+	return b
+}
+
+func problemBanner(d *report.Document) *banner {
+	if d.Problem == nil {
+		return nil
+	}
+	return &banner{
+		Tone: bad, Title: "The Service cannot be filled: " + d.Problem.Kind, Said: []string{d.Problem.Message},
+		Means: "No slice is created while that is so.",
+		Do:    "Mend the Service as it says; no restart is needed.",
+	}
+}
+
+func storeBanner(d *report.Document, m moments) *banner {
+	if d.Store.LastError == "" {
+		return nil
+	}
+	b := &banner{
+		Tone: bad, Title: "The slices cannot be read or written", Said: []string{d.Store.LastError},
+		Means: "Traffic goes on to what was written last. Dead backends stay published until this works again.",
+		Do:    "Check the API server of the local cluster, and the rights of this program. It tries again by itself.",
+	}
+	if d.Store.Pending > 0 {
+		b.Said = append(b.Said, counted(d.Store.Pending, "slice waits", "slices wait")+" to be written.")
+	}
+	if last := m.at(d.Store.LastWrite); last != nil {
+		b.Said = append(b.Said, "The last write was "+last.Relative+".")
+	}
+	return b
+}
+
+func sourceBanner(d *report.Document, m moments) *banner {
+	if d.Source.LastError == "" {
+		return nil
+	}
+	b := &banner{
+		Tone: warn, Title: "The source cannot be read", Said: []string{d.Source.LastError},
+		Means: "Nobody joins or leaves; health checks still take dead backends down and bring them back.",
+		Do:    fmt.Sprintf("Check the source %q and the access to it.", d.Source.Kind),
+	}
+	last := "It has never been read."
+	if success := m.at(d.Source.LastSuccess); success != nil {
+		last = "It was last read " + success.Relative + "."
+	}
+	b.Said = append(b.Said, last)
+	if next := m.at(d.Source.NextRead); next != nil {
+		b.Do += " The next attempt is " + next.Relative + "."
+	}
+	return b
+}
+
+func refusedBanner(d *report.Document) *banner {
+	if len(d.Store.Refused) == 0 {
+		return nil
+	}
+	return &banner{
+		Tone: bad, Title: "Slices of our names belong to somebody else", Said: d.Store.Refused,
+		Means: "They are left alone, and what should be in them is not published.",
+		Do:    "Remove them, or set TARGET_ENDPOINTSLICE_NAME to another name.",
+	}
+}
+
+func standbyBanner(d *report.Document, m moments) *banner {
+	if d.Leader || !d.Election.Enabled {
+		return nil
+	}
+	b := &banner{
+		Tone: calm, Title: "Standing by", Since: m.at(d.Election.Since),
+		Means: "This replica reads, probes and writes nothing until it leads. Its page has no nodes.",
+		Do:    "Look at the page of the replica that leads.",
+	}
+	if d.Election.Holder == "" {
+		b.Tone, b.Said, b.Do = warn, []string{"Nobody is known to lead."}, "Wait for a moment; then check the lease and the rights to it."
+		return b
+	}
+	b.Said = []string{d.Election.Holder + " leads."}
+	return b
+}
+
+func dryRunBanner(d *report.Document) *banner {
+	if !d.DryRun {
+		return nil
+	}
+	b := &banner{Tone: calm, Title: "Dry run", Means: "Everything is decided and nothing is written.", Do: "Remove DRY_RUN, or --dry-run, to write."}
+	if d.Store.Pending > 0 {
+		b.Said = []string{counted(d.Store.Pending, "slice", "slices") + " would be written."}
+	}
+	return b
+}
+
+func warningsBanner(d *report.Document) *banner {
+	if len(d.Source.Warnings) == 0 {
+		return nil
+	}
+	return &banner{Tone: warn, Title: "The source finds something odd", Said: d.Source.Warnings, Means: "It can be read all the same."}
+}

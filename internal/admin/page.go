@@ -1,0 +1,38 @@
+package admin
+
+import (
+	"bytes"
+	_ "embed" // the template and the style sheet
+	"fmt"
+	"html/template"
+	"net/http"
+	"strconv"
+)
+
+//go:embed style.css
+var styleSheet []byte
+
+//go:embed page.html
+var pageSource string
+
+// pageTemplate escapes what it is filled with by where it stands.
+var pageTemplate = template.Must(template.New("page").Parse(pageSource))
+
+// page is the status page.
+func (s *Server) page(w http.ResponseWriter, r *http.Request) {
+	q, err := parseQuery(r.URL.Query())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if q.Refresh > 0 {
+		w.Header().Set("Refresh", strconv.Itoa(q.Refresh))
+	}
+	s.answer(w, r, "text/html; charset=utf-8", func() ([]byte, error) {
+		var out bytes.Buffer
+		if err := pageTemplate.Execute(&out, s.viewOf(s.opts.Document(), q)); err != nil {
+			return nil, fmt.Errorf("render the page: %w", err)
+		}
+		return out.Bytes(), nil
+	})
+}

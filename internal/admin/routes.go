@@ -1,0 +1,62 @@
+package admin
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// The pattern of a path with GET matches HEAD as well; the multiplexer answers 405
+// with Allow to other methods, and 404 to other paths.
+
+// adminRoutes are those of ADMIN_ADDRESS.
+func (s *Server) adminRoutes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.page)
+	mux.HandleFunc("GET /style.css", style)
+	mux.HandleFunc("GET /api/v1/status", s.status)
+	mux.HandleFunc("GET /configz", s.configz)
+	return mux
+}
+
+// metricsRoutes are those of METRICS_ADDRESS.
+func (s *Server) metricsRoutes() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /livez", probe{"livez", s.opts.Live})
+	mux.Handle("GET /readyz", probe{"readyz", s.opts.Ready})
+	if s.opts.Scrape != nil {
+		mux.Handle("GET /metrics", s.opts.Scrape)
+	}
+	return mux
+}
+
+// status is the document as JSON.
+func (s *Server) status(w http.ResponseWriter, r *http.Request) {
+	s.answer(w, r, "application/json", func() ([]byte, error) {
+		text, err := json.Marshal(s.opts.Document())
+		return append(text, '\n'), err
+	})
+}
+
+// style is the style sheet of the page.
+func style(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/css; charset=utf-8")
+	_, _ = w.Write(styleSheet) // who went away misses nothing
+}
+
+// configz is the effective configuration: a table, or JSON for who asks for it.
+func (s *Server) configz(w http.ResponseWriter, r *http.Request) {
+	settings := s.opts.Configuration()
+	switch format := r.FormValue("format"); {
+	case format == "json", format == "" && strings.Contains(r.Header.Get("Accept"), "application/json"):
+		s.answer(w, r, "application/json", func() ([]byte, error) {
+			text, err := json.MarshalIndent(settings, "", "  ")
+			return append(text, '\n'), err
+		})
+	case format == "", format == "text":
+		s.answer(w, r, "text/plain; charset=utf-8", func() ([]byte, error) { return []byte(settings.String()), nil })
+	default:
+		http.Error(w, fmt.Sprintf("format=%q is not known; write json or text", format), http.StatusBadRequest)
+	}
+}

@@ -1,0 +1,200 @@
+package admin
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
+)
+
+// view is what the template of the page is filled with. All texts in it are
+// legible.
+type view struct {
+	Tone tone
+	// Sign and Word say what Tone says by colour, Headline is the summary.
+	Sign, Word, Headline, Title string
+	Now                         *moment
+	Banners                     []banner
+	Stages                      []stage
+	Facts                       []fact
+	Query                       query
+	Choices                     []choice
+	Refreshes                   []int
+	Groups                      []group
+	// Known counts all nodes, Matching those asked for, Hidden those of them that
+	// are not shown.
+	Known, Matching, Hidden int
+	// Empty says why there is no node.
+	Empty  string
+	Cycles []cycle
+}
+
+// stage is one step of the way from the inventory to the slices.
+type stage struct {
+	Name  string
+	Count int
+	Means string
+	Tone  tone
+	// Last ends the way; what comes behind it are the states at its end.
+	Last bool
+}
+
+// fact is one line about the program.
+type fact struct {
+	Name, Text string
+	At         *moment
+	Detail     string
+}
+
+// choice is a state that can be asked for by one click.
+type choice struct {
+	Text, Link string
+	Count      int
+	Chosen     bool
+}
+
+// viewOf makes the view of a document.
+func (s *Server) viewOf(d *report.Document, q query) view {
+	m := moments{d.At}
+	v := view{Query: q, Now: m.at(d.At), Headline: legible(d.Summary), Banners: legibly(s.banners(d, m)), Stages: stages(d), Facts: facts(d, m), Cycles: cycles(d, m)}
+	v.Tone, v.Word = mood(d, v.Banners)
+	v.Sign = map[tone]string{good: "✓", calm: "…", warn: "!", bad: "✗"}[v.Tone]
+	v.Title = v.Sign + " " + v.Headline
+	v.pick(d, m)
+	v.Refreshes = []int{5, 15, 60}
+	if q.Refresh > 0 && !slices.Contains(v.Refreshes, q.Refresh) {
+		v.Refreshes = append(v.Refreshes, q.Refresh)
+		slices.Sort(v.Refreshes)
+	}
+	return v
+}
+
+// legibly makes the texts of banners legible.
+func legibly(banners []banner) []banner {
+	for i := range banners {
+		banners[i].Title = prose(banners[i].Title)
+		for j, said := range banners[i].Said {
+			banners[i].Said[j] = prose(said)
+		}
+	}
+	return banners
+}
+
+// mood is the tone of the headline and its word: that of the worst banner, or of
+// the nodes.
+func mood(d *report.Document, banners []banner) (tone, string) {
+	worst := good
+	for _, b := range banners {
+		if b.Tone == bad || b.Tone == warn && worst != bad {
+			worst = b.Tone
+		}
+	}
+	switch {
+	case !d.Leader && d.Election.Enabled && worst == good:
+		return calm, "Standing by"
+	case !d.Leader && d.Election.Enabled:
+		return worst, "Standing by"
+	case d.Mode == guard.FailOpen.String():
+		return bad, "FailOpen"
+	case worst == bad:
+		return bad, "In trouble"
+	case !d.Decided:
+		return warn, "Starting"
+	case d.Mode == guard.Hold.String():
+		return warn, "Hold"
+	case d.Stages.Ready == 0:
+		return bad, "Nothing ready"
+	case !d.Healthy || worst == warn:
+		return warn, "Degraded"
+	}
+	return good, "Healthy"
+}
+
+// stages are the counts, in the order of the data's way.
+func stages(d *report.Document) []stage {
+	toneOf := func(n int, t tone) tone {
+		if n == 0 {
+			return ""
+		}
+		return t
+	}
+	return []stage{
+		{Name: "nodes read", Count: d.Stages.Nodes, Means: "listed by the last complete read"},
+		{Name: "candidates", Count: d.Stages.Candidates, Means: "addresses that the filter let pass"},
+		{Name: "passing", Count: d.Stages.Passing, Means: "whose last health check passed", Last: true},
+		{Name: "ready", Count: d.Stages.Ready, Means: "published, get traffic", Tone: toneOf(d.Stages.Ready, good)},
+		{Name: "draining", Count: d.Stages.Draining, Means: "published, finish what they have", Tone: toneOf(d.Stages.Draining, warn)},
+		{Name: "down", Count: d.Stages.Down, Means: "published, get no traffic", Tone: toneOf(d.Stages.Down, bad)},
+	}
+}
+
+// facts are the lines about source, store and program.
+func facts(d *report.Document, m moments) []fact {
+	leader := "this process"
+	switch {
+	case d.Election.Enabled && d.Election.Holder != "":
+		leader = d.Election.Holder
+	case !d.Leader:
+		leader = "nobody known"
+	}
+	all := []fact{
+		{Name: "Mode", Text: d.Mode, Detail: d.Reason},
+		{Name: "Last read", At: m.at(d.Source.LastSuccess), Text: "never", Detail: "source " + d.Source.Kind},
+		{Name: "Next read", At: m.at(d.Source.NextRead), Text: "not planned"},
+		{Name: "Last write", At: m.at(d.Store.LastWrite), Text: "none by this process", Detail: "store " + d.Store.Kind},
+		{Name: "Slices", Text: strings.Join(d.Target.Slices, ", ")},
+		{Name: "Leader", Text: leader},
+		{Name: "Up for", Text: latency(d.Program.UptimeSeconds)},
+		{Name: "Version", Text: d.Program.Version},
+	}
+	if d.Source.SuspectReads > 0 {
+		all[1].Detail += ", " + counted(d.Source.SuspectReads, "suspect read", "suspect reads") + " in a row"
+	}
+	if d.Store.Pending > 0 {
+		all[3].Detail += ", " + strconv.Itoa(d.Store.Pending) + " pending"
+	}
+	if len(d.Target.Slices) == 0 {
+		all[4].Text = "none"
+	}
+	for i := range all {
+		all[i].Text, all[i].Detail = legible(all[i].Text), legible(all[i].Detail)
+	}
+	return all
+}
+
+// pick chooses the nodes that are asked for.
+func (v *view) pick(d *report.Document, m moments) {
+	terms := v.Query.terms()
+	found := slices.DeleteFunc(slices.Clone(d.Nodes), func(n report.Node) bool { return !contains(n, terms) })
+	for _, state := range append([]string{""}, filterStates()...) {
+		q := v.Query.inState(state)
+		c := choice{Text: state, Link: q.link(), Chosen: state == v.Query.State}
+		switch state {
+		case "":
+			c.Text = "all"
+		case notReady:
+			c.Text = "not ready"
+		}
+		for _, n := range found {
+			if q.hasState(n) {
+				c.Count++
+			}
+		}
+		v.Choices = append(v.Choices, c)
+	}
+	found = slices.DeleteFunc(found, func(n report.Node) bool { return !v.Query.hasState(n) })
+	v.Known, v.Matching, v.Hidden = len(d.Nodes), len(found), max(0, len(found)-maxRows)
+	v.Groups = groups(found, m)
+	switch {
+	case len(d.Nodes) == 0 && !d.Leader:
+		v.Empty = "A replica that stands by knows no nodes."
+	case len(d.Nodes) == 0 && d.Source.LastSuccess.IsZero():
+		v.Empty = "The source has not been read yet, and the slices publish nothing."
+	case len(d.Nodes) == 0:
+		v.Empty = "The source lists no node, and the slices publish nothing."
+	case len(found) == 0:
+		v.Empty = "No node matches."
+	}
+}

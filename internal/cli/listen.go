@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/admin"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+)
+
+// listening runs do with both listeners open, from before it begins until it or
+// ctx ends. An address that cannot be had ends the program before it reads or
+// writes anything.
+func (b *parts) listening(ctx context.Context, do func(context.Context) error) error {
+	server, err := admin.New(admin.Options{
+		Admin: b.config.Listen.Admin, Metrics: b.config.Listen.Metrics,
+		Document:      b.document(time.Now()),
+		Configuration: func() fmt.Stringer { return b.config.Describe() },
+		Live:          []admin.Check{{Name: "loop", Run: b.loopAlive}, {Name: "election", Run: b.electionAlive}},
+		Ready:         []admin.Check{{Name: "decision", Run: b.decided}},
+		Scrape:        b.metrics.Handler(),
+		Logger:        b.log,
+	})
+	if err != nil {
+		return err
+	}
+	if err := server.Listen(ctx); err != nil {
+		return &exitError{ExitUsage, err}
+	}
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	served := make(chan error, 1)
+	go func() { served <- server.Run(serving) }()
+	done := do(ctx)
+	stop()
+	_ = <-served // it has logged what went wrong, and nothing depends on it
+	return done
+}
+
+// document returns what makes the document of the surfaces at any moment.
+func (b *parts) document(started time.Time) func() *report.Document {
+	return func() *report.Document {
+		leader := b.leader.state()
+		return report.Build(report.Facts{
+			Now: time.Now(), Status: b.syncer.Status(), Target: b.target,
+			SourceKind: string(b.config.Source.Kind), StoreKind: string(b.config.Store.Kind),
+			Leader:   leader.Leading,
+			Election: report.Election{Enabled: leader.Enabled, Holder: leader.Holder, Since: leader.Since},
+			DryRun:   b.dryRun, Version: b.version, Started: started, Warnings: b.warnings(),
+		})
+	}
+}
+
+// warnings returns what the source finds odd, if it can say so.
+func (b *parts) warnings() []string {
+	if source, ok := b.source.(interface{ Warnings() []string }); ok {
+		return source.Warnings()
+	}
+	return nil
+}
+
+// loopAlive and electionAlive are liveness (contract 31): what runs comes round.
+func (b *parts) loopAlive() error {
+	if !b.syncer.Alive() {
+		return fmt.Errorf("it has not come round for %s", syncer.Stalled)
+	}
+	return nil
+}
+
+func (b *parts) electionAlive() error {
+	if !b.leader.alive() {
+		return fmt.Errorf("it has not come round for %s", election.Stalled)
+	}
+	return nil
+}
+
+// decided is readiness (contract 31): the first decision was made, or is another
+// replica's to make. A standby that was not ready would stop a rolling update for
+// ever (ADR 16).
+func (b *parts) decided() error {
+	if b.leader.state().Leading && !b.syncer.Status().Decided() {
+		return errors.New("no decision has been made yet")
+	}
+	return nil
+}
