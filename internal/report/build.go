@@ -103,6 +103,9 @@ func storeOf(kind string, s *syncer.Status) Store {
 	for _, r := range s.State.Refused {
 		store.Refused = append(store.Refused, r.Name+": "+r.Message)
 	}
+	for _, b := range s.State.Beside {
+		store.Beside = append(store.Beside, b.Name+": "+b.Message)
+	}
 	return store
 }
 
@@ -164,7 +167,13 @@ func (d *Document) summarise() {
 	case d.Problem != nil:
 		d.Summary += "; nothing can be written: " + d.Problem.Kind
 	}
-	d.Healthy = ready == meant && ready > 0 && d.Mode == guard.Publish.String() && d.Problem == nil && d.Store.LastError == "" && len(d.Store.Refused) == 0
+	d.Healthy = ready == meant && ready > 0 && d.Mode == guard.Publish.String() && !d.Source.LastSuccess.IsZero() && d.written()
+}
+
+// written reports whether nothing stands in the way of writing, and nothing is
+// left to write but by a dry run.
+func (d *Document) written() bool {
+	return d.Problem == nil && d.Store.LastError == "" && len(d.Store.Refused) == 0 && (d.Store.Pending == 0 || d.DryRun)
 }
 
 // count returns how many nodes are ready, and how many are meant to be. A node is
@@ -191,12 +200,15 @@ func (d *Document) count() (ready, meant int) {
 	return ready, len(states)
 }
 
-// Meant reports whether the node is one that should be published: it is there,
-// runs workloads and does not ask to be left out.
+// Meant reports whether the node is one that should be published: it is there and
+// stays, runs workloads and does not ask to be left out.
 func (n Node) Meant() bool {
 	switch inventory.Reason(n.Reason) {
-	case inventory.NotWorker, inventory.Excluded, inventory.Gone:
+	case inventory.NotWorker, inventory.Excluded, inventory.Draining, inventory.Gone:
 		return false
+	case inventory.Ready, inventory.ReadyFailOpen, inventory.ReadyHeld, inventory.ReadyFailing,
+		inventory.ProbePending, inventory.ProbeRefused, inventory.ProbeTimeout, inventory.ProbeUnreachable, inventory.ProbeStatus, inventory.ProbeTLS,
+		inventory.NodeNotReady, inventory.NoPrivateAddress, inventory.InvalidAddress, inventory.ForbiddenAddress, inventory.OutsideSubnet, inventory.DuplicateAddress:
 	}
 	return true
 }

@@ -14,8 +14,9 @@ type Document struct {
 	At time.Time `json:"at,omitzero"`
 	// Summary is the headline, counted from Nodes.
 	Summary string `json:"summary"`
-	// Healthy says that every node that is meant to be published is ready, that
-	// the mode is Publish, and that nothing stands in the way of writing.
+	// Healthy says that there are nodes and every one that is meant to be
+	// published is ready, that the source was read and the mode is Publish, and
+	// that all of it is written. A standby is not healthy in this sense.
 	Healthy bool `json:"healthy"`
 	// Decided says that a first decision was made.
 	Decided bool `json:"decided"`
@@ -86,8 +87,10 @@ type Store struct {
 	LastError string    `json:"lastError"`
 	// Pending counts the slices that still differ from what was decided.
 	Pending int `json:"pending"`
-	// Refused are slices of our names that somebody else manages.
+	// Refused are slices of our names that somebody else manages, Beside those
+	// of other names that publish endpoints for the same Service.
 	Refused []string `json:"refused,omitempty"`
+	Beside  []string `json:"beside,omitempty"`
 }
 
 // Problem is something about the Service that only a person can mend.
@@ -153,7 +156,7 @@ type Cycle struct {
 	Removed         []string  `json:"removed"`
 	Changed         []string  `json:"changed"`
 	Error           string    `json:"error"`
-	// Repeats counts the cycles like this one right before it, which are left
-	// out.
+	// Repeats counts the cycles since the last change that said the same; they
+	// are left out.
 	Repeats int `json:"repeats"`
 }

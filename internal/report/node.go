@@ -1,7 +1,9 @@
 package report
 
 import (
+	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
@@ -20,14 +22,18 @@ func nodesOf(s *syncer.Status) []Node {
 	trail := s.Trail()
 	for findings := s.Findings; len(findings) > 0; {
 		end := 1
-		for end < len(findings) && findings[end].Node == findings[0].Node {
+		for end < len(findings) && sameSubject(findings[end].Decision, findings[0].Decision) {
 			end++
 		}
 		var said []inventory.Decision
-		said, trail = about(findings[0].Node, trail)
-		for _, f := range findings[:end] {
+		said, trail = about(findings[0].Decision, trail)
+		own, others := deal(said, findings[:end])
+		for i, f := range findings[:end] {
+			if i == mostOthers {
+				others = nil
+			}
 			n := nodeOf(f, zones[f.Address], s.Health)
-			n.Decisions = decisionsOf(f, said, findings[:end])
+			n.Decisions = decisionsOf(f, own[i], others)
 			nodes = append(nodes, n)
 		}
 		findings = findings[end:]
@@ -35,21 +41,42 @@ func nodesOf(s *syncer.Status) []Node {
 	return nodes
 }
 
-// about returns what the trail says of a node, and the rest of the trail after
-// it.
-func about(node inventory.Identity, trail []inventory.Decision) (said, rest []inventory.Decision) {
-	key := inventory.Decision{Node: node}
-	before := func(a, b inventory.Decision) bool {
-		return a.Node.Name < b.Node.Name || a.Node.Name == b.Node.Name && a.Node.ID < b.Node.ID
+// sameSubject reports whether two decisions are about one node or, where no read
+// has named it, about one address.
+func sameSubject(a, b inventory.Decision) bool {
+	return a.Node == b.Node && (a.Node.Known() || a.Address == b.Address)
+}
+
+// about returns what the trail says of the subject of a decision, and the rest of
+// the trail after it.
+func about(subject inventory.Decision, trail []inventory.Decision) (said, rest []inventory.Decision) {
+	first := inventory.Decision{Node: subject.Node}
+	if !subject.Node.Known() {
+		first.Address = subject.Address
 	}
-	for len(trail) > 0 && before(trail[0], key) {
+	for len(trail) > 0 && !sameSubject(trail[0], subject) && inventory.CompareDecisions(trail[0], first) < 0 {
 		trail = trail[1:]
 	}
 	end := 0
-	for end < len(trail) && trail[end].Node == node {
+	for end < len(trail) && sameSubject(trail[end], subject) {
 		end++
 	}
 	return trail[:end], trail[end:]
+}
+
+// deal gives each entry of a node what was said of its address, and returns the
+// others: what was said of the node, and of addresses without an entry.
+func deal(said []inventory.Decision, entries []syncer.Finding) (own [][]inventory.Decision, others []inventory.Decision) {
+	own = make([][]inventory.Decision, len(entries))
+	for _, d := range said {
+		i, ok := slices.BinarySearchFunc(entries, d.Address, func(f syncer.Finding, addr netip.Addr) int { return f.Address.Compare(addr) })
+		if !ok {
+			others = append(others, d)
+			continue
+		}
+		own[i] = append(own[i], d)
+	}
+	return own, others
 }
 
 // nodeOf makes the entry of one finding, without its trail.
@@ -63,8 +90,8 @@ func nodeOf(f syncer.Finding, zone string, health inventory.Health) Node {
 	}
 	n.Address = f.Address.String()
 	streak, ok := health[f.Address]
-	if !ok || f.Reason == inventory.Gone {
-		return n
+	if !ok || f.Stage != inventory.StageGuard || f.Reason == inventory.Gone {
+		return n // the checks were another node's
 	}
 	n.Probe = probeOf(streak)
 	return n
@@ -84,30 +111,45 @@ func probeOf(streak inventory.Streak) *Probe {
 	return nil
 }
 
-// decisionsOf picks from what was said of a node what belongs to one entry: all
-// but what is about an address that has an entry of its own.
-func decisionsOf(f syncer.Finding, said []inventory.Decision, entries []syncer.Finding) []Decision {
-	own := func(addr netip.Addr) bool {
-		for _, e := range entries {
-			if e.Address == addr && addr != f.Address {
-				return true
+// mostOthers is how many decisions about other addresses of a node an entry has,
+// and how many of its entries have any, lest a node with very many addresses
+// makes a document of their square.
+const mostOthers = 20
+
+// decisionsOf makes the trail of an entry of what was said of the other addresses
+// of its node before the guard, of its own address, and of the others by the
+// guard. The last word is in it even where no stage has said it yet.
+func decisionsOf(f syncer.Finding, own, others []inventory.Decision) []Decision {
+	left := 0
+	if len(others) > mostOthers {
+		left, others = len(others)-mostOthers, others[:mostOthers]
+	}
+	decisions := make([]Decision, 0, len(own)+len(others)+2)
+	add := func(list []inventory.Decision, wanted func(inventory.Decision) bool) {
+		for _, d := range list {
+			if wanted(d) {
+				decisions = append(decisions, decisionOf(d, f.Address))
 			}
 		}
-		return false
 	}
-	decisions := make([]Decision, 0, len(said))
-	for _, d := range said {
-		if d.Address.IsValid() && own(d.Address) {
-			continue
-		}
-		decision := Decision{Stage: string(d.Stage), Reason: string(d.Reason), Message: d.Message}
-		if d.Address.IsValid() && d.Address != f.Address {
-			decision.Address = d.Address.String()
-		}
-		decisions = append(decisions, decision)
+	judged := func(d inventory.Decision) bool { return d.Stage == inventory.StageGuard }
+	add(others, func(d inventory.Decision) bool { return !judged(d) })
+	if left > 0 {
+		decisions = append(decisions, Decision{Stage: string(inventory.StageFilter), Message: fmt.Sprintf("%d further addresses of the node are left out here", left)})
 	}
-	if len(decisions) == 0 {
-		decisions = append(decisions, Decision{Stage: string(f.Stage), Reason: string(f.Reason), Message: f.Message})
+	add(own, func(inventory.Decision) bool { return true })
+	if !slices.ContainsFunc(slices.Concat(own, others), func(d inventory.Decision) bool { return d.Stage == f.Stage && d.Reason == f.Reason }) {
+		decisions = append(decisions, decisionOf(f.Decision, f.Address))
 	}
+	add(others, judged)
 	return decisions
+}
+
+// decisionOf is a decision in the entry of an address.
+func decisionOf(d inventory.Decision, entry netip.Addr) Decision {
+	decision := Decision{Stage: string(d.Stage), Reason: string(d.Reason), Message: d.Message}
+	if d.Address.IsValid() && d.Address != entry {
+		decision.Address = d.Address.String()
+	}
+	return decision
 }

@@ -1,0 +1,222 @@
+package report_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+)
+
+func TestTheHeadlineIsAsGoodAsTheNodes(t *testing.T) {
+	t.Parallel()
+	refuses := func(octets ...int) func(netip.Addr) bool {
+		return func(addr netip.Addr) bool {
+			for _, o := range octets {
+				if addr == ip(o) {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	for name, test := range map[string]struct {
+		change  func(*world, *report.Facts)
+		summary string
+		healthy bool
+	}{
+		"all ready":                       {func(*world, *report.Facts) {}, "3 of 3 nodes ready in default/web", true},
+		"one down":                        {func(w *world, _ *report.Facts) { w.refuses = refuses(1) }, "2 of 3 nodes ready in default/web", false},
+		"nothing passes":                  {func(w *world, _ *report.Facts) { w.refuses = refuses(0, 1, 2) }, "Failing open: 3 of 3 nodes ready in default/web", false},
+		"the source forgets":              {func(w *world, _ *report.Facts) { w.nodes = nil }, "Holding: 3 of 3 nodes ready in default/web", false},
+		"one is not ready in its cluster": {func(w *world, _ *report.Facts) { w.nodes[0].Ready = false }, "2 of 3 nodes ready in default/web", false},
+		"one is no worker":                {func(w *world, _ *report.Facts) { w.nodes = append(w.nodes, inventory.Node{Name: "control-plane"}) }, "3 of 3 nodes ready in default/web", true},
+		"one has the address of another": {func(w *world, _ *report.Facts) {
+			w.nodes = append(w.nodes, w.nodes[0])
+			w.nodes[3].ID, w.nodes[3].Name = "x", "thief"
+		}, "3 of 4 nodes ready in default/web", false},
+		"one of two addresses is down": {func(w *world, _ *report.Facts) {
+			w.nodes[0].Addresses, w.refuses = append(w.nodes[0].Addresses, ip(9)), refuses(9)
+		}, "2 of 3 nodes ready in default/web", false},
+		"a Service with a selector": {func(w *world, _ *report.Facts) {
+			w.state.Service.HasSelector = true
+			w.state.Slices = nil
+		}, "3 of 3 nodes ready in default/web; nothing can be written: ServiceHasSelector", false},
+		"what is decided is not written": {func(w *world, _ *report.Facts) { w.state.Slices = nil }, "3 of 3 nodes ready in default/web", false},
+		"a dry run does not write it":    {func(w *world, f *report.Facts) { w.state.Slices, f.DryRun = nil, true }, "3 of 3 nodes ready in default/web", true},
+		"a slice of somebody else": {func(w *world, _ *report.Facts) {
+			w.state.Refused = []plan.Refusal{{Name: "web-remote-2", Message: "is managed by somebody"}}
+		}, "3 of 3 nodes ready in default/web", false},
+		"a standby": {func(_ *world, f *report.Facts) {
+			f.Leader, f.Election, f.Status = false, report.Election{Enabled: true, Holder: "pod-1"}, &syncer.Status{}
+		}, "standing by for default/web; pod-1 leads", false},
+		"a standby of nobody": {func(_ *world, f *report.Facts) {
+			f.Leader, f.Election, f.Status = false, report.Election{Enabled: true}, &syncer.Status{}
+		}, "standing by for default/web; nobody is known to lead", false},
+		"nothing decided": {func(_ *world, f *report.Facts) { f.Status = &syncer.Status{} }, "no decision yet for default/web", false},
+		"no node at all":  {func(w *world, _ *report.Facts) { w.nodes, w.state.Slices = nil, nil }, "0 of 0 nodes ready in default/web", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(3).publish()
+			test.change(w, &report.Facts{})
+			f := facts(w.assess(t))
+			test.change(newWorld(3), &f)
+			if got := report.Build(f); got.Summary != test.summary || got.Healthy != test.healthy {
+				t.Errorf("got %q, healthy %v, want %q, %v", got.Summary, got.Healthy, test.summary, test.healthy)
+			}
+		})
+	}
+}
+
+func TestWhatWasNeverReadOrCannotBeWrittenIsNotHealthy(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*syncer.Status){
+		"never read":  func(s *syncer.Status) { s.Source.LastSuccess = time.Time{} },
+		"not written": func(s *syncer.Status) { s.Store.LastErr = errors.New("boom") },
+	} {
+		status := newWorld(3).publish().assess(t)
+		if !report.Build(facts(status)).Healthy {
+			t.Errorf("%s: not healthy before", name)
+		}
+		changed := *status
+		change(&changed)
+		if report.Build(facts(&changed)).Healthy {
+			t.Errorf("%s: healthy", name)
+		}
+	}
+}
+
+func TestEachEntryHasItsOwnTrail(t *testing.T) {
+	t.Parallel()
+	w := newWorld(2)
+	w.nodes[0].Name, w.nodes[1].Name = "a", "b"
+	w.nodes[0].Addresses = []netip.Addr{ip(0), netip.MustParseAddr("192.168.0.1"), ip(5)}
+	w.nodes[1].Worker = false
+	w.nodes = append(w.nodes, inventory.Node{ID: "z", Name: "thief", Addresses: []netip.Addr{ip(0)}, Ready: true, Worker: true})
+	var got []string
+	for _, n := range w.document(t).Nodes {
+		for _, d := range n.Decisions {
+			got = append(got, strings.Join(strings.Fields(fmt.Sprint(n.Name, " ", n.Address, " ", n.State, ": ", d.Stage, " ", d.Address, " ", d.Reason)), " "))
+		}
+		if checked := n.Probe != nil; checked != (n.Name == "a") {
+			t.Errorf("%s: got the health check of another: %+v", n.Name, n.Probe)
+		}
+	}
+	want := []string{
+		"a 10.100.100.1 ready: filter 192.168.0.1 OutsideSubnet", "a 10.100.100.1 ready: filter", "a 10.100.100.1 ready: probe", "a 10.100.100.1 ready: guard Ready",
+		"a 10.100.100.6 ready: filter 192.168.0.1 OutsideSubnet", "a 10.100.100.6 ready: filter", "a 10.100.100.6 ready: probe", "a 10.100.100.6 ready: guard Ready",
+		"b absent: filter NotWorker",
+		"thief 10.100.100.1 absent: filter DuplicateAddress",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("trail (-want +got):\n%s", diff)
+	}
+}
+
+func TestMembersThatNoReadNamedHaveTheirOwnTrail(t *testing.T) {
+	t.Parallel()
+	w := newWorld(3).publish()
+	w.nodes = nil
+	for i, n := range w.document(t).Nodes {
+		if n.Name != "" || n.Address != ip(i).String() || len(n.Decisions) != 2 || n.Decisions[0].Stage != "probe" || n.Decisions[1].Reason != string(inventory.ReadyHeld) {
+			t.Errorf("got %+v, want %s without a name, from probe to guard", n, ip(i))
+		}
+		for _, d := range n.Decisions {
+			if d.Address != "" {
+				t.Errorf("%s: got a word on %s", n.Address, d.Address)
+			}
+		}
+	}
+}
+
+func TestADocumentIsFoundByNameIDAndAddress(t *testing.T) {
+	t.Parallel()
+	w := newWorld(3).publish()
+	w.nodes[1].Addresses = append(w.nodes[1].Addresses, netip.MustParseAddr("fd00::1"))
+	d := w.document(t)
+	for subject, want := range map[string]string{
+		w.nodes[0].Name: w.nodes[0].Name, strings.ToUpper(w.nodes[2].ID): w.nodes[2].Name, ip(2).String(): w.nodes[2].Name,
+		"fd00:0:0::1": w.nodes[1].Name, "10.100.100": "", "": "",
+	} {
+		got := ""
+		for _, n := range d.Find(subject) {
+			got += n.Name
+		}
+		if got != want {
+			t.Errorf("%q: got %q, want %q", subject, got, want)
+		}
+	}
+}
+
+func TestTheDocumentSurvivesItsJSON(t *testing.T) {
+	t.Parallel()
+	w := newWorld(4).publish()
+	w.refuses = func(addr netip.Addr) bool { return addr == ip(1) }
+	d := w.document(t)
+	text, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back report.Document
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(*d, back); diff != "" {
+		t.Errorf("document (-before +after):\n%s", diff)
+	}
+}
+
+// big bounds the JSON of 5,000 nodes.
+const big = 5_000_000
+
+func TestTheStatusOfFiveThousandNodesIsBounded(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*world){
+		"healthy":          func(*world) {},
+		"all refuse":       func(w *world) { w.refuses = func(netip.Addr) bool { return true } },
+		"all are held":     func(w *world) { w.nodes = w.nodes[:10] },
+		"nobody is a name": func(w *world) { w.nodes = nil },
+		"one node has all": func(w *world) {
+			for i := range w.nodes {
+				w.nodes[0].Addresses = append(w.nodes[0].Addresses, ip(i), netip.AddrFrom4([4]byte{172, 16, byte(i >> 8), byte(i)}))
+			}
+			w.nodes = w.nodes[:1]
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(5_000).publish()
+			change(w)
+			d := w.document(t)
+			text, err := json.Marshal(d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d bytes for %d entries in %s", len(text), len(d.Nodes), d.Mode)
+			if len(d.Nodes) != 5_000 || len(text) >= big {
+				t.Errorf("got %d bytes for %d entries, want under %d for 5000", len(text), len(d.Nodes), big)
+			}
+		})
+	}
+}
+
+func BenchmarkBuild(b *testing.B) {
+	status := newWorld(5_000).publish().assess(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		if d := report.Build(facts(status)); d.Mode != guard.Publish.String() || len(d.Nodes) != 5_000 {
+			b.Fatal(d.Summary)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package report_test
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+)
+
+// world is a scripted source, network and API server.
+type world struct {
+	nodes   []inventory.Node
+	state   plan.State
+	refuses func(netip.Addr) bool
+}
+
+// target is the Service of every world.
+var target = plan.Target{
+	Namespace: "default", Service: "web", SliceName: "web-remote", ManagedBy: "tester", MaxEndpoints: 1000,
+	Ports: []plan.Port{{Name: "http", Protocol: plan.TCP, Number: 8080}},
+}
+
+// newWorld has so many ready nodes, and a Service that fits.
+func newWorld(size int) *world {
+	w := &world{refuses: func(netip.Addr) bool { return false }}
+	w.state.Service = plan.Service{UID: "uid-1", Ports: []plan.ServicePort{{Name: "http", Protocol: plan.TCP, Port: 80}}}
+	for i := range size {
+		w.nodes = append(w.nodes, inventory.Node{
+			ID: fmt.Sprintf("6f1d2c3b-0000-4000-8000-%012d", i), Name: fmt.Sprintf("nodepool-frankfurt-worker-%d", i),
+			Addresses: []netip.Addr{ip(i)}, Zone: "de-fra-1", Ready: true, Worker: true,
+		})
+	}
+	return w
+}
+
+// ip is the address of a node.
+func ip(i int) netip.Addr {
+	return netip.AddrFrom4([4]byte{10, 100, byte(100 + i/250), byte(1 + i%250)})
+}
+
+// publish makes slices that hold the nodes' addresses, ready.
+func (w *world) publish() *world {
+	members := make([]inventory.Member, len(w.nodes))
+	for i := range members {
+		members[i] = inventory.Member{Address: ip(i), State: inventory.StateReady, Zone: "de-fra-1"}
+	}
+	w.state.Slices, _ = plan.Desired(members, w.state, target)
+	return w
+}
+
+func (w *world) Read(context.Context) ([]inventory.Node, error) { return w.nodes, nil }
+
+func (w *world) Load(context.Context) (plan.State, error) { return w.state, nil }
+
+func (w *world) Write(context.Context, plan.Write) error { return nil }
+
+func (w *world) Check(_ context.Context, addr netip.Addr) inventory.Result {
+	r := inventory.Result{Address: addr, At: time.Now(), Latency: 1234567 * time.Nanosecond, Outcome: inventory.Pass, Reason: inventory.Ready, Message: addr.String() + ":8080 accepted the connection"}
+	if w.refuses(addr) {
+		r.Outcome, r.Reason, r.Message = inventory.Refused, inventory.ProbeRefused, "connecting to "+addr.String()+":8080: connection refused"
+	}
+	return r
+}
+
+// assess is what the daemon makes of the world in one look.
+func (w *world) assess(t testing.TB) *syncer.Status {
+	t.Helper()
+	s, err := syncer.New(syncer.Options{
+		Source: w, Prober: w, Store: w, Target: target,
+		Rules: filter.Rules{Subnets: []netip.Prefix{netip.MustParsePrefix("10.100.0.0/16")}},
+		Policy: guard.Policy{
+			Rise: 1, Fall: 1, Interval: time.Second, MaxSilentPercent: 50, FailOpen: true,
+			Threshold: 10, MaxRemovalPercent: 50, DrainPeriod: 30 * time.Second,
+		},
+		PollInterval: time.Second, SourceTimeout: time.Minute, HealthTimeout: time.Second, Concurrency: 64,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Assess(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s.Status()
+}
+
+// document is the world on a leader without election.
+func (w *world) document(t testing.TB) *report.Document {
+	t.Helper()
+	return report.Build(facts(w.assess(t)))
+}
+
+func facts(status *syncer.Status) report.Facts {
+	now := time.Now()
+	return report.Facts{
+		Now: now, Status: status, Target: target, SourceKind: "file", StoreKind: "client-go",
+		Leader: true, Version: "v1.2.3", Started: now.Add(-time.Hour),
+	}
+}
