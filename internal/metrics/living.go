@@ -18,7 +18,7 @@ func processFamilies() []Family {
 		{
 			Name: prefix + "leader", Type: Gauge,
 			Help: "1 where this process reads, probes and writes, also without an election; 0 on a standby.",
-			Use:  `sum(ionos_endpointslice_leader) != 1`, Advice: "nobody works, or two believe they do",
+			Use:  `sum by (job) (ionos_endpointslice_leader) != 1`, Advice: "nobody works, or two believe they do",
 			sample: func(m moment, emit emit) { emit(truth(m.Leading())) },
 		},
 		{
@@ -27,6 +27,13 @@ func processFamilies() []Family {
 			Use:  `ionos_endpointslice_loop_age_seconds > 10`, Advice: "the loop hangs; at 30 seconds `/livez` fails",
 			sample: func(m moment, emit emit) { emit(m.LoopAge().Seconds()) },
 		},
+	}
+}
+
+// toldFamilies tell what others said: the IONOS Cloud, and the API server of
+// Events.
+func toldFamilies() []Family {
+	return []Family{
 		{
 			Name: prefix + "token_expiry_timestamp_seconds", Type: Gauge,
 			Help: "When the token of the IONOS Cloud that was used last expires, as Unix time; absent where that is not known.",

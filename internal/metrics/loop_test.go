@@ -1,0 +1,208 @@
+package metrics_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+)
+
+func TestARunningDaemonCountsWhatItDoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, nil, 1, 2, 3)
+		w.during(time.Minute)
+		got := w.gather()
+		want(t, got, map[string]float64{
+			`members{state="ready"}`: 3, `members{state="draining"}`: 0, `members{state="down"}`: 0,
+			`candidates{reason="Ready"}`: 3, `member_changes_total{state="ready"}`: 3, `member_changes_total{state="absent"}`: 0,
+			`writes_total{operation="create",result="success"}`: 1, `writes_total{operation="update",result="success"}`: 0,
+			`reads_total{result="error",source="static"}`: 0, `conflicts_total`: 0, `store_errors_total`: 0, `pending_slices`: 0,
+			`leader`: 1, `loop_age_seconds`: 0,
+		})
+		if reads := got[`ionos_endpointslice_reads_total{result="success",source="static"}`]; reads < 2 || reads != got[`ionos_endpointslice_read_duration_seconds_count{source="static"}`] {
+			t.Errorf("got %v reads and %v durations, want the same, at least 2", reads, got[`ionos_endpointslice_read_duration_seconds_count{source="static"}`])
+		}
+		passes := got[`ionos_endpointslice_probes_total{outcome="Pass"}`]
+		if passes < 80 || passes > 100 {
+			t.Errorf("got %v passes in a minute of 3 members and 2 s, want about 90", passes)
+		}
+		if count := got["ionos_endpointslice_probe_duration_seconds_count"]; count != passes {
+			t.Errorf("got %v durations of %v probes, want as many", count, passes)
+		}
+		if mean := got["ionos_endpointslice_probe_duration_seconds_sum"] / passes; mean < 0.0005 || mean > 0.002 {
+			t.Errorf("got %v seconds a probe, want 0.001", mean)
+		}
+		unchanged, changed := got[`ionos_endpointslice_decisions_total{result="unchanged"}`], got[`ionos_endpointslice_decisions_total{result="changed"}`]
+		if unchanged < 1 || changed < 1 {
+			t.Errorf("got %v unchanged and %v changed passes, want some of both", unchanged, changed)
+		}
+		now := float64(time.Now().Unix())
+		for _, name := range []string{"last_read_success_timestamp_seconds", "last_write_timestamp_seconds"} {
+			if at := got["ionos_endpointslice_"+name]; at < now-61 || at > now {
+				t.Errorf("%s: got %v, want within the last minute before %v", name, at, now)
+			}
+		}
+
+		w.setNodes(1, 2)
+		w.set(func() {
+			w.outcome, w.nodes = inventory.Refused, append(w.nodes, node("outside", "192.168.0.1"))
+		})
+		w.during(time.Minute)
+		got = w.gather()
+		want(t, got, map[string]float64{`candidates{reason="ReadyFailOpen"}`: 2, `candidates{reason="OutsideSubnet"}`: 1, `candidates{reason="Ready"}`: 0})
+		if got[`ionos_endpointslice_probes_total{outcome="Refused"}`] == 0 || got[`ionos_endpointslice_member_changes_total{state="absent"}`] != 1 {
+			t.Errorf("got %v refusals and %v removals, want some and 1", got[`ionos_endpointslice_probes_total{outcome="Refused"}`], got[`ionos_endpointslice_member_changes_total{state="absent"}`])
+		}
+	})
+}
+
+func TestTroubleIsCountedByKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, nil, 1, 2, 3)
+		w.during(10 * time.Second)
+
+		w.set(func() { w.readErr = errOutage })
+		w.during(time.Minute)
+		got := w.gather()
+		failed := got[`ionos_endpointslice_reads_total{result="error",source="static"}`]
+		all := failed + got[`ionos_endpointslice_reads_total{result="success",source="static"}`]
+		if durations := got[`ionos_endpointslice_read_duration_seconds_count{source="static"}`]; failed < 1 || durations != all {
+			t.Errorf("got %v failed reads and %v durations of %v, want some, and all", failed, durations, all)
+		}
+
+		w.set(func() { w.readErr, w.writeErr, w.nodes = nil, plan.ErrConflict, w.nodes[:2] })
+		w.during(20 * time.Minute)
+		got = w.gather()
+		w.set(func() { w.writeErr = errOutage })
+		conflicts := got[`ionos_endpointslice_writes_total{operation="update",result="conflict"}`]
+		if conflicts < 1 || conflicts != got["ionos_endpointslice_conflicts_total"] {
+			t.Errorf("got %v and %v conflicts, want the same, more than none", conflicts, got["ionos_endpointslice_conflicts_total"])
+		}
+		want(t, got, map[string]float64{"pending_slices": 1, `writes_total{operation="update",result="error"}`: 0})
+
+		w.during(time.Minute)
+		w.set(func() { w.loadErr = errOutage })
+		w.during(time.Minute)
+		got = w.gather()
+		if got[`ionos_endpointslice_writes_total{operation="update",result="error"}`] < 1 || got["ionos_endpointslice_store_errors_total"] < 1 {
+			t.Errorf("got %v failed writes and %v failed loads, want some of both", got[`ionos_endpointslice_writes_total{operation="update",result="error"}`], got["ionos_endpointslice_store_errors_total"])
+		}
+		written := 0.0
+		for series, value := range got {
+			if strings.HasPrefix(series, "ionos_endpointslice_writes_total") {
+				written += value
+			}
+		}
+		if saw := w.writes.Load(); written != float64(saw) {
+			t.Errorf("got %v writes counted, want the %d that the store saw", written, saw)
+		}
+	})
+}
+
+func TestWhatIsAboutTheServiceShows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, nil, 1)
+		w.during(10 * time.Second)
+		for kind, service := range map[plan.Kind]plan.Service{
+			plan.ServiceMissing:      {},
+			plan.ServiceDeleting:     {UID: "u", Deleting: true},
+			plan.ServiceHasSelector:  {UID: "u", HasSelector: true},
+			plan.ServiceExternalName: {UID: "u", ExternalName: true},
+			plan.PortMismatch:        {UID: "u", Ports: []plan.ServicePort{{Name: "other", Protocol: plan.TCP, Port: 1}}},
+		} {
+			w.store.SetService(service)
+			w.during(10 * time.Second)
+			got, wanted := w.gather(), map[string]float64{}
+			for _, each := range []plan.Kind{plan.ServiceMissing, plan.ServiceDeleting, plan.ServiceHasSelector, plan.ServiceExternalName, plan.PortMismatch} {
+				wanted[`problem{kind="`+string(each)+`"}`] = 0
+			}
+			wanted[`problem{kind="`+string(kind)+`"}`] = 1
+			want(t, got, wanted)
+			if got[`ionos_endpointslice_decisions_total{result="blocked"}`] < 1 {
+				t.Errorf("%s: no pass was blocked", kind)
+			}
+		}
+	})
+}
+
+// Contract 16: a gauge shows Hold and FailOpen for as long as they last, and
+// nothing else beside.
+func TestContract16AGaugeShowsTheModeMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, nil, 1, 2, 3, 4)
+		expect := func(mode string) {
+			t.Helper()
+			wanted := map[string]float64{`mode{mode="Publish"}`: 0, `mode{mode="Hold"}`: 0, `mode{mode="FailOpen"}`: 0}
+			wanted[`mode{mode="`+mode+`"}`] = 1
+			want(t, w.gather(), wanted)
+		}
+		expect("Publish")
+		w.during(10 * time.Second)
+		expect("Publish")
+
+		w.setNodes()
+		w.during(time.Minute)
+		expect("Hold")
+		if reads := w.gather()["ionos_endpointslice_suspect_reads"]; reads < 1 || reads > 3 {
+			t.Errorf("got %v suspect reads in a minute, want 1 to 3", reads)
+		}
+		w.setNodes(1, 2, 3, 4)
+		w.during(time.Minute)
+		expect("Publish")
+		want(t, w.gather(), map[string]float64{"suspect_reads": 0})
+
+		w.set(func() { w.outcome = inventory.Refused })
+		w.during(time.Minute)
+		expect("FailOpen")
+		w.set(func() { w.outcome = inventory.Pass })
+		w.during(time.Minute)
+		expect("Publish")
+	})
+}
+
+// Contract 12: a round that cannot finish within the interval is counted.
+func TestContract12RoundsThatCannotFinishAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, func(o *syncer.Options) { o.Concurrency = 1 }, 1, 2, 3, 4, 5)
+		w.during(10 * time.Second)
+		want(t, w.gather(), map[string]float64{"probe_round_overruns_total": 0})
+		w.set(func() { w.takes = time.Second })
+		w.during(time.Minute)
+		if got := w.gather()["ionos_endpointslice_probe_round_overruns_total"]; got < 1 || got > 30 {
+			t.Errorf("got %v overruns in a minute of 5 s rounds every 2 s, want 1 to 30", got)
+		}
+	})
+}
+
+// Contract 35: neither a secret in an error nor what a stranger may choose gets
+// into a metric.
+func TestContract35NoSecretAddressOrNameReachesAMetric(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, nil, 1, 2)
+		w.set(func() {
+			w.nodes = append(w.nodes, node("evil\"} 1\n# EOF {{<script>", "10.0.0.3"), node("\xff\xfe", "10.0.0.4"), node("twin", "10.0.0.4"), node("outside", "203.0.113.77"))
+		})
+		w.during(time.Minute)
+		w.set(func() {
+			w.readErr, w.loadErr, w.writeErr, w.outcome = errOutage, errOutage, errOutage, inventory.Refused
+		})
+		w.during(time.Minute)
+		for _, accept := range []string{"text/plain", "application/openmetrics-text; version=1.0.0"} {
+			text := serve(w.metrics.Handler(), accept)
+			for _, canary := range []string{"hunter2", "10.0.0.", "10.9.8", "203.0.113", "evil", "<script", "twin", "\xff\xfe", `"w1"`, `"web`} {
+				if strings.Contains(text, canary) {
+					t.Errorf("%s: a metric shows %q", accept, canary)
+				}
+			}
+		}
+		for series := range w.gather() {
+			if len(series) > 200 {
+				t.Errorf("got a series of %d bytes, want bounded ones: %s", len(series), series)
+			}
+		}
+	})
+}

@@ -1,0 +1,166 @@
+package metrics_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+)
+
+func TestEveryValueOfAClosedListIsThereFromTheStart(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	m, err := metrics.New(metrics.Options{Registry: registry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Source("file", nil)
+	got := gather(t, registry)
+	for _, f := range metrics.Families() {
+		combinations := []string{""}
+		for _, l := range slices.SortedFunc(slices.Values(f.Labels), func(a, b metrics.Label) int { return strings.Compare(a.Name, b.Name) }) {
+			values := l.Values
+			if l.Name == "source" {
+				values = []string{"file"}
+			}
+			var longer []string
+			for _, before := range combinations {
+				for _, value := range values {
+					longer = append(longer, strings.TrimPrefix(before+","+l.Name+`="`+value+`"`, ","))
+				}
+			}
+			combinations = longer
+		}
+		for _, labels := range combinations {
+			series := f.Name
+			if f.Type == metrics.Histogram {
+				series += "_count"
+			}
+			if labels != "" {
+				series += "{" + labels + "}"
+			}
+			value, ok := got[series]
+			absent := strings.HasSuffix(f.Name, "token_expiry_timestamp_seconds") || strings.HasSuffix(f.Name, "ratelimit_remaining")
+			initial := 0.0
+			if f.Name == "ionos_endpointslice_leader" || series == `ionos_endpointslice_mode{mode="Publish"}` {
+				initial = 1
+			}
+			if ok == absent || value != initial {
+				t.Errorf("%s: got %v (there: %t), want %v (there: %t)", series, value, ok, initial, !absent)
+			}
+		}
+	}
+	for _, doc := range inventory.Reasons() {
+		if _, ok := got[`ionos_endpointslice_candidates{reason="`+string(doc.Reason)+`"}`]; !ok {
+			t.Errorf("the reason %s is missing", doc.Reason)
+		}
+	}
+}
+
+func TestTheStateOfTheProcessComesFromItsFunctions(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	_, err := metrics.New(metrics.Options{
+		Registry: registry, Version: "v1.2.3",
+		Leading: func() bool { return false }, LoopAge: func() time.Duration { return 1500 * time.Millisecond },
+		TokenExpiry: func() (time.Time, bool) { return time.Unix(1893456000, 0), true },
+		RateLimit:   func() (int, bool) { return 17, true },
+		Events:      func() metrics.Events { return metrics.Events{Delivered: 3, Dropped: 2, Failed: 1} },
+		Status: func() *syncer.Status {
+			return &syncer.Status{State: plan.State{Refused: make([]plan.Refusal, 2)}, Store: syncer.StoreStatus{Pending: 4}}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := gather(t, registry)
+	want(t, got, map[string]float64{
+		"leader": 0, "loop_age_seconds": 1.5, "token_expiry_timestamp_seconds": 1893456000, "ionos_ratelimit_remaining": 17,
+		`events_total{result="delivered"}`: 3, `events_total{result="dropped"}`: 2, `events_total{result="error"}`: 1,
+		"refused_slices": 2, "pending_slices": 4, "last_read_success_timestamp_seconds": 0,
+	})
+	builds := slices.DeleteFunc(slices.Collect(maps.Keys(got)), func(s string) bool { return !strings.HasPrefix(s, "ionos_endpointslice_build_info{") })
+	if len(builds) != 1 || !strings.Contains(builds[0], `goversion="go1.`) || !strings.Contains(builds[0], `version="v1.2.3"`) {
+		t.Errorf("got %q, want one with both versions", builds)
+	}
+}
+
+func TestPromlintFindsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, nil, 1, 2, 3)
+		w.during(time.Minute)
+		problems, err := testutil.GatherAndLint(w.registry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range problems {
+			t.Errorf("%s: %s", p.Metric, p.Text)
+		}
+	})
+}
+
+func TestTheHandlerServesTextOpenMetricsAndGzip(t *testing.T) {
+	m, err := metrics.New(metrics.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := serve(m.Handler(), "text/plain"); !strings.Contains(text, "ionos_endpointslice_leader 1\n") || !strings.Contains(text, "go_goroutines ") || !strings.Contains(text, "process_open_fds ") {
+		t.Errorf("got %s, want our metrics and those of Go and the process", text)
+	}
+	if text := serve(m.Handler(), "application/openmetrics-text; version=1.0.0"); !strings.HasSuffix(text, "# EOF\n") {
+		t.Errorf("got %q at the end, want that of OpenMetrics", text[max(0, len(text)-40):])
+	}
+	request := httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody)
+	request.Header.Set("Accept-Encoding", "gzip")
+	answer := httptest.NewRecorder()
+	m.Handler().ServeHTTP(answer, request)
+	if got := answer.Header().Get("Content-Encoding"); got != "gzip" || !bytes.HasPrefix(answer.Body.Bytes(), []byte{0x1f, 0x8b}) {
+		t.Errorf("got encoding %q, want gzip", got)
+	}
+}
+
+func TestOneBadMetricHidesNoOther(t *testing.T) {
+	m, err := metrics.New(metrics.Options{Version: "\xff"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve(m.Handler(), "text/plain")
+	text := serve(m.Handler(), "text/plain")
+	if !strings.Contains(text, "ionos_endpointslice_leader 1\n") || !strings.Contains(text, `promhttp_metric_handler_errors_total{cause="gathering"} 1`) {
+		t.Errorf("got %s, want the other metrics, and the error counted", text)
+	}
+}
+
+func TestARegistryThatIsTakenIsRefused(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	if _, err := metrics.New(metrics.Options{Registry: registry}); err != nil {
+		t.Fatal(err)
+	}
+	var taken prometheus.AlreadyRegisteredError
+	if _, err := metrics.New(metrics.Options{Registry: registry}); !errors.As(err, &taken) {
+		t.Errorf("got %v, want that the metrics are there already", err)
+	}
+}
+
+// serve returns the answer to one scrape.
+func serve(h http.Handler, accept string) string {
+	request := httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody)
+	request.Header.Set("Accept", accept)
+	answer := httptest.NewRecorder()
+	h.ServeHTTP(answer, request)
+	text, _ := io.ReadAll(answer.Body)
+	return string(text)
+}

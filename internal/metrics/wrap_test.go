@@ -1,0 +1,212 @@
+package metrics_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+)
+
+// part is a source, a prober and a store that answer what they are told to.
+type part struct {
+	nodes  []inventory.Node
+	state  plan.State
+	result inventory.Result
+	err    error
+	// asked is what the last call was about.
+	asked any
+}
+
+func (p *part) Read(context.Context) ([]inventory.Node, error) { return p.nodes, p.err }
+
+func (p *part) Load(context.Context) (plan.State, error) { return p.state, p.err }
+
+func (p *part) Write(_ context.Context, w plan.Write) error {
+	p.asked = w
+	return p.err
+}
+
+func (p *part) Check(_ context.Context, addr netip.Addr) inventory.Result {
+	p.asked = addr
+	return p.result
+}
+
+// notifier is a part that knows of changes.
+type notifier struct {
+	*part
+	changed chan struct{}
+}
+
+func (n notifier) Changed() <-chan struct{} { return n.changed }
+
+// newMetrics makes metrics and returns what they show.
+func newMetrics(t testing.TB) (*metrics.Metrics, func() map[string]float64) {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	m, err := metrics.New(metrics.Options{Registry: registry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, func() map[string]float64 { return gather(t, registry) }
+}
+
+func TestWhatIsWrappedAnswersAsBefore(t *testing.T) {
+	m, _ := newMetrics(t)
+	addr := netip.MustParseAddr("10.0.0.1")
+	p := &part{
+		nodes: []inventory.Node{node("a", "10.0.0.1")}, state: plan.State{Service: plan.Service{UID: "u"}},
+		result: inventory.Result{Address: addr, Outcome: inventory.Silent, Message: "no answer", Latency: time.Second},
+	}
+	byAddress := cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
+	nodes, err := m.Source("file", p).Read(t.Context())
+	if diff := cmp.Diff(p.nodes, nodes, byAddress); diff != "" || err != nil {
+		t.Errorf("read (-want +got, error %v):\n%s", err, diff)
+	}
+	state, err := m.Store(p).Load(t.Context())
+	if diff := cmp.Diff(p.state, state, byAddress); diff != "" || err != nil {
+		t.Errorf("load (-want +got, error %v):\n%s", err, diff)
+	}
+	if diff := cmp.Diff(p.result, m.Prober(p).Check(t.Context(), addr), byAddress); diff != "" || p.asked != addr {
+		t.Errorf("check of %v (-want +got):\n%s", p.asked, diff)
+	}
+	write := plan.Write{Operation: plan.Update, Slice: plan.Slice{Name: "web-remote", Version: "7"}, After: []string{"x"}}
+	if err := m.Store(p).Write(t.Context(), write); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(any(write), p.asked, byAddress); diff != "" {
+		t.Errorf("write (-want +got):\n%s", diff)
+	}
+}
+
+// patient is an error that asks to wait.
+type patient struct{}
+
+func (patient) Error() string { return "too many requests" }
+
+func (patient) RetryAfter() time.Duration { return 42 * time.Second }
+
+func TestErrorsPassAsTheyAre(t *testing.T) {
+	m, _ := newMetrics(t)
+	for _, err := range []error{errOutage, fmt.Errorf("update: %w", plan.ErrConflict), fmt.Errorf("list: %w", patient{})} {
+		p := &part{err: err, nodes: []inventory.Node{node("a", "10.0.0.1")}}
+		nodes, read := m.Source("ionos", p).Read(t.Context())
+		_, load := m.Store(p).Load(t.Context())
+		write := m.Store(p).Write(t.Context(), plan.Write{Operation: plan.Create})
+		for what, got := range map[string]error{"read": read, "load": load, "write": write} {
+			if got != err { //nolint:errorlint // not wrapped, not copied: this one
+				t.Errorf("%s: got %v, want %v itself", what, got, err)
+			}
+			var asks interface{ RetryAfter() time.Duration }
+			if errors.Is(err, patient{}) && (!errors.As(got, &asks) || asks.RetryAfter() != 42*time.Second) {
+				t.Errorf("%s: %v does not ask to wait any more", what, got)
+			}
+		}
+		if !errors.Is(write, plan.ErrConflict) && errors.Is(err, plan.ErrConflict) {
+			t.Errorf("got %v, want a conflict", write)
+		}
+		if len(nodes) != 1 {
+			t.Errorf("got %d nodes beside the error, want what the source returned", len(nodes))
+		}
+	}
+}
+
+func TestChangeSignalsPassAndTheirAbsenceToo(t *testing.T) {
+	m, _ := newMetrics(t)
+	signals := make(chan struct{}, 1)
+	knows, silent := notifier{&part{}, signals}, &part{}
+	for what, got := range map[string]struct{ with, without any }{
+		"source": {m.Source("file", knows), m.Source("file", silent)},
+		"store":  {m.Store(knows), m.Store(silent)},
+	} {
+		with, ok := got.with.(syncer.Notifier)
+		if !ok || with.Changed() != (<-chan struct{})(signals) {
+			t.Errorf("%s: got other signals than those within", what)
+		}
+		if without, ok := got.without.(syncer.Notifier); ok && without.Changed() != nil {
+			t.Errorf("%s: got signals where there are none", what)
+		}
+	}
+}
+
+func TestWhatWeEndOurselvesIsNobodysFailure(t *testing.T) {
+	m, shown := newMetrics(t)
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	late, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))
+	defer cancel()
+	for _, ctx := range []context.Context{stopped, late} {
+		p := &part{err: ctx.Err(), result: inventory.Result{Outcome: inventory.LocalError}}
+		_, _ = m.Source("file", p).Read(ctx)
+		_, _ = m.Store(p).Load(ctx)
+		m.Prober(p).Check(ctx, netip.Addr{})
+	}
+	// Those of the deadline count, those of the stop do not.
+	want(t, shown(), map[string]float64{
+		`reads_total{result="error",source="file"}`: 1, `read_duration_seconds_count{source="file"}`: 1,
+		"store_errors_total": 1, `probes_total{outcome="LocalError"}`: 1, "probe_duration_seconds_count": 0,
+	})
+}
+
+func TestEveryOutcomeOfAProbeAndOfAWriteIsCounted(t *testing.T) {
+	m, shown := newMetrics(t)
+	wanted := map[string]float64{"probe_duration_seconds_count": 1 + 2 + 3, "conflicts_total": 2 + 2}
+	for i, o := range []inventory.Outcome{inventory.Pass, inventory.Refused, inventory.Silent, inventory.LocalError} {
+		for range i + 1 {
+			m.Prober(&part{result: inventory.Result{Outcome: o}}).Check(t.Context(), netip.Addr{})
+		}
+		wanted[`probes_total{outcome="`+[]string{"Pass", "Refused", "Silent", "LocalError"}[i]+`"}`] = float64(i + 1)
+	}
+	for _, operation := range []plan.Operation{plan.Create, plan.Update} {
+		for i, err := range []error{nil, fmt.Errorf("update: %w", plan.ErrConflict), errOutage} {
+			for range i + 1 {
+				_ = m.Store(&part{err: err}).Write(t.Context(), plan.Write{Operation: operation})
+			}
+			wanted[`writes_total{operation="`+string(operation)+`",result="`+[]string{"success", "conflict", "error"}[i]+`"}`] = float64(i + 1)
+		}
+	}
+	want(t, shown(), wanted)
+}
+
+// The closed lists are copies of lists elsewhere.
+func TestTheClosedListsAreComplete(t *testing.T) {
+	values := func(family, label string) []string {
+		for _, f := range metrics.Families() {
+			for _, l := range f.Labels {
+				if f.Name == "ionos_endpointslice_"+family && l.Name == label {
+					return l.Values
+				}
+			}
+		}
+		return nil
+	}
+	for _, list := range []struct {
+		family, label string
+		want          []string
+	}{
+		{"problem", "kind", constants(t, "../plan/service.go", "Kind")},
+		{"writes_total", "operation", constants(t, "../plan/slice.go", "Operation")},
+		{"mode", "mode", constants(t, "../guard/guard.go", "Mode")},
+		{"probes_total", "outcome", constants(t, "../inventory/health.go", "Outcome")},
+		{"candidates", "reason", constants(t, "../inventory/decision.go", "Reason")},
+	} {
+		got := slices.Sorted(slices.Values(values(list.family, list.label)))
+		slices.Sort(list.want)
+		if diff := cmp.Diff(list.want, got); diff != "" || len(got) < 2 {
+			t.Errorf("%s{%s} (-constants +values):\n%s", list.family, list.label, diff)
+		}
+	}
+	if got := values("member_changes_total", "state"); len(got) != int(inventory.StateDown)+1 {
+		t.Errorf("got the states %q, want all", got)
+	}
+}
