@@ -29,6 +29,7 @@ func (b *parts) newMetrics() (*metrics.Metrics, error) {
 		LoopAge:     func() time.Duration { return b.syncer.LoopAge() },
 		TokenExpiry: b.tokenExpiry,
 		RateLimit:   b.rateLimit,
+		Events:      func() metrics.Events { return b.events.counts() },
 	})
 }
 

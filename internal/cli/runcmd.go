@@ -61,9 +61,12 @@ func (b *parts) run(ctx context.Context) error {
 }
 
 // lead reads, probes and writes while this process leads. A standby does none of
-// it, nor does its source or store watch anything.
+// it, nor does its source or store watch anything. What it has announced last is
+// delivered when the lease is already another's.
 func (b *parts) lead(ctx context.Context, do func(context.Context) error) error {
-	return b.leader.lead(ctx, func(ctx context.Context) error { return b.with(ctx, do) })
+	return b.events.during(ctx, func(ctx context.Context) error {
+		return b.leader.lead(ctx, func(ctx context.Context) error { return b.with(ctx, do) })
+	})
 }
 
 // once decides and writes once.

@@ -41,6 +41,7 @@ type parts struct {
 	store   syncer.Store
 	leader  leadership
 	metrics *metrics.Metrics
+	events  *events
 	syncer  *syncer.Syncer
 }
 
@@ -64,6 +65,7 @@ func (p Program) build(dryRun bool) (*parts, error) {
 	if b.leader, err = newLeadership(c, b.dryRun, b.log, b.metrics); err != nil {
 		return nil, &exitError{ExitUsage, err}
 	}
+	b.events = newEvents(c, b.dryRun, b.log, b.metrics)
 	options := syncer.Options{
 		Source: b.metrics.Source(string(c.Source.Kind), b.source), Store: b.metrics.Store(b.leader.fence(b.store)),
 		Target: b.target, Rules: rules(c), Policy: policy(c),
@@ -78,6 +80,7 @@ func (p Program) build(dryRun bool) (*parts, error) {
 		}
 		options.Prober = b.metrics.Prober(checker)
 	}
+	b.events.listen(&options)
 	if b.syncer, err = syncer.New(options); err != nil {
 		return nil, &exitError{ExitUsage, err}
 	}

@@ -46,7 +46,7 @@ const (
 // no pauses and no further attempts, and at the end of last no request.
 func (a *Announcer) deliver(ctx, last context.Context, i item) {
 	if last.Err() != nil {
-		a.opts.Count(Dropped)
+		a.count(func(s *Stats) { s.Dropped++ })
 		return
 	}
 	event, sent := a.event(i), false
@@ -55,7 +55,7 @@ func (a *Announcer) deliver(ctx, last context.Context, i item) {
 		switch exists := apierrors.IsAlreadyExists(err); {
 		case err == nil, exists && sent:
 			// Or the answer to the attempt before was lost on the way.
-			a.opts.Count(Delivered)
+			a.count(func(s *Stats) { s.Delivered++ })
 			a.tell(none, nil)
 			return
 		case exists && attempt < attempts:
@@ -63,7 +63,7 @@ func (a *Announcer) deliver(ctx, last context.Context, i item) {
 			event.Name = a.name(i.at.Add(time.Duration(1 + rand.IntN(1_000_000))))
 			continue
 		case last.Err() != nil:
-			a.opts.Count(Dropped) // our own end is nobody's failure
+			a.count(func(s *Stats) { s.Dropped++ }) // our own end is nobody's failure
 			return
 		case lacksRight(err):
 			a.fail(i, forbidden, fmt.Errorf("the right to create events of events.k8s.io in namespace %s is missing, add it to the Role: %w", a.opts.Namespace, brief{err}))
@@ -127,7 +127,7 @@ func (a *Announcer) name(at time.Time) string {
 // fail gives the notice up.
 func (a *Announcer) fail(i item, k kind, err error) {
 	a.leave(i)
-	a.opts.Count(Failed)
+	a.count(func(s *Stats) { s.Failed++ })
 	a.tell(k, err)
 }
 

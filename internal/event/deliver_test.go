@@ -207,7 +207,7 @@ func TestASlowServerKeepsNobodyWaitingAndNothingGrows(t *testing.T) {
 			t.Errorf("got %d requests in 6 s, want 2: each is given up after 5 s", got)
 		}
 		// One may be on its way already, the others wait.
-		if got, most := w.counts[event.Dropped], 10*len(syncer.NoticeReasons())-64; got != most && got != most-1 {
+		if got, most := w.Stats().Dropped, uint64(10*len(syncer.NoticeReasons())-64); got != most && got != most-1 {
 			t.Errorf("got %d notices dropped, want all but 64 or 65", got)
 		}
 	})
@@ -279,7 +279,7 @@ func TestContract30AServerThatHangsDelaysTheEndByAMomentOnly(t *testing.T) {
 				if took := time.Since(start); took > event.Grace {
 					t.Errorf("stopping took %v, want at most %v", took, event.Grace)
 				}
-				if n := w.counts[event.Dropped] + w.counts[event.Failed]; n != 5 {
+				if n := w.Stats().Dropped + w.Stats().Failed; n != 5 {
 					t.Errorf("got %d notices counted, want 5", n)
 				}
 			})

@@ -38,29 +38,20 @@ type Options struct {
 	Namespace, Service string
 	// Instance tells the processes that report apart: the name of the Pod.
 	Instance string
-	// Count is told what became of each notice: Delivered, Dropped or Failed. It
-	// may be nil.
-	Count func(result Result)
 	// Trouble is told, once, when Events cannot be delivered, with the remedy,
 	// and with nil when they can again. It may be nil.
 	Trouble func(err error)
 }
 
-// Result is what became of a notice.
-type Result string
-
-// The results.
-const (
+// Stats counts what became of notices since the start.
+type Stats struct {
 	// Delivered: the server has the Event.
-	Delivered Result = "delivered"
+	Delivered uint64
 	// Dropped: there was no room for it, or no time.
-	Dropped Result = "dropped"
+	Dropped uint64
 	// Failed: the server would not have it, however often it was tried.
-	Failed Result = "error"
-)
-
-// Results returns every result.
-func Results() []Result { return []Result{Delivered, Dropped, Failed} }
+	Failed uint64
+}
 
 // API is what a client for Events is made with.
 func API() kubeapi.Options {
@@ -80,6 +71,7 @@ type Announcer struct {
 	leftOut  map[syncer.NoticeReason]int
 	troubled kind
 	newest   time.Time
+	stats    Stats
 }
 
 // item is one notice that waits.
@@ -95,9 +87,6 @@ func New(opts Options) (*Announcer, error) {
 	if opts.Client == nil || opts.Namespace == "" || opts.Service == "" || opts.Instance == "" {
 		return nil, errors.New("events: a client, the Service and the name of this process are needed")
 	}
-	if opts.Count == nil {
-		opts.Count = func(Result) {}
-	}
 	if opts.Trouble == nil {
 		opts.Trouble = func(error) {}
 	}
@@ -109,9 +98,22 @@ func New(opts Options) (*Announcer, error) {
 
 // Announce queues a notice and returns at once.
 func (a *Announcer) Announce(notice syncer.Notice) {
-	if !a.enqueue(item{Notice: notice, at: time.Now()}) {
-		a.opts.Count(Dropped)
+	if i := (item{Notice: notice, at: time.Now()}); !a.enqueue(i) {
+		a.count(func(s *Stats) { s.Dropped++ })
 	}
+}
+
+// Stats returns what became of the notices so far.
+func (a *Announcer) Stats() Stats {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.stats
+}
+
+func (a *Announcer) count(add func(*Stats)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	add(&a.stats)
 }
 
 // enqueue reports whether there was room for the notice; else it is left out.

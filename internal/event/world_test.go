@@ -155,7 +155,6 @@ type world struct {
 	api *api
 
 	mu       sync.Mutex
-	counts   map[event.Result]int
 	troubles []error
 	stop     func()
 }
@@ -173,14 +172,13 @@ func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, api: &api{t: t, kept: map[string]*eventsv1.Event{}}, counts: map[event.Result]int{}}
+	w := &world{t: t, api: &api{t: t, kept: map[string]*eventsv1.Event{}}}
 	client, err := kubeapi.New(&rest.Config{Host: "http://api", Transport: w.api}, event.API())
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.Announcer, err = event.New(event.Options{
 		Client: client, Namespace: "default", Service: "web", Instance: "pod-1",
-		Count:   func(r event.Result) { w.mu.Lock(); defer w.mu.Unlock(); w.counts[r]++ },
 		Trouble: func(err error) { w.mu.Lock(); defer w.mu.Unlock(); w.troubles = append(w.troubles, err) },
 	})
 	if err != nil {
@@ -215,13 +213,10 @@ func during(d time.Duration) {
 }
 
 // wantCounts compares what was counted.
-func (w *world) wantCounts(delivered, failed int) {
+func (w *world) wantCounts(delivered, failed uint64) {
 	w.t.Helper()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	got := [3]int{w.counts[event.Delivered], w.counts[event.Failed], w.counts[event.Dropped]}
-	if want := [3]int{delivered, failed, 0}; got != want {
-		w.t.Errorf("delivered, failed, dropped: got %v, want %v", got, want)
+	if got, want := w.Stats(), (event.Stats{Delivered: delivered, Failed: failed}); got != want {
+		w.t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/event"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+)
+
+// events are the Events on the Service. There are none in a dry run, none where
+// there is no API server, and none where err says why.
+type events struct {
+	announcer *event.Announcer
+	err       error
+	log       *slog.Logger
+}
+
+// newEvents makes the announcer. What stands in its way is kept until the daemon
+// runs: Events are worth a warning, not the end of the program.
+func newEvents(c config.Config, dryRun bool, log *slog.Logger, m *metrics.Metrics) *events {
+	e := &events{log: log}
+	if c.Store.Kind != config.StoreMemory && !dryRun {
+		e.announcer, e.err = newAnnouncer(c, log, m)
+	}
+	return e
+}
+
+func newAnnouncer(c config.Config, log *slog.Logger, m *metrics.Metrics) (*event.Announcer, error) {
+	cluster, err := localCluster(c.Store.Kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	cluster.Wrap(m.Transport(metrics.ClientEvents))
+	client, err := kubeapi.New(cluster, event.API())
+	if err != nil {
+		return nil, err
+	}
+	// Inside of a Pod this is the Pod's name.
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("name of this host: %w", err)
+	}
+	return event.New(event.Options{
+		Client: client, Namespace: c.Target.Namespace, Service: c.Target.ServiceName, Instance: host,
+		Trouble: func(err error) { tellTrouble(log, err) },
+	})
+}
+
+// tellTrouble logs that Events are not delivered, or that they are again.
+func tellTrouble(log *slog.Logger, err error) {
+	if err != nil {
+		log.Warn("events are not delivered, everything else goes on", "error", err)
+		return
+	}
+	log.Info("events are delivered again")
+}
+
+// listen lets the syncer announce, if anybody listens.
+func (e *events) listen(options *syncer.Options) {
+	if e.announcer != nil {
+		options.Announcer = e.announcer
+	}
+}
+
+// during delivers while do runs, and for a moment afterwards what it announced
+// last.
+func (e *events) during(ctx context.Context, do func(context.Context) error) error {
+	if e.err != nil {
+		tellTrouble(e.log, e.err)
+	}
+	if e.announcer == nil {
+		return do(ctx)
+	}
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	running.Go(func() { _ = e.announcer.Run(background) }) // it only ends with its context
+	defer running.Wait()
+	defer stop()
+	return do(ctx)
+}
+
+// counts says what became of the Events, for the metrics.
+func (e *events) counts() metrics.Events {
+	if e == nil || e.announcer == nil {
+		return metrics.Events{}
+	}
+	return metrics.Events(e.announcer.Stats())
+}
