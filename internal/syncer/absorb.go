@@ -26,6 +26,7 @@ func (l *loop) absorb(e event) bool {
 		return true
 	}
 	l.fold()
+	l.showHealth()
 	l.countOverruns(now)
 	if !l.patience.IsZero() && !now.Before(l.patience) {
 		l.patience = time.Time{}
@@ -97,6 +98,15 @@ func (l *loop) fold() {
 		l.health = probe.Advance(l.health, l.boring)
 		l.boring = nil
 	}
+}
+
+// showHealth publishes the newest results of probes where nothing else changed: a
+// healthy world makes a pass at each read only, and who looks would take probes
+// that go on for probes that stopped.
+func (l *loop) showHealth() {
+	status := *l.status.Load()
+	status.Health = l.health
+	l.status.Store(&status)
 }
 
 // countOverruns notes rounds of probes that could not finish within the interval
