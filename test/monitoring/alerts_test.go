@@ -1,0 +1,117 @@
+package monitoring_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// runbookURL is where the runbooks are read.
+const runbookURL = "https://github.com/ablmnzde/ionoscloud-endpointslice-controller/blob/main/docs/runbooks/"
+
+func TestTheRulesAreValid(t *testing.T) {
+	promtool(t, "check", "rules", "--lint=all", "--lint-fatal", rulesPath)
+}
+
+func TestTheRulesFireWhenTheyShouldAndOnlyThen(t *testing.T) {
+	promtool(t, "test", "rules", ruleTestsPath)
+}
+
+func TestEveryAlertIsSeenFiringAndSilent(t *testing.T) {
+	fires, silent := make(map[string]bool), make(map[string]int)
+	for _, s := range scenarios(t) {
+		quiet := make(map[string]bool)
+		for _, check := range s.Checks {
+			if _, seen := quiet[check.Alertname]; !seen {
+				quiet[check.Alertname] = true
+			}
+			for _, expected := range check.Expected {
+				quiet[check.Alertname] = false
+				fires[check.Alertname+" "+expected.Labels["severity"]] = true
+			}
+		}
+		for name, all := range quiet {
+			if all {
+				silent[name]++
+			}
+		}
+	}
+	for _, r := range rules(t) {
+		if !fires[r.Alert+" "+r.Labels["severity"]] {
+			t.Errorf("%s: no test sees %s fire as %s", ruleTestsPath, r.Alert, r.Labels["severity"])
+		}
+		// One of them is the healthy pair, which everything is silent about.
+		if silent[r.Alert] < 2 {
+			t.Errorf("%s: got %d tests in which %s never fires, want the healthy pair and one that is like trouble", ruleTestsPath, silent[r.Alert], r.Alert)
+		}
+	}
+	for name := range silent {
+		if !slices.Contains(alerts(t), name) {
+			t.Errorf("%s: there is no alert %s", ruleTestsPath, name)
+		}
+	}
+}
+
+func TestEveryRuleAsksForMetricsThatExist(t *testing.T) {
+	c := known(t)
+	for _, r := range rules(t) {
+		for _, mistake := range c.mistakes(dissect(r.Expr)) {
+			t.Errorf("%s: %s", r.Alert, mistake)
+		}
+	}
+}
+
+func TestEveryRuleKeepsInstallationsApart(t *testing.T) {
+	for _, r := range rules(t) {
+		q := dissect(r.Expr)
+		for _, grouping := range q.groupings {
+			if !strings.HasPrefix(grouping+" ", "cluster namespace job ") {
+				t.Errorf("%s: grouped by %s, want cluster, namespace and job first", r.Alert, grouping)
+			}
+		}
+		if len(q.groupings) < len(q.selectors) {
+			t.Errorf("%s: %d metrics in %d groups by cluster, namespace and job", r.Alert, len(q.selectors), len(q.groupings))
+		}
+		for _, s := range q.selectors {
+			for _, m := range s.matchers {
+				// up is everybody's, so it is told by the name of the job.
+				if slices.Contains(targetLabels, m.label) && s.metric != "up" {
+					t.Errorf("%s: %s is asked for one %s only", r.Alert, s.metric, m.label)
+				}
+			}
+		}
+	}
+}
+
+var labelUse = regexp.MustCompile(`\$labels\.([a-zA-Z_]+)`)
+
+func TestEveryRuleSaysWhatItsReaderNeeds(t *testing.T) {
+	for _, r := range rules(t) {
+		if !strings.HasPrefix(r.Alert, "IonosEndpointSlice") {
+			t.Errorf("%s: want the prefix IonosEndpointSlice", r.Alert)
+		}
+		if s := r.Labels["severity"]; s != "critical" && s != "warning" || len(r.Labels) != 1 {
+			t.Errorf("%s: got labels %v, want severity critical or warning alone", r.Alert, r.Labels)
+		}
+		if r.For == "" {
+			t.Errorf("%s: has no for, one scrape is no reason to wake anybody", r.Alert)
+		}
+		if got, want := r.Annotations["runbook_url"], runbookURL+r.Alert+".md"; got != want {
+			t.Errorf("%s: got runbook_url %s, want %s", r.Alert, got, want)
+		}
+		summary, description := r.Annotations["summary"], r.Annotations["description"]
+		if !strings.Contains(summary, "$labels.namespace") || !strings.Contains(summary, "$labels.job") {
+			t.Errorf("%s: the summary does not say which installation: %s", r.Alert, summary)
+		}
+		if !strings.Contains(description, "$value") && !strings.Contains(description, "$labels.kind") {
+			t.Errorf("%s: the description has no actual value: %s", r.Alert, description)
+		}
+		q := dissect(r.Expr)
+		for _, use := range labelUse.FindAllStringSubmatch(summary+description, -1) {
+			if !slices.Contains(slices.Concat(q.grouped, q.made), use[1]) {
+				t.Errorf("%s: says %s, which the alert does not have", r.Alert, use[0])
+			}
+		}
+	}
+}
