@@ -1,0 +1,117 @@
+package chart_test
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	yamlutil "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/yaml"
+)
+
+// The objects of the Prometheus Operator, as far as the chart writes them.
+type serviceMonitor struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		JobLabel  string               `json:"jobLabel,omitempty"`
+		Selector  metav1.LabelSelector `json:"selector"`
+		Endpoints []struct {
+			Port, Path, Interval, ScrapeTimeout string
+			Relabelings                         []map[string]any
+		}
+	} `json:"spec"`
+}
+
+type prometheusRule struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		Groups []struct {
+			Name, Interval string
+			Rules          []struct {
+				Alert, Record, Expr, For string
+				KeepFiringFor            string `json:"keep_firing_for"`
+				Labels, Annotations      map[string]string
+			}
+		}
+	} `json:"spec"`
+}
+
+// documents decodes manifests strictly: an unknown or a doubled field fails the
+// test, as does a kind that nobody knows.
+func documents(t *testing.T, manifests string) []any {
+	t.Helper()
+	decoder := serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
+	reader := yamlutil.NewYAMLReader(bufio.NewReader(strings.NewReader(manifests)))
+	var found []any
+	for {
+		text, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return found
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var head metav1.PartialObjectMetadata
+		if err := yaml.Unmarshal(text, &head); err != nil {
+			t.Fatalf("%v in\n%s", err, text)
+		}
+		var object any
+		switch head.Kind {
+		case "":
+			continue // comments alone
+		case "ServiceMonitor":
+			object = &serviceMonitor{}
+			err = yaml.UnmarshalStrict(text, object)
+		case "PrometheusRule":
+			object = &prometheusRule{}
+			err = yaml.UnmarshalStrict(text, object)
+		default:
+			object, _, err = decoder.Decode(text, nil, nil)
+		}
+		if err != nil {
+			t.Errorf("%s %s: %v", head.Kind, head.Name, err)
+			continue
+		}
+		found = append(found, object)
+	}
+}
+
+// one returns the only object of a type.
+func one[T any](t *testing.T, objects []any) T {
+	t.Helper()
+	var found []T
+	for _, object := range objects {
+		if typed, ok := object.(T); ok {
+			found = append(found, typed)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("got %d objects of type %T, want 1", len(found), *new(T))
+	}
+	return found[0]
+}
+
+// daemonPod is the Pod of the Deployment.
+func daemonPod(t *testing.T, objects []any) corev1.PodSpec {
+	t.Helper()
+	return one[*appsv1.Deployment](t, objects).Spec.Template.Spec
+}
+
+// metaOf returns the metadata of an object that documents returned.
+func metaOf(t *testing.T, object any) metav1.Object {
+	t.Helper()
+	o, ok := object.(metav1.ObjectMetaAccessor)
+	if !ok {
+		t.Fatalf("got a %T", object)
+	}
+	return o.GetObjectMeta()
+}

@@ -1,0 +1,82 @@
+package chart_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// helms are the versions that the chart is for.
+var helms = []string{"helm3", "helm4"}
+
+// readme is what the README's command sets.
+var readme = []string{
+	"--set", "image.tag=0.1.0",
+	"--set", "controller.ionosDatacenterId=8feda53f-15f0-447f-badf-ebe32dad2fc0",
+	"--set", "controller.ionosPrivateLanId=2",
+}
+
+// result is what one command came to.
+type result struct {
+	failed         bool
+	stdout, stderr string
+}
+
+// helm runs one version of Helm with a home of its own.
+func helm(t *testing.T, version string, args ...string) result {
+	t.Helper()
+	home := t.TempDir()
+	return run(t, []string{"HOME=" + home, "XDG_CACHE_HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_DATA_HOME=" + home}, tool(t, version), args...)
+}
+
+// run runs a program to its end.
+func run(t *testing.T, env []string, path string, args ...string) result {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), path, args...)
+	command.Env = env
+	var stdout, stderr strings.Builder
+	command.Stdout, command.Stderr = &stdout, &stderr
+	err := command.Run()
+	if err != nil && command.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return result{err != nil, stdout.String(), stderr.String()}
+}
+
+// render returns the rendered manifests, or fails the test.
+func render(t *testing.T, version string, args ...string) string {
+	t.Helper()
+	got := helm(t, version, append([]string{"template", "edge", chartDir, "--namespace", "edge"}, args...)...)
+	if got.failed {
+		t.Fatalf("%s template %v: %s", version, args, got.stderr)
+	}
+	return got.stdout
+}
+
+// combinations are the values files in ci/, by name.
+func combinations(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(chartDir, "ci", "*-values.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("got no values in ci/: %v", err)
+	}
+	found := map[string]string{}
+	for _, file := range files {
+		found[strings.TrimSuffix(filepath.Base(file), "-values.yaml")] = file
+	}
+	return found
+}
+
+// eachCombination runs a test for each version and each values file.
+func eachCombination(t *testing.T, test func(t *testing.T, version string, args []string)) {
+	t.Helper()
+	for name, file := range combinations(t) {
+		for _, version := range helms {
+			t.Run(name+"/"+version, func(t *testing.T) {
+				t.Parallel()
+				test(t, version, []string{"--values", file})
+			})
+		}
+	}
+}

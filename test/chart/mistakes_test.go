@@ -1,0 +1,56 @@
+package chart_test
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestMistakesInTheValuesAreReportedByName(t *testing.T) {
+	complete := func(more ...string) []string { return append(append([]string{}, readme...), more...) }
+	for name, c := range map[string]struct {
+		args []string
+		says []string
+	}{
+		"nothing set":            {nil, []string{"image.tag", "controller.ionosDatacenterId", "controller.ionosPrivateLanId"}},
+		"no nodes":               {complete("--set", "secrets.kubeconfig.name="), []string{"secrets.kubeconfig.name", "controller.ionosClusterId"}},
+		"no token":               {complete("--set", "secrets.ionosToken.name="), []string{"secrets.ionosToken.name"}},
+		"no password":            {complete("--set", "controller.ionosUsername=a"), []string{"secrets.ionosPassword.name"}},
+		"no file":                {complete("--set", "controller.sourceKind=file"), []string{"controller.inventoryFilePath"}},
+		"no command":             {complete("--set", "controller.sourceKind=command"), []string{"controller.inventoryCommand"}},
+		"no nodes listed":        {complete("--set", "controller.sourceKind=static"), []string{"controller.staticNodes"}},
+		"no Service":             {complete("--set", "controller.targetServiceName="), []string{"controller.targetServiceName"}},
+		"no subnet":              {complete("--set", "controller.securedSubnetCidr="), []string{"controller.securedSubnetCidr"}},
+		"no port":                {complete("--set", "controller.targetPort="), []string{"controller.targetPort"}},
+		"two without election":   {complete("--set", "controller.leaderElection=false"), []string{"replicaCount", "controller.leaderElection"}},
+		"election over nothing":  {complete("--set", "controller.storeKind=memory"), []string{"controller.leaderElection", "controller.storeKind"}},
+		"probes of loopback":     {complete("--set", "controller.metricsAddress=127.0.0.1:8081"), []string{"controller.metricsAddress"}},
+		"an account of nobody":   {complete("--set", "serviceAccount.create=false"), []string{"serviceAccount.name"}},
+		"an unknown variable":    {complete("--set", "controller.healthCheckIntervall=2s"), []string{"controller", "healthCheckIntervall"}},
+		"an unknown key":         {complete("--set", "replicas=2"), []string{"replicas"}},
+		"an unknown key below":   {complete("--set", "metrics.serviceMonitor.enable=true"), []string{"serviceMonitor", "enable"}},
+		"a kind that is none":    {complete("--set", "controller.sourceKind=iono"), []string{"sourceKind"}},
+		"a number too large":     {complete("--set", "controller.targetPort=65536"), []string{"targetPort"}},
+		"a number that is none":  {complete("--set-string", "controller.ionosPrivateLanId=two"), []string{"ionosPrivateLanId"}},
+		"a duration in no unit":  {complete("--set-string", "controller.drainPeriod=30"), []string{"drainPeriod"}},
+		"a duration as a number": {complete("--set", "controller.drainPeriod=30"), []string{"drainPeriod"}},
+		"a subnet that is none":  {complete("--set", "controller.securedSubnetCidr=10.0.0.0"), []string{"securedSubnetCidr"}},
+		"a digest that is none":  {complete("--set", "image.digest=latest"), []string{"digest"}},
+		"replicas as text":       {complete("--set-string", "replicaCount=2"), []string{"replicaCount"}},
+		"too little time to end": {complete("--set", "terminationGracePeriodSeconds=5"), []string{"terminationGracePeriodSeconds"}},
+	} {
+		for _, version := range helms {
+			t.Run(name+"/"+version, func(t *testing.T) {
+				t.Parallel()
+				got := helm(t, version, append([]string{"template", "edge", chartDir}, c.args...)...)
+				if !got.failed {
+					t.Fatal("got no error")
+				}
+				for _, says := range c.says {
+					if !strings.Contains(got.stderr, says) {
+						t.Errorf("got no %q in\n%s", says, got.stderr)
+					}
+				}
+			})
+		}
+	}
+}

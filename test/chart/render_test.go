@@ -1,0 +1,189 @@
+package chart_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestLintFindsNothing(t *testing.T) {
+	eachCombination(t, func(t *testing.T, version string, args []string) {
+		got := helm(t, version, append([]string{"lint", "--strict", chartDir}, args...)...)
+		if got.failed || strings.Contains(got.stdout, "[WARNING]") || strings.Contains(got.stdout, "[ERROR]") {
+			t.Errorf("got\n%s%s", got.stdout, got.stderr)
+		}
+	})
+}
+
+func TestTheUnitTestsOfTheChartPass(t *testing.T) {
+	got := run(t, []string{"HOME=" + t.TempDir()}, tool(t, "helm-unittest"), "--strict", "--file", "tests/*_test.yaml", chartDir)
+	if got.failed {
+		t.Errorf("got\n%s%s", got.stdout, got.stderr)
+	}
+	if !regexp.MustCompile(`Tests: +[1-9]\d* passed`).MatchString(got.stdout) {
+		t.Errorf("got no tests in\n%s", got.stdout)
+	}
+}
+
+// TestEveryCombinationIsWhatTheAPIKnows: strict decoding is in documents.
+func TestEveryCombinationIsWhatTheAPIKnows(t *testing.T) {
+	eachCombination(t, func(t *testing.T, version string, args []string) {
+		objects := documents(t, render(t, version, args...))
+		for _, object := range objects {
+			m := metaOf(t, object)
+			name := fmt.Sprintf("%T %s", object, m.GetName())
+			cluster := strings.Contains(name, "Admission")
+			if got := m.GetNamespace() == ""; got != cluster {
+				t.Errorf("%s: got namespace %q", name, m.GetNamespace())
+			}
+			if m.GetLabels()["app.kubernetes.io/instance"] != "edge" {
+				t.Errorf("%s: got labels %v", name, m.GetLabels())
+			}
+			if strings.Contains(name, "EndpointSlice") || strings.Contains(name, "Secret") || strings.Contains(name, "Cluster") {
+				t.Errorf("got %s, which the chart must not render", name)
+			}
+		}
+		pod := daemonPod(t, objects)
+		if pod.EnableServiceLinks == nil || *pod.EnableServiceLinks {
+			t.Error("enableServiceLinks: got true, want false")
+		}
+		for _, mount := range pod.Containers[0].VolumeMounts {
+			if mount.SubPath != "" {
+				t.Errorf("%s: mounted by subPath %s, which no renewed Secret reaches", mount.Name, mount.SubPath)
+			}
+		}
+	})
+}
+
+func TestBothVersionsOfHelmRenderTheSame(t *testing.T) {
+	for name, file := range combinations(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first, second := documents(t, render(t, helms[0], "--values", file)), documents(t, render(t, helms[1], "--values", file))
+			if diff := cmp.Diff(first, second); diff != "" {
+				t.Errorf("(-%s +%s)\n%s", helms[0], helms[1], diff)
+			}
+		})
+	}
+}
+
+// TestTwoRendersAreEqual: nothing random and no time is in them, or Argo CD would
+// never be in sync.
+func TestTwoRendersAreEqual(t *testing.T) {
+	eachCombination(t, func(t *testing.T, version string, args []string) {
+		if diff := cmp.Diff(render(t, version, args...), render(t, version, args...)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// TestTheChartAsksNothingOfTheCluster: neither helm template nor Argo CD has one
+// to ask, and hooks other than the test's would not run there.
+func TestTheChartAsksNothingOfTheCluster(t *testing.T) {
+	templates, err := filepath.Glob(filepath.Join(chartDir, "templates", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, template := range templates {
+		if info, err := os.Stat(template); err != nil || info.IsDir() {
+			continue
+		}
+		text := read(t, template)
+		for _, word := range []string{"lookup ", "randAlpha", "randBytes", "uuidv4", "genCA", "now ", ".Capabilities", "helm.sh/hook", ".Release.Revision", ".Release.IsInstall"} {
+			if strings.Contains(text, word) {
+				t.Errorf("%s: got %q", template, word)
+			}
+		}
+	}
+}
+
+func TestKubeScoreFindsNothingCritical(t *testing.T) {
+	// A registry that is down must not keep a replica from starting.
+	const apart = "container-image-pull-policy"
+	for name, file := range combinations(t) {
+		if name == "file" || name == "static" {
+			continue // these show what can be switched off
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			manifests := filepath.Join(t.TempDir(), "manifests.yaml")
+			if err := os.WriteFile(manifests, []byte(render(t, helms[0], "--values", file, "--skip-tests")), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got := run(t, nil, tool(t, "kube-score"), "score", "--output-format=ci", "--ignore-test="+apart, "--kubernetes-version=v1.31", manifests)
+			for line := range strings.Lines(got.stdout) {
+				if strings.HasPrefix(line, "[CRITICAL]") {
+					t.Error(strings.TrimSpace(line))
+				}
+			}
+			if !strings.Contains(got.stdout, "[OK]") {
+				t.Errorf("got\n%s%s", got.stdout, got.stderr)
+			}
+		})
+	}
+}
+
+// TestTheChartIsASubchart: with values of the parent, its globals and a condition.
+func TestTheChartIsASubchart(t *testing.T) {
+	parent := t.TempDir()
+	files := map[string]string{
+		"Chart.yaml": "apiVersion: v2\nname: parent\nversion: 0.0.1\ndependencies:\n" +
+			"  - {name: ionos-endpointslice-controller, version: 0.1.0, repository: '', alias: edge, condition: edge.enabled}\n",
+		"values.yaml": "global: {imageRegistry: registry.example.com}\nedge: {enabled: true}\n",
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(parent, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.CopyFS(filepath.Join(parent, "charts", "ionos-endpointslice-controller"), os.DirFS(chartDir)); err != nil {
+		t.Fatal(err)
+	}
+	var args []string
+	for _, arg := range readme {
+		args = append(args, strings.NewReplacer("image.", "edge.image.", "controller.", "edge.controller.").Replace(arg))
+	}
+	for _, version := range helms {
+		got := helm(t, version, append([]string{"template", "release", parent}, args...)...)
+		if got.failed {
+			t.Fatalf("%s: %s", version, got.stderr)
+		}
+		if objects := documents(t, got.stdout); len(objects) < 8 {
+			t.Errorf("%s: got %d objects", version, len(objects))
+		}
+		got = helm(t, version, append([]string{"template", "release", parent, "--set", "edge.replicas=3"}, args...)...)
+		if !got.failed || !strings.Contains(got.stderr, "replicas") {
+			t.Errorf("%s: a key that nobody knows: got %v, %s", version, got.failed, got.stderr)
+		}
+	}
+}
+
+func TestEveryVariableIsReachable(t *testing.T) {
+	given := map[string]string{"TARGET_PORT": "", "TARGET_PORTS": "http=8080", "STORE_KIND": "client-go"}
+	values := map[string]string{}
+	for _, v := range variables(t) {
+		if _, ok := given[v.name]; !ok {
+			given[v.name] = sample(v)
+		}
+		values[v.key()] = given[v.name]
+	}
+	text, err := json.Marshal(map[string]any{"controller": values, "image": map[string]any{"tag": "0.1.0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "values.json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := environment(daemonPod(t, documents(t, render(t, helms[1], "--values", file))).Containers[0])
+	delete(given, "TARGET_PORT")
+	if diff := cmp.Diff(given, env); diff != "" {
+		t.Errorf("environment (-values +Pod)\n%s", diff)
+	}
+}
