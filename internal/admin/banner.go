@@ -26,8 +26,9 @@ type banner struct {
 	// Said is the program's own words, with the numbers; there may be several.
 	Said  []string
 	Since *moment
-	// Means is what it means for the traffic, Do what to do about it.
-	Means, Do string
+	// Means is what it means for the traffic, Do what to do about it, and Runbook
+	// the file of the documentation that says it at length.
+	Means, Do, Runbook string
 }
 
 // banners returns all of them, the worst first.
@@ -38,10 +39,12 @@ func (s *Server) banners(d *report.Document, m moments) []banner {
 			Tone: bad, Title: "The program stands still", Said: []string{fault},
 			Means: "What is shown here is old. Slices stay as they are, and dead backends stay in them.",
 			Do:    "Restart it; a restart changes nothing that is published. Kubernetes does so by itself where /livez is its liveness probe.",
+
+			Runbook: "docs/runbooks/IonosEndpointSliceNotSyncing.md",
 		})
 	}
 	for _, b := range []*banner{
-		failOpenBanner(d, m), problemBanner(d), storeBanner(d, m), refusedBanner(d), holdBanner(d, m),
+		failOpenBanner(d, m), problemBanner(d), storeBanner(d, m), refusedBanner(d), holdBanner(d, m), besideBanner(d),
 		sourceBanner(d, m), warningsBanner(d), standbyBanner(d, m), dryRunBanner(d),
 	} {
 		if b != nil {
@@ -69,7 +72,9 @@ func failOpenBanner(d *report.Document, m moments) *banner {
 	return &banner{
 		Tone: bad, Title: "Failing open: " + d.Reason, Said: []string{d.Message}, Since: m.at(d.Since),
 		Means: "No backend passes its health check, so all of them are published as if they did: traffic may go to dead ones. To publish none would be an outage for certain.",
-		Do:    "Check the workload and its port on the nodes, then the way from this daemon to them. It ends by itself as soon as a backend passes. Runbook: fail open.",
+		Do:    "Check the workload and its port on the nodes, then the way from this daemon to them. It ends by itself as soon as a backend passes.",
+
+		Runbook: "docs/runbooks/IonosEndpointSliceFailingOpen.md",
 	}
 }
 
@@ -80,11 +85,13 @@ func holdBanner(d *report.Document, m moments) *banner {
 	b := &banner{
 		Tone: warn, Title: "Holding: " + d.Reason, Said: []string{d.Message}, Since: m.at(d.Since),
 		Means: "The inventory looks wrong, so nothing that works is taken away because of it. New nodes still join, and dead backends still leave.",
-		Do:    "Check the source. If the nodes are meant to go, wait: the source is believed when it has said the same EMPTY_RESULT_THRESHOLD times in a row. Runbook: hold.",
+		Do:    "Check the source. If the nodes are meant to go, wait: the source is believed when it has said the same EMPTY_RESULT_THRESHOLD times in a row.",
+
+		Runbook: "docs/runbooks/IonosEndpointSliceHolding.md",
 	}
 	if d.Reason == string(guard.ProbesSilent) {
 		b.Means = "So many backends fell silent at once that this daemon's own network is suspected. Silence takes no backend down meanwhile; a refusal still does."
-		b.Do = "Check the private network, and the way from this daemon to it. Runbook: hold."
+		b.Do = "Check the private network, and the way from this daemon to it."
 	}
 	return b
 }
@@ -97,6 +104,8 @@ func problemBanner(d *report.Document) *banner {
 		Tone: bad, Title: "The Service cannot be filled: " + d.Problem.Kind, Said: []string{d.Problem.Message},
 		Means: "No slice is created while that is so.",
 		Do:    "Mend the Service as it says; no restart is needed.",
+
+		Runbook: "docs/runbooks/IonosEndpointSliceServiceProblem.md",
 	}
 }
 
@@ -108,6 +117,8 @@ func storeBanner(d *report.Document, m moments) *banner {
 		Tone: bad, Title: "The slices cannot be read or written", Said: []string{d.Store.LastError},
 		Means: "Traffic goes on to what was written last. Dead backends stay published until this works again.",
 		Do:    "Check the API server of the local cluster, and the rights of this program. It tries again by itself.",
+
+		Runbook: "docs/runbooks/IonosEndpointSliceWritesFailing.md",
 	}
 	if d.Store.Pending > 0 {
 		b.Said = append(b.Said, counted(d.Store.Pending, "slice waits", "slices wait")+" to be written.")
@@ -126,6 +137,8 @@ func sourceBanner(d *report.Document, m moments) *banner {
 		Tone: warn, Title: "The source cannot be read", Said: []string{d.Source.LastError},
 		Means: "Nobody joins or leaves; health checks still take dead backends down and bring them back.",
 		Do:    fmt.Sprintf("Check the source %q and the access to it.", d.Source.Kind),
+
+		Runbook: "docs/runbooks/IonosEndpointSliceSourceFailing.md",
 	}
 	last := "It has never been read."
 	if success := m.at(d.Source.LastSuccess); success != nil {
@@ -146,6 +159,17 @@ func refusedBanner(d *report.Document) *banner {
 		Tone: bad, Title: "Slices of our names belong to somebody else", Said: d.Store.Refused,
 		Means: "They are left alone, and what should be in them is not published.",
 		Do:    "Remove them, or set TARGET_ENDPOINTSLICE_NAME to another name.",
+	}
+}
+
+func besideBanner(d *report.Document) *banner {
+	if len(d.Store.Beside) == 0 {
+		return nil
+	}
+	return &banner{
+		Tone: warn, Title: "Others publish endpoints for the same Service", Said: d.Store.Beside,
+		Means: "Traffic goes to theirs as well, and nobody checks the health of those.",
+		Do:    "Find out who made them, and remove them if they are left over.",
 	}
 }
 

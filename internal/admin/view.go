@@ -15,7 +15,7 @@ type view struct {
 	Tone tone
 	// Sign and Word say what Tone says by colour, Headline is the summary.
 	Sign, Word, Headline, Title string
-	Now                         *moment
+	Now, LastRead, NextRead     *moment
 	Banners                     []banner
 	Stages                      []stage
 	Facts                       []fact
@@ -58,7 +58,11 @@ type choice struct {
 // viewOf makes the view of a document.
 func (s *Server) viewOf(d *report.Document, q query) view {
 	m := moments{d.At}
-	v := view{Query: q, Now: m.at(d.At), Headline: legible(d.Summary), Banners: legibly(s.banners(d, m)), Stages: stages(d), Facts: facts(d, m), Cycles: cycles(d, m)}
+	v := view{
+		Query: q, Headline: legible(d.Summary),
+		Now: m.at(d.At), LastRead: m.at(d.Source.LastSuccess), NextRead: m.at(d.Source.NextRead),
+		Banners: legibly(s.banners(d, m)), Stages: stages(d), Facts: facts(d, m), Cycles: cycles(d, m),
+	}
 	v.Tone, v.Word = mood(d, v.Banners)
 	v.Sign = map[tone]string{good: "✓", calm: "…", warn: "!", bad: "✗"}[v.Tone]
 	v.Title = v.Sign + " " + v.Headline
