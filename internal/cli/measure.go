@@ -10,15 +10,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
-const (
-	// expiryNotice is how long before its end a token is warned of.
-	expiryNotice = 14 * 24 * time.Hour
-	// expiryRepeat is the time between two such warnings, expiryLook between two
-	// looks: the token of this moment is known only when it was used.
-	expiryRepeat = 24 * time.Hour
-	expiryLook   = time.Minute
-)
-
 // newMetrics makes what counts. It asks the parts only when it is scraped, and
 // they are complete by then.
 func (b *parts) newMetrics() (*metrics.Metrics, error) {
@@ -57,26 +48,6 @@ func (b *parts) sync(ctx context.Context) error {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer stop()
-	beside.Go(func() { b.warnOfExpiry(ctx) })
+	beside.Go(func() { warnOfExpiry(ctx, b.log, b.tokenExpiry) })
 	return b.syncer.Run(ctx)
-}
-
-// warnOfExpiry says, once a day at the most, that the token is about to expire.
-func (b *parts) warnOfExpiry(ctx context.Context) {
-	look := time.NewTicker(expiryLook)
-	defer look.Stop()
-	var said time.Time
-	for {
-		at, known := b.tokenExpiry()
-		due := said.IsZero() || time.Since(said) >= expiryRepeat
-		if known && due && time.Until(at) < expiryNotice {
-			said = time.Now()
-			b.log.Warn("the IONOS token expires soon; write a new one to the file that IONOS_TOKEN_FILE names, it is used without a restart, or set IONOS_TOKEN and restart", "expires", at.UTC().Format(time.RFC3339))
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-look.C:
-		}
-	}
 }
