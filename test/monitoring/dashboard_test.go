@@ -2,14 +2,10 @@ package monitoring_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"sigs.k8s.io/yaml"
 )
 
 // substitutes are what Grafana puts in place of the dashboard's variables.
@@ -149,14 +145,7 @@ func TestEveryQueryOfTheDashboardIsValid(t *testing.T) {
 			recorded = append(recorded, map[string]string{"record": fmt.Sprintf("panel:%d:%s", p.ID, target.RefID), "expr": substitutes.Replace(target.Expr)})
 		}
 	}
-	file, err := yaml.Marshal(map[string]any{"groups": []any{map[string]any{"name": "dashboard", "rules": recorded}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "dashboard.yaml")
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := write(t, t.TempDir(), "dashboard.yaml", map[string]any{"groups": []any{map[string]any{"name": "dashboard", "rules": recorded}}})
 	promtool(t, "check", "rules", "--lint=all", "--lint-fatal", path)
 }
 
