@@ -55,7 +55,7 @@ func (p Program) command() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.Flags().AddFlagSet(run.Flags())
-	root.AddCommand(run, p.diffCommand(), p.explainCommand(), p.checkCommand(), p.configCommand(), p.versionCommand())
+	root.AddCommand(run, p.diffCommand(), p.statusCommand(), p.explainCommand(), p.checkCommand(), p.configCommand(), p.versionCommand())
 	return root
 }
 

@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"net/netip"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -12,138 +10,153 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 )
 
 // explainCommand answers why a node or an address is, or is not, in a slice.
 func (p Program) explainCommand() *cobra.Command {
+	l := &looking{Program: p}
 	var timeout time.Duration
 	var out format
 	cmd := &cobra.Command{
 		Use:   "explain NODE|IP",
 		Short: "Say why a node or an address is in a slice or not; exit status 1 if it is not ready",
-		Args:  cobra.ExactArgs(1),
+		Long: "Says of a node, by its name or id, or of an address what each stage decided, with\n" +
+			"the actual values, and what to do.\n\n" +
+			"Asks the daemon that runs with this configuration, at ADMIN_ADDRESS: it knows how\n" +
+			"often checks passed or failed, what is held or drains, and what left within ten\n" +
+			"minutes. Where none answers, or one that stands by, looks at source, slices and\n" +
+			"backends itself, writes nothing, and says so.",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.once(cmd, timeout, func(ctx context.Context, b *parts) error {
-				a, err := b.syncer.Assess(ctx)
-				if err != nil {
-					return err
-				}
-				e := explain(a.Status, args[0])
-				if err := out.print(p.Stdout, e, e.text()); err != nil {
-					return err
-				}
-				if !e.Ready {
-					return &exitError{code: ExitDifferent}
-				}
-				return nil
-			})
+			var err error
+			if l.config, err = p.load(); err != nil {
+				return err
+			}
+			ctx, cancel := within(cmd.Context(), timeout)
+			defer cancel()
+			v, err := l.lookInside(ctx)
+			if err != nil {
+				return timedOut(ctx, err)
+			}
+			e := explain(v, args[0])
+			if err := out.print(p.Stdout, e, e.text(v.document)); err != nil {
+				return err
+			}
+			if !e.Ready {
+				return &exitError{code: ExitDifferent}
+			}
+			return nil
 		},
 	}
+	computeFlag(cmd, &l.alone)
 	timeoutFlag(cmd, &timeout)
 	outputFlag(cmd, &out)
 	return cmd
 }
 
-// explanation is the trail of one node or address.
+// lookInside looks for a view that knows nodes: that of a standby, or of a daemon
+// that has only begun, does not.
+func (l *looking) lookInside(ctx context.Context) (view, error) {
+	v, err := l.look(ctx)
+	if err != nil || v.raw == nil || v.document.Decided && !standsBy(v.document) {
+		return v, err
+	}
+	l.say("The daemon knows no nodes, looking myself: " + plain(v.document.Summary) + ".")
+	return l.compute(ctx)
+}
+
+// explanation is what is known of one node or address.
 type explanation struct {
 	Subject string `json:"subject"`
-	// Found says that the source, or a slice, knows the subject.
+	// Found says that the source, or a slice, knows the subject, or did within
+	// the last ten minutes.
 	Found bool `json:"found"`
 	// Ready says that an address of the subject is published ready.
-	Ready     bool       `json:"ready"`
-	Mode      string     `json:"mode"`
-	Decisions []stepView `json:"decisions"`
+	Ready bool `json:"ready"`
+	// Daemon says that the daemon was asked.
+	Daemon bool   `json:"daemon"`
+	Mode   string `json:"mode"`
+	// Message is why nothing was found, Similar what may be meant instead.
+	Message string          `json:"message,omitempty"`
+	Similar []string        `json:"similar,omitempty"`
+	Nodes   []explainedNode `json:"nodes"`
 }
 
-// stepView is one decision of the trail.
-type stepView struct {
-	Node    string `json:"node"`
-	Address string `json:"address,omitempty"`
-	Stage   string `json:"stage"`
-	State   string `json:"state,omitempty"`
-	Reason  string `json:"reason"`
-	Message string `json:"message"`
+// explainedNode is an entry of the document with the words of the reference.
+type explainedNode struct {
+	report.Node
+	Meaning string `json:"meaning"`
+	Remedy  string `json:"remedy"`
 }
 
-// explain picks the decisions about the subject: by node name, node id or
-// address.
-func explain(status *syncer.Status, subject string) explanation {
-	e := explanation{Subject: subject, Mode: status.Verdict.Mode.String()}
-	addr, _ := netip.ParseAddr(subject)
-	for _, d := range status.Trail() {
-		if d.Node.Name != subject && d.Node.ID != subject && (!addr.IsValid() || d.Address != addr) {
-			continue
-		}
+// explain picks the entries about the subject.
+func explain(v view, subject string) explanation {
+	d := v.document
+	e := explanation{Subject: subject, Daemon: v.raw != nil, Mode: d.Mode, Nodes: []explainedNode{}}
+	docs := make(map[string]inventory.ReasonDoc)
+	for _, doc := range inventory.Reasons() {
+		docs[string(doc.Reason)] = doc
+	}
+	for _, n := range d.Find(subject) {
 		e.Found = true
-		step := stepView{Node: d.Node.Name, Stage: string(d.Stage), Reason: string(d.Reason), Message: d.Message}
-		if d.Address.IsValid() {
-			step.Address = d.Address.String()
-		}
-		if d.Stage == inventory.StageGuard {
-			state := stateOf(status.Verdict.Members, d.Address)
-			step.State = state.String()
-			e.Ready = e.Ready || state == inventory.StateReady
-		}
-		e.Decisions = append(e.Decisions, step)
+		e.Ready = e.Ready || n.State == inventory.StateReady.String()
+		e.Nodes = append(e.Nodes, explainedNode{Node: n, Meaning: docs[n.Reason].Meaning, Remedy: docs[n.Reason].Remedy})
 	}
 	if !e.Found {
-		e.Decisions = []stepView{{Stage: string(inventory.StageSource), Reason: "", Message: unknown(status, subject)}}
+		e.Similar = similar(d.Nodes, subject)
+		e.Message = fmt.Sprintf("the source lists %d nodes, and none is named %q or has it as id or address", d.Stages.Nodes, subject)
 	}
 	return e
 }
 
-// stateOf returns the state that the verdict gives an address.
-func stateOf(members []inventory.Member, addr netip.Addr) inventory.State {
-	for _, m := range members {
-		if m.Address == addr {
-			return m.State
-		}
-	}
-	return inventory.Absent
-}
-
-// unknown says that no stage has seen the subject, and what the source has.
-func unknown(status *syncer.Status, subject string) string {
-	var names []string
-	for _, d := range status.Source.Decisions {
-		names = append(names, d.Node.Name)
-	}
-	slices.Sort(names)
-	names = slices.Compact(names)
-	const most = 10
-	more := ""
-	if len(names) > most {
-		names, more = names[:most], ", ..."
-	}
-	return fmt.Sprintf("the source lists %d nodes, and none is named %q or has it as id or address; it lists: %s%s",
-		status.Source.Nodes, subject, strings.Join(names, ", "), more)
-}
-
 // text renders the explanation for people.
-func (e explanation) text() string {
+func (e explanation) text(d *report.Document) string {
 	var b strings.Builder
 	switch {
 	case !e.Found:
-		fmt.Fprintf(&b, "%s is unknown.\n", e.Subject)
+		fmt.Fprintf(&b, "%s is unknown: %s.\n", plain(e.Subject), plain(e.Message))
+		if len(e.Similar) > 0 {
+			fmt.Fprintf(&b, "There are: %s\n", plain(strings.Join(e.Similar, ", ")))
+		}
 	case e.Ready:
-		fmt.Fprintf(&b, "%s is published ready.\n", e.Subject)
+		fmt.Fprintf(&b, "%s is published ready.\n", plain(e.Subject))
 	default:
-		fmt.Fprintf(&b, "%s is not published ready.\n", e.Subject)
+		fmt.Fprintf(&b, "%s is not published ready.\n", plain(e.Subject))
 	}
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "NODE\tADDRESS\tSTAGE\tSTATE\tREASON\tMESSAGE")
-	for _, s := range e.Decisions {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", dash(s.Node), dash(s.Address), s.Stage, dash(s.State), dash(s.Reason), s.Message)
+	for _, n := range e.Nodes {
+		b.WriteString("\n")
+		n.text(&b, d)
 	}
-	_ = table.Flush() // a strings.Builder cannot fail
 	return b.String()
 }
 
-// dash stands in for nothing.
-func dash(s string) string {
-	if s == "" {
-		return "-"
+// text renders one entry: what it is, how it came to that, and what to do.
+func (n explainedNode) text(b *strings.Builder, d *report.Document) {
+	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	line := func(cells ...string) {
+		for i := range cells {
+			cells[i] = plain(cells[i])
+		}
+		fmt.Fprintln(table, strings.Join(cells, "\t"))
 	}
-	return s
+	line("Node", dash(strings.TrimSpace(n.Name+" "+n.ID)))
+	line("Address", dash(n.Address))
+	line("State", n.State+", "+n.Reason+" for "+dash(age(d, n.Since)))
+	line("Means", n.Meaning)
+	if p := n.Probe; p != nil && !p.At.IsZero() {
+		line("Probe", fmt.Sprintf("%s %d times in a row, the last %s in %s", p.Outcome, p.Streak, ago(d, p.At), latency(p)))
+	}
+	line("Do", n.Remedy)
+	_ = table.Flush() // a strings.Builder cannot fail
+	b.WriteString("\n")
+	line("STAGE", "ADDRESS", "REASON", "MESSAGE")
+	for _, decision := range n.Decisions {
+		address := decision.Address
+		if address == "" {
+			address = n.Address
+		}
+		line(decision.Stage, dash(address), dash(decision.Reason), decision.Message)
+	}
+	_ = table.Flush()
 }

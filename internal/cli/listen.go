@@ -43,15 +43,18 @@ func (b *parts) listening(ctx context.Context, do func(context.Context) error) e
 
 // document returns what makes the document of the surfaces at any moment.
 func (b *parts) document(started time.Time) func() *report.Document {
-	return func() *report.Document {
-		leader := b.leader.state()
-		return report.Build(report.Facts{
-			Now: time.Now(), Status: b.syncer.Status(), Target: b.target,
-			SourceKind: string(b.config.Source.Kind), StoreKind: string(b.config.Store.Kind),
-			Leader:   leader.Leading,
-			Election: report.Election{Enabled: leader.Enabled, Holder: leader.Holder, Since: leader.Since},
-			DryRun:   b.dryRun, Version: b.version, Started: started, Warnings: b.warnings(),
-		})
+	return func() *report.Document { return report.Build(b.facts(started)) }
+}
+
+// facts are what a document is made of at this moment.
+func (b *parts) facts(started time.Time) report.Facts {
+	leader := b.leader.state()
+	return report.Facts{
+		Now: time.Now(), Status: b.syncer.Status(), Target: b.target,
+		SourceKind: string(b.config.Source.Kind), StoreKind: string(b.config.Store.Kind),
+		Leader:   leader.Leading,
+		Election: report.Election{Enabled: leader.Enabled, Holder: leader.Holder, Since: leader.Since},
+		DryRun:   b.dryRun, Version: b.version, Started: started, Warnings: b.warnings(),
 	}
 }
 

@@ -4,43 +4,64 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 )
 
-// format is the form of a command's data: -o text, json or yaml.
+// format is the form of a command's data: -o text, json or yaml, and for some
+// commands wide, which is text with everything in it.
 type format string
 
 const (
 	text     format = "text"
+	wide     format = "wide"
 	asJSON   format = "json"
 	asYAML   format = "yaml"
-	formats         = "text, json or yaml"
 	flagName        = "output"
 )
 
+// formatFlag takes one of some formats.
+type formatFlag struct {
+	format  *format
+	choices []string
+}
+
 // String returns the value of the flag.
-func (f *format) String() string { return string(*f) }
+func (f formatFlag) String() string {
+	if f.format == nil {
+		return ""
+	}
+	return string(*f.format)
+}
 
 // Set takes the value of the flag.
-func (f *format) Set(value string) error {
-	switch format(value) {
-	case text, asJSON, asYAML:
-		*f = format(value)
-		return nil
+func (f formatFlag) Set(value string) error {
+	if !slices.Contains(f.choices, value) {
+		last := len(f.choices) - 1
+		return fmt.Errorf("has to be %s or %s", strings.Join(f.choices[:last], ", "), f.choices[last])
 	}
-	return fmt.Errorf("has to be %s", formats)
+	*f.format = format(value)
+	return nil
 }
 
 // Type names the flag's value in the help.
-func (f *format) Type() string { return "text|json|yaml" }
+func (f formatFlag) Type() string { return strings.Join(f.choices, "|") }
 
 // outputFlag adds -o to a command.
-func outputFlag(cmd *cobra.Command, f *format) {
-	*f = text
-	cmd.Flags().VarP(f, flagName, "o", "form of the output")
-	_ = cmd.RegisterFlagCompletionFunc(flagName, cobra.FixedCompletions([]string{string(text), string(asJSON), string(asYAML)}, cobra.ShellCompDirectiveNoFileComp))
+func outputFlag(cmd *cobra.Command, f *format) { chooseOutput(cmd, f, text, asJSON, asYAML) }
+
+// chooseOutput adds -o with other choices, the first of which is the default.
+func chooseOutput(cmd *cobra.Command, f *format, choices ...format) {
+	flag := formatFlag{format: f}
+	for _, c := range choices {
+		flag.choices = append(flag.choices, string(c))
+	}
+	*f = choices[0]
+	cmd.Flags().VarP(flag, flagName, "o", "form of the output")
+	_ = cmd.RegisterFlagCompletionFunc(flagName, cobra.FixedCompletions(flag.choices, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // print writes data in the form asked for; asText is its text form.
@@ -53,7 +74,7 @@ func (f *format) print(out io.Writer, data any, asText string) error {
 		rendered = append(rendered, '\n')
 	case asYAML:
 		rendered, err = yaml.Marshal(data)
-	case text:
+	case text, wide:
 		rendered = []byte(asText)
 	}
 	if err != nil {

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"syscall"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
+)
+
+const (
+	// askTimeout is how long the daemon may take to answer.
+	askTimeout = 3 * time.Second
+	// mostAnswer bounds its answer; one of 5,000 nodes has 5 MB at the most.
+	mostAnswer = 64 << 20
+)
+
+// view is what there is to show, and where it comes from.
+type view struct {
+	document *report.Document
+	// raw is the document as the daemon wrote it, with fields that only a newer
+	// one knows; nil where there was no daemon to ask.
+	raw json.RawMessage
+}
+
+// statusURL is where the daemon of this configuration answers. One that listens
+// on every address is asked on the machine itself.
+func statusURL(listening netip.AddrPort) string {
+	addr := listening.Addr()
+	switch {
+	case addr == netip.IPv6Unspecified():
+		addr = netip.IPv6Loopback()
+	case addr.IsUnspecified():
+		addr = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	}
+	return "http://" + netip.AddrPortFrom(addr, listening.Port()).String() + "/api/v1/status"
+}
+
+// ask asks the running daemon, by no proxy and no redirect: nobody else can answer
+// for it.
+func ask(ctx context.Context, c config.Config) (view, error) {
+	if c.Listen.Admin.Port() == 0 {
+		return view{}, errors.New("ask the daemon: ADMIN_ADDRESS has port 0, so that only its log says where it listens")
+	}
+	url := statusURL(c.Listen.Admin)
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	text, err := get(ctx, url)
+	if err != nil {
+		return view{}, fmt.Errorf("ask the daemon at %s: %w", url, brief(err))
+	}
+	var d report.Document
+	if err := json.Unmarshal(text, &d); err != nil || d.APIVersion != report.APIVersion {
+		return view{}, fmt.Errorf("ask the daemon at %s: what answers there is no daemon of this version (apiVersion %q, want %q)", url, d.APIVersion, report.APIVersion)
+	}
+	if d.Target.Namespace != c.Target.Namespace || d.Target.Service != c.Target.ServiceName {
+		return view{}, fmt.Errorf("ask the daemon at %s: it is the daemon of %s/%s, not of %s/%s", url, d.Target.Namespace, d.Target.Service, c.Target.Namespace, c.Target.ServiceName)
+	}
+	return view{document: &d, raw: text}, nil
+}
+
+// get fetches a bounded answer.
+func get(ctx context.Context, url string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept", "application/json")
+	client := http.Client{
+		Transport:     &http.Transport{Proxy: nil, DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the answer is %s", response.Status)
+	}
+	text, err := io.ReadAll(io.LimitReader(response.Body, mostAnswer+1))
+	if err == nil && len(text) > mostAnswer {
+		err = fmt.Errorf("the answer is longer than %d MiB", mostAnswer>>20)
+	}
+	return text, err
+}
+
+// brief leaves out of an error what the message around it says already.
+func brief(err error) error {
+	var operation *net.OpError
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return errors.New("nothing listens there")
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("no answer within %s", askTimeout)
+	case errors.As(err, &operation):
+		return operation.Err
+	}
+	return err
+}
+
+// compute looks at source, slices and backends itself, and writes nothing. A store
+// in memory is another process's, so that nothing is left to write to it.
+func (p Program) compute(ctx context.Context) (view, error) {
+	b, err := p.build(true)
+	if err != nil {
+		return view{}, err
+	}
+	started := time.Now()
+	err = b.with(ctx, func(ctx context.Context) error {
+		_, err := b.syncer.Assess(ctx)
+		return err
+	})
+	if err != nil {
+		return view{}, err
+	}
+	facts := b.facts(started)
+	facts.DryRun = b.config.Run.DryRun || b.config.Store.Kind == config.StoreMemory
+	return view{document: report.Build(facts)}, nil
+}

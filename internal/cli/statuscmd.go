@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
+)
+
+// statusPause is how often status --wait looks again.
+const statusPause = time.Second
+
+// looking is how the commands that show something look for it.
+type looking struct {
+	Program
+	config config.Config
+	// alone says not to ask a daemon.
+	alone bool
+	// said is the last message on stderr; each is given once.
+	said string
+}
+
+// statusCommand shows what the daemon last saw and decided.
+func (p Program) statusCommand() *cobra.Command {
+	l := &looking{Program: p}
+	var wait bool
+	var timeout time.Duration
+	var out format
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show what is published and why; exit status 1 if not all is well",
+		Long: "Asks the daemon that runs with this configuration, at ADMIN_ADDRESS, what it last\n" +
+			"saw and decided. Where none answers, looks at source, slices and backends itself,\n" +
+			"writes nothing, and says so.\n\n" +
+			"Exit status: 0 if every node that should be published is ready, nothing is held\n" +
+			"back and all is written, or if the daemon stands by for another that leads; 1 if\n" +
+			"not. With --wait it is looked for again until then.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var err error
+			if l.config, err = p.load(); err != nil {
+				return err
+			}
+			ctx, cancel := within(cmd.Context(), timeout)
+			defer cancel()
+			if !wait {
+				v, err := l.look(ctx)
+				if err != nil {
+					return timedOut(ctx, err)
+				}
+				return l.show(v, out)
+			}
+			return l.await(ctx, out)
+		},
+	}
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait until all is well")
+	computeFlag(cmd, &l.alone)
+	timeoutFlag(cmd, &timeout)
+	chooseOutput(cmd, &out, text, wide, asJSON, asYAML)
+	return cmd
+}
+
+// computeFlag adds --compute to a command.
+func computeFlag(cmd *cobra.Command, alone *bool) {
+	cmd.Flags().BoolVar(alone, "compute", false, "ask no daemon, look at source, slices and backends now")
+}
+
+// say writes a message on stderr unless it was the last.
+func (l *looking) say(message string) {
+	if message != l.said {
+		l.said = message
+		fmt.Fprintln(l.Stderr, message)
+	}
+}
+
+// look asks the daemon or, where none answers, computes.
+func (l *looking) look(ctx context.Context) (view, error) {
+	if !l.alone {
+		v, err := ask(ctx, l.config)
+		if err == nil {
+			return v, nil
+		}
+		if ctx.Err() != nil {
+			return view{}, ctx.Err()
+		}
+		l.say("No view of a daemon, looking myself: " + err.Error() + ".")
+	}
+	return l.compute(ctx)
+}
+
+// await looks until all is well, and says on stderr what is not whenever that
+// changes. When time is over, it shows what it saw last.
+func (l *looking) await(ctx context.Context, out format) error {
+	var last view
+	for {
+		v, err := l.lookAgain(ctx)
+		var usage *exitError
+		switch {
+		case errors.As(err, &usage) && usage.code == ExitUsage:
+			return err
+		case err == nil && settled(v.document):
+			return l.show(v, out)
+		case ctx.Err() != nil:
+		case err != nil:
+			l.say("Waiting: " + err.Error())
+		default:
+			last = v
+			l.say("Waiting: " + progress(v.document))
+		}
+		pause := time.NewTimer(statusPause)
+		select {
+		case <-pause.C:
+			continue
+		case <-ctx.Done():
+			pause.Stop()
+		}
+		if last.document != nil {
+			_ = l.show(last, out) // that it took too long says more
+		}
+		return timedOut(ctx, ctx.Err())
+	}
+}
+
+// lookAgain looks, but does not take its own view of a store in memory for the
+// daemon's: what is published is there and nowhere else.
+func (l *looking) lookAgain(ctx context.Context) (view, error) {
+	if !l.alone && l.config.Store.Kind == config.StoreMemory {
+		return ask(ctx, l.config)
+	}
+	if l.alone {
+		return l.compute(ctx)
+	}
+	if v, err := ask(ctx, l.config); err == nil {
+		return v, nil
+	}
+	return l.compute(ctx)
+}
+
+// settled reports whether there is nothing to wait for: all is well, or another
+// leads and this one stands by for it.
+func settled(d *report.Document) bool { return d.Healthy || standsBy(d) && d.Election.Holder != "" }
+
+// standsBy reports whether the document is of a standby, which knows no nodes.
+func standsBy(d *report.Document) bool { return d.Election.Enabled && !d.Leader }
+
+// progress is the headline and what else there is to wait for.
+func progress(d *report.Document) string {
+	switch {
+	case d.Problem != nil:
+		return d.Summary + ": " + d.Problem.Message
+	case d.Store.LastError != "":
+		return d.Summary + "; the store fails: " + d.Store.LastError
+	case d.Store.Pending > 0 && !d.DryRun:
+		return fmt.Sprintf("%s; %d slices are not written yet", d.Summary, d.Store.Pending)
+	case d.Decided && d.Source.LastSuccess.IsZero():
+		return d.Summary + "; the source was not read yet"
+	}
+	return d.Summary
+}
+
+// show prints the view, and returns the exit status that it stands for.
+func (l *looking) show(v view, out format) error {
+	if err := l.print(v, out); err != nil {
+		return err
+	}
+	if !settled(v.document) {
+		return &exitError{code: ExitDifferent}
+	}
+	return nil
+}
+
+// print prints the view. What the daemon wrote is printed with all its fields,
+// known here or not.
+func (l *looking) print(v view, out format) error {
+	var data any = v.document
+	if v.raw != nil {
+		data = v.raw
+	}
+	if out == asYAML && v.raw != nil {
+		rendered, err := yaml.JSONToYAML(v.raw)
+		if err == nil {
+			_, err = l.Stdout.Write(rendered)
+		}
+		return err
+	}
+	return out.print(l.Stdout, data, statusText(v.document, out == wide))
+}

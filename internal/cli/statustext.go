@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
+)
+
+// shortMessage is how much of a message -o text shows, in characters; wide shows
+// all.
+const shortMessage = 80
+
+// statusText renders a document for people.
+func statusText(d *report.Document, all bool) string {
+	var b strings.Builder
+	fmt.Fprintln(&b, plain(d.Summary))
+	for _, banner := range banners(d) {
+		fmt.Fprintln(&b, plain(banner))
+	}
+	if standsBy(d) {
+		return b.String()
+	}
+	b.WriteString("\n")
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "Source\t%s\n", plain(sourceLine(d)))
+	fmt.Fprintf(table, "Store\t%s\n", plain(storeLine(d)))
+	if d.Election.Enabled {
+		fmt.Fprintf(table, "Leader\t%s, since %s\n", plain(d.Election.Holder), ago(d, d.Election.Since))
+	}
+	_ = table.Flush() // a strings.Builder cannot fail
+	if len(d.Nodes) > 0 {
+		b.WriteString("\n")
+		b.WriteString(nodeTable(d, all))
+	}
+	return b.String()
+}
+
+// banners are what must not be overlooked.
+func banners(d *report.Document) []string {
+	var all []string
+	if d.Mode != guard.Publish.String() {
+		all = append(all, fmt.Sprintf("%s for %s: %s: %s", strings.ToUpper(d.Mode), age(d, d.Since), d.Reason, d.Message))
+	}
+	if d.Problem != nil {
+		all = append(all, fmt.Sprintf("%s: %s", d.Problem.Kind, d.Problem.Message))
+	}
+	for _, refused := range d.Store.Refused {
+		all = append(all, "Slice of somebody else: "+refused)
+	}
+	for _, beside := range d.Store.Beside {
+		all = append(all, "Slice beside ours: "+beside)
+	}
+	for _, warning := range d.Source.Warnings {
+		all = append(all, "Warning: "+warning)
+	}
+	if d.DryRun {
+		all = append(all, "Dry run: nothing is written.")
+	}
+	return all
+}
+
+func sourceLine(d *report.Document) string {
+	s := d.Source
+	line := s.Kind + ", never read"
+	if !s.LastSuccess.IsZero() {
+		line = fmt.Sprintf("%s, %d nodes read %s ago", s.Kind, d.Stages.Nodes, age(d, s.LastSuccess))
+	}
+	if s.SuspectReads > 0 {
+		line += fmt.Sprintf(", %d suspect reads in a row", s.SuspectReads)
+	}
+	if s.LastError != "" {
+		line += ", failing: " + s.LastError
+	}
+	return line
+}
+
+func storeLine(d *report.Document) string {
+	s := d.Store
+	line := s.Kind + ", no slices"
+	if len(d.Target.Slices) > 0 {
+		line = s.Kind + ", slices " + strings.Join(d.Target.Slices, " ")
+	}
+	if !s.LastWrite.IsZero() {
+		line += ", written " + age(d, s.LastWrite) + " ago"
+	}
+	if s.Pending > 0 {
+		line += fmt.Sprintf(", %d not as decided", s.Pending)
+	}
+	if s.LastError != "" {
+		line += ", failing: " + s.LastError
+	}
+	return line
+}
+
+// nodeTable lists the nodes, first those that are not ready and should be.
+func nodeTable(d *report.Document, all bool) string {
+	nodes := slices.Clone(d.Nodes)
+	slices.SortStableFunc(nodes, func(a, b report.Node) int { return cmp.Compare(concern(a), concern(b)) })
+	var b strings.Builder
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	if all {
+		fmt.Fprintln(table, "NODE\tID\tADDRESS\tZONE\tSTATE\tREASON\tSINCE\tPROBE\tMESSAGE")
+	} else {
+		fmt.Fprintln(table, "NODE\tADDRESS\tSTATE\tREASON\tMESSAGE")
+	}
+	for _, n := range nodes {
+		cells := []string{n.Name, n.Address, n.State, n.Reason, short(n.Message)}
+		if all {
+			cells = []string{n.Name, n.ID, n.Address, n.Zone, n.State, n.Reason, age(d, n.Since), probeCell(n.Probe), n.Message}
+		}
+		for i := range cells {
+			cells[i] = plain(dash(cells[i]))
+		}
+		fmt.Fprintln(table, strings.Join(cells, "\t"))
+	}
+	_ = table.Flush() // a strings.Builder cannot fail
+	return b.String()
+}
+
+// concern orders nodes by how much they are a reason to look.
+func concern(n report.Node) int {
+	switch {
+	case n.Meant() && n.State != inventory.StateReady.String():
+		return 0
+	case n.Meant() && n.Reason != string(inventory.Ready):
+		return 1
+	case !n.Meant():
+		return 2
+	}
+	return 3
+}
+
+// probeCell is a health check in a word or two.
+func probeCell(p *report.Probe) string {
+	switch {
+	case p == nil:
+		return ""
+	case p.At.IsZero():
+		return p.Outcome
+	}
+	return fmt.Sprintf("%s x%d %s", p.Outcome, p.Streak, latency(p))
+}
+
+// latency is how long a check took.
+func latency(p *report.Probe) string {
+	return time.Duration(p.LatencySeconds * float64(time.Second)).Round(100 * time.Microsecond).String()
+}
+
+// age is how old a time was when the document was made.
+func age(d *report.Document, at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return duration.HumanDuration(max(0, d.At.Sub(at)))
+}
+
+// ago is age with a word for what is not known.
+func ago(d *report.Document, at time.Time) string {
+	if at.IsZero() {
+		return "an unknown time"
+	}
+	return age(d, at) + " ago"
+}
+
+// short cuts a message.
+func short(message string) string {
+	if letters := []rune(message); len(letters) > shortMessage {
+		return string(letters[:shortMessage-1]) + "…"
+	}
+	return message
+}
+
+// plain replaces what would not show as itself on a terminal: names and messages
+// come from elsewhere, and could move the cursor.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, s)
+}
+
+// dash stands in for nothing.
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
