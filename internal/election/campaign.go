@@ -115,8 +115,13 @@ func (c *candidate) take(ctx context.Context, lease *coordinationv1.Lease) (*coo
 	return nil, err
 }
 
+// silence is how long a watch may tell nothing. A holder renews more often, so it
+// may be dead, and its connection with it: better to learn that before the Lease
+// expires.
+const silence = 3 * RetryPeriod
+
 // follow watches the Lease from a revision on. It returns nil when it is time to
-// look again: the Lease was released or has expired, as far as the watch tells.
+// look again: the Lease was released or has expired, or nothing was told.
 func (c *candidate) follow(ctx context.Context, revision string) error {
 	events, err := c.leases.watch(ctx, revision)
 	if err != nil {
@@ -126,10 +131,7 @@ func (c *candidate) follow(ctx context.Context, revision string) error {
 	c.failed(nil)
 	for {
 		c.round()
-		// A watch that is silent for as long as the Lease lasts may be dead, so
-		// the server is asked before the Lease is believed to be free. The bound
-		// is for a Lease that lasts longer than ours.
-		timer := time.NewTimer(max(time.Nanosecond, min(c.seen.expiresIn(c.opts.Identity), LeaseDuration)))
+		timer := time.NewTimer(max(time.Nanosecond, min(c.seen.expiresIn(c.opts.Identity), silence)))
 		select {
 		case <-ctx.Done():
 			timer.Stop()

@@ -21,6 +21,8 @@ func TestTheElection(t *testing.T) {
 		"Contract29EndsWhenItsConnectionsAreRefused":       func(t *testing.T, w *world) { endsWhenCutOff(t, w, refusing) },
 		"Contract29EndsWhenItsConnectionsAreSwallowed":     func(t *testing.T, w *world) { endsWhenCutOff(t, w, swallowing) },
 		"Contract30HandsOverWhenTerminated":                handsOver,
+		"Contract30StopsInTimeWhenNobodyAnswers":           stopsUnanswered,
+		"Contract29TakesOverThoughItsConnectionsAreDead":   takesOverThoughStranded,
 		"Contract29OnlyOneOfThreeTakesOver":                oneOfThree,
 		"Contract21And29TwoForcedLeadersConverge":          twoLeadersConverge,
 		"Contract29AStandbyNeitherReadsNorProbesNorWrites": standbyDoesNothing,
@@ -133,6 +135,34 @@ func handsOver(t *testing.T, w *world) {
 	wantTakeover(t, terminated, at, 2*time.Second)
 	tm.wantOneWriter(1)
 	tm.diesWithinSeconds(2, "ready", "ready", "down")
+	tm.wantOneWriter(2)
+}
+
+func stopsUnanswered(t *testing.T, w *world) {
+	tm := newTeam(t, w, 2)
+	leader := tm.lead()
+	leader.road.close(swallowing)
+	tm.nodes[0].backends[0].kill()
+	for leader.says("member changed")["to"] != "down" {
+	}
+	if _, took := leader.stop(); took > 10*time.Second {
+		t.Errorf("stopping took %s, want at most 10 s", took)
+	}
+	tm.successor()
+	tm.wantPublished(tm.all("down"))
+	tm.wantOneWriter(2)
+}
+
+// A standby whose connections died without a word is not late.
+func takesOverThoughStranded(t *testing.T, w *world) {
+	tm := newTeam(t, w, 2)
+	leader := tm.lead()
+	tm.replicas[1].road.strand()
+	killed := time.Now()
+	leader.kill()
+	_, at := tm.successor()
+	wantTakeover(t, killed, at, leaseDuration+2*time.Second)
+	tm.diesWithinSeconds(1, "ready", "down")
 	tm.wantOneWriter(2)
 }
 

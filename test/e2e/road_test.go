@@ -12,10 +12,13 @@ type road struct {
 	listener net.Listener
 	to       string
 
-	mu    sync.Mutex
-	conns map[net.Conn]bool
+	mu sync.Mutex
+	// conns are the open connections; what is sent on a stranded one is lost.
+	conns map[net.Conn]stranded
 	cut   cut
 }
+
+type stranded bool
 
 // cut is how a road is closed.
 type cut int
@@ -32,7 +35,7 @@ func newRoad(t *testing.T, to string) *road {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &road{listener: listener, to: to, conns: map[net.Conn]bool{}}
+	r := &road{listener: listener, to: to, conns: map[net.Conn]stranded{}}
 	var traffic sync.WaitGroup
 	traffic.Go(func() {
 		for {
@@ -64,14 +67,31 @@ func (r *road) close(how cut) {
 	}
 }
 
+// strand lets the connections of today swallow everything from now on; new ones
+// are as the road is.
+func (r *road) strand() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for conn := range r.conns {
+		r.conns[conn] = true
+	}
+}
+
 // state returns how it is cut, and notes a connection that is closed with it.
 func (r *road) state(conns ...net.Conn) cut {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, conn := range conns {
-		r.conns[conn] = true
+		r.conns[conn] = false
 	}
 	return r.cut
+}
+
+// swallows reports whether what is sent on a connection is lost.
+func (r *road) swallows(conn net.Conn) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.cut == swallowing || bool(r.conns[conn])
 }
 
 // carry carries one connection.
@@ -86,7 +106,7 @@ func (r *road) carry(near net.Conn) {
 	for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
 		both.Go(func() {
 			_, _ = io.Copy(gate{way[0], r}, way[1])
-			if r.state() != swallowing {
+			if !r.swallows(way[0]) {
 				_ = way[0].Close()
 			}
 		})
@@ -101,7 +121,7 @@ type gate struct {
 }
 
 func (g gate) Write(data []byte) (int, error) {
-	if g.road.state() == swallowing {
+	if g.road.swallows(g.Conn) {
 		return len(data), nil
 	}
 	return g.Conn.Write(data)
