@@ -156,7 +156,8 @@ func stateOf(members []inventory.Member, addr netip.Addr) inventory.State {
 func (l *loop) absorbReport(r report, now time.Time) bool {
 	l.busy = false
 	l.pacer.note(r.written, now)
-	l.narrator.written(r.written, applied(l.state, r.written))
+	landed := r.landed()
+	l.narrator.written(landed, applied(l.state, landed))
 	l.narrator.loaded(r.err)
 	l.noteWritten(r, now)
 	if r.err != nil {

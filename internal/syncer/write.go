@@ -86,6 +86,26 @@ func (o Options) write(ctx context.Context, w plan.Write) error {
 	return nil
 }
 
+// landed returns what came of the writes in the light of the state that was read
+// after them: one whose answer was lost on the way is done.
+func (r report) landed() []WriteResult {
+	if r.err != nil {
+		return r.written
+	}
+	results := slices.Clone(r.written)
+	for i, result := range results {
+		meant := result.Write.Slice
+		there := func(s plan.Slice) bool {
+			return s.Name == meant.Name && s.Version != meant.Version && s.Owner == meant.Owner && s.Drift == meant.Drift &&
+				slices.Equal(s.Ports, meant.Ports) && slices.Equal(s.Endpoints, meant.Endpoints)
+		}
+		if result.Err != nil && !errors.Is(result.Err, plan.ErrConflict) && slices.ContainsFunc(r.state.Slices, there) {
+			results[i].Err = nil
+		}
+	}
+	return results
+}
+
 // pacer says which writes may go out now: at most one a second for each slice,
 // and a slice that somebody else keeps editing is repaired ever more rarely.
 type pacer struct {
