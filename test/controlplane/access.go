@@ -60,17 +60,21 @@ func (cp *ControlPlane) newConfig(user string, groups ...string) (*rest.Config, 
 
 func (cp *ControlPlane) writeKubeconfig(t testing.TB, config *rest.Config) string {
 	t.Helper()
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := writeKubeconfig(config, path); err != nil {
+		t.Fatalf("controlplane: write %s: %v", path, err)
+	}
+	return path
+}
+
+func writeKubeconfig(config *rest.Config, path string) error {
 	const name = "test"
 	file := clientcmdapi.NewConfig()
 	file.CurrentContext = name
 	file.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
 	file.Clusters[name] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
 	file.AuthInfos[name] = &clientcmdapi.AuthInfo{ClientCertificateData: config.CertData, ClientKeyData: config.KeyData}
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*file, path); err != nil {
-		t.Fatalf("controlplane: write %s: %v", path, err)
-	}
-	return path
+	return clientcmd.WriteToFile(*file, path)
 }
 
 // waitReady returns when the API server says that it is ready and has made the

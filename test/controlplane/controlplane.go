@@ -1,8 +1,8 @@
 // Package controlplane gives a test a Kubernetes API server of its own: a real
 // etcd and a real kube-apiserver, run as child processes on free ports, with
 // their data in the test's temporary directory. RBAC is on, the default
-// admission plugins are on except ServiceAccount (there is no controller
-// manager that would create the accounts), and both address families have a
+// admission plugins are on except ServiceAccount (unless there is a controller
+// manager, which creates the accounts), and both address families have a
 // service range. Nothing of it outlives the test, however the test ends.
 //
 // The programs are built by tools/build.sh. The package is for tests only.
@@ -30,11 +30,16 @@ type Options struct {
 	BindAddress netip.Addr
 	// Audit records every request at Metadata level for [ControlPlane.Audit].
 	Audit bool
+	// ControllerManager also runs a kube-controller-manager: Deployments come
+	// to Pods (as objects; there is no scheduler and no kubelet), namespaces
+	// have a ServiceAccount, and what has lost its owner is collected.
+	ControllerManager bool
 	// Flags are appended to the command line of kube-apiserver, so they win.
 	Flags []string
 }
 
-// ControlPlane is one running etcd with one kube-apiserver.
+// ControlPlane is one running etcd with one kube-apiserver, and one
+// kube-controller-manager if it was asked for.
 type ControlPlane struct {
 	t       testing.TB
 	options Options
@@ -45,6 +50,7 @@ type ControlPlane struct {
 	admin   *rest.Config
 	etcd    *process
 	server  *process
+	manager *process
 }
 
 const (
@@ -63,7 +69,7 @@ func Start(t testing.TB, options Options) *ControlPlane {
 	if testing.Short() {
 		t.Skip("a control plane is not started under -short")
 	}
-	bin, err := binaries()
+	bin, err := binaries(options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,6 +84,9 @@ func Start(t testing.TB, options Options) *ControlPlane {
 	cp.etcd = cp.run("etcd", etcdFlags())
 	cp.waitEtcd()
 	cp.Start()
+	if options.ControllerManager {
+		cp.manager = cp.run("kube-controller-manager", managerFlags())
+	}
 	return cp
 }
 
@@ -151,7 +160,7 @@ func (cp *ControlPlane) signal(s syscall.Signal) {
 }
 
 func (cp *ControlPlane) kill() {
-	for _, p := range []*process{cp.server, cp.etcd} {
+	for _, p := range []*process{cp.manager, cp.server, cp.etcd} {
 		if p != nil {
 			p.kill()
 		}
@@ -171,7 +180,7 @@ func (cp *ControlPlane) run(name string, flags []string) *process {
 // binaries finds the folder that tools/build.sh fills: .tools/bin beside the
 // go.mod above the working directory. KUBEBUILDER_ASSETS, the name that other
 // projects' tests use, points elsewhere.
-func binaries() (string, error) {
+func binaries(options Options) (string, error) {
 	dir := os.Getenv("KUBEBUILDER_ASSETS")
 	if dir == "" {
 		root, err := moduleRoot()
@@ -180,7 +189,11 @@ func binaries() (string, error) {
 		}
 		dir = filepath.Join(root, ".tools", "bin")
 	}
-	for _, name := range []string{"etcd", "kube-apiserver", "kubectl"} {
+	names := []string{"etcd", "kube-apiserver", "kubectl"}
+	if options.ControllerManager {
+		names = append(names, "kube-controller-manager")
+	}
+	for _, name := range names {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			return "", fmt.Errorf("controlplane: %w; run `tools/build.sh test` (or `make test`, which does), "+
 				"or leave these tests out with -short", err)

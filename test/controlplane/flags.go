@@ -18,6 +18,7 @@ const (
 	servingCert    = "serving.crt"
 	servingKey     = "serving.key"
 	accountKey     = "service-account.key"
+	managerFile    = "controller-manager.kubeconfig"
 	policyFile     = "audit-policy.yaml"
 	auditFile      = "audit.log"
 	serviceRanges  = "10.96.0.0/16,fd00:10:96::/112"
@@ -56,15 +57,28 @@ func (cp *ControlPlane) serverFlags() []string {
 		"--service-account-key-file=" + accountKey,
 		"--service-account-signing-key-file=" + accountKey,
 		"--service-cluster-ip-range=" + serviceRanges,
-		"--disable-admission-plugins=ServiceAccount",
 		// A loopback address would be refused as an endpoint of default/kubernetes.
 		"--endpoint-reconciler-type=none",
 		"--profiling=false",
+	}
+	if !cp.options.ControllerManager {
+		flags = append(flags, "--disable-admission-plugins=ServiceAccount")
 	}
 	if cp.options.Audit {
 		flags = append(flags, "--audit-policy-file="+policyFile, "--audit-log-path="+auditFile)
 	}
 	return append(flags, cp.options.Flags...)
+}
+
+// managerFlags run every controller that is on by default, and serve nothing.
+func managerFlags() []string {
+	return []string{
+		"--kubeconfig=" + managerFile,
+		"--root-ca-file=" + caFile,
+		"--service-account-private-key-file=" + accountKey,
+		"--secure-port=0",
+		"--leader-elect=false",
+	}
 }
 
 // auditPolicy leaves out what the server asks itself and what tests ask to
@@ -104,5 +118,12 @@ func (cp *ControlPlane) writeFiles() error {
 			return fmt.Errorf("write %s: %w", name, err)
 		}
 	}
-	return nil
+	if !cp.options.ControllerManager {
+		return nil
+	}
+	manager, err := cp.newConfig("system:kube-controller-manager", "system:masters")
+	if err != nil {
+		return err
+	}
+	return writeKubeconfig(manager, filepath.Join(cp.dir, managerFile))
 }
