@@ -64,6 +64,13 @@ func TestTheDaemon(t *testing.T) {
 				"Contract19And20PublishesBothFamiliesAndNamedPorts": publishesBothFamilies,
 				"OnceWritesAndReportsByItsExitStatus":               once,
 				"Contract24NeverDeletesAndDrainsWhatLeaves":         drainsWhatLeaves,
+				"EventsTellOfEachChangeWithTheList":                 tellsOfEachChange,
+				"Contract16TellsOnceThatRemovalsAreHeld":            tellsThatRemovalsAreHeld,
+				"Contract16TellsOnceThatItFailsOpen":                tellsThatItFailsOpen,
+				"EventsTellOnceThatTheSourceFails":                  tellsThatTheSourceFails,
+				"Contract25TellsOnceWhatIsWrongWithTheService":      tellsWhatIsWrong,
+				"ADryRunMakesNoEvents":                              tellsNothingInADryRun,
+				"WithoutTheRightToCreateEventsAllElseGoesOn":        goesOnWithoutEvents,
 			} {
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()

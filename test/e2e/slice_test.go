@@ -57,6 +57,7 @@ func publishesThreeNodes(t *testing.T, w *world) {
 func writesNothingWhenNothingChanges(t *testing.T, w *world) {
 	w.start("SOURCE_POLL_INTERVAL=5s")
 	w.wantPublished(w.all())
+	w.awaitEvent("EndpointsUpdated", 1)
 	before := w.cp.Audit()
 	// The promise is about a minute, so it takes a minute.
 	<-time.After(time.Minute)

@@ -113,6 +113,7 @@ func (w *world) grant() {
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "daemon"}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: rights.services},
 		{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: rights.slices},
+		{APIGroups: []string{"events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create"}},
 	}}
 	if _, err := rbac.Roles(w.namespace).Create(w.t.Context(), role, metav1.CreateOptions{}); err != nil {
 		w.t.Fatal(err)
@@ -273,11 +274,12 @@ func (w *world) until(condition func() bool, complaint func() string) {
 	}
 }
 
-// writes returns the daemon's own writes so far.
+// writes returns the daemon's own writes so far, Events apart: those have tests of
+// their own.
 func (w *world) writes() []controlplane.AuditEvent {
 	w.t.Helper()
 	return slices.DeleteFunc(w.cp.Audit(), func(e controlplane.AuditEvent) bool {
-		return e.User != w.user || !e.Writes()
+		return e.User != w.user || !e.Writes() || e.Resource == "events"
 	})
 }
 
