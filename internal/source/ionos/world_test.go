@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos/ionostest"
 )
@@ -60,6 +61,11 @@ func (c *cloud) source(t testing.TB, nodes ionos.NodeReader, change ...func(*ion
 	for _, f := range change {
 		f(&options)
 	}
+	counting, err := metrics.New(metrics.Options{}) // as in the daemon
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.Wrap = counting.Transport(metrics.ClientSource)
 	source, err := ionos.New(options)
 	if err != nil {
 		t.Fatal(err)

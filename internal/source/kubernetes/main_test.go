@@ -12,6 +12,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/kubernetes"
 )
 
@@ -21,6 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const patience = 60 * time.Second
 
 // newSource makes a source that looks at its files often and has little grace.
+// Its requests are counted, as in the daemon.
 func newSource(t *testing.T, options kubernetes.Options) *kubernetes.Source {
 	t.Helper()
 	if options.Grace == 0 {
@@ -28,6 +30,13 @@ func newSource(t *testing.T, options kubernetes.Options) *kubernetes.Source {
 	}
 	if options.Recheck == 0 {
 		options.Recheck = 50 * time.Millisecond
+	}
+	counting, err := metrics.New(metrics.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if options.Wrap == nil {
+		options.Wrap = counting.Transport(metrics.ClientSource)
 	}
 	source, err := kubernetes.New(options)
 	if err != nil {
