@@ -4,6 +4,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -129,4 +132,61 @@ func TestCheckGivesUpInTimeAndSaysWhatIsKnown(t *testing.T) {
 func tokenUntil(at time.Time) string {
 	part := base64.RawURLEncoding.EncodeToString
 	return part([]byte(`{"alg":"RS256"}`)) + "." + part(fmt.Appendf(nil, `{"exp":%d}`, at.Unix())) + "." + part([]byte("signature"))
+}
+
+// kubeconfig writes one with a token for a server and returns it as an entry of
+// the environment.
+func kubeconfig(t *testing.T, server, token string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	text := fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
+clusters: [{name: c, cluster: {server: %q, insecure-skip-tls-verify: true}}], users: [{name: u, user: {token: %s}}]}`, server, token)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return "KUBECONFIG=" + path
+}
+
+// clustered is the base with the store client-go. Its nodes are loopback
+// addresses, which are refused there.
+func clustered(changes ...string) []string {
+	return append(append(changes, "STORE_KIND=client-go", "STATIC_NODES=w1=10.255.255.1", "SECURED_SUBNET_CIDR=10.0.0.0/8"), base...)
+}
+
+func TestContract35AnAPIServerThatRepeatsTheTokenDoesNotBringItIntoTheReport(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/version" {
+			fmt.Fprint(w, `{"gitVersion": "v1.30.0"}`)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusInternalServerError)
+		fmt.Fprintf(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "InternalError", "code": 500, "message": "seen %s"}`, r.Header.Get("Authorization"))
+	}))
+	defer server.Close()
+	environ := clustered(kubeconfig(t, server.URL, tokenCanary))
+	for _, form := range []string{"text", "json", "yaml"} {
+		code, stdout, stderr := run(t, environ, "check", "-o", form)
+		if code != 1 {
+			t.Errorf("got status %d, want 1: nothing that was asked has an answer", code)
+		}
+		if strings.Contains(stdout+stderr, tokenCanary[7:]) || !strings.Contains(stdout, "seen Bearer ********") {
+			t.Errorf("-o %s: got the token, or nothing of the answer, in\n%s%s", form, stdout, stderr)
+		}
+	}
+}
+
+func TestCheckIsDoneInTimeWhenTheAPIServerHangs(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close() // connections wait in its queue until then
+	environ := clustered(kubeconfig(t, "https://"+listener.Addr().String(), "some-token"))
+	code, report := checked(t, environ, "--timeout", "500ms")
+	if code != 124 || !report.Failed(preflight.APIReachable) || report.Failed(preflight.SourceRead) || report.Failed(preflight.NodesUsable) {
+		t.Errorf("got status %d and %+v, want 124, and everything else", code, report)
+	}
 }

@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 
@@ -137,28 +138,28 @@ func judgeRights(ctx context.Context, c *cluster, user string, rights []Right) [
 }
 
 // sliceNames are the slices that the daemon keeps: those of ours that are there,
-// and the first of each family that it will need.
+// and of each family the first and the last that the candidates will need. Of
+// which families there will be candidates the subnets say where there are none.
 func (o Options) sliceNames(f *finding) []string {
-	var names []string
-	needed := map[string]bool{}
-	for _, s := range manifest.State(plan.Service{}, f.api.slices, o.Target).Slices {
-		needed[s.Name] = true
-		names = append(names, s.Name)
-	}
-	families := []plan.Family{}
+	needed := map[plan.Family]int{}
 	for _, c := range f.candidates {
-		families = append(families, plan.FamilyOf(c.Address))
+		needed[plan.FamilyOf(c.Address)]++
 	}
-	if len(families) == 0 {
-		families = append(families, plan.IPv4)
-	}
-	for _, family := range families {
-		if name := o.Target.NameOf(family, 1); !needed[name] {
-			needed[name] = true
-			names = append(names, name)
+	if len(needed) == 0 {
+		for _, subnet := range o.Rules.Subnets {
+			needed[plan.FamilyOf(subnet.Addr())] = 1
 		}
 	}
-	return names
+	var names []string
+	for _, s := range manifest.State(plan.Service{}, f.api.slices, o.Target).Slices {
+		names = append(names, s.Name)
+	}
+	for family, candidates := range needed {
+		last := (candidates + o.Target.MaxEndpoints - 1) / o.Target.MaxEndpoints
+		names = append(names, o.Target.NameOf(family, 1), o.Target.NameOf(family, last))
+	}
+	slices.SortFunc(names, o.Target.CompareNames)
+	return slices.Compact(names)
 }
 
 // judgeObjects judges the Service and the slices.
@@ -173,17 +174,27 @@ func (o Options) judgeObjects(f *finding) []Check {
 	}
 	var checks []Check
 	if err := f.api.serviceErr; err != nil {
-		checks = append(checks, ServicePresent.skip(service, "cannot be read: %v", err))
+		checks = append(checks, unread(ServicePresent, service, err, f.rights))
 	} else {
 		checks = append(checks, JudgeService(f.api.service, o.Target, f.candidates)...)
 	}
 	known := manifest.ServiceOf(f.api.service)
 	if err := f.api.slicesErr; err != nil {
-		checks = append(checks, SlicesOurs.skip(ours, "cannot be read: %v", err))
+		checks = append(checks, unread(SlicesOurs, ours, err, f.rights))
 	} else {
 		checks = append(checks, JudgeSlices(known, f.api.slices, o.Target)...)
 	}
 	return append(checks, JudgeEndpoints(known, f.api.endpoints, f.api.endpointsErr, o.Target, Ready(f.api.slices, o.Target)))
+}
+
+// unread says that an object could not be read. Where a right is missing that was
+// told, and is one mistake, not two.
+func unread(id ID, subject string, err error, rights []Check) Check {
+	told := slices.ContainsFunc(rights, func(c Check) bool { return c.Result == Fail })
+	if told && apierrors.IsForbidden(err) {
+		return id.skip(subject, "cannot be read without the right: %v", err)
+	}
+	return id.fail(subject, "cannot be read: %v", err).remedied("see why the API server does not answer, and try again")
 }
 
 // askRemote asks the API server of the remote cluster for the rights of the

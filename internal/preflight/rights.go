@@ -7,6 +7,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 )
@@ -95,8 +96,10 @@ func judgeRight(r Right, user string, allowed bool, said string, err error) Chec
 		user = "the daemon's user"
 	}
 	switch {
+	case apierrors.IsForbidden(err):
+		return r.id.skip(r.String(), "the API server does not let %s ask: %v", user, err)
 	case err != nil:
-		return r.id.skip(r.String(), "the API server does not say: %v", err)
+		return r.id.fail(r.String(), "the API server does not say: %v", err).remedied("see why the API server does not answer, and try again")
 	case allowed:
 		return r.id.ok(r.String(), "granted")
 	}

@@ -1,0 +1,174 @@
+package preflight_test
+
+import (
+	"errors"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/preflight"
+)
+
+// target is the Service shop/web, whose port is called http.
+func target() plan.Target {
+	return plan.Target{
+		Namespace: "shop", Service: "web", SliceName: "web-remote", ManagedBy: "us", MaxEndpoints: 100,
+		Ports: []plan.Port{{Name: "http", Protocol: plan.TCP, Number: 8080}},
+	}
+}
+
+// service is a right one with a change.
+func service(change func(*corev1.Service)) *corev1.Service {
+	s := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop", UID: "uid"},
+		Spec: corev1.ServiceSpec{
+			Type: corev1.ServiceTypeClusterIP, IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol},
+			Ports: []corev1.ServicePort{{Name: "http", Port: 80, Protocol: corev1.ProtocolTCP}},
+		},
+	}
+	change(s)
+	return s
+}
+
+// at makes a candidate of each address.
+func at(addresses ...string) []inventory.Candidate {
+	var candidates []inventory.Candidate
+	for _, a := range addresses {
+		candidates = append(candidates, inventory.Candidate{Address: netip.MustParseAddr(a)})
+	}
+	return candidates
+}
+
+func TestEachMistakeOfTheServiceIsFoundBesideTheOthers(t *testing.T) {
+	t.Parallel()
+	right := []string{
+		"ok service-present", "ok service-type", "ok service-selector", "ok service-ports", "ok service-traffic-policy", "ok service-families",
+	}
+	with := func(changed ...string) []string {
+		all := append([]string{}, right...)
+		for _, c := range changed {
+			_, id, _ := strings.Cut(c, " ")
+			for i := range all {
+				if strings.HasSuffix(all[i], " "+id) {
+					all[i] = c
+				}
+			}
+		}
+		return all
+	}
+	now, local := metav1.NewTime(time.Unix(1, 0)), corev1.ServiceInternalTrafficPolicyLocal
+	candidates := at("10.0.0.1", "10.0.0.2")
+	for _, test := range []struct {
+		name       string
+		change     func(*corev1.Service)
+		candidates []inventory.Candidate
+		want       []string
+	}{
+		{"right", func(*corev1.Service) {}, candidates, right},
+		{"going", func(s *corev1.Service) { s.DeletionTimestamp = &now }, candidates, []string{"fail service-present"}},
+		{"selector and port", func(s *corev1.Service) { s.Spec.Selector = map[string]string{"a": "b"}; s.Spec.Ports[0].Name = "x" }, candidates,
+			with("fail service-selector", "fail service-ports")},
+		{"other protocol", func(s *corev1.Service) { s.Spec.Ports[0].Protocol = corev1.ProtocolUDP }, candidates, with("fail service-ports")},
+		{"external name", func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeExternalName }, candidates, with("fail service-type")},
+		{"local inside", func(s *corev1.Service) { s.Spec.InternalTrafficPolicy = &local }, candidates, with("fail service-traffic-policy")},
+		{"local outside", func(s *corev1.Service) { s.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal }, candidates, with("fail service-traffic-policy")},
+		{"no candidate", func(*corev1.Service) {}, nil, with("skip service-families")},
+		{"one family too many", func(*corev1.Service) {}, at("10.0.0.1", "fd00::1"), with("warn service-families")},
+		{"the other family", func(*corev1.Service) {}, at("fd00::1"), with("fail service-families")},
+		{"both", func(s *corev1.Service) { s.Spec.IPFamilies = append(s.Spec.IPFamilies, corev1.IPv6Protocol) }, at("10.0.0.1", "fd00::1"), right},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			want(t, preflight.JudgeService(service(test.change), target(), test.candidates), test.want...)
+		})
+	}
+	want(t, preflight.JudgeService(nil, target(), candidates), "fail service-present")
+}
+
+// slice is one with a ready endpoint.
+func slice(name, manager string) *discoveryv1.EndpointSlice {
+	yes, no := true, false
+	return &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Name: name, Labels: map[string]string{discoveryv1.LabelManagedBy: manager, discoveryv1.LabelServiceName: "web"}},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Endpoints: []discoveryv1.Endpoint{{
+			Addresses: []string{"10.0.0.1"}, Conditions: discoveryv1.EndpointConditions{Ready: &yes, Serving: &yes, Terminating: &no},
+		}},
+	}
+}
+
+func TestWhatStandsBesideOurSlicesIsFoundWithARemedyThatIsSafe(t *testing.T) {
+	t.Parallel()
+	const mirroring = "endpointslicemirroring-controller.k8s.io"
+	ours, mirrored := slice("web-remote", "us"), slice("web-abc", mirroring)
+	empty := slice("web-abc", mirroring)
+	empty.Endpoints = nil
+	for _, test := range []struct {
+		objects []*discoveryv1.EndpointSlice
+		want    []string
+		remedy  string
+	}{
+		{nil, []string{"skip slices-ours", "ok slices-beside"}, ""},
+		{[]*discoveryv1.EndpointSlice{ours, empty}, []string{"ok slices-ours", "ok slices-beside"}, ""},
+		{[]*discoveryv1.EndpointSlice{mirrored}, []string{"skip slices-ours", "fail slices-beside"}, "not now, "},
+		{[]*discoveryv1.EndpointSlice{ours, mirrored}, []string{"ok slices-ours", "fail slices-beside"}, "ours hold 1 ready endpoint by now; "},
+		{[]*discoveryv1.EndpointSlice{ours, slice("web-abc", "endpointslice-controller.k8s.io")}, []string{"ok slices-ours", "fail slices-beside"}, "once "},
+		{[]*discoveryv1.EndpointSlice{ours, slice("web-abc", "others")}, []string{"ok slices-ours", "warn slices-beside"}, "once "},
+		{[]*discoveryv1.EndpointSlice{ours, slice("old-name", "us")}, []string{"ok slices-ours", "warn slices-beside"}, "once "},
+		{[]*discoveryv1.EndpointSlice{slice("web-remote", "others")}, []string{"fail slices-ours", "ok slices-beside"}, ""},
+	} {
+		checks := preflight.JudgeSlices(plan.Service{UID: "uid"}, test.objects, target())
+		want(t, checks, test.want...)
+		if remedy := checks[len(checks)-1].Remedy; !strings.Contains(remedy, test.remedy) {
+			t.Errorf("got the remedy %q, want %q in it", remedy, test.remedy)
+		}
+	}
+}
+
+func TestALeftoverEndpointsObjectIsFoundUnlessItIsNotMirrored(t *testing.T) {
+	t.Parallel()
+	object := func(labels map[string]string, addresses ...string) *corev1.Endpoints { //nolint:staticcheck // what is left of them is what we look for
+		e := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Subsets: []corev1.EndpointSubset{{}}} //nolint:staticcheck // see above
+		for _, a := range addresses {
+			e.Subsets[0].Addresses = append(e.Subsets[0].Addresses, corev1.EndpointAddress{IP: a}) //nolint:staticcheck // see above
+		}
+		return e
+	}
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "endpoints"}, "web", errors.New("no"))
+	for _, test := range []struct {
+		name     string
+		selector bool
+		object   *corev1.Endpoints //nolint:staticcheck // see above
+		err      error
+		ready    int
+		want     string
+		remedy   string
+	}{
+		{"none", false, nil, nil, 0, "ok slices-endpoints", ""},
+		{"no right", false, nil, forbidden, 0, "skip slices-endpoints", ""},
+		{"trouble", false, nil, errors.New("boom"), 0, "skip slices-endpoints", ""},
+		{"kept by Kubernetes", true, object(nil, "10.0.0.1"), nil, 0, "skip slices-endpoints", ""},
+		{"not mirrored", false, object(map[string]string{discoveryv1.LabelSkipMirror: "true"}, "10.0.0.1"), nil, 0, "ok slices-endpoints", ""},
+		{"empty", false, object(nil), nil, 0, "ok slices-endpoints", ""},
+		{"nothing of ours is ready", false, object(nil, "10.0.0.1"), nil, 0, "fail slices-endpoints", "not now, "},
+		{"ours are ready", false, object(nil, "10.0.0.1"), nil, 2, "fail slices-endpoints", "ours hold 2 ready endpoints by now; once "},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			c := preflight.JudgeEndpoints(plan.Service{UID: "uid", HasSelector: test.selector}, test.object, test.err, target(), test.ready)
+			want(t, []preflight.Check{c}, test.want)
+			if !strings.HasPrefix(c.Remedy, test.remedy) {
+				t.Errorf("got the remedy %q, want it to begin with %q", c.Remedy, test.remedy)
+			}
+		})
+	}
+}
