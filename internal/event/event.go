@@ -25,9 +25,9 @@ const (
 	// four hundred Events of a reason in the hour for which a server keeps them.
 	burst = 25
 	every = 10 * time.Second
-	// Grace is how long Run goes on delivering what is queued when it is told to
+	// grace is how long Run goes on delivering what is queued when it is told to
 	// stop.
-	Grace = time.Second
+	grace = time.Second
 )
 
 // Options are what New needs.
@@ -149,17 +149,17 @@ func (a *Announcer) leave(i item) {
 	a.leftOut[i.Reason] += i.leftOut + 1
 }
 
-// Run delivers until ctx ends, and then for Grace at the most what is queued.
+// Run delivers until ctx ends, and then for a second at the most what is queued.
 func (a *Announcer) Run(ctx context.Context) error {
 	defer a.opts.Client.Close()
 	// Requests outlive ctx, so that the last words of the loop are heard.
 	last, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() {
-		grace := time.NewTimer(Grace)
-		defer grace.Stop()
+		left := time.NewTimer(grace)
+		defer left.Stop()
 		select {
-		case <-grace.C:
+		case <-left.C:
 			cancel()
 		case <-last.Done():
 		}

@@ -142,6 +142,34 @@ func TestTheEchoOfAWriteIsNoNews(t *testing.T) {
 	})
 }
 
+func TestWhatPublishesBesideOursIsNewsWhenItChanges(t *testing.T) {
+	scripted(t, func(t *testing.T, s *script, store *kube.Store) {
+		told := func(kind, version string, endpoints, want, known int) {
+			t.Helper()
+			object := &discoveryv1.EndpointSlice{}
+			object.Name, object.ResourceVersion = "web-x7f2k", version
+			object.Labels = map[string]string{discoveryv1.LabelServiceName: "web"}
+			for range endpoints {
+				object.Endpoints = append(object.Endpoints, discoveryv1.Endpoint{Addresses: []string{"10.9.0.1"}})
+			}
+			if got := tell(t, s.slices, store, kind, slice(object)); got != want {
+				t.Errorf("%s at %s with %d endpoints: got %d news, want %d", kind, version, endpoints, got, want)
+			}
+			state, err := store.Load(t.Context())
+			if err != nil || len(state.Beside) != known {
+				t.Errorf("%s at %s with %d endpoints: got %v, %v, want %d beside ours", kind, version, endpoints, state.Beside, err, known)
+			}
+		}
+		told("ADDED", "11", 0, 0, 0)
+		told("MODIFIED", "12", 2, 1, 1)
+		told("MODIFIED", "13", 2, 0, 1) // an annotation, say
+		told("MODIFIED", "14", 3, 1, 1)
+		told("MODIFIED", "15", 0, 1, 0)
+		told("MODIFIED", "16", 1, 1, 1)
+		told("DELETED", "17", 1, 1, 0)
+	})
+}
+
 func TestASliceDeletedRightAfterOurWriteIsGone(t *testing.T) {
 	scripted(t, func(t *testing.T, s *script, store *kube.Store) {
 		if err := store.Write(t.Context(), create()); err != nil {
