@@ -192,99 +192,37 @@ func TestAMissingRightIsToldOnceWithTheRemedyAndSoIsItsEnd(t *testing.T) {
 	})
 }
 
-func TestASlowServerKeepsNobodyWaitingAndNothingGrows(t *testing.T) {
+func TestANamespaceThatIsBeingDeletedIsNoMatterOfRights(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.api.takes = time.Hour
-		start := time.Now()
-		for range 10 {
-			for _, doc := range syncer.NoticeReasons() {
-				w.Announce(syncer.Notice{Reason: doc.Reason, Note: "a"})
-			}
-		}
-		if took := time.Since(start); took != 0 {
-			t.Errorf("announcing took %v, want no time", took)
-		}
-		during(6 * time.Second)
-		if got := len(w.api.requests()); got != 2 {
-			t.Errorf("got %d requests in 6 s, want 2: each is given up after 5 s", got)
-		}
-		// One may be on its way already, the others wait.
-		if got, most := w.Stats().Dropped, uint64(10*len(syncer.NoticeReasons())-64); got != most && got != most-1 {
-			t.Errorf("got %d notices dropped, want all but 64 or 65", got)
+		w.api.answer, w.api.cause = func(int, *eventsv1.Event) (int, string) { return http.StatusForbidden, "" }, "NamespaceTerminating"
+		w.Announce(updated("a"))
+		during(time.Minute)
+		if err := w.wantTroubles(1)[0]; strings.Contains(err.Error(), "right") {
+			t.Errorf("got %q, want nothing of rights", err)
 		}
 	})
 }
 
-func TestAFlappingWorldDoesNotFloodTheServer(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		for range 3600 {
-			w.Announce(updated("a"))
-			during(time.Second)
-		}
-		// 25 at once, and one in ten seconds for an hour.
-		if got := len(w.api.events()); got < 380 || got > 386 {
-			t.Errorf("got %d Events in an hour of one change a second, want 385", got)
-		}
-		told := 0
-		for _, e := range w.api.events() {
-			if strings.HasPrefix(e.Note, "a; 9 Events of this reason were left out") {
-				told++
-			}
-		}
-		if told < 350 {
-			t.Errorf("got %d Events that say that 9 were left out before, want most", told)
-		}
-		w.Announce(syncer.Notice{Reason: syncer.SourceUnavailable, Note: "b"})
-		during(time.Second)
-		if got := w.api.events(); got[len(got)-1].Note != "b" {
-			t.Errorf("got %q, want that one reason takes nothing from another", got[len(got)-1].Note)
-		}
-	})
-}
-
-func TestContract30WhatIsQueuedIsDeliveredAtTheEnd(t *testing.T) {
+func TestALongNameOfTheProcessIsCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.api.takes = 100 * time.Millisecond
+		w := newWorldOf(t, strings.Repeat("pod-", 60))
 		w.start()
-		for range 5 {
-			w.Announce(updated("a"))
+		w.Announce(updated("a"))
+		during(time.Second)
+		if got := w.api.events()[0].ReportingInstance; len(got) > 128 || !strings.HasPrefix(got, "pod-pod-") {
+			t.Errorf("got %q, want at most 128 bytes of it", got)
 		}
-		synctest.Wait()
-		start := time.Now()
 		w.stop()
-		if took := time.Since(start); took > time.Second {
-			t.Errorf("stopping took %v, want at most 1 s", took)
-		}
-		w.wantCounts(5, 0)
 	})
 }
 
-func TestContract30AServerThatHangsDelaysTheEndByAMomentOnly(t *testing.T) {
-	for name, trouble := range map[string]func(*api){
-		"hangs": func(a *api) { a.takes = time.Hour },
-		"fails": func(a *api) {
-			a.answer = func(int, *eventsv1.Event) (int, string) { return http.StatusTooManyRequests, "60" }
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
-				trouble(w.api)
-				w.start()
-				for range 5 {
-					w.Announce(updated("a"))
-				}
-				during(time.Millisecond)
-				start := time.Now()
-				w.stop()
-				if took := time.Since(start); took > time.Second {
-					t.Errorf("stopping took %v, want at most 1 s", took)
-				}
-				if n := w.Stats().Dropped + w.Stats().Failed; n != 5 {
-					t.Errorf("got %d notices counted, want 5", n)
-				}
-			})
-		})
-	}
+func TestAnotherTroubleIsToldAsWell(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		for i, status := range []int{http.StatusServiceUnavailable, http.StatusServiceUnavailable, http.StatusForbidden, http.StatusForbidden} {
+			w.api.set(func() { w.api.answer = func(int, *eventsv1.Event) (int, string) { return status, "" } })
+			w.Announce(updated("a"))
+			during(2 * time.Minute)
+			w.wantTroubles(1 + i/2)
+		}
+	})
 }

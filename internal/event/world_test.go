@@ -38,6 +38,8 @@ type api struct {
 	// takes is how long an answer takes; lost answers are kept and not sent.
 	takes time.Duration
 	lost  func(attempt int) bool
+	// cause is the cause that a refusal gives.
+	cause string
 	tries []try
 	kept  map[string]*eventsv1.Event
 	order []*eventsv1.Event
@@ -105,7 +107,7 @@ func (a *api) keep(attempt int, e *eventsv1.Event) (*http.Response, error) {
 		status = http.StatusConflict
 	}
 	if status != 0 {
-		return refusal(w, status, after), nil
+		return refusal(w, status, after, a.cause), nil
 	}
 	a.kept[e.Name] = e
 	a.order = append(a.order, e)
@@ -119,7 +121,7 @@ func (a *api) keep(attempt int, e *eventsv1.Event) (*http.Response, error) {
 
 // refusal is an answer as a server gives it: plain text where it has no time at
 // all (priority and fairness), else a Status.
-func refusal(w *httptest.ResponseRecorder, status int, after string) *http.Response {
+func refusal(w *httptest.ResponseRecorder, status int, after, cause string) *http.Response {
 	if after != "" {
 		w.Header().Set("Retry-After", after)
 	}
@@ -131,7 +133,7 @@ func refusal(w *httptest.ResponseRecorder, status int, after string) *http.Respo
 	}
 	w.WriteHeader(status)
 	reason := map[int]string{http.StatusConflict: "AlreadyExists", http.StatusForbidden: "Forbidden"}[status]
-	_, _ = io.WriteString(w, `{"apiVersion":"v1","kind":"Status","status":"Failure","message":"not so","reason":"`+reason+`","code":`+strconv.Itoa(status)+`}`)
+	_, _ = io.WriteString(w, `{"apiVersion":"v1","kind":"Status","status":"Failure","message":"not so","reason":"`+reason+`","details":{"causes":[{"reason":"`+cause+`"}]},"code":`+strconv.Itoa(status)+`}`)
 	return w.Result()
 }
 
@@ -170,7 +172,10 @@ func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	})
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T) *world { t.Helper(); return newWorldOf(t, "pod-1") }
+
+// newWorldOf makes a world whose process has that name.
+func newWorldOf(t *testing.T, instance string) *world {
 	t.Helper()
 	w := &world{t: t, api: &api{t: t, kept: map[string]*eventsv1.Event{}}}
 	client, err := kubeapi.New(&rest.Config{Host: "http://api", Transport: w.api}, event.API())
@@ -178,7 +183,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w.Announcer, err = event.New(event.Options{
-		Client: client, Namespace: "default", Service: "web", Instance: "pod-1",
+		Client: client, Namespace: "default", Service: "web", Instance: instance,
 		Trouble: func(err error) { w.mu.Lock(); defer w.mu.Unlock(); w.troubles = append(w.troubles, err) },
 	})
 	if err != nil {
