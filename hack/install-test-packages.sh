@@ -14,6 +14,8 @@ with sudo:
                    namespace of their own
   util-linux       unshare: makes that namespace; flock
   python3          scripts/ has tests of its own
+  chromium         the status page is looked at with a real browser,
+  nodejs, npm      which a script drives
   git, make        the version of the build; the targets
 
   --check          say what is missing and exit 1 if something is, install nothing
@@ -27,6 +29,9 @@ missing() {
   [ -e /usr/include/stdlib.h ] || echo libc6-dev
   command -v unshare >/dev/null && command -v flock >/dev/null || echo util-linux
   command -v python3 >/dev/null || echo python3
+  command -v chromium >/dev/null || echo chromium
+  command -v node >/dev/null || echo nodejs
+  command -v npm >/dev/null || echo npm
   command -v git >/dev/null || echo git
   command -v make >/dev/null || echo make
 }

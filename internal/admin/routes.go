@@ -15,6 +15,8 @@ func (s *Server) adminRoutes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.page)
 	mux.HandleFunc("GET /style.css", style)
+	// Every browser asks for a picture; there is none, which is no error.
+	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	mux.HandleFunc("GET /api/v1/status", s.status)
 	mux.HandleFunc("GET /configz", s.configz)
 	return mux

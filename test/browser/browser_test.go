@@ -1,0 +1,100 @@
+package browser_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"))
+}
+
+// problem is what the script found.
+type problem struct {
+	Page, View, What string
+}
+
+// TestThePageInABrowser has the script look.mjs open every page in several widths
+// and colours and complain of what is not as it should be. With -artifacts the
+// pictures that it takes are kept.
+func TestThePageInABrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a minute and a browser")
+	}
+	chromium := need(t, "chromium")
+	node := need(t, "node")
+	install(t)
+	var todo struct {
+		Chromium string `json:"chromium"`
+		Out      string `json:"out"`
+		Pages    []page `json:"pages"`
+	}
+	todo.Chromium, todo.Out = chromium, t.ArtifactDir()
+	todo.Pages = append(pages(t), fixtures(t)...)
+	text, err := json.Marshal(todo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, node, "look.mjs")
+	cmd.Stdin = strings.NewReader(string(text))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	var problems []problem
+	if err == nil {
+		err = json.Unmarshal(out, &problems)
+	}
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			t.Log(string(exit.Stderr))
+		}
+		t.Fatalf("look.mjs: %v\n%s", err, out)
+	}
+	for _, p := range problems {
+		t.Errorf("%s, %s: %s", p.Page, p.View, p.What)
+	}
+}
+
+// need returns the path of a program. Without it the test is skipped, but where
+// CI=true stands for a machine that has to have everything.
+func need(t *testing.T, program string) string {
+	t.Helper()
+	path, err := exec.LookPath(program)
+	switch {
+	case err == nil:
+	case os.Getenv("CI") == "true":
+		t.Fatalf("%v; CI=true forbids to skip for that: run hack/install-test-packages.sh", err)
+	default:
+		t.Skipf("%v; hack/install-test-packages.sh installs it", err)
+	}
+	return path
+}
+
+// install fetches what package-lock.json names, once, and runs none of it. The
+// list that npm leaves behind says what is there.
+func install(t *testing.T) {
+	t.Helper()
+	wanted, err := os.Stat("package-lock.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there, err := os.Stat(filepath.Join("node_modules", ".package-lock.json"))
+	if err == nil && !there.ModTime().Before(wanted.ModTime()) {
+		return
+	}
+	npm := exec.CommandContext(t.Context(), need(t, "npm"), "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	if out, err := npm.CombinedOutput(); err != nil {
+		t.Fatalf("npm ci: %v\n%s", err, out)
+	}
+}

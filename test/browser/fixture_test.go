@@ -1,0 +1,92 @@
+package browser_test
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/admin"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
+)
+
+// serve serves a document that no real program has made, until the test ends.
+func serve(t *testing.T, doc report.Document) string {
+	t.Helper()
+	any := netip.MustParseAddrPort("127.0.0.1:0")
+	server, err := admin.New(admin.Options{
+		Admin: any, Metrics: any,
+		Document:      func() *report.Document { return &doc },
+		Configuration: func() fmt.Stringer { return time.Second },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Listen(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- server.Run(ctx) }()
+	t.Cleanup(func() { stop(); <-done })
+	address, _ := server.Addresses()
+	return fmt.Sprintf("http://%s/", address)
+}
+
+// blank is a document of a program that has just begun.
+func blank() report.Document {
+	now := time.Date(2026, 11, 3, 3, 14, 15, 0, time.UTC)
+	return report.Document{
+		APIVersion: report.APIVersion, At: now, Mode: "Publish", Leader: true, Decided: true,
+		Program: report.Program{Version: "v1.2.3", StartedAt: now.Add(-time.Hour), UptimeSeconds: 3600},
+		Target:  report.Target{Namespace: "default", Service: "web"},
+		Source:  report.Source{Kind: "ionos"}, Store: report.Store{Kind: "client-go"},
+	}
+}
+
+// fixtures are states that take the real program too long, or another cluster.
+func fixtures(t *testing.T) []page {
+	standby := blank()
+	standby.Leader, standby.Decided = false, false
+	standby.Summary = "standing by for default/web; controller-7d9f_XQ4 leads"
+	standby.Election = report.Election{Enabled: true, Holder: "controller-7d9f_XQ4", Since: standby.At.Add(-time.Hour)}
+
+	trouble := blank()
+	trouble.Summary = "1 of 2 nodes ready in default/web; nothing can be written: ServiceHasSelector"
+	trouble.Problem = &report.Problem{Kind: "ServiceHasSelector", Message: "Service default/web has a selector, so Kubernetes manages its endpoints itself; remove spec.selector"}
+	trouble.Store.LastError = "list endpointslices: connection refused"
+	trouble.Store.Pending, trouble.Store.LastWrite = 2, trouble.At.Add(-10*time.Minute)
+	trouble.Store.Refused = []string{"web-remote: managed by helm"}
+	trouble.Store.Beside = []string{"web-x2x9f: of the controller of endpoints"}
+	trouble.Source.Warnings = []string{"two servers have the address 10.0.0.4"}
+	trouble.Source.LastError, trouble.Source.NextRead = "get servers: 429 Too Many Requests", trouble.At.Add(3*time.Minute)
+	trouble.Nodes = []report.Node{
+		{Name: "abc\u202egnp.exe", Address: "10.0.0.3", State: "down", Reason: "ProbeTimeout", Message: "no answer from 10.0.0.3:80 within 1s", Since: trouble.At.Add(-49 * time.Hour),
+			Probe: &report.Probe{Outcome: "Silent", LatencySeconds: 1, Streak: 70, At: trouble.At.Add(-time.Second)}},
+		{Name: "worker\x00\u200b\n2", Address: "10.0.0.4", State: "ready", Reason: "Ready", Message: "10.0.0.4:80 accepted the connection", Since: trouble.At.Add(-50 * time.Hour),
+			Probe: &report.Probe{Outcome: "LocalError", Message: "too many open files"}},
+		{Name: "leaver", Address: "fd00:10:20:30:40:50:60:70", State: "draining", Reason: "Draining", Message: "gone from the inventory", Since: trouble.At.Add(-12 * time.Second)},
+	}
+	trouble.Stages = report.Stages{Nodes: 2, Candidates: 2, Passing: 1, Ready: 1, Draining: 1, Down: 1}
+	trouble.Cycles = []report.Cycle{
+		{At: trouble.At.Add(-time.Second), DurationSeconds: 0.2, Error: trouble.Source.LastError, Repeats: 9},
+		{At: trouble.At.Add(-10 * time.Minute), DurationSeconds: 1.25, Writes: 2, Added: addresses(300), Removed: addresses(1), Changed: addresses(2)},
+	}
+	return []page{
+		{"standby", serve(t, standby), []string{"Standing by", "controller-7d9f_XQ4 leads", "A replica that stands by knows no nodes."}, nil, "", 0},
+		{"trouble", serve(t, trouble), []string{
+			"In trouble", "ServiceHasSelector", "connection refused", "2 slices wait to be written", "managed by helm", "of the controller of endpoints",
+			"two servers have the address", "The next attempt is in 3 min", `abc\u202egnp.exe`, `worker\x00\u200b\n2`, "too many open files", "300 added", "and 294 more",
+		}, []string{"\u202e"}, "", 3},
+	}
+}
+
+// addresses are so many of them.
+func addresses(count int) []string {
+	all := make([]string, count)
+	for i := range all {
+		all[i] = fmt.Sprintf("10.1.%d.%d", i/200, i%200)
+	}
+	return all
+}
