@@ -139,7 +139,7 @@ func TestALeftoverEndpointsObjectIsFoundUnlessItIsNotMirrored(t *testing.T) {
 	object := func(labels map[string]string, addresses ...string) *corev1.Endpoints { //nolint:staticcheck // what is left of them is what we look for
 		e := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Subsets: []corev1.EndpointSubset{{}}} //nolint:staticcheck // see above
 		for _, a := range addresses {
-			e.Subsets[0].Addresses = append(e.Subsets[0].Addresses, corev1.EndpointAddress{IP: a}) //nolint:staticcheck // see above
+			e.Subsets[0].Addresses = append(e.Subsets[0].Addresses, corev1.EndpointAddress{IP: a})
 		}
 		return e
 	}

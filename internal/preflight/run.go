@@ -48,9 +48,8 @@ type finding struct {
 	read       bool
 	candidates []inventory.Candidate
 	api        apiView
-	// checks are those of the sections, one list for each goroutine.
+	// What the goroutines say, a list for each.
 	source, local, remote, kubectl, rights, probes []Check
-	secrets                                        []string
 }
 
 // Run looks at everything, and returns when it is done or ctx ends. What could
