@@ -66,12 +66,12 @@ func cut(text string, most int) string {
 }
 
 // printable replaces what could play tricks on a terminal: a name or an error
-// from elsewhere may hold anything.
+// from elsewhere may hold anything. What is no UTF-8 becomes U+FFFD.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
+	}, text)
 }
