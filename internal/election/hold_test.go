@@ -42,6 +42,33 @@ func TestContract30TheLeaseIsReleasedAfterTheWorkHasEnded(t *testing.T) {
 	})
 }
 
+func TestTheLeaseIsRenewedUntilTheWorkHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAPI()
+		leader := prepare(t, a, "one")
+		leader.linger = 2 * election.LeaseDuration
+		leader.run()
+		within(t, soon, "lead", leader.leading)
+		standby := start(t, a, "two")
+		leader.stop()
+		time.Sleep(leader.linger - soon)
+		wantLeading(t, []*process{leader, standby}, leader)
+		within(t, 2*soon, "lead", standby.leading)
+	})
+}
+
+func TestALeaseThatAnotherHasTakenUnseenIsNotReleased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, leader, _ := lead(t)
+		a.holds("thief", time.Now())
+		leader.finish <- nil
+		within(t, soon, "end", leader.ended)
+		if leader.err != nil || a.holder() != "thief" {
+			t.Errorf("got holder %q and %v, want the thief and no error", a.holder(), leader.err)
+		}
+	})
+}
+
 func TestAReleasedLeaseIsAsClientGoWritesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAPI()

@@ -26,18 +26,20 @@ type process struct {
 	// stop tells it to stop; finish lets its work end by itself with an error.
 	stop   context.CancelFunc
 	finish chan error
+	// linger is how long its work takes to end when it is told to.
+	linger time.Duration
 
 	mu      sync.Mutex
 	changes []election.State
 }
 
-// linger is how long the work of a process takes to end when it is told to.
+// linger is how long that takes by default.
 const linger = 3 * time.Second
 
 // prepare makes a process that does not stand yet.
 func prepare(t *testing.T, a *api, who string) *process {
 	t.Helper()
-	p := &process{t: t, client: &client{api: a, who: who}, leads: make(chan struct{}), done: make(chan struct{}), finish: make(chan error, 1)}
+	p := &process{t: t, client: &client{api: a, who: who}, leads: make(chan struct{}), done: make(chan struct{}), finish: make(chan error, 1), linger: linger}
 	var err error
 	p.elector, err = election.New(election.Options{
 		Config: p.client.config(), Namespace: "infra", Name: "lease", Identity: who,
@@ -77,7 +79,7 @@ func (p *process) run() {
 			case err := <-p.finish:
 				return err
 			case <-ctx.Done():
-				time.Sleep(linger)
+				time.Sleep(p.linger)
 				return nil
 			}
 		})
