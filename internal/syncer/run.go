@@ -107,7 +107,10 @@ type loop struct {
 	// turns stale, a write from it may go out.
 	busy, stale, current bool
 	// wake is when time alone calls for a pass.
-	wake      time.Time
+	wake time.Time
+	// beatDue is when the next heartbeat is due, however busy the loop is: only
+	// there what changes no decision is taken in.
+	beatDue   time.Time
 	narrator  narrator
 	modeSince time.Time
 	// written is how loading and writing goes, sent when the writes under way
@@ -126,6 +129,7 @@ func newLoop(ctx context.Context, s *Syncer, state plan.State, p prober) *loop {
 	l := &loop{
 		Syncer: s, prober: p, state: state, health: inventory.Health{},
 		reads: make(chan reading), jobs: make(chan job, 1), reports: make(chan report, 1),
+		beatDue: time.Now().Add(heartbeat),
 		narrator: newNarrator(ctx, s.opts, state.Service),
 	}
 	members := published(state)
@@ -179,7 +183,7 @@ type event struct {
 // wait returns the next event, or false when ctx has ended.
 func (l *loop) wait(ctx context.Context) (event, bool) {
 	pause := heartbeat
-	for _, at := range []time.Time{l.wake, l.patience} {
+	for _, at := range []time.Time{l.beatDue, l.wake, l.patience} {
 		if !at.IsZero() {
 			pause = min(pause, max(time.Nanosecond, time.Until(at)))
 		}
@@ -199,6 +203,7 @@ func (l *loop) wait(ctx context.Context) (event, bool) {
 	case <-changes(l.opts.Store):
 		return event{changed: true}, true
 	case <-timer.C:
+		l.beatDue = time.Now().Add(heartbeat)
 		return event{}, true
 	}
 }
