@@ -1,0 +1,204 @@
+package e2e_test
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
+)
+
+// reasonCase brings a daemon into a reason.
+type reasonCase struct {
+	// env changes the configuration before the daemon starts.
+	env map[string]string
+	// before changes the world before the daemon starts, then once the backends
+	// are published; the latter is left out where nothing ever is.
+	before, then func(w *world)
+	// subject is the name of the node; the default is that of the first.
+	subject string
+	// event is the Event on the Service that tells of it, and says what its note
+	// contains; there is none where nothing published changes.
+	event, says string
+	// remote says that the nodes are those of a real cluster.
+	remote bool
+}
+
+// reasonCases has a way into each reason. The daemon's other two nodes are ready,
+// unless the case says otherwise.
+func reasonCases() map[string]reasonCase {
+	listed := func(format string, values ...any) func(*world) {
+		return func(w *world) { w.listFirst(fmt.Sprintf(format, values...)) }
+	}
+	killFirst := func(w *world) { w.nodes[0].backends[0].kill() }
+	killAll := func(w *world) {
+		for _, n := range w.nodes {
+			n.backends[0].kill()
+		}
+	}
+	alone := func(serve func(*world)) func(*world) {
+		return func(w *world) { w.nodes[0].backends[0].kill(); serve(w); w.writeInventory(w.nodes[:1]) }
+	}
+	return map[string]reasonCase{
+		"Ready":         {then: func(*world) {}, event: "EndpointsUpdated", says: "(ready)"},
+		"ReadyFailOpen": {then: killAll, event: "FailOpenEngaged", says: "NothingPasses"},
+		"ReadyHeld":     {then: func(w *world) { w.writeFile("[]") }, event: "RemovalHeld", says: "NoNodes", env: map[string]string{"EMPTY_RESULT_THRESHOLD": "0"}},
+		"ReadyFailing":  {then: killFirst, env: map[string]string{"HEALTH_CHECK_FALL": "1000"}},
+		"Draining":      {then: func(w *world) { w.nodes[0].Leaving = true; w.writeInventory(w.nodes) }, event: "EndpointsUpdated", says: "(draining)", env: map[string]string{"DRAIN_PERIOD": "10m"}},
+		"Gone":          {then: func(w *world) { w.writeInventory(w.nodes[1:]) }, event: "EndpointsUpdated", says: "removed", env: map[string]string{"DRAIN_PERIOD": "1s"}},
+
+		"ProbePending":     {before: silenceFirst, env: map[string]string{"HEALTH_CHECK_TIMEOUT": "2m", "HEALTH_CHECK_INTERVAL": "2m"}},
+		"ProbeRefused":     {then: killFirst, event: "EndpointsUpdated", says: "(down)"},
+		"ProbeTimeout":     {then: silenceFirst, event: "EndpointsUpdated", says: "(down)"},
+		"ProbeUnreachable": {before: farAway, subject: "far-away", env: map[string]string{"HEALTH_CHECK_TIMEOUT": "5s", "HEALTH_CHECK_INTERVAL": "5s", "SECURED_SUBNET_CIDR": "10.0.0.0/16,10.9.0.0/24"}},
+		"ProbeStatus":      {before: alone(servesErrors), env: map[string]string{"HEALTH_CHECK_MODE": "http", "HEALTH_CHECK_FAIL_OPEN": "false"}},
+		"ProbeTLS":         {before: alone(servesStrangersTLS), env: map[string]string{"HEALTH_CHECK_MODE": "https", "HEALTH_CHECK_FAIL_OPEN": "false"}},
+
+		"NodeNotReady":     {before: listed(`"private_ip": "10.0.0.1", "ready": false, "worker": true`), subject: "odd"},
+		"NotWorker":        {before: listed(`"private_ip": "10.0.0.1", "ready": true, "worker": false`), subject: "odd"},
+		"NoPrivateAddress": {before: listed(`"private_ips": [], "ready": true, "worker": true`), subject: "odd"},
+		"InvalidAddress":   {before: listed(`"private_ip": "::ffff:10.0.0.1", "ready": true, "worker": true`), subject: "odd"},
+		"ForbiddenAddress": {before: listed(`"private_ip": "169.254.169.254", "ready": true, "worker": true`), subject: "odd"},
+		"OutsideSubnet":    {before: listed(`"private_ip": "192.168.7.7", "ready": true, "worker": true`), subject: "odd"},
+		"DuplicateAddress": {before: func(w *world) {
+			w.listFirst(fmt.Sprintf(`"id": "z", "private_ip": %q, "ready": true, "worker": true`, w.nodes[0].IP))
+		}, subject: "odd"},
+		"Excluded": {remote: true},
+	}
+}
+
+// listFirst puts a node called "odd" before the others.
+func (w *world) listFirst(fields string) {
+	w.writeFile(fmt.Sprintf(`[{"name": "odd", %s}, %s`, fields, marshal(w.t, w.nodes)[1:]))
+}
+
+// silenceFirst takes the address of the first node away: nobody answers.
+func silenceFirst(w *world) {
+	w.t.Helper()
+	netns.RemoveAddress(w.t, netip.MustParseAddr(w.nodes[0].IP))
+}
+
+// farAway lists a node on a cable at whose end nobody has its address.
+func farAway(w *world) {
+	w.t.Helper()
+	for _, line := range []string{"link add near type veth peer name far", "link set near up", "link set far up", "address add 10.9.0.1/24 dev near"} {
+		if output, err := exec.CommandContext(w.t.Context(), "sh", "-c", "ip "+line).CombinedOutput(); err != nil {
+			w.lacking(fmt.Sprintf("ip %s: %v: %s", line, err, output))
+		}
+	}
+	w.t.Cleanup(func() { _ = exec.Command("ip", "link", "del", "near").Run() }) // t.Context has ended
+	far := node{Name: "far-away", IP: "10.9.0.77", Ready: true, Worker: true}
+	w.writeInventory(append([]node{far}, w.nodes...))
+}
+
+// lacking skips the test, unless this machine is one that has to have everything.
+func (w *world) lacking(what string) {
+	w.t.Helper()
+	if os.Getenv("CI") == "true" {
+		w.t.Fatal(what)
+	}
+	w.t.Skip(what)
+}
+
+// takeOver listens where the backend of the first node did.
+func (w *world) takeOver() net.Listener {
+	w.t.Helper()
+	listener, err := net.Listen("tcp", net.JoinHostPort(w.nodes[0].IP, fmt.Sprint(port)))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return listener
+}
+
+// servesErrors answers every request with 503.
+func servesErrors(w *world) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	server.Listener = w.takeOver()
+	server.Start()
+	w.t.Cleanup(server.Close)
+}
+
+// servesStrangersTLS has a certificate of nobody that the daemon trusts.
+func servesStrangersTLS(w *world) {
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Listener, server.Config.ErrorLog = w.takeOver(), log.New(io.Discard, "", 0)
+	server.StartTLS()
+	w.t.Cleanup(server.Close)
+}
+
+// TestEachReasonIsTheSameOnEverySurface brings a daemon into each reason of
+// docs/reference/reasons.md, and looks for it on the page, in the JSON, the answer
+// of explain, the log, the metric and, where what is published changes, the Event.
+func TestEachReasonIsTheSameOnEverySurface(t *testing.T) {
+	netns.Require(t)
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "reasons.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := reasonCases()
+	cp := controlplane.Start(t, controlplane.Options{})
+	for _, line := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllStringSubmatch(string(text), -1) {
+		reason := line[1]
+		c, ok := cases[reason]
+		if !ok {
+			t.Errorf("no case brings a daemon into %s", reason)
+			continue
+		}
+		delete(cases, reason)
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			c.play(t, cp, reason)
+		})
+	}
+	for reason := range cases {
+		t.Errorf("%s is no reason", reason)
+	}
+}
+
+// play brings a daemon into the reason and looks at every surface.
+func (c reasonCase) play(t *testing.T, cp *controlplane.ControlPlane, reason string) {
+	w := newLocalWorld(t)
+	if c.event != "" || c.remote {
+		w = newWorld(t, cp, "client-go")
+	}
+	if c.subject == "" {
+		c.subject = w.nodes[0].Name
+	}
+	w.env["HEALTH_CHECK_INTERVAL"], w.env["HEALTH_CHECK_TIMEOUT"] = "500ms", "400ms"
+	for name, value := range c.env {
+		w.env[name] = value
+	}
+	if c.remote {
+		r := newRemote(t, cp, w)
+		r.edit(c.subject, func(n *corev1.Node) {
+			n.Labels = map[string]string{"node.kubernetes.io/exclude-from-external-load-balancers": ""}
+		})
+	}
+	if c.before != nil {
+		c.before(w)
+	}
+	s := newSurfaces(w.start())
+	if c.then != nil {
+		s.await(c.subject, "Ready")
+		c.then(w)
+	}
+	s.await(c.subject, reason)
+	s.check(c.subject, reason)
+	if c.event != "" {
+		s.wantEvent(c.event, c.says)
+	}
+}
