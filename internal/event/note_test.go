@@ -78,6 +78,24 @@ func TestALongListIsCutBetweenItsItemsAndSaysHowManyAreMissing(t *testing.T) {
 	}
 }
 
+func TestEveryItemIsShownOrCounted(t *testing.T) {
+	for n := 1; n < 120; n++ {
+		notice := updated("a")
+		notice.Lists = []syncer.List{{Name: "added", Items: addresses(n)}}
+		note := event.Note(notice, 0)
+		shown, missing := strings.Count(note, "(ready)"), 0
+		if at := strings.Index(note, " ... and "); at >= 0 {
+			_, err := fmt.Sscanf(note[at:], " ... and %d more", &missing)
+			if err != nil {
+				t.Errorf("%d: got %q", n, note)
+			}
+		}
+		if shown+missing != n || len(note) > 1024 {
+			t.Errorf("got %d items and %d more in %d bytes, want %d in all", shown, missing, len(note), n)
+		}
+	}
+}
+
 func TestALongTextIsCutAtASpace(t *testing.T) {
 	text := strings.Repeat("dial tcp 10.0.0.11:443 refusé, ", 60)
 	note := noteOf(t, updated(text))

@@ -189,7 +189,6 @@ func (n *narrator) would(writes []plan.Write) {
 
 // written says what came of writes, after which the state is as given.
 func (n *narrator) written(results []WriteResult, state plan.State) {
-	n.service = state.Service.UID
 	n.announce(updated(results, state)...)
 	for _, r := range results {
 		if r.Err != nil {
