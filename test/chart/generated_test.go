@@ -65,7 +65,8 @@ func TestTheGeneratedPartsAreCurrent(t *testing.T) {
 	schema := filepath.Join(chartDir, "values.schema.json")
 	compare(t, schema, withController(t, read(t, schema), all))
 	for copied, source := range map[string]string{
-		"alerts.yaml": "../../deploy/monitoring/alerts.yaml",
+		"alerts.yaml":    "../../deploy/monitoring/alerts.yaml",
+		"dashboard.json": "../../deploy/monitoring/dashboard.json",
 	} {
 		compare(t, filepath.Join(chartDir, "files", copied), read(t, source))
 	}

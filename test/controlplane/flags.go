@@ -70,12 +70,14 @@ func (cp *ControlPlane) serverFlags() []string {
 	return append(flags, cp.options.Flags...)
 }
 
-// managerFlags run every controller that is on by default, and serve nothing.
+// managerFlags run every controller that is on by default but the one that
+// takes nodes without a kubelet for dead, and serve nothing.
 func managerFlags() []string {
 	return []string{
 		"--kubeconfig=" + managerFile,
 		"--root-ca-file=" + caFile,
 		"--service-account-private-key-file=" + accountKey,
+		"--controllers=*,-node-lifecycle-controller",
 		"--secure-port=0",
 		"--leader-elect=false",
 	}

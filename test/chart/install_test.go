@@ -1,0 +1,203 @@
+package chart_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
+)
+
+// release is the name that the README gives the release.
+const release = "ionos-endpointslice-controller"
+
+// TestTheChartInstalled holds every test that needs a cluster, so that one serves
+// them all.
+func TestTheChartInstalled(t *testing.T) {
+	netns.Require(t)
+	c := newCloud(t, controlplane.Start(t, controlplane.Options{Audit: true, ControllerManager: true}))
+	for _, version := range helms {
+		t.Run(version, func(t *testing.T) {
+			i := c.install(t, version)
+			for _, test := range []struct {
+				name string
+				test func(*testing.T, *installed)
+			}{
+				{"the Pods are admitted in a restricted namespace", podsAreAdmitted},
+				{"the daemon of the Pods does its job", daemonDoesItsJob},
+				{"the Pod of helm test finds everything right", checkFindsEverythingRight},
+				{"a second upgrade changes nothing", upgradeChangesNothing},
+				{"nothing beyond the Roles is allowed", nothingBeyondTheRoles},
+				{"the admission policy holds the ServiceAccount to its slices", policyHolds},
+				{"after the release the slices stay", slicesStay},
+			} {
+				if !t.Run(test.name, func(t *testing.T) { test.test(t, i) }) {
+					return
+				}
+			}
+		})
+	}
+	t.Run("helm template and kubectl apply", func(t *testing.T) { appliedWithoutHelm(t, c) })
+}
+
+// installed is one release.
+type installed struct {
+	*cloud
+	version, namespace string
+}
+
+// install runs the README's command.
+func (c *cloud) install(t *testing.T, version string) *installed {
+	t.Helper()
+	i := &installed{c, version, "edge-" + version}
+	c.prepare(t, i.namespace)
+	said := c.helm(t, version, append([]string{"install", release, chartDir, "--namespace", i.namespace}, readme...)...)
+	for _, says := range []string{"Service edge-" + version + "/web", "ionos-token, key token", "kubeconfigs, key secured"} {
+		if !strings.Contains(said, says) {
+			t.Errorf("NOTES: got no %q in\n%s", says, said)
+		}
+	}
+	if strings.Contains(strings.ToLower(said), "warning") {
+		t.Errorf("got a warning in\n%s", said)
+	}
+	return i
+}
+
+// user is the name of the daemon's ServiceAccount as a user.
+func (i *installed) user() string {
+	return "system:serviceaccount:" + i.namespace + ":" + release
+}
+
+// pods waits for the two Pods.
+func (i *installed) pods(t *testing.T) []corev1.Pod {
+	t.Helper()
+	var found []corev1.Pod
+	until(t, "two Pods of the Deployment", func() bool {
+		list, err := i.client.CoreV1().Pods(i.namespace).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = list.Items
+		return len(found) == 2
+	})
+	return found
+}
+
+func podsAreAdmitted(t *testing.T, i *installed) {
+	for _, pod := range i.pods(t) {
+		if len(pod.Spec.Volumes) != 3 {
+			t.Errorf("%s: got volumes %v, want the two Secrets' and the token's", pod.Name, pod.Spec.Volumes)
+		}
+	}
+	// The namespace is restricted indeed, or the test above would mean nothing.
+	loose := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "loose"},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "loose", Image: "loose:1"}}},
+	}
+	if _, err := i.client.CoreV1().Pods(i.namespace).Create(t.Context(), loose, metav1.CreateOptions{}); err == nil {
+		t.Error("a Pod without a security context: got no error")
+	}
+	// So is the Pod of helm test.
+	check := render(t, i.version, append(slices.Clone(readme), "--show-only", "templates/tests/check.yaml", "--namespace", i.namespace)...)
+	pod := one[*corev1.Pod](t, documents(t, check))
+	pod.Namespace = i.namespace
+	pod.Spec.ServiceAccountName = release
+	if _, err := i.client.CoreV1().Pods(i.namespace).Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+		t.Errorf("the Pod of helm test: %v", err)
+	}
+}
+
+func daemonDoesItsJob(t *testing.T, i *installed) {
+	pods := i.pods(t)
+	first := i.start(t, &pods[0], false)
+	until(t, "the backends in the slice", func() bool { return slices.Equal(i.published(t, i.namespace), i.addresses) })
+	second := i.start(t, &pods[1], true)
+	for _, p := range []*process{first, second} {
+		for _, path := range []string{"/livez", "/readyz", "/metrics"} {
+			until(t, path+" of "+p.metrics, func() bool { return p.answers(path) })
+		}
+	}
+	before := i.sliceWrites()
+	started := time.Now()
+	first.stop(t)
+	t.Logf("stopped after %v", time.Since(started))
+	until(t, "the other replica to lead", func() bool {
+		lease, err := i.client.CoordinationV1().Leases(i.namespace).Get(t.Context(), release, metav1.GetOptions{})
+		return err == nil && lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity != ""
+	})
+	t.Logf("taken over after %v", time.Since(started))
+	second.stop(t)
+	if diff := cmp.Diff(before, i.sliceWrites()); diff != "" {
+		t.Errorf("writes of slices in a hand-over (-before +after):\n%s", diff)
+	}
+	used := map[string]bool{}
+	for _, e := range i.cp.Audit() {
+		if e.User != i.user() {
+			continue
+		}
+		used[fmt.Sprintf("%s %s", e.Verb, e.Resource)] = true
+		if e.Code == 401 || e.Code == 403 {
+			t.Errorf("denied: %+v", e)
+		}
+	}
+	t.Logf("used: %v", slices.Sorted(maps.Keys(used)))
+	for _, want := range []string{"create endpointslices", "watch endpointslices", "watch services", "create leases", "update leases"} {
+		if !used[want] {
+			t.Errorf("got no request %q: is the audit log that of this user?", want)
+		}
+	}
+	for _, p := range []*process{first, second} {
+		if strings.Contains(p.log(), token) {
+			t.Error("the token is in the log")
+		}
+	}
+}
+
+// checkFindsEverythingRight runs what the Pod of helm test runs.
+func checkFindsEverythingRight(t *testing.T, i *installed) {
+	pod := &i.pods(t)[0]
+	rendered := render(t, i.version, append(slices.Clone(readme), "--show-only", "templates/tests/check.yaml")...)
+	spec := pod.DeepCopy().Spec
+	spec.Containers[0].Args = one[*corev1.Pod](t, documents(t, rendered)).Spec.Containers[0].Args
+	made := command(t, spec, i.volumes(t, pod), i.services(false))
+	if out, err := made.CombinedOutput(); err != nil {
+		t.Errorf("%v: %v\n%s", spec.Containers[0].Args, err, out)
+	}
+}
+
+// sliceWrites counts the daemon's own writes of slices.
+func (i *installed) sliceWrites() (count int) {
+	for _, e := range i.cp.Audit() {
+		if e.User == i.user() && e.Resource == "endpointslices" && e.Writes() {
+			count++
+		}
+	}
+	return count
+}
+
+func upgradeChangesNothing(t *testing.T, i *installed) {
+	manifests := i.helm(t, i.version, "get", "manifest", release, "--namespace", i.namespace)
+	before := i.state(t, manifests)
+	if len(before) < 9 {
+		t.Fatalf("got only %v", before)
+	}
+	i.helm(t, i.version, append([]string{"upgrade", release, chartDir, "--namespace", i.namespace}, readme...)...)
+	if diff := cmp.Diff(before, i.state(t, manifests)); diff != "" {
+		t.Errorf("objects (-before +after):\n%s", diff)
+	}
+}
+
+func slicesStay(t *testing.T, i *installed) {
+	i.helm(t, i.version, "uninstall", release, "--namespace", i.namespace, "--wait")
+	if got := i.published(t, i.namespace); !slices.Equal(got, i.addresses) {
+		t.Errorf("got %v, want %v", got, i.addresses)
+	}
+}

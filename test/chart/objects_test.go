@@ -1,0 +1,93 @@
+package chart_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// state is the generation or, where there is none, the version of every object
+// that the chart has rendered.
+func (i *installed) state(t *testing.T, manifests string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, object := range documents(t, manifests) {
+		kind := strings.TrimPrefix(fmt.Sprintf("%T", object), "*v1.")
+		m := i.get(t, kind, metaOf(t, object))
+		version := m.GetResourceVersion()
+		switch kind {
+		case "Deployment", "PodDisruptionBudget", "ValidatingAdmissionPolicy": // their status changes by itself
+			version = fmt.Sprint(m.GetGeneration())
+		}
+		found[kind+" "+m.GetName()] = version
+	}
+	return found
+}
+
+// get reads an object as it is in the cluster.
+func (i *installed) get(t *testing.T, kind string, m metav1.Object) metav1.Object {
+	t.Helper()
+	var found metav1.Object
+	var err error
+	ctx, name, options := t.Context(), m.GetName(), metav1.GetOptions{}
+	rbac, admission := i.client.RbacV1(), i.client.AdmissionregistrationV1()
+	switch kind {
+	case "Deployment":
+		found, err = i.client.AppsV1().Deployments(i.namespace).Get(ctx, name, options)
+	case "ServiceAccount":
+		found, err = i.client.CoreV1().ServiceAccounts(i.namespace).Get(ctx, name, options)
+	case "Service":
+		found, err = i.client.CoreV1().Services(i.namespace).Get(ctx, name, options)
+	case "Role":
+		found, err = rbac.Roles(i.namespace).Get(ctx, name, options)
+	case "RoleBinding":
+		found, err = rbac.RoleBindings(i.namespace).Get(ctx, name, options)
+	case "NetworkPolicy":
+		found, err = i.client.NetworkingV1().NetworkPolicies(i.namespace).Get(ctx, name, options)
+	case "PodDisruptionBudget":
+		found, err = i.client.PolicyV1().PodDisruptionBudgets(i.namespace).Get(ctx, name, options)
+	case "ValidatingAdmissionPolicy":
+		found, err = admission.ValidatingAdmissionPolicies().Get(ctx, name, options)
+	case "ValidatingAdmissionPolicyBinding":
+		found, err = admission.ValidatingAdmissionPolicyBindings().Get(ctx, name, options)
+	default:
+		t.Fatalf("a %s is rendered, which this test does not know", kind)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// appliedWithoutHelm is the way of those who render first, Argo CD among them.
+func appliedWithoutHelm(t *testing.T, c *cloud) {
+	const namespace = "edge-applied"
+	c.prepare(t, namespace)
+	args := append([]string{"template", release, chartDir, "--namespace", namespace, "--skip-tests"}, readme...)
+	i, manifests := &installed{c, "helm4", namespace}, helm(t, "helm4", args...).stdout
+	file := filepath.Join(t.TempDir(), "manifests.yaml")
+	if err := os.WriteFile(file, []byte(manifests), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"HOME=" + t.TempDir()}
+	apply := []string{"--kubeconfig", c.cp.Kubeconfig(t), "apply", "-f", file}
+	if got := run(t, env, c.cp.KubectlPath(), apply...); got.failed || got.stderr != "" {
+		t.Fatalf("apply: got\n%s%s", got.stdout, got.stderr)
+	}
+	before := i.state(t, manifests)
+	if got := run(t, env, c.cp.KubectlPath(), apply...); got.failed {
+		t.Fatalf("apply again: got\n%s%s", got.stdout, got.stderr)
+	}
+	if diff := cmp.Diff(before, i.state(t, manifests)); diff != "" {
+		t.Errorf("objects after a second apply (-before +after):\n%s", diff)
+	}
+	pods := i.pods(t)
+	i.start(t, &pods[0], false)
+	until(t, "the backends in the slice", func() bool { return slices.Equal(c.published(t, namespace), c.addresses) })
+}
