@@ -165,8 +165,8 @@ func (tm *team) slicesWritten() []controlplane.AuditEvent {
 	})
 }
 
-// wantOneWriter demands that everything but the lease was asked for by the replica
-// that had taken the lease last, and that there were that many writes of slices.
+// wantOneWriter demands that slices were written by the replica alone that had
+// taken the lease last, and that there were that many attempts.
 func (tm *team) wantOneWriter(writes int) {
 	tm.t.Helper()
 	holder, got := "", 0
@@ -174,7 +174,7 @@ func (tm *team) wantOneWriter(writes int) {
 		switch {
 		case e.Resource == "leases" && e.Writes() && e.Code < 300:
 			holder = e.User
-		case e.Resource != "leases" && e.Resource != "" && e.Writes():
+		case e.Resource == "endpointslices" && e.Writes():
 			got++
 			if e.User != holder {
 				tm.t.Errorf("got a write of %s while %s held the lease: %+v", e.User, holder, e)
