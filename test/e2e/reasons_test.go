@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"log"
@@ -39,9 +40,7 @@ type reasonCase struct {
 // reasonCases has a way into each reason. The daemon's other two nodes are ready,
 // unless the case says otherwise.
 func reasonCases() map[string]reasonCase {
-	listed := func(format string, values ...any) func(*world) {
-		return func(w *world) { w.listFirst(fmt.Sprintf(format, values...)) }
-	}
+	listed := func(fields string) func(*world) { return func(w *world) { w.listFirst(fields) } }
 	killFirst := func(w *world) { w.nodes[0].backends[0].kill() }
 	killAll := func(w *world) {
 		for _, n := range w.nodes {
@@ -175,16 +174,14 @@ func (c reasonCase) play(t *testing.T, cp *controlplane.ControlPlane, reason str
 	if c.event != "" || c.remote {
 		w = newWorld(t, cp, "client-go")
 	}
-	if c.subject == "" {
-		c.subject = w.nodes[0].Name
-	}
+	subject := cmp.Or(c.subject, w.nodes[0].Name)
 	w.env["HEALTH_CHECK_INTERVAL"], w.env["HEALTH_CHECK_TIMEOUT"] = "500ms", "400ms"
 	for name, value := range c.env {
 		w.env[name] = value
 	}
 	if c.remote {
 		r := newRemote(t, cp, w)
-		r.edit(c.subject, func(n *corev1.Node) {
+		r.edit(subject, func(n *corev1.Node) {
 			n.Labels = map[string]string{"node.kubernetes.io/exclude-from-external-load-balancers": ""}
 		})
 	}
@@ -193,11 +190,11 @@ func (c reasonCase) play(t *testing.T, cp *controlplane.ControlPlane, reason str
 	}
 	s := newSurfaces(w.start())
 	if c.then != nil {
-		s.await(c.subject, "Ready")
+		s.await(subject, "Ready")
 		c.then(w)
 	}
-	s.await(c.subject, reason)
-	s.check(c.subject, reason)
+	s.await(subject, reason)
+	s.check(subject, reason)
 	if c.event != "" {
 		s.wantEvent(c.event, c.says)
 	}

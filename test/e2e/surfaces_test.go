@@ -112,13 +112,13 @@ func (s *surfaces) status() status {
 	return d
 }
 
-// find returns what the document says of a node.
-func (d status) find(name string) (nodeStatus, bool) {
+// find returns what the document says of a node, nothing if it has none.
+func (d status) find(name string) nodeStatus {
 	i := slices.IndexFunc(d.Nodes, func(n nodeStatus) bool { return n.Name == name })
 	if i < 0 {
-		return nodeStatus{}, false
+		return nodeStatus{}
 	}
-	return d.Nodes[i], true
+	return d.Nodes[i]
 }
 
 // await waits until the document gives the reason for a node.
@@ -126,7 +126,7 @@ func (s *surfaces) await(name, reason string) {
 	s.world.t.Helper()
 	var got nodeStatus
 	s.world.until(func() bool {
-		got, _ = s.status().find(name)
+		got = s.status().find(name)
 		return got.Reason == reason
 	}, func() string { return fmt.Sprintf("%s: got %+v, want %s", name, got, reason) })
 }
@@ -140,7 +140,7 @@ func gist(message string) string { return digits.ReplaceAllString(message, "#") 
 // check wants the reason, with the message that the document gives, everywhere.
 func (s *surfaces) check(name, reason string) {
 	s.world.t.Helper()
-	n, _ := s.status().find(name)
+	n := s.status().find(name)
 	if n.Message == "" {
 		s.world.t.Errorf("JSON: got no message: %+v", n)
 	}
