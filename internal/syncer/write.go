@@ -96,7 +96,7 @@ func (r report) landed() []WriteResult {
 	for i, result := range results {
 		meant := result.Write.Slice
 		there := func(s plan.Slice) bool {
-			return s.Name == meant.Name && s.Version != meant.Version && s.Owner == meant.Owner && s.Drift == meant.Drift &&
+			return s.Name == meant.Name && s.Owner == meant.Owner && s.Drift == meant.Drift &&
 				slices.Equal(s.Ports, meant.Ports) && slices.Equal(s.Endpoints, meant.Endpoints)
 		}
 		if result.Err != nil && !errors.Is(result.Err, plan.ErrConflict) && slices.ContainsFunc(r.state.Slices, there) {
