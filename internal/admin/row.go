@@ -55,8 +55,9 @@ type row struct {
 	Probe                   *check
 	Since                   *moment
 	Trail                   []step
-	// Open unfolds the trail.
-	Open bool
+	// InQuestion says that it is ready, and that something is wrong; Open unfolds
+	// the trail.
+	InQuestion, Open bool
 }
 
 // check is the last health check of a node.
@@ -83,9 +84,12 @@ func verdict(n report.Node, d report.Decision) string {
 }
 
 // sign is the state as a character, for those who cannot tell colours apart.
-func sign(state string) string {
-	switch state {
+func sign(n report.Node) string {
+	switch n.State {
 	case inventory.StateReady.String():
+		if rankOf(n) == inQuestion {
+			return "!"
+		}
 		return "✓"
 	case inventory.StateDraining.String():
 		return "↓"
@@ -135,7 +139,7 @@ const maxOpen = 2
 // rowOf makes the row of a node.
 func rowOf(n report.Node, m moments, open bool) row {
 	r := row{
-		State: n.State, Sign: sign(n.State), Name: legible(n.Name), ID: legible(n.ID), Address: n.Address, Zone: legible(n.Zone),
+		State: n.State, Sign: sign(n), InQuestion: rankOf(n) == inQuestion, Name: legible(n.Name), ID: legible(n.ID), Address: n.Address, Zone: legible(n.Zone),
 		Reason: n.Reason, Message: prose(n.Message), Since: m.at(n.Since), Open: open,
 	}
 	if p := n.Probe; p != nil {
