@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/admin"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
@@ -54,7 +55,7 @@ func (b *parts) facts(started time.Time) report.Facts {
 		SourceKind: string(b.config.Source.Kind), StoreKind: string(b.config.Store.Kind),
 		Leader:   leader.Leading,
 		Election: report.Election{Enabled: leader.Enabled, Holder: leader.Holder, Since: leader.Since},
-		DryRun:   b.dryRun, Version: b.version, Started: started, Warnings: b.warnings(),
+		DryRun:   b.dryRun, HealthOff: b.config.Health.Mode == config.HealthOff, Version: b.version, Started: started, Warnings: b.warnings(),
 	}
 }
 

@@ -22,8 +22,11 @@ type Facts struct {
 	Leader   bool
 	Election Election
 	DryRun   bool
-	Version  string
-	Started  time.Time
+	// HealthOff says that nothing is probed, and every candidate counts as
+	// passing.
+	HealthOff bool
+	Version   string
+	Started   time.Time
 	// Warnings is what the source finds odd.
 	Warnings []string
 }
@@ -39,7 +42,7 @@ func Build(f Facts) *Document {
 		Target:  targetOf(f.Target, s.State),
 		Source:  sourceOf(f),
 		Store:   storeOf(f.StoreKind, s),
-		Stages:  stagesOf(s),
+		Stages:  stagesOf(f),
 		Nodes:   nodesOf(s),
 		Cycles:  make([]Cycle, 0, len(s.Cycles)),
 	}
@@ -109,7 +112,8 @@ func storeOf(kind string, s *syncer.Status) Store {
 	return store
 }
 
-func stagesOf(s *syncer.Status) Stages {
+func stagesOf(f Facts) Stages {
+	s := f.Status
 	stages := Stages{Nodes: s.Source.Nodes}
 	for _, d := range s.Source.Decisions {
 		if d.Reason == "" && d.Stage == inventory.StageFilter {
@@ -120,6 +124,9 @@ func stagesOf(s *syncer.Status) Stages {
 		if streak.Passes > 0 {
 			stages.Passing++
 		}
+	}
+	if f.HealthOff {
+		stages.Passing = stages.Candidates
 	}
 	for _, m := range s.Verdict.Members {
 		switch m.State {
