@@ -8,7 +8,6 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	"k8s.io/apimachinery/pkg/watch"
 )
 
 // errAgain says that the Lease has to be looked at again, and that nothing is
@@ -145,9 +144,6 @@ func (c *candidate) follow(ctx context.Context, revision string) error {
 				return errAgain
 			}
 			c.failures = 0
-			if event.Type == watch.Deleted {
-				lease = nil
-			}
 			c.observe(lease)
 			if c.seen.expiresIn(c.opts.Identity) == 0 {
 				return nil

@@ -45,8 +45,9 @@ type observation struct {
 	since stopwatch
 }
 
-// see takes in the Lease as it is. A Lease that is gone changes nothing: its
-// holder may believe for as long as before that it holds it, and makes it anew.
+// see takes in the Lease as it is, or was when it was deleted. That it is gone
+// changes nothing: its holder may believe for as long as before that it holds it,
+// and makes it anew.
 func (o *observation) see(lease *coordinationv1.Lease) {
 	if lease == nil {
 		return
