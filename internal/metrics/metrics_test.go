@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
@@ -80,7 +81,9 @@ func TestTheStateOfTheProcessComesFromItsFunctions(t *testing.T) {
 		RateLimit:   func() (int, bool) { return 17, true },
 		Events:      func() metrics.Events { return metrics.Events{Delivered: 3, Dropped: 2, Failed: 1} },
 		Status: func() *syncer.Status {
-			return &syncer.Status{State: plan.State{Refused: make([]plan.Refusal, 2)}, Store: syncer.StoreStatus{Pending: 4}}
+			member := func(s inventory.State) inventory.Member { return inventory.Member{State: s} }
+			verdict := guard.Verdict{Members: []inventory.Member{member(inventory.StateDown), member(inventory.StateDown), member(inventory.StateDraining)}}
+			return &syncer.Status{Verdict: verdict, Counts: syncer.Counts{Unchanged: 1, Changed: 2, Blocked: 3}, State: plan.State{Refused: make([]plan.Refusal, 2)}, Store: syncer.StoreStatus{Pending: 4}}
 		},
 	})
 	if err != nil {
@@ -90,6 +93,8 @@ func TestTheStateOfTheProcessComesFromItsFunctions(t *testing.T) {
 	want(t, got, map[string]float64{
 		"leader": 0, "loop_age_seconds": 1.5, "token_expiry_timestamp_seconds": 1893456000, "ionos_ratelimit_remaining": 17,
 		`events_total{result="delivered"}`: 3, `events_total{result="dropped"}`: 2, `events_total{result="error"}`: 1,
+		`members{state="ready"}`: 0, `members{state="draining"}`: 1, `members{state="down"}`: 2,
+		`decisions_total{result="unchanged"}`: 1, `decisions_total{result="changed"}`: 2, `decisions_total{result="blocked"}`: 3,
 		"refused_slices": 2, "pending_slices": 4, "last_read_success_timestamp_seconds": 0,
 	})
 	builds := slices.DeleteFunc(slices.Collect(maps.Keys(got)), func(s string) bool { return !strings.HasPrefix(s, "ionos_endpointslice_build_info{") })
