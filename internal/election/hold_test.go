@@ -144,6 +144,7 @@ func TestContract29ALeaderThatIsCutOffEndsBeforeAnotherLeads(t *testing.T) {
 				if took := time.Since(cut); took < election.RenewDeadline-election.RetryPeriod-soon {
 					t.Errorf("it gives up after %s, want %s after its last renewal", took, election.RenewDeadline)
 				}
+				within(t, soon, "the work is told to end", func() bool { return closed(leader.stopping) })
 				within(t, election.LeaseDuration, "another leads", standby.leading)
 				if took := time.Since(cut); took < election.LeaseDuration-election.RetryPeriod-soon || took > election.LeaseDuration+2*time.Second {
 					t.Errorf("another leads after %s, want %s", took, election.LeaseDuration)

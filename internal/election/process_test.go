@@ -20,8 +20,9 @@ type process struct {
 	t       *testing.T
 	client  *client
 	elector *election.Elector
-	// leads is closed when its work begins, done when Run has returned err.
-	leads, done chan struct{}
+	// leads is closed when its work begins, stopping when that is told to end, done
+	// when Run has returned err.
+	leads, stopping, done chan struct{}
 	err         error
 	// stop tells it to stop; finish lets its work end by itself with an error.
 	stop   context.CancelFunc
@@ -39,7 +40,7 @@ const linger = 3 * time.Second
 // prepare makes a process that does not stand yet.
 func prepare(t *testing.T, a *api, who string) *process {
 	t.Helper()
-	p := &process{t: t, client: &client{api: a, who: who}, leads: make(chan struct{}), done: make(chan struct{}), finish: make(chan error, 1), linger: linger}
+	p := &process{t: t, client: &client{api: a, who: who}, leads: make(chan struct{}), stopping: make(chan struct{}), done: make(chan struct{}), finish: make(chan error, 1), linger: linger}
 	var err error
 	p.elector, err = election.New(election.Options{
 		Config: p.client.config(), Namespace: "infra", Name: "lease", Identity: who,
@@ -79,6 +80,7 @@ func (p *process) run() {
 			case err := <-p.finish:
 				return err
 			case <-ctx.Done():
+				close(p.stopping)
 				time.Sleep(p.linger)
 				return nil
 			}
@@ -89,8 +91,13 @@ func (p *process) run() {
 // leading reports whether its work has begun.
 func (p *process) leading() bool {
 	synctest.Wait()
+	return closed(p.leads)
+}
+
+// closed reports whether a channel that nobody sends on is closed.
+func closed(c <-chan struct{}) bool {
 	select {
-	case <-p.leads:
+	case <-c:
 		return true
 	default:
 		return false
@@ -100,12 +107,7 @@ func (p *process) leading() bool {
 // ended reports whether Run has returned.
 func (p *process) ended() bool {
 	synctest.Wait()
-	select {
-	case <-p.done:
-		return true
-	default:
-		return false
-	}
+	return closed(p.done)
 }
 
 // wantLeading demands that exactly these lead, and may write.
