@@ -153,26 +153,49 @@ func clustered(changes ...string) []string {
 	return append(append(changes, "STORE_KIND=client-go", "STATIC_NODES=w1=10.255.255.1", "SECURED_SUBNET_CIDR=10.0.0.0/8"), base...)
 }
 
-func TestContract35AnAPIServerThatRepeatsTheTokenDoesNotBringItIntoTheReport(t *testing.T) {
-	t.Parallel()
+// apiServer is one that says its version and answers everything else with the
+// status, a reason and the credentials it was sent.
+func apiServer(t *testing.T, status int, reason string) string {
+	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/version" {
 			fmt.Fprint(w, `{"gitVersion": "v1.30.0"}`)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusInternalServerError)
-		fmt.Fprintf(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "InternalError", "code": 500, "message": "seen %s"}`, r.Header.Get("Authorization"))
+		w.WriteHeader(status)
+		fmt.Fprintf(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": %q, "code": %d, "message": "seen %s"}`,
+			reason, status, r.Header.Get("Authorization"))
 	}))
-	defer server.Close()
-	environ := clustered(kubeconfig(t, server.URL, tokenCanary))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func TestContract35AnAPIServerThatRepeatsTheTokenDoesNotBringItIntoTheReport(t *testing.T) {
+	t.Parallel()
+	environ := clustered(kubeconfig(t, apiServer(t, http.StatusInternalServerError, "InternalError"), tokenCanary))
 	for _, form := range []string{"text", "json", "yaml"} {
-		code, stdout, stderr := run(t, environ, "check", "-o", form)
-		if code != 1 {
-			t.Errorf("got status %d, want 1: nothing that was asked has an answer", code)
-		}
+		_, stdout, stderr := run(t, environ, "check", "-o", form)
 		if strings.Contains(stdout+stderr, tokenCanary[7:]) || !strings.Contains(stdout, "seen Bearer ********") {
 			t.Errorf("-o %s: got the token, or nothing of the answer, in\n%s%s", form, stdout, stderr)
+		}
+	}
+}
+
+func TestWhatAnAPIServerDoesNotAnswerHasNotPassed(t *testing.T) {
+	t.Parallel()
+	for status, test := range map[int]struct {
+		reason string
+		// rights is whether they failed; whoever may not ask for them knows
+		// nothing of them.
+		rights bool
+	}{
+		http.StatusInternalServerError: {"InternalError", true},
+		http.StatusForbidden:           {"Forbidden", false},
+	} {
+		code, report := checked(t, clustered(kubeconfig(t, apiServer(t, status, test.reason), tokenCanary)))
+		if code != 1 || report.Failed(preflight.RightsSlices) != test.rights || !report.Failed(preflight.ServicePresent) || !report.Failed(preflight.SlicesOurs) {
+			t.Errorf("%s: got status %d and %+v, want 1, and that neither Service nor slices can be read", test.reason, code, report)
 		}
 	}
 }

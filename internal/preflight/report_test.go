@@ -105,3 +105,33 @@ func TestWithoutAClusterWhatIsInOneIsSkippedAndTheRestIsLookedAt(t *testing.T) {
 		t.Errorf("got %q", report.Summary)
 	}
 }
+
+func TestEachCandidateIsProbedAndGetsItsOwnResult(t *testing.T) {
+	t.Parallel()
+	c := loaded(t, "STORE_KIND=memory", "HEALTH_CHECK_CONCURRENCY=2")
+	dead := netip.MustParseAddr("10.0.0.12")
+	report := preflight.Run(t.Context(), preflight.Options{
+		Config: c, Target: target(), Rules: filter.Rules{Subnets: c.Secured.Subnets},
+		Read: func(context.Context) ([]inventory.Node, error) {
+			var nodes []inventory.Node
+			for _, a := range []string{"10.0.0.11", "10.0.0.12", "10.0.0.13", "10.0.0.14"} {
+				nodes = append(nodes, inventory.Node{Name: "w" + a, Ready: true, Worker: true, Addresses: []netip.Addr{netip.MustParseAddr(a)}})
+			}
+			return nodes, nil
+		},
+		Probe: func(_ context.Context, addr netip.Addr) inventory.Result {
+			if addr == dead {
+				return inventory.Result{Address: addr, Outcome: inventory.Refused, Reason: inventory.ProbeRefused, Message: "no"}
+			}
+			return inventory.Result{Address: addr, Outcome: inventory.Pass, Reason: inventory.Ready, Message: "fine"}
+		},
+	})
+	for _, check := range report.Checks {
+		if failed := check.Result == preflight.Fail; check.ID == preflight.ProbesAddress && failed != strings.HasSuffix(check.Subject, dead.String()) {
+			t.Errorf("got %+v", check)
+		}
+	}
+	if report.Counts.Fail != 1 {
+		t.Errorf("got %d failures, want 1: %+v", report.Counts.Fail, report.Checks)
+	}
+}
