@@ -65,3 +65,11 @@ func TestWhatIsOursOrPublishesNothingIsNotBeside(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsBesideIsSorted(t *testing.T) {
+	found := []plan.Beside{{Name: "c", Endpoints: 1}, {Name: "a", Endpoints: 1}, {Name: "b", Endpoints: 1}}
+	got := manifest.Beside(plan.Service{}, found)
+	if len(got) != 3 || got[0].Name != "a" || got[1].Name != "b" || got[2].Name != "c" || found[0].Name != "c" {
+		t.Errorf("got %v, want them by name and the input left alone", got)
+	}
+}
