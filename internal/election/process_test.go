@@ -23,7 +23,7 @@ type process struct {
 	// leads is closed when its work begins, stopping when that is told to end, done
 	// when Run has returned err.
 	leads, stopping, done chan struct{}
-	err         error
+	err                   error
 	// stop tells it to stop; finish lets its work end by itself with an error.
 	stop   context.CancelFunc
 	finish chan error

@@ -11,6 +11,51 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
 )
 
+// To be slower than others is no trouble.
+func TestALostRaceIsNotTold(t *testing.T) {
+	for _, verb := range []string{"create", "update"} {
+		t.Run(verb, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newAPI()
+				if verb == "update" {
+					a.holds("", time.Now())
+				}
+				p := prepare(t, a, "one")
+				p.client.set(func(v string) outcome {
+					if v == verb && a.holder() != "other" {
+						a.holds("other", time.Now())
+					}
+					return served
+				})
+				p.run()
+				time.Sleep(election.LeaseDuration / 2)
+				if states := p.told(); len(states) != 1 || states[0].LastErr != nil || states[0].Holder != "other" {
+					t.Errorf("got %+v, want only that other leads", states)
+				}
+			})
+		})
+	}
+}
+
+// A watch that cannot even be opened keeps nobody waiting.
+func TestAWatchThatHangsIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAPI()
+		a.holds("other", time.Now())
+		p := prepare(t, a, "one")
+		p.client.set(func(verb string) outcome {
+			if verb == "watch" {
+				return hanging
+			}
+			return served
+		})
+		p.run()
+		time.Sleep(time.Second)
+		a.holds("", time.Now())
+		within(t, requestTimeout+election.RetryPeriod, "lead", p.leading)
+	})
+}
+
 // Lost answers to the request that takes the Lease.
 func TestALeaseThatWasGotUnknowinglyIsFound(t *testing.T) {
 	for _, verb := range []string{"create", "update"} {
