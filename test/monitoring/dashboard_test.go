@@ -129,6 +129,9 @@ func TestEveryPanelAsksForMetricsThatExist(t *testing.T) {
 		}
 	}
 	for _, v := range board(t).Templating.List {
+		if want := (datasource{"prometheus", "${datasource}"}); v.Type == "query" && v.Datasource != want {
+			t.Errorf("variable %s: got data source %v, want %v", v.Name, v.Datasource, want)
+		}
 		for _, metric := range regexp.MustCompile(`ionos_[a-z_]+`).FindAllString(v.Definition, -1) {
 			if _, ok := c[metric]; !ok {
 				t.Errorf("variable %s: there is no metric %s", v.Name, metric)

@@ -86,6 +86,7 @@ type dashboard struct {
 type variable struct {
 	Name, Type string
 	Definition string
+	Datasource datasource
 }
 
 type panel struct {
