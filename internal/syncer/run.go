@@ -129,7 +129,7 @@ func newLoop(ctx context.Context, s *Syncer, state plan.State, p prober) *loop {
 	l := &loop{
 		Syncer: s, prober: p, state: state, health: inventory.Health{},
 		reads: make(chan reading), jobs: make(chan job, 1), reports: make(chan report, 1),
-		beatDue: time.Now().Add(heartbeat),
+		beatDue:  time.Now().Add(heartbeat),
 		narrator: newNarrator(ctx, s.opts, state.Service),
 	}
 	members := published(state)
