@@ -84,7 +84,9 @@ func TestEachTroubleHasABannerWithCauseMeaningAndRemedy(t *testing.T) {
 			d.Mode, d.Reason, d.Message, d.Since = "Hold", "TooManyRemovals", "4 of 5 members would be taken away", since
 		}, []string{"Holding: TooManyRemovals", "4 of 5 members", "5 min ago", "nothing that works is taken away", "EMPTY_RESULT_THRESHOLD"}},
 		"silence": {func(d *report.Document) { d.Mode, d.Reason = "Hold", "ProbesSilent" }, []string{"own network is suspected", "private network"}},
-		"fail open": {func(d *report.Document) { d.Mode, d.Reason, d.Message, d.Since = "FailOpen", "NothingPasses", "no candidate passes", since },
+		"fail open": {func(d *report.Document) {
+			d.Mode, d.Reason, d.Message, d.Since = "FailOpen", "NothingPasses", "no candidate passes", since
+		},
 			[]string{"Failing open: NothingPasses", "no candidate passes", "5 min ago", "traffic may go to dead ones"}},
 		"source": {func(d *report.Document) { d.Source.LastError = "exit status 3" }, []string{"exit status 3", "last read 12 s ago", "next attempt is in 18 s", "Nobody joins or leaves"}},
 		"store": {func(d *report.Document) { d.Store.LastError, d.Store.Pending = "connection refused", 1 },
@@ -94,7 +96,9 @@ func TestEachTroubleHasABannerWithCauseMeaningAndRemedy(t *testing.T) {
 		"beside":   {func(d *report.Document) { d.Store.Beside = []string{"web-1: mirrored"} }, []string{"web-1: mirrored", "Others publish"}},
 		"warnings": {func(d *report.Document) { d.Source.Warnings = []string{"DHCP is on"} }, []string{"DHCP is on"}},
 		"dry run":  {func(d *report.Document) { d.DryRun, d.Store.Pending = true, 2 }, []string{"Dry run", "2 slices would be written"}},
-		"standby": {func(d *report.Document) { d.Leader, d.Election = false, report.Election{Enabled: true, Holder: "pod-b", Since: since} },
+		"standby": {func(d *report.Document) {
+			d.Leader, d.Election = false, report.Election{Enabled: true, Holder: "pod-b", Since: since}
+		},
 			[]string{"pod-b leads.", "5 min ago"}},
 	} {
 		w.set(func() { w.doc = threeNodes(); test.change(&w.doc) })
