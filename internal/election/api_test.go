@@ -53,6 +53,7 @@ const (
 	denied           // 403
 	missing          // 404, as for a namespace that is not there
 	deferred         // it is done a minute later, without an answer
+	slow             // it is done, and answered three seconds later
 )
 
 func newAPI() *api { return &api{watches: map[chan []byte]bool{}} }
@@ -103,6 +104,8 @@ func (c *client) RoundTrip(r *http.Request) (*http.Response, error) {
 		return failure(http.StatusForbidden, metav1.StatusReasonForbidden, "no right"), nil
 	case missing:
 		return failure(http.StatusNotFound, metav1.StatusReasonNotFound, `namespaces "infra" not found`), nil
+	case slow:
+		defer time.Sleep(3 * time.Second)
 	case served:
 	}
 	return c.api.serve(r, verb)

@@ -159,6 +159,22 @@ func TestContract29ALeaderThatIsCutOffEndsBeforeAnotherLeads(t *testing.T) {
 	}
 }
 
+// Others count from the renewal, so its holder must not count from the answer.
+func TestContract29ASlowAnswerProlongsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, leader, standby := lead(t)
+		leader.client.set(func(string) outcome { return slow })
+		time.Sleep(election.RetryPeriod + 3*time.Second)
+		for range 6000 {
+			if left := leader.elector.Remaining(); left > election.RenewDeadline-3*time.Second || left == 0 {
+				t.Fatalf("got %s left, want at most 7 s and some", left)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		wantLeading(t, []*process{leader, standby}, leader)
+	})
+}
+
 // The work is told to stop at the deadline, and not before.
 func TestAFewFailedRenewalsLoseNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
