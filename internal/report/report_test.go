@@ -140,6 +140,32 @@ func TestMembersThatNoReadNamedHaveTheirOwnTrail(t *testing.T) {
 	}
 }
 
+func TestWhatHasNoEntryIsToldWithItsNodeOnly(t *testing.T) {
+	t.Parallel()
+	// Two addresses of one node, and two of nobody: the second is without an entry.
+	named, nameless := newWorld(1), newWorld(2).publish()
+	named.nodes[0].Addresses = []netip.Addr{ip(0), ip(1)}
+	nameless.nodes = nil
+	for name, test := range map[string]struct {
+		w    *world
+		want []string
+	}{
+		"one node": {named, []string{"filter 10.100.100.2", "probe 10.100.100.2", "filter", "probe", "guard", "guard 10.100.100.2"}},
+		"nobody":   {nameless, []string{"probe", "guard"}},
+	} {
+		status := *test.w.assess(t)
+		status.Findings = status.Findings[:1]
+		d := report.Build(facts(&status))
+		var got []string
+		for _, step := range d.Nodes[0].Decisions {
+			got = append(got, strings.TrimSpace(step.Stage+" "+step.Address))
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s: trail (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestADocumentIsFoundByNameIDAndAddress(t *testing.T) {
 	t.Parallel()
 	w := newWorld(3).publish()

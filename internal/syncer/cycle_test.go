@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -64,6 +65,14 @@ func TestQuietCyclesArePutTogetherUpToTheLastChange(t *testing.T) {
 				t.Errorf("cycles (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestTheNewestChangesAreKept(t *testing.T) {
+	t.Parallel()
+	words := slices.Repeat([]string{"write"}, syncer.MaxCycles+5)
+	if got := tell(words...); len(got) != syncer.MaxCycles || got[0].At.Unix() != int64(len(words)-1) {
+		t.Errorf("got %d cycles, want the newest %d: %v", len(got), syncer.MaxCycles, told(got))
 	}
 }
 

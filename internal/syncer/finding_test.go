@@ -182,6 +182,10 @@ func TestTheLastWordOnEachNode(t *testing.T) {
 			},
 			lines("a 1 Ready ready 1m0s", "b#7 2 Ready ready 1m0s", "c#1 3 Gone absent 0s", "c#2 3 Ready ready 1m0s"),
 		},
+		"a member that no read has named is gone although others are there": {
+			[]scene{{decided: lines("- 1 Ready ready", "- 2 Gone")}},
+			lines(" 1 Ready ready 0s", " 2 Gone absent 0s"),
+		},
 		"it is forgotten in the end": {
 			[]scene{{decided: lines("a 1 Gone")}, {after: syncer.Remembered - 1}, {after: syncer.Remembered}},
 			nil,
