@@ -59,6 +59,8 @@ func TestTheDaemon(t *testing.T) {
 				"Contract30StopsInOrder":                            stopsInOrder,
 				"Contract32SurvivesBeingStoppedForAWhile":           survivesBeingStopped,
 				"Contract33KeepsItsDescriptors":                     keepsItsDescriptors,
+				"Contract31DeadNeighboursFailNoProbe":               deadNeighboursFailNoProbe,
+				"Contract31StartsWithoutTheAPIServer":               startsWithoutTheAPIServer,
 				"DiffAndExplainSayWhatAndWhy":                       diffAndExplain,
 				"Contract15FailsOpenWhenNothingPasses":              failsOpen,
 				"Contract19And20PublishesBothFamiliesAndNamedPorts": publishesBothFamilies,

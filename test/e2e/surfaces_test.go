@@ -39,9 +39,10 @@ func newLocalWorld(t *testing.T) *world {
 
 // status is the part of /api/v1/status that the tests look at.
 type status struct {
-	Summary string
-	Healthy bool
-	Nodes   []nodeStatus
+	Summary, Mode string
+	Healthy       bool
+	Source, Store struct{ LastError string }
+	Nodes         []nodeStatus
 }
 
 type nodeStatus struct {
