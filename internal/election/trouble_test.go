@@ -11,6 +11,19 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
 )
 
+// The time of a holder begins with its request, not with the answer.
+func TestASlowAnswerToTheFirstRequestProlongsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := prepare(t, newAPI(), "one")
+		p.client.set(func(string) outcome { return slow })
+		p.run()
+		within(t, 6*time.Second+soon, "lead", p.leading)
+		if left := p.elector.Remaining(); left > election.RenewDeadline-3*time.Second {
+			t.Errorf("got %s left, want at most 7 s", left)
+		}
+	})
+}
+
 // To be slower than others is no trouble.
 func TestALostRaceIsNotTold(t *testing.T) {
 	for _, verb := range []string{"create", "update"} {
