@@ -25,7 +25,7 @@ demo: ## See in a minute what the daemon is for, on this machine alone
 	hack/demo.sh
 
 .PHONY: packages
-packages: ## Install the Debian packages that the tests need, if they are missing
+packages: ## Install the Debian packages that tests and linters need, if they are missing
 	@hack/install-test-packages.sh
 
 .PHONY: tools
@@ -47,10 +47,13 @@ test-short: packages ## Run the tests that need no API server
 	go test -race -short -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: lint
-lint: ## Check format, go.mod and the rules of .golangci.yml
+lint: packages ## Check format, go.mod, scripts, workflows and the rules of .golangci.yml
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { printf 'not gofmt-ed: %s\n' $$unformatted; exit 1; }
 	go mod tidy -diff
 	@tools/build.sh lint
+	git ls-files -z --cached --others --exclude-standard '*.sh' .ci/run | xargs -0 shellcheck --external-sources
+	git ls-files -z --cached --others --exclude-standard '*.sh' .ci/run | xargs -0 .tools/bin/shfmt -i 2 -ci -d
+	.tools/bin/actionlint
 	.tools/bin/golangci-lint run ./...
 
 .PHONY: fuzz

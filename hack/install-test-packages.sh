@@ -6,14 +6,16 @@ usage() {
   cat <<'TXT'
 Usage: hack/install-test-packages.sh [--check]
 
-Installs what make test needs and this machine lacks, by apt-get, as root or
-with sudo:
+Installs what make test and make lint need and this machine lacks, by apt-get,
+as root or with sudo:
 
   gcc, libc6-dev   go test -race links with the C library
   iproute2         ip: tests give their backends addresses in a network
                    namespace of their own
   util-linux       unshare: makes that namespace; flock
   python3          scripts/ has tests of its own
+  shellcheck       make lint: mistakes in shell scripts
+  jq, curl         scripts in hack/ read the APIs with them
   chromium         the status page is looked at with a real browser,
   nodejs, npm      which a script drives
   git, make        the version of the build; the targets
@@ -29,6 +31,9 @@ missing() {
   [ -e /usr/include/stdlib.h ] || echo libc6-dev
   command -v unshare >/dev/null && command -v flock >/dev/null || echo util-linux
   command -v python3 >/dev/null || echo python3
+  command -v shellcheck >/dev/null || echo shellcheck
+  command -v jq >/dev/null || echo jq
+  command -v curl >/dev/null || echo curl
   command -v chromium >/dev/null || echo chromium
   command -v node >/dev/null || echo nodejs
   command -v npm >/dev/null || echo npm

@@ -13,9 +13,10 @@ up to date. The versions stand in tools/*/go.mod; the source comes from the Go
 module proxy, no binary is downloaded.
 
 Programs  kube-apiserver kube-controller-manager etcd kubectl promtool
-          helm3 helm4 helm-unittest helm-docs kube-score golangci-lint
-Groups    test (all but golangci-lint, the default), chart (helm3 to kube-score),
-          lint, all
+          helm3 helm4 helm-unittest helm-docs kube-score
+          golangci-lint shfmt actionlint
+Groups    test (all but the last line, the default), chart (helm3 to kube-score),
+          lint (the last line), all
 
 The first build of kube-apiserver takes about four minutes on two cores, that of
 promtool two; later runs take less than a second. Two runs at the same time wait
@@ -39,20 +40,22 @@ spec() {
     helm-docs) module=helm package=github.com/norwoodj/helm-docs/cmd/helm-docs guess="15 s" ;;
     kube-score) module=kube-score package=github.com/zegl/kube-score/cmd/kube-score guess="30 s" ;;
     golangci-lint) module=lint package=github.com/golangci/golangci-lint/v2/cmd/golangci-lint guess="1 min" ;;
+    shfmt) module=shfmt package=mvdan.cc/sh/v3/cmd/shfmt guess="10 s" ;;
+    actionlint) module=actionlint package=github.com/rhysd/actionlint/cmd/actionlint guess="10 s" ;;
     *) return 1 ;;
   esac
 }
 
 # expand turns groups into programs.
 expand() {
-  local name chart="helm3 helm4 helm-unittest helm-docs kube-score"
+  local name chart="helm3 helm4 helm-unittest helm-docs kube-score" lint="golangci-lint shfmt actionlint"
   local test="kube-apiserver kube-controller-manager etcd kubectl promtool $chart"
   for name in "$@"; do
     case $name in
       test) echo "$test" ;;
       chart) echo "$chart" ;;
-      lint) echo golangci-lint ;;
-      all) echo "$test golangci-lint" ;;
+      lint) echo "$lint" ;;
+      all) echo "$test $lint" ;;
       *) echo "$name" ;;
     esac
   done
@@ -105,7 +108,11 @@ build() {
   spec "$name"
   cd "$root/tools/$module"
   flags=$(linker_flags)
-  stamp=$({ echo "$package $flags${tags:+ -tags $tags}"; toolchain; cat go.mod go.sum; } | sha256sum)
+  stamp=$({
+    echo "$package $flags${tags:+ -tags $tags}"
+    toolchain
+    cat go.mod go.sum
+  } | sha256sum)
   if [ -x "$bin/$name" ] && [ "$(cat "$bin/.$name.stamp" 2>/dev/null)" = "$stamp" ]; then
     say "$name is up to date"
     return
