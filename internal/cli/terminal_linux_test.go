@@ -3,6 +3,7 @@ package cli_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -23,6 +24,14 @@ func TestCheckIsColouredOnATerminalOnlyAndNeverWithNOCOLOR(t *testing.T) {
 	_, plain, _ := run(t, base, "check")
 	if escapes.MatchString(plain) {
 		t.Errorf("no terminal: got colours in %q", plain)
+	}
+	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cli.Program{Environ: base, Stdout: file, Stderr: &buffer{}}.Run(t.Context(), []string{"check"})
+	if text, err := os.ReadFile(file.Name()); err != nil || len(text) == 0 || escapes.Match(text) {
+		t.Errorf("a file: got %q, %v, want a report without colours", text, err)
 	}
 	for _, test := range []struct {
 		environ []string

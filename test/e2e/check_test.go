@@ -204,13 +204,13 @@ func mistakesOfTheWay() []mistake {
 		{name: "APIServerAway", id: "api-reachable", says: []string{"refused"}, make: func(w *world) []string {
 			return []string{w.kubeconfig(func(c *rest.Config) { c.Host = "https://127.0.0.1:9" })}
 		}},
-		{name: "WrongCredentials", id: "api-reachable", says: []string{"credentials"}, make: func(w *world) []string {
+		{name: "WrongCredentials", id: "api-reachable", says: []string{"does not accept the credentials", "renew"}, make: func(w *world) []string {
 			return []string{w.kubeconfig(func(c *rest.Config) { c.CertData, c.KeyData, c.BearerToken = nil, nil, tokenCanary })}
 		}},
 		{name: "WrongAuthority", id: "api-reachable", says: []string{"certificate"}, make: func(w *world) []string {
 			return []string{w.kubeconfig(func(c *rest.Config) { c.CAData = nil })}
 		}},
-		{name: "NoKubeconfig", id: "api-access", says: []string{"/nonexistent/kubeconfig"}, make: func(*world) []string { return []string{"KUBECONFIG=/nonexistent/kubeconfig"} }},
+		{name: "NoKubeconfig", id: "api-access", says: []string{"KUBECONFIG=/nonexistent/kubeconfig: there is no such file"}, make: func(*world) []string { return []string{"KUBECONFIG=/nonexistent/kubeconfig"} }},
 		{name: "NotAKubeconfig", id: "api-access", says: []string{"parse"}, make: func(w *world) []string {
 			path := w.inventory + ".kubeconfig"
 			if err := os.WriteFile(path, []byte("users: ["+tokenCanary+": {"), 0o600); err != nil {
