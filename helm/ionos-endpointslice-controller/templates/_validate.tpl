@@ -3,7 +3,7 @@
 {{- $c := .Values.controller }}
 {{- $m := list }}
 {{- if not (or .Values.image.tag .Values.image.digest) }}
-{{- $m = append $m "image.tag: set the version to run, for example --set image.tag=0.1.0 (or image.digest)" }}
+{{- $m = append $m "image.tag: set the version to run, for example --set image.tag=v0.1.0 (or image.digest)" }}
 {{- end }}
 {{- if eq $c.sourceKind "ionos" }}
 {{- if not $c.ionosDatacenterId }}
