@@ -48,6 +48,9 @@ func TestTheHeadlineIsAsGoodAsTheNodes(t *testing.T) {
 		"one of two addresses is down": {func(w *world, _ *report.Facts) {
 			w.nodes[0].Addresses, w.refuses = append(w.nodes[0].Addresses, ip(9)), refuses(9)
 		}, "2 of 3 nodes ready in default/web", false},
+		"the other is down": {func(w *world, _ *report.Facts) {
+			w.nodes[0].Addresses, w.refuses = append(w.nodes[0].Addresses, ip(9)), refuses(0)
+		}, "2 of 3 nodes ready in default/web", false},
 		"a Service with a selector": {func(w *world, _ *report.Facts) {
 			w.state.Service.HasSelector = true
 			w.state.Slices = nil

@@ -134,6 +134,10 @@ func TestTheLastWordOnEachNode(t *testing.T) {
 			[]scene{{filtered: lines("a 1", "b 2", "c NotWorker"), decided: lines("- 1 ReadyFailing ready", "- 3 Ready ready")}},
 			lines(" 3 Ready ready 0s", "a 1 ReadyFailing ready 0s", "b 2 ProbePending absent 0s", "c NotWorker absent 0s"),
 		},
+		"a member is named after the node that keeps its address": {
+			[]scene{{filtered: lines("a 1 DuplicateAddress", "b 1"), decided: lines("- 1 Ready ready")}},
+			lines("a 1 DuplicateAddress absent 0s", "b 1 Ready ready 0s"),
+		},
 		"a member that the filter refuses today has the name of its node": {
 			[]scene{{filtered: lines("a 1 OutsideSubnet"), decided: lines("- 1 Draining draining")}},
 			lines("a 1 Draining draining 0s"),
