@@ -60,6 +60,7 @@ var allowed = map[string]struct {
 	"test/e2e":          {nil, "it runs the built binary from outside"},
 	"test/chart":        {nil, "it installs the chart and runs the built binary from outside"},
 	"test/image":        {nil, "it carries out the Dockerfile"},
+	"test/deploy":       {nil, "it applies the manifests and runs the built binary from outside"},
 	"test/browser":      {nil, "it looks at the page of the built binary; its tests have fixtures"},
 	"internal/archtest": {nil, "it contains tests only"},
 	"test/controlplane": {nil, "it stands for a machine that does not know us"},
