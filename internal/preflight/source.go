@@ -22,7 +22,7 @@ const expiring = 14 * 24 * time.Hour
 // judgeRead says how the one read went.
 func judgeRead(kind string, nodes int, took, bound time.Duration, err error) Check {
 	subject := "SOURCE_KIND=" + kind
-	took = took.Round(time.Millisecond)
+	took = took.Round(10 * time.Microsecond)
 	switch {
 	case err != nil:
 		return SourceRead.fail(subject, "%v (after %s)", err, took)
