@@ -34,11 +34,14 @@ func (b *parts) listening(ctx context.Context, do func(context.Context) error) e
 	}
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
-	served := make(chan error, 1)
-	go func() { served <- server.Run(serving) }()
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = server.Run(serving) // it has logged what went wrong, and nothing depends on it
+	}()
 	done := do(ctx)
 	stop()
-	_ = <-served // it has logged what went wrong, and nothing depends on it
+	<-served
 	return done
 }
 
@@ -84,7 +87,7 @@ func (b *parts) electionAlive() error {
 
 // decided is readiness (contract 31): the first decision was made, or is another
 // replica's to make. A standby that was not ready would stop a rolling update for
-// ever (ADR 16).
+// ever (ADR 19).
 func (b *parts) decided() error {
 	if b.leader.state().Leading && !b.syncer.Status().Decided() {
 		return errors.New("no decision has been made yet")
