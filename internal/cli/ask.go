@@ -20,7 +20,7 @@ const (
 	// askTimeout is how long the daemon may take to answer.
 	askTimeout = 3 * time.Second
 	// mostAnswer bounds its answer; one of 5,000 nodes has 5 MB at the most.
-	mostAnswer = 64 << 20
+	mostAnswer = 16 << 20
 )
 
 // view is what there is to show, and where it comes from.

@@ -42,7 +42,7 @@ func TestWhatIsNoDaemonOfOursIsNotBelieved(t *testing.T) {
 					return
 				}
 			}
-		}, "longer than 64 MiB"},
+		}, "longer than 16 MiB"},
 		"no answer": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "no answer within 3s"},
 	} {
 		t.Run(name, func(t *testing.T) {
