@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
@@ -181,13 +180,6 @@ func (l *looking) print(v view, out format) error {
 	var data any = v.document
 	if v.raw != nil {
 		data = v.raw
-	}
-	if out == asYAML && v.raw != nil {
-		rendered, err := yaml.JSONToYAML(v.raw)
-		if err == nil {
-			_, err = l.Stdout.Write(rendered)
-		}
-		return err
 	}
 	return out.print(l.Stdout, data, statusText(v.document, out == wide))
 }
