@@ -62,6 +62,7 @@ fuzz: ## Run each fuzz target for FUZZTIME (2m)
 
 .PHONY: generate
 generate: ## Write the generated documents anew
+	@tools/build.sh chart
 	go generate ./...
 
 .PHONY: clean

@@ -117,6 +117,7 @@ func podsAreAdmitted(t *testing.T, i *installed) {
 
 func daemonDoesItsJob(t *testing.T, i *installed) {
 	pods := i.pods(t)
+	i.awaitPolicy(t)
 	first := i.start(t, &pods[0], false)
 	until(t, "the backends in the slice", func() bool { return slices.Equal(i.published(t, i.namespace), i.addresses) })
 	second := i.start(t, &pods[1], true)
@@ -140,7 +141,7 @@ func daemonDoesItsJob(t *testing.T, i *installed) {
 	}
 	used := map[string]bool{}
 	for _, e := range i.cp.Audit() {
-		if e.User != i.user() {
+		if e.User != i.user() || e.UserAgent == userAgent {
 			continue
 		}
 		used[fmt.Sprintf("%s %s", e.Verb, e.Resource)] = true
@@ -176,7 +177,7 @@ func checkFindsEverythingRight(t *testing.T, i *installed) {
 // sliceWrites counts the daemon's own writes of slices.
 func (i *installed) sliceWrites() (count int) {
 	for _, e := range i.cp.Audit() {
-		if e.User == i.user() && e.Resource == "endpointslices" && e.Writes() {
+		if e.User == i.user() && e.UserAgent != userAgent && e.Resource == "endpointslices" && e.Writes() {
 			count++
 		}
 	}

@@ -31,6 +31,17 @@ func changed(s *discoveryv1.EndpointSlice, change func(*discoveryv1.EndpointSlic
 	return s
 }
 
+// awaitPolicy waits until the policy is in force, which it is a moment after it
+// was stored.
+func (i *installed) awaitPolicy(t *testing.T) {
+	t.Helper()
+	daemon := i.daemon(t).DiscoveryV1().EndpointSlices(i.namespace)
+	until(t, "the policy to be in force", func() bool {
+		_, err := daemon.Create(t.Context(), slice("other", "10.0.0.11"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err != nil && strings.Contains(err.Error(), "ValidatingAdmissionPolicy")
+	})
+}
+
 func policyHolds(t *testing.T, i *installed) {
 	daemon := i.daemon(t).DiscoveryV1().EndpointSlices(i.namespace)
 	admin := i.client.DiscoveryV1().EndpointSlices(i.namespace)
@@ -39,7 +50,6 @@ func policyHolds(t *testing.T, i *installed) {
 		_, err := daemon.Create(t.Context(), s, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err
 	}
-	until(t, "the policy to be in force", func() bool { return create(slice("other", "10.0.0.11")) != nil })
 	for name, c := range map[string]struct {
 		slice *discoveryv1.EndpointSlice
 		says  string
@@ -50,12 +60,12 @@ func policyHolds(t *testing.T, i *installed) {
 		"no Service":         {changed(slice(free, "10.0.0.11"), func(s *discoveryv1.EndpointSlice) { delete(s.Labels, discoveryv1.LabelServiceName) }), "kubernetes.io/service-name"},
 		"no labels":          {changed(slice(free, "10.0.0.11"), func(s *discoveryv1.EndpointSlice) { s.Labels = nil }), "kubernetes.io/service-name"},
 		"another manager":    {changed(slice(free, "10.0.0.11"), func(s *discoveryv1.EndpointSlice) { s.Labels[discoveryv1.LabelManagedBy] = "me" }), "managed-by"},
-		"an address outside": {slice(free, "10.0.0.11", "192.168.1.1"), "every address must be inside 10.0.0.0/8"},
-		"one just outside":   {slice(free, "11.0.0.0"), "every address must be inside 10.0.0.0/8"},
+		"an address outside": {slice(free, "10.0.0.11", "192.168.1.1"), "every new address must be inside 10.0.0.0/8"},
+		"one just outside":   {slice(free, "11.0.0.0"), "every new address must be inside 10.0.0.0/8"},
 		"the second of two": {changed(slice(free, "10.0.0.11"), func(s *discoveryv1.EndpointSlice) {
 			s.Endpoints[0].Addresses = append(s.Endpoints[0].Addresses, "1.1.1.1")
-		}), "every address"},
-		"another family":       {changed(slice(free, "fd00::11"), func(s *discoveryv1.EndpointSlice) { s.AddressType = discoveryv1.AddressTypeIPv6 }), "every address"},
+		}), "every new address"},
+		"another family":       {changed(slice(free, "fd00::11"), func(s *discoveryv1.EndpointSlice) { s.AddressType = discoveryv1.AddressTypeIPv6 }), "every new address"},
 		"a name as an address": {changed(slice(free, "example.com"), func(s *discoveryv1.EndpointSlice) { s.AddressType = discoveryv1.AddressTypeFQDN }), "addressType"},
 		"another port":         {changed(slice(free, "10.0.0.11"), func(s *discoveryv1.EndpointSlice) { *s.Ports[0].Port = 22 }), "every port must be one of 8080"},
 		"any port":             {changed(slice(free, "10.0.0.11"), func(s *discoveryv1.EndpointSlice) { s.Ports[0].Port = nil }), "every port must be one of 8080"},
@@ -91,12 +101,26 @@ func policyHolds(t *testing.T, i *installed) {
 	if err := update(taken); err == nil || !strings.Contains(err.Error(), "managed by another") {
 		t.Errorf("a slice taken from another: got %v, want it refused", err)
 	}
+	stays := slice("web-remote-8", "192.168.1.1", "10.0.0.11")
+	stays, err = admin.Create(t.Context(), stays, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	no := false
+	stays.Endpoints[1].Conditions.Ready = &no
+	if err := update(stays); err != nil {
+		t.Errorf("a dead member beside one that is outside since the subnets were narrowed: %v", err)
+	}
+	stays.Endpoints[1].Addresses[0] = "192.168.1.2"
+	if err := update(stays); err == nil || !strings.Contains(err.Error(), "every new address") {
+		t.Errorf("another address outside beside it: got %v, want it refused", err)
+	}
 	own, err := admin.Get(t.Context(), "web-remote", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	own.Endpoints[0].Addresses[0] = "192.168.1.1"
-	if err := update(own); err == nil || !strings.Contains(err.Error(), "every address") {
+	if err := update(own); err == nil || !strings.Contains(err.Error(), "every new address") {
 		t.Errorf("an update with an address outside: got %v, want it refused", err)
 	}
 	own.Endpoints[0].Addresses[0] = "10.0.0.99"

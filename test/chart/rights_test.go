@@ -17,13 +17,16 @@ import (
 	"k8s.io/client-go/rest"
 )
 
+// userAgent is what the test calls itself where it is the daemon's ServiceAccount.
+const userAgent = "chart-test"
+
 // daemon is a client with the token of the daemon's ServiceAccount.
 func (i *installed) daemon(t *testing.T) kubernetes.Interface {
 	t.Helper()
 	pods := i.pods(t)
 	admin := i.cp.Config()
 	client, err := kubernetes.NewForConfig(&rest.Config{
-		Host: admin.Host, BearerToken: i.token(t, &pods[0], nil), QPS: -1,
+		Host: admin.Host, BearerToken: i.token(t, &pods[0], nil), QPS: -1, UserAgent: userAgent,
 		TLSClientConfig: rest.TLSClientConfig{CAData: admin.CAData},
 	})
 	if err != nil {
