@@ -116,8 +116,15 @@ func mood(d *report.Document, banners []banner) (tone, string) {
 	return good, "Healthy"
 }
 
-// stages are the counts, in the order of the data's way.
+// stages are the counts, in the order of the data's way. A standby has none.
 func stages(d *report.Document) []stage {
+	if !d.Leader {
+		return nil
+	}
+	published := "published"
+	if d.DryRun {
+		published = "would be published"
+	}
 	toneOf := func(n int, t tone) tone {
 		if n == 0 {
 			return ""
@@ -128,9 +135,9 @@ func stages(d *report.Document) []stage {
 		{Name: "nodes read", Count: d.Stages.Nodes, Means: "listed by the last complete read"},
 		{Name: "candidates", Count: d.Stages.Candidates, Means: "addresses that the filter let pass"},
 		{Name: "passing", Count: d.Stages.Passing, Means: "whose last health check passed", Last: true},
-		{Name: "ready", Count: d.Stages.Ready, Means: "published, get traffic", Tone: toneOf(d.Stages.Ready, good)},
-		{Name: "draining", Count: d.Stages.Draining, Means: "published, finish what they have", Tone: toneOf(d.Stages.Draining, warn)},
-		{Name: "down", Count: d.Stages.Down, Means: "published, get no traffic", Tone: toneOf(d.Stages.Down, bad)},
+		{Name: "ready", Count: d.Stages.Ready, Means: published + ", get traffic", Tone: toneOf(d.Stages.Ready, good)},
+		{Name: "draining", Count: d.Stages.Draining, Means: published + ", finish what they have", Tone: toneOf(d.Stages.Draining, warn)},
+		{Name: "down", Count: d.Stages.Down, Means: published + ", get no traffic", Tone: toneOf(d.Stages.Down, bad)},
 	}
 }
 
