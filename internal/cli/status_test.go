@@ -53,7 +53,7 @@ func unhealthy(d *report.Document) {
 
 func standby(holder string) func(*report.Document) {
 	return func(d *report.Document) {
-		d.Healthy, d.Decided, d.Leader, d.Nodes = false, false, false, nil
+		d.Healthy, d.Leader, d.Nodes = false, false, nil
 		d.Election = report.Election{Enabled: true, Holder: holder}
 		d.Summary = "standing by for default/web; " + holder + " leads"
 	}
