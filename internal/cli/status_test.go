@@ -221,8 +221,11 @@ func TestExplainShowsWhatOnlyTheDaemonKnows(t *testing.T) {
 		says    []string
 		notes   string
 	}{
-		"a ready node":    {unchanged, "a-worker", 0, []string{"a-worker is published ready.", "Ready for 60m", "Pass 7 times in a row", "filter", "it is inside", "guard", "nothing to do"}, ""},
-		"an address":      {unhealthy, "10.0.0.12", 1, []string{"10.0.0.12 is not published ready.", "b-worker", "down, ProbeRefused", "start the workload on the backend port"}, ""},
+		"a ready node": {unchanged, "a-worker", 0, []string{"a-worker is published ready.", "Ready for 60m", "Pass 7 times in a row", "filter", "it is inside", "guard", "nothing to do"}, ""},
+		"an address":   {unhealthy, "10.0.0.12", 1, []string{"10.0.0.12 is not published ready.", "b-worker", "down, ProbeRefused", "start the workload on the backend port"}, ""},
+		"an address that two claim": {func(d *report.Document) {
+			d.Nodes = append(d.Nodes, node("thief", "10.0.0.11", "absent", "DuplicateAddress", d.At))
+		}, "10.0.0.11", 0, []string{"10.0.0.11 is published ready.", "a-worker", "thief"}, ""},
 		"what left":       {unchanged, "gone", 1, []string{"absent, Gone for 60s", "no longer in the inventory"}, ""},
 		"a slip":          {unchanged, "a-wroker", 1, []string{"a-wroker is unknown: the source lists 2 nodes", "There are: a-worker, b-worker,"}, ""},
 		"a standby":       {standby("pod-1"), "w1", 0, []string{"w1 is published ready."}, "The daemon knows no nodes, looking myself: standing by for default/web; pod-1 leads."},
