@@ -35,6 +35,7 @@ func TestMistakesInTheValuesAreReportedByName(t *testing.T) {
 		"a duration as a number": {complete("--set", "controller.drainPeriod=30"), []string{"drainPeriod"}},
 		"a subnet that is none":  {complete("--set", "controller.securedSubnetCidr=10.0.0.0"), []string{"securedSubnetCidr"}},
 		"a digest that is none":  {complete("--set", "image.digest=latest"), []string{"digest"}},
+		"a label of the chart's": {complete("--set", `commonLabels.app\\.kubernetes\\.io/name=a`), []string{"commonLabels"}},
 		"replicas as text":       {complete("--set-string", "replicaCount=2"), []string{"replicaCount"}},
 		"too little time to end": {complete("--set", "terminationGracePeriodSeconds=5"), []string{"terminationGracePeriodSeconds"}},
 	} {

@@ -43,12 +43,20 @@ app.kubernetes.io/component: controller
 
 {{/* Of every object; the component is added by those that have one. */}}
 {{- define "controller.labels" -}}
+{{ include "controller.labelsWith" (list . dict) }}
+{{- end }}
+
+{{/* The same with labels of one object, which win over those of all. */}}
+{{- define "controller.labelsWith" -}}
+{{- $more := index . 1 }}
+{{- with index . 0 }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 {{ include "controller.instanceLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
-{{- with .Values.commonLabels }}
+{{- with merge (dict) $more .Values.commonLabels }}
 {{ toYaml . }}
+{{- end }}
 {{- end }}
 {{- end }}
 

@@ -67,6 +67,9 @@
 {{- if include "controller.usesTmp" . }}
 {{- $_ := set $env "HOME" "/tmp" }}
 {{- end }}
+{{- range .Values.extraEnv }}
+{{- $_ := unset $env .name }}
+{{- end }}
 {{- range $name, $value := $env }}
 - name: {{ $name }}
   value: {{ $value | quote }}
