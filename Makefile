@@ -9,7 +9,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 PACKAGES ?= ./...
 TESTFLAGS ?=
 # Bound of one package's tests; those that start API servers take minutes on a slow machine.
-TEST_TIMEOUT ?= 20m
+TEST_TIMEOUT ?= 30m
 FUZZTIME ?= 2m
 
 .PHONY: help
@@ -39,8 +39,9 @@ vet: ## Run go vet
 .PHONY: test
 test: packages ## Run every test: unit, race, properties, and against a real API server
 	@tools/build.sh test
+	@# -count=1: some tests run the built program, which go's cache of results does not know of.
 	go vet $(PACKAGES)
-	go test -race -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PACKAGES)
+	go test -race -count=1 -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: test-short
 test-short: packages ## Run the tests that need no API server

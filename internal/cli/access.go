@@ -18,8 +18,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 )
 
-// The ways by which check reaches what the configuration names.
-
 // localAccess is the way to the local API server. Where kubectl is the store, it
 // is the one that kubectl takes.
 func (p Program) localAccess(store config.Store) func() (*rest.Config, error) {
@@ -29,21 +27,33 @@ func (p Program) localAccess(store config.Store) func() (*rest.Config, error) {
 			kubeconfig = file
 		}
 	}
-	return func() (*rest.Config, error) {
-		if kubeconfig == "" {
-			return localCluster("")
+	return func() (*rest.Config, error) { return localCluster(kubeconfig) }
+}
+
+// localCluster is the way to the local API server: the kubeconfig, which may be a
+// list of files, or the ServiceAccount of the Pod we run in.
+func localCluster(kubeconfig string) (*rest.Config, error) {
+	if kubeconfig == "" {
+		cluster, err := rest.InClusterConfig()
+		if errors.Is(err, rest.ErrNotInCluster) {
+			return nil, errors.New("outside of a cluster KUBECONFIG, the kubeconfig of the local cluster, is needed")
 		}
-		files := filepath.SplitList(kubeconfig)
-		if !slices.ContainsFunc(files, exists) {
-			// The loading rules would pass over it, and take the Pod's cluster.
-			return nil, fmt.Errorf("KUBECONFIG=%s: there is no such file", kubeconfig)
-		}
-		if _, err := (&clientcmd.ClientConfigLoadingRules{Precedence: files}).Load(); err != nil && !errors.Is(err, os.ErrPermission) {
-			// The parser may quote a file that holds secrets.
-			return nil, fmt.Errorf("KUBECONFIG=%s: it cannot be parsed as a kubeconfig; kubectl config view says why", kubeconfig)
-		}
-		return localCluster(kubeconfig)
+		return cluster, err
 	}
+	files := &clientcmd.ClientConfigLoadingRules{Precedence: filepath.SplitList(kubeconfig)}
+	if !slices.ContainsFunc(files.Precedence, exists) {
+		// client-go would pass over it, and take the Pod's cluster.
+		return nil, fmt.Errorf("KUBECONFIG=%s: there is no such file; mount it, or correct the path", kubeconfig)
+	}
+	if _, err := files.Load(); err != nil && !errors.Is(err, os.ErrPermission) {
+		// The parser may quote a file that holds secrets.
+		return nil, fmt.Errorf("KUBECONFIG=%s: it cannot be parsed as a kubeconfig; kubectl config view says why", kubeconfig)
+	}
+	cluster, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(files, &clientcmd.ConfigOverrides{}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("KUBECONFIG=%s: %w", kubeconfig, err)
+	}
+	return cluster, nil
 }
 
 func exists(file string) bool {

@@ -1,17 +1,13 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/afero"
 	"golang.org/x/term"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
@@ -204,24 +200,6 @@ func imagined(t plan.Target) plan.Service {
 		service.Ports = append(service.Ports, plan.ServicePort{Name: port.Name, Protocol: port.Protocol, Port: port.Number, TargetPort: port.Number})
 	}
 	return service
-}
-
-// localCluster is the way to the local API server: the kubeconfig, which may be a
-// list of files, or the ServiceAccount of the Pod we run in.
-func localCluster(kubeconfig string) (*rest.Config, error) {
-	if kubeconfig == "" {
-		cluster, err := rest.InClusterConfig()
-		if errors.Is(err, rest.ErrNotInCluster) {
-			return nil, errors.New("outside of a cluster KUBECONFIG, the kubeconfig of the local cluster, is needed")
-		}
-		return cluster, err
-	}
-	files := &clientcmd.ClientConfigLoadingRules{Precedence: filepath.SplitList(kubeconfig)}
-	cluster, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(files, &clientcmd.ConfigOverrides{}).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("KUBECONFIG=%s: %w", kubeconfig, err)
-	}
-	return cluster, nil
 }
 
 // newChecker makes the health check.
