@@ -122,3 +122,25 @@ func TestControlBreaksAndHealsTheAPI(t *testing.T) {
 		t.Errorf("got status %d for an unknown command, want 400", answer.StatusCode)
 	}
 }
+
+func TestADeletedNodeIsReplacedInItsPool(t *testing.T) {
+	for _, order := range []struct{ method, suffix string }{{http.MethodDelete, ""}, {http.MethodPost, "/replace"}} {
+		api := ionostest.New(ionostest.Options{Datacenter: "dc", Cluster: "c", LAN: 2})
+		api.Populate(2)
+		const nodes, gone = "/cloudapi/v6/k8s/c/nodepools/pool-1/nodes", "6f1d2c3b-0000-4000-8000-000000000000"
+		for _, want := range []int{http.StatusAccepted, http.StatusNotFound} {
+			w := httptest.NewRecorder()
+			api.ServeHTTP(w, httptest.NewRequest(order.method, "http://fake"+nodes+"/"+gone+order.suffix, nil))
+			if w.Code != want {
+				t.Errorf("%s: got status %d, want %d", order.method, w.Code, want)
+			}
+		}
+		for _, target := range []string{nodes + "?depth=1", "/cloudapi/v6/datacenters/dc/servers?depth=1"} {
+			list, w := get(t, api, target)
+			items, _ := list["items"].([]any)
+			if text := w.Body.String(); len(items) != 2 || strings.Contains(text, gone) || !strings.Contains(text, "worker-2") {
+				t.Errorf("%s: %s: got %s, want worker-1 and worker-2", order.method, target, text)
+			}
+		}
+	}
+}

@@ -77,6 +77,7 @@ func (a *API) handler(fault Fault) http.Handler {
 	mux.HandleFunc("GET "+prefix+"/k8s/{cluster}/nodepools/{pool}/nodes", a.clusterOnly(fault, func(w http.ResponseWriter, r *http.Request, view answer) {
 		write(w, list(r, view.members(r.PathValue("pool"))))
 	}))
+	a.replaceable(mux, fault)
 	return mux
 }
 
