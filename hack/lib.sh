@@ -11,6 +11,7 @@ readonly controller_namespace=${CONTROLLER_NAMESPACE:-$target_namespace}
 readonly controller_name=${CONTROLLER_NAME:-ionos-endpointslice-controller}
 readonly kubectl=${KUBECTL_PATH:-kubectl}
 dry_run=false yes=false
+interval=2 # seconds between two looks of wait_until
 
 # say tells on standard error what happens; standard output is for data.
 say() { printf '%s: %s\n' "$(basename "$0" .sh)" "$*" >&2; }
@@ -125,7 +126,7 @@ wait_until() {
       next=$((waited + 15))
       say "waiting for $what, $waited of at most $seconds s"
     fi
-    sleep 2
+    sleep "$interval"
   done
   say "$what: after $((SECONDS - started)) s"
 }
