@@ -61,9 +61,11 @@ var allowed = map[string]struct {
 	"test/chart":        {nil, "it installs the chart and runs the built binary from outside"},
 	"test/image":        {nil, "it carries out the Dockerfile"},
 	"test/deploy":       {nil, "it applies the manifests and runs the built binary from outside"},
+	"test/hack":         {nil, "it contains tests only"},
 	"test/browser":      {nil, "it looks at the page of the built binary; its tests have fixtures"},
 	"internal/archtest": {nil, "it contains tests only"},
 	"test/controlplane": {nil, "it stands for a machine that does not know us"},
+	"test/kubelet":      {nil, "it stands for a machine that does not know us"},
 	"test/netns":        {nil, "it stands for a machine that does not know us"},
 	"test/monitoring":   {nil, "it contains tests only"},
 }

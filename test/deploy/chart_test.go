@@ -33,7 +33,7 @@ func rendered(t *testing.T, templates ...string) string {
 		{`(?m)^  namespace: ` + exampleNamespace + `\n`, ""},
 		{exampleNamespace, placeholder},
 		{`(image: "[^"]*):example"`, "${1}:" + placeholder + `"`},
-		{`\n{2,}`, "\n"},
+		{`(?m)^\s*\n`, ""},
 		{`\A---\n`, ""},
 	} {
 		pattern := regexp.MustCompile(rule.what)
