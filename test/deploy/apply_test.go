@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -52,6 +53,7 @@ func refusedWithPlaceholders(t *testing.T, w *world, _ string) {
 
 func appliedInOrder(t *testing.T, w *world, dir string) {
 	defer w.becomeReady(t)()
+	w.hack(t, "apply-order.sh", "--dry-run", dir)
 	w.hack(t, "apply-order.sh", dir)
 	before := w.versions(t, dir)
 	if len(before) != 11 {
@@ -199,11 +201,16 @@ func scriptDoesItsJob(t *testing.T, w *world, dir string) {
 	}
 }
 
+// sliceStays removes everything as the how-to says.
 func sliceStays(t *testing.T, w *world, dir string) {
-	for _, file := range examples(t, dir) {
-		if file != "service.example.yaml" {
-			w.kubectl(t, "delete", "--namespace", namespace, "--filename", filepath.Join(dir, file))
-		}
+	remove := exec.CommandContext(t.Context(), "sh", "-e", "-c", strings.ReplaceAll(block(t, "Remove it"), "-n backends", "-n "+namespace))
+	remove.Env = []string{"HOME=" + t.TempDir(), "PATH=" + filepath.Dir(w.cp.KubectlPath()), "KUBECONFIG=" + w.cp.Kubeconfig(t)}
+	if out, err := remove.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	left := w.kubectl(t, "get", "--namespace", namespace, "--kustomize", dir, "--ignore-not-found", "--output", "name")
+	if left != "service/web\n" {
+		t.Errorf("got left over\n%swant the Service alone", left)
 	}
 	if got := w.published(t); !slices.Equal(got, w.addresses) {
 		t.Errorf("got %v, want %v", got, w.addresses)
