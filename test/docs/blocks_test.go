@@ -1,0 +1,249 @@
+package docs_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
+)
+
+const (
+	// patience bounds one block; building the program is the longest.
+	patience = 5 * time.Minute
+	// ready is where the daemon of a block says that it works, at its default
+	// address.
+	ready = "http://127.0.0.1:8081/readyz"
+)
+
+// before and after stand around a block. Variables are kept for the next one,
+// as in a terminal that stays open, and .envrc is loaded as direnv does it. A
+// command that fails ends the block, but for diff, which says by status 1 that
+// something differs.
+const (
+	before = `set -uEa
+state=$1
+[ ! -f "$state" ] || . "$state"
+[ ! -f .envrc ] || . ./.envrc
+direnv() { [ "$1" = allow ] && . ./.envrc; }
+trap 'code=$?; case "$code $BASH_COMMAND" in "1 "*ionos-endpointslice-controller" diff") ;; *) echo "exit status $code: $BASH_COMMAND" >&2; exit $code ;; esac' ERR
+`
+	after = `
+export -p > "$state"
+`
+)
+
+// session is one person who follows a page, in a copy of the repository.
+type session struct {
+	dir, home, state string
+	env              []string
+	daemons          []*exec.Cmd
+}
+
+// newSession copies the repository and puts the tools of the tests into the PATH.
+func newSession(t *testing.T) *session {
+	t.Helper()
+	home := t.TempDir()
+	s := &session{dir: t.TempDir(), home: home, state: filepath.Join(home, "state")}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		relative, _ := filepath.Rel(root, path)
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && slices.Contains(skipped, entry.Name()):
+			return fs.SkipDir
+		case entry.IsDir():
+			return os.MkdirAll(filepath.Join(s.dir, relative), 0o700)
+		case !entry.Type().IsRegular():
+			return nil
+		}
+		return copyFile(path, filepath.Join(s.dir, relative))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools := filepath.Join(home, "bin")
+	if err := os.Mkdir(tools, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, tool := range map[string]string{"kubectl": "kubectl", "helm": "helm4"} {
+		built, err := filepath.Abs(filepath.Join(root, ".tools/bin", tool))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(built); err != nil {
+			t.Fatalf("%v; run `tools/build.sh test` (or `make test`, which does)", err)
+		}
+		if err := os.Symlink(built, filepath.Join(tools, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.env = []string{"HOME=" + home, "PATH=" + tools + ":" + os.Getenv("PATH"), "TMPDIR=" + home}
+	for _, name := range []string{"GOPATH", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOTOOLCHAIN", "GOPROXY"} {
+		value, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.env = append(s.env, name+"="+strings.TrimSpace(string(value)))
+	}
+	t.Cleanup(func() { s.stop(t) })
+	return s
+}
+
+func copyFile(from, to string) error {
+	info, err := os.Stat(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // somebody else's, of a moment
+	}
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, info.Mode())
+}
+
+// follow runs the blocks of a page in their order.
+func (s *session) follow(t *testing.T, path string) {
+	t.Helper()
+	p := newPage(path, read(t, path))
+	ran := 0
+	for _, b := range p.blocks {
+		if b.language != "sh" || strings.HasPrefix(b.mark, "not run here") {
+			continue
+		}
+		ran++
+		if out, err := s.run(t, b); err != nil {
+			t.Fatalf("%s:%d: %v\n%s\n%s", path, b.line, err, b.text, out)
+		}
+	}
+	if ran == 0 {
+		t.Errorf("%s: no block was run", path)
+	}
+}
+
+// run runs one block to its end, or until its daemon is ready.
+func (s *session) run(t *testing.T, b block) (*bytes.Buffer, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	lasts := b.mark == "runs until stopped"
+	if lasts {
+		ctx = t.Context()
+	}
+	cmd := exec.CommandContext(ctx, "bash", "-c", before+b.text+after, "bash", s.state)
+	cmd.Dir, cmd.Env = s.dir, s.env
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if lasts {
+		s.daemons = append(s.daemons, cmd)
+		err = answers(t, ready)
+	} else {
+		err = cmd.Wait()
+	}
+	said, readErr := os.ReadFile(out.Name())
+	if readErr != nil {
+		t.Fatal(readErr)
+	}
+	return bytes.NewBuffer(said), err
+}
+
+// answers waits until the address does.
+func answers(t *testing.T, url string) error {
+	t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+		if err != nil {
+			return err
+		}
+		if response, err := http.DefaultClient.Do(request); err == nil {
+			response.Body.Close()
+			if response.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return fmt.Errorf("%s does not answer with 200", url)
+}
+
+// stop ends the daemons of the session as Ctrl-C does, which is no failure.
+func (s *session) stop(t *testing.T) {
+	t.Helper()
+	for _, cmd := range s.daemons {
+		if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM); err != nil {
+			t.Errorf("stop the daemon: %v", err)
+		}
+		var exit *exec.ExitError
+		if err := cmd.Wait(); err != nil && !(errors.As(err, &exit) && stopped(exit)) {
+			t.Errorf("the daemon was stopped: %v", err)
+		}
+	}
+	s.daemons = nil
+}
+
+// stopped reports whether the shell was ended by the signal, as its daemon was.
+func stopped(exit *exec.ExitError) bool {
+	how, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && how.Signaled() && how.Signal() == syscall.SIGTERM
+}
+
+// TestTheBlocksOfTheReadmeWork has an API server where kubectl and Helm look for
+// one, with the namespace that has to be there before the chart.
+func TestTheBlocksOfTheReadmeWork(t *testing.T) {
+	netns.Require(t)
+	cp := controlplane.Start(t, controlplane.Options{})
+	s := newSession(t)
+	config := filepath.Join(s.home, ".kube", "config")
+	if err := os.Mkdir(filepath.Dir(config), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := copyFile(cp.Kubeconfig(t), config); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := s.run(t, block{text: "kubectl create namespace backends"}); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	s.follow(t, "README.md")
+}
+
+// TestTheBlocksOfTheTutorialWork has one API server for both clusters, and what
+// the blocks that are not run would have left.
+func TestTheBlocksOfTheTutorialWork(t *testing.T) {
+	netns.Require(t)
+	cp := controlplane.Start(t, controlplane.Options{})
+	s := newSession(t)
+	for _, name := range []string{"edge.yaml", "secured.yaml"} {
+		if err := copyFile(cp.Kubeconfig(t), filepath.Join(s.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, "token"), []byte("token\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.env = append(s.env, "DATACENTER_ID=8feda53f-15f0-447f-badf-ebe32dad2fc0", "LAN_ID=2")
+	s.follow(t, "docs/tutorial.md")
+}
