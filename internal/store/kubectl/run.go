@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +29,10 @@ func (s *Store) run(ctx context.Context, stdin []byte, args ...string) ([]byte, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	args = append(args, "--namespace="+s.options.Target.Namespace, "--request-timeout="+requestTimeout(ctx))
+	args = append(args, "--namespace="+s.options.Target.Namespace)
+	if !inPod(env) {
+		args = append(args, "--request-timeout="+requestTimeout(ctx))
+	}
 	output, err := process.Run(ctx, process.Command{
 		Path: s.options.Path, Args: args, Env: env, Stdin: stdin, MaxOutput: maxOutput,
 	})
@@ -48,6 +52,19 @@ func requestTimeout(ctx context.Context) string {
 	}
 	left := time.Until(deadline) * 9 / 10
 	return max(left.Truncate(time.Millisecond), time.Millisecond).String()
+}
+
+// inPod reports whether kubectl has to find by itself that it runs in a Pod. It
+// does so only while nothing is configured, and takes a time-out for a
+// configuration: with one it would ask localhost:8080.
+func inPod(env []string) bool {
+	set := func(name string) bool {
+		return slices.ContainsFunc(env, func(entry string) bool {
+			value, ok := strings.CutPrefix(entry, name+"=")
+			return ok && value != ""
+		})
+	}
+	return set("KUBERNETES_SERVICE_HOST") && !set("KUBECONFIG")
 }
 
 // explain turns kubectl's report of a write into ours: one that says that the
