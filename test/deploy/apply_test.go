@@ -54,12 +54,12 @@ func refusedWithPlaceholders(t *testing.T, w *world, _ string) {
 func appliedInOrder(t *testing.T, w *world, dir string) {
 	defer w.becomeReady(t)()
 	w.hack(t, "apply-order.sh", "--dry-run", dir)
-	w.hack(t, "apply-order.sh", dir)
+	w.hack(t, "apply-order.sh", "--timeout", "90", dir)
 	before := w.versions(t, dir)
 	if len(before) != 11 {
 		t.Fatalf("got %v, want 11 objects", before)
 	}
-	w.hack(t, "apply-order.sh", dir)
+	w.hack(t, "apply-order.sh", "--timeout", "90", dir)
 	if diff := cmp.Diff(before, w.versions(t, dir)); diff != "" {
 		t.Errorf("a second time (-before +after):\n%s", diff)
 	}
@@ -181,9 +181,9 @@ func scriptDoesItsJob(t *testing.T, w *world, dir string) {
 	replace(t, config, `SOURCE_KIND: "ionos"`, `SOURCE_KIND: "command"`)
 	w.kubectl(t, "apply", "--namespace", namespace, "--filename", config)
 	stop := w.becomeReady(t)
-	w.hack(t, "set-image.sh", "v0.1.0-toolbox")
+	w.hack(t, "set-image.sh", "--timeout", "90", "v0.1.0-toolbox")
 	before := w.pods(t)[0].Name
-	w.hack(t, "restart-controller.sh")
+	w.hack(t, "restart-controller.sh", "--timeout", "90")
 	stop()
 	pod := w.pods(t)[0]
 	if image := pod.Spec.Containers[0].Image; !strings.HasSuffix(image, ":v0.1.0-toolbox") || pod.Name == before {
