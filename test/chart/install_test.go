@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/kubelet"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
@@ -46,6 +47,7 @@ func TestTheChartInstalled(t *testing.T) {
 		})
 	}
 	t.Run("helm template and kubectl apply", func(t *testing.T) { appliedWithoutHelm(t, c) })
+	t.Run("the toolbox", func(t *testing.T) { toolboxDoesItsJob(t, c) })
 }
 
 // installed is one release.
@@ -118,24 +120,24 @@ func podsAreAdmitted(t *testing.T, i *installed) {
 func daemonDoesItsJob(t *testing.T, i *installed) {
 	pods := i.pods(t)
 	i.awaitPolicy(t)
-	first := i.start(t, &pods[0], false)
+	first, firstProbes := i.start(t, &pods[0], false)
 	until(t, "the backends in the slice", func() bool { return slices.Equal(i.published(t, i.namespace), i.addresses) })
-	second := i.start(t, &pods[1], true)
-	for _, p := range []*process{first, second} {
+	second, secondProbes := i.start(t, &pods[1], true)
+	for _, probes := range []string{firstProbes, secondProbes} {
 		for _, path := range []string{"/livez", "/readyz", "/metrics"} {
-			until(t, path+" of "+p.metrics, func() bool { return p.answers(path) })
+			until(t, probes+path, func() bool { return kubelet.Probe(probes + path) })
 		}
 	}
 	before := i.sliceWrites()
 	started := time.Now()
-	first.stop(t)
+	first.Stop(t)
 	t.Logf("stopped after %v", time.Since(started))
 	until(t, "the other replica to lead", func() bool {
 		lease, err := i.client.CoordinationV1().Leases(i.namespace).Get(t.Context(), release, metav1.GetOptions{})
 		return err == nil && lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity != ""
 	})
 	t.Logf("taken over after %v", time.Since(started))
-	second.stop(t)
+	second.Stop(t)
 	if diff := cmp.Diff(before, i.sliceWrites()); diff != "" {
 		t.Errorf("writes of slices in a hand-over (-before +after):\n%s", diff)
 	}
@@ -155,8 +157,8 @@ func daemonDoesItsJob(t *testing.T, i *installed) {
 			t.Errorf("got no request %q: is the audit log that of this user?", want)
 		}
 	}
-	for _, p := range []*process{first, second} {
-		if strings.Contains(p.log(), token) {
+	for _, p := range []*kubelet.Process{first, second} {
+		if strings.Contains(p.Log(), token) {
 			t.Error("the token is in the log")
 		}
 	}
@@ -166,11 +168,10 @@ func daemonDoesItsJob(t *testing.T, i *installed) {
 func checkFindsEverythingRight(t *testing.T, i *installed) {
 	pod := &i.pods(t)[0]
 	rendered := render(t, i.version, append(slices.Clone(readme), "--show-only", "templates/tests/check.yaml")...)
-	spec := pod.DeepCopy().Spec
-	spec.Containers[0].Args = one[*corev1.Pod](t, documents(t, rendered)).Spec.Containers[0].Args
-	made := command(t, spec, i.volumes(t, pod), i.services(false))
+	pod.Spec.Containers[0].Args = one[*corev1.Pod](t, documents(t, rendered)).Spec.Containers[0].Args
+	made := i.kubelet.Command(t, pod, map[string]string{"IONOS_API_URL": i.url})
 	if out, err := made.CombinedOutput(); err != nil {
-		t.Errorf("%v: %v\n%s", spec.Containers[0].Args, err, out)
+		t.Errorf("%v: %v\n%s", pod.Spec.Containers[0].Args, err, out)
 	}
 }
 

@@ -26,7 +26,7 @@ func (i *installed) daemon(t *testing.T) kubernetes.Interface {
 	pods := i.pods(t)
 	admin := i.cp.Config()
 	client, err := kubernetes.NewForConfig(&rest.Config{
-		Host: admin.Host, BearerToken: i.token(t, &pods[0], nil), QPS: -1, UserAgent: userAgent,
+		Host: admin.Host, BearerToken: i.token(t, &pods[0]), QPS: -1, UserAgent: userAgent,
 		TLSClientConfig: rest.TLSClientConfig{CAData: admin.CAData},
 	})
 	if err != nil {

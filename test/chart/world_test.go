@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos/ionostest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/kubelet"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
@@ -36,6 +38,7 @@ const (
 // anybody), the IONOS Cloud API, and backends.
 type cloud struct {
 	cp         *controlplane.ControlPlane
+	kubelet    kubelet.Kubelet
 	client     kubernetes.Interface
 	url        string
 	kubeconfig string
@@ -48,7 +51,7 @@ func newCloud(t *testing.T, cp *controlplane.ControlPlane) *cloud {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cloud{cp: cp, client: client}
+	c := &cloud{cp: cp, client: client, kubelet: kubelet.Kubelet{Client: client, Server: cp.Address(), Program: program(t)}}
 	api := ionostest.New(ionostest.Options{Datacenter: datacenter, LAN: lan})
 	api.Accept("Bearer " + token)
 	var servers []ionostest.Server
@@ -175,6 +178,30 @@ func (c *cloud) published(t *testing.T, namespace string) []string {
 	}
 	slices.Sort(found)
 	return found
+}
+
+// start runs the daemon of a Pod until the test ends. Two Pods on this one machine
+// cannot have the same ports: the second takes others. It returns the address of
+// the probes.
+func (c *cloud) start(t *testing.T, pod *corev1.Pod, second bool) (process *kubelet.Process, probes string) {
+	t.Helper()
+	changes, port := map[string]string{"IONOS_API_URL": c.url}, "8081"
+	if second {
+		port = "8091"
+		changes["METRICS_ADDRESS"], changes["ADMIN_ADDRESS"] = "0.0.0.0:8091", "127.0.0.1:8090"
+	}
+	return c.kubelet.Start(t, pod, changes), "http://127.0.0.1:" + port
+}
+
+// token asks for a token of the Pod's ServiceAccount.
+func (c *cloud) token(t *testing.T, pod *corev1.Pod) string {
+	t.Helper()
+	answer, err := c.client.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(t.Context(), pod.Spec.ServiceAccountName,
+		&authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.Status.Token
 }
 
 // until waits for a condition.
