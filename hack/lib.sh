@@ -65,13 +65,13 @@ kube() { "$kubectl" --request-timeout=30s "$@"; }
 
 # use_cluster shows which cluster is meant, before anything is changed there.
 use_cluster() {
-  local context server
+  local cluster context
   need "$kubectl"
   [ -z "${KUBECONFIG:-}" ] || need_file KUBECONFIG
-  context=$(kube config current-context 2>/dev/null) ||
+  cluster=$(kube config view --minify -o 'jsonpath={.contexts[0].name}, {.clusters[0].cluster.server}' 2>/dev/null) ||
     die "no cluster is chosen: the kubeconfig has no current context" "remedy: export KUBECONFIG=FILE, or $kubectl config use-context NAME"
-  server=$(kube config view --minify -o 'jsonpath={.clusters[0].cluster.server}')
-  say "cluster: context $context, $server"
+  context=${cluster%%, *}
+  say "cluster: context $cluster"
   kube get --raw /version >/dev/null ||
     die "the API server of context $context does not answer as it should, see above" "remedy: $kubectl --context $context cluster-info"
 }
@@ -84,12 +84,12 @@ use_deployment() {
     die "the Deployment cannot be read, see above" "remedy: export CONTROLLER_NAMESPACE=..., and CONTROLLER_NAME=... if it has another name"
 }
 
-# use_service shows the cluster and ends the script unless the Service is there.
+# use_service shows the cluster, sets service to the Service's JSON, and ends the script unless it is there.
 use_service() {
   need_variable TARGET_SERVICE_NAME "the name of the Service"
   use_cluster
   say "Service: $target_namespace/$TARGET_SERVICE_NAME"
-  kube -n "$target_namespace" get service "$TARGET_SERVICE_NAME" -o name >/dev/null ||
+  service=$(kube -n "$target_namespace" get service "$TARGET_SERVICE_NAME" -o json) ||
     die "the Service cannot be read, see above" "remedy: export TARGET_NAMESPACE=... TARGET_SERVICE_NAME=..."
 }
 

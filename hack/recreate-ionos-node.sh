@@ -128,12 +128,12 @@ pool='' members=''
 for candidate in $pools; do
   members=$(items "$cluster/$candidate/nodes")
   [ -n "$id" ] || id=$(jq -r --arg name "$node" 'select(.properties.name == $name) | .id | ascii_downcase' <<<"$members")
-  if [ -n "$id" ] && jq -e --arg id "$id" 'select((.id | ascii_downcase) == $id)' <<<"$members" >/dev/null; then
+  before=$(jq -r '.id | ascii_downcase' <<<"$members")
+  if [ -n "$id" ] && grep -qxF "$id" <<<"$before"; then
     pool=$candidate && break
   fi
 done
 [ -n "$pool" ] || die "no node pool of cluster $IONOS_CLUSTER_ID has node $node (id ${id:-unknown})" "remedy: correct IONOS_CLUSTER_ID, or name a node that IONOS manages"
-before=$(jq -r '.id | ascii_downcase' <<<"$members")
 old=$(addresses_of "$id")
 say "node $node is $id in pool $pool, with $(wc -w <<<"$before") nodes; addresses on LAN $IONOS_PRIVATE_LAN_ID: ${old:-none}"
 others=$(awk 'NR == FNR {old[$1]; next} $2 == "true" && !($1 in old)' <(printf '%s\n' "$old") <(published) | wc -l)

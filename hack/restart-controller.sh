@@ -37,7 +37,9 @@ done
 
 use_deployment
 if [ "$dry_run" = true ]; then
-  kube -n "$controller_namespace" rollout restart deployment "$controller_name" --dry-run=server >&2 || die "the API server refuses the change, see above"
+  # kubectl has no dry run of a restart.
+  kube -n "$controller_namespace" auth can-i patch "deployment/$controller_name" >/dev/null ||
+    die "this user may not restart the Deployment" "remedy: the right to patch deployments in $controller_namespace"
   say "dry run, nothing was changed"
   exit
 fi

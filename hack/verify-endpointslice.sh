@@ -35,7 +35,7 @@ use_service
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-kube -n "$target_namespace" get service "$TARGET_SERVICE_NAME" -o json >"$folder/service"
+printf '%s' "$service" >"$folder/service"
 kube -n "$target_namespace" get endpointslices -o json >"$folder/slices" ||
   die "the EndpointSlices cannot be read, see above" "remedy: kubectl auth can-i list endpointslices -n $target_namespace"
 
