@@ -31,6 +31,11 @@ func TestEveryImageIsPinnedByDigest(t *testing.T) {
 			t.Errorf("%s: runs %v, which another platform would have to emulate", name, s.all("RUN"))
 		}
 	}
+	for _, name := range []string{"build", "kubectl"} {
+		if s := d.stage(t, name); s.platform != "$BUILDPLATFORM" {
+			t.Errorf("%s: platform %q, want $BUILDPLATFORM, for Go compiles for others and nothing need be emulated", name, s.platform)
+		}
+	}
 	if last := d.stages[len(d.stages)-1].name; last != "controller" {
 		t.Errorf("got %s where no target is named, want controller", last)
 	}
