@@ -194,7 +194,7 @@ func TestContract30StoppingLetsAnswersUnderWayEndButNotForLong(t *testing.T) {
 	case <-time.After(10 * time.Second): // contract 30
 		t.Error("Run has not returned within ten seconds")
 	}
-	awaitEnd(t, silent, time.Minute)
+	awaitEnd(t, silent, time.Second) // it is closed, and not left to its deadline
 	if conn, err := net.Dial("tcp", w.admin); err == nil {
 		conn.Close()
 		t.Error("the address is still taken")
@@ -236,6 +236,36 @@ func TestAnAddressThatCannotBeHadSaysWhichVariableAndWhatToDo(t *testing.T) {
 			t.Errorf("%s: says that it listens: %s", name, log.String())
 		}
 	}
+}
+
+func TestAServerTakesBothAddressesOrNone(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	// An address of its own, so that nobody else takes the port meanwhile.
+	free, err := net.Listen("tcp", "127.0.0.77:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free.Close()
+	server, err := admin.New(admin.Options{
+		Admin: netip.MustParseAddrPort(free.Addr().String()), Metrics: netip.MustParseAddrPort(taken.Addr().String()),
+		Document: func() *report.Document { return nil }, Configuration: func() fmt.Stringer { return settings{} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Listen(t.Context()); err == nil {
+		t.Fatal("got no error of a taken port")
+	}
+	again, err := net.Listen("tcp", free.Addr().String())
+	if err != nil {
+		t.Fatalf("the first address was kept: %v", err)
+	}
+	again.Close()
 }
 
 func TestNewWantsAllThatItNeeds(t *testing.T) {
