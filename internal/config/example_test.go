@@ -74,6 +74,16 @@ func TestTheAlternativesInTheExampleForDirenvAreValidToo(t *testing.T) {
 	if len(alternatives) < 5 {
 		t.Fatalf("found only %v", alternatives)
 	}
+	// The file of a secret is looked at, and there is none here.
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i, alternative := range alternatives {
+		if strings.HasPrefix(alternative, "IONOS_TOKEN_FILE=") {
+			alternatives[i] = "IONOS_TOKEN_FILE=" + token
+		}
+	}
 	for _, alternative := range alternatives {
 		load(t, merged(append(slices.Concat(active, alternatives), alternative)...))
 	}
