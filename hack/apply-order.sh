@@ -67,7 +67,10 @@ choose() {
   if [ ! -f "$file" ]; then
     case $1 in
       scripts-configmap.ionos) file='' && return ;;
-      *-secret | service)
+      service)
+        keep_service && return
+        ;;
+      *-secret)
         if [ -f "$example" ] && kube -n "$(namespace_of "$1")" get -f "$example" -o name >/dev/null 2>&1; then
           say "$1: is in the cluster and is kept as it is"
           file='' && return
@@ -82,6 +85,24 @@ choose() {
     die "$example is to be edited first: $lines" "remedy: cp $example $folder/$1.yaml, then replace each REPLACE_ME there"
   fi
   die "$file still has a placeholder: $lines" "remedy: replace each REPLACE_ME in $file"
+}
+
+# keep_service succeeds, with file empty, if the Service that the daemon is configured for is there. Where it is not, the
+# example must not make another one.
+keep_service() {
+  local configured=$folder/controller-config.yaml name=${TARGET_SERVICE_NAME:-}
+  [ -f "$configured" ] || configured=$folder/controller-config.example.yaml
+  [ -n "$name" ] || name=$(sed -nE 's/^ +TARGET_SERVICE_NAME: *"?([a-z0-9-]+)"? *$/\1/p' "$configured")
+  [ -n "$name" ] || die "$configured names no Service" "remedy: TARGET_SERVICE_NAME there"
+  if kube -n "$target_namespace" get service "$name" -o name >/dev/null 2>&1; then
+    say "service: $name is in the cluster and is kept as it is"
+    file=''
+    return
+  fi
+  grep -qE "^  name: $name\$" "$folder/service.example.yaml" ||
+    die "Service $target_namespace/$name is not in the cluster, and the example has another name" \
+      "remedy: cp $folder/service.example.yaml $folder/service.yaml, then give it the name $name"
+  return 1
 }
 
 # apply NAME FILE

@@ -121,12 +121,24 @@ func refusesPlaceholders(t *testing.T, w *world) {
 	}
 	w.service(t, corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "mine", Port: 81}}})
 	w.script("apply-order.sh", "--timeout", "0", w.manifests(t, "rbac", "controller-config", "controller-deployment")).run(t).
-		want(0, "ionos-token-secret: is in the cluster and is kept", "service: is in the cluster and is kept")
+		want(0, "ionos-token-secret: is in the cluster and is kept", "service: web is in the cluster and is kept")
 	for _, written := range w.writes() {
 		if strings.Contains(written, " secrets ") || strings.Contains(written, " services ") {
 			t.Errorf("got %s, want what is there kept", written)
 		}
 	}
+
+	// The example must not stand in for a Service of another name.
+	others := w.manifests(t, edited...)
+	config := filepath.Join(others, "controller-config.yaml")
+	text, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, config, strings.Replace(string(text), `TARGET_SERVICE_NAME: "web"`, `TARGET_SERVICE_NAME: "shop"`, 1))
+	call := w.script("apply-order.sh", others).with(map[string]string{"TARGET_SERVICE_NAME": ""})
+	call.run(t).want(1, "Service "+w.namespace+"/shop is not in the cluster", "remedy: cp ")
+	w.script("apply-order.sh", others).with(map[string]string{"TARGET_SERVICE_NAME": "shop"}).run(t).want(1, "/shop is not in the cluster")
 
 	w.script("apply-order.sh", filepath.Join(t.TempDir(), "none")).run(t).want(1, "there is no folder", "remedy: ")
 	dir := w.manifests(t, edited...)
