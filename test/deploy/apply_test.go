@@ -108,13 +108,8 @@ func podsAreAdmitted(t *testing.T, w *world, _ string) {
 	}
 }
 
-// kubelet runs the Pods' daemons.
-func (w *world) kubelet(t *testing.T) *kubelet.Kubelet {
-	return &kubelet.Kubelet{Client: w.client, Server: w.cp.Address(), Program: program(t)}
-}
-
 func daemonDoesItsJob(t *testing.T, w *world, _ string) {
-	pods, k := w.pods(t), w.kubelet(t)
+	pods, k := w.pods(t), w.kubelet
 	fakes := map[string]string{"IONOS_API_URL": w.url}
 	first := k.Start(t, &pods[0], fakes)
 	until(t, "the backends in the slice", func() bool { return slices.Equal(w.published(t), w.addresses) })
@@ -190,7 +185,7 @@ func scriptDoesItsJob(t *testing.T, w *world, dir string) {
 		t.Fatalf("got Pod %s with image %s, want another Pod with the toolbox", pod.Name, image)
 	}
 	must(t, w.client.DiscoveryV1().EndpointSlices(namespace).Delete(t.Context(), "web-remote", metav1.DeleteOptions{}))
-	k := w.kubelet(t)
+	k := w.kubelet
 	k.Kubectl = w.cp.KubectlPath()
 	p := k.Start(t, &pod, map[string]string{"IONOS_API_URL": w.url})
 	until(t, "the backends in the slice", func() bool { return slices.Equal(w.published(t), w.addresses) })

@@ -1,12 +1,9 @@
 package deploy_test
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
@@ -14,27 +11,14 @@ import (
 
 func TestMain(m *testing.M) { netns.Main(m) }
 
-// binary builds the program as the image's build stage does, once.
-var binary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "deploy")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, name)
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, "../../cmd/"+name)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%s: %w\n%s", strings.Join(build.Args, " "), err, out)
-	}
-	return path, nil
-})
-
-// program returns the path of the built program.
+// program builds the program as the image's build stage does, and returns its path.
 func program(t *testing.T) string {
 	t.Helper()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
+	path := filepath.Join(t.TempDir(), name)
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, "../../cmd/"+name)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", build, err, out)
 	}
 	return path
 }

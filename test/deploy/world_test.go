@@ -23,6 +23,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos/ionostest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/kubelet"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
@@ -42,6 +43,7 @@ const (
 // anybody), the IONOS Cloud API, and backends.
 type world struct {
 	cp        *controlplane.ControlPlane
+	kubelet   kubelet.Kubelet
 	client    kubernetes.Interface
 	url       string
 	addresses []string
@@ -53,7 +55,7 @@ func newWorld(t *testing.T) *world {
 	cp := controlplane.Start(t, controlplane.Options{Audit: true, ControllerManager: true})
 	client, err := kubernetes.NewForConfig(cp.Config())
 	must(t, err)
-	w := &world{cp: cp, client: client}
+	w := &world{cp: cp, client: client, kubelet: kubelet.Kubelet{Client: client, Server: cp.Address(), Program: program(t)}}
 	api := ionostest.New(ionostest.Options{Datacenter: datacenter, LAN: lan})
 	api.Accept("Bearer " + token)
 	var servers []ionostest.Server
