@@ -48,7 +48,7 @@ func (p Program) runCommand() *cobra.Command {
 // run keeps the slices right until ctx ends.
 func (b *parts) run(ctx context.Context) error {
 	b.log.Info("starting", "version", b.version, "source_kind", string(b.config.Source.Kind), "store_kind", string(b.config.Store.Kind),
-		"namespace", b.config.Target.Namespace, "service", b.config.Target.ServiceName, "dry_run", b.dryRun)
+		"namespace", b.config.Target.Namespace, "service", b.config.Target.ServiceName, "dry_run", b.dryRun, "leader_election", b.leader.state().Enabled)
 	defer b.log.Info("stopped, the slices are left as they are")
 	if b.config.Leader.Election && b.dryRun {
 		b.log.Info("a dry run does not take part in the leader election")

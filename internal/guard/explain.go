@@ -62,9 +62,9 @@ func (r *row) explainReady(p pool, w *world) (inventory.Reason, string) {
 	case r.condition != passing && w.blind:
 		return inventory.ReadyFailOpen, detailed("nothing has passed since the start, and HEALTH_CHECK_FAIL_OPEN=true", last)
 	case r.was.standing == held && r.was.announced:
-		return inventory.ReadyHeld, detailed("announced to leave by a suspect read, and nothing else that works is ready: "+p.message, last)
+		return inventory.ReadyHeld, detailed("announced to leave by a suspect read, and nothing else that works is ready: "+p.why, last)
 	case r.was.standing == held:
-		return inventory.ReadyHeld, detailed("missing from a suspect read: "+p.message, last)
+		return inventory.ReadyHeld, detailed("missing from a suspect read: "+p.why, last)
 	case r.protected(w):
 		return inventory.ReadyHeld, detailed(w.silence, last)
 	case r.condition == unknown:
@@ -93,9 +93,9 @@ func (r *row) explainDraining(p pool, w *world) string {
 	switch r.was.standing {
 	case held:
 		if r.was.announced {
-			return "announced to leave by a suspect read, its removal waits: " + p.message
+			return "announced to leave by a suspect read, its removal waits: " + p.why
 		}
-		return "draining before and missing from a suspect read: " + p.message
+		return "draining before and missing from a suspect read: " + p.why
 	case unread:
 		return "draining before the restart, and no read has come since"
 	case present:
@@ -120,7 +120,7 @@ func (r *row) explainFailing(w *world) (inventory.Reason, string) {
 	case r.next == inventory.Absent:
 		return last.Reason, detailed(fmt.Sprintf("failed %d times in a row; published on its first pass", r.streak.Fails), last.Message)
 	}
-	return last.Reason, detailed(fmt.Sprintf("down after HEALTH_CHECK_FALL=%d failures in a row, now %d; ready after HEALTH_CHECK_RISE=%d passes in a row", w.policy.Fall, r.streak.Fails, w.policy.Rise), last.Message)
+	return last.Reason, detailed(fmt.Sprintf("down after HEALTH_CHECK_FALL=%d failures in a row; ready after HEALTH_CHECK_RISE=%d passes in a row", w.policy.Fall, w.policy.Rise), last.Message)
 }
 
 // explainAbsent says why the address is not published.

@@ -55,9 +55,10 @@ type pool struct {
 	failOpen bool
 	// suspects counts suspect reads in a row, scheduled ones only.
 	suspects int
-	// cause and message say why the newest read is suspect, if it is.
-	cause   Cause
-	message string
+	// cause and why say why the newest read is suspect, if it is; message says
+	// how far it is from being believed as well.
+	cause        Cause
+	why, message string
 }
 
 // candidate is a candidate of the newest read.

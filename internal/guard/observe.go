@@ -25,8 +25,9 @@ func observe(before pool, read Read, f family, now time.Time, policy Policy) poo
 	case read.Scheduled:
 		after.suspects++
 	}
-	after.cause, after.message = cause, ""
+	after.cause, after.why, after.message = cause, "", ""
 	if cause != "" {
+		after.why = why + "; " + belief(policy)
 		after.message = why + "; " + patience(after.suspects, policy)
 	}
 	after.members = slices.Clone(before.members)
@@ -93,12 +94,25 @@ func suspicion(p pool, read Read, f family, policy Policy) (Cause, string) {
 	return "", ""
 }
 
+// belief says when a suspect read is believed. It stands in the message of every
+// member that is held, so it is short and does not change with each read.
+func belief(policy Policy) string {
+	if policy.Threshold == 0 {
+		return "never believed (EMPTY_RESULT_THRESHOLD=0)"
+	}
+	return fmt.Sprintf("believed after EMPTY_RESULT_THRESHOLD=%d", policy.Threshold)
+}
+
 // patience says how far suspect reads are from being believed.
 func patience(suspects int, policy Policy) string {
-	if policy.Threshold == 0 {
-		return fmt.Sprintf("%d scheduled suspect reads in a row; never believed (EMPTY_RESULT_THRESHOLD=0)", suspects)
+	reads := "reads"
+	if suspects == 1 {
+		reads = "read"
 	}
-	return fmt.Sprintf("%d scheduled suspect reads in a row; a member that EMPTY_RESULT_THRESHOLD=%d of them miss is believed gone", suspects, policy.Threshold)
+	if policy.Threshold == 0 {
+		return fmt.Sprintf("%d scheduled suspect %s in a row; never believed (EMPTY_RESULT_THRESHOLD=0)", suspects, reads)
+	}
+	return fmt.Sprintf("%d scheduled suspect %s in a row; a member that EMPTY_RESULT_THRESHOLD=%d of them miss is believed gone", suspects, reads, policy.Threshold)
 }
 
 // contradictory reports whether the read gives an address to two nodes. That
