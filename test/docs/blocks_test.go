@@ -49,7 +49,13 @@ export -p > "$state"
 type session struct {
 	dir, home, state string
 	env              []string
-	daemons          []*exec.Cmd
+	daemons          []daemon
+}
+
+// daemon is a block that runs until it is stopped; ended says how it did.
+type daemon struct {
+	cmd   *exec.Cmd
+	ended chan error
 }
 
 // newSession copies the repository and puts the tools of the tests into the PATH.
@@ -159,8 +165,11 @@ func (s *session) run(t *testing.T, b block) (*bytes.Buffer, error) {
 		t.Fatal(err)
 	}
 	if lasts {
-		s.daemons = append(s.daemons, cmd)
-		err = answers(t, ready)
+		d := daemon{cmd, make(chan error, 1)}
+		go func() { d.ended <- cmd.Wait() }()
+		if err = answers(t, ready, d); err == nil {
+			s.daemons = append(s.daemons, d)
+		}
 	} else {
 		err = cmd.Wait()
 	}
@@ -171,9 +180,11 @@ func (s *session) run(t *testing.T, b block) (*bytes.Buffer, error) {
 	return bytes.NewBuffer(said), err
 }
 
-// answers waits until the address does.
-func answers(t *testing.T, url string) error {
+// answers waits until the address does, or the daemon has ended by itself.
+func answers(t *testing.T, url string, d daemon) error {
 	t.Helper()
+	pause := time.NewTicker(50 * time.Millisecond)
+	defer pause.Stop()
 	for end := time.Now().Add(patience); time.Now().Before(end); {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 		if err != nil {
@@ -185,7 +196,11 @@ func answers(t *testing.T, url string) error {
 				return nil
 			}
 		}
-		time.Sleep(50 * time.Millisecond)
+		select {
+		case err := <-d.ended:
+			return fmt.Errorf("it ended by itself: %v", err)
+		case <-pause.C:
+		}
 	}
 	return fmt.Errorf("%s does not answer with 200", url)
 }
@@ -193,12 +208,12 @@ func answers(t *testing.T, url string) error {
 // stop ends the daemons of the session as Ctrl-C does, which is no failure.
 func (s *session) stop(t *testing.T) {
 	t.Helper()
-	for _, cmd := range s.daemons {
-		if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM); err != nil {
+	for _, d := range s.daemons {
+		if err := syscall.Kill(-d.cmd.Process.Pid, syscall.SIGTERM); err != nil {
 			t.Errorf("stop the daemon: %v", err)
 		}
 		var exit *exec.ExitError
-		if err := cmd.Wait(); err != nil && !(errors.As(err, &exit) && stopped(exit)) {
+		if err := <-d.ended; err != nil && !(errors.As(err, &exit) && stopped(exit)) {
 			t.Errorf("the daemon was stopped: %v", err)
 		}
 	}
