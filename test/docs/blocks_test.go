@@ -198,7 +198,7 @@ func answers(t *testing.T, url string, d daemon) error {
 		}
 		select {
 		case err := <-d.ended:
-			return fmt.Errorf("it ended by itself: %v", err)
+			return errors.Join(errors.New("it ended by itself"), err)
 		case <-pause.C:
 		}
 	}
