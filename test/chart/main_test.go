@@ -12,11 +12,21 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-func TestMain(m *testing.M) { netns.Main(m) }
+func TestMain(m *testing.M) {
+	netns.Enter()
+	code := m.Run()
+	if dir, err := scratch(); err == nil {
+		_ = os.RemoveAll(dir) // in the folder for what is temporary
+	}
+	os.Exit(code)
+}
+
+// scratch is where the program is built; it is gone after the tests.
+var scratch = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "chart") })
 
 // binary builds the program as the image's build stage does, once.
 var binary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "chart")
+	dir, err := scratch()
 	if err != nil {
 		return "", err
 	}
