@@ -1,6 +1,7 @@
 package hack_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -89,8 +90,10 @@ func (s script) run(t *testing.T) did {
 // execute runs a program in the environment of the call.
 func (s script) execute(t *testing.T, program string, args ...string) did {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), program, args...)
-	command.WaitDelay = patience
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	command := exec.CommandContext(ctx, program, args...)
+	command.WaitDelay = time.Second
 	command.Dir = s.dir
 	if command.Dir == "" {
 		command.Dir = t.TempDir()
