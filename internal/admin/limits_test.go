@@ -99,9 +99,11 @@ func TestTheConnectionsOfAListenerAreBounded(t *testing.T) {
 	for range most + more {
 		conn := dial(t, w.admin, "GET /favicon.ico HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		reader := bufio.NewReader(conn)
-		if _, err := http.ReadResponse(reader, nil); err != nil {
+		response, err := http.ReadResponse(reader, nil)
+		if err != nil {
 			t.Fatal(err)
 		}
+		response.Body.Close()
 		go func() {
 			_, _ = reader.ReadByte() // until it is closed, by the server or at last by the test
 			ended <- struct{}{}
