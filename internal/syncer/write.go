@@ -25,7 +25,9 @@ type report struct {
 // WriteResult is what came of one write.
 type WriteResult struct {
 	Write plan.Write
-	Err   error
+	// Sent is when the request was made.
+	Sent time.Time
+	Err  error
 }
 
 // storeLoop does one job after the other. It is apart from the loop so that an
@@ -64,8 +66,9 @@ func (o Options) writeAll(ctx context.Context, writes []plan.Write) []WriteResul
 			failed = append(failed, w.Slice.Name)
 			continue
 		}
+		sent := time.Now()
 		err := o.write(ctx, w)
-		results = append(results, WriteResult{Write: w, Err: err})
+		results = append(results, WriteResult{Write: w, Sent: sent, Err: err})
 		if errors.Is(err, plan.ErrConflict) {
 			break
 		}
@@ -120,6 +123,7 @@ type pacer struct {
 
 // pace is the history of one slice.
 type pace struct {
+	// last is when the last request was sent that may have changed the slice.
 	last time.Time
 	// sent is what was written last; a write of the same is a repair.
 	sent    plan.Slice
@@ -185,22 +189,27 @@ func (p *pacer) note(results []WriteResult, now time.Time) {
 		if r.Err != nil && p.conflicts != 1 {
 			p.notUntil = now.Add(p.failures.next(storeBackoffMax))
 		}
+		if errors.Is(r.Err, plan.ErrConflict) {
+			continue
+		}
+		history, ok := p.slices[r.Write.Slice.Name]
+		if !ok {
+			history = &pace{}
+			p.slices[r.Write.Slice.Name] = history
+		}
+		repair := ok && history.isRepair(r.Write) && now.Sub(history.last) < quiet
+		// Where only the answer was lost, the slice was written all the same.
+		history.last = r.Sent
 		if r.Err != nil {
 			continue
 		}
 		p.failures.reset()
 		p.conflicts = 0
-		history, ok := p.slices[r.Write.Slice.Name]
-		switch {
-		case !ok:
-			history = &pace{}
-			p.slices[r.Write.Slice.Name] = history
-		case history.isRepair(r.Write) && now.Sub(history.last) < quiet:
-			history.repairs++
-		default:
+		history.repairs++
+		if !repair {
 			history.repairs = 0
 		}
-		history.last, history.sent = r.Write.Trigger, r.Write.Slice
+		history.sent = r.Write.Slice
 	}
 }
 
