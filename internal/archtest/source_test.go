@@ -89,7 +89,7 @@ func unquoted(spec *ast.ImportSpec) string {
 }
 
 // load parses the product: everything of the module but tests, test data and
-// the folders that belong to tools.
+// the folders that belong to tools. bench is a module of its own.
 func load(t *testing.T) []unit {
 	t.Helper()
 	root := filepath.Join("..", "..")
@@ -139,7 +139,7 @@ func load(t *testing.T) []unit {
 
 func skipFolder(slash string) error {
 	base := path.Base(slash)
-	if slash != "." && (strings.HasPrefix(base, ".") || base == "testdata" || slash == "tools" || slash == "bin") {
+	if slash != "." && (strings.HasPrefix(base, ".") || base == "testdata" || slash == "tools" || slash == "bench" || slash == "bin") {
 		return fs.SkipDir
 	}
 	return nil
