@@ -43,14 +43,10 @@ func (s *Syncer) readLoop(ctx context.Context, out chan<- reading) {
 		if ctx.Err() != nil {
 			return
 		}
-		signals := changes(s.opts.Source)
+		after := retryAfter(r.err)
 		switch {
 		case r.err != nil:
-			pause := failures.next(backoffMax)
-			if after := retryAfter(r.err); after > pause {
-				pause, signals = after, nil
-			}
-			next = time.Now().Add(pause)
+			next = time.Now().Add(max(failures.next(backoffMax), after))
 		case scheduled:
 			failures.reset()
 			next = time.Now().Add(jitter(s.opts.PollInterval))
@@ -64,6 +60,14 @@ func (s *Syncer) readLoop(ctx context.Context, out chan<- reading) {
 		case <-ctx.Done():
 			return
 		}
+		// Until then not even a change that the source signals is a reason.
+		if after > 0 && !pause(ctx, after) {
+			return
+		}
+		signals := changes(s.opts.Source)
+		if !time.Now().Before(next) {
+			signals = nil // the next read is due anyway
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -72,6 +76,18 @@ func (s *Syncer) readLoop(ctx context.Context, out chan<- reading) {
 		case <-signals:
 			scheduled = false
 		}
+	}
+}
+
+// pause waits, and reports whether ctx is still there after it.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
 	}
 }
 
@@ -85,6 +101,9 @@ func changes(of any) <-chan struct{} {
 
 // retryAfter returns how long the error asks to wait, or 0.
 func retryAfter(err error) time.Duration {
+	if err == nil {
+		return 0
+	}
 	var asks interface{ RetryAfter() time.Duration }
 	if errors.As(err, &asks) {
 		return asks.RetryAfter()

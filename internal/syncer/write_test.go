@@ -2,8 +2,6 @@ package syncer_test
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -146,51 +144,6 @@ func TestContract26AtMostOneWriteASecondAndTheFirstAtOnce(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestContract26HoldsForSlowWritesAndLostAnswers(t *testing.T) {
-	for name, fault := range map[string]func(f *fakeStore, rough bool){
-		"several slices, one after the other": func(f *fakeStore, rough bool) {
-			f.takes = 0
-			if rough {
-				f.takes = 400 * time.Millisecond
-			}
-		},
-		"answers that are lost": func(f *fakeStore, rough bool) { f.lost = rough },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, 11, 12, 13)
-				w.opts.Target.MaxEndpoints = 1
-				w.start()
-				during(3 * time.Second)
-				w.store.taken()
-				for i := range 200 { // every slice differs again before it is written
-					w.store.set(func() { fault(w.store, i/7%2 == 0) })
-					w.set(func() {
-						w.nodes = slices.Clone(w.nodes)
-						for n := range w.nodes {
-							w.nodes[n].Zone = fmt.Sprint("zone-", i)
-						}
-					})
-					w.signal <- struct{}{}
-					during(130 * time.Millisecond)
-				}
-				last := map[string]time.Time{}
-				for _, write := range w.store.taken() {
-					slice := write.write.Slice.Name
-					if gap := write.at.Sub(last[slice]); gap < time.Second {
-						t.Errorf("slice %s was written twice within %s, want a second at least", slice, gap)
-					}
-					last[slice] = write.at
-				}
-				if len(last) < 2 {
-					t.Errorf("%d slices were written, want 2 at least", len(last))
-				}
-				w.stop()
-			})
-		})
-	}
 }
 
 func TestContract30AWriteUnderWayEndsAndNoneIsBegun(t *testing.T) {
