@@ -11,6 +11,10 @@ TESTFLAGS ?=
 # Bound of one package's tests; those that start API servers take minutes on a slow machine.
 TEST_TIMEOUT ?= 30m
 FUZZTIME ?= 2m
+# How many random worlds make simulate lets pass, from which seed on, and how long each storm is.
+SEEDS ?= 2000
+FIRST ?= 1
+STORM ?= 10m
 
 .PHONY: help
 help: ## Show this list
@@ -60,6 +64,10 @@ lint: packages ## Check format, go.mod, scripts, workflows and the rules of .gol
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for FUZZTIME (2m)
 	hack/fuzz.sh $(FUZZTIME)
+
+.PHONY: simulate
+simulate: ## Simulate SEEDS (2000) random storms of STORM (10m) each, without the race detector
+	go test -count=1 -timeout 24h ./test/simulation -run Storm -seeds $(SEEDS) -first $(FIRST) -storm $(STORM)
 
 .PHONY: generate
 generate: ## Write the generated documents anew

@@ -1,0 +1,114 @@
+package simulation_test
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// calm ends everything that is wrong; some backends may go on refusing. The
+// caller has the lock.
+func (w *world) calm() {
+	w.note("calm")
+	w.source, w.storing, w.loading, w.sight = fault{}, fault{}, fault{}, fault{}
+	w.rough["service until"], w.rough["daemon until"] = time.Time{}, time.Time{}
+	r := w.dice("calm", 0)
+	if len(w.nodes) == 0 {
+		w.join(w.free(r)...)
+	}
+	for _, n := range w.nodes {
+		for _, a := range n.Addresses {
+			w.behave(a, pick(r, passes, passes, passes, refuses))
+		}
+	}
+	for _, s := range w.store.Slices() {
+		if s.Name != besideName && s.Labels[discoveryv1.LabelManagedBy] != w.target.ManagedBy {
+			w.note("%s of somebody else is deleted", s.Name)
+			w.store.Remove(s.Name)
+			w.lose(s.Name)
+		}
+	}
+	w.setService(w.service)
+	w.tell()
+	w.signal()
+}
+
+// patience is how long after a storm the slices may still be wrong: back-off of
+// reads, Retry-After, suspect reads, draining, an edit war, and a moment.
+func (w *world) patience() time.Duration {
+	p := w.set.policy
+	return 5*time.Minute + 90*time.Second + time.Duration(p.Threshold+1)*w.set.poll*11/10 + p.DrainPeriod + 5*time.Minute + time.Minute
+}
+
+// checkRight checks that the slices publish what is there, and nothing else. The
+// caller has the lock.
+func (w *world) checkRight() {
+	state, err := w.store.Load(w.background())
+	if err != nil {
+		w.breach(0, "the memory store: %s", err)
+		return
+	}
+	got := map[netip.Addr]inventory.State{}
+	for _, s := range state.Slices {
+		for _, m := range s.Endpoints {
+			if _, twice := got[m.Address]; twice {
+				w.breach(7, "%s is published twice", m.Address)
+			}
+			got[m.Address] = m.State
+		}
+		w.checkForm(s)
+	}
+	for _, is4 := range []bool{true, false} {
+		w.checkFamily(got, is4)
+	}
+}
+
+// checkForm is contracts 19 and 20, as far as a stored slice shows them.
+func (w *world) checkForm(s plan.Slice) {
+	want := []plan.Port{{Name: "http", Protocol: plan.TCP, Number: 8080}}
+	if s.Drift != "" || s.Owner != w.service.UID || !slices.Equal(s.Ports, want) {
+		w.breach(20, "slice %s is of %q with ports %v and drift %q", s.Name, s.Owner, s.Ports, s.Drift)
+	}
+	if !slices.IsSortedFunc(s.Endpoints, inventory.CompareMembers) {
+		w.breach(17, "slice %s is not sorted", s.Name)
+	}
+	for _, m := range s.Endpoints {
+		if n := w.holder(m.Address); n != nil && n.Zone != m.Zone {
+			w.breach(19, "%s is in zone %q, not %q", m.Address, m.Zone, n.Zone)
+		}
+	}
+}
+
+// checkFamily compares what one family publishes with what is there.
+func (w *world) checkFamily(got map[netip.Addr]inventory.State, is4 bool) {
+	anyPasses := false
+	for a, b := range w.backends {
+		anyPasses = anyPasses || a.Is4() == is4 && b.is == passes && w.stays(a)
+	}
+	for a, state := range got {
+		if a.Is4() == is4 && !w.stays(a) {
+			w.breach(13, "%s is %s, and no node that stays has it", a, state)
+		}
+	}
+	for a, b := range w.backends {
+		if a.Is4() != is4 || !w.stays(a) {
+			continue
+		}
+		state := got[a]
+		switch {
+		case b.is == passes && state != inventory.StateReady:
+			w.breach(10, "%s passes and is %s", a, state)
+		case b.is == refuses && anyPasses && state == inventory.StateReady:
+			w.breach(10, "%s refuses and is ready, while others pass", a)
+		case b.is == refuses && !anyPasses && w.set.policy.FailOpen && state != inventory.StateReady:
+			w.breach(15, "%s is %s, while nothing passes", a, state)
+		case b.is == refuses && !anyPasses && !w.set.policy.FailOpen && state != inventory.StateDown:
+			w.breach(15, "%s is %s, while nothing passes and HEALTH_CHECK_FAIL_OPEN=false", a, state)
+		}
+	}
+}

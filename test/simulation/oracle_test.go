@@ -1,0 +1,253 @@
+package simulation_test
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// slack is how much later than it was decided something may be sent.
+const slack = 2 * time.Second
+
+// checkRequest checks a write when it is sent, whatever becomes of it.
+func (p *process) checkRequest(write plan.Write) {
+	w, name := p.w, write.Slice.Name
+	w.note("process %d sends %s %s at %q: %v", p.number, write.Operation, name, write.Slice.Version, statesOf(write.Slice))
+	if write.Operation != plan.Create && write.Operation != plan.Update {
+		w.breach(24, "operation %s of slice %s", write.Operation, name)
+	}
+	if name != w.target.SliceName && !strings.HasPrefix(name, w.target.SliceName+"-") {
+		w.breach(23, "slice %s has no name of ours", name)
+	}
+	if write.Operation == plan.Update && write.Slice.Version == "" {
+		w.breach(21, "an update of %s without a resourceVersion", name)
+	}
+	if fence := string(write.Operation) + " " + write.Slice.Version; write.Operation == plan.Update && p.refused[name] == fence {
+		w.breach(21, "%s was sent again at version %q, which was a conflict before", name, write.Slice.Version)
+	}
+	for _, m := range write.Slice.Endpoints {
+		if !allowed(m.Address) {
+			w.breach(6, "%s is published", m.Address)
+		}
+	}
+	have, ok := w.slice(name)
+	if ok && have.Version == write.Slice.Version && have.Drift == "" && have.Owner == write.Slice.Owner &&
+		slices.Equal(have.Endpoints, write.Slice.Endpoints) && slices.Equal(have.Ports, write.Slice.Ports) {
+		w.breach(22, "slice %s is written without a difference", name)
+	}
+	// What the last load showed was decided on; rough parts end in the future
+	// while they last.
+	known := p.loadedAt.After(w.rough["service since"])
+	if known && w.serviceGone() {
+		w.breach(25, "slice %s is written without its Service", name)
+	}
+	if known && write.Operation == plan.Create && w.serviceWrong() {
+		w.breach(25, "slice %s is created although the Service is not as it should be", name)
+	}
+}
+
+// landed checks a write that changed the store, and what it did to the members.
+func (p *process) landed(write plan.Write, sent time.Time, before *discoveryv1.EndpointSlice) {
+	w, name := p.w, write.Slice.Name
+	if last, ok := p.sentAt[name]; ok && sent.Sub(last) < time.Second {
+		w.breach(26, "slice %s was written twice within %s", name, sent.Sub(last))
+	}
+	p.sentAt[name] = sent
+	if before != nil {
+		if value, ok := before.Labels[touched]; ok && w.object(name).Labels[touched] != value {
+			w.breach(23, "a foreign label of %s is lost", name)
+		}
+		if managed := before.Labels[discoveryv1.LabelManagedBy]; managed != w.target.ManagedBy {
+			w.breach(23, "slice %s of %q was written", name, managed)
+		}
+	}
+	was := p.union()
+	p.slices[name] = statesOf(write.Slice)
+	is := p.union()
+	for a, state := range was {
+		p.checkMove(a, state, is[a])
+	}
+	for _, is4 := range []bool{true, false} {
+		p.noteEmptied(is4, was, is)
+	}
+	for a, state := range p.slices[name] {
+		if state == inventory.StateReady {
+			p.readyAt[a] = sent
+		}
+	}
+	w.counts["landed"]++
+}
+
+// checkMove checks one member's way from one published state to the next.
+func (p *process) checkMove(a netip.Addr, from, to inventory.State) {
+	serving := from == inventory.StateReady || from == inventory.StateDraining
+	if !serving || from == to || p.w.injected(a) {
+		return
+	}
+	w := p.w
+	fell := p.hasFallen(a)
+	switch to {
+	case inventory.StateDown:
+		if w.set.policy.FailOpen && p.passedAt[a.Is4()].IsZero() {
+			w.breach(28, "%s went %s to down before anything passed since the restart", a, from)
+		}
+		if w.set.policy.FailOpen && !fell && !p.moved(a) {
+			w.breach(10, "%s went %s to down after fewer than FALL=%d failures", a, from, w.set.policy.Fall)
+		}
+		if w.cutOffFor(5*time.Second) && w.standing[a] && w.stays(a) {
+			w.breach(14, "%s was demoted while the prober was cut off", a)
+		}
+	case inventory.StateDraining, inventory.Absent:
+		w.counts["left"]++
+		p.checkLeaving(a, from, to, fell)
+	case inventory.StateReady:
+	}
+}
+
+// injected reports whether only a foreign hand ever publishes the address.
+func (w *world) injected(a netip.Addr) bool {
+	return a.String() == w.unused(discoveryv1.AddressTypeIPv4) || a.String() == w.unused(discoveryv1.AddressTypeIPv6)
+}
+
+// checkLeaving checks that a member that goes was missing from reads that may
+// take it.
+func (p *process) checkLeaving(a netip.Addr, from, to inventory.State, fell bool) {
+	w := p.w
+	if len(p.reads) == 0 {
+		if from == inventory.StateReady || !fell {
+			w.breach(28, "%s went from %s to %s before the first read after a restart", a, from, to)
+		}
+		return
+	}
+	if !p.wasMissing(a) && (from == inventory.StateReady || !fell) {
+		w.breach(1, "%s went from %s to %s, and no read missed it", a, from, to)
+	}
+	if !w.passedFor(a, time.Minute) || !w.smooth(time.Minute, "store", "sight", "slices") {
+		return
+	}
+	missed, believed, announced := p.trailing(a)
+	if to == inventory.StateDraining && announced {
+		return // ADR 12
+	}
+	if !believed && missed < w.set.policy.Threshold {
+		w.breach(13, "%s passes and went from %s to %s after %d suspect reads of EMPTY_RESULT_THRESHOLD=%d", a, from, to, missed, w.set.policy.Threshold)
+	}
+	if from == inventory.StateReady && to == inventory.Absent && w.set.policy.DrainPeriod > slack && w.smooth(2*time.Minute, "store", "service", "daemon") {
+		w.breach(13, "%s passes and was removed without draining", a)
+	}
+}
+
+// wasMissing reports whether a read may have taken the address away since it
+// was last published ready.
+func (p *process) wasMissing(a netip.Addr) bool {
+	for i := len(p.reads) - 1; i >= 0; i-- {
+		if !p.reads[i].stays[a] {
+			return true
+		}
+		if time.Since(p.reads[i].at) > 8*time.Second {
+			break
+		}
+	}
+	missed, ok := p.missedAt[a]
+	return ok && missed.After(p.readyAt[a].Add(-slack))
+}
+
+// trailing returns how many reads in a row missed the address, and whether one
+// of them could be believed or announced it to leave. A read that came while the write was under way is
+// not counted against it.
+func (p *process) trailing(a netip.Addr) (missed int, believed, announced bool) {
+	for i := len(p.reads) - 1; i >= 0; i-- {
+		d := p.reads[i]
+		if d.stays[a] {
+			if missed == 0 && time.Since(d.at) < 8*time.Second {
+				continue
+			}
+			break
+		}
+		missed++
+		believed = believed || !d.suspect[a.Is4()]
+		announced = announced || d.leaving[a]
+	}
+	return missed, believed, announced
+}
+
+// hasFallen reports whether the address failed often enough since it was last
+// published ready.
+func (p *process) hasFallen(a netip.Addr) bool {
+	fell, ok := p.fellAt[a]
+	return ok && fell.After(p.readyAt[a].Add(-slack))
+}
+
+// moved reports whether another node took the address over of late.
+func (p *process) moved(a netip.Addr) bool {
+	at, ok := p.movedAt[a]
+	return ok && at.After(p.readyAt[a].Add(-time.Minute))
+}
+
+// passedFor reports whether the backend has passed every check for that long.
+func (w *world) passedFor(a netip.Addr, d time.Duration) bool {
+	b, ok := w.backends[a]
+	return ok && b.is == passes && time.Since(b.since) >= d
+}
+
+// noteEmptied notes that a write left nothing of a family ready. Where several
+// slices are written, a later one may make that good.
+func (p *process) noteEmptied(is4 bool, was, is map[netip.Addr]inventory.State) {
+	if serving(is, is4) > 0 {
+		p.emptied[is4] = false
+	} else if serving(was, is4) > 0 {
+		p.emptied[is4] = true
+	}
+}
+
+// checkNotEmpty is contract 15, after all that was decided was written: health
+// alone never empties a family.
+func (p *process) checkNotEmpty(is4 bool) {
+	emptied := p.emptied[is4]
+	p.emptied[is4] = false
+	if !emptied || !p.w.set.policy.FailOpen || !p.w.smooth(20*time.Second, "store", "slices", "service") {
+		return
+	}
+	present := netip.Addr{}
+	for _, m := range p.w.nodes {
+		for _, a := range m.Addresses {
+			if a.Is4() == is4 && p.listedFor(a, 10*time.Second) {
+				present = a
+			}
+		}
+	}
+	if present.IsValid() {
+		p.w.breach(15, "nothing is left ready although %s is present", present)
+	}
+}
+
+// listedFor reports whether all reads of that time and the one before list the
+// address as staying.
+func (p *process) listedFor(a netip.Addr, d time.Duration) bool {
+	for i := len(p.reads) - 1; i >= 0; i-- {
+		if !p.reads[i].stays[a] {
+			return false
+		}
+		if time.Since(p.reads[i].at) > d {
+			return true
+		}
+	}
+	return false
+}
+
+// serving counts the members of a family that get traffic.
+func serving(members map[netip.Addr]inventory.State, is4 bool) int {
+	n := 0
+	for a, state := range members {
+		if a.Is4() == is4 && (state == inventory.StateReady || state == inventory.StateDraining) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,76 @@
+package simulation_test
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+)
+
+// The kinds of a prober's fault: nothing can be told of anybody.
+const (
+	cutOff  = "the prober is cut off"
+	noFiles = "the prober has no file descriptors"
+)
+
+// prober is the health check as one process makes it.
+type prober struct{ *process }
+
+// Check answers as the backend behaves when it is asked.
+func (p prober) Check(ctx context.Context, a netip.Addr) inventory.Result {
+	w := p.w
+	result := inventory.Result{Address: a, At: time.Now()}
+	w.mu.Lock()
+	p.beginCheck(a)
+	outcome, takes := w.answer(a)
+	w.mu.Unlock()
+	if takes > 0 && sleep(ctx, takes) != nil {
+		outcome = inventory.LocalError
+	}
+	result.Outcome, result.Message = outcome, outcome.String()
+	switch outcome {
+	case inventory.Pass:
+		result.Reason = inventory.Ready
+	case inventory.Refused:
+		result.Reason = inventory.ProbeRefused
+	case inventory.Silent:
+		result.Reason = inventory.ProbeTimeout
+	case inventory.LocalError:
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p.endCheck(a, outcome)
+	return result
+}
+
+// answer is what a check of the address learns, and how long that takes.
+func (w *world) answer(a netip.Addr) (inventory.Outcome, time.Duration) {
+	b, ok := w.backends[a]
+	if !ok {
+		b = &backend{is: refuses}
+		w.backends[a] = b
+	}
+	b.asked++
+	is := b.is
+	switch {
+	case w.sight.in(cutOff):
+		is = silent
+	case w.sight.in(noFiles):
+		is = troubles
+	case is == flaps:
+		is = pick(w.dice(a.String(), b.asked), passes, refuses, silent, slow, troubles)
+	}
+	switch is {
+	case slow:
+		return inventory.Pass, time.Duration(w.dice("slow "+a.String(), b.asked).Int64N(int64(w.set.healthTimeout)))
+	case refuses:
+		return inventory.Refused, 0
+	case silent:
+		return inventory.Silent, w.set.healthTimeout
+	case troubles:
+		return inventory.LocalError, 0
+	case passes, flaps:
+	}
+	return inventory.Pass, 0
+}

@@ -1,0 +1,251 @@
+package simulation_test
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+)
+
+// process is one life of the daemon, and what the world saw of it. The world's
+// lock guards it.
+type process struct {
+	w      *world
+	number int
+	syncer *syncer.Syncer
+	stop   context.CancelFunc
+	done   chan error
+	begun  time.Time
+	// dead processes were killed: nothing of theirs reaches the store any more.
+	dead bool
+
+	sourceChanged, storeChanged chan struct{}
+	reading, checking           int
+	askedFor                    time.Time // no read before, by Retry-After
+	reads                       []delivery
+	missedAt                    map[netip.Addr]time.Time
+	movedAt                     map[netip.Addr]time.Time
+	holders                     map[netip.Addr]string
+
+	fails    map[netip.Addr]int
+	fellAt   map[netip.Addr]time.Time
+	passedAt map[bool]time.Time // by being IPv4: the newest pass of anybody
+
+	recovered bool
+	slices    map[string]map[netip.Addr]inventory.State
+	// readyAt is when the last write that landed and had the address ready was
+	// sent.
+	readyAt map[netip.Addr]time.Time
+	sentAt  map[string]time.Time
+	refused map[string]string
+	// emptied says, by family, that the newest writes left nothing ready.
+	emptied  map[bool]bool
+	loadedAt time.Time
+}
+
+// delivery is one complete read that was handed over.
+type delivery struct {
+	at     time.Time
+	stays  map[netip.Addr]bool
+	listed map[netip.Addr]bool
+	// suspect says, by family, that it had to be suspected.
+	suspect map[bool]bool
+	leaving map[netip.Addr]bool
+}
+
+// launch starts a daemon from whatever the store holds. The caller has the lock.
+func (w *world) launch() error {
+	w.started++
+	p := &process{
+		w: w, number: w.started, begun: time.Now(), done: make(chan error, 1),
+		sourceChanged: make(chan struct{}, 1), storeChanged: make(chan struct{}, 1),
+		missedAt: map[netip.Addr]time.Time{}, movedAt: map[netip.Addr]time.Time{}, holders: map[netip.Addr]string{},
+		fails: map[netip.Addr]int{}, fellAt: map[netip.Addr]time.Time{}, passedAt: map[bool]time.Time{},
+		slices: map[string]map[netip.Addr]inventory.State{}, readyAt: map[netip.Addr]time.Time{},
+		sentAt: map[string]time.Time{}, refused: map[string]string{}, emptied: map[bool]bool{},
+	}
+	daemon, err := syncer.New(w.options(p))
+	if err != nil {
+		return err
+	}
+	var ctx context.Context
+	ctx, p.stop = context.WithCancel(context.Background())
+	p.syncer, w.daemon = daemon, p
+	w.note("process %d starts", p.number)
+	w.roughen("daemon", time.Now())
+	go func() { p.done <- daemon.Run(ctx) }()
+	return nil
+}
+
+// halt tells the process to stop: at once, or after the write under way. The
+// caller has the lock.
+func (w *world) halt(kill bool) *process {
+	p := w.daemon
+	if p == nil {
+		return nil
+	}
+	w.note("process %d is told to stop, killed %t", p.number, kill)
+	w.daemon, p.dead = nil, kill
+	p.stop()
+	return p
+}
+
+// signal tells the daemon that the inventory changed.
+func (w *world) signal() {
+	if w.daemon != nil {
+		leave(w.daemon.sourceChanged)
+	}
+}
+
+// tell tells the daemon that the slices or the Service changed.
+func (w *world) tell() {
+	if w.daemon != nil {
+		leave(w.daemon.storeChanged)
+	}
+}
+
+func leave(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// beginRead checks contract 3.
+func (p *process) beginRead() {
+	if p.reading++; p.reading > 1 {
+		p.w.breach(3, "%d reads in flight", p.reading)
+	}
+	if time.Now().Before(p.askedFor) {
+		p.w.breach(3, "a read %s before the time that Retry-After asked for", time.Until(p.askedFor))
+	}
+}
+
+func (p *process) endRead() { p.reading-- }
+
+// deliver notes a complete answer of the source.
+func (p *process) deliver(nodes []inventory.Node, kind string) {
+	d := delivery{
+		at: time.Now(), stays: map[netip.Addr]bool{}, listed: map[netip.Addr]bool{},
+		suspect: map[bool]bool{}, leaving: map[netip.Addr]bool{},
+	}
+	for _, n := range nodes {
+		for _, a := range n.Addresses {
+			if !fit(n) || !allowed(a) {
+				continue
+			}
+			if have, ok := p.holders[a]; ok && have != n.Name {
+				p.movedAt[a] = d.at
+			}
+			p.holders[a], d.listed[a] = n.Name, true
+			d.stays[a] = d.stays[a] || !n.Leaving
+			d.leaving[a] = !d.stays[a]
+		}
+	}
+	for _, is4 := range []bool{true, false} {
+		d.suspect[is4] = p.suspicious(d, is4)
+	}
+	for a := range p.union() {
+		if !d.stays[a] {
+			p.missedAt[a] = d.at
+		}
+	}
+	for _, earlier := range p.reads {
+		for a := range earlier.listed {
+			if !d.stays[a] {
+				p.missedAt[a] = d.at
+			}
+		}
+	}
+	const most = 40
+	if p.reads = append(p.reads, d); len(p.reads) > most {
+		p.reads = p.reads[1:]
+	}
+	p.w.note("read %d nodes, %d staying addresses%s", len(nodes), len(d.stays), map[bool]string{true: ", " + kind}[kind != ""])
+}
+
+// suspicious reports whether a read has to be suspected by the plainest reading
+// of contract 13 and ADR 4, which counts with what still drains; where slices and decisions may be apart, only when nothing
+// stays at all.
+func (p *process) suspicious(d delivery, is4 bool) bool {
+	served, taken, stays := 0, 0, 0
+	published := p.union()
+	for a := range p.holders {
+		if _, ok := published[a]; !ok && a.Is4() == is4 && p.listedBefore(a) {
+			served++ // it may have become ready, and its write is on its way
+		}
+	}
+	for a, state := range published {
+		if a.Is4() == is4 && state != inventory.StateDown {
+			served++
+			if !d.stays[a] {
+				taken++
+			}
+		}
+	}
+	for a, ok := range d.stays {
+		if ok && a.Is4() == is4 {
+			stays++
+		}
+	}
+	if served > 0 && stays == 0 {
+		return true
+	}
+	settled := p.w.smooth(20*time.Second, "store", "slices", "service", "sight")
+	return settled && taken*100 > max(100, p.w.set.policy.MaxRemovalPercent*served)
+}
+
+// listedBefore reports whether one of the newest reads lists the address.
+func (p *process) listedBefore(a netip.Addr) bool {
+	for _, d := range p.reads[max(0, len(p.reads)-5):] {
+		if d.stays[a] {
+			return true
+		}
+	}
+	return false
+}
+
+// beginCheck checks what contract 6 and 33 say of probing.
+func (p *process) beginCheck(a netip.Addr) {
+	p.checking++
+	if p.checking > p.w.set.concurrency {
+		p.w.breach(33, "%d checks in flight", p.checking)
+	}
+	if !allowed(a) {
+		p.w.breach(6, "%s is probed", a)
+	}
+}
+
+// endCheck counts results in a row, as contract 10 does.
+func (p *process) endCheck(a netip.Addr, outcome inventory.Outcome) {
+	p.checking--
+	switch outcome {
+	case inventory.LocalError:
+		return
+	case inventory.Pass:
+		p.fails[a] = 0
+		p.passedAt[a.Is4()] = time.Now()
+		return
+	case inventory.Refused, inventory.Silent:
+		p.fails[a]++
+	}
+	if p.fails[a] >= p.w.set.policy.Fall {
+		p.fellAt[a] = time.Now()
+	}
+}
+
+// union is what the process published last, as far as it landed: each address
+// once, in its best state.
+func (p *process) union() map[netip.Addr]inventory.State {
+	all := map[netip.Addr]inventory.State{}
+	for _, endpoints := range p.slices {
+		for a, state := range endpoints {
+			if have, ok := all[a]; !ok || state < have {
+				all[a] = state
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,87 @@
+package simulation_test
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/memory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+)
+
+// settings are what an operator configured, and how rough the storm is.
+type settings struct {
+	policy                             guard.Policy
+	poll, sourceTimeout, healthTimeout time.Duration
+	concurrency, maxEndpoints, nodes   int
+	dual, signals                      bool
+	storm, gap                         time.Duration
+}
+
+// drawSettings draws them: mostly the defaults.
+func drawSettings(r *rand.Rand, storm time.Duration) settings {
+	s := settings{
+		policy: guard.Policy{
+			Rise: 2, Fall: 3, Interval: 2 * time.Second, MaxSilentPercent: 50, FailOpen: r.IntN(8) > 0,
+			Threshold: 10, MaxRemovalPercent: 50, DrainPeriod: 30 * time.Second,
+		},
+		poll: 30 * time.Second, sourceTimeout: 20 * time.Second, healthTimeout: time.Second,
+		concurrency: 256, maxEndpoints: pick(r, 100, 100, 3, 5), nodes: 1 + r.IntN(8),
+		dual: r.IntN(3) == 0, signals: r.IntN(2) == 0,
+		storm: storm, gap: pick(r, 2*time.Second, 8*time.Second, 20*time.Second, time.Minute),
+	}
+	if r.IntN(2) == 0 {
+		s.policy.Rise, s.policy.Fall = 1+r.IntN(3), 1+r.IntN(4)
+		s.policy.Threshold = 2 + r.IntN(4)
+		s.policy.DrainPeriod = pick(r, 5*time.Second, time.Second, 0)
+		s.poll = pick(r, 5*time.Second, 10*time.Second)
+		s.sourceTimeout = s.poll
+	}
+	return s
+}
+
+// pick returns one of several.
+func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
+
+// rules allow a documentation range as well, which nothing may lift.
+func rules() filter.Rules {
+	var rules filter.Rules
+	for _, s := range []string{"10.0.0.0/24", "192.0.2.0/24", "fd00:1::/64"} {
+		rules.Subnets = append(rules.Subnets, netip.MustParsePrefix(s))
+	}
+	return rules
+}
+
+// newWorld makes a calm world of healthy nodes.
+func newWorld(seed uint64, storm time.Duration) (*world, error) {
+	w := &world{
+		seed: seed, start: time.Now(), backends: map[netip.Addr]*backend{}, rough: map[string]time.Time{},
+		cached: map[string]plan.Slice{}, fresh: map[string]bool{}, edited: map[string]time.Time{},
+		calls: map[string]int{}, counts: map[string]int{},
+	}
+	r := w.dice("settings", 0)
+	w.set = drawSettings(r, storm)
+	w.target = plan.Target{
+		Namespace: "default", Service: "web", SliceName: "web-remote", ManagedBy: "simulation",
+		Ports: []plan.Port{{Name: "http", Protocol: plan.TCP, Number: 8080}}, MaxEndpoints: w.set.maxEndpoints,
+	}
+	w.service = plan.Service{UID: "uid-1", Ports: []plan.ServicePort{{Name: "http", Protocol: plan.TCP, Port: 80}}}
+	store, err := memory.New(memory.Options{Target: w.target, Service: w.service})
+	w.store = store
+	for range w.set.nodes {
+		w.join(w.free(r)...)
+	}
+	return w, err
+}
+
+// options are those of a daemon in this world.
+func (w *world) options(p *process) syncer.Options {
+	return syncer.Options{
+		Source: source{p}, Prober: prober{p}, Store: shelf{p}, Target: w.target, Rules: rules(), Policy: w.set.policy,
+		PollInterval: w.set.poll, SourceTimeout: w.set.sourceTimeout, HealthTimeout: w.set.healthTimeout,
+		Concurrency: w.set.concurrency,
+	}
+}
