@@ -18,7 +18,7 @@ type History struct {
 // Replacements is n backends of which one after the other, at random, is
 // exchanged for a new one.
 func Replacements(n, times int) History {
-	return History{fmt.Sprintf("%d of %d replaced, one at a time", times, n), n, func(yield func(Fleet) bool) {
+	return History{fmt.Sprintf("%d, %d random replacements, one at a time", n, times), n, func(yield func(Fleet) bool) {
 		random, fleet := fixed(), NewFleet(n)
 		if !yield(fleet) {
 			return

@@ -11,7 +11,7 @@ import (
 
 func main() {
 	out := flag.String("out", "../docs/reports", "folder of the report")
-	count := flag.Int("count", 6, "runs of each benchmark; the report shows the median")
+	count := flag.Int("count", 6, "runs of each benchmark; the report shows the fastest")
 	benchtime := flag.String("benchtime", "0.3s", "time of one run of a benchmark")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

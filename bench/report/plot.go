@@ -63,7 +63,7 @@ func plotHistories(title string, outcomes []outcome, value func(outcome) (upstre
 		most = max(most, upstream, ours)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 %d" width="640">%s<text class="t" x="10" y="20">%s: upstream above, plan below</text>`,
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="-60 0 700 %d" width="700">%s<text class="t" x="-50" y="20">%s: upstream above, plan below</text>`,
 		40+step*len(outcomes), style, html.EscapeString(title))
 	for i, o := range outcomes {
 		top := 36 + step*i

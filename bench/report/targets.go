@@ -31,7 +31,7 @@ func targets(r results, outcomes []outcome) string {
 	}
 	for _, o := range outcomes {
 		needed := (o.history.Size + bench.MaxPerSlice - 1) / bench.MaxPerSlice
-		if strings.Contains(o.history.Name, "replaced") {
+		if strings.Contains(o.history.Name, "replacements") {
 			found := fmt.Sprintf("%d, upstream %d", o.ours.Used, o.upstream.Used)
 			add(o.history.Name+": slices", fmt.Sprintf("%d, and not more than upstream", needed+1), found, o.ours.Used <= min(needed+1, o.upstream.Used))
 			continue
@@ -61,6 +61,8 @@ func number(v float64) string {
 // duration writes nanoseconds with three digits that count.
 func duration(ns float64) string {
 	switch {
+	case ns >= 1e9:
+		return strconv.FormatFloat(ns/1e9, 'g', 3, 64) + " s"
 	case ns >= 1e6:
 		return strconv.FormatFloat(ns/1e6, 'g', 3, 64) + " ms"
 	case ns >= 1e3:
