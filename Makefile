@@ -51,6 +51,14 @@ test: packages ## Run every test: unit, race, properties, and against a real API
 test-short: packages ## Run the tests that need no API server
 	go test -race -short -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PACKAGES)
 
+.PHONY: bench
+bench: ## Compare the plan with upstream's; writes docs/reports/performance.md (minutes, on a quiet machine)
+	cd bench && go run ./report
+
+.PHONY: test-bench
+test-bench: ## Vet and test the module bench: the targets of that comparison
+	cd bench && go vet ./... && go test -count=1 ./...
+
 .PHONY: lint
 lint: packages ## Check format, go.mod, scripts, workflows and the rules of .golangci.yml
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { printf 'not gofmt-ed: %s\n' $$unformatted; exit 1; }
