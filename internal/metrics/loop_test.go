@@ -51,7 +51,7 @@ func TestARunningDaemonCountsWhatItDoes(t *testing.T) {
 		w.set(func() {
 			w.outcome, w.nodes = inventory.Refused, append(w.nodes, node("outside", "192.168.0.1"))
 		})
-		w.during(time.Minute)
+		w.during(3 * time.Minute) // the next read, and then the drain period
 		got = w.gather()
 		want(t, got, map[string]float64{`candidates{reason="ReadyFailOpen"}`: 2, `candidates{reason="OutsideSubnet"}`: 1, `candidates{reason="Ready"}`: 0})
 		if got[`ionos_endpointslice_probes_total{outcome="Refused"}`] == 0 || got[`ionos_endpointslice_member_changes_total{state="absent"}`] != 1 {
