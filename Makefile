@@ -75,7 +75,7 @@ fuzz: ## Run each fuzz target for FUZZTIME (2m)
 
 .PHONY: simulate
 simulate: ## Simulate SEEDS (2000) random storms of STORM (10m) each, without the race detector
-	go test -count=1 -timeout 24h ./test/simulation -run Storm -seeds $(SEEDS) -first $(FIRST) -storm $(STORM)
+	go test -tags simulation -count=1 -timeout 24h ./test/simulation -run Storm -seeds $(SEEDS) -first $(FIRST) -storm $(STORM)
 
 .PHONY: generate
 generate: ## Write the generated documents anew

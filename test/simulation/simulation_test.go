@@ -1,3 +1,5 @@
+//go:build simulation
+
 package simulation_test
 
 import (
@@ -59,7 +61,7 @@ func simulate(t *testing.T, seed uint64) {
 	}
 	if broken := w.failed(); broken != "" {
 		end := max(0, len(w.trace)-*lines)
-		t.Errorf("seed %d: %s\n%s\nto replay: go test ./test/simulation -run Storm -seed %d -storm %s -tries 5",
+		t.Errorf("seed %d: %s\n%s\nto replay: go test -tags simulation ./test/simulation -run Storm -seed %d -storm %s -tries 5",
 			seed, broken, strings.Join(w.trace[end:], "\n"), seed, *storming)
 	}
 	t.Logf("%+v: %d writes, %d processes, %v", w.set, w.writes, w.started, w.counts)
