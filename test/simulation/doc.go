@@ -11,7 +11,7 @@
 //	go test -tags simulation ./test/simulation -run Storm -seeds 10 -storm 24h
 //
 // It stands behind a build tag, outside of make test, as long as a rare breach is
-// not understood: about one run of seed 1 in five hundred sees a member begin to
+// not understood: one run in about five hundred, of seed 1, saw a member begin to
 // drain that, by the oracle, no read missed. Whether the oracle or the program is
 // wrong has to be found out.
 //
