@@ -57,6 +57,54 @@ func TestAWriteThatGainsNeverWaitsEvenWhereItLosesADuplicateThatMoves(t *testing
 	}
 }
 
+// Health that takes the last ready member of one slice and gives one back in
+// another must not leave nothing ready between the two writes.
+func TestContract15WhatBecomesReadyIsWrittenBeforeWhatCeasesToBe(t *testing.T) {
+	w := newWorld(2)
+	members := numbered(1, 4)
+	members[2].State, members[3].State = inventory.StateDown, inventory.StateDown
+	w.publish(members)
+	for i := range members {
+		members[i].State = inventory.StateDown
+	}
+	members[3].State = inventory.StateReady
+	for i, write := range w.plan(members) {
+		w.apply(write)
+		if !slices.ContainsFunc(w.published(), func(m inventory.Member) bool { return m.State == inventory.StateReady }) {
+			t.Errorf("after write %d, of %s, nothing is ready", i+1, write.Slice.Name)
+		}
+	}
+}
+
+// A foreign hand, or a crash in the middle of a move, may leave an address in two
+// slices.
+func TestTheReadyCopyOfADuplicateWaitsUntilTheOtherIsReady(t *testing.T) {
+	down := numbered(5, 5)
+	down[0].State = inventory.StateDown
+	for name, copies := range map[string][2][]inventory.Member{
+		"ready in the first":  {numbered(5, 5), down},
+		"ready in the second": {down, numbered(5, 5)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(10)
+			w.hold(append(numbered(1, 4), copies[0]...), append(copies[1], numbered(6, 9)...))
+			addr := down[0].Address
+			writes := w.plan(numbered(1, 9))
+			for i, write := range writes {
+				if slices.Contains(write.Removed, addr) && i > 0 && !slices.Contains(write.After, writes[0].Slice.Name) {
+					t.Errorf("%s loses %s and waits for %v, want it to wait for %s", write.Slice.Name, addr, write.After, writes[0].Slice.Name)
+				}
+				w.apply(write)
+				if !slices.ContainsFunc(w.state.Slices, func(s plan.Slice) bool {
+					return slices.ContainsFunc(s.Endpoints, func(m inventory.Member) bool { return m.Address == addr && m.State == inventory.StateReady })
+				}) {
+					t.Errorf("after write %d, of %s, %s is ready nowhere", i+1, write.Slice.Name, addr)
+				}
+			}
+		})
+	}
+}
+
 func TestARemovalThatIsNoMoveWaitsForNothing(t *testing.T) {
 	w := newWorld(2)
 	w.publish(numbered(1, 4))

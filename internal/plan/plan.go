@@ -30,13 +30,15 @@ func Desired(members []inventory.Member, state State, target Target) ([]Slice, P
 
 // Diff returns the writes that make current what desired says. What gains comes
 // before what loses, so that no address that Desired moves to another slice is
-// ever in none. It is empty when nothing differs.
+// ever in none, and nothing that becomes ready waits for what ceases to be. It is
+// empty when nothing differs.
 func Diff(current, desired []Slice) []Write {
 	at := make(map[string]int, len(current))
 	for i, have := range current {
 		at[have.Name] = i
 	}
 	var gaining, losing []Write
+	var reviving []revival
 	for _, want := range desired {
 		i, exists := at[want.Name]
 		var w Write
@@ -50,11 +52,43 @@ func Diff(current, desired []Slice) []Write {
 		}
 		if len(w.Added) > 0 {
 			gaining = append(gaining, w)
-		} else {
-			losing = append(losing, w)
+			continue
+		}
+		if addrs := revived(current[i], w); len(addrs) > 0 {
+			reviving = append(reviving, revival{w, addrs})
+			continue
+		}
+		losing = append(losing, w)
+	}
+	return order(gaining, reviving, losing)
+}
+
+// revival is a write that adds nothing, and the addresses that it makes ready.
+type revival struct {
+	Write
+	revived []netip.Addr
+}
+
+// revived returns the addresses that the slice publishes otherwise and that the
+// write makes ready.
+func revived(have Slice, w Write) []netip.Addr {
+	var ready []netip.Addr
+	for _, addr := range w.Changed {
+		if stateIn(w.Slice, addr) == inventory.StateReady && stateIn(have, addr) != inventory.StateReady {
+			ready = append(ready, addr)
 		}
 	}
-	return orderMoves(gaining, losing)
+	return ready
+}
+
+// stateIn returns the state that the slice gives an address.
+func stateIn(s Slice, addr netip.Addr) inventory.State {
+	for _, m := range s.Endpoints {
+		if m.Address == addr {
+			return m.State
+		}
+	}
+	return inventory.Absent
 }
 
 // same reports whether two slices publish the same in the same form.
@@ -84,27 +118,38 @@ func newWrite(operation Operation, have, want Slice) Write {
 	return w
 }
 
-// orderMoves returns all writes, those that gain first, and notes for every other
-// one which of them have to succeed before, because addresses move to them.
+// order returns all writes, first those that add, then those that make ready, and
+// notes for every write but the first kind which others have to succeed before,
+// because it removes an address that they add or make ready.
 //
-// What gains never waits, so that no two writes wait for each other. It need not:
-// Desired adds nothing to a slice that an address moves from, and an address that
-// a gaining slice loses was a duplicate.
-func orderMoves(gaining, losing []Write) []Write {
-	gains := make(map[netip.Addr]string)
-	for _, w := range gaining {
-		for _, addr := range w.Added {
-			gains[addr] = w.Slice.Name
+// What adds never waits, so that no two writes wait for each other for ever. It
+// need not: Desired adds nothing to a slice that an address moves from, and an
+// address that an adding slice loses was a duplicate.
+func order(gaining []Write, reviving []revival, losing []Write) []Write {
+	holder := make(map[netip.Addr]string)
+	for _, r := range reviving {
+		for _, addr := range r.revived {
+			holder[addr] = r.Slice.Name
 		}
 	}
-	for i := range losing {
-		w := &losing[i]
+	for _, w := range gaining {
+		for _, addr := range w.Added {
+			holder[addr] = w.Slice.Name
+		}
+	}
+	ordered := gaining
+	for _, r := range reviving {
+		ordered = append(ordered, r.Write)
+	}
+	ordered = append(ordered, losing...)
+	for i := len(gaining); i < len(ordered); i++ {
+		w := &ordered[i]
 		for _, addr := range w.Removed {
-			if name, moved := gains[addr]; moved && !slices.Contains(w.After, name) {
+			if name, ok := holder[addr]; ok && name != w.Slice.Name && !slices.Contains(w.After, name) {
 				w.After = append(w.After, name)
 			}
 		}
 		slices.Sort(w.After)
 	}
-	return append(gaining, losing...)
+	return ordered
 }
