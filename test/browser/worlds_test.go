@@ -10,13 +10,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 )
 
 // patience bounds every wait of a test; none is expected to take so long.
@@ -32,6 +31,8 @@ type node struct {
 	Worker bool   `json:"worker"`
 }
 
+func TestMain(m *testing.M) { built.Main(m) }
+
 // worker makes a node that is ready.
 func worker(name, ip string) node { return node{Name: name, IP: ip, Ready: true, Worker: true} }
 
@@ -43,20 +44,6 @@ type daemon struct {
 	port      int
 	url       string
 }
-
-// binary builds the program once.
-var binary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "browser")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "ionos-endpointslice-controller")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-X main.version=v1.2.3", "-o", path, "../../cmd/ionos-endpointslice-controller")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%s: %w\n%s", strings.Join(build.Args, " "), err, out)
-	}
-	return path, nil
-})
 
 // backend returns the address of a backend by its number.
 func backend(i int) string { return fmt.Sprintf("127.0.7.%d", i+1) }
@@ -103,14 +90,10 @@ func (d *daemon) write(nodes []node) {
 // newDaemon starts the program on the nodes, the first of which have backends.
 func newDaemon(t *testing.T, backends int, nodes []node, settings ...string) *daemon {
 	t.Helper()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
 	d := &daemon{t: t, inventory: filepath.Join(t.TempDir(), "inventory.json")}
 	d.listenAll(backends)
 	d.write(nodes)
-	cmd := exec.CommandContext(t.Context(), path)
+	cmd := exec.CommandContext(t.Context(), built.Program(t))
 	cmd.Env = append([]string{
 		"SOURCE_KIND=file", "INVENTORY_FILE_PATH=" + d.inventory, "SOURCE_POLL_INTERVAL=500ms", "EMPTY_RESULT_THRESHOLD=0",
 		"SECURED_SUBNET_CIDR=127.0.0.0/8", "TARGET_SERVICE_NAME=web", fmt.Sprintf("TARGET_PORT=%d", max(d.port, 1)),

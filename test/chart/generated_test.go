@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 )
 
 var update = flag.Bool("update", false, "rewrite what is generated")
@@ -206,7 +208,7 @@ func schemaOf(v variable) any {
 // helmDocs is the README that helm-docs makes of the chart.
 func helmDocs(t *testing.T) string {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), tool(t, "helm-docs"), "--dry-run", "--log-level=warning", "--chart-search-root="+chartDir)
+	command := exec.CommandContext(t.Context(), built.Tool(t, "helm-docs"), "--dry-run", "--log-level=warning", "--chart-search-root="+chartDir)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	out, err := command.Output()

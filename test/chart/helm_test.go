@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 )
 
 // helms are the versions that the chart is for.
@@ -27,7 +29,7 @@ type result struct {
 func helm(t *testing.T, version string, args ...string) result {
 	t.Helper()
 	home := t.TempDir()
-	return run(t, []string{"HOME=" + home, "XDG_CACHE_HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_DATA_HOME=" + home}, tool(t, version), args...)
+	return run(t, []string{"HOME=" + home, "XDG_CACHE_HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_DATA_HOME=" + home}, built.Tool(t, version), args...)
 }
 
 // run runs a program to its end.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/kubelet"
 )
 
@@ -32,7 +33,7 @@ func TestTheProgramAcceptsTheEnvironmentOfEveryCombination(t *testing.T) {
 		objects := documents(t, render(t, version, args...))
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "edge", Namespace: "edge"}, Spec: daemonPod(t, objects)}
 		k := kubelet.Kubelet{
-			Client: fake.NewClientset(beside(pod.Spec, objects)...), Server: netip.MustParseAddrPort("10.96.0.1:443"), Program: program(t),
+			Client: fake.NewClientset(beside(pod.Spec, objects)...), Server: netip.MustParseAddrPort("10.96.0.1:443"), Program: built.Program(t),
 		}
 		pod.Spec.Containers[0].Args = []string{"config", "validate"}
 		if out, err := k.Command(t, pod, nil).CombinedOutput(); err != nil {

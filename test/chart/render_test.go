@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 )
 
 func TestLintFindsNothing(t *testing.T) {
@@ -22,7 +24,7 @@ func TestLintFindsNothing(t *testing.T) {
 }
 
 func TestTheUnitTestsOfTheChartPass(t *testing.T) {
-	got := run(t, []string{"HOME=" + t.TempDir()}, tool(t, "helm-unittest"), "--strict", "--file", "tests/*_test.yaml", chartDir)
+	got := run(t, []string{"HOME=" + t.TempDir()}, built.Tool(t, "helm-unittest"), "--strict", "--file", "tests/*_test.yaml", chartDir)
 	if got.failed {
 		t.Errorf("got\n%s%s", got.stdout, got.stderr)
 	}
@@ -116,7 +118,7 @@ func TestKubeScoreFindsNothingCritical(t *testing.T) {
 			if err := os.WriteFile(manifests, []byte(render(t, helms[0], "--values", file, "--skip-tests")), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			got := run(t, nil, tool(t, "kube-score"), "score", "--output-format=ci", "--ignore-test="+apart, "--kubernetes-version=v1.31", manifests)
+			got := run(t, nil, built.Tool(t, "kube-score"), "score", "--output-format=ci", "--ignore-test="+apart, "--kubernetes-version=v1.31", manifests)
 			for line := range strings.Lines(got.stdout) {
 				if strings.HasPrefix(line, "[CRITICAL]") {
 					t.Error(strings.TrimSpace(line))

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos/ionostest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/kubelet"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
@@ -51,7 +52,7 @@ func newCloud(t *testing.T, cp *controlplane.ControlPlane) *cloud {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cloud{cp: cp, client: client, kubelet: kubelet.Kubelet{Client: client, Server: cp.Address(), Program: program(t)}}
+	c := &cloud{cp: cp, client: client, kubelet: kubelet.Kubelet{Client: client, Server: cp.Address(), Program: built.Program(t)}}
 	api := ionostest.New(ionostest.Options{Datacenter: datacenter, LAN: lan})
 	api.Accept("Bearer " + token)
 	var servers []ionostest.Server

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 )
 
 const (
@@ -50,7 +52,7 @@ func render(t *testing.T, templates ...string) string {
 	for _, template := range templates {
 		args = append(args, "--show-only", "templates/"+template+".yaml")
 	}
-	command := exec.CommandContext(t.Context(), tool(t, "helm4"), args...)
+	command := exec.CommandContext(t.Context(), built.Tool(t, "helm4"), args...)
 	command.Env = []string{"HOME=" + home, "XDG_CACHE_HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_DATA_HOME=" + home}
 	var stderr strings.Builder
 	command.Stderr = &stderr

@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 )
 
 // all are the objects of every manifest, decoded strictly.
@@ -78,7 +80,7 @@ func TestTheKustomizationIsTheSumOfTheManifests(t *testing.T) {
 	if diff := cmp.Diff(examples(t, folder), slices.Sorted(slices.Values(kustomization.Resources))); diff != "" {
 		t.Errorf("resources (-files +listed):\n%s", diff)
 	}
-	out, err := exec.CommandContext(t.Context(), tool(t, "kubectl"), "kustomize", folder).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), built.Tool(t, "kubectl"), "kustomize", folder).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -151,7 +153,7 @@ func TestEachPlaceholderIsFound(t *testing.T) {
 // TestTheConfigurationIsRefusedAsItIs: whoever forgets the placeholders, and
 // hack/apply-order.sh too, is told by the Pods.
 func TestTheConfigurationIsRefusedAsItIs(t *testing.T) {
-	command := exec.CommandContext(t.Context(), program(t), "config", "validate")
+	command := exec.CommandContext(t.Context(), built.Program(t), "config", "validate")
 	command.Env = []string{"TARGET_NAMESPACE=" + namespace}
 	for variable, value := range configMap(t, "config").Data {
 		command.Env = append(command.Env, variable+"="+value)

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos/ionostest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/kubelet"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
@@ -55,7 +56,7 @@ func newWorld(t *testing.T) *world {
 	cp := controlplane.Start(t, controlplane.Options{Audit: true, ControllerManager: true})
 	client, err := kubernetes.NewForConfig(cp.Config())
 	must(t, err)
-	w := &world{cp: cp, client: client, kubelet: kubelet.Kubelet{Client: client, Server: cp.Address(), Program: program(t)}}
+	w := &world{cp: cp, client: client, kubelet: kubelet.Kubelet{Client: client, Server: cp.Address(), Program: built.Program(t)}}
 	api := ionostest.New(ionostest.Options{Datacenter: datacenter, LAN: lan})
 	api.Accept("Bearer " + token)
 	var servers []ionostest.Server

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
@@ -85,14 +86,7 @@ func newSession(t *testing.T) *session {
 		t.Fatal(err)
 	}
 	for name, tool := range map[string]string{"kubectl": "kubectl", "helm": "helm4"} {
-		built, err := filepath.Abs(filepath.Join(root, ".tools/bin", tool))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := os.Stat(built); err != nil {
-			t.Fatalf("%v; run `tools/build.sh test` (or `make test`, which does)", err)
-		}
-		if err := os.Symlink(built, filepath.Join(tools, name)); err != nil {
+		if err := os.Symlink(built.Tool(t, tool), filepath.Join(tools, name)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 )
 
 // daemon is one run of the program.
@@ -40,7 +42,7 @@ func (w *world) environ(changes ...string) []string {
 func (w *world) start(changes ...string) *daemon {
 	w.t.Helper()
 	d := &daemon{world: w, done: make(chan struct{})}
-	d.cmd = exec.Command(program(w.t))
+	d.cmd = exec.Command(built.Program(w.t))
 	d.cmd.Env = w.environ(changes...)
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	stderr, err := d.cmd.StderrPipe()
@@ -147,7 +149,7 @@ func (w *world) command(changes []string, args ...string) result {
 // runProgram runs the program in an environment.
 func runProgram(t *testing.T, env []string, args ...string) result {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), program(t), args...)
+	cmd := exec.CommandContext(t.Context(), built.Program(t), args...)
 	cmd.Env = env
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

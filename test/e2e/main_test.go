@@ -1,43 +1,16 @@
 package e2e_test
 
 import (
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-func TestMain(m *testing.M) { netns.Main(m) }
-
-// binary builds the program as the Makefile does, once.
-var binary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "e2e")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "ionos-endpointslice-controller")
-	build := exec.Command("go", "build", "-trimpath", "-o", path, "../../cmd/ionos-endpointslice-controller")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%s: %w\n%s", strings.Join(build.Args, " "), err, out)
-	}
-	return path, nil
-})
-
-// program returns the path of the built program.
-func program(t *testing.T) string {
-	t.Helper()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
+func TestMain(m *testing.M) {
+	netns.Enter()
+	built.Main(m)
 }
 
 // TestTheDaemon holds every test that needs the API server, so that one serves

@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
@@ -88,7 +89,7 @@ func newWorld(t *testing.T, cp *controlplane.ControlPlane, store string) *world 
 	}
 	w.writeInventory(w.nodes)
 	w.env = map[string]string{
-		"PATH": os.Getenv("PATH"), "HOME": filepath.Join(filepath.Dir(program(t)), "home"),
+		"PATH": os.Getenv("PATH"), "HOME": filepath.Join(filepath.Dir(built.Program(t)), "home"),
 		"SOURCE_KIND": "file", "INVENTORY_FILE_PATH": w.inventory, "SOURCE_POLL_INTERVAL": "500ms",
 		"SECURED_SUBNET_CIDR": "10.0.0.0/16,fd00::/64",
 		"TARGET_NAMESPACE":    w.namespace, "TARGET_SERVICE_NAME": "web", "TARGET_PORT": fmt.Sprint(port),

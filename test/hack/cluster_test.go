@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 )
 
@@ -67,7 +68,7 @@ func newWorld(t *testing.T, cp *controlplane.ControlPlane) *world {
 	}
 	return &world{cp, client, space.Name, map[string]string{
 		"KUBECONFIG": cp.Kubeconfig(t), "KUBECTL_PATH": cp.KubectlPath(), "TARGET_NAMESPACE": space.Name,
-		"TARGET_SERVICE_NAME": "web", "SECURED_SUBNET_CIDR": "10.0.0.0/8", "CONTROLLER_BINARY": program(t),
+		"TARGET_SERVICE_NAME": "web", "SECURED_SUBNET_CIDR": "10.0.0.0/8", "CONTROLLER_BINARY": built.Program(t),
 	}}
 }
 

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 )
 
 // settled makes a folder as the README's first steps leave it: the repository's
@@ -24,7 +26,7 @@ func settled(t *testing.T) (dir string, env map[string]string) {
 	if err := os.WriteFile(filepath.Join(dir, ".envrc"), example, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return dir, map[string]string{"CONTROLLER_BINARY": program(t)}
+	return dir, map[string]string{"CONTROLLER_BINARY": built.Program(t)}
 }
 
 // TestTheEnvrcOfTheExampleLeadsToADryRun follows the README: copy, allow, and the

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos/ionostest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 )
 
 const secret = "canary-token-7c1d"
@@ -51,7 +52,7 @@ func (w *world) cloud(t *testing.T) (api *ionostest.API, node string) {
 // the three nodes.
 func (w *world) daemon(t *testing.T) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), program(t), "run")
+	command := exec.CommandContext(t.Context(), built.Program(t), "run")
 	for name, value := range w.env {
 		if !strings.HasPrefix(name, "SECURED_KUBE") && !strings.HasPrefix(name, "KUBECTL") && name != "CONTROLLER_BINARY" {
 			command.Env = append(command.Env, name+"="+value)

@@ -3,46 +3,23 @@ package hack_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 )
+
+func TestMain(m *testing.M) { built.Main(m) }
 
 // patience bounds every script; none is expected to take so long.
 const patience = 2 * time.Minute
 
 // root is the repository.
 const root = "../.."
-
-// binary builds the program as the Makefile does, once.
-var binary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "hack")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "ionos-endpointslice-controller")
-	build := exec.Command("go", "build", "-trimpath", "-o", path, "../../cmd/ionos-endpointslice-controller")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%s: %w\n%s", strings.Join(build.Args, " "), err, out)
-	}
-	return path, nil
-})
-
-// program returns the path of the built daemon.
-func program(t *testing.T) string {
-	t.Helper()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 // script is one call of a script. It sees none of the test's own environment.
 type script struct {

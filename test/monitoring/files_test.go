@@ -4,12 +4,13 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 )
 
 // The files under test.
@@ -147,16 +148,7 @@ func read(t *testing.T, path string) string {
 // promtool runs it and fails the test with what it says when it fails.
 func promtool(t *testing.T, args ...string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("promtool is not built for -short")
-	}
-	path, err := filepath.Abs("../../.tools/bin/promtool")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("%v; run tools/build.sh promtool", err)
-	}
+	path := built.Tool(t, "promtool")
 	if out, err := exec.CommandContext(t.Context(), path, args...).CombinedOutput(); err != nil {
 		t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
 	}

@@ -1,0 +1,73 @@
+// Package built gives tests the built program, and the tools that tools/build.sh
+// has built. It builds the program once in a process, as the image does, and
+// leaves nothing behind.
+package built
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Version is what the program built for tests calls itself.
+const Version = "v1.2.3"
+
+// command is the program's package.
+const command = "github.com/ablmnzde/ionoscloud-endpointslice-controller/cmd/ionos-endpointslice-controller"
+
+// scratch is the folder of the program.
+var scratch = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "ionos-endpointslice-controller") })
+
+var program = sync.OnceValues(func() (string, error) {
+	dir, err := scratch()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "ionos-endpointslice-controller")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X main.version="+Version, "-o", path, command)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", strings.Join(build.Args, " "), err, out)
+	}
+	return path, nil
+})
+
+// Main is a TestMain that removes the program after the tests.
+func Main(m *testing.M) {
+	code := m.Run()
+	if dir, err := scratch(); err == nil {
+		_ = os.RemoveAll(dir) // in the folder for what is temporary
+	}
+	os.Exit(code)
+}
+
+// Program returns the path of the built program.
+func Program(t testing.TB) string {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Tool returns the path of a program that tools/build.sh has built. Without it
+// the test fails, but with -short, which asks for nothing that must be built.
+func Tool(t testing.TB, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("..", "..", ".tools", "bin", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		if testing.Short() {
+			t.Skipf("%s is not built, and -short asks for nothing that must be", name)
+		}
+		t.Fatalf("%v; run `tools/build.sh test` (or `make test`, which does), or leave these tests out with -short", err)
+	}
+	return path
+}
