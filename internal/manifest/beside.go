@@ -24,8 +24,12 @@ func ToBeside(object *discoveryv1.EndpointSlice, target plan.Target) plan.Beside
 	}
 	manager := object.Labels[discoveryv1.LabelManagedBy]
 	beside := plan.Beside{Name: object.Name, Manager: bounded(manager), Endpoints: len(object.Endpoints)}
-	beside.Message = fmt.Sprintf("slice %s/%s publishes %d endpoints for Service %s beside ours, without our health checks; ",
-		target.Namespace, object.Name, beside.Endpoints, target.Service) + remedy(beside, target)
+	count := fmt.Sprintf("%d endpoints", beside.Endpoints)
+	if beside.Endpoints == 1 {
+		count = "1 endpoint"
+	}
+	beside.Message = fmt.Sprintf("slice %s/%s publishes %s for Service %s beside ours, without our health checks; ",
+		target.Namespace, object.Name, count, target.Service) + remedy(beside, target)
 	return beside
 }
 
