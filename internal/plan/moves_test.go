@@ -105,6 +105,30 @@ func TestTheReadyCopyOfADuplicateWaitsUntilTheOtherIsReady(t *testing.T) {
 	}
 }
 
+// Where the slice with the ready copy gains, its write waits for no other: so the
+// ready copy has to be the one that stays.
+func TestContract01ASliceThatGainsDoesNotLoseTheReadyCopyOfADuplicate(t *testing.T) {
+	down := numbered(5, 5)
+	down[0].State = inventory.StateDown
+	for name, copies := range map[string][2][]inventory.Member{
+		"ready in the first":  {numbered(5, 5), down},
+		"ready in the second": {down, numbered(5, 5)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, limit := range []int{5, 6, 10} {
+				w := newWorld(limit)
+				w.hold(append(numbered(1, 2), copies[0]...), append(copies[1], numbered(6, 9)...))
+				for i, write := range w.plan(slices.Concat(numbered(1, 9), numbered(20, 21))) {
+					w.apply(write)
+					if !slices.ContainsFunc(w.state.Slices, func(s plan.Slice) bool { return slices.Contains(s.Endpoints, numbered(5, 5)[0]) }) {
+						t.Errorf("limit %d: after write %d, of %s, %s is ready nowhere", limit, i+1, write.Slice.Name, down[0].Address)
+					}
+				}
+			}
+		})
+	}
+}
+
 func TestARemovalThatIsNoMoveWaitsForNothing(t *testing.T) {
 	w := newWorld(2)
 	w.publish(numbered(1, 4))

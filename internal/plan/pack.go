@@ -10,7 +10,8 @@ import (
 // packer distributes the members of one family over slices with the fewest
 // written endpoints (contract 18):
 //
-//  1. A member stays in the slice it is in.
+//  1. A member stays in the slice it is in; of several, in the one that
+//     publishes it best, so that no write takes a copy away that works.
 //  2. At most 2*ceil(N/max) slices hold endpoints. While those that are written
 //     anyway cannot make up for the rest, the emptiest of the rest joins them.
 //     Of those that are written, the emptiest are emptied, as many as the bound
@@ -68,22 +69,23 @@ func (p *packer) keep(members []inventory.Member, current []Slice) []inventory.M
 		}
 	}
 	slices.SortFunc(p.bins, byNumber)
-	placed := make([]bool, len(members))
+	placed := make([]inventory.State, len(members))
 	for _, b := range p.bins {
 		p.keepIn(b, members, placed)
 	}
 	var additions []inventory.Member
 	for i, m := range members {
-		if !placed[i] {
+		if placed[i] == inventory.Absent {
 			additions = append(additions, m)
 		}
 	}
 	return additions
 }
 
-// keepIn leaves in the bin what is wanted and not placed yet. What is more than
-// a slice may hold has to go, unless there may be no slice to take it.
-func (p *packer) keepIn(b *bin, members []inventory.Member, placed []bool) {
+// keepIn leaves in the bin what is wanted and not placed yet in a better state,
+// which is that of the copy so far. What is more than a slice may hold has to go,
+// unless there may be no slice to take it.
+func (p *packer) keepIn(b *bin, members []inventory.Member, placed []inventory.State) {
 	have, limit := b.want, p.target.MaxEndpoints
 	if p.blocked {
 		limit = len(have.Endpoints)
@@ -92,10 +94,14 @@ func (p *packer) keepIn(b *bin, members []inventory.Member, placed []bool) {
 	at := cursor{members: members}
 	for _, old := range have.Endpoints {
 		i, wanted := at.seek(old)
-		if wanted && !placed[i] && len(kept) < limit {
-			placed[i] = true
-			kept = append(kept, members[i])
+		if !wanted || len(kept) == limit || placed[i] != inventory.Absent && placed[i] <= old.State {
+			continue
 		}
+		if placed[i] != inventory.Absent {
+			p.drop(members[i])
+		}
+		placed[i] = old.State
+		kept = append(kept, members[i])
 	}
 	b.want.Endpoints = kept
 	b.want.Owner, b.want.Drift = p.owner, ""
@@ -103,6 +109,16 @@ func (p *packer) keepIn(b *bin, members []inventory.Member, placed []bool) {
 		b.want.Ports = p.ports
 	}
 	b.touched = !same(have, b.want)
+}
+
+// drop takes a member out of the bin that keeps it so far.
+func (p *packer) drop(m inventory.Member) {
+	for _, b := range p.bins {
+		if at, found := slices.BinarySearchFunc(b.want.Endpoints, m, inventory.CompareMembers); found {
+			b.want.Endpoints, b.touched = slices.Concat(b.want.Endpoints[:at], b.want.Endpoints[at+1:]), true
+			return
+		}
+	}
 }
 
 // place puts the additions into the bins, and returns those that need new ones.

@@ -124,7 +124,7 @@ func newWrite(operation Operation, have, want Slice) Write {
 //
 // What adds never waits, so that no two writes wait for each other for ever. It
 // need not: Desired adds nothing to a slice that an address moves from, and an
-// address that an adding slice loses was a duplicate.
+// address that an adding slice loses was a duplicate of one in no worse a state.
 func order(gaining []Write, reviving []revival, losing []Write) []Write {
 	holder := make(map[netip.Addr]string)
 	for _, r := range reviving {
