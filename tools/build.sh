@@ -14,9 +14,10 @@ module proxy, no binary is downloaded.
 
 Programs  kube-apiserver kube-controller-manager etcd kubectl promtool
           helm3 helm4 helm-unittest helm-docs kube-score
+          kube-proxy
           golangci-lint shfmt actionlint
-Groups    test (all but the last line, the default), chart (helm3 to kube-score),
-          lint (the last line), all
+Groups    test (the first two lines and kube-proxy, the default), chart (the
+          second line), lab (the third line), lint (the last line), all
 
 The first build of kube-apiserver takes about four minutes on two cores, that of
 promtool two; later runs take less than a second. Two runs at the same time wait
@@ -30,6 +31,7 @@ spec() {
   case $1 in
     kube-apiserver) module=kubernetes package=k8s.io/kubernetes/cmd/kube-apiserver guess="4 min" ;;
     kube-controller-manager) module=kubernetes package=k8s.io/kubernetes/cmd/kube-controller-manager guess="1 min" ;;
+    kube-proxy) module=kubernetes package=k8s.io/kubernetes/cmd/kube-proxy guess="1 min" ;;
     kubectl) module=kubernetes package=k8s.io/kubernetes/cmd/kubectl guess="30 s" ;;
     etcd) module=etcd package=go.etcd.io/etcd/server/v3 guess="30 s" ;;
     # Without the tag promtool has the service discovery of every cloud, some of it huge, which nothing here asks for.
@@ -49,13 +51,14 @@ spec() {
 # expand turns groups into programs.
 expand() {
   local name chart="helm3 helm4 helm-unittest helm-docs kube-score" lint="golangci-lint shfmt actionlint"
-  local test="kube-apiserver kube-controller-manager etcd kubectl promtool $chart"
+  local lab="kube-proxy" test="kube-apiserver kube-controller-manager etcd kubectl kube-proxy promtool $chart"
   for name in "$@"; do
     case $name in
       test) echo "$test" ;;
       chart) echo "$chart" ;;
+      lab) echo "$lab" ;;
       lint) echo "$lint" ;;
-      all) echo "$test $lint" ;;
+      all) echo "$test $lab $lint" ;;
       *) echo "$name" ;;
     esac
   done
