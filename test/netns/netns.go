@@ -43,26 +43,41 @@ func Main(m *testing.M) {
 // Enter is [Main] for a TestMain that has more to do: it returns in the new
 // namespace, after the test binary was executed anew, or at once if no
 // namespace can be made.
-func Enter() {
+func Enter() { enterWorld(loopback) }
+
+// enterWorld returns inside, or outside when there is no way in.
+func enterWorld(w world) {
 	if os.Getenv(stateVariable) == entered {
 		return
 	}
 	// Only a failure comes back from enter.
-	if err := os.Setenv(stateVariable, enter().Error()); err != nil {
+	if err := os.Setenv(stateVariable, enter(w).Error()); err != nil {
 		panic(err)
 	}
 }
 
-// setup runs in the new namespace, with the test binary and its arguments as $@.
-const setup = `set -e
+// world is what a test binary can be put into.
+type world struct {
+	// ways are the flags of unshare that lead into it, the best first.
+	ways [][]string
+	// setup runs inside, with the test binary and its arguments as $@.
+	setup string
+}
+
+// loopback is one namespace: root needs no user namespace for it, others need
+// one in which they are root.
+var loopback = world{
+	ways: [][]string{{"--net"}, {"--user", "--map-root-user", "--net"}},
+	setup: `set -e
 ip link set lo up
 ip route add 10.0.0.0/16 dev lo
 ip -6 route add fd00::/64 dev lo 2>/dev/null || true
-[ $# = 0 ] || exec "$@"`
+[ $# = 0 ] || exec "$@"`,
+}
 
 // enter replaces the process by one in a new namespace. It tries before with a
 // process that does nothing, for after an exec there is nobody to report to.
-func enter() error {
+func enter(w world) error {
 	unshare, err := exec.LookPath("unshare")
 	if err != nil {
 		return err
@@ -71,20 +86,19 @@ func enter() error {
 	if err != nil {
 		return err
 	}
-	flags, err := usableFlags(unshare)
+	flags, err := usableFlags(unshare, w)
 	if err != nil {
 		return err
 	}
-	args := slices.Concat([]string{"unshare"}, flags, []string{"--", "sh", "-c", setup, "sh", self}, os.Args[1:])
+	args := slices.Concat([]string{"unshare"}, flags, []string{"--", "sh", "-c", w.setup, "sh", self}, os.Args[1:])
 	return syscall.Exec(unshare, args, append(os.Environ(), stateVariable+"="+entered))
 }
 
-// usableFlags finds the way into a namespace that this kernel and user allow:
-// root needs no user namespace, others need one in which they are root.
-func usableFlags(unshare string) ([]string, error) {
+// usableFlags finds the way into a namespace that this kernel and user allow.
+func usableFlags(unshare string, w world) ([]string, error) {
 	var errs []string
-	for _, flags := range [][]string{{"--net"}, {"--user", "--map-root-user", "--net"}} {
-		args := slices.Concat(flags, []string{"--", "sh", "-c", setup})
+	for _, flags := range w.ways {
+		args := slices.Concat(flags, []string{"--", "sh", "-c", w.setup})
 		output, err := exec.Command(unshare, args...).CombinedOutput()
 		if err == nil {
 			return flags, nil

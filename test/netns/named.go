@@ -1,0 +1,64 @@
+package netns
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// folder is where ip keeps the names of network namespaces.
+const folder = "/run/netns"
+
+// named is a namespace from which others can be made, by name. Their names lie
+// in a mount namespace of its own: whatever was made is gone with the last
+// process in it, however that ends, and the machine never sees any of it.
+var named = world{
+	ways: [][]string{{"--net", "--mount", "--propagation", "private"}},
+	setup: `set -e
+mkdir -p ` + folder + `
+mount -t tmpfs netns ` + folder + `
+ip link set lo up
+[ $# = 0 ] || exec "$@"`,
+}
+
+// EnterNamed is [Enter] for tests that need several namespaces: root is needed,
+// and nothing is routed to the loopback interface.
+func EnterNamed() { enterWorld(named) }
+
+// Add makes a namespace with its loopback interface up, until the test ends or
+// [Delete] is called. It needs [EnterNamed].
+func Add(t testing.TB, name string) {
+	t.Helper()
+	Require(t)
+	if output, err := ip("netns", "add", name); err != nil {
+		t.Fatalf("netns: add %s: %v: %s", name, err, output)
+	}
+	t.Cleanup(func() { _, _ = ip("netns", "del", name) }) // may be gone by Delete
+	if output, err := ip("-n", name, "link", "set", "lo", "up"); err != nil {
+		t.Fatalf("netns: %s: set lo up: %v: %s", name, err, output)
+	}
+}
+
+// Delete takes a namespace away, with the interfaces in it. What runs in it
+// goes on without a network.
+func Delete(t testing.TB, name string) {
+	t.Helper()
+	if output, err := ip("netns", "del", name); err != nil {
+		t.Fatalf("netns: delete %s: %v: %s", name, err, output)
+	}
+}
+
+// Inside returns the command line that runs a command in a namespace. The
+// process that it starts is the command's own: same id, same signals.
+func Inside(name string, command ...string) []string {
+	return append([]string{"nsenter", "--net=" + filepath.Join(folder, name), "--"}, command...)
+}
+
+// Run runs a command in a namespace to its end.
+func Run(t testing.TB, name string, command ...string) {
+	t.Helper()
+	args := Inside(name, command...)
+	if output, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+		t.Fatalf("netns: %s: %v: %v: %s", name, command, err, output)
+	}
+}
