@@ -15,9 +15,11 @@ module proxy, no binary is downloaded.
 Programs  kube-apiserver kube-controller-manager etcd kubectl promtool
           helm3 helm4 helm-unittest helm-docs kube-score
           kube-proxy
+          blackbox_exporter
           golangci-lint shfmt actionlint
 Groups    test (the first two lines and kube-proxy, the default), chart (the
-          second line), lab (the third line), lint (the last line), all
+          second line), lab (the third line), bench (the fourth), lint (the
+          last line), all
 
 The first build of kube-apiserver takes about four minutes on two cores, that of
 promtool two; later runs take less than a second. Two runs at the same time wait
@@ -36,6 +38,7 @@ spec() {
     etcd) module=etcd package=go.etcd.io/etcd/server/v3 guess="30 s" ;;
     # Without the tag promtool has the service discovery of every cloud, some of it huge, which nothing here asks for.
     promtool) module=prometheus package=github.com/prometheus/prometheus/cmd/promtool tags=remove_all_sd guess="2 min" ;;
+    blackbox_exporter) module=blackbox package=github.com/prometheus/blackbox_exporter guess="1 min" ;;
     helm3) module=helm package=helm.sh/helm/v3/cmd/helm guess="2 min" ;;
     helm4) module=helm package=helm.sh/helm/v4/cmd/helm guess="30 s" ;;
     helm-unittest) module=helm package=github.com/helm-unittest/helm-unittest/cmd/helm-unittest guess="15 s" ;;
@@ -51,14 +54,15 @@ spec() {
 # expand turns groups into programs.
 expand() {
   local name chart="helm3 helm4 helm-unittest helm-docs kube-score" lint="golangci-lint shfmt actionlint"
-  local lab="kube-proxy" test="kube-apiserver kube-controller-manager etcd kubectl kube-proxy promtool $chart"
+  local lab="kube-proxy" bench="blackbox_exporter" test="kube-apiserver kube-controller-manager etcd kubectl kube-proxy promtool $chart"
   for name in "$@"; do
     case $name in
       test) echo "$test" ;;
       chart) echo "$chart" ;;
       lab) echo "$lab" ;;
+      bench) echo "$bench" ;;
       lint) echo "$lint" ;;
-      all) echo "$test $lab $lint" ;;
+      all) echo "$test $lab $bench $lint" ;;
       *) echo "$name" ;;
     esac
   done
