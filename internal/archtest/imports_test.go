@@ -70,7 +70,15 @@ var allowed = map[string]struct {
 	"test/netns":        {nil, "it stands for a machine that does not know us"},
 	"test/monitoring":   {nil, "it contains tests only"},
 	"test/docs":         {nil, "it contains tests only"},
+	"test/faults":       {nil, "it contains tests only"},
 	"test/simulation":   {of("inventory", "filter", "guard", "plan", "syncer", "store/memory"), "it is the world around the loop; the loop is the real one"},
+
+	"test/traffic":         {nil, "it stands for users who do not know us"},
+	"test/traffic/load":    {[]string{"test/traffic"}, "it is the load as a program"},
+	"test/traffic/backend": {nil, "it stands for a worker that does not know us"},
+
+	"test/lab": {append(of("source/ionos/ionostest"), "test/built", "test/controlplane", "test/netns", "test/kubeproxy", "test/traffic", "test/wire", "test/apiproxy", "test/strain"),
+		"it runs the built binary from outside, in a world of its own"},
 }
 
 func of(packages ...string) []string {
