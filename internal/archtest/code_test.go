@@ -28,7 +28,7 @@ var rules = []struct {
 	},
 	{
 		"context", "a context comes from the caller, whose shutdown and deadline it carries",
-		[]string{"cmd", "hack/demo", "hack/fake-ionos"},
+		[]string{"cmd", "hack/demo", "hack/fake-ionos", "test/traffic/load", "test/traffic/backend"},
 		func(u unit) []violation { return u.mentions("context", "Background", "TODO") },
 	},
 	{

@@ -1,0 +1,115 @@
+package traffic_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/traffic"
+)
+
+// generate sends so many requests to a handler.
+func generate(t *testing.T, count int, handler http.HandlerFunc) []traffic.Result {
+	t.Helper()
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: handler}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	return collect(t, netip.MustParseAddrPort(listener.Addr().String()), count)
+}
+
+func collect(t *testing.T, target netip.AddrPort, count int) []traffic.Result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var results []traffic.Result
+	options := traffic.Options{Target: target, Rate: 200, Sources: netip.MustParsePrefix("127.77.0.0/24")}
+	err := traffic.Generate(ctx, options, func(r traffic.Result) {
+		if results = append(results, r); len(results) >= count {
+			cancel()
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
+
+func TestEveryRequestComesFromAnAddressAndPortOfItsOwn(t *testing.T) {
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	results := generate(t, 50, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if seen[r.RemoteAddr] {
+			t.Errorf("%s came twice", r.RemoteAddr)
+		}
+		seen[r.RemoteAddr] = true
+		_, _ = w.Write([]byte("worker-1\n"))
+	})
+	for _, r := range results {
+		if r.Lost() || r.Backend != "worker-1" {
+			t.Fatalf("got %+v, want an answer of worker-1", r)
+		}
+	}
+}
+
+func TestASlowAnswerDelaysNoOtherRequest(t *testing.T) {
+	var stuck atomic.Bool
+	results := generate(t, 20, func(_ http.ResponseWriter, r *http.Request) {
+		if stuck.CompareAndSwap(false, true) {
+			<-r.Context().Done()
+		}
+	})
+	quick := 0
+	for _, r := range results {
+		if !r.Lost() {
+			quick++
+		}
+	}
+	if quick < 19 {
+		t.Errorf("got %d answers beside a stuck one, want 19", quick)
+	}
+}
+
+func TestWhatIsLostIsNamed(t *testing.T) {
+	if r := generate(t, 1, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})[0]; r.Failure != "status 503 Service Unavailable" {
+		t.Errorf("a 503: got %q", r.Failure)
+	}
+	if r := generate(t, 1, func(http.ResponseWriter, *http.Request) {
+		panic(http.ErrAbortHandler)
+	})[0]; r.Failure != "cut off" {
+		t.Errorf("a connection that ends: got %q, want cut off", r.Failure)
+	}
+	hung := generate(t, 1, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })[0]
+	if hung.Failure != "time-out" || hung.Took < traffic.Timeout {
+		t.Errorf("no answer: got %q after %v, want a time-out after %v", hung.Failure, hung.Took, traffic.Timeout)
+	}
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := netip.MustParseAddrPort(listener.Addr().String())
+	listener.Close()
+	if r := collect(t, target, 1)[0]; r.Failure != "refused" {
+		t.Errorf("nobody listens: got %q, want refused", r.Failure)
+	}
+}
+
+func TestALoadThatCannotSendSaysSo(t *testing.T) {
+	options := traffic.Options{Target: netip.MustParseAddrPort("127.0.0.1:1"), Rate: 100, Sources: netip.MustParsePrefix("192.0.2.0/24")}
+	err := traffic.Generate(t.Context(), options, func(r traffic.Result) { t.Errorf("got %+v as a result", r) })
+	if err == nil {
+		t.Error("got no error for an address that is not local")
+	}
+}

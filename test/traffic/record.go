@@ -1,0 +1,112 @@
+package traffic
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// Mark is something that happened while requests were sent.
+type Mark struct {
+	At   time.Time
+	Text string
+}
+
+// Record collects results and marks. It may be used by many goroutines.
+type Record struct {
+	mu      sync.Mutex
+	results []Result
+	marks   []Mark
+}
+
+// Add adds a result.
+func (r *Record) Add(result Result) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.results = append(r.results, result)
+}
+
+// Mark notes that something happens now, for the picture, and returns the time.
+func (r *Record) Mark(text string) time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := time.Now()
+	r.marks = append(r.marks, Mark{at, text})
+	return at
+}
+
+// Marks returns the marks so far.
+func (r *Record) Marks() []Mark {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.marks)
+}
+
+// Results returns the results so far, by their start.
+func (r *Record) Results() []Result {
+	r.mu.Lock()
+	results := slices.Clone(r.results)
+	r.mu.Unlock()
+	slices.SortFunc(results, func(a, b Result) int { return a.Start.Compare(b.Start) })
+	return results
+}
+
+// Len returns how many requests have ended.
+func (r *Record) Len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.results)
+}
+
+// Lost returns the requests that are lost so far, by their start.
+func (r *Record) Lost() []Result {
+	return slices.DeleteFunc(r.Results(), func(result Result) bool { return !result.Lost() })
+}
+
+// AnsweredSince counts the answers of each backend to requests that began at
+// that time or later.
+func (r *Record) AnsweredSince(at time.Time) map[string]int {
+	answered := map[string]int{}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, result := range r.results {
+		if !result.Lost() && !result.Start.Before(at) {
+			answered[result.Backend]++
+		}
+	}
+	return answered
+}
+
+// LastLost returns how long after a fault the last lost request began, and how
+// many were lost from then on. Both are 0 when none was.
+func (r *Record) LastLost(fault time.Time) (after time.Duration, count int) {
+	for _, lost := range r.Lost() {
+		if lost.Start.Before(fault) {
+			continue
+		}
+		count++
+		after = lost.Start.Sub(fault)
+	}
+	return after, count
+}
+
+// Lateness returns by how much 99 of 100 requests began too late at most: how
+// starved the load was.
+func (r *Record) Lateness() time.Duration {
+	var late []time.Duration
+	for _, result := range r.Results() {
+		late = append(late, result.Late)
+	}
+	return Percentile(late, 99)
+}
+
+// Percentile returns the smallest value that so many percent do not exceed; 0
+// of none.
+func Percentile(values []time.Duration, percent int) time.Duration {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Clone(values)
+	slices.Sort(sorted)
+	return sorted[(len(sorted)*percent+99)/100-1]
+}

@@ -1,0 +1,84 @@
+package traffic_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/traffic"
+)
+
+// at is a time in milliseconds.
+func at(ms int) time.Time { return time.UnixMilli(int64(ms)) }
+
+func TestTheLastLostRequestCountsFromItsStart(t *testing.T) {
+	var r traffic.Record
+	for _, result := range []traffic.Result{
+		{Start: at(1900), Took: time.Second, Failure: "time-out"},
+		{Start: at(100), Failure: "refused"}, // before the fault
+		{Start: at(1200), Failure: "refused"},
+		{Start: at(2500), Backend: "a"},
+	} {
+		r.Add(result)
+	}
+	after, count := r.LastLost(at(1000))
+	if after != 900*time.Millisecond || count != 2 {
+		t.Errorf("got %v, %d lost, want 900ms, 2", after, count)
+	}
+	if after, count := r.LastLost(at(3000)); after != 0 || count != 0 {
+		t.Errorf("after all: got %v, %d lost, want nothing", after, count)
+	}
+	if got := len(r.Lost()); got != 3 {
+		t.Errorf("got %d lost, want 3", got)
+	}
+}
+
+func TestAnswersAreCountedByBackend(t *testing.T) {
+	var r traffic.Record
+	for _, result := range []traffic.Result{
+		{Start: at(100), Backend: "a"}, {Start: at(200), Backend: "a"}, {Start: at(300), Backend: "b"},
+		{Start: at(400), Backend: "b", Failure: "status 503"},
+	} {
+		r.Add(result)
+	}
+	if diff := cmp.Diff(map[string]int{"a": 1, "b": 1}, r.AnsweredSince(at(200))); diff != "" {
+		t.Errorf("answers (-want +got):\n%s", diff)
+	}
+}
+
+func TestPercentilesAreValuesThatWereMeasured(t *testing.T) {
+	var values []time.Duration
+	for i := 20; i > 0; i-- {
+		values = append(values, time.Duration(i))
+	}
+	for percent, want := range map[int]time.Duration{50: 10, 95: 19, 96: 20, 100: 20, 1: 1} {
+		if got := traffic.Percentile(values, percent); got != want {
+			t.Errorf("p%d: got %d, want %d", percent, got, want)
+		}
+	}
+	if got := traffic.Percentile(nil, 95); got != 0 {
+		t.Errorf("of nothing: got %v, want 0", got)
+	}
+}
+
+func TestALineHoldsTheWholeResult(t *testing.T) {
+	for _, want := range []traffic.Result{
+		{Start: time.Unix(0, 1234567890123456789), Late: time.Millisecond, Took: time.Second, Backend: "worker-1"},
+		{Start: time.Unix(5, 0), Failure: "an \"odd\" failure\nof two lines"},
+		{Start: time.Unix(5, 0), Backend: "w", Failure: "w"},
+	} {
+		got, err := traffic.ParseLine(want.Line())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("result (-want +got):\n%s", diff)
+		}
+	}
+	for _, bad := range []string{"", "1 2 3", `a 2 3 "" ""`, `1 2 3 "`, `1 2 3 "" x`} {
+		if got, err := traffic.ParseLine(bad); err == nil {
+			t.Errorf("%q: got %v, want an error", bad, got)
+		}
+	}
+}
