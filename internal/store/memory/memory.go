@@ -44,9 +44,6 @@ func New(options Options) (*Store, error) {
 	if options.Target.SliceName == "" || options.Target.Service == "" || options.Target.ManagedBy == "" {
 		return nil, errors.New("memory store: the target has no slice name, Service or managed-by value")
 	}
-	if options.Out == nil {
-		options.Out = io.Discard
-	}
 	return &Store{
 		target:  options.Target,
 		out:     options.Out,

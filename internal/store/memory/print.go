@@ -15,6 +15,9 @@ const maxListed = 8
 // print writes one header line that says what changed and all slices as YAML
 // documents, in one piece.
 func (s *Store) print(write plan.Write) error {
+	if s.out == nil {
+		return nil
+	}
 	documents, err := manifest.YAML(s.sorted()...)
 	if err != nil {
 		return err
