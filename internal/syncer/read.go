@@ -3,7 +3,6 @@ package syncer
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
@@ -33,7 +32,7 @@ func (o Options) read(ctx context.Context, scheduled bool) reading {
 // scheduled read, at once when the source signals a change, and after a pause
 // that grows when a read fails. At most one read is in flight.
 func (s *Syncer) readLoop(ctx context.Context, out chan<- reading) {
-	var failures backoff
+	failures := backoff{random: s.opts.Random}
 	scheduled := true
 	due := time.NewTimer(s.opts.PollInterval)
 	defer due.Stop()
@@ -49,7 +48,7 @@ func (s *Syncer) readLoop(ctx context.Context, out chan<- reading) {
 			next = time.Now().Add(max(failures.next(backoffMax), after))
 		case scheduled:
 			failures.reset()
-			next = time.Now().Add(jitter(s.opts.PollInterval))
+			next = time.Now().Add(s.opts.jitter(s.opts.PollInterval))
 		default:
 			failures.reset()
 		}
@@ -112,19 +111,22 @@ func retryAfter(err error) time.Duration {
 }
 
 // jitter spreads d by 10 % either way.
-func jitter(d time.Duration) time.Duration {
-	return d + time.Duration((rand.Float64()-0.5)*0.2*float64(d))
+func (o Options) jitter(d time.Duration) time.Duration {
+	return d + time.Duration((o.Random()-0.5)*0.2*float64(d))
 }
 
 // backoff counts failures in a row.
-type backoff struct{ failures int }
+type backoff struct {
+	random   func() float64
+	failures int
+}
 
 // next returns how long to wait after one more failure: anything up to a bound
 // that doubles from backoffMin to high ("full jitter").
 func (b *backoff) next(high time.Duration) time.Duration {
 	bound := min(backoffMin<<min(b.failures, 20), high)
 	b.failures++
-	return time.Duration(rand.Int64N(int64(bound)) + 1)
+	return time.Duration(b.random()*float64(bound)) + 1
 }
 
 // reset forgets the failures.

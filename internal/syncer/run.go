@@ -54,7 +54,7 @@ func (s *Syncer) Run(ctx context.Context) error {
 // recover loads the state the program starts from, for as long as it takes:
 // without it nothing can be decided, because nothing may be forgotten.
 func (s *Syncer) recover(ctx context.Context) (plan.State, bool) {
-	var failures backoff
+	failures := backoff{random: s.opts.Random}
 	for {
 		s.beat.Store(int64(time.Since(s.start)))
 		state, err := s.opts.load(ctx)
@@ -129,6 +129,7 @@ func newLoop(ctx context.Context, s *Syncer, state plan.State, p prober) *loop {
 	l := &loop{
 		Syncer: s, prober: p, state: state, health: inventory.Health{},
 		reads: make(chan reading), jobs: make(chan job, 1), reports: make(chan report, 1),
+		pacer:    pacer{failures: backoff{random: s.opts.Random}},
 		beatDue:  time.Now().Add(heartbeat),
 		narrator: newNarrator(ctx, s.opts, state.Service),
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"net/netip"
 	"sync/atomic"
 	"time"
@@ -86,6 +87,9 @@ type Options struct {
 	Logger *slog.Logger
 	// Announcer is told what happened to the Service; nil where nobody listens.
 	Announcer Announcer
+	// Random draws the jitter of reads and the waits after failures: at least 0
+	// and less than 1, from any goroutine. It is rand.Float64 where it is nil.
+	Random func() float64
 }
 
 // Syncer keeps the slices of one target equal to the healthy nodes of one source.
@@ -110,8 +114,12 @@ func New(opts Options) (*Syncer, error) {
 		return nil, errors.New("syncer: poll interval and source timeout have to be positive")
 	case opts.Prober != nil && (opts.Policy.Interval <= 0 || opts.HealthTimeout <= 0 || opts.Concurrency < 1):
 		return nil, errors.New("syncer: health interval, timeout and concurrency have to be positive")
-	case opts.Logger == nil:
+	}
+	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Random == nil {
+		opts.Random = rand.Float64
 	}
 	s := &Syncer{opts: opts, start: time.Now()}
 	s.status.Store(&Status{})
