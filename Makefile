@@ -52,7 +52,8 @@ test-short: packages ## Run the tests that need no API server
 	go test -race -short -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: bench
-bench: ## Compare the plan with upstream's; writes docs/reports/performance.md (minutes, on a quiet machine)
+bench: packages ## Measure speed and scale, write docs/reports/performance.md (15 min, LONG=1 longer; on a quiet machine)
+	@tools/build.sh kube-apiserver etcd kubectl
 	cd bench && go run ./report
 
 .PHONY: test-bench

@@ -1,5 +1,13 @@
-// Command report runs the benchmarks and the histories of the module bench and
-// writes docs/reports/performance.md with its plots: go run ./report, in bench.
+// Command report measures and writes docs/reports/performance.md with its plots:
+// go run ./report, in the folder bench.
 //
-// Progress goes to standard error. It measures nothing itself.
+// The page has sections, one for each question, listed in sections.go. A section
+// measures, which yields lines as go test -bench prints them, and presents, which
+// turns such lines into prose, plots, rows of the table of targets and curves for
+// the section on growth. What it measured is kept beside the page as
+// NAME-benchmark.txt, ready for benchstat, and the page is written from these
+// files alone: -only NAME measures one section and leaves the figures of the
+// others as they are, -only none writes the page anew from what there is.
+//
+// Progress goes to standard error.
 package main

@@ -2,20 +2,27 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 )
 
 func main() {
 	out := flag.String("out", "../docs/reports", "folder of the report")
-	count := flag.Int("count", 6, "runs of each benchmark; the report shows the fastest")
-	benchtime := flag.String("benchtime", "0.3s", "time of one run of a benchmark")
+	only := flag.String("only", "", "sections to measure, separated by commas; all when empty, none of them for none")
+	f := form{}
+	flag.BoolVar(&f.long, "long", os.Getenv("LONG") != "", "measure for longer, and more often")
+	flag.IntVar(&f.count, "count", 4, "runs of each Go benchmark; the report shows the fastest")
+	flag.StringVar(&f.benchtime, "benchtime", "0.2s", "time of one run of a Go benchmark")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := write(ctx, *out, *benchtime, *count)
+	err := errors.Join(measure(ctx, f, *out, *only), write(*out))
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -23,38 +30,62 @@ func main() {
 	}
 }
 
-// write makes the whole report in the folder, or fails before it touches a file.
-func write(ctx context.Context, out, benchtime string, count int) error {
-	m, err := describe(ctx)
-	if err != nil {
-		return err
-	}
-	raw, err := runBenchmarks(ctx, benchtime, count)
-	if err != nil {
-		return err
-	}
-	results, err := parse(raw)
-	if err != nil {
-		return err
-	}
-	outcomes, err := runHistories()
-	if err != nil {
-		return err
-	}
-	files := map[string]string{
-		"plan-benchmark.txt": raw,
-		"plan-time.svg":      plotTime(results),
-		"plan-slices.svg":    plotHistories("slices that hold endpoints", outcomes, used),
-		"plan-written.svg":   plotHistories("endpoints written in all, thousands", outcomes, writtenThousands),
-		"performance.md":     page(m, results, outcomes),
-	}
+// measure runs the sections and keeps what they print. One that fails leaves its
+// earlier figures as they are and does not keep the others from being measured.
+func measure(ctx context.Context, f form, out, only string) error {
 	if err := os.MkdirAll(out, 0o755); err != nil { //nolint:gosec // a folder of documentation
 		return err
 	}
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(out, name), []byte(text), 0o644); err != nil { //nolint:gosec // documentation
+	var errs []error
+	for _, s := range sections() {
+		if only != "" && !slices.Contains(strings.Split(only, ","), s.name) {
+			continue
+		}
+		started, head := time.Now(), describe(ctx, f)
+		fmt.Fprintf(os.Stderr, "== %s\n", s.name)
+		raw, err := s.measure(ctx, f)
+		fmt.Fprintf(os.Stderr, "== %s: %v\n", s.name, time.Since(started).Round(time.Second))
+		if err == nil {
+			_, err = parse(raw)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("section %s keeps its earlier figures: %w", s.name, err))
+			continue
+		}
+		errs = append(errs, save(out, s.raw(), head+raw))
+	}
+	return errors.Join(errs...)
+}
+
+// raw is the file of what the section measured.
+func (s section) raw() string { return s.name + "-benchmark.txt" }
+
+// write makes the page from what was measured, now or earlier.
+func write(out string) error {
+	var parts []part
+	for _, s := range sections() {
+		raw, err := os.ReadFile(filepath.Join(out, s.raw()))
+		if errors.Is(err, os.ErrNotExist) {
+			continue // never measured
+		}
+		if err != nil {
 			return err
 		}
+		r, err := parse(string(raw))
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.raw(), err)
+		}
+		p := s.present(r)
+		for name, text := range p.plots {
+			if err := save(out, name, text); err != nil {
+				return err
+			}
+		}
+		parts = append(parts, p)
 	}
-	return nil
+	return save(out, "performance.md", page(parts))
+}
+
+func save(out, name, text string) error {
+	return os.WriteFile(filepath.Join(out, name), []byte(text), 0o644) //nolint:gosec // documentation
 }

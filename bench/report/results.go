@@ -9,57 +9,77 @@ import (
 	"strings"
 )
 
-// key is one benchmark.
-type key struct {
-	endpoints    int
-	change, impl string
+// results are what benchmarks printed.
+type results struct {
+	// runs holds the values of every run by the benchmark's name (without
+	// "Benchmark" and the number of cores) and the unit.
+	runs map[string]map[string][]float64
+	// says holds the lines "key: value".
+	says map[string]string
 }
 
-// results are the least that each benchmark needed in any run, by unit: whatever
-// else the machine does only adds to it.
-type results map[key]map[string]float64
-
-var line = regexp.MustCompile(`^BenchmarkPass/endpoints=(\d+)/change=(\w+)/impl=(\w+?)(?:-\d+)?\s+\d+\s+(.*)$`)
+var (
+	line    = regexp.MustCompile(`^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(\S.*)$`)
+	setting = regexp.MustCompile(`^([a-z][a-z-]*): (.*)$`)
+)
 
 // parse reads what go test -bench prints.
 func parse(raw string) (results, error) {
-	all := map[key]map[string][]float64{}
+	r := results{map[string]map[string][]float64{}, map[string]string{}}
 	for text := range strings.Lines(raw) {
-		found := line.FindStringSubmatch(strings.TrimSpace(text))
+		text = strings.TrimSpace(text)
+		if found := setting.FindStringSubmatch(text); found != nil {
+			r.says[found[1]] = found[2]
+			continue
+		}
+		found := line.FindStringSubmatch(text)
 		if found == nil {
 			continue
 		}
-		n, err := strconv.Atoi(found[1])
-		if err != nil {
-			return nil, fmt.Errorf("parse %q: %w", text, err)
+		if r.runs[found[1]] == nil {
+			r.runs[found[1]] = map[string][]float64{}
 		}
-		k := key{n, found[2], found[3]}
-		if all[k] == nil {
-			all[k] = map[string][]float64{}
-		}
-		fields := strings.Fields(found[4])
+		fields := strings.Fields(found[2])
 		for i := 0; i+1 < len(fields); i += 2 {
 			value, err := strconv.ParseFloat(fields[i], 64)
 			if err != nil {
-				return nil, fmt.Errorf("parse %q: %w", text, err)
+				return results{}, fmt.Errorf("parse %q: %w", text, err)
 			}
-			all[k][fields[i+1]] = append(all[k][fields[i+1]], value)
+			r.runs[found[1]][fields[i+1]] = append(r.runs[found[1]][fields[i+1]], value)
 		}
 	}
-	if len(all) == 0 {
-		return nil, errors.New("parse the benchmarks: there is none in what go test printed")
+	if len(r.runs) == 0 {
+		return results{}, errors.New("parse the benchmarks: there is none in what was printed")
 	}
-	least := results{}
-	for k, units := range all {
-		least[k] = map[string]float64{}
-		for unit, values := range units {
-			least[k][unit] = slices.Min(values)
-		}
-	}
-	return least, nil
+	return r, nil
 }
 
-// ratio is how many times as much upstream needs as the plan does.
-func (r results) ratio(n int, change, unit string) float64 {
-	return r[key{n, change, "upstream"}][unit] / r[key{n, change, "plan"}][unit]
+// has reports whether the benchmark was run.
+func (r results) has(name string) bool { return len(r.runs[name]) > 0 }
+
+// least is of all runs: whatever else the machine does only adds to a time. It
+// is 0 where there is none.
+func (r results) least(name, unit string) float64 {
+	if values := r.runs[name][unit]; len(values) > 0 {
+		return slices.Min(values)
+	}
+	return 0
+}
+
+// most is of all runs, 0 where there is none.
+func (r results) most(name, unit string) float64 {
+	if values := r.runs[name][unit]; len(values) > 0 {
+		return slices.Max(values)
+	}
+	return 0
+}
+
+// quantile is the value that a share q of the runs does not exceed; 0.5 is the
+// median. It is 0 where there is no run.
+func (r results) quantile(name, unit string, q float64) float64 {
+	values := slices.Sorted(slices.Values(r.runs[name][unit]))
+	if len(values) == 0 {
+		return 0
+	}
+	return values[min(int(q*float64(len(values))), len(values)-1)]
 }

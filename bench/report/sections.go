@@ -1,0 +1,8 @@
+package main
+
+// sections are the questions of the report in the order of the page.
+func sections() []section {
+	return []section{
+		{name: "plan", measure: measurePlan, present: presentPlan},
+	}
+}
