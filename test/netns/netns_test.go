@@ -16,7 +16,12 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-func TestMain(m *testing.M) { netns.Main(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(namedVariable) != "" {
+		netns.EnterNamed()
+	}
+	netns.Main(m)
+}
 
 func TestAddedAddressesAnswerAndRemovedOnesAreSilent(t *testing.T) {
 	netns.Require(t)

@@ -24,7 +24,7 @@ type Options struct {
 	// Rate is in requests a second.
 	Rate int
 	// Sources are the addresses that requests come from: all must be local.
-	// Each gives 60,000 requests; when they are used up the run ends.
+	// Each gives 50,000 requests; when they are used up the run ends.
 	Sources netip.Prefix
 }
 
@@ -45,8 +45,9 @@ type Result struct {
 // Lost reports whether the request failed in any way.
 func (r Result) Lost() bool { return r.Failure != "" }
 
-// firstPort leaves out the ports that only root may bind.
-const firstPort = 1100
+// The ports of each source: below are those that programs listen on, such as
+// kube-proxy, which holds 10249 and 10256 of every address.
+const firstPort, lastPort = 11000, 61000
 
 // Generate sends requests until ctx ends or the sources are used up, and hands
 // over each result, one at a time, in the order in which they end. It returns an
@@ -85,7 +86,7 @@ func errUsedUp(options Options, next netip.Addr) error {
 // next is the source after this one: all ports of an address before the next
 // address, so that the neighbours have few addresses to resolve.
 func next(source netip.AddrPort) netip.AddrPort {
-	if source.Port() < 61000 {
+	if source.Port() < lastPort {
 		return netip.AddrPortFrom(source.Addr(), source.Port()+1)
 	}
 	return netip.AddrPortFrom(source.Addr().Next(), firstPort)

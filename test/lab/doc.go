@@ -1,0 +1,42 @@
+// Package lab is a laboratory for one question: do the users' requests arrive?
+// It has real API servers, workers that are network namespaces with HTTP
+// servers, clients behind a real kube-proxy, and the built daemon between them;
+// what it lacks is a kubelet and a cloud. `make lab` runs its scenarios.
+//
+// Everything lives in a network and a mount namespace of the test binary and
+// vanishes with it. All but this file carries the build tag lab.
+//
+//	               mgmt 10.78.0.0/16
+//	  ┌───────────────┬──────────────┬─────────────┐
+//	API servers    kube-proxy      daemon
+//	fake IONOS     ┌─client─┐    ┌─prober─┐     one prober per Target
+//	               └───┬────┘    └───┬────┘
+//	  ┌───────────────┴──────────────┴─────────────┐
+//	  │            data 10.77.0.0/16               │
+//	┌─┴──────┐ ┌────────┐ ┌────────┐
+//	│ worker │ │ worker │ │ worker │              one namespace each
+//	└────────┘ └────────┘ └────────┘
+//
+// A scenario reads like this:
+//
+//	w := lab.Start(t)                              // once for many scenarios
+//	x := w.Target(t, lab.Options{Source: "file"})  // Service, workers, daemon
+//	x.Begin(500)                                   // requests a second
+//	spare := x.AddWorker()                         // a machine starts
+//	x.Join(spare)                                  // the inventory lists it
+//	x.Leave(x.Workers()[0])                        // ... announces that one leaves
+//	x.Mark("crash"); spare.Kill()                  // for the picture
+//	x.End()
+//	x.WantNoneLost()
+//	x.Report("scenario", "what it shows")
+//
+// Faults of a [Worker]: Say (ok, refuse, hang, status 503, slow 300ms), Pause and
+// Resume, Stop (graceful), Kill, Silence (drops packets: both, in, out) and Hear, Unplug and
+// Plug. Of a [Daemon]: Kill, Stop, Start, Signal, and its environment. Of a
+// [Target]: CutProber, MendProber. Of a [World]: Local and Remote are control
+// planes with Stop, Start, Pause and Resume; [Target].Cloud is the fake of the
+// IONOS API with its faults.
+//
+// With LAB_RESULTS naming a folder, each Report writes its figures there;
+// test/lab/report makes the page of them.
+package lab

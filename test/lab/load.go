@@ -1,0 +1,180 @@
+//go:build lab
+
+package lab
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/traffic"
+)
+
+// progressInterval is the time between two lines of progress of a load.
+const progressInterval = 5 * time.Second
+
+// load is a process that sends requests from the clients' namespace.
+type load struct {
+	t       testing.TB
+	process *process
+	done    chan struct{} // closed when all its lines are read
+}
+
+// startLoad sends requests to the target, and hands over each result.
+func (w *World) startLoad(t testing.TB, name, target string, rate int, take func(traffic.Result)) *load {
+	t.Helper()
+	args := netns.Inside(clients, w.load, "-target", target, "-rate", fmt.Sprint(rate), "-sources", source(w.loads.Add(1)).String())
+	l := &load{t: t, process: start(t, "load-"+name, nil, args, true), done: make(chan struct{})}
+	go func() {
+		defer close(l.done)
+		for l.process.out.Scan() {
+			result, err := traffic.ParseLine(l.process.out.Text())
+			if err != nil {
+				t.Errorf("load %s: %v", name, err)
+				return
+			}
+			take(result)
+		}
+	}()
+	return l
+}
+
+// stop ends the load when the answers under way are there.
+func (l *load) stop() {
+	l.t.Helper()
+	l.process.signal(syscall.SIGTERM)
+	l.process.await()
+	<-l.done
+	if !l.process.state.Success() {
+		l.t.Fatalf("%s: %v\n%s", l.process.name, l.process.state, l.process.tail(5))
+	}
+}
+
+// Begin sends so many requests a second until [Target.End], and returns when
+// every worker that the inventory lists as staying has answered and no request
+// of the last second was lost. What was before does not count.
+func (x *Target) Begin(rate int) {
+	x.t.Helper()
+	x.rate = rate
+	x.load = x.world.startLoad(x.t, x.Name, x.service, rate, func(r traffic.Result) { x.Record().Add(r) })
+	until(x.t, func() string { return x.Name + ": not every worker answers: " + x.summary() }, func() bool {
+		since := time.Now().Add(-time.Second)
+		lost, _ := x.lostSince(since)
+		return lost == 0 && x.answering(since)
+	})
+	x.record.Store(&traffic.Record{})
+	x.stopProgress = make(chan struct{})
+	go x.tell(x.stopProgress)
+}
+
+// answering reports whether every staying worker has answered since then.
+func (x *Target) answering(since time.Time) bool {
+	answered := x.Record().AnsweredSince(since)
+	for _, w := range x.Workers() {
+		if !w.leaving && answered[w.Name] == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (x *Target) lostSince(since time.Time) (lost int, last time.Duration) {
+	last, lost = x.Record().LastLost(since)
+	return lost, last
+}
+
+// tell shows progress until the load ends.
+func (x *Target) tell(stop <-chan struct{}) {
+	ticker := time.NewTicker(progressInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-ticker.C:
+			progress("%s: %s", x.Name, x.summary())
+		}
+	}
+}
+
+func (x *Target) summary() string {
+	record := x.Record()
+	text := fmt.Sprintf("%d requests, %d lost", record.Len(), len(record.Lost()))
+	if marks := record.Marks(); len(marks) > 0 {
+		text += "; " + marks[len(marks)-1].Text
+	}
+	return text
+}
+
+// Record is what was measured since Begin.
+func (x *Target) Record() *traffic.Record { return x.record.Load() }
+
+// Mark notes an event for the picture and returns the time.
+func (x *Target) Mark(format string, args ...any) time.Time {
+	return x.Record().Mark(fmt.Sprintf(format, args...))
+}
+
+// End stops the load.
+func (x *Target) End() {
+	x.t.Helper()
+	x.load.stop()
+	close(x.stopProgress)
+	progress("%s: %s, end", x.Name, x.summary())
+}
+
+// AwaitRequests waits until so many requests have ended.
+func (x *Target) AwaitRequests(count int) {
+	x.t.Helper()
+	until(x.t, func() string { return fmt.Sprintf("%s: want %d requests: %s", x.Name, count, x.summary()) }, func() bool {
+		return x.Record().Len() >= count
+	})
+}
+
+// AwaitAnswers waits until each of these workers has answered a request that
+// began after the call.
+func (x *Target) AwaitAnswers(workers ...*Worker) {
+	x.t.Helper()
+	now := time.Now()
+	until(x.t, func() string { return fmt.Sprintf("%s: not all answer: %s", x.Name, x.summary()) }, func() bool {
+		answered := x.Record().AnsweredSince(now)
+		for _, w := range workers {
+			if answered[w.Name] == 0 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// WantNoneLost fails the test if a request is lost, and says which.
+func (x *Target) WantNoneLost() {
+	x.t.Helper()
+	x.WantNoneLostSince(time.Time{})
+}
+
+// WantNoneLostSince is [Target.WantNoneLost] for requests that began then or later.
+func (x *Target) WantNoneLostSince(begin time.Time) {
+	x.t.Helper()
+	const shown = 10
+	var text strings.Builder
+	count := 0
+	for _, r := range x.Record().Lost() {
+		if r.Start.Before(begin) {
+			continue
+		}
+		if count++; count <= shown {
+			fmt.Fprintf(&text, "\n\t%s %s after %v (late %v) %s", r.Start.Format("15:04:05.000"), r.Failure, r.Took, r.Late, r.Backend)
+		}
+	}
+	if count == 0 {
+		return
+	}
+	for _, m := range x.Record().Marks() {
+		fmt.Fprintf(&text, "\n\t%s -- %s", m.At.Format("15:04:05.000"), m.Text)
+	}
+	x.t.Errorf("%s: %d of %d requests are lost, want none; 99 of 100 began at most %v late%s",
+		x.Name, count, x.Record().Len(), x.Record().Lateness(), text.String())
+}

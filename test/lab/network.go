@@ -1,0 +1,91 @@
+//go:build lab
+
+package lab
+
+import (
+	"fmt"
+	"net/netip"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
+)
+
+// The two networks. Clients send from sources, all of which are addresses of
+// the client namespace without standing on an interface.
+const (
+	mgmt     = "mgmt"
+	data     = "data"
+	gateway  = "10.78.0.1"
+	sources  = "10.77.128.0/17"
+	prefixes = 16
+)
+
+// build makes the bridges. Nothing is learnt, so ports forward at once.
+func build(t testing.TB) {
+	t.Helper()
+	for _, bridge := range []string{mgmt, data} {
+		ip(t, "link", "add", bridge, "type", "bridge", "forward_delay", "0", "mcast_snooping", "0")
+		t.Cleanup(func() { _ = exec.Command("ip", "link", "del", bridge).Run() })
+		ip(t, "link", "set", bridge, "up")
+	}
+	ip(t, "address", "add", gateway+"/16", "dev", mgmt)
+}
+
+// leg gives a namespace an interface on a bridge, named like it. Its neighbours
+// are told of the address, for another may have had it before.
+func leg(t testing.TB, namespace, bridge string, address netip.Addr) {
+	t.Helper()
+	port := namespace + "-" + bridge[:1]
+	ip(t, "link", "add", port, "type", "veth", "peer", "name", bridge, "netns", namespace)
+	ip(t, "link", "set", port, "master", bridge, "up")
+	netns.Run(t, namespace, "sh", "-c", fmt.Sprintf(
+		"echo 1 >/proc/sys/net/ipv4/conf/all/arp_notify && ip address add %v/%d dev %s && ip link set %s up",
+		address, prefixes, bridge, bridge))
+}
+
+func ip(t testing.TB, args ...string) {
+	t.Helper()
+	if output, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
+		t.Fatalf("ip %s: %v: %s", strings.Join(args, " "), err, output)
+	}
+}
+
+// nft runs a script of nftables in a namespace.
+func nft(t testing.TB, namespace, script string) {
+	t.Helper()
+	args := netns.Inside(namespace, "nft", "-f", "-")
+	command := exec.Command(args[0], args[1:]...)
+	command.Stdin = strings.NewReader(script)
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("nft in %s: %v: %s\n%s", namespace, err, output, script)
+	}
+}
+
+// silence is a table that drops what comes in, goes out, or both. Packets of the
+// loopback interface pass.
+func silence(directions string) string {
+	script := "table inet silence {}\ndelete table inet silence\ntable inet silence {\n"
+	if directions != "out" {
+		script += "chain in { type filter hook prerouting priority -400; policy drop; iif lo accept; }\n"
+	}
+	if directions != "in" {
+		script += "chain out { type filter hook postrouting priority 400; policy drop; oif lo accept; }\n"
+	}
+	return script + "}\n"
+}
+
+// hear ends silence.
+const hear = "table inet silence {}\ndelete table inet silence\n"
+
+// silenceOn is [silence] of one interface, in both directions.
+func silenceOn(device string) string {
+	return fmt.Sprintf(`table inet silence {}
+delete table inet silence
+table inet silence {
+chain in { type filter hook prerouting priority -400; iif %[1]s drop; }
+chain out { type filter hook postrouting priority 400; oif %[1]s drop; }
+}
+`, device)
+}

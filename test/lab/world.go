@@ -1,0 +1,107 @@
+//go:build lab
+
+package lab
+
+import (
+	"fmt"
+	"net/netip"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/kubeproxy"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
+)
+
+// World is two clusters, two networks, and clients behind a kube-proxy.
+type World struct {
+	// Local is the cluster with the Services, Remote the one with the Nodes.
+	Local, Remote *controlplane.ControlPlane
+
+	t             testing.TB
+	local, remote kubernetes.Interface
+	backend, load string // programs
+	count, loads  atomic.Int64
+}
+
+// clients is the namespace that requests come from.
+const clients = "client"
+
+// Start builds a world until the test ends. One is enough for many scenarios.
+func Start(t testing.TB) *World {
+	t.Helper()
+	netns.Require(t)
+	began := time.Now()
+	w := &World{t: t}
+	w.compile()
+	build(t)
+	w.startClusters()
+	netns.Add(t, clients)
+	leg(t, clients, mgmt, netip.MustParseAddr("10.78.0.2"))
+	node := netip.MustParseAddr("10.77.127.1")
+	leg(t, clients, data, node)
+	// All sources are local, and a packet to a Service has a way until kube-proxy's
+	// rules give it its destination.
+	netns.Run(t, clients, "ip", "route", "add", "local", sources, "dev", "lo")
+	netns.Run(t, clients, "ip", "route", "add", "default", "via", "10.77.127.254", "dev", data)
+	kubeproxy.Start(t, w.Local, kubeproxy.Options{Namespace: clients, Addresses: []netip.Addr{node}})
+	progress("the lab stands after %.0f s", time.Since(began).Seconds())
+	return w
+}
+
+// compile builds the backend and the load, without the race detector: they have
+// to be cheap.
+func (w *World) compile() {
+	w.t.Helper()
+	dir := w.t.TempDir()
+	w.backend, w.load = filepath.Join(dir, "backend"), filepath.Join(dir, "load")
+	build := exec.Command("go", "build", "-o", dir, "../traffic/backend", "../traffic/load")
+	if output, err := build.CombinedOutput(); err != nil {
+		w.t.Fatalf("%v: %v\n%s", build, err, output)
+	}
+}
+
+// startClusters starts both clusters at the same time.
+func (w *World) startClusters() {
+	w.t.Helper()
+	options := controlplane.Options{BindAddress: netip.MustParseAddr(gateway), Audit: true}
+	var started sync.WaitGroup
+	for _, cp := range []**controlplane.ControlPlane{&w.Local, &w.Remote} {
+		started.Go(func() { *cp = controlplane.Start(w.t, options) })
+	}
+	started.Wait()
+	if w.Local == nil || w.Remote == nil {
+		w.t.FailNow() // said in the goroutine
+	}
+	for cp, client := range map[*controlplane.ControlPlane]*kubernetes.Interface{w.Local: &w.local, w.Remote: &w.remote} {
+		made, err := kubernetes.NewForConfig(cp.Config())
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		*client = made
+	}
+}
+
+// Client is an administrator's client of the local cluster.
+func (w *World) Client() kubernetes.Interface { return w.local }
+
+// probers gives the n-th prober its addresses.
+func probers(n int64) (onMgmt, onData netip.Addr) {
+	return netip.AddrFrom4([4]byte{10, 78, byte(1 + n>>8), byte(n)}), netip.AddrFrom4([4]byte{10, 77, byte(64 + n>>8), byte(n)})
+}
+
+// source is the n-th load's network: 64 addresses, for 3.2 million requests.
+func source(n int64) netip.Prefix {
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 77, byte(128 + n>>2%128), byte(n << 6)}), 26)
+}
+
+// progress tells who watches. It goes past the test's log, which is shown at its end.
+func progress(format string, args ...any) {
+	fmt.Printf("    %s  %s\n", time.Now().Format("15:04:05"), fmt.Sprintf(format, args...))
+}
