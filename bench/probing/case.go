@@ -1,0 +1,123 @@
+package probing
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+)
+
+// Side is who checks the backends.
+type Side string
+
+// The sides.
+const (
+	// Daemon is the built program with a file source and the store in memory.
+	Daemon Side = "daemon"
+	// Prober is internal/probe with a consumer that only counts streaks.
+	Prober Side = "prober"
+	// Blackbox is blackbox_exporter, asked by a client for each probe.
+	Blackbox Side = "blackbox"
+	// Plain is a goroutine for each backend with net/http or net.Dial.
+	Plain Side = "plain"
+)
+
+// Mode is how a backend is asked.
+type Mode string
+
+// The modes.
+const (
+	TCP  Mode = "tcp"
+	HTTP Mode = "http"
+)
+
+// Slow is what is wrong with every tenth backend.
+type Slow string
+
+// What is wrong.
+const (
+	// Nothing is.
+	Nothing Slow = "none"
+	// Late answers a request after LateAnswer. The kernel accepts connections,
+	// so it means nothing to TCP.
+	Late Slow = "late"
+	// Silent drops every packet.
+	Silent Slow = "silent"
+)
+
+// What all sides are asked to do.
+const (
+	// Interval is the time between two checks of a backend, Timeout the bound
+	// of one: the defaults of the daemon.
+	Interval = 2 * time.Second
+	Timeout  = time.Second
+	// LateAnswer is within the time-out.
+	LateAnswer = 900 * time.Millisecond
+	// Port is where the backends listen.
+	Port = 8000
+)
+
+// Case is one measurement.
+type Case struct {
+	Side     Side
+	Mode     Mode
+	Backends int
+	Slow     Slow
+	// Rounds is how many intervals are measured.
+	Rounds int
+	// Daemon and Blackbox are the paths of the programs.
+	Daemon, Blackbox string
+	// Profile is where a profile of the CPU goes, for Prober; none if empty.
+	Profile string
+}
+
+// Name names the case as a benchmark.
+func (c Case) Name() string {
+	return Name(c.Side, c.Mode, c.Backends, c.Slow)
+}
+
+// Name names a case as a benchmark, without the word Benchmark.
+func Name(side Side, mode Mode, backends int, slow Slow) string {
+	return fmt.Sprintf("Probing/side=%s/mode=%s/backends=%d/tenth=%s", side, mode, backends, slow)
+}
+
+// IsSlow reports whether the backend of that number is one of the tenth.
+func (c Case) IsSlow(backend int) bool { return c.Slow != Nothing && backend%10 == 9 }
+
+// Answers reports whether the responder sees the checks of a backend.
+func (c Case) Answers(backend int) bool { return c.Slow != Silent || !c.IsSlow(backend) }
+
+// Address returns the address of a backend.
+func (c Case) Address(backend int) netip.Addr {
+	second := 64
+	if !c.Answers(backend) {
+		second = 80
+	}
+	at := backend + 1
+	return netip.AddrFrom4([4]byte{10, byte(second + at>>16), byte(at >> 8), byte(at)})
+}
+
+// Backend returns the number of the backend with that address.
+func Backend(address netip.Addr) int {
+	a := address.As4()
+	return int(a[1]&15)<<16 + int(a[2])<<8 + int(a[3]) - 1
+}
+
+// Default are the cases of the report, about ten seconds each.
+func Default() []Case {
+	var cases []Case
+	add := func(side Side, mode Mode, slow Slow, sizes ...int) {
+		for _, n := range sizes {
+			cases = append(cases, Case{Side: side, Mode: mode, Backends: n, Slow: slow, Rounds: 3})
+		}
+	}
+	for _, mode := range []Mode{HTTP, TCP} {
+		add(Daemon, mode, Nothing, 100, 1_000, 10_000)
+		add(Blackbox, mode, Nothing, 100, 1_000, 10_000)
+		add(Plain, mode, Nothing, 1_000, 10_000)
+	}
+	add(Prober, HTTP, Nothing, 1_000, 10_000)
+	add(Daemon, HTTP, Late, 1_000)
+	add(Daemon, HTTP, Silent, 1_000, 10_000)
+	add(Blackbox, HTTP, Silent, 1_000)
+	return cases
+}
