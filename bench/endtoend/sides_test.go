@@ -1,0 +1,44 @@
+package endtoend_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// side is one of those who keep the slices equal to the nodes.
+type side struct {
+	// name is also its user at both API servers.
+	name string
+	// perSlice is how many endpoints it puts into a slice.
+	perSlice int
+	// paced is for who writes a slice at most once a second.
+	paced bool
+	start func() *program
+}
+
+// daemonSide is the program with the settings of its defaults, but for changes.
+func (w *world) daemonSide(changes ...string) side {
+	remote, local := w.access("daemon")
+	env := append([]string{
+		"HOME=" + filepath.Dir(remote), "PATH=" + os.Getenv("PATH"),
+		"SOURCE_KIND=kubernetes", "SECURED_KUBECONFIG=" + remote, "SECURED_SUBNET_CIDR=" + subnet,
+		"TARGET_NAMESPACE=" + namespace, "TARGET_SERVICE_NAME=" + service, "TARGET_PORT=" + strconv.Itoa(port),
+		"STORE_KIND=client-go", "KUBECONFIG=" + local,
+		"ADMIN_ADDRESS=127.0.0.1:0", "METRICS_ADDRESS=127.0.0.1:0",
+	}, changes...)
+	return side{"daemon", 100, true, func() *program { return start(w.t, env, w.daemon) }}
+}
+
+// bareSide is bench/bare.
+func (w *world) bareSide() side {
+	remote, local := w.access("bare")
+	return side{"bare", 1_000, false, func() *program {
+		return start(w.t, os.Environ(), w.bare, "-remote", remote, "-local", local, "-namespace", namespace, "-service", service, "-port", strconv.Itoa(port))
+	}}
+}
+
+// access is a kubeconfig for each API server, for a user who may do anything.
+func (w *world) access(user string) (remote, local string) {
+	return w.remote.UserKubeconfig(w.t, user, "system:masters"), w.local.UserKubeconfig(w.t, user, "system:masters")
+}
