@@ -5,6 +5,7 @@ package lab
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -59,12 +60,20 @@ func (l *load) stop() {
 func (x *Target) Begin(rate int) {
 	x.t.Helper()
 	x.rate = rate
-	x.load = x.world.startLoad(x.t, x.Name, x.service, rate, func(r traffic.Result) { x.Record().Add(r) })
+	var counts atomic.Pointer[time.Time] // from when on
+	counts.Store(&time.Time{})
+	x.load = x.world.startLoad(x.t, x.Name, x.service, rate, func(r traffic.Result) {
+		if !r.Start.Before(*counts.Load()) {
+			x.Record().Add(r)
+		}
+	})
 	until(x.t, func() string { return x.Name + ": not every worker answers: " + x.summary() }, func() bool {
 		since := time.Now().Add(-time.Second)
-		lost, _ := x.lostSince(since)
+		_, lost := x.Record().LastLost(since)
 		return lost == 0 && x.answering(since)
 	})
+	now := time.Now()
+	counts.Store(&now)
 	x.record.Store(&traffic.Record{})
 	x.stopProgress = make(chan struct{})
 	go x.tell(x.stopProgress)
@@ -79,11 +88,6 @@ func (x *Target) answering(since time.Time) bool {
 		}
 	}
 	return true
-}
-
-func (x *Target) lostSince(since time.Time) (lost int, last time.Duration) {
-	last, lost = x.Record().LastLost(since)
-	return lost, last
 }
 
 // tell shows progress until the load ends.

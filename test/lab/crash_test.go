@@ -1,0 +1,169 @@
+//go:build lab
+
+package lab_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/lab"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/traffic"
+)
+
+// The promise for the default configuration: how long after a backend has died
+// the last request that it costs begins, at the 95th percentile.
+const (
+	refusedBound = 2500 * time.Millisecond
+	silentBound  = 5500 * time.Millisecond
+)
+
+// settle is how long nothing changes between two deaths: kube-proxy writes its
+// rules once a second at most, and a change must not wait for the one before.
+const settle = 1200 * time.Millisecond
+
+// long asks for the long form of the scenarios.
+func long() bool { return os.Getenv("LAB_LONG") != "" }
+
+// seeded returns the random numbers of a test and says what they came from:
+// LAB_SEED repeats a run.
+func seeded(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv("LAB_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("LAB_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// deaths are how long after each death the last lost request began.
+type deaths struct {
+	refused, silent []time.Duration
+}
+
+// die lets one worker crash and falls another silent, and returns when both are
+// out of the slice and kube-proxy has rested.
+func (d *deaths) die(t *testing.T, x *lab.Target, crashing, falling *lab.Worker) {
+	t.Helper()
+	x.Mark("%s crashes", crashing.Name)
+	crashed := crashing.Kill()
+	// Apart from each other, so that the two changes do not share kube-proxy's second.
+	pause(600 * time.Millisecond)
+	x.Mark("%s falls silent", falling.Name)
+	fell := falling.Silence("both")
+	x.AwaitState(crashing, "down")
+	x.AwaitState(falling, "down")
+	pause(settle)
+	for _, death := range []struct {
+		of      *lab.Worker
+		at      time.Time
+		failure string
+		times   *[]time.Duration
+	}{{crashing, crashed, "refused", &d.refused}, {falling, fell, "time-out", &d.silent}} {
+		last, lost := x.LastLost(death.at, death.failure)
+		if lost == 0 {
+			t.Logf("%s cost no request", death.of.Name)
+		}
+		*death.times = append(*death.times, last)
+	}
+}
+
+// distribution is a line of figures.
+func distribution(name string, times []time.Duration) string {
+	return fmt.Sprintf("%s: %d deaths, last lost request after p50 %.2f s, p95 %.2f s, max %.2f s", name, len(times),
+		traffic.Percentile(times, 50).Seconds(), traffic.Percentile(times, 95).Seconds(), traffic.Percentile(times, 100).Seconds())
+}
+
+func TestADeadBackendCostsRequestsForSecondsOnly(t *testing.T) {
+	w := lab.Start(t)
+	random := seeded(t)
+	t.Run("daemon", func(t *testing.T) {
+		rounds := 20
+		if long() {
+			rounds = 100
+		}
+		daemonDeaths(t, w, random, rounds)
+	})
+	t.Run("poller", func(t *testing.T) {
+		rounds := 4 // says little; the long form has as many as for the daemon
+		if long() {
+			rounds = 20
+		}
+		pollerDeaths(t, w, random, rounds)
+	})
+}
+
+// daemonDeaths lets two workers of a large pool die in each round. The dead stay
+// so until there are too many silent ones at once: then the daemon would rightly
+// suspect itself.
+func daemonDeaths(t *testing.T, w *lab.World, random *rand.Rand, rounds int) {
+	const pool = 44
+	x := w.Target(t, lab.Options{Workers: pool, Env: map[string]string{"SOURCE_POLL_INTERVAL": "30s"}})
+	x.Begin(300)
+	var all deaths
+	for done := 0; done < rounds; done += 20 {
+		workers := x.Workers()
+		random.Shuffle(pool, func(i, j int) { workers[i], workers[j] = workers[j], workers[i] })
+		for i := range min(20, rounds-done) {
+			pause(time.Duration(random.Int64N(int64(500 * time.Millisecond))))
+			all.die(t, x, workers[2*i], workers[2*i+1])
+		}
+		for i := range min(20, rounds-done) {
+			workers[2*i].Boot()
+			workers[2*i+1].Hear()
+		}
+		x.AwaitAllReady()
+		pause(settle)
+	}
+	x.End()
+	allowance := lab.Allowance(x.Record())
+	t.Log(distribution("refused", all.refused))
+	t.Log(distribution("silent", all.silent))
+	t.Logf("requests begin %v late at the 99th percentile, so %v more is allowed", x.Record().Lateness(), allowance)
+	if got, want := traffic.Percentile(all.refused, 95), refusedBound+allowance; got > want {
+		t.Errorf("refused: got p95 %v, want at most %v", got, want)
+	}
+	if got, want := traffic.Percentile(all.silent, 95), silentBound+allowance; got > want {
+		t.Errorf("silent: got p95 %v, want at most %v", got, want)
+	}
+}
+
+// pollerDeaths does the same to the loop that the daemon is compared with, one
+// death at a time: while one backend is silent the loop is late for all.
+func pollerDeaths(t *testing.T, w *lab.World, random *rand.Rand, rounds int) {
+	x := w.Target(t, lab.Options{Source: "static", Workers: 8, Program: w.Poller()})
+	x.Begin(300)
+	var all deaths
+	for range rounds {
+		victim := x.Workers()[random.IntN(8)]
+		pause(time.Duration(random.Int64N(int64(5 * time.Second))))
+		x.Mark("%s crashes", victim.Name)
+		died := victim.Kill()
+		x.AwaitState(victim, "")
+		pause(settle)
+		last, _ := x.LastLost(died, "refused")
+		all.refused = append(all.refused, last)
+		victim.Boot()
+		x.AwaitState(victim, "ready")
+
+		pause(time.Duration(random.Int64N(int64(5 * time.Second))))
+		x.Mark("%s falls silent", victim.Name)
+		died = victim.Silence("both")
+		x.AwaitState(victim, "")
+		pause(settle)
+		last, _ = x.LastLost(died, "time-out")
+		all.silent = append(all.silent, last)
+		victim.Hear()
+		x.AwaitState(victim, "ready")
+	}
+	x.End()
+	t.Log(distribution("poller, refused", all.refused))
+	t.Log(distribution("poller, silent", all.silent))
+}
