@@ -3,6 +3,8 @@ package main
 // sections are the questions of the report in the order of the page.
 func sections() []section {
 	return []section{
+		{name: "endtoend", measure: measureEndToEnd, present: presentEndToEnd},
+		{name: "size", measure: measureSize, present: presentSize},
 		{name: "plan", measure: measurePlan, present: presentPlan},
 	}
 }

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// measureEndToEnd runs the package endtoend and keeps its lines of benchmarks.
+func measureEndToEnd(ctx context.Context, f form) (string, error) {
+	name := "short"
+	if f.long {
+		name = "long"
+	}
+	out, err := goTest(ctx, "-v", "-count", "1", "-timeout", "3h", "./endtoend", "-form", name)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for text := range strings.Lines(out) {
+		if strings.HasPrefix(text, "Benchmark") {
+			b.WriteString(text)
+		}
+	}
+	return b.String(), nil
+}
+
+// at names a benchmark of the package endtoend.
+func at(what string, nodes int, side string) string {
+	return fmt.Sprintf("%s/nodes=%d/side=%s", what, nodes, side)
+}
+
+// sizesOf are the numbers of nodes at which this was measured.
+func sizesOf(r results, what, side string) []int {
+	var sizes []int
+	for name := range r.runs {
+		rest, found := strings.CutPrefix(name, what+"/nodes=")
+		number, of, _ := strings.Cut(rest, "/side=")
+		if n, err := strconv.Atoi(number); found && of == side && err == nil {
+			sizes = append(sizes, n)
+		}
+	}
+	slices.Sort(sizes)
+	return sizes
+}
+
+// over is a quantity over the number of nodes: its median.
+func over(r results, what, side, unit string) []point {
+	var points []point
+	for _, n := range sizesOf(r, what, side) {
+		if _, known := r.runs[at(what, n, side)][unit]; known {
+			points = append(points, point{float64(n), r.quantile(at(what, n, side), unit, 0.5)})
+		}
+	}
+	return points
+}
+
+// rows collects the rows of the table of targets.
+type rows struct {
+	all []target
+}
+
+// add adds a row; the reason is for when it is missed.
+func (t *rows) add(question, want, found string, met bool, reason string) {
+	if met {
+		reason = ""
+	}
+	t.all = append(t.all, target{question, want, found, met, reason})
+}
+
+func endToEndTargets(r results) []target {
+	var t rows
+	ours, bare, cost := at("Change", 1_000, "daemon"), at("Change", 1_000, "bare"), at("ChangeCost", 1_000, "daemon")
+	if r.has(ours) && r.has(bare) {
+		ratio := func(unit string) float64 { return r.quantile(ours, unit, 0.5) / r.quantile(bare, unit, 0.5) }
+		t.add("change to slice, 1,000 nodes: median", "at most 1.2 times the bare watcher's",
+			fmt.Sprintf("%.2f times (%s, %s); %.2f times from the answer to the node's change on", ratio("ns/op"),
+				duration(r.quantile(ours, "ns/op", 0.5)), duration(r.quantile(bare, "ns/op", 0.5)), ratio("answered-ns/op")),
+			ratio("ns/op") <= 1.2, "")
+		writes, reads := r.least(cost, "writes/op"), r.least(cost, "local-reads/op")+r.least(cost, "remote-requests/op")
+		t.add("change to slice, 1,000 nodes: requests", "1 write, 0 reads",
+			fmt.Sprintf("%s slice write, %s reads; %s Events beside it", short(writes), short(reads), short(r.least(cost, "events/op"))),
+			writes == 1 && reads == 0, "")
+	}
+	beat := at("Heartbeat", 1_000, "daemon")
+	if r.has(beat) {
+		t.add("a node's heartbeat, 1,000 nodes: CPU", "at most 0.3 ms", fmt.Sprintf("%s (bare watcher %s)",
+			duration(r.least(beat, "cpu-ns/op")), duration(r.least(at("Heartbeat", 1_000, "bare"), "cpu-ns/op"))), r.least(beat, "cpu-ns/op") <= 300_000, "")
+		t.add("a node's heartbeat: decisions seen as writes or requests", "0", short(r.most(beat, "writes")+r.most(beat, "requests")),
+			r.most(beat, "writes")+r.most(beat, "requests") == 0, "")
+	}
+	if steady := at("Steady", 1_000, "daemon"); r.has(steady) {
+		more := r.most(steady, "writes") + r.most(steady, "events") + r.most(steady, "reads")
+		t.add("steady state, 1,000 nodes: requests but watches and the lease", "0", fmt.Sprintf("%s, in %s s", short(more), short(r.least(steady, "s"))), more == 0, "")
+	}
+	for _, limit := range []struct {
+		nodes int
+		most  float64
+	}{{100, 35e6}, {1_000, 50e6}, {10_000, 120e6}} {
+		name := at("Steady", limit.nodes, "daemon")
+		if !r.has(name) {
+			continue
+		}
+		resident := r.most(name, "resident-B")
+		t.add(fmt.Sprintf("memory at %s nodes, resident", number(float64(limit.nodes))), "at most "+size(limit.most),
+			fmt.Sprintf("%s, peak %s", size(resident), size(r.most(name, "peak-B"))), resident <= limit.most, "see Memory")
+	}
+	if start := at("Start", 3, "daemon") + "/check=tcp"; r.has(start) {
+		median := r.quantile(start, "ns/op", 0.5)
+		t.add("exec to first write, 3 nodes, health check on", "at most 300 ms beyond the probe",
+			fmt.Sprintf("%s with the probe (at most %s; without health check %s)", duration(median), duration(r.most(start, "ns/op")),
+				duration(r.quantile(at("Start", 3, "daemon")+"/check=off", "ns/op", 0.5))), median <= 300e6, "")
+	}
+	return t.all
+}
+
+func endToEndCurves(r results) []curve {
+	write := "the bare watcher's grows for the same reason: one write of a slice costs the API server the more, the more endpoints it holds."
+	return []curve{
+		{quantity: "change to slice, median", unit: "ns", points: over(r, "Change", "daemon", "ns/op")},
+		{quantity: "change to slice, bare watcher", unit: "ns", points: over(r, "Change", "bare", "ns/op"), remark: write},
+		{quantity: "change to slice, kubectl poller (its cycle)", unit: "ns", points: over(r, "Change", "poller", "ns/op"), remark: "it lists every node in every cycle."},
+		{quantity: "CPU of a change", unit: "ns", points: over(r, "ChangeCost", "daemon", "cpu-ns/op"), remark: "a change is decided over all members; see One pass."},
+		{quantity: "CPU of a heartbeat", unit: "ns", points: over(r, "Heartbeat", "daemon", "cpu-ns/op")},
+		{quantity: "first sync", unit: "ns", points: over(r, "Sync", "daemon", "ns/op"), remark: "one write of 100 endpoints after the other."},
+		{quantity: "CPU of the first sync", unit: "ns", points: over(r, "Sync", "daemon", "cpu-ns/op")},
+		{quantity: "CPU in steady state, TCP checks every 2 s", unit: "cores", points: over(r, "Steady", "daemon", "cores"), remark: "see Probing."},
+		{quantity: "memory in steady state", unit: "B", points: over(r, "Steady", "daemon", "resident-B")},
+		{quantity: "memory of the bare watcher", unit: "B", points: over(r, "Memory", "bare", "resident-B")},
+	}
+}
