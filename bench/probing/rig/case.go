@@ -61,6 +61,9 @@ func run(ctx context.Context, c probing.Case) (string, error) {
 	if err := backends.awaitAll(ctx, c); err != nil {
 		return "", err
 	}
+	if err := awaitSlices(ctx, c); err != nil {
+		return "", err
+	}
 	if err := pause(ctx, settled(c)); err != nil {
 		return "", err
 	}

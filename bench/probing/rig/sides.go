@@ -29,7 +29,8 @@ func side(ctx context.Context, c probing.Case, dir string) ([]*process, error) {
 	return nil, fmt.Errorf("there is no side %q", c.Side)
 }
 
-// daemon runs the built program with its defaults where there are some.
+// daemon runs the built program with its defaults where there are some. Its
+// slices are few, for the store in memory prints all of them at each write.
 func daemon(ctx context.Context, c probing.Case, dir string) ([]*process, error) {
 	type node struct {
 		Name    string `json:"name"`
@@ -52,7 +53,7 @@ func daemon(ctx context.Context, c probing.Case, dir string) ([]*process, error)
 	p := command(ctx, c.Daemon)
 	p.cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "LOG_LEVEL=warn",
-		"SOURCE_KIND=file", "INVENTORY_FILE_PATH=" + path, "STORE_KIND=memory",
+		"SOURCE_KIND=file", "INVENTORY_FILE_PATH=" + path, "STORE_KIND=memory", "MAX_ENDPOINTS_PER_SLICE=1000",
 		"SECURED_SUBNET_CIDR=10.64.0.0/11",
 		"TARGET_SERVICE_NAME=web", fmt.Sprintf("TARGET_PORT=%d", probing.Port),
 		"HEALTH_CHECK_MODE=" + string(c.Mode),

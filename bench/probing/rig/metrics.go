@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/bench/probing"
+)
+
+// metric returns the sum of a metric of the daemon over all its labels; 0 for
+// the other sides.
+func metric(ctx context.Context, c probing.Case, name string) (float64, error) {
+	if c.Side != probing.Daemon {
+		return 0, nil
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:8081/metrics", nil)
+	if err != nil {
+		return 0, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, fmt.Errorf("ask the daemon for its metrics: %w", err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	sum := 0.0
+	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+		sample, value, _ := strings.Cut(lines.Text(), " ")
+		if family, _, _ := strings.Cut(sample, "{"); family != "ionos_endpointslice_"+name {
+			continue
+		}
+		number, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return 0, fmt.Errorf("metric %s: %w", name, err)
+		}
+		sum += number
+	}
+	return sum, nil
+}
+
+// overruns is how many intervals were over before all that was due in them had
+// been checked.
+func overruns(ctx context.Context, c probing.Case) (float64, error) {
+	return metric(ctx, c, "probe_round_overruns_total")
+}
+
+// awaitSlices waits until the daemon has written its slices, which is no part of
+// what is measured. The store in memory prints them, so that takes a while.
+func awaitSlices(ctx context.Context, c probing.Case) error {
+	const calm = 2 * time.Second
+	if c.Side != probing.Daemon {
+		return nil
+	}
+	written, since := 0.0, time.Now()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		if err := pause(ctx, calm/8); err != nil {
+			return err
+		}
+		now, err := metric(ctx, c, "writes_total")
+		switch {
+		case err != nil:
+			return err
+		case now != written:
+			written, since = now, time.Now()
+		case written > 0 && time.Since(since) > calm:
+			return nil
+		}
+	}
+	return nil
+}
