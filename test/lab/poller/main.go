@@ -117,7 +117,9 @@ func write(verb string, answering []netip.Addr, port int32) error {
 	}
 	for _, address := range answering {
 		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
-			Addresses: []string{address.String()}, Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true)},
+			Addresses: []string{address.String()}, Conditions: discoveryv1.EndpointConditions{
+				Ready: ptr.To(true), Serving: ptr.To(true), Terminating: ptr.To(false),
+			},
 		})
 	}
 	text, err := json.Marshal(slice)
