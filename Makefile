@@ -11,10 +11,13 @@ TESTFLAGS ?=
 # Bound of one package's tests; those that start API servers take minutes on a slow machine.
 TEST_TIMEOUT ?= 30m
 FUZZTIME ?= 2m
-# How many random worlds make simulate lets pass, from which seed on, and how long each storm is.
+# How many random worlds make simulate lets pass, from which seed on, how long each storm is, and how many
+# storms of a day follow; or the one seed that it repeats.
 SEEDS ?= 2000
 FIRST ?= 1
 STORM ?= 10m
+DAYS ?= 4
+SEED ?=
 
 .PHONY: help
 help: ## Show this list
@@ -75,8 +78,9 @@ fuzz: ## Run each fuzz target for FUZZTIME (2m)
 	hack/fuzz.sh $(FUZZTIME)
 
 .PHONY: simulate
-simulate: ## Simulate SEEDS (2000) random storms of STORM (10m) each, without the race detector
-	go test -tags simulation -count=1 -timeout 24h ./test/simulation -run Storm -seeds $(SEEDS) -first $(FIRST) -storm $(STORM)
+simulate: ## Simulate SEEDS (2000) random storms of STORM (10m) and DAYS (4) of a day, or repeat SEED
+	go test -tags simulation -count=1 -timeout 24h -v ./test/simulation -storm $(STORM) \
+	  $(if $(SEED),-run TestStorm -seed $(SEED),-seeds $(SEEDS) -first $(FIRST) -days $(DAYS))
 
 .PHONY: generate
 generate: ## Write the generated documents anew

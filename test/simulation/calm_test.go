@@ -31,8 +31,7 @@ func (w *world) calm() {
 	for _, s := range w.store.Slices() {
 		if s.Name != besideName && s.Labels[discoveryv1.LabelManagedBy] != w.target.ManagedBy {
 			w.note("%s of somebody else is deleted", s.Name)
-			w.store.Remove(s.Name)
-			w.lose(s.Name)
+			w.drop(s.Name)
 		}
 	}
 	w.setService(w.service)
@@ -47,54 +46,67 @@ func (w *world) patience() time.Duration {
 	return 5*time.Minute + 90*time.Second + time.Duration(p.Threshold+1)*w.set.poll*11/10 + p.DrainPeriod + 5*time.Minute + time.Minute
 }
 
+// settling is how long slices that are right have to stay so: a read that began in
+// the storm may still come.
+func (w *world) settling() time.Duration {
+	return w.set.sourceTimeout + 2*w.set.poll + w.set.policy.DrainPeriod + 30*time.Second
+}
+
+// reporter takes a promise that is not kept.
+type reporter func(contract int, format string, values ...any)
+
+// isRight reports whether the slices publish what is there.
+func (w *world) isRight() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	right := true
+	w.checkRight(func(int, string, ...any) { right = false })
+	return right
+}
+
 // checkRight checks that the slices publish what is there, and nothing else. The
 // caller has the lock.
-func (w *world) checkRight() {
-	state, err := w.store.Load(w.background())
-	if err != nil {
-		w.breach(0, "the memory store: %s", err)
-		return
-	}
+func (w *world) checkRight(report reporter) {
 	got := map[netip.Addr]inventory.State{}
-	for _, s := range state.Slices {
+	for _, s := range w.now().Slices {
 		for _, m := range s.Endpoints {
 			if _, twice := got[m.Address]; twice {
-				w.breach(7, "%s is published twice", m.Address)
+				report(7, "%s is published twice", m.Address)
 			}
 			got[m.Address] = m.State
 		}
-		w.checkForm(s)
+		w.checkForm(report, s)
 	}
 	for _, is4 := range []bool{true, false} {
-		w.checkFamily(got, is4)
+		w.checkFamily(report, got, is4)
 	}
 }
 
 // checkForm is contracts 19 and 20, as far as a stored slice shows them.
-func (w *world) checkForm(s plan.Slice) {
+func (w *world) checkForm(report reporter, s plan.Slice) {
 	want := []plan.Port{{Name: "http", Protocol: plan.TCP, Number: 8080}}
 	if s.Drift != "" || s.Owner != w.service.UID || !slices.Equal(s.Ports, want) {
-		w.breach(20, "slice %s is of %q with ports %v and drift %q", s.Name, s.Owner, s.Ports, s.Drift)
+		report(20, "slice %s is of %q with ports %v and drift %q", s.Name, s.Owner, s.Ports, s.Drift)
 	}
 	if !slices.IsSortedFunc(s.Endpoints, inventory.CompareMembers) {
-		w.breach(17, "slice %s is not sorted", s.Name)
+		report(17, "slice %s is not sorted", s.Name)
 	}
 	for _, m := range s.Endpoints {
 		if n := w.holder(m.Address); n != nil && n.Zone != m.Zone {
-			w.breach(19, "%s is in zone %q, not %q", m.Address, m.Zone, n.Zone)
+			report(19, "%s is in zone %q, not %q", m.Address, m.Zone, n.Zone)
 		}
 	}
 }
 
 // checkFamily compares what one family publishes with what is there.
-func (w *world) checkFamily(got map[netip.Addr]inventory.State, is4 bool) {
+func (w *world) checkFamily(report reporter, got map[netip.Addr]inventory.State, is4 bool) {
 	anyPasses := false
 	for a, b := range w.backends {
 		anyPasses = anyPasses || a.Is4() == is4 && b.is == passes && w.stays(a)
 	}
 	for a, state := range got {
 		if a.Is4() == is4 && !w.stays(a) {
-			w.breach(13, "%s is %s, and no node that stays has it", a, state)
+			report(13, "%s is %s, and no node that stays has it", a, state)
 		}
 	}
 	for a, b := range w.backends {
@@ -104,13 +116,13 @@ func (w *world) checkFamily(got map[netip.Addr]inventory.State, is4 bool) {
 		state := got[a]
 		switch {
 		case b.is == passes && state != inventory.StateReady:
-			w.breach(10, "%s passes and is %s", a, state)
+			report(10, "%s passes and is %s", a, state)
 		case b.is == refuses && anyPasses && state == inventory.StateReady:
-			w.breach(10, "%s refuses and is ready, while others pass", a)
+			report(10, "%s refuses and is ready, while others pass", a)
 		case b.is == refuses && !anyPasses && w.set.policy.FailOpen && state != inventory.StateReady:
-			w.breach(15, "%s is %s, while nothing passes", a, state)
+			report(15, "%s is %s, while nothing passes", a, state)
 		case b.is == refuses && !anyPasses && !w.set.policy.FailOpen && state != inventory.StateDown:
-			w.breach(15, "%s is %s, while nothing passes and HEALTH_CHECK_FAIL_OPEN=false", a, state)
+			report(15, "%s is %s, while nothing passes and HEALTH_CHECK_FAIL_OPEN=false", a, state)
 		}
 	}
 }

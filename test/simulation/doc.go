@@ -6,19 +6,16 @@
 //
 // One seed scripts one world, and a failure names it:
 //
-//	go test -tags simulation ./test/simulation -run Storm -seed 17 -tries 5
-//	go test -tags simulation ./test/simulation -run Storm -seeds 5000
-//	go test -tags simulation ./test/simulation -run Storm -seeds 10 -storm 24h
+//	make simulate                      # as CI does
+//	make simulate SEED=17              # one seed, which failed
+//	make simulate SEEDS=50000 DAYS=20  # a night's worth
 //
-// It stands behind a build tag, outside of make test, as long as a rare breach is
-// not understood: one run in about five hundred, of seed 1, saw a member begin to
-// drain that, by the oracle, no read missed. Whether the oracle or the program is
-// wrong has to be found out.
-//
-// A seed replays the world: what happens when, to whom, and the answer to the
-// n-th question of each kind. The daemon's own jitter, and the order in which Go
-// runs what is due at the same time, are not the world's, so a failure that
-// hangs on them may take several tries.
+// A seed replays, and a test holds it to that: one goroutine runs at a time, no
+// two things outside of the daemon happen at the same instant, the daemon's own
+// jitter is drawn from the seed, and the garbage is collected between two steps.
+// What remains is Go's scheduler: a goroutine that runs for more than 10 ms of real
+// time, as where the machine takes the CPU away, is put behind those that are
+// ready as well. So on a busy machine a failure may take a second try.
 //
 // The oracle is derived from docs/contract.md and docs/adr alone, and is
 // cautious: where several faults together leave room, it asks nothing. It

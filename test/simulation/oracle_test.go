@@ -55,7 +55,7 @@ func (p *process) checkRequest(write plan.Write) {
 }
 
 // landed checks a write that changed the store, and what it did to the members.
-func (p *process) landed(write plan.Write, sent time.Time, before *discoveryv1.EndpointSlice) {
+func (p *process) landed(write plan.Write, sent time.Time, before *discoveryv1.EndpointSlice, was map[netip.Addr]inventory.State) {
 	w, name := p.w, write.Slice.Name
 	if last, ok := p.sentAt[name]; ok && sent.Sub(last) < time.Second {
 		w.breach(26, "slice %s was written twice within %s", name, sent.Sub(last))
@@ -69,20 +69,21 @@ func (p *process) landed(write plan.Write, sent time.Time, before *discoveryv1.E
 			w.breach(23, "slice %s of %q was written", name, managed)
 		}
 	}
-	was := p.union()
-	p.slices[name] = statesOf(write.Slice)
-	is := p.union()
-	for a, state := range was {
-		p.checkMove(a, state, is[a])
+	is := w.truth()
+	for _, a := range sorted(was) {
+		if p.sawAt.After(w.handAt) { // it cannot heed what it could not see
+			p.checkMove(a, p.published(a, was[a]), is[a])
+		}
 	}
 	for _, is4 := range []bool{true, false} {
 		p.noteEmptied(is4, was, is)
 	}
-	for a, state := range p.slices[name] {
-		if state == inventory.StateReady {
-			p.readyAt[a] = sent
+	for _, m := range write.Slice.Endpoints {
+		if m.State == inventory.StateReady {
+			p.readyAt[m.Address] = sent
 		}
 	}
+	p.slices[name], p.landedAt = statesOf(write.Slice), time.Now()
 	w.counts["landed"]++
 }
 

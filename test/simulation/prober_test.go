@@ -27,7 +27,7 @@ func (p prober) Check(ctx context.Context, a netip.Addr) inventory.Result {
 	p.beginCheck(a)
 	outcome, takes := w.answer(a)
 	w.mu.Unlock()
-	if takes > 0 && sleep(ctx, takes) != nil {
+	if sleep(ctx, takes) != nil {
 		outcome = inventory.LocalError
 	}
 	result.Outcome, result.Message = outcome, outcome.String()
@@ -50,10 +50,10 @@ func (p prober) Check(ctx context.Context, a netip.Addr) inventory.Result {
 func (w *world) answer(a netip.Addr) (inventory.Outcome, time.Duration) {
 	b, ok := w.backends[a]
 	if !ok {
-		b = &backend{is: refuses}
-		w.backends[a] = b
+		b = w.listen(a, refuses)
 	}
 	b.asked++
+	takes := odd(b.odd)
 	is := b.is
 	switch {
 	case w.sight.in(cutOff):
@@ -65,14 +65,14 @@ func (w *world) answer(a netip.Addr) (inventory.Outcome, time.Duration) {
 	}
 	switch is {
 	case slow:
-		return inventory.Pass, time.Duration(w.dice("slow "+a.String(), b.asked).Int64N(int64(w.set.healthTimeout)))
+		return inventory.Pass, takes + time.Duration(w.dice("slow "+a.String(), b.asked).Int64N(int64(w.set.healthTimeout)))
 	case refuses:
-		return inventory.Refused, 0
+		return inventory.Refused, takes
 	case silent:
-		return inventory.Silent, w.set.healthTimeout
+		return inventory.Silent, takes + w.set.healthTimeout
 	case troubles:
-		return inventory.LocalError, 0
+		return inventory.LocalError, takes
 	case passes, flaps:
 	}
-	return inventory.Pass, 0
+	return inventory.Pass, takes
 }

@@ -36,7 +36,12 @@ type process struct {
 	passedAt map[bool]time.Time // by being IPv4: the newest pass of anybody
 
 	recovered bool
-	slices    map[string]map[netip.Addr]inventory.State
+	// slices are what the process published, or found when it started.
+	slices map[string]map[netip.Addr]inventory.State
+	// writing is how many of its writes are under way, landedAt when the last
+	// arrived, and sawAt when it last saw the slices as they were.
+	writing         int
+	landedAt, sawAt time.Time
 	// readyAt is when the last write that landed and had the address ready was
 	// sent.
 	readyAt map[netip.Addr]time.Time
@@ -149,7 +154,7 @@ func (p *process) deliver(nodes []inventory.Node, kind string) {
 	for _, is4 := range []bool{true, false} {
 		d.suspect[is4] = p.suspicious(d, is4)
 	}
-	for a := range p.union() {
+	for a := range p.w.truth() {
 		if !d.stays[a] {
 			p.missedAt[a] = d.at
 		}
@@ -173,14 +178,14 @@ func (p *process) deliver(nodes []inventory.Node, kind string) {
 // stays at all.
 func (p *process) suspicious(d delivery, is4 bool) bool {
 	served, taken, stays := 0, 0, 0
-	published := p.union()
+	published := p.w.truth()
 	for a := range p.holders {
 		if _, ok := published[a]; !ok && a.Is4() == is4 && p.listedBefore(a) {
 			served++ // it may have become ready, and its write is on its way
 		}
 	}
 	for a, state := range published {
-		if a.Is4() == is4 && state != inventory.StateDown {
+		if a.Is4() == is4 && state != inventory.StateDown && !p.w.injected(a) {
 			served++
 			if !d.stays[a] {
 				taken++
@@ -195,7 +200,7 @@ func (p *process) suspicious(d delivery, is4 bool) bool {
 	if served > 0 && stays == 0 {
 		return true
 	}
-	settled := p.w.smooth(20*time.Second, "store", "slices", "service", "sight")
+	settled := p.w.smooth(20*time.Second, "store", "slices", "service", "sight") && p.writing == 0 && time.Since(p.landedAt) > 5*time.Second
 	return settled && taken*100 > max(100, p.w.set.policy.MaxRemovalPercent*served)
 }
 
@@ -238,16 +243,17 @@ func (p *process) endCheck(a netip.Addr, outcome inventory.Outcome) {
 	}
 }
 
-// union is what the process published last, as far as it landed: each address
-// once, in its best state.
-func (p *process) union() map[netip.Addr]inventory.State {
-	all := map[netip.Addr]inventory.State{}
+// published is the state in which the process published an address, and in which
+// it stood there until now: what another hand put there is nobody's promise.
+func (p *process) published(a netip.Addr, stood inventory.State) inventory.State {
+	state := inventory.Absent
 	for _, endpoints := range p.slices {
-		for a, state := range endpoints {
-			if have, ok := all[a]; !ok || state < have {
-				all[a] = state
-			}
+		if have, ok := endpoints[a]; ok && (state == inventory.Absent || have < state) {
+			state = have
 		}
 	}
-	return all
+	if state == inventory.Absent {
+		return state
+	}
+	return max(state, stood)
 }

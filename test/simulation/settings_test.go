@@ -3,6 +3,7 @@
 package simulation_test
 
 import (
+	"hash/fnv"
 	"math/rand/v2"
 	"net/netip"
 	"time"
@@ -62,8 +63,9 @@ func newWorld(seed uint64, storm time.Duration) (*world, error) {
 	w := &world{
 		seed: seed, start: time.Now(), backends: map[netip.Addr]*backend{}, rough: map[string]time.Time{},
 		cached: map[string]plan.Slice{}, fresh: map[string]bool{}, edited: map[string]time.Time{},
-		calls: map[string]int{}, counts: map[string]int{},
+		calls: map[string]int{}, counts: map[string]int{}, digest: fnv.New64a(),
 	}
+	w.odd = w.dice("odd", 0)
 	r := w.dice("settings", 0)
 	w.set = drawSettings(r, storm)
 	w.target = plan.Target{
@@ -84,6 +86,13 @@ func (w *world) options(p *process) syncer.Options {
 	return syncer.Options{
 		Source: source{p}, Prober: prober{p}, Store: shelf{p}, Target: w.target, Rules: rules(), Policy: w.set.policy,
 		PollInterval: w.set.poll, SourceTimeout: w.set.sourceTimeout, HealthTimeout: w.set.healthTimeout,
-		Concurrency: w.set.concurrency,
+		Concurrency: w.set.concurrency, Random: w.random,
 	}
+}
+
+// random is what the daemon draws its jitter from.
+func (w *world) random() float64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.next("jitter").Float64()
 }

@@ -4,9 +4,7 @@ package simulation_test
 
 import (
 	"flag"
-	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,10 +12,11 @@ import (
 
 var (
 	oneSeed  = flag.Uint64("seed", 0, "simulate this seed alone")
-	seeds    = flag.Uint64("seeds", 24, "how many seeds to simulate; a quarter of them with -short")
+	seeds    = flag.Uint64("seeds", 25, "how many seeds to simulate")
 	first    = flag.Uint64("first", 1, "the first of the seeds")
-	tries    = flag.Int("tries", 1, "how often to simulate each seed")
+	days     = flag.Uint64("days", 1, "how many seeds to simulate for a day each")
 	storming = flag.Duration("storm", 10*time.Minute, "how long each storm lasts in simulated time")
+	verbose  = flag.Bool("counts", false, "say of each seed what happened")
 	lines    = flag.Int("trace", 60, "how many events before a failure to print")
 )
 
@@ -25,46 +24,54 @@ var (
 const tick = 250 * time.Millisecond
 
 func TestStormBreaksNoPromiseOfTheContract(t *testing.T) {
-	from, to := *first, *first+*seeds
-	if testing.Short() {
-		to = *first + max(1, *seeds/4)
-	}
 	if *oneSeed != 0 {
-		from, to = *oneSeed, *oneSeed+1
+		weather(t, *oneSeed, 1)
+		return
 	}
-	for seed := from; seed < to; seed++ {
-		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			t.Parallel()
-			for range *tries {
-				synctest.Test(t, func(t *testing.T) { simulate(t, seed) })
-			}
-		})
+	inProcesses(t, *first, *seeds, 50)
+}
+
+func TestADayOfStormBreaksNoPromiseOfTheContract(t *testing.T) {
+	*storming = 24 * time.Hour
+	inProcesses(t, *first, *days, 1)
+}
+
+// weather simulates so many seeds, one after the other.
+func weather(t *testing.T, from, count uint64) {
+	t.Helper()
+	alone(t)
+	for seed := from; seed < from+count; seed++ {
+		w := simulate(t, seed)
+		if broken := w.failed(); broken != "" {
+			t.Errorf("seed %d: %s\n%s\nto replay: make simulate SEED=%d STORM=%s", seed, broken, w.story(*lines), seed, *storming)
+		}
 	}
 }
 
-// simulate lets one world pass, and fails with the end of its trace.
-func simulate(t *testing.T, seed uint64) {
+// simulate lets one world pass, and returns it as it ended.
+func simulate(t *testing.T, seed uint64) *world {
 	t.Helper()
-	w, err := newWorld(seed, *storming)
-	if err != nil {
-		t.Fatal(err)
+	var w *world
+	synctest.Test(t, func(t *testing.T) {
+		var err error
+		if w, err = newWorld(seed, *storming); err != nil {
+			t.Fatal(err)
+		}
+		w.storm(t)
+		if w.failed() == "" {
+			w.becomeCalm(t)
+		}
+		w.mu.Lock()
+		p := w.halt(false)
+		w.mu.Unlock()
+		if p != nil {
+			<-p.done
+		}
+	})
+	if *verbose {
+		t.Logf("seed %d: %+v: %s, %d writes, %d processes, %v", seed, w.set, w.passed, w.writes, w.started, w.counts)
 	}
-	w.storm(t)
-	if w.failed() == "" {
-		w.becomeCalm(t)
-	}
-	w.mu.Lock()
-	p := w.halt(false)
-	w.mu.Unlock()
-	if p != nil {
-		<-p.done
-	}
-	if broken := w.failed(); broken != "" {
-		end := max(0, len(w.trace)-*lines)
-		t.Errorf("seed %d: %s\n%s\nto replay: go test -tags simulation ./test/simulation -run Storm -seed %d -storm %s -tries 5",
-			seed, broken, strings.Join(w.trace[end:], "\n"), seed, *storming)
-	}
-	t.Logf("%+v: %d writes, %d processes, %v", w.set, w.writes, w.started, w.counts)
+	return w
 }
 
 // storm lets things happen until its time is over.
@@ -74,6 +81,8 @@ func (w *world) storm(t *testing.T) {
 	next := time.Now().Add(w.wait(r))
 	for end := w.start.Add(w.set.storm); time.Now().Before(end) && w.failed() == ""; {
 		w.look(t)
+		w.steps++
+		tidy(w.steps)
 		pause := min(tick, time.Until(next))
 		time.Sleep(max(pause, time.Nanosecond))
 		synctest.Wait()
@@ -112,25 +121,30 @@ func (w *world) becomeCalm(t *testing.T) {
 	w.mu.Lock()
 	w.calm()
 	w.mu.Unlock()
-	for end := time.Now().Add(w.patience()); time.Now().Before(end) && w.failed() == ""; {
+	end, right := time.Now().Add(w.patience()), time.Now()
+	for time.Now().Before(end) && time.Since(right) < w.settling() && w.failed() == "" {
 		w.look(t)
 		time.Sleep(4 * tick)
 		synctest.Wait()
+		if !w.isRight() {
+			right = time.Now()
+		}
 	}
 	if w.failed() != "" {
 		return
 	}
 	w.mu.Lock()
-	w.checkRight()
+	w.checkRight(w.breach)
 	w.note("right, as it should be")
 	before := w.writes
 	w.mu.Unlock()
-	time.Sleep(time.Hour)
+	time.Sleep(max(10*time.Minute, w.set.storm/10))
 	synctest.Wait()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.checkRight()
+	w.checkRight(w.breach)
 	if w.writes != before {
-		w.breach(22, "%d writes in an hour of calm", w.writes-before)
+		w.breach(22, "%d writes in the calm", w.writes-before)
 	}
+	w.passed = time.Since(w.start)
 }

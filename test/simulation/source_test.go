@@ -54,7 +54,7 @@ func (s source) Read(ctx context.Context) ([]inventory.Node, error) {
 	case readsSlow:
 		takes = time.Duration(r.Int64N(int64(w.set.sourceTimeout)))
 	}
-	err := sleep(ctx, takes)
+	err := w.linger(ctx, takes)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	defer s.endRead()
@@ -72,7 +72,7 @@ func (s source) Read(ctx context.Context) ([]inventory.Node, error) {
 		return nil, busy{after}
 	}
 	nodes := w.damaged(w.listing(r), kind, r)
-	s.deliver(nodes, kind)
+	s.deliver(nodes, kind) //nolint:contextcheck // the world looks at itself
 	return nodes, nil
 }
 
@@ -127,6 +127,18 @@ func (w *world) damaged(nodes []inventory.Node, kind string, r *rand.Rand) []inv
 	}
 	return out
 }
+
+// linger waits like sleep, for an odd time: what happens at the same instant may
+// happen in any order, and a replay needs one.
+func (w *world) linger(ctx context.Context, d time.Duration) error {
+	w.mu.Lock()
+	d += odd(w.odd)
+	w.mu.Unlock()
+	return sleep(ctx, d)
+}
+
+// odd draws less than a millisecond.
+func odd(r *rand.Rand) time.Duration { return time.Duration(1 + r.IntN(int(time.Millisecond))) }
 
 // sleep waits, or returns why it could not.
 func sleep(ctx context.Context, d time.Duration) error {

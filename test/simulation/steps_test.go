@@ -38,15 +38,12 @@ func (w *world) step() {
 	if p == nil {
 		return
 	}
-	w.checkBeside()
+	if w.shown == nil {
+		w.checkBeside()
+	}
 	w.checkCut(p)
 	w.checkBounds(p)
-	state, err := w.store.Load(w.background())
-	if err != nil {
-		w.breach(0, "the memory store: %s", err)
-		return
-	}
-	for _, s := range state.Slices {
+	for _, s := range w.now().Slices {
 		if _, edited := w.edited[s.Name]; edited {
 			continue
 		}
@@ -82,7 +79,7 @@ func (w *world) checkDead(p *process, a netip.Addr) {
 // passed all that time, and none was silent, so that nothing excuses a failure.
 func (w *world) othersPass(p *process, a netip.Addr, d time.Duration) bool {
 	passing := false
-	for other, state := range p.union() {
+	for other, state := range w.truth() {
 		if other.Is4() != a.Is4() || other == a {
 			continue
 		}
@@ -108,7 +105,7 @@ func (w *world) checkCut(p *process) {
 	if !w.smooth(30*time.Second, "store", "slices", "service") {
 		return
 	}
-	for a, state := range p.union() {
+	for a, state := range w.truth() {
 		if state == inventory.StateDown && w.standing[a] && w.stays(a) && w.passedFor(a, time.Since(w.cutAt)+30*time.Second) && !p.moved(a) {
 			w.breach(14, "%s is down, though the prober has been cut off for %s", a, time.Since(w.cutAt))
 		}

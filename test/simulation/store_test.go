@@ -53,13 +53,15 @@ func (s shelf) Write(ctx context.Context, write plan.Write) error {
 	w.mu.Lock()
 	sent := time.Now()
 	w.writes++
+	s.process.writing++
+	defer s.wrote()
 	s.checkRequest(write) //nolint:contextcheck // the world looks at itself, and not for the process
 	f := w.fateOf(w.next("write"))
 	if f.touch {
 		w.touch(write.Slice.Name)
 	}
 	w.mu.Unlock()
-	if err := sleep(ctx, f.before); err != nil && !f.lands {
+	if err := w.linger(ctx, f.before); err != nil && !f.lands {
 		return s.undone(write, err)
 	}
 	w.mu.Lock()
@@ -68,10 +70,17 @@ func (s shelf) Write(ctx context.Context, write plan.Write) error {
 	if err != nil {
 		return err
 	}
-	if err := sleep(ctx, f.after); err != nil || f.lost {
+	if err := w.linger(ctx, f.after); err != nil || f.lost {
 		return s.undone(write, errors.New("the answer was lost"))
 	}
 	return nil
+}
+
+// wrote notes the end of a write.
+func (s shelf) wrote() {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	s.process.writing--
 }
 
 // fateOf draws what becomes of a write.
@@ -112,12 +121,12 @@ func (s shelf) undone(write plan.Write, err error) error {
 // carryOut lands a write, if it does, by the same fence as a real store.
 func (s shelf) carryOut(write plan.Write, f fate, sent time.Time) error {
 	w, name := s.w, write.Slice.Name
-	w.fresh[name] = true
+	w.fresh[name], w.shown = true, nil
 	if s.dead || !f.lands {
 		w.note("write %s does not land", name)
 		return errAway
 	}
-	before := w.object(name)
+	before, was := w.object(name), w.truth()
 	if err := w.store.Write(w.background(), write); err != nil {
 		w.note("write %s at %q: %s", name, write.Slice.Version, err)
 		if errors.Is(err, plan.ErrConflict) {
@@ -126,7 +135,8 @@ func (s shelf) carryOut(write plan.Write, f fate, sent time.Time) error {
 		return err
 	}
 	delete(w.edited, name)
-	s.landed(write, sent, before)
+	w.shown = nil
+	s.landed(write, sent, before, was)
 	return nil
 }
 
@@ -144,7 +154,7 @@ func (s shelf) Load(ctx context.Context) (plan.State, error) {
 	if kind == loadsSlow {
 		takes = time.Duration(r.Int64N(int64(6 * time.Second)))
 	}
-	if err := sleep(ctx, takes); err != nil {
+	if err := w.linger(ctx, takes); err != nil {
 		return plan.State{}, err
 	}
 	if kind == loadsFail {
@@ -152,10 +162,8 @@ func (s shelf) Load(ctx context.Context) (plan.State, error) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	state, err := w.store.Load(ctx)
-	if err != nil {
-		return plan.State{}, err
-	}
+	state := w.now() //nolint:contextcheck // the world looks at itself
+	state.Slices = slices.Clone(state.Slices)
 	if kind == loadsStale && s.recovered {
 		for i, have := range state.Slices {
 			if old, ok := w.cached[have.Name]; ok && !w.fresh[have.Name] {
@@ -164,8 +172,9 @@ func (s shelf) Load(ctx context.Context) (plan.State, error) {
 		}
 	} else {
 		w.cache(state)
+		s.process.sawAt = time.Now()
 	}
-	s.learn(state)
+	s.learn(state) //nolint:contextcheck // as above
 	s.process.loadedAt = began
 	s.checkNotEmpty(true)
 	s.checkNotEmpty(false)
@@ -190,7 +199,25 @@ func (p *process) learn(state plan.State) {
 	for _, slice := range state.Slices {
 		p.slices[slice.Name] = statesOf(slice)
 	}
-	p.w.note("process %d recovers %v", p.number, p.union())
+	p.w.note("process %d recovers %v", p.number, p.w.truth())
+}
+
+// truth is what our slices publish: each address once, in its best state.
+func (w *world) truth() map[netip.Addr]inventory.State {
+	all := map[netip.Addr]inventory.State{}
+	for _, slice := range w.now().Slices {
+		for _, m := range slice.Endpoints {
+			if have, ok := all[m.Address]; !ok || m.State < have {
+				all[m.Address] = m.State
+			}
+		}
+	}
+	return all
+}
+
+// sorted returns the addresses in order, so that a replay checks them in the same.
+func sorted[V any](all map[netip.Addr]V) []netip.Addr {
+	return slices.SortedFunc(maps.Keys(all), netip.Addr.Compare)
 }
 
 func statesOf(slice plan.Slice) map[netip.Addr]inventory.State {
@@ -210,14 +237,39 @@ func (w *world) object(name string) *discoveryv1.EndpointSlice {
 	return nil
 }
 
+// now is what an honest Load would show.
+func (w *world) now() plan.State {
+	if w.shown == nil {
+		state, err := w.store.Load(w.background())
+		if err != nil {
+			w.breach(0, "the memory store: %s", err)
+		}
+		w.shown = &state
+	}
+	return *w.shown
+}
+
+// put, drop and serve are how another hand changes the slices and the Service.
+func (w *world) put(object *discoveryv1.EndpointSlice) {
+	w.store.Put(object)
+	w.shown, w.handAt = nil, time.Now()
+}
+
+func (w *world) drop(name string) {
+	w.store.Remove(name)
+	w.shown, w.handAt = nil, time.Now()
+}
+
+func (w *world) serve(service plan.Service) { w.store.SetService(service); w.shown = nil }
+
 // slice returns the slice of that name as a Load shows it.
 func (w *world) slice(name string) (plan.Slice, bool) {
-	state, _ := w.store.Load(w.background())
-	i := slices.IndexFunc(state.Slices, func(s plan.Slice) bool { return s.Name == name })
+	all := w.now().Slices
+	i := slices.IndexFunc(all, func(s plan.Slice) bool { return s.Name == name })
 	if i < 0 {
 		return plan.Slice{}, false
 	}
-	return state.Slices[i], true
+	return all[i], true
 }
 
 // touch writes a foreign label, so that whoever read the slice before is late.
@@ -229,6 +281,7 @@ func (w *world) touch(name string) {
 	object.Labels = maps.Clone(object.Labels)
 	object.Labels[touched] = time.Now().Format("150405")
 	w.store.Put(object)
+	w.shown = nil
 	w.note("a foreign label on %s", name)
 	w.tell()
 }

@@ -132,15 +132,14 @@ func (w *world) strikeService(r *rand.Rand) {
 
 func (w *world) setService(service plan.Service) {
 	w.note("Service %+v", service)
-	w.store.SetService(service)
+	w.serve(service)
 	w.rough["service since"] = time.Now()
 	w.tell()
 }
 
 // current is the Service as it is now.
 func (w *world) current() plan.Service {
-	state, _ := w.store.Load(w.background())
-	return state.Service
+	return w.now().Service
 }
 
 func (w *world) serviceGone() bool { s := w.current(); return s.UID == "" || s.Deleting }
@@ -154,7 +153,7 @@ func (w *world) serviceWrong() bool {
 func (w *world) strikeSlice(r *rand.Rand) {
 	all := w.store.Slices()
 	if len(all) == 0 || r.IntN(6) == 0 {
-		w.store.Put(w.beside())
+		w.put(w.beside())
 		w.tell()
 		return
 	}
@@ -167,33 +166,24 @@ func (w *world) strikeSlice(r *rand.Rand) {
 	w.roughen("slices", time.Now().Add(15*time.Second))
 	switch k := r.IntN(6); {
 	case k == 0:
-		w.store.Remove(s.Name)
-		w.lose(s.Name)
+		w.drop(s.Name)
 	case k == 1 && len(s.Endpoints) > 0:
 		s.Endpoints = s.Endpoints[1:]
-		w.store.Put(s)
+		w.put(s)
 	case k == 2 && len(s.Endpoints) > 0:
 		down, up := false, true
 		s.Endpoints[0].Conditions = discoveryv1.EndpointConditions{Ready: &down, Serving: &up, Terminating: &up}
-		w.store.Put(s)
+		w.put(s)
 	case k == 3:
 		s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{Addresses: []string{w.unused(s.AddressType)}})
-		w.store.Put(s)
+		w.put(s)
 	case k == 4:
 		s.Labels[discoveryv1.LabelManagedBy] = pick(r, "somebody-else", w.target.ManagedBy)
-		w.lose(s.Name)
-		w.store.Put(s)
+		w.put(s)
 	default:
 		w.touch(s.Name)
 	}
 	w.tell()
-}
-
-// lose forgets what the daemon published in a slice that it has no more.
-func (w *world) lose(name string) {
-	if w.daemon != nil {
-		delete(w.daemon.slices, name)
-	}
 }
 
 // unused is an address that no node ever has.
@@ -234,7 +224,7 @@ func (w *world) noteCut() {
 		return
 	}
 	w.cutAt = time.Now()
-	for a := range w.daemon.union() {
+	for a := range w.truth() {
 		w.standing[a] = w.passedFor(a, 30*time.Second) && w.smooth(30*time.Second, "sight before", "daemon")
 	}
 	w.rough["sight before"] = w.sight.until

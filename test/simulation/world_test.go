@@ -3,10 +3,13 @@
 package simulation_test
 
 import (
+	"bytes"
 	"fmt"
+	"hash"
 	"hash/fnv"
 	"math/rand/v2"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,6 +36,7 @@ type backend struct {
 	since time.Time
 	// asked counts the checks, so that the n-th has the same answer in a replay.
 	asked int
+	odd   *rand.Rand
 }
 
 // node is a machine of the remote cluster, as it really is.
@@ -75,7 +79,13 @@ type world struct {
 	// edited are the slices that a foreign hand wrote last, and when.
 	edited map[string]time.Time
 	calls  map[string]int
+	odd    *rand.Rand  // see linger
+	shown  *plan.State // see now
+	handAt time.Time   // when another hand last changed what slices publish
 	trace  []string
+	digest hash.Hash64 // of all that was ever noted
+	steps  int
+	passed time.Duration
 	broken string // the first promise that was broken
 	writes int
 	counts map[string]int
@@ -135,7 +145,14 @@ func (w *world) note(format string, values ...any) {
 	if len(w.trace) >= most {
 		w.trace = append(w.trace[:0], w.trace[most/2:]...)
 	}
-	w.trace = append(w.trace, fmt.Sprintf("%12s  ", time.Since(w.start))+fmt.Sprintf(format, values...))
+	line := fmt.Sprintf("%12s  ", time.Since(w.start)) + fmt.Sprintf(format, values...)
+	w.trace = append(w.trace, line)
+	_, _ = w.digest.Write([]byte(line))
+}
+
+// story is the end of the trace.
+func (w *world) story(lines int) string {
+	return strings.Join(w.trace[max(0, len(w.trace)-lines):], "\n")
 }
 
 // breach notes that a promise was broken, the first one only.
@@ -158,13 +175,19 @@ func (w *world) failed() string {
 func (w *world) behave(a netip.Addr, b behaviour) {
 	have, ok := w.backends[a]
 	if !ok {
-		have = &backend{}
-		w.backends[a] = have
+		have = w.listen(a, "")
 	}
 	if have.is != b {
 		have.is, have.since = b, time.Now()
 		w.note("%s %s", a, b)
 	}
+}
+
+// listen puts a backend at an address that never had one.
+func (w *world) listen(a netip.Addr, is behaviour) *backend {
+	b := &backend{is: is, odd: w.dice("odd "+a.String(), 0)}
+	w.backends[a] = b
+	return b
 }
 
 // holder returns the node that really has the address.
@@ -193,7 +216,11 @@ func allowed(a netip.Addr) bool {
 	if a.Zone() != "" || a.Is4In6() {
 		return false
 	}
-	return netip.MustParsePrefix("10.0.0.0/24").Contains(a) || netip.MustParsePrefix("fd00:1::/64").Contains(a)
+	b := a.As16()
+	if a.Is4() {
+		return b[12] == 10 && b[13] == 0 && b[14] == 0
+	}
+	return bytes.HasPrefix(b[:], []byte{0xfd, 0, 0, 1, 0, 0, 0, 0})
 }
 
 // join adds a node with these addresses, whose backends pass.
