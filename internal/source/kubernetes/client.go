@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/connrotation"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
 
 const (
@@ -62,7 +64,8 @@ func newClient(config *rest.Config, userAgent string) (*client, error) {
 	witness.add(config.Password)
 	config.Wrap(witness.wrap)
 	scheme := runtime.NewScheme()
-	scheme.AddKnownTypes(corev1.SchemeGroupVersion, &corev1.Node{}, &corev1.NodeList{})
+	scheme.AddKnownTypeWithName(version.WithKind("Node"), &lean{})
+	scheme.AddKnownTypeWithName(version.WithKind("NodeList"), &leanList{})
 	metav1.AddToGroupVersion(scheme, corev1.SchemeGroupVersion)
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	made, err := rest.HTTPClientFor(config)
@@ -70,9 +73,7 @@ func newClient(config *rest.Config, userAgent string) (*client, error) {
 		return nil, err
 	}
 	httpClient := &http.Client{Transport: made.Transport, CheckRedirect: refuseRedirect}
-	if config.ExecProvider != nil {
-		httpClient.Transport = impatient{httpClient.Transport}
-	}
+	kubeapi.Impatient(config, httpClient)
 	restClient, err := rest.RESTClientForConfigAndClient(config, httpClient)
 	if err != nil {
 		return nil, err
@@ -88,39 +89,10 @@ func refuseRedirect(*http.Request, []*http.Request) error {
 	return errors.New("the API server redirects, which is not followed; correct the server in SECURED_KUBECONFIG")
 }
 
-// impatient ends a request with its context also while an exec plugin runs,
-// which client-go itself waits for without a bound.
-type impatient struct{ http.RoundTripper }
-
-func (i impatient) RoundTrip(request *http.Request) (*http.Response, error) {
-	type answer struct {
-		response *http.Response
-		err      error
-	}
-	answered := make(chan answer)
-	ended := request.Context().Done()
-	go func() {
-		response, err := i.RoundTripper.RoundTrip(request)
-		select {
-		case answered <- answer{response, err}:
-		case <-ended:
-			if err == nil {
-				response.Body.Close()
-			}
-		}
-	}()
-	select {
-	case a := <-answered:
-		return a.response, a.err
-	case <-ended:
-		return nil, request.Context().Err()
-	}
-}
-
-func (c *client) list(ctx context.Context, options metav1.ListOptions) (*corev1.NodeList, error) {
+func (c *client) list(ctx context.Context, options metav1.ListOptions) (*leanList, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	list := &corev1.NodeList{}
+	list := &leanList{}
 	err := c.rest.Get().Resource("nodes").VersionedParams(&options, c.codec).MaxRetries(0).Do(ctx).Into(list)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -54,7 +53,7 @@ func (s *session) run(ctx context.Context) {
 	reflector := cache.NewReflectorWithOptions(&cache.ListWatch{
 		ListWithContextFunc:  s.list,
 		WatchFuncWithContext: s.watch,
-	}, &corev1.Node{}, s.view, cache.ReflectorOptions{Name: "nodes", Logger: &logger, Backoff: pauses()})
+	}, &lean{}, s.view, cache.ReflectorOptions{Name: "nodes", Logger: &logger, Backoff: pauses()})
 	// Its error was noted where it arose.
 	_ = reflector.ListAndWatchWithContext(ctx)
 }

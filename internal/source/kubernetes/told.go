@@ -16,13 +16,25 @@ import (
 
 var errForeignType = errors.New("the watch of nodes told of something else")
 
+// nodeOf returns the node that the reflector hands over: from the watch, or from
+// what was kept of a list.
+func nodeOf(object any) (*corev1.Node, bool) {
+	switch o := object.(type) {
+	case *lean:
+		return &o.Node, true
+	case *corev1.Node:
+		return o, true
+	}
+	return nil, false
+}
+
 // Add takes over a node that the watch tells of.
 func (v *view) Add(object any) error { return v.Update(object) }
 
 // Update takes over a node that changed. Most updates are heartbeats, which
 // change nothing here.
 func (v *view) Update(object any) error {
-	node, ok := object.(*corev1.Node)
+	node, ok := nodeOf(object)
 	if !ok {
 		return errForeignType
 	}
@@ -46,7 +58,7 @@ func (v *view) Update(object any) error {
 
 // Delete forgets a node that is gone.
 func (v *view) Delete(object any) error {
-	node, ok := object.(*corev1.Node)
+	node, ok := nodeOf(object)
 	if !ok {
 		return errForeignType
 	}
@@ -67,7 +79,7 @@ func (v *view) Delete(object any) error {
 func (v *view) Replace(objects []any, _ string) error {
 	nodes := make([]inventory.Node, 0, len(objects))
 	for _, object := range objects {
-		node, ok := object.(*corev1.Node)
+		node, ok := nodeOf(object)
 		if !ok {
 			return errForeignType
 		}
@@ -91,7 +103,7 @@ func (v *view) Replace(objects []any, _ string) error {
 // Transformer is applied to what is kept until a list is complete.
 func (v *view) Transformer() cache.TransformFunc {
 	return func(object any) (any, error) {
-		if node, ok := object.(*corev1.Node); ok {
+		if node, ok := nodeOf(object); ok {
 			return slim(node), nil
 		}
 		return object, nil
