@@ -33,13 +33,13 @@ var allowed = map[string]struct {
 	"internal/source/file":            {of("inventory"), "a source yields nodes; the loop lives elsewhere"},
 	"internal/source/command":         {of("inventory", "process"), "a source yields nodes; the loop lives elsewhere"},
 	"internal/source/ionos":           {of("inventory"), "a source yields nodes; the loop lives elsewhere"},
-	"internal/source/kubernetes":      {of("inventory"), "a source yields nodes; the loop lives elsewhere"},
+	"internal/source/kubernetes":      {of("inventory", "kubeapi"), "a source yields nodes; the loop lives elsewhere"},
 	"internal/source/ionos/ionostest": {nil, "it stands for a cloud that does not know us"},
 	"internal/source/sourcetest":      {of("inventory"), "the suite knows sources by their promise only"},
 
 	"internal/store/memory":    {of("inventory", "plan", "manifest"), "a store holds slices; what is in them was decided before"},
 	"internal/store/kubectl":   {of("inventory", "plan", "manifest", "process"), "a store holds slices; what is in them was decided before"},
-	"internal/store/kube":      {of("inventory", "plan", "manifest"), "a store holds slices; what is in them was decided before"},
+	"internal/store/kube":      {of("inventory", "plan", "manifest", "kubeapi"), "a store holds slices; what is in them was decided before"},
 	"internal/store/storetest": {of("inventory", "plan", "manifest"), "the suite knows stores by their promise only"},
 
 	"internal/syncer":    {of("inventory", "filter", "probe", "guard", "plan"), "it joins the stages and owns the interfaces; adapters come from outside"},

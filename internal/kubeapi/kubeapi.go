@@ -61,6 +61,7 @@ func New(config *rest.Config, options Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("client of the API server: %w", err)
 	}
+	Impatient(config, httpClient)
 	client, err := rest.RESTClientForConfigAndClient(config, httpClient)
 	if err != nil {
 		return nil, fmt.Errorf("client of the API server: %w", err)

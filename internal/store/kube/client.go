@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/connrotation"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
@@ -71,6 +72,7 @@ func newClient(config *rest.Config, userAgent string, target plan.Target) (*clie
 	if err != nil {
 		return nil, err
 	}
+	kubeapi.Impatient(config, httpClient)
 	scheme := newScheme()
 	c := &client{codec: runtime.NewParameterCodec(scheme), http: httpClient, connections: connections}
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
