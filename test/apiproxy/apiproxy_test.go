@@ -52,6 +52,7 @@ func TestAProxyBeforeARealAPIServer(t *testing.T) {
 		"causes real conflicts":                              causesConflicts,
 		"loses an answer":                                    losesAnAnswer,
 		"calls the test at a point of a request":             callsAtAPoint,
+		"breaks off before the API server knows":             breaksOff,
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
@@ -313,6 +314,18 @@ func callsAtAPoint(w *world) {
 	<-answered
 	if before != "" || after != "a" {
 		w.t.Errorf("got %q before and %q after the first update alone, want \"\" and \"a\"", before, after)
+	}
+}
+
+func breaksOff(w *world) {
+	called := 0
+	broken := w.Break(apiproxy.Arrives, apiproxy.Match{Verb: "update"}, func() { called++ })
+	if err := w.label("a"); err == nil {
+		w.t.Error("got an answer")
+	}
+	<-broken
+	if got := w.stored().Labels["label"]; got != "" || called != 1 {
+		w.t.Errorf("got label %q after %d calls, want nothing stored after 1", got, called)
 	}
 }
 

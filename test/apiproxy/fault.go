@@ -62,7 +62,7 @@ func (p *Proxy) CutWatches() {
 // LoseAnswer lets the next request that matches reach the API server, and
 // resets the connection instead of answering. The channel is closed then.
 func (p *Proxy) LoseAnswer(match Match) <-chan struct{} {
-	return p.at(&point{when: Answered, match: match, do: hangUp})
+	return p.Break(Answered, match, func() {})
 }
 
 // Conflict lets the next n updates of slices run into a real conflict: the

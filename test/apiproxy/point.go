@@ -31,6 +31,16 @@ func (p *Proxy) At(when When, match Match, do func()) <-chan struct{} {
 	return p.at(&point{when: when, match: match, do: func(*http.Request) { do() }})
 }
 
+// Break is [Proxy.At], and the connection is reset there: before the API server
+// knows of the request, or after it has answered. It is the way to kill a
+// program at a point, for what a dead one has sent could still arrive.
+func (p *Proxy) Break(when When, match Match, do func()) <-chan struct{} {
+	return p.at(&point{when: when, match: match, do: func(r *http.Request) {
+		do()
+		hangUp(r)
+	}})
+}
+
 func (p *Proxy) at(next *point) <-chan struct{} {
 	next.left, next.done = max(1, next.left), make(chan struct{})
 	p.mu.Lock()

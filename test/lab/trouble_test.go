@@ -1,0 +1,134 @@
+//go:build lab
+
+package lab_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/lab"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/traffic"
+)
+
+// shared is what a scenario grants because others run beside it, and because one
+// death is no percentile: kube-proxy writes its rules once a second at most, for
+// all of them.
+const shared = 1500 * time.Millisecond
+
+// trouble is a scenario with faults of what stands around the daemon, or of
+// itself.
+type trouble struct {
+	name, text string
+	options    lab.Options
+	// behind puts proxies between the daemon and the API servers.
+	behind bool
+	story  func(*tale)
+}
+
+// tale is a running scenario. Requests may be lost only where it excuses them.
+type tale struct {
+	*testing.T
+	*lab.Target
+	lab.Proxies
+	world   *lab.World
+	excuses []excuse
+	facts   []traffic.Fact
+}
+
+// excuse is a time in which a dead backend may cost requests.
+type excuse struct{ from, to time.Time }
+
+// suffer runs scenarios side by side.
+func suffer(t *testing.T, group string, troubles []trouble) {
+	t.Helper()
+	w := lab.Start(t)
+	for _, s := range troubles {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			tale := &tale{T: t, world: w}
+			if s.behind {
+				tale.Target, tale.Proxies = w.TargetBehindProxies(t, s.options)
+			} else {
+				tale.Target = w.Target(t, s.options)
+			}
+			tale.Begin(100)
+			s.story(tale)
+			pause(settle)
+			tale.End()
+			tale.judge()
+			tale.Report(group+"/"+s.name, s.text, tale.facts...)
+		})
+	}
+}
+
+// judge fails the test for each lost request that nothing excuses.
+func (s *tale) judge() {
+	s.Helper()
+	var text strings.Builder
+	count := 0
+	for _, lost := range s.Record().Lost() {
+		excused := false
+		for _, e := range s.excuses {
+			excused = excused || !lost.Start.Before(e.from) && !lost.Start.After(e.to)
+		}
+		if excused {
+			continue
+		}
+		if count++; count <= 10 {
+			fmt.Fprintf(&text, "\n\t%s %s after %v (late %v)", lost.Start.Format("15:04:05.000"), lost.Failure, lost.Took, lost.Late)
+		}
+	}
+	if count == 0 {
+		return
+	}
+	for _, m := range s.Record().Marks() {
+		fmt.Fprintf(&text, "\n\t%s -- %s", m.At.Format("15:04:05.000"), m.Text)
+	}
+	s.Errorf("%d of %d requests are lost beyond what a dead backend explains; 99 of 100 began at most %v late%s\n%s",
+		count, s.Record().Len(), s.Record().Lateness(), text.String(), s.Daemon.Log())
+}
+
+// victim is the worker that dies.
+func (s *tale) victim() *lab.Worker { return s.Workers()[0] }
+
+// kill lets the victim crash. It may cost requests from now on, until
+// [tale.leaves] ends that.
+func (s *tale) kill() time.Time {
+	s.Helper()
+	s.Mark("%s crashes", s.victim().Name)
+	died := s.victim().Kill()
+	// A request that was under way may have begun before.
+	s.excuses = append(s.excuses, excuse{died.Add(-traffic.Timeout), died.Add(time.Hour)})
+	return died
+}
+
+// leaves waits until the dead victim costs nothing any more, and fails the test
+// when that was later than the bound after since.
+func (s *tale) leaves(since time.Time, bound time.Duration) {
+	s.Helper()
+	s.AwaitState(s.victim(), "down")
+	pause(shared + settle)
+	last, _ := s.Record().LastLost(since)
+	bound += shared + lab.Allowance(s.Record())
+	s.excuses[len(s.excuses)-1].to = since.Add(bound)
+	s.Logf("last lost request %.2f s after, at most %.2f s", last.Seconds(), bound.Seconds())
+	s.facts = append(s.facts, traffic.Fact{Name: "last lost after", Value: last.Round(time.Millisecond).String()})
+}
+
+// revives starts the victim again and waits until it is back.
+func (s *tale) revives() {
+	s.Helper()
+	s.victim().Boot()
+	s.AwaitAllReady()
+	s.AwaitAnswers(s.victim())
+	s.Mark("%s is back", s.victim().Name)
+}
+
+// dies is a whole death, from crash to recovery.
+func (s *tale) dies(bound time.Duration) {
+	s.Helper()
+	s.leaves(s.kill(), bound)
+	s.revives()
+}
