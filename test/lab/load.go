@@ -153,6 +153,17 @@ func (x *Target) AwaitAnswers(workers ...*Worker) {
 	})
 }
 
+// AwaitNoAnswers waits until a worker has not been asked for two seconds: it is
+// drained, whatever the slice says.
+func (x *Target) AwaitNoAnswers(w *Worker) {
+	x.t.Helper()
+	begin := time.Now()
+	until(x.t, func() string { return fmt.Sprintf("%s: %s is still asked: %s", x.Name, w.Name, x.summary()) }, func() bool {
+		since := time.Now().Add(-2 * time.Second)
+		return since.After(begin) && x.Record().AnsweredSince(since)[w.Name] == 0
+	})
+}
+
 // WantNoneLost fails the test if a request is lost, and says which.
 func (x *Target) WantNoneLost() {
 	x.t.Helper()

@@ -4,6 +4,7 @@ package lab
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"os/exec"
 	"strings"
@@ -33,16 +34,25 @@ func build(t testing.TB) {
 	ip(t, "address", "add", gateway+"/16", "dev", mgmt)
 }
 
-// leg gives a namespace an interface on a bridge, named like it. Its neighbours
-// are told of the address, for another may have had it before.
+// leg gives a namespace an interface on a bridge, named like it, and returns when
+// it carries packets. Then the neighbours are told whose the address is, for
+// another may have had it before: with arp_notify a change of the hardware
+// address tells them.
 func leg(t testing.TB, namespace, bridge string, address netip.Addr) {
 	t.Helper()
 	port := namespace + "-" + bridge[:1]
 	ip(t, "link", "add", port, "type", "veth", "peer", "name", bridge, "netns", namespace)
+	// With its namespace it would go a moment later than the test.
+	t.Cleanup(func() { _ = exec.Command("ip", "link", "del", port).Run() })
 	ip(t, "link", "set", port, "master", bridge, "up")
-	netns.Run(t, namespace, "sh", "-c", fmt.Sprintf(
-		"echo 1 >/proc/sys/net/ipv4/conf/all/arp_notify && ip address add %v/%d dev %s && ip link set %s up",
-		address, prefixes, bridge, bridge))
+	bytes := address.As4()
+	netns.Run(t, namespace, "sh", "-c", fmt.Sprintf(`set -e
+echo 1 >/proc/sys/net/ipv4/conf/all/arp_notify
+ip address add %[1]v/%[2]d dev %[3]s
+ip link set %[3]s up
+until ip link show %[3]s | grep -q LOWER_UP; do sleep 0.01; done
+ip link set %[3]s address 02:%02[4]x:%02[5]x:%02[6]x:%02[7]x:%02[8]x`,
+		address, prefixes, bridge, bytes[1], bytes[2], bytes[3], rand.IntN(256), rand.IntN(256)))
 }
 
 func ip(t testing.TB, args ...string) {

@@ -1,0 +1,182 @@
+//go:build lab
+
+package lab_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/lab"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/traffic"
+)
+
+// scenario is one target with a story of its own.
+type scenario struct {
+	name, text string
+	options    lab.Options
+	// story is what happens under traffic; nobody may notice it unless bound is set.
+	story func(t *testing.T, w *lab.World, x *lab.Target)
+	// bound is how long after the mark "fault" the last lost request may begin.
+	bound time.Duration
+}
+
+// TestChanges lets the world change in every planned way, and lets the daemon
+// end in the middle of it.
+func TestChanges(t *testing.T) {
+	w := lab.Start(t)
+	tell(t, w, []scenario{
+		{name: "pool replaced at once", text: "all workers are new between two reads, the old ones leave after they were announced", story: replacePool, options: lab.Options{Source: "kubernetes"}},
+		{name: "pool replaced unannounced", text: "between two reads all workers are others; the old ones run on for a while", story: swapPool},
+		{name: "address reused", text: "a new machine gets the address of one that has just gone", story: reuseAddress, options: lab.Options{Source: "ionos"}},
+		{name: "daemon restarted", text: "SIGTERM and a new start every few seconds while every worker is replaced", story: restarted},
+		{name: "daemon killed", text: "SIGKILL and a new start every few seconds while every worker is replaced", story: killed, options: lab.Options{Source: "kubernetes"}},
+		{name: "daemon upgraded", text: "two replicas with LEADER_ELECTION, replaced one after the other while every worker is replaced", story: upgraded,
+			options: lab.Options{Env: map[string]string{"LEADER_ELECTION": "true"}}},
+	})
+}
+
+// tell runs scenarios side by side.
+func tell(t *testing.T, w *lab.World, scenarios []scenario) {
+	t.Helper()
+	for _, s := range scenarios {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			x := w.Target(t, s.options)
+			x.Begin(200)
+			s.story(t, w, x)
+			x.End()
+			x.Report("changes/"+s.name, s.text, bounded(t, x, s.bound)...)
+		})
+	}
+}
+
+// bounded judges what was lost: nothing, or only within the bound after the mark
+// "fault".
+func bounded(t *testing.T, x *lab.Target, bound time.Duration) []traffic.Fact {
+	t.Helper()
+	if bound == 0 {
+		x.WantNoneLost()
+		return nil
+	}
+	for _, m := range x.Record().Marks() {
+		if m.Text != "fault" {
+			continue
+		}
+		after, lost := x.Record().LastLost(m.At)
+		if before := len(x.Record().Lost()) - lost; after > bound || before > 0 {
+			t.Errorf("%s: %d requests are lost before the fault, and %d after it, the last of them begun %v later, want none and at most %v",
+				x.Name, before, lost, after, bound)
+			x.WantNoneLost()
+		}
+		return []traffic.Fact{{Name: "last lost after", Value: after.Round(time.Millisecond).String()}}
+	}
+	t.Fatal("the scenario has no fault")
+	return nil
+}
+
+// replacePool is an upgrade of a whole node pool at once.
+func replacePool(_ *testing.T, _ *lab.World, x *lab.Target) {
+	old := x.Workers()
+	fresh := []*lab.Worker{x.AddWorker(), x.AddWorker(), x.AddWorker()}
+	x.Mark("a new pool joins, the old one is announced to leave")
+	x.Join(fresh...)
+	x.Leave(old...)
+	x.AwaitAnswers(fresh...)
+	pause(drainTime)
+	x.Mark("the old pool is gone")
+	for _, w := range old {
+		w.Stop()
+		w.Remove()
+	}
+	x.Gone(old...)
+	pause(drainTime)
+}
+
+// swapPool lists only new workers from one read to the next.
+func swapPool(_ *testing.T, _ *lab.World, x *lab.Target) {
+	old := x.Workers()
+	fresh := []*lab.Worker{x.AddWorker(), x.AddWorker(), x.AddWorker()}
+	x.Mark("other workers are listed")
+	x.Replace(fresh...)
+	x.AwaitAnswers(fresh...)
+	// Removals of a suspect read wait for EMPTY_RESULT_THRESHOLD reads.
+	for _, w := range old {
+		x.AwaitState(w, "draining")
+	}
+	pause(drainTime)
+	x.Mark("the old ones end")
+	for _, w := range old {
+		w.Stop()
+		w.Remove()
+	}
+	pause(drainTime)
+}
+
+// reuseAddress gives an address from hand to hand.
+func reuseAddress(_ *testing.T, _ *lab.World, x *lab.Target) {
+	for range 3 {
+		old := x.Workers()[0]
+		x.Mark("%s leaves", old.Name)
+		x.Leave(old)
+		pause(drainTime)
+		old.Stop()
+		old.Remove()
+		fresh := x.AddWorkerAt(old.Address)
+		x.Mark("%s has its address", fresh.Name)
+		x.Gone(old)
+		x.Join(fresh)
+		x.AwaitAnswers(fresh)
+	}
+}
+
+// meanwhile does something again and again while every worker is replaced.
+func meanwhile(t *testing.T, x *lab.Target, again func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		rotate(t, x)
+	}()
+	every := time.NewTicker(3700 * time.Millisecond)
+	defer every.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-every.C:
+			again()
+		}
+	}
+}
+
+func restarted(t *testing.T, _ *lab.World, x *lab.Target) {
+	meanwhile(t, x, func() {
+		x.Mark("restart")
+		x.Daemon.Stop()
+		x.Daemon.Start()
+	})
+}
+
+func killed(t *testing.T, _ *lab.World, x *lab.Target) {
+	meanwhile(t, x, func() {
+		x.Mark("kill -9")
+		x.Daemon.Kill()
+		x.Daemon.Start()
+	})
+}
+
+// upgraded replaces the older of two replicas, as a Deployment does: the new one
+// is ready before the old one is told to end.
+func upgraded(t *testing.T, _ *lab.World, x *lab.Target) {
+	older, newer := x.Daemon, x.NewDaemon()
+	newer.Start()
+	newer.AwaitReady()
+	meanwhile(t, x, func() {
+		next := x.NewDaemon()
+		next.Start()
+		next.AwaitReady()
+		x.Mark("a replica is replaced")
+		older.Stop()
+		older, newer = newer, next
+	})
+}

@@ -1,0 +1,124 @@
+//go:build lab
+
+package lab_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos/ionostest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/lab"
+)
+
+// One dead backend has to be out of use after oneCrash, or oneSilence if it
+// does not even refuse. The promise is 2.5 s and 5.5 s at the 95th percentile,
+// which a scenario with one sample cannot judge; see the scenarios that crash.
+const (
+	oneCrash   = 4 * time.Second
+	oneSilence = 7 * time.Second
+)
+
+// TestHalfOfTheWorkersGo loses three of six workers at once.
+func TestHalfOfTheWorkersGo(t *testing.T) {
+	w := lab.Start(t)
+	halves := func(end func(*lab.Worker) time.Time) func(*testing.T, *lab.World, *lab.Target) {
+		return func(_ *testing.T, _ *lab.World, x *lab.Target) {
+			pause(2 * time.Second)
+			x.Mark("fault")
+			var ended sync.WaitGroup
+			for _, half := range x.Workers()[:3] {
+				ended.Go(func() { end(half) })
+			}
+			ended.Wait()
+			pause(oneSilence + 3*time.Second)
+		}
+	}
+	six := lab.Options{Workers: 6}
+	tell(t, w, []scenario{
+		{name: "half crash", text: "three of six backends end at once", options: six, bound: oneCrash, story: halves((*lab.Worker).Kill)},
+		{name: "half silent", text: "three of six machines are switched off at once", options: six, bound: oneSilence, story: halves((*lab.Worker).Unplug)},
+	})
+}
+
+// TestTheLocalAPIServerRestarts lets it end twice while workers are replaced.
+func TestTheLocalAPIServerRestarts(t *testing.T) {
+	w := lab.Start(t)
+	// The server is there for all of them, so it ends when both are under way.
+	begun := make(chan struct{}, 2)
+	story := func(_ *testing.T, _ *lab.World, x *lab.Target) {
+		begun <- struct{}{}
+		for _, old := range x.Workers() {
+			replaceDrained(x, old, x.AddWorker())
+		}
+	}
+	t.Run("restart", func(t *testing.T) {
+		t.Parallel()
+		for range cap(begun) {
+			select {
+			case <-begun:
+			case <-time.After(2 * time.Minute):
+				t.Fatal("no scenario began")
+			}
+		}
+		for range 2 {
+			pause(2 * time.Second)
+			w.Local.Stop()
+			pause(3 * time.Second)
+			w.Local.Start()
+			pause(4 * time.Second)
+		}
+	})
+	tell(t, w, []scenario{
+		{name: "API server restarted, file", text: "the local API server is down for 3 s, twice, while every worker is replaced", story: story},
+		{name: "API server restarted, kubernetes", text: "the same with SOURCE_KIND=kubernetes", story: story, options: lab.Options{Source: "kubernetes"}},
+	})
+}
+
+// replaceDrained replaces a worker, which ends when nobody asks it any more, as
+// after a drain of minutes: while there is no API server nobody can be told.
+func replaceDrained(x *lab.Target, old, fresh *lab.Worker) {
+	x.Mark("%s joins", fresh.Name)
+	x.Join(fresh)
+	x.AwaitAnswers(fresh)
+	x.Mark("%s leaves", old.Name)
+	x.Leave(old)
+	x.AwaitNoAnswers(old)
+	x.Mark("%s is gone", old.Name)
+	old.Stop()
+	old.Remove()
+	x.Gone(old)
+}
+
+// TestTheRemoteSideIsDown breaks every source for a while, in which a worker
+// dies: its requests are lost until the health check has seen it, and no others.
+func TestTheRemoteSideIsDown(t *testing.T) {
+	w := lab.Start(t)
+	length := 10 * time.Second
+	if long() {
+		length = 5 * time.Minute
+	}
+	dies := func(_ *testing.T, _ *lab.World, x *lab.Target) {
+		pause(length / 3) // long enough that reads fail
+		victim := x.Workers()[0]
+		x.Mark("fault")
+		victim.Kill()
+		pause(length - length/3)
+	}
+	broken := func(t *testing.T, w *lab.World, x *lab.Target) {
+		x.Mark("the API of the cloud answers 500")
+		x.Cloud.Break(ionostest.Fault{Kind: ionostest.Failed})
+		dies(t, w, x)
+	}
+	down := func(t *testing.T, w *lab.World, x *lab.Target) {
+		x.Mark("the remote API server is down")
+		w.Remote.Stop()
+		dies(t, w, x)
+		x.Mark("it is back")
+		w.Remote.Start()
+	}
+	tell(t, w, []scenario{
+		{name: "cloud down, a worker dies", text: "the IONOS API fails while a backend ends", story: broken, bound: oneCrash, options: lab.Options{Source: "ionos"}},
+		{name: "remote cluster down, a worker dies", text: "the remote API server is down while a backend ends", story: down, bound: oneCrash, options: lab.Options{Source: "kubernetes"}},
+	})
+}
