@@ -16,6 +16,13 @@ FUZZTIME ?= 2m
 SEEDS ?= 2000
 FIRST ?= 1
 STORM ?= 10m
+# Where the lab leaves its figures; with REPORT=1 it writes docs/reports/traffic.md of them.
+LAB_RESULTS ?= $(CURDIR)/bin/lab
+LAB_PACKAGES = ./test/lab $(addprefix ./,$(wildcard test/conformance))
+# The lab's own tests are few and wait most of the time; more of them at once do not disturb each other.
+LAB_FLAGS = -tags lab -count=1 -p 1 -parallel 8 -timeout 24h -v
+# How long make soak lasts.
+DURATION ?= 1h
 DAYS ?= 4
 SEED ?=
 
@@ -53,6 +60,20 @@ test: packages ## Run every test: unit, race, properties, and against a real API
 .PHONY: test-short
 test-short: packages ## Run the tests that need no API server
 	go test -race -short -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PACKAGES)
+
+.PHONY: lab
+lab: packages ## Send traffic through a real kube-proxy while the world changes, as root (LONG=1: the long form; REPORT=1: write docs/reports/traffic.md)
+	@tools/build.sh test lab
+	@rm -rf $(LAB_RESULTS) && mkdir -p $(LAB_RESULTS)
+	LAB_LONG=$(LONG) LAB_RESULTS=$(LAB_RESULTS) go test $(LAB_FLAGS) $(TESTFLAGS) $(LAB_PACKAGES) | grep -Ev '^ *=== '
+	@[ -z "$(REPORT)" ] || go run ./test/lab/report -from $(LAB_RESULTS) -to docs/reports
+
+.PHONY: soak
+soak: packages ## Rotate workers and break things for DURATION (1h) at high speed, as root
+	@tools/build.sh test lab
+	@mkdir -p $(LAB_RESULTS)
+	LAB_DURATION=$(DURATION) LAB_RESULTS=$(LAB_RESULTS) go test $(LAB_FLAGS) -run '^TestSoak$$' ./test/lab | grep -Ev '^ *=== '
+	@[ -z "$(REPORT)" ] || go run ./test/lab/report -from $(LAB_RESULTS) -to docs/reports
 
 .PHONY: bench
 bench: packages ## Measure speed and scale, write docs/reports/performance.md (15 min, LONG=1 longer; on a quiet machine)

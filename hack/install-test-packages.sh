@@ -12,7 +12,10 @@ as root or with sudo:
   gcc, libc6-dev   go test -race links with the C library
   iproute2         ip: tests give their backends addresses in a network
                    namespace of their own
-  util-linux       unshare: makes that namespace; flock
+  util-linux       unshare, nsenter: make that namespace and enter it; flock
+  nftables,        make lab: kube-proxy writes its rules with them, and lost
+  iptables,        packages are dropped by them
+  conntrack
   python3          scripts/ has tests of its own
   shellcheck       make lint: mistakes in shell scripts
   jq, curl         scripts in hack/ read the APIs with them
@@ -29,7 +32,10 @@ missing() {
   command -v ip >/dev/null || echo iproute2
   command -v gcc >/dev/null || echo gcc
   [ -e /usr/include/stdlib.h ] || echo libc6-dev
-  command -v unshare >/dev/null && command -v flock >/dev/null || echo util-linux
+  command -v unshare >/dev/null && command -v nsenter >/dev/null && command -v flock >/dev/null || echo util-linux
+  command -v nft >/dev/null || echo nftables
+  command -v iptables >/dev/null || echo iptables
+  command -v conntrack >/dev/null || echo conntrack
   command -v python3 >/dev/null || echo python3
   command -v shellcheck >/dev/null || echo shellcheck
   command -v jq >/dev/null || echo jq
