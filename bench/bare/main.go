@@ -32,7 +32,7 @@ func main() {
 	flag.StringVar(&w.service, "service", "", "name of the Service")
 	port := flag.Int("port", 0, "port of the backends")
 	flag.Parse()
-	w.port = int32(*port) //nolint:gosec // the caller's own
+	w.port = int32(*port)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, &w, *remote, *local)
 	stop()
@@ -62,7 +62,7 @@ func run(ctx context.Context, w *writer, remote, local string) error {
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { tell() },
 		UpdateFunc: func(before, after any) {
-			if endpointOf(before.(*corev1.Node)) != endpointOf(after.(*corev1.Node)) {
+			if endpointOf(before) != endpointOf(after) {
 				tell()
 			}
 		},

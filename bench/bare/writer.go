@@ -34,8 +34,13 @@ type endpoint struct {
 	ready   bool
 }
 
-func endpointOf(node *corev1.Node) endpoint {
+// endpointOf is the zero endpoint when the object is no node.
+func endpointOf(object any) endpoint {
 	e := endpoint{}
+	node, isNode := object.(*corev1.Node)
+	if !isNode {
+		return e
+	}
 	for _, a := range node.Status.Addresses {
 		if a.Type == corev1.NodeInternalIP && e.address == "" {
 			e.address = a.Address
@@ -51,7 +56,7 @@ func endpointOf(node *corev1.Node) endpoint {
 func (w *writer) write(ctx context.Context, nodes []any) error {
 	endpoints := make([]endpoint, 0, len(nodes))
 	for _, node := range nodes {
-		endpoints = append(endpoints, endpointOf(node.(*corev1.Node)))
+		endpoints = append(endpoints, endpointOf(node))
 	}
 	slices.SortFunc(endpoints, func(a, b endpoint) int { return strings.Compare(a.address, b.address) })
 	number := 0

@@ -73,7 +73,6 @@ func (w *world) measureChanges(s side, p *program, idle float64) {
 	begun, before := time.Now(), p.cpu()
 	for i := range w.form.changes {
 		node, ready := i%nodes*w.nodeCount/nodes, i/nodes%2 == 1
-		due := time.Now().Add(pace)
 		seen := w.watched.count()
 		sent, answered := w.setReady(node, ready)
 		e, came := w.watched.next(seen, 30*time.Second)
@@ -81,7 +80,7 @@ func (w *world) measureChanges(s side, p *program, idle float64) {
 			p.fail("%s, %d nodes: no slice was written within 30 s of change %d", s.name, w.nodeCount, i)
 		}
 		result(w.label("Change", s.name), 1, e.at.Sub(sent), "ns/op", e.at.Sub(answered), "answered-ns/op")
-		time.Sleep(time.Until(due))
+		time.Sleep(time.Until(e.at.Add(pace)))
 	}
 	ended := time.Now()
 	cpu := float64(p.cpu()-before) - idle*float64(ended.Sub(begun))

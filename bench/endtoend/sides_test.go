@@ -6,6 +6,9 @@ import (
 	"strconv"
 )
 
+// metricsAddress is the same for every daemon: only one runs at a time.
+const metricsAddress = "127.0.0.1:8081"
+
 // side is one of those who keep the slices equal to the nodes.
 type side struct {
 	// name is also its user at both API servers.
@@ -25,7 +28,7 @@ func (w *world) daemonSide(changes ...string) side {
 		"SOURCE_KIND=kubernetes", "SECURED_KUBECONFIG=" + remote, "SECURED_SUBNET_CIDR=" + subnet,
 		"TARGET_NAMESPACE=" + namespace, "TARGET_SERVICE_NAME=" + service, "TARGET_PORT=" + strconv.Itoa(port),
 		"STORE_KIND=client-go", "KUBECONFIG=" + local,
-		"ADMIN_ADDRESS=127.0.0.1:0", "METRICS_ADDRESS=127.0.0.1:0",
+		"ADMIN_ADDRESS=127.0.0.1:0", "METRICS_ADDRESS=" + metricsAddress,
 	}, changes...)
 	return side{"daemon", 100, true, func() *program { return start(w.t, env, w.daemon) }}
 }

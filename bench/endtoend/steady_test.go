@@ -1,10 +1,14 @@
 package endtoend_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"os"
 	"os/exec"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -27,20 +31,42 @@ func (w *world) measureSteady() {
 	w.awaitReady(p, w.nodeCount)
 	time.Sleep(3 * time.Second) // every backend has been probed
 	first, _ := p.memory()
+	checks := w.metric("ionos_endpointslice_probes_total")
 	begun, before, seen := time.Now(), p.cpu(), w.watched.count()
 	w.beat(steadyRate, w.form.steady)
 	ended := time.Now()
 	length := ended.Sub(begun)
 	cpu := p.cpu() - before
+	checks = w.metric("ionos_endpointslice_probes_total") - checks
 	now, peak := p.memory()
 	at, from := requests(w.local, s.name, begun, ended), requests(w.remote, s.name, begun, ended)
-	result(w.label("Steady", s.name), 1, length.Seconds(), "s", float64(cpu)/float64(length), "cores",
+	result(w.label("Steady", s.name), 1, length.Seconds(), "s", float64(cpu)/float64(length), "cores", checks/length.Seconds(), "checks/s",
 		w.watched.count()-seen, "slice-events", at.writes, "writes", at.events, "events", at.reads+from.reads, "reads", at.watches+from.watches, "watches", at.leases, "lease-requests",
 		first, "first-resident-B", now, "resident-B", peak, "peak-B")
-	if w.nodeCount == 1_000 || w.nodeCount == w.form.memory[0] {
-		progress("steady: CPU %v in %v", cpu, length.Round(time.Second))
-	}
 	p.stop()
+}
+
+// metric is the sum of all the daemon's series of this name.
+func (w *world) metric(name string) float64 {
+	w.t.Helper()
+	response, err := http.Get("http://" + metricsAddress + "/metrics")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	sum, lines := 0.0, bufio.NewScanner(response.Body)
+	for lines.Scan() {
+		series, value, _ := strings.Cut(lines.Text(), " ")
+		if found, _, _ := strings.Cut(series, "{"); found != name {
+			continue
+		}
+		number, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		sum += number
+	}
+	return sum
 }
 
 // measureStarts measures from exec to the first write, with health checks.

@@ -62,6 +62,9 @@ func growth(curves []curve) string {
 	var b, remarks strings.Builder
 	b.WriteString(growthIntro)
 	for _, c := range curves {
+		if len(c.points) < 2 {
+			continue
+		}
 		var values []string
 		for _, p := range c.points {
 			values = append(values, fmt.Sprintf("%s: %s", number(p.n), c.show(p.value)))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed" // for mended
 	"fmt"
 	"strings"
 )
@@ -26,6 +27,12 @@ Each section keeps what it measured in a file beside this page, as ` + "`go test
 |---|---|---|---|
 `
 
+// mended tells of profiles that were read and what came of it, before and after:
+// figures of one day, which no later run can take again.
+//
+//go:embed mended.md
+var mended string
+
 func page(parts []part) string {
 	var b strings.Builder
 	b.WriteString(intro)
@@ -48,6 +55,12 @@ func page(parts []part) string {
 	}
 	if text := growth(curves); text != "" {
 		b.WriteString("\n" + text)
+	}
+	for _, p := range parts {
+		b.WriteString(p.capacity)
+	}
+	if text := strings.TrimSpace(mended); text != "" {
+		b.WriteString("\n" + text + "\n")
 	}
 	return b.String()
 }

@@ -38,8 +38,8 @@ A heartbeat is a status update of a node that changes nothing but times: a kubel
 const steadyIntro = `
 In steady state everything is on: TCP checks of every node every 2 s, leader election, metrics, the status page, and 10 heartbeats a second.
 
-| nodes | for | CPU, cores | slice writes | Events | reads | watches opened | lease |
-|---:|---:|---:|---:|---:|---:|---:|---:|
+| nodes | for | CPU, cores | checks a second | slice writes | Events | reads | watches opened | lease |
+|---:|---:|---:|---:|---:|---:|---:|---:|---:|
 `
 
 const memoryIntro = `
@@ -81,11 +81,11 @@ func presentEndToEnd(r results) part {
 	b.WriteString(steadyIntro)
 	for _, n := range sizesOf(r, "Steady", "daemon") {
 		v := func(unit string) float64 { return r.most(at("Steady", n, "daemon"), unit) }
-		fmt.Fprintf(&b, "| %s | %s s | %.3f | %s | %s | %s | %s | %s |\n", number(float64(n)), number(v("s")), v("cores"),
+		fmt.Fprintf(&b, "| %s | %s s | %.3f | %s | %s | %s | %s | %s | %s |\n", number(float64(n)), number(v("s")), v("cores"), number(v("checks/s")),
 			number(v("writes")), number(v("events")), number(v("reads")), number(v("watches")), number(v("lease-requests")))
 	}
 	b.WriteString(memoryIntro + memoryRows(r) + startIntro + startRows(r))
-	return part{prose: b.String(), targets: endToEndTargets(r), curves: endToEndCurves(r), plots: map[string]string{
+	return part{prose: b.String(), targets: endToEndTargets(r), curves: endToEndCurves(r), capacity: onPaper(r), plots: map[string]string{
 		"endtoend-change.svg": chart("from a node's change to the written slice, median, by nodes", duration,
 			series{"daemon", over(r, "Change", "daemon", "ns/op")}, series{"kubectl", over(r, "Change", "poller", "ns/op")}, series{"bare", over(r, "Change", "bare", "ns/op")}),
 		"endtoend-memory.svg": chart("resident memory, by nodes", size,

@@ -32,6 +32,8 @@ type part struct {
 	targets []target
 	// curves are how something grows, for the section on growth.
 	curves []curve
+	// capacity is Markdown that follows the section on growth.
+	capacity string
 }
 
 // target is a row of the table of targets.
