@@ -101,14 +101,21 @@ func (w *world) measureChanges(s side, p *program, idle float64) {
 // measureHeartbeats sends status updates that change nothing that matters.
 func (w *world) measureHeartbeats(s side, p *program, idle float64) {
 	w.t.Helper()
+	decisions := func() float64 { return 0 }
+	if s.name == "daemon" {
+		decisions = func() float64 { return w.metric("ionos_endpointslice_decisions_total") }
+	}
+	decided := decisions()
 	begun, before, seen := time.Now(), p.cpu(), w.watched.count()
 	sent := w.beat(w.form.rate, w.form.heartbeats)
 	time.Sleep(200 * time.Millisecond)
 	ended := time.Now()
 	cpu := float64(p.cpu() - before)
+	decided = decisions() - decided
 	at, from := requests(w.local, s.name, begun, ended), requests(w.remote, s.name, begun, ended)
 	result(w.label("Heartbeat", s.name), sent, max(cpu-idle*float64(ended.Sub(begun)), 0)/float64(sent), "cpu-ns/op", cpu/float64(sent), "gross-cpu-ns/op",
-		w.watched.count()-seen, "writes", at.all()+from.all(), "requests")
+		w.watched.count()-seen, "writes", at.all()+from.all(), "requests",
+		decided, "decisions", ended.Sub(begun).Seconds(), "s")
 }
 
 // beat sends so many heartbeats a second, as far as the API server keeps up, and
