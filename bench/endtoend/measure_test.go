@@ -70,6 +70,7 @@ func (w *world) group(s side) (nodes int, pace time.Duration) {
 func (w *world) measureChanges(s side, p *program, idle float64) {
 	w.t.Helper()
 	nodes, pace := w.group(s)
+	decided := w.decisions(s)
 	begun, before := time.Now(), p.cpu()
 	for i := range w.form.changes {
 		node, ready := i%nodes*w.nodeCount/nodes, i/nodes%2 == 1
@@ -87,7 +88,8 @@ func (w *world) measureChanges(s side, p *program, idle float64) {
 	changes := float64(w.form.changes)
 	at, from := requests(w.local, s.name, begun, ended), requests(w.remote, s.name, begun, ended)
 	result(w.label("ChangeCost", s.name), w.form.changes, max(cpu, 0)/changes, "cpu-ns/op",
-		float64(at.writes)/changes, "writes/op", float64(at.events)/changes, "events/op", float64(at.reads)/changes, "local-reads/op", float64(from.all())/changes, "remote-requests/op")
+		float64(at.writes)/changes, "writes/op", float64(at.events)/changes, "events/op", float64(at.reads)/changes, "local-reads/op", float64(from.all())/changes, "remote-requests/op",
+		(w.decisions(s)-decided)/changes, "decisions/op")
 	for i := range nodes { // whatever was left half way
 		w.setReady(i*w.nodeCount/nodes, true)
 	}
@@ -98,20 +100,24 @@ func (w *world) measureChanges(s side, p *program, idle float64) {
 	}
 }
 
+// decisions is how often the side has decided so far, as far as it says so.
+func (w *world) decisions(s side) float64 {
+	if s.name != "daemon" {
+		return 0
+	}
+	return w.metric("ionos_endpointslice_decisions_total")
+}
+
 // measureHeartbeats sends status updates that change nothing that matters.
 func (w *world) measureHeartbeats(s side, p *program, idle float64) {
 	w.t.Helper()
-	decisions := func() float64 { return 0 }
-	if s.name == "daemon" {
-		decisions = func() float64 { return w.metric("ionos_endpointslice_decisions_total") }
-	}
-	decided := decisions()
+	decided := w.decisions(s)
 	begun, before, seen := time.Now(), p.cpu(), w.watched.count()
 	sent := w.beat(w.form.rate, w.form.heartbeats)
 	time.Sleep(200 * time.Millisecond)
 	ended := time.Now()
 	cpu := float64(p.cpu() - before)
-	decided = decisions() - decided
+	decided = w.decisions(s) - decided
 	at, from := requests(w.local, s.name, begun, ended), requests(w.remote, s.name, begun, ended)
 	result(w.label("Heartbeat", s.name), sent, max(cpu-idle*float64(ended.Sub(begun)), 0)/float64(sent), "cpu-ns/op", cpu/float64(sent), "gross-cpu-ns/op",
 		w.watched.count()-seen, "writes", at.all()+from.all(), "requests",

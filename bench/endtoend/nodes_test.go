@@ -129,13 +129,14 @@ func (w *world) setReady(i int, ready bool) (sent, answered time.Time) {
 	return sent, time.Now()
 }
 
-// heartbeat is what a kubelet sends every five minutes, or sooner.
+// heartbeat is what a kubelet sends every five minutes, or sooner. Its time is a
+// second later than that of any before: with the same, nothing would change.
 func (w *world) heartbeat(ctx context.Context, i int) {
 	w.t.Helper()
-	now := metav1.Now()
+	at := metav1.NewTime(begun.Add(time.Duration(w.beats.Add(1)) * time.Second))
 	var beats []map[string]any
-	for _, c := range conditions(now.Time) {
-		beats = append(beats, map[string]any{"type": c.Type, "lastHeartbeatTime": now})
+	for _, c := range conditions(at.Time) {
+		beats = append(beats, map[string]any{"type": c.Type, "lastHeartbeatTime": at})
 	}
 	w.patch(ctx, i, map[string]any{"status": map[string]any{"conditions": beats}})
 }

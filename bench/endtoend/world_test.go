@@ -3,6 +3,7 @@ package endtoend_test
 import (
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,6 +33,8 @@ type world struct {
 	watched       *watched
 	// nodeCount is how many nodes there are; they are numbered from 0.
 	nodeCount int
+	// beats is how many heartbeats were sent.
+	beats atomic.Int64
 	// daemon and bare are the programs.
 	daemon, bare string
 }

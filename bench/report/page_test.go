@@ -68,7 +68,7 @@ func TestAChartHasALineForEachSide(t *testing.T) {
 }
 
 func TestASymbolBelongsToTheModuleWithTheLongestPath(t *testing.T) {
-	modules := []string{"example.com/a", "example.com/a/b", "gopkg.in/yaml.v3"}
+	modules := []string{"example.com/a/b", "example.com/a", "gopkg.in/yaml.v3"}
 	for symbol, want := range map[string]string{
 		"example.com/a.Func": "example.com/a", "example.com/a/b.(*T).Method": "example.com/a/b", "example.com/ab.Func": "std",
 		"type:*example.com/a/c.T": "example.com/a", "gopkg.in/yaml%2ev3.Func": "gopkg.in/yaml.v3", "runtime.main": "std",
