@@ -29,7 +29,19 @@ func run() int {
 		Version: version,
 		Environ: config.Environ(),
 		Stdout:  os.Stdout,
-		Stderr:  os.Stderr,
+		Stderr:  stderr(),
 	}
 	return program.Run(ctx, os.Args[1:])
+}
+
+// stderr is standard error under another number. A write to number 2 that finds
+// no reader any more ends a Go program by SIGPIPE; the daemon has work to do even
+// where nobody takes its log.
+func stderr() *os.File {
+	fd, err := syscall.Dup(syscall.Stderr)
+	if err != nil {
+		return os.Stderr
+	}
+	syscall.CloseOnExec(fd)
+	return os.NewFile(uintptr(fd), os.Stderr.Name())
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -32,7 +31,7 @@ func (p Program) Run(ctx context.Context, args []string) int {
 	err := root.ExecuteContext(ctx)
 	var own *exitError
 	if err != nil && (!errors.As(err, &own) || own.err != nil) {
-		fmt.Fprintln(p.Stderr, "Error:", err)
+		complain(p.Stderr, err)
 	}
 	return exitCode(err)
 }

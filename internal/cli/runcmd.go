@@ -27,7 +27,11 @@ func (p Program) runCommand() *cobra.Command {
 			"it holds the lease; a dry run does not take part in the election.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			parts, err := p.build(dryRun)
+			log := newQueue(p.Stderr)
+			defer log.end()
+			patient := p
+			patient.Stderr = log
+			parts, err := patient.build(dryRun)
 			if err != nil {
 				return err
 			}

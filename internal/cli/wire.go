@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 
 	"github.com/spf13/afero"
-	"golang.org/x/term"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
@@ -86,11 +84,10 @@ func (p Program) build(dryRun bool) (*parts, error) {
 // logger writes to out in the form asked for; auto is text on a terminal.
 func logger(out io.Writer, c config.Log) *slog.Logger {
 	options := &slog.HandlerOptions{Level: c.Level.Level()}
-	asText := c.Format == config.LogText
-	if f, ok := out.(*os.File); ok && c.Format == config.LogAuto {
-		asText = term.IsTerminal(int(f.Fd()))
+	if q, ok := out.(*queue); ok {
+		q.tell = logger(q.out, c)
 	}
-	if asText {
+	if c.Format == config.LogText || c.Format == config.LogAuto && isTerminal(out) {
 		return slog.New(slog.NewTextHandler(out, options))
 	}
 	return slog.New(slog.NewJSONHandler(out, options))

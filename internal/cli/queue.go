@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+)
+
+const (
+	// queueLines is how many lines of the log wait for whoever takes them.
+	queueLines = 4096
+	// queueEnd is how long the end of the program waits for them.
+	queueEnd = time.Second
+)
+
+// queue stands between the daemon and whoever takes its log. A pipe that is full,
+// because its reader stands still, would stop who writes to it, and with it all
+// that keeps dead backends out of the slices. Lines that find no room are lost,
+// and how many is told when there is room again.
+type queue struct {
+	out io.Writer
+	// tell writes to out; it is set before there are lines.
+	tell *slog.Logger
+	done chan struct{}
+
+	mu    sync.Mutex
+	lines chan []byte
+	lost  int
+	ended bool
+}
+
+// newQueue begins to pass lines on to out, until end.
+func newQueue(out io.Writer) *queue {
+	q := &queue{out: out, done: make(chan struct{}), lines: make(chan []byte, queueLines)}
+	go func() {
+		defer close(q.done)
+		for line := range q.lines {
+			if n := q.takeLost(); n > 0 && q.tell != nil {
+				q.tell.Warn("lines of the log are lost, nobody took them in time", "lines", n)
+			}
+			_, _ = q.out.Write(line) // there is nobody to tell
+		}
+	}()
+	return q
+}
+
+// Write takes one line, and never waits.
+func (q *queue) Write(line []byte) (int, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.ended {
+		return len(line), nil
+	}
+	select {
+	case q.lines <- bytes.Clone(line):
+	default:
+		q.lost++
+	}
+	return len(line), nil
+}
+
+func (q *queue) takeLost() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := q.lost
+	q.lost = 0
+	return n
+}
+
+// end waits until the lines are taken, but not for long.
+func (q *queue) end() {
+	q.mu.Lock()
+	q.ended = true
+	close(q.lines)
+	q.mu.Unlock()
+	select {
+	case <-q.done:
+	case <-time.After(queueEnd):
+	}
+}
+
+// complain tells the last error, without waiting for ever.
+func complain(out io.Writer, err error) {
+	q := newQueue(out)
+	fmt.Fprintln(q, "Error:", err)
+	q.end()
+}
+
+// isTerminal reports whether a person may be looking.
+func isTerminal(out io.Writer) bool {
+	switch out := out.(type) {
+	case *queue:
+		return isTerminal(out.out)
+	case *os.File:
+		return term.IsTerminal(int(out.Fd()))
+	}
+	return false
+}
