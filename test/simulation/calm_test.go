@@ -115,6 +115,9 @@ func (w *world) checkFamily(report reporter, got map[netip.Addr]inventory.State,
 		}
 		state := got[a]
 		switch {
+		case w.set.policy.HealthOff && state != inventory.StateReady:
+			report(13, "%s is %s with HEALTH_CHECK_MODE=off", a, state)
+		case w.set.policy.HealthOff:
 		case b.is == passes && state != inventory.StateReady:
 			report(10, "%s passes and is %s", a, state)
 		case b.is == refuses && anyPasses && state == inventory.StateReady:

@@ -10,6 +10,7 @@ import (
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
@@ -79,8 +80,11 @@ func (p *process) landed(write plan.Write, sent time.Time, before *discoveryv1.E
 		p.noteEmptied(is4, was, is)
 	}
 	for _, m := range write.Slice.Endpoints {
+		if m.State == inventory.StateReady && was[m.Address] == inventory.Absent && p.sawAt.After(w.handAt) {
+			p.checkJoining(m.Address)
+		}
 		if m.State == inventory.StateReady {
-			p.readyAt[m.Address] = sent
+			p.readyAt[m.Address] = write.Trigger
 		}
 	}
 	p.slices[name], p.landedAt = statesOf(write.Slice), time.Now()
@@ -103,6 +107,9 @@ func (p *process) checkMove(a netip.Addr, from, to inventory.State) {
 		if w.set.policy.FailOpen && !fell && !p.moved(a) {
 			w.breach(10, "%s went %s to down after fewer than FALL=%d failures", a, from, w.set.policy.Fall)
 		}
+		if w.set.policy.HealthOff {
+			w.breach(13, "%s is down with HEALTH_CHECK_MODE=off", a)
+		}
 		if w.cutOffFor(5*time.Second) && w.standing[a] && w.stays(a) {
 			w.breach(14, "%s was demoted while the prober was cut off", a)
 		}
@@ -110,6 +117,20 @@ func (p *process) checkMove(a netip.Addr, from, to inventory.State) {
 		w.counts["left"]++
 		p.checkLeaving(a, from, to, fell)
 	case inventory.StateReady:
+	}
+}
+
+// checkJoining checks that an address that was not published enters by a pass of
+// the node that has it: a check that was sent before a read listed it there says
+// nothing of it (contract 7).
+func (p *process) checkJoining(a netip.Addr) {
+	w := p.w
+	late := !w.smooth(time.Minute, "store", "service", "slices") // then it may have been decided earlier
+	if w.set.policy.HealthOff || p.openOfLate() || late || w.injected(a) || p.published(a, inventory.StateReady) != inventory.Absent {
+		return
+	}
+	if since, ok := p.listedSince[a]; ok && p.sentAtPass[a].Before(since) {
+		w.breach(7, "%s became ready without a check since the read that gave it to %s", a, p.holders[a])
 	}
 }
 
@@ -181,10 +202,18 @@ func (p *process) trailing(a netip.Addr) (missed int, believed, announced bool) 
 }
 
 // hasFallen reports whether the address failed often enough since it was last
-// published ready.
+// published ready. One that a suspect read misses may be so all the same while
+// nothing else works; what failed while failing open does not count (ADR 6).
 func (p *process) hasFallen(a netip.Addr) bool {
-	fell, ok := p.fellAt[a]
-	return ok && fell.After(p.readyAt[a].Add(-slack))
+	if fell, ok := p.fellAt[a]; ok && fell.After(p.readyAt[a].Add(-slack)) {
+		return true
+	}
+	return p.fresh[a] >= p.w.set.policy.Fall
+}
+
+// openOfLate reports whether the process fails open, or did a short while ago.
+func (p *process) openOfLate() bool {
+	return p.told[byNotice] == guard.FailOpen || time.Since(p.openAt) < time.Minute
 }
 
 // moved reports whether another node took the address over of late.
@@ -195,6 +224,9 @@ func (p *process) moved(a netip.Addr) bool {
 
 // passedFor reports whether the backend has passed every check for that long.
 func (w *world) passedFor(a netip.Addr, d time.Duration) bool {
+	if w.set.policy.HealthOff {
+		return true // as far as anybody can know
+	}
 	b, ok := w.backends[a]
 	return ok && b.is == passes && time.Since(b.since) >= d
 }

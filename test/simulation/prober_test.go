@@ -42,7 +42,7 @@ func (p prober) Check(ctx context.Context, a netip.Addr) inventory.Result {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	p.endCheck(a, outcome)
+	p.endCheck(a, outcome, result.At)
 	return result
 }
 

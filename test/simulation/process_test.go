@@ -4,9 +4,11 @@ package simulation_test
 
 import (
 	"context"
+	"maps"
 	"net/netip"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
@@ -30,10 +32,16 @@ type process struct {
 	missedAt                    map[netip.Addr]time.Time
 	movedAt                     map[netip.Addr]time.Time
 	holders                     map[netip.Addr]string
+	// listedSince is the read since which all list the address, at the same node
+	// or as a member; sentAtPass is when the newest check that passed was sent.
+	listedSince, sentAtPass map[netip.Addr]time.Time
+	told                    []guard.Mode // by notices and by lines of the log
+	openAt                  time.Time    // when it last left FailOpen
 
-	fails    map[netip.Addr]int
-	fellAt   map[netip.Addr]time.Time
-	passedAt map[bool]time.Time // by being IPv4: the newest pass of anybody
+	// fails counts in a row, fresh only those that ADR 6 does not forgive.
+	fails, fresh map[netip.Addr]int
+	fellAt       map[netip.Addr]time.Time
+	passedAt     map[bool]time.Time // by being IPv4: the newest pass of anybody
 
 	recovered bool
 	// slices are what the process published, or found when it started.
@@ -43,7 +51,7 @@ type process struct {
 	writing         int
 	landedAt, sawAt time.Time
 	// readyAt is when the last write that landed and had the address ready was
-	// sent.
+	// decided.
 	readyAt map[netip.Addr]time.Time
 	sentAt  map[string]time.Time
 	refused map[string]string
@@ -68,8 +76,8 @@ func (w *world) launch() error {
 	p := &process{
 		w: w, number: w.started, begun: time.Now(), done: make(chan error, 1),
 		sourceChanged: make(chan struct{}, 1), storeChanged: make(chan struct{}, 1),
-		missedAt: map[netip.Addr]time.Time{}, movedAt: map[netip.Addr]time.Time{}, holders: map[netip.Addr]string{},
-		fails: map[netip.Addr]int{}, fellAt: map[netip.Addr]time.Time{}, passedAt: map[bool]time.Time{},
+		missedAt: map[netip.Addr]time.Time{}, movedAt: map[netip.Addr]time.Time{}, holders: map[netip.Addr]string{}, listedSince: map[netip.Addr]time.Time{}, sentAtPass: map[netip.Addr]time.Time{}, told: make([]guard.Mode, 2),
+		fails: map[netip.Addr]int{}, fresh: map[netip.Addr]int{}, fellAt: map[netip.Addr]time.Time{}, passedAt: map[bool]time.Time{},
 		slices: map[string]map[netip.Addr]inventory.State{}, readyAt: map[netip.Addr]time.Time{},
 		sentAt: map[string]time.Time{}, refused: map[string]string{}, emptied: map[bool]bool{},
 	}
@@ -143,14 +151,19 @@ func (p *process) deliver(nodes []inventory.Node, kind string) {
 			if !fit(n) || !allowed(a) {
 				continue
 			}
-			if have, ok := p.holders[a]; ok && have != n.Name {
+			have, ok := p.holders[a]
+			if ok && have != n.Name {
 				p.movedAt[a] = d.at
+			}
+			if _, listed := p.listedSince[a]; !listed || have != n.Name && kind != readsTwins {
+				p.listedSince[a] = d.at
 			}
 			p.holders[a], d.listed[a] = n.Name, true
 			d.stays[a] = d.stays[a] || !n.Leaving
 			d.leaving[a] = !d.stays[a]
 		}
 	}
+	maps.DeleteFunc(p.listedSince, func(a netip.Addr, _ time.Time) bool { return !d.listed[a] })
 	for _, is4 := range []bool{true, false} {
 		d.suspect[is4] = p.suspicious(d, is4)
 	}
@@ -226,17 +239,21 @@ func (p *process) beginCheck(a netip.Addr) {
 }
 
 // endCheck counts results in a row, as contract 10 does.
-func (p *process) endCheck(a netip.Addr, outcome inventory.Outcome) {
+func (p *process) endCheck(a netip.Addr, outcome inventory.Outcome, sent time.Time) {
 	p.checking--
 	switch outcome {
 	case inventory.LocalError:
 		return
 	case inventory.Pass:
-		p.fails[a] = 0
-		p.passedAt[a.Is4()] = time.Now()
+		p.fails[a], p.fresh[a] = 0, 0
+		p.passedAt[a.Is4()], p.sentAtPass[a] = time.Now(), sent
 		return
 	case inventory.Refused, inventory.Silent:
 		p.fails[a]++
+		p.fresh[a]++
+	}
+	if p.told[byNotice] == guard.FailOpen || p.passedAt[a.Is4()].IsZero() {
+		p.fresh[a] = 0
 	}
 	if p.fails[a] >= p.w.set.policy.Fall {
 		p.fellAt[a] = time.Now()

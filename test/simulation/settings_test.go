@@ -4,6 +4,7 @@ package simulation_test
 
 import (
 	"hash/fnv"
+	"log/slog"
 	"math/rand/v2"
 	"net/netip"
 	"time"
@@ -43,6 +44,7 @@ func drawSettings(r *rand.Rand, storm time.Duration) settings {
 		s.poll = pick(r, 5*time.Second, 10*time.Second)
 		s.sourceTimeout = s.poll
 	}
+	s.policy.HealthOff = r.IntN(10) == 0
 	return s
 }
 
@@ -83,11 +85,16 @@ func newWorld(seed uint64, storm time.Duration) (*world, error) {
 
 // options are those of a daemon in this world.
 func (w *world) options(p *process) syncer.Options {
-	return syncer.Options{
+	options := syncer.Options{
 		Source: source{p}, Prober: prober{p}, Store: shelf{p}, Target: w.target, Rules: rules(), Policy: w.set.policy,
 		PollInterval: w.set.poll, SourceTimeout: w.set.sourceTimeout, HealthTimeout: w.set.healthTimeout,
 		Concurrency: w.set.concurrency, Random: w.random,
+		Announcer: p, Logger: slog.New(modeLines{p}),
 	}
+	if w.set.policy.HealthOff {
+		options.Prober = nil
+	}
+	return options
 }
 
 // random is what the daemon draws its jitter from.

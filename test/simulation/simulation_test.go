@@ -67,6 +67,7 @@ func simulate(t *testing.T, seed uint64) *world {
 		if p != nil {
 			<-p.done
 		}
+		w.checkMemory()
 	})
 	if *verbose {
 		t.Logf("seed %d: %+v: %s, %d writes, %d processes, %v", seed, w.set, w.passed, w.writes, w.started, w.counts)

@@ -5,6 +5,7 @@ package simulation_test
 import (
 	"context"
 	"net/netip"
+	"runtime"
 	"slices"
 	"time"
 
@@ -43,6 +44,7 @@ func (w *world) step() {
 	}
 	w.checkCut(p)
 	w.checkBounds(p)
+	p.checkMode()
 	for _, s := range w.now().Slices {
 		if _, edited := w.edited[s.Name]; edited {
 			continue
@@ -67,7 +69,7 @@ func (w *world) checkDead(p *process, a netip.Addr) {
 		return
 	}
 	const recovery = 40 * time.Second
-	if !w.smooth(recovery+bound, "store", "sight", "daemon", "service", "slices") || !p.recovered || !policy.FailOpen {
+	if !w.smooth(recovery+bound, "store", "sight", "daemon", "service", "slices") || !p.recovered || !policy.FailOpen || policy.HealthOff {
 		return
 	}
 	if w.othersPass(p, a, recovery+bound) {
@@ -124,6 +126,9 @@ func (w *world) checkBounds(p *process) {
 	}
 	if n := len(status.Findings); n > syncer.MaxGone+addresses {
 		w.breach(33, "%d findings are kept", n)
+	}
+	if n, most := runtime.NumGoroutine(), 60+2*addresses; n > most {
+		w.breach(33, "%d goroutines run, more than %d", n, most)
 	}
 	if !p.syncer.Alive() {
 		w.breach(31, "the loop has not come round for %s", p.syncer.LoopAge())

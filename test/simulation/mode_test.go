@@ -1,0 +1,101 @@
+//go:build simulation
+
+package simulation_test
+
+import (
+	"context"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+)
+
+// The two ways in which the mode is told.
+const (
+	byNotice = iota
+	byLine
+)
+
+// Announce holds notices to contract 16: who leaves a mode was in it, and who
+// enters one was not.
+func (p *process) Announce(notice syncer.Notice) {
+	p.w.mu.Lock()
+	defer p.w.mu.Unlock()
+	switch notice.Reason {
+	case syncer.RemovalHeld:
+		p.turn(byNotice, guard.Publish, guard.Hold)
+	case syncer.RemovalReleased:
+		p.turn(byNotice, guard.Hold, guard.Publish)
+	case syncer.FailOpenEngaged:
+		p.turn(byNotice, guard.Publish, guard.FailOpen)
+	case syncer.FailOpenCleared:
+		p.turn(byNotice, guard.FailOpen, guard.Publish)
+	case syncer.EndpointsUpdated, syncer.SourceUnavailable, syncer.SourceRecovered, syncer.SliceOwnedByOther, syncer.MirroredSliceFound:
+	}
+}
+
+// turn notes that a change of the mode was told. The caller has the lock.
+func (p *process) turn(way int, from, to guard.Mode) {
+	if p.told[way] != from {
+		p.w.breach(16, "a change of the mode from %s to %s was told after one to %s", from, to, p.told[way])
+	}
+	if from == guard.FailOpen {
+		p.openAt = time.Now()
+	}
+	p.told[way] = to
+	p.w.counts["modes told"]++
+}
+
+// checkMode checks that what was told of the mode is what is shown.
+func (p *process) checkMode() {
+	is := p.syncer.Status().Verdict.Mode
+	for way, told := range p.told {
+		if told != is {
+			p.w.breach(16, "the mode is %s, and was told as %s by %s", is, told, []string{"notices", "the log"}[way])
+		}
+	}
+}
+
+// modeLines is the daemon's log; it heeds the lines about the mode.
+type modeLines struct{ *process }
+
+// Enabled leaves out details.
+func (m modeLines) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
+
+// WithAttrs and WithGroup change nothing that matters here.
+func (m modeLines) WithAttrs([]slog.Attr) slog.Handler { return m }
+func (m modeLines) WithGroup(string) slog.Handler      { return m }
+
+// Handle takes a line.
+func (m modeLines) Handle(_ context.Context, line slog.Record) error {
+	if line.Message != "mode changed" {
+		return nil
+	}
+	modes := map[string]guard.Mode{}
+	line.Attrs(func(a slog.Attr) bool {
+		for _, mode := range []guard.Mode{guard.Publish, guard.Hold, guard.FailOpen} {
+			if a.Value.String() == mode.String() {
+				modes[a.Key] = mode
+			}
+		}
+		return true
+	})
+	m.w.mu.Lock()
+	defer m.w.mu.Unlock()
+	m.turn(byLine, modes["from"], modes["mode"])
+	return nil
+}
+
+// checkMemory is contract 33, once the storm is over: what is alive in memory does
+// not hang on how long it was.
+func (w *world) checkMemory() {
+	const most = 32 << 20
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	if stats.HeapAlloc > most {
+		w.breach(33, "%d MiB are alive after %s", stats.HeapAlloc>>20, w.set.storm)
+	}
+}
