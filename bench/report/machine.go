@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// describe says where and with what is measured, in the form in which go test
-// -bench says it: benchstat keeps runs with different lines apart, all but
-// those that begin with "load".
-func describe(ctx context.Context, f form) string {
+// describe says where and with what is measured, in lines as go test -bench begins
+// with. The load is that before the first section: the later ones find that of the
+// earlier ones.
+func describe(ctx context.Context, f form, load string) string {
 	commit := "unknown"
 	if out, err := exec.CommandContext(ctx, "git", "rev-parse", "--short", "HEAD").Output(); err == nil {
 		commit = strings.TrimSpace(string(out))
@@ -23,7 +23,7 @@ func describe(ctx context.Context, f form) string {
 		name = "long"
 	}
 	return fmt.Sprintf("machine: %s\ncores: %d\ngo: %s\ncommit: %s\nform: %s\nload-before: %s\n",
-		processor(), runtime.NumCPU(), runtime.Version(), commit, name, load())
+		processor(), runtime.NumCPU(), runtime.Version(), commit, name, load)
 }
 
 func processor() string {

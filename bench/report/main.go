@@ -37,11 +37,12 @@ func measure(ctx context.Context, f form, out, only string) error {
 		return err
 	}
 	var errs []error
+	before := load()
 	for _, s := range sections() {
 		if only != "" && !slices.Contains(strings.Split(only, ","), s.name) {
 			continue
 		}
-		started, head := time.Now(), describe(ctx, f)
+		started, head := time.Now(), describe(ctx, f, before)
 		fmt.Fprintf(os.Stderr, "== %s\n", s.name)
 		raw, err := s.measure(ctx, f)
 		fmt.Fprintf(os.Stderr, "== %s: %v\n", s.name, time.Since(started).Round(time.Second))

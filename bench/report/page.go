@@ -19,7 +19,7 @@ cd bench && go run ./report -only plan   # measure one section anew
 make test-bench                          # the exact targets, as tests
 ` + "```" + `
 
-Each section keeps what it measured in a file beside this page, as ` + "`go test -bench`" + ` prints it: two runs are compared with benchstat.
+Each section keeps what it measured in a file beside this page, as ` + "`go test -bench`" + ` prints it: two runs are compared with ` + "`benchstat -ignore commit,load-before`" + `.
 
 ## Targets
 
