@@ -14,8 +14,7 @@ as root or with sudo:
                    namespace of their own
   util-linux       unshare, nsenter: make that namespace and enter it; flock
   nftables,        make lab: kube-proxy writes its rules with them, and lost
-  iptables,        packages are dropped by them
-  conntrack
+  iptables         packages are dropped by them
   python3          scripts/ has tests of its own
   shellcheck       make lint: mistakes in shell scripts
   jq, curl         scripts in hack/ read the APIs with them
@@ -35,7 +34,6 @@ missing() {
   command -v unshare >/dev/null && command -v nsenter >/dev/null && command -v flock >/dev/null || echo util-linux
   command -v nft >/dev/null || echo nftables
   command -v iptables >/dev/null || echo iptables
-  command -v conntrack >/dev/null || echo conntrack
   command -v python3 >/dev/null || echo python3
   command -v shellcheck >/dev/null || echo shellcheck
   command -v jq >/dev/null || echo jq

@@ -20,9 +20,16 @@ const resultsVariable = "LAB_RESULTS"
 // sentence what happens in it.
 func (x *Target) Report(scenario, text string, facts ...traffic.Fact) {
 	x.t.Helper()
+	x.ReportSeries(scenario, text, nil, facts...)
+}
+
+// ReportSeries is [Target.Report] with what was sampled meanwhile.
+func (x *Target) ReportSeries(scenario, text string, series []traffic.Series, facts ...traffic.Fact) {
+	x.t.Helper()
 	writes, requests := x.APIRequests()
 	own := []traffic.Fact{{Name: "slice writes", Value: fmt.Sprint(writes)}, {Name: "API requests", Value: fmt.Sprint(requests)}}
 	figures := x.Record().Figures(scenario, text, append(own, facts...)...)
+	figures.Series = series
 	progress("%s: %d requests, %d lost, %d slice writes, %d API requests", scenario, figures.Requests, figures.Lost, writes, requests)
 	dir := os.Getenv(resultsVariable)
 	if dir == "" {

@@ -2,8 +2,12 @@ package traffic
 
 import "time"
 
-// bucket is the time that one column of a picture stands for.
-const bucket = 100 * time.Millisecond
+// A column of a picture stands for shortest, or longer where there would be more
+// than columns.
+const (
+	shortest = 100 * time.Millisecond
+	columns  = 1500
+)
 
 // Figures are what a scenario showed, for a report. They are written as JSON.
 type Figures struct {
@@ -18,8 +22,12 @@ type Figures struct {
 	Lateness time.Duration
 	// Facts are what else is worth a column or a line, in order.
 	Facts []Fact
-	// Buckets are the requests by the time of their start, 100 ms each.
+	// Buckets are the requests by the time of their start, Width each: 100 ms,
+	// or longer where the scenario took minutes.
 	Buckets []Bucket
+	Width   time.Duration
+	// Series are what was sampled beside the requests.
+	Series []Series
 	// Events are the marks.
 	Events []Event
 }
@@ -27,7 +35,14 @@ type Figures struct {
 // Fact is a figure with its name.
 type Fact struct{ Name, Value string }
 
-// Bucket counts the requests of 100 ms.
+// Series is a figure over time, sampled in even steps from the begin of the load
+// to its end.
+type Series struct {
+	Name, Unit string
+	Values     []float64
+}
+
+// Bucket counts the requests of one column.
 type Bucket struct{ OK, Lost int }
 
 // Event is a mark, in seconds since the load began.
@@ -44,9 +59,11 @@ func (r *Record) Figures(scenario, text string, facts ...Fact) Figures {
 		return f
 	}
 	f.Began, f.Requests = results[0].Start, len(results)
-	f.Buckets = make([]Bucket, results[len(results)-1].Start.Sub(f.Began)/bucket+1)
+	length := results[len(results)-1].Start.Sub(f.Began)
+	f.Width = (length/columns/shortest + 1) * shortest
+	f.Buckets = make([]Bucket, length/f.Width+1)
 	for _, result := range results {
-		b := &f.Buckets[result.Start.Sub(f.Began)/bucket]
+		b := &f.Buckets[result.Start.Sub(f.Began)/f.Width]
 		if result.Lost() {
 			b.Lost++
 			f.Lost++

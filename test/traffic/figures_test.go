@@ -2,6 +2,7 @@ package traffic_test
 
 import (
 	"encoding/xml"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -28,16 +29,27 @@ func TestFiguresCountByTheStartOfEachRequest(t *testing.T) {
 	}
 }
 
+func TestALongScenarioHasWiderColumns(t *testing.T) {
+	var r traffic.Record
+	r.Add(traffic.Result{Start: at(0)})
+	r.Add(traffic.Result{Start: at(3600_000)})
+	got := r.Figures("soak", "")
+	if len(got.Buckets) > 1500 || got.Buckets[0].OK+got.Buckets[len(got.Buckets)-1].OK != 2 {
+		t.Errorf("an hour: got %d columns of %v with %v and %v", len(got.Buckets), got.Width, got.Buckets[0], got.Buckets[len(got.Buckets)-1])
+	}
+}
+
 func TestAPictureIsWellFormedWhateverItShows(t *testing.T) {
 	event := traffic.Event{At: 0.05, Text: `a <b> & "c"`}
 	for _, f := range []traffic.Figures{
 		{Scenario: "nothing <at> all"},
-		{Scenario: "much", Buckets: []traffic.Bucket{{OK: 1}, {OK: 1}, {Lost: 3}, {OK: 1, Lost: 2}}, Events: []traffic.Event{event, event, event, event, event, {At: -5}, {At: 50}}},
+		{Scenario: "much", Buckets: []traffic.Bucket{{OK: 1}, {OK: 1}, {Lost: 3}, {OK: 1, Lost: 2}}, Events: []traffic.Event{event, event, event, event, event, {At: -5}, {At: 50}},
+			Series: []traffic.Series{{Name: "none"}, {Name: "a<b", Unit: "MiB", Values: []float64{1, 3, 2}}, {Values: []float64{0}}}},
 	} {
 		picture := f.Picture()
 		decoder := xml.NewDecoder(strings.NewReader(picture))
 		for {
-			if _, err := decoder.Token(); err == io.EOF {
+			if _, err := decoder.Token(); errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
 				t.Fatalf("%s: %v\n%s", f.Scenario, err, picture)
