@@ -160,9 +160,17 @@ func (v *Verdict) add(f family, r ruling) {
 	for _, m := range r.pool.members {
 		v.Members = append(v.Members, m.Member)
 	}
-	v.Decisions = append(v.Decisions, r.decisions...)
-	v.Watch = append(v.Watch, r.watch...)
+	v.Decisions, v.Watch = joined(v.Decisions, r.decisions), joined(v.Watch, r.watch)
 	if !r.next.IsZero() && (v.Next.IsZero() || r.next.Before(v.Next)) {
 		v.Next = r.next
 	}
+}
+
+// joined returns what two lists hold, the first one first. Mostly there is one
+// family only, and nothing is copied.
+func joined[E any](first, second []E) []E {
+	if len(first) == 0 {
+		return second
+	}
+	return append(first, second...)
 }

@@ -157,22 +157,45 @@ func (p pool) find(addr netip.Addr) (int, bool) {
 	})
 }
 
-// candidate returns the newest read's candidate with that address.
-func (p pool) candidate(addr netip.Addr) (candidate, bool) {
-	i, ok := slices.BinarySearchFunc(p.candidates, addr, func(c candidate, addr netip.Addr) int {
-		return c.Address.Compare(addr)
-	})
-	if !ok {
-		return candidate{}, false
+// holder returns which node had the address last, and since when if it moved.
+// Addresses are asked for in their order.
+func (w *walk) holder(addr netip.Addr) (inventory.Identity, time.Time) {
+	if m := w.member(addr); m != nil {
+		return m.node, m.movedAt
 	}
-	return p.candidates[i], true
+	if c := w.candidate(addr); c != nil {
+		return c.Node, c.movedAt
+	}
+	return inventory.Identity{}, time.Time{}
 }
 
-// holder returns which node had the address last, and since when if it moved.
-func (p pool) holder(addr netip.Addr) (inventory.Identity, time.Time) {
-	if i, ok := p.find(addr); ok {
-		return p.members[i].node, p.members[i].movedAt
+// walk looks up one address after the other in a pool. Each may come again, but
+// none that is before it: so a walk costs no more than reading the pool once.
+type walk struct {
+	members    []member
+	candidates []candidate
+}
+
+func (p pool) walk() *walk { return &walk{p.members, p.candidates} }
+
+// member returns the member with that address, or nil.
+func (w *walk) member(addr netip.Addr) *member {
+	for len(w.members) > 0 && w.members[0].Address.Less(addr) {
+		w.members = w.members[1:]
 	}
-	c, _ := p.candidate(addr)
-	return c.Node, c.movedAt
+	if len(w.members) == 0 || w.members[0].Address != addr {
+		return nil
+	}
+	return &w.members[0]
+}
+
+// candidate returns the newest read's candidate with that address, or nil.
+func (w *walk) candidate(addr netip.Addr) *candidate {
+	for len(w.candidates) > 0 && w.candidates[0].Address.Less(addr) {
+		w.candidates = w.candidates[1:]
+	}
+	if len(w.candidates) == 0 || w.candidates[0].Address != addr {
+		return nil
+	}
+	return &w.candidates[0]
 }

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -30,9 +31,10 @@ func observe(before pool, read Read, f family, now time.Time, policy Policy) poo
 		after.why = why + "; " + belief(policy)
 		after.message = why + "; " + patience(after.suspects, policy)
 	}
-	after.members = slices.Clone(before.members)
-	for i, m := range after.members {
-		after.members[i] = stand(m, after, read, now, policy)
+	listed := after.walk()
+	after.members = make([]member, 0, len(before.members))
+	for _, m := range before.members {
+		after.members = append(after.members, stand(m, listed.candidate(m.Address), after, read, now, policy))
 	}
 	return after
 }
@@ -40,18 +42,28 @@ func observe(before pool, read Read, f family, now time.Time, policy Policy) poo
 // list returns the candidates of one family and notes which addresses another
 // node held before: they have to prove themselves again (contract 7).
 func list(before pool, candidates []inventory.Candidate, f family, now time.Time) []candidate {
-	var listed []candidate
+	candidates = part(candidates, f)
+	listed := make([]candidate, 0, len(candidates))
+	known := before.walk()
 	for _, c := range candidates {
-		if familyOf(c.Address) != f {
-			continue
-		}
-		node, movedAt := before.holder(c.Address)
+		node, movedAt := known.holder(c.Address)
 		if node.Known() && !node.Same(c.Node) {
 			movedAt = now
 		}
 		listed = append(listed, candidate{Candidate: c, movedAt: movedAt})
 	}
 	return listed
+}
+
+// part returns the candidates of one family. They are sorted, IPv4 before IPv6.
+func part(candidates []inventory.Candidate, f family) []inventory.Candidate {
+	second, _ := slices.BinarySearchFunc(candidates, ipv6, func(c inventory.Candidate, f family) int {
+		return cmp.Compare(familyOf(c.Address), f)
+	})
+	if f == ipv4 {
+		return candidates[:second]
+	}
+	return candidates[second:]
 }
 
 // suspicion says why a read is suspect, and returns no cause when it is not.
@@ -63,6 +75,7 @@ func list(before pool, candidates []inventory.Candidate, f family, now time.Time
 // another.
 func suspicion(p pool, read Read, f family, policy Policy) (Cause, string) {
 	members, serving, taken := 0, 0, 0
+	listed := p.walk()
 	for _, m := range p.members {
 		if m.settled {
 			continue
@@ -72,7 +85,7 @@ func suspicion(p pool, read Read, f family, policy Policy) (Cause, string) {
 			continue
 		}
 		serving++
-		if c, listed := p.candidate(m.Address); !listed || c.Leaving {
+		if c := listed.candidate(m.Address); c == nil || c.Leaving {
 			taken++
 		}
 	}
@@ -123,9 +136,10 @@ func contradictory(read Read) bool {
 	})
 }
 
-// stand returns the member as the newest read of p leaves it.
-func stand(m member, p pool, read Read, now time.Time, policy Policy) member {
-	c, listed := p.candidate(m.Address)
+// stand returns the member as the newest read of p leaves it, which lists it as c,
+// or not at all.
+func stand(m member, c *candidate, p pool, read Read, now time.Time, policy Policy) member {
+	listed := c != nil
 	if listed {
 		m.node, m.Zone, m.movedAt = c.Node, c.Zone, c.movedAt
 	}
