@@ -13,12 +13,13 @@ The built program (source ` + "`kubernetes`, store `client-go`" + `) between two
 - *daemon* runs without health checks here, because the others have none. It writes a slice at most once a second, so the changes are spaced out, over several slices where there are several; bursts are written together.
 - *bare* (bench/bare) is the least that a client-go informer needs: protobuf, all unused parts of a node stripped, unimportant updates passed over, up to 1,000 endpoints in a slice. It checks and remembers nothing.
 - *poller* is ` + "`kubectl get nodes -o json` and `kubectl replace`" + `, without what a script would need between them. Its time is one cycle; the wait for the next cycle, half an interval on average, comes on top. CPU is that of kubectl.
-- CPU is that of the side's own threads, less what it needs at rest. Requests are those in the API servers' audit logs.
+- CPU is that of the side's own threads, less what it needs at rest. Requests are those in the audit logs of both API servers.
 - *Events* are those on the Service that tell of the change. Nothing waits for them, and after 25 they are at most one in ten seconds.
+- *Decisions* are passes over all members, those included that find nothing to do.
 
 ![Change to slice](endtoend-change.svg)
 
-| nodes | side | median | p90 | max | from the answer | CPU | slice writes | reads | remote requests | Events |
+| nodes | side | median | p90 | max | from the answer | CPU | slice writes | reads | Events | decisions |
 |---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|
 `
 
@@ -98,14 +99,17 @@ func changeRow(r results, n int, side string) string {
 	if !r.has(name) {
 		return ""
 	}
-	answered, events := "–", "–"
+	answered, events, decisions := "–", "–", "–"
 	if side != "poller" {
 		answered, events = duration(r.quantile(name, "answered-ns/op", 0.5)), short(r.quantile(cost, "events/op", 0.5))
 	}
+	if side == "daemon" {
+		decisions = short(r.quantile(cost, "decisions/op", 0.5))
+	}
 	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", number(float64(n)), side,
 		duration(r.quantile(name, "ns/op", 0.5)), duration(r.quantile(name, "ns/op", 0.9)), duration(r.most(name, "ns/op")), answered,
-		duration(r.quantile(cost, "cpu-ns/op", 0.5)), short(r.quantile(cost, "writes/op", 0.5)), short(r.quantile(cost, "local-reads/op", 0.5)),
-		short(r.quantile(cost, "remote-requests/op", 0.5)), events)
+		duration(r.quantile(cost, "cpu-ns/op", 0.5)), short(r.quantile(cost, "writes/op", 0.5)),
+		short(r.quantile(cost, "local-reads/op", 0.5)+r.quantile(cost, "remote-requests/op", 0.5)), events, decisions)
 }
 
 func memoryRows(r results) string {
