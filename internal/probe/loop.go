@@ -114,8 +114,9 @@ func (l *Loop) Run(ctx context.Context) error {
 		return errors.New("probe loop: already running")
 	}
 	defer l.setRunning(false)
-	var workers sync.WaitGroup
-	defer workers.Wait()
+	crew := &crew{}
+	crew.work = func(e *entry, w worker) { l.work(ctx, e, crew, w) }
+	defer l.dismiss(crew)
 	timer := time.NewTimer(time.Nanosecond)
 	defer timer.Stop()
 	for {
@@ -125,12 +126,16 @@ func (l *Loop) Run(ctx context.Context) error {
 		case <-l.wake:
 		case <-timer.C:
 		}
-		started, next := l.step()
-		for _, e := range started {
-			workers.Go(func() { l.work(ctx, e) })
-		}
-		timer.Reset(max(next, time.Nanosecond))
+		timer.Reset(max(l.step(crew), time.Nanosecond))
 	}
+}
+
+// dismiss waits for the checks in flight.
+func (l *Loop) dismiss(crew *crew) {
+	l.mu.Lock()
+	crew.dismiss()
+	l.mu.Unlock()
+	crew.wait()
 }
 
 // setRunning notes whether Run runs, and reports whether that is a change.
@@ -145,28 +150,33 @@ func (l *Loop) setRunning(running bool) bool {
 	return changed
 }
 
-// step returns the entries to check now and when to look again.
-func (l *Loop) step() (started []*entry, next time.Duration) {
+// step starts the checks that are due and returns when to look again.
+func (l *Loop) step(crew *crew) (next time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
 	l.schedule.collect(now)
 	l.schedule.closeRound(now)
 	for e := l.schedule.start(now); e != nil; e = l.schedule.start(now) {
-		started = append(started, e)
+		crew.start(e)
 	}
 	l.offer(now)
-	return started, l.schedule.idleUntil(now) - now
+	next = l.schedule.idleUntil(now)
+	if trim, waiting := crew.trim(now); waiting {
+		next = min(next, trim)
+	}
+	return next - now
 }
 
 // work checks one address and notes the result.
-func (l *Loop) work(ctx context.Context, e *entry) {
+func (l *Loop) work(ctx context.Context, e *entry, crew *crew, w worker) {
 	result := l.options.Check(ctx, e.address)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
 	result.Address = e.address
 	l.schedule.finish(e, result, now, ctx.Err() != nil)
+	crew.rest(w)
 	l.offer(now)
 	signal(l.wake)
 }

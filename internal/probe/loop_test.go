@@ -42,29 +42,6 @@ func TestANewAddressIsCheckedAtOnceAndThenEveryIntervalAtItsOwnPlace(t *testing.
 	})
 }
 
-func TestTheChecksOfARoundAreSpreadEvenlyOverTheInterval(t *testing.T) {
-	for _, size := range []int{1, 7, 64, 100, 1_000} {
-		synctest.Test(t, func(t *testing.T) {
-			f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second}, size)
-			f.watchAll()
-			time.Sleep(8 * time.Second)
-			var round []time.Duration
-			for _, at := range f.allStarts() {
-				if at >= 4*time.Second && at <= 6*time.Second {
-					round = append(round, at)
-				}
-			}
-			// The places halve each other, so no gap is wider than twice the average.
-			if widest, want := slices.Max(append(gaps(round), 0)), 4*time.Second/time.Duration(size); widest > want {
-				t.Errorf("%d addresses: got a gap of %s between two checks, want at most %s", size, widest, want)
-			}
-			if len(round) < size || len(round) > size+2 {
-				t.Errorf("%d addresses: got %d checks in a round", size, len(round))
-			}
-		})
-	}
-}
-
 func TestPlacesOfAddressesThatLeftAreFilledFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second}, 6)
