@@ -18,10 +18,11 @@ const storeRecovery = 20 * time.Second
 
 // The requests that matter.
 var (
-	anyList     = apiproxy.Match{Verb: "list"}
 	sliceUpdate = apiproxy.Match{Verb: "update", Resource: "endpointslices"}
 	leaseUpdate = apiproxy.Match{Verb: "update", Resource: "leases"}
-	nodeList    = apiproxy.Match{Verb: "list", Resource: "nodes"}
+	// A client that lists by a watch makes no list.
+	sliceRead = apiproxy.Match{Resource: "endpointslices"}
+	nodeRead  = apiproxy.Match{Resource: "nodes"}
 )
 
 // TestABadAPIServer lets a worker die while the local API server misbehaves.
@@ -47,13 +48,13 @@ func TestABadAPIServer(t *testing.T) {
 			conflicts := s.Local.Conflict(3)
 			// The first conflict is decided again at once, the others wait up to 1 and 2 s.
 			s.leaves(s.kill(), refusedBound+5*time.Second)
-			<-conflicts
+			s.happens(conflicts)
 			s.revives()
 		}},
 		{name: "loses an answer", behind: true, text: "the connection ends after an update was stored and before its answer", story: func(s *tale) {
 			lost := s.Local.LoseAnswer(sliceUpdate)
 			s.dies(refusedBound)
-			<-lost
+			s.happens(lost)
 		}},
 	})
 }
@@ -122,7 +123,7 @@ func killedAt(when apiproxy.When, match apiproxy.Match) func(*tale) {
 	return func(s *tale) {
 		hit := s.Local.Break(when, match, s.Daemon.Kill)
 		s.kill()
-		<-hit
+		s.happens(hit)
 		s.Daemon.Start()
 		s.leaves(s.Mark("the daemon was killed and starts again"), refusedBound+started)
 		s.revives()
@@ -132,10 +133,10 @@ func killedAt(when apiproxy.When, match apiproxy.Match) func(*tale) {
 // killedInARead kills three starts while they read the inventory.
 func killedInARead(s *tale) {
 	for range 3 {
-		hit := s.Remote.Break(apiproxy.Arrives, nodeList, s.Daemon.Kill)
 		s.Daemon.Kill()
+		hit := s.Remote.Break(apiproxy.Answered, nodeRead, s.Daemon.Kill)
 		s.Daemon.Start()
-		<-hit
+		s.happens(hit)
 		s.Mark("the daemon was killed")
 	}
 	s.Daemon.Start()
@@ -146,10 +147,10 @@ func killedInARead(s *tale) {
 // killedInALoad kills three starts while they load the slices.
 func killedInALoad(s *tale) {
 	for range 3 {
-		hit := s.Local.Break(apiproxy.Answered, anyList, s.Daemon.Kill)
 		s.Daemon.Kill()
+		hit := s.Local.Break(apiproxy.Answered, sliceRead, s.Daemon.Kill)
 		s.Daemon.Start()
-		<-hit
+		s.happens(hit)
 		s.Mark("the daemon was killed")
 	}
 	s.Daemon.Start()
@@ -160,7 +161,7 @@ func killedInALoad(s *tale) {
 // killedInARenewal leaves a Lease behind that nobody holds and nobody may take
 // before its 15 s are over.
 func killedInARenewal(s *tale) {
-	<-s.Local.Break(apiproxy.Arrives, leaseUpdate, s.Daemon.Kill)
+	s.happens(s.Local.Break(apiproxy.Arrives, leaseUpdate, s.Daemon.Kill))
 	s.Mark("the daemon was killed")
 	s.Daemon.Start()
 	const lease = 20 * time.Second // 15 s, and a look every few

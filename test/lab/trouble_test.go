@@ -35,6 +35,8 @@ type tale struct {
 	world   *lab.World
 	excuses []excuse
 	facts   []traffic.Fact
+	// writesAtStart is how often slices had been written when the story began.
+	writesAtStart int
 }
 
 // excuse is a time in which a dead backend may cost requests.
@@ -54,6 +56,7 @@ func suffer(t *testing.T, group string, troubles []trouble) {
 				tale.Target = w.Target(t, s.options)
 			}
 			tale.Begin(100)
+			tale.writesAtStart, _ = tale.APIRequests()
 			s.story(tale)
 			pause(settle)
 			tale.End()
@@ -131,4 +134,14 @@ func (s *tale) dies(bound time.Duration) {
 	s.Helper()
 	s.leaves(s.kill(), bound)
 	s.revives()
+}
+
+// happens waits for what a proxy was told to do.
+func (s *tale) happens(done <-chan struct{}) {
+	s.Helper()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		s.Fatalf("no request came to the point\n%s", s.Daemon.Log())
+	}
 }
