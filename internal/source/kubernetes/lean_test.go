@@ -125,6 +125,33 @@ func TestContract02ATruncatedNodeIsAnError(t *testing.T) {
 	}
 }
 
+func TestContract02AMalformedNodeIsAnError(t *testing.T) {
+	within := func(number protowire.Number, content ...byte) []byte {
+		return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), content)
+	}
+	for name, data := range map[string][]byte{
+		"a tag without an end":               {0x88},
+		"metadata with half a name":          within(1, 0x0a, 0x7f),
+		"metadata without an end of a tag":   within(1, 0x88),
+		"a status with half of its info":     within(3, 0x3a, 0x7f),
+		"info that ends in the middle":       within(3, within(7, 0x12, 0x7f)...),
+		"metadata that is a number":          protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 1),
+		"a name that is a number":            within(1, 0x08, 0x01),
+		"a condition that is half there":     within(3, within(4, 0x0a, 0x7f)...),
+		"images with a length of too much":   within(3, 0x42, 0x7f),
+		"managed fields of too great a size": within(1, 0x8a, 0x01, 0x7f),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := kubernetes.DecodeLean(data); err == nil {
+				t.Error("got a node, want an error")
+			}
+			if _, err := kubernetes.DecodeLeanList(within(2, data...)); err == nil {
+				t.Error("got a list, want an error")
+			}
+		})
+	}
+}
+
 // fieldEnds are the places at which a field of the message ends.
 func fieldEnds(message []byte) map[int]bool {
 	ends := map[int]bool{0: true}
