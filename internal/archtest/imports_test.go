@@ -71,13 +71,14 @@ var allowed = map[string]struct {
 	"test/monitoring":   {nil, "it contains tests only"},
 	"test/docs":         {nil, "it contains tests only"},
 	"test/faults":       {nil, "it contains tests only"},
+	"test/conformance":  {nil, "it runs the built binary from outside"},
 	"test/simulation":   {of("inventory", "filter", "guard", "plan", "syncer", "store/memory"), "it is the world around the loop; the loop is the real one"},
 
 	"test/traffic":         {nil, "it stands for users who do not know us"},
 	"test/traffic/load":    {[]string{"test/traffic"}, "it is the load as a program"},
 	"test/traffic/backend": {nil, "it stands for a worker that does not know us"},
 
-	"test/kubeproxy":  {[]string{"test/built", "test/controlplane"}, "it stands for a machine that does not know us"},
+	"test/kubeproxy":  {[]string{"test/built", "test/controlplane", "test/netns"}, "it stands for a machine that does not know us"},
 	"test/wire":       {nil, "it stands for a machine that does not know us"},
 	"test/strain":     {nil, "it stands for a machine that does not know us"},
 	"test/lab/poller": {nil, "it stands for a loop that does not know us"},

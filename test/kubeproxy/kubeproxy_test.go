@@ -1,7 +1,6 @@
 package kubeproxy_test
 
 import (
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -23,7 +22,10 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-func TestMain(m *testing.M) { netns.Main(m) }
+func TestMain(m *testing.M) {
+	netns.EnterNamed()
+	os.Exit(m.Run())
+}
 
 // outside is the address of the API server and of the backend, inside that of
 // the namespace.
@@ -38,11 +40,7 @@ const answer = "a backend"
 
 func TestClusterIPCarriesTrafficToTheSlice(t *testing.T) {
 	netns.Require(t)
-	if os.Getuid() != 0 {
-		t.Skip("a named network namespace needs root")
-	}
-	// Named after the process: the names are the machine's.
-	namespace := fmt.Sprintf("kubeproxy-%d", os.Getpid())
+	const namespace = "client"
 	connect(t, namespace)
 	cp := controlplane.Start(t, controlplane.Options{BindAddress: outside})
 	targets := []string{
@@ -67,11 +65,9 @@ func TestClusterIPCarriesTrafficToTheSlice(t *testing.T) {
 // connect makes the namespace and a link to it.
 func connect(t *testing.T, namespace string) {
 	t.Helper()
-	ip(t, "netns", "add", namespace)
-	t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", namespace).Run() })
+	netns.Add(t, namespace)
 	ip(t, "link", "add", "outside", "type", "veth", "peer", "name", "inside", "netns", namespace)
 	ip(t, "link", "set", "outside", "up")
-	ip(t, "-n", namespace, "link", "set", "lo", "up")
 	ip(t, "-n", namespace, "link", "set", "inside", "up")
 	ip(t, "address", "add", outside.String()+"/24", "dev", "outside")
 	ip(t, "address", "add", outside6.String()+"/64", "dev", "outside", "nodad")
