@@ -132,6 +132,7 @@ func await(ctx context.Context, cmd *exec.Cmd, over <-chan struct{}) error {
 	<-exited
 	err := cmd.Wait()
 	reap(group)
+	reapStrays()
 	return err
 }
 
