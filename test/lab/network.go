@@ -26,8 +26,10 @@ const (
 // build makes the bridges. Nothing is learnt, so ports forward at once.
 func build(t testing.TB) {
 	t.Helper()
-	for _, bridge := range []string{mgmt, data} {
-		ip(t, "link", "add", bridge, "type", "bridge", "forward_delay", "0", "mcast_snooping", "0")
+	for bridge, address := range map[string]string{mgmt: "02:00:00:00:78:01", data: "02:00:00:00:77:01"} {
+		// Without an address of its own a bridge has that of a port, and loses it
+		// with the port: whoever had learnt it then talks to nobody for seconds.
+		ip(t, "link", "add", bridge, "address", address, "type", "bridge", "forward_delay", "0", "mcast_snooping", "0")
 		t.Cleanup(func() { _ = exec.Command("ip", "link", "del", bridge).Run() })
 		ip(t, "link", "set", bridge, "up")
 	}
@@ -37,7 +39,8 @@ func build(t testing.TB) {
 // leg gives a namespace an interface on a bridge, named like it, and returns when
 // it carries packets. Then the neighbours are told whose the address is, for
 // another may have had it before: with arp_notify a change of the hardware
-// address tells them.
+// address tells them, and with arp_accept they believe it. A neighbour that has
+// to ask can lose its question on a busy machine, and repeats it a second later.
 func leg(t testing.TB, namespace, bridge string, address netip.Addr) {
 	t.Helper()
 	port := namespace + "-" + bridge[:1]
@@ -48,6 +51,7 @@ func leg(t testing.TB, namespace, bridge string, address netip.Addr) {
 	bytes := address.As4()
 	netns.Run(t, namespace, "sh", "-c", fmt.Sprintf(`set -e
 echo 1 >/proc/sys/net/ipv4/conf/all/arp_notify
+echo 1 >/proc/sys/net/ipv4/conf/all/arp_accept
 ip address add %[1]v/%[2]d dev %[3]s
 ip link set %[3]s up
 until ip link show %[3]s | grep -q LOWER_UP; do sleep 0.01; done
