@@ -72,7 +72,7 @@ var allowed = map[string]struct {
 	"test/docs":         {nil, "it contains tests only"},
 	"test/faults":       {nil, "it contains tests only"},
 	"test/conformance":  {nil, "it runs the built binary from outside"},
-	"test/simulation":   {of("inventory", "filter", "guard", "plan", "syncer", "store/memory"), "it is the world around the loop; the loop is the real one"},
+	"test/simulation":   {of("inventory", "filter", "guard", "plan", "syncer", "election", "store/memory"), "it is the world around the loop; the loop is the real one"},
 
 	"test/traffic":         {nil, "it stands for users who do not know us"},
 	"test/traffic/load":    {[]string{"test/traffic"}, "it is the load as a program"},

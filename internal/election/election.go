@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -60,6 +61,9 @@ type Options struct {
 	// Changed is told each state that differs from the one before; nil where
 	// nobody listens. It is not called twice at a time and must not block.
 	Changed func(before, after State)
+	// Random draws how long to wait after a round that came to nothing: at least 0
+	// and less than 1. It is rand.Float64 where it is nil.
+	Random func() float64
 }
 
 // State is what is known of the election.
@@ -103,6 +107,9 @@ func New(opts Options) (*Elector, error) {
 	}
 	if opts.Changed == nil {
 		opts.Changed = func(_, _ State) {}
+	}
+	if opts.Random == nil {
+		opts.Random = rand.Float64
 	}
 	leases, err := newLeases(opts)
 	if err != nil {
