@@ -4,6 +4,7 @@ package main
 func sections() []section {
 	return []section{
 		{name: "endtoend", measure: measureEndToEnd, present: presentEndToEnd},
+		{name: "probing", measure: measureProbing, present: presentProbing},
 		{name: "size", measure: measureSize, present: presentSize},
 		{name: "plan", measure: measurePlan, present: presentPlan},
 	}

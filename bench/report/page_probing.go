@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/bench/probing"
+)
+
+const probingIntro = `## Probing
+
+Every backend is checked every 2 s with a time-out of 1 s, by one process on one machine, and a process that is not counted answers for all of them. What is counted is the CPU that the kernel has charged to the checking process, its own calls included; on a loopback device that contains much of the work of the other side's kernel, for every side alike.
+
+- *daemon*: the program as it is, with a file source, the store in memory and default settings of the checks. *prober*: its package ` + "`internal/probe`" + ` alone.
+- *blackbox*: blackbox_exporter %s, one HTTP request to ` + "`/probe`" + ` for each check, as Prometheus makes it. Its client's CPU is not counted, its connections are kept and its answers not compressed. It makes a page of metrics of each check and keeps no state; we keep the state and make no page.
+- *plain*: a goroutine for each backend with ` + "`net/http`" + ` (or ` + "`net.Dial`" + `) and a ticker, that throws the answer away: what Go needs without a thought.
+- All of them make a new connection for each check, over IPv4. The backends answer and then close, as servers do that are told ` + "`Connection: close`" + `. Each case has a network namespace of its own.
+
+%s` + "```" + `
+cd bench && go run ./probing/rig -only 'side=daemon/mode=http'   # some cases alone
+` + "```" + `
+
+![CPU over the number of backends](probing-cpu.svg)
+
+| backends | check | side | cores | CPU of a check | made | resident | TIME_WAIT | uneven | off, median | off, 99 %% |
+|---:|---|---|---:|---:|---:|---:|---:|---:|---:|---:|
+`
+
+const probingLegend = `
+*made*: checks that reached their backends, of those that should. *TIME_WAIT*: sockets left on the checking side for each 1,000 checks, each for a minute. *uneven*: the coefficient of variation of the checks' starts over 20 parts of each round; chance alone would give %.2f at 100 backends, %.2f at 1,000, %.2f at 10,000. *off*: by how much the time between two checks of a backend differs from 2 s. All starts are as the backends see them, so the machine's own load is part of it.
+
+We start checks at 128 moments of an interval, as many at each, so that the process wakes up for several at once; 20 parts do not divide 128, which alone is an unevenness of 0.08.
+
+![How a round is spread](probing-spread.svg)
+
+### One slow tenth
+
+Every tenth backend answers after 0.9 s (*late*), or drops every packet (*silent*). The table is of the other nine tenths, but for the CPU. *overruns*: intervals at whose end a check was late by a whole interval, of those measured.
+
+| backends | check | side | tenth | cores | made | off, median | off, 99 %% | overruns |
+|---:|---|---|---|---:|---:|---:|---:|---:|
+`
+
+const probingSlow = `
+Addresses that were slow last time never get all slots of ` + "`HEALTH_CHECK_CONCURRENCY`" + ` (256), so the others keep their time. With 10,000 backends a silent tenth would need 500 slots all the time; the silent ones are asked less often then, which the overruns say, and so does ` + "`check`" + ` beforehand.
+`
+
+// probed are the sizes and checks of the table.
+var probed = struct {
+	modes []probing.Mode
+	sizes []int
+	sides []probing.Side
+}{
+	[]probing.Mode{probing.HTTP, probing.TCP},
+	[]int{100, 1_000, 10_000},
+	[]probing.Side{probing.Daemon, probing.Prober, probing.Blackbox, probing.Plain},
+}
+
+func presentProbing(r results) part {
+	var b strings.Builder
+	fmt.Fprintf(&b, probingIntro, r.says["blackbox"], r.measuredOn())
+	for _, mode := range probed.modes {
+		for _, n := range probed.sizes {
+			for _, side := range probed.sides {
+				b.WriteString(probingRow(r, side, mode, n))
+			}
+		}
+	}
+	fmt.Fprintf(&b, probingLegend, chance(100), chance(1_000), chance(10_000))
+	for _, c := range probing.Default() {
+		if c.Slow != probing.Nothing || c.Mode == probing.HTTP && c.Backends >= 1_000 && c.Side == probing.Daemon {
+			b.WriteString(slowRow(r, c))
+		}
+	}
+	b.WriteString(probingSlow)
+	var t rows
+	thousand := probing.Name(probing.Daemon, probing.HTTP, 1_000, probing.Nothing)
+	cores := r.least(thousand, "cores")
+	t.add("probing 1,000 HTTP backends every 2 s", "at most 0.25 of a core", fmt.Sprintf("%.2f", cores),
+		cores > 0 && cores <= 0.25 && r.least(thousand, "percent-of-probes") > 95, "")
+	return part{prose: b.String(), targets: t.all, plots: probingPlots(r), curves: []curve{
+		{quantity: "CPU of HTTP checks every 2 s", unit: "cores", points: probingPoints(r, probing.Daemon, probing.HTTP, "cores")},
+		{quantity: "CPU of TCP checks every 2 s", unit: "cores", points: probingPoints(r, probing.Daemon, probing.TCP, "cores")},
+		{quantity: "memory while HTTP checks run", unit: "B", points: probingPoints(r, probing.Daemon, probing.HTTP, "resident-bytes")},
+	}}
+}
+
+func probingRow(r results, side probing.Side, mode probing.Mode, n int) string {
+	name := probing.Name(side, mode, n, probing.Nothing)
+	if !r.has(name) {
+		return ""
+	}
+	v := func(unit string) float64 { return r.least(name, unit) }
+	return fmt.Sprintf("| %s | %s | %s | %.3f | %s | %.0f %% | %s | %s | %.2f | %s | %s |\n", number(float64(n)), mode, side,
+		v("cores"), duration(v("ns/1000-probes")/1000), v("percent-of-probes"), size(v("resident-bytes")), number(v("time-wait/1000-probes")),
+		v("variation"), duration(v("off-median-ns")), duration(v("off-p99-ns")))
+}
+
+func slowRow(r results, c probing.Case) string {
+	name := c.Name()
+	if !r.has(name) {
+		return ""
+	}
+	overruns := "–"
+	if c.Side == probing.Daemon {
+		overruns = number(r.least(name, "overruns"))
+	}
+	return fmt.Sprintf("| %s | %s | %s | %s | %.3f | %.0f %% | %s | %s | %s |\n", number(float64(c.Backends)), c.Mode, c.Side, c.Slow,
+		r.least(name, "cores"), r.least(name, "percent-of-probes"), duration(r.least(name, "off-median-ns")), duration(r.least(name, "off-p99-ns")), overruns)
+}

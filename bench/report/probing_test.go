@@ -1,0 +1,57 @@
+package main // a program has no tests from outside
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/bench/probing"
+)
+
+// probedBy is what a run of probing could print of one case.
+func probedBy(side probing.Side, n int, slow probing.Slow, cores string) string {
+	return "Benchmark" + probing.Name(side, probing.HTTP, n, slow) + " 1 " + cores + " cores 9e+07 ns/1000-probes 100 percent-of-probes " +
+		"3e+07 resident-bytes 0 time-wait/1000-probes 0.08 variation 4e+05 off-median-ns 2e+06 off-p99-ns 1 overruns 50 bin00 49 bin01\n"
+}
+
+func presentedProbing(t *testing.T, cores string) part {
+	t.Helper()
+	r, err := parse("blackbox: v0.28.0\n" + probedBy(probing.Daemon, 100, probing.Nothing, "0.01") +
+		probedBy(probing.Daemon, 1_000, probing.Nothing, cores) + probedBy(probing.Blackbox, 1_000, probing.Nothing, "0.4") +
+		probedBy(probing.Daemon, 1_000, probing.Late, "0.05"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return presentProbing(r)
+}
+
+func TestProbingMeetsItsTargetUpToAQuarterOfACore(t *testing.T) {
+	for cores, want := range map[string]bool{"0.05": true, "0.25": true, "0.26": false} {
+		if got := presentedProbing(t, cores).targets[0]; got.met != want {
+			t.Errorf("%s cores: got met %t, want %t", cores, got.met, want)
+		}
+	}
+}
+
+func TestTheSectionOnProbingHasARowForEachCaseThatWasMeasured(t *testing.T) {
+	p := presentedProbing(t, "0.05")
+	for _, want := range []string{
+		"blackbox_exporter v0.28.0",
+		"| 1,000 | http | daemon | 0.050 | 90 µs | 100 % | 30 MB | 0 | 0.08 | 400 µs | 2 ms |",
+		"| 1,000 | http | blackbox | 0.400 |",
+		"| 1,000 | http | daemon | late | 0.050 | 100 % | 400 µs | 2 ms | 1 |",
+	} {
+		if !strings.Contains(p.prose, want) {
+			t.Errorf("got no %q in\n%s", want, p.prose)
+		}
+	}
+	for _, wrong := range []string{"%!", "NaN", "| tcp |"} {
+		if strings.Contains(p.prose, wrong) {
+			t.Errorf("got %q in\n%s", wrong, p.prose)
+		}
+	}
+	for name, plot := range p.plots {
+		if !strings.HasPrefix(plot, "<svg") || strings.Contains(plot, "NaN") || strings.Contains(plot, "Inf") {
+			t.Errorf("%s: got\n%s", name, plot)
+		}
+	}
+}
