@@ -4,6 +4,7 @@ package lab_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,11 +12,14 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/traffic"
 )
 
-// drainTime is how long a node lives on after its end was announced. Real ones
-// drain for minutes; nobody looks at the slice before it goes. In it are a poll
+// A node lives on for drainTime after its end was announced, and for proxyTime
+// after the slice has said so: real ones drain for minutes. In between are a poll
 // of the source (2 s and its jitter), a write that may have to wait a second for
-// the one before, and kube-proxy's rules, which it writes once a second.
-const drainTime = 6 * time.Second
+// the one before, and kube-proxy, which writes its rules once a second.
+const (
+	drainTime = 6 * time.Second
+	proxyTime = 2 * time.Second
+)
 
 const (
 	// rounds is how often every worker of a target is replaced, each time under
@@ -34,39 +38,50 @@ func TestRotation(t *testing.T) {
 			t.Parallel()
 			x := w.Target(t, lab.Options{Source: kind})
 			x.Begin(rate)
+			var told []time.Duration
 			for round := range rounds {
-				rotate(t, x)
+				told = append(told, rotate(t, x)...)
 				x.AwaitRequests((round + 1) * requests)
 			}
 			x.End()
 			x.WantNoneLost()
 			x.Report("rotation/"+kind, fmt.Sprintf("every worker is replaced, one after the other, %d times (SOURCE_KIND=%s)", rounds, kind),
-				traffic.Fact{Name: "workers replaced", Value: fmt.Sprint(3 * rounds)})
+				traffic.Fact{Name: "workers replaced", Value: fmt.Sprint(len(told))},
+				traffic.Fact{Name: "from the announcement to the slice", Value: fmt.Sprintf("median %v, at most %v",
+					traffic.Percentile(told, 50).Round(time.Millisecond), slices.Max(told).Round(time.Millisecond))})
 		})
 	}
 }
 
 // rotate replaces every worker, one after the other: a new one joins and is
 // ready, then the old one is announced to leave, ends gracefully, and is gone.
-func rotate(t *testing.T, x *lab.Target) {
+// It returns how long each announcement took to reach the slice.
+func rotate(t *testing.T, x *lab.Target) []time.Duration {
 	t.Helper()
+	var told []time.Duration
 	for _, old := range x.Workers() {
-		replace(x, old, x.AddWorker())
+		told = append(told, replace(x, old, x.AddWorker()))
 	}
+	return told
 }
 
-// replace replaces one worker.
-func replace(x *lab.Target, old, fresh *lab.Worker) {
+// replace replaces one worker, and returns how long it took from the announcement
+// to the slice.
+func replace(x *lab.Target, old, fresh *lab.Worker) (told time.Duration) {
 	x.Mark("%s joins", fresh.Name)
 	x.Join(fresh)
 	x.AwaitState(fresh, "ready")
 	x.Mark("%s leaves", old.Name)
+	announced := time.Now()
 	x.Leave(old)
-	pause(drainTime)
+	x.AwaitState(old, "draining")
+	told = time.Since(announced)
+	pause(max(drainTime-told, proxyTime))
 	x.Mark("%s is gone", old.Name)
 	old.Stop()
 	old.Remove()
 	x.Gone(old)
+	return told
 }
 
 // pause lets the load go on.

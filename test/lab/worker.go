@@ -42,6 +42,8 @@ func (w *World) newWorker(t testing.TB, address netip.Addr) *Worker {
 	}
 	netns.Add(t, worker.Name)
 	leg(t, worker.Name, data, address)
+	// So no worker has to ask who a new source address is.
+	netns.Run(t, worker.Name, "ip", "route", "add", sources, "via", clientNode, "dev", data)
 	worker.Boot()
 	return worker
 }

@@ -30,8 +30,12 @@ type World struct {
 	count, loads  atomic.Int64
 }
 
-// clients is the namespace that requests come from.
-const clients = "client"
+// clients is the namespace that requests come from, clientNode its address
+// beside the sources.
+const (
+	clients    = "client"
+	clientNode = "10.77.127.1"
+)
 
 // Start builds a world until the test ends. One is enough for many scenarios.
 func Start(t testing.TB) *World {
@@ -44,7 +48,7 @@ func Start(t testing.TB) *World {
 	w.startClusters()
 	netns.Add(t, clients)
 	leg(t, clients, mgmt, netip.MustParseAddr("10.78.0.2"))
-	node := netip.MustParseAddr("10.77.127.1")
+	node := netip.MustParseAddr(clientNode)
 	leg(t, clients, data, node)
 	// All sources are local, and a packet to a Service has a way until kube-proxy's
 	// rules give it its destination.
