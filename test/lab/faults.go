@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,14 +74,28 @@ func (x *Target) AddWorkerOnWire(seed uint64) (*Worker, *wire.Wire) {
 	x.t.Helper()
 	worker := x.AddWorker()
 	cable := worker.Name + "-w"
-	// The worker's own leg goes; the wire takes its name and address.
+	// The worker's own leg goes. The wire takes its name and both its addresses:
+	// the neighbours know them.
+	hardware := hardwareAddress(x.t, worker.Name)
 	netns.Run(x.t, worker.Name, "ip", "link", "del", data)
 	w := wire.Join(x.t,
 		wire.End{Device: cable},
 		wire.End{Namespace: filepath.Join("/run/netns", worker.Name), Device: data}, seed)
 	ip(x.t, "link", "set", cable, "master", data)
+	netns.Run(x.t, worker.Name, "ip", "link", "set", data, "address", hardware)
 	netns.Run(x.t, worker.Name, "ip", "address", "add", fmt.Sprintf("%v/%d", worker.Address, prefixes), "dev", data)
 	return worker, w
+}
+
+// hardwareAddress is that of a worker's interface.
+func hardwareAddress(t testing.TB, namespace string) string {
+	t.Helper()
+	output, err := exec.Command("ip", "-n", namespace, "-o", "link", "show", "dev", data).Output()
+	_, after, found := strings.Cut(string(output), "link/ether ")
+	if err != nil || !found {
+		t.Fatalf("%s: no hardware address in %q: %v", namespace, output, err)
+	}
+	return strings.Fields(after)[0]
 }
 
 // Poller builds the loop that the daemon is compared with; see its package.
