@@ -113,7 +113,7 @@ func swapPool(_ *testing.T, _ *lab.World, x *lab.Target) {
 }
 
 // reuseAddress gives an address from hand to hand.
-func reuseAddress(_ *testing.T, _ *lab.World, x *lab.Target) {
+func reuseAddress(t *testing.T, _ *lab.World, x *lab.Target) {
 	for range 3 {
 		old := x.Workers()[0]
 		x.Mark("%s leaves", old.Name)
@@ -124,8 +124,13 @@ func reuseAddress(_ *testing.T, _ *lab.World, x *lab.Target) {
 		fresh := x.AddWorkerAt(old.Address)
 		x.Mark("%s has its address", fresh.Name)
 		x.Gone(old)
+		listed := time.Now()
 		x.Join(fresh)
 		x.AwaitAnswers(fresh)
+		// A poll, the first passes of a check every 2 s, a write, kube-proxy.
+		if took := time.Since(listed); took > 12*time.Second {
+			t.Errorf("%s answers %v after it was listed", fresh.Name, took)
+		}
 	}
 }
 

@@ -49,14 +49,21 @@ func leg(t testing.TB, namespace, bridge string, address netip.Addr) {
 	t.Cleanup(func() { _ = exec.Command("ip", "link", "del", port).Run() })
 	ip(t, "link", "set", port, "master", bridge, "up")
 	bytes := address.As4()
-	netns.Run(t, namespace, "sh", "-c", fmt.Sprintf(`set -e
-echo 1 >/proc/sys/net/ipv4/conf/all/arp_notify
-echo 1 >/proc/sys/net/ipv4/conf/all/arp_accept
-ip address add %[1]v/%[2]d dev %[3]s
-ip link set %[3]s up
-until ip link show %[3]s | grep -q LOWER_UP; do sleep 0.01; done
-ip link set %[3]s address 02:%02[4]x:%02[5]x:%02[6]x:%02[7]x:%02[8]x`,
-		address, prefixes, bridge, bytes[1], bytes[2], bytes[3], rand.IntN(256), rand.IntN(256)))
+	shell(t, fmt.Sprintf(`set -e
+nsenter --net=/run/netns/%[1]s -- sh -c 'cd /proc/sys/net/ipv4/conf/all && echo 1 >arp_notify && echo 1 >arp_accept'
+ip -n %[1]s address add %[2]v/%[3]d dev %[4]s
+ip -n %[1]s link set %[4]s up
+until ip -d link show %[5]s | grep -q 'bridge_slave state forwarding'; do sleep 0.01; done
+ip -n %[1]s link set %[4]s address 02:%02[6]x:%02[7]x:%02[8]x:%02[9]x:%02[10]x`,
+		namespace, address, prefixes, bridge, port, bytes[1], bytes[2], bytes[3], rand.IntN(256), rand.IntN(256)))
+}
+
+// shell runs a script outside of the namespaces.
+func shell(t testing.TB, script string) {
+	t.Helper()
+	if output, err := exec.Command("sh", "-c", script).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s\n%s", err, output, script)
+	}
 }
 
 func ip(t testing.TB, args ...string) {
