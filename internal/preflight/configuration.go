@@ -56,15 +56,19 @@ func Odd(c config.Config, inPod bool) []Check {
 
 // Concurrency returns a warning when a round of probes could not finish within
 // the interval if every one of that many candidates were silent, else nothing.
+// Silent addresses get three quarters of the slots at most, as slow ones do.
 func Concurrency(h config.Health, candidates int) []Check {
 	if h.Mode == config.HealthOff {
 		return nil
 	}
 	needed := int((time.Duration(candidates)*h.Timeout + h.Interval - 1) / h.Interval)
-	if needed <= h.Concurrency {
+	slots := max(1, h.Concurrency*3/4)
+	if needed <= slots {
 		return nil
 	}
+	round := (time.Duration(candidates) * h.Timeout / time.Duration(slots)).Round(100 * time.Millisecond)
 	return []Check{ConfigurationConcurrency.warn(fmt.Sprintf("HEALTH_CHECK_CONCURRENCY=%d", h.Concurrency),
-		"if all of %s are silent, a round of checks takes longer than HEALTH_CHECK_INTERVAL=%s", plural(candidates, "candidate"), h.Interval).
-		remedied(fmt.Sprintf("set HEALTH_CHECK_CONCURRENCY to at least %d, or a longer interval, or a shorter HEALTH_CHECK_TIMEOUT", needed))}
+		"if all of %s are silent, a round of checks takes about %s, longer than HEALTH_CHECK_INTERVAL=%s, and that the network is cut off is noticed as much later",
+		plural(candidates, "candidate"), round, h.Interval).
+		remedied(fmt.Sprintf("set HEALTH_CHECK_CONCURRENCY to at least %d, or a longer interval, or a shorter HEALTH_CHECK_TIMEOUT", (4*needed+2)/3))}
 }

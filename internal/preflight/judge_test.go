@@ -73,12 +73,31 @@ func TestOddSettingsAreWarningsAndNothingElseIs(t *testing.T) {
 
 func TestConcurrencyIsTooSmallWhenARoundOfSilenceOutlastsTheInterval(t *testing.T) {
 	t.Parallel()
-	health := loaded(t, "HEALTH_CHECK_CONCURRENCY=10", "HEALTH_CHECK_INTERVAL=2s", "HEALTH_CHECK_TIMEOUT=1s").Health
-	want(t, preflight.Concurrency(health, 20))
-	checks := preflight.Concurrency(health, 21)
-	want(t, checks, "warn configuration-concurrency")
-	if len(checks) == 1 && !strings.Contains(checks[0].Remedy, "at least 11") {
-		t.Errorf("got %q, want the number that is enough", checks[0].Remedy)
+	health := loaded(t, "HEALTH_CHECK_INTERVAL=2s", "HEALTH_CHECK_TIMEOUT=1s").Health
+	for _, test := range []struct {
+		concurrency, fit int
+		// enough is for one candidate more.
+		enough string
+	}{
+		{1, 2, "at least 3"},
+		{12, 18, "at least 14"},
+		{256, 384, "at least 258"},
+	} {
+		health.Concurrency = test.concurrency
+		want(t, preflight.Concurrency(health, test.fit))
+		checks := preflight.Concurrency(health, test.fit+1)
+		want(t, checks, "warn configuration-concurrency")
+		if len(checks) == 1 && !strings.Contains(checks[0].Remedy, test.enough) {
+			t.Errorf("%d: got %q, want %q", test.concurrency, checks[0].Remedy, test.enough)
+		}
+		if _, err := fmt.Sscanf(test.enough, "at least %d", &health.Concurrency); err != nil {
+			t.Fatal(err)
+		}
+		want(t, preflight.Concurrency(health, test.fit+1))
+	}
+	health.Concurrency = 256
+	if checks := preflight.Concurrency(health, 9_600); !strings.Contains(checks[0].Message, "takes about 50s") {
+		t.Errorf("got %q, want how long a round takes", checks[0].Message)
 	}
 	health.Mode = config.HealthOff
 	want(t, preflight.Concurrency(health, 1000))

@@ -24,6 +24,8 @@ func TestContract12RoundsThatDoNotFitAreCountedAndThoseThatFitAreNot(t *testing.
 		{"quick checks fit", 100, 10, 10 * time.Millisecond, 0, 0},
 		{"slow checks fit in their three quarters", 9, 12, 1900 * time.Millisecond, 0, 0},
 		{"checks longer than an interval", 1, 1, 5 * time.Second, 10, 10},
+		{"the silence that check calls the most that fits", 384, 256, time.Second, 0, 1},
+		{"a silence that needs all slots", 500, 256, time.Second, 5, 10},
 		{"too few slots", 10, 1, time.Second, 10, 10},
 		{"a check that never ends", 1, 10, time.Hour, 10, 10},
 	}
