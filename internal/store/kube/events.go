@@ -90,7 +90,8 @@ func (v *view) ours(slice *discoveryv1.EndpointSlice) bool {
 }
 
 // change applies what the watch tells, and passes the news on if Load's answer
-// is another one now: the echo of a write of ours is none. A slice that vanished
+// is another one now: the echo of a write of ours is none, whether it comes after
+// the write's answer or before. A slice that vanished
 // is in doubt: it is gone, or has lost its label, and the second must not look
 // like the first.
 func (v *view) change(apply func()) {
@@ -103,6 +104,10 @@ func (v *view) change(apply func()) {
 		if _, still := after[name]; !still {
 			v.raise(name)
 		}
+	}
+	for name := range v.underway {
+		delete(before, name)
+		delete(after, name)
 	}
 	news := !maps.Equal(before, after) || !maps.Equal(beside, v.others)
 	v.mu.Unlock()

@@ -117,12 +117,15 @@ func (s *Store) Write(ctx context.Context, write plan.Write) error {
 		s.view.doubt(name)
 		return err
 	}
+	s.view.expect(name)
 	answer, err := s.client.send(ctx, write.Operation, manifest.Apply(base, write, s.target))
 	if err != nil {
 		s.view.doubt(name)
+		s.view.expected(name, version(base))
 		return explain(write.Operation, err)
 	}
 	s.view.learn(name, sight{object: answer, at: answer.ResourceVersion})
+	s.view.expected(name, answer.ResourceVersion)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package kube_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -22,6 +23,10 @@ import (
 type script struct {
 	slices, services *io.PipeWriter
 	watches          map[string]io.ReadCloser
+	// before, where there is one, happens before a create is answered, and code
+	// is the answer's, by default 201.
+	before func()
+	code   int
 }
 
 func newScript() *script {
@@ -40,7 +45,10 @@ func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 		created := &discoveryv1.EndpointSlice{}
 		created.Name, created.ResourceVersion = "web-remote", "11"
 		created.Labels = map[string]string{discoveryv1.LabelServiceName: "web"}
-		return reply(r, http.StatusCreated, slice(created)), nil
+		if s.before != nil {
+			s.before()
+		}
+		return reply(r, cmp.Or(s.code, http.StatusCreated), slice(created)), nil
 	case query.Has("sendInitialEvents"):
 		return reply(r, http.StatusUnprocessableEntity, nil), nil
 	case query.Has("watch"):
@@ -140,6 +148,49 @@ func TestTheEchoOfAWriteIsNoNews(t *testing.T) {
 		told("DELETED", "web-remote", "15", 1)
 		told("ADDED", "web-remote-2", "16", 1)
 	})
+}
+
+func TestAnEchoBeforeTheAnswerIsNoNewsEither(t *testing.T) {
+	tests := []struct {
+		name     string
+		code     int
+		versions []string
+		want     int
+	}{
+		{"the echo", 0, []string{"11"}, 0},
+		{"the echo, and then another hand", 0, []string{"11", "12"}, 1},
+		{"another hand, and our write failed", http.StatusConflict, []string{"11"}, 1},
+		{"nothing, and our write failed", http.StatusConflict, nil, 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			scripted(t, func(t *testing.T, s *script, store *kube.Store) {
+				s.code = test.code
+				s.before = func() {
+					for _, version := range test.versions {
+						object := &discoveryv1.EndpointSlice{}
+						object.Name, object.ResourceVersion = "web-remote", version
+						object.Labels = map[string]string{discoveryv1.LabelServiceName: "web"}
+						if got := tell(t, s.slices, store, "MODIFIED", slice(object)); got != 0 {
+							t.Errorf("got %d news while the write is under way, want none", got)
+						}
+					}
+				}
+				if err := store.Write(t.Context(), create()); (err != nil) != (test.code != 0) {
+					t.Fatal(err)
+				}
+				if got := drain(store); got != test.want {
+					t.Errorf("got %d news when the write has ended, want %d", got, test.want)
+				}
+				object := &discoveryv1.EndpointSlice{}
+				object.Name, object.ResourceVersion = "web-remote", "20"
+				object.Labels = map[string]string{discoveryv1.LabelServiceName: "web"}
+				if got := tell(t, s.slices, store, "MODIFIED", slice(object)); got != 1 {
+					t.Errorf("got %d news of a change after that, want 1", got)
+				}
+			})
+		})
+	}
 }
 
 func TestWhatPublishesBesideOursIsNewsWhenItChanges(t *testing.T) {

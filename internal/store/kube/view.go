@@ -35,6 +35,9 @@ type view struct {
 	// that they may be anything by now; each doubt has a number of its own.
 	doubts map[string]int
 	raised int
+	// underway are the slices that a write of ours is about to change. The watch
+	// often tells of it before its answer is there.
+	underway map[string]bool
 }
 
 // sight is what one slice was at a revision; a nil object means absent.
@@ -52,6 +55,8 @@ func newView(target plan.Target, notify func()) *view {
 		others: make(map[string]plan.Beside),
 		ahead:  make(map[string]sight),
 		doubts: make(map[string]int),
+
+		underway: make(map[string]bool),
 	}
 }
 
@@ -98,6 +103,26 @@ func (v *view) learn(name string, seen sight) {
 	}
 	v.ahead[name] = seen
 	v.settle()
+}
+
+// expect says that a write of the slice is under way: what the watch tells of it
+// is no news until it is known what came of the write.
+func (v *view) expect(name string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.underway[name] = true
+}
+
+// expected says that the write has ended, after which the slice should be at a
+// version. If another is known by now, that is news.
+func (v *view) expected(name, at string) {
+	v.mu.Lock()
+	delete(v.underway, name)
+	news := version(v.merged()[name]) != at
+	v.mu.Unlock()
+	if news {
+		v.notify()
+	}
 }
 
 // doubt makes the next Load look at the slice itself.
