@@ -44,6 +44,9 @@ spec() {
     helm-unittest) module=helm package=github.com/helm-unittest/helm-unittest/cmd/helm-unittest guess="15 s" ;;
     helm-docs) module=helm package=github.com/norwoodj/helm-docs/cmd/helm-docs guess="15 s" ;;
     kube-score) module=kube-score package=github.com/zegl/kube-score/cmd/kube-score guess="30 s" ;;
+    # A main package of our own, for CoreDNS is compiled with the plugins that are asked for.
+    coredns) module=coredns package=github.com/ablmnzde/ionoscloud-endpointslice-controller/tools/coredns guess="1 min" ;;
+    traefik) module=traefik package=github.com/traefik/traefik/v3/cmd/traefik guess="5 min" ;;
     golangci-lint) module=lint package=github.com/golangci/golangci-lint/v2/cmd/golangci-lint guess="1 min" ;;
     shfmt) module=shfmt package=mvdan.cc/sh/v3/cmd/shfmt guess="10 s" ;;
     actionlint) module=actionlint package=github.com/rhysd/actionlint/cmd/actionlint guess="10 s" ;;
@@ -119,6 +122,7 @@ build() {
     echo "$package $flags${tags:+ -tags $tags}"
     toolchain
     cat go.mod go.sum
+    find . -maxdepth 1 -name '*.go' -exec cat {} +
   } | sha256sum)
   if [ -x "$bin/$name" ] && [ "$(cat "$bin/.$name.stamp" 2>/dev/null)" = "$stamp" ]; then
     say "$name is up to date"
