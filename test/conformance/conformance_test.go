@@ -1,0 +1,96 @@
+//go:build lab
+
+package conformance_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/kubeproxy"
+)
+
+// How many requests are a round: few show when a consumer has caught up with the
+// slices; of many, a backend with a fair share is missed once in 10^15 rounds.
+// Where nobody answers every request must fail, and fewer do: the kernel sends
+// few refusals a second, and a connection that misses its refusal tries again.
+const (
+	few, many               = 60, 240
+	fewRefused, manyRefused = 5, 40
+)
+
+// asker is a consumer with a way to ask through it.
+type asker interface {
+	ask(t *testing.T, x *target, family string, n int) answers
+}
+
+func TestConsumersRouteToWhatTheContractPromises(t *testing.T) {
+	w := newWorld(t)
+	askers := map[string]asker{
+		nftables: startProxy(t, w, kubeproxy.NFTables, 1),
+		iptables: startProxy(t, w, kubeproxy.IPTables, 2),
+		coreDNS:  startCoreDNS(t, w),
+		traefik:  startTraefik(t, w),
+	}
+	var targets []*target
+	for _, s := range scenarios {
+		targets = append(targets, w.newTarget(t, s))
+	}
+	for _, x := range targets {
+		x.begin(t)
+	}
+	for _, x := range targets {
+		t.Run(x.name, func(t *testing.T) {
+			x.settle(t)
+			for _, consumer := range consumers {
+				t.Run(consumer, func(t *testing.T) { x.check(t, consumer, askers[consumer]) })
+			}
+		})
+	}
+	if !t.Failed() {
+		checkTable(t)
+	}
+}
+
+// check waits until a consumer has caught up, and then holds it to it.
+func (x *target) check(t *testing.T, consumer string, a asker) {
+	for _, family := range x.families(consumer) {
+		want, first, second := x.wantFrom(consumer, family), few, many
+		if len(want) == 0 {
+			first, second = fewRefused, manyRefused
+		}
+		var wrong error
+		until(t, func() string { return fmt.Sprintf("%s: %v", family, wrong) }, func() bool {
+			wrong = a.ask(t, x, family, first).judge(want, refusal[consumer])
+			return wrong == nil
+		})
+		if err := a.ask(t, x, family, second).judge(want, refusal[consumer]); err != nil {
+			t.Errorf("%s: %v", family, err)
+		}
+	}
+}
+
+// families are those that a consumer is asked for, one after the other. Traefik
+// cannot be asked for one.
+func (x *target) families(consumer string) []string {
+	switch {
+	case consumer == traefik:
+		return []string{"ip"}
+	case x.bothFamilies:
+		return []string{"ip4", "ip6"}
+	default:
+		return []string{"ip4"}
+	}
+}
+
+// wantFrom are the addresses that have to answer.
+func (x *target) wantFrom(consumer, family string) []string {
+	want := []string{}
+	for _, i := range x.in(x.answers(consumer)) {
+		for _, a := range x.members[i].addresses {
+			if family == "ip" || a.Is4() == (family == "ip4") {
+				want = append(want, a.String())
+			}
+		}
+	}
+	return want
+}

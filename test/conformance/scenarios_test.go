@@ -1,0 +1,122 @@
+//go:build lab
+
+package conformance_test
+
+import "slices"
+
+// state is what the daemon publishes of a member, or absent, and the words of
+// the table.
+type state string
+
+const (
+	ready    state = "ready"
+	draining state = "draining"
+	down     state = "down"
+	// removed is in no slice, although its backend would still answer.
+	removed state = "removed"
+)
+
+// The consumers, in the order of the table's columns.
+const (
+	nftables = "kube-proxy, nftables"
+	iptables = "kube-proxy, iptables"
+	coreDNS  = "CoreDNS, headless"
+	traefik  = "Traefik, Ingress"
+)
+
+var consumers = []string{nftables, iptables, coreDNS, traefik}
+
+// nobody is the state of the members that answer when no consumer has any. How
+// that looks to a client differs; none may let it wait.
+const nobody state = ""
+
+var refusal = map[string]string{
+	nftables: "connection refused",
+	iptables: "connection refused",
+	coreDNS:  "no such host",
+	traefik:  "503 Service Unavailable",
+}
+
+// scenario is one state of a Service's members, and which of them answer.
+// Every backend would answer if it were asked, also that of a member that is
+// down (its health check says 503), so who gets nothing gets it by choice.
+type scenario struct {
+	// name is a part of names in the API too.
+	name string
+	// what is the row of the table.
+	what    string
+	members []state
+	// allFail lets every health check fail: what the members are then, the
+	// daemon decides, and the case of readiness is called failing open.
+	allFail bool
+	// bothFamilies gives each member an address of each family.
+	bothFamilies bool
+	// env are settings beyond the common ones.
+	env []string
+	// want is the state of those that answer, all of them and nobody else; ready
+	// for a consumer that is not named.
+	want map[string]state
+}
+
+// everywhere is the same for each consumer.
+func everywhere(s state) map[string]state {
+	want := map[string]state{}
+	for _, c := range consumers {
+		want[c] = s
+	}
+	return want
+}
+
+var scenarios = []scenario{
+	{name: "ready", what: "all ready", members: []state{ready, ready, ready}},
+	{name: "draining", what: "one draining", members: []state{ready, ready, ready, draining}},
+	{name: "down", what: "one down", members: []state{ready, ready, ready, down}},
+	{name: "removed", what: "one removed", members: []state{ready, ready, removed}, env: []string{"DRAIN_PERIOD=1s"}},
+	{name: "mixed", what: "ready, draining and down", members: []state{ready, ready, draining, down}},
+	{
+		name: "many", what: "several slices, with ready, draining and down", env: []string{"MAX_ENDPOINTS_PER_SLICE=2"},
+		members: []state{ready, down, ready, ready, draining, ready, ready},
+	},
+	{name: "two-families", what: "both families", members: []state{ready, ready, draining, down}, bothFamilies: true},
+	{name: "fail-open", what: "all fail their checks: failing open", members: []state{ready, ready, ready}, allFail: true},
+	{
+		name: "all-draining", what: "all draining", members: []state{draining, draining, draining},
+		// Only kube-proxy falls back to members that still serve when none is ready.
+		want: map[string]state{nftables: draining, iptables: draining, coreDNS: nobody, traefik: nobody},
+	},
+	{
+		// What drains still works, so the daemon does not fail open for the others.
+		name: "last-draining", what: "one draining, the others down", members: []state{draining, down, down},
+		want: map[string]state{nftables: draining, iptables: draining, coreDNS: nobody, traefik: nobody},
+	},
+	{
+		name: "all-down", what: "all down (`HEALTH_CHECK_FAIL_OPEN=false`)", members: []state{down, down, down}, allFail: true, env: []string{"HEALTH_CHECK_FAIL_OPEN=false"},
+		want: everywhere(nobody),
+	},
+	{
+		name: "empty", what: "none left", members: []state{removed, removed, removed}, env: []string{"DRAIN_PERIOD=1s"},
+		want: everywhere(nobody),
+	},
+}
+
+// answers is the state of those that must answer a consumer.
+func (s scenario) answers(consumer string) state {
+	if want, ok := s.want[consumer]; ok {
+		return want
+	}
+	return ready
+}
+
+// in returns the members in a state, by their number.
+func (s scenario) in(want state) []int {
+	var members []int
+	for i, got := range s.members {
+		if got == want {
+			members = append(members, i)
+		}
+	}
+	return members
+}
+
+// has reports whether a member is in the state.
+func (s scenario) has(want state) bool { return slices.Contains(s.members, want) }
