@@ -27,11 +27,18 @@ func TestChanges(t *testing.T) {
 	tell(t, w, []scenario{
 		{name: "pool replaced at once", text: "all workers are new between two reads, the old ones leave after they were announced", story: replacePool, options: lab.Options{Source: "kubernetes"}},
 		{name: "pool replaced unannounced", text: "between two reads all workers are others; the old ones run on for a while", story: swapPool},
+		{name: "listed before it serves", text: "nodes are ready some seconds before their backends", story: late, options: lab.Options{Source: "kubernetes"}},
 		{name: "address reused", text: "a new machine gets the address of one that has just gone", story: reuseAddress, options: lab.Options{Source: "ionos"}},
 		{name: "daemon restarted", text: "SIGTERM and a new start every few seconds while every worker is replaced", story: restarted},
 		{name: "daemon killed", text: "SIGKILL and a new start every few seconds while every worker is replaced", story: killed, options: lab.Options{Source: "kubernetes"}},
 		{name: "daemon upgraded", text: "two replicas with LEADER_ELECTION, replaced one after the other while every worker is replaced", story: upgraded,
 			options: lab.Options{Env: map[string]string{"LEADER_ELECTION": "true"}}},
+		{name: "leader killed", text: "the leader of two replicas ends by SIGKILL, twice, while every worker is replaced", story: leaderKilled,
+			options: lab.Options{Env: map[string]string{"LEADER_ELECTION": "true"}}},
+		{name: "small slices", text: "a pool of five is replaced at once with MAX_ENDPOINTS_PER_SLICE=2", story: replacePool,
+			options: lab.Options{Workers: 5, Env: map[string]string{"MAX_ENDPOINTS_PER_SLICE": "2"}}},
+		{name: "kubectl store", text: "every worker is replaced with STORE_KIND=kubectl", story: rotated,
+			options: lab.Options{Env: map[string]string{"STORE_KIND": "kubectl"}}},
 	})
 }
 
@@ -77,7 +84,10 @@ func bounded(t *testing.T, x *lab.Target, bound time.Duration) []traffic.Fact {
 // replacePool is an upgrade of a whole node pool at once.
 func replacePool(_ *testing.T, _ *lab.World, x *lab.Target) {
 	old := x.Workers()
-	fresh := []*lab.Worker{x.AddWorker(), x.AddWorker(), x.AddWorker()}
+	var fresh []*lab.Worker
+	for range old {
+		fresh = append(fresh, x.AddWorker())
+	}
 	x.Mark("a new pool joins, the old one is announced to leave")
 	x.Join(fresh...)
 	x.Leave(old...)
@@ -110,6 +120,24 @@ func swapPool(_ *testing.T, _ *lab.World, x *lab.Target) {
 		w.Remove()
 	}
 	pause(drainTime)
+}
+
+// late is a node that is ready before the Pods on it are.
+func late(_ *testing.T, _ *lab.World, x *lab.Target) {
+	for _, old := range x.Workers() {
+		fresh := x.AddWorker()
+		fresh.Say("refuse")
+		x.Mark("%s is listed", fresh.Name)
+		x.Join(fresh)
+		x.Leave(old)
+		pause(drainTime)
+		old.Stop()
+		old.Remove()
+		x.Gone(old)
+		x.Mark("%s serves", fresh.Name)
+		fresh.Say("ok")
+		x.AwaitAnswers(fresh)
+	}
 }
 
 // reuseAddress gives an address from hand to hand.
@@ -154,6 +182,8 @@ func meanwhile(t *testing.T, x *lab.Target, again func()) {
 	}
 }
 
+func rotated(t *testing.T, _ *lab.World, x *lab.Target) { rotate(t, x) }
+
 func restarted(t *testing.T, _ *lab.World, x *lab.Target) {
 	meanwhile(t, x, func() {
 		x.Mark("restart")
@@ -184,4 +214,22 @@ func upgraded(t *testing.T, _ *lab.World, x *lab.Target) {
 		older.Stop()
 		older, newer = newer, next
 	})
+}
+
+// leaderKilled lets the other replica take over, which it does when the lease
+// has run out; meanwhile nobody writes.
+func leaderKilled(t *testing.T, _ *lab.World, x *lab.Target) {
+	leader, other := x.Daemon, x.NewDaemon()
+	other.Start()
+	other.AwaitReady()
+	workers := x.Workers()
+	for i, old := range workers {
+		if i < 2 {
+			x.Mark("the leader is killed")
+			leader.Kill()
+			leader.Start()
+			leader, other = other, leader
+		}
+		replace(x, old, x.AddWorker())
+	}
 }
