@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // access is the way to the remote API server. Everything that a kubeconfig
@@ -96,7 +97,7 @@ func (a *access) load() (*rest.Config, []string, error) {
 	files := filepath.SplitList(a.kubeconfig)
 	for _, file := range files {
 		// The loading rules would pass over a missing file.
-		if _, err := os.Stat(file); err != nil {
+		if err := regular(file); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -104,6 +105,9 @@ func (a *access) load() (*rest.Config, []string, error) {
 	raw, err := rules.Load()
 	if err != nil {
 		return nil, nil, unparsed(err)
+	}
+	if err := irregular(raw); err != nil {
+		return nil, nil, err
 	}
 	// Not the deferred loader: in a Pod it falls back to the local cluster.
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: a.context}
@@ -120,6 +124,37 @@ func (a *access) load() (*rest.Config, []string, error) {
 		return nil, nil, err
 	}
 	return config, files, nil
+}
+
+// regular says why a file cannot be read again and again: opening a FIFO would
+// wait for a writer, and nothing ends that.
+func regular(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return &fs.PathError{Op: "read", Path: path, Err: errors.New("not a regular file")}
+	}
+	return nil
+}
+
+// irregular says which of the files that a kubeconfig names is there and no
+// regular one: who loads the configuration opens them.
+func irregular(raw *clientcmdapi.Config) error {
+	var files []string
+	for _, cluster := range raw.Clusters {
+		files = append(files, cluster.CertificateAuthority)
+	}
+	for _, user := range raw.AuthInfos {
+		files = append(files, user.TokenFile, user.ClientCertificate, user.ClientKey)
+	}
+	for _, file := range files {
+		if err := regular(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // inline reads the files that the configuration names, so that client-go need
@@ -151,6 +186,9 @@ func inline(config *rest.Config) error {
 func checksum(files []string) ([sha256.Size]byte, error) {
 	sums := sha256.New()
 	for _, file := range files {
+		if err := regular(file); err != nil {
+			return [sha256.Size]byte{}, err
+		}
 		content, err := os.ReadFile(file)
 		if err != nil {
 			return [sha256.Size]byte{}, err

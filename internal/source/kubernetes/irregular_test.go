@@ -1,0 +1,51 @@
+package kubernetes_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/kubernetes"
+)
+
+// TestContract30AKubeconfigThatIsAFIFOKeepsNobodyWaiting: nobody writes to it, and
+// what waits for it to be opened can be ended by nothing.
+func TestContract30AKubeconfigThatIsAFIFOKeepsNobodyWaiting(t *testing.T) {
+	folder := t.TempDir()
+	fifo := filepath.Join(folder, "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// Whoever waits is let go at the end, for the sake of the check for leaks.
+	t.Cleanup(func() {
+		if f, err := os.OpenFile(fifo, os.O_RDWR|syscall.O_NONBLOCK, 0); err == nil {
+			<-time.After(100 * time.Millisecond)
+			_ = f.Close()
+		}
+	})
+	naming := write(t, filepath.Join(folder, "kubeconfig"), fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c,
+contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {server: "https://127.0.0.1:9"}}],
+users: [{name: u, user: {tokenFile: "%s"}}]}`, fifo))
+	for name, path := range map[string]string{"itself": fifo, "its token file": naming} {
+		t.Run(name, func(t *testing.T) {
+			source := newSource(t, kubernetes.Options{Kubeconfig: path})
+			ctx, stop := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- source.Run(ctx) }()
+			if _, err := source.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+				t.Errorf("got %v, want that it is no regular file", err)
+			}
+			stop()
+			select {
+			case <-ended:
+			case <-time.After(5 * time.Second):
+				t.Error("it does not end")
+			}
+		})
+	}
+}
