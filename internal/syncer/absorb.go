@@ -2,12 +2,14 @@ package syncer
 
 import (
 	"net/netip"
+	"reflect"
 	"slices"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 )
 
@@ -23,7 +25,7 @@ func (l *loop) absorb(e event) bool {
 		return l.absorbReport(*e.report, now)
 	case e.changed:
 		l.stale = true
-		return true
+		return !l.busy // the report of the job under way brings the pass
 	}
 	l.fold()
 	l.showHealth()
@@ -155,6 +157,7 @@ func stateOf(members []inventory.Member, addr netip.Addr) inventory.State {
 // absorbReport takes in what came of a job of the store.
 func (l *loop) absorbReport(r report, now time.Time) bool {
 	l.busy = false
+	failed := l.written.LastErr != nil
 	l.pacer.note(r.written, now)
 	landed := r.landed()
 	l.narrator.written(landed, applied(l.state, landed))
@@ -166,8 +169,24 @@ func (l *loop) absorbReport(r report, now time.Time) bool {
 		l.show(l.status.Load().Problem, now)
 		return false
 	}
+	if len(r.written) == 0 && !failed && l.settled() && same(l.state, r.state) {
+		return false // the echo of our own write, mostly
+	}
 	l.state, l.current = r.state, true
 	return true
+}
+
+// settled reports whether nothing waits for a pass but what a report may bring.
+func (l *loop) settled() bool { return l.fresh == nil && !l.stale && l.written.Pending == 0 }
+
+// same reports whether both states say the same, their versions included: then
+// there is nothing in the one to decide on after the other.
+func same(a, b plan.State) bool {
+	return reflect.DeepEqual(a.Service, b.Service) && slices.Equal(a.Refused, b.Refused) && slices.Equal(a.Beside, b.Beside) &&
+		slices.EqualFunc(a.Slices, b.Slices, func(a, b plan.Slice) bool {
+			return a.Name == b.Name && a.Family == b.Family && a.Owner == b.Owner && a.Version == b.Version && a.Drift == b.Drift &&
+				slices.Equal(a.Ports, b.Ports) && slices.Equal(a.Endpoints, b.Endpoints)
+		})
 }
 
 // noteWritten remembers what came of a job of the store, for those who look.
