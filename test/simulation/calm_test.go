@@ -19,6 +19,11 @@ func (w *world) calm() {
 	w.note("calm")
 	w.source, w.storing, w.loading, w.sight = fault{}, fault{}, fault{}, fault{}
 	w.rough["service until"], w.rough["daemon until"] = time.Time{}, time.Time{}
+	for _, one := range w.replicas {
+		if one != nil {
+			one.way, one.again = fault{}, time.Time{}
+		}
+	}
 	r := w.dice("calm", 0)
 	if len(w.nodes) == 0 {
 		w.join(w.free(r)...)
@@ -43,13 +48,19 @@ func (w *world) calm() {
 // reads, Retry-After, suspect reads, draining, an edit war, and a moment.
 func (w *world) patience() time.Duration {
 	p := w.set.policy
-	return 5*time.Minute + 90*time.Second + time.Duration(p.Threshold+1)*w.set.poll*11/10 + p.DrainPeriod + 5*time.Minute + time.Minute
+	return 5*time.Minute + 90*time.Second + time.Duration(p.Threshold+1)*w.set.poll*11/10 + p.DrainPeriod + 5*time.Minute + time.Minute + takeover
 }
 
 // settling is how long slices that are right have to stay so: a read that began in
 // the storm may still come.
 func (w *world) settling() time.Duration {
-	return w.set.sourceTimeout + 2*w.set.poll + w.set.policy.DrainPeriod + 30*time.Second
+	settling := w.set.sourceTimeout + 2*w.set.poll + w.set.policy.DrainPeriod + 30*time.Second
+	if w.set.forced {
+		// One may still hold what the other has let go, until it believes its reads
+		// and its turn in their edit war has come.
+		settling += time.Duration(w.set.policy.Threshold+1)*w.set.poll*11/10 + 5*time.Minute
+	}
+	return settling
 }
 
 // reporter takes a promise that is not kept.

@@ -10,7 +10,6 @@ import (
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
@@ -21,6 +20,7 @@ const slack = 2 * time.Second
 // checkRequest checks a write when it is sent, whatever becomes of it.
 func (p *process) checkRequest(write plan.Write) {
 	w, name := p.w, write.Slice.Name
+	p.checkHolder()
 	w.note("process %d sends %s %s at %q: %v", p.number, write.Operation, name, write.Slice.Version, statesOf(write.Slice))
 	if write.Operation != plan.Create && write.Operation != plan.Update {
 		w.breach(24, "operation %s of slice %s", write.Operation, name)
@@ -72,7 +72,7 @@ func (p *process) landed(write plan.Write, sent time.Time, before *discoveryv1.E
 	}
 	is := w.truth()
 	for _, a := range sorted(was) {
-		if p.sawAt.After(w.handAt) { // it cannot heed what it could not see
+		if p.sawAt.After(w.handAt) && p.sawAt.After(p.otherAt) { // it cannot heed what it could not see
 			p.checkMove(a, p.published(a, was[a]), is[a])
 		}
 	}
@@ -80,7 +80,7 @@ func (p *process) landed(write plan.Write, sent time.Time, before *discoveryv1.E
 		p.noteEmptied(is4, was, is)
 	}
 	for _, m := range write.Slice.Endpoints {
-		if m.State == inventory.StateReady && was[m.Address] == inventory.Absent && p.sawAt.After(w.handAt) {
+		if m.State == inventory.StateReady && was[m.Address] == inventory.Absent && p.sawAt.After(w.handAt) && p.sawAt.After(p.otherAt) {
 			p.checkJoining(m.Address)
 		}
 		if m.State == inventory.StateReady {
@@ -88,6 +88,11 @@ func (p *process) landed(write plan.Write, sent time.Time, before *discoveryv1.E
 		}
 	}
 	p.slices[name], p.landedAt = statesOf(write.Slice), time.Now()
+	for _, other := range []*process{w.daemon, w.second} {
+		if other != nil && other != p {
+			other.otherAt = time.Now()
+		}
+	}
 	w.counts["landed"]++
 }
 
@@ -129,7 +134,7 @@ func (p *process) checkJoining(a netip.Addr) {
 	if w.set.policy.HealthOff || p.openOfLate() || late || w.injected(a) || p.published(a, inventory.StateReady) != inventory.Absent {
 		return
 	}
-	if since, ok := p.listedSince[a]; ok && p.sentAtPass[a].Before(since) {
+	if since, ok := p.listedSince[a]; ok && p.sentAtPass[a].Before(since) && time.Since(p.sentAtPass[a]) > slack {
 		w.breach(7, "%s became ready without a check since the read that gave it to %s", a, p.holders[a])
 	}
 }
@@ -137,98 +142,6 @@ func (p *process) checkJoining(a netip.Addr) {
 // injected reports whether only a foreign hand ever publishes the address.
 func (w *world) injected(a netip.Addr) bool {
 	return a.String() == w.unused(discoveryv1.AddressTypeIPv4) || a.String() == w.unused(discoveryv1.AddressTypeIPv6)
-}
-
-// checkLeaving checks that a member that goes was missing from reads that may
-// take it.
-func (p *process) checkLeaving(a netip.Addr, from, to inventory.State, fell bool) {
-	w := p.w
-	if len(p.reads) == 0 {
-		if from == inventory.StateReady || !fell {
-			w.breach(28, "%s went from %s to %s before the first read after a restart", a, from, to)
-		}
-		return
-	}
-	if !p.wasMissing(a) && (from == inventory.StateReady || !fell) {
-		w.breach(1, "%s went from %s to %s, and no read missed it", a, from, to)
-	}
-	if !w.passedFor(a, time.Minute) || !w.smooth(time.Minute, "store", "sight", "slices") {
-		return
-	}
-	missed, believed, announced := p.trailing(a)
-	if to == inventory.StateDraining && announced {
-		return // ADR 12
-	}
-	if !believed && missed < w.set.policy.Threshold {
-		w.breach(13, "%s passes and went from %s to %s after %d suspect reads of EMPTY_RESULT_THRESHOLD=%d", a, from, to, missed, w.set.policy.Threshold)
-	}
-	if from == inventory.StateReady && to == inventory.Absent && w.set.policy.DrainPeriod > slack && w.smooth(2*time.Minute, "store", "service", "daemon") {
-		w.breach(13, "%s passes and was removed without draining", a)
-	}
-}
-
-// wasMissing reports whether a read may have taken the address away since it
-// was last published ready.
-func (p *process) wasMissing(a netip.Addr) bool {
-	for i := len(p.reads) - 1; i >= 0; i-- {
-		if !p.reads[i].stays[a] {
-			return true
-		}
-		if time.Since(p.reads[i].at) > 8*time.Second {
-			break
-		}
-	}
-	missed, ok := p.missedAt[a]
-	return ok && missed.After(p.readyAt[a].Add(-slack))
-}
-
-// trailing returns how many reads in a row missed the address, and whether one
-// of them could be believed or announced it to leave. A read that came while the write was under way is
-// not counted against it.
-func (p *process) trailing(a netip.Addr) (missed int, believed, announced bool) {
-	for i := len(p.reads) - 1; i >= 0; i-- {
-		d := p.reads[i]
-		if d.stays[a] {
-			if missed == 0 && time.Since(d.at) < 8*time.Second {
-				continue
-			}
-			break
-		}
-		missed++
-		believed = believed || !d.suspect[a.Is4()]
-		announced = announced || d.leaving[a]
-	}
-	return missed, believed, announced
-}
-
-// hasFallen reports whether the address failed often enough since it was last
-// published ready. One that a suspect read misses may be so all the same while
-// nothing else works; what failed while failing open does not count (ADR 6).
-func (p *process) hasFallen(a netip.Addr) bool {
-	if fell, ok := p.fellAt[a]; ok && fell.After(p.readyAt[a].Add(-slack)) {
-		return true
-	}
-	return p.fresh[a] >= p.w.set.policy.Fall
-}
-
-// openOfLate reports whether the process fails open, or did a short while ago.
-func (p *process) openOfLate() bool {
-	return p.told[byNotice] == guard.FailOpen || time.Since(p.openAt) < time.Minute
-}
-
-// moved reports whether another node took the address over of late.
-func (p *process) moved(a netip.Addr) bool {
-	at, ok := p.movedAt[a]
-	return ok && at.After(p.readyAt[a].Add(-time.Minute))
-}
-
-// passedFor reports whether the backend has passed every check for that long.
-func (w *world) passedFor(a netip.Addr, d time.Duration) bool {
-	if w.set.policy.HealthOff {
-		return true // as far as anybody can know
-	}
-	b, ok := w.backends[a]
-	return ok && b.is == passes && time.Since(b.since) >= d
 }
 
 // noteEmptied notes that a write left nothing of a family ready. Where several

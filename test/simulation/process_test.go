@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
@@ -23,7 +24,8 @@ type process struct {
 	done   chan error
 	begun  time.Time
 	// dead processes were killed: nothing of theirs reaches the store any more.
-	dead bool
+	dead    bool
+	replica *replica // nil without leader election
 
 	sourceChanged, storeChanged chan struct{}
 	reading, checking           int
@@ -50,6 +52,8 @@ type process struct {
 	// arrived, and sawAt when it last saw the slices as they were.
 	writing         int
 	landedAt, sawAt time.Time
+	// otherAt is when another process last wrote.
+	otherAt time.Time
 	// readyAt is when the last write that landed and had the address ready was
 	// decided.
 	readyAt map[netip.Addr]time.Time
@@ -70,8 +74,9 @@ type delivery struct {
 	leaving map[netip.Addr]bool
 }
 
-// launch starts a daemon from whatever the store holds. The caller has the lock.
-func (w *world) launch() error {
+// prepare makes a process, with a replica's election before its store if there is
+// one. The caller has the lock.
+func (w *world) prepare(r *replica, elector *election.Elector) (*process, error) {
 	w.started++
 	p := &process{
 		w: w, number: w.started, begun: time.Now(), done: make(chan error, 1),
@@ -81,43 +86,57 @@ func (w *world) launch() error {
 		slices: map[string]map[netip.Addr]inventory.State{}, readyAt: map[netip.Addr]time.Time{},
 		sentAt: map[string]time.Time{}, refused: map[string]string{}, emptied: map[bool]bool{},
 	}
-	daemon, err := syncer.New(w.options(p))
+	options := w.options(p)
+	if elector != nil {
+		p.replica, options.Store = r, elector.Fence(options.Store)
+	}
+	var err error
+	p.syncer, err = syncer.New(options)
+	return p, err
+}
+
+// launch starts a daemon from whatever the store holds. The caller has the lock.
+func (w *world) launch() (*process, error) {
+	p, err := w.prepare(nil, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var ctx context.Context
 	ctx, p.stop = context.WithCancel(context.Background())
-	p.syncer, w.daemon = daemon, p
 	w.note("process %d starts", p.number)
 	w.roughen("daemon", time.Now())
-	go func() { p.done <- daemon.Run(ctx) }()
-	return nil
+	go func() { p.done <- p.syncer.Run(ctx) }()
+	return p, nil
 }
 
 // halt tells the process to stop: at once, or after the write under way. The
 // caller has the lock.
-func (w *world) halt(kill bool) *process {
-	p := w.daemon
-	if p == nil {
+func (w *world) halt(which **process, kill bool) *process {
+	p := *which
+	if p == nil || p.replica != nil {
 		return nil
 	}
 	w.note("process %d is told to stop, killed %t", p.number, kill)
-	w.daemon, p.dead = nil, kill
+	*which, p.dead = nil, kill
 	p.stop()
 	return p
 }
 
 // signal tells the daemon that the inventory changed.
 func (w *world) signal() {
-	if w.daemon != nil {
-		leave(w.daemon.sourceChanged)
+	for _, p := range []*process{w.daemon, w.second} {
+		if p != nil {
+			leave(p.sourceChanged)
+		}
 	}
 }
 
 // tell tells the daemon that the slices or the Service changed.
 func (w *world) tell() {
-	if w.daemon != nil {
-		leave(w.daemon.storeChanged)
+	for _, p := range []*process{w.daemon, w.second} {
+		if p != nil {
+			leave(p.storeChanged)
+		}
 	}
 }
 

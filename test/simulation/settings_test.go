@@ -22,7 +22,10 @@ type settings struct {
 	poll, sourceTimeout, healthTimeout time.Duration
 	concurrency, maxEndpoints, nodes   int
 	dual, signals                      bool
-	storm, gap                         time.Duration
+	// election says that two replicas run for one Lease, forced that two processes
+	// write without one.
+	election, forced bool
+	storm, gap       time.Duration
 }
 
 // drawSettings draws them: mostly the defaults.
@@ -45,6 +48,8 @@ func drawSettings(r *rand.Rand, storm time.Duration) settings {
 		s.sourceTimeout = s.poll
 	}
 	s.policy.HealthOff = r.IntN(10) == 0
+	s.election = r.IntN(5) == 0
+	s.forced = !s.election && r.IntN(10) == 0
 	return s
 }
 
@@ -77,6 +82,12 @@ func newWorld(seed uint64, storm time.Duration) (*world, error) {
 	w.service = plan.Service{UID: "uid-1", Ports: []plan.ServicePort{{Name: "http", Protocol: plan.TCP, Port: 80}}}
 	store, err := memory.New(memory.Options{Target: w.target, Service: w.service})
 	w.store = store
+	if w.set.election {
+		w.replicas = make([]*replica, 2)
+	}
+	if w.set.forced {
+		w.roughen("slices", time.Now().Add(storm)) // each is a foreign hand to the other
+	}
 	for range w.set.nodes {
 		w.join(w.free(r)...)
 	}

@@ -61,12 +61,7 @@ func simulate(t *testing.T, seed uint64) *world {
 		if w.failed() == "" {
 			w.becomeCalm(t)
 		}
-		w.mu.Lock()
-		p := w.halt(false)
-		w.mu.Unlock()
-		if p != nil {
-			<-p.done
-		}
+		w.end()
 		w.checkMemory()
 	})
 	if *verbose {

@@ -27,10 +27,20 @@ func (w *world) mend() error {
 		w.loading = fault{}
 		w.tell()
 	}
-	if w.daemon == nil && !time.Now().Before(w.rough["daemon until"]) {
-		return w.launch()
+	if w.set.election {
+		return w.mendReplicas()
 	}
-	return nil
+	if time.Now().Before(w.rough["daemon until"]) {
+		return nil
+	}
+	var err error
+	if w.daemon == nil {
+		w.daemon, err = w.launch()
+	}
+	if w.second == nil && w.set.forced && err == nil {
+		w.second, err = w.launch()
+	}
+	return err
 }
 
 // step checks what has to hold at any time. The caller has the lock.

@@ -209,10 +209,15 @@ func (w *world) beside() *discoveryv1.EndpointSlice {
 
 // strikeDaemon stops the process; another starts now, or later.
 func (w *world) strikeDaemon(r *rand.Rand) {
-	if w.daemon == nil {
+	if w.set.election {
+		w.strikeReplica(r)
 		return
 	}
-	w.halt(r.IntN(2) == 0)
+	which := pick(r, &w.daemon, &w.second)
+	if *which == nil {
+		which = &w.daemon
+	}
+	w.halt(which, r.IntN(2) == 0)
 	w.rough["daemon until"] = time.Now().Add(pick(r, 0, time.Millisecond, time.Second, 20*time.Second))
 	w.roughen("daemon", w.rough["daemon until"])
 }

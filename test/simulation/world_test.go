@@ -67,6 +67,13 @@ type world struct {
 	target   plan.Target
 	service  plan.Service
 	daemon   *process // nil while none runs
+	// second is another one beside it, which no election keeps away.
+	second *process
+	// replicas are the Pods where there is an election, and leases its server.
+	replicas []*replica
+	leases   leases
+	enlisted int
+	stolenAt time.Time
 	started  int
 	// source, storing, loading and sight are the faults in force: sight that of
 	// the prober, which cannot tell anything of anybody.
