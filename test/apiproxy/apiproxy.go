@@ -20,6 +20,7 @@ import (
 	"sync"
 	"testing"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -57,9 +58,7 @@ func Start(t testing.TB, address netip.Addr, admin *rest.Config) *Proxy {
 		t.Fatalf("apiproxy: %v", err)
 	}
 	p := &Proxy{t: t, caPEM: caPEM, target: target, watches: map[*http.Request]func(){}}
-	if p.admin, err = rest.TransportFor(admin); err != nil {
-		t.Fatalf("apiproxy: %v", err)
-	}
+	p.admin = connect(t, admin)
 	p.handler = &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport:     roundTripper(p.forward),
@@ -84,6 +83,7 @@ func Start(t testing.TB, address netip.Addr, admin *rest.Config) *Proxy {
 	})
 	t.Cleanup(func() {
 		p.gate.letThrough()
+		p.gate.resetAll()  // also what is stranded
 		_ = server.Close() // connections that are cut off report it
 		serves.Wait()
 	})
@@ -98,14 +98,10 @@ func (p *Proxy) Address() netip.AddrPort { return p.gate.address }
 // server itself. It is removed with t.
 func (p *Proxy) Kubeconfig(t testing.TB, user *rest.Config) string {
 	t.Helper()
-	transport, err := rest.TransportFor(user)
-	if err != nil {
-		t.Fatalf("apiproxy: %v", err)
-	}
 	random := make([]byte, 16)
 	_, _ = rand.Read(random) // never fails
 	token := hex.EncodeToString(random)
-	p.users.Store(token, transport)
+	p.users.Store(token, connect(t, user))
 
 	const name = "proxy"
 	file := clientcmdapi.NewConfig()
@@ -118,6 +114,20 @@ func (p *Proxy) Kubeconfig(t testing.TB, user *rest.Config) string {
 		t.Fatalf("apiproxy: write %s: %v", path, err)
 	}
 	return path
+}
+
+// connect makes a way to the API server whose connections end with the test.
+func connect(t testing.TB, config *rest.Config) http.RoundTripper {
+	t.Helper()
+	config = rest.CopyConfig(config)
+	// With a proxy function client-go shares the connections with nobody.
+	config.Proxy = http.ProxyFromEnvironment
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		t.Fatalf("apiproxy: %v", err)
+	}
+	t.Cleanup(func() { utilnet.CloseIdleConnectionsFor(transport) })
+	return transport
 }
 
 // Requests returns every request that arrived so far, in order, also those that

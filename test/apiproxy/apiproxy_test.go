@@ -2,6 +2,7 @@ package apiproxy_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/netip"
 	"os/exec"
@@ -49,6 +50,7 @@ func TestAProxyBeforeARealAPIServer(t *testing.T) {
 		"answers with a status, to some requests only":       answersWithAStatus,
 		"refuses, resets, and comes back at the same port":   refuses,
 		"swallows, and answers all the same when it is well": swallows,
+		"strands what is connected and serves new clients":   strands,
 		"causes real conflicts":                              causesConflicts,
 		"loses an answer":                                    losesAnAnswer,
 		"calls the test at a point of a request":             callsAtAPoint,
@@ -77,6 +79,8 @@ func (w *world) newClient(kubeconfig string) kubernetes.Interface {
 		w.t.Fatal(err)
 	}
 	config.QPS = -1
+	// With a proxy function of its own a client has connections of its own.
+	config.Proxy = http.ProxyFromEnvironment
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		w.t.Fatal(err)
@@ -267,6 +271,21 @@ func swallows(w *world) {
 	w.Mend()
 	if err := <-later; err != nil {
 		w.t.Errorf("mended: %v", err)
+	}
+}
+
+func strands(w *world) {
+	if err := w.get(patience); err != nil {
+		w.t.Fatal(err)
+	}
+	w.Strand()
+	w.Mend()
+	if err := w.get(silence); !errors.Is(err, context.DeadlineExceeded) {
+		w.t.Errorf("on the old connection: got %v, want no answer", err)
+	}
+	fresh := w.newClient(w.Kubeconfig(w.t, w.cp.UserConfig("carol", "system:masters")))
+	if _, err := fresh.CoreV1().Nodes().List(w.t.Context(), metav1.ListOptions{}); err != nil {
+		w.t.Errorf("on a new connection: %v", err)
 	}
 }
 

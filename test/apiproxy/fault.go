@@ -41,7 +41,12 @@ func (p *Proxy) Refuse() { p.gate.refuse() }
 // what is under way, until [Proxy.Mend].
 func (p *Proxy) Swallow() { p.gate.swallow() }
 
-// Mend ends every fault. Points stay.
+// Strand lets every connection that is open go silent for good, while new ones
+// are served: as when a firewall or a load balancer has forgotten them, or the
+// server's machine was replaced.
+func (p *Proxy) Strand() { p.gate.strand() }
+
+// Mend ends every fault. Points stay, and so do stranded connections.
 func (p *Proxy) Mend() {
 	p.t.Helper()
 	p.Set(Fault{})

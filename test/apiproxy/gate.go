@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -93,6 +94,19 @@ func (g *gate) refuse() {
 		_ = g.listener.Close() // it refuses either way
 		g.listener = nil
 	}
+	g.reset()
+}
+
+// resetAll resets what is connected.
+func (g *gate) resetAll() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.reset()
+}
+
+// reset resets what is connected, without waiting: a connection that ends takes
+// the lock that the caller holds.
+func (g *gate) reset() {
 	for c := range g.conns {
 		go c.reset()
 	}
@@ -146,12 +160,23 @@ func (g *gate) admit(conn *net.TCPConn) *gated {
 	return c
 }
 
+// strand lets nothing pass any more on what is connected.
+func (g *gate) strand() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for c := range g.conns {
+		c.stranded.Store(true)
+	}
+}
+
 // gated is a connection through a gate.
 type gated struct {
 	*net.TCPConn
 	gate *gate
 	once sync.Once
 	gone chan struct{}
+	// stranded connections are beyond help.
+	stranded atomic.Bool
 }
 
 // Read implements [net.Conn]. What arrives while the gate swallows is handed on
@@ -184,6 +209,9 @@ func (c *gated) await() {
 	c.gate.mu.Lock()
 	passage := c.gate.passage
 	c.gate.mu.Unlock()
+	if c.stranded.Load() {
+		<-c.gone
+	}
 	select {
 	case <-passage:
 	case <-c.gone:

@@ -43,6 +43,12 @@ func TestABadAPIServer(t *testing.T) {
 			// The write waits, and a request before it may.
 			s.dies(refusedBound + 2*time.Second)
 		}},
+		{name: "strands connections", behind: true, text: "the open connections go silent for good, new ones are served, and a backend ends", story: func(s *tale) {
+			s.Mark("the connections go silent")
+			s.Local.Strand()
+			// A write gets no answer in 5 s; the next goes another way.
+			s.dies(refusedBound + 8*time.Second)
+		}},
 		{name: "cuts watches", behind: true, text: "every watch is cut four times a second, and a backend ends", story: cutWatches},
 		{name: "conflicts", behind: true, text: "somebody else changes the slice before each of three updates", story: func(s *tale) {
 			conflicts := s.Local.Conflict(3)

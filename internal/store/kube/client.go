@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -30,6 +31,10 @@ const (
 	// requestTimeout bounds every request but a watch, within the caller's own
 	// deadline.
 	requestTimeout = 10 * time.Second
+	// A read that runs into a connection which was just given up is repeated: the
+	// transport notices a moment after us that it is closed.
+	closedAttempts = 5
+	closedPause    = 10 * time.Millisecond
 )
 
 // resource is one kind of object in one namespace: what to ask and for which.
@@ -117,15 +122,12 @@ func named(name string) metav1.ListOptions {
 // send carries out one write by one request: client-go repeats none of them, so
 // that a write is never sent again later than it was decided.
 func (c *client) send(ctx context.Context, operation plan.Operation, object *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
 	request := c.slices.rest.Post()
 	if operation == plan.Update {
 		request = c.slices.rest.Put().Name(object.Name)
 	}
 	answer := &discoveryv1.EndpointSlice{}
-	err := request.Namespace(object.Namespace).Resource(c.slices.name).
-		Body(object).MaxRetries(0).Do(ctx).Into(answer)
+	err := c.do(ctx, request.Namespace(object.Namespace).Resource(c.slices.name).Body(object), answer)
 	if err != nil {
 		return nil, err
 	}
@@ -154,12 +156,31 @@ func (c *client) look(ctx context.Context, name string) (sight, error) {
 }
 
 func (c *client) list(ctx context.Context, r resource, options metav1.ListOptions) (runtime.Object, error) {
+	for attempt := 1; ; attempt++ {
+		list := r.newList()
+		err := c.do(ctx, r.rest.Get().Namespace(r.namespace).Resource(r.name).VersionedParams(&options, c.codec), list)
+		if attempt == closedAttempts || !errors.Is(err, net.ErrClosed) {
+			return list, err
+		}
+		select {
+		case <-ctx.Done():
+			return list, err
+		case <-time.After(closedPause):
+		}
+	}
+}
+
+// do sends a request once. After one that nobody answered in time no connection
+// is trusted any more: a firewall or a load balancer may have forgotten it, and
+// client-go would send the next write into the same hole for most of a minute.
+func (c *client) do(ctx context.Context, request *rest.Request, into runtime.Object) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	list := r.newList()
-	err := r.rest.Get().Namespace(r.namespace).Resource(r.name).
-		VersionedParams(&options, c.codec).MaxRetries(0).Do(ctx).Into(list)
-	return list, err
+	err := request.MaxRetries(0).Do(ctx).Into(into)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		c.connections.CloseAll()
+	}
+	return err
 }
 
 // close ends every connection.
