@@ -5,6 +5,7 @@ package conformance_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/kubeproxy"
 )
@@ -24,6 +25,7 @@ type asker interface {
 }
 
 func TestConsumersRouteToWhatTheContractPromises(t *testing.T) {
+	started := time.Now()
 	w := newWorld(t)
 	askers := map[string]asker{
 		nftables: startProxy(t, w, kubeproxy.NFTables, 1),
@@ -39,6 +41,9 @@ func TestConsumersRouteToWhatTheContractPromises(t *testing.T) {
 		x.begin(t)
 	}
 	for _, x := range targets {
+		if time.Since(started) > bound {
+			t.Fatalf("not all was asked within %s", bound)
+		}
 		t.Run(x.name, func(t *testing.T) {
 			x.settle(t)
 			for _, consumer := range consumers {

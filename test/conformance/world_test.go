@@ -22,8 +22,10 @@ import (
 
 const (
 	// patience bounds every wait; on an idle machine the longest takes five seconds.
-	patience = 3 * time.Minute
-	glance   = 100 * time.Millisecond
+	patience = time.Minute
+	// bound is when a run in which much is wrong asks no more.
+	bound  = 10 * time.Minute
+	glance = 100 * time.Millisecond
 )
 
 // world is one API server and what surrounds it. Backends, daemons, CoreDNS and
