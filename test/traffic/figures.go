@@ -60,7 +60,7 @@ func (r *Record) Figures(scenario, text string, facts ...Fact) Figures {
 	}
 	f.Began, f.Requests = results[0].Start, len(results)
 	length := results[len(results)-1].Start.Sub(f.Began)
-	f.Width = (length/columns/shortest + 1) * shortest
+	f.Width = (length / columns).Truncate(shortest) + shortest
 	f.Buckets = make([]Bucket, length/f.Width+1)
 	for _, result := range results {
 		b := &f.Buckets[result.Start.Sub(f.Began)/f.Width]
