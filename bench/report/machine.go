@@ -59,5 +59,8 @@ func (r results) measuredOn() string {
 	if r.busy() {
 		text += " The machine was not at rest: counts hold, times are to be taken again on a quiet one."
 	}
+	if r.says["incomplete"] != "" {
+		text += " The run ended early: what is missing was not measured."
+	}
 	return text + "*\n\n"
 }

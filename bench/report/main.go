@@ -30,8 +30,8 @@ func main() {
 	}
 }
 
-// measure runs the sections and keeps what they print. One that fails leaves its
-// earlier figures as they are and does not keep the others from being measured.
+// measure runs the sections and keeps what they print. One that fails does not
+// keep the others from being measured.
 func measure(ctx context.Context, f form, out, only string) error {
 	if err := os.MkdirAll(out, 0o755); err != nil { //nolint:gosec // a folder of documentation
 		return err
@@ -46,16 +46,27 @@ func measure(ctx context.Context, f form, out, only string) error {
 		fmt.Fprintf(os.Stderr, "== %s\n", s.name)
 		raw, err := s.measure(ctx, f)
 		fmt.Fprintf(os.Stderr, "== %s: %v\n", s.name, time.Since(started).Round(time.Second))
-		if err == nil {
-			_, err = parse(raw)
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("section %s keeps its earlier figures: %w", s.name, err))
-			continue
-		}
-		errs = append(errs, save(out, s.raw(), head+raw))
+		errs = append(errs, s.keep(out, head, raw, err))
 	}
 	return errors.Join(errs...)
+}
+
+// keep saves what the section measured. When it failed, earlier figures stay as
+// they are; where there are none, those that it measured before are better than
+// nothing, and said to be incomplete.
+func (s section) keep(out, head, raw string, failed error) error {
+	_, nothing := parse(raw)
+	if failed == nil {
+		failed = nothing
+	}
+	if failed == nil {
+		return save(out, s.raw(), head+raw)
+	}
+	failed = fmt.Errorf("section %s: %w", s.name, failed)
+	if _, err := os.Stat(filepath.Join(out, s.raw())); err == nil || nothing != nil {
+		return failed
+	}
+	return errors.Join(failed, save(out, s.raw(), head+"incomplete: yes\n"+raw))
 }
 
 // raw is the file of what the section measured.
