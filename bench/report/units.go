@@ -38,6 +38,8 @@ func duration(ns float64) string {
 // size writes bytes in the units of disks and memory prices, not of 1024.
 func size(v float64) string {
 	switch {
+	case v >= 1e9:
+		return digits(v/1e9) + " GB"
 	case v >= 1e6:
 		return digits(v/1e6) + " MB"
 	case v >= 1e3:
