@@ -102,7 +102,7 @@ func Backend(address netip.Addr) int {
 	return int(a[1]&15)<<16 + int(a[2])<<8 + int(a[3]) - 1
 }
 
-// Default are the cases of the report, about ten seconds each.
+// Default are the cases of the report, four minutes in all.
 func Default() []Case {
 	var cases []Case
 	add := func(side Side, mode Mode, slow Slow, sizes ...int) {
@@ -112,10 +112,11 @@ func Default() []Case {
 	}
 	for _, mode := range []Mode{HTTP, TCP} {
 		add(Daemon, mode, Nothing, 100, 1_000, 10_000)
-		add(Blackbox, mode, Nothing, 100, 1_000, 10_000)
+		add(Blackbox, mode, Nothing, 100, 1_000)
 		add(Plain, mode, Nothing, 1_000, 10_000)
 	}
-	add(Prober, HTTP, Nothing, 1_000, 10_000)
+	add(Blackbox, HTTP, Nothing, 10_000)
+	add(Prober, HTTP, Nothing, 10_000)
 	add(Daemon, HTTP, Late, 1_000)
 	add(Daemon, HTTP, Silent, 1_000, 10_000)
 	add(Blackbox, HTTP, Silent, 1_000)

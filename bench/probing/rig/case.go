@@ -17,13 +17,16 @@ import (
 // One that cannot keep up is measured all the same.
 const patience = 15 * time.Second
 
-// settled is how long a side goes on after that before it is measured; slow
-// backends have to be known as such.
+// settled is how long a side goes on after that before it is measured. Slow
+// backends have to be known as such; the daemon has had its time while it wrote.
 func settled(c probing.Case) time.Duration {
-	if c.Slow == probing.Nothing {
-		return probing.Interval
+	switch {
+	case c.Slow != probing.Nothing:
+		return 3 * probing.Interval
+	case c.Side == probing.Daemon:
+		return 0
 	}
-	return 4 * probing.Interval
+	return probing.Interval
 }
 
 // seen is what a side did in the time that was measured, and has.
