@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed" // for mendedProbing
 	"fmt"
 	"strings"
 
@@ -45,6 +46,11 @@ const probingSlow = `
 Addresses that were slow last time never get all slots of ` + "`HEALTH_CHECK_CONCURRENCY`" + ` (256), so the others keep their time. With 10,000 backends a silent tenth would need 500 slots all the time; the silent ones are asked less often then, which the overruns say, and so does ` + "`check`" + ` beforehand.
 `
 
+// mendedProbing tells what came of the profiles, with the figures of one day.
+//
+//go:embed mended_probing.md
+var mendedProbing string
+
 // probed are the sizes and checks of the table.
 var probed = struct {
 	modes []probing.Mode
@@ -72,7 +78,7 @@ func presentProbing(r results) part {
 			b.WriteString(slowRow(r, c))
 		}
 	}
-	b.WriteString(probingSlow)
+	b.WriteString(probingSlow + "\n" + mendedProbing)
 	var t rows
 	thousand := probing.Name(probing.Daemon, probing.HTTP, 1_000, probing.Nothing)
 	cores := r.least(thousand, "cores")
