@@ -26,7 +26,7 @@ func burdened() *corev1.Node {
 		})
 	}
 	node.ManagedFields = []metav1.ManagedFieldsEntry{{
-		Manager: "kubelet", FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{"f:images":{}}}`)},
+		Manager: "kubelet", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:images":{}}}`),
 	}}
 	return node
 }
