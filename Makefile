@@ -65,14 +65,14 @@ test-short: packages ## Run the tests that need no API server
 lab: packages ## Send traffic through a real kube-proxy while the world changes, as root (LONG=1: the long form; REPORT=1: write docs/reports/traffic.md)
 	@tools/build.sh test lab
 	@rm -rf $(LAB_RESULTS) && mkdir -p $(LAB_RESULTS)
-	LAB_LONG=$(LONG) LAB_RESULTS=$(LAB_RESULTS) go test $(LAB_FLAGS) $(TESTFLAGS) $(LAB_PACKAGES) | grep -Ev '^ *=== '
+	LAB_LONG=$(LONG) LAB_RESULTS=$(LAB_RESULTS) go test $(LAB_FLAGS) $(TESTFLAGS) $(LAB_PACKAGES) | grep --line-buffered -Ev '^ *=== '
 	@[ -z "$(REPORT)" ] || go run ./test/lab/report -from $(LAB_RESULTS) -to docs/reports
 
 .PHONY: soak
 soak: packages ## Rotate workers and break things for DURATION (1h) at high speed, as root
 	@tools/build.sh test lab
 	@mkdir -p $(LAB_RESULTS)
-	LAB_DURATION=$(DURATION) LAB_RESULTS=$(LAB_RESULTS) go test $(LAB_FLAGS) -run '^TestSoak$$' ./test/lab | grep -Ev '^ *=== '
+	LAB_DURATION=$(DURATION) LAB_RESULTS=$(LAB_RESULTS) go test $(LAB_FLAGS) -run '^TestSoak$$' ./test/lab | grep --line-buffered -Ev '^ *=== '
 	@[ -z "$(REPORT)" ] || go run ./test/lab/report -from $(LAB_RESULTS) -to docs/reports
 
 .PHONY: bench
