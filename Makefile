@@ -23,7 +23,7 @@ LAB_PACKAGES = ./test/lab $(addprefix ./,$(wildcard test/conformance))
 LAB_FLAGS = -tags lab -count=1 -p 1 -parallel 8 -timeout 24h -v
 # How long make soak lasts.
 DURATION ?= 1h
-DAYS ?= 4
+DAYS ?= 2
 SEED ?=
 
 .PHONY: help
@@ -99,7 +99,7 @@ fuzz: ## Run each fuzz target for FUZZTIME (2m)
 	hack/fuzz.sh $(FUZZTIME)
 
 .PHONY: simulate
-simulate: ## Simulate SEEDS (2000) random storms of STORM (10m) and DAYS (4) of a day, or repeat SEED
+simulate: ## Simulate SEEDS (2000) random storms of STORM (10m) and DAYS (2) of a day, or repeat SEED
 	go test -tags simulation -count=1 -timeout 24h -v ./test/simulation -storm $(STORM) \
 	  $(if $(SEED),-run TestStorm -seed $(SEED),-seeds $(SEEDS) -first $(FIRST) -days $(DAYS))
 

@@ -15,7 +15,9 @@
 // jitter is drawn from the seed, and the garbage is collected between two steps.
 // What remains is Go's scheduler: a goroutine that runs for more than 10 ms of real
 // time, as where the machine takes the CPU away, is put behind those that are
-// ready as well. So on a busy machine a failure may take a second try.
+// ready as well. So on a busy machine a failure may take a second try; and so may
+// one of the fifth of the seeds that have a leader election, whose clock is the
+// machine's own, because it counts the time in which the machine was suspended.
 //
 // The oracle is derived from docs/contract.md and docs/adr alone, and is
 // cautious: where several faults together leave room, it asks nothing. It

