@@ -40,7 +40,7 @@ func (x *Target) ReportSeries(scenario, text string, series []traffic.Series, fa
 		x.t.Fatal(err)
 	}
 	name := strings.NewReplacer("/", "-", " ", "-").Replace(scenario) + ".json"
-	if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
 		x.t.Fatal(err)
 	}
 }
