@@ -76,9 +76,9 @@ func (w *world) measureChanges(s side, p *program, idle float64) {
 		node, ready := i%nodes*w.nodeCount/nodes, i/nodes%2 == 1
 		seen := w.watched.count()
 		sent, answered := w.setReady(node, ready)
-		e, came := w.watched.next(seen, 30*time.Second)
+		e, came := w.watched.next(seen)
 		if !came {
-			p.fail("%s, %d nodes: no slice was written within 30 s of change %d", s.name, w.nodeCount, i)
+			p.fail("%s, %d nodes: no slice was written within %v of change %d", s.name, w.nodeCount, patience, i)
 		}
 		result(w.label("Change", s.name), 1, e.at.Sub(sent), "ns/op", e.at.Sub(answered), "answered-ns/op")
 		time.Sleep(time.Until(e.at.Add(pace)))

@@ -78,9 +78,9 @@ func (w *world) measureStarts() {
 			w.clear()
 			seen := w.watched.count()
 			p := s.start()
-			e, came := w.watched.next(seen, 30*time.Second)
+			e, came := w.watched.next(seen)
 			if !came {
-				p.fail("nothing was written within 30 s of the start")
+				p.fail("nothing was written within %v of the start", patience)
 			}
 			result(w.label("Start", "daemon")+"/check="+mode, 1, e.at.Sub(p.started), "ns/op")
 			p.stop()
@@ -111,7 +111,7 @@ func (w *world) measurePoller() {
 		_, cpu2, peak2 := w.kubectl(slicesOf(w, list), "--kubeconfig", local, "--namespace", namespace, verb, "--filename", "-")
 		ended := time.Now()
 		if w.watched.count() == seen {
-			if _, came := w.watched.next(seen, 10*time.Second); !came {
+			if _, came := w.watched.next(seen); !came {
 				w.t.Fatal("kubectl wrote, and no event came")
 			}
 		}

@@ -11,6 +11,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
+// patience bounds every wait for something that takes seconds at the most on a
+// machine that does nothing else.
+const patience = 2 * time.Minute
+
 // event is a change of a slice, as a watch told of it.
 type event struct {
 	slice string
@@ -66,7 +70,7 @@ func (w *watched) count() int {
 }
 
 // next waits for the first event after so many, and reports whether it came.
-func (w *watched) next(after int, patience time.Duration) (event, bool) {
+func (w *watched) next(after int) (event, bool) {
 	timeout := time.After(patience)
 	for {
 		w.mu.Lock()
@@ -115,9 +119,9 @@ func (w *world) readyAddresses() map[string]bool {
 // awaitReady returns when so many addresses are ready.
 func (w *world) awaitReady(p *program, n int) {
 	w.t.Helper()
-	for deadline := time.Now().Add(3 * time.Minute); len(w.readyAddresses()) != n; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); len(w.readyAddresses()) != n; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			p.fail("got %d ready addresses after three minutes, want %d", len(w.readyAddresses()), n)
+			p.fail("got %d ready addresses after %v, want %d", len(w.readyAddresses()), patience, n)
 		}
 	}
 }
