@@ -25,9 +25,9 @@ var (
 	nodeRead  = apiproxy.Match{Resource: "nodes"}
 )
 
-// TestABadAPIServer lets a worker die while the local API server misbehaves.
-func TestABadAPIServer(t *testing.T) {
-	suffer(t, "API server", []trouble{
+// badAPIServers let a worker die while the local API server misbehaves.
+func badAPIServers(*testing.T) []trouble {
+	return []trouble{
 		{name: "refuses", behind: true, text: "connections are refused for 6 s, and a backend ends meanwhile",
 			story: whileDown(func(s *tale) { s.Local.Refuse() })},
 		{name: "swallows", behind: true, text: "requests get no answer for 6 s, and a backend ends meanwhile",
@@ -62,7 +62,7 @@ func TestABadAPIServer(t *testing.T) {
 			s.dies(refusedBound)
 			s.happens(lost)
 		}},
-	})
+	}
 }
 
 // whileDown lets the victim die in an outage. It can only leave afterwards.
@@ -104,10 +104,10 @@ func cutWatches(s *tale) {
 	<-ended
 }
 
-// TestADaemonThatIsKilled kills it at the worst moments, and starts it again.
-func TestADaemonThatIsKilled(t *testing.T) {
+// kills end the daemon at the worst moments, and start it again.
+func kills(*testing.T) []trouble {
 	elected := map[string]string{"LEADER_ELECTION": "true"}
-	suffer(t, "killed", []trouble{
+	return []trouble{
 		{name: "before a write", behind: true, text: "kill -9 when the update of the slice has arrived and nothing is stored",
 			story: killedAt(apiproxy.Arrives, sliceUpdate)},
 		{name: "after a write", behind: true, text: "kill -9 when the update of the slice is stored and not answered",
@@ -117,7 +117,7 @@ func TestADaemonThatIsKilled(t *testing.T) {
 		{name: "while it loads", behind: true, text: "kill -9 while the slices are listed, right after the start", story: killedInALoad},
 		{name: "during a renewal", behind: true, text: "kill -9 when the renewal of the Lease has arrived; the next start waits for its end",
 			options: lab.Options{Env: elected}, story: killedInARenewal},
-	})
+	}
 }
 
 // started is how much later a death is noticed by a daemon that has just been

@@ -14,13 +14,14 @@ import (
 // program is the daemon's package.
 const program = "github.com/ablmnzde/ionoscloud-endpointslice-controller/cmd/ionos-endpointslice-controller"
 
-// TestAClockThatIsStepped moves the wall clock of the daemon alone, by hours and
-// by weeks, forwards and backwards: only monotonic time decides (contract 32).
-func TestAClockThatIsStepped(t *testing.T) {
+// clocks move the wall clock of the daemon alone, by hours and by weeks, forwards
+// and backwards: only monotonic time decides (contract 32).
+func clocks(t *testing.T) []trouble {
+	t.Helper()
 	clock := strain.NewClock(t)
 	name, path, _ := strings.Cut(clock.Environment(), "=")
 	stepped := strain.SteppedBuild(t, program)
-	suffer(t, "clock", []trouble{
+	return []trouble{
 		// The proxy's certificate is valid for long enough.
 		{name: "stepped", behind: true, text: "the daemon's wall clock is an hour, then twenty days fast and slow; backends end meanwhile",
 			options: lab.Options{Program: stepped, Source: "kubernetes", Env: map[string]string{name: path}},
@@ -43,7 +44,7 @@ func TestAClockThatIsStepped(t *testing.T) {
 					s.Errorf("the leader says %v, the standby %v, want 1 and 0", own, other)
 				}
 			}},
-	})
+	}
 }
 
 // leads is 1 where a replica leads.

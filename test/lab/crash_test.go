@@ -75,9 +75,14 @@ func (d *deaths) die(t *testing.T, x *lab.Target, crashing, falling *lab.Worker)
 	}
 }
 
-// distribution is a line of figures.
-func distribution(name string, times []time.Duration) string {
-	return fmt.Sprintf("%s: %d deaths, last lost request after p50 %.2f s, p95 %.2f s, max %.2f s", name, len(times),
+// facts are the distributions for the report.
+func (d *deaths) facts() []traffic.Fact {
+	return []traffic.Fact{{Name: "refused", Value: distribution(d.refused)}, {Name: "silent", Value: distribution(d.silent)}}
+}
+
+// distribution says after how long the last lost request began.
+func distribution(times []time.Duration) string {
+	return fmt.Sprintf("%d deaths, last lost after p50 %.2f s, p95 %.2f s, max %.2f s", len(times),
 		traffic.Percentile(times, 50).Seconds(), traffic.Percentile(times, 95).Seconds(), traffic.Percentile(times, 100).Seconds())
 }
 
@@ -92,7 +97,7 @@ func TestADeadBackendCostsRequestsForSecondsOnly(t *testing.T) {
 		daemonDeaths(t, w, random, rounds)
 	})
 	t.Run("poller", func(t *testing.T) {
-		rounds := 4 // says little; the long form has as many as for the daemon
+		rounds := 3 // says little; the long form has as many as for the daemon
 		if long() {
 			rounds = 20
 		}
@@ -124,8 +129,8 @@ func daemonDeaths(t *testing.T, w *lab.World, random *rand.Rand, rounds int) {
 	}
 	x.End()
 	allowance := lab.Allowance(x.Record())
-	t.Log(distribution("refused", all.refused))
-	t.Log(distribution("silent", all.silent))
+	x.Report("crash/daemon", "in each round a backend crashes and another machine falls silent; default configuration", all.facts()...)
+	t.Logf("refused: %s; silent: %s", distribution(all.refused), distribution(all.silent))
 	t.Logf("requests begin %v late at the 99th percentile, so %v more is allowed", x.Record().Lateness(), allowance)
 	if got, want := traffic.Percentile(all.refused, 95), refusedBound+allowance; got > want {
 		t.Errorf("refused: got p95 %v, want at most %v", got, want)
@@ -164,6 +169,5 @@ func pollerDeaths(t *testing.T, w *lab.World, random *rand.Rand, rounds int) {
 		x.AwaitState(victim, "ready")
 	}
 	x.End()
-	t.Log(distribution("poller, refused", all.refused))
-	t.Log(distribution("poller, silent", all.silent))
+	x.Report("crash/poller", "the same for a loop that polls every 5 s with a time-out of 3 s and writes with kubectl", all.facts()...)
 }

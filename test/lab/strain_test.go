@@ -14,10 +14,11 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/strain"
 )
 
-// TestADaemonUnderStrain lets a worker die while the daemon itself is in trouble.
-func TestADaemonUnderStrain(t *testing.T) {
+// strains let a worker die while the daemon itself is in trouble.
+func strains(t *testing.T) []trouble {
+	t.Helper()
 	disk := strain.NewDisk(t)
-	suffer(t, "daemon", []trouble{
+	return []trouble{
 		{name: "paused", text: "the daemon stands still for 8 s, twice, and a backend ends during the second time", story: paused},
 		{name: "paused as leader", text: "the daemon stands still beyond the end of its Lease; a second replica leads meanwhile", story: pausedLeader,
 			options: lab.Options{Env: map[string]string{"LEADER_ELECTION": "true"}}},
@@ -27,7 +28,7 @@ func TestADaemonUnderStrain(t *testing.T) {
 		{name: "short of CPU", text: "the daemon has a fiftieth of a CPU, and a backend ends", story: shortOfCPU},
 		{name: "full disk", text: "logs go to a full device, files to a full disk, and a backend ends, with STORE_KIND=kubectl", story: fullDisk(disk),
 			options: lab.Options{Env: map[string]string{"STORE_KIND": "kubectl"}}},
-	})
+	}
 }
 
 // paused stops the process as a frozen machine does (contract 32).
