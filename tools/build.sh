@@ -14,7 +14,7 @@ module proxy, no binary is downloaded.
 
 Programs  kube-apiserver kube-controller-manager etcd kubectl promtool
           helm3 helm4 helm-unittest helm-docs kube-score
-          kube-proxy
+          kube-proxy coredns traefik
           blackbox_exporter
           golangci-lint shfmt actionlint
 Groups    test (the first two lines and kube-proxy, the default), chart (the
@@ -22,7 +22,7 @@ Groups    test (the first two lines and kube-proxy, the default), chart (the
           last line), all
 
 The first build of kube-apiserver takes about four minutes on two cores, that of
-promtool two; later runs take less than a second. Two runs at the same time wait
+promtool two and that of traefik five; later runs take less than a second. Two runs at the same time wait
 for each other.
 TXT
 }
@@ -57,7 +57,7 @@ spec() {
 # expand turns groups into programs.
 expand() {
   local name chart="helm3 helm4 helm-unittest helm-docs kube-score" lint="golangci-lint shfmt actionlint"
-  local lab="kube-proxy" bench="blackbox_exporter" test="kube-apiserver kube-controller-manager etcd kubectl kube-proxy promtool $chart"
+  local lab="kube-proxy coredns traefik" bench="blackbox_exporter" test="kube-apiserver kube-controller-manager etcd kubectl kube-proxy promtool $chart"
   for name in "$@"; do
     case $name in
       test) echo "$test" ;;
