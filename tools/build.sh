@@ -22,8 +22,8 @@ Groups    test (the first two lines and kube-proxy, the default), chart (the
           last line), all
 
 The first build of kube-apiserver takes about four minutes on two cores, that of
-promtool two and that of traefik five; later runs take less than a second. Two runs at the same time wait
-for each other.
+promtool two and that of traefik five; later runs take less than a second. Two
+runs at the same time wait for each other.
 TXT
 }
 
