@@ -19,26 +19,18 @@ const (
 	oneSilence = 7 * time.Second
 )
 
-// TestHalfOfTheWorkersGo loses three of six workers at once.
-func TestHalfOfTheWorkersGo(t *testing.T) {
-	w := lab.Start(t)
-	halves := func(end func(*lab.Worker) time.Time) func(*testing.T, *lab.World, *lab.Target) {
-		return func(_ *testing.T, _ *lab.World, x *lab.Target) {
-			pause(2 * time.Second)
-			x.Mark("fault")
-			var ended sync.WaitGroup
-			for _, half := range x.Workers()[:3] {
-				ended.Go(func() { end(half) })
-			}
-			ended.Wait()
-			pause(oneSilence + 3*time.Second)
+// half lets three of six workers end at once.
+func half(end func(*lab.Worker) time.Time) func(*testing.T, *lab.World, *lab.Target) {
+	return func(_ *testing.T, _ *lab.World, x *lab.Target) {
+		pause(2 * time.Second)
+		x.Mark("fault")
+		var ended sync.WaitGroup
+		for _, worker := range x.Workers()[:3] {
+			ended.Go(func() { end(worker) })
 		}
+		ended.Wait()
+		pause(oneSilence + 3*time.Second)
 	}
-	six := lab.Options{Workers: 6}
-	tell(t, w, []scenario{
-		{name: "half crash", text: "three of six backends end at once", options: six, bound: oneCrash, story: halves((*lab.Worker).Kill)},
-		{name: "half silent", text: "three of six machines are switched off at once", options: six, bound: oneSilence, story: halves((*lab.Worker).Unplug)},
-	})
 }
 
 // TestTheLocalAPIServerRestarts lets it end twice while workers are replaced.
@@ -90,35 +82,41 @@ func replaceDrained(x *lab.Target, old, fresh *lab.Worker) {
 	x.Gone(old)
 }
 
-// TestTheRemoteSideIsDown breaks every source for a while, in which a worker
-// dies: its requests are lost until the health check has seen it, and no others.
-func TestTheRemoteSideIsDown(t *testing.T) {
-	w := lab.Start(t)
-	length := 10 * time.Second
+// outage is how long the remote side is down.
+func outage() time.Duration {
 	if long() {
-		length = 5 * time.Minute
+		return 5 * time.Minute
 	}
-	dies := func(_ *testing.T, _ *lab.World, x *lab.Target) {
-		pause(length / 3) // long enough that reads fail
-		victim := x.Workers()[0]
-		x.Mark("fault")
-		victim.Kill()
-		pause(length - length/3)
-	}
-	broken := func(t *testing.T, w *lab.World, x *lab.Target) {
-		x.Mark("the API of the cloud answers 500")
-		x.Cloud.Break(ionostest.Fault{Kind: ionostest.Failed})
-		dies(t, w, x)
-	}
-	down := func(t *testing.T, w *lab.World, x *lab.Target) {
+	return 10 * time.Second
+}
+
+// diesMeanwhile lets a worker end when reads have failed for a while: its
+// requests are lost until the health check has seen it, and no others.
+func diesMeanwhile(x *lab.Target) {
+	pause(outage() / 3)
+	victim := x.Workers()[0]
+	x.Mark("fault")
+	victim.Kill()
+	pause(outage() - outage()/3)
+}
+
+func cloudDown(_ *testing.T, _ *lab.World, x *lab.Target) {
+	x.Mark("the API of the cloud answers 500")
+	x.Cloud.Break(ionostest.Fault{Kind: ionostest.Failed})
+	diesMeanwhile(x)
+}
+
+// TestTheRemoteClusterIsDown has a world of its own, for nothing else works then.
+func TestTheRemoteClusterIsDown(t *testing.T) {
+	w := lab.Start(t)
+	down := func(_ *testing.T, w *lab.World, x *lab.Target) {
 		x.Mark("the remote API server is down")
 		w.Remote.Stop()
-		dies(t, w, x)
+		diesMeanwhile(x)
 		x.Mark("it is back")
 		w.Remote.Start()
 	}
 	tell(t, w, []scenario{
-		{name: "cloud down, a worker dies", text: "the IONOS API fails while a backend ends", story: broken, bound: oneCrash, options: lab.Options{Source: "ionos"}},
 		{name: "remote cluster down, a worker dies", text: "the remote API server is down while a backend ends", story: down, bound: oneCrash, options: lab.Options{Source: "kubernetes"}},
 	})
 }

@@ -28,6 +28,9 @@ func (x *Target) ReportSeries(scenario, text string, series []traffic.Series, fa
 	x.t.Helper()
 	writes, requests := x.APIRequests()
 	own := []traffic.Fact{{Name: "slice writes", Value: fmt.Sprint(writes)}, {Name: "API requests", Value: fmt.Sprint(requests)}}
+	if excused := len(traffic.Excused(x.Record().Results())); excused > 0 {
+		own = append(own, traffic.Fact{Name: "time-outs while the machine had no time for the load", Value: fmt.Sprint(excused)})
+	}
 	figures := x.Record().Figures(scenario, text, append(own, facts...)...)
 	figures.Series = series
 	progress("%s: %d requests, %d lost, %d slice writes, %d API requests", scenario, figures.Requests, figures.Lost, writes, requests)

@@ -15,7 +15,7 @@ import (
 )
 
 // soakTime is how long the soak lasts where LAB_DURATION says nothing else.
-const soakTime = 75 * time.Second
+const soakTime = 50 * time.Second
 
 // TestSoak breaks and replaces one thing after the other around one daemon, as
 // fast as it gets over them, and looks for what grows (contract 33).

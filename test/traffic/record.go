@@ -77,6 +77,30 @@ func (r *Record) AnsweredSince(at time.Time) map[string]int {
 	return answered
 }
 
+// starved is how late a request must have begun for the machine to have had no
+// time for anybody.
+const starved = 250 * time.Millisecond
+
+// Excused returns the time-outs among the results that say nothing of the Service:
+// while they waited, the machine had no time even to send requests. A request that
+// was answered wrongly, refused or reset is never excused.
+func Excused(results []Result) map[time.Time]bool {
+	var late []time.Time
+	for _, r := range results {
+		if r.Late >= starved {
+			late = append(late, r.Start)
+		}
+	}
+	excused := map[time.Time]bool{}
+	for _, r := range results {
+		near := func(at time.Time) bool { return at.Sub(r.Start).Abs() <= Timeout }
+		if r.Failure == "time-out" && slices.ContainsFunc(late, near) {
+			excused[r.Start] = true
+		}
+	}
+	return excused
+}
+
 // LastLost returns how long after a fault the last lost request began, and how
 // many were lost from then on. Both are 0 when none was.
 func (r *Record) LastLost(fault time.Time) (after time.Duration, count int) {

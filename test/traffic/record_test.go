@@ -82,3 +82,17 @@ func TestALineHoldsTheWholeResult(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyTimeOutsWhileTheMachineStoodStillAreExcused(t *testing.T) {
+	got := traffic.Excused([]traffic.Result{
+		{Start: at(0), Failure: "time-out"}, // long before
+		{Start: at(2500), Failure: "time-out"},
+		{Start: at(2600), Failure: "refused"},
+		{Start: at(3000), Late: 300 * time.Millisecond},
+		{Start: at(5000), Failure: "time-out"}, // long after
+		{Start: at(9000), Late: 200 * time.Millisecond, Failure: "time-out"},
+	})
+	if diff := cmp.Diff(map[time.Time]bool{at(2500): true}, got); diff != "" {
+		t.Errorf("excused (-want +got):\n%s", diff)
+	}
+}
