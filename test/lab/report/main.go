@@ -43,10 +43,10 @@ func run(from, to string) error {
 	}
 	for _, f := range all {
 		if f.Requests > 0 {
-			err = errors.Join(err, os.WriteFile(filepath.Join(to, picture(f)), []byte(f.Picture()), 0o600))
+			err = errors.Join(err, os.WriteFile(filepath.Join(to, picture(f)), []byte(f.Picture()), 0o644))
 		}
 	}
-	return errors.Join(err, os.WriteFile(filepath.Join(to, "traffic.md"), []byte(page(all, machine())), 0o600))
+	return errors.Join(err, os.WriteFile(filepath.Join(to, "traffic.md"), []byte(page(all, machine())), 0o644))
 }
 
 // read returns the figures in the order in which their scenarios began.
