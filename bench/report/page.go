@@ -30,7 +30,7 @@ Each section keeps what it measured in a file beside this page, as ` + "`go test
 // mended tells of profiles that were read and what came of it, before and after:
 // figures of one day, which no later run can take again.
 //
-//go:embed mended.md
+//go:embed mended.txt
 var mended string
 
 func page(parts []part) string {

@@ -48,7 +48,7 @@ Addresses that were slow last time never get all slots of ` + "`HEALTH_CHECK_CON
 
 // mendedProbing tells what came of the profiles, with the figures of one day.
 //
-//go:embed mended_probing.md
+//go:embed mended_probing.txt
 var mendedProbing string
 
 // probed are the sizes and checks of the table.
