@@ -21,7 +21,8 @@ type frame struct {
 	due  time.Time
 }
 
-// carry copies frames from one end to the other until an end is closed.
+// carry copies frames from one end to the other until an end is closed. One
+// goroutine sends them, in order: a frame that is due waits for those before it.
 func (w *Wire) carry(d *direction, from, to *os.File) {
 	line := make(chan frame, underway)
 	w.copying.Go(func() {
@@ -39,7 +40,6 @@ func (w *Wire) carry(d *direction, from, to *os.File) {
 
 // read puts what the condition lets through on the line.
 func (d *direction) read(from *os.File, line chan<- frame) {
-	var last time.Time
 	buffer := make([]byte, frameSize)
 	for {
 		n, err := from.Read(buffer)
@@ -55,10 +55,6 @@ func (d *direction) read(from *os.File, line chan<- frame) {
 		if c.Jitter > 0 {
 			due = due.Add(time.Duration(d.random.Int64N(int64(c.Jitter))))
 		}
-		if due.Before(last) {
-			due = last
-		}
-		last = due
 		select {
 		case line <- frame{data: append([]byte(nil), buffer[:n]...), due: due}:
 			d.carried.Add(1)
