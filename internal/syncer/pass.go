@@ -13,6 +13,8 @@ import (
 // pass is the picture of the package comment: what was read and probed becomes a
 // verdict, the verdict becomes slices, and the difference is written.
 func (l *loop) pass() {
+	// First, so that what was put aside goes with an address that this pass drops.
+	l.fold()
 	now := time.Now()
 	verdict := guard.Decide(guard.Input{Now: now, Read: l.fresh, Health: l.health, Memory: l.memory}, l.opts.Policy)
 	desired, problem := plan.Desired(verdict.Members, l.state, l.opts.Target)
@@ -39,8 +41,9 @@ func (l *loop) count(writes []plan.Write, problem plan.Problem) {
 
 // remember makes the verdict the base of the next one.
 func (l *loop) remember(verdict guard.Verdict, now time.Time) {
-	// What is no longer watched is forgotten at once: when the address comes back,
-	// on whatever node, an old pass must not let it in (contract 7).
+	// What is no longer watched is forgotten at once, and nothing is put aside now:
+	// when the address comes back, on whatever node, an old pass must not let it in
+	// (contract 7).
 	if l.fresh != nil || len(verdict.Watch) < len(l.verdict.Watch) {
 		l.health = probe.Keep(l.health, addresses(verdict.Watch))
 	}

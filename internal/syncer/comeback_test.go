@@ -1,0 +1,36 @@
+package syncer_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestContract07APassThatWasPutAsideDoesNotLetAnAddressBackIn: a result that
+// changes no decision is taken in late, and must not outlive the member that it
+// is about, whenever that goes.
+func TestContract07APassThatWasPutAsideDoesNotLetAnAddressBackIn(t *testing.T) {
+	for at := time.Duration(0); at < policy().Interval; at += 100 * time.Millisecond {
+		t.Run(fmt.Sprint("gone after ", at), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, 11, 12, 13)
+				w.opts.Policy.DrainPeriod = 0
+				w.start()
+				during(10*time.Second + 50*time.Millisecond + at)
+				w.setNodes(11, 12)
+				w.signal <- struct{}{}
+				during(5 * time.Second)
+				wantMembers(t, w, ip(11)+" ready", ip(12)+" ready")
+				w.set(func() { w.dead[ip(13)] = true })
+				w.setNodes(11, 12, 13)
+				w.store.taken()
+				w.signal <- struct{}{}
+				during(10 * time.Second)
+				wantMembers(t, w, ip(11)+" ready", ip(12)+" ready")
+				wantWrites(t, w, 0)
+				w.stop()
+			})
+		})
+	}
+}
