@@ -133,10 +133,26 @@ func (w *world) checkFamily(report reporter, got map[netip.Addr]inventory.State,
 			report(10, "%s passes and is %s", a, state)
 		case b.is == refuses && anyPasses && state == inventory.StateReady:
 			report(10, "%s refuses and is ready, while others pass", a)
-		case b.is == refuses && !anyPasses && w.set.policy.FailOpen && state != inventory.StateReady:
+		case b.is == refuses && !anyPasses && w.set.policy.FailOpen && state != inventory.StateReady && !w.isAsFound(a, got):
 			report(15, "%s is %s, while nothing passes", a, state)
 		case b.is == refuses && !anyPasses && !w.set.policy.FailOpen && state != inventory.StateDown:
 			report(15, "%s is %s, while nothing passes and HEALTH_CHECK_FAIL_OPEN=false", a, state)
 		}
 	}
+}
+
+// isAsFound reports whether the address stands as a process found it that has seen
+// nothing of the family pass since it started, and something of it is ready. Such a
+// process has proved nothing but itself: its failures demote nobody, so health
+// leaves something ready (contract 15), and nothing that was published changes
+// (contract 28, ADR 6). One that found nothing ready has no such excuse.
+func (w *world) isAsFound(a netip.Addr, got map[netip.Addr]inventory.State) bool {
+	for _, p := range []*process{w.daemon, w.second} {
+		if p != nil && p.recovered && p.passedAt[a.Is4()].IsZero() && got[a] == p.found[a] {
+			return slices.ContainsFunc(sorted(got), func(other netip.Addr) bool {
+				return other.Is4() == a.Is4() && got[other] == inventory.StateReady
+			})
+		}
+	}
+	return false
 }

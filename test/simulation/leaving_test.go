@@ -80,6 +80,28 @@ func (p *process) trailing(a netip.Addr) (missed int, believed, announced bool) 
 	return missed, believed, announced
 }
 
+// noteTaken notes which published addresses the newest read takes away for good:
+// it may be believed, or misses them for the last time that it takes.
+func (p *process) noteTaken(at time.Time) {
+	for a := range p.w.truth() {
+		missed, believed, _ := p.trailing(a)
+		if !p.reads[len(p.reads)-1].stays[a] && (believed || missed >= p.w.set.policy.Threshold) {
+			p.takenAt[a] = at
+		}
+	}
+}
+
+// letGo reports whether the process had to let the address go, and the store kept
+// that write away. To the process it is gone, and comes back as one that was never
+// published and has to pass first (ADR 2): it cannot know of the health checks of
+// before that they still hold, and what stands in the store is only what it could
+// not write. Where the store takes writes, the removal lands, and is judged then.
+func (p *process) letGo(a netip.Addr) bool {
+	const again = 40 * time.Second // until a store that failed is asked again
+	at, ok := p.takenAt[a]
+	return ok && at.After(p.readyAt[a]) && !p.w.smooth(time.Since(at)+again, "store", "service", "slices")
+}
+
 // hasFallen reports whether the address failed often enough since it was last
 // published ready. One that a suspect read misses may be so all the same while
 // nothing else works; what failed while failing open does not count (ADR 6).

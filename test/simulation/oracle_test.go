@@ -115,7 +115,7 @@ func (p *process) checkMove(a netip.Addr, from, to inventory.State) {
 		if w.set.policy.HealthOff {
 			w.breach(13, "%s is down with HEALTH_CHECK_MODE=off", a)
 		}
-		if w.cutOffFor(5*time.Second) && w.standing[a] && w.stays(a) {
+		if w.cutOffFor(5*time.Second) && w.standing[a] && w.stays(a) && !p.letGo(a) {
 			w.breach(14, "%s was demoted while the prober was cut off", a)
 		}
 	case inventory.StateDraining, inventory.Absent:

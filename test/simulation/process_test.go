@@ -31,9 +31,9 @@ type process struct {
 	reading, checking           int
 	askedFor                    time.Time // no read before, by Retry-After
 	reads                       []delivery
-	missedAt                    map[netip.Addr]time.Time
-	movedAt                     map[netip.Addr]time.Time
-	holders                     map[netip.Addr]string
+	// missedAt is when a read missed the address, takenAt when it had to be believed.
+	missedAt, takenAt, movedAt map[netip.Addr]time.Time
+	holders                    map[netip.Addr]string
 	// listedSince is the read since which all list the address, at the same node
 	// or as a member; sentAtPass is when the newest check that passed was sent.
 	listedSince, sentAtPass map[netip.Addr]time.Time
@@ -46,7 +46,8 @@ type process struct {
 	passedAt     map[bool]time.Time // by being IPv4: the newest pass of anybody
 
 	recovered bool
-	// slices are what the process published, or found when it started.
+	// found is what stood there when it started, slices what it published since.
+	found  map[netip.Addr]inventory.State
 	slices map[string]map[netip.Addr]inventory.State
 	// writing is how many of its writes are under way, landedAt when the last
 	// arrived, and sawAt when it last saw the slices as they were.
@@ -81,7 +82,7 @@ func (w *world) prepare(r *replica, elector *election.Elector) (*process, error)
 	p := &process{
 		w: w, number: w.started, begun: time.Now(), done: make(chan error, 1),
 		sourceChanged: make(chan struct{}, 1), storeChanged: make(chan struct{}, 1),
-		missedAt: map[netip.Addr]time.Time{}, movedAt: map[netip.Addr]time.Time{}, holders: map[netip.Addr]string{}, listedSince: map[netip.Addr]time.Time{}, sentAtPass: map[netip.Addr]time.Time{}, told: make([]guard.Mode, 2),
+		missedAt: map[netip.Addr]time.Time{}, takenAt: map[netip.Addr]time.Time{}, movedAt: map[netip.Addr]time.Time{}, holders: map[netip.Addr]string{}, listedSince: map[netip.Addr]time.Time{}, sentAtPass: map[netip.Addr]time.Time{}, told: make([]guard.Mode, 2),
 		fails: map[netip.Addr]int{}, fresh: map[netip.Addr]int{}, fellAt: map[netip.Addr]time.Time{}, passedAt: map[bool]time.Time{},
 		slices: map[string]map[netip.Addr]inventory.State{}, readyAt: map[netip.Addr]time.Time{},
 		sentAt: map[string]time.Time{}, refused: map[string]string{}, emptied: map[bool]bool{},
@@ -202,6 +203,7 @@ func (p *process) deliver(nodes []inventory.Node, kind string) {
 	if p.reads = append(p.reads, d); len(p.reads) > most {
 		p.reads = p.reads[1:]
 	}
+	p.noteTaken(d.at)
 	p.w.note("read %d nodes, %d staying addresses%s", len(nodes), len(d.stays), map[bool]string{true: ", " + kind}[kind != ""])
 }
 

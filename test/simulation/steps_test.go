@@ -118,7 +118,7 @@ func (w *world) checkCut(p *process) {
 		return
 	}
 	for a, state := range w.truth() {
-		if state == inventory.StateDown && w.standing[a] && w.stays(a) && w.passedFor(a, time.Since(w.cutAt)+30*time.Second) && !p.moved(a) {
+		if state == inventory.StateDown && w.standing[a] && w.stays(a) && w.passedFor(a, time.Since(w.cutAt)+30*time.Second) && !p.moved(a) && !p.letGo(a) {
 			w.breach(14, "%s is down, though the prober has been cut off for %s", a, time.Since(w.cutAt))
 		}
 	}

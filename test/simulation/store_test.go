@@ -195,11 +195,11 @@ func (p *process) learn(state plan.State) {
 	if p.recovered {
 		return
 	}
-	p.recovered = true
+	p.recovered, p.found = true, p.w.truth()
 	for _, slice := range state.Slices {
 		p.slices[slice.Name] = statesOf(slice)
 	}
-	p.w.note("process %d recovers %v", p.number, p.w.truth())
+	p.w.note("process %d recovers %v", p.number, p.found)
 }
 
 // truth is what our slices publish: each address once, in its best state.
