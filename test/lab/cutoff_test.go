@@ -23,7 +23,7 @@ func badNetworks(*testing.T) []trouble {
 		{name: "a little slow", text: "every backend needs 300 ms for an answer", options: http, story: aLittleSlow},
 		{name: "nothing comes in", text: "a worker sends and receives nothing", story: fallsSilent("in")},
 		{name: "nothing goes out", text: "a worker receives and what it sends is lost", story: fallsSilent("out")},
-		{name: "prober cut off", text: "the daemon alone reaches no worker for 15 s", story: cutOff},
+		{name: "prober cut off", text: "the daemon alone reaches no worker for 15 s; a backend ends when it is over", story: cutOff},
 		{name: "latency", text: "each packet from and to two of five workers takes 40 to 80 ms", story: onWires(wire.Condition{Latency: 40 * time.Millisecond, Jitter: 40 * time.Millisecond})},
 		{name: "MTU hole", text: "packets of more than 1000 bytes from and to two of five workers vanish; requests are smaller", story: onWires(wire.Condition{MaxPacket: 1000})},
 		{name: "packet loss", text: "a wire loses three packets of a hundred, in both directions", story: packetLoss},
