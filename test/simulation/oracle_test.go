@@ -106,7 +106,8 @@ func (p *process) checkMove(a netip.Addr, from, to inventory.State) {
 	fell := p.hasFallen(a)
 	switch to {
 	case inventory.StateDown:
-		if w.set.policy.FailOpen && p.passedAt[a.Is4()].IsZero() {
+		// What it published itself since the start is its own to take back.
+		if w.set.policy.FailOpen && p.passedAt[a.Is4()].IsZero() && p.found[a] != inventory.Absent {
 			w.breach(28, "%s went %s to down before anything passed since the restart", a, from)
 		}
 		if w.set.policy.FailOpen && !fell && !p.moved(a) {

@@ -208,10 +208,13 @@ func (p *process) deliver(nodes []inventory.Node, kind string) {
 }
 
 // suspicious reports whether a read has to be suspected by the plainest reading
-// of contract 13 and ADR 4, which counts with what still drains; where slices and decisions may be apart, only when nothing
-// stays at all.
+// of contract 13 and ADR 4, which counts with what still drains; where slices and
+// decisions may be apart, only when nothing stays at all. A member that fails may
+// fall between the read and the decision on it, and then counts no more: the read
+// has to be suspect with those that fail and without them.
 func (p *process) suspicious(d delivery, is4 bool) bool {
 	served, taken, stays := 0, 0, 0
+	failing, failingTaken := 0, 0
 	published := p.w.truth()
 	for a := range p.holders {
 		if _, ok := published[a]; !ok && a.Is4() == is4 && p.listedBefore(a) {
@@ -224,6 +227,12 @@ func (p *process) suspicious(d delivery, is4 bool) bool {
 			if !d.stays[a] {
 				taken++
 			}
+			if b := p.w.backends[a]; !p.w.set.policy.HealthOff && (b == nil || b.is != passes) {
+				failing++
+				if !d.stays[a] {
+					failingTaken++
+				}
+			}
 		}
 	}
 	for a, ok := range d.stays {
@@ -235,7 +244,8 @@ func (p *process) suspicious(d delivery, is4 bool) bool {
 		return true
 	}
 	settled := p.w.smooth(20*time.Second, "store", "slices", "service", "sight") && p.writing == 0 && time.Since(p.landedAt) > 5*time.Second
-	return settled && taken*100 > max(100, p.w.set.policy.MaxRemovalPercent*served)
+	tooMany := func(taken, served int) bool { return taken*100 > max(100, p.w.set.policy.MaxRemovalPercent*served) }
+	return settled && tooMany(taken, served) && tooMany(taken-failingTaken, served-failing)
 }
 
 // listedBefore reports whether one of the newest reads lists the address.
