@@ -93,7 +93,7 @@ func planCurves(r results) []curve {
 	return []curve{
 		{quantity: "plan, nothing changed", unit: "ns", points: planPoints(r, "none", "plan"), remark: "10,000 members no longer fit the cache; the number of steps is linear but for one sort."},
 		{quantity: "plan, one replaced", unit: "ns", points: planPoints(r, "replaced", "plan"), remark: "as above."},
-		{quantity: "guard, nothing changed", unit: "ns", points: planPoints(r, "none", "guard"), remark: "maps of 10,000 members no longer fit the cache; the number of steps is linear but for sorts."},
+		{quantity: "guard, nothing changed", unit: "ns", points: planPoints(r, "none", "guard"), remark: "as above; one walk along sorted lists, and a sort of the decisions."},
 		{quantity: "upstream, nothing changed", unit: "ns", points: planPoints(r, "none", "upstream"), remark: "upstream's own."},
 	}
 }
