@@ -13,7 +13,7 @@ TEST_TIMEOUT ?= 30m
 FUZZTIME ?= 2m
 # How many random worlds make simulate lets pass, from which seed on, how long each storm is, and how many
 # storms of a day follow; or the one seed that it repeats.
-SEEDS ?= 2000
+SEEDS ?= 1000
 FIRST ?= 1
 STORM ?= 10m
 # Where the lab leaves its figures; with REPORT=1 it writes docs/reports/traffic.md of them.
@@ -101,7 +101,7 @@ fuzz: ## Run each fuzz target for FUZZTIME (2m)
 	hack/fuzz.sh $(FUZZTIME)
 
 .PHONY: simulate
-simulate: ## Simulate SEEDS (2000) random storms of STORM (10m) and DAYS (2) of a day, or repeat SEED
+simulate: ## Simulate SEEDS (1000) random storms of STORM (10m) and DAYS (2) of a day, or repeat SEED
 	go test -tags simulation -count=1 -timeout 24h -v ./test/simulation -storm $(STORM) \
 	  $(if $(SEED),-run TestStorm -seed $(SEED),-seeds $(SEEDS) -first $(FIRST) -days $(DAYS))
 

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"net/netip"
 	"slices"
 	"strconv"
 	"time"
@@ -30,7 +31,7 @@ func Decision(before, after Fleet) guard.Input {
 // observed is a read of the fleet, each of it probed.
 func observed(fleet Fleet, now time.Time) guard.Input {
 	read := guard.Read{Nodes: len(fleet), Scheduled: true}
-	health := make(inventory.Health, len(fleet))
+	health := make(map[netip.Addr]inventory.Streak, len(fleet))
 	for _, b := range fleet {
 		number, address := strconv.Itoa(b.Number), b.Address()
 		read.Candidates = append(read.Candidates, inventory.Candidate{
@@ -46,5 +47,5 @@ func observed(fleet Fleet, now time.Time) guard.Input {
 		health[address] = streak
 	}
 	slices.SortFunc(read.Candidates, func(a, b inventory.Candidate) int { return a.Address.Compare(b.Address) })
-	return guard.Input{Now: now, Read: &read, Health: health}
+	return guard.Input{Now: now, Read: &read, Health: inventory.HealthOf(health)}
 }

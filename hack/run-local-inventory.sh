@@ -11,13 +11,13 @@ Usage: hack/run-local-inventory.sh [OPTION...]
 
 Runs the daemon on this machine as the environment, or else .envrc, configures it,
 but with STORE_KIND=memory and without an election: it reads the source, checks
-the backends and prints the slices whenever they change. It asks no API server of
+the backends and prints each slice whenever it changes. It asks no API server of
 the local cluster and writes nothing. bin/ is built when it is missing or old.
 
   --once             decide and print once, then exit; without it until Ctrl-C
 
-Exit status: that of the daemon (0 done, 2 configuration, 3 source), 1 if something
-is missing, 2 wrong usage.
+Exit status: that of the daemon (0 done, 1 nothing is ready, 2 configuration, 3
+source), 1 if something is missing, 2 wrong usage.
 TXT
 }
 

@@ -39,11 +39,7 @@ At most 100 endpoints in a slice. *Used* slices hold endpoints; we never delete 
 `
 
 const planReason = `
-### Why not fewer endpoints written in the batches
-
-A removal rewrites every slice that it hits, whole. A slice of *s* endpoints escapes the removal of a random tenth with probability 0.9^*s*, and then *s* endpoints need not be written. Full slices never escape; small ones do, and upstream keeps making more of them. At most 100 slices for 5,000 endpoints can save about 178 endpoints a round (51 slices of 9 or 10, the others nearly full), so that no planner within the bound writes fewer than about 4,820 a round on average (4,500 less 178, and the 500 that are new). The two targets exclude each other; we keep the bound. Each slice more is a request for every later removal: upstream pays for its fewer endpoints with more requests.
-
-After shrinking and growing back the sums are equal: each side writes what stays and what is new, once.
+Endpoints written are no target in the batches and in shrinking: with at most 100 slices no planner gets below some 4,820 a round, because only slices kept small escape a removal, and after shrinking each side writes what stays and what is new, once.
 `
 
 func presentPlan(r results) part {

@@ -126,9 +126,6 @@ func planTargets(r results) []target {
 			continue
 		}
 		add(h.Name+": slices", "at most "+number(2*needed), found, used <= 2*needed, "")
-		written, others := r.least(ours, "endpoints-written"), r.least(upstream, "endpoints-written")
-		add(h.Name+": endpoints written", "fewer than upstream", fmt.Sprintf("%s, upstream %s", number(written), number(others)),
-			written < others, map[bool]string{true: "equal, as both write what stays and what is new, once", false: "the bound on slices excludes it, see Histories"}[written == others])
 	}
 	return rows
 }

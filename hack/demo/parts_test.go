@@ -27,7 +27,7 @@ func TestTellSpeaksTheDaemonsWords(t *testing.T) {
 	}
 }
 
-func TestNewestEndpointsReadsTheLastSlicesOnly(t *testing.T) {
+func TestNewestEndpointsReadsEachSliceAsItWasPrintedLast(t *testing.T) {
 	const one = `apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
 addressType: IPv4
@@ -44,7 +44,8 @@ endpoints:
 - addresses: [10.0.0.3]
   conditions: {ready: false, serving: false, terminating: false}
 `
-	printed := "---\n# slice a created: +1\n" + two + "---\n# slice a updated: +1\n" + one + "---\n" + two
+	printed := header + "a created: +1\nmetadata: {name: a}\n" + two + header + "b created: +1\nmetadata: {name: b}\n" + two +
+		header + "a updated: +1\nmetadata: {name: a}\n" + one
 	got, err := newestEndpoints([]byte(printed))
 	want := map[string]string{"10.0.0.1": ready, "10.0.0.2": draining, "10.0.0.3": down}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -77,5 +78,21 @@ func TestColoursAreUsedWhereTheyAreWantedOnly(t *testing.T) {
 	}
 	if got := (printer{colour: true}).paint("x", red); got != "\x1b[31mx\x1b[0m" {
 		t.Errorf("got %q, want x in red", got)
+	}
+}
+
+func TestAChangeCountsWhenTheSlicesAndTheLogSayIt(t *testing.T) {
+	w := newWorld()
+	w.endpoints = map[string]string{"10.0.0.1": ready}
+	if w.is("10.0.0.1", ready) || w.allReady([]string{"10.0.0.1"}) {
+		t.Error("a change counts that the log has not told yet")
+	}
+	w.changes["10.0.0.1"] = change{to: ready}
+	if !w.is("10.0.0.1", ready) || !w.allReady([]string{"10.0.0.1"}) {
+		t.Error("a change does not count that the slices and the log tell")
+	}
+	w.changes["10.0.0.2"] = change{to: draining}
+	if w.allReady([]string{"10.0.0.1"}) {
+		t.Error("an endpoint counts as gone before the log says so")
 	}
 }

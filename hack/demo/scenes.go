@@ -96,7 +96,7 @@ func (s *show) join(ctx context.Context) error {
 func (s *show) die(ctx context.Context) error {
 	s.begin()
 	s.fleet.kill(victim)
-	if err := s.await(ctx, "worker-2 down in the slice", func(w *world) bool { return w.state(s.address(victim)) == down }); err != nil {
+	if err := s.await(ctx, "worker-2 down in the slice", func(w *world) bool { return w.is(s.address(victim), down) }); err != nil {
 		return err
 	}
 	took := s.took()
@@ -131,7 +131,7 @@ func (s *show) drain(ctx context.Context) error {
 		return err
 	}
 	address := s.address(leaver)
-	if err := s.await(ctx, "worker-5 draining in the slice", func(w *world) bool { return w.state(address) == draining }); err != nil {
+	if err := s.await(ctx, "worker-5 draining in the slice", func(w *world) bool { return w.is(address, draining) }); err != nil {
 		return err
 	}
 	s.table()

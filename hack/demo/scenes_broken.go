@@ -37,7 +37,7 @@ func (s *show) breakSource(ctx context.Context) error {
 		}
 	}
 	s.table()
-	s.out.conclude("Nothing was lost and nothing written. The daemon would believe an empty list after EMPTY_RESULT_THRESHOLD=10 reads of it in a row, a broken one never.")
+	s.out.conclude("Nothing was lost and nothing written. However often the list is empty, what passes its health check stays; endpoints that are down are removed when EMPTY_RESULT_THRESHOLD=10 such lists in a row left them out. A broken document never removes anything.")
 	return nil
 }
 

@@ -78,19 +78,22 @@ func (w *world) learn(l line, output string) error {
 // header begins what the daemon prints at each change of its slices.
 const header = "---\n# slice "
 
-// newestEndpoints returns the state of each address in the slices that were
-// printed last.
+// newestEndpoints returns the state of each address in the slices as each of them
+// was printed last.
 func newestEndpoints(printed []byte) (map[string]string, error) {
-	_, newest, found := bytes.Cut(printed[max(0, bytes.LastIndex(printed, []byte(header))):], []byte("---\n"))
-	if !found {
+	newest := map[string]discoveryv1.EndpointSlice{}
+	for _, document := range bytes.Split(printed, []byte(header))[1:] {
+		var slice discoveryv1.EndpointSlice
+		if err := yaml.UnmarshalStrict(append([]byte("# "), document...), &slice); err != nil {
+			return nil, fmt.Errorf("read the slice that the daemon printed: %w", err)
+		}
+		newest[slice.Name] = slice
+	}
+	if len(newest) == 0 {
 		return nil, errors.New("the daemon says that it wrote a slice, and printed none")
 	}
 	endpoints := map[string]string{}
-	for document := range bytes.SplitSeq(newest, []byte("\n---\n")) {
-		var slice discoveryv1.EndpointSlice
-		if err := yaml.UnmarshalStrict(document, &slice); err != nil {
-			return nil, fmt.Errorf("read the slice that the daemon printed: %w", err)
-		}
+	for _, slice := range newest {
 		for _, e := range slice.Endpoints {
 			for _, address := range e.Addresses {
 				endpoints[address] = stateOf(e.Conditions)
@@ -120,12 +123,24 @@ func (w *world) state(address string) string {
 	return absent
 }
 
+// is reports whether both the slices and the log say that an address is in a
+// state. The daemon writes first and tells afterwards.
+func (w *world) is(address, state string) bool {
+	return w.state(address) == state && w.changes[address].to == state
+}
+
 // allReady reports whether the slices publish exactly these addresses, all of
-// them ready, and no other state is on its way.
+// them ready, and the log has told of every change up to there.
 func (w *world) allReady(addresses []string) bool {
-	return len(w.endpoints) == len(addresses) && !slices.ContainsFunc(addresses, func(address string) bool {
-		return w.state(address) != ready || w.changes[address].to != ready
-	})
+	if len(w.endpoints) != len(addresses) {
+		return false
+	}
+	for address, c := range w.changes {
+		if w.state(address) != c.to {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(addresses, func(address string) bool { return !w.is(address, ready) })
 }
 
 // count returns how many endpoints are in a state.

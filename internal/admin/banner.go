@@ -44,7 +44,7 @@ func (s *Server) banners(d *report.Document, m moments) []banner {
 		})
 	}
 	for _, b := range []*banner{
-		failOpenBanner(d, m), problemBanner(d), storeBanner(d, m), refusedBanner(d), holdBanner(d, m), besideBanner(d),
+		failOpenBanner(d, m), problemBanner(d), storeBanner(d, m), refusedBanner(d), uncheckedBanner(d), removalBanner(d), holdBanner(d, m), besideBanner(d),
 		sourceBanner(d, m), warningsBanner(d), standbyBanner(d, m), dryRunBanner(d),
 	} {
 		if b != nil {
@@ -84,16 +84,46 @@ func holdBanner(d *report.Document, m moments) *banner {
 	}
 	b := &banner{
 		Tone: warn, Title: "Holding: " + d.Reason, Said: []string{d.Message}, Since: m.at(d.Since),
-		Means: "The inventory looks wrong, so nothing that works is taken away because of it. New nodes still join, and dead backends still leave.",
-		Do:    "Check the source. If the nodes are meant to go, wait: the source is believed when it has said the same EMPTY_RESULT_THRESHOLD times in a row.",
+		Means: "The inventory looks wrong, so nothing that works is taken away because of it. New nodes still join, and dead backends still go down.",
+		Do:    "Check the source. Nodes that are really gone go down by themselves, and are removed when EMPTY_RESULT_THRESHOLD inventories in a row left them out.",
 
 		Runbook: "docs/runbooks/IonosEndpointSliceHolding.md",
 	}
-	if d.Reason == string(guard.ProbesSilent) {
+	switch d.Reason {
+	case string(guard.ProbesSilent):
 		b.Means = "So many backends fell silent at once that this daemon's own network is suspected. Silence takes no backend down meanwhile; a refusal still does."
 		b.Do = "Check the private network, and the way from this daemon to it."
+	case string(guard.NothingPasses):
+		b.Means = "No endpoint of the inventory passes its health check, but endpoints that leave do. They get the traffic until one of the others works."
+		b.Do = "Find out why the endpoints of the inventory do not pass, before the leaving nodes are switched off."
 	}
 	return b
+}
+
+func removalBanner(d *report.Document) *banner {
+	if d.Removal == nil {
+		return nil
+	}
+	return &banner{
+		Tone: bad, Title: "Rejected inventories will remove endpoints", Said: []string{d.Removal.String() + "."},
+		Means: "These endpoints are down, or as many new ones replace them; with HEALTH_CHECK_MODE=off nobody knows. Everything else that passes stays.",
+		Do:    "Find out whether these nodes are really gone. If not, mend the source before that; EMPTY_RESULT_THRESHOLD=0 stops the removal meanwhile.",
+
+		Runbook: "docs/runbooks/IonosEndpointSliceRemovalPending.md",
+	}
+}
+
+func uncheckedBanner(d *report.Document) *banner {
+	if d.Stages.Unchecked == 0 {
+		return nil
+	}
+	return &banner{
+		Tone: bad, Title: "Nobody watches some endpoints", Said: []string{"The health checks of " + counted(d.Stages.Unchecked, "endpoint", "endpoints") + " cannot be carried out."},
+		Means: "They keep their state. One that dies now goes on getting traffic.",
+		Do:    "The messages of these nodes name the error of this machine: mend that.",
+
+		Runbook: "docs/runbooks/IonosEndpointSliceUnchecked.md",
+	}
 }
 
 func problemBanner(d *report.Document) *banner {
@@ -113,8 +143,12 @@ func storeBanner(d *report.Document, m moments) *banner {
 	if d.Store.LastError == "" {
 		return nil
 	}
+	title := "The slices cannot be written"
+	if d.Store.LoadError != "" {
+		title = "The slices cannot be read"
+	}
 	b := &banner{
-		Tone: bad, Title: "The slices cannot be read or written", Said: []string{d.Store.LastError},
+		Tone: bad, Title: title, Said: []string{d.Store.LastError},
 		Means: "Traffic goes on to what was written last. Dead backends stay published until this works again.",
 		Do:    "Check the API server of the local cluster, and the rights of this program. It tries again by itself.",
 

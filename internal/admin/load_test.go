@@ -36,8 +36,6 @@ func (f *fleet) Read(context.Context) ([]inventory.Node, error) {
 	return f.nodes, nil
 }
 
-func (f *fleet) Changed() <-chan struct{} { return f.changed }
-
 // grow adds nodes up to a number, and says so.
 func (f *fleet) grow(size int) {
 	f.mu.Lock()
@@ -99,7 +97,7 @@ func busyWorld(t *testing.T, size int) (*world, *fleet, *syncer.Syncer) {
 	source := &fleet{changed: make(chan struct{}, 1)}
 	source.grow(size)
 	s, err := syncer.New(syncer.Options{
-		Source: source, Store: store, Prober: checker, Target: target, PollInterval: time.Hour, SourceTimeout: time.Minute,
+		Source: source, Store: store, SourceChanged: source.changed, StoreChanged: store.Changed(), Prober: checker, Target: target, PollInterval: time.Hour, SourceTimeout: time.Minute,
 		Rules:         filter.Rules{Subnets: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, AllowLoopback: true},
 		Policy:        guard.Policy{Rise: 2, Fall: 3, Interval: 10 * time.Second, MaxSilentPercent: 50, FailOpen: true, Threshold: 10, MaxRemovalPercent: 50, DrainPeriod: time.Minute},
 		HealthTimeout: 5 * time.Second, Concurrency: 256,

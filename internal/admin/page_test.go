@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 )
 
 // names are the nodes on a page, in order.
@@ -83,6 +84,14 @@ func TestEachTroubleHasABannerWithCauseMeaningAndRemedy(t *testing.T) {
 		"hold": {func(d *report.Document) {
 			d.Mode, d.Reason, d.Message, d.Since = "Hold", "TooManyRemovals", "4 of 5 members would be taken away", since
 		}, []string{"Holding: TooManyRemovals", "4 of 5 members", "5 min ago", "nothing that works is taken away", "EMPTY_RESULT_THRESHOLD"}},
+		"a removal is pending": {func(d *report.Document) {
+			d.Mode, d.Reason, d.Removal = "Hold", "NoNodes", &report.Removal{Endpoints: 3, Inventories: 9}
+		}, []string{"In trouble", "3 kept endpoints will be removed, the first when 9 more scheduled inventories are rejected", "whether these nodes are really gone", "IonosEndpointSliceRemovalPending.md"}},
+		"only leaving endpoints pass": {func(d *report.Document) { d.Mode, d.Reason = "Hold", "NothingPasses" }, []string{"endpoints that leave do", "before the leaving nodes are switched off"}},
+		"nobody watches":              {func(d *report.Document) { d.Stages.Unchecked = 2 }, []string{"Nobody watches some endpoints", "health checks of 2 endpoints cannot be carried out", "IonosEndpointSliceUnchecked.md"}},
+		"hold of a document's target": {func(d *report.Document) {
+			d.Mode, d.Reason, d.Target.Spelling = "Hold", "TooManyRemovals", setting.Fields
+		}, []string{"when spec.guard.emptyResultThreshold inventories"}},
 		"silence": {func(d *report.Document) { d.Mode, d.Reason = "Hold", "ProbesSilent" }, []string{"own network is suspected", "private network"}},
 		"fail open": {func(d *report.Document) {
 			d.Mode, d.Reason, d.Message, d.Since = "FailOpen", "NothingPasses", "no candidate passes", since

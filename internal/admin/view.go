@@ -61,7 +61,7 @@ func (s *Server) viewOf(d *report.Document, q query) view {
 	v := view{
 		Query: q, Headline: legible(d.Summary),
 		Now: m.at(d.At), LastRead: m.at(d.Source.LastSuccess), NextRead: m.at(d.Source.NextRead),
-		Banners: legibly(s.banners(d, m)), Stages: stages(d), Facts: facts(d, m), Cycles: cycles(d, m),
+		Banners: legibly(d, s.banners(d, m)), Stages: stages(d), Facts: facts(d, m), Cycles: cycles(d, m),
 	}
 	v.Tone, v.Word = mood(d, v.Banners)
 	v.Sign = map[tone]string{good: "✓", calm: "…", warn: "!", bad: "✗"}[v.Tone]
@@ -75,9 +75,11 @@ func (s *Server) viewOf(d *report.Document, q query) view {
 	return v
 }
 
-// legibly makes the texts of banners legible.
-func legibly(banners []banner) []banner {
+// legibly makes the texts of banners legible, and spells settings as the document
+// does.
+func legibly(d *report.Document, banners []banner) []banner {
 	for i := range banners {
+		banners[i].Means, banners[i].Do = d.Target.Spelling.Of(banners[i].Means), d.Target.Spelling.Of(banners[i].Do)
 		banners[i].Title = prose(banners[i].Title)
 		for j, said := range banners[i].Said {
 			banners[i].Said[j] = prose(said)
@@ -161,7 +163,7 @@ func facts(d *report.Document, m moments) []fact {
 		{Name: "Version", Text: d.Program.Version},
 	}
 	if d.Source.SuspectReads > 0 {
-		all[1].Detail += ", " + counted(d.Source.SuspectReads, "suspect read", "suspect reads") + " in a row"
+		all[1].Detail += ", " + counted(d.Source.SuspectReads, "rejected inventory", "rejected inventories") + " in a row"
 	}
 	if d.Store.Pending > 0 {
 		all[3].Detail += ", " + strconv.Itoa(d.Store.Pending) + " pending"

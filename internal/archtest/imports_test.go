@@ -17,15 +17,17 @@ var allowed = map[string]struct {
 }{
 	"cmd/ionos-endpointslice-controller": {of("cli", "config"), "main knows signals and exit status, nothing else"},
 
+	"internal/setting":   {nil, "it is names only, so that every surface can spell them"},
 	"internal/inventory": {nil, "it is what flows through every stage, so it depends on none"},
 	"internal/process":   {nil, "it runs programs and knows nothing of what for"},
+	"internal/redact":    {nil, "it makes texts fit to be shown and knows nothing of where they come from"},
 	"internal/kubeapi":   {nil, "it makes clients of API servers and knows nothing of what for"},
 	"internal/config":    {nil, "it is raw text to typed values; who uses them translates"},
 
 	"internal/filter": {of("inventory"), "a stage knows what flows, not the other stages"},
 	"internal/probe":  {of("inventory"), "a stage knows what flows, not the other stages"},
 	"internal/guard":  {of("inventory"), "a stage knows what flows, not the other stages"},
-	"internal/plan":   {of("inventory"), "a stage knows what flows, not the other stages"},
+	"internal/plan":   {of("inventory", "setting"), "a stage knows what flows, not the other stages"},
 
 	"internal/manifest": {of("inventory", "plan"), "it translates our slices, and only translates"},
 
@@ -33,22 +35,26 @@ var allowed = map[string]struct {
 	"internal/source/file":            {of("inventory"), "a source yields nodes; the loop lives elsewhere"},
 	"internal/source/command":         {of("inventory", "process"), "a source yields nodes; the loop lives elsewhere"},
 	"internal/source/ionos":           {of("inventory"), "a source yields nodes; the loop lives elsewhere"},
-	"internal/source/kubernetes":      {of("inventory", "kubeapi"), "a source yields nodes; the loop lives elsewhere"},
+	"internal/source/kubernetes":      {of("inventory", "kubeapi", "redact"), "a source yields nodes; the loop lives elsewhere"},
 	"internal/source/ionos/ionostest": {nil, "it stands for a cloud that does not know us"},
 	"internal/source/sourcetest":      {of("inventory"), "the suite knows sources by their promise only"},
 
 	"internal/store/memory":    {of("inventory", "plan", "manifest"), "a store holds slices; what is in them was decided before"},
 	"internal/store/kubectl":   {of("inventory", "plan", "manifest", "process"), "a store holds slices; what is in them was decided before"},
-	"internal/store/kube":      {of("inventory", "plan", "manifest", "kubeapi"), "a store holds slices; what is in them was decided before"},
+	"internal/store/kube":      {of("inventory", "plan", "manifest", "kubeapi", "redact"), "a store holds slices; what is in them was decided before"},
 	"internal/store/storetest": {of("inventory", "plan", "manifest"), "the suite knows stores by their promise only"},
 
-	"internal/syncer":    {of("inventory", "filter", "probe", "guard", "plan"), "it joins the stages and owns the interfaces; adapters come from outside"},
-	"internal/election":  {of("kubeapi", "plan"), "it says who may write, and knows stores by their promise only"},
-	"internal/report":    {of("inventory", "guard", "plan", "syncer"), "it translates what the syncer saw, and only translates"},
+	"internal/pool":      {of("inventory", "filter", "probe", "guard"), "it decides; Services, slices and their API server are somebody else's"},
+	"internal/outbox":    {of("inventory", "plan"), "it says when, and sends nothing"},
+	"internal/target":    {of("inventory", "guard", "plan", "outbox"), "it publishes verdicts, wherever they come from"},
+	"internal/narration": {of("inventory", "guard", "plan", "outbox", "pool", "target"), "it tells what came of events, and decides nothing"},
+	"internal/syncer":    {of("inventory", "filter", "probe", "guard", "plan", "outbox", "pool", "target", "narration", "setting"), "it puts pool and target together; adapters come from outside"},
+	"internal/election":  {of("kubeapi", "redact"), "it says who may act, and knows nothing of what for"},
+	"internal/report":    {of("inventory", "guard", "plan", "narration", "setting", "syncer"), "it translates what the syncer saw, and only translates"},
 	"internal/metrics":   {of("inventory", "guard", "plan", "syncer"), "it counts what the syncer and its parts did and decides nothing"},
-	"internal/event":     {of("plan", "syncer", "kubeapi"), "it delivers what the syncer announces"},
+	"internal/event":     {of("plan", "narration", "syncer", "kubeapi", "redact"), "it delivers what the syncer announces"},
 	"internal/admin":     {of("inventory", "guard", "report"), "it serves what others made and decides nothing"},
-	"internal/preflight": {of("inventory", "config", "filter", "plan", "manifest", "kubeapi"), "it looks at everything once and judges it; the ways to it come from outside"},
+	"internal/preflight": {of("inventory", "config", "filter", "plan", "manifest", "kubeapi", "redact"), "it looks at everything once and judges it; the ways to it come from outside"},
 	"internal/cli": {of("inventory", "process", "config", "filter", "probe", "guard", "plan", "manifest",
 		"source/static", "source/file", "source/command", "source/ionos", "source/kubernetes",
 		"store/memory", "store/kubectl", "store/kube", "syncer", "kubeapi", "election", "report", "metrics", "event", "admin", "preflight"), "it is the only package that knows every adapter"},
@@ -151,7 +157,7 @@ var pure = struct {
 	clock     []string
 	reason    string
 }{
-	places:    []string{"internal/inventory", "internal/filter", "internal/guard", "internal/plan", "internal/manifest"},
+	places:    []string{"internal/setting", "internal/inventory", "internal/filter", "internal/guard", "internal/plan", "internal/manifest"},
 	forbidden: []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"},
 	clock:     []string{"Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "Sleep"},
 	reason:    "a pure stage takes values and returns values, so that a property test can drive it through any history",

@@ -2,18 +2,15 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 )
@@ -27,33 +24,7 @@ func (p Program) localAccess(store config.Store) func() (*rest.Config, error) {
 			kubeconfig = file
 		}
 	}
-	return func() (*rest.Config, error) { return localCluster(kubeconfig) }
-}
-
-// localCluster is the way to the local API server: the kubeconfig, which may be a
-// list of files, or the ServiceAccount of the Pod we run in.
-func localCluster(kubeconfig string) (*rest.Config, error) {
-	if kubeconfig == "" {
-		cluster, err := rest.InClusterConfig()
-		if errors.Is(err, rest.ErrNotInCluster) {
-			return nil, errors.New("outside of a cluster KUBECONFIG, the kubeconfig of the local cluster, is needed")
-		}
-		return cluster, err
-	}
-	files := &clientcmd.ClientConfigLoadingRules{Precedence: filepath.SplitList(kubeconfig)}
-	if !slices.ContainsFunc(files.Precedence, exists) {
-		// client-go would pass over it, and take the Pod's cluster.
-		return nil, fmt.Errorf("KUBECONFIG=%s: there is no such file; mount it, or correct the path", kubeconfig)
-	}
-	if _, err := files.Load(); err != nil && !errors.Is(err, os.ErrPermission) {
-		// The parser may quote a file that holds secrets.
-		return nil, fmt.Errorf("KUBECONFIG=%s: it cannot be parsed as a kubeconfig; kubectl config view says why", kubeconfig)
-	}
-	cluster, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(files, &clientcmd.ConfigOverrides{}).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("KUBECONFIG=%s: %w", kubeconfig, err)
-	}
-	return cluster, nil
+	return kubeapi.Access{Kubeconfig: kubeconfig, Setting: "KUBECONFIG"}.Config
 }
 
 func exists(file string) bool {

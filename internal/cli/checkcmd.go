@@ -74,11 +74,11 @@ func (p Program) preflight(ctx context.Context, c config.Config) preflight.Repor
 	}
 	if err != nil {
 		mistake := err
-		b.source, options.Read = nil, func(context.Context) ([]inventory.Node, error) { return nil, mistake }
+		b.source, options.Read = origin{}, func(context.Context) ([]inventory.Node, error) { return nil, mistake }
 	} else {
 		options.Read = b.source.Read
 	}
-	if cloud, ok := b.source.(*ionos.Source); ok {
+	if cloud := b.source.cloud; cloud != nil {
 		options.Cloud = func() preflight.CloudFacts { return factsOf(cloud) }
 	}
 	p.ways(b, &options)

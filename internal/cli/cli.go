@@ -45,9 +45,9 @@ func (p Program) command() *cobra.Command {
 		Long: "Keeps the EndpointSlices of one selector-less Service equal to the private\n" +
 			"addresses of the healthy worker nodes of a remote cluster.\n\n" +
 			"Configuration is read from the environment: see `config docs`.\n\n" +
-			"Exit status: 0 done or no difference, 1 differences or not ready, 2 usage or\n" +
-			"configuration, 3 source, 4 store, 5 refused by the guard, 6 lease lost or not\n" +
-			"got, 124 time-out.",
+			"Exit status: 0 done or no difference, 1 differences, not ready or not done,\n" +
+			"2 usage or configuration, 3 source, 4 store or Service, 5 endpoints kept by the\n" +
+			"guard, 6 lease lost or not got, 124 time-out.",
 		Args:          cobra.NoArgs,
 		RunE:          run.RunE,
 		SilenceErrors: true,
@@ -85,7 +85,7 @@ func (p Program) once(cmd *cobra.Command, timeout time.Duration, do func(ctx con
 	}
 	ctx, cancel := within(cmd.Context(), timeout)
 	defer cancel()
-	return timedOut(ctx, b.with(ctx, func(ctx context.Context) error { return do(ctx, b) }))
+	return ended(ctx, b.with(ctx, func(ctx context.Context) error { return do(ctx, b) }))
 }
 
 // timeoutFlag adds --timeout to a command.

@@ -36,10 +36,14 @@ func (p Program) configCommand() *cobra.Command {
 		Short: "Report every mistake of the configuration; exit status 2 if there is one",
 		Args:  cobra.NoArgs,
 		RunE: func(_ *cobra.Command, _ []string) error {
-			if _, err := p.load(); err != nil {
+			c, err := p.load()
+			if err != nil {
 				return err
 			}
-			_, err := fmt.Fprintln(p.Stdout, "The configuration is valid.")
+			for _, warning := range c.Warnings() {
+				fmt.Fprintln(p.Stderr, "warning:", warning.Error())
+			}
+			_, err = fmt.Fprintln(p.Stdout, "The configuration is valid.")
 			return err
 		},
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
@@ -47,11 +46,9 @@ func (b *parts) diff(ctx context.Context, p Program, out format) error {
 	if err != nil {
 		return err
 	}
-	if problem := a.Status.Problem; problem.Kind != "" {
-		fmt.Fprintf(p.Stderr, "%s: %s\n", problem.Kind, problem.Message)
-	}
-	if v := a.Status.Verdict; v.Mode != guard.Publish {
-		fmt.Fprintf(p.Stderr, "The guard is in %s: %s\n", v.Mode, v.Message)
+	// What a run would say that the differences do not.
+	if outcome, message := judge(a, true); outcome.status() != ExitOK {
+		fmt.Fprintln(p.Stderr, b.target.Spelling.Of(message))
 	}
 	differences := make([]difference, 0, len(a.Writes))
 	var asText strings.Builder

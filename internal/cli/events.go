@@ -33,7 +33,7 @@ func newEvents(c config.Config, dryRun bool, log *slog.Logger, m *metrics.Metric
 }
 
 func newAnnouncer(c config.Config, log *slog.Logger, m *metrics.Metrics) (*event.Announcer, error) {
-	cluster, err := localCluster(c.Store.Kubeconfig)
+	cluster, err := kubeapi.Access{Kubeconfig: c.Store.Kubeconfig, Setting: "KUBECONFIG"}.Config()
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
@@ -13,7 +14,8 @@ import (
 const (
 	// ExitOK: done, or no difference.
 	ExitOK = 0
-	// ExitDifferent: there are differences, or what was asked for is not ready.
+	// ExitDifferent: there are differences, or what was asked for is not ready or
+	// not done.
 	ExitDifferent = 1
 	// ExitUsage: the command line or the configuration is wrong.
 	ExitUsage = 2
@@ -21,7 +23,7 @@ const (
 	ExitSource = 3
 	// ExitStore: the slices could not be loaded or written.
 	ExitStore = 4
-	// ExitRefused: the guard held something back.
+	// ExitRefused: the guard refused to take endpoints away, and kept them.
 	ExitRefused = 5
 	// ExitLeaseLost: the lease of the leader election was lost, or not got.
 	ExitLeaseLost = 6
@@ -45,36 +47,55 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// exitCode returns the exit status that an error stands for. What cobra reports
-// by itself is a wrong command line.
+// exitCode returns the exit status that an error stands for.
 func exitCode(err error) int {
 	var own *exitError
-	var source *syncer.SourceError
-	var store *syncer.StoreError
 	switch {
 	case err == nil:
 		return ExitOK
 	case errors.As(err, &own):
 		return own.code
-	case errors.Is(err, errTimeout):
-		return ExitTimeout
-	case errors.Is(err, election.ErrLost), errors.Is(err, election.ErrNotElected):
-		return ExitLeaseLost
-	case errors.As(err, &source):
-		return ExitSource
-	case errors.As(err, &store):
-		return ExitStore
 	}
-	return ExitUsage
+	return outcomeOf(err).status()
+}
+
+// outcomeOf names what kept a command from its end. What cobra reports by itself
+// is a wrong command line.
+func outcomeOf(err error) Outcome {
+	var source *syncer.SourceError
+	var store *syncer.StoreError
+	switch {
+	case errors.Is(err, errTimeout):
+		return TimedOut
+	case errors.Is(err, election.ErrLost), errors.Is(err, election.ErrNotElected):
+		return LeaseNotHeld
+	case errors.Is(err, errStopped):
+		return Stopped
+	case errors.As(err, &source):
+		return SourceFailed
+	case errors.As(err, &store) && errors.Is(err, plan.ErrConflict):
+		return Conflict
+	case errors.As(err, &store):
+		return StoreFailed
+	}
+	return Misused
 }
 
 // errTimeout is the cause of a context that --timeout ended.
 var errTimeout = errors.New("not done within --timeout; give it more time")
 
-// timedOut replaces an error by errTimeout where --timeout caused it.
-func timedOut(ctx context.Context, err error) error {
-	if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
+// errStopped says that the program was told to stop before it was done.
+var errStopped = errors.New("told to stop before it was done")
+
+// ended puts before an error why its context ended, if --timeout or a signal
+// ended it: what fails because of that is nobody's failure.
+func ended(ctx context.Context, err error) error {
+	var own *exitError
+	switch {
+	case err == nil, ctx.Err() == nil, errors.As(err, &own):
+		return err
+	case errors.Is(context.Cause(ctx), errTimeout):
 		return fmt.Errorf("%w: %w", errTimeout, err)
 	}
-	return err
+	return fmt.Errorf("%w: %w", errStopped, err)
 }

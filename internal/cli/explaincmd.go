@@ -24,8 +24,8 @@ func (p Program) explainCommand() *cobra.Command {
 		Long: "Says of a node, by its name or id, or of an address what each stage decided, with\n" +
 			"the actual values, and what to do.\n\n" +
 			"Asks the daemon that runs with this configuration, at ADMIN_ADDRESS: it knows how\n" +
-			"often checks passed or failed, what is held or drains, and what left within ten\n" +
-			"minutes. Where none answers, or one that stands by, looks at source, slices and\n" +
+			"often checks passed or failed, which endpoints are kept or drain, and what left\n" +
+			"within ten minutes. Where none answers, or one that stands by, looks at source, slices and\n" +
 			"backends itself, writes nothing, and says so.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -37,7 +37,7 @@ func (p Program) explainCommand() *cobra.Command {
 			defer cancel()
 			v, err := l.lookInside(ctx)
 			if err != nil {
-				return timedOut(ctx, err)
+				return ended(ctx, err)
 			}
 			e := explain(v, args[0])
 			if err := out.print(p.Stdout, e, e.text(v.document)); err != nil {
@@ -77,6 +77,8 @@ type explanation struct {
 	// Daemon says that the daemon was asked.
 	Daemon bool   `json:"daemon"`
 	Mode   string `json:"mode"`
+	// Removal is what further rejected inventories will take away, if anything.
+	Removal *report.Removal `json:"removal,omitempty"`
 	// Message is why nothing was found, Similar what may be meant instead.
 	Message string          `json:"message,omitempty"`
 	Similar []string        `json:"similar,omitempty"`
@@ -93,7 +95,7 @@ type explainedNode struct {
 // explain picks the entries about the subject.
 func explain(v view, subject string) explanation {
 	d := v.document
-	e := explanation{Subject: subject, Daemon: v.raw != nil, Mode: d.Mode, Nodes: []explainedNode{}}
+	e := explanation{Subject: subject, Daemon: v.raw != nil, Mode: d.Mode, Removal: d.Removal, Nodes: []explainedNode{}}
 	docs := make(map[string]inventory.ReasonDoc)
 	for _, doc := range inventory.Reasons() {
 		docs[string(doc.Reason)] = doc
@@ -101,7 +103,9 @@ func explain(v view, subject string) explanation {
 	for _, n := range d.Find(subject) {
 		e.Found = true
 		e.Ready = e.Ready || n.State == inventory.StateReady.String()
-		e.Nodes = append(e.Nodes, explainedNode{Node: n, Meaning: docs[n.Reason].Meaning, Remedy: docs[n.Reason].Remedy})
+		e.Nodes = append(e.Nodes, explainedNode{
+			Node: n, Meaning: d.Target.Spelling.Of(docs[n.Reason].Meaning), Remedy: d.Target.Spelling.Of(docs[n.Reason].Remedy),
+		})
 	}
 	if !e.Found {
 		e.Similar = similar(d.Nodes, subject)
@@ -123,6 +127,9 @@ func (e explanation) text(d *report.Document) string {
 		fmt.Fprintf(&b, "%s is published ready.\n", plain(e.Subject))
 	default:
 		fmt.Fprintf(&b, "%s is not published ready.\n", plain(e.Subject))
+	}
+	for _, banner := range modeBanners(d) {
+		fmt.Fprintln(&b, plain(banner))
 	}
 	for _, n := range e.Nodes {
 		b.WriteString("\n")

@@ -2,3 +2,10 @@ package cli
 
 // WarnOfExpiry is exported for its test, in which weeks pass.
 var WarnOfExpiry = warnOfExpiry
+
+// Judge, OutcomeOf and Ended are exported for what no small world brings about.
+var (
+	Judge     = judge
+	OutcomeOf = outcomeOf
+	Ended     = ended
+)

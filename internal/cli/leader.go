@@ -11,7 +11,9 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
@@ -29,7 +31,7 @@ func newLeadership(c config.Config, dryRun bool, log *slog.Logger, m *metrics.Me
 	if !c.Leader.Election || dryRun {
 		return l, nil
 	}
-	cluster, err := localCluster(c.Store.Kubeconfig)
+	cluster, err := kubeapi.Access{Kubeconfig: c.Store.Kubeconfig, Setting: "KUBECONFIG"}.Config()
 	if err != nil {
 		return l, fmt.Errorf("LEADER_ELECTION=true: %w", err)
 	}
@@ -54,7 +56,23 @@ func (l leadership) fence(store syncer.Store) syncer.Store {
 	if l.elector == nil {
 		return store
 	}
-	return l.elector.Fence(store)
+	return fenced{store, l.elector}
+}
+
+// fenced is a store that writes only while the lease is held.
+type fenced struct {
+	syncer.Store
+	elector *election.Elector
+}
+
+// Write implements syncer.Store. An error that wraps election.ErrLost says that
+// nothing was tried, or that the lease ended it.
+func (f fenced) Write(ctx context.Context, write plan.Write) (version string, err error) {
+	err = f.elector.Fence(ctx, func(ctx context.Context) error {
+		version, err = f.Store.Write(ctx, write)
+		return err
+	})
+	return version, err
 }
 
 // lead runs do while this process leads.

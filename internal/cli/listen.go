@@ -64,10 +64,10 @@ func (b *parts) facts(started time.Time) report.Facts {
 
 // warnings returns what the source finds odd, if it can say so.
 func (b *parts) warnings() []string {
-	if source, ok := b.source.(interface{ Warnings() []string }); ok {
-		return source.Warnings()
+	if b.source.cloud == nil {
+		return nil
 	}
-	return nil
+	return b.source.cloud.Warnings()
 }
 
 // loopAlive and electionAlive are liveness (contract 31): what runs comes round.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
@@ -26,8 +25,8 @@ func (b *parts) newMetrics() (*metrics.Metrics, error) {
 
 // tokenExpiry returns when the token of the IONOS Cloud expires, if that is known.
 func (b *parts) tokenExpiry() (time.Time, bool) {
-	if source, ok := b.source.(*ionos.Source); ok {
-		return source.TokenExpiry()
+	if b.source.cloud != nil {
+		return b.source.cloud.TokenExpiry()
 	}
 	return time.Time{}, false
 }
@@ -35,8 +34,8 @@ func (b *parts) tokenExpiry() (time.Time, bool) {
 // rateLimit returns how many requests the IONOS Cloud still allows, if it has
 // said so.
 func (b *parts) rateLimit() (int, bool) {
-	if source, ok := b.source.(*ionos.Source); ok {
-		limit, known := source.RateLimit()
+	if b.source.cloud != nil {
+		limit, known := b.source.cloud.RateLimit()
 		return limit.Remaining, known
 	}
 	return 0, false

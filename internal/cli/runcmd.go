@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
@@ -24,7 +23,12 @@ func (p Program) runCommand() *cobra.Command {
 		Long: "Reads the source, probes the backends and keeps the slices right until it is\n" +
 			"told to stop by SIGTERM or SIGINT. With STORE_KIND=memory it prints the slices\n" +
 			"as YAML whenever they change. With LEADER_ELECTION=true it first waits until\n" +
-			"it holds the lease; a dry run does not take part in the election.",
+			"it holds the lease; a dry run does not take part in the election.\n\n" +
+			"With --once it says how it ended, and why: exit status 0 the slices are right and\n" +
+			"an endpoint is ready, 1 no endpoint is ready or none passes its health check,\n" +
+			"2 usage or configuration, 3 source, 4 store or Service, 5 an inventory was\n" +
+			"rejected or endpoints do not answer, and they are kept, 6 lease, 124 time-out.\n" +
+			"docs/reference/exit-status.md lists every outcome.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			log := newQueue(p.Stderr)
@@ -35,10 +39,13 @@ func (p Program) runCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			for _, warning := range parts.config.Warnings() {
+				parts.log.Warn("environment variable without effect", "variable", warning.Variable, "problem", warning.Rule, "remedy", warning.Remedy)
+			}
 			if once {
 				ctx, cancel := within(cmd.Context(), timeout)
 				defer cancel()
-				return timedOut(ctx, parts.once(ctx))
+				return parts.once(ctx)
 			}
 			return parts.run(cmd.Context())
 		},
@@ -73,23 +80,32 @@ func (b *parts) lead(ctx context.Context, do func(context.Context) error) error 
 	})
 }
 
-// once decides and writes once.
+// once decides and writes once. What came of it is the last line of the log, and
+// for every exit status but 0 the error.
 func (b *parts) once(ctx context.Context) error {
-	return b.lead(ctx, func(ctx context.Context) error {
-		a, err := b.syncer.Once(ctx)
-		if err != nil {
-			return err
-		}
-		status := a.Status
-		b.log.Info("decided once", "mode", status.Verdict.Mode.String(), "members", len(status.Verdict.Members), "writes", len(a.Writes))
-		switch {
-		case status.Problem.Kind != "":
-			return &syncer.StoreError{Err: fmt.Errorf("%s: %s", status.Problem.Kind, status.Problem.Message)}
-		case status.Verdict.Mode != guard.Publish:
-			return &exitError{ExitRefused, fmt.Errorf("the guard is in %s: %s", status.Verdict.Mode, status.Verdict.Message)}
-		}
-		return nil
-	})
+	var a syncer.Assessment
+	err := ended(ctx, b.lead(ctx, func(ctx context.Context) error {
+		var err error
+		a, err = b.syncer.Once(ctx)
+		return err
+	}))
+	about := []any{"written", a.Landed()}
+	if a.Status != nil {
+		about = append(about, "mode", a.Status.Verdict.Mode.String(), "members", len(a.Status.Verdict.Members), "writes", len(a.Writes))
+	}
+	if err != nil {
+		outcome := outcomeOf(err)
+		b.log.Info("run ended", append(about, "outcome", string(outcome))...)
+		return &exitError{outcome.status(), fmt.Errorf("%w; %s", err, failed(outcome, a))}
+	}
+	outcome, message := judge(a, b.dryRun)
+	message = b.target.Spelling.Of(message)
+	if outcome.status() != ExitOK {
+		b.log.Info("run ended", append(about, "outcome", string(outcome))...)
+		return &exitError{outcome.status(), errors.New(message)}
+	}
+	b.log.Info("run ended", append(about, "outcome", string(outcome), "message", message)...)
+	return nil
 }
 
 // with runs what the source and the store have to run beside do, if anything,
@@ -98,14 +114,14 @@ func (b *parts) with(ctx context.Context, do func(context.Context) error) error 
 	// They outlive ctx, so that a write under way can end.
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
-	beside := func(part any) *error {
+	beside := func(run func(context.Context) error) *error {
 		var err error
-		if runner, ok := part.(interface{ Run(context.Context) error }); ok {
-			running.Go(func() { err = runner.Run(background) })
+		if run != nil {
+			running.Go(func() { err = run(background) })
 		}
 		return &err
 	}
-	source, store := beside(b.source), beside(b.store)
+	source, store := beside(b.source.run), beside(b.store.run)
 	done := do(ctx)
 	stop()
 	running.Wait()

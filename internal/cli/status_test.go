@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 )
 
 // document is what a daemon of the base configuration may say.
@@ -90,7 +91,12 @@ func TestStatusShowsWhatTheDaemonSays(t *testing.T) {
 	}{
 		"healthy":   {unchanged, nil, 0, []string{"2 of 2 nodes ready in default/web\n", "static, 2 nodes read 5s ago", "slices web-remote", "a-worker  10.0.0.11  ready", "gone"}},
 		"unhealthy": {unhealthy, nil, 1, []string{"Holding: 1 of 2", "HOLD for 60s: NoNodes: the source lists no node", "ProbeRefused"}},
-		"wide":      {unchanged, []string{"-o", "wide"}, 0, []string{"ID", "ZONE", "SINCE", "PROBE", "Pass x7 1.2ms", "60m"}},
+		"a removal is pending": {func(d *report.Document) {
+			unhealthy(d)
+			d.Removal = &report.Removal{Endpoints: 3, Inventories: 9}
+		}, nil, 1, []string{"PENDING: 3 kept endpoints will be removed, the first when 9 more scheduled inventories are rejected"}},
+		"nobody watches": {func(d *report.Document) { d.Stages.Unchecked = 2 }, nil, 0, []string{"NOT CHECKED: the health checks of 2 endpoints cannot be carried out"}},
+		"wide":           {unchanged, []string{"-o", "wide"}, 0, []string{"ID", "ZONE", "SINCE", "PROBE", "Pass x7 1.2ms", "60m"}},
 		"a problem": {func(d *report.Document) {
 			d.Healthy, d.Problem = false, &report.Problem{Kind: "ServiceMissing", Message: "create it"}
 		}, nil, 1, []string{"ServiceMissing: create it"}},
@@ -226,6 +232,14 @@ func TestExplainShowsWhatOnlyTheDaemonKnows(t *testing.T) {
 		"an address that two claim": {func(d *report.Document) {
 			d.Nodes = append(d.Nodes, node("thief", "10.0.0.11", "absent", "DuplicateAddress", d.At))
 		}, "10.0.0.11", 0, []string{"10.0.0.11 is published ready.", "a-worker", "thief"}, ""},
+		"a target of annotations": {func(d *report.Document) {
+			d.Target.Spelling = setting.Annotations
+			d.Nodes = append(d.Nodes, node("c-worker", "10.0.0.13", "down", "ProbeStatus", d.At))
+		}, "c-worker", 1, []string{"check endpoints.ablmnzde.github.io/health-check-path, or the workload"}, ""},
+		"a kept node while a removal is pending": {func(d *report.Document) {
+			unhealthy(d)
+			d.Removal = &report.Removal{Endpoints: 1, Inventories: 1}
+		}, "a-worker", 0, []string{"HOLD for 60s: NoNodes: the source lists no node\n", "PENDING: 1 kept endpoint will be removed when 1 more scheduled inventory is rejected\n"}, ""},
 		"what left":       {unchanged, "gone", 1, []string{"absent, Gone for 60s", "no longer in the inventory"}, ""},
 		"a slip":          {unchanged, "a-wroker", 1, []string{"a-wroker is unknown: the source lists 2 nodes", "There are: a-worker, b-worker,"}, ""},
 		"a standby":       {standby("pod-1"), "w1", 0, []string{"w1 is published ready."}, "The daemon knows no nodes, looking myself: standing by for default/web; pod-1 leads."},

@@ -51,7 +51,7 @@ func (p Program) statusCommand() *cobra.Command {
 			if !wait {
 				v, err := l.look(ctx)
 				if err != nil {
-					return timedOut(ctx, err)
+					return ended(ctx, err)
 				}
 				return l.show(v, out)
 			}
@@ -122,7 +122,7 @@ func (l *looking) await(ctx context.Context, out format) error {
 		if last.document != nil {
 			_ = l.show(last, out) // that it took too long says more
 		}
-		return timedOut(ctx, ctx.Err())
+		return ended(ctx, ctx.Err())
 	}
 }
 

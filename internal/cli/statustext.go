@@ -45,12 +45,25 @@ func statusText(d *report.Document, all bool) string {
 	return b.String()
 }
 
-// banners are what must not be overlooked.
-func banners(d *report.Document) []string {
+// modeBanners say why inventory or health checks are not trusted, what that will
+// take away and when, and what nobody watches.
+func modeBanners(d *report.Document) []string {
 	var all []string
 	if d.Mode != guard.Publish.String() {
 		all = append(all, fmt.Sprintf("%s for %s: %s: %s", strings.ToUpper(d.Mode), age(d, d.Since), d.Reason, d.Message))
 	}
+	if d.Removal != nil {
+		all = append(all, "PENDING: "+d.Removal.String())
+	}
+	if n := d.Stages.Unchecked; n > 0 {
+		all = append(all, "NOT CHECKED: the health checks of "+plural(n, "endpoint")+" cannot be carried out; their messages name the error")
+	}
+	return all
+}
+
+// banners are what must not be overlooked.
+func banners(d *report.Document) []string {
+	all := modeBanners(d)
 	if d.Problem != nil {
 		all = append(all, fmt.Sprintf("%s: %s", d.Problem.Kind, d.Problem.Message))
 	}
@@ -76,7 +89,7 @@ func sourceLine(d *report.Document) string {
 		line = fmt.Sprintf("%s, %d nodes read %s ago", s.Kind, d.Stages.Nodes, age(d, s.LastSuccess))
 	}
 	if s.SuspectReads > 0 {
-		line += fmt.Sprintf(", %d suspect reads in a row", s.SuspectReads)
+		line += fmt.Sprintf(", %d rejected in a row", s.SuspectReads)
 	}
 	if s.LastError != "" {
 		line += ", failing: " + s.LastError
@@ -96,7 +109,12 @@ func storeLine(d *report.Document) string {
 	if s.Pending > 0 {
 		line += fmt.Sprintf(", %d not as decided", s.Pending)
 	}
-	if s.LastError != "" {
+	switch {
+	case s.LoadError != "":
+		line += ", cannot be read: " + s.LoadError
+	case s.WriteError != "":
+		line += ", cannot be written: " + s.WriteError
+	case s.LastError != "": // a daemon of an older version
 		line += ", failing: " + s.LastError
 	}
 	return line

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
@@ -31,8 +33,8 @@ type parts struct {
 	dryRun  bool
 	log     *slog.Logger
 	target  plan.Target
-	source  syncer.Source
-	store   syncer.Store
+	source  origin
+	store   storage
 	leader  leadership
 	metrics *metrics.Metrics
 	events  *events
@@ -62,6 +64,8 @@ func (p Program) build(dryRun bool) (*parts, error) {
 	b.events = newEvents(c, b.dryRun, b.log, b.metrics)
 	options := syncer.Options{
 		Source: b.metrics.Source(string(c.Source.Kind), b.source), Store: b.metrics.Store(b.leader.fence(b.store)),
+		SourceChanged: b.source.changed, StoreChanged: b.store.changed,
+		FreeReads: c.Source.Kind.Free(), Lanes: lanes(c),
 		Target: b.target, Rules: rules(c), Policy: policy(c),
 		PollInterval: c.Source.PollInterval, SourceTimeout: c.Source.Timeout,
 		HealthTimeout: c.Health.Timeout, Concurrency: c.Health.Concurrency,
@@ -116,29 +120,61 @@ func policy(c config.Config) guard.Policy {
 	return guard.Policy{
 		HealthOff: c.Health.Mode == config.HealthOff, Rise: c.Health.Rise, Fall: c.Health.Fall, Interval: c.Health.Interval,
 		MaxSilentPercent: c.Guard.MaxSilentPercent, FailOpen: c.Guard.FailOpen,
-		Threshold: c.Guard.EmptyResultThreshold, MaxRemovalPercent: c.Guard.MaxRemovalPercent, DrainPeriod: c.Guard.DrainPeriod,
+		Threshold: c.Guard.EmptyResultThreshold, PollInterval: c.Source.PollInterval, MaxRemovalPercent: c.Guard.MaxRemovalPercent, DrainPeriod: c.Guard.DrainPeriod,
 	}
 }
 
+// lanes is how many writes may be in flight, 0 for as many as is usual. Each write
+// of kubectl is a process of its own, which is memory of the Pod.
+func lanes(c config.Config) int {
+	if c.Store.Kind == config.StoreKubectl {
+		return 2
+	}
+	return 0
+}
+
+// origin is a source, and what goes with it.
+type origin struct {
+	syncer.Source
+	// changed receives a value when the next read will differ, nil where the source
+	// cannot know; run has to run beside it, nil where nothing has to.
+	changed <-chan struct{}
+	run     func(context.Context) error
+	// cloud is the source where it is the IONOS Cloud, nil otherwise.
+	cloud *ionos.Source
+}
+
 // newSource makes the source that SOURCE_KIND names.
-func newSource(c config.Config, m *metrics.Metrics) (syncer.Source, error) {
+func newSource(c config.Config, m *metrics.Metrics) (origin, error) {
+	var s syncer.Source
+	var err error
 	switch c.Source.Kind {
 	case config.SourceStatic:
 		nodes := make([]static.Node, len(c.Static.Nodes))
 		for i, n := range c.Static.Nodes {
 			nodes[i] = static.Node{Name: n.Name, Address: n.Addr}
 		}
-		return static.New(static.Options{Nodes: nodes})
+		s, err = static.New(static.Options{Nodes: nodes})
 	case config.SourceFile:
-		return file.New(file.Options{FS: afero.NewOsFs(), Path: c.File.Path})
+		s, err = file.New(file.Options{FS: afero.NewOsFs(), Path: c.File.Path})
 	case config.SourceCommand:
-		return command.New(command.Options{Path: c.Command.Path, Args: c.Command.Args, Environ: c.Command.Environment.Read})
+		s, err = command.New(command.Options{Path: c.Command.Path, Args: c.Command.Args, Environ: c.Command.Environment.Read})
 	case config.SourceKubernetes:
-		return newKubernetes(c.Secured, m)
+		nodes, err := newKubernetes(c.Secured, m)
+		if err != nil {
+			return origin{}, err
+		}
+		return origin{Source: nodes, changed: nodes.Changed(), run: nodes.Run}, nil
 	case config.SourceIONOS:
-		return newIONOS(c, m)
+		cloud, err := newIONOS(c, m)
+		if err != nil {
+			return origin{}, err
+		}
+		return origin{Source: cloud, changed: cloud.Changed(), run: cloud.Run, cloud: cloud}, nil
+	default:
+		err = fmt.Errorf("SOURCE_KIND=%s is not built in", c.Source.Kind)
 	}
-	return nil, fmt.Errorf("SOURCE_KIND=%s is not built in", c.Source.Kind)
+	return origin{Source: s}, err
 }
 
 // newIONOS makes the source of addresses; the nodes are those of the remote
@@ -146,7 +182,7 @@ func newSource(c config.Config, m *metrics.Metrics) (syncer.Source, error) {
 func newIONOS(c config.Config, m *metrics.Metrics) (*ionos.Source, error) {
 	options := ionos.Options{
 		Username: c.IONOS.Username, APIURL: c.IONOS.APIURL, DatacenterID: c.IONOS.DatacenterID,
-		LANID: c.IONOS.PrivateLANID, ClusterID: c.IONOS.ClusterID, Subnets: c.Secured.Subnets, Wrap: m.Transport(metrics.ClientSource),
+		LANID: c.IONOS.PrivateLANID, ClusterID: c.IONOS.ClusterID, Selector: c.Secured.NodeSelector, Subnets: c.Secured.Subnets, Wrap: m.Transport(metrics.ClientSource),
 	}
 	if c.IONOS.Token.IsSet() {
 		options.Token = c.IONOS.Token.Read
@@ -171,22 +207,38 @@ func newKubernetes(c config.Secured, m *metrics.Metrics) (*kubernetes.Source, er
 	})
 }
 
+// storage is a store, and what goes with it; see origin.
+type storage struct {
+	syncer.Store
+	changed <-chan struct{}
+	run     func(context.Context) error
+}
+
 // newStore makes the store that STORE_KIND names.
-func (p Program) newStore(c config.Config, t plan.Target, m *metrics.Metrics) (syncer.Store, error) {
+func (p Program) newStore(c config.Config, t plan.Target, m *metrics.Metrics) (storage, error) {
 	switch c.Store.Kind {
 	case config.StoreMemory:
-		return memory.New(memory.Options{Target: t, Service: imagined(t), Out: p.Stdout})
-	case config.StoreKubectl:
-		return kubectl.New(kubectl.Options{Target: t, Path: c.Store.KubectlPath, Environ: c.Store.Environment.Read})
-	case config.StoreClientGo:
-		cluster, err := localCluster(c.Store.Kubeconfig)
+		s, err := memory.New(memory.Options{Target: t, Service: imagined(t), Out: p.Stdout})
 		if err != nil {
-			return nil, fmt.Errorf("STORE_KIND=client-go: %w", err)
+			return storage{}, err
+		}
+		return storage{Store: s, changed: s.Changed()}, nil
+	case config.StoreKubectl:
+		s, err := kubectl.New(kubectl.Options{Target: t, Path: c.Store.KubectlPath, Environ: c.Store.Environment.Read})
+		return storage{Store: s}, err
+	case config.StoreClientGo:
+		cluster, err := kubeapi.Access{Kubeconfig: c.Store.Kubeconfig, Setting: "KUBECONFIG"}.Config()
+		if err != nil {
+			return storage{}, fmt.Errorf("STORE_KIND=client-go: %w", err)
 		}
 		cluster.Wrap(m.Transport(metrics.ClientStore))
-		return kube.New(kube.Options{Target: t, Config: cluster})
+		s, err := kube.New(kube.Options{Target: t, Config: cluster})
+		if err != nil {
+			return storage{}, err
+		}
+		return storage{Store: s, changed: s.Changed(), run: s.Run}, nil
 	}
-	return nil, fmt.Errorf("STORE_KIND=%s is not built in", c.Store.Kind)
+	return storage{}, fmt.Errorf("STORE_KIND=%s is not built in", c.Store.Kind)
 }
 
 // imagined is the Service that the memory store pretends to have: one that fits

@@ -1,5 +1,7 @@
 package config
 
+import "slices"
+
 // Config is the whole configuration. Load is the only way to get a valid one.
 type Config struct {
 	Source  Source
@@ -20,7 +22,13 @@ type Config struct {
 	// origins says for each variable that is not at its default where its
 	// value comes from.
 	origins map[string]Origin
+	// warnings are what is odd about the environment and no mistake.
+	warnings Mistakes
 }
+
+// Warnings returns the variables that look like ours and are not, but may well
+// be another program's, in alphabetical order.
+func (c Config) Warnings() []Mistake { return slices.Clone(c.warnings) }
 
 // section is a group of variables in the reference.
 type section struct {

@@ -29,8 +29,8 @@ func checkFormat(format, value string) error {
 		return urlPath(value)
 	case "api-url":
 		return apiURL(value)
-	case "id":
-		return id(value)
+	case "uuid":
+		return uuid(value)
 	case "program":
 		return program(value)
 	}
@@ -128,12 +128,15 @@ func apiURL(value string) error {
 	return nil
 }
 
-// id checks an identifier that becomes part of a URL's path.
-func id(value string) error {
-	if url.PathEscape(value) == value && len(content.IsPathSegmentName(value)) == 0 {
+var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// uuid checks an identifier of the IONOS Cloud, which becomes part of a URL's
+// path.
+func uuid(value string) error {
+	if uuidForm.MatchString(value) {
 		return nil
 	}
-	return problem{rule: "is not an identifier", remedy: "copy the UUID from the IONOS console"}
+	return problem{rule: "is not a UUID", remedy: "copy the UUID from the IONOS console; it looks like 0b5f4d1c-7a0e-4d5b-9f58-3f1f2b6c7d8e"}
 }
 
 // program checks the name of a program to run. One with a space in it is

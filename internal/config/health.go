@@ -58,15 +58,15 @@ func (h Health) RootCAs() (*x509.CertPool, error) {
 
 var errNoCertificate = errors.New("holds no certificate in PEM form")
 
-// Guard is how much one read, or a prober that went blind, may take away.
+// Guard is how much one inventory, or a prober that went blind, may take away.
 type Guard struct {
 	// EmptyResultThreshold is 0 for "never" (contract 13).
-	EmptyResultThreshold int `envconfig:"EMPTY_RESULT_THRESHOLD" default:"10" min:"0" max:"1000000" desc:"suspect reads in a row (empty, or taking away more than MAX_REMOVAL_PERCENT) after which the source is believed; 0 means never"`
-	// MaxRemovalPercent never forbids the removal of a single member.
-	MaxRemovalPercent int `envconfig:"MAX_REMOVAL_PERCENT" default:"50" min:"0" max:"100" desc:"percentage of the ready members that one read may take away; one member may always go"`
+	EmptyResultThreshold int `envconfig:"EMPTY_RESULT_THRESHOLD" default:"10" min:"0" max:"1000000" desc:"rejected inventories in a row (empty, or taking away more than MAX_REMOVAL_PERCENT) after which the endpoints that they leave out are removed: those that were down at each, those that as many new ones replace, and with HEALTH_CHECK_MODE=off all; others that pass stay; 0 means never"`
+	// MaxRemovalPercent never forbids the removal of a single endpoint.
+	MaxRemovalPercent int `envconfig:"MAX_REMOVAL_PERCENT" default:"50" min:"0" max:"100" desc:"percentage of the endpoints that may leave at a time; an inventory that takes more away is rejected, and what it leaves out is kept; one endpoint may always leave"`
 	// DrainPeriod is 0 for no draining at all.
-	DrainPeriod time.Duration `envconfig:"DRAIN_PERIOD" default:"30s" min:"0s" max:"24h" desc:"how long a leaving member that still passes stays draining; 0s removes it at once"`
+	DrainPeriod time.Duration `envconfig:"DRAIN_PERIOD" default:"30s" min:"0s" max:"24h" desc:"how long a leaving endpoint that still passes stays draining, at least until another one passes; 0s removes it as soon as one does"`
 	// MaxSilentPercent is contract 14, FailOpen contract 15.
-	MaxSilentPercent int  `envconfig:"HEALTH_CHECK_MAX_SILENT_PERCENT" default:"50" min:"0" max:"100" desc:"percentage of the members that may be silent at once; beyond it the prober is presumed cut off, and silence takes nobody down"`
-	FailOpen         bool `envconfig:"HEALTH_CHECK_FAIL_OPEN" default:"true" desc:"publish all candidates as ready when health alone would leave none; false publishes them as down"`
+	MaxSilentPercent int  `envconfig:"HEALTH_CHECK_MAX_SILENT_PERCENT" default:"50" min:"0" max:"100" desc:"percentage of the endpoints that may be silent at once; beyond it the prober is presumed cut off, and silence takes no endpoint down"`
+	FailOpen         bool `envconfig:"HEALTH_CHECK_FAIL_OPEN" default:"true" desc:"publish all endpoints that stay as ready when none passes its health check; false publishes them as down"`
 }

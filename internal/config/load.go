@@ -36,7 +36,7 @@ func Load(environ []string) (Config, error) {
 	if len(l.mistakes) > 0 {
 		return Config{}, l.mistakes.sorted(l.place)
 	}
-	l.config.origins = l.origins
+	l.config.origins, l.config.warnings = l.origins, l.warnings
 	return *l.config, nil
 }
 
@@ -52,6 +52,7 @@ type loader struct {
 	origins  map[string]Origin
 	secrets  map[string]bool
 	mistakes Mistakes
+	warnings Mistakes
 	// broken names the variables that have a mistake. Rules that combine
 	// variables leave them alone, so that one slip makes one mistake.
 	broken map[string]bool

@@ -13,6 +13,12 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 )
 
+// Ids of the IONOS Cloud; either case is good.
+const (
+	datacenter = "8FEDA53F-15F0-447F-BADF-EBE32DAD2FC0"
+	cluster    = "2b7ca7c7-6c73-4a9c-8d8b-0f7f4b1f5c11"
+)
+
 // env is an environment that is easy to write in a table.
 type env map[string]string
 
@@ -100,8 +106,8 @@ func TestLoadFillsEveryField(t *testing.T) {
 		"INVENTORY_COMMAND":   "python3", "INVENTORY_COMMAND_ARGS": `x.py --pool 'a b'`, "INVENTORY_COMMAND_ENV": "LANG, AWS_PROFILE",
 		"SECURED_SUBNET_CIDR": "10.0.0.0/24, fd00:10::/64", "SECURED_KUBECONFIG": "/remote",
 		"SECURED_KUBECTL_CONTEXT": "admin@remote", "SECURED_NODE_SELECTOR": "pool in (web, api),!edge",
-		"IONOS_USERNAME": "me", "IONOS_API_URL": "http://127.0.0.1:8080/cloudapi/v6", "IONOS_DATACENTER_ID": "dc-1",
-		"IONOS_PRIVATE_LAN_ID": "2", "IONOS_CLUSTER_ID": "c-1",
+		"IONOS_USERNAME": "me", "IONOS_API_URL": "http://127.0.0.1:8080/cloudapi/v6", "IONOS_DATACENTER_ID": datacenter,
+		"IONOS_PRIVATE_LAN_ID": "2", "IONOS_CLUSTER_ID": cluster,
 		"TARGET_NAMESPACE": "prod", "TARGET_SERVICE_NAME": "api", "TARGET_ENDPOINTSLICE_NAME": "api.slices",
 		"TARGET_MANAGED_BY": "me", "TARGET_PORTS": "http=8080,dns=53/udp", "MAX_ENDPOINTS_PER_SLICE": "1000",
 		"HEALTH_CHECK_MODE": "https", "HEALTH_CHECK_PATH": "/healthz?full=1", "HEALTH_CHECK_HOST": "web.example.com",
@@ -126,7 +132,7 @@ func TestLoadFillsEveryField(t *testing.T) {
 			Kubeconfig: "/remote", Context: "admin@remote", NodeSelector: "pool in (web, api),!edge",
 		},
 		IONOS: config.IONOS{
-			Username: "me", APIURL: "http://127.0.0.1:8080/cloudapi/v6", DatacenterID: "dc-1", PrivateLANID: 2, ClusterID: "c-1",
+			Username: "me", APIURL: "http://127.0.0.1:8080/cloudapi/v6", DatacenterID: datacenter, PrivateLANID: 2, ClusterID: cluster,
 		},
 		Target: config.Target{
 			Namespace: "prod", ServiceName: "api", SliceName: "api.slices", ManagedBy: "me", MaxEndpointsPerSlice: 1000,

@@ -111,7 +111,7 @@ func TestMistakesRepeatNoMoreThanALineOfAValue(t *testing.T) {
 func TestTheSourceIONOSNeedsCredentialsAPlaceAndNodes(t *testing.T) {
 	const chosen = " is required with SOURCE_KIND=ionos and not set; "
 	whole := env{
-		"SOURCE_KIND": "ionos", "STATIC_NODES": "-", "IONOS_TOKEN": "x", "IONOS_DATACENTER_ID": "dc", "IONOS_PRIVATE_LAN_ID": "2", "IONOS_CLUSTER_ID": "c",
+		"SOURCE_KIND": "ionos", "STATIC_NODES": "-", "IONOS_TOKEN": "x", "IONOS_DATACENTER_ID": datacenter, "IONOS_PRIVATE_LAN_ID": "2", "IONOS_CLUSTER_ID": cluster,
 	}
 	for _, tt := range []struct {
 		name string
@@ -145,4 +145,40 @@ func TestTheSourceIONOSNeedsCredentialsAPlaceAndNodes(t *testing.T) {
 			checkMistakes(t, with(all), tt.want...)
 		})
 	}
+}
+
+// The API of managed clusters tells the labels of node pools; what only a node
+// itself has cannot be selected by without a way to the nodes.
+func TestContract34ASelectorOfManagedNodesNamesWhatTheAPITells(t *testing.T) {
+	const rule = `, which the IONOS API does not tell, and IONOS_CLUSTER_ID alone says which nodes there are; ` +
+		`select by a label of the node pools or by endpoints.ablmnzde.github.io/node-pool=NAME, or set SECURED_KUBECONFIG`
+	managed := func(more env) env {
+		all := env{
+			"SOURCE_KIND": "ionos", "STATIC_NODES": "-", "IONOS_TOKEN": "x", "IONOS_DATACENTER_ID": datacenter, "IONOS_PRIVATE_LAN_ID": "2",
+			"IONOS_CLUSTER_ID": cluster,
+		}
+		maps.Copy(all, more)
+		return with(all)
+	}
+	for _, selector := range []string{
+		"pool=web", "pool in (web, api),!edge", "example.com/tier!=db", "endpoints.ablmnzde.github.io/node-pool=web",
+		"kubernetes.io/hostname=w1", "topology.kubernetes.io/zone=ZONE_1", "enterprise.cloud.ionos.com/node-id", "!node-role.kubernetes.io/control-plane",
+		"!node.kubernetes.io/exclude-from-external-load-balancers",
+	} {
+		load(t, managed(env{"SECURED_NODE_SELECTOR": selector}))
+	}
+	for selector, key := range map[string]string{
+		"kubernetes.io/arch=amd64":                     "kubernetes.io/arch",
+		"pool=web,node-role.kubernetes.io/worker":      "node-role.kubernetes.io/worker",
+		"node.kubernetes.io/instance-type in (a,b)":    "node.kubernetes.io/instance-type",
+		"cloud.ionos.com/region=de-txl":                "cloud.ionos.com/region",
+		"!enterprise.cloud.ionos.com/nodepool-id,a!=b": "enterprise.cloud.ionos.com/nodepool-id",
+	} {
+		checkMistakes(t, managed(env{"SECURED_NODE_SELECTOR": selector}), fmt.Sprintf("SECURED_NODE_SELECTOR=%q: selects by the label %s%s", selector, key, rule))
+		load(t, managed(env{"SECURED_NODE_SELECTOR": selector, "SECURED_KUBECONFIG": "/remote"}))
+	}
+	const own = "endpoints.ablmnzde.github.io/node-pool=web"
+	checkMistakes(t, managed(env{"SECURED_NODE_SELECTOR": own, "SECURED_KUBECONFIG": "/remote"}),
+		`SECURED_NODE_SELECTOR="`+own+`": selects by the label endpoints.ablmnzde.github.io/node-pool, which nodes do not have; `+
+			`it is known with IONOS_CLUSTER_ID alone; select by a label that the nodes have, or remove SECURED_KUBECONFIG`)
 }

@@ -14,7 +14,7 @@ The program is configured by environment variables alone. ` + "`config validate`
 
 - All mistakes are reported together, before anything is read, probed or written; the exit status is then 2.
 - A variable that is set but blank counts as unset. White space around a value is dropped.
-- A variable that begins like one of these but is none of them is a mistake. The ones that Kubernetes injects for Services (` + "`*_SERVICE_HOST`, `*_PORT` and so on" + `) and those listed in ` + "`INVENTORY_COMMAND_ENV`" + ` are not.
+- A misspelling of one of these is a mistake. Any other variable that begins like one of these is a warning, because it may belong to another program: it has no effect, and ` + "`config validate`, `check`" + ` and the log at the start name it. The ones that Kubernetes injects for Services (` + "`*_SERVICE_HOST`, `*_PORT` and so on" + `) and those that the inventory command is given are neither.
 - A duration is a number with a unit: ` + "`500ms`, `30s`, `2m`, `1h30m`" + `.
 - A secret has a twin with the suffix ` + "`_FILE`" + `, which names a file that holds it. The file is read again at each use, so a rotated secret needs no restart. Secrets are never printed.
 `

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // derive fills in the defaults that follow from other variables.
@@ -99,6 +101,49 @@ func (l *loader) checkIONOS() {
 	if !l.set("IONOS_CLUSTER_ID") && !l.set("SECURED_KUBECONFIG") {
 		l.mistake("IONOS_CLUSTER_ID", chosen, "set it to the UUID of the managed cluster, or set SECURED_KUBECONFIG")
 	}
+	l.checkSelector()
+}
+
+// checkSelector demands labels that are known where the nodes come from: the API
+// of managed clusters tells the labels of node pools, not those of nodes.
+func (l *loader) checkSelector() {
+	const name, pool = "SECURED_NODE_SELECTOR", "endpoints.ablmnzde.github.io/node-pool"
+	if !l.set(name) || !l.sound(name) {
+		return
+	}
+	selector, err := labels.Parse(l.config.Secured.NodeSelector)
+	if err != nil {
+		return // its decoder has said so
+	}
+	requirements, _ := selector.Requirements()
+	for _, requirement := range requirements {
+		switch key := requirement.Key(); {
+		case l.set("SECURED_KUBECONFIG") && key == pool:
+			l.mistake(name, "selects by the label "+key+", which nodes do not have; it is known with IONOS_CLUSTER_ID alone",
+				"select by a label that the nodes have, or remove SECURED_KUBECONFIG")
+		case !l.set("SECURED_KUBECONFIG") && key != pool && !knownOfPool(key):
+			l.mistake(name, "selects by the label "+key+", which the IONOS API does not tell, and IONOS_CLUSTER_ID alone says which nodes there are",
+				"select by a label of the node pools or by "+pool+"=NAME, or set SECURED_KUBECONFIG")
+		}
+	}
+}
+
+// knownOfPool reports whether the IONOS API can tell a label of a node: one that
+// follows from what it says of the node, or one that a node pool can have. Those
+// that Kubernetes and IONOS reserve are put on the node by its kubelet or cloud
+// controller; that a managed node is no control plane is known.
+func knownOfPool(key string) bool {
+	switch key {
+	case "kubernetes.io/hostname", "topology.kubernetes.io/zone",
+		"enterprise.cloud.ionos.com/node-id", "enterprise.cloud.ionos.com/datacenter-id",
+		"node.kubernetes.io/exclude-from-external-load-balancers",
+		"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master":
+		return true
+	}
+	prefix, _, prefixed := strings.Cut(key, "/")
+	return !prefixed || !slices.ContainsFunc([]string{"kubernetes.io", "k8s.io", "cloud.ionos.com"}, func(reserved string) bool {
+		return prefix == reserved || strings.HasSuffix(prefix, "."+reserved)
+	})
 }
 
 // tag returns a tag of a variable's field.

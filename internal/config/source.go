@@ -62,9 +62,9 @@ type IONOS struct {
 	// APIURL is empty for the public API.
 	APIURL string `envconfig:"IONOS_API_URL" format:"api-url" fallback:"public API" example:"https://api.ionos.com" desc:"address of the API, without credentials"`
 	// DatacenterID and ClusterID become parts of a URL's path.
-	DatacenterID string `envconfig:"IONOS_DATACENTER_ID" format:"id" desc:"UUID of the virtual data centre that holds the nodes; needed with SOURCE_KIND=ionos"`
+	DatacenterID string `envconfig:"IONOS_DATACENTER_ID" format:"uuid" desc:"UUID of the virtual data centre that holds the nodes; needed with SOURCE_KIND=ionos"`
 	// PrivateLANID is 0 when unset. The API spells LAN ids as text in one
 	// place and as a number in another; they are compared as numbers.
 	PrivateLANID int    `envconfig:"IONOS_PRIVATE_LAN_ID" min:"1" max:"2147483647" example:"2" desc:"number of the private LAN whose addresses are published; needed with SOURCE_KIND=ionos"`
-	ClusterID    string `envconfig:"IONOS_CLUSTER_ID" format:"id" desc:"UUID of the managed Kubernetes cluster whose nodes are read; needed with SOURCE_KIND=ionos unless SECURED_KUBECONFIG is set, which then says the nodes"`
+	ClusterID    string `envconfig:"IONOS_CLUSTER_ID" format:"uuid" desc:"UUID of the managed Kubernetes cluster whose nodes are read; needed with SOURCE_KIND=ionos unless SECURED_KUBECONFIG is set, which then says the nodes"`
 }

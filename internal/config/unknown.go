@@ -10,9 +10,10 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// checkUnknown reports variables that look like ours and are not: those with a
-// prefix of ours, and those that are a slip away from one of ours. Their values
-// are never shown, because a misspelt secret is a secret.
+// checkUnknown reports variables that look like ours and are not: a misspelling
+// of one of ours is a mistake, and a name that only begins like ours is a
+// warning, because it may belong to another program. Their values are never
+// shown, because a misspelt secret is a secret.
 func (l *loader) checkUnknown() {
 	known := l.names()
 	prefixes := ownPrefixes(known)
@@ -21,27 +22,52 @@ func (l *loader) checkUnknown() {
 			continue
 		}
 		near := nearest(name, known)
-		ours := slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
-		if !ours && !isSlip(name, near) {
-			continue
+		at := slices.IndexFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+		switch {
+		case at < 0 && isSlip(name, near), at >= 0 && isMisspelt(name, near):
+			l.add(name, problem{rule: "is no variable of this program", remedy: "did you mean " + near + "?", hide: true})
+		case at >= 0 && !(l.config.Source.Kind == SourceCommand && forInventoryCommand(name)):
+			if near == "" {
+				near = closest(name, prefixes[at], known)
+			}
+			l.warnings = append(l.warnings, Mistake{
+				Variable: name, Rule: "is no variable of this program and has no effect",
+				Remedy: "did you mean " + near + "? If it belongs to another program, leave it",
+			})
 		}
-		remedy := "remove it; or name it in INVENTORY_COMMAND_ENV, if it is for the inventory command"
-		if near != "" {
-			remedy = "did you mean " + near + "?"
-		}
-		l.add(name, problem{rule: "is no variable of this program", remedy: remedy, hide: true})
 	}
 }
 
+// isMisspelt reports whether a name with a prefix of ours is one of ours
+// misspelt: at most two edits away, which is what two swapped letters are, or
+// three where the name is long. IONOS_API_KEY is three edits from IONOS_API_URL.
+func isMisspelt(name, near string) bool {
+	const long = 15
+	distance := levenshtein.ComputeDistance(name, near)
+	return distance <= 2 || distance == 3 && len(near) >= long
+}
+
 // isSlip reports whether a name without a prefix of ours is one of ours
-// misspelt: at most two edits away, which is what two swapped letters are. Short
-// names must share their first word too, or GLOG_LEVEL would be LOG_LEVEL.
+// misspelt: at most two edits away. Short names must share their first word too,
+// or GLOG_LEVEL would be LOG_LEVEL.
 func isSlip(name, near string) bool {
 	first, _, ok := strings.Cut(near, "_")
 	if !ok || levenshtein.ComputeDistance(name, near) > 2 {
 		return false
 	}
 	return len(near) > len("LOG_FORMAT") || strings.HasPrefix(name, first+"_")
+}
+
+// closest returns the variable with that prefix that is most like a name.
+func closest(name, prefix string, known []string) string {
+	best := ""
+	for _, candidate := range known {
+		if strings.HasPrefix(candidate, prefix) &&
+			(best == "" || levenshtein.ComputeDistance(name, candidate) < levenshtein.ComputeDistance(name, best)) {
+			best = candidate
+		}
+	}
+	return best
 }
 
 // ownPrefixes derives from the known names the prefixes that are ours: the

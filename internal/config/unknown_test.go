@@ -1,29 +1,27 @@
 package config_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
 
 func TestLoadSuggestsWhatAnUnknownVariableMeant(t *testing.T) {
 	for name, meant := range map[string]string{
-		"SOURCE_KND":              "SOURCE_KIND",
-		"STATIC_NODE":             "STATIC_NODES",
-		"INVENTORY_FILE":          "INVENTORY_FILE_PATH",
-		"SECURED_SUBNET_CIDRS":    "SECURED_SUBNET_CIDR",
-		"SECURED_KUBECONFIG_FILE": "SECURED_KUBECONFIG",
-		"IONOS_TOKEN_FLE":         "IONOS_TOKEN_FILE",
-		"TARGET_SERVICE":          "TARGET_SERVICE_NAME",
-		"TARGET_SERVCIE_NAME":     "TARGET_SERVICE_NAME",
-		"MAX_ENDPOINTS_PERSLICE":  "MAX_ENDPOINTS_PER_SLICE",
-		"MAX_REMOVAL_PERCENTAGE":  "MAX_REMOVAL_PERCENT",
-		"HEALTH_CHECK_MOD":        "HEALTH_CHECK_MODE",
-		"EMPTY_RESULT_TRESHOLD":   "EMPTY_RESULT_THRESHOLD",
-		"DRAIN_PERIODS":           "DRAIN_PERIOD",
-		"STORE_KINDS":             "STORE_KIND",
-		"LEADER_ELECTION_NS":      "LEADER_ELECTION",
-		"ADMIN_ADDR":              "ADMIN_ADDRESS",
-		"METRICS_ADDR":            "METRICS_ADDRESS",
+		"SOURCE_KND":             "SOURCE_KIND",
+		"STATIC_NODE":            "STATIC_NODES",
+		"SECURED_SUBNET_CIDRS":   "SECURED_SUBNET_CIDR",
+		"IONOS_TOKEN_FLE":        "IONOS_TOKEN_FILE",
+		"IONOS_DATACENTER":       "IONOS_DATACENTER_ID",
+		"TARGET_SERVCIE_NAME":    "TARGET_SERVICE_NAME",
+		"MAX_ENDPOINTS_PERSLICE": "MAX_ENDPOINTS_PER_SLICE",
+		"MAX_REMOVAL_PERCENTAGE": "MAX_REMOVAL_PERCENT",
+		"HEALTH_CHECK_MOD":       "HEALTH_CHECK_MODE",
+		"EMPTY_RESULT_TRESHOLD":  "EMPTY_RESULT_THRESHOLD",
+		"DRAIN_PERIODS":          "DRAIN_PERIOD",
+		"STORE_KINDS":            "STORE_KIND",
+		"LEADER_ELECTION_NS":     "LEADER_ELECTION",
+		"METRICS_ADDR":           "METRICS_ADDRESS",
 		// Without a prefix of ours, but one slip away.
 		"LOG_LEVELL":          "LOG_LEVEL",
 		"DRY_RUNN":            "DRY_RUN",
@@ -38,11 +36,29 @@ func TestLoadSuggestsWhatAnUnknownVariableMeant(t *testing.T) {
 	}
 }
 
-func TestLoadRefusesUnknownVariablesThatResembleNothing(t *testing.T) {
-	for _, name := range []string{"SOURCE_COLOUR", "IONOS_LOG_VERBOSITY", "HEALTH_CHECK_X", "METRICS_ENABLED", "STORE_PORT", "ADMIN_SERVICE_HOST"} {
+// A name that merely begins like one of ours may be another program's: those of
+// IONOS' own tools, or whatever a Pod shares with the daemon.
+func TestLoadWarnsOfForeignVariablesThatBeginLikeOurs(t *testing.T) {
+	for name, meant := range map[string]string{
+		"IONOS_CONTRACT_NUMBER":   "IONOS_USERNAME",
+		"IONOS_LOG_LEVEL":         "IONOS_API_URL",
+		"IONOS_API_KEY":           "IONOS_API_URL",
+		"IONOS_PINNED_CERT":       "IONOS_API_URL",
+		"ADMIN_EMAIL":             "ADMIN_ADDRESS",
+		"ADMIN_ADDR":              "ADMIN_ADDRESS",
+		"STATIC_URL":              "STATIC_NODES",
+		"SOURCE_COLOUR":           "SOURCE_TIMEOUT",
+		"METRICS_ENABLED":         "METRICS_ADDRESS",
+		"STORE_PORT":              "STORE_KIND",
+		"INVENTORY_FILE":          "INVENTORY_FILE_PATH",
+		"SECURED_KUBECONFIG_FILE": "SECURED_KUBECONFIG",
+	} {
 		t.Run(name, func(t *testing.T) {
-			checkMistakes(t, with(env{name: "8080x"}),
-				name+": is no variable of this program; remove it; or name it in INVENTORY_COMMAND_ENV, if it is for the inventory command")
+			got := load(t, with(env{name: canary})).Warnings()
+			want := name + ": is no variable of this program and has no effect; did you mean " + meant + "? If it belongs to another program, leave it"
+			if len(got) != 1 || got[0].Error() != want {
+				t.Errorf("got warnings %v, want\n%s", got, want)
+			}
 		})
 	}
 }
@@ -55,11 +71,28 @@ func TestLoadLeavesTheVariablesOfOthersAlone(t *testing.T) {
 	} {
 		e[name] = "x"
 	}
-	load(t, e)
+	quiet(t, e)
+}
+
+// quiet demands a valid configuration without a warning.
+func quiet(t *testing.T, e env) {
+	t.Helper()
+	if got := load(t, e).Warnings(); len(got) != 0 {
+		t.Errorf("got warnings %v, want none", got)
+	}
 }
 
 func TestLoadLeavesTheVariablesOfTheInventoryCommandAlone(t *testing.T) {
-	load(t, with(env{"INVENTORY_COMMAND_ENV": "SOURCE_COLOUR,IONOS_LOG_LEVEL", "SOURCE_COLOUR": "red", "IONOS_LOG_LEVEL": "debug"}))
+	quiet(t, with(env{"INVENTORY_COMMAND_ENV": "SOURCE_COLOUR,IONOS_LOG_LEVEL", "SOURCE_COLOUR": "red", "IONOS_LOG_LEVEL": "debug"}))
+}
+
+// The inventory command gets every IONOS_ and SECURED_ variable, so those are
+// not without effect; a misspelling still is a mistake.
+func TestLoadWarnsOfNoVariableThatTheInventoryCommandGets(t *testing.T) {
+	command := env{"SOURCE_KIND": "command", "STATIC_NODES": "-", "INVENTORY_COMMAND": "x", "IONOS_LOG_LEVEL": "debug", "SECURED_POOL": "web"}
+	quiet(t, with(command))
+	command["IONOS_TOKN"] = "x"
+	checkMistakes(t, with(command), "IONOS_TOKN: is no variable of this program; did you mean IONOS_TOKEN?")
 }
 
 // Kubernetes injects these into every Pod for each Service of its namespace,
@@ -76,18 +109,22 @@ func TestLoadLeavesInjectedServiceLinksAlone(t *testing.T) {
 		}
 	}
 	e["TARGET_SERVICE_HOST"], e["TARGET_SERVICE_PORT"] = "10.96.0.1", "80"
-	load(t, e)
+	quiet(t, e)
 }
 
 func TestLoadTellsAnInjectedLinkFromAGuess(t *testing.T) {
-	load(t, with(env{"ADMIN_PORT": "tcp://10.96.0.1:80"}))
-	checkMistakes(t, with(env{"ADMIN_PORT": "8080"}),
-		"ADMIN_PORT: is no variable of this program; remove it; or name it in INVENTORY_COMMAND_ENV, if it is for the inventory command")
+	quiet(t, with(env{"ADMIN_PORT": "tcp://10.96.0.1:80"}))
+	if got := load(t, with(env{"ADMIN_PORT": "8080"})).Warnings(); len(got) != 1 || got[0].Variable != "ADMIN_PORT" {
+		t.Errorf("got warnings %v, want one of ADMIN_PORT", got)
+	}
 }
 
 func TestUnknownVariablesNeverShowTheirValue(t *testing.T) {
 	e := with(env{"IONOS_TOKN": canary, "IONOS_PASSWRD": canary, "SECURED_X": canary})
 	if err := loadError(t, e); strings.Contains(err.Error(), canary) {
 		t.Errorf("the value of an unknown variable is shown:\n%v", err)
+	}
+	if got := fmt.Sprint(load(t, with(env{"SECURED_X": canary})).Warnings()); strings.Contains(got, canary) {
+		t.Errorf("the value of an unknown variable is shown:\n%v", got)
 	}
 }

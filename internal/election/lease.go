@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
 )
 
 // leases sends the requests for the one Lease.
@@ -124,11 +125,11 @@ func (l *leases) explain(verb string, err error) error {
 	case err == nil:
 		return nil
 	case apierrors.IsForbidden(err):
-		err = fmt.Errorf("%w; grant list, watch, create and update of leases (coordination.k8s.io) in the namespace %s", brief{err}, l.namespace)
+		err = fmt.Errorf("%w; grant list, watch, create and update of leases (coordination.k8s.io) in the namespace %s", redact.Brief(err), l.namespace)
 	case verb == "create" && apierrors.IsNotFound(err):
-		err = fmt.Errorf("%w; create the namespace, or set LEADER_ELECTION_NAMESPACE to one that exists", brief{err})
+		err = fmt.Errorf("%w; create the namespace, or set LEADER_ELECTION_NAMESPACE to one that exists", redact.Brief(err))
 	default:
-		err = brief{err}
+		err = redact.Brief(err)
 	}
 	return fmt.Errorf("%s lease %s/%s: %w", verb, l.namespace, l.name, err)
 }
@@ -148,19 +149,3 @@ func answered(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Code < 500
 }
-
-// brief bounds the text of an error.
-type brief struct{ cause error }
-
-// maxText is the length of an error's text in bytes.
-const maxText = 512
-
-func (e brief) Error() string {
-	text := e.cause.Error()
-	if len(text) > maxText {
-		text = text[:maxText] + "..."
-	}
-	return text
-}
-
-func (e brief) Unwrap() error { return e.cause }

@@ -9,7 +9,7 @@ import (
 
 	eventsv1 "k8s.io/api/events/v1"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 )
 
 func TestASlowServerKeepsNobodyWaitingAndNothingGrows(t *testing.T) {
@@ -17,8 +17,8 @@ func TestASlowServerKeepsNobodyWaitingAndNothingGrows(t *testing.T) {
 		w.api.takes = time.Hour
 		start := time.Now()
 		for range 10 {
-			for _, doc := range syncer.NoticeReasons() {
-				w.Announce(syncer.Notice{Reason: doc.Reason, Note: "a"})
+			for _, doc := range narration.NoticeReasons() {
+				w.Announce(narration.Notice{Reason: doc.Reason, Note: "a"})
 			}
 		}
 		if took := time.Since(start); took != 0 {
@@ -29,7 +29,7 @@ func TestASlowServerKeepsNobodyWaitingAndNothingGrows(t *testing.T) {
 			t.Errorf("got %d requests in 6 s, want 2: each is given up after 5 s", got)
 		}
 		// One may be on its way already, the others wait.
-		if got, most := w.Stats().Dropped, uint64(10*len(syncer.NoticeReasons())-64); got != most && got != most-1 {
+		if got, most := w.Stats().Dropped, uint64(10*len(narration.NoticeReasons())-64); got != most && got != most-1 {
 			t.Errorf("got %d notices dropped, want all but 64 or 65", got)
 		}
 	})
@@ -54,7 +54,7 @@ func TestAFlappingWorldDoesNotFloodTheServer(t *testing.T) {
 		if told < 350 {
 			t.Errorf("got %d Events that say that 9 were left out before, want most", told)
 		}
-		w.Announce(syncer.Notice{Reason: syncer.SourceUnavailable, Note: "b"})
+		w.Announce(narration.Notice{Reason: narration.SourceUnavailable, Note: "b"})
 		during(time.Second)
 		if got := w.api.events(); got[len(got)-1].Note != "b" {
 			t.Errorf("got %q, want that one reason takes nothing from another", got[len(got)-1].Note)

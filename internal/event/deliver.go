@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,7 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
 )
 
 const (
@@ -27,10 +27,8 @@ const (
 	pause    = time.Second
 	// maxPause bounds what the server may ask to wait (Retry-After).
 	maxPause = time.Minute
-	// maxInstance is the most bytes of a reportingInstance, maxText those of an
-	// error: a server may repeat the whole Event in it.
+	// maxInstance is the most bytes of a reportingInstance.
 	maxInstance = 128
-	maxText     = 512
 )
 
 // kind tells troubles apart, so that each is told once.
@@ -66,10 +64,10 @@ func (a *Announcer) deliver(ctx, last context.Context, i item) {
 			a.count(func(s *Stats) { s.Dropped++ }) // our own end is nobody's failure
 			return
 		case lacksRight(err):
-			a.fail(i, forbidden, fmt.Errorf("the right to create events of events.k8s.io in namespace %s is missing, add it to the Role: %w", a.opts.Namespace, brief{err}))
+			a.fail(i, forbidden, fmt.Errorf("the right to create events of events.k8s.io in namespace %s is missing, add it to the Role: %w", a.opts.Namespace, redact.Brief(err)))
 			return
 		case !worthwhile(err), attempt == attempts, !sleep(ctx, wait(attempt, err)):
-			a.fail(i, other, fmt.Errorf("send Event %s on Service %s/%s: %w", event.Reason, a.opts.Namespace, a.opts.Service, brief{err}))
+			a.fail(i, other, fmt.Errorf("send Event %s on Service %s/%s: %w", event.Reason, a.opts.Namespace, a.opts.Service, redact.Brief(err)))
 			return
 		}
 		sent = true
@@ -89,7 +87,7 @@ func (a *Announcer) event(i item) *eventsv1.Event {
 		ObjectMeta:          metav1.ObjectMeta{Namespace: a.opts.Namespace, Name: a.name(i.at)},
 		EventTime:           metav1.NewMicroTime(i.at),
 		ReportingController: Controller,
-		ReportingInstance:   cut(a.opts.Instance, maxInstance),
+		ReportingInstance:   redact.Cut(a.opts.Instance, maxInstance),
 		Reason:              string(i.Reason),
 		Action:              action(i.Reason),
 		Type:                corev1.EventTypeNormal,
@@ -105,15 +103,15 @@ func (a *Announcer) event(i item) *eventsv1.Event {
 }
 
 // action names what the daemon did when the notice arose.
-func action(reason syncer.NoticeReason) string {
+func action(reason narration.NoticeReason) string {
 	switch reason {
-	case syncer.EndpointsUpdated:
+	case narration.EndpointsUpdated:
 		return "Write"
-	case syncer.SourceUnavailable, syncer.SourceRecovered:
+	case narration.SourceUnavailable, narration.SourceRecovered:
 		return "Read"
-	case syncer.RemovalHeld, syncer.RemovalReleased, syncer.FailOpenEngaged, syncer.FailOpenCleared:
+	case narration.RemovalHeld, narration.RemovalReleased, narration.RemovalPending, narration.RemovalAccepted, narration.FailOpenEngaged, narration.FailOpenCleared:
 		return "Guard"
-	case syncer.SliceOwnedByOther, syncer.MirroredSliceFound:
+	case narration.SliceOwnedByOther, narration.MirroredSliceFound:
 	}
 	return "Check"
 }
@@ -183,10 +181,3 @@ func sleep(ctx context.Context, d time.Duration) bool {
 		return true
 	}
 }
-
-// brief bounds the text of an error.
-type brief struct{ error }
-
-func (b brief) Error() string { return cut(strings.ToValidUTF8(b.error.Error(), ""), maxText) }
-
-func (b brief) Unwrap() error { return b.error }

@@ -12,15 +12,15 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 )
 
 func TestANoticeBecomesAnEventOfItsOwnOnTheService(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		at := time.Now()
-		w.Announce(syncer.Notice{Reason: syncer.EndpointsUpdated, Note: "1 of 1 endpoints ready", Service: "uid-1",
-			Lists: []syncer.List{{Name: "added", Items: []string{"10.0.0.1 (ready)"}}}})
-		w.Announce(syncer.Notice{Reason: syncer.RemovalHeld, Note: "NoNodes: nothing listed", Service: "uid-1"})
+		w.Announce(narration.Notice{Reason: narration.EndpointsUpdated, Note: "1 of 1 endpoints ready", Service: "uid-1",
+			Lists: []narration.List{{Name: "added", Items: []string{"10.0.0.1 (ready)"}}}})
+		w.Announce(narration.Notice{Reason: narration.RemovalHeld, Note: "NoNodes: nothing listed", Service: "uid-1"})
 		during(time.Second)
 		got := w.api.events()
 		if len(got) != 2 {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 )
 
 // Controller is the reportingController of every Event.
@@ -67,8 +67,8 @@ type Announcer struct {
 	queue chan item
 
 	mu       sync.Mutex
-	allowed  map[syncer.NoticeReason]*rate.Limiter
-	leftOut  map[syncer.NoticeReason]int
+	allowed  map[narration.NoticeReason]*rate.Limiter
+	leftOut  map[narration.NoticeReason]int
 	troubled kind
 	newest   time.Time
 	stats    Stats
@@ -76,7 +76,7 @@ type Announcer struct {
 
 // item is one notice that waits.
 type item struct {
-	syncer.Notice
+	narration.Notice
 	at time.Time
 	// leftOut is how many of that reason before it were not delivered.
 	leftOut int
@@ -92,12 +92,12 @@ func New(opts Options) (*Announcer, error) {
 	}
 	return &Announcer{
 		opts: opts, queue: make(chan item, queueSize),
-		allowed: make(map[syncer.NoticeReason]*rate.Limiter), leftOut: make(map[syncer.NoticeReason]int),
+		allowed: make(map[narration.NoticeReason]*rate.Limiter), leftOut: make(map[narration.NoticeReason]int),
 	}, nil
 }
 
 // Announce queues a notice and returns at once.
-func (a *Announcer) Announce(notice syncer.Notice) {
+func (a *Announcer) Announce(notice narration.Notice) {
 	if i := (item{Notice: notice, at: time.Now()}); !a.enqueue(i) {
 		a.count(func(s *Stats) { s.Dropped++ })
 	}

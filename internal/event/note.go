@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"sort"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
 )
 
 // maxNote is the most bytes that a server accepts as a note.
@@ -29,7 +29,7 @@ func note(i item) string {
 	}
 	few := sort.Search(longest, func(n int) bool { return len(spell(i, n)+left) > maxNote }) - 1
 	if few < 0 {
-		return cut(printable(i.Note), maxNote-len(left)) + left
+		return redact.Cut(redact.Printable(i.Note), maxNote-len(left)) + left
 	}
 	return spell(i, few) + left
 }
@@ -37,7 +37,7 @@ func note(i item) string {
 // spell spells the note and at most so many items of each of its lists.
 func spell(i item, items int) string {
 	var b strings.Builder
-	b.WriteString(printable(i.Note))
+	b.WriteString(redact.Printable(i.Note))
 	for _, list := range i.Lists {
 		shown := min(items, len(list.Items))
 		fmt.Fprintf(&b, "; %s %s", list.Name, strings.Join(list.Items[:shown], ", "))
@@ -46,32 +46,4 @@ func spell(i item, items int) string {
 		}
 	}
 	return b.String()
-}
-
-// cut shortens a text to so many bytes, at a space where there is one in its
-// second half, so that no address is cut in two.
-func cut(text string, most int) string {
-	const dots = " ..."
-	if len(text) <= most {
-		return text
-	}
-	end := most - len(dots)
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	if space := strings.LastIndexByte(text[:end+1], ' '); space > end/2 {
-		end = space
-	}
-	return text[:end] + dots
-}
-
-// printable replaces what could play tricks on a terminal: a name or an error
-// from elsewhere may hold anything. What is no UTF-8 becomes U+FFFD.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, text)
 }

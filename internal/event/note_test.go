@@ -14,11 +14,11 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/event"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 )
 
 // noteOf returns the note that the server gets.
-func noteOf(t *testing.T, notice syncer.Notice) string {
+func noteOf(t *testing.T, notice narration.Notice) string {
 	t.Helper()
 	note := ""
 	inWorld(t, func(_ *testing.T, w *world) {
@@ -44,7 +44,7 @@ func TestALongListIsCutBetweenItsItemsAndSaysHowManyAreMissing(t *testing.T) {
 		names := []string{"added", "changed"}
 		for i, n := range sizes {
 			if n > 0 {
-				notice.Lists = append(notice.Lists, syncer.List{Name: names[i], Items: addresses(n)})
+				notice.Lists = append(notice.Lists, narration.List{Name: names[i], Items: addresses(n)})
 			}
 		}
 		note := noteOf(t, notice)
@@ -81,7 +81,7 @@ func TestALongListIsCutBetweenItsItemsAndSaysHowManyAreMissing(t *testing.T) {
 func TestEveryItemIsShownOrCounted(t *testing.T) {
 	for n := 1; n < 120; n++ {
 		notice := updated("a")
-		notice.Lists = []syncer.List{{Name: "added", Items: addresses(n)}}
+		notice.Lists = []narration.List{{Name: "added", Items: addresses(n)}}
 		note := event.Note(notice, 0)
 		shown, missing := strings.Count(note, "(ready)"), 0
 		if at := strings.Index(note, " ... and "); at >= 0 {
@@ -119,7 +119,7 @@ func TestAnyNoteFits(t *testing.T) {
 		notice := updated(strings.Repeat(rapid.String().Draw(r, "note"), rapid.IntRange(0, 100).Draw(r, "times")))
 		for range rapid.IntRange(0, 3).Draw(r, "lists") {
 			items := rapid.SliceOfN(rapid.StringN(1, 20, 40), 1, 300).Draw(r, "items")
-			notice.Lists = append(notice.Lists, syncer.List{Name: "added", Items: items})
+			notice.Lists = append(notice.Lists, narration.List{Name: "added", Items: items})
 		}
 		if note := event.Note(notice, rapid.IntRange(0, 1_000_000).Draw(r, "left out")); len(note) > 1024 || !utf8.ValidString(note) {
 			r.Errorf("got %d bytes, %q, want at most 1024 of valid text", len(note), note)

@@ -22,7 +22,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/event"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -207,8 +207,8 @@ func (w *world) start() {
 }
 
 // updated is a notice like many.
-func updated(note string) syncer.Notice {
-	return syncer.Notice{Reason: syncer.EndpointsUpdated, Note: note, Service: "uid-1"}
+func updated(note string) narration.Notice {
+	return narration.Notice{Reason: narration.EndpointsUpdated, Note: note, Service: "uid-1"}
 }
 
 // during lets time pass and waits until everything has settled.

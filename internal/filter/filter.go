@@ -5,91 +5,52 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// Rules are what an address must satisfy.
-type Rules struct {
-	// Subnets is SECURED_SUBNET_CIDR: an address must be inside one of them.
-	Subnets []netip.Prefix
-	// AllowLoopback lets loopback addresses pass. Only the memory store sets
-	// it, so that one machine can try the program.
-	AllowLoopback bool
+// Result is what the rules make of one inventory.
+type Result struct {
+	// Candidates are the addresses that may be published, sorted.
+	Candidates []inventory.Candidate
+	// Decisions are one for each node that is left out as a whole and one for
+	// each address of the others, sorted by address; those without an address
+	// come first.
+	Decisions []inventory.Decision
+	// Ineligible are the well-formed addresses of the nodes that are left out as
+	// a whole, sorted: they say that an address is another node's now, whatever
+	// becomes of that node.
+	Ineligible []inventory.Candidate
 }
 
-// Check returns why addr may not be published or probed, with a message that
-// names the rule and the address, or an empty reason when it may.
-func (r Rules) Check(addr netip.Addr) (inventory.Reason, string) {
-	switch {
-	case !addr.IsValid():
-		return inventory.InvalidAddress, "the address is empty"
-	case addr.Zone() != "":
-		return inventory.InvalidAddress, fmt.Sprintf("%s has a zone; report the address without it", addr)
-	case addr.Is4In6():
-		return inventory.InvalidAddress, fmt.Sprintf("%s is IPv4-mapped IPv6; report it as %s", addr, addr.Unmap())
-	}
-	if because := forbiddenBecause(addr, r.AllowLoopback); because != "" {
-		return inventory.ForbiddenAddress, fmt.Sprintf("%s is %s, which is never published", addr, because)
-	}
-	for _, subnet := range r.Subnets {
-		if subnet.Contains(addr) {
-			return "", fmt.Sprintf("%s is inside %s of SECURED_SUBNET_CIDR", addr, subnet)
-		}
-	}
-	return inventory.OutsideSubnet, fmt.Sprintf("%s is outside SECURED_SUBNET_CIDR=%s", addr, r.subnets())
-}
-
-// subnets renders the subnets as the variable spells them.
-func (r Rules) subnets() string {
-	names := make([]string, len(r.Subnets))
-	for i, subnet := range r.Subnets {
-		names[i] = subnet.String()
-	}
-	return strings.Join(names, ",")
-}
-
-// claim is an address of a node that the rules let pass.
-type claim struct {
-	inventory.Candidate
-	// message is what the rules said.
-	message string
-}
-
-// Apply returns the candidates among nodes, sorted by address, and one decision
-// for each node that was refused and each address of the others, sorted. An
+// Apply returns what may be published of nodes, and why the rest may not. An
 // address that several nodes hold stays with one of them: with one that is not
 // leaving before one that is, then with the smallest id, then name.
-func Apply(nodes []inventory.Node, rules Rules) ([]inventory.Candidate, []inventory.Decision) {
-	var claims []claim
-	decisions := make([]inventory.Decision, 0, len(nodes))
-	for _, node := range nodes {
-		if reason, message := refuse(node); reason != "" {
-			decisions = append(decisions, decide(node.Identity(), netip.Addr{}, reason, message))
-			continue
+func Apply(nodes []inventory.Node, rules Rules) Result {
+	s := newSorter(nodes)
+	var decisions []inventory.Decision
+	for i := range nodes {
+		reason, message := refuse(&nodes[i])
+		if reason != "" {
+			decisions = append(decisions, inventory.Decision{
+				Node: nodes[i].Identity(), Stage: inventory.StageFilter, Reason: reason, Message: message,
+			})
 		}
-		for _, addr := range distinct(node.Addresses) {
-			reason, message := rules.Check(addr)
-			if reason != "" {
-				decisions = append(decisions, decide(node.Identity(), addr, reason, message))
-				continue
-			}
-			claims = append(claims, claim{message: message, Candidate: inventory.Candidate{
-				Node: node.Identity(), Address: addr, Zone: node.Zone, Leaving: node.Leaving,
-			}})
-		}
+		s.add(i, reason == "")
 	}
-	candidates, settled := settle(claims)
-	decisions = append(decisions, settled...)
-	slices.SortFunc(decisions, func(a, b inventory.Decision) int {
-		return cmp.Or(inventory.CompareDecisions(a, b), cmp.Compare(a.Message, b.Message))
-	})
-	return candidates, decisions
+	eligible, ineligible := s.sorted()
+	decisions = slices.Grow(decisions, len(eligible))
+	candidates, decisions := s.settle(eligible, decisions, rules)
+	whole := slices.IndexFunc(decisions, func(d inventory.Decision) bool { return d.Address.IsValid() })
+	if whole < 0 {
+		whole = len(decisions)
+	}
+	sortDecisions(decisions[:whole])
+	return Result{Candidates: candidates, Decisions: decisions, Ineligible: s.wellFormed(ineligible, rules)}
 }
 
 // refuse returns why no address of node may be published, whatever it is.
-func refuse(node inventory.Node) (inventory.Reason, string) {
+func refuse(node *inventory.Node) (inventory.Reason, string) {
 	switch {
 	case node.Excluded:
 		return inventory.Excluded, withDetail(node, "the node is labelled node.kubernetes.io/exclude-from-external-load-balancers")
@@ -104,66 +65,69 @@ func refuse(node inventory.Node) (inventory.Reason, string) {
 }
 
 // withDetail adds to a message what the source said of the node.
-func withDetail(node inventory.Node, message string) string {
+func withDetail(node *inventory.Node, message string) string {
 	if node.Detail == "" {
 		return message
 	}
 	return message + ": " + node.Detail
 }
 
-// distinct returns the addresses of one node, sorted and each once.
-func distinct(addrs []netip.Addr) []netip.Addr {
-	sorted := slices.Clone(addrs)
-	slices.SortFunc(sorted, netip.Addr.Compare)
-	return slices.Compact(sorted)
-}
-
-// settle gives each address to one claim, and returns a decision for each.
-func settle(claims []claim) ([]inventory.Candidate, []inventory.Decision) {
-	slices.SortFunc(claims, compareClaims)
-	var kept []inventory.Candidate
-	decisions := make([]inventory.Decision, 0, len(claims))
-	for _, c := range claims {
-		reason, message := inventory.Reason(""), c.message
-		if n := len(kept); n > 0 && kept[n-1].Address == c.Address {
-			reason = inventory.DuplicateAddress
-			message = fmt.Sprintf("%s is also the address of node %s, which keeps it", c.Address, describe(kept[n-1].Node))
-		} else {
-			kept = append(kept, c.Candidate)
+// settle adds a decision for each claim, and gives each address that the rules
+// let pass to the first that claims it.
+func (s *sorter) settle(claims []claim, decisions []inventory.Decision, rules Rules) ([]inventory.Candidate, []inventory.Decision) {
+	candidates := make([]inventory.Candidate, 0, len(claims))
+	outside := rules.outside()
+	for len(claims) > 0 {
+		addr, keeper, start := s.address(claims[0]), claims[0], len(decisions)
+		d := inventory.Decision{Address: addr, Stage: inventory.StageFilter}
+		d.Subnet, d.Reason, d.Message = rules.judge(addr)
+		if d.Reason == "" {
+			candidates = append(candidates, s.candidate(keeper))
 		}
-		decisions = append(decisions, decide(c.Node, c.Address, reason, message))
+		if d.Reason == inventory.OutsideSubnet {
+			d.Message = outside
+		}
+		for ; len(claims) > 0 && s.address(claims[0]) == addr; claims = claims[1:] {
+			if d.Reason == "" && len(decisions) > start {
+				d.Subnet, d.Reason, d.Message = netip.Prefix{}, inventory.DuplicateAddress, taken(s.node(keeper))
+			}
+			d.Node = s.node(claims[0]).Identity()
+			decisions = append(decisions, d)
+		}
+		sortDecisions(decisions[start:])
 	}
-	return kept, decisions
+	return candidates, decisions
 }
 
-// compareClaims orders claims by address and, for one address, the one that
-// keeps it first. It leaves nothing to the order of the nodes.
-func compareClaims(a, b claim) int {
-	return cmp.Or(
-		a.Address.Compare(b.Address),
-		cmp.Compare(a.rank(), b.rank()),
-		a.Node.Compare(b.Node),
-		cmp.Compare(a.Zone, b.Zone),
-	)
-}
-
-// rank puts nodes that stay before those that leave.
-func (c claim) rank() int {
-	if c.Leaving {
-		return 1
+// wellFormed returns the claims whose addresses are well-formed.
+func (s *sorter) wellFormed(claims []claim, rules Rules) []inventory.Candidate {
+	all := make([]inventory.Candidate, 0, len(claims))
+	for _, c := range claims {
+		if _, reason, _ := rules.judge(s.address(c)); reason != inventory.InvalidAddress {
+			all = append(all, s.candidate(c))
+		}
 	}
-	return 0
+	if !slices.IsSortedFunc(all, inventory.CompareCandidates) {
+		slices.SortStableFunc(all, inventory.CompareCandidates)
+	}
+	return all
 }
 
-// describe names a node so that it cannot be taken for one of the same name.
-func describe(node inventory.Identity) string {
+// taken says that node has the address, so that it cannot be taken for another
+// node of that name.
+func taken(node *inventory.Node) string {
 	if node.ID == "" {
-		return node.Name
+		return fmt.Sprintf("is also the address of node %s, which keeps it", node.Name)
 	}
-	return fmt.Sprintf("%s (id %s)", node.Name, node.ID)
+	return fmt.Sprintf("is also the address of node %s (id %s), which keeps it", node.Name, node.ID)
 }
 
-// decide makes a decision of this stage.
-func decide(node inventory.Identity, addr netip.Addr, reason inventory.Reason, message string) inventory.Decision {
-	return inventory.Decision{Node: node, Address: addr, Stage: inventory.StageFilter, Reason: reason, Message: message}
+// sortDecisions sorts a part of the decisions. Mostly there is little to do.
+func sortDecisions(part []inventory.Decision) {
+	compare := func(a, b inventory.Decision) int {
+		return cmp.Or(inventory.CompareDecisionsByAddress(a, b), cmp.Compare(a.Message, b.Message))
+	}
+	if len(part) > 1 && !slices.IsSortedFunc(part, compare) {
+		slices.SortFunc(part, compare)
+	}
 }

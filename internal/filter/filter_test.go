@@ -29,6 +29,11 @@ func worker(name string, addrs ...string) inventory.Node {
 // compareAddrs lets cmp look at addresses, which have no exported field.
 func compareAddrs() cmp.Option { return cmp.Comparer(func(a, b netip.Addr) bool { return a == b }) }
 
+// comparePrefixes lets cmp look at subnets, which have no exported field either.
+func comparePrefixes() cmp.Option {
+	return cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })
+}
+
 func addresses(candidates []inventory.Candidate) []string {
 	var texts []string
 	for _, c := range candidates {
@@ -50,7 +55,7 @@ func of(decisions []inventory.Decision, name string) []inventory.Decision {
 
 func TestContract5AnAddressIsPublishedInCanonicalForm(t *testing.T) {
 	nodes := []inventory.Node{worker("w1", "FD12:0:0:0::000A", "10.0.0.12")}
-	candidates, _ := filter.Apply(nodes, private())
+	candidates := filter.Apply(nodes, private()).Candidates
 	if diff := cmp.Diff([]string{"10.0.0.12", "fd12::a"}, addresses(candidates)); diff != "" {
 		t.Errorf("candidates (-want +got):\n%s", diff)
 	}
@@ -87,7 +92,8 @@ func TestContract7AnAddressOfTwoNodesIsPublishedOnceAndTheOtherNodeIsReported(t 
 		{Node: twin.Identity(), Address: netip.MustParseAddr("10.0.0.9")},
 	}
 	permute([]inventory.Node{leaving, first, second, twin}, func(nodes []inventory.Node) {
-		candidates, decisions := filter.Apply(nodes, private())
+		result := filter.Apply(nodes, private())
+		candidates, decisions := result.Candidates, result.Decisions
 		if diff := cmp.Diff(want, candidates, compareAddrs()); diff != "" {
 			t.Fatalf("candidates of %v (-want +got):\n%s", nodes, diff)
 		}
@@ -98,7 +104,7 @@ func TestContract7AnAddressOfTwoNodesIsPublishedOnceAndTheOtherNodeIsReported(t 
 			if i < 0 {
 				t.Fatalf("no decision says that %s lost its address: %v", loser.Name, decisions)
 			}
-			if want := "10.0.0.1 is also the address of node z (id 2), which keeps it"; decisions[i].Message != want {
+			if want := "10.0.0.1 is also the address of node z (id 2), which keeps it"; decisions[i].Text() != want {
 				t.Errorf("got %q, want %q", decisions[i].Message, want)
 			}
 		}
@@ -106,12 +112,13 @@ func TestContract7AnAddressOfTwoNodesIsPublishedOnceAndTheOtherNodeIsReported(t 
 }
 
 func TestContract7WithoutIdsTheNamesDecideWhichNodeKeepsAnAddress(t *testing.T) {
-	candidates, decisions := filter.Apply([]inventory.Node{worker("b", "10.0.0.1"), worker("a", "10.0.0.1")}, private())
+	result := filter.Apply([]inventory.Node{worker("b", "10.0.0.1"), worker("a", "10.0.0.1")}, private())
+	candidates, decisions := result.Candidates, result.Decisions
 	if len(candidates) != 1 || candidates[0].Node.Name != "a" {
 		t.Errorf("got candidates %v, want the one of node a", candidates)
 	}
 	lost := of(decisions, "b")
-	if len(lost) != 1 || lost[0].Message != "10.0.0.1 is also the address of node a, which keeps it" {
+	if len(lost) != 1 || lost[0].Text() != "10.0.0.1 is also the address of node a, which keeps it" {
 		t.Errorf("got decisions %v, want one that says that a keeps 10.0.0.1", lost)
 	}
 }
@@ -119,7 +126,7 @@ func TestContract7WithoutIdsTheNamesDecideWhichNodeKeepsAnAddress(t *testing.T) 
 func TestContract7ANodeThatIsRefusedTakesNoAddressFromAnother(t *testing.T) {
 	broken := worker("a", "10.0.0.1")
 	broken.Ready = false
-	candidates, _ := filter.Apply([]inventory.Node{broken, worker("b", "10.0.0.1")}, private())
+	candidates := filter.Apply([]inventory.Node{broken, worker("b", "10.0.0.1")}, private()).Candidates
 	if len(candidates) != 1 || candidates[0].Node.Name != "b" {
 		t.Errorf("got candidates %v, want the one of node b", candidates)
 	}
@@ -130,8 +137,9 @@ func TestContract17TwoRecordsOfOneNodeAreSettledWithoutTheirOrder(t *testing.T) 
 	one.Zone, other.Zone = "z1", "z2"
 	broken, dead := inventory.Node{Name: "b", Worker: true, Detail: "broken"}, inventory.Node{Name: "b", Worker: true, Detail: "dead"}
 	permute([]inventory.Node{one, other, broken, dead}, func(nodes []inventory.Node) {
-		candidates, decisions := filter.Apply(nodes, private())
-		if about := of(decisions, "b"); len(about) != 2 || !strings.HasSuffix(about[0].Message, "broken") {
+		result := filter.Apply(nodes, private())
+		candidates, decisions := result.Candidates, result.Decisions
+		if about := of(decisions, "b"); len(about) != 2 || !strings.HasSuffix(about[0].Text(), "broken") {
 			t.Errorf("got decisions %v about b, want that it is broken before that it is dead", about)
 		}
 		if len(candidates) != 1 || candidates[0].Zone != "z1" {
@@ -162,7 +170,8 @@ func TestContract8EveryUnpublishedNodeSaysWhy(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			candidates, decisions := filter.Apply([]inventory.Node{test.node}, private())
+			result := filter.Apply([]inventory.Node{test.node}, private())
+			candidates, decisions := result.Candidates, result.Decisions
 			if len(candidates) != 0 || len(decisions) != 1 {
 				t.Fatalf("got candidates %v and decisions %v, want none and one", candidates, decisions)
 			}
@@ -171,8 +180,8 @@ func TestContract8EveryUnpublishedNodeSaysWhy(t *testing.T) {
 				t.Errorf("got %+v, want reason %s of stage filter about w1", got, test.want)
 			}
 			for _, word := range test.says {
-				if !strings.Contains(got.Message, word) {
-					t.Errorf("message %q does not name %q", got.Message, word)
+				if !strings.Contains(got.Text(), word) {
+					t.Errorf("message %q does not name %q", got.Text(), word)
 				}
 			}
 		})
@@ -180,20 +189,24 @@ func TestContract8EveryUnpublishedNodeSaysWhy(t *testing.T) {
 }
 
 func TestContract8AnAddressThatPassesSaysWhichSubnetLetIt(t *testing.T) {
-	_, decisions := filter.Apply([]inventory.Node{worker("w1", "10.0.0.1")}, private())
+	decisions := filter.Apply([]inventory.Node{worker("w1", "10.0.0.1")}, private()).Decisions
 	want := []inventory.Decision{{
 		Node: inventory.Identity{Name: "w1"}, Address: netip.MustParseAddr("10.0.0.1"), Stage: inventory.StageFilter,
-		Message: "10.0.0.1 is inside 10.0.0.0/16 of SECURED_SUBNET_CIDR",
+		Subnet: netip.MustParsePrefix("10.0.0.0/16"),
 	}}
-	if diff := cmp.Diff(want, decisions, compareAddrs()); diff != "" {
+	if diff := cmp.Diff(want, decisions, compareAddrs(), comparePrefixes()); diff != "" {
 		t.Errorf("decisions (-want +got):\n%s", diff)
+	}
+	if got, want := decisions[0].Text(), "10.0.0.1 is inside 10.0.0.0/16 of SECURED_SUBNET_CIDR"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
 func TestACandidateCarriesItsNodesZoneAndLeaving(t *testing.T) {
 	node := worker("w1", "10.0.0.1", "10.0.0.1", "fd12::1")
 	node.ID, node.Zone, node.Leaving = "id", "zone-1", true
-	candidates, decisions := filter.Apply([]inventory.Node{node}, private())
+	result := filter.Apply([]inventory.Node{node}, private())
+	candidates, decisions := result.Candidates, result.Decisions
 	if len(decisions) != 2 || decisions[0].Reason+decisions[1].Reason != "" {
 		t.Errorf("got decisions %v, want two that let the addresses pass", decisions)
 	}
@@ -218,4 +231,34 @@ func permute(nodes []inventory.Node, visit func([]inventory.Node)) {
 		}
 	}
 	choose(nil, nodes)
+}
+
+func TestContract13ANodeThatIsNotEligibleTellsWhichAddressesItHolds(t *testing.T) {
+	broken, excluded := worker("b", "10.0.0.2", "fd12::2", "10.0.0.2", "192.168.0.1", "::ffff:10.0.0.9"), worker("a", "10.0.0.2")
+	broken.Ready, broken.ID = false, "id"
+	excluded.Excluded, excluded.Zone, excluded.Leaving = true, "zone-1", true
+	result := filter.Apply([]inventory.Node{broken, excluded, worker("c", "10.0.0.3", "192.168.0.2"), {Name: "d"}}, private())
+	want := []inventory.Candidate{
+		{Node: excluded.Identity(), Address: netip.MustParseAddr("10.0.0.2"), Zone: "zone-1", Leaving: true},
+		{Node: broken.Identity(), Address: netip.MustParseAddr("10.0.0.2")},
+		{Node: broken.Identity(), Address: netip.MustParseAddr("192.168.0.1")},
+		{Node: broken.Identity(), Address: netip.MustParseAddr("fd12::2")},
+	}
+	if diff := cmp.Diff(want, result.Ineligible, compareAddrs()); diff != "" {
+		t.Errorf("ineligible (-want +got):\n%s", diff)
+	}
+}
+
+func TestDecisionsAboutWholeNodesComeFirstAndTheOthersInTheOrderOfTheAddresses(t *testing.T) {
+	broken, empty := worker("y", "10.0.0.9"), worker("x", "10.0.0.8")
+	broken.Ready = false
+	empty.Addresses = append(empty.Addresses, netip.Addr{})
+	var got []string
+	for _, d := range filter.Apply([]inventory.Node{worker("z", "fd12::1", "10.0.0.1"), broken, empty}, private()).Decisions {
+		got = append(got, d.Node.Name+" "+string(d.Reason)+" "+d.Address.String())
+	}
+	want := []string{"x InvalidAddress invalid IP", "y NodeNotReady invalid IP", "z  10.0.0.1", "x  10.0.0.8", "z  fd12::1"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("decisions (-want +got):\n%s", diff)
+	}
 }

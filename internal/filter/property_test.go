@@ -1,8 +1,10 @@
 package filter_test
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,9 +18,14 @@ import (
 func anyAddr() *rapid.Generator[netip.Addr] {
 	texts := []string{
 		"10.0.0.1", "10.0.0.2", "10.0.0.3", "10.1.0.1", "127.0.0.1", "169.254.169.254", "fd12::1", "fd12::2",
-		"fd13::1", "::ffff:10.0.0.1", "fd12::1%eth0", "2001:db8::1", "::1", "0.0.0.0",
+		"fd13::1", "::ffff:10.0.0.1", "fd12::1%eth0", "2001:db8::1", "::1", "0.0.0.0", "",
 	}
-	return rapid.Map(rapid.SampledFrom(texts), netip.MustParseAddr)
+	return rapid.Map(rapid.SampledFrom(texts), func(text string) netip.Addr {
+		if text == "" {
+			return netip.Addr{}
+		}
+		return netip.MustParseAddr(text)
+	})
 }
 
 func anyNode() *rapid.Generator[inventory.Node] {
@@ -45,13 +52,9 @@ func TestContract17TheOrderOfNodesAndAddressesChangesNothing(t *testing.T) {
 		for i := range shuffled {
 			shuffled[i].Addresses = rapid.Permutation(shuffled[i].Addresses).Draw(t, "addresses")
 		}
-		candidates, decisions := filter.Apply(nodes, private())
-		again, redecided := filter.Apply(shuffled, private())
-		if diff := cmp.Diff(candidates, again, compareAddrs()); diff != "" {
-			t.Errorf("candidates (-one order +another):\n%s", diff)
-		}
-		if diff := cmp.Diff(decisions, redecided, compareAddrs()); diff != "" {
-			t.Errorf("decisions (-one order +another):\n%s", diff)
+		one, another := filter.Apply(nodes, private()), filter.Apply(shuffled, private())
+		if diff := cmp.Diff(one, another, compareAddrs(), comparePrefixes()); diff != "" {
+			t.Errorf("result (-one order +another):\n%s", diff)
 		}
 	})
 }
@@ -64,14 +67,15 @@ func TestApplyReturnsSortedAnswersAndLeavesItsInputAlone(t *testing.T) {
 			before[i].Addresses = slices.Clone(before[i].Addresses)
 		}
 		rules := private()
-		candidates, decisions := filter.Apply(nodes, rules)
-		if !slices.IsSortedFunc(candidates, inventory.CompareCandidates) || !slices.IsSortedFunc(decisions, inventory.CompareDecisions) {
-			t.Errorf("got candidates %v, decisions %v; want both sorted", candidates, decisions)
+		result := filter.Apply(nodes, rules)
+		if !slices.IsSortedFunc(result.Candidates, inventory.CompareCandidates) || !slices.IsSortedFunc(result.Ineligible, inventory.CompareCandidates) ||
+			!slices.IsSortedFunc(result.Decisions, inventory.CompareDecisionsByAddress) {
+			t.Errorf("got %+v, want all lists sorted", result)
 		}
 		if diff := cmp.Diff(before, nodes, compareAddrs()); diff != "" {
 			t.Errorf("the nodes moved (-before +after):\n%s", diff)
 		}
-		if diff := cmp.Diff(private().Subnets, rules.Subnets, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
+		if diff := cmp.Diff(private().Subnets, rules.Subnets, comparePrefixes()); diff != "" {
 			t.Errorf("the rules moved (-before +after):\n%s", diff)
 		}
 	})
@@ -80,7 +84,8 @@ func TestApplyReturnsSortedAnswersAndLeavesItsInputAlone(t *testing.T) {
 func TestContract6And7And8HoldForAnyNodes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := rapid.SliceOfN(anyNode(), 0, 6).Draw(t, "nodes")
-		candidates, decisions := filter.Apply(nodes, private())
+		result := filter.Apply(nodes, private())
+		candidates, decisions := result.Candidates, result.Decisions
 		published := map[netip.Addr]bool{}
 		for _, c := range candidates {
 			if reason, message := private().Check(c.Address); reason != "" {
@@ -95,12 +100,49 @@ func TestContract6And7And8HoldForAnyNodes(t *testing.T) {
 			explained(t, node, candidates, decisions)
 		}
 		for _, d := range decisions {
-			if d.Message == "" || d.Stage != inventory.StageFilter {
-				t.Errorf("decision %+v has no message, or is of another stage", d)
-			}
+			spelled(t, d)
 			if d.Reason == "" && !published[d.Address] {
 				t.Errorf("decision %+v lets an address pass that is not published", d)
 			}
+		}
+	})
+}
+
+// spelled checks that a decision names the address and the rule that it is about.
+func spelled(t *rapid.T, d inventory.Decision) {
+	text := d.Text()
+	if text == "" || strings.Contains(text, "invalid") || d.Stage != inventory.StageFilter {
+		t.Errorf("decision %+v says %q, or is of another stage", d, text)
+	}
+	if d.Address.IsValid() && !strings.HasPrefix(text, d.Address.String()+" ") {
+		t.Errorf("got %q, want it to begin with %s", text, d.Address)
+	}
+	if passes := d.Reason == ""; passes != d.Subnet.IsValid() || passes && !d.Subnet.Contains(d.Address) {
+		t.Errorf("decision %+v with subnet %s", d, d.Subnet)
+	}
+}
+
+func TestWhateverBecomesOfANodeItsAddressesAreReportedAsIts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes := rapid.SliceOfN(anyNode(), 0, 6).Draw(t, "nodes")
+		type claim struct {
+			node inventory.Identity
+			addr netip.Addr
+		}
+		got, want := map[claim]bool{}, map[claim]bool{}
+		for _, node := range nodes {
+			for _, addr := range node.Addresses {
+				if wellFormed := addr.IsValid() && addr.Zone() == "" && !addr.Is4In6(); wellFormed && (!node.Ready || !node.Worker || node.Excluded) {
+					want[claim{node.Identity(), addr}] = true
+				}
+			}
+		}
+		result := filter.Apply(nodes, private())
+		for _, c := range result.Ineligible {
+			got[claim{c.Node, c.Address}] = true
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("got the ineligible %v, want %v", got, want)
 		}
 	})
 }

@@ -13,7 +13,7 @@ import (
 // and pass, and the read that lists them.
 func fleet(size int) (guard.Input, guard.Read) {
 	read := guard.Read{Nodes: size, Scheduled: true}
-	health := make(inventory.Health, size)
+	health := make(map[netip.Addr]inventory.Streak, size)
 	for i := range size {
 		a := netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)})
 		read.Candidates = append(read.Candidates, inventory.Candidate{
@@ -21,7 +21,7 @@ func fleet(size int) (guard.Input, guard.Read) {
 		})
 		health[a] = inventory.Streak{Passes: 7, Last: inventory.Result{Address: a, At: start, Outcome: inventory.Pass, Reason: inventory.Ready, Message: "connected"}}
 	}
-	in := guard.Input{Now: start, Read: &read, Health: health}
+	in := guard.Input{Now: start, Read: &read, Health: inventory.HealthOf(health)}
 	in.Memory = guard.Decide(in, defaults()).Memory
 	in.Read = nil
 	return in, read

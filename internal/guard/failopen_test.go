@@ -16,7 +16,7 @@ func TestContract15PublishesAllPresentWhenHealthWouldLeaveNothingReady(t *testin
 	l.refuse("c c")
 	l.want("a=down b=down c=ready")
 	l.wantMode("Publish")
-	l.refuse("c")
+	l.refuse("c x")
 	l.want("a=ready b=ready c=ready x=ready")
 	l.wantMode("FailOpen NothingPasses")
 	l.wantReason("a", inventory.ReadyFailOpen, "HEALTH_CHECK_FAIL_OPEN=true")
@@ -59,12 +59,15 @@ func TestContract15EndsWhenOnePassesRiseTimes(t *testing.T) {
 		l.refuse("b b b")
 		l.wantMode("FailOpen NothingPasses")
 	})
-	t.Run("a leaving one that passes ends nothing", func(t *testing.T) {
+	t.Run("a leaving one that passes is ready in their place", func(t *testing.T) {
 		l := failing(t)
 		l.read("a! b c")
-		l.pass("a a a")
-		l.want("a=draining b=ready c=ready")
-		l.wantMode("FailOpen NothingPasses")
+		l.pass("a")
+		l.want("a=ready b=ready c=ready")
+		l.wantMode("Hold NothingPasses")
+		l.wantReason("a", inventory.ReadyDraining, "announced to leave", "HEALTH_CHECK_RISE=2")
+		l.refuse("b c b c b c")
+		l.want("a=ready b=down c=down")
 	})
 	t.Run("new candidates are published meanwhile", func(t *testing.T) {
 		l := failing(t)
@@ -72,6 +75,52 @@ func TestContract15EndsWhenOnePassesRiseTimes(t *testing.T) {
 		l.want("a=ready b=ready c=ready x=ready")
 		l.pass("x x")
 		l.wantMode("Publish")
+	})
+}
+
+func TestContract15DrainPeriodBeginsWhenALeavingEndpointIsReadyNoMore(t *testing.T) {
+	standing := func(t *testing.T) *lab {
+		l := running(t, "a b")
+		l.refuse("b b b")
+		l.read("a! b")
+		l.wait(45 * time.Second)
+		l.want("a=ready b=down")
+		l.wantReason("a", inventory.ReadyDraining)
+		l.pass("b b")
+		l.want("a=draining b=ready")
+		return l
+	}
+	t.Run("and lasts as long as any other", func(t *testing.T) {
+		l := standing(t)
+		if got, want := l.verdict.Next, l.now.Add(30*time.Second); !got.Equal(want) {
+			t.Errorf("got the next decision at %s, want it at %s", got, want)
+		}
+		l.wait(29 * time.Second)
+		l.want("a=draining b=ready")
+		l.wait(time.Second)
+		l.want("b=ready")
+	})
+	t.Run("and begins anew when it is ready once more", func(t *testing.T) {
+		l := standing(t)
+		l.wait(20 * time.Second)
+		l.refuse("b b b")
+		l.want("a=ready b=down")
+		l.pass("b b")
+		l.wait(29 * time.Second)
+		l.want("a=draining b=ready")
+		l.wait(time.Second)
+		l.want("b=ready")
+	})
+	t.Run("and there is none with DRAIN_PERIOD=0", func(t *testing.T) {
+		l := newLab(t)
+		l.policy.DrainPeriod = 0
+		l.read("a b")
+		l.pass("a b a b")
+		l.refuse("b b b")
+		l.read("a! b")
+		l.want("a=ready b=down")
+		l.pass("b b")
+		l.want("b=ready")
 	})
 }
 
@@ -170,20 +219,19 @@ func TestContract15FailsOpenWhenTheLastServingMemberLeaves(t *testing.T) {
 		l := running(t, "a b c")
 		l.refuse("b b b c c c")
 		l.read("b c")
-		l.want("a=draining b=down c=down")
-		l.wantMode("Publish")
+		l.want("a=ready b=down c=down")
 		l.refuse("b b b b c c c c")
-		l.want("a=draining b=down c=down")
+		l.want("a=ready b=down c=down")
 		l.wait(30 * time.Second)
-		l.want("b=ready c=ready")
-		l.wantMode("FailOpen NothingPasses")
+		l.want("a=ready b=down c=down")
+		l.wantMode("Hold NothingPasses")
 	})
 	t.Run("failing", func(t *testing.T) {
 		l := running(t, "a b c")
 		l.refuse("b b b c c c")
 		l.read("b c x")
-		l.refuse("a a a")
-		l.want("b=ready c=ready x=ready")
+		l.refuse("x a a a")
+		l.want("a=down b=ready c=ready x=ready")
 		l.wantMode("FailOpen NothingPasses")
 	})
 	t.Run("still in the slices, but dead", func(t *testing.T) {
@@ -192,6 +240,8 @@ func TestContract15FailsOpenWhenTheLastServingMemberLeaves(t *testing.T) {
 		l.refuse("c c c")
 		l.want("a=ready b=ready c=down")
 		l.read("a! b! c x")
+		l.pass("x")
+		l.want("a=ready b=ready c=down x=ready")
 		l.pass("x")
 		l.want("a=draining b=draining c=down x=ready")
 		l.refuse("a a b b x x x a b")
@@ -210,7 +260,9 @@ func TestContract15FailsOpenWhenTheLastServingMemberLeaves(t *testing.T) {
 		l.want("b=down c=down e=ready")
 		l.read("b c")
 		l.wait(30 * time.Second)
-		l.want("b=ready c=ready")
+		l.want("b=down c=down e=ready")
+		l.refuse("e e e")
+		l.want("b=ready c=ready e=down")
 		l.wantMode("FailOpen NothingPasses")
 	})
 }
@@ -223,13 +275,13 @@ func TestContract15HeldMembersThatWorkKeepItClosed(t *testing.T) {
 	l.wantMode("Hold TooManyRemovals")
 }
 
-func TestContract15FailOpenThatMeetsASuspectReadKeepsAll(t *testing.T) {
+func TestContract15FailOpenThatMeetsARejectedInventoryKeepsAll(t *testing.T) {
 	l := running(t, "a b c")
 	l.refuse("a b c a b c a b c")
 	l.read("")
 	l.refuse("a b c a b c a b c a b c")
 	l.want("a=ready b=ready c=ready")
-	l.wantMode("Hold NoNodes")
+	l.wantMode("FailOpen NothingPasses")
 	l.read("a b c")
 	l.want("a=ready b=ready c=ready")
 	l.wantMode("FailOpen NothingPasses")

@@ -2,7 +2,6 @@ package guard
 
 import (
 	"net/netip"
-	"slices"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
@@ -15,9 +14,10 @@ type Mode uint8
 const (
 	// Publish trusts inventory and health.
 	Publish Mode = iota
-	// Hold keeps members that a suspect read or a shared silence would take.
+	// Hold keeps endpoints that a rejected inventory or a shared silence would
+	// take away, or that leave while nothing passes in their place.
 	Hold
-	// FailOpen publishes every present candidate, because none passes.
+	// FailOpen publishes every endpoint that stays, because none passes.
 	FailOpen
 )
 
@@ -38,23 +38,24 @@ type Cause string
 
 // The causes.
 const (
-	// NoNodes: the read lists no node although members exist.
+	// NoNodes: the inventory lists no node although endpoints are published.
 	NoNodes Cause = "NoNodes"
-	// NothingPassesFilter: the read lists nodes, but none passes the filter.
+	// NothingPassesFilter: the inventory lists nodes, but none is eligible.
 	NothingPassesFilter Cause = "NothingPassesFilter"
-	// NothingStays: every candidate of the read is announced to leave, and
+	// NothingStays: every endpoint of the inventory is announced to leave, and
 	// nothing would be there in their place.
 	NothingStays Cause = "NothingStays"
-	// TooManyRemovals: the read would take away more members than
+	// TooManyRemovals: the inventory would take away more endpoints than
 	// MAX_REMOVAL_PERCENT allows.
 	TooManyRemovals Cause = "TooManyRemovals"
-	// ContradictoryRead: the read gives one address to two nodes and would
-	// take members away.
+	// ContradictoryRead: the inventory gives one address to two nodes and would
+	// take endpoints away.
 	ContradictoryRead Cause = "ContradictoryRead"
-	// ProbesSilent: so many members are silent at once that the prober is
+	// ProbesSilent: so many endpoints are silent at once that the prober is
 	// presumed cut off.
 	ProbesSilent Cause = "ProbesSilent"
-	// NothingPasses: health alone would leave nothing ready.
+	// NothingPasses: health alone would leave nothing ready. With the mode Hold,
+	// endpoints that leave and still pass are ready meanwhile.
 	NothingPasses Cause = "NothingPasses"
 )
 
@@ -65,34 +66,46 @@ type Policy struct {
 	HealthOff bool
 	// Rise and Fall are results in a row, at least 1.
 	Rise, Fall int
-	// Interval is HEALTH_CHECK_INTERVAL; Fall of them bound how long ago
-	// silence may have demoted a member that a cut-off prober brings back.
+	// Interval is HEALTH_CHECK_INTERVAL. Fall of them are how long failing open
+	// waits for first checks, how long ago silence may have taken an endpoint
+	// down that a cut-off prober brings back, and after how long without a check
+	// an endpoint counts as unchecked.
 	Interval time.Duration
-	// MaxSilentPercent is the share of the present members above which silence
+	// MaxSilentPercent is the share of the present endpoints above which silence
 	// is put down to the prober, 0 to 100.
 	MaxSilentPercent int
 	// FailOpen is HEALTH_CHECK_FAIL_OPEN.
 	FailOpen bool
-	// Threshold is EMPTY_RESULT_THRESHOLD: how many suspect reads in a row must
-	// miss a member before it is believed gone; 0 means never.
+	// Threshold is EMPTY_RESULT_THRESHOLD: after how many scheduled rejected
+	// inventories in a row an endpoint that they leave out is removed, if it was
+	// down at each; 0 means never.
 	Threshold int
-	// MaxRemovalPercent is the share of the members that may be leaving at a
-	// time before a read is suspect, 0 to 100; one may always leave.
+	// PollInterval is when the next scheduled inventory comes, for messages that
+	// say when something will happen; 0 if that is not known.
+	PollInterval time.Duration
+	// MaxRemovalPercent is the share of the endpoints that may be leaving at a
+	// time before an inventory is rejected, 0 to 100; one may always leave.
 	MaxRemovalPercent int
-	// DrainPeriod is how long a leaving member that still passes stays.
+	// DrainPeriod is how long a leaving endpoint that still passes stays.
 	DrainPeriod time.Duration
 }
 
-// Read is one complete answer of the source after the filter.
+// checks is how long Fall checks of an endpoint take.
+func (p Policy) checks() time.Duration { return time.Duration(p.Fall) * p.Interval }
+
+// Read is one complete answer of the source after the filter: an inventory.
 type Read struct {
 	// Nodes is how many nodes the source listed, whatever became of them.
 	Nodes int
 	// Candidates and Decisions are the filter's, sorted.
 	Candidates []inventory.Candidate
 	Decisions  []inventory.Decision
-	// Scheduled says that the poll interval brought the read, not a change
-	// signal. Only scheduled reads count towards Threshold, so that a burst of
-	// signals does not turn minutes of patience into a second.
+	// Ineligible are the addresses of the nodes that are not eligible, sorted.
+	// They tell that an address went to another node.
+	Ineligible []inventory.Candidate
+	// Scheduled says that the poll interval brought the inventory, not a change
+	// signal or a retry. Only scheduled ones count towards Threshold, so that a
+	// burst of signals does not turn minutes into a second.
 	Scheduled bool
 }
 
@@ -114,14 +127,33 @@ type Verdict struct {
 	Message string
 	// Members are to be published, sorted by address.
 	Members []inventory.Member
-	// Decisions say what became of every candidate and member, sorted.
+	// Decisions say what became of every candidate and member, sorted by
+	// address. Who shows them by name sorts them then.
 	Decisions []inventory.Decision
 	// Watch are the addresses that want to be probed, sorted.
 	Watch []Watch
+	// Accepted are the endpoints whose removal by rejected inventories this
+	// decision accepted, sorted; AcceptedMessage says why, and names them.
+	Accepted        []netip.Addr
+	AcceptedMessage string
+	// Removal is what further rejected inventories will take away.
+	Removal Removal
+	// Unchecked counts the endpoints that only local errors reached for longer
+	// than Fall intervals: nobody watches them.
+	Unchecked int
 	// Next is when time alone will change the verdict; zero if it will not.
 	Next time.Time
 	// Memory is the input of the next decision.
 	Memory Memory
+}
+
+// Removal is what will happen if the source does not recover.
+type Removal struct {
+	// Endpoints is how many endpoints will be removed.
+	Endpoints int
+	// Inventories is after how many more scheduled rejected inventories the
+	// first of them goes, at the earliest.
+	Inventories int
 }
 
 // Watch is an address that wants to be probed.
@@ -136,34 +168,55 @@ type Watch struct {
 // working member because one of the first two went blind.
 func Decide(in Input, policy Policy) Verdict {
 	if policy.HealthOff {
-		in.Health = nil
+		in.Health = inventory.Health{}
 	}
 	var verdict Verdict
 	for f, before := range in.Memory.pools {
+		counts := false
 		if in.Read != nil {
 			before = observe(before, *in.Read, family(f), in.Now, policy)
+			counts = in.Read.Scheduled && before.cause != ""
 		}
-		verdict.add(family(f), judge(before, in.Health, in.Now, policy))
+		verdict.add(family(f), judge(before, in.Health, in.Now, policy, counts))
 	}
-	slices.SortFunc(verdict.Decisions, inventory.CompareDecisions)
 	return verdict
 }
 
 // add joins what was decided of one family to the verdict; the severer mode
-// wins, and IPv4's explanation where both are as severe.
+// wins, and IPv4's explanation where both are as severe. IPv4 addresses come
+// before IPv6 ones, so what is sorted stays so.
 func (v *Verdict) add(f family, r ruling) {
 	v.Memory.pools[f] = r.pool
 	if r.mode > v.Mode {
 		v.Mode, v.Cause, v.Message = r.mode, r.cause, r.message
 	}
-	v.Members = slices.Grow(v.Members, len(r.pool.members))
-	for _, m := range r.pool.members {
-		v.Members = append(v.Members, m.Member)
-	}
+	v.Members = joined(v.Members, r.members)
 	v.Decisions, v.Watch = joined(v.Decisions, r.decisions), joined(v.Watch, r.watch)
-	if !r.next.IsZero() && (v.Next.IsZero() || r.next.Before(v.Next)) {
-		v.Next = r.next
+	v.accept(r)
+	v.Unchecked += r.unchecked
+	v.Next = sooner(v.Next, r.next)
+}
+
+// accept joins what becomes of the endpoints of one family that rejected
+// inventories leave out.
+func (v *Verdict) accept(r ruling) {
+	v.Accepted = joined(v.Accepted, r.accepted)
+	if v.AcceptedMessage != "" && r.acceptedMessage != "" {
+		v.AcceptedMessage += "; "
 	}
+	v.AcceptedMessage += r.acceptedMessage
+	v.Removal = v.Removal.with(r.removal)
+}
+
+// with returns what two removals come to together.
+func (r Removal) with(other Removal) Removal {
+	switch {
+	case other.Endpoints == 0:
+		return r
+	case r.Endpoints == 0:
+		return other
+	}
+	return Removal{Endpoints: r.Endpoints + other.Endpoints, Inventories: min(r.Inventories, other.Inventories)}
 }
 
 // joined returns what two lists hold, the first one first. Mostly there is one
@@ -173,4 +226,12 @@ func joined[E any](first, second []E) []E {
 		return second
 	}
 	return append(first, second...)
+}
+
+// sooner returns the earlier of two times, of which a zero one does not count.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }

@@ -31,19 +31,22 @@ type lab struct {
 	now     time.Time
 	health  inventory.Health
 	verdict guard.Verdict
+	// long says that there will be too many decisions to hold each to the laws.
+	long bool
 }
 
 func newLab(t testing.TB) *lab {
 	t.Helper()
-	return &lab{TB: t, policy: defaults(), now: start, health: inventory.Health{}}
+	return &lab{TB: t, policy: defaults(), now: start}
 }
 
-// running returns a lab in which each of the backends is published and passed
-// once.
+// running returns a lab in which each of the backends is published and has passed
+// RISE times.
 func running(t testing.TB, backends string) *lab {
 	t.Helper()
 	l := newLab(t)
 	l.read(backends)
+	l.pass(backends)
 	l.pass(backends)
 	return l
 }
@@ -173,29 +176,13 @@ func (l *lab) deliver(r inventory.Result) {
 	l.decide(nil)
 }
 
-// fold counts a result, as design section 6, 9 and 10 want it counted.
-func fold(health inventory.Health, r inventory.Result) inventory.Health {
-	next := make(inventory.Health, len(health)+1)
-	for a, s := range health {
-		next[a] = s
+// together folds several results of a in and decides once.
+func (l *lab) together(outcomes ...inventory.Outcome) {
+	l.Helper()
+	for _, outcome := range outcomes {
+		l.health = fold(l.health, inventory.Result{Address: addr("a"), At: l.now, Outcome: outcome})
 	}
-	streak := next[r.Address]
-	r.Message = r.Outcome.String()
-	switch r.Outcome {
-	case inventory.Pass:
-		r.Reason = inventory.Ready
-		streak = inventory.Streak{Passes: streak.Passes + 1, Last: r}
-	case inventory.Refused:
-		r.Reason = inventory.ProbeRefused
-		streak = inventory.Streak{Fails: streak.Fails + 1, Last: r}
-	case inventory.Silent:
-		r.Reason = inventory.ProbeTimeout
-		streak = inventory.Streak{Fails: streak.Fails + 1, Last: r}
-	case inventory.LocalError:
-		streak.Trouble = r.Message
-	}
-	next[r.Address] = streak
-	return next
+	l.decide(nil)
 }
 
 // wait lets time pass and decides.
@@ -209,6 +196,10 @@ func (l *lab) wait(d time.Duration) {
 func (l *lab) decide(read *guard.Read) {
 	l.Helper()
 	in := guard.Input{Now: l.now, Read: read, Health: l.health, Memory: l.verdict.Memory}
+	if l.long {
+		l.verdict = guard.Decide(in, l.policy)
+		return
+	}
 	l.verdict = decideLawfully(l, in, l.policy)
 }
 

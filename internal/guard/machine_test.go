@@ -37,8 +37,8 @@ type machine struct {
 	// written is what the slices hold; writes fail while broken.
 	written []inventory.Member
 	broken  bool
-	// joinedDown says that the last decision published candidates down.
-	joinedDown bool
+	// joinedUnproved says that the last decision published candidates down.
+	joinedUnproved bool
 }
 
 // drawPolicy draws what an operator may have configured.
@@ -59,7 +59,7 @@ func drawPolicy(t *rapid.T) guard.Policy {
 func newMachine(t *rapid.T, policy guard.Policy) *machine {
 	m := &machine{
 		policy: policy, now: start, names: []string{"a", "b", "c", "d", "e", "A", "B"},
-		backends: map[string]*backend{}, health: inventory.Health{},
+		backends: map[string]*backend{},
 	}
 	for _, name := range m.names {
 		m.backends[name] = &backend{listed: rapid.Bool().Draw(t, "listed "+name), alive: true}
@@ -85,16 +85,17 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"good read": m.goodRead, "good read again": m.goodRead, "bad read": m.badRead,
 		"source error": m.sourceError, "probe": m.probeOne, "probe again": m.probeOne,
 		"round": m.round, "round again": m.round, "batch": m.batch, "trouble": m.trouble,
-		"join or leave": m.change(func(b *backend) { b.listed = !b.listed; b.leaving = false }),
-		"announce":      m.change(func(b *backend) { b.leaving = !b.leaving }),
-		"move":          m.change(func(b *backend) { b.node++; b.alive = true }),
-		"die or revive": m.change(func(b *backend) { b.alive = !b.alive }),
-		"mute":          m.change(func(b *backend) { b.mute = !b.mute }),
-		"cut":           m.change(func(b *backend) { b.cut = !b.cut }),
-		"cut all":       m.every(func(b *backend) { b.cut = true }),
-		"cut none":      m.every(func(b *backend) { b.cut = false }),
-		"all die":       m.every(func(b *backend) { b.alive = false }),
-		"clock":         m.clock, "restart": m.restart,
+		"pass and fail at once": m.blink,
+		"join or leave":         m.change(func(b *backend) { b.listed = !b.listed; b.leaving = false }),
+		"announce":              m.change(func(b *backend) { b.leaving = !b.leaving }),
+		"move":                  m.change(func(b *backend) { b.node++; b.alive = true }),
+		"die or revive":         m.change(func(b *backend) { b.alive = !b.alive }),
+		"mute":                  m.change(func(b *backend) { b.mute = !b.mute }),
+		"cut":                   m.change(func(b *backend) { b.cut = !b.cut }),
+		"cut all":               m.every(func(b *backend) { b.cut = true }),
+		"cut none":              m.every(func(b *backend) { b.cut = false }),
+		"all die":               m.every(func(b *backend) { b.alive = false }),
+		"clock":                 m.clock, "restart": m.restart,
 		"writes break or heal": func(*rapid.T) { m.broken = !m.broken },
 	}
 }
@@ -133,12 +134,19 @@ func (m *machine) goodRead(t *rapid.T) {
 // badRead is a read that some mistake upstream has damaged.
 func (m *machine) badRead(t *rapid.T) {
 	read := guard.Read{Nodes: rapid.IntRange(0, 9).Draw(t, "nodes"), Scheduled: rapid.Bool().Draw(t, "scheduled")}
-	if kind := rapid.SampledFrom([]string{"none", "part", "twins", "all leave"}).Draw(t, "kind"); kind != "none" {
+	if kind := rapid.SampledFrom([]string{"none", "part", "part", "twins", "all leave", "taken over", "strangers"}).Draw(t, "kind"); kind != "none" {
 		for _, c := range m.inventoryOf(m.names) {
 			c.Leaving = c.Leaving || kind == "all leave"
-			if kind == "all leave" || rapid.Bool().Draw(t, "list") {
+			switch {
+			case kind == "all leave" || rapid.Bool().Draw(t, "list"):
 				read.Candidates = append(read.Candidates, c)
+			case kind == "taken over" && rapid.Bool().Draw(t, "by another"):
+				c.Node.Name = rapid.SampledFrom([]string{"other", c.Node.Name}).Draw(t, "node")
+				read.Ineligible = append(read.Ineligible, c)
 			}
+		}
+		if kind == "strangers" {
+			read.Candidates = m.strangers(t)
 		}
 		read.Nodes = max(read.Nodes, len(read.Candidates))
 		if kind == "twins" {
@@ -148,11 +156,24 @@ func (m *machine) badRead(t *rapid.T) {
 	m.decide(t, &read)
 }
 
+// strangers are the nodes that the inventory does not list, in place of those
+// that it does: another pool.
+func (m *machine) strangers(t *rapid.T) []inventory.Candidate {
+	var listed []inventory.Candidate
+	for _, name := range m.names {
+		if b := m.backends[name]; !b.listed && rapid.Bool().Draw(t, "stranger") {
+			listed = append(listed, inventory.Candidate{Address: addr(name), Node: inventory.Identity{Name: fmt.Sprintf("%s-%d", name, b.node)}})
+		}
+	}
+	slices.SortFunc(listed, inventory.CompareCandidates)
+	return listed
+}
+
 // sourceError is no read at all: S6, nothing changes.
 func (m *machine) sourceError(t *rapid.T) {
-	before, joinedDown := statesOf(m.verdict.Members), m.joinedDown
+	before, joinedUnproved := statesOf(m.verdict.Members), m.joinedUnproved
 	m.decide(t, nil)
-	if got := statesOf(m.verdict.Members); got != before && !joinedDown {
+	if got := statesOf(m.verdict.Members); got != before && !joinedUnproved {
 		t.Fatalf("S6: a source error made %q of %q", got, before)
 	}
 }
@@ -163,7 +184,7 @@ func (m *machine) ask(t *rapid.T, a netip.Addr) inventory.Result {
 	if rapid.IntRange(0, 4).Draw(t, "in flight") == 0 {
 		r.At = m.now.Add(-time.Second)
 	}
-	if last := m.health[a].Last.At; r.At.Before(last) {
+	if last := m.health.Of(a).Last.At; r.At.Before(last) {
 		r.At = last
 	}
 	switch b := m.backends[nameOf(a)]; {
@@ -211,6 +232,19 @@ func (m *machine) batch(t *rapid.T) {
 	m.decide(t, nil)
 }
 
+// blink folds a pass and a failure into one decision.
+func (m *machine) blink(t *rapid.T) {
+	if len(m.verdict.Watch) == 0 {
+		t.Skip("nothing is watched")
+	}
+	r := m.ask(t, rapid.SampledFrom(m.verdict.Watch).Draw(t, "blinks").Address)
+	r.Outcome = inventory.Pass
+	m.take(r)
+	r.Outcome = rapid.SampledFrom([]inventory.Outcome{inventory.Refused, inventory.Silent}).Draw(t, "failure")
+	m.take(r)
+	m.decide(t, nil)
+}
+
 func (m *machine) trouble(t *rapid.T) {
 	if len(m.verdict.Watch) == 0 {
 		t.Skip("nothing is watched")
@@ -249,7 +283,7 @@ func TestGuardKeepsTheContractWhateverHappens(t *testing.T) {
 	for name, policyOf := range map[string]func(*rapid.T) guard.Policy{
 		"with any policy":                   drawPolicy,
 		"with the defaults":                 func(*rapid.T) guard.Policy { return defaults() },
-		"with less patience":                func(*rapid.T) guard.Policy { return quick },
+		"with a small threshold":            func(*rapid.T) guard.Policy { return quick },
 		"with HEALTH_CHECK_FAIL_OPEN=false": func(*rapid.T) guard.Policy { return closed },
 	} {
 		t.Run(name, func(t *testing.T) {

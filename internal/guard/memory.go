@@ -42,10 +42,12 @@ type Memory struct {
 
 // pool is the memory of one address family.
 type pool struct {
-	// members are what is published, sorted by address.
-	members []member
-	// candidates are those of the newest read, sorted by address.
-	candidates []candidate
+	// members are what is published, sorted by address. A member is shared by the
+	// memories in which it is the same, and never written again.
+	members []*member
+	// candidates are those of the newest inventory, sorted by address, and shared
+	// as members are.
+	candidates []*candidate
 	// recovered says that some members came from the slices at start.
 	recovered bool
 	// proven says that a probe of this process has passed. Before that, a
@@ -53,61 +55,121 @@ type pool struct {
 	proven bool
 	// failOpen says that FailOpen is engaged.
 	failOpen bool
-	// suspects counts suspect reads in a row, scheduled ones only.
-	suspects int
-	// cause and why say why the newest read is suspect, if it is; message says
-	// how far it is from being believed as well.
-	cause        Cause
-	why, message string
+	// readyDraining says that draining members are published ready, and
+	// drainingShown that it lasts and is shown as a mode.
+	readyDraining, drainingShown bool
+	// nothingSince is when nothing that works was ready any more; zero while
+	// something is.
+	nothingSince time.Time
+	// rejected counts rejected inventories in a row, scheduled ones only.
+	rejected int
+	// cause and why say why the newest inventory is rejected, if it is.
+	cause Cause
+	why   string
 }
 
-// candidate is a candidate of the newest read.
+// candidate is a candidate of the newest inventory.
 type candidate struct {
 	inventory.Candidate
-	// movedAt is when a read found that another node has the address now; what
-	// was sent before says nothing of this one. Zero if it never moved.
+	// movedAt is when an inventory found that another node has the address now;
+	// what was sent before says nothing of this one. Zero if it never moved.
 	movedAt time.Time
+	// newly says that a rejected inventory was the first to list it.
+	newly bool
 }
 
-// standing is where a member stands with the reads.
+// or returns the candidate that has become of c, as a member's or does; c may be
+// nil.
+func (c *candidate) or(next *candidate) *candidate {
+	if c != nil && *next == *c {
+		return c
+	}
+	changed := *next
+	return &changed
+}
+
+// standing is where a member stands with the inventories.
 type standing uint8
 
 const (
-	// unread: recovered from a slice, and no read has come since.
+	// unread: recovered from a slice, and no inventory has come since.
 	unread standing = iota
-	// present: the newest read lists it, and not as leaving.
+	// present: the newest inventory lists it, and not as leaving.
 	present
-	// leaving: announced to go, or gone, by a read that is believed.
+	// leaving: announced to go, or gone, and that is accepted.
 	leaving
-	// held: the same by a suspect read; what that would take away waits.
-	held
+	// kept: the same by a rejected inventory; what that would take away waits.
+	kept
 )
 
 // member is one published address and what is known of it beyond the slice.
 type member struct {
 	inventory.Member
-	// node holds the address; unknown for a recovered member before a read.
-	node     inventory.Identity
 	standing standing
-	// announced says that the node was reported as leaving, not just missing.
+	// announced says that the node was reported as leaving, not just left out.
 	announced bool
-	// missed counts the scheduled suspect reads in a row that would take it.
-	missed int
-	// settled says that missed reached the threshold: its leaving is believed
-	// for good and no longer makes further reads suspect.
+	// foreign says that node has the address, is not eligible, and is another
+	// one than the address was published for.
+	foreign bool
+	// newly says that a rejected inventory was the first to list it.
+	newly bool
+	// weighs says of a kept member that it was ready or draining when it was
+	// last listed, so that the inventories which leave it out stay rejected when
+	// it goes down.
+	weighs bool
+	// settled says that missed reached the threshold: its absence no longer
+	// makes inventories rejected.
 	settled bool
-	// leaveAt is when leaving began.
+	// worked says that it has passed a health check of this process, or came from
+	// a slice: not just published because everything failed.
+	worked bool
+	// forbidden says that it came from a slice and may not be checked any more, so
+	// that no health check will ever speak for it or against it.
+	forbidden bool
+	// unconfirmed says that it was down in a slice at start, and no health check
+	// of this process has confirmed it.
+	unconfirmed bool
+	// longSilent says that it was silent for so long that it proves nothing any
+	// more about the prober.
+	longSilent bool
+	// node holds the address; unknown for a recovered member before a read.
+	node inventory.Identity
+	// missed counts the scheduled rejected inventories in a row that left it
+	// out, downs those of them at which it was down by failures that count.
+	missed, downs int
+	// removeAt is when downs reaches the threshold; zero if that is not known.
+	removeAt time.Time
+	// leaveAt is when leaving began, or when it stopped being published ready.
 	leaveAt time.Time
 	// movedAt is when another node took over the address; zero when a result
 	// that was sent later has counted.
 	movedAt time.Time
-	// forgiven is how many failures of the running streak do not count,
-	// because they were seen while nothing or nobody could be believed.
-	forgiven int
+	// forgiven is how many failures of the running streak do not count, because
+	// they were seen while failures proved nothing; turns tells
+	// that streak from a later one.
+	forgiven, turns int
 	// silenced is when silence took the member down; zero if it did not.
 	silenced time.Time
 	// since is when the state last changed.
 	since time.Time
+}
+
+// or returns the member that has become of m: m itself where nothing has changed,
+// so that what stays as it is costs nothing.
+func (m *member) or(next *member) *member {
+	if *next == *m {
+		return m
+	}
+	changed := *next
+	return &changed
+}
+
+// serves reports whether the member is used, or was when an inventory last listed it.
+func (m *member) serves() bool {
+	if m.standing == kept {
+		return m.weighs
+	}
+	return m.State == inventory.StateReady || m.State == inventory.StateDraining || m.unconfirmed
 }
 
 // Recover makes the first memory from the members that the slices publish, so
@@ -118,18 +180,36 @@ func Recover(members []inventory.Member, now time.Time) Memory {
 	for _, m := range members {
 		if m.State != inventory.Absent {
 			p := &memory.pools[familyOf(m.Address)]
-			p.members = append(p.members, member{Member: m, since: now})
+			p.members = append(p.members, &member{Member: m, since: now, worked: true, unconfirmed: m.State == inventory.StateDown})
 			p.recovered = true
 		}
 	}
 	for i := range memory.pools {
 		p := &memory.pools[i]
-		slices.SortFunc(p.members, func(a, b member) int {
+		slices.SortFunc(p.members, func(a, b *member) int {
 			return cmp.Or(a.Address.Compare(b.Address), cmp.Compare(a.State, b.State))
 		})
-		p.members = slices.CompactFunc(p.members, func(a, b member) bool { return a.Address == b.Address })
+		p.members = slices.CompactFunc(p.members, func(a, b *member) bool { return a.Address == b.Address })
 	}
 	return memory
+}
+
+// Forbid returns the memory with the members that may not be checked any more
+// noted, because the filter refuses their addresses today. What rejected
+// inventories leave out of them goes after the threshold.
+func (m Memory) Forbid(forbidden map[netip.Addr]bool) Memory {
+	for i := range m.pools {
+		members := slices.Clone(m.pools[i].members)
+		for j, before := range members {
+			if forbidden[before.Address] {
+				after := *before
+				after.forbidden = true
+				members[j] = &after
+			}
+		}
+		m.pools[i].members = members
+	}
+	return m
 }
 
 // Since returns when the state of a member last changed.
@@ -141,39 +221,27 @@ func (m Memory) Since(addr netip.Addr) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// SuspectReads returns how many suspect reads came in a row.
-func (m Memory) SuspectReads() int {
+// Rejected returns how many scheduled rejected inventories came in a row.
+func (m Memory) Rejected() int {
 	most := 0
 	for _, p := range m.pools {
-		most = max(most, p.suspects)
+		most = max(most, p.rejected)
 	}
 	return most
 }
 
 // find returns the index of the member with that address.
 func (p pool) find(addr netip.Addr) (int, bool) {
-	return slices.BinarySearchFunc(p.members, addr, func(m member, addr netip.Addr) int {
+	return slices.BinarySearchFunc(p.members, addr, func(m *member, addr netip.Addr) int {
 		return m.Address.Compare(addr)
 	})
-}
-
-// holder returns which node had the address last, and since when if it moved.
-// Addresses are asked for in their order.
-func (w *walk) holder(addr netip.Addr) (inventory.Identity, time.Time) {
-	if m := w.member(addr); m != nil {
-		return m.node, m.movedAt
-	}
-	if c := w.candidate(addr); c != nil {
-		return c.Node, c.movedAt
-	}
-	return inventory.Identity{}, time.Time{}
 }
 
 // walk looks up one address after the other in a pool. Each may come again, but
 // none that is before it: so a walk costs no more than reading the pool once.
 type walk struct {
-	members    []member
-	candidates []candidate
+	members    []*member
+	candidates []*candidate
 }
 
 func (p pool) walk() *walk { return &walk{p.members, p.candidates} }
@@ -186,10 +254,10 @@ func (w *walk) member(addr netip.Addr) *member {
 	if len(w.members) == 0 || w.members[0].Address != addr {
 		return nil
 	}
-	return &w.members[0]
+	return w.members[0]
 }
 
-// candidate returns the newest read's candidate with that address, or nil.
+// candidate returns the newest inventory's candidate with that address, or nil.
 func (w *walk) candidate(addr netip.Addr) *candidate {
 	for len(w.candidates) > 0 && w.candidates[0].Address.Less(addr) {
 		w.candidates = w.candidates[1:]
@@ -197,5 +265,5 @@ func (w *walk) candidate(addr netip.Addr) *candidate {
 	if len(w.candidates) == 0 || w.candidates[0].Address != addr {
 		return nil
 	}
-	return &w.candidates[0]
+	return w.candidates[0]
 }

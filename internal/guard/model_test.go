@@ -8,19 +8,26 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// model is design section 6 for one address family, as slow and as plain as
-// possible: it keeps one record for each address and asks each question anew.
+// model is the contract (13, 14, 15) for one address family, as slow and as plain
+// as possible: it keeps one record for each address and asks each question anew.
 type model struct {
 	policy  guard.Policy
 	now     time.Time
 	records map[netip.Addr]*record
-	// doubt says that the newest read is suspect.
-	doubt bool
+	// rejected says that the newest inventory is rejected; counting that it is so
+	// just now, by a scheduled one.
+	rejected, counting bool
 	// restarted says that members were recovered, proven that a probe of this
-	// process has passed, open that FailOpen is engaged.
-	restarted, proven, open bool
+	// process has passed, open that FailOpen is engaged, and standIn that draining
+	// members are published ready, shown that the mode says so.
+	restarted, proven, open, standIn, shown bool
 	// cut says that the prober is presumed cut off.
 	cut bool
+	// emptySince is when nothing that works was ready any more.
+	emptySince time.Time
+	// accepted are the addresses that the last decision let rejected inventories
+	// take away.
+	accepted map[netip.Addr]bool
 }
 
 // place is where an address stands with the inventory; the zero place is that of
@@ -31,26 +38,38 @@ const (
 	unread place = iota
 	staying
 	gone
-	doubted
+	kept
 	nowhere
 )
 
 // record is what is known of one address. An address that is neither published
 // nor listed has none.
 type record struct {
-	state     inventory.State
-	place     place
-	node      inventory.Identity
+	state inventory.State
+	place place
+	// holder is the node that has the address, stolen says that the inventory
+	// gives it to one that is not eligible.
+	holder    inventory.Identity
+	stolen    bool
 	listed    bool
 	announced bool
-	// missing counts scheduled suspect reads in a row, settled says that there
+	// fresh says that it came with a rejected inventory, valued that it served
+	// before rejected inventories left it out, rumour that it is down by hearsay
+	// of the slices only.
+	fresh, valued, rumour bool
+	// proved says that it has passed since the start, found that it was published at
+	// the start and has not been removed since.
+	proved, found bool
+	// missing and dead count rejected inventories in a row, old says that there
 	// were enough of them.
-	missing int
-	settled bool
-	goneAt  time.Time
+	missing, dead int
+	old           bool
+	goneAt        time.Time
 	// strangeSince is when the address moved, until a later result has come.
 	strangeSince time.Time
 	silencedAt   time.Time
+	// buried says that it was silent for so long that it does not count.
+	buried bool
 	score
 }
 
@@ -58,7 +77,9 @@ type record struct {
 type score struct {
 	passes, fails, counted int
 	silent, troubled       bool
-	at                     time.Time
+	at, silentSince        time.Time
+	// heardNothing is when the newest check was sent that nothing answered.
+	heardNothing time.Time
 }
 
 func (r *record) member() bool  { return r.state != inventory.Absent }
@@ -80,7 +101,7 @@ func served(s inventory.State) bool {
 // recoverFrom is contract 28.
 func (m *model) recoverFrom(members []inventory.Member) {
 	for _, member := range members {
-		m.records[member.Address] = &record{state: member.State}
+		m.records[member.Address] = &record{state: member.State, rumour: member.State == inventory.StateDown, found: true}
 		m.restarted = true
 	}
 }
@@ -91,35 +112,44 @@ func (m *model) hear(result inventory.Result) {
 	if !ok || m.policy.HealthOff {
 		return
 	}
+	old := r.score
 	switch result.Outcome {
 	case inventory.LocalError:
 		r.troubled = true
-		return
 	case inventory.Pass:
-		r.score = score{passes: r.passes + 1, at: result.At}
+		r.score = score{passes: old.passes + 1, at: result.At, heardNothing: old.heardNothing}
+		r.dead, r.proved = 0, true // a pass begins the count anew
 		m.proven = true
 	case inventory.Refused, inventory.Silent:
-		r.score = score{fails: r.fails + 1, counted: r.counted + 1, silent: result.Outcome == inventory.Silent, at: result.At}
+		r.score = score{fails: old.fails + 1, counted: old.counted + 1, at: result.At, heardNothing: old.heardNothing}
+		if result.Outcome == inventory.Silent {
+			r.silent, r.silentSince, r.heardNothing = true, result.At, result.At
+			if old.silent {
+				r.silentSince = old.silentSince
+			}
+		}
 	}
 }
 
-// see takes a read in: contract 13.
+// see takes an inventory in: contract 13.
 func (m *model) see(read guard.Read) {
 	listing := make(map[netip.Addr]inventory.Candidate)
 	for _, c := range read.Candidates {
 		listing[c.Address] = c
 	}
-	m.doubt = m.suspicious(read, listing)
+	m.rejected = m.tooMuch(read, listing, func(*record) bool { return true })
+	others := m.rejected && !m.tooMuch(read, listing, func(r *record) bool { return !r.old })
+	m.counting = m.rejected && read.Scheduled
 	for a, c := range listing {
 		r, ok := m.records[a]
 		if !ok {
-			r = &record{place: nowhere, node: c.Node}
+			r = &record{place: nowhere, holder: c.Node, fresh: true}
 			m.records[a] = r
 		}
-		if r.node.Known() && !r.node.Same(c.Node) {
+		if r.holder.Known() && !r.holder.Same(c.Node) {
 			r.strangeSince = m.now
 		}
-		r.node = c.Node
+		r.holder, r.stolen, r.fresh = c.Node, false, r.fresh && m.rejected
 	}
 	for a, r := range m.records {
 		c, listed := listing[a]
@@ -131,39 +161,76 @@ func (m *model) see(read guard.Read) {
 			r.place = map[bool]place{true: nowhere, false: staying}[c.Leaving]
 			continue
 		}
-		m.stand(r, listed, listed && c.Leaving, read.Scheduled)
+		if !listed {
+			m.steal(a, r, read.Ineligible)
+		}
+		m.stand(r, listed, listed && c.Leaving, others)
 	}
 }
 
-// stand says where a member stands after a read.
-func (m *model) stand(r *record, listed, leaving, scheduled bool) {
+// steal is way out (c): an address that another node has, eligible or not.
+func (m *model) steal(a netip.Addr, r *record, ineligible []inventory.Candidate) {
+	var holders []inventory.Identity
+	for _, c := range ineligible {
+		if c.Address == a {
+			holders = append(holders, c.Node)
+		}
+	}
+	if len(holders) == 0 {
+		r.stolen = false
+		return
+	}
+	for _, node := range holders {
+		if r.holder.Same(node) {
+			return
+		}
+	}
+	if r.holder.Known() {
+		r.stolen, r.strangeSince = true, m.now
+	}
+	r.holder = holders[0]
+}
+
+// stand says where a member stands after an inventory. others says that it would
+// be accepted but for what was left out for long.
+func (m *model) stand(r *record, listed, leaving, others bool) {
 	if listed && !leaving {
-		r.place, r.announced, r.missing, r.settled, r.goneAt = staying, false, 0, false, time.Time{}
+		r.place, r.announced, r.missing, r.dead, r.old, r.goneAt = staying, false, 0, 0, false, time.Time{}
 		return
 	}
 	r.announced = r.announced || leaving
-	if m.doubt && scheduled {
+	switch {
+	case !m.rejected:
+		r.missing, r.dead, r.old, r.fresh = 0, 0, false, false
+	case m.counting:
 		r.missing++
 	}
-	if !m.doubt {
-		r.missing = 0
-	}
 	if m.policy.Threshold > 0 && r.missing >= m.policy.Threshold {
-		r.settled = true
+		r.old = true
 	}
-	if m.doubt && !r.settled {
-		r.place, r.goneAt = doubted, time.Time{}
-		return
-	}
-	if r.place != gone {
-		r.place, r.goneAt = gone, m.now
+	switch {
+	case !m.rejected, r.stolen, others && !r.old:
+		m.depart(r)
+	case r.old && r.place == gone:
+	case r.place != kept:
+		r.valued = r.serving() || r.rumour
+		r.place, r.goneAt = kept, time.Time{}
 	}
 }
 
-// suspicious is the first sentence of contract 13, with the readings that a
-// member counts until what took it away is over and done with, that an announced
-// one is taken away, and that a leaving candidate stands in for nothing.
-func (m *model) suspicious(read guard.Read, listing map[netip.Addr]inventory.Candidate) bool {
+// depart lets a member leave.
+func (m *model) depart(r *record) {
+	if r.place != gone {
+		r.place, r.goneAt, r.dead = gone, m.now, 0
+	}
+}
+
+// tooMuch is the first sentence of contract 13, for those members that are asked
+// for. A member counts until what took it away is over and done with, and as it
+// was before it was kept; an announced one is taken away; what a rejected
+// inventory brought makes no share larger; a leaving candidate stands in for
+// nothing.
+func (m *model) tooMuch(read guard.Read, listing map[netip.Addr]inventory.Candidate, asked func(*record) bool) bool {
 	stays, members, ready, taken := 0, 0, 0, 0
 	for _, c := range listing {
 		if !c.Leaving {
@@ -171,17 +238,21 @@ func (m *model) suspicious(read guard.Read, listing map[netip.Addr]inventory.Can
 		}
 	}
 	for a, r := range m.records {
-		if !r.member() || r.settled {
+		if !r.member() || !asked(r) || r.old && r.place == gone {
 			continue
 		}
 		members++
-		if !r.serving() {
+		counts := r.serving() || r.rumour
+		if r.place == kept {
+			counts = r.valued
+		}
+		if !counts {
 			continue
 		}
-		ready++
-		if c, listed := listing[a]; !listed || c.Leaving {
-			taken++
-		}
+		c, listed := listing[a]
+		leaves := !listed || c.Leaving
+		taken += map[bool]int{true: 1}[leaves]
+		ready += map[bool]int{true: 1}[leaves || !r.fresh]
 	}
 	if members == 0 {
 		return false
@@ -197,20 +268,4 @@ func contradicts(read guard.Read) bool {
 		}
 	}
 	return false
-}
-
-// cutOff is the first sentence of contract 14.
-func (m *model) cutOff() bool {
-	present, silent := 0, 0
-	for _, r := range m.records {
-		if !r.member() || !r.there() {
-			continue
-		}
-		present++
-		if r.fails > 0 && r.silent {
-			silent++
-		}
-	}
-	limit := min(float64(present-1), float64(present)*float64(m.policy.MaxSilentPercent)/100)
-	return silent > 0 && float64(silent) > limit && !m.policy.HealthOff
 }

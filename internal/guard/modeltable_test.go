@@ -26,12 +26,17 @@ func (m *model) health(r *record) health {
 		return pending
 	case r.passes > 0:
 		return passes
-	case m.cut && r.silent, m.newborn(), r.counted == 0:
+	case m.excused(r), r.counted == 0:
 		return wavers
 	case r.counted >= m.policy.Fall, !r.strangeSince.IsZero():
 		return fails
 	}
 	return wavers
+}
+
+// excused reports whether failures of the address prove nothing now.
+func (m *model) excused(r *record) bool {
+	return m.newborn() || m.cut && r.silent && !r.buried
 }
 
 // newborn reports whether nothing has passed since a restart: then nobody is
@@ -40,34 +45,25 @@ func (m *model) newborn() bool { return m.restarted && !m.proven && m.policy.Fai
 
 // decide decides everything, and returns the mode.
 func (m *model) decide() guard.Mode {
+	m.bury()
 	m.cut = m.cutOff()
 	next := make(map[netip.Addr]inventory.State)
-	confirmed, ready := false, 0
-	for _, r := range m.records {
-		confirmed = confirmed || r.there() && m.health(r) == passes
-	}
 	for a, r := range m.records {
-		next[a] = m.cell(r, confirmed)
+		next[a] = m.cell(r)
 	}
+	m.standsIn(next)
 	m.failOpen(next)
-	for a, r := range m.records {
-		ready += map[bool]int{true: 1}[next[a] == inventory.StateReady && r.fails < m.policy.Fall]
-	}
-	for a, r := range m.records {
-		tried := r.known() && !(m.newborn() && m.health(r) == wavers) || m.policy.HealthOff
-		if ready == 0 && r.place == doubted && next[a] == inventory.StateDraining && tried {
-			next[a] = inventory.StateReady
-		}
-	}
+	m.accept(next)
 	mode := m.mode(next)
 	for a, r := range m.records {
 		m.settle(a, r, next[a])
 	}
+	m.counting = false
 	return mode
 }
 
 // cell is the guard table.
-func (m *model) cell(r *record, confirmed bool) inventory.State {
+func (m *model) cell(r *record) inventory.State {
 	h := m.health(r)
 	never := !r.known() && !m.policy.HealthOff
 	stuck := r.state == inventory.StateDown && !m.back(r, h)
@@ -78,7 +74,7 @@ func (m *model) cell(r *record, confirmed bool) inventory.State {
 	case !r.member():
 		return inventory.Absent
 
-	case r.place == unread && r.state == inventory.StateDraining && h == fails && confirmed:
+	case r.place == unread && r.state == inventory.StateDraining && h == fails && m.confirmed():
 		return inventory.Absent
 	case r.place == unread && r.state == inventory.StateDraining:
 		return inventory.StateDraining
@@ -90,21 +86,57 @@ func (m *model) cell(r *record, confirmed bool) inventory.State {
 	case r.there():
 		return inventory.StateReady
 
-	case r.place == gone && (h == fails || never || stuck || m.now.Sub(r.goneAt) >= m.policy.DrainPeriod):
+	case r.place == gone && (r.proved || r.found) && !m.replaced() && (h == fails || stuck):
+		return inventory.StateDown
+	case r.place == gone && (r.proved || r.found) && !m.replaced():
+		return inventory.StateDraining
+	case r.place == gone && (h == fails || stuck || never || m.now.Sub(m.goneSince(r)) >= m.policy.DrainPeriod):
 		return inventory.Absent
 	case r.place == gone:
 		return inventory.StateDraining
 
-	case h == fails && confirmed:
-		return inventory.Absent
 	case never, newborn:
 		return r.state
-	case stuck:
+	case h == fails, stuck:
 		return inventory.StateDown
 	case r.announced:
 		return inventory.StateDraining
 	}
 	return inventory.StateReady
+}
+
+// goneSince is when the drain period of one that is gone begins: not before it is
+// published ready no more.
+func (m *model) goneSince(r *record) time.Time {
+	if r.state == inventory.StateReady {
+		return m.now
+	}
+	return r.goneAt
+}
+
+// rises reports whether an address has passed RISE times.
+func (m *model) rises(r *record) bool {
+	return m.policy.HealthOff || r.passes >= m.policy.Rise && !r.strange()
+}
+
+// replaced reports whether what left may go: a present one has passed RISE times.
+func (m *model) replaced() bool {
+	for _, r := range m.records {
+		if r.there() && m.rises(r) {
+			return true
+		}
+	}
+	return m.policy.HealthOff
+}
+
+// risen reports whether one that is to stay has passed RISE times.
+func (m *model) risen() bool {
+	for _, r := range m.records {
+		if (r.there() || r.place == kept && !r.announced) && m.rises(r) {
+			return true
+		}
+	}
+	return false
 }
 
 // back reports whether a member that is down comes back: contract 10, 7 and 14.
@@ -114,69 +146,62 @@ func (m *model) back(r *record, h health) bool {
 		h == passes && (r.passes >= m.policy.Rise || !r.strangeSince.IsZero())
 }
 
-// hopeless reports whether all who are there failed FALL times, whoever is to
-// blame; our own troubles alone prove nothing.
-func (m *model) hopeless() bool {
-	failed := 0
-	for _, r := range m.records {
-		switch {
-		case !r.there(), !r.known() && r.troubled:
-		case r.fails < m.policy.Fall:
-			return false
-		default:
-			failed++
-		}
+// accept is what rejected inventories take away after all.
+func (m *model) accept(next map[netip.Addr]inventory.State) {
+	m.accepted = map[netip.Addr]bool{}
+	if !m.counting || m.policy.Threshold == 0 {
+		return
 	}
-	return failed > 0
-}
-
-// failOpen is contract 15.
-func (m *model) failOpen(next map[netip.Addr]inventory.State) {
-	there, risen, serves, served := 0, false, false, false
+	keeps, fresh, works := 0, 0, false
 	for a, r := range m.records {
-		if r.there() {
-			there++
-			risen = risen || r.passes >= m.policy.Rise
-		}
-		serves = serves || next[a] == inventory.StateReady || next[a] == inventory.StateDraining && m.health(r) != fails
-		served = served || r.serving()
+		ready := next[a] == inventory.StateReady && m.health(r) == passes
+		works = works || ready
+		keeps += map[bool]int{true: 1}[r.place == kept]
+		fresh += map[bool]int{true: 1}[ready && r.there() && r.fresh]
 	}
-	empty := there > 0 && !serves && (served || m.hopeless())
-	if m.open {
-		empty = there > 0 && !risen
-	}
-	m.open = empty && m.policy.FailOpen
 	for a, r := range m.records {
+		if r.place != kept {
+			continue
+		}
+		if m.proven && !m.cut && !m.open {
+			switch {
+			case next[a] != inventory.StateDown:
+				r.dead = 0
+			case m.health(r) == fails:
+				r.dead++
+			}
+		}
 		switch {
-		case empty && r.there() && m.policy.FailOpen:
-			next[a] = inventory.StateReady
-		case empty && r.there():
-			next[a] = inventory.StateDown
+		case r.old && (m.policy.HealthOff || fresh >= keeps && !m.open):
+			m.accepted[a] = true
+			m.depart(r)
+			next[a] = m.cell(r)
+		case m.proven && !m.cut && !m.open && works && r.dead >= m.policy.Threshold:
+			m.accepted[a] = true
+			next[a] = inventory.Absent
 		}
 	}
 }
 
 // mode is contract 16: what is shown.
 func (m *model) mode(next map[netip.Addr]inventory.State) guard.Mode {
-	if m.open || m.newborn() && m.hopeless() && !m.policy.HealthOff {
+	if m.open || m.newborn() && (m.allFail() || m.waitedEnough() && m.someFailed()) && !m.policy.HealthOff {
 		return guard.FailOpen
 	}
+	mode := guard.Publish
 	for a, r := range m.records {
-		if r.member() && r.place == doubted && next[a] != inventory.Absent {
-			return guard.Hold
-		}
-		spared := m.cut && !m.newborn() && r.member() && r.silent && r.fails >= m.policy.Fall
-		if spared && next[a] == inventory.StateReady {
-			return guard.Hold
+		spared := m.cut && !m.newborn() && r.member() && r.silent && !r.buried && r.fails >= m.policy.Fall
+		if m.shown || r.member() && r.place == kept && next[a] != inventory.Absent || spared && next[a] == inventory.StateReady {
+			mode = guard.Hold
 		}
 	}
-	return guard.Publish
+	return mode
 }
 
 // settle makes the decision the past.
 func (m *model) settle(a netip.Addr, r *record, next inventory.State) {
 	h := m.health(r)
-	if m.open || h == wavers && (m.cut && r.silent || m.newborn()) {
+	if m.open || h == wavers && m.excused(r) {
 		r.counted = 0
 	}
 	if next == inventory.Absent {
@@ -185,7 +210,7 @@ func (m *model) settle(a netip.Addr, r *record, next inventory.State) {
 			return
 		}
 		if r.member() {
-			*r = record{place: nowhere, node: r.node, listed: true, strangeSince: r.strangeSince, score: r.score}
+			*r = record{place: nowhere, holder: r.holder, listed: true, fresh: r.fresh, proved: r.proved, strangeSince: r.strangeSince, score: r.score}
 		}
 		r.counted = r.fails
 		return
@@ -193,11 +218,17 @@ func (m *model) settle(a netip.Addr, r *record, next inventory.State) {
 	if h == passes || h == fails && (next == inventory.StateDown || m.open) {
 		r.strangeSince = time.Time{}
 	}
+	if h == passes || h == fails {
+		r.rumour = false
+	}
 	switch {
 	case next != inventory.StateDown:
 		r.silencedAt = time.Time{}
 	case r.serving() && r.fails > 0 && r.silent:
 		r.silencedAt = m.now
+	}
+	if r.place == gone && next == inventory.StateDraining {
+		r.goneAt = m.goneSince(r)
 	}
 	r.state = next
 }

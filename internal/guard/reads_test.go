@@ -1,6 +1,7 @@
 package guard_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -9,7 +10,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-func TestContract13IsSuspectAboveTheLargerOfOneAndThePercentage(t *testing.T) {
+func TestContract13RejectsAboveTheLargerOfOneAndThePercentage(t *testing.T) {
 	tests := []struct {
 		name, members, read string
 		percent             int
@@ -71,10 +72,10 @@ func TestContract13HoldsWhenTheInventoryCollapses(t *testing.T) {
 		mode  string
 		parts []string
 	}{
-		{"no node", guard.Read{Scheduled: true}, "Hold NoNodes", []string{"no node", "3 IPv4 members"}},
-		{"no node that passes the filter", guard.Read{Nodes: 7, Scheduled: true}, "Hold NothingPassesFilter", []string{"7 nodes", "filter"}},
+		{"no node", guard.Read{Scheduled: true}, "Hold NoNodes", []string{"no node", "3 IPv4 endpoints"}},
+		{"no node that passes the filter", guard.Read{Nodes: 7, Scheduled: true}, "Hold NothingPassesFilter", []string{"7 nodes", "eligible"}},
 		{"one of three", reading("a"), "Hold TooManyRemovals", []string{"2 of 3", "MAX_REMOVAL_PERCENT=50"}},
-		{"by a change signal", guard.Read{Nodes: 0}, "Hold NoNodes", []string{"0 scheduled"}},
+		{"by a change signal", guard.Read{Nodes: 0}, "Hold NoNodes", []string{"Rejected 0 scheduled"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -110,7 +111,7 @@ func TestContract13LetsNothingBeGoneWhereNothingIsPublished(t *testing.T) {
 	l.wantMode("Publish")
 }
 
-func TestContract13AddsFromASuspectReadAtOnce(t *testing.T) {
+func TestContract13AddsFromARejectedInventoryAtOnce(t *testing.T) {
 	l := running(t, "a b c d")
 	l.read("d x y")
 	l.pass("x")
@@ -118,79 +119,98 @@ func TestContract13AddsFromASuspectReadAtOnce(t *testing.T) {
 	l.wantMode("Hold TooManyRemovals")
 }
 
-func TestContract13BelievesTheReadOfTheThresholdAndNoneBefore(t *testing.T) {
+func TestContract13RemovesWhatWasDownAtEachInventoryOfTheThreshold(t *testing.T) {
 	for _, threshold := range []int{1, 2, 3, 10} {
 		l := running(t, "a b c d")
 		l.policy.Threshold = threshold
+		l.signal("d")
+		l.refuse("a a a")
 		l.reads(threshold-1, "d")
-		l.want("a=ready b=ready c=ready d=ready")
-		if got := l.verdict.Memory.SuspectReads(); got != threshold-1 {
-			t.Errorf("got %d suspect reads, want %d", got, threshold-1)
+		l.want("a=down b=ready c=ready d=ready")
+		if got := l.verdict.Memory.Rejected(); got != threshold-1 {
+			t.Errorf("got %d rejected inventories, want %d", got, threshold-1)
 		}
 		l.read("d")
-		l.want("a=draining b=draining c=draining d=ready")
-		l.wantMode("Publish")
-		l.wait(30 * time.Second)
-		l.want("d=ready")
-		l.read("d")
-		if got := l.verdict.Memory.SuspectReads(); got != 0 {
-			t.Errorf("got %d suspect reads after one that is not suspect, want 0", got)
+		l.want("b=ready c=ready d=ready")
+		l.wantReason("a", inventory.Gone, fmt.Sprintf("EMPTY_RESULT_THRESHOLD=%d", threshold))
+		l.reads(2*threshold, "d")
+		l.want("b=ready c=ready d=ready")
+		l.wantMode("Hold TooManyRemovals")
+		l.read("b c d")
+		if got := l.verdict.Memory.Rejected(); got != 0 {
+			t.Errorf("got %d rejected inventories after an accepted one, want 0", got)
 		}
 	}
 }
 
-func TestContract13NeverBelievesWithThresholdZero(t *testing.T) {
+func TestContract13RemovesNothingWithThresholdZero(t *testing.T) {
 	l := running(t, "a b c d")
 	l.policy.Threshold = 0
 	l.reads(100, "")
 	l.want("a=ready b=ready c=ready d=ready")
 	l.wantMode("Hold NoNodes")
-	if !strings.Contains(l.verdict.Message, "never believed (EMPTY_RESULT_THRESHOLD=0)") {
+	if !strings.Contains(l.verdict.Message, "will not be removed") {
 		t.Errorf("got message %q", l.verdict.Message)
 	}
 }
 
-func TestContract13CountsConsecutiveSuspectReads(t *testing.T) {
+func TestContract13CountsConsecutiveRejectedInventories(t *testing.T) {
+	const stays, gone = "a=down b=ready c=ready d=ready", "b=ready c=ready d=ready"
 	tests := []struct {
 		name    string
 		between func(l *lab)
 		want    string
 	}{
-		{"an error between them resets nothing", func(l *lab) { l.wait(time.Minute) }, "a=draining b=draining c=draining d=ready"},
-		{"a read that is not suspect resets", func(l *lab) { l.read("a b c d") }, "a=ready b=ready c=ready d=ready"},
-		{"one that a signal brought resets as well", func(l *lab) { l.signal("a b c d") }, "a=ready b=ready c=ready d=ready"},
-		{"a suspect read that a signal brought counts for nothing", func(l *lab) { l.signal("d") }, "a=draining b=draining c=draining d=ready"},
+		{"an error between them resets nothing", func(l *lab) { l.wait(time.Minute) }, gone},
+		{"an accepted one resets", func(l *lab) { l.read("a b c d") }, stays},
+		{"one that a signal brought resets as well", func(l *lab) { l.signal("a b c d") }, stays},
+		{"a rejected one that a signal brought counts for nothing", func(l *lab) { l.signal("d") }, gone},
+		{"a pass resets", func(l *lab) { l.pass("a"); l.refuse("a a a") }, stays},
+		{"a pass resets, even where a failure came with it", func(l *lab) {
+			l.together(inventory.Pass, inventory.Refused, inventory.Refused, inventory.Refused)
+		}, stays},
+		{"nothing counts while cut off, and nothing is lost", func(l *lab) {
+			l.silence("b c d")
+			l.wantMode("Hold TooManyRemovals")
+			l.reads(5, "d")
+			l.pass("b c d")
+			l.wait(6 * time.Second)
+		}, gone},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			l := running(t, "a b c d")
 			l.policy.Threshold = 3
+			l.signal("d")
+			l.refuse("a a a")
 			l.reads(2, "d")
 			test.between(l)
+			l.want(stays)
 			l.read("d")
 			l.want(test.want)
 		})
 	}
 }
 
-func TestContract13BelievesOfEachMemberByItself(t *testing.T) {
+func TestContract13CountsForEachEndpointByItself(t *testing.T) {
 	l := running(t, "a b c d e f")
 	l.policy.Threshold = 3
 	l.play([]step{
-		{"five missing", func(l *lab) { l.reads(2, "f") }, "a=ready b=ready c=ready d=ready e=ready f=ready"},
-		{"c, d and e a third time, f for the first", func(l *lab) { l.read("a b") }, "a=ready b=ready c=draining d=draining e=draining f=ready"},
-		{"a and b begin anew, f goes on", func(l *lab) { l.read("x") }, "a=ready b=ready c=draining d=draining e=draining f=ready"},
-		{"f for the third time", func(l *lab) { l.read("x") }, "a=ready b=ready c=draining d=draining e=draining f=draining"},
-		{"a and b for the third time", func(l *lab) { l.read("x") }, "a=draining b=draining c=draining d=draining e=draining f=draining"},
+		{"five left out", func(l *lab) { l.signal("f"); l.refuse("a a a") }, "a=down b=ready c=ready d=ready e=ready f=ready"},
+		{"twice with a down", func(l *lab) { l.reads(2, "f") }, "a=down b=ready c=ready d=ready e=ready f=ready"},
+		{"a third time, b for the first", func(l *lab) { l.refuse("b b b"); l.read("f") }, "b=down c=ready d=ready e=ready f=ready"},
+		{"b for the second time", func(l *lab) { l.read("f") }, "b=down c=ready d=ready e=ready f=ready"},
+		{"b for the third time", func(l *lab) { l.read("f") }, "c=ready d=ready e=ready f=ready"},
 	})
 }
 
-func TestContract13DoesNotBelieveABurstOfSignals(t *testing.T) {
+func TestContract13ABurstOfSignalsRemovesNothing(t *testing.T) {
 	l := running(t, "a b c d")
+	l.refuse("a a a")
 	for range 100 {
 		l.signal("")
 	}
-	l.want("a=ready b=ready c=ready d=ready")
+	l.want("a=down b=ready c=ready d=ready")
 	l.wantMode("Hold NoNodes")
 }
 
@@ -204,28 +224,16 @@ func TestContract13DripEmptiesNothing(t *testing.T) {
 	})
 }
 
-func TestContract13CountsWhatTheThresholdSettledNoMore(t *testing.T) {
-	l := running(t, "a b c d e")
-	l.policy.Threshold = 2
-	l.reads(2, "d e")
-	l.want("a=draining b=draining c=draining d=ready e=ready")
-	l.read("e")
-	l.want("a=draining b=draining c=draining d=draining e=ready")
-	l.wantMode("Publish")
-	l.read("")
-	l.wantMode("Hold NoNodes")
-	l.want("a=draining b=draining c=draining d=ready e=ready")
-}
-
-func TestContract13AnnouncedMembersDrainAtOnceAndGoWhenBelieved(t *testing.T) {
+func TestContract13AnnouncedEndpointsDrainAndAreNotRemovedWhileTheyPass(t *testing.T) {
 	l := running(t, "a b c d")
 	l.policy.Threshold = 2
 	l.play([]step{
-		{"suspect", func(l *lab) { l.read("a! b! d") }, "a=draining b=draining c=ready d=ready"},
+		{"rejected", func(l *lab) { l.read("a! b! d") }, "a=draining b=draining c=ready d=ready"},
 		{"no time is too long", func(l *lab) { l.wait(time.Hour) }, "a=draining b=draining c=ready d=ready"},
-		{"the announcement outlives a read that has forgotten the node", func(l *lab) { l.signal("d") }, "a=draining b=draining c=ready d=ready"},
-		{"believed", func(l *lab) { l.read("d") }, "a=draining b=draining c=draining d=ready"},
-		{"drained", func(l *lab) { l.wait(30 * time.Second) }, "d=ready"},
+		{"the announcement outlives an inventory that leaves the node out", func(l *lab) { l.signal("d") }, "a=draining b=draining c=ready d=ready"},
+		{"nor are many inventories enough", func(l *lab) { l.reads(20, "d") }, "a=draining b=draining c=ready d=ready"},
+		{"one dies", func(l *lab) { l.refuse("a a a") }, "a=down b=draining c=ready d=ready"},
+		{"and goes", func(l *lab) { l.reads(2, "d") }, "b=draining c=ready d=ready"},
 	})
 }
 
@@ -234,6 +242,7 @@ func TestContract13AnnouncedMembersStayReadyWhereNothingElseIs(t *testing.T) {
 	l.play([]step{
 		{"all announced", func(l *lab) { l.read("a! b!") }, "a=ready b=ready"},
 		{"a replacement is not there yet", func(l *lab) { l.read("a! b! c") }, "a=ready b=ready"},
+		{"it passes once", func(l *lab) { l.pass("c") }, "a=ready b=ready c=ready"},
 		{"now it is", func(l *lab) { l.pass("c") }, "a=draining b=draining c=ready"},
 		{"it dies", func(l *lab) { l.refuse("c c c") }, "a=ready b=ready c=down"},
 	})
@@ -245,31 +254,29 @@ func TestContract13AnnouncedMembersStayReadyWhereEverythingElseIsDead(t *testing
 	l.play([]step{
 		{"announced, missing, listed", func(l *lab) { l.read("a! b! d") }, "a=draining b=draining c=ready d=ready"},
 		{"the listed one dies", func(l *lab) { l.refuse("d d d") }, "a=draining b=draining c=ready d=down"},
-		{"the missing one, which nothing confirms", func(l *lab) { l.refuse("c c c") }, "a=ready b=ready c=ready d=down"},
-		{"the listed one is back", func(l *lab) { l.pass("d d") }, "a=draining b=draining d=ready"},
+		{"so does the one that is left out", func(l *lab) { l.refuse("c c c") }, "a=ready b=ready c=down d=down"},
+		{"the listed one is back", func(l *lab) { l.pass("d d") }, "a=draining b=draining c=down d=ready"},
 	})
 }
 
-func TestContract13ReadThatLeavesNothingInPlaceIsSuspect(t *testing.T) {
+func TestContract13InventoryThatLeavesNothingInPlaceIsRejected(t *testing.T) {
 	l := running(t, "a")
 	l.policy.Threshold = 2
 	l.read("a!")
 	l.want("a=ready")
 	l.wantMode("Hold NothingStays")
-	l.read("a!")
-	l.want("a=draining")
-	l.wait(30 * time.Second)
-	l.want("")
-	l.read("a!")
-	l.wantMode("Publish")
+	l.reads(20, "a!")
+	l.wait(time.Hour)
+	l.want("a=ready")
+	l.wantMode("Hold NothingStays")
 }
 
-func TestContract13ReadThatContradictsItselfIsSuspect(t *testing.T) {
+func TestContract13InventoryThatContradictsItselfIsRejected(t *testing.T) {
 	l := running(t, "a b c d")
 	l.duplicate("a b c d x")
 	l.wantMode("Publish")
-	if got := l.verdict.Memory.SuspectReads(); got != 0 {
-		t.Errorf("got %d suspect reads, want 0: this one takes nobody away", got)
+	if got := l.verdict.Memory.Rejected(); got != 0 {
+		t.Errorf("got %d rejected inventories, want 0: this one takes nothing away", got)
 	}
 	l.duplicate("b c d")
 	l.want("a=ready b=ready c=ready d=ready")

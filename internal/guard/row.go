@@ -28,18 +28,27 @@ type row struct {
 	address netip.Addr
 	// was is the member before the decision, in no state if it was none.
 	was *member
-	// candidate is the newest read's, without an address if there is none.
+	// candidate is the newest inventory's, without an address if there is none.
 	candidate *candidate
-	streak    inventory.Streak
+	streak    *inventory.Streak
 	condition condition
 	// next is the state that was decided.
 	next inventory.State
+	// longSilent: silent for so long that it proves nothing about the prober.
+	longSilent bool
+	// waits: as it was, until a first check of others tells whether anything
+	// works.
+	waits bool
+	// drains: leaving, and ready because nothing else that passes is.
+	drains bool
+	// accepted: its removal by rejected inventories was accepted.
+	accepted bool
 }
 
 // join pairs every member with its candidate and streak, and adds the
 // candidates that are not members; rows are sorted by address.
 func join(p pool, health inventory.Health) []row {
-	nobody, nowhere := &member{}, &candidate{}
+	nobody, nowhere, untested, streaks := &member{}, &candidate{}, &inventory.Streak{}, health.Walk()
 	rows := make([]row, 0, max(len(p.members), len(p.candidates)))
 	m, c := 0, 0
 	for m < len(p.members) || c < len(p.candidates) {
@@ -52,16 +61,18 @@ func join(p pool, health inventory.Health) []row {
 		default:
 			order = p.members[m].Address.Compare(p.candidates[c].Address)
 		}
-		r := row{was: nobody, candidate: nowhere}
+		r := row{was: nobody, candidate: nowhere, streak: untested}
 		if order <= 0 {
-			r.was, r.address = &p.members[m], p.members[m].Address
+			r.was, r.address = p.members[m], p.members[m].Address
 			m++
 		}
 		if order >= 0 {
-			r.candidate, r.address = &p.candidates[c], p.candidates[c].Address
+			r.candidate, r.address = p.candidates[c], p.candidates[c].Address
 			c++
 		}
-		r.streak = health[r.address]
+		if streak := streaks.Peek(r.address); streak != nil {
+			r.streak = streak
+		}
 		rows = append(rows, r)
 	}
 	return rows
@@ -74,7 +85,7 @@ func (r *row) isMember() bool { return r.was.State != inventory.Absent }
 func (r *row) listed() bool { return r.candidate.Address.IsValid() }
 
 // present reports whether the address counts as there and staying: listed and
-// not leaving or, before any read, recovered.
+// not leaving or, before any inventory, recovered.
 func (r *row) present() bool {
 	if r.isMember() {
 		return r.was.standing == present || r.was.standing == unread && r.was.State != inventory.StateDraining
@@ -82,15 +93,35 @@ func (r *row) present() bool {
 	return !r.candidate.Leaving
 }
 
+// kept reports whether a rejected inventory announces the address to leave, or
+// leaves it out.
+func (r *row) kept() bool { return r.was.standing == kept }
+
+// stays reports whether the address is present or kept: it may be failed open.
+func (r *row) stays() bool { return r.present() || r.kept() }
+
 // silent reports whether the last result is silence.
 func (r *row) silent() bool { return r.streak.Last.Outcome == inventory.Silent }
+
+// passes reports whether the last result is a pass, and of the node that has the
+// address now.
+func (r *row) passes(policy Policy) bool {
+	return policy.HealthOff || r.streak.Passes > 0 && !r.streak.Last.At.Before(r.movedAt())
+}
+
+// turned reports whether the streak is another one than at the last decision: a
+// pass came, even if failures have followed it since.
+func (r *row) turned() bool { return r.streak.Turns != r.was.turns }
+
+// worked reports whether the address has passed once, or came from a slice.
+func (r *row) worked() bool { return r.was.worked || r.streak.Passes > 0 || r.streak.Turns > 0 }
 
 // fails returns how many failures in a row count.
 func (r *row) fails() int { return r.streak.Fails - r.forgiven() }
 
 // forgiven returns how many failures of the running streak do not count.
 func (r *row) forgiven() int {
-	if r.streak.Fails < r.was.forgiven {
+	if r.turned() || r.streak.Fails < r.was.forgiven {
 		return 0
 	}
 	return r.was.forgiven
@@ -105,18 +136,22 @@ func (r *row) movedAt() time.Time {
 	return r.candidate.movedAt
 }
 
+// unchecked reports whether only local errors came for longer than Fall
+// intervals.
+func (r *row) unchecked(w *world) bool {
+	return r.streak.Trouble != "" && w.now.Sub(r.streak.TroubleSince) > w.policy.checks()
+}
+
 // assess says what the probes say of the address. On a node that is new to the
 // address one failure is enough: nothing was known in its favour.
 func (r *row) assess(w *world) condition {
 	moved := r.movedAt()
 	switch {
-	case w.policy.HealthOff:
+	case r.passes(w.policy):
 		return passing
 	case !r.streak.Known(), r.streak.Last.At.Before(moved):
 		return unknown
-	case r.streak.Passes > 0:
-		return passing
-	case w.cutOff && r.silent(), !w.mayDemote:
+	case w.cutOff && r.silent() && !r.longSilent, !w.mayDemote:
 		return excused
 	case r.fails() >= w.policy.Fall, r.fails() > 0 && !moved.IsZero():
 		return failing

@@ -2,7 +2,6 @@ package guard_test
 
 import (
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -24,6 +23,7 @@ func (m *machine) decide(t *rapid.T, read *guard.Read) {
 		if read != nil {
 			family.see(ofFamily(*read, is4))
 		}
+		family.bury()
 		facts[is4] = map[netip.Addr]record{}
 		for a, r := range family.records {
 			facts[is4][a] = *r
@@ -32,9 +32,12 @@ func (m *machine) decide(t *rapid.T, read *guard.Read) {
 	}
 	in := guard.Input{Now: m.now, Read: read, Health: m.health, Memory: m.verdict.Memory}
 	m.verdict = decideLawfully(t, in, m.policy)
-	m.joinedDown = joinedDown(in, m.verdict)
+	m.joinedUnproved = joinedUnproved(in, m.verdict)
 	if got, want := statesOf(m.verdict.Members), m.modelStates(); got != want || m.verdict.Mode != mode {
 		t.Fatalf("got %q and mode %s of %q, the model says %q and %s", got, m.verdict.Mode, statesOf(before), want, mode)
+	}
+	if got, want := namesOf(m.verdict.Accepted), m.modelAccepted(); got != want || (got == "") != (m.verdict.AcceptedMessage == "") {
+		t.Fatalf("got accepted %q (%s), the model says %q", got, m.verdict.AcceptedMessage, want)
 	}
 	for is4, family := range m.models {
 		m.checkSafety(t, facts[is4], family.open)
@@ -50,19 +53,19 @@ func (m *machine) decide(t *rapid.T, read *guard.Read) {
 
 // ofFamily returns the part of a read that is about one family.
 func ofFamily(read guard.Read, is4 bool) guard.Read {
-	read.Candidates = slices.DeleteFunc(slices.Clone(read.Candidates), func(c inventory.Candidate) bool { return c.Address.Is4() != is4 })
+	foreign := func(c inventory.Candidate) bool { return c.Address.Is4() != is4 }
+	read.Candidates = slices.DeleteFunc(slices.Clone(read.Candidates), foreign)
+	read.Ineligible = slices.DeleteFunc(slices.Clone(read.Ineligible), foreign)
 	return read
 }
 
 // forgetUnwatched drops the streaks of addresses that are not probed any more.
 func (m *machine) forgetUnwatched() {
-	watched := map[netip.Addr]bool{}
+	var watched []netip.Addr
 	for _, w := range m.verdict.Watch {
-		watched[w.Address] = true
+		watched = append(watched, w.Address)
 	}
-	kept := maps.Clone(m.health)
-	maps.DeleteFunc(kept, func(a netip.Addr, _ inventory.Streak) bool { return !watched[a] })
-	m.health = kept
+	m.health = m.health.Only(watched)
 }
 
 // modelStates renders what the models publish.
@@ -74,6 +77,26 @@ func (m *machine) modelStates() string {
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// modelAccepted renders what the models let rejected inventories take away.
+func (m *machine) modelAccepted() string {
+	var names []string
+	for _, name := range m.names {
+		if m.models[addr(name).Is4()].accepted[addr(name)] {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// namesOf renders addresses.
+func namesOf(addresses []netip.Addr) string {
+	names := make([]string, len(addresses))
+	for i, a := range addresses {
+		names[i] = nameOf(a)
+	}
+	return strings.Join(names, " ")
 }
 
 // state returns what is published of an address.
@@ -90,27 +113,38 @@ func (m *machine) state(a netip.Addr) inventory.State {
 // working backend is never taken away, and a dead one goes.
 func (m *machine) checkSafety(t *rapid.T, facts map[netip.Addr]record, open bool) {
 	t.Helper()
-	present, silent, works := 0, 0, false
+	n, silent, works, ready, confirmed := 0, 0, false, false, false
 	for a, r := range facts {
 		works = works || r.there() && m.works(a, r)
-		if r.member() && r.there() {
-			present++
-			silent += map[bool]int{true: 1}[r.fails > 0 && r.silent]
+		confirmed = confirmed || r.there() && (m.policy.HealthOff || r.passes > 0 && !r.strange())
+		ready = ready || m.works(a, r) && m.state(a) == inventory.StateReady
+	}
+	for _, r := range facts {
+		enters := r.there() && r.passes > 0 && !r.strange()
+		if (r.member() || enters) && !r.buried && (r.there() || !confirmed && (r.place == kept || r.known())) {
+			n++
+			silent += map[bool]int{true: 1}[r.unheard(m.now, m.policy)]
 		}
 	}
-	cut := silent > min(present-1, present*m.policy.MaxSilentPercent/100)
+	cut := silent > min(n-1, n*m.policy.MaxSilentPercent/100)
 	for a, r := range facts {
-		now, excused := m.state(a), cut && r.silent
-		drained := r.place == gone && m.now.Sub(r.goneAt) >= m.policy.DrainPeriod
-		draining := r.place == gone || r.announced || r.place == unread && r.state == inventory.StateDraining
+		now, excused := m.state(a), cut && r.silent && !r.buried
+		accepted := slices.Contains(m.verdict.Accepted, a)
+		drained := (r.place == gone || accepted) && m.now.Sub(r.goneAt) >= m.policy.DrainPeriod
+		drained = drained && (r.state != inventory.StateReady || m.policy.DrainPeriod == 0)
+		draining := r.place == gone || r.announced || accepted || r.place == unread && r.state == inventory.StateDraining
 		switch {
 		case !r.serving():
 		case m.works(a, r) && (now == inventory.StateDown || now == inventory.Absent && !drained || now == inventory.StateDraining && !draining):
 			t.Fatalf("S1: %s works, but went from %s to %s", nameOf(a), r.state, now)
 		case r.there() && r.state == inventory.StateReady && r.fails > 0 && excused && now != inventory.StateReady:
-			t.Fatalf("S2: %d of %d are silent, but %s went to %s", silent, present, nameOf(a), now)
-		case r.there() && r.counted >= m.policy.Fall && !r.strange() && !excused && works && !open && now == inventory.StateReady:
+			t.Fatalf("S2: %d of %d are silent, but %s went to %s", silent, n, nameOf(a), now)
+		case r.here() && r.counted >= m.policy.Fall && !r.strange() && !excused && ready && !open && now == inventory.StateReady:
 			t.Fatalf("S4: %s failed %d times while others pass, but is %s", nameOf(a), r.counted, now)
+		case m.works(a, r) && now == inventory.Absent && !confirmed && !m.policy.HealthOff && !accepted:
+			t.Fatalf("S7: %s works and nothing present does, but it was removed", nameOf(a))
+		case m.works(a, r) && r.place == kept && now == inventory.Absent && !(accepted && m.policy.DrainPeriod == 0):
+			t.Fatalf("S8: %s works, and a rejected inventory removed it", nameOf(a))
 		}
 	}
 }
@@ -126,11 +160,11 @@ func (m *machine) checkHealthAloneEmptiesNothing(t *rapid.T, facts map[netip.Add
 	t.Helper()
 	there, served, serves := false, false, false
 	for a, r := range facts {
-		there = there || r.there()
+		there = there || r.here()
 		served = served || r.serving()
 		serves = serves || m.state(a) == inventory.StateReady || m.state(a) == inventory.StateDraining
-		if r.there() && r.member() && m.state(a) == inventory.Absent {
-			t.Fatalf("S3: health alone removed %s, which is present", nameOf(a))
+		if r.here() && r.member() && m.state(a) == inventory.Absent {
+			t.Fatalf("S3: health alone removed %s, which is present or kept", nameOf(a))
 		}
 	}
 	if m.policy.FailOpen && there && served && !serves {
@@ -146,7 +180,7 @@ func (m *machine) calm(t *rapid.T) {
 		b.cut, b.mute, b.leaving = false, false, false
 		b.alive = b.alive && b.listed
 	}
-	for range m.policy.Threshold + 2 {
+	for range m.policy.Threshold + 3 {
 		listed := m.inventoryOf(m.names)
 		m.decide(t, &guard.Read{Nodes: len(listed), Candidates: listed, Scheduled: true})
 		for range m.policy.Fall + m.policy.Rise {
@@ -180,10 +214,10 @@ func (m *machine) checkSettled(t *rapid.T, is4 bool, family *model) guard.Mode {
 			alive += map[bool]int{true: 1}[b.alive || m.policy.HealthOff]
 		}
 	}
-	forever := m.policy.Threshold == 0 && (alive == 0 || m.policy.HealthOff)
-	if forever || family.newborn() {
-		return guard.FailOpen // missing members are held, or nothing ever passed
+	if family.newborn() {
+		return guard.FailOpen // nothing ever passed
 	}
+	stuck := m.policy.Threshold == 0 || alive == 0 // what is kept may stay
 	for name, b := range m.backends {
 		if addr(name).Is4() != is4 {
 			continue
@@ -191,6 +225,10 @@ func (m *machine) checkSettled(t *rapid.T, is4 bool, family *model) guard.Mode {
 		got := m.state(addr(name))
 		want := []inventory.State{inventory.Absent}
 		switch {
+		case !b.listed && stuck && (alive == 0 || m.policy.HealthOff):
+			want = append(want, inventory.StateReady, inventory.StateDraining, inventory.StateDown)
+		case !b.listed && stuck:
+			want = append(want, inventory.StateDown)
 		case !b.listed:
 		case b.alive, m.policy.HealthOff, alive == 0 && m.policy.FailOpen:
 			want = []inventory.State{inventory.StateReady}
@@ -203,8 +241,11 @@ func (m *machine) checkSettled(t *rapid.T, is4 bool, family *model) guard.Mode {
 			t.Fatalf("S5: %s is %s in a calm world, want %s (%d listed, %d alive)", name, got, fmt.Sprint(want), listed, alive)
 		}
 	}
-	if alive == 0 && listed > 0 && m.policy.FailOpen {
+	switch {
+	case alive == 0 && m.policy.FailOpen:
 		return guard.FailOpen
+	case stuck:
+		return guard.Hold
 	}
 	return guard.Publish
 }

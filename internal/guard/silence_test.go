@@ -127,6 +127,7 @@ func TestContract14SilenceWhileCutOffIsForgivenAfterwards(t *testing.T) {
 	l.silence("a b c d a b c d a b c d a b c d")
 	l.pass("b c d")
 	l.want("a=ready b=ready c=ready d=ready")
+	l.wait(6 * time.Second)
 	l.wantMode("Publish")
 	t.Run("a probe in flight demotes nobody", func(t *testing.T) {
 		l := *l
@@ -215,4 +216,22 @@ func TestContract14CutOffAtARandomPhase(t *testing.T) {
 		}
 		l.wantMode("Publish")
 	}
+}
+
+// Six of ten checks that are lost at random are not six of ten at each moment.
+func TestContract14SilenceCountsForFallIntervals(t *testing.T) {
+	l := running(t, "a b c d")
+	l.silence("a b c")
+	l.pass("b c")
+	l.silence("a a a")
+	l.want("a=ready b=ready c=ready d=ready")
+	l.wantMode("Hold ProbesSilent")
+	if got, want := l.verdict.Next.Sub(l.now), 6*time.Second; got > want || got <= 0 {
+		t.Errorf("got the next decision in %s, want it when b and c count no more, within %s", got, want)
+	}
+	l.wait(6 * time.Second)
+	l.want("a=ready b=ready c=ready d=ready")
+	l.wantMode("Publish")
+	l.silence("a a a")
+	l.want("a=down b=ready c=ready d=ready")
 }

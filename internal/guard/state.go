@@ -14,8 +14,8 @@ func (r *row) decide(w *world) inventory.State {
 		return r.decideCandidate()
 	case r.was.standing == leaving:
 		return r.decideLeaving(w)
-	case r.was.standing == held:
-		return r.decideHeld(w)
+	case r.was.standing == kept:
+		return r.decideKept(w)
 	case r.was.standing == unread && r.was.State == inventory.StateDraining:
 		return r.decideRecovered(w)
 	}
@@ -45,29 +45,56 @@ func (r *row) decidePresent(w *world) inventory.State {
 }
 
 // decideLeaving: draining for DrainPeriod while it passes, then removed; removed
-// at once when it fails, is down, or was never probed.
+// at once when it fails, is down, or was never probed. One that has worked is not
+// removed before something present does: the inventory that removes it may be wrong.
 func (r *row) decideLeaving(w *world) inventory.State {
+	dead := r.condition == failing || r.was.State == inventory.StateDown && !r.returns(w)
 	switch {
-	case r.condition == failing:
-		return inventory.Absent
-	case r.was.State == inventory.StateDown && !r.returns(w):
-		return inventory.Absent
-	case r.neverProbed(w):
-		return inventory.Absent
-	case w.now.Sub(r.was.leaveAt) >= w.policy.DrainPeriod:
+	case dead && r.lasts(w):
+		return inventory.StateDown
+	case r.lasts(w):
+		return inventory.StateDraining
+	case dead, r.neverProbed(w), w.now.Sub(r.leftAt(w)) >= w.policy.DrainPeriod:
 		return inventory.Absent
 	}
 	return inventory.StateDraining
 }
 
-// decideHeld: ready, or draining where it was announced to leave; down stays
-// down; removed when it fails and something else is confirmed to work.
-func (r *row) decideHeld(w *world) inventory.State {
+// leftAt returns when the drain period of a leaving member begins: when it began to
+// leave or, where it was published ready because nothing else worked, when it stops
+// being so.
+func (r *row) leftAt(w *world) time.Time {
+	if r.was.State == inventory.StateReady {
+		return w.now
+	}
+	return r.was.leaveAt
+}
+
+// lasts reports whether a leaving member is not removed yet, because nothing
+// present has worked for long enough in its place.
+func (r *row) lasts(w *world) bool { return r.worked() && !w.replaced }
+
+// mayStandIn reports whether a leaving member can be published ready: it passes, or
+// was ready and is not known to be dead.
+func (r *row) mayStandIn(w *world) bool {
+	return !w.policy.HealthOff && (r.condition == passing || r.was.State == inventory.StateReady && r.undecided(w))
+}
+
+// undecided reports whether the address fails, but not so that it counts as dead:
+// too few times in a row, or together with so many others that the prober is
+// presumed cut off.
+func (r *row) undecided(w *world) bool {
+	return r.condition == wavering || r.condition == excused && w.cutOff && w.mayDemote && r.silent() && !r.longSilent
+}
+
+// decideKept: ready, or draining where it was announced to leave; down after
+// Fall failures. A rejected inventory removes nothing by itself.
+func (r *row) decideKept(w *world) inventory.State {
 	switch {
-	case r.condition == failing && w.confirmed:
-		return inventory.Absent
 	case r.untried(w):
 		return r.was.State
+	case r.condition == failing:
+		return inventory.StateDown
 	case r.was.State == inventory.StateDown && !r.returns(w):
 		return inventory.StateDown
 	case r.was.announced:
@@ -76,8 +103,8 @@ func (r *row) decideHeld(w *world) inventory.State {
 	return inventory.StateReady
 }
 
-// decideRecovered: a member that was draining before a restart stays so until a
-// read tells what it stands for, unless it fails and something else is confirmed
+// decideRecovered: a member that was draining before a restart stays so until an
+// inventory tells what it stands for, unless it fails and something else is confirmed
 // to work.
 func (r *row) decideRecovered(w *world) inventory.State {
 	if r.condition == failing && w.confirmed {
@@ -101,32 +128,40 @@ func (r *row) neverProbed(w *world) bool { return !r.streak.Known() && !w.policy
 // down shortly before the prober was found out to be cut off.
 func (r *row) returns(w *world) bool {
 	switch {
-	case w.policy.HealthOff, r.condition == passing && !r.was.movedAt.IsZero():
+	case w.policy.HealthOff, r.condition == passing && !r.movedAt().IsZero():
 		return true
 	case r.condition == passing && r.streak.Passes >= w.policy.Rise:
 		return true
 	}
-	window := time.Duration(w.policy.Fall) * w.policy.Interval
-	return w.cutOff && !r.was.silenced.IsZero() && w.now.Sub(r.was.silenced) <= window
+	return w.cutOff && !r.was.silenced.IsZero() && w.now.Sub(r.was.silenced) <= w.policy.checks()
 }
 
 // remember returns what to remember of an address that is published.
-func (r *row) remember(w *world) member {
-	m := *r.was
+func (r *row) remember(w *world) (m member) {
+	m = *r.was
 	if !r.isMember() {
-		m = member{standing: present, node: r.candidate.Node, movedAt: r.candidate.movedAt}
+		m = member{standing: present, node: r.candidate.Node, movedAt: r.candidate.movedAt, newly: r.candidate.newly}
 		m.Address, m.Zone = r.address, r.candidate.Zone
 	}
 	if m.State != r.next {
 		m.since = w.now
 	}
+	if m.standing == leaving && r.next != inventory.StateReady {
+		m.leaveAt = r.leftAt(w)
+	}
 	m.forgiven = r.forgiven()
 	if r.condition == excused || w.failOpen {
 		m.forgiven = r.streak.Fails
 	}
+	if r.turned() {
+		m.turns, m.downs, m.removeAt = r.streak.Turns, 0, time.Time{}
+	}
 	if r.condition == passing || r.condition == failing && (r.next == inventory.StateDown || w.failOpen) {
 		m.movedAt = time.Time{}
 	}
+	m.longSilent = r.longSilent
+	m.worked = r.worked()
+	m.unconfirmed = m.unconfirmed && r.condition != passing && r.condition != failing
 	switch served := m.State == inventory.StateReady || m.State == inventory.StateDraining; {
 	case r.next != inventory.StateDown:
 		m.silenced = time.Time{}
@@ -141,12 +176,13 @@ func (r *row) remember(w *world) member {
 // should come soon. While failing open the state comes from no result, and only
 // a pass is worth a quick second look.
 func (r *row) urgent(w *world) bool {
+	rises := r.streak.Passes > 0 && r.streak.Passes < w.policy.Rise
 	switch r.next {
 	case inventory.StateReady, inventory.StateDraining:
 		if w.failOpen {
-			return r.streak.Passes > 0 && r.streak.Passes < w.policy.Rise
+			return rises
 		}
-		return r.condition == wavering || r.condition == unknown && !r.was.movedAt.IsZero()
+		return r.condition == wavering || r.condition == unknown && !r.was.movedAt.IsZero() || w.readyDraining && r.present() && rises
 	case inventory.StateDown:
 		return r.streak.Passes > 0
 	case inventory.Absent:
@@ -154,10 +190,15 @@ func (r *row) urgent(w *world) bool {
 	return false
 }
 
-// drained returns when a draining member is to be removed, zero for others.
-func (r *row) drained(w *world) time.Time {
-	if r.next != inventory.StateDraining || r.was.standing != leaving {
-		return time.Time{}
+// changes returns when time alone will change what is decided of the address, or
+// said of it; zero if it will not.
+func (r *row) changes(w *world) time.Time {
+	var next time.Time
+	if r.next == inventory.StateDraining && r.was.standing == leaving && !r.lasts(w) {
+		next = r.leftAt(w).Add(w.policy.DrainPeriod)
 	}
-	return r.was.leaveAt.Add(w.policy.DrainPeriod)
+	if r.streak.Trouble != "" && !r.unchecked(w) {
+		next = sooner(next, r.streak.TroubleSince.Add(w.policy.checks()+1))
+	}
+	return next
 }

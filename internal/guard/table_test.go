@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
@@ -59,7 +60,7 @@ func TestContract13TableForPresentMembers(t *testing.T) {
 
 func TestContract13TableForLeavingMembers(t *testing.T) {
 	for _, leaves := range []struct{ how, read string }{
-		{"reported so", "a! b c"}, {"gone in a believed read", "b c"},
+		{"reported so", "a! b c"}, {"gone in an accepted inventory", "b c"},
 	} {
 		t.Run(leaves.how+" and passing drains, then goes", func(t *testing.T) {
 			l := running(t, "a b c")
@@ -89,7 +90,7 @@ func TestContract13TableForLeavingMembers(t *testing.T) {
 		})
 		t.Run(leaves.how+" and never probed goes at once", func(t *testing.T) {
 			l := restarted(t, "a=ready b=ready c=ready")
-			l.play([]step{{"read", func(l *lab) { l.pass("b c"); l.read(leaves.read) }, "b=ready c=ready"}})
+			l.play([]step{{"read", func(l *lab) { l.pass("b c b c"); l.read(leaves.read) }, "b=ready c=ready"}})
 			l.wantReason("a", inventory.Gone, "before any health check")
 		})
 		t.Run(leaves.how+" and then listed again is ready", func(t *testing.T) {
@@ -104,36 +105,56 @@ func TestContract13TableForLeavingMembers(t *testing.T) {
 	}
 }
 
-func TestContract13TableForMembersMissingFromASuspectRead(t *testing.T) {
-	t.Run("passing is held ready", func(t *testing.T) {
+func TestContract13TableForKeptEndpoints(t *testing.T) {
+	t.Run("passing is kept ready", func(t *testing.T) {
 		l := running(t, "a b c d")
 		l.play([]step{{"read", func(l *lab) { l.read("d") }, "a=ready b=ready c=ready d=ready"}})
 		l.wantMode("Hold TooManyRemovals")
-		l.wantReason("a", inventory.ReadyHeld, "3 of 4", "MAX_REMOVAL_PERCENT=50", "EMPTY_RESULT_THRESHOLD=10")
+		l.wantReason("a", inventory.ReadyHeld, "rejected", "3 of 4", "MAX_REMOVAL_PERCENT=50")
 	})
-	t.Run("failing goes once a present member passes", func(t *testing.T) {
+	t.Run("failing is down after FALL, once a listed one passes", func(t *testing.T) {
 		l := running(t, "a b c d")
 		l.play([]step{
-			{"read", func(l *lab) { l.refuse("d"); l.read("d") }, "a=ready b=ready c=ready d=ready"},
-			{"failing below FALL", func(l *lab) { l.refuse("a a") }, "a=ready b=ready c=ready d=ready"},
-			{"no present member passes", func(l *lab) { l.refuse("a") }, "a=ready b=ready c=ready d=ready"},
-			{"one does", func(l *lab) { l.pass("d") }, "b=ready c=ready d=ready"},
+			{"read", func(l *lab) { l.read("d") }, "a=ready b=ready c=ready d=ready"},
+			{"below FALL", func(l *lab) { l.silence("a a b b c c") }, "a=ready b=ready c=ready d=ready"},
+			{"FALL", func(l *lab) { l.silence("a b c") }, "a=down b=down c=down d=ready"},
+			{"and nothing is removed", func(l *lab) { l.wait(time.Hour); l.reads(8, "d") }, "a=down b=down c=down d=ready"},
 		})
 	})
-	t.Run("a member that is leaving too confirms nothing", func(t *testing.T) {
+	t.Run("failing is excused while the listed ones are cut off", func(t *testing.T) {
+		l := running(t, "a b c d e f")
+		l.play([]step{
+			{"read, and most of the listed fall silent", func(l *lab) { l.read("e f"); l.policy.MaxSilentPercent = 49; l.silence("e") }, "a=ready b=ready c=ready d=ready e=ready f=ready"},
+			{"so do those left out", func(l *lab) { l.silence("a a a a b b b b") }, "a=ready b=ready c=ready d=ready e=ready f=ready"},
+			{"the listed are back", func(l *lab) { l.pass("e"); l.wait(6 * time.Second); l.silence("a a") }, "a=ready b=ready c=ready d=ready e=ready f=ready"},
+			{"FALL fresh failures count", func(l *lab) { l.silence("a") }, "a=down b=ready c=ready d=ready e=ready f=ready"},
+		})
+	})
+	t.Run("counts among the N where no listed one passes", func(t *testing.T) {
 		l := running(t, "a b c d")
 		l.play([]step{
-			{"read", func(l *lab) { l.refuse("d"); l.read("c! d") }, "a=ready b=ready c=draining d=ready"},
-			{"failing", func(l *lab) { l.refuse("a a a"); l.pass("b c") }, "a=ready b=ready c=draining d=ready"},
+			{"read", func(l *lab) { l.read("d"); l.refuse("d d d") }, "a=ready b=ready c=ready d=down"},
+			{"one of four is silent", func(l *lab) { l.silence("a a a") }, "a=down b=ready c=ready d=down"},
+			{"two are", func(l *lab) { l.silence("b b b") }, "a=down b=down c=ready d=down"},
+			{"three are: the prober is cut off", func(l *lab) { l.silence("c c c c") }, "a=ready b=ready c=ready d=down"},
 		})
 	})
-	t.Run("failing goes when the read is believed", func(t *testing.T) {
+	t.Run("all of them failing fail open", func(t *testing.T) {
 		l := running(t, "a b c d")
 		l.play([]step{
 			{"read", func(l *lab) { l.read("") }, "a=ready b=ready c=ready d=ready"},
 			{"all fail", func(l *lab) { l.refuse("a b c d a b c d a b c d") }, "a=ready b=ready c=ready d=ready"},
-			{"one read short of the threshold", func(l *lab) { l.reads(8, "") }, "a=ready b=ready c=ready d=ready"},
-			{"believed", func(l *lab) { l.read("") }, ""},
+			{"nothing counts meanwhile", func(l *lab) { l.reads(30, "") }, "a=ready b=ready c=ready d=ready"},
+		})
+		l.wantMode("FailOpen NothingPasses")
+	})
+	t.Run("the last endpoints are not removed without failing open either", func(t *testing.T) {
+		l := running(t, "a b c d")
+		l.policy.FailOpen = false
+		l.play([]step{
+			{"all fail", func(l *lab) { l.read(""); l.refuse("a b c d a b c d a b c d") }, "a=down b=down c=down d=down"},
+			{"no number of inventories is enough", func(l *lab) { l.reads(30, "") }, "a=down b=down c=down d=down"},
+			{"one is back: the others go", func(l *lab) { l.pass("a a"); l.read("") }, "a=ready"},
 		})
 	})
 	t.Run("never probed is as before", func(t *testing.T) {
@@ -150,6 +171,23 @@ func TestContract13TableForMembersMissingFromASuspectRead(t *testing.T) {
 	})
 }
 
+func TestContract13ThresholdAppliesToAllWithHealthChecksOff(t *testing.T) {
+	l := newLab(t)
+	l.policy.HealthOff, l.policy.Threshold = true, 3
+	l.play([]step{
+		{"present ones are ready", func(l *lab) { l.read("a b c") }, "a=ready b=ready c=ready"},
+		{"left out", func(l *lab) { l.reads(2, "") }, "a=ready b=ready c=ready"},
+	})
+	if got, want := l.verdict.Removal, (guard.Removal{Endpoints: 3, Inventories: 1}); got != want {
+		t.Errorf("got removal %+v, want %+v", got, want)
+	}
+	l.play([]step{{"the threshold", func(l *lab) { l.read("") }, "a=draining b=draining c=draining"}})
+	if got := namesOf(l.verdict.Accepted); got != "a b c" {
+		t.Errorf("got accepted %q, want all", got)
+	}
+	l.play([]step{{"drained", func(l *lab) { l.wait(30 * time.Second) }, ""}})
+}
+
 func TestContract13CountsEveryCandidateAsPassingWithHealthChecksOff(t *testing.T) {
 	l := restarted(t, "a=down b=ready c=ready")
 	l.policy.HealthOff = true
@@ -157,7 +195,7 @@ func TestContract13CountsEveryCandidateAsPassingWithHealthChecksOff(t *testing.T
 		{"present ones are ready", func(l *lab) { l.read("a b c d") }, "a=ready b=ready c=ready d=ready"},
 		{"leaving ones drain", func(l *lab) { l.read("a! b c d") }, "a=draining b=ready c=ready d=ready"},
 		{"and go", func(l *lab) { l.wait(30 * time.Second) }, "b=ready c=ready d=ready"},
-		{"missing ones are held", func(l *lab) { l.read("d") }, "b=ready c=ready d=ready"},
+		{"left out ones are kept", func(l *lab) { l.read("d") }, "b=ready c=ready d=ready"},
 		{"results of probes mean nothing", func(l *lab) { l.refuse("b c d b c d b c d") }, "b=ready c=ready d=ready"},
 		{"no silence either", func(l *lab) { l.read("b c d"); l.silence("b c d b c d b c d") }, "b=ready c=ready d=ready"},
 	})

@@ -41,6 +41,7 @@ const (
 	ReadyFailOpen    Reason = "ReadyFailOpen"
 	ReadyHeld        Reason = "ReadyHeld"
 	ReadyFailing     Reason = "ReadyFailing"
+	ReadyDraining    Reason = "ReadyDraining"
 	Draining         Reason = "Draining"
 	ProbePending     Reason = "ProbePending"
 	ProbeRefused     Reason = "ProbeRefused"
@@ -71,10 +72,11 @@ func Reasons() []ReasonDoc {
 	return []ReasonDoc{
 		{Ready, "present and passing its health check; published ready", "nothing to do"},
 		{ReadyFailOpen, "published ready although it fails its health check, because nothing at all would be ready otherwise", "find out why every backend fails: the workload, its port, or the way from this daemon to it"},
-		{ReadyHeld, "published ready although a suspect read misses it, or its silence is shared by most others", "check the source, or the network of this daemon"},
-		{ReadyFailing, "published ready, failing fewer than HEALTH_CHECK_FALL times in a row", "wait, or look at the backend if it comes back often"},
-		{Draining, "leaving and still passing; used only when nothing is ready, removed after DRAIN_PERIOD", "nothing to do"},
-		{ProbePending, "a new candidate, or one whose address moved, that no health check has passed yet", "wait for the next probe"},
+		{ReadyHeld, "published ready although a rejected inventory leaves it out, or its silence is shared by most others", "check the source, or the network of this daemon"},
+		{ReadyFailing, "published ready while it fails: fewer than HEALTH_CHECK_FALL times in a row, or until a first check of the others tells whether anything works", "wait, or look at the backend if it comes back often"},
+		{ReadyDraining, "leaving and still passing; published ready because no present endpoint has passed HEALTH_CHECK_RISE times yet", "find out why the endpoints that are to replace it do not pass"},
+		{Draining, "leaving and still passing; removed after DRAIN_PERIOD, once a present endpoint passes", "nothing to do"},
+		{ProbePending, "no health check tells anything yet: the endpoint is new, its address moved, or this daemon could not check it", "wait for the next health check; where the message names an error of this daemon, mend that"},
 		{ProbeRefused, "the health check was answered with a refusal or a reset", "start the workload on the backend port, or open the firewall"},
 		{ProbeTimeout, "the health check was not answered within HEALTH_CHECK_TIMEOUT", "check the node, its firewall and the private network"},
 		{ProbeUnreachable, "the network says that the address cannot be reached", "check the routes to the private network"},
@@ -86,7 +88,7 @@ func Reasons() []ReasonDoc {
 		{InvalidAddress, "the address is IPv4-mapped IPv6 or has a zone", "report the plain address"},
 		{ForbiddenAddress, "the address is of a range that is never published: loopback, link-local, multicast, documentation, metadata and the like", "report the node's private address instead"},
 		{OutsideSubnet, "the address is outside SECURED_SUBNET_CIDR", "correct the address, or extend SECURED_SUBNET_CIDR"},
-		{DuplicateAddress, "another node of the same read has the address, and stays", "correct the inventory: an address belongs to one node"},
+		{DuplicateAddress, "another node of the same inventory has the address, and stays", "correct the inventory: an address belongs to one node"},
 		{Excluded, "the node asks to be left out of load balancers", "remove the label node.kubernetes.io/exclude-from-external-load-balancers"},
 		{Gone, "no longer in the inventory; removed", "nothing to do"},
 	}
@@ -100,16 +102,47 @@ type Decision struct {
 	Stage   Stage
 	// Reason is empty where the stage let the node or address pass.
 	Reason Reason
-	// Message names the rule and the actual value that decided.
+	// Message names the rule and the actual value that decided. What the filter
+	// says of an address goes on after that address. Who shows a decision shows
+	// its Text.
 	Message string
+	// Subnet is what let an address pass the filter, which says nothing else of
+	// it; invalid otherwise.
+	Subnet netip.Prefix
 }
 
-// CompareDecisions orders decisions by node, address, stage and reason.
+// Text spells the decision. Decisions are many and are shown rarely, so nothing
+// is spelled before.
+func (d Decision) Text() string {
+	switch {
+	case d.Stage != StageFilter || !d.Address.IsValid():
+		return d.Message
+	case d.Reason == "":
+		return d.Address.String() + " is inside " + d.Subnet.String() + " of SECURED_SUBNET_CIDR"
+	}
+	return d.Address.String() + " " + d.Message
+}
+
+// CompareDecisions orders decisions as they are shown: by node, address, stage
+// and reason.
 func CompareDecisions(a, b Decision) int {
 	return cmp.Or(
 		cmp.Compare(a.Node.Name, b.Node.Name),
 		cmp.Compare(a.Node.ID, b.Node.ID),
 		a.Address.Compare(b.Address),
+		cmp.Compare(a.Stage.order(), b.Stage.order()),
+		cmp.Compare(a.Reason, b.Reason),
+	)
+}
+
+// CompareDecisionsByAddress orders decisions as the stages make them: by address,
+// those about whole nodes first, then node, stage and reason.
+func CompareDecisionsByAddress(a, b Decision) int {
+	if order := a.Address.Compare(b.Address); order != 0 {
+		return order
+	}
+	return cmp.Or(
+		a.Node.Compare(b.Node),
 		cmp.Compare(a.Stage.order(), b.Stage.order()),
 		cmp.Compare(a.Reason, b.Reason),
 	)

@@ -5,13 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"strings"
 	"unicode/utf8"
 )
 
-// MaxBytes is the size of the largest JSON inventory that is read, 1 MiB: some
-// ten thousand nodes.
-const MaxBytes = 1 << 20
+// MaxBytes is the size of the largest JSON inventory that is read, 8 MiB: ten
+// thousand nodes need some 2 MB with every key, and 8 MB with the longest names
+// and ids that there are. To decode that much takes at most 96 MiB of the heap
+// beside the document, whatever it holds.
+const MaxBytes = 8 << 20
 
 // Decode reads a JSON inventory: exactly one document, an array of records.
 // It returns every record as a node, in the order of the document, or an error
@@ -75,24 +77,28 @@ func checkDocument(data []byte) error {
 	if at := invalidUTF8(data); at >= 0 {
 		return w.malformed(at, "byte 0x%02x is not UTF-8; save the document as UTF-8", data[at])
 	}
-	var document json.RawMessage
-	err := w.json.Decode(&document)
+	if len(bytes.TrimLeft(data, " \t\r\n")) == 0 {
+		return errors.New("the document is empty; an inventory of no nodes is []")
+	}
+	err := json.Unmarshal(data, new(unread))
 	syntax := new(json.SyntaxError)
 	switch {
-	case errors.Is(err, io.EOF):
-		return errors.New("the document is empty; an inventory of no nodes is []")
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return w.malformed(len(data), "the document is truncated; it must be written whole before it is read")
-	case errors.As(err, &syntax):
-		return w.malformed(int(syntax.Offset)-1, "the document is not JSON: %w", syntax)
-	case err != nil:
+	case !errors.As(err, &syntax):
 		return err
+	case strings.HasPrefix(syntax.Error(), "unexpected end"):
+		return w.malformed(len(data), "the document is truncated; it must be written whole before it is read")
+	case strings.HasSuffix(syntax.Error(), "after top-level value"):
+		return w.malformed(int(syntax.Offset)-1, "something follows the document; an inventory is one array and nothing else")
 	}
-	if rest := bytes.TrimLeft(data[w.json.InputOffset():], " \t\r\n"); len(rest) > 0 {
-		return w.malformed(len(data)-len(rest), "something follows the document; an inventory is one array and nothing else")
-	}
-	return nil
+	return w.malformed(int(syntax.Offset)-1, "the document is not JSON: %w", syntax)
 }
+
+// unread is any JSON document, of which nothing is kept: encoding/json looks at
+// the syntax of all of it first, and needs no memory for that.
+type unread struct{}
+
+// UnmarshalJSON does nothing.
+func (*unread) UnmarshalJSON([]byte) error { return nil }
 
 // invalidUTF8 returns the place of the first byte that is not UTF-8, or -1.
 func invalidUTF8(data []byte) int {

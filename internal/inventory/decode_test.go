@@ -142,7 +142,7 @@ func TestContract02DecodeRefusesMoreThanMaxBytes(t *testing.T) {
 		t.Errorf("%d bytes: %v", len(largest), err)
 	}
 	_, err := inventory.Decode(append(largest, ' '))
-	want := "decode inventory: the document is larger than 1048576 bytes; list fewer nodes, or leave white space out"
+	want := "decode inventory: the document is larger than 8388608 bytes; list fewer nodes, or leave white space out"
 	if err == nil || err.Error() != want {
 		t.Errorf("got error %v, want %v", err, want)
 	}

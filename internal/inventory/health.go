@@ -1,65 +1,200 @@
 package inventory
 
 import (
+	"cmp"
+	"iter"
 	"net/netip"
-	"time"
+	"slices"
 )
 
-// Outcome is what one health check learned.
-type Outcome uint8
+// Health holds the streak of every address that is probed. It never changes, so
+// a copy of it is as good as the original; the zero value is empty.
+//
+// It is two sorted lists and not a map: one new result copies a list of pointers,
+// and whoever has addresses in order walks along instead of looking them up.
+type Health struct {
+	// addresses are sorted, each once; streaks has one entry for each. What
+	// either holds is shared by many values and is never written again.
+	addresses []netip.Addr
+	streaks   []*Streak
+}
 
-// The outcomes. A LocalError is our own fault (no file descriptors, no route,
-// cancelled, not run in time) and counts for nothing.
-const (
-	LocalError Outcome = iota
-	Pass
-	Refused
-	Silent
-)
-
-// String returns the word that pages, logs and metrics use.
-func (o Outcome) String() string {
-	switch o {
-	case Pass:
-		return "Pass"
-	case Refused:
-		return "Refused"
-	case Silent:
-		return "Silent"
-	case LocalError:
+// HealthOf returns the health that a map says.
+func HealthOf(streaks map[netip.Addr]Streak) Health {
+	h := Health{addresses: make([]netip.Addr, 0, len(streaks)), streaks: make([]*Streak, 0, len(streaks))}
+	for address := range streaks {
+		h.addresses = append(h.addresses, address)
 	}
-	return "LocalError"
+	slices.SortFunc(h.addresses, netip.Addr.Compare)
+	for _, address := range h.addresses {
+		streak := streaks[address]
+		h.streaks = append(h.streaks, &streak)
+	}
+	return h
 }
 
-// Result is one health check of one address. A failed check is data, not an
-// error.
-type Result struct {
-	Address netip.Addr
-	// At is when the check was sent.
-	At      time.Time
-	Latency time.Duration
-	Outcome Outcome
-	// Reason is Ready after a pass, one of the Probe reasons after a failure,
-	// and empty after a LocalError.
-	Reason Reason
-	// Message says what was asked and what was answered.
-	Message string
+// Len returns how many addresses have a streak.
+func (h Health) Len() int { return len(h.addresses) }
+
+// Of returns the streak of an address, the zero Streak where there is none.
+func (h Health) Of(address netip.Addr) Streak {
+	streak, _ := h.Lookup(address)
+	return streak
 }
 
-// Streak is how often in a row the checks of an address passed or failed. At
-// most one of the two counts is above zero; both are zero before the first
-// result that counts.
-type Streak struct {
-	Passes int
-	Fails  int
-	// Last is the newest result that counts; never a LocalError.
-	Last Result
-	// Trouble is the message of a LocalError that came after Last, or empty.
-	Trouble string
+// Lookup returns the streak of an address, and whether there is one.
+func (h Health) Lookup(address netip.Addr) (Streak, bool) {
+	i, ok := slices.BinarySearchFunc(h.addresses, address, netip.Addr.Compare)
+	if !ok {
+		return Streak{}, false
+	}
+	return *h.streaks[i], true
 }
 
-// Known reports whether any check of the address counted so far.
-func (s Streak) Known() bool { return s.Passes > 0 || s.Fails > 0 }
+// All yields every address and its streak, in the order of the addresses.
+func (h Health) All() iter.Seq2[netip.Addr, Streak] {
+	return func(yield func(netip.Addr, Streak) bool) {
+		for i, address := range h.addresses {
+			if !yield(address, *h.streaks[i]) {
+				return
+			}
+		}
+	}
+}
 
-// Health holds the streak of every address that is probed.
-type Health map[netip.Addr]Streak
+// Equal reports whether both say the same of the same addresses.
+func (h Health) Equal(other Health) bool {
+	return slices.Equal(h.addresses, other.addresses) &&
+		slices.EqualFunc(h.streaks, other.streaks, func(a, b *Streak) bool { return a == b || *a == *b })
+}
+
+// Fold returns h with every result folded into the streak of its address, in the
+// order of the results. An address without a streak begins with the zero Streak.
+func (h Health) Fold(results []Result, fold func(Streak, Result) Streak) Health {
+	next := Health{addresses: h.addresses, streaks: slices.Clone(h.streaks)}
+	var others []Result
+	for _, result := range results {
+		i, ok := slices.BinarySearchFunc(h.addresses, result.Address, netip.Addr.Compare)
+		if !ok {
+			others = append(others, result)
+			continue
+		}
+		if streak := fold(*next.streaks[i], result); streak != *next.streaks[i] {
+			next.streaks[i] = &streak
+		}
+	}
+	if len(others) == 0 {
+		return next
+	}
+	return next.merge(firstOf(others, fold))
+}
+
+// firstOf returns the health that results of addresses without a streak make.
+func firstOf(results []Result, fold func(Streak, Result) Streak) Health {
+	order := make([]int, len(results))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(results[a].Address.Compare(results[b].Address), cmp.Compare(a, b))
+	})
+	var h Health
+	for _, i := range order {
+		last := len(h.addresses) - 1
+		if last < 0 || h.addresses[last] != results[i].Address {
+			h.addresses, h.streaks, last = append(h.addresses, results[i].Address), append(h.streaks, &Streak{}), last+1
+		}
+		*h.streaks[last] = fold(*h.streaks[last], results[i])
+	}
+	return h
+}
+
+// merge returns the streaks of both, which have no address in common.
+func (h Health) merge(other Health) Health {
+	size := h.Len() + other.Len()
+	all := Health{addresses: make([]netip.Addr, 0, size), streaks: make([]*Streak, 0, size)}
+	addresses, streaks := h.addresses, h.streaks
+	for i, address := range other.addresses {
+		before, _ := slices.BinarySearchFunc(addresses, address, netip.Addr.Compare)
+		all = all.concat(addresses[:before], streaks[:before]).concat(other.addresses[i:i+1], other.streaks[i:i+1])
+		addresses, streaks = addresses[before:], streaks[before:]
+	}
+	return all.concat(addresses, streaks)
+}
+
+// concat appends to h, which nobody else has yet.
+func (h Health) concat(addresses []netip.Addr, streaks []*Streak) Health {
+	return Health{addresses: append(h.addresses, addresses...), streaks: append(h.streaks, streaks...)}
+}
+
+// Only returns the part of h that belongs to the given addresses, h itself where
+// that is all of it. It is cheapest where they are sorted.
+func (h Health) Only(addresses []netip.Addr) Health {
+	if slices.Equal(h.addresses, addresses) {
+		return h
+	}
+	if !slices.IsSortedFunc(addresses, netip.Addr.Compare) {
+		addresses = slices.Clone(addresses)
+		slices.SortFunc(addresses, netip.Addr.Compare)
+	}
+	kept := Health{addresses: make([]netip.Addr, 0, h.Len()), streaks: make([]*Streak, 0, h.Len())}
+	for i, address := range h.addresses {
+		for len(addresses) > 0 && addresses[0] != address && addresses[0].Less(address) {
+			addresses = addresses[1:]
+		}
+		if len(addresses) > 0 && addresses[0] == address {
+			kept.addresses, kept.streaks = append(kept.addresses, address), append(kept.streaks, h.streaks[i])
+		}
+	}
+	if kept.Len() == h.Len() {
+		return h
+	}
+	return kept
+}
+
+// Walk returns a walk along h, for whoever asks in the order of the addresses.
+func (h Health) Walk() Walk { return Walk{rest: h} }
+
+// Walk looks streaks up in the order of their addresses, at the cost of a step
+// where Health.Of costs a search.
+type Walk struct {
+	// rest are the streaks of the address asked for last and of those behind.
+	rest Health
+}
+
+// Of returns the streak of an address, which does not lie before the one that was
+// asked for last; the zero Streak where there is none.
+func (w *Walk) Of(address netip.Addr) Streak {
+	streak, _ := w.Lookup(address)
+	return streak
+}
+
+// Peek is Of without a copy: the streak must not be changed. It is nil where there
+// is none.
+func (w *Walk) Peek(address netip.Addr) *Streak {
+	if !w.advance(address) {
+		return nil
+	}
+	return w.rest.streaks[0]
+}
+
+// Lookup is Of, and says whether there is a streak.
+func (w *Walk) Lookup(address netip.Addr) (Streak, bool) {
+	if !w.advance(address) {
+		return Streak{}, false
+	}
+	return *w.rest.streaks[0], true
+}
+
+// advance goes on to an address, and says whether there is a streak.
+func (w *Walk) advance(address netip.Addr) bool {
+	at, ok := 0, w.rest.Len() > 0 && w.rest.addresses[0] == address
+	if !ok && w.rest.Len() > 1 && w.rest.addresses[1] == address {
+		at, ok = 1, true
+	}
+	if !ok {
+		at, ok = slices.BinarySearchFunc(w.rest.addresses, address, netip.Addr.Compare)
+	}
+	w.rest = Health{addresses: w.rest.addresses[at:], streaks: w.rest.streaks[at:]}
+	return ok
+}

@@ -1,6 +1,9 @@
 package inventory
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // State is what the slices say of an address.
 type State uint8
@@ -36,3 +39,12 @@ type Member struct {
 
 // CompareMembers orders members by address.
 func CompareMembers(a, b Member) int { return a.Address.Compare(b.Address) }
+
+// StateOf returns the state that members, sorted by address, give one.
+func StateOf(members []Member, addr netip.Addr) State {
+	i, found := slices.BinarySearchFunc(members, addr, func(m Member, addr netip.Addr) int { return m.Address.Compare(addr) })
+	if !found {
+		return Absent
+	}
+	return members[i].State
+}

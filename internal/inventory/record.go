@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"encoding/json"
+	"net/netip"
 	"slices"
 	"strings"
 	"unicode"
@@ -41,6 +42,8 @@ type recordReader struct {
 	at   int
 	keys []string
 	node Node
+	// listed holds the node's addresses where they are many.
+	listed map[netip.Addr]struct{}
 }
 
 func (r *recordReader) read() error {

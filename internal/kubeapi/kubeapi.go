@@ -59,12 +59,12 @@ func New(config *rest.Config, options Options) (*Client, error) {
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return nil, fmt.Errorf("client of the API server: %w", err)
+		return nil, fmt.Errorf("client of the API server: %w", ErrUnusable)
 	}
 	Impatient(config, httpClient)
 	client, err := rest.RESTClientForConfigAndClient(config, httpClient)
 	if err != nil {
-		return nil, fmt.Errorf("client of the API server: %w", err)
+		return nil, fmt.Errorf("client of the API server: %w", ErrUnusable)
 	}
 	return &Client{Interface: once{client}, Codec: runtime.NewParameterCodec(scheme), http: httpClient, connections: connections}, nil
 }

@@ -19,13 +19,14 @@ import (
 //	foreign labels, annotations, finalizers     labels service-name, managed-by
 //	ownerReferences to others than the Service  ownerReference to the Service
 //	                                            endpoints, ports, addressType
-//	                                            last-change-trigger-time
+//	                                            last-change-trigger-time,
+//	                                            publish-not-ready-addresses
 //	                                            resourceVersion of the write
 func Apply(base *discoveryv1.EndpointSlice, write plan.Write, target plan.Target) *discoveryv1.EndpointSlice {
 	out := &discoveryv1.EndpointSlice{
 		TypeMeta:    metav1.TypeMeta{APIVersion: discoveryv1.SchemeGroupVersion.String(), Kind: "EndpointSlice"},
 		AddressType: addressType(write.Slice.Family),
-		Endpoints:   fromMembers(write.Slice.Endpoints),
+		Endpoints:   fromMembers(write.Slice),
 		Ports:       fromPorts(write.Slice.Ports),
 	}
 	if base != nil {
@@ -39,6 +40,10 @@ func Apply(base *discoveryv1.EndpointSlice, write plan.Write, target plan.Target
 	}
 	metav1.SetMetaDataLabel(&out.ObjectMeta, discoveryv1.LabelServiceName, target.Service)
 	metav1.SetMetaDataLabel(&out.ObjectMeta, discoveryv1.LabelManagedBy, target.ManagedBy)
+	delete(out.Annotations, publishNotReady)
+	if write.Slice.PublishNotReady {
+		metav1.SetMetaDataAnnotation(&out.ObjectMeta, publishNotReady, "true")
+	}
 	if !write.Trigger.IsZero() {
 		metav1.SetMetaDataAnnotation(&out.ObjectMeta, corev1.EndpointsLastChangeTriggerTime,
 			write.Trigger.UTC().Format(time.RFC3339Nano))
@@ -48,13 +53,13 @@ func Apply(base *discoveryv1.EndpointSlice, write plan.Write, target plan.Target
 }
 
 // fromMembers returns one endpoint with one address for each member, sorted.
-func fromMembers(members []inventory.Member) []discoveryv1.Endpoint {
-	sorted := slices.SortedFunc(slices.Values(members), inventory.CompareMembers)
+func fromMembers(slice plan.Slice) []discoveryv1.Endpoint {
+	sorted := slices.SortedFunc(slices.Values(slice.Endpoints), inventory.CompareMembers)
 	out := make([]discoveryv1.Endpoint, 0, len(sorted))
 	for _, member := range sorted {
 		endpoint := discoveryv1.Endpoint{
 			Addresses:  []string{member.Address.String()},
-			Conditions: conditionsOf(member.State),
+			Conditions: conditionsOf(member.State, slice.PublishNotReady),
 		}
 		if member.Zone != "" {
 			endpoint.Zone = new(member.Zone)
@@ -64,17 +69,21 @@ func fromMembers(members []inventory.Member) []discoveryv1.Endpoint {
 	return out
 }
 
-// fromPorts returns the ports, sorted, with every field set: consumers ignore a
-// port whose name or number is nil.
+// fromPorts returns the ports, sorted, with every field set but an appProtocol that
+// the Service does not have: consumers ignore a port whose name or number is nil.
 func fromPorts(ports []plan.Port) []discoveryv1.EndpointPort {
 	sorted := slices.SortedFunc(slices.Values(ports), plan.ComparePorts)
 	out := make([]discoveryv1.EndpointPort, 0, len(sorted))
 	for _, port := range sorted {
-		out = append(out, discoveryv1.EndpointPort{
+		converted := discoveryv1.EndpointPort{
 			Name:     new(port.Name),
 			Protocol: new(corev1.Protocol(port.Protocol)),
 			Port:     new(int32(port.Number)),
-		})
+		}
+		if port.AppProtocol != "" {
+			converted.AppProtocol = new(port.AppProtocol)
+		}
+		out = append(out, converted)
 	}
 	return out
 }

@@ -180,6 +180,8 @@ func TestAnEmptiedSliceHasAnEmptyListOfEndpoints(t *testing.T) {
 func TestContract21AWriteIsFencedByWhatIsKnown(t *testing.T) {
 	foreign := object()
 	foreign.Labels[discoveryv1.LabelManagedBy] = "somebody"
+	shop := object()
+	shop.Labels[discoveryv1.LabelServiceName] = "shop"
 	other := update(slice())
 	other.Slice.Name = "someones-slice"
 	unversioned := update(slice())
@@ -201,6 +203,7 @@ func TestContract21AWriteIsFencedByWhatIsKnown(t *testing.T) {
 		{"create of what is there", object(), create, false, true},
 		{"update without a version", object(), unversioned, false, false},
 		{"update of somebody else's", foreign, update(slice()), false, false},
+		{"update of another Service's", shop, update(slice()), false, false},
 		{"a name that is not ours", nil, other, false, false},
 		{"no operation", nil, plan.Write{Slice: slice()}, false, false},
 	}
@@ -219,18 +222,18 @@ func TestContract25WhatMattersOfAServiceIsTold(t *testing.T) {
 	o := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{UID: serviceUID, DeletionTimestamp: &deleted},
 		Spec: corev1.ServiceSpec{
-			Type: corev1.ServiceTypeExternalName, Selector: map[string]string{"app": "web"},
+			Type: corev1.ServiceTypeExternalName, Selector: map[string]string{"app": "web"}, PublishNotReadyAddresses: true,
 			Ports: []corev1.ServicePort{
-				{Name: "http", Protocol: corev1.ProtocolUDP, Port: 80, TargetPort: intstr.FromInt32(8080)},
+				{Name: "http", Protocol: corev1.ProtocolUDP, Port: 80, TargetPort: intstr.FromInt32(8080), AppProtocol: new("kubernetes.io/h2c")},
 				{Name: "named", Port: 81, TargetPort: intstr.FromString("web")},
 				servicePort("odd", 70000),
 			},
 		},
 	}
 	want := plan.Service{
-		UID: serviceUID, Deleting: true, HasSelector: true, ExternalName: true,
+		UID: serviceUID, Deleting: true, HasSelector: true, ExternalName: true, PublishNotReady: true,
 		Ports: []plan.ServicePort{
-			{Name: "http", Protocol: plan.UDP, Port: 80, TargetPort: 8080},
+			{Name: "http", Protocol: plan.UDP, Port: 80, TargetPort: 8080, AppProtocol: "kubernetes.io/h2c"},
 			{Name: "named", Protocol: plan.TCP, Port: 81},
 			{Name: "odd", Protocol: plan.TCP},
 		},

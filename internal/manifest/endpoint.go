@@ -10,12 +10,13 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
-// toMembers returns the members of the endpoints, each once, sorted by address.
-func toMembers(endpoints []discoveryv1.Endpoint, family plan.Family, found *drift) []inventory.Member {
-	out := make([]inventory.Member, 0, len(endpoints))
-	at := make(map[netip.Addr]int, len(endpoints))
-	for i := range endpoints {
-		member, ok := toMember(&endpoints[i], family, found)
+// toMembers returns the members of the slice, each once, sorted by address.
+func toMembers(object *discoveryv1.EndpointSlice, family plan.Family, found *drift) []inventory.Member {
+	notReadyToo := object.Annotations[publishNotReady] == "true"
+	out := make([]inventory.Member, 0, len(object.Endpoints))
+	at := make(map[netip.Addr]int, len(object.Endpoints))
+	for i := range object.Endpoints {
+		member, ok := toMember(&object.Endpoints[i], family, notReadyToo, found)
 		if !ok {
 			continue
 		}
@@ -36,7 +37,7 @@ func toMembers(endpoints []discoveryv1.Endpoint, family plan.Family, found *drif
 
 // toMember returns the member of one endpoint, and false when it has no address
 // that a slice of this family may hold.
-func toMember(endpoint *discoveryv1.Endpoint, family plan.Family, found *drift) (inventory.Member, bool) {
+func toMember(endpoint *discoveryv1.Endpoint, family plan.Family, notReadyToo bool, found *drift) (inventory.Member, bool) {
 	if len(endpoint.Addresses) != 1 {
 		found.add("an endpoint has %d addresses", len(endpoint.Addresses))
 	}
@@ -52,8 +53,8 @@ func toMember(endpoint *discoveryv1.Endpoint, family plan.Family, found *drift) 
 	if address.String() != text {
 		found.add("address %q is not in canonical form", bounded(text))
 	}
-	state := toState(endpoint.Conditions)
-	if !asWritten(endpoint.Conditions, state) {
+	state := toState(endpoint.Conditions, notReadyToo)
+	if !asWritten(endpoint.Conditions, state, notReadyToo) {
 		found.add("the conditions of %s are %s", address, words(endpoint.Conditions))
 	}
 	if extra := extraField(endpoint); extra != "" {

@@ -13,7 +13,10 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
-const serviceUID = "6f6f2a0e-0001"
+const (
+	serviceUID  = "6f6f2a0e-0001"
+	notReadyToo = "endpoints.ablmnzde.github.io/publish-not-ready-addresses"
+)
 
 func target() plan.Target {
 	return plan.Target{

@@ -17,6 +17,8 @@ func ServiceOf(object *corev1.Service) plan.Service {
 		Deleting:     object.DeletionTimestamp != nil,
 		HasSelector:  len(object.Spec.Selector) > 0,
 		ExternalName: object.Spec.Type == corev1.ServiceTypeExternalName,
+
+		PublishNotReady: object.Spec.PublishNotReadyAddresses,
 	}
 	for _, port := range object.Spec.Ports {
 		out := plan.ServicePort{Name: port.Name, Protocol: plan.Protocol(port.Protocol), Port: portNumber(port.Port)}
@@ -26,6 +28,7 @@ func ServiceOf(object *corev1.Service) plan.Service {
 		if port.TargetPort.Type == intstr.Int {
 			out.TargetPort = portNumber(port.TargetPort.IntVal)
 		}
+		out.AppProtocol = value(port.AppProtocol, "")
 		service.Ports = append(service.Ports, out)
 	}
 	return service

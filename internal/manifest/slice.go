@@ -12,10 +12,11 @@ import (
 // ToSlice returns what the object says in the words of package plan, or a
 // refusal when the object has a name of the target but is not ours to touch:
 //
-//	managed-by is ours  addressType fits the name  result
-//	no                  any                        refusal: somebody else's
-//	yes                 no                         refusal: it cannot be changed
-//	yes                 yes                        slice, with drift if need be
+//	managed-by  service-name  addressType    result
+//	not ours    any           any            refusal: somebody else's
+//	ours        another       any            refusal: another installation's
+//	ours        ours or none  does not fit   refusal: it cannot be changed
+//	ours        ours or none  fits the name  slice, with drift if need be
 //
 // What plan.Slice cannot express is named in its Drift. Where the object is
 // odd, the member nearest to what consumers make of it is chosen, so that
@@ -29,13 +30,19 @@ func ToSlice(object *discoveryv1.EndpointSlice, target plan.Target) (plan.Slice,
 	if got := object.Labels[discoveryv1.LabelServiceName]; got != target.Service {
 		found.add("label %s is %q, not %q", discoveryv1.LabelServiceName, bounded(got), target.Service)
 	}
+	notReadyToo, annotated := object.Annotations[publishNotReady]
+	if annotated && notReadyToo != "true" {
+		found.add("annotation %s is %q, not %q", publishNotReady, bounded(notReadyToo), "true")
+	}
 	slice := plan.Slice{
 		Name:      object.Name,
 		Family:    family,
 		Owner:     toOwner(object.OwnerReferences, target, &found),
-		Endpoints: toMembers(object.Endpoints, family, &found),
+		Endpoints: toMembers(object, family, &found),
 		Ports:     toPorts(object.Ports, &found),
 		Version:   object.ResourceVersion,
+
+		PublishNotReady: notReadyToo == "true",
 	}
 	slice.Drift = found.String()
 	return slice, nil
@@ -43,6 +50,7 @@ func ToSlice(object *discoveryv1.EndpointSlice, target plan.Target) (plan.Slice,
 
 // refuse returns why the object is not ours to touch, or nil.
 func refuse(object *discoveryv1.EndpointSlice, target plan.Target, family plan.Family) *plan.Refusal {
+	service := object.Labels[discoveryv1.LabelServiceName]
 	manager, labelled := object.Labels[discoveryv1.LabelManagedBy]
 	switch {
 	case !labelled:
@@ -53,6 +61,12 @@ func refuse(object *discoveryv1.EndpointSlice, target plan.Target, family plan.F
 		return &plan.Refusal{Name: object.Name, Message: fmt.Sprintf(
 			"slice %s/%s is managed by %q, not by %q: set TARGET_ENDPOINTSLICE_NAME to another name, or delete the slice if %q is not in use any more",
 			target.Namespace, object.Name, bounded(manager), target.ManagedBy, bounded(manager))}
+	case service != "" && service != target.Service:
+		return &plan.Refusal{Name: object.Name, Message: fmt.Sprintf(
+			"slice %[1]s/%[2]s has our managed-by label, but is of Service %[3]q and not of %[4]q, as when two installations use one slice name: "+
+				"it is left as it is, and what it would hold goes into slices of other numbers; set TARGET_ENDPOINTSLICE_NAME of one of them to another name, or, "+
+				"if TARGET_SERVICE_NAME was changed and Service %[3]q is not in use any more, run \"kubectl -n %[1]s delete endpointslice %[2]s\"",
+			target.Namespace, object.Name, bounded(service), target.Service)}
 	case object.AddressType != addressType(family):
 		return &plan.Refusal{Name: object.Name, Message: fmt.Sprintf(
 			"slice %s/%s is of addressType %s where %s belongs, and the API lets nobody change that: delete the slice, and it is created anew",
@@ -73,13 +87,15 @@ func toPorts(ports []discoveryv1.EndpointPort, found *drift) []plan.Port {
 		if port.Name == nil || port.Protocol == nil {
 			found.add("port %d has no name or protocol", *port.Port)
 		}
-		if port.AppProtocol != nil {
-			found.add("port %d has an appProtocol", *port.Port)
+		if port.AppProtocol != nil && *port.AppProtocol == "" {
+			found.add("port %d has an empty appProtocol", *port.Port)
 		}
 		out = append(out, plan.Port{
 			Name:     value(port.Name, ""),
 			Protocol: plan.Protocol(value(port.Protocol, "TCP")),
 			Number:   uint16(*port.Port), // the range was checked above
+
+			AppProtocol: value(port.AppProtocol, ""),
 		})
 	}
 	if !slices.IsSortedFunc(out, plan.ComparePorts) {

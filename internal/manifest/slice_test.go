@@ -92,7 +92,7 @@ func TestWhatWeWouldNotWriteIsNamedAsDrift(t *testing.T) {
 		{"mapped", first(func(e *discoveryv1.Endpoint) { e.Addresses = []string{"::ffff:10.0.0.2"} }), "is no IPv4 address"},
 		{"twice", first(func(e *discoveryv1.Endpoint) { e.Addresses = []string{"10.0.0.10"} }), "address 10.0.0.10 is listed twice"},
 		{"order", first(func(e *discoveryv1.Endpoint) { e.Addresses = []string{"10.0.0.99"} }), "the endpoints are not sorted"},
-		{"service label", func(o *discoveryv1.EndpointSlice) { o.Labels[discoveryv1.LabelServiceName] = "shop" }, `service-name is "shop", not "web"`},
+		{"empty service label", func(o *discoveryv1.EndpointSlice) { o.Labels[discoveryv1.LabelServiceName] = "" }, `service-name is "", not "web"`},
 		{"no service label", func(o *discoveryv1.EndpointSlice) { delete(o.Labels, discoveryv1.LabelServiceName) }, `service-name is "", not "web"`},
 		{"no owner", func(o *discoveryv1.EndpointSlice) { o.OwnerReferences = nil }, "0 ownerReferences to Service web"},
 		{"two owners", func(o *discoveryv1.EndpointSlice) {
@@ -104,7 +104,10 @@ func TestWhatWeWouldNotWriteIsNamedAsDrift(t *testing.T) {
 		{"port without number", func(o *discoveryv1.EndpointSlice) { o.Ports[0].Port = nil }, "a port has no usable number"},
 		{"port out of range", func(o *discoveryv1.EndpointSlice) { o.Ports[0].Port = new(int32(70000)) }, "a port has no usable number"},
 		{"port without name", func(o *discoveryv1.EndpointSlice) { o.Ports[0].Name = nil }, "port 8080 has no name"},
-		{"port with appProtocol", func(o *discoveryv1.EndpointSlice) { o.Ports[0].AppProtocol = new("h2c") }, "port 8080 has an appProtocol"},
+		{"empty appProtocol", func(o *discoveryv1.EndpointSlice) { o.Ports[0].AppProtocol = new("") }, "port 8080 has an empty appProtocol"},
+		{"publishNotReady said otherwise", func(o *discoveryv1.EndpointSlice) { o.Annotations[notReadyToo] = "false" }, `publish-not-ready-addresses is "false", not "true"`},
+		{"publishNotReady, written otherwise", func(o *discoveryv1.EndpointSlice) { o.Annotations[notReadyToo] = "true" },
+			"conditions of 10.0.0.10 are ready false, serving true, terminating true"},
 		{"port order", func(o *discoveryv1.EndpointSlice) {
 			o.Ports = append(o.Ports, discoveryv1.EndpointPort{Name: new("a"), Protocol: new(corev1.ProtocolTCP), Port: new(int32(1))})
 		}, "the ports are not sorted"},
@@ -163,7 +166,7 @@ func TestAnAddressListedTwiceKeepsTheStateThatServesMore(t *testing.T) {
 
 func TestTheTextOfADriftIsBounded(t *testing.T) {
 	o := object()
-	o.Labels[discoveryv1.LabelServiceName] = strings.Repeat("x", 5000)
+	o.Endpoints[0].Addresses[0] = strings.Repeat("x", 5000)
 	for i := range 1000 {
 		o.Endpoints = append(o.Endpoints, discoveryv1.Endpoint{Addresses: []string{fmt.Sprint("node-", i)}})
 	}
@@ -183,6 +186,9 @@ func TestContract23ASliceThatIsNotOursIsRefusedWithTheRemedy(t *testing.T) {
 			[]string{`default/web-remote is managed by "somebody"`, "TARGET_ENDPOINTSLICE_NAME"}},
 		{"managed by nobody", func(o *discoveryv1.EndpointSlice) { delete(o.Labels, discoveryv1.LabelManagedBy) },
 			[]string{"has no label endpointslice.kubernetes.io/managed-by", "delete it"}},
+		{"of another Service", func(o *discoveryv1.EndpointSlice) { o.Labels[discoveryv1.LabelServiceName] = "shop" },
+			[]string{`default/web-remote has our managed-by label, but is of Service "shop" and not of "web"`, "it is left as it is",
+				"set TARGET_ENDPOINTSLICE_NAME", "TARGET_SERVICE_NAME was changed", `"kubectl -n default delete endpointslice web-remote"`}},
 		{"other addressType", func(o *discoveryv1.EndpointSlice) { o.AddressType = discoveryv1.AddressTypeIPv6 },
 			[]string{"addressType IPv6 where IPv4 belongs", "delete the slice"}},
 		{"names", func(o *discoveryv1.EndpointSlice) { o.AddressType = discoveryv1.AddressTypeFQDN },

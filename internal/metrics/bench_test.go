@@ -9,6 +9,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
@@ -18,7 +19,7 @@ func BenchmarkScrape10000Nodes(b *testing.B) {
 	for i := range 10_000 {
 		addr := netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)})
 		status.Verdict.Members = append(status.Verdict.Members, inventory.Member{Address: addr, State: inventory.StateReady})
-		status.Findings = append(status.Findings, syncer.Finding{
+		status.Findings = append(status.Findings, narration.Finding{
 			Decision: inventory.Decision{Node: inventory.Identity{Name: fmt.Sprintf("w%d", i)}, Address: addr, Stage: inventory.StageGuard, Reason: inventory.Ready},
 			State:    inventory.StateReady,
 		})

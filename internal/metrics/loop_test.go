@@ -48,10 +48,11 @@ func TestARunningDaemonCountsWhatItDoes(t *testing.T) {
 		}
 
 		w.setNodes(1, 2)
+		w.during(2 * time.Minute) // the next read, and then the drain period
 		w.set(func() {
 			w.outcome, w.nodes = inventory.Refused, append(w.nodes, node("outside", "192.168.0.1"))
 		})
-		w.during(3 * time.Minute) // the next read, and then the drain period
+		w.during(time.Minute)
 		got = w.gather()
 		want(t, got, map[string]float64{`candidates{reason="ReadyFailOpen"}`: 2, `candidates{reason="OutsideSubnet"}`: 1, `candidates{reason="Ready"}`: 0})
 		if got[`ionos_endpointslice_probes_total{outcome="Refused"}`] == 0 || got[`ionos_endpointslice_member_changes_total{state="absent"}`] != 1 {
@@ -148,8 +149,9 @@ func TestContract16AGaugeShowsTheModeMeanwhile(t *testing.T) {
 		w.during(time.Minute)
 		expect("Hold")
 		if reads := w.gather()["ionos_endpointslice_suspect_reads"]; reads < 1 || reads > 3 {
-			t.Errorf("got %v suspect reads in a minute, want 1 to 3", reads)
+			t.Errorf("got %v rejected inventories in a minute, want 1 to 3", reads)
 		}
+		want(t, w.gather(), map[string]float64{"pending_removals": 0, `members{state="ready"}`: 4})
 		w.setNodes(1, 2, 3, 4)
 		w.during(time.Minute)
 		expect("Publish")

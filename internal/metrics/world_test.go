@@ -65,9 +65,10 @@ func start(t *testing.T, change func(*syncer.Options), octets ...int) *world {
 	w.metrics = m
 	opts := syncer.Options{
 		Source: m.Source("static", reader{w}), Prober: m.Prober(checker{w}), Store: m.Store(keeper{store, w}), Target: target,
+		StoreChanged: store.Changed(),
 		Policy: guard.Policy{
 			Rise: 2, Fall: 3, Interval: 2 * time.Second, MaxSilentPercent: 50, FailOpen: true,
-			Threshold: 10, MaxRemovalPercent: 50, DrainPeriod: 30 * time.Second,
+			Threshold: 10, PollInterval: 30 * time.Second, MaxRemovalPercent: 50, DrainPeriod: 30 * time.Second,
 		},
 		Rules:        filter.Rules{Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")}},
 		PollInterval: 30 * time.Second, SourceTimeout: 20 * time.Second, HealthTimeout: time.Second, Concurrency: 256,
@@ -173,13 +174,13 @@ func (k keeper) Load(ctx context.Context) (plan.State, error) {
 	return k.Store.Load(ctx)
 }
 
-func (k keeper) Write(ctx context.Context, write plan.Write) error {
+func (k keeper) Write(ctx context.Context, write plan.Write) (string, error) {
 	k.writes.Add(1)
 	k.mu.Lock()
 	err := k.writeErr
 	k.mu.Unlock()
 	if err != nil {
-		return err
+		return "", err
 	}
 	return k.Store.Write(ctx, write)
 }

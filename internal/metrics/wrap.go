@@ -17,14 +17,6 @@ import (
 // and not counted. A deadline that passed is a failure.
 func stopped(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
 
-// changes returns the change signals of what is wrapped, nil if it has none.
-func changes(inner any) <-chan struct{} {
-	if n, ok := inner.(syncer.Notifier); ok {
-		return n.Changed()
-	}
-	return nil
-}
-
 // Source returns a source that answers as s does and counts the reads. kind is
 // the value of SOURCE_KIND.
 func (m *Metrics) Source(kind string, s syncer.Source) syncer.Source {
@@ -55,9 +47,6 @@ func (s *source) Read(ctx context.Context) ([]inventory.Node, error) {
 	s.seconds.Observe(time.Since(start).Seconds())
 	return nodes, err
 }
-
-// Changed implements syncer.Notifier.
-func (s *source) Changed() <-chan struct{} { return changes(s.inner) }
 
 // Prober returns a prober that answers as p does and counts the results.
 func (m *Metrics) Prober(p syncer.Prober) syncer.Prober {
@@ -104,8 +93,8 @@ func (s *store) Load(ctx context.Context) (plan.State, error) {
 }
 
 // Write implements syncer.Store.
-func (s *store) Write(ctx context.Context, write plan.Write) error {
-	err := s.inner.Write(ctx, write)
+func (s *store) Write(ctx context.Context, write plan.Write) (version string, err error) {
+	version, err = s.inner.Write(ctx, write)
 	result := success
 	switch {
 	case errors.Is(err, plan.ErrConflict):
@@ -115,8 +104,5 @@ func (s *store) Write(ctx context.Context, write plan.Write) error {
 		result = failure
 	}
 	s.m.writes.WithLabelValues(string(write.Operation), result).Inc()
-	return err
+	return version, err
 }
-
-// Changed implements syncer.Notifier.
-func (s *store) Changed() <-chan struct{} { return changes(s.inner) }

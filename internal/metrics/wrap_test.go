@@ -15,15 +15,15 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // part is a source, a prober and a store that answer what they are told to.
 type part struct {
-	nodes  []inventory.Node
-	state  plan.State
-	result inventory.Result
-	err    error
+	nodes   []inventory.Node
+	state   plan.State
+	result  inventory.Result
+	version string
+	err     error
 	// asked is what the last call was about.
 	asked any
 }
@@ -32,23 +32,15 @@ func (p *part) Read(context.Context) ([]inventory.Node, error) { return p.nodes,
 
 func (p *part) Load(context.Context) (plan.State, error) { return p.state, p.err }
 
-func (p *part) Write(_ context.Context, w plan.Write) error {
+func (p *part) Write(_ context.Context, w plan.Write) (string, error) {
 	p.asked = w
-	return p.err
+	return p.version, p.err
 }
 
 func (p *part) Check(_ context.Context, addr netip.Addr) inventory.Result {
 	p.asked = addr
 	return p.result
 }
-
-// notifier is a part that knows of changes.
-type notifier struct {
-	*part
-	changed chan struct{}
-}
-
-func (n notifier) Changed() <-chan struct{} { return n.changed }
 
 // newMetrics makes metrics and returns what they show.
 func newMetrics(t testing.TB) (*metrics.Metrics, func() map[string]float64) {
@@ -66,7 +58,7 @@ func TestWhatIsWrappedAnswersAsBefore(t *testing.T) {
 	addr := netip.MustParseAddr("10.0.0.1")
 	p := &part{
 		nodes: []inventory.Node{node("a", "10.0.0.1")}, state: plan.State{Service: plan.Service{UID: "u"}},
-		result: inventory.Result{Address: addr, Outcome: inventory.Silent, Message: "no answer", Latency: time.Second},
+		result: inventory.Result{Address: addr, Outcome: inventory.Silent, Message: "no answer", Latency: time.Second}, version: "8",
 	}
 	byAddress := cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
 	nodes, err := m.Source("file", p).Read(t.Context())
@@ -81,8 +73,8 @@ func TestWhatIsWrappedAnswersAsBefore(t *testing.T) {
 		t.Errorf("check of %v (-want +got):\n%s", p.asked, diff)
 	}
 	write := plan.Write{Operation: plan.Update, Slice: plan.Slice{Name: "web-remote", Version: "7"}, After: []string{"x"}}
-	if err := m.Store(p).Write(t.Context(), write); err != nil {
-		t.Error(err)
+	if version, err := m.Store(p).Write(t.Context(), write); err != nil || version != "8" {
+		t.Errorf("write: got version %q and %v, want 8", version, err)
 	}
 	if diff := cmp.Diff(any(write), p.asked, byAddress); diff != "" {
 		t.Errorf("write (-want +got):\n%s", diff)
@@ -102,7 +94,7 @@ func TestErrorsPassAsTheyAre(t *testing.T) {
 		p := &part{err: err, nodes: []inventory.Node{node("a", "10.0.0.1")}}
 		nodes, read := m.Source("ionos", p).Read(t.Context())
 		_, load := m.Store(p).Load(t.Context())
-		write := m.Store(p).Write(t.Context(), plan.Write{Operation: plan.Create})
+		_, write := m.Store(p).Write(t.Context(), plan.Write{Operation: plan.Create})
 		for what, got := range map[string]error{"read": read, "load": load, "write": write} {
 			if got != err { //nolint:errorlint // not wrapped, not copied: this one
 				t.Errorf("%s: got %v, want %v itself", what, got, err)
@@ -117,24 +109,6 @@ func TestErrorsPassAsTheyAre(t *testing.T) {
 		}
 		if len(nodes) != 1 {
 			t.Errorf("got %d nodes beside the error, want what the source returned", len(nodes))
-		}
-	}
-}
-
-func TestChangeSignalsPassAndTheirAbsenceToo(t *testing.T) {
-	m, _ := newMetrics(t)
-	signals := make(chan struct{}, 1)
-	knows, silent := notifier{&part{}, signals}, &part{}
-	for what, got := range map[string]struct{ with, without any }{
-		"source": {m.Source("file", knows), m.Source("file", silent)},
-		"store":  {m.Store(knows), m.Store(silent)},
-	} {
-		with, ok := got.with.(syncer.Notifier)
-		if !ok || with.Changed() != (<-chan struct{})(signals) {
-			t.Errorf("%s: got other signals than those within", what)
-		}
-		if without, ok := got.without.(syncer.Notifier); ok && without.Changed() != nil {
-			t.Errorf("%s: got signals where there are none", what)
 		}
 	}
 }
@@ -170,7 +144,7 @@ func TestEveryOutcomeOfAProbeAndOfAWriteIsCounted(t *testing.T) {
 	for _, operation := range []plan.Operation{plan.Create, plan.Update} {
 		for i, err := range []error{nil, fmt.Errorf("update: %w", plan.ErrConflict), errOutage} {
 			for range i + 1 {
-				_ = m.Store(&part{err: err}).Write(t.Context(), plan.Write{Operation: operation})
+				_, _ = m.Store(&part{err: err}).Write(t.Context(), plan.Write{Operation: operation})
 			}
 			wanted[`writes_total{operation="`+string(operation)+`",result="`+[]string{"success", "conflict", "error"}[i]+`"}`] = float64(i + 1)
 		}
@@ -197,7 +171,7 @@ func TestTheClosedListsAreComplete(t *testing.T) {
 		{"problem", "kind", constants(t, "../plan/service.go", "Kind")},
 		{"writes_total", "operation", constants(t, "../plan/slice.go", "Operation")},
 		{"mode", "mode", constants(t, "../guard/guard.go", "Mode")},
-		{"probes_total", "outcome", constants(t, "../inventory/health.go", "Outcome")},
+		{"probes_total", "outcome", constants(t, "../inventory/result.go", "Outcome")},
 		{"candidates", "reason", constants(t, "../inventory/decision.go", "Reason")},
 	} {
 		got := slices.Sorted(slices.Values(values(list.family, list.label)))

@@ -81,6 +81,11 @@ func (m *machine) trouble(t *rapid.T) {
 	if name != "none" {
 		m.state.Service = kinds[name].service
 	}
+	m.state.Service.PublishNotReady = rapid.Bool().Draw(t, "publishNotReady")
+	if ports := slices.Clone(m.state.Service.Ports); len(ports) > 0 {
+		ports[0].AppProtocol = rapid.SampledFrom([]string{"", "http"}).Draw(t, "appProtocol")
+		m.state.Service.Ports = ports
+	}
 }
 
 // refuse gives a name to somebody else, the slice that has it included.

@@ -23,10 +23,10 @@ import (
 // The packing ideas are upstream's (k8s.io/endpointslice), the bound is ours:
 // upstream's slices only ever become more.
 type packer struct {
-	target Target
-	family Family
-	owner  string
-	ports  []Port
+	target  Target
+	family  Family
+	service Service
+	ports   []Port
 	// blocked says that no slice may be made and that ports means nothing.
 	blocked bool
 	// bins are sorted by number, but that new ones come last.
@@ -35,8 +35,11 @@ type packer struct {
 
 // bin is one slice on its way to what it should be.
 type bin struct {
-	number int
-	want   Slice
+	number     int
+	have, want Slice
+	// stay is how many endpoints stay in it, kept are these.
+	stay int
+	kept excerpt
 	// touched says that the slice is written anyway.
 	touched bool
 }
@@ -52,73 +55,68 @@ func (p *packer) pack(members []inventory.Member, state State) []Slice {
 	slices.SortFunc(p.bins, byNumber)
 	packed := make([]Slice, len(p.bins))
 	for i, b := range p.bins {
-		if b.touched {
-			slices.SortFunc(b.want.Endpoints, inventory.CompareMembers)
+		if b.touched && !slices.IsSortedFunc(b.want.Endpoints, inventory.CompareMembers) {
+			b.want.Endpoints = slices.SortedFunc(slices.Values(b.want.Endpoints), inventory.CompareMembers)
 		}
 		packed[i] = b.want
 	}
 	return packed
 }
 
-// keep makes a bin of every slice, leaves in it the endpoints that are still
-// wanted, and returns the members that no slice holds yet.
+// keep makes a bin of every slice, leaves in it the endpoints that stay there, and
+// returns the members that no slice holds.
 func (p *packer) keep(members []inventory.Member, current []Slice) []inventory.Member {
 	for _, s := range current {
 		if family, number, ok := p.target.ParseName(s.Name); ok && family == p.family {
-			p.bins = append(p.bins, &bin{number: number, want: s})
+			p.bins = append(p.bins, &bin{number: number, have: s, want: s})
 		}
 	}
 	slices.SortFunc(p.bins, byNumber)
-	placed := make([]inventory.State, len(members))
+	homes := p.homes(members)
 	for _, b := range p.bins {
-		p.keepIn(b, members, placed)
+		b.kept.of = b.have.Endpoints
 	}
 	var additions []inventory.Member
 	for i, m := range members {
-		if placed[i] == inventory.Absent {
+		if b := homes[i]; b != nil {
+			b.kept.add(m)
+		} else {
 			additions = append(additions, m)
 		}
+	}
+	for _, b := range p.bins {
+		b.want.Endpoints = b.kept.members()
+		b.want.Owner, b.want.PublishNotReady, b.want.Drift = p.service.UID, p.service.PublishNotReady, ""
+		if !p.blocked {
+			b.want.Ports = p.ports
+		}
+		b.touched = !b.have.Same(b.want)
 	}
 	return additions
 }
 
-// keepIn leaves in the bin what is wanted and not placed yet in a better state,
-// which is that of the copy so far. What is more than a slice may hold has to go,
-// unless there may be no slice to take it.
-func (p *packer) keepIn(b *bin, members []inventory.Member, placed []inventory.State) {
-	have, limit := b.want, p.target.MaxEndpoints
-	if p.blocked {
-		limit = len(have.Endpoints)
-	}
-	kept := make([]inventory.Member, 0, len(have.Endpoints))
-	at := cursor{members: members}
-	for _, old := range have.Endpoints {
-		i, wanted := at.seek(old)
-		if !wanted || len(kept) == limit || placed[i] != inventory.Absent && placed[i] <= old.State {
-			continue
-		}
-		if placed[i] != inventory.Absent {
-			p.drop(members[i])
-		}
-		placed[i] = old.State
-		kept = append(kept, members[i])
-	}
-	b.want.Endpoints = kept
-	b.want.Owner, b.want.Drift = p.owner, ""
-	if !p.blocked {
-		b.want.Ports = p.ports
-	}
-	b.touched = !same(have, b.want)
-}
-
-// drop takes a member out of the bin that keeps it so far.
-func (p *packer) drop(m inventory.Member) {
-	for _, b := range p.bins {
-		if at, found := slices.BinarySearchFunc(b.want.Endpoints, m, inventory.CompareMembers); found {
-			b.want.Endpoints, b.touched = slices.Concat(b.want.Endpoints[:at], b.want.Endpoints[at+1:]), true
-			return
+// homes returns for each member the bin that it stays in, nil for none: of its
+// copies the one in the best state that has room. A slice that holds more than it
+// may gives up those in the worst state, but gives up none while there may be no
+// slice to take it.
+func (p *packer) homes(members []inventory.Member) []*bin {
+	homes := make([]*bin, len(members))
+	for _, state := range []inventory.State{inventory.StateReady, inventory.StateDraining, inventory.StateDown} {
+		for _, b := range p.bins {
+			at := cursor{members: members}
+			for _, copied := range b.have.Endpoints {
+				if copied.State != state {
+					continue
+				}
+				m, wanted := at.seek(copied)
+				if wanted && homes[m] == nil && (p.blocked || b.stay < p.target.MaxEndpoints) {
+					homes[m] = b
+					b.stay++
+				}
+			}
 		}
 	}
+	return homes
 }
 
 // place puts the additions into the bins, and returns those that need new ones.
@@ -175,7 +173,8 @@ func (p *packer) create(additions []inventory.Member, refused []Refusal) {
 			continue
 		}
 		b := &bin{number: number, want: Slice{
-			Name: p.target.NameOf(p.family, number), Family: p.family, Owner: p.owner, Ports: p.ports,
+			Name: p.target.NameOf(p.family, number), Family: p.family, Ports: p.ports,
+			Owner: p.service.UID, PublishNotReady: p.service.PublishNotReady,
 		}}
 		p.bins = append(p.bins, b)
 		additions = p.fill(additions, []*bin{b})

@@ -22,7 +22,7 @@ func Desired(members []inventory.Member, state State, target Target) ([]Slice, P
 		second = len(members)
 	}
 	pack := func(family Family, members []inventory.Member) []Slice {
-		p := packer{target: target, family: family, owner: state.Service.UID, ports: ports, blocked: problem.Kind != ""}
+		p := packer{target: target, family: family, service: state.Service, ports: ports, blocked: problem.Kind != ""}
 		return p.pack(members, state)
 	}
 	return append(pack(IPv4, members[:second]), pack(IPv6, members[second:])...), problem
@@ -37,35 +37,34 @@ func Diff(current, desired []Slice) []Write {
 	for i, have := range current {
 		at[have.Name] = i
 	}
-	var gaining, losing []Write
-	var reviving []revival
+	var gaining, reviving, losing []change
 	for _, want := range desired {
-		i, exists := at[want.Name]
-		var w Write
+		c := change{Write: Write{Operation: Create, Slice: want}}
+		if i, exists := at[want.Name]; exists {
+			c.Operation, c.have = Update, current[i]
+		}
+		if c.Operation == Update && c.have.Same(want) {
+			continue
+		}
+		c.Write = newWrite(c.Operation, c.have, want)
+		c.revived = revived(c.have, c.Write)
 		switch {
-		case !exists:
-			w = newWrite(Create, Slice{}, want)
-		case same(current[i], want):
-			continue
+		case len(c.Added) > 0:
+			gaining = append(gaining, c)
+		case len(c.revived) > 0:
+			reviving = append(reviving, c)
 		default:
-			w = newWrite(Update, current[i], want)
+			losing = append(losing, c)
 		}
-		if len(w.Added) > 0 {
-			gaining = append(gaining, w)
-			continue
-		}
-		if addrs := revived(current[i], w); len(addrs) > 0 {
-			reviving = append(reviving, revival{w, addrs})
-			continue
-		}
-		losing = append(losing, w)
 	}
 	return order(gaining, reviving, losing)
 }
 
-// revival is a write that adds nothing, and the addresses that it makes ready.
-type revival struct {
+// change is a write, the slice before it, and the addresses of that slice that it
+// makes ready.
+type change struct {
 	Write
+	have    Slice
 	revived []netip.Addr
 }
 
@@ -74,26 +73,11 @@ type revival struct {
 func revived(have Slice, w Write) []netip.Addr {
 	var ready []netip.Addr
 	for _, addr := range w.Changed {
-		if stateIn(w.Slice, addr) == inventory.StateReady && stateIn(have, addr) != inventory.StateReady {
+		if w.Slice.StateOf(addr) == inventory.StateReady && have.StateOf(addr) != inventory.StateReady {
 			ready = append(ready, addr)
 		}
 	}
 	return ready
-}
-
-// stateIn returns the state that the slice gives an address.
-func stateIn(s Slice, addr netip.Addr) inventory.State {
-	for _, m := range s.Endpoints {
-		if m.Address == addr {
-			return m.State
-		}
-	}
-	return inventory.Absent
-}
-
-// same reports whether two slices publish the same in the same form.
-func same(a, b Slice) bool {
-	return a.Owner == b.Owner && a.Drift == b.Drift && slices.Equal(a.Ports, b.Ports) && slices.Equal(a.Endpoints, b.Endpoints)
 }
 
 // newWrite makes the write that turns have into want.
@@ -119,37 +103,38 @@ func newWrite(operation Operation, have, want Slice) Write {
 }
 
 // order returns all writes, first those that add, then those that make ready, and
-// notes for every write but the first kind which others have to succeed before,
-// because it removes an address that they add or make ready.
+// notes for every write but the first kind which others have to succeed before: it
+// removes an address that they add, or a copy better than the one that they make
+// ready.
 //
-// What adds never waits, so that no two writes wait for each other for ever. It
+// A write that adds never waits, so no two writes wait for each other for ever. It
 // need not: Desired adds nothing to a slice that an address moves from, and an
 // address that an adding slice loses was a duplicate of one in no worse a state.
-func order(gaining []Write, reviving []revival, losing []Write) []Write {
-	holder := make(map[netip.Addr]string)
-	for _, r := range reviving {
-		for _, addr := range r.revived {
-			holder[addr] = r.Slice.Name
+func order(gaining, reviving, losing []change) []Write {
+	type copied struct {
+		slice string
+		state inventory.State
+	}
+	holders := make(map[netip.Addr]copied)
+	for _, c := range slices.Concat(gaining, reviving) {
+		for _, addr := range c.revived {
+			holders[addr] = copied{c.Slice.Name, c.have.StateOf(addr)}
+		}
+		for _, addr := range c.Added {
+			holders[addr] = copied{c.Slice.Name, inventory.Absent}
 		}
 	}
-	for _, w := range gaining {
-		for _, addr := range w.Added {
-			holder[addr] = w.Slice.Name
-		}
-	}
-	ordered := gaining
-	for _, r := range reviving {
-		ordered = append(ordered, r.Write)
-	}
-	ordered = append(ordered, losing...)
-	for i := len(gaining); i < len(ordered); i++ {
-		w := &ordered[i]
-		for _, addr := range w.Removed {
-			if name, ok := holder[addr]; ok && name != w.Slice.Name && !slices.Contains(w.After, name) {
-				w.After = append(w.After, name)
+	var ordered []Write
+	for i, c := range slices.Concat(gaining, reviving, losing) {
+		for _, addr := range c.Removed {
+			holder, ok := holders[addr]
+			waits := ok && i >= len(gaining) && (holder.state == inventory.Absent || c.have.StateOf(addr) < holder.state)
+			if waits && !slices.Contains(c.After, holder.slice) {
+				c.After = append(c.After, holder.slice)
 			}
 		}
-		slices.Sort(w.After)
+		slices.Sort(c.After)
+		ordered = append(ordered, c.Write)
 	}
 	return ordered
 }

@@ -28,8 +28,8 @@ type Problem struct {
 	Message string
 }
 
-// resolvePorts returns the ports of the target with the Service's names, sorted,
-// and what stands in the way of publishing them.
+// resolvePorts returns the ports of the target with the Service's names and
+// appProtocols, sorted, and what stands in the way of publishing them.
 func resolvePorts(service Service, target Target) ([]Port, Problem) {
 	name := target.Namespace + "/" + target.Service
 	switch {
@@ -47,16 +47,18 @@ func resolvePorts(service Service, target Target) ([]Port, Problem) {
 	}
 	ports := slices.Clone(target.Ports)
 	slices.SortFunc(ports, ComparePorts)
-	for _, p := range ports {
-		if !slices.ContainsFunc(service.Ports, func(s ServicePort) bool { return s.Name == p.Name && s.Protocol == p.Protocol }) {
+	for i, p := range ports {
+		at := slices.IndexFunc(service.Ports, func(s ServicePort) bool { return s.Name == p.Name && s.Protocol == p.Protocol })
+		if at < 0 {
 			return nil, Problem{PortMismatch, fmt.Sprintf("Service %s has no port named %q with protocol %s, only %s; correct TARGET_PORTS or the Service", name, p.Name, p.Protocol, describe(service.Ports))}
 		}
+		ports[i].AppProtocol = service.Ports[at].AppProtocol
 	}
 	return ports, Problem{}
 }
 
-// portFromService gives the one port of TARGET_PORT the name and protocol of the
-// Service's port: the only one, else the one whose targetPort is that number,
+// portFromService gives the one port of TARGET_PORT the name, the protocol and the
+// appProtocol of the Service's port: the only one, else the one whose targetPort is that number,
 // else the one whose port is.
 func portFromService(service Service, target Target, name string) ([]Port, Problem) {
 	number := target.Ports[0].Number
@@ -70,7 +72,8 @@ func portFromService(service Service, target Target, name string) ([]Port, Probl
 	if len(matches) != 1 {
 		return nil, Problem{PortMismatch, fmt.Sprintf("TARGET_PORT=%d fits %d ports of Service %s, which has %s; say which by TARGET_PORTS=name=%d", number, len(matches), name, describe(service.Ports), number)}
 	}
-	return []Port{{Name: matches[0].Name, Protocol: matches[0].Protocol, Number: number}}, Problem{}
+	found := matches[0]
+	return []Port{{Name: found.Name, Protocol: found.Protocol, Number: number, AppProtocol: found.AppProtocol}}, Problem{}
 }
 
 // filterPorts returns the ports that keep accepts.

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 )
 
 // ErrConflict is what a store's Write wraps when the slice is no longer what the
@@ -56,11 +58,15 @@ type Port struct {
 	Name     string
 	Protocol Protocol
 	Number   uint16
+	// AppProtocol is the one of the Service's port, empty for none; a target says
+	// nothing of it.
+	AppProtocol string
 }
 
-// ComparePorts orders ports by name, protocol and number.
+// ComparePorts orders ports by name, protocol, number and appProtocol.
 func ComparePorts(a, b Port) int {
-	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Number, b.Number))
+	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Number, b.Number),
+		cmp.Compare(a.AppProtocol, b.AppProtocol))
 }
 
 // Target is one Service of the local cluster and how to fill it.
@@ -76,6 +82,9 @@ type Target struct {
 	PortFromService bool
 	// MaxEndpoints is how many endpoints a slice may hold, 1 to 1000.
 	MaxEndpoints int
+	// Spelling is how those who configure this target spell the settings that
+	// messages name; the surfaces of the target apply it.
+	Spelling setting.Spelling
 }
 
 // Service is what a store knows of the target's Service.
@@ -85,7 +94,17 @@ type Service struct {
 	Deleting     bool
 	HasSelector  bool
 	ExternalName bool
-	Ports        []ServicePort
+	// PublishNotReady is spec.publishNotReadyAddresses: whoever uses the Service
+	// wants every endpoint, whatever its health.
+	PublishNotReady bool
+	Ports           []ServicePort
+}
+
+// Same reports whether both say the same.
+func (s Service) Same(other Service) bool {
+	return s.UID == other.UID && s.Deleting == other.Deleting && s.HasSelector == other.HasSelector &&
+		s.ExternalName == other.ExternalName && s.PublishNotReady == other.PublishNotReady &&
+		slices.Equal(s.Ports, other.Ports)
 }
 
 // ServicePort is one port of a Service.
@@ -95,6 +114,8 @@ type ServicePort struct {
 	Port     uint16
 	// TargetPort is 0 where it is not a number.
 	TargetPort uint16
+	// AppProtocol is empty where the Service's port has none.
+	AppProtocol string
 }
 
 // Slice is one EndpointSlice of ours, as it is or as it should be.
@@ -104,6 +125,9 @@ type Slice struct {
 	// Endpoints are sorted by address, Ports by name.
 	Endpoints []inventory.Member
 	Ports     []Port
+	// PublishNotReady says that every endpoint is published as ready, as
+	// Service.PublishNotReady asks for; the members' states are what they are.
+	PublishNotReady bool
 	// Owner is the UID of the Service in the slice's ownerReference.
 	Owner string
 	// Version is the resourceVersion the slice was read at, empty for a slice
@@ -115,6 +139,21 @@ type Slice struct {
 	// is written again.
 	Drift string
 }
+
+// Same reports whether both slices, of the same name, publish the same in the same
+// form. Versions may differ.
+func (s Slice) Same(other Slice) bool {
+	return s.Name == other.Name && s.Family == other.Family && s.Owner == other.Owner && s.Drift == other.Drift &&
+		s.PublishNotReady == other.PublishNotReady &&
+		slices.Equal(s.Ports, other.Ports) && slices.Equal(s.Endpoints, other.Endpoints)
+}
+
+// SameVersion reports whether both slices are the same, their versions too: then
+// there is nothing in the one to decide on after the other.
+func (s Slice) SameVersion(other Slice) bool { return s.Version == other.Version && s.Same(other) }
+
+// StateOf returns the state that the slice gives an address.
+func (s Slice) StateOf(addr netip.Addr) inventory.State { return inventory.StateOf(s.Endpoints, addr) }
 
 // Refusal is a slice that has a name of ours but is not ours to touch.
 type Refusal struct {

@@ -7,8 +7,23 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
+// Published returns what the slices publish, sorted by address. An address that
+// stands in two slices, as after a crash between the writes of a move, is there
+// once, in the state that serves more: a consumer may use either copy.
+func Published(state State) []inventory.Member {
+	size := 0
+	for _, s := range state.Slices {
+		size += len(s.Endpoints)
+	}
+	members := make([]inventory.Member, 0, size)
+	for _, s := range state.Slices {
+		members = append(members, s.Endpoints...)
+	}
+	return byAddress(members)
+}
+
 // byAddress returns the members sorted by address, so IPv4 before IPv6, and each
-// address once.
+// address once, in the state that serves more.
 func byAddress(members []inventory.Member) []inventory.Member {
 	ascending := func(a, b inventory.Member) int { return cmp.Or(inventory.CompareMembers(a, b), -1) }
 	if slices.IsSortedFunc(members, ascending) {
@@ -46,4 +61,35 @@ func (c *cursor) seek(m inventory.Member) (at int, found bool) {
 		c.next++
 	}
 	return at + i, found
+}
+
+// excerpt gathers members of a list in its order, some of them perhaps with
+// another state. As long as they are the list's first ones as they are, nothing is
+// copied; mostly they are all of it.
+type excerpt struct {
+	of []inventory.Member
+	// same is how many are the list's first ones, own is all where others follow.
+	same int
+	own  []inventory.Member
+}
+
+// add adds the next member.
+func (e *excerpt) add(m inventory.Member) {
+	switch {
+	case e.own != nil:
+		e.own = append(e.own, m)
+	case e.same < len(e.of) && e.of[e.same] == m:
+		e.same++
+	default:
+		e.own = append(make([]inventory.Member, 0, len(e.of)), e.of[:e.same]...)
+		e.own = append(e.own, m)
+	}
+}
+
+// members returns them; who appends to them copies them.
+func (e *excerpt) members() []inventory.Member {
+	if e.own != nil {
+		return e.own
+	}
+	return slices.Clip(e.of[:e.same])
 }

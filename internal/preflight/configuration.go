@@ -31,6 +31,9 @@ func Invalid(err error) []Check {
 func Odd(c config.Config, inPod bool) []Check {
 	checks := []Check{ConfigurationValid.ok("configuration", "valid: SOURCE_KIND=%s, STORE_KIND=%s, Service %s/%s",
 		c.Source.Kind, c.Store.Kind, c.Target.Namespace, c.Target.ServiceName)}
+	for _, warning := range c.Warnings() {
+		checks = append(checks, ConfigurationUnknown.warn(warning.Variable, "%s", warning.Rule).remedied(warning.Remedy))
+	}
 	for _, subnet := range c.Secured.Subnets {
 		if subnet.Bits() == 0 {
 			checks = append(checks, ConfigurationSubnet.warn("SECURED_SUBNET_CIDR="+subnet.String(), "every address in the world is inside, so nothing is refused"))
@@ -40,10 +43,10 @@ func Odd(c config.Config, inPod bool) []Check {
 		checks = append(checks, ConfigurationHealth.warn("HEALTH_CHECK_MODE=off", "every candidate counts as passing, and a dead backend stays until the source says so"))
 	}
 	if c.Guard.EmptyResultThreshold == 0 {
-		checks = append(checks, ConfigurationThreshold.warn("EMPTY_RESULT_THRESHOLD=0", "a read that takes many nodes away is never believed, also when they are really gone"))
+		checks = append(checks, ConfigurationThreshold.warn("EMPTY_RESULT_THRESHOLD=0", "no rejected inventory removes an endpoint, also when the nodes are really gone: they stay published, down"))
 	}
 	if c.Guard.MaxRemovalPercent == 100 {
-		checks = append(checks, ConfigurationRemoval.warn("MAX_REMOVAL_PERCENT=100", "one wrong read may take away all members at once, provided that it still lists a node"))
+		checks = append(checks, ConfigurationRemoval.warn("MAX_REMOVAL_PERCENT=100", "one wrong inventory may take away all endpoints but those that it lists"))
 	}
 	if inPod && !c.Leader.Election && c.Store.Kind != config.StoreMemory {
 		checks = append(checks, ConfigurationElection.warn("LEADER_ELECTION=false", "right for exactly one Pod; a second one, also during a rolling update, would probe and write too"))

@@ -9,6 +9,7 @@ type ID string
 // The checks.
 const (
 	ConfigurationValid       ID = "configuration-valid"
+	ConfigurationUnknown     ID = "configuration-unknown"
 	ConfigurationSubnet      ID = "configuration-subnet"
 	ConfigurationHealth      ID = "configuration-health"
 	ConfigurationThreshold   ID = "configuration-threshold"

@@ -21,7 +21,7 @@ func JudgeNodes(nodes int, decisions []inventory.Decision) []Check {
 	}
 	checks := []Check{judgeUsable(nodes, len(usable))}
 	for _, d := range decisions {
-		c := NodesNode.check(nodeResult(d.Reason, usable[d.Node]), subject(d), d.Message)
+		c := NodesNode.check(nodeResult(d.Reason, usable[d.Node]), subject(d), d.Text())
 		c.Reason = string(d.Reason)
 		if c.Result == Fail {
 			c = c.remedied(remedies[d.Reason])

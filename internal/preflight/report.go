@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
 )
 
 // Report is what a preflight found.
@@ -92,9 +94,9 @@ func (r Report) Text(colour bool) string {
 			section = c.Section
 			fmt.Fprintln(&b, section.Title())
 		}
-		fmt.Fprintf(&b, "  %s  %s\n", paint(c.Result, fmt.Sprintf("%-4s", c.Result)), printable(c.line()))
+		fmt.Fprintf(&b, "  %s  %s\n", paint(c.Result, fmt.Sprintf("%-4s", c.Result)), redact.Printable(c.line()))
 		if c.Remedy != "" {
-			fmt.Fprintf(&b, "        remedy: %s\n        see:    %s\n", printable(c.Remedy), c.Link)
+			fmt.Fprintf(&b, "        remedy: %s\n        see:    %s\n", redact.Printable(c.Remedy), c.Link)
 		}
 	}
 	overall := OK

@@ -65,9 +65,9 @@ func Run(ctx context.Context, o Options) Report {
 	defer f.api.close()
 	var nodes []Check
 	if f.read {
-		candidates, decisions := filter.Apply(f.nodes, o.Rules)
-		f.candidates = candidates
-		nodes = JudgeNodes(len(f.nodes), decisions)
+		filtered := filter.Apply(f.nodes, o.Rules)
+		f.candidates = filtered.Candidates
+		nodes = JudgeNodes(len(f.nodes), slices.SortedStableFunc(slices.Values(filtered.Decisions), inventory.CompareDecisions))
 	} else {
 		nodes = []Check{NodesUsable.skip("usable nodes", "the source could not be read")}
 	}

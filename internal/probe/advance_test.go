@@ -4,8 +4,10 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -55,7 +57,7 @@ func TestContract10OneOppositeResultRestartsTheCount(t *testing.T) {
 			for second, outcome := range test.outcomes {
 				results = append(results, result("10.0.0.1", second, outcome))
 			}
-			got := probe.Advance(nil, results)[netip.MustParseAddr("10.0.0.1")]
+			got := probe.Advance(inventory.Health{}, results).Of(netip.MustParseAddr("10.0.0.1"))
 			if got.Passes != test.passes || got.Fails != test.fails || got.Trouble != test.trouble {
 				t.Errorf("got %d passes, %d fails, trouble %q, want %d, %d, %q",
 					got.Passes, got.Fails, got.Trouble, test.passes, test.fails, test.trouble)
@@ -68,7 +70,7 @@ func TestContract10OneOppositeResultRestartsTheCount(t *testing.T) {
 }
 
 func TestAdvanceIgnoresResultsThatAreOlderThanTheLast(t *testing.T) {
-	health := probe.Advance(nil, []inventory.Result{result("10.0.0.1", 5, inventory.Pass)})
+	health := probe.Advance(inventory.Health{}, []inventory.Result{result("10.0.0.1", 5, inventory.Pass)})
 	late := []inventory.Result{
 		result("10.0.0.1", 4, inventory.Silent),
 		result("10.0.0.1", 3, inventory.LocalError),
@@ -79,16 +81,17 @@ func TestAdvanceIgnoresResultsThatAreOlderThanTheLast(t *testing.T) {
 }
 
 func TestKeepForgetsWhatIsNotListed(t *testing.T) {
-	health := probe.Advance(nil, []inventory.Result{
+	health := probe.Advance(inventory.Health{}, []inventory.Result{
 		result("10.0.0.1", 1, inventory.Pass), result("10.0.0.2", 1, inventory.Pass),
 	})
-	before := maps.Clone(health)
+	before := maps.Collect(health.All())
 	got := probe.Keep(health, []netip.Addr{netip.MustParseAddr("10.0.0.2"), netip.MustParseAddr("10.0.0.3")})
-	want := inventory.Health{netip.MustParseAddr("10.0.0.2"): health[netip.MustParseAddr("10.0.0.2")]}
+	two := netip.MustParseAddr("10.0.0.2")
+	want := inventory.HealthOf(map[netip.Addr]inventory.Streak{two: health.Of(two)})
 	if diff := cmp.Diff(want, got, compareAddrs); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(before, health, compareAddrs); diff != "" {
+	if diff := cmp.Diff(before, maps.Collect(health.All()), compareAddrs); diff != "" {
 		t.Errorf("Keep changed its input (-before +after):\n%s", diff)
 	}
 }
@@ -136,14 +139,14 @@ func TestContract10StreaksEqualTheirModelHoweverTheResultsAreCut(t *testing.T) {
 		var health inventory.Health
 		for rest := results; len(rest) > 0; {
 			batch := rapid.IntRange(1, len(rest)).Draw(t, "batch")
-			before, given := maps.Clone(health), slices.Clone(rest[:batch])
+			before, given := maps.Collect(health.All()), slices.Clone(rest[:batch])
 			next := probe.Advance(health, rest[:batch])
-			if !maps.Equal(before, health) || !slices.Equal(given, rest[:batch]) {
+			if !maps.Equal(before, maps.Collect(health.All())) || !slices.Equal(given, rest[:batch]) {
 				t.Fatal("Advance changed its inputs")
 			}
 			health, rest = next, rest[batch:]
 		}
-		for address, streak := range health {
+		for address, streak := range health.All() {
 			passes, fails := count(results, address)
 			if streak.Passes != passes || streak.Fails != fails {
 				t.Fatalf("%s: got %d passes and %d fails, want %d and %d", address, streak.Passes, streak.Fails, passes, fails)
@@ -163,18 +166,99 @@ func BenchmarkAdvance(b *testing.B) {
 			address = address.Next()
 			results = append(results, inventory.Result{Address: address, At: start, Outcome: inventory.Pass})
 		}
-		health := probe.Advance(nil, results)
-		b.Run(sized("addresses", size)+"/one_result", func(b *testing.B) {
+		health := probe.Advance(inventory.Health{}, results)
+		b.Run(sized(size)+"/one_result", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				probe.Advance(health, results[:1])
 			}
 		})
-		b.Run(sized("addresses", size)+"/all_results", func(b *testing.B) {
+		b.Run(sized(size)+"/new_result", func(b *testing.B) {
+			b.ReportAllocs()
+			without := probe.Advance(inventory.Health{}, results[1:])
+			for b.Loop() {
+				probe.Advance(without, results[:1])
+			}
+		})
+		b.Run(sized(size)+"/all_results", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				probe.Advance(health, results)
 			}
 		})
+	}
+}
+
+func BenchmarkKeep(b *testing.B) {
+	for _, size := range []int{1_000, 10_000} {
+		var results []inventory.Result
+		var addresses []netip.Addr
+		address := netip.MustParseAddr("10.0.0.0")
+		for range size {
+			address = address.Next()
+			addresses = append(addresses, address)
+			results = append(results, inventory.Result{Address: address, At: start, Outcome: inventory.Pass})
+		}
+		health := probe.Advance(inventory.Health{}, results)
+		for name, keep := range map[string][]netip.Addr{"all": addresses, "but_one": addresses[1:]} {
+			b.Run(sized(size)+"/"+name, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					probe.Keep(health, keep)
+				}
+			})
+		}
+	}
+}
+
+func TestContract09AStreakSaysSinceWhen(t *testing.T) {
+	const pass, refused, silent, local = inventory.Pass, inventory.Refused, inventory.Silent, inventory.LocalError
+	at := func(second int) time.Time { return start.Add(time.Duration(second) * time.Second) }
+	tests := []struct {
+		name                 string
+		outcomes             []inventory.Outcome
+		turns                int
+		silent, troubleSince time.Time
+	}{
+		{"nothing at first", nil, 0, time.Time{}, time.Time{}},
+		{"a first failure is no turn", []inventory.Outcome{refused, refused}, 0, time.Time{}, time.Time{}},
+		{"a pass and a failure are two", []inventory.Outcome{refused, pass, refused}, 2, time.Time{}, time.Time{}},
+		{"silent since the first of them", []inventory.Outcome{pass, silent, silent, silent}, 1, at(1), time.Time{}},
+		{"a refusal ends silence, but not the streak", []inventory.Outcome{silent, refused}, 0, time.Time{}, time.Time{}},
+		{"a pass ends silence", []inventory.Outcome{silent, pass, pass}, 1, time.Time{}, time.Time{}},
+		{"silent anew after it", []inventory.Outcome{silent, refused, silent}, 0, at(2), time.Time{}},
+		{"a local error ends no silence", []inventory.Outcome{silent, local, silent}, 0, at(0), time.Time{}},
+		{"in trouble since the first local error", []inventory.Outcome{pass, local, local}, 0, time.Time{}, at(1)},
+		{"no more after a result that counts", []inventory.Outcome{local, local, refused}, 0, time.Time{}, time.Time{}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var results []inventory.Result
+			var silentAt time.Time
+			for second, outcome := range test.outcomes {
+				results = append(results, result("10.0.0.1", second, outcome))
+				if outcome == silent {
+					silentAt = at(second)
+				}
+			}
+			got := probe.Advance(inventory.Health{}, results).Of(netip.MustParseAddr("10.0.0.1"))
+			if !got.SilentAt.Equal(silentAt) {
+				t.Errorf("got silent at %s, want %s", got.SilentAt, silentAt)
+			}
+			if got.Turns != test.turns || !got.SilentSince.Equal(test.silent) || !got.TroubleSince.Equal(test.troubleSince) {
+				t.Errorf("got %d turns, silent since %s, in trouble since %s, want %d, %s, %s",
+					got.Turns, got.SilentSince, got.TroubleSince, test.turns, test.silent, test.troubleSince)
+			}
+		})
+	}
+}
+
+func TestAdvanceKeepsOneCopyOfWhatEveryCheckSays(t *testing.T) {
+	first := result("10.0.0.1", 1, inventory.Pass)
+	again := result("10.0.0.1", 2, inventory.Pass)
+	again.Message = strings.Clone(first.Message)
+	got := probe.Advance(inventory.Health{}, []inventory.Result{first, again}).Of(first.Address).Last
+	if !got.At.Equal(again.At) || unsafe.StringData(got.Message) != unsafe.StringData(first.Message) {
+		t.Errorf("got %+v with a message of its own, want that of the first check", got)
 	}
 }

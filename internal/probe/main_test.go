@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 }
 
 // sized names a benchmark by its size.
-func sized(what string, size int) string { return what + "=" + strconv.Itoa(size) }
+func sized(size int) string { return "addresses=" + strconv.Itoa(size) }
 
 // loopback is where the backends of the tests listen.
 var loopback = netip.MustParseAddr("127.0.0.1")

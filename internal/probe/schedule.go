@@ -26,7 +26,6 @@ type entry struct {
 	// gone says that it is no longer watched, and void that the running check
 	// began before it was watched anew; either way the result is dropped.
 	gone, void bool
-	seen       uint64
 	result     inventory.Result
 
 	// queue and index say where it is queued.
@@ -52,7 +51,9 @@ type schedule struct {
 
 	entries map[netip.Addr]*entry
 	phases  phases
-	round   uint64 // counts the calls of watch
+	// watched are the targets as of the last call of watch, each once and sorted.
+	// An entry that is not among them is gone.
+	watched []Target
 
 	planned     queue
 	quick, slow line // those that were not, or were, slow last time

@@ -1,42 +1,76 @@
 package probe
 
 import (
+	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// watch makes the targets the addresses to check. One that is listed twice is
-// urgent if it is so once.
+// watch makes the targets the addresses to check. It looks only at what differs
+// from the last call, which mostly is nothing.
 func (s *schedule) watch(targets []Target, now time.Duration) {
-	s.round++
-	seen := 0
+	if slices.Equal(targets, s.watched) {
+		return
+	}
+	targets = distinct(targets)
+	var dropped []netip.Addr
+	for before, after := s.watched, targets; len(before) > 0 || len(after) > 0; {
+		switch {
+		case len(before) > 0 && len(after) > 0 && before[0].Address == after[0].Address:
+			if before[0].Urgent != after[0].Urgent {
+				s.setUrgent(s.entries[after[0].Address], after[0].Urgent, now)
+			}
+			before, after = before[1:], after[1:]
+		case len(after) == 0 || len(before) > 0 && before[0].Address.Less(after[0].Address):
+			dropped, before = append(dropped, before[0].Address), before[1:]
+		default:
+			s.add(after[0], now)
+			after = after[1:]
+		}
+	}
+	s.drop(dropped)
+	s.watched = append(s.watched[:0], targets...)
+}
+
+// distinct returns the targets sorted, each address once, and without those that
+// are none. One that is listed twice is urgent if it is so once.
+func distinct(targets []Target) []Target {
+	ascending := len(targets) == 0 || targets[0].Address.IsValid()
+	for i := 1; i < len(targets) && ascending; i++ {
+		ascending = targets[i-1].Address.Less(targets[i].Address)
+	}
+	if ascending {
+		return targets
+	}
+	urgent := make(map[netip.Addr]bool, len(targets))
 	for _, target := range targets {
-		if !target.Address.IsValid() {
-			continue
+		if target.Address.IsValid() {
+			urgent[target.Address] = urgent[target.Address] || target.Urgent
 		}
-		e := s.entries[target.Address]
-		if e == nil {
-			e = &entry{address: target.Address, place: s.phases.take()}
-			s.entries[target.Address] = e
-			s.plan(e, now)
-		}
-		if e.gone {
-			e.gone, e.void = false, true
-		}
-		urgent := target.Urgent
-		if e.seen == s.round {
-			urgent = urgent || e.urgent
-		} else {
-			e.seen = s.round
-			seen++
-		}
-		s.setUrgent(e, urgent, now)
 	}
-	if seen < len(s.entries) {
-		s.dropUnseen()
+	all := make([]Target, 0, len(urgent))
+	for address, urgent := range urgent {
+		all = append(all, Target{Address: address, Urgent: urgent})
 	}
+	slices.SortFunc(all, func(a, b Target) int { return a.Address.Compare(b.Address) })
+	return all
+}
+
+// add begins to watch a target. Its address may still be checked for the last
+// time it was watched: the result of that says nothing.
+func (s *schedule) add(target Target, now time.Duration) {
+	e := s.entries[target.Address]
+	if e == nil {
+		e = &entry{address: target.Address, place: s.phases.take()}
+		s.entries[target.Address] = e
+		s.plan(e, now)
+	}
+	if e.gone {
+		e.gone, e.void = false, true
+	}
+	s.setUrgent(e, target.Urgent, now)
 }
 
 // setUrgent changes the urgency of an entry, and moves its next check at once.
@@ -57,24 +91,22 @@ func (s *schedule) setUrgent(e *entry, urgent bool, now time.Duration) {
 	}
 }
 
-// dropUnseen forgets the entries that the last call of watch did not list. One
-// that is being checked is forgotten when that ends, so that its address is not
-// checked twice at once if it comes back.
-func (s *schedule) dropUnseen() {
-	dropped := false
-	for _, e := range s.entries {
-		switch {
-		case e.seen == s.round:
-		case e.state == running:
-			e.gone = true
-		default:
-			dropped = dropped || e.state == undelivered
-			e.leave()
-			s.forget(e)
+// drop forgets addresses. One that is being checked is forgotten when that ends,
+// so that it is not checked twice at once if it comes back.
+func (s *schedule) drop(addresses []netip.Addr) {
+	results := false
+	for _, address := range addresses {
+		e := s.entries[address]
+		e.gone = true
+		if e.state == running {
+			continue
 		}
+		results = results || e.state == undelivered
+		e.leave()
+		s.forget(e)
 	}
-	if dropped {
-		s.results = slices.DeleteFunc(s.results, func(e *entry) bool { return e.seen != s.round })
+	if results {
+		s.results = slices.DeleteFunc(s.results, func(e *entry) bool { return e.gone })
 	}
 }
 
@@ -162,17 +194,11 @@ func (s *schedule) idleUntil(now time.Duration) time.Duration {
 
 // stats returns the counts.
 func (s *schedule) stats() Stats {
-	stats := Stats{
+	return Stats{
 		Overruns:    s.overruns,
-		Addresses:   len(s.entries),
+		Addresses:   len(s.watched),
 		InFlight:    s.running,
 		Waiting:     s.quick.len() + s.slow.len(),
 		Undelivered: len(s.results),
 	}
-	for _, e := range s.entries {
-		if e.gone {
-			stats.Addresses--
-		}
-	}
-	return stats
 }

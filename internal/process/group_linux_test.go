@@ -92,7 +92,7 @@ func TestContract03TheEndOfTheContextKillsTheWholeGroup(t *testing.T) {
 	defer cancel()
 	result := make(chan error)
 	go func() {
-		_, err := process.Run(ctx, command)
+		_, err := new(process.Runner).Run(ctx, command)
 		result <- err
 	}()
 	handles := pids()
@@ -111,7 +111,7 @@ func TestContract03TheEndOfTheContextKillsTheWholeGroup(t *testing.T) {
 func TestContract03ADeadlineKillsAndSaysWhatTheProgramSaidLast(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	_, err := process.Run(ctx, sh("trap '' TERM; echo connecting to 10.0.0.1 >&2; sleep 600 & wait"))
+	_, err := new(process.Runner).Run(ctx, sh("trap '' TERM; echo connecting to 10.0.0.1 >&2; sleep 600 & wait"))
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got error %v, want context.DeadlineExceeded", err)
 	}
@@ -131,7 +131,7 @@ func TestContract03AProgramThatExitsTakesItsGroupAlong(t *testing.T) {
 			result := make(chan error)
 			go func() {
 				var err error
-				output, err = process.Run(t.Context(), command)
+				output, err = new(process.Runner).Run(t.Context(), command)
 				result <- err
 			}()
 			handles := pids()
@@ -155,7 +155,7 @@ func TestContract03AProgramThatExitsTakesItsGroupAlong(t *testing.T) {
 // and the output that it may still write to is not complete.
 func TestContract03AProcessThatLeftTheGroupDoesNotHangRun(t *testing.T) {
 	folder := t.TempDir()
-	_, err := process.Run(t.Context(), sh(`
+	_, err := new(process.Runner).Run(t.Context(), sh(`
 		cd "$1" && mkfifo ready
 		setsid sh -c 'echo $$ >ready; exec sleep 600' &
 		read pid <ready
@@ -181,7 +181,7 @@ func TestContract33TheInitOfAContainerIsLeftWithoutZombies(t *testing.T) {
 	command, pids := newFamily(t, "exit 0")
 	result := make(chan error)
 	go func() {
-		_, err := process.Run(t.Context(), command)
+		_, err := new(process.Runner).Run(t.Context(), command)
 		result <- err
 	}()
 	checkGone(t, pids())

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -15,6 +16,9 @@ import (
 // waitDelay is how long Run waits for the end of the output after the program
 // and its group are gone. Only a process that left the group can hold it open.
 const waitDelay = time.Second
+
+// clearDelay is how long Run waits for the end of what it killed.
+const clearDelay = 2 * time.Second
 
 // ErrOutputLimit is what Run wraps when the program wrote more than MaxOutput.
 var ErrOutputLimit = errors.New("the output is over the limit")
@@ -60,23 +64,37 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("exit status %d%s", e.Code, StderrNote(e.Stderr))
 }
 
+// Runner runs programs, and starts none while one that it killed is still there:
+// a process that waits for a disk or a file server cannot be killed, and every
+// read would add one. The zero value is ready for use.
+type Runner struct {
+	mu sync.Mutex
+	// left are the programs that were still there when Run had to return.
+	left []*child
+}
+
 // Run runs the program until it exits, the context ends, or its output is over
 // the limit, whichever is first, and then kills its process group at once: what
 // is late has no use, and what is left behind has no owner. When Run returns,
-// nothing of it is running any more, unless a process left the group.
+// nothing of it is running any more, unless a process left the group, or cannot
+// be killed: then Run returns all the same, and a goroutine collects it when it
+// ends.
 //
 // The error is an *ExitError, or wraps ErrOutputLimit or the context's error,
 // or says why the program did not start; with an error there is no output.
-func Run(ctx context.Context, command Command) (Output, error) {
-	output, err := run(ctx, command)
+func (r *Runner) Run(ctx context.Context, command Command) (Output, error) {
+	output, err := r.run(ctx, command)
 	if err != nil {
 		return Output{}, fmt.Errorf("run %q: %w", command.Path, err)
 	}
 	return output, nil
 }
 
-func run(ctx context.Context, command Command) (Output, error) {
+func (r *Runner) run(ctx context.Context, command Command) (Output, error) {
 	if err := ctx.Err(); err != nil {
+		return Output{}, err
+	}
+	if err := r.refuse(); err != nil {
 		return Output{}, err
 	}
 	path, err := find(command)
@@ -99,7 +117,11 @@ func run(ctx context.Context, command Command) (Output, error) {
 	if err := cmd.Start(); err != nil {
 		return Output{}, err
 	}
-	waitErr := await(ctx, cmd, stdout.over)
+	ended, waitErr := r.await(ctx, cmd, stdout.over)
+	if !ended {
+		// What it wrote may still grow, and must not be looked at.
+		return Output{}, fmt.Errorf("killed: %w; it does not end: %s", because(ctx, stdout), describe(cmd.Process.Pid))
+	}
 	lines := last(Redact(stderr.String(), command.Env))
 	switch {
 	case stdout.exceeded():
@@ -113,39 +135,41 @@ func run(ctx context.Context, command Command) (Output, error) {
 }
 
 // await waits for the first of the three ends, kills the group, and collects
-// what remains. The group is killed while its leader is not yet reaped: until
-// then no other process can have its number.
-func await(ctx context.Context, cmd *exec.Cmd, over <-chan struct{}) error {
-	group := cmd.Process.Pid
-	exited := make(chan struct{})
-	go func() {
-		defer close(exited)
-		awaitExit(group)
-	}()
+// what remains, all of it or what there is within clearDelay. It reports whether
+// the program itself has ended.
+func (r *Runner) await(ctx context.Context, cmd *exec.Cmd, over <-chan struct{}) (ended bool, err error) {
+	c := watch(cmd)
 	select {
-	case <-exited:
+	case <-c.exited:
 	case <-ctx.Done():
 	case <-over:
 	}
-	// The only error is that nothing is left to kill.
-	_ = syscall.Kill(-group, syscall.SIGKILL)
-	<-exited
-	err := cmd.Wait()
-	reap(group)
-	reapStrays()
-	return err
+	c.kill()
+	bound := time.NewTimer(clearDelay)
+	defer bound.Stop()
+	select {
+	case <-c.cleared:
+		return true, c.err
+	case <-bound.C:
+		r.leave(c)
+	}
+	select {
+	case <-c.collected:
+		return true, c.err
+	default:
+		return false, nil
+	}
 }
 
-// reap collects the orphans of the group. They are our children only where this
-// process is the init of its container, or a subreaper; there nobody else would
-// collect them.
-func reap(group int) {
-	for {
-		_, err := syscall.Wait4(-group, nil, 0, nil)
-		if err != nil && !errors.Is(err, syscall.EINTR) {
-			return
-		}
+// because returns why the program was killed.
+func because(ctx context.Context, stdout *limitedBuffer) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case stdout.exceeded():
+		return ErrOutputLimit
 	}
+	return errors.New("it exited before what it had started")
 }
 
 func explain(err error, stderr string) error {

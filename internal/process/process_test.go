@@ -16,7 +16,10 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/process"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	beUnkillable() // where a test has started this program for that
+	goleak.VerifyTestMain(m)
+}
 
 // sh is a command that runs a script; $1 and so on are its arguments.
 func sh(script string, args ...string) process.Command {
@@ -56,7 +59,7 @@ func TestRunReturnsTheWholeOutput(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := process.Run(t.Context(), test.command)
+			got, err := new(process.Runner).Run(t.Context(), test.command)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +88,7 @@ func TestContract02RunReportsAFailedProgramWithTheEndOfItsStderr(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			output, err := process.Run(t.Context(), sh(test.script))
+			output, err := new(process.Runner).Run(t.Context(), sh(test.script))
 			got := new(process.ExitError)
 			if !errors.As(err, &got) {
 				t.Fatalf("got error %v, want an ExitError", err)
@@ -106,14 +109,14 @@ func TestContract02RunReportsAFailedProgramWithTheEndOfItsStderr(t *testing.T) {
 func TestContract02RunRefusesOutputOverTheLimit(t *testing.T) {
 	command := sh("head -c $1 /dev/zero", "1000")
 	command.MaxOutput = 1000
-	output, err := process.Run(t.Context(), command)
+	output, err := new(process.Runner).Run(t.Context(), command)
 	if got, want := len(output.Stdout), 1000; got != want || err != nil {
 		t.Fatalf("at the limit: got %d bytes and error %v, want %d", got, err, want)
 	}
 	for _, script := range []string{"head -c 1001 /dev/zero", "cat /dev/zero", "trap '' PIPE TERM; yes & yes"} {
 		command := sh(script)
 		command.MaxOutput = 1000
-		output, err := process.Run(t.Context(), command)
+		output, err := new(process.Runner).Run(t.Context(), command)
 		if !errors.Is(err, process.ErrOutputLimit) || output.Stdout != nil {
 			t.Errorf("%s: got %d bytes and error %v, want none and ErrOutputLimit", script, len(output.Stdout), err)
 		}
@@ -126,7 +129,7 @@ func TestContract02RunRefusesOutputOverTheLimit(t *testing.T) {
 func TestRunDoesNotStartWhenTheContextHasEnded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := process.Run(ctx, process.Command{Path: "/nonexistent/program"})
+	_, err := new(process.Runner).Run(ctx, process.Command{Path: "/nonexistent/program"})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got error %v, want context.Canceled and no attempt", err)
 	}
@@ -160,7 +163,7 @@ func TestRunReportsAProgramThatDoesNotStart(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			_, err := process.Run(t.Context(), process.Command{Path: test.path, Env: test.env})
+			_, err := new(process.Runner).Run(t.Context(), process.Command{Path: test.path, Env: test.env})
 			if !errors.Is(err, test.want) {
 				t.Errorf("got error %v, want %v", err, test.want)
 			}

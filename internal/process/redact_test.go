@@ -61,7 +61,7 @@ func TestContract35NoErrorOfRunHoldsASecret(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			command := sh(test.script)
 			command.Env = append(command.Env, "IONOS_TOKEN="+secret)
-			_, err := process.Run(t.Context(), command)
+			_, err := new(process.Runner).Run(t.Context(), command)
 			if err == nil {
 				t.Fatal("got no error")
 			}
@@ -78,7 +78,7 @@ func TestContract35NoErrorOfRunHoldsASecret(t *testing.T) {
 }
 
 func TestRunKeepsTheLastLinesOfStderr(t *testing.T) {
-	_, err := process.Run(t.Context(), sh("seq 100000 >&2; exit 1"))
+	_, err := new(process.Runner).Run(t.Context(), sh("seq 100000 >&2; exit 1"))
 	exit := new(process.ExitError)
 	if !errors.As(err, &exit) {
 		t.Fatal(err)

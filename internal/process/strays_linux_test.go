@@ -22,7 +22,7 @@ func TestContract33WhatLeftItsSessionAndEndedIsCollectedByTheNextRun(t *testing.
 	}
 	defer func() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0) }()
 	folder := t.TempDir()
-	_, err := process.Run(t.Context(), sh(`
+	_, err := new(process.Runner).Run(t.Context(), sh(`
 		cd "$1" && mkfifo ready go
 		setsid sh -c 'echo $$ >ready; read line <go' </dev/null >/dev/null 2>&1 &
 		read pid <ready
@@ -44,7 +44,7 @@ func TestContract33WhatLeftItsSessionAndEndedIsCollectedByTheNextRun(t *testing.
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(10 * time.Second); ; <-time.After(10 * time.Millisecond) {
-		if _, err := process.Run(t.Context(), sh("exit 0")); err != nil {
+		if _, err := new(process.Runner).Run(t.Context(), sh("exit 0")); err != nil {
 			t.Fatal(err)
 		}
 		if err := unix.PidfdSendSignal(stray, 0, nil, 0); errors.Is(err, syscall.ESRCH) {

@@ -1,12 +1,14 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
@@ -47,6 +49,10 @@ func Build(f Facts) *Document {
 		Cycles:  make([]Cycle, 0, len(s.Cycles)),
 	}
 	d.Election.Since = stamp(d.Election.Since)
+	if s.Verdict.Removal.Endpoints > 0 {
+		removal := Removal(s.Verdict.Removal)
+		d.Removal = &removal
+	}
 	if s.Problem.Kind != "" {
 		d.Problem = &Problem{Kind: string(s.Problem.Kind), Message: s.Problem.Message}
 	}
@@ -54,6 +60,7 @@ func Build(f Facts) *Document {
 		d.Cycles = append(d.Cycles, cycleOf(c))
 	}
 	d.summarise()
+	d.spell()
 	return d
 }
 
@@ -86,7 +93,7 @@ func addresses(addrs []netip.Addr) []string {
 }
 
 func targetOf(t plan.Target, state plan.State) Target {
-	target := Target{Namespace: t.Namespace, Service: t.Service, Slices: make([]string, 0, len(state.Slices))}
+	target := Target{Namespace: t.Namespace, Service: t.Service, Spelling: t.Spelling, Slices: make([]string, 0, len(state.Slices))}
 	for _, s := range state.Slices {
 		target.Slices = append(target.Slices, s.Name)
 	}
@@ -97,12 +104,13 @@ func sourceOf(f Facts) Source {
 	s := f.Status.Source
 	return Source{
 		Kind: f.SourceKind, LastAttempt: stamp(s.LastAttempt), LastSuccess: stamp(s.LastSuccess), NextRead: stamp(s.Next),
-		LastError: words(s.LastErr), SuspectReads: f.Status.Verdict.Memory.SuspectReads(), Warnings: f.Warnings,
+		LastError: words(s.LastErr), SuspectReads: f.Status.Verdict.Memory.Rejected(), Warnings: f.Warnings,
 	}
 }
 
 func storeOf(kind string, s *syncer.Status) Store {
-	store := Store{Kind: kind, LastWrite: stamp(s.Store.LastWrite), LastError: words(s.Store.LastErr), Pending: s.Store.Pending}
+	store := Store{Kind: kind, LastWrite: stamp(s.Store.LastWrite), LoadError: words(s.Store.LoadErr), WriteError: words(s.Store.WriteErr), Pending: s.Store.Pending}
+	store.LastError = cmp.Or(store.LoadError, store.WriteError)
 	for _, r := range s.State.Refused {
 		store.Refused = append(store.Refused, r.Name+": "+r.Message)
 	}
@@ -114,13 +122,13 @@ func storeOf(kind string, s *syncer.Status) Store {
 
 func stagesOf(f Facts) Stages {
 	s := f.Status
-	stages := Stages{Nodes: s.Source.Nodes}
+	stages := Stages{Nodes: s.Source.Nodes, Unchecked: s.Verdict.Unchecked}
 	for _, d := range s.Source.Decisions {
 		if d.Reason == "" && d.Stage == inventory.StageFilter {
 			stages.Candidates++
 		}
 	}
-	for _, streak := range s.Health {
+	for _, streak := range s.Health.All() {
 		if streak.Passes > 0 {
 			stages.Passing++
 		}
@@ -142,7 +150,7 @@ func stagesOf(f Facts) Stages {
 	return stages
 }
 
-func cycleOf(c syncer.Cycle) Cycle {
+func cycleOf(c narration.Cycle) Cycle {
 	return Cycle{
 		At: stamp(c.At), DurationSeconds: seconds(c.Took), Writes: c.Writes, Repeats: c.Repeats, Error: words(c.Err),
 		Added: addresses(c.Added), Removed: addresses(c.Removed), Changed: addresses(c.Changed),
@@ -208,12 +216,13 @@ func (d *Document) count() (ready, meant int) {
 }
 
 // Meant reports whether the node is one that should be published: it is there and
-// stays, runs workloads and does not ask to be left out.
+// stays, runs workloads and does not ask to be left out; or it leaves, and is
+// published ready because nothing else that passes is.
 func (n Node) Meant() bool {
 	switch inventory.Reason(n.Reason) {
 	case inventory.NotWorker, inventory.Excluded, inventory.Draining, inventory.Gone:
 		return false
-	case inventory.Ready, inventory.ReadyFailOpen, inventory.ReadyHeld, inventory.ReadyFailing,
+	case inventory.Ready, inventory.ReadyFailOpen, inventory.ReadyHeld, inventory.ReadyFailing, inventory.ReadyDraining,
 		inventory.ProbePending, inventory.ProbeRefused, inventory.ProbeTimeout, inventory.ProbeUnreachable, inventory.ProbeStatus, inventory.ProbeTLS,
 		inventory.NodeNotReady, inventory.NoPrivateAddress, inventory.InvalidAddress, inventory.ForbiddenAddress, inventory.OutsideSubnet, inventory.DuplicateAddress:
 	}

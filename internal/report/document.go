@@ -1,6 +1,12 @@
 package report
 
-import "time"
+import (
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
+)
 
 // APIVersion is the version of the document's form. Fields may be added to it;
 // what is there keeps its meaning.
@@ -26,6 +32,8 @@ type Document struct {
 	Reason  string    `json:"reason"`
 	Message string    `json:"message"`
 	Since   time.Time `json:"since,omitzero"`
+	// Removal is what further rejected inventories will take away, if anything.
+	Removal *Removal `json:"removal,omitempty"`
 	// Leader says that this process reads, probes and writes; Election says more
 	// where there is one.
 	Leader   bool     `json:"leader"`
@@ -45,6 +53,17 @@ type Document struct {
 	// Cycles are the newest reads and changes, newest first.
 	Cycles []Cycle `json:"cycles"`
 }
+
+// Removal is what will happen unless the source recovers.
+type Removal struct {
+	// Endpoints is how many endpoints will be removed, Inventories after how many
+	// more scheduled rejected inventories the first of them, at the earliest.
+	Endpoints   int `json:"endpoints"`
+	Inventories int `json:"inventories"`
+}
+
+// String is a sentence without a full stop.
+func (r Removal) String() string { return narration.PendingRemoval(guard.Removal(r)) }
 
 // Election says who leads.
 type Election struct {
@@ -66,16 +85,19 @@ type Target struct {
 	Namespace string   `json:"namespace"`
 	Service   string   `json:"service"`
 	Slices    []string `json:"slices"`
+	// Spelling is how the messages spell settings. It is left out for Variables.
+	Spelling setting.Spelling `json:"spelling,omitzero"`
 }
 
 // Source says how reading goes.
 type Source struct {
-	Kind         string    `json:"kind"`
-	LastAttempt  time.Time `json:"lastAttempt,omitzero"`
-	LastSuccess  time.Time `json:"lastSuccess,omitzero"`
-	NextRead     time.Time `json:"nextRead,omitzero"`
-	LastError    string    `json:"lastError"`
-	SuspectReads int       `json:"suspectReads"`
+	Kind        string    `json:"kind"`
+	LastAttempt time.Time `json:"lastAttempt,omitzero"`
+	LastSuccess time.Time `json:"lastSuccess,omitzero"`
+	NextRead    time.Time `json:"nextRead,omitzero"`
+	LastError   string    `json:"lastError"`
+	// SuspectReads counts the scheduled inventories in a row that were rejected.
+	SuspectReads int `json:"suspectReads"`
 	// Warnings is what is odd about the remote side although it can be read.
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -84,7 +106,12 @@ type Source struct {
 type Store struct {
 	Kind      string    `json:"kind"`
 	LastWrite time.Time `json:"lastWrite,omitzero"`
-	LastError string    `json:"lastError"`
+	// LastError is LoadError or, without one, WriteError.
+	LastError string `json:"lastError"`
+	// LoadError is why the last load failed, WriteError why slices that should be
+	// written cannot be. Both are empty when that is over.
+	LoadError  string `json:"loadError,omitempty"`
+	WriteError string `json:"writeError,omitempty"`
 	// Pending counts the slices that still differ from what was decided.
 	Pending int `json:"pending"`
 	// Refused are slices of our names that somebody else manages, Beside those
@@ -106,9 +133,12 @@ type Stages struct {
 	Nodes      int `json:"nodes"`
 	Candidates int `json:"candidates"`
 	Passing    int `json:"passing"`
-	Ready      int `json:"ready"`
-	Draining   int `json:"draining"`
-	Down       int `json:"down"`
+	// Unchecked are endpoints that nobody watches: for longer than FALL intervals
+	// this machine could not carry out their health checks.
+	Unchecked int `json:"unchecked,omitempty"`
+	Ready     int `json:"ready"`
+	Draining  int `json:"draining"`
+	Down      int `json:"down"`
 }
 
 // Node is one node, or one address of it.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
@@ -66,10 +67,10 @@ func about(subject inventory.Decision, trail []inventory.Decision) (said, rest [
 
 // deal gives each entry of a node what was said of its address, and returns the
 // others: what was said of the node, and of addresses without an entry.
-func deal(said []inventory.Decision, entries []syncer.Finding) (own [][]inventory.Decision, others []inventory.Decision) {
+func deal(said []inventory.Decision, entries []narration.Finding) (own [][]inventory.Decision, others []inventory.Decision) {
 	own = make([][]inventory.Decision, len(entries))
 	for _, d := range said {
-		i, ok := slices.BinarySearchFunc(entries, d.Address, func(f syncer.Finding, addr netip.Addr) int { return f.Address.Compare(addr) })
+		i, ok := slices.BinarySearchFunc(entries, d.Address, func(f narration.Finding, addr netip.Addr) int { return f.Address.Compare(addr) })
 		if !ok {
 			others = append(others, d)
 			continue
@@ -80,16 +81,16 @@ func deal(said []inventory.Decision, entries []syncer.Finding) (own [][]inventor
 }
 
 // nodeOf makes the entry of one finding, without its trail.
-func nodeOf(f syncer.Finding, zone string, health inventory.Health) Node {
+func nodeOf(f narration.Finding, zone string, health inventory.Health) Node {
 	n := Node{
 		Name: f.Node.Name, ID: f.Node.ID, Zone: zone,
-		State: f.State.String(), Reason: string(f.Reason), Message: f.Message, Since: stamp(f.Since),
+		State: f.State.String(), Reason: string(f.Reason), Message: f.Text(), Since: stamp(f.Since),
 	}
 	if !f.Address.IsValid() {
 		return n
 	}
 	n.Address = f.Address.String()
-	streak, ok := health[f.Address]
+	streak, ok := health.Lookup(f.Address)
 	if !ok || f.Stage != inventory.StageGuard || f.Reason == inventory.Gone {
 		return n // the checks were another node's
 	}
@@ -119,7 +120,7 @@ const mostOthers = 20
 // decisionsOf makes the trail of an entry of what was said of the other addresses
 // of its node before the guard, of its own address, and of the others by the
 // guard. The last word is in it even where no stage has said it yet.
-func decisionsOf(f syncer.Finding, own, others []inventory.Decision) []Decision {
+func decisionsOf(f narration.Finding, own, others []inventory.Decision) []Decision {
 	left := 0
 	if len(others) > mostOthers {
 		left, others = len(others)-mostOthers, others[:mostOthers]
@@ -147,7 +148,7 @@ func decisionsOf(f syncer.Finding, own, others []inventory.Decision) []Decision 
 
 // decisionOf is a decision in the entry of an address.
 func decisionOf(d inventory.Decision, entry netip.Addr) Decision {
-	decision := Decision{Stage: string(d.Stage), Reason: string(d.Reason), Message: d.Message}
+	decision := Decision{Stage: string(d.Stage), Reason: string(d.Reason), Message: d.Text()}
 	if d.Address.IsValid() && d.Address != entry {
 		decision.Address = d.Address.String()
 	}

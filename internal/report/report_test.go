@@ -35,12 +35,17 @@ func TestTheHeadlineIsAsGoodAsTheNodes(t *testing.T) {
 		summary string
 		healthy bool
 	}{
-		"all ready":                       {func(*world, *report.Facts) {}, "3 of 3 nodes ready in default/web", true},
-		"one down":                        {func(w *world, _ *report.Facts) { w.refuses = refuses(1) }, "2 of 3 nodes ready in default/web", false},
-		"nothing passes":                  {func(w *world, _ *report.Facts) { w.refuses = refuses(0, 1, 2) }, "Failing open: 3 of 3 nodes ready in default/web", false},
-		"the source forgets":              {func(w *world, _ *report.Facts) { w.nodes = nil }, "Holding: 3 of 3 nodes ready in default/web", false},
-		"one is not ready in its cluster": {func(w *world, _ *report.Facts) { w.nodes[0].Ready = false }, "2 of 3 nodes ready in default/web", false},
-		"one is no worker":                {func(w *world, _ *report.Facts) { w.nodes = append(w.nodes, inventory.Node{Name: "control-plane"}) }, "3 of 3 nodes ready in default/web", true},
+		"all ready":          {func(*world, *report.Facts) {}, "3 of 3 nodes ready in default/web", true},
+		"one down":           {func(w *world, _ *report.Facts) { w.refuses = refuses(1) }, "2 of 3 nodes ready in default/web", false},
+		"nothing passes":     {func(w *world, _ *report.Facts) { w.refuses = refuses(0, 1, 2) }, "Failing open: 3 of 3 nodes ready in default/web", false},
+		"the source forgets": {func(w *world, _ *report.Facts) { w.nodes = nil }, "Holding: 3 of 3 nodes ready in default/web", false},
+		"one is not ready in its cluster": {func(w *world, _ *report.Facts) {
+			w.publishOnly(1, 2)
+			w.nodes[0].Ready = false
+		}, "2 of 3 nodes ready in default/web", false},
+		"one that is published drains":                         {func(w *world, _ *report.Facts) { w.nodes = w.nodes[1:] }, "2 of 2 nodes ready in default/web", false},
+		"one that leaves is ready because nothing else passes": {func(w *world, _ *report.Facts) { w.nodes[0].Leaving, w.refuses = true, refuses(1, 2) }, "Holding: 1 of 3 nodes ready in default/web", false},
+		"one is no worker":                                     {func(w *world, _ *report.Facts) { w.nodes = append(w.nodes, inventory.Node{Name: "control-plane"}) }, "3 of 3 nodes ready in default/web", true},
 		"one has the address of another": {func(w *world, _ *report.Facts) {
 			w.nodes = append(w.nodes, w.nodes[0])
 			w.nodes[3].ID, w.nodes[3].Name = "x", "thief"
@@ -86,7 +91,7 @@ func TestWhatWasNeverReadOrCannotBeWrittenIsNotHealthy(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*syncer.Status){
 		"never read":  func(s *syncer.Status) { s.Source.LastSuccess = time.Time{} },
-		"not written": func(s *syncer.Status) { s.Store.LastErr = errors.New("boom") },
+		"not written": func(s *syncer.Status) { s.Store.WriteErr = errors.New("boom") },
 	} {
 		status := newWorld(3).publish().assess(t)
 		if !report.Build(facts(status)).Healthy {
@@ -247,5 +252,22 @@ func BenchmarkBuild(b *testing.B) {
 		if d := report.Build(facts(status)); d.Mode != guard.Publish.String() || len(d.Nodes) != 5_000 {
 			b.Fatal(d.Summary)
 		}
+	}
+}
+
+func TestWhatRejectedInventoriesWillTakeAwayIsInTheDocument(t *testing.T) {
+	t.Parallel()
+	w := newWorld(3).publish()
+	text, err := json.Marshal(w.document(t))
+	if err != nil || strings.Contains(string(text), `"removal"`) || strings.Contains(string(text), `"unchecked"`) {
+		t.Errorf("nothing to tell: got %v and %s", err, text)
+	}
+	f := facts(w.assess(t))
+	status := *f.Status
+	status.Verdict.Removal, status.Verdict.Unchecked = guard.Removal{Endpoints: 2, Inventories: 5}, 1
+	f.Status = &status
+	d := report.Build(f)
+	if diff := cmp.Diff(&report.Removal{Endpoints: 2, Inventories: 5}, d.Removal); diff != "" || d.Stages.Unchecked != 1 {
+		t.Errorf("got %d unchecked, want 1; removal (-want +got):\n%s", d.Stages.Unchecked, diff)
 	}
 }

@@ -18,8 +18,10 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
@@ -86,7 +88,7 @@ func TestEveryDocumentFitsTheSchema(t *testing.T) {
 			w.state.Beside = []plan.Beside{{Name: "web-abcde", Message: "is mirrored"}}
 			status := *w.assess(t)
 			status.Source.Next, status.Source.LastErr, status.Store.LastWrite = time.Now(), errors.New("boom"), time.Now()
-			status.Cycles = []syncer.Cycle{{At: time.Now(), Took: time.Second, Writes: 1, Added: []netip.Addr{ip(1)}}, {Err: errors.New("boom"), Repeats: 7}}
+			status.Cycles = []narration.Cycle{{At: time.Now(), Took: time.Second, Writes: 1, Added: []netip.Addr{ip(1)}}, {Err: errors.New("boom"), Repeats: 7}}
 			f := facts(&status)
 			f.Warnings = []string{"odd"}
 			return report.Build(f)
@@ -185,10 +187,11 @@ func TestTheSchemaListsEveryWord(t *testing.T) {
 		"reason": {schema.Defs["reason"].Enum, reasons},
 		"cause": {schema.Properties["reason"].Enum, []string{"", string(guard.NoNodes), string(guard.NothingPassesFilter), string(guard.NothingStays),
 			string(guard.TooManyRemovals), string(guard.ContradictoryRead), string(guard.ProbesSilent), string(guard.NothingPasses)}},
-		"state":   {node["state"].Enum, []string{inventory.StateReady.String(), inventory.StateDraining.String(), inventory.StateDown.String(), inventory.Absent.String()}},
-		"outcome": {schema.Defs["probe"].Properties["outcome"].Enum, []string{inventory.Pass.String(), inventory.Refused.String(), inventory.Silent.String(), inventory.LocalError.String()}},
-		"stage":   {decision["stage"].Enum, []string{string(inventory.StageSource), string(inventory.StageFilter), string(inventory.StageProbe), string(inventory.StageGuard)}},
-		"problem": {schema.Defs["problem"].Properties["kind"].Enum, []string{string(plan.ServiceMissing), string(plan.ServiceDeleting), string(plan.ServiceHasSelector), string(plan.ServiceExternalName), string(plan.PortMismatch)}},
+		"state":    {node["state"].Enum, []string{inventory.StateReady.String(), inventory.StateDraining.String(), inventory.StateDown.String(), inventory.Absent.String()}},
+		"outcome":  {schema.Defs["probe"].Properties["outcome"].Enum, []string{inventory.Pass.String(), inventory.Refused.String(), inventory.Silent.String(), inventory.LocalError.String()}},
+		"stage":    {decision["stage"].Enum, []string{string(inventory.StageSource), string(inventory.StageFilter), string(inventory.StageProbe), string(inventory.StageGuard)}},
+		"spelling": {schema.Defs["target"].Properties["spelling"].Enum, []string{setting.Fields.String(), setting.Annotations.String()}},
+		"problem":  {schema.Defs["problem"].Properties["kind"].Enum, []string{string(plan.ServiceMissing), string(plan.ServiceDeleting), string(plan.ServiceHasSelector), string(plan.ServiceExternalName), string(plan.PortMismatch)}},
 	} {
 		if !slices.Equal(test.got, test.want) {
 			t.Errorf("%s: got %v, want %v", name, test.got, test.want)

@@ -48,10 +48,20 @@ func ip(i int) netip.Addr {
 
 // publish makes slices that hold the nodes' addresses, ready.
 func (w *world) publish() *world {
-	members := make([]inventory.Member, len(w.nodes))
-	for i := range members {
-		members[i] = inventory.Member{Address: ip(i), State: inventory.StateReady, Zone: "de-fra-1"}
+	all := make([]int, len(w.nodes))
+	for i := range all {
+		all[i] = i
 	}
+	return w.publishOnly(all...)
+}
+
+// publishOnly makes slices that hold these nodes' addresses, ready.
+func (w *world) publishOnly(nodes ...int) *world {
+	members := make([]inventory.Member, len(nodes))
+	for i, n := range nodes {
+		members[i] = inventory.Member{Address: ip(n), State: inventory.StateReady, Zone: "de-fra-1"}
+	}
+	w.state.Slices = nil
 	w.state.Slices, _ = plan.Desired(members, w.state, target)
 	return w
 }
@@ -60,7 +70,7 @@ func (w *world) Read(context.Context) ([]inventory.Node, error) { return w.nodes
 
 func (w *world) Load(context.Context) (plan.State, error) { return w.state, nil }
 
-func (w *world) Write(context.Context, plan.Write) error { return nil }
+func (w *world) Write(context.Context, plan.Write) (string, error) { return "", nil }
 
 func (w *world) Check(_ context.Context, addr netip.Addr) inventory.Result {
 	r := inventory.Result{Address: addr, At: time.Now(), Latency: 1234567 * time.Nanosecond, Outcome: inventory.Pass, Reason: inventory.Ready, Message: addr.String() + ":8080 accepted the connection"}

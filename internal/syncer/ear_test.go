@@ -9,23 +9,23 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 )
 
 // ear is an Announcer that remembers.
 type ear struct {
 	mu    sync.Mutex
-	heard []syncer.Notice
+	heard []narration.Notice
 }
 
-func (e *ear) Announce(notice syncer.Notice) {
+func (e *ear) Announce(notice narration.Notice) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.heard = append(e.heard, notice)
 }
 
 // taken returns what was heard since the last call.
-func (e *ear) taken() []syncer.Notice {
+func (e *ear) taken() []narration.Notice {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	heard := e.heard
@@ -34,7 +34,7 @@ func (e *ear) taken() []syncer.Notice {
 }
 
 // said spells notices as "Reason: note; added 10.0.0.1 (ready)".
-func said(notices []syncer.Notice) []string {
+func said(notices []narration.Notice) []string {
 	all := []string{}
 	for _, n := range notices {
 		text := string(n.Reason) + ": " + n.Note
@@ -47,10 +47,10 @@ func said(notices []syncer.Notice) []string {
 }
 
 // reasons returns the reasons, without those of changes of the slices.
-func reasons(notices []syncer.Notice) []string {
+func reasons(notices []narration.Notice) []string {
 	all := []string{}
 	for _, n := range notices {
-		if n.Reason != syncer.EndpointsUpdated {
+		if n.Reason != narration.EndpointsUpdated {
 			all = append(all, string(n.Reason))
 		}
 	}

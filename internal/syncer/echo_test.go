@@ -51,12 +51,12 @@ func TestAStoreThatCanBeLoadedAgainIsShown(t *testing.T) {
 		w.store.set(func() { w.store.loads = errors.New("away") })
 		w.store.SetService(w.store.service)
 		during(time.Second)
-		if s.Status().Store.LastErr == nil {
+		if s.Status().Store.LoadErr == nil {
 			t.Fatal("got no error of a store that cannot be loaded")
 		}
 		w.store.set(func() { w.store.loads = nil })
 		during(20 * time.Second)
-		if err := s.Status().Store.LastErr; err != nil {
+		if err := s.Status().Store.LoadErr; err != nil {
 			t.Errorf("got %v, want that the store is shown as well again", err)
 		}
 		w.stop()
@@ -89,7 +89,7 @@ func TestAnEditDuringALoadIsRepairedAtOnce(t *testing.T) {
 		}
 		foreign := plan.Write{Operation: plan.Update, Slice: state.Slices[0], Trigger: time.Now()}
 		foreign.Slice.Endpoints = foreign.Slice.Endpoints[:2]
-		if err := w.store.Store.Write(t.Context(), foreign); err != nil {
+		if _, err := w.store.Store.Write(t.Context(), foreign); err != nil {
 			t.Fatal(err)
 		}
 		w.store.SetService(w.store.service)

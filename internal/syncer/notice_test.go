@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 func TestEachChangeIsAnnouncedOnceWithItsList(t *testing.T) {
@@ -77,7 +77,7 @@ func TestContract16AnotherCauseOfTheSameHoldIsNoNews(t *testing.T) {
 			t.Fatalf("got cause %q after %q, want another", now, cause)
 		}
 		notices := e.taken()
-		if len(notices) != 1 || notices[0].Reason != syncer.RemovalHeld || !strings.HasPrefix(notices[0].Note, string(cause)+": ") {
+		if len(notices) != 1 || notices[0].Reason != narration.RemovalHeld || !strings.HasPrefix(notices[0].Note, string(cause)+": ") {
 			t.Errorf("got %q, want RemovalHeld once with the cause %s", said(notices), cause)
 		}
 		w.stop()
@@ -114,7 +114,7 @@ func TestContract16FromHoldToFailOpenAndBackIsFourNoticesAndNoAllClear(t *testin
 // mode that follows instead of giving the all-clear.
 func (e *ear) wantFollowed(t *testing.T, mode string, want ...string) {
 	t.Helper()
-	notices := slices.DeleteFunc(e.taken(), func(n syncer.Notice) bool { return n.Reason == syncer.EndpointsUpdated })
+	notices := slices.DeleteFunc(e.taken(), func(n narration.Notice) bool { return n.Reason == narration.EndpointsUpdated })
 	if diff := cmp.Diff(want, reasons(notices)); diff != "" {
 		t.Fatalf("reasons (-want +got):\n%s", diff)
 	}
@@ -138,7 +138,7 @@ func TestContract16ARestartWithinAHoldIsOneMoreNotice(t *testing.T) {
 		e.want(t, "RemovalHeld: "+heldNote(t, w))
 		w.setNodes(11, 12, 13)
 		during(time.Minute)
-		e.want(t, "RemovalReleased: no removal is held back any more")
+		e.want(t, "RemovalReleased: no endpoint is kept any more against an inventory or against its health checks")
 		w.stop()
 	})
 }

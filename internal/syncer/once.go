@@ -5,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/outbox"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 )
 
@@ -38,35 +42,53 @@ type Assessment struct {
 	Current, Desired []plan.Slice
 	// Writes lead from one to the other.
 	Writes []plan.Write
+	// Results are what came of the writes that Once has sent, also of those that
+	// it decided again after a conflict.
+	Results []outbox.Result
+}
+
+// Landed is how many writes succeeded.
+func (a Assessment) Landed() int {
+	landed := 0
+	for _, r := range a.Results {
+		if r.Err == nil {
+			landed++
+		}
+	}
+	return landed
 }
 
 // Assess loads the slices, reads the source once, probes every address until its
 // state is settled, and decides. It writes nothing.
 func (s *Syncer) Assess(ctx context.Context) (Assessment, error) {
-	state, err := s.opts.load(ctx)
+	state, err := s.target.Load(ctx)
 	if err != nil {
 		return Assessment{}, &StoreError{err}
 	}
-	r := s.opts.read(ctx, true)
-	if r.err != nil {
-		return Assessment{}, &SourceError{r.err}
+	r := s.pool.Read(ctx)
+	if r.Err != nil {
+		return Assessment{}, &SourceError{r.Err}
 	}
-	candidates, decisions := filter.Apply(r.nodes, s.opts.Rules)
+	filtered := filter.Apply(r.Nodes, s.opts.Rules)
+	decisions := narration.ByName(filtered.Decisions)
 	status := &Status{
-		At: r.at, ModeSince: r.at, State: state,
-		Source: SourceStatus{LastAttempt: r.at, LastSuccess: r.at, Nodes: len(r.nodes), Decisions: decisions},
+		At: r.At, ModeSince: r.At, State: state,
+		Source: SourceStatus{LastAttempt: r.At, LastSuccess: r.At, Nodes: len(r.Nodes), Decisions: decisions},
 	}
-	read := guard.Read{Nodes: len(r.nodes), Candidates: candidates, Decisions: decisions, Scheduled: true}
-	status.Verdict, status.Health, err = s.settle(ctx, published(state), read)
+	read := guard.Read{
+		Nodes: len(r.Nodes), Candidates: filtered.Candidates, Decisions: filtered.Decisions, Ineligible: filtered.Ineligible,
+		Scheduled: true,
+	}
+	status.Verdict, status.Health, err = s.settle(ctx, plan.Published(state), read)
 	if err != nil {
 		return Assessment{}, err
 	}
-	status.Findings = findings(nil, decisions, status.Verdict, r.at, r.at)
+	status.Findings = narration.Findings(nil, decisions, status.Verdict, r.At, r.At)
 	a := Assessment{Status: status, Current: state.Slices}
 	a.Desired, status.Problem = plan.Desired(status.Verdict.Members, state, s.opts.Target)
 	a.Writes = plan.Diff(state.Slices, a.Desired)
 	status.Store.Pending = len(a.Writes)
-	s.status.Store(status)
+	s.board.status.Store(status)
 	return a, nil
 }
 
@@ -74,8 +96,8 @@ func (s *Syncer) Assess(ctx context.Context) (Assessment, error) {
 // at most the larger of Rise and Fall rounds, with a pause between them. The read
 // is decided on after the first round, as in Run.
 func (s *Syncer) settle(ctx context.Context, members []inventory.Member, read guard.Read) (guard.Verdict, inventory.Health, error) {
-	health := inventory.Health{}
-	excluded := barred(members, s.opts.Rules)
+	var health inventory.Health
+	excluded := pool.Barred(members, s.opts.Rules)
 	var targets []netip.Addr
 	for _, m := range members {
 		if !excluded[m.Address] {
@@ -85,7 +107,7 @@ func (s *Syncer) settle(ctx context.Context, members []inventory.Member, read gu
 	for _, c := range read.Candidates {
 		targets = append(targets, c.Address)
 	}
-	in := guard.Input{Read: &read, Memory: guard.Recover(members, time.Now())}
+	in := guard.Input{Read: &read, Memory: guard.Recover(members, time.Now()).Forbid(excluded)}
 	for round := 1; ; round++ {
 		health = probe.Advance(health, s.probeAll(ctx, targets))
 		in.Now, in.Health = time.Now(), health
@@ -94,7 +116,7 @@ func (s *Syncer) settle(ctx context.Context, members []inventory.Member, read gu
 		if s.opts.Policy.HealthOff || round >= max(s.opts.Policy.Rise, s.opts.Policy.Fall) || settled(health) {
 			return verdict, health, ctx.Err()
 		}
-		pause := time.NewTimer(s.opts.fastInterval())
+		pause := time.NewTimer(s.pool.FastInterval())
 		select {
 		case <-ctx.Done():
 			pause.Stop()
@@ -107,7 +129,7 @@ func (s *Syncer) settle(ctx context.Context, members []inventory.Member, read gu
 // settled reports whether every address passed, so that no further round can
 // change anything that matters at once.
 func settled(health inventory.Health) bool {
-	for _, streak := range health {
+	for _, streak := range health.All() {
 		if streak.Passes == 0 {
 			return false
 		}
@@ -143,14 +165,17 @@ func (s *Syncer) probeAll(ctx context.Context, addrs []netip.Addr) []inventory.R
 	return results
 }
 
-// conflictRetries is how often Once decides again after a conflict.
-const conflictRetries = 3
+// Tries is how often Once decides where each time a slice has changed before it
+// could be written, or the answer to a write was lost.
+const Tries = 3
 
-// Once assesses and writes what differs, all of it or as far as it gets. A
-// conflict is decided again.
+// Once assesses and writes what differs, all of it or as far as it gets. After a
+// conflict, or a write without an answer, it reads and decides again.
 func (s *Syncer) Once(ctx context.Context) (Assessment, error) {
+	var before []outbox.Result
 	for try := 1; ; try++ {
 		a, err := s.Assess(ctx)
+		a.Results = before
 		if err != nil || s.opts.DryRun {
 			return a, err
 		}
@@ -158,24 +183,51 @@ func (s *Syncer) Once(ctx context.Context) (Assessment, error) {
 		for i := range a.Writes {
 			a.Writes[i].Trigger = now
 		}
-		results := s.opts.writeAll(ctx, a.Writes)
-		narrator := newNarrator(ctx, s.opts, a.Status.State.Service)
-		narrator.written(results, applied(a.Status.State, results))
+		results := s.writeAll(ctx, a.Writes)
+		a.Results = slices.Concat(before, results)
+		s.board.wrote(results, a.Status.State)
 		err = errorsOf(results)
 		if err == nil && len(results) < len(a.Writes) {
 			err = fmt.Errorf("%d of %d writes were not tried: %w", len(a.Writes)-len(results), len(a.Writes), context.Cause(ctx))
 		}
-		if !errors.Is(err, plan.ErrConflict) || try == conflictRetries {
-			if err != nil {
-				return a, &StoreError{err}
-			}
+		switch {
+		case err == nil:
 			return a, nil
+		case outbox.Answered(err) && !errors.Is(err, plan.ErrConflict) || try == Tries || ctx.Err() != nil:
+			return a, &StoreError{err}
 		}
+		before = a.Results
 	}
 }
 
+// writeAll carries the writes out in order. A write whose predecessor failed is
+// left out, and so are all after a conflict: they were decided from a state that
+// is no more. When ctx ends, the write under way is still finished.
+func (s *Syncer) writeAll(ctx context.Context, writes []plan.Write) []outbox.Result {
+	var results []outbox.Result
+	var failed []string
+	for _, w := range writes {
+		if ctx.Err() != nil {
+			break
+		}
+		if slices.ContainsFunc(w.After, func(name string) bool { return slices.Contains(failed, name) }) {
+			failed = append(failed, w.Slice.Name)
+			continue
+		}
+		r := s.target.Write(ctx, w)
+		results = append(results, r)
+		if errors.Is(r.Err, plan.ErrConflict) {
+			break
+		}
+		if r.Err != nil {
+			failed = append(failed, w.Slice.Name)
+		}
+	}
+	return results
+}
+
 // errorsOf joins the errors of writes.
-func errorsOf(results []WriteResult) error {
+func errorsOf(results []outbox.Result) error {
 	var all []error
 	for _, r := range results {
 		all = append(all, r.Err)

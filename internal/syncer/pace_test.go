@@ -63,16 +63,10 @@ func TestContract26HoldsForSlowWritesAndLostAnswers(t *testing.T) {
 					w.signal <- struct{}{}
 					during(130 * time.Millisecond)
 				}
-				last := map[string]time.Time{}
-				for _, write := range w.store.taken() {
-					slice := write.write.Slice.Name
-					if gap := write.at.Sub(last[slice]); gap < time.Second {
-						t.Errorf("slice %s was written twice within %s, want a second at least", slice, gap)
-					}
-					last[slice] = write.at
-				}
-				if len(last) < 2 {
-					t.Errorf("%d slices were written, want 2 at least", len(last))
+				writes := w.store.taken()
+				wantBucket(t, writes)
+				if len(writes) < 20 {
+					t.Errorf("got %d writes, want what the bucket allows", len(writes))
 				}
 				w.stop()
 			})

@@ -130,17 +130,20 @@ func TestAChangeSignalBringsAReadAtOnceButDoesNotPostponeTheNext(t *testing.T) {
 	})
 }
 
-func TestContract13SignalsDoNotMakeASuspectReadBelievedSooner(t *testing.T) {
+func TestContract13SignalsDoNotMakeRejectedInventoriesCountSooner(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
+		w.set(func() { w.dead[ip(13)] = true })
+		during(10 * time.Second)
+		w.store.taken()
 		w.setNodes()
 		for range 100 {
 			w.signal <- struct{}{}
 			during(100 * time.Millisecond)
 		}
-		wantMembers(t, w, ip(11)+" ready", ip(12)+" ready", ip(13)+" ready")
+		wantMembers(t, w, ip(11)+" ready", ip(12)+" ready", ip(13)+" down")
 		wantWrites(t, w, 0)
 		during(6 * time.Minute)
-		wantMembers(t, w)
+		wantMembers(t, w, ip(11)+" ready", ip(12)+" ready")
 	})
 }
 
@@ -286,14 +289,16 @@ func TestContract33WhatIsRememberedIsBoundedByTheNodesNotByTime(t *testing.T) {
 		s := w.start()
 		during(3 * time.Second)
 		for i := range 60 {
+			w.set(func() { w.dead[ip(20+i-1)] = true })
 			w.setNodes(11, 12, 13, 20+i)
 			w.signal <- struct{}{}
 			during(time.Second)
 		}
+		w.set(func() { w.dead[ip(79)] = true })
 		w.setNodes(11, 12, 13)
 		during(10 * time.Minute)
 		wantMembers(t, w, ip(11)+" ready", ip(12)+" ready", ip(13)+" ready")
-		if got := len(s.Status().Health); got != 3 {
+		if got := s.Status().Health.Len(); got != 3 {
 			t.Errorf("got %d streaks remembered, want those of 3 nodes", got)
 		}
 		w.stop()

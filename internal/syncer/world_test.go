@@ -50,7 +50,7 @@ type world struct {
 func policy() guard.Policy {
 	return guard.Policy{
 		Rise: 2, Fall: 3, Interval: 2 * time.Second, MaxSilentPercent: 50, FailOpen: true,
-		Threshold: 10, MaxRemovalPercent: 50, DrainPeriod: 30 * time.Second,
+		Threshold: 10, PollInterval: 30 * time.Second, MaxRemovalPercent: 50, DrainPeriod: 30 * time.Second,
 	}
 }
 
@@ -65,7 +65,7 @@ func newWorld(t *testing.T, octets ...int) *world {
 	}
 	w.store = newFakeStore(t, target)
 	w.opts = syncer.Options{
-		Source: w, Prober: w, Store: w.store, Target: target, Policy: policy(),
+		Source: w, Prober: w, Store: w.store, SourceChanged: w.signal, StoreChanged: w.store.Changed(), Target: target, Policy: policy(),
 		Rules:        filter.Rules{Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")}},
 		PollInterval: 30 * time.Second, SourceTimeout: 20 * time.Second,
 		HealthTimeout: time.Second, Concurrency: 256,
@@ -119,9 +119,6 @@ func (w *world) Read(ctx context.Context) ([]inventory.Node, error) {
 	defer w.mu.Unlock()
 	return slices.Clone(w.nodes), w.readErr
 }
-
-// Changed is the source's change signal.
-func (w *world) Changed() <-chan struct{} { return w.signal }
 
 // Check is the prober: a millisecond for an answer, the time-out for silence.
 func (w *world) Check(ctx context.Context, addr netip.Addr) inventory.Result {
@@ -241,11 +238,12 @@ func (f *fakeStore) Load(ctx context.Context) (plan.State, error) {
 	return f.Store.Load(ctx)
 }
 
-func (f *fakeStore) Write(ctx context.Context, w plan.Write) error {
+func (f *fakeStore) Write(ctx context.Context, w plan.Write) (string, error) {
 	f.mu.Lock()
 	fail, lost, takes := f.fail, f.lost, f.takes
 	f.mu.Unlock()
 	at := time.Now()
+	var version string
 	var err error
 	if takes > 0 {
 		timer := time.NewTimer(takes)
@@ -260,15 +258,15 @@ func (f *fakeStore) Write(ctx context.Context, w plan.Write) error {
 		err = fail(w)
 	}
 	if err == nil {
-		err = f.Store.Write(ctx, w)
+		version, err = f.Store.Write(ctx, w)
 	}
 	if err == nil && lost {
-		err = errors.New("the answer was lost")
+		version, err = "", errors.New("the answer was lost")
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.writes = append(f.writes, written{at, w, err})
-	return err
+	return version, err
 }
 
 // set changes the store's faults.

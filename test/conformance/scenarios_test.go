@@ -44,8 +44,10 @@ type scenario struct {
 	// name is a part of names in the API too.
 	name string
 	// what is the row of the table.
-	what    string
-	members []state
+	what string
+	// members are what the inventory and the health checks say; outcome is what
+	// the daemon makes of them, where that is something else.
+	members, outcome []state
 	// allFail lets every health check fail: what the members are then, the
 	// daemon decides, and the case of readiness is called failing open.
 	allFail bool
@@ -80,21 +82,27 @@ var scenarios = []scenario{
 	{name: "two-families", what: "both families", members: []state{ready, ready, draining, down}, bothFamilies: true},
 	{name: "fail-open", what: "all fail their checks: failing open", members: []state{ready, ready, ready}, allFail: true},
 	{
-		name: "all-draining", what: "all draining", members: []state{draining, draining, draining},
+		// Without health checks nobody knows that they still work.
+		name: "all-draining", what: "all draining (`HEALTH_CHECK_MODE=off`)", members: []state{draining, draining, draining}, env: []string{"HEALTH_CHECK_MODE=off"},
 		// Only kube-proxy falls back to members that still serve when none is ready.
 		want: map[string]state{nftables: draining, iptables: draining, coreDNS: nobody, traefik: nobody},
 	},
 	{
-		// What drains still works, so the daemon does not fail open for the others.
-		name: "last-draining", what: "one draining, the others down", members: []state{draining, down, down},
-		want: map[string]state{nftables: draining, iptables: draining, coreDNS: nobody, traefik: nobody},
+		name: "all-leaving", what: "all announced to leave, and pass their checks: published ready",
+		members: []state{draining, draining, draining}, outcome: []state{ready, ready, ready},
+	},
+	{
+		// What leaves still works, so the daemon does not fail open for the others.
+		name: "last-leaving", what: "one announced to leave: published ready, because the others are down",
+		members: []state{draining, down, down}, outcome: []state{ready, down, down},
 	},
 	{
 		name: "all-down", what: "all down (`HEALTH_CHECK_FAIL_OPEN=false`)", members: []state{down, down, down}, allFail: true, env: []string{"HEALTH_CHECK_FAIL_OPEN=false"},
 		want: everywhere(nobody),
 	},
 	{
-		name: "empty", what: "none left", members: []state{removed, removed, removed}, env: []string{"DRAIN_PERIOD=1s"},
+		// While a health check passes, no inventory takes the last ones away.
+		name: "empty", what: "none left (`HEALTH_CHECK_MODE=off`)", members: []state{removed, removed, removed}, env: []string{"DRAIN_PERIOD=1s", "HEALTH_CHECK_MODE=off"},
 		want: everywhere(nobody),
 	},
 }
@@ -107,10 +115,18 @@ func (s scenario) answers(consumer string) state {
 	return ready
 }
 
-// in returns the members in a state, by their number.
+// states are those that the slices must say, one for each member.
+func (s scenario) states() []state {
+	if s.outcome != nil {
+		return s.outcome
+	}
+	return s.members
+}
+
+// in returns the members that are published in a state, by their number.
 func (s scenario) in(want state) []int {
 	var members []int
-	for i, got := range s.members {
+	for i, got := range s.states() {
 		if got == want {
 			members = append(members, i)
 		}

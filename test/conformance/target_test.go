@@ -123,15 +123,20 @@ func (x *target) begin(t *testing.T) {
 // settle waits until the slices say so.
 func (x *target) settle(t *testing.T) {
 	t.Helper()
-	x.wantPublished(t, func(i int) state { return x.scenario.members[i] })
-	if !x.allFail || x.scenario.members[0] != ready {
+	x.wantPublished(t, func(i int) state { return x.states()[i] })
+	mode := "FailOpen"
+	switch {
+	case x.allFail && x.scenario.members[0] == ready:
+	case x.outcome != nil && len(x.in(ready)) == len(x.members):
+		mode = "Hold"
+	default:
 		return
 	}
-	// Ready before and ready after: only the daemon can say that it fails open.
+	// Ready before and ready after: only the daemon can say what it knows.
 	for _, log := range x.logs {
-		until(t, func() string { return "the daemon does not say that it fails open:\n" + tail(log) }, func() bool {
+		until(t, func() string { return "the daemon does not say that its mode is " + mode + ":\n" + tail(log) }, func() bool {
 			text, err := os.ReadFile(log)
-			return err == nil && strings.Contains(string(text), `"mode":"FailOpen"`)
+			return err == nil && strings.Contains(string(text), `"mode":"`+mode+`"`)
 		})
 	}
 }

@@ -143,7 +143,8 @@ func (s *session) run(t *testing.T, b block) (*bytes.Buffer, error) {
 	defer cancel()
 	lasts := b.mark == "runs until stopped"
 	if lasts {
-		ctx = t.Context()
+		// stop ends it; the end of the test's context would kill it first, now and then.
+		ctx = context.WithoutCancel(t.Context())
 	}
 	cmd := exec.CommandContext(ctx, "bash", "-c", before+b.text+after, "bash", s.state)
 	cmd.Dir, cmd.Env = s.dir, s.env

@@ -10,10 +10,11 @@ import (
 
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/cli"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 )
 
 var (
@@ -132,7 +133,10 @@ func TestPagesNameOnlyWordsThatThereAre(t *testing.T) {
 	for _, doc := range inventory.Reasons() {
 		known = append(known, string(doc.Reason))
 	}
-	for _, doc := range syncer.NoticeReasons() {
+	for _, doc := range cli.Outcomes() {
+		known = append(known, string(doc.Outcome))
+	}
+	for _, doc := range narration.NoticeReasons() {
 		known = append(known, string(doc.Reason))
 	}
 	for _, f := range metrics.Families() {

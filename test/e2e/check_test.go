@@ -210,7 +210,7 @@ func mistakesOfTheWay() []mistake {
 		{name: "WrongAuthority", id: "api-reachable", says: []string{"certificate"}, make: func(w *world) []string {
 			return []string{w.kubeconfig(func(c *rest.Config) { c.CAData = nil })}
 		}},
-		{name: "NoKubeconfig", id: "api-access", says: []string{"KUBECONFIG=/nonexistent/kubeconfig: there is no such file"}, make: func(*world) []string { return []string{"KUBECONFIG=/nonexistent/kubeconfig"} }},
+		{name: "NoKubeconfig", id: "api-access", says: []string{"/nonexistent/kubeconfig: no such file or directory; create it, or correct KUBECONFIG"}, make: func(*world) []string { return []string{"KUBECONFIG=/nonexistent/kubeconfig"} }},
 		{name: "NotAKubeconfig", id: "api-access", says: []string{"parse"}, make: func(w *world) []string {
 			path := w.inventory + ".kubeconfig"
 			if err := os.WriteFile(path, []byte("users: ["+tokenCanary+": {"), 0o600); err != nil {

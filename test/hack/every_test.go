@@ -87,8 +87,8 @@ func TestEveryScriptIsStrictAndExecutable(t *testing.T) {
 // What each script needs before it can do anything.
 func TestEveryScriptNamesTheProgramThatIsMissing(t *testing.T) {
 	env := map[string]string{
-		"TARGET_SERVICE_NAME": "web", "SECURED_SUBNET_CIDR": "10.0.0.0/24", "IONOS_TOKEN": "x", "IONOS_CLUSTER_ID": "c",
-		"IONOS_DATACENTER_ID": "dc", "IONOS_PRIVATE_LAN_ID": "2", "SECURED_KUBECONFIG": "/dev/null", "SOURCE_KIND": "static",
+		"TARGET_SERVICE_NAME": "web", "SECURED_SUBNET_CIDR": "10.0.0.0/24", "IONOS_TOKEN": "x", "IONOS_CLUSTER_ID": "2b7ca7c7-6c73-4a9c-8d8b-0f7f4b1f5c11",
+		"IONOS_DATACENTER_ID": "8feda53f-15f0-447f-badf-ebe32dad2fc0", "IONOS_PRIVATE_LAN_ID": "2", "SECURED_KUBECONFIG": "/dev/null", "SOURCE_KIND": "static",
 	}
 	for name, programs := range map[string][]string{
 		"set-image.sh": {"kubectl"}, "apply-order.sh": {"kubectl"}, "restart-controller.sh": {"kubectl"}, "logs-controller.sh": {"kubectl"},
@@ -104,8 +104,8 @@ func TestEveryScriptNamesTheProgramThatIsMissing(t *testing.T) {
 // What each script needs to be told.
 func TestEveryScriptNamesTheVariableThatIsMissing(t *testing.T) {
 	env := map[string]string{
-		"TARGET_SERVICE_NAME": "web", "SECURED_SUBNET_CIDR": "10.0.0.0/24", "IONOS_TOKEN": "x", "IONOS_CLUSTER_ID": "c",
-		"IONOS_DATACENTER_ID": "dc", "IONOS_PRIVATE_LAN_ID": "2", "SECURED_KUBECONFIG": "/dev/null", "SOURCE_KIND": "static",
+		"TARGET_SERVICE_NAME": "web", "SECURED_SUBNET_CIDR": "10.0.0.0/24", "IONOS_TOKEN": "x", "IONOS_CLUSTER_ID": "2b7ca7c7-6c73-4a9c-8d8b-0f7f4b1f5c11",
+		"IONOS_DATACENTER_ID": "8feda53f-15f0-447f-badf-ebe32dad2fc0", "IONOS_PRIVATE_LAN_ID": "2", "SECURED_KUBECONFIG": "/dev/null", "SOURCE_KIND": "static",
 	}
 	for name, variables := range map[string][]string{
 		"run-maintenance-curl.sh": {"TARGET_SERVICE_NAME"},
@@ -134,8 +134,8 @@ func TestTheScriptsForAClusterNameTheKubeconfigThatIsMissing(t *testing.T) {
 		t.Skip("kubectl is not built")
 	}
 	env := map[string]string{
-		"TARGET_SERVICE_NAME": "web", "SECURED_SUBNET_CIDR": "10.0.0.0/24", "IONOS_TOKEN": "x", "IONOS_CLUSTER_ID": "c",
-		"IONOS_DATACENTER_ID": "dc", "IONOS_PRIVATE_LAN_ID": "2", "SECURED_KUBECONFIG": "/dev/null",
+		"TARGET_SERVICE_NAME": "web", "SECURED_SUBNET_CIDR": "10.0.0.0/24", "IONOS_TOKEN": "x", "IONOS_CLUSTER_ID": "2b7ca7c7-6c73-4a9c-8d8b-0f7f4b1f5c11",
+		"IONOS_DATACENTER_ID": "8feda53f-15f0-447f-badf-ebe32dad2fc0", "IONOS_PRIVATE_LAN_ID": "2", "SECURED_KUBECONFIG": "/dev/null",
 		"KUBECTL_PATH": filepath.Join(tools, "kubectl"),
 	}
 	for _, name := range []string{

@@ -86,7 +86,7 @@ func TestTheLocalScriptsPassOnWhatIsWrong(t *testing.T) {
 	}{
 		"SECURED_SUBNET_CIDR=10.0.0.1/24":             {1, 2, "write 10.0.0.0/24"},
 		"INVENTORY_FILE_PATH=/none":                   {1, 3, "/none"},
-		"SECURED_SUBNET_CIDR=192.168.0.0/24":          {1, 0, ""},
+		"SECURED_SUBNET_CIDR=192.168.0.0/24":          {1, 1, "outside SECURED_SUBNET_CIDR=192.168.0.0/24"},
 		"SECURED_KUBECONFIG=/none SOURCE_KIND=static": {1, 1, "SECURED_KUBECONFIG names /none"},
 		"CONTROLLER_BINARY=/none":                     {1, 1, "CONTROLLER_BINARY names /none"},
 	} {

@@ -22,12 +22,18 @@ import (
 
 const secret = "canary-token-7c1d"
 
+// Ids of the fake IONOS Cloud.
+const (
+	datacenter = "8feda53f-15f0-447f-badf-ebe32dad2fc0"
+	clusterID  = "2b7ca7c7-6c73-4a9c-8d8b-0f7f4b1f5c11"
+)
+
 // cloud adds the fake of the IONOS Cloud with three nodes, and the first of them to
 // the cluster under a name of its own, for all tests share the cluster.
 func (w *world) cloud(t *testing.T) (api *ionostest.API, node string) {
 	t.Helper()
 	w.service(t, corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "http", Port: 80}}})
-	api = ionostest.New(ionostest.Options{Datacenter: "dc", Cluster: "c", LAN: 2})
+	api = ionostest.New(ionostest.Options{Datacenter: datacenter, Cluster: clusterID, LAN: 2})
 	api.Populate(3)
 	api.Accept("Bearer " + secret)
 	server := httptest.NewServer(api)
@@ -35,7 +41,7 @@ func (w *world) cloud(t *testing.T) (api *ionostest.API, node string) {
 	file := filepath.Join(t.TempDir(), "token")
 	write(t, file, " "+secret+" \n")
 	for name, value := range map[string]string{
-		"IONOS_API_URL": server.URL + "/", "IONOS_TOKEN_FILE": file, "IONOS_CLUSTER_ID": "c", "IONOS_DATACENTER_ID": "dc", "IONOS_PRIVATE_LAN_ID": "2",
+		"IONOS_API_URL": server.URL + "/", "IONOS_TOKEN_FILE": file, "IONOS_CLUSTER_ID": clusterID, "IONOS_DATACENTER_ID": datacenter, "IONOS_PRIVATE_LAN_ID": "2",
 		"SECURED_KUBECONFIG": w.cp.Kubeconfig(t), "SECURED_KUBECTL_CONTEXT": "test",
 	} {
 		w.env[name] = value
@@ -143,7 +149,7 @@ func replacesTheNode(t *testing.T, w *world) {
 	}
 	call = w.script("recreate-ionos-node.sh", "--recreate", "--yes", "--timeout", "60", second)
 	call.with(map[string]string{"IONOS_TOKEN_FILE": "", "IONOS_TOKEN": "Bearer " + secret}).run(t).want(0, second+" is replaced").lacks(secret)
-	if got := api.Counts().ByPath["/k8s/c/nodepools/pool-1/nodes/6f1d2c3b-0000-4000-8000-000000000001/replace"]; got != 1 {
+	if got := api.Counts().ByPath["/k8s/"+clusterID+"/nodepools/pool-1/nodes/6f1d2c3b-0000-4000-8000-000000000001/replace"]; got != 1 {
 		t.Errorf("got %d orders to recreate, want 1", got)
 	}
 }
@@ -197,7 +203,7 @@ func replacesNothing(t *testing.T, w *world) {
 		api.Heal()
 	}
 	api.SetNodes(ionostest.Node{ID: "another", Name: node})
-	call("--yes").run(t).want(1, "no node pool of cluster c has node "+node, "remedy: ")
+	call("--yes").run(t).want(1, "no node pool of cluster "+clusterID+" has node "+node, "remedy: ")
 
 	if w.unschedulable(t, node) {
 		t.Error("the node was cordoned")

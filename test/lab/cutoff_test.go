@@ -35,8 +35,7 @@ func badNetworks(*testing.T) []trouble {
 func goesBad(mode string, bound time.Duration) func(*tale) {
 	return func(s *tale) {
 		s.Mark("%s", mode)
-		bad := time.Now()
-		s.excuses = append(s.excuses, excuse{bad.Add(-traffic.Timeout), bad.Add(time.Hour)})
+		bad := s.excuse(time.Now())
 		s.victim().Say(mode)
 		s.leaves(bad, bound)
 		s.Mark("ok")
@@ -58,10 +57,7 @@ func aLittleSlow(s *tale) {
 // fallsSilent drops the packets of the victim in one direction.
 func fallsSilent(direction string) func(*tale) {
 	return func(s *tale) {
-		s.Mark("silent")
-		bad := s.victim().Silence(direction)
-		s.excuses = append(s.excuses, excuse{bad.Add(-traffic.Timeout), bad.Add(time.Hour)})
-		s.leaves(bad, silentBound)
+		s.leaves(s.silences(s.victim(), direction), silentBound)
 		s.Mark("heard again")
 		s.victim().Hear()
 		s.AwaitAllReady()
@@ -155,8 +151,7 @@ func packetLoss(s *tale) {
 // oneWayLoss cuts one direction of a wire.
 func oneWayLoss(s *tale) {
 	workers, wires := s.wired()
-	bad := s.Mark("a cable loses all answers")
-	s.excuses = append(s.excuses, excuse{bad.Add(-traffic.Timeout), bad.Add(time.Hour)})
+	bad := s.excuse(s.Mark("a cable loses all answers"))
 	wires[0].Back(wire.Condition{Cut: true})
 	s.AwaitState(workers[0], "down")
 	pause(shared + settle)

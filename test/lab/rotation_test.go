@@ -14,8 +14,8 @@ import (
 
 // A node lives on for drainTime after its end was announced, and for proxyTime
 // after the slice has said so: real ones drain for minutes. In between are a poll
-// of the source (2 s and its jitter), a write that may have to wait a second for
-// the one before, and kube-proxy, which writes its rules once a second.
+// of the source (2 s and its jitter), a write, and kube-proxy, which writes its
+// rules once a second.
 const (
 	drainTime = 6 * time.Second
 	proxyTime = 2 * time.Second

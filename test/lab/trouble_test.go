@@ -49,6 +49,7 @@ func TestTroubles(t *testing.T) {
 	w := lab.Start(t)
 	for group, troubles := range map[string]func(*testing.T) []trouble{
 		"API server": badAPIServers, "killed": kills, "daemon": strains, "clock": clocks, "network": badNetworks,
+		"inventory": wrongInventories,
 	} {
 		// All are made before any runs: one of them compiles.
 		scenarios := troubles(t)
@@ -131,18 +132,41 @@ func (s *tale) victim() *lab.Worker { return s.Workers()[0] }
 // [tale.leaves] ends that.
 func (s *tale) kill() time.Time {
 	s.Helper()
-	s.Mark("%s crashes", s.victim().Name)
-	died := s.victim().Kill()
+	return s.crashes(s.victim())
+}
+
+// crashes ends a backend, and silences drops the packets of a worker. Either may
+// cost requests from now on, until [tale.isOut] ends that.
+func (s *tale) crashes(w *lab.Worker) time.Time {
+	s.Helper()
+	s.Mark("%s crashes", w.Name)
+	return s.excuse(w.Kill())
+}
+
+func (s *tale) silences(w *lab.Worker, direction string) time.Time {
+	s.Helper()
+	s.Mark("%s falls silent", w.Name)
+	return s.excuse(w.Silence(direction))
+}
+
+// excuse allows for requests that a fault costs from then on.
+func (s *tale) excuse(fault time.Time) time.Time {
 	// A request that was under way may have begun before.
-	s.excuses = append(s.excuses, excuse{died.Add(-traffic.Timeout), died.Add(time.Hour)})
-	return died
+	s.excuses = append(s.excuses, excuse{fault.Add(-traffic.Timeout), fault.Add(time.Hour)})
+	return fault
 }
 
 // leaves waits until the dead victim costs nothing any more, and fails the test
 // when that was later than the bound after since.
 func (s *tale) leaves(since time.Time, bound time.Duration) {
 	s.Helper()
-	s.AwaitState(s.victim(), "down")
+	s.isOut(s.victim(), since, bound)
+}
+
+// isOut is [tale.leaves] for a worker that the inventory may not list.
+func (s *tale) isOut(w *lab.Worker, since time.Time, bound time.Duration) {
+	s.Helper()
+	s.AwaitState(w, "down")
 	pause(shared + settle)
 	last, _ := s.Record().LastLost(since)
 	bound += shared + lab.Allowance(s.Record())

@@ -82,7 +82,7 @@ func TestRunbooksExplainEveryCause(t *testing.T) {
 	explained := map[string][]string{
 		"IonosEndpointSliceHolding": {
 			string(guard.NoNodes), string(guard.NothingPassesFilter), string(guard.NothingStays),
-			string(guard.TooManyRemovals), string(guard.ContradictoryRead), string(guard.ProbesSilent),
+			string(guard.TooManyRemovals), string(guard.ContradictoryRead), string(guard.ProbesSilent), string(guard.NothingPasses),
 		},
 		"IonosEndpointSliceServiceProblem": known(t)["ionos_endpointslice_problem"]["kind"],
 		"IonosEndpointSliceNodesDown": {

@@ -17,6 +17,8 @@ import (
 // caller has the lock.
 func (w *world) calm() {
 	w.note("calm")
+	w.calmAt = time.Now()
+	clear(w.stuck)
 	w.source, w.storing, w.loading, w.sight = fault{}, fault{}, fault{}, fault{}
 	w.rough["service until"], w.rough["daemon until"] = time.Time{}, time.Time{}
 	for _, one := range w.replicas {
@@ -30,7 +32,21 @@ func (w *world) calm() {
 	}
 	for _, n := range w.nodes {
 		for _, a := range n.Addresses {
-			w.behave(a, pick(r, passes, passes, passes, refuses))
+			if is := pick(r, passes, passes, passes, refuses); !w.set.forced {
+				w.behave(a, is)
+			} else {
+				// What refuses is down to the one that published it, and nothing
+				// to the other: they could repair it for ever.
+				w.behave(a, passes)
+			}
+		}
+	}
+	if w.set.forced {
+		// Nor may anything pass that only one of them keeps.
+		for _, a := range sorted(w.backends) {
+			if !w.stays(a) {
+				w.behave(a, refuses)
+			}
 		}
 	}
 	for _, s := range w.store.Slices() {
@@ -48,7 +64,7 @@ func (w *world) calm() {
 // reads, Retry-After, suspect reads, draining, an edit war, and a moment.
 func (w *world) patience() time.Duration {
 	p := w.set.policy
-	return 5*time.Minute + 90*time.Second + time.Duration(p.Threshold+1)*w.set.poll*11/10 + p.DrainPeriod + 5*time.Minute + time.Minute + takeover
+	return 5*time.Minute + 90*time.Second + time.Duration(p.Threshold+1)*w.set.poll*11/10 + time.Duration(p.Threshold+2)*w.set.poll*11/10 + 2*p.DrainPeriod + 5*time.Minute + time.Minute + takeover
 }
 
 // settling is how long slices that are right have to stay so: a read that began in
@@ -70,9 +86,34 @@ type reporter func(contract int, format string, values ...any)
 func (w *world) isRight() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	right := true
+	right := w.isSettled()
 	w.checkRight(func(int, string, ...any) { right = false })
 	return right
+}
+
+// isSettled reports whether all that runs has read the inventory since the calm
+// began, and so often that what is kept stays for good.
+func (w *world) isSettled() bool {
+	for _, p := range []*process{w.daemon, w.second} {
+		if p == nil {
+			continue
+		}
+		if len(p.reads) == 0 || p.reads[len(p.reads)-1].at.Before(w.calmAt) {
+			return false
+		}
+		for a := range w.truth() {
+			if m := p.missing[a]; m != nil && m.ended.IsZero() && m.since(w.calmAt) < w.set.policy.Threshold+3 {
+				return false
+			}
+		}
+		for _, m := range plan.Published(w.now()) {
+			// What is kept and down goes when it was so at enough inventories.
+			if kept := p.missing[m.Address]; kept != nil && kept.ended.IsZero() && m.State == inventory.StateDown {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // checkRight checks that the slices publish what is there, and nothing else. The
@@ -103,7 +144,7 @@ func (w *world) checkForm(report reporter, s plan.Slice) {
 		report(17, "slice %s is not sorted", s.Name)
 	}
 	for _, m := range s.Endpoints {
-		if n := w.holder(m.Address); n != nil && n.Zone != m.Zone {
+		if n := w.holder(m.Address); n != nil && w.stays(m.Address) && n.Zone != m.Zone {
 			report(19, "%s is in zone %q, not %q", m.Address, m.Zone, n.Zone)
 		}
 	}
@@ -111,12 +152,15 @@ func (w *world) checkForm(report reporter, s plan.Slice) {
 
 // checkFamily compares what one family publishes with what is there.
 func (w *world) checkFamily(report reporter, got map[netip.Addr]inventory.State, is4 bool) {
-	anyPasses := false
+	anyPasses, anyKept := false, false
 	for a, b := range w.backends {
 		anyPasses = anyPasses || a.Is4() == is4 && b.is == passes && w.stays(a)
+		// Silence takes nothing away while nothing that is present passes (contract 14).
+		spared := b.is == passes || b.is == silent && !w.stays(a)
+		anyKept = anyKept || a.Is4() == is4 && spared && got[a] == inventory.StateReady
 	}
 	for a, state := range got {
-		if a.Is4() == is4 && !w.stays(a) {
+		if a.Is4() == is4 && !w.stays(a) && !w.mayStay(a, state, anyPasses) {
 			report(13, "%s is %s, and no node that stays has it", a, state)
 		}
 	}
@@ -133,12 +177,33 @@ func (w *world) checkFamily(report reporter, got map[netip.Addr]inventory.State,
 			report(10, "%s passes and is %s", a, state)
 		case b.is == refuses && anyPasses && state == inventory.StateReady:
 			report(10, "%s refuses and is ready, while others pass", a)
-		case b.is == refuses && !anyPasses && w.set.policy.FailOpen && state != inventory.StateReady && !w.isAsFound(a, got):
+		case b.is == refuses && !anyPasses && !anyKept && w.set.policy.FailOpen && state != inventory.StateReady && !w.isAsFound(a, got):
 			report(15, "%s is %s, while nothing passes", a, state)
-		case b.is == refuses && !anyPasses && !w.set.policy.FailOpen && state != inventory.StateDown:
+		case b.is == refuses && !anyPasses && !anyKept && !w.set.policy.FailOpen && state != inventory.StateDown:
 			report(15, "%s is %s, while nothing passes and HEALTH_CHECK_FAIL_OPEN=false", a, state)
 		}
 	}
+}
+
+// mayStay reports whether an endpoint that no node has stays for good all the same:
+// rejected inventories take nothing away that passes (contract 13), nor anything
+// while nothing else passes.
+func (w *world) mayStay(a netip.Addr, state inventory.State, anyPasses bool) bool {
+	if w.set.policy.HealthOff {
+		return false
+	}
+	kept := false
+	for _, p := range []*process{w.daemon, w.second} {
+		if p != nil {
+			m := p.missing[a]
+			kept = kept || m != nil && m.ended.IsZero() && !m.certain
+		}
+	}
+	b := w.backends[a]
+	if b != nil && b.is == passes {
+		return kept && state != inventory.StateDown || !anyPasses
+	}
+	return !anyPasses
 }
 
 // isAsFound reports whether the address stands as a process found it that has seen

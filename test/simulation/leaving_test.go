@@ -8,11 +8,15 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
-// checkLeaving checks that a member that goes was missing from reads that may
-// take it.
-func (p *process) checkLeaving(a netip.Addr, from, to inventory.State, fell bool) {
+// weighed is how long after a read all that was decided without it has landed.
+const weighed = 8 * time.Second
+
+// checkLeaving checks that an endpoint that goes was missing from inventories that
+// may take it.
+func (p *process) checkLeaving(a netip.Addr, slice string, from, to inventory.State, fell bool) {
 	w := p.w
 	if len(p.reads) == 0 {
 		if from == inventory.StateReady || !fell {
@@ -20,21 +24,98 @@ func (p *process) checkLeaving(a netip.Addr, from, to inventory.State, fell bool
 		}
 		return
 	}
+	if fell && from == inventory.StateDraining && p.found[a] == from && time.Since(p.firstRead) < weighed {
+		return // as above: that read was not decided on yet
+	}
 	if !p.wasMissing(a) && (from == inventory.StateReady || !fell) {
 		w.breach(1, "%s went from %s to %s, and no read missed it", a, from, to)
 	}
-	if !w.passedFor(a, time.Minute) || !w.smooth(time.Minute, "store", "sight", "slices") {
+	if !w.smooth(time.Minute, "store", "slices", "slice "+slice) {
 		return
 	}
-	missed, believed, announced := p.trailing(a)
-	if to == inventory.StateDraining && announced {
-		return // ADR 12
+	m := p.missingOf(a)
+	if announced := m != nil && m.announced; !p.mayGo(a) && (to != inventory.StateDraining || !announced) {
+		w.breach(13, "%s went from %s to %s by rejected inventories: %s", a, from, to, p.excuses(a))
 	}
-	if !believed && missed < w.set.policy.Threshold {
-		w.breach(13, "%s passes and went from %s to %s after %d suspect reads of EMPTY_RESULT_THRESHOLD=%d", a, from, to, missed, w.set.policy.Threshold)
+	if to == inventory.Absent && w.passedFor(a, time.Minute) && w.smooth(2*time.Minute, "store", "service", "daemon", "sight", "pace", "slice "+slice) && !w.set.forced {
+		p.checkDrained(a, from)
 	}
-	if from == inventory.StateReady && to == inventory.Absent && w.set.policy.DrainPeriod > slack && w.smooth(2*time.Minute, "store", "service", "daemon") {
+}
+
+// excuses says what is known of an endpoint that is missing from inventories.
+func (p *process) excuses(a netip.Addr) string {
+	m := p.missingOf(a)
+	if m == nil {
+		return "none misses it"
+	}
+	return time.Since(m.began).String() + " ago the first missed it, the last pass was " + time.Since(p.passAt[a]).String() + " ago"
+}
+
+// checkDrained checks how an endpoint goes that passes: it drained for as long as
+// it has to, and something present works in its place.
+func (p *process) checkDrained(a netip.Addr, from inventory.State) {
+	w := p.w
+	period := w.set.policy.DrainPeriod
+	if from == inventory.StateReady && period > slack {
 		w.breach(13, "%s passes and was removed without draining", a)
+	}
+	if at, ok := p.drainsAt[a]; ok && from == inventory.StateDraining && time.Since(at) < period-slack {
+		w.breach(13, "%s passes and drained for %s only", a, time.Since(at))
+	}
+	if w.set.policy.HealthOff || p.moved(a) {
+		return
+	}
+	const lately = 30 * time.Second
+	for other, at := range p.passAt {
+		if other.Is4() == a.Is4() && other != a && time.Since(at) < lately && p.listedBefore(other) {
+			return
+		}
+	}
+	w.breach(13, "%s passes and was removed while nothing present passes", a)
+}
+
+// checkDropped checks that an endpoint that is down goes by inventories that may
+// take it, and never the last one by rejected ones.
+func (p *process) checkDropped(a netip.Addr, slice string) {
+	w := p.w
+	if !w.smooth(time.Minute, "store", "slices", "slice "+slice) || w.injected(a) {
+		return
+	}
+	if len(p.reads) == 0 {
+		w.breach(28, "%s was down and is gone before the first read after a restart", a)
+		return
+	}
+	if !p.wasMissing(a) && !p.mayGo(a) {
+		w.breach(1, "%s was down and is gone, and no read missed it", a)
+	} else if !p.mayGo(a) {
+		w.breach(13, "%s was down and is gone by rejected inventories: %s", a, p.excuses(a))
+	}
+}
+
+// checkLast is contract 13: rejected inventories do not take the last endpoints.
+func (p *process) checkLast(was, is map[netip.Addr]inventory.State, slice string, family plan.Family) {
+	w := p.w
+	if w.set.policy.HealthOff || !w.smooth(time.Minute, "store", "slices", "slice "+slice) {
+		return
+	}
+	for a := range is {
+		if plan.FamilyOf(a) == family {
+			return
+		}
+	}
+	for a := range was {
+		if plan.FamilyOf(a) != family {
+			continue
+		}
+		if m := p.missingOf(a); w.injected(a) || m == nil || m.accepted || m.given || m.replaced || p.moved(a) {
+			return
+		}
+	}
+	for _, a := range sorted(was) {
+		if plan.FamilyOf(a) == family {
+			w.breach(13, "%s was the last endpoint, and rejected inventories took it", a)
+			return
+		}
 	}
 }
 
@@ -45,14 +126,14 @@ func (p *process) wasMissing(a netip.Addr) bool {
 		if !p.reads[i].stays[a] {
 			return true
 		}
-		if time.Since(p.reads[i].at) > 8*time.Second {
+		if time.Since(p.reads[i].at) > weighed {
 			break
 		}
 	}
 	for i := len(p.reads) - 1; i >= 0; i-- {
 		if !p.reads[i].at.After(p.readyAt[a]) {
 			if !p.reads[i].stays[a] {
-				return true // it was held
+				return true // it was kept
 			}
 			break
 		}
@@ -61,31 +142,11 @@ func (p *process) wasMissing(a netip.Addr) bool {
 	return ok && missed.After(p.readyAt[a].Add(-slack))
 }
 
-// trailing returns how many reads in a row missed the address, and whether one
-// of them could be believed or announced it to leave. A read that came while the write was under way is
-// not counted against it.
-func (p *process) trailing(a netip.Addr) (missed int, believed, announced bool) {
-	for i := len(p.reads) - 1; i >= 0; i-- {
-		d := p.reads[i]
-		if d.stays[a] {
-			if missed == 0 && time.Since(d.at) < 8*time.Second {
-				continue
-			}
-			break
-		}
-		missed++
-		believed = believed || !d.suspect[a.Is4()]
-		announced = announced || d.leaving[a]
-	}
-	return missed, believed, announced
-}
-
 // noteTaken notes which published addresses the newest read takes away for good:
-// it may be believed, or misses them for the last time that it takes.
+// it may be accepted, or misses them for the last time that it takes.
 func (p *process) noteTaken(at time.Time) {
 	for a := range p.w.truth() {
-		missed, believed, _ := p.trailing(a)
-		if !p.reads[len(p.reads)-1].stays[a] && (believed || missed >= p.w.set.policy.Threshold) {
+		if !p.reads[len(p.reads)-1].stays[a] && p.mayGo(a) {
 			p.takenAt[a] = at
 		}
 	}
@@ -96,14 +157,14 @@ func (p *process) noteTaken(at time.Time) {
 // published and has to pass first (ADR 2): it cannot know of the health checks of
 // before that they still hold, and what stands in the store is only what it could
 // not write. Where the store takes writes, the removal lands, and is judged then.
-func (p *process) letGo(a netip.Addr) bool {
+func (p *process) letGo(a netip.Addr, slice string) bool {
 	const again = 40 * time.Second // until a store that failed is asked again
 	at, ok := p.takenAt[a]
-	return ok && at.After(p.readyAt[a]) && !p.w.smooth(time.Since(at)+again, "store", "service", "slices")
+	return ok && at.After(p.readyAt[a]) && !p.w.smooth(time.Since(at)+again, "store", "service", "slices", "slice "+slice)
 }
 
 // hasFallen reports whether the address failed often enough since it was last
-// published ready. One that a suspect read misses may be so all the same while
+// published ready. One that a rejected inventory misses may be so all the same while
 // nothing else works; what failed while failing open does not count (ADR 6).
 func (p *process) hasFallen(a netip.Addr) bool {
 	if fell, ok := p.fellAt[a]; ok && fell.After(p.readyAt[a].Add(-slack)) {

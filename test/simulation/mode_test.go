@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 )
 
 // The two ways in which the mode is told.
@@ -20,19 +20,22 @@ const (
 
 // Announce holds notices to contract 16: who leaves a mode was in it, and who
 // enters one was not.
-func (p *process) Announce(notice syncer.Notice) {
+func (p *process) Announce(notice narration.Notice) {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
 	switch notice.Reason {
-	case syncer.RemovalHeld:
+	case narration.RemovalHeld:
 		p.turn(byNotice, guard.Publish, guard.Hold)
-	case syncer.RemovalReleased:
+	case narration.RemovalReleased:
 		p.turn(byNotice, guard.Hold, guard.Publish)
-	case syncer.FailOpenEngaged:
+	case narration.FailOpenEngaged:
 		p.turn(byNotice, guard.Publish, guard.FailOpen)
-	case syncer.FailOpenCleared:
+	case narration.FailOpenCleared:
 		p.turn(byNotice, guard.FailOpen, guard.Publish)
-	case syncer.EndpointsUpdated, syncer.SourceUnavailable, syncer.SourceRecovered, syncer.SliceOwnedByOther, syncer.MirroredSliceFound:
+	case narration.RemovalAccepted:
+		p.noteAccepted(notice.Note)
+	case narration.EndpointsUpdated, narration.SourceUnavailable, narration.SourceRecovered, narration.SliceOwnedByOther, narration.MirroredSliceFound,
+		narration.RemovalPending:
 	}
 }
 
@@ -43,6 +46,9 @@ func (p *process) turn(way int, from, to guard.Mode) {
 	}
 	if from == guard.FailOpen {
 		p.openAt = time.Now()
+	}
+	if to == guard.FailOpen {
+		clear(p.deadAt) // what failed before needs FALL fresh failures afterwards
 	}
 	p.told[way] = to
 	p.w.counts["modes told"]++

@@ -21,6 +21,7 @@ const slack = 2 * time.Second
 func (p *process) checkRequest(write plan.Write) {
 	w, name := p.w, write.Slice.Name
 	p.checkHolder()
+	p.checkPace(name)
 	w.note("process %d sends %s %s at %q: %v", p.number, write.Operation, name, write.Slice.Version, statesOf(write.Slice))
 	if write.Operation != plan.Create && write.Operation != plan.Update {
 		w.breach(24, "operation %s of slice %s", write.Operation, name)
@@ -44,6 +45,12 @@ func (p *process) checkRequest(write plan.Write) {
 		slices.Equal(have.Endpoints, write.Slice.Endpoints) && slices.Equal(have.Ports, write.Slice.Ports) {
 		w.breach(22, "slice %s is written without a difference", name)
 	}
+	p.checkFresh(write)
+	p.noteLoss(write)
+	p.informed[name] = time.Time{}
+	if p.sawAt.After(w.handAt) && p.sawAt.After(p.otherAt) {
+		p.informed[name] = time.Now()
+	}
 	// What the last load showed was decided on; rough parts end in the future
 	// while they last.
 	known := p.loadedAt.After(w.rough["service since"])
@@ -56,12 +63,8 @@ func (p *process) checkRequest(write plan.Write) {
 }
 
 // landed checks a write that changed the store, and what it did to the members.
-func (p *process) landed(write plan.Write, sent time.Time, before *discoveryv1.EndpointSlice, was map[netip.Addr]inventory.State) {
+func (p *process) landed(write plan.Write, before *discoveryv1.EndpointSlice, was map[netip.Addr]inventory.State) {
 	w, name := p.w, write.Slice.Name
-	if last, ok := p.sentAt[name]; ok && sent.Sub(last) < time.Second {
-		w.breach(26, "slice %s was written twice within %s", name, sent.Sub(last))
-	}
-	p.sentAt[name] = sent
 	if before != nil {
 		if value, ok := before.Labels[touched]; ok && w.object(name).Labels[touched] != value {
 			w.breach(23, "a foreign label of %s is lost", name)
@@ -72,9 +75,12 @@ func (p *process) landed(write plan.Write, sent time.Time, before *discoveryv1.E
 	}
 	is := w.truth()
 	for _, a := range sorted(was) {
-		if p.sawAt.After(w.handAt) && p.sawAt.After(p.otherAt) { // it cannot heed what it could not see
-			p.checkMove(a, p.published(a, was[a]), is[a])
+		if sent := p.informed[name]; w.handAt.Before(sent) && p.otherAt.Before(sent) { // it cannot heed what it could not see
+			p.checkMove(a, name, p.published(a, was[a]), decided(write.Slice, a, was[a], is[a]))
 		}
+	}
+	if p.sawAt.After(w.handAt) && p.sawAt.After(p.otherAt) {
+		p.checkLast(was, is, name, write.Slice.Family)
 	}
 	for _, is4 := range []bool{true, false} {
 		p.noteEmptied(is4, was, is)
@@ -82,6 +88,11 @@ func (p *process) landed(write plan.Write, sent time.Time, before *discoveryv1.E
 	for _, m := range write.Slice.Endpoints {
 		if m.State == inventory.StateReady && was[m.Address] == inventory.Absent && p.sawAt.After(w.handAt) && p.sawAt.After(p.otherAt) {
 			p.checkJoining(m.Address)
+		}
+		if _, ok := p.drainsAt[m.Address]; m.State != inventory.StateDraining {
+			delete(p.drainsAt, m.Address)
+		} else if !ok {
+			p.drainsAt[m.Address] = time.Now()
 		}
 		if m.State == inventory.StateReady {
 			p.readyAt[m.Address] = write.Trigger
@@ -96,9 +107,29 @@ func (p *process) landed(write plan.Write, sent time.Time, before *discoveryv1.E
 	w.counts["landed"]++
 }
 
+// decided is the state in which a write left an address that was published in
+// another before: that of the slice itself, where a worse copy stands elsewhere. Where
+// only that copy is left, nobody can tell what was decided.
+func decided(s plan.Slice, a netip.Addr, was, is inventory.State) inventory.State {
+	switch own := s.StateOf(a); {
+	case was == is, is == inventory.Absent:
+		return is
+	case own == inventory.Absent:
+		return was
+	default:
+		return own
+	}
+}
+
 // checkMove checks one member's way from one published state to the next.
-func (p *process) checkMove(a netip.Addr, from, to inventory.State) {
+func (p *process) checkMove(a netip.Addr, slice string, from, to inventory.State) {
 	serving := from == inventory.StateReady || from == inventory.StateDraining
+	if from == inventory.StateDown && to == inventory.Absent {
+		p.checkDropped(a, slice)
+	}
+	if from != inventory.Absent && to == inventory.Absent {
+		p.checkTold(a, slice)
+	}
 	if !serving || from == to || p.w.injected(a) {
 		return
 	}
@@ -116,12 +147,12 @@ func (p *process) checkMove(a netip.Addr, from, to inventory.State) {
 		if w.set.policy.HealthOff {
 			w.breach(13, "%s is down with HEALTH_CHECK_MODE=off", a)
 		}
-		if w.cutOffFor(5*time.Second) && w.standing[a] && w.stays(a) && !p.letGo(a) {
+		if w.cutOffFor(5*time.Second) && w.standing[a] && w.stays(a) && !p.letGo(a, slice) {
 			w.breach(14, "%s was demoted while the prober was cut off", a)
 		}
 	case inventory.StateDraining, inventory.Absent:
 		w.counts["left"]++
-		p.checkLeaving(a, from, to, fell)
+		p.checkLeaving(a, slice, from, to, fell)
 	case inventory.StateReady:
 	}
 }
@@ -179,15 +210,8 @@ func (p *process) checkNotEmpty(is4 bool) {
 // listedFor reports whether all reads of that time and the one before list the
 // address as staying.
 func (p *process) listedFor(a netip.Addr, d time.Duration) bool {
-	for i := len(p.reads) - 1; i >= 0; i-- {
-		if !p.reads[i].stays[a] {
-			return false
-		}
-		if time.Since(p.reads[i].at) > d {
-			return true
-		}
-	}
-	return false
+	since, ok := p.staysSince[a]
+	return ok && time.Since(since) > d
 }
 
 // serving counts the members of a family that get traffic.

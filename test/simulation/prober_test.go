@@ -14,6 +14,7 @@ import (
 const (
 	cutOff  = "the prober is cut off"
 	noFiles = "the prober has no file descriptors"
+	lossy   = "of the checks 60 % are lost"
 )
 
 // prober is the health check as one process makes it.
@@ -60,6 +61,8 @@ func (w *world) answer(a netip.Addr) (inventory.Outcome, time.Duration) {
 		is = silent
 	case w.sight.in(noFiles):
 		is = troubles
+	case w.sight.in(lossy) && w.dice("loss "+a.String(), b.asked).IntN(10) < 6:
+		is = silent
 	case is == flaps:
 		is = pick(w.dice(a.String(), b.asked), passes, refuses, silent, slow, troubles)
 	}

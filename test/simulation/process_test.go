@@ -11,6 +11,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
@@ -31,14 +32,47 @@ type process struct {
 	reading, checking           int
 	askedFor                    time.Time // no read before, by Retry-After
 	reads                       []delivery
+	firstRead                   time.Time
 	// missedAt is when a read missed the address, takenAt when it had to be believed.
 	missedAt, takenAt, movedAt map[netip.Addr]time.Time
-	holders                    map[netip.Addr]string
+	// missing are the runs of inventories that miss an address; established are the
+	// addresses that no rejected inventory brought.
+	missing     map[netip.Addr]*missing
+	established map[netip.Addr]bool
+	// excusedAt is when nothing else passed, or so many were silent, that a ready
+	// endpoint that fails might stay so.
+	excusedAt map[netip.Addr]time.Time
+	// informed is when the newest write of a slice was sent, zero where it was sent
+	// before the process could see all that another hand had done.
+	informed map[string]time.Time
+	// lookedAt is when it was last seen to be so.
+	lookedAt map[netip.Addr]time.Time
+	// passAt is when the newest pass came, drainsAt when it was published draining.
+	passAt, drainsAt map[netip.Addr]time.Time
+	// silentSince is since when all results are silence, troubleSince since when all
+	// are troubles of our own.
+	silentSince, troubleSince map[netip.Addr]time.Time
+	troubledAt                time.Time
+	// toldGone is when an Event named an endpoint that rejected inventories take
+	// away, toldMany when one had not room for all of them.
+	toldGone map[netip.Addr]time.Time
+	toldMany time.Time
+	// dryAt is since when nothing of the family is ready, bareAt since when nothing
+	// is ready or draining.
+	dryAt, bareAt map[bool]time.Time
+	holders       map[netip.Addr]string
 	// listedSince is the read since which all list the address, at the same node
 	// or as a member; sentAtPass is when the newest check that passed was sent.
 	listedSince, sentAtPass map[netip.Addr]time.Time
-	told                    []guard.Mode // by notices and by lines of the log
-	openAt                  time.Time    // when it last left FailOpen
+	// listedAt is the newest read that lists the address.
+	listedAt map[netip.Addr]time.Time
+	// staysSince is the read since which all list the address as staying.
+	staysSince map[netip.Addr]time.Time
+	// failedRead says that the newest read failed, endedRead when it ended.
+	failedRead bool
+	endedRead  time.Time
+	told       []guard.Mode // by notices and by lines of the log
+	openAt     time.Time    // when it last left FailOpen
 
 	// fails counts in a row, fresh only those that ADR 6 does not forgive.
 	fails, fresh map[netip.Addr]int
@@ -58,8 +92,18 @@ type process struct {
 	// readyAt is when the last write that landed and had the address ready was
 	// decided.
 	readyAt map[netip.Addr]time.Time
-	sentAt  map[string]time.Time
 	refused map[string]string
+	// traffic is what it sent, by slice; awayAt is when the newest answer came that
+	// the server cannot be reached, unavailable until when it asked to be left alone.
+	traffic     map[string]*traffic
+	awayAt      time.Time
+	unavailable time.Time
+	// decidedReady is since when something of the family was decided to be ready,
+	// deadAt when the refusal came that takes an endpoint down.
+	decidedReady map[bool]time.Time
+	// lossAt is when a write went out after which nothing of the family was ready.
+	lossAt map[bool]time.Time
+	deadAt map[netip.Addr]time.Time
 	// emptied says, by family, that the newest writes left nothing ready.
 	emptied  map[bool]bool
 	loadedAt time.Time
@@ -67,12 +111,15 @@ type process struct {
 
 // delivery is one complete read that was handed over.
 type delivery struct {
-	at     time.Time
-	stays  map[netip.Addr]bool
-	listed map[netip.Addr]bool
-	// suspect says, by family, that it had to be suspected.
-	suspect map[bool]bool
+	at      time.Time
+	stays   map[netip.Addr]bool
+	listed  map[netip.Addr]bool
 	leaving map[netip.Addr]bool
+	// given are the addresses that it gives to another node than before.
+	given map[netip.Addr]bool
+	// By family: suspectAll and suspect say that it had to be rejected, certain that
+	// it had to be accepted, replaced that it may be a replacement; see judge.
+	suspectAll, suspect, certain, replaced map[bool]bool
 }
 
 // prepare makes a process, with a replica's election before its store if there is
@@ -82,14 +129,17 @@ func (w *world) prepare(r *replica, elector *election.Elector) (*process, error)
 	p := &process{
 		w: w, number: w.started, begun: time.Now(), done: make(chan error, 1),
 		sourceChanged: make(chan struct{}, 1), storeChanged: make(chan struct{}, 1),
+		missing: map[netip.Addr]*missing{}, established: map[netip.Addr]bool{}, passAt: map[netip.Addr]time.Time{}, drainsAt: map[netip.Addr]time.Time{},
+		silentSince: map[netip.Addr]time.Time{}, dryAt: map[bool]time.Time{}, bareAt: map[bool]time.Time{},
 		missedAt: map[netip.Addr]time.Time{}, takenAt: map[netip.Addr]time.Time{}, movedAt: map[netip.Addr]time.Time{}, holders: map[netip.Addr]string{}, listedSince: map[netip.Addr]time.Time{}, sentAtPass: map[netip.Addr]time.Time{}, told: make([]guard.Mode, 2),
 		fails: map[netip.Addr]int{}, fresh: map[netip.Addr]int{}, fellAt: map[netip.Addr]time.Time{}, passedAt: map[bool]time.Time{},
 		slices: map[string]map[netip.Addr]inventory.State{}, readyAt: map[netip.Addr]time.Time{},
-		sentAt: map[string]time.Time{}, refused: map[string]string{}, emptied: map[bool]bool{},
+		traffic: map[string]*traffic{}, decidedReady: map[bool]time.Time{}, lossAt: map[bool]time.Time{}, deadAt: map[netip.Addr]time.Time{}, staysSince: map[netip.Addr]time.Time{},
+		troubleSince: map[netip.Addr]time.Time{}, toldGone: map[netip.Addr]time.Time{}, informed: map[string]time.Time{}, excusedAt: map[netip.Addr]time.Time{}, lookedAt: map[netip.Addr]time.Time{}, listedAt: map[netip.Addr]time.Time{}, refused: map[string]string{}, emptied: map[bool]bool{},
 	}
 	options := w.options(p)
 	if elector != nil {
-		p.replica, options.Store = r, elector.Fence(options.Store)
+		p.replica, options.Store = r, fenced{options.Store, elector}
 	}
 	var err error
 	p.syncer, err = syncer.New(options)
@@ -158,22 +208,41 @@ func (p *process) beginRead() {
 	}
 }
 
-func (p *process) endRead() { p.reading-- }
+// ending reports whether the process was told to stop.
+func (p *process) ending() bool { return p.dead || p.replica != nil && p.replica.stopped }
+
+func (p *process) endRead(err error) {
+	p.reading--
+	p.failedRead, p.endedRead = err != nil, time.Now()
+}
+
+// checkRetry is contract 3: a source that costs nobody anything is read again
+// without back-off.
+func (p *process) checkRetry() {
+	const soon = 1500 * time.Millisecond
+	if p.w.set.free && !p.ending() && p.failedRead && p.reading == 0 && time.Since(p.endedRead) > soon && time.Since(p.askedFor) > soon {
+		p.w.breach(3, "a read that costs nobody anything failed %s ago and was not tried again", time.Since(p.endedRead))
+	}
+}
 
 // deliver notes a complete answer of the source.
 func (p *process) deliver(nodes []inventory.Node, kind string) {
 	d := delivery{
 		at: time.Now(), stays: map[netip.Addr]bool{}, listed: map[netip.Addr]bool{},
-		suspect: map[bool]bool{}, leaving: map[netip.Addr]bool{},
+		leaving: map[netip.Addr]bool{}, given: map[netip.Addr]bool{},
+		suspectAll: map[bool]bool{}, suspect: map[bool]bool{}, certain: map[bool]bool{}, replaced: map[bool]bool{},
 	}
 	for _, n := range nodes {
 		for _, a := range n.Addresses {
+			have, ok := p.holders[a]
+			if allowed(a) && ok && have != n.Name {
+				p.movedAt[a], d.given[a] = d.at, true
+			}
+			if _, published := p.w.truth()[a]; published && !ok && !fit(n) {
+				p.holders[a] = n.Name // the first to have an address that was recovered
+			}
 			if !fit(n) || !allowed(a) {
 				continue
-			}
-			have, ok := p.holders[a]
-			if ok && have != n.Name {
-				p.movedAt[a] = d.at
 			}
 			if _, listed := p.listedSince[a]; !listed || have != n.Name && kind != readsTwins {
 				p.listedSince[a] = d.at
@@ -185,67 +254,40 @@ func (p *process) deliver(nodes []inventory.Node, kind string) {
 	}
 	maps.DeleteFunc(p.listedSince, func(a netip.Addr, _ time.Time) bool { return !d.listed[a] })
 	for _, is4 := range []bool{true, false} {
-		d.suspect[is4] = p.suspicious(d, is4)
+		p.judge(&d, is4, kind)
+		p.noteReplaced(&d, is4)
+		p.noteEstablished(d, is4)
 	}
 	for a := range p.w.truth() {
 		if !d.stays[a] {
 			p.missedAt[a] = d.at
 		}
 	}
-	for _, earlier := range p.reads {
-		for a := range earlier.listed {
-			if !d.stays[a] {
-				p.missedAt[a] = d.at
-			}
+	for a, at := range p.listedAt {
+		if len(p.reads) > 0 && !at.Before(p.reads[0].at) && !d.stays[a] {
+			p.missedAt[a] = d.at
 		}
 	}
-	const most = 40
-	if p.reads = append(p.reads, d); len(p.reads) > most {
+	for a := range d.listed {
+		p.listedAt[a] = d.at
+	}
+	for a := range d.stays {
+		if _, ok := p.staysSince[a]; !ok && d.stays[a] {
+			p.staysSince[a] = d.at
+		}
+	}
+	maps.DeleteFunc(p.staysSince, func(a netip.Addr, _ time.Time) bool { return !d.stays[a] })
+	if p.firstRead.IsZero() {
+		p.firstRead = d.at
+	}
+	remembered := time.Duration(p.w.set.policy.Threshold+1)*p.w.set.poll*11/10 + time.Minute
+	for p.reads = append(p.reads, d); time.Since(p.reads[0].at) > remembered; {
 		p.reads = p.reads[1:]
 	}
+	p.noteMissing(d)
+	p.forgetTroubles(d)
 	p.noteTaken(d.at)
 	p.w.note("read %d nodes, %d staying addresses%s", len(nodes), len(d.stays), map[bool]string{true: ", " + kind}[kind != ""])
-}
-
-// suspicious reports whether a read has to be suspected by the plainest reading
-// of contract 13 and ADR 4, which counts with what still drains; where slices and
-// decisions may be apart, only when nothing stays at all. A member that fails may
-// fall between the read and the decision on it, and then counts no more: the read
-// has to be suspect with those that fail and without them.
-func (p *process) suspicious(d delivery, is4 bool) bool {
-	served, taken, stays := 0, 0, 0
-	failing, failingTaken := 0, 0
-	published := p.w.truth()
-	for a := range p.holders {
-		if _, ok := published[a]; !ok && a.Is4() == is4 && p.listedBefore(a) {
-			served++ // it may have become ready, and its write is on its way
-		}
-	}
-	for a, state := range published {
-		if a.Is4() == is4 && state != inventory.StateDown && !p.w.injected(a) {
-			served++
-			if !d.stays[a] {
-				taken++
-			}
-			if b := p.w.backends[a]; !p.w.set.policy.HealthOff && (b == nil || b.is != passes) {
-				failing++
-				if !d.stays[a] {
-					failingTaken++
-				}
-			}
-		}
-	}
-	for a, ok := range d.stays {
-		if ok && a.Is4() == is4 {
-			stays++
-		}
-	}
-	if served > 0 && stays == 0 {
-		return true
-	}
-	settled := p.w.smooth(20*time.Second, "store", "slices", "service", "sight") && p.writing == 0 && time.Since(p.landedAt) > 5*time.Second
-	tooMany := func(taken, served int) bool { return taken*100 > max(100, p.w.set.policy.MaxRemovalPercent*served) }
-	return settled && tooMany(taken, served) && tooMany(taken-failingTaken, served-failing)
 }
 
 // listedBefore reports whether one of the newest reads lists the address.
@@ -272,11 +314,19 @@ func (p *process) beginCheck(a netip.Addr) {
 // endCheck counts results in a row, as contract 10 does.
 func (p *process) endCheck(a netip.Addr, outcome inventory.Outcome, sent time.Time) {
 	p.checking--
+	p.noteTrouble(a, outcome, sent)
+	if outcome != inventory.LocalError && outcome != inventory.Silent {
+		delete(p.silentSince, a)
+	} else if _, ok := p.silentSince[a]; !ok && outcome == inventory.Silent {
+		p.silentSince[a] = time.Now()
+	}
 	switch outcome {
 	case inventory.LocalError:
 		return
 	case inventory.Pass:
 		p.fails[a], p.fresh[a] = 0, 0
+		p.passAt[a] = time.Now()
+		delete(p.deadAt, a)
 		p.passedAt[a.Is4()], p.sentAtPass[a] = time.Now(), sent
 		return
 	case inventory.Refused, inventory.Silent:
@@ -285,6 +335,10 @@ func (p *process) endCheck(a netip.Addr, outcome inventory.Outcome, sent time.Ti
 	}
 	if p.told[byNotice] == guard.FailOpen || p.passedAt[a.Is4()].IsZero() {
 		p.fresh[a] = 0
+		delete(p.deadAt, a)
+	}
+	if _, ok := p.deadAt[a]; !ok && p.fresh[a] >= p.w.set.policy.Fall && outcome == inventory.Refused {
+		p.deadAt[a] = time.Now()
 	}
 	if p.fails[a] >= p.w.set.policy.Fall {
 		p.fellAt[a] = time.Now()
@@ -304,4 +358,18 @@ func (p *process) published(a netip.Addr, stood inventory.State) inventory.State
 		return state
 	}
 	return max(state, stood)
+}
+
+// fenced is a store that is written while the lease is held, as the program makes it.
+type fenced struct {
+	syncer.Store
+	elector *election.Elector
+}
+
+func (f fenced) Write(ctx context.Context, write plan.Write) (version string, err error) {
+	err = f.elector.Fence(ctx, func(ctx context.Context) error {
+		version, err = f.Store.Write(ctx, write)
+		return err
+	})
+	return version, err
 }

@@ -20,8 +20,8 @@ type replica struct {
 	stop     context.CancelFunc
 	done     chan struct{}
 	// way is the fault of its requests for the Lease; dead ones were killed.
-	way  fault
-	dead bool
+	way           fault
+	dead, stopped bool
 	// again is when another takes its place, once it has ended.
 	again time.Time
 }
@@ -104,6 +104,7 @@ func (w *world) strikeReplica(r *rand.Rand) {
 	switch k := r.IntN(10); {
 	case k < 2:
 		w.note("%s is told to stop", one.identity)
+		one.stopped = true
 		one.stop()
 	case k < 4:
 		w.note("%s is killed", one.identity)

@@ -65,7 +65,7 @@ func spawn(t *testing.T, first, count uint64) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestStorm", "-test.timeout=0",
 		fmt.Sprint("-first=", first), fmt.Sprint("-seeds=", count), fmt.Sprint("-storm=", *storming),
-		fmt.Sprint("-trace=", *lines), fmt.Sprint("-counts=", *verbose), fmt.Sprint("-test.v=", *verbose))
+		fmt.Sprint("-lines=", *lines), fmt.Sprint("-counts=", *verbose), fmt.Sprint("-test.v=", *verbose))
 	cmd.Env = append(os.Environ(), child+"=1")
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -21,11 +21,13 @@ type settings struct {
 	policy                             guard.Policy
 	poll, sourceTimeout, healthTimeout time.Duration
 	concurrency, maxEndpoints, nodes   int
-	dual, signals                      bool
+	dual, signals, free, echoes        bool
 	// election says that two replicas run for one Lease, forced that two processes
 	// write without one.
 	election, forced bool
 	storm, gap       time.Duration
+	// scene is a course of events in place of random ones, empty for those.
+	scene string
 }
 
 // drawSettings draws them: mostly the defaults.
@@ -50,6 +52,11 @@ func drawSettings(r *rand.Rand, storm time.Duration) settings {
 	s.policy.HealthOff = r.IntN(10) == 0
 	s.election = r.IntN(5) == 0
 	s.forced = !s.election && r.IntN(10) == 0
+	s.free, s.echoes = r.IntN(4) == 0, r.IntN(2) == 0
+	if r.IntN(5) == 0 {
+		s.nodes, s.maxEndpoints = 8+r.IntN(14), pick(r, 1, 2)
+	}
+	s.drawScene(r)
 	return s
 }
 
@@ -69,7 +76,7 @@ func rules() filter.Rules {
 func newWorld(seed uint64, storm time.Duration) (*world, error) {
 	w := &world{
 		seed: seed, start: time.Now(), backends: map[netip.Addr]*backend{}, rough: map[string]time.Time{},
-		cached: map[string]plan.Slice{}, fresh: map[string]bool{}, edited: map[string]time.Time{},
+		stuck: map[string]fault{}, cached: map[string]plan.Slice{}, fresh: map[string]bool{}, edited: map[string]time.Time{},
 		calls: map[string]int{}, counts: map[string]int{}, digest: fnv.New64a(),
 	}
 	w.odd = w.dice("odd", 0)
@@ -86,7 +93,7 @@ func newWorld(seed uint64, storm time.Duration) (*world, error) {
 		w.replicas = make([]*replica, 2)
 	}
 	if w.set.forced {
-		w.roughen("slices", time.Now().Add(storm)) // each is a foreign hand to the other
+		w.roughen("slices", time.Now().Add(1000*time.Hour)) // each is a foreign hand to the other, in the calm too
 	}
 	for range w.set.nodes {
 		w.join(w.free(r)...)
@@ -97,13 +104,16 @@ func newWorld(seed uint64, storm time.Duration) (*world, error) {
 // options are those of a daemon in this world.
 func (w *world) options(p *process) syncer.Options {
 	options := syncer.Options{
-		Source: source{p}, Prober: prober{p}, Store: shelf{p}, Target: w.target, Rules: rules(), Policy: w.set.policy,
+		Source: source{p}, Prober: prober{p}, Store: shelf{p}, StoreChanged: p.storeChanged, Target: w.target, Rules: rules(), Policy: w.set.policy,
 		PollInterval: w.set.poll, SourceTimeout: w.set.sourceTimeout, HealthTimeout: w.set.healthTimeout,
 		Concurrency: w.set.concurrency, Random: w.random,
-		Announcer: p, Logger: slog.New(modeLines{p}),
+		FreeReads: w.set.free, Announcer: p, Logger: slog.New(modeLines{p}),
 	}
 	if w.set.policy.HealthOff {
 		options.Prober = nil
+	}
+	if w.set.signals {
+		options.SourceChanged = p.sourceChanged
 	}
 	return options
 }

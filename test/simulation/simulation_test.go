@@ -17,7 +17,7 @@ var (
 	days     = flag.Uint64("days", 1, "how many seeds to simulate for a day each")
 	storming = flag.Duration("storm", 10*time.Minute, "how long each storm lasts in simulated time")
 	verbose  = flag.Bool("counts", false, "say of each seed what happened")
-	lines    = flag.Int("trace", 60, "how many events before a failure to print")
+	lines    = flag.Int("lines", 60, "how many events before a failure to print")
 )
 
 // tick is the simulated time between two looks at the whole world.
@@ -74,6 +74,7 @@ func simulate(t *testing.T, seed uint64) *world {
 func (w *world) storm(t *testing.T) {
 	t.Helper()
 	r := w.dice("storm", 0)
+	w.acts = w.script()
 	next := time.Now().Add(w.wait(r))
 	for end := w.start.Add(w.set.storm); time.Now().Before(end) && w.failed() == ""; {
 		w.look(t)
@@ -86,7 +87,7 @@ func (w *world) storm(t *testing.T) {
 			continue
 		}
 		w.mu.Lock()
-		w.strike(r)
+		w.happen(r)
 		w.mu.Unlock()
 		next = time.Now().Add(w.wait(r))
 	}
@@ -94,6 +95,9 @@ func (w *world) storm(t *testing.T) {
 
 // wait draws how long until the next thing happens: now and then at once.
 func (w *world) wait(r *rand.Rand) time.Duration {
+	if w.set.scene != "" {
+		return w.untilAct()
+	}
 	if r.IntN(5) == 0 {
 		return time.Duration(r.Int64N(int64(100 * time.Millisecond)))
 	}
@@ -139,6 +143,11 @@ func (w *world) becomeCalm(t *testing.T) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.checkRight(w.breach)
+	for _, p := range []*process{w.daemon, w.second} {
+		if p != nil {
+			p.checkErrors()
+		}
+	}
 	if w.writes != before {
 		w.breach(22, "%d writes in the calm", w.writes-before)
 	}

@@ -5,6 +5,7 @@ package simulation_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/netip"
 	"time"
@@ -25,6 +26,9 @@ const (
 	readsUnready = "reads have no ready node"
 	readsTwins   = "reads have twins"
 	readsLeaving = "reads announce all"
+	readsWrong   = "reads have wrong addresses"
+	readsThird   = "reads have a third of the nodes"
+	readsFlood   = "reads flood, with newcomers that never answer"
 )
 
 // source is the inventory as one process reads it.
@@ -47,41 +51,42 @@ func (s source) Read(ctx context.Context) ([]inventory.Node, error) {
 		kind = ""
 	}
 	w.mu.Unlock()
+	var failed error
 	takes := time.Duration(1+r.IntN(50)) * time.Millisecond
 	switch kind {
 	case readsHang:
 		takes = time.Hour
+	case readsFlood:
+		takes += 80 * time.Millisecond
 	case readsSlow:
 		takes = time.Duration(r.Int64N(int64(w.set.sourceTimeout)))
 	}
 	err := w.linger(ctx, takes)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	defer s.endRead()
+	defer func() { s.endRead(failed) }()
 	switch {
 	case err != nil:
 		w.note("read %s", err)
+		failed = err
 		return nil, err
 	case kind == readsFail:
 		w.note("read failed")
-		return nil, errors.New("the inventory is away")
+		failed = errors.New("the inventory is away")
+		return nil, failed
 	case kind == readsWait:
 		after := time.Duration(1+r.IntN(90)) * time.Second
 		s.process.askedFor = time.Now().Add(after)
 		w.note("read is to wait %s", after)
-		return nil, busy{after}
+		failed = busy{after}
+		return nil, failed
 	}
 	nodes := w.damaged(w.listing(r), kind, r)
+	if kind == readsFlood {
+		leave(s.sourceChanged)
+	}
 	s.deliver(nodes, kind) //nolint:contextcheck // the world looks at itself
 	return nodes, nil
-}
-
-// Changed signals, where the source is one that does.
-func (s source) Changed() <-chan struct{} {
-	if !s.w.set.signals {
-		return nil
-	}
-	return s.sourceChanged
 }
 
 // listing is what an honest inventory says, in any order, with machines that
@@ -113,6 +118,12 @@ func (w *world) damaged(nodes []inventory.Node, kind string, r *rand.Rand) []inv
 			}
 		case readsForeign:
 			n.Addresses = []netip.Addr{netip.MustParseAddr("10.9.9.9")}
+		case readsWrong:
+			n.Addresses = w.wrong(n.Addresses)
+		case readsThird:
+			if w.dice("third "+n.Name, 0).IntN(3) > 0 {
+				continue
+			}
 		case readsUnready:
 			n.Ready = false
 		case readsLeaving:
@@ -120,12 +131,46 @@ func (w *world) damaged(nodes []inventory.Node, kind string, r *rand.Rand) []inv
 		}
 		out = append(out, n)
 	}
+	if kind == readsFlood {
+		out = append(out, w.newcomers()...)
+	}
 	if kind == readsTwins && len(w.nodes) > 0 {
 		twin := w.nodes[r.IntN(len(w.nodes))].Node
 		twin.ID, twin.Name = "id-twin", "twin"
 		out = append(out, twin)
 	}
 	return out
+}
+
+// wrong are addresses that may be published, and where nobody answers.
+func (w *world) wrong(addrs []netip.Addr) []netip.Addr {
+	var wrong []netip.Addr
+	for _, a := range addrs {
+		if !allowed(a) {
+			continue
+		}
+		b := a.AsSlice()
+		b[len(b)-1] += 200
+		other, _ := netip.AddrFromSlice(b)
+		if w.backends[other] == nil {
+			w.behave(other, pick(w.dice("wrong "+other.String(), 0), refuses, silent))
+		}
+		wrong = append(wrong, other)
+	}
+	return wrong
+}
+
+// newcomers are nodes that each stand in three reads and never answer.
+func (w *world) newcomers() []inventory.Node {
+	w.flooded++
+	var nodes []inventory.Node
+	for i := range 3 {
+		n := w.flooded + i
+		a := netip.AddrFrom4([4]byte{10, 0, 0, byte(100 + n%100)})
+		w.behave(a, silent)
+		nodes = append(nodes, inventory.Node{Name: fmt.Sprint("newcomer-", n), Ready: true, Worker: true, Addresses: []netip.Addr{a}})
+	}
+	return nodes
 }
 
 // linger waits like sleep, for an odd time: what happens at the same instant may

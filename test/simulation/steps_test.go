@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
 // background is the context of what the world itself does to the store.
@@ -55,56 +56,140 @@ func (w *world) step() {
 	w.checkCut(p)
 	w.checkBounds(p)
 	p.checkMode()
+	p.checkUnchecked()
+	p.checkRetry()
+	p.noteDecided()
+	p.checkLoss()
+	for _, is4 := range []bool{true, false} {
+		w.checkDry(p, is4)
+		w.checkBare(p, is4)
+	}
 	for _, s := range w.now().Slices {
 		if _, edited := w.edited[s.Name]; edited {
 			continue
 		}
 		for _, m := range s.Endpoints {
-			if m.State == inventory.StateReady {
-				w.checkDead(p, m.Address)
+			switch m.State {
+			case inventory.StateReady:
+				w.checkDead(p, m.Address, s.Name)
+			case inventory.StateDown:
+				if w.truth()[m.Address] == inventory.StateDown {
+					w.checkBack(p, m.Address, s.Name)
+				}
+			case inventory.Absent, inventory.StateDraining:
 			}
 		}
 	}
 }
 
-// checkDead is contract 10 and 26: a backend that refuses, while another passes
-// and nothing is wrong with prober, store or process, is out of ready after FALL
-// checks, the write's turn, and a moment.
-func (w *world) checkDead(p *process, a netip.Addr) {
-	policy := w.set.policy
-	fast := max(policy.Interval/10, 100*time.Millisecond)
-	bound := policy.Interval + time.Duration(policy.Fall-1)*fast + syncer.WriteInterval + fast + 500*time.Millisecond
-	b := w.backends[a]
-	if b == nil || b.is != refuses || time.Since(b.since) <= bound {
+// recovery is how long a store that failed may take until it is asked again.
+const recovery = 40 * time.Second
+
+// soon is how long a change of a backend may take until it is published, checks
+// apart: a check that is under way, gathering, the write's token, the write.
+func (w *world) soon(p *process, slice string) time.Duration {
+	return w.fast() + 500*time.Millisecond + p.tokenWait(slice) + w.delay()
+}
+
+// fast is how often an address in question is checked.
+func (w *world) fast() time.Duration { return max(w.set.policy.Interval/10, 100*time.Millisecond) }
+
+// isPlain reports whether nothing but backends and source has been wrong for a
+// while, as far as it concerns the slice.
+func (w *world) isPlain(p *process, d time.Duration, slice string) bool {
+	return w.smooth(recovery+d, "store", "sight", "daemon", "service", "slices", "slice "+slice) &&
+		p.recovered && w.set.policy.FailOpen && !w.set.policy.HealthOff
+}
+
+// checkDead is contract 10 and 26: a backend that refuses, or is silent, while
+// another passes and nothing is wrong with prober, store or process, is out of
+// ready after FALL checks, the write's turn, and a moment: whatever the inventory
+// does, and whatever becomes of other slices.
+func (w *world) checkDead(p *process, a netip.Addr, slice string) {
+	policy, b := w.set.policy, w.backends[a]
+	if b == nil || b.is != refuses && b.is != silent {
 		return
 	}
-	const recovery = 40 * time.Second
-	if !w.smooth(recovery+bound, "store", "sight", "daemon", "service", "slices") || !p.recovered || !policy.FailOpen || policy.HealthOff {
+	bound := policy.Interval + time.Duration(policy.Fall-1)*w.fast() + w.soon(p, slice)
+	if b.is == silent {
+		bound += time.Duration(policy.Fall) * w.set.healthTimeout
+	}
+	last := p.lookedAt[a]
+	p.lookedAt[a] = time.Now()
+	if time.Since(last) > 8*tick || !w.isPlain(p, 0, slice) || !w.othersPass(p, a, recovery+bound) || b.is == silent && !w.fewSilent(p, a, recovery+bound) {
+		p.excusedAt[a] = time.Now()
 		return
 	}
-	if w.othersPass(p, a, recovery+bound) {
-		w.breach(10, "%s has refused for %s and is still ready", a, time.Since(b.since))
+	rises := time.Duration(policy.Rise) * w.fast() // before that, all may be failing open
+	if time.Since(b.since) > bound && time.Since(p.excusedAt[a]) > bound+rises && w.isPlain(p, bound, slice) {
+		w.breach(10, "%s %s for %s and is still ready", a, b.is, time.Since(b.since))
 	}
 }
 
-// othersPass reports whether another member of the family is there and has
-// passed all that time, and none was silent, so that nothing excuses a failure.
+// othersPass reports whether another member of the family is there and has passed
+// all that time, so that nothing excuses a refusal.
 func (w *world) othersPass(p *process, a netip.Addr, d time.Duration) bool {
-	passing := false
+	return w.passing(p, a, d) > 0
+}
+
+// passing counts the other members of the family that are ready and have passed
+// all that time, listed or kept.
+func (w *world) passing(p *process, a netip.Addr, d time.Duration) int {
+	n := 0
 	for other, state := range w.truth() {
-		if other.Is4() != a.Is4() || other == a {
-			continue
+		if other.Is4() == a.Is4() && other != a && state == inventory.StateReady && w.passedFor(other, d) && !p.moved(other) {
+			n++
 		}
-		b := w.backends[other]
-		if b == nil || b.is != passes && b.is != refuses && b.is != slow {
-			return false
-		}
-		if time.Since(b.since) < d && b.is != refuses {
-			return false
-		}
-		passing = passing || b.is == passes && state == inventory.StateReady && p.listedFor(other, d) && !p.moved(other)
 	}
-	return passing
+	return n
+}
+
+// fewSilent reports whether so many pass that contract 14 excuses no silence,
+// whoever does not pass: of those that the inventory lists, if one of them passes,
+// and of all.
+func (w *world) fewSilent(p *process, a netip.Addr, d time.Duration) bool {
+	truth := w.truth()
+	var all, listed tally
+	lost := func(other netip.Addr) bool {
+		return !w.passedFor(other, d) || truth[other] != inventory.StateReady || p.moved(other)
+	}
+	for other := range truth {
+		if _, stays := p.staysSince[other]; !stays && other != a && other.Is4() == a.Is4() && !p.longSilent(other) {
+			all.add(lost(other))
+		}
+	}
+	for other := range p.staysSince {
+		if other != a && other.Is4() == a.Is4() && !p.longSilent(other) {
+			is := lost(other)
+			all.add(is)
+			listed.add(is)
+		}
+	}
+	all.add(true)
+	listed.add(true)
+	few := func(t tally) bool {
+		passing := t.of - t.taken
+		return t.taken*100 <= min(passing*100, w.set.policy.MaxSilentPercent*(passing+1))
+	}
+	return few(all) && (listed.of == listed.taken || few(listed))
+}
+
+// longSilent reports whether the address is down and has been silent for so long that
+// it counts no more (contract 14).
+func (p *process) longSilent(a netip.Addr) bool {
+	long := max(time.Duration(p.w.set.policy.Fall)*p.w.set.policy.Interval, 5*time.Minute)
+	at, ok := p.silentSince[a]
+	return ok && time.Since(at) > long+recovery && p.w.truth()[a] == inventory.StateDown
+}
+
+// checkBack is contract 10 the other way: who passes, listed or kept, is not down
+// after RISE checks, the write's turn, and a moment.
+func (w *world) checkBack(p *process, a netip.Addr, slice string) {
+	policy := w.set.policy
+	bound := policy.Interval + time.Duration(policy.Rise-1)*w.fast() + w.soon(p, slice)
+	if w.passedFor(a, bound) && w.isPlain(p, bound, slice) && !p.moved(a) {
+		w.breach(10, "%s passes for %s and is still down", a, time.Since(w.backends[a].since))
+	}
 }
 
 // checkCut is contract 14: once a cut-off prober is found out, who was fine
@@ -117,8 +202,16 @@ func (w *world) checkCut(p *process) {
 	if !w.smooth(30*time.Second, "store", "slices", "service") {
 		return
 	}
-	for a, state := range w.truth() {
-		if state == inventory.StateDown && w.standing[a] && w.stays(a) && w.passedFor(a, time.Since(w.cutAt)+30*time.Second) && !p.moved(a) && !p.letGo(a) {
+	for _, s := range w.now().Slices {
+		w.checkCutIn(p, s)
+	}
+}
+
+// checkCutIn is contract 14 for one slice.
+func (w *world) checkCutIn(p *process, s plan.Slice) {
+	for _, m := range s.Endpoints {
+		a, state := m.Address, m.State
+		if state == inventory.StateDown && w.truth()[a] == state && w.standing[a] && w.stays(a) && w.passedFor(a, time.Since(w.cutAt)+30*time.Second) && !p.moved(a) && !p.letGo(a, s.Name) {
 			w.breach(14, "%s is down, though the prober has been cut off for %s", a, time.Since(w.cutAt))
 		}
 	}
@@ -127,14 +220,14 @@ func (w *world) checkCut(p *process) {
 // checkBounds is contract 33: what is remembered is bounded by what there is.
 func (w *world) checkBounds(p *process) {
 	status := p.syncer.Status()
-	if n := len(status.Cycles); n > syncer.MaxCycles {
+	if n := len(status.Cycles); n > narration.MaxCycles {
 		w.breach(33, "%d cycles are kept", n)
 	}
-	addresses := 2 * (len(w.nodes) + 40 + 7)
-	if n := len(status.Health); n > addresses {
+	addresses := 2 * (len(w.nodes) + 40 + 7 + min(w.flooded, 100))
+	if n := status.Health.Len(); n > addresses {
 		w.breach(33, "%d streaks are kept", n)
 	}
-	if n := len(status.Findings); n > syncer.MaxGone+addresses {
+	if n := len(status.Findings); n > narration.MaxGone+addresses {
 		w.breach(33, "%d findings are kept", n)
 	}
 	if n, most := runtime.NumGoroutine(), 60+2*addresses; n > most {

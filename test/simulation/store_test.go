@@ -23,11 +23,21 @@ const (
 	writesHang     = "writes hang"
 	writesLost     = "answers to writes are lost"
 	writesSlow     = "writes are slow"
+	writesSecond   = "writes take a second"
+	writesAway     = "the API server cannot be reached"
 	writesConflict = "writes conflict"
 	loadsFail      = "loads fail"
 	loadsSlow      = "loads are slow"
 	loadsStale     = "loads are stale"
+
+	// Those of single slices.
+	sliceDenied = "its writes are denied"
+	sliceHangs  = "its writes hang"
+	sliceLoses  = "the answers to its writes are lost"
 )
+
+// slowWrite is how long a write takes where they take a second.
+const slowWrite = time.Second
 
 const touched = "example.com/touched"
 
@@ -42,50 +52,61 @@ type fate struct {
 	before, after time.Duration
 	lands, lost   bool
 	touch         bool
+	// denied says that the store refuses this slice, away that it cannot be reached,
+	// and asks for a pause.
+	denied, away bool
+	retryAfter   time.Duration
 }
 
-// Changed signals what another hand changed.
-func (s shelf) Changed() <-chan struct{} { return s.storeChanged }
-
 // Write carries a write out as the fault in force has it.
-func (s shelf) Write(ctx context.Context, write plan.Write) error {
+func (s shelf) Write(ctx context.Context, write plan.Write) (version string, err error) {
 	w := s.w
 	w.mu.Lock()
-	sent := time.Now()
 	w.writes++
+	// No two of several lanes' answers come at the same instant: seeds would not replay.
+	apart := time.Duration(w.writes%997+1) * time.Microsecond
 	s.process.writing++
-	defer s.wrote()
+	var f fate
+	defer func() { s.wrote(write.Slice.Name, f, err) }()
 	s.checkRequest(write) //nolint:contextcheck // the world looks at itself, and not for the process
-	f := w.fateOf(w.next("write"))
+	f = w.fateOf(w.next("write"), write.Slice.Name)
 	if f.touch {
 		w.touch(write.Slice.Name)
 	}
 	w.mu.Unlock()
-	if err := w.linger(ctx, f.before); err != nil && !f.lands {
-		return s.undone(write, err)
+	err = w.linger(ctx, f.before)
+	time.Sleep(apart)
+	if err != nil && !f.lands {
+		return "", s.undone(write, err)
 	}
 	w.mu.Lock()
-	err := s.carryOut(write, f, sent) //nolint:contextcheck // a write that is on its way lands, whatever the process still waits for
+	version, err = s.carryOut(write, f) //nolint:contextcheck // a write that is on its way lands, whatever the process still waits for
 	w.mu.Unlock()
 	if err != nil {
-		return err
+		return "", err
 	}
-	if err := w.linger(ctx, f.after); err != nil || f.lost {
-		return s.undone(write, errors.New("the answer was lost"))
+	err = w.linger(ctx, f.after)
+	time.Sleep(apart)
+	if err != nil || f.lost {
+		return "", s.undone(write, errors.New("the answer was lost"))
 	}
-	return nil
+	return version, nil
 }
 
 // wrote notes the end of a write.
-func (s shelf) wrote() {
+func (s shelf) wrote(name string, f fate, err error) {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	s.process.writing--
+	s.answered(name, f, err)
 }
 
 // fateOf draws what becomes of a write.
-func (w *world) fateOf(r *rand.Rand) fate {
+func (w *world) fateOf(r *rand.Rand, name string) fate {
 	f := fate{before: time.Duration(1+r.IntN(20)) * time.Millisecond, after: time.Millisecond, lands: true}
+	if s, ok := w.stuck[name]; ok && s.in() {
+		return f.ofStuck(s.kind, r)
+	}
 	if !w.storing.in() {
 		return f
 	}
@@ -102,8 +123,30 @@ func (w *world) fateOf(r *rand.Rand) fate {
 		f.lost = r.IntN(4) > 0
 	case writesSlow:
 		f.before, f.after = time.Duration(r.Int64N(int64(2*time.Second))), time.Duration(r.Int64N(int64(3*time.Second)))
+	case writesSecond:
+		f.before = slowWrite - 20*time.Millisecond
+	case writesAway:
+		f.lands, f.away = false, true
+		f.retryAfter = pick(r, 0, 0, time.Duration(r.Int64N(int64(20*time.Second))))
 	case writesConflict:
 		f.touch = r.IntN(4) > 0
+	}
+	return f
+}
+
+// ofStuck draws what becomes of a write to a slice that cannot be written.
+func (f fate) ofStuck(kind string, r *rand.Rand) fate {
+	switch kind {
+	case sliceDenied:
+		f.lands, f.denied = false, true
+	case sliceHangs:
+		f.lands = r.IntN(4) == 0
+		f.after = time.Hour
+		if !f.lands {
+			f.before = time.Hour
+		}
+	case sliceLoses:
+		f.lost = true
 	}
 	return f
 }
@@ -119,25 +162,36 @@ func (s shelf) undone(write plan.Write, err error) error {
 }
 
 // carryOut lands a write, if it does, by the same fence as a real store.
-func (s shelf) carryOut(write plan.Write, f fate, sent time.Time) error {
+func (s shelf) carryOut(write plan.Write, f fate) (version string, err error) {
 	w, name := s.w, write.Slice.Name
-	w.fresh[name], w.shown = true, nil
-	if s.dead || !f.lands {
+	w.fresh[name] = true
+	w.changed()
+	switch {
+	case f.away:
+		w.note("write %s does not reach the server, %s", name, f.retryAfter)
+		return "", plan.Unavailable(errAway, f.retryAfter)
+	case s.dead || !f.lands:
 		w.note("write %s does not land", name)
-		return errAway
+		return "", errAway
 	}
 	before, was := w.object(name), w.truth()
-	if err := w.store.Write(w.background(), write); err != nil {
+	if version, err = w.store.Write(w.background(), write); err != nil {
 		w.note("write %s at %q: %s", name, write.Slice.Version, err)
 		if errors.Is(err, plan.ErrConflict) {
 			s.refused[name] = string(write.Operation) + " " + write.Slice.Version
 		}
-		return err
+		return "", err
 	}
 	delete(w.edited, name)
-	w.shown = nil
-	s.landed(write, sent, before, was)
-	return nil
+	w.changed()
+	s.landed(write, before, was)
+	for _, p := range []*process{w.daemon, w.second} {
+		// What another process wrote is news always, and what oneself wrote may be.
+		if p != nil && (w.set.echoes || p != s.process) {
+			leave(p.storeChanged)
+		}
+	}
+	return version, nil
 }
 
 // Load returns what is there or, where loads are stale, what was there.
@@ -202,17 +256,22 @@ func (p *process) learn(state plan.State) {
 	p.w.note("process %d recovers %v", p.number, p.found)
 }
 
-// truth is what our slices publish: each address once, in its best state.
+// truth is what our slices publish: each address once, in its best state. It is
+// made anew when the store has changed, and never changed itself.
 func (w *world) truth() map[netip.Addr]inventory.State {
-	all := map[netip.Addr]inventory.State{}
-	for _, slice := range w.now().Slices {
+	state := w.now()
+	if w.published != nil {
+		return w.published
+	}
+	w.published = map[netip.Addr]inventory.State{}
+	for _, slice := range state.Slices {
 		for _, m := range slice.Endpoints {
-			if have, ok := all[m.Address]; !ok || m.State < have {
-				all[m.Address] = m.State
+			if have, ok := w.published[m.Address]; !ok || m.State < have {
+				w.published[m.Address] = m.State
 			}
 		}
 	}
-	return all
+	return w.published
 }
 
 // sorted returns the addresses in order, so that a replay checks them in the same.
@@ -230,12 +289,17 @@ func statesOf(slice plan.Slice) map[netip.Addr]inventory.State {
 
 // object returns the slice of that name as it is stored, or nil.
 func (w *world) object(name string) *discoveryv1.EndpointSlice {
-	all := w.store.Slices()
-	if i := slices.IndexFunc(all, func(s *discoveryv1.EndpointSlice) bool { return s.Name == name }); i >= 0 {
-		return all[i]
+	if w.objects == nil {
+		w.objects = w.store.Slices()
+	}
+	if i := slices.IndexFunc(w.objects, func(s *discoveryv1.EndpointSlice) bool { return s.Name == name }); i >= 0 {
+		return w.objects[i].DeepCopy()
 	}
 	return nil
 }
+
+// changed forgets what was known of the store.
+func (w *world) changed() { w.shown, w.published, w.objects = nil, nil, nil }
 
 // now is what an honest Load would show.
 func (w *world) now() plan.State {
@@ -252,15 +316,17 @@ func (w *world) now() plan.State {
 // put, drop and serve are how another hand changes the slices and the Service.
 func (w *world) put(object *discoveryv1.EndpointSlice) {
 	w.store.Put(object)
-	w.shown, w.handAt = nil, time.Now()
+	w.handAt = time.Now()
+	w.changed()
 }
 
 func (w *world) drop(name string) {
 	w.store.Remove(name)
-	w.shown, w.handAt = nil, time.Now()
+	w.handAt = time.Now()
+	w.changed()
 }
 
-func (w *world) serve(service plan.Service) { w.store.SetService(service); w.shown = nil }
+func (w *world) serve(service plan.Service) { w.store.SetService(service); w.changed() }
 
 // slice returns the slice of that name as a Load shows it.
 func (w *world) slice(name string) (plan.Slice, bool) {
@@ -281,7 +347,7 @@ func (w *world) touch(name string) {
 	object.Labels = maps.Clone(object.Labels)
 	object.Labels[touched] = time.Now().Format("150405")
 	w.store.Put(object)
-	w.shown = nil
+	w.changed()
 	w.note("a foreign label on %s", name)
 	w.tell()
 }

@@ -21,11 +21,17 @@ func (w *world) strike(r *rand.Rand) {
 	case n < 52:
 		w.strikeBackend(r)
 	case n < 64:
-		w.source = w.begin(r, "source", time.Duration(w.set.policy.Threshold+4)*w.set.poll, readsFail, readsHang, readsWait, readsSlow, readsEmpty, readsPartial, readsForeign, readsUnready, readsTwins, readsLeaving)
-	case n < 70:
-		w.storing = w.begin(r, "store", time.Minute, writesFail, writesHang, writesLost, writesLost, writesSlow, writesConflict)
-	case n < 76:
+		w.source = w.begin(r, "source", time.Duration(w.set.policy.Threshold+4)*w.set.poll, readsFail, readsHang, readsWait, readsSlow, readsEmpty, readsPartial, readsForeign, readsUnready, readsTwins, readsLeaving, readsFlood)
+		w.limitFlood()
+	case n < 67:
+		w.stick(r.IntN, time.Now().Add(time.Second+time.Duration(r.Int64N(int64(3*time.Minute)))), pick(r, sliceDenied, sliceDenied, sliceHangs, sliceLoses))
+	case n < 71:
+		w.storing = w.begin(r, "store", time.Minute, writesFail, writesAway, writesHang, writesLost, writesLost, writesSlow, writesConflict)
+	case n < 73:
+		w.storing = w.begin(r, "pace", 2*time.Minute, writesSecond)
+	case n < 77:
 		w.loading = w.begin(r, "store", time.Minute, loadsFail, loadsSlow, loadsStale)
+		w.roughen("loads", w.loading.until)
 	case n < 80:
 		w.sight = w.begin(r, "sight", 30*time.Second, cutOff, cutOff, noFiles)
 		w.noteCut()
@@ -47,6 +53,22 @@ func (w *world) begin(r *rand.Rand, part string, longest time.Duration, kinds ..
 	return f
 }
 
+// limitFlood makes a flood short: it has ten reads a second. Without change signals
+// there is none.
+func (w *world) limitFlood() {
+	if w.source.kind == readsFlood {
+		w.source.until = earliest(w.source.until, time.Now().Add(time.Minute))
+		w.signal()
+	}
+}
+
+func earliest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
 // strikeNodes changes the remote cluster.
 func (w *world) strikeNodes(r *rand.Rand) {
 	var n *node
@@ -54,7 +76,7 @@ func (w *world) strikeNodes(r *rand.Rand) {
 		n = w.nodes[r.IntN(len(w.nodes))]
 	}
 	switch k := r.IntN(10); {
-	case n == nil, k < 3 && len(w.nodes) < 12:
+	case n == nil, k < 3 && len(w.nodes) < max(12, w.set.nodes+2):
 		w.join(w.free(r)...)
 		return
 	case k < 5:
@@ -209,6 +231,7 @@ func (w *world) beside() *discoveryv1.EndpointSlice {
 
 // strikeDaemon stops the process; another starts now, or later.
 func (w *world) strikeDaemon(r *rand.Rand) {
+	w.unrest++
 	if w.set.election {
 		w.strikeReplica(r)
 		return

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	discoveryv1 "k8s.io/api/discovery/v1"
+
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/memory"
@@ -37,6 +39,8 @@ type backend struct {
 	// asked counts the checks, so that the n-th has the same answer in a replay.
 	asked int
 	odd   *rand.Rand
+	// refused says that it has refused once: what took it down may not be silence.
+	refused bool
 }
 
 // node is a machine of the remote cluster, as it really is.
@@ -72,6 +76,13 @@ type world struct {
 	// replicas are the Pods where there is an election, and leases its server.
 	replicas []*replica
 	leases   leases
+	// stuck are the slices that cannot be written, flooded counts the newcomers.
+	stuck map[string]fault
+	// acts are what is still to happen in a scene; unrest counts restarts.
+	acts     []act
+	unrest   int
+	calmAt   time.Time
+	flooded  int
 	enlisted int
 	stolenAt time.Time
 	started  int
@@ -88,15 +99,18 @@ type world struct {
 	calls  map[string]int
 	odd    *rand.Rand  // see linger
 	shown  *plan.State // see now
-	handAt time.Time   // when another hand last changed what slices publish
-	trace  []string
-	digest hash.Hash64 // of all that was ever noted
-	steps  int
-	passed time.Duration
-	broken string // the first promise that was broken
-	writes int
-	counts map[string]int
-	cutAt  time.Time
+	// published is the truth that shown tells, objects the slices as stored.
+	published map[netip.Addr]inventory.State
+	objects   []*discoveryv1.EndpointSlice
+	handAt    time.Time // when another hand last changed what slices publish
+	trace     []string
+	digest    hash.Hash64 // of all that was ever noted
+	steps     int
+	passed    time.Duration
+	broken    string // the first promise that was broken
+	writes    int
+	counts    map[string]int
+	cutAt     time.Time
 	// standing are the members that were fine when the prober was cut off.
 	standing map[netip.Addr]bool
 }
@@ -148,7 +162,7 @@ func (w *world) smooth(d time.Duration, parts ...string) bool {
 
 // note adds a line to the trace, of which only the end is kept.
 func (w *world) note(format string, values ...any) {
-	const most = 400
+	most := max(400, *lines)
 	if len(w.trace) >= most {
 		w.trace = append(w.trace[:0], w.trace[most/2:]...)
 	}
@@ -186,6 +200,7 @@ func (w *world) behave(a netip.Addr, b behaviour) {
 	}
 	if have.is != b {
 		have.is, have.since = b, time.Now()
+		have.refused = have.refused || b == refuses
 		w.note("%s %s", a, b)
 	}
 }

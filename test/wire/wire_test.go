@@ -208,8 +208,8 @@ func TestACutInOneDirectionLetsTheOtherThrough(t *testing.T) {
 	l.Mend()
 	conn = dial(t, address)
 	<-accepted
-	_, before := l.Traffic()
 	l.Back(wire.Condition{Cut: true})
+	_, before := l.Traffic() // the last answers of before have passed
 	if err := send(conn, 1, silence); !timedOut(err) {
 		t.Errorf("cut back: got %v, want a time-out", err)
 	}

@@ -26,7 +26,10 @@ type Options struct {
 }
 
 // Source runs the program anew in every read.
-type Source struct{ options Options }
+type Source struct {
+	options Options
+	runner  process.Runner
+}
 
 // New checks the options. The program need not be there yet.
 func New(options Options) (*Source, error) {
@@ -43,13 +46,14 @@ func New(options Options) (*Source, error) {
 }
 
 // Read runs the program and returns the nodes that it prints. The program and
-// all of its process group are gone when Read returns.
+// all of its process group are gone when Read returns; while one of them cannot be
+// killed, every Read is an error.
 func (s *Source) Read(ctx context.Context) ([]inventory.Node, error) {
 	env, err := s.options.Environ()
 	if err != nil {
 		return nil, fmt.Errorf("inventory command: %w", err)
 	}
-	output, err := process.Run(ctx, process.Command{
+	output, err := s.runner.Run(ctx, process.Command{
 		Path: s.options.Path, Args: s.options.Args, Env: env, MaxOutput: inventory.MaxBytes,
 	})
 	if err != nil {

@@ -76,7 +76,7 @@ func harness(t *testing.T, files afero.Fs, nodes []inventory.Node) sourcetest.Ha
 			"a second document":   func() { write(append(bytes.Clone(whole), "[]"...)) },
 			"a malformed record":  func() { write(bytes.Replace(whole, []byte(`"ready":true`), []byte(`"ready":1`), 1)) },
 			"an unknown key":      func() { write(bytes.Replace(whole, []byte(`"ready"`), []byte(`"Ready"`), 1)) },
-			"more than 1 MiB":     func() { write(append(bytes.Clone(whole), make([]byte, inventory.MaxBytes)...)) },
+			"more than MaxBytes":  func() { write(append(bytes.Clone(whole), make([]byte, inventory.MaxBytes)...)) },
 			"a folder in its way": func() { must(t, files.Remove(path)); must(t, files.Mkdir(path, 0o700)) },
 		},
 		NoStall: "a regular file answers at once, and nothing else is read",
@@ -103,7 +103,7 @@ func TestContract02ErrorsNameTheFileAndTheRemedy(t *testing.T) {
 		{"/dev/zero", "it is a device, must be a regular file; correct INVENTORY_FILE_PATH"},
 		{at("empty"), "decode inventory: the document is empty; an inventory of no nodes is []"},
 		{at("unknown"), `decode inventory: record 1, line 1, column 3: unknown key "naem"; `},
-		{at("large"), "decode inventory: the document is larger than 1048576 bytes; "},
+		{at("large"), "decode inventory: the document is larger than 8388608 bytes; "},
 	}
 	for _, test := range tests {
 		t.Run(filepath.Base(test.path), func(t *testing.T) {

@@ -183,6 +183,7 @@ func TestOddDocuments(t *testing.T) {
 		{"no nodes at all", `{"items": []}`, bareLAN, "w1 "},
 		{"a LAN without properties", `{"items": []}`, `{"id": "2"}`, "error: the answer has no properties"},
 		{"a failover address that is none", `{"items": []}`, `{"properties": {"ipFailover": [{"ip": "x"}]}}`, `error: read LAN 2: the failover address "x" is none`},
+		{"a failover entry without its address", `{"items": []}`, `{"properties": {"ipFailover": [{}]}}`, "error: read LAN 2: the answer has no properties.ipFailover.ip, so the answer is incomplete"},
 		{"null in the failover group", card(`{"ips": ["10.0.0.1"]}`), `{"properties": {"ipFailover": [{"ip": null}, null]}}`, "w1 10.0.0.1"},
 	}
 	for _, test := range tests {

@@ -2,12 +2,12 @@ package ionos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	ionoscloud "github.com/ionos-cloud/sdk-go/v6"
 )
@@ -21,28 +21,47 @@ const (
 	maxPages = 50
 )
 
-// api is the IONOS Cloud API, as far as it is asked. It returns raw answers:
-// documents.go says why.
-type api struct {
-	sdk         *ionoscloud.APIClient
-	http        *http.Client
-	transport   *transport
-	credentials *credentials
-	datacenter  string
-	lanID       int
-	cluster     string
+// Why a list is no whole one.
+var (
+	errNoProgress   = errors.New("the answer says that there is more, and further pages hold nothing new")
+	errMorePages    = errors.New("the answer says that there are further pages, which cannot be asked for")
+	errTooManyPages = fmt.Errorf("the list does not end after %d pages", maxPages)
+)
 
-	mu sync.Mutex
-	// until is when the service may be asked again, refusal what it said.
-	until   time.Time
-	refusal error
+// client asks the IONOS Cloud API. It returns documents as they are: documents.go
+// says why.
+type client struct {
+	limiter
+
+	sdk        *ionoscloud.APIClient
+	http       *http.Client
+	transport  *transport
+	datacenter string
+	lan        int
+	cluster    string
 }
 
-// newAPI makes the client and asks nothing. The configuration is not made by the
-// SDK's own function, which reads IONOS_LOG_LEVEL, and trace prints the token.
-func newAPI(options Options) *api {
-	credentials := &credentials{token: options.Token, username: options.Username, password: options.Password}
-	client, transport := newHTTPClient(credentials, options.Wrap)
+// subject is what a request is about: its name in errors, and what to correct
+// where the service knows nothing of it.
+type subject struct {
+	name, remedy string
+}
+
+// wrap adds the name to an error, if there is one.
+func (s subject) wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", s.name, err)
+}
+
+// call sends one request for a page of a list.
+type call func(offset, limit int32) (*ionoscloud.APIResponse, error)
+
+// newClient makes the client and asks nothing. The configuration is not made by
+// the SDK's own function, which reads IONOS_LOG_LEVEL, and trace prints the token.
+func newClient(options Options) *client {
+	transport := newTransport(options)
 	config := &ionoscloud.Configuration{
 		Servers:    ionoscloud.ServerConfigurations{{URL: baseURL(options.APIURL)}},
 		UserAgent:  options.UserAgent,
@@ -53,10 +72,15 @@ func newAPI(options Options) *api {
 	sdk := ionoscloud.NewAPIClient(config)
 	// Only now: where IONOS_PINNED_CERT is set, the SDK puts another transport
 	// into the client that it is given.
-	config.HTTPClient = client
-	return &api{
-		sdk: sdk, http: client, transport: transport, credentials: credentials,
-		datacenter: options.DatacenterID, lanID: options.LANID, cluster: options.ClusterID,
+	config.HTTPClient = &http.Client{
+		Transport: transport,
+		Timeout:   requestTimeout,
+		// A redirect to another port of the same host would carry the token.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return &client{
+		sdk: sdk, http: config.HTTPClient, transport: transport, limiter: limiter{credentials: transport.credentials},
+		datacenter: options.DatacenterID, lan: options.LANID, cluster: options.ClusterID,
 	}
 }
 
@@ -73,135 +97,156 @@ func baseURL(address string) string {
 	return strings.TrimSuffix(address, basePath) + basePath
 }
 
-// fetch carries one request out and returns the whole answer.
-func (a *api) fetch(about subject, call func() (*ionoscloud.APIResponse, error)) ([]byte, error) {
-	if err := a.refused(); err != nil {
-		return nil, fmt.Errorf("%s: %w", about.name, err)
+// cards lists the network cards of the LAN, and says how many requests it took.
+func (c *client) cards(ctx context.Context) (directory, int, error) {
+	about := c.lanSubject("list the network cards of")
+	nics, requests, err := c.list(about, pageSize, func(offset, limit int32) (*ionoscloud.APIResponse, error) {
+		_, answer, err := c.sdk.LANsApi.DatacentersLansNicsGet(ctx, c.datacenter, strconv.Itoa(c.lan)).
+			Depth(1).Pretty(false).Offset(offset).Limit(limit).Execute()
+		return answer, err
+	})
+	if err != nil {
+		return directory{}, requests, err
 	}
-	answer, err := call()
+	found, err := directoryOfLAN(nics, c.lan)
+	return found, requests, about.wrap(err)
+}
+
+// servers lists all servers with their names and network cards.
+func (c *client) servers(ctx context.Context) (directory, int, error) {
+	about := subject{"list the servers of data centre " + c.datacenter, "correct IONOS_DATACENTER_ID=" + c.datacenter + ", which the API does not know"}
+	servers, requests, err := c.list(about, pageSize, func(offset, limit int32) (*ionoscloud.APIResponse, error) {
+		_, answer, err := c.sdk.ServersApi.DatacentersServersGet(ctx, c.datacenter).
+			Depth(3).Pretty(false).Offset(offset).Limit(limit).Execute()
+		return answer, err
+	})
+	if err != nil {
+		return directory{}, requests, err
+	}
+	found, err := directoryOfServers(servers, c.lan)
+	return found, requests, about.wrap(err)
+}
+
+// network reads the LAN itself.
+func (c *client) network(ctx context.Context) (document, error) {
+	about := c.lanSubject("read")
+	payload, err := c.fetch(about, func(_, _ int32) (*ionoscloud.APIResponse, error) {
+		_, answer, err := c.sdk.LANsApi.DatacentersLansFindById(ctx, c.datacenter, strconv.Itoa(c.lan)).
+			Depth(1).Pretty(false).Execute()
+		return answer, err
+	}, 0, 0)
+	if err != nil {
+		return document{}, err
+	}
+	lan, err := decode[document](payload)
+	return lan, about.wrap(err)
+}
+
+func (c *client) lanSubject(verb string) subject {
+	return subject{
+		name: fmt.Sprintf("%s LAN %d of data centre %s", verb, c.lan, c.datacenter),
+		remedy: fmt.Sprintf("correct IONOS_PRIVATE_LAN_ID=%d or IONOS_DATACENTER_ID=%s, one of which the API does not know",
+			c.lan, c.datacenter),
+	}
+}
+
+// pools lists the node pools of the managed cluster.
+func (c *client) pools(ctx context.Context) ([]document, error) {
+	about := subject{"list the node pools of cluster " + c.cluster, "correct IONOS_CLUSTER_ID=" + c.cluster + ", which the API does not know"}
+	pools, _, err := c.list(about, 0, func(_, _ int32) (*ionoscloud.APIResponse, error) {
+		_, answer, err := c.sdk.KubernetesApi.K8sNodepoolsGet(ctx, c.cluster).Depth(1).Pretty(false).Execute()
+		return answer, err
+	})
+	return pools, err
+}
+
+// nodes lists the nodes of one node pool.
+func (c *client) nodes(ctx context.Context, pool string) ([]document, error) {
+	about := subject{"list the nodes of node pool " + pool, "if the pool was not deleted just now, correct IONOS_CLUSTER_ID=" + c.cluster}
+	nodes, _, err := c.list(about, 0, func(_, _ int32) (*ionoscloud.APIResponse, error) {
+		_, answer, err := c.sdk.KubernetesApi.K8sNodepoolsNodesGet(ctx, c.cluster, pool).Depth(1).Pretty(false).Execute()
+		return answer, err
+	})
+	return nodes, err
+}
+
+// list reads a list to its end: while an answer names a next page or, where it
+// has no links at all, while it is full. It returns everything once, and how many
+// requests that took; if one page fails there is no page at all. With size 0 the
+// call has no pages.
+func (c *client) list(about subject, size int32, ask call) ([]document, int, error) {
+	all, seen := []document{}, map[string]bool{}
+	for page, offset := 1, int32(0); page <= maxPages; page++ {
+		payload, err := c.fetch(about, ask, offset, size)
+		if err != nil {
+			return nil, page, err
+		}
+		found, err := decodePage(payload)
+		if err != nil {
+			return nil, page, about.wrap(err)
+		}
+		before := len(all)
+		for _, item := range *found.Items {
+			if size == 0 || !seen[item.key()] {
+				seen[item.key()] = true
+				all = append(all, item)
+			}
+		}
+		switch {
+		case !found.more(size):
+			return all, page, nil
+		case size == 0:
+			return nil, page, about.wrap(errMorePages)
+		case len(all) == before:
+			return nil, page, about.wrap(errNoProgress)
+		}
+		offset += int32(len(*found.Items))
+	}
+	return nil, maxPages, about.wrap(errTooManyPages)
+}
+
+// more reports whether there is a further page, for a call that asks for so many.
+func (l list) more(size int32) bool {
+	if l.Links != nil || size == 0 {
+		return l.continues()
+	}
+	full := float64(size)
+	if l.Limit >= 1 {
+		full = min(full, l.Limit)
+	}
+	return float64(len(*l.Items)) >= full
+}
+
+// fetch carries one request out and returns the whole answer.
+func (c *client) fetch(about subject, ask call, offset, limit int32) ([]byte, error) {
+	if err := c.refused(); err != nil {
+		return nil, about.wrap(err)
+	}
+	answer, err := ask(offset, limit)
 	if answer != nil && answer.Response != nil {
 		// The SDK leaves it open where its own rules fail.
 		defer answer.Body.Close()
 	}
-	if answer.SafeStatusCode() == http.StatusOK && answer.Payload != nil && !transportFailed(err) {
+	// What the SDK could not decode did arrive.
+	_, decoded := err.(ionoscloud.GenericOpenAPIError) //nolint:errorlint // the SDK returns the value as it is
+	if answer.SafeStatusCode() == http.StatusOK && answer.Payload != nil && (err == nil || decoded) {
 		return answer.Payload, nil
 	}
-	failure := a.explain(about, answer, err)
-	a.refuse(failure)
-	return nil, failure
+	return nil, c.explain(about, answer, err)
 }
 
-// refused is the error while the service wants to be left alone.
-func (a *api) refused() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if wait := time.Until(a.until); wait > 0 {
-		return &waitError{fmt.Errorf("not asked for another %s, as the API demanded: %w", wait.Round(time.Second), a.refusal), wait}
+// cause is the error without the address that net/http puts around it, and
+// without an answer that the SDK quotes.
+func cause(err error) error {
+	outer := new(url.Error)
+	var failure ionoscloud.GenericOpenAPIError
+	switch {
+	case errors.As(err, &outer):
+		return outer.Err
+	case errors.As(err, &failure):
+		return errors.New("the answer is not what the API documents")
+	case err == nil:
+		return errNoAnswer
 	}
-	return nil
-}
-
-// refuse remembers what the service demanded.
-func (a *api) refuse(err error) {
-	wait, ok := err.(*waitError) //nolint:errorlint // explain has just made it
-	if !ok {
-		return
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.until, a.refusal = time.Now().Add(wait.wait), wait.error
-}
-
-// nics lists the network cards of the LAN, and says how many requests it took.
-func (a *api) nics(ctx context.Context) ([]nicDocument, int, error) {
-	about := a.lanSubject("list the network cards of LAN ")
-	return pages[nicDocument](about, func(offset, limit int32) ([]byte, error) {
-		return a.fetch(about, func() (*ionoscloud.APIResponse, error) {
-			_, answer, err := a.sdk.LANsApi.DatacentersLansNicsGet(ctx, a.datacenter, strconv.Itoa(a.lanID)).
-				Depth(1).Pretty(false).Offset(offset).Limit(limit).Execute()
-			return answer, err
-		})
-	})
-}
-
-// servers lists all servers with their names and network cards.
-func (a *api) servers(ctx context.Context) ([]serverDocument, int, error) {
-	about := subject{
-		name:   "list the servers of data centre " + a.datacenter,
-		remedy: "correct IONOS_DATACENTER_ID=" + a.datacenter + ", which the API does not know",
-	}
-	return pages[serverDocument](about, func(offset, limit int32) ([]byte, error) {
-		return a.fetch(about, func() (*ionoscloud.APIResponse, error) {
-			_, answer, err := a.sdk.ServersApi.DatacentersServersGet(ctx, a.datacenter).
-				Depth(3).Pretty(false).Offset(offset).Limit(limit).Execute()
-			return answer, err
-		})
-	})
-}
-
-// lan reads the LAN's own properties.
-func (a *api) lan(ctx context.Context) (lanDocument, error) {
-	about := a.lanSubject("read LAN ")
-	payload, err := a.fetch(about, func() (*ionoscloud.APIResponse, error) {
-		_, answer, err := a.sdk.LANsApi.DatacentersLansFindById(ctx, a.datacenter, strconv.Itoa(a.lanID)).
-			Depth(1).Pretty(false).Execute()
-		return answer, err
-	})
-	if err != nil {
-		return lanDocument{}, err
-	}
-	document, err := decode[lanDocument](payload)
-	if err == nil && document.Properties == nil {
-		err = errNoProperties
-	}
-	if err != nil {
-		return lanDocument{}, fmt.Errorf("%s: %w", about.name, err)
-	}
-	return document, nil
-}
-
-func (a *api) lanSubject(what string) subject {
-	return subject{
-		name: fmt.Sprintf("%s%d of data centre %s", what, a.lanID, a.datacenter),
-		remedy: fmt.Sprintf("correct IONOS_PRIVATE_LAN_ID=%d or IONOS_DATACENTER_ID=%s, one of which the API does not know",
-			a.lanID, a.datacenter),
-	}
-}
-
-// pools lists the node pools of the managed cluster. The call has no pages.
-func (a *api) pools(ctx context.Context) ([]poolDocument, error) {
-	about := subject{
-		name:   "list the node pools of cluster " + a.cluster,
-		remedy: "correct IONOS_CLUSTER_ID=" + a.cluster + ", which the API does not know",
-	}
-	return whole[poolDocument](about, func() ([]byte, error) {
-		return a.fetch(about, func() (*ionoscloud.APIResponse, error) {
-			_, answer, err := a.sdk.KubernetesApi.K8sNodepoolsGet(ctx, a.cluster).Depth(1).Pretty(false).Execute()
-			return answer, err
-		})
-	})
-}
-
-// nodes lists the nodes of one node pool. The call has no pages.
-func (a *api) nodes(ctx context.Context, pool string) ([]nodeDocument, error) {
-	about := subject{
-		name:   "list the nodes of node pool " + pool,
-		remedy: "if the pool was not deleted just now, correct IONOS_CLUSTER_ID=" + a.cluster,
-	}
-	return whole[nodeDocument](about, func() ([]byte, error) {
-		return a.fetch(about, func() (*ionoscloud.APIResponse, error) {
-			_, answer, err := a.sdk.KubernetesApi.K8sNodepoolsNodesGet(ctx, a.cluster, pool).Depth(1).Pretty(false).Execute()
-			return answer, err
-		})
-	})
-}
-
-// transportFailed reports whether the answer did not arrive as a whole. What the
-// SDK could not decode did arrive.
-func transportFailed(err error) bool {
-	if err == nil {
-		return false
-	}
-	_, decoded := err.(ionoscloud.GenericOpenAPIError) //nolint:errorlint // the SDK returns the value as it is
-	return !decoded
+	return err
 }

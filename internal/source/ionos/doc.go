@@ -11,10 +11,19 @@
 // their network cards.
 //
 // A read is complete or an error. What answers with less than a whole list, the
-// SDK's silence about a missing one included, is an error; what the API says of
-// one node is never one: a node whose server is gone, or has no address yet, is
-// reported without address and with a Detail that says so.
+// SDK's silence about a missing one included, is an error, and so is a document
+// inside it that lacks what is needed; what the API says of one node is never
+// one: a node whose server is gone, or has no address yet, is reported without
+// address and with a Detail that says so.
 //
-// The SDK's types go no further than client.go. The package never writes and
-// never logs, and no error of it holds a secret.
+//	ionos.go       the source: what is read, and who is on the LAN
+//	pace.go        when it is asked, and what its refusals say
+//	client.go      requests and pages
+//	transport.go   connections and credentials
+//	documents.go   what one document says, and what it has to say
+//	managed.go     the nodes of a managed cluster
+//	resolve.go     documents in, nodes out
+//
+// The SDK's types go no further than client.go and pace.go. The package never
+// writes and never logs, and no error of it holds a secret.
 package ionos

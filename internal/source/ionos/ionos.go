@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
@@ -30,9 +33,11 @@ type Options struct {
 	DatacenterID string
 	LANID        int
 	// Nodes are the nodes; without it they are those of ClusterID, a managed
-	// cluster.
+	// cluster, that Selector selects by what is known of their node pools.
 	Nodes     NodeReader
 	ClusterID string
+	// Selector is SECURED_NODE_SELECTOR; empty for every node of ClusterID.
+	Selector string
 	// PollInterval is how often Read is called when nothing changes. Between
 	// two such calls the network cards are read again only for nodes that were
 	// not there before. With 0 they are read at every call.
@@ -47,7 +52,7 @@ type Options struct {
 
 // Source finds the private addresses of nodes.
 type Source struct {
-	api     *api
+	client  *client
 	nodes   NodeReader
 	place   place
 	poll    time.Duration
@@ -56,7 +61,7 @@ type Source struct {
 
 	// turn is held by the one read that asks. What follows belongs to it.
 	turn chan struct{}
-	sight
+	lastLook
 	wake *time.Timer
 
 	// mu guards warnings, which others may ask for at any time.
@@ -72,14 +77,22 @@ func New(options Options) (*Source, error) {
 	if options.UserAgent == "" {
 		options.UserAgent = "ionos-endpointslice-controller"
 	}
-	client := newAPI(options)
+	client := newClient(options)
 	s := &Source{
-		api: client, nodes: options.Nodes, poll: options.PollInterval, subnets: options.Subnets,
+		client: client, nodes: options.Nodes, poll: options.PollInterval, subnets: options.Subnets,
 		place:   place{lan: options.LANID, datacenter: options.DatacenterID},
 		changed: make(chan struct{}, 1), turn: make(chan struct{}, 1),
 	}
 	if s.nodes == nil {
-		s.nodes = managed{client}
+		selected := managed{client: client}
+		if options.Selector != "" {
+			selector, err := labels.Parse(options.Selector)
+			if err != nil {
+				return nil, fmt.Errorf("source ionos: SECURED_NODE_SELECTOR=%s: %w", options.Selector, err)
+			}
+			selected.selector = selector
+		}
+		s.nodes = selected
 	}
 	return s, nil
 }
@@ -124,15 +137,79 @@ func (s *Source) Read(ctx context.Context) ([]inventory.Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("source ionos: %w", err)
 	}
-	resolved, err := resolve(nodes, s.found, s.failover, s.place)
-	if err != nil {
-		return nil, fmt.Errorf("source ionos: %w", err)
-	}
+	resolved := resolve(nodes, s.found, s.failover, s.place)
 	if pending > 0 {
 		s.signalAfter(pending)
 		s.explainPending(nodes, resolved)
 	}
 	return resolved, nil
+}
+
+// refresh reads the LAN, if it is time to, and who is on it.
+func (s *Source) refresh(ctx context.Context, nodes []inventory.Node) error {
+	due := s.lanAt.IsZero() || time.Since(s.lanAt) >= lanInterval
+	if due {
+		if err := s.readLAN(ctx); err != nil {
+			return err
+		}
+	}
+	found, requests, err := s.search(ctx, nodes)
+	if err != nil {
+		return err
+	}
+	if !due && found.grewFrom(s.found) {
+		if err := s.readLAN(ctx); err != nil {
+			return err
+		}
+	}
+	s.found, s.requests = found, requests
+	return nil
+}
+
+// readLAN reads the properties of the LAN.
+func (s *Source) readLAN(ctx context.Context) error {
+	lan, err := s.client.network(ctx)
+	if err != nil {
+		return err
+	}
+	moving, err := lan.failoverAddresses()
+	if err != nil {
+		return fmt.Errorf("read LAN %d: %w", s.place.lan, err)
+	}
+	s.failover, s.lanAt = moving, time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.warnings = lan.warnings(s.place.lan, s.subnets)
+	return nil
+}
+
+// search asks the cheapest question that has an answer for these nodes: the LAN's
+// network cards or, where a node has no id, or is missing while a card does not
+// say whose it is, the servers. It asks once more where a list of several pages
+// misses a network card that was there before: one that was deleted meanwhile
+// moves another from the start of the next page to the end of the last.
+func (s *Source) search(ctx context.Context, nodes []inventory.Node) (found directory, requests int, err error) {
+	questions := []func(context.Context) (directory, int, error){s.client.cards, s.client.servers}
+	if slices.ContainsFunc(nodes, func(n inventory.Node) bool { return isWanted(n) && serverID(n) == "" }) {
+		questions = questions[1:]
+	}
+	for _, ask := range questions {
+		var again directory
+		var used, more int
+		found, used, err = ask(ctx)
+		if err == nil && used > 1 && found.lost(nodes, s.found) {
+			again, more, err = ask(ctx)
+			found = again.with(found)
+		}
+		requests += used + more
+		if err != nil || !found.hasUnknownOwner() || found.answers(nodes) {
+			break
+		}
+	}
+	if err == nil {
+		err = found.whole(nodes)
+	}
+	return found, requests, err
 }
 
 // explainPending says of nodes that were not looked for that nothing is known.
@@ -151,7 +228,7 @@ func (s *Source) Changed() <-chan struct{} { return s.changed }
 // Run runs the reader of the nodes, where that has a Run of its own, and passes
 // its signals on until ctx ends. Without it, Read works and Changed stays silent.
 func (s *Source) Run(ctx context.Context) error {
-	defer s.api.http.CloseIdleConnections()
+	defer s.client.http.CloseIdleConnections()
 	var running sync.WaitGroup
 	defer running.Wait()
 	ended := make(chan error, 1)
@@ -191,14 +268,14 @@ func (s *Source) signalAfter(wait time.Duration) {
 
 // RateLimit returns what the service said of its limits last, if it ever did.
 func (s *Source) RateLimit() (RateLimit, bool) {
-	if limits := s.api.transport.limits.Load(); limits != nil {
+	if limits := s.client.transport.limits.Load(); limits != nil {
 		return *limits, true
 	}
 	return RateLimit{}, false
 }
 
 // TokenExpiry returns when the token that was used last expires, if it says so.
-func (s *Source) TokenExpiry() (time.Time, bool) { return s.api.credentials.expires() }
+func (s *Source) TokenExpiry() (time.Time, bool) { return s.client.transport.credentials.expires() }
 
 // Warnings returns what is odd about the LAN, as far as it was read.
 func (s *Source) Warnings() []string {

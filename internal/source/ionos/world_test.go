@@ -58,14 +58,14 @@ func (c *cloud) source(t testing.TB, nodes ionos.NodeReader, change ...func(*ion
 	t.Helper()
 	options := c.options()
 	options.Nodes = nodes
-	for _, f := range change {
-		f(&options)
-	}
 	counting, err := metrics.New(metrics.Options{}) // as in the daemon
 	if err != nil {
 		t.Fatal(err)
 	}
 	options.Wrap = counting.Transport(metrics.ClientSource)
+	for _, f := range change {
+		f(&options)
+	}
 	source, err := ionos.New(options)
 	if err != nil {
 		t.Fatal(err)

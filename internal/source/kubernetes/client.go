@@ -60,12 +60,10 @@ func newClient(config *rest.Config, userAgent string) (*client, error) {
 	connections := connrotation.NewDialer((&net.Dialer{Timeout: dialTimeout, KeepAliveConfig: keepAlive()}).DialContext)
 	config.Dial = connections.DialContext
 	witness := &witness{}
-	witness.add(config.BearerToken)
-	witness.add(config.Password)
+	witness.secrets.Add(config.BearerToken, config.Password)
 	config.Wrap(witness.wrap)
 	scheme := runtime.NewScheme()
-	scheme.AddKnownTypeWithName(version.WithKind("Node"), &lean{})
-	scheme.AddKnownTypeWithName(version.WithKind("NodeList"), &leanList{})
+	scheme.AddKnownTypes(version, &corev1.Node{}, &corev1.NodeList{})
 	metav1.AddToGroupVersion(scheme, corev1.SchemeGroupVersion)
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	made, err := rest.HTTPClientFor(config)
@@ -89,10 +87,10 @@ func refuseRedirect(*http.Request, []*http.Request) error {
 	return errors.New("the API server redirects, which is not followed; correct the server in SECURED_KUBECONFIG")
 }
 
-func (c *client) list(ctx context.Context, options metav1.ListOptions) (*leanList, error) {
+func (c *client) list(ctx context.Context, options metav1.ListOptions) (*corev1.NodeList, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	list := &leanList{}
+	list := &corev1.NodeList{}
 	err := c.rest.Get().Resource("nodes").VersionedParams(&options, c.codec).MaxRetries(0).Do(ctx).Into(list)
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
 
 // Options say which cluster to watch, and which nodes of it are backends.
@@ -73,7 +74,10 @@ func New(options Options) (*Source, error) {
 		options.Recheck = 5 * time.Second
 	}
 	s := &Source{
-		access:  &access{kubeconfig: options.Kubeconfig, context: options.Context, userAgent: options.UserAgent, wrap: options.Wrap},
+		access: &access{way: kubeapi.Access{
+			Kubeconfig: options.Kubeconfig, Context: options.Context,
+			Setting: "SECURED_KUBECONFIG", ContextSetting: "SECURED_KUBECTL_CONTEXT",
+		}, userAgent: options.UserAgent, wrap: options.Wrap},
 		recheck: options.Recheck,
 		changed: make(chan struct{}, 1),
 	}
@@ -104,22 +108,40 @@ func (s *Source) Run(ctx context.Context) error {
 	defer s.view.close()
 	defer s.access.close()
 	ctx = klog.NewContext(ctx, klog.New(nil)) // what goes wrong is told by Read
-	pause := pauseMin
+	var pauses pauses
 	for ctx.Err() == nil {
-		started := time.Now()
+		started, lists := time.Now(), s.view.received()
 		s.session(ctx)
-		if time.Since(started) > 10*pauseMax {
-			pause = pauseMin
-		}
+		pause := pauses.after(time.Since(started), s.view.received() > lists)
 		timer := time.NewTimer(pause/2 + rand.N(pause))
 		select {
 		case <-ctx.Done():
 		case <-timer.C:
 		}
 		timer.Stop()
-		pause = min(2*pause, pauseMax)
 	}
 	return nil
+}
+
+// pauses are how long to wait after a session, before jitter, in turn; zero before
+// the first.
+type pauses struct{ cheap, costly time.Duration }
+
+// after returns the pause after a session that took so long. A server that is away
+// is asked again within a second and a half. One that answers with a complete list
+// and then cuts the stream is asked ever more rarely.
+func (p *pauses) after(took time.Duration, listed bool) time.Duration {
+	if took > 10*pauseMax {
+		p.cheap = 0
+	}
+	if took > longEnough {
+		p.costly = 0
+	}
+	p.cheap = min(max(pauseMin, 2*p.cheap), pauseMax)
+	if listed {
+		p.costly = min(max(pauseMin, 2*p.costly), pauseList)
+	}
+	return max(p.cheap, p.costly)
 }
 
 // session runs one session with the credentials as they are now, and ends it

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -25,6 +26,10 @@ const (
 	// own goes up to a minute, which a change after an outage would wait.
 	pauseMin = 200 * time.Millisecond
 	pauseMax = time.Second
+	// pauseList bounds that wait where each attempt costs a complete list, which may
+	// be 80 MB, and longEnough is how long a session lasts that was worth its list.
+	pauseList  = 30 * time.Second
+	longEnough = time.Minute
 	// mostPatience bounds what a server may ask for by Retry-After.
 	mostPatience = 5 * time.Minute
 )
@@ -53,12 +58,12 @@ func (s *session) run(ctx context.Context) {
 	reflector := cache.NewReflectorWithOptions(&cache.ListWatch{
 		ListWithContextFunc:  s.list,
 		WatchFuncWithContext: s.watch,
-	}, &lean{}, s.view, cache.ReflectorOptions{Name: "nodes", Logger: &logger, Backoff: pauses()})
+	}, &corev1.Node{}, s.view, cache.ReflectorOptions{Name: "nodes", Logger: &logger, Backoff: betweenWatches()})
 	// Its error was noted where it arose.
 	_ = reflector.ListAndWatchWithContext(ctx)
 }
 
-func pauses() *wait.Backoff {
+func betweenWatches() *wait.Backoff {
 	return &wait.Backoff{Duration: pauseMin, Factor: 2, Jitter: 0.5, Steps: 10, Cap: pauseMax}
 }
 

@@ -16,25 +16,13 @@ import (
 
 var errForeignType = errors.New("the watch of nodes told of something else")
 
-// nodeOf returns the node that the reflector hands over: from the watch, or from
-// what was kept of a list.
-func nodeOf(object any) (*corev1.Node, bool) {
-	switch o := object.(type) {
-	case *lean:
-		return &o.Node, true
-	case *corev1.Node:
-		return o, true
-	}
-	return nil, false
-}
-
 // Add takes over a node that the watch tells of.
 func (v *view) Add(object any) error { return v.Update(object) }
 
 // Update takes over a node that changed. Most updates are heartbeats, which
 // change nothing here.
 func (v *view) Update(object any) error {
-	node, ok := nodeOf(object)
+	node, ok := object.(*corev1.Node)
 	if !ok {
 		return errForeignType
 	}
@@ -58,7 +46,7 @@ func (v *view) Update(object any) error {
 
 // Delete forgets a node that is gone.
 func (v *view) Delete(object any) error {
-	node, ok := nodeOf(object)
+	node, ok := object.(*corev1.Node)
 	if !ok {
 		return errForeignType
 	}
@@ -79,7 +67,7 @@ func (v *view) Delete(object any) error {
 func (v *view) Replace(objects []any, _ string) error {
 	nodes := make([]inventory.Node, 0, len(objects))
 	for _, object := range objects {
-		node, ok := nodeOf(object)
+		node, ok := object.(*corev1.Node)
 		if !ok {
 			return errForeignType
 		}
@@ -89,6 +77,7 @@ func (v *view) Replace(objects []any, _ string) error {
 	v.mu.Lock()
 	news := !v.trusted() || !slices.EqualFunc(v.nodes, nodes, equal)
 	v.nodes, v.synced, v.heard, v.known = nodes, true, true, time.Now()
+	v.lists++
 	if v.open {
 		v.follow()
 	}
@@ -103,7 +92,7 @@ func (v *view) Replace(objects []any, _ string) error {
 // Transformer is applied to what is kept until a list is complete.
 func (v *view) Transformer() cache.TransformFunc {
 	return func(object any) (any, error) {
-		if node, ok := nodeOf(object); ok {
+		if node, ok := object.(*corev1.Node); ok {
 			return slim(node), nil
 		}
 		return object, nil

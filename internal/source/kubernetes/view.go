@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -42,8 +43,9 @@ type view struct {
 
 	mu    sync.Mutex
 	nodes []inventory.Node // by name; their addresses are never changed in place
-	// synced says that a complete list was received once.
+	// synced says that a complete list was received once, lists how many were.
 	synced bool
+	lists  int
 	// open says that a stream is open, following that it goes on from nodes.
 	open, following bool
 	// heard says that the open stream has told something.
@@ -62,6 +64,13 @@ type view struct {
 
 func newView(selector labels.Selector, grace time.Duration, notify func()) *view {
 	return &view{selector: selector, grace: grace, notify: notify, turned: make(chan struct{})}
+}
+
+// received returns how many complete lists there were.
+func (v *view) received() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.lists
 }
 
 // await returns when there was a complete list, when something is wrong that
@@ -101,12 +110,11 @@ func (v *view) list() ([]inventory.Node, error) {
 		total += len(n.Addresses)
 	}
 	addresses := make([]netip.Addr, 0, total)
-	owned := make([]inventory.Node, len(v.nodes))
-	for i, n := range v.nodes {
+	owned := slices.Clone(v.nodes)
+	for i := range owned {
 		from := len(addresses)
-		addresses = append(addresses, n.Addresses...)
-		n.Addresses = addresses[from:len(addresses):len(addresses)]
-		owned[i] = n
+		addresses = append(addresses, owned[i].Addresses...)
+		owned[i].Addresses = addresses[from:len(addresses):len(addresses)]
 	}
 	return owned, nil
 }

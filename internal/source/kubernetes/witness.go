@@ -4,42 +4,25 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
 )
 
 // witness sees every request as it is sent, and what becomes of it. It remembers
 // the credentials, whoever made them, so that none can be repeated in an error,
 // not even when a server or a proxy sends it back.
 type witness struct {
-	mu    sync.Mutex
-	known []string
+	secrets redact.Secrets
+
+	mu sync.Mutex
 	// broken is why the last request got no answer.
 	broken error
 	// notBefore is when the server wants to be asked again.
 	notBefore time.Time
-}
-
-const (
-	// mostSecrets bounds what is remembered; an exec plugin makes new ones.
-	mostSecrets = 8
-	// leastSecret is the length below which a text is no secret but a word.
-	leastSecret = 4
-)
-
-func (w *witness) add(secret string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(secret) < leastSecret || slices.Contains(w.known, secret) {
-		return
-	}
-	if len(w.known) == mostSecrets {
-		w.known = w.known[1:]
-	}
-	w.known = append(w.known, secret)
 }
 
 // cause returns why the last request got no answer.
@@ -56,16 +39,6 @@ func (w *witness) cause() error {
 // trouble would look like many.
 var query = regexp.MustCompile(`\?[^"\s]*`)
 
-// hide returns the text without secrets.
-func (w *witness) hide(text string) string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, secret := range w.known {
-		text = strings.ReplaceAll(text, secret, "(secret)")
-	}
-	return withoutUser(query.ReplaceAllString(text, ""))
-}
-
 // wrap is for rest.Config.Wrap.
 func (w *witness) wrap(inner http.RoundTripper) http.RoundTripper { return &observed{inner, w} }
 
@@ -77,7 +50,7 @@ type observed struct {
 
 func (o *observed) RoundTrip(request *http.Request) (*http.Response, error) {
 	if _, secret, ok := strings.Cut(request.Header.Get("Authorization"), " "); ok {
-		o.witness.add(secret)
+		o.witness.secrets.Add(secret)
 	}
 	response, err := o.RoundTripper.RoundTrip(request)
 	o.witness.mu.Lock()
@@ -116,15 +89,8 @@ type harmless struct {
 	cause error
 }
 
-// maxText is the length of an error's text in bytes.
-const maxText = 512
-
 func (w *witness) harmless(err error) error {
-	text := w.hide(err.Error())
-	if len(text) > maxText {
-		text = strings.ToValidUTF8(text[:maxText], "") + "..."
-	}
-	return &harmless{text, err}
+	return &harmless{redact.Cut(query.ReplaceAllString(w.secrets.Hide(err.Error()), ""), redact.Most), err}
 }
 
 func (e *harmless) Error() string { return e.text }

@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/connrotation"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
@@ -53,7 +52,7 @@ type client struct {
 	services    resource
 	codec       runtime.ParameterCodec
 	http        *http.Client
-	connections *connrotation.Dialer
+	connections *lines
 }
 
 func newClient(config *rest.Config, userAgent string, target plan.Target) (*client, error) {
@@ -71,11 +70,11 @@ func newClient(config *rest.Config, userAgent string, target plan.Target) (*clie
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive}).DialContext
 	}
-	connections := connrotation.NewDialer(dial)
+	connections := newLines(dial)
 	config.Dial = connections.DialContext
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return nil, err
+		return nil, kubeapi.ErrUnusable
 	}
 	kubeapi.Impatient(config, httpClient)
 	scheme := newScheme()
@@ -111,7 +110,11 @@ func newScheme() *runtime.Scheme {
 func newREST(config *rest.Config, httpClient *http.Client, path string, version schema.GroupVersion) (rest.Interface, error) {
 	config = rest.CopyConfig(config)
 	config.APIPath, config.GroupVersion = path, &version
-	return rest.RESTClientForConfigAndClient(config, httpClient)
+	client, err := rest.RESTClientForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, kubeapi.ErrUnusable
+	}
+	return client, nil
 }
 
 // named selects the one object of that name.
@@ -171,14 +174,19 @@ func (c *client) list(ctx context.Context, r resource, options metav1.ListOption
 }
 
 // do sends a request once. After one that nobody answered in time no connection
-// is trusted any more: a firewall or a load balancer may have forgotten it, and
-// client-go would send the next write into the same hole for most of a minute.
+// that was silent meanwhile is trusted any more: a firewall or a load balancer may
+// have forgotten it, and client-go would send the next write into the same hole
+// for most of a minute. Where other answers came, it is this request that hangs.
 func (c *client) do(ctx context.Context, request *rest.Request, into runtime.Object) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	err := request.MaxRetries(0).Do(ctx).Into(into)
+	way := reach{lines: c.connections}
+	began := time.Now()
+	var code int
+	result := request.MaxRetries(0).Do(way.trace(ctx)).StatusCode(&code)
+	err := way.judge(result.Into(into), code)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		c.connections.CloseAll()
+		c.connections.closeSilent(began, way.line.Load())
 	}
 	return err
 }
@@ -186,5 +194,5 @@ func (c *client) do(ctx context.Context, request *rest.Request, into runtime.Obj
 // close ends every connection.
 func (c *client) close() {
 	c.http.CloseIdleConnections()
-	c.connections.CloseAll()
+	c.connections.closeAll()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
 )
 
 // Options says which API server the store is in, and what for.
@@ -105,35 +105,36 @@ func (s *Store) Load(ctx context.Context) (plan.State, error) {
 	return state, nil
 }
 
-// Write carries out one write by one request. It wraps plan.ErrConflict when
-// the slice is not what the write was computed from.
-func (s *Store) Write(ctx context.Context, write plan.Write) error {
+// Write carries out one write by one request and returns the version that the
+// server answers. The error wraps plan.ErrConflict when the slice is not what the
+// write was computed from, and plan.ErrUnavailable when the server is.
+func (s *Store) Write(ctx context.Context, write plan.Write) (version string, err error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return "", err
 	}
 	name := write.Slice.Name
 	base := s.view.object(name)
 	if err := manifest.Fence(base, write, s.target); err != nil {
 		s.view.doubt(name)
-		return err
+		return "", err
 	}
 	s.view.expect(name)
 	answer, err := s.client.send(ctx, write.Operation, manifest.Apply(base, write, s.target))
 	if err != nil {
 		s.view.doubt(name)
-		s.view.expected(name, version(base))
-		return explain(write.Operation, err)
+		s.view.expected(name, versionOf(base))
+		return "", explain(write.Operation, err)
 	}
 	s.view.learn(name, sight{object: answer, at: answer.ResourceVersion})
 	s.view.expected(name, answer.ResourceVersion)
-	return nil
+	return answer.ResourceVersion, nil
 }
 
 // look asks the server about one slice, whatever its labels say.
 func (s *Store) look(ctx context.Context, name string) error {
 	seen, err := s.client.look(ctx, name)
 	if err != nil {
-		return brief{err}
+		return redact.Brief(err)
 	}
 	s.view.learn(name, seen)
 	return nil
@@ -153,7 +154,7 @@ func (s *Store) recheckStrays(ctx context.Context) {
 		for _, name := range s.view.strays() {
 			before := s.view.object(name)
 			// What cannot be read now is read at the next tick.
-			if err := s.look(ctx, name); err == nil && version(before) != version(s.view.object(name)) {
+			if err := s.look(ctx, name); err == nil && versionOf(before) != versionOf(s.view.object(name)) {
 				s.notify()
 			}
 		}
@@ -172,24 +173,11 @@ func (s *Store) notify() {
 // explain turns the server's answer to a write into ours: one that says that
 // the slice is not what we believed is a conflict.
 func explain(operation plan.Operation, err error) error {
+	if denied(err) {
+		return redact.Brief(err)
+	}
 	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) || apierrors.IsNotFound(err) && operation == plan.Update {
-		return fmt.Errorf("%w: %w", plan.ErrConflict, brief{err})
+		return fmt.Errorf("%w: %w", plan.ErrConflict, redact.Brief(err))
 	}
-	return brief{err}
+	return redact.Brief(err)
 }
-
-// brief bounds the text of an error: a server may repeat a whole slice in it.
-type brief struct{ cause error }
-
-// maxText is the length of an error's text in bytes.
-const maxText = 512
-
-func (e brief) Error() string {
-	text := e.cause.Error()
-	if len(text) > maxText {
-		text = strings.ToValidUTF8(text[:maxText], "") + "..."
-	}
-	return text
-}
-
-func (e brief) Unwrap() error { return e.cause }

@@ -57,7 +57,7 @@ func conflictWhileTheWatchStalls(t *testing.T, server *controlplane.ControlPlane
 		if _, err := store.Load(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := store.Write(t.Context(), s.plan("10.0.0.3")); err != nil {
+		if _, err := store.Write(t.Context(), s.plan("10.0.0.3")); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -217,7 +217,7 @@ func outage(t *testing.T, server *controlplane.ControlPlane) {
 		}
 		s.load() // what is known is told all the same
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-		if err := s.store.Write(ctx, stale); err == nil || errors.Is(err, plan.ErrConflict) {
+		if _, err := s.store.Write(ctx, stale); err == nil || errors.Is(err, plan.ErrConflict) {
 			t.Errorf("%s: got %v, want an error that is no conflict", kind, err)
 		}
 		cancel()

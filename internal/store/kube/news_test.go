@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -27,6 +30,10 @@ type script struct {
 	// is the answer's, by default 201.
 	before func()
 	code   int
+
+	mu sync.Mutex
+	// lists are the revisions that lists were asked for, "" being the newest.
+	lists []string
 }
 
 func newScript() *script {
@@ -56,15 +63,35 @@ func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 		response.Body = s.watches[resource]
 		return response, nil
 	case resource == "services":
+		s.listed(query)
 		return reply(r, http.StatusOK, &corev1.ServiceList{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceList"},
 			ListMeta: metav1.ListMeta{ResourceVersion: "10"}, Items: []corev1.Service{*knownService("10")},
 		}), nil
 	}
+	s.listed(query)
 	return reply(r, http.StatusOK, &discoveryv1.EndpointSliceList{
 		TypeMeta: metav1.TypeMeta{APIVersion: "discovery.k8s.io/v1", Kind: "EndpointSliceList"},
 		ListMeta: metav1.ListMeta{ResourceVersion: "10"},
 	}), nil
+}
+
+func (s *script) listed(query url.Values) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lists = append(s.lists, query.Get("resourceVersion"))
+}
+
+// A server may answer a list at resourceVersion 0 from a cache of any age, and a
+// standby that takes over would begin from slices of long ago.
+func TestContract28WhereListsCannotBeStreamedTheNewestIsAskedFor(t *testing.T) {
+	scripted(t, func(t *testing.T, s *script, _ *kube.Store) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !slices.Equal(s.lists, []string{"", ""}) {
+			t.Errorf("got lists of the revisions %q, want two of the newest", s.lists)
+		}
+	})
 }
 
 func reply(r *http.Request, code int, object any) *http.Response {
@@ -129,7 +156,7 @@ func drain(store *kube.Store) int {
 
 func TestTheEchoOfAWriteIsNoNews(t *testing.T) {
 	scripted(t, func(t *testing.T, s *script, store *kube.Store) {
-		if err := store.Write(t.Context(), create()); err != nil {
+		if _, err := store.Write(t.Context(), create()); err != nil {
 			t.Fatal(err)
 		}
 		told := func(kind, name, version string, want int) {
@@ -176,7 +203,7 @@ func TestAnEchoBeforeTheAnswerIsNoNewsEither(t *testing.T) {
 						}
 					}
 				}
-				if err := store.Write(t.Context(), create()); (err != nil) != (test.code != 0) {
+				if _, err := store.Write(t.Context(), create()); (err != nil) != (test.code != 0) {
 					t.Fatal(err)
 				}
 				if got := drain(store); got != test.want {
@@ -223,7 +250,7 @@ func TestWhatPublishesBesideOursIsNewsWhenItChanges(t *testing.T) {
 
 func TestASliceDeletedRightAfterOurWriteIsGone(t *testing.T) {
 	scripted(t, func(t *testing.T, s *script, store *kube.Store) {
-		if err := store.Write(t.Context(), create()); err != nil {
+		if _, err := store.Write(t.Context(), create()); err != nil {
 			t.Fatal(err)
 		}
 		gone := &discoveryv1.EndpointSlice{}
@@ -248,6 +275,8 @@ func TestOnlyWhatMattersOfTheServiceIsNews(t *testing.T) {
 		{"an annotation", func(o *corev1.Service) { o.Annotations = map[string]string{"a": "b"} }, 0},
 		{"a selector", func(o *corev1.Service) { o.Spec.Selector = map[string]string{"a": "b"} }, 1},
 		{"its type", func(o *corev1.Service) { o.Spec.Type = corev1.ServiceTypeExternalName }, 1},
+		{"an appProtocol", func(o *corev1.Service) { o.Spec.Ports[0].AppProtocol = new("http") }, 1},
+		{"publishNotReadyAddresses", func(o *corev1.Service) { o.Spec.PublishNotReadyAddresses = true }, 1},
 		{"a port", func(o *corev1.Service) { o.Spec.Ports[0].Name = "other" }, 1},
 		{"its deletion", func(o *corev1.Service) { o.DeletionTimestamp = new(metav1.Now()) }, 1},
 		{"another UID", func(o *corev1.Service) { o.UID = "s-2" }, 1},

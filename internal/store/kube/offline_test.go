@@ -47,7 +47,7 @@ func answer(t *testing.T, code int, header http.Header, message string) ([]*http
 	}))
 	defer server.Close()
 	store := newStore(t, &rest.Config{Host: server.URL, BearerToken: "s3cr3t"}, storetest.Target("default"))
-	err := store.Write(t.Context(), create())
+	_, err := store.Write(t.Context(), create())
 	mu.Lock()
 	defer mu.Unlock()
 	return seen, err
@@ -85,7 +85,7 @@ func TestNoThrottleOfOurOwnDelaysAWrite(t *testing.T) {
 		store := newStore(t, config, storetest.Target("default"))
 		started := time.Now()
 		for range 100 {
-			if err := store.Write(t.Context(), create()); err == nil {
+			if _, err := store.Write(t.Context(), create()); err == nil {
 				t.Fatal("got no error")
 			}
 		}

@@ -81,7 +81,8 @@ func (s *scene) plan(addresses ...string) plan.Write {
 func (s *scene) write(write plan.Write) error {
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
-	return s.store.Write(ctx, write)
+	_, err := s.store.Write(ctx, write)
+	return err
 }
 
 func (s *scene) publish(addresses ...string) {

@@ -81,9 +81,7 @@ func (s *service) failed(err error) { s.sync.failed(err) }
 // set passes the news on if it is news: a Service's status may change often.
 func (s *service) set(known plan.Service) {
 	s.mu.Lock()
-	news := s.known.UID != known.UID || s.known.Deleting != known.Deleting ||
-		s.known.HasSelector != known.HasSelector || s.known.ExternalName != known.ExternalName ||
-		!slices.Equal(s.known.Ports, known.Ports)
+	news := !s.known.Same(known)
 	s.known = known
 	s.mu.Unlock()
 	if news {

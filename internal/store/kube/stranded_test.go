@@ -31,7 +31,7 @@ func strandedConnections(t *testing.T, server *controlplane.ControlPlane) {
 	proxy.Strand()
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
-	if err := s.store.Write(ctx, write); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := s.store.Write(ctx, write); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("got %v, want no answer", err)
 	}
 	// Each step may take patience, which is less than client-go would need.

@@ -118,7 +118,7 @@ func (v *view) expect(name string) {
 func (v *view) expected(name, at string) {
 	v.mu.Lock()
 	delete(v.underway, name)
-	news := version(v.merged()[name]) != at
+	news := versionOf(v.merged()[name]) != at
 	v.mu.Unlock()
 	if news {
 		v.notify()
@@ -193,8 +193,8 @@ func follows(a, b string) bool {
 	return err != nil || order >= 0
 }
 
-// version is the object's, empty when there is none.
-func version(object *discoveryv1.EndpointSlice) string {
+// versionOf is the object's, empty when there is none.
+func versionOf(object *discoveryv1.EndpointSlice) string {
 	if object == nil {
 		return ""
 	}

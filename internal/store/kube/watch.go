@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
 )
 
 // watched is what a watch fills.
@@ -28,6 +30,9 @@ func (c *client) watch(ctx context.Context, r resource, store watched, kind runt
 	logger := klog.FromContext(ctx)
 	reflector := cache.NewReflectorWithOptions(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			if options.ResourceVersion == "0" {
+				options.ResourceVersion = "" // "0" may be answered from any time in the past
+			}
 			list, err := c.list(ctx, r, selected(options, r.selection))
 			store.failed(err)
 			return list, err
@@ -35,9 +40,10 @@ func (c *client) watch(ctx context.Context, r resource, store watched, kind runt
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			options = selected(options, r.selection)
 			options.Watch = true
+			way := reach{lines: c.connections}
 			events, err := r.rest.Get().Namespace(r.namespace).Resource(r.name).
-				VersionedParams(&options, c.codec).MaxRetries(0).Watch(ctx)
-			store.failed(err)
+				VersionedParams(&options, c.codec).MaxRetries(0).Watch(way.trace(ctx))
+			store.failed(way.judge(err, 0))
 			return events, err
 		},
 	}, kind, store, cache.ReflectorOptions{Name: r.name, Logger: &logger, Backoff: &backoff})
@@ -90,5 +96,5 @@ func (s *syncing) await(ctx context.Context) error {
 	if s.last == nil {
 		return fmt.Errorf("no answer yet to the watch of %s: %w", s.what, ctx.Err())
 	}
-	return fmt.Errorf("no answer yet to the watch of %s: %w; last: %w", s.what, ctx.Err(), brief{s.last})
+	return fmt.Errorf("no answer yet to the watch of %s: %w; last: %w", s.what, ctx.Err(), redact.Brief(s.last))
 }

@@ -10,9 +10,11 @@ import (
 	"sync"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/process"
 )
 
 // Options says which kubectl to run, and what for.
@@ -30,10 +32,14 @@ type Options struct {
 // time.
 type Store struct {
 	options Options
+	runner  process.Runner
 
 	mu sync.Mutex
 	// known are the slices as they were last seen: what a write starts from.
 	known map[string]*discoveryv1.EndpointSlice // never changed in place
+	// written are the slices that a write changed since the last Load began: its
+	// answer may be from before.
+	written map[string]*discoveryv1.EndpointSlice
 	// asked are the slices that the next Load asks for by name, because a write
 	// failed or because no selector finds them.
 	asked map[string]struct{}
@@ -54,6 +60,7 @@ func New(options Options) (*Store, error) {
 		options: options,
 		known:   make(map[string]*discoveryv1.EndpointSlice),
 		asked:   make(map[string]struct{}),
+		written: make(map[string]*discoveryv1.EndpointSlice),
 	}, nil
 }
 
@@ -69,6 +76,9 @@ func (s *Store) Load(ctx context.Context) (plan.State, error) {
 
 func (s *Store) load(ctx context.Context, asked []string) (plan.State, error) {
 	target := s.options.Target
+	s.mu.Lock()
+	clear(s.written)
+	s.mu.Unlock()
 	service, err := s.getService(ctx)
 	if err != nil {
 		return plan.State{}, fmt.Errorf("read Service %s/%s: %w", target.Namespace, target.Service, err)
@@ -87,16 +97,23 @@ func (s *Store) load(ctx context.Context, asked []string) (plan.State, error) {
 		}
 	}
 	s.mu.Lock()
-	s.known = found
+	for name, object := range s.written {
+		if found[name] == nil || older(found[name], object) {
+			found[name] = object
+		}
+	}
+	s.known = maps.Clone(found)
 	s.mu.Unlock()
 	return manifest.State(service, slices.AppendSeq(others, maps.Values(found)), target), nil
 }
 
-// Write carries out one write by one run of kubectl. It wraps plan.ErrConflict
-// when the slice is not what the write was computed from.
-func (s *Store) Write(ctx context.Context, write plan.Write) error {
+// Write carries out one write by one run of kubectl, which prints what the server
+// answered, and returns the version in it. The error wraps plan.ErrConflict when the
+// slice is not what the write was computed from, and plan.ErrUnavailable when
+// kubectl says that the server is.
+func (s *Store) Write(ctx context.Context, write plan.Write) (version string, err error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return "", err
 	}
 	name := write.Slice.Name
 	s.mu.Lock()
@@ -105,12 +122,12 @@ func (s *Store) Write(ctx context.Context, write plan.Write) error {
 	answer, err := s.send(ctx, base, write)
 	if err != nil {
 		s.ask(name)
-		return err
+		return "", err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known[name] = answer
-	return nil
+	s.known[name], s.written[name] = answer, answer
+	return answer.ResourceVersion, nil
 }
 
 func (s *Store) send(ctx context.Context, base *discoveryv1.EndpointSlice, write plan.Write) (*discoveryv1.EndpointSlice, error) {
@@ -136,6 +153,12 @@ func (s *Store) send(ctx context.Context, base *discoveryv1.EndpointSlice, write
 		return nil, fmt.Errorf("decode the answer of kubectl %s: %w", verb, err)
 	}
 	return answer, nil
+}
+
+// older reports whether a was read before b was written.
+func older(a, b *discoveryv1.EndpointSlice) bool {
+	order, err := resourceversion.CompareResourceVersion(a.ResourceVersion, b.ResourceVersion)
+	return err == nil && order < 0
 }
 
 // missing returns the names to ask for one by one, sorted: those that the

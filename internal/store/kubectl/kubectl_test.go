@@ -35,6 +35,7 @@ func TestContract27TheKubectlStoreConformsOnARealAPIServerWithTheLeastRights(t *
 			Target: target, Store: start(), Hand: namespace, Restart: start, Requests: namespace.Requests,
 		}
 	})
+	t.Run("kubectl says whether the server is unavailable", func(t *testing.T) { realKubectl(t, server.KubectlPath()) })
 }
 
 func newStore(t *testing.T, target plan.Target, path string, env []string) *kubectl.Store {

@@ -26,7 +26,7 @@ func TestInAPodNothingKeepsKubectlFromTheServiceAccount(t *testing.T) {
 			dir := t.TempDir()
 			store := newStore(t, storetest.Target("default"),
 				program(t, `printf '%s\n' "$@" >"$DIR/args"; cat`), environ(append(c.env, "DIR="+dir)...))
-			if err := store.Write(t.Context(), create()); err != nil {
+			if _, err := store.Write(t.Context(), create()); err != nil {
 				t.Fatal(err)
 			}
 			args, err := os.ReadFile(filepath.Join(dir, "args"))

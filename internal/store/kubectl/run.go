@@ -2,13 +2,11 @@ package kubectl
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/process"
 )
 
@@ -33,11 +31,11 @@ func (s *Store) run(ctx context.Context, stdin []byte, args ...string) ([]byte, 
 	if !inPod(env) {
 		args = append(args, "--request-timeout="+requestTimeout(ctx))
 	}
-	output, err := process.Run(ctx, process.Command{
+	output, err := s.runner.Run(ctx, process.Command{
 		Path: s.options.Path, Args: args, Env: env, Stdin: stdin, MaxOutput: maxOutput,
 	})
 	if err != nil {
-		return nil, err
+		return nil, judge(err)
 	}
 	return output.Stdout, nil
 }
@@ -65,19 +63,4 @@ func inPod(env []string) bool {
 		})
 	}
 	return set("KUBERNETES_SERVICE_HOST") && !set("KUBECONFIG")
-}
-
-// explain turns kubectl's report of a write into ours: one that says that the
-// slice is not what we believed is a conflict.
-func explain(operation plan.Operation, err error) error {
-	exit := new(process.ExitError)
-	if !errors.As(err, &exit) {
-		return err
-	}
-	_, after, _ := strings.Cut(exit.Stderr, "Error from server (")
-	reason, _, _ := strings.Cut(after, ")")
-	if reason == "AlreadyExists" || reason == "Conflict" || reason == "NotFound" && operation == plan.Update {
-		return fmt.Errorf("%w: %w", plan.ErrConflict, err)
-	}
-	return err
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -77,7 +79,7 @@ func TestContract27AWriteIsAManifestOnStandardInputAndNeverForced(t *testing.T) 
 	write := create()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := store.Write(ctx, write); err != nil {
+	if _, err := store.Write(ctx, write); err != nil {
 		t.Fatal(err)
 	}
 	read := func(name string) string {
@@ -137,7 +139,7 @@ func TestContract21WhatTheServerSaysOfAWriteIsAConflictOrIsNot(t *testing.T) {
 			if test.write.Operation == plan.Update {
 				store = loaded(t, script)
 			}
-			err := store.Write(t.Context(), test.write)
+			_, err := store.Write(t.Context(), test.write)
 			if err == nil || errors.Is(err, plan.ErrConflict) != test.want {
 				t.Errorf("got %v, want a conflict: %v", err, test.want)
 			}
@@ -192,7 +194,7 @@ case "$1 $2 $3" in
 "get "*) cat "$DIR/stored" ;;
 *) cat >"$DIR/stored"; `+test.answer+` ;;
 esac`), environ("DIR="+t.TempDir()))
-			if err := store.Write(t.Context(), create()); (err != nil) != test.fails || errors.Is(err, plan.ErrConflict) {
+			if _, err := store.Write(t.Context(), create()); (err != nil) != test.fails || errors.Is(err, plan.ErrConflict) {
 				t.Fatalf("got %v, want an error: %v, and no conflict", err, test.fails)
 			}
 			state, err := store.Load(t.Context())
@@ -200,6 +202,62 @@ esac`), environ("DIR="+t.TempDir()))
 				t.Errorf("got %v, %v; want the slice that was written", state, err)
 			}
 		})
+	}
+}
+
+// TestContract21ALoadDoesNotForgetAWriteOfMeanwhile: the load asks before the
+// write, and its answer comes after.
+func TestContract21ALoadDoesNotForgetAWriteOfMeanwhile(t *testing.T) {
+	dir := t.TempDir()
+	pipe := func(name string) string {
+		path := filepath.Join(dir, name)
+		if err := syscall.Mkfifo(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	asked, answers := pipe("asked"), pipe("answers")
+	object := manifest.Apply(nil, create(), storetest.Target("default"))
+	object.ResourceVersion = "7"
+	list, err := json.Marshal(map[string]any{"kind": "List", "items": []*discoveryv1.EndpointSlice{object}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := newStore(t, storetest.Target("default"), program(t, `
+case "$1 $2" in
+"get services") exit ;;
+"get "*) [ ! -e "$DIR/slow" ] || { echo >"$DIR/asked"; cat "$DIR/answers"; }; echo "$LIST" ;;
+*) sed 's/"resourceVersion":"8"/"resourceVersion":"9"/;s/"resourceVersion":"7"/"resourceVersion":"8"/' ;;
+esac`), environ("DIR="+dir, "LIST="+string(list)))
+	if _, err := store.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "slow"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var state plan.State
+	var loading sync.WaitGroup
+	loading.Go(func() { state, err = store.Load(t.Context()) })
+	if _, err := os.ReadFile(asked); err != nil {
+		t.Fatal(err)
+	}
+	write := update()
+	for _, want := range []string{"8", "9"} {
+		version, err := store.Write(t.Context(), write)
+		if err != nil || version != want {
+			t.Fatalf("got version %q and %v, want %s", version, err, want)
+		}
+		write.Slice.Version = version
+		if want == "9" {
+			break
+		}
+		if err := os.WriteFile(answers, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		loading.Wait()
+	}
+	if err != nil || len(state.Slices) != 1 || state.Slices[0].Version != "8" {
+		t.Errorf("load: got %+v and %v, want the slice at version 8", state, err)
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package memory is the store of the local dry run: it keeps the target's
-// EndpointSlices in the process and prints them whenever one changes.
+// EndpointSlices in the process and prints each whenever it changes.
 //
 // In come the target, what its Service looks like, and the writes; out go the
 // slices, as a store answers them and as YAML documents. It behaves as an API

@@ -21,8 +21,8 @@ type Options struct {
 	// Service is what Load says of the Service. A store in memory has none of
 	// its own; without a UID the Service counts as missing.
 	Service plan.Service
-	// Out receives all slices of the target as YAML documents after each write;
-	// nil prints nothing.
+	// Out receives each slice that is written as a YAML document; nil prints
+	// nothing.
 	Out io.Writer
 }
 
@@ -65,20 +65,21 @@ func (s *Store) Load(ctx context.Context) (plan.State, error) {
 	return manifest.State(service, s.sorted(), s.target), nil
 }
 
-// Write makes one slice what the write says and prints all of them. It wraps
-// plan.ErrConflict when the slice is not what the write was computed from.
-func (s *Store) Write(ctx context.Context, write plan.Write) error {
+// Write makes one slice what the write says, prints it and returns its new version. It wraps plan.ErrConflict when the slice is not what the
+// write was computed from.
+func (s *Store) Write(ctx context.Context, write plan.Write) (version string, err error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return "", err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	base := s.objects[write.Slice.Name]
 	if err := manifest.Fence(base, write, s.target); err != nil {
-		return err
+		return "", err
 	}
-	s.keep(manifest.Apply(base, write, s.target))
-	return s.print(write)
+	object := manifest.Apply(base, write, s.target)
+	s.keep(object)
+	return object.ResourceVersion, s.print(write, object)
 }
 
 // Changed receives a value when another hand changed something in Load's

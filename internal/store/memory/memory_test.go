@@ -87,34 +87,34 @@ func create(addresses ...string) plan.Write {
 	return write
 }
 
-func TestEachWritePrintsAllSlicesBehindWhatChanged(t *testing.T) {
+func TestEachWritePrintsTheSliceThatItWritesBehindWhatChanged(t *testing.T) {
 	var out bytes.Buffer
 	store := newStore(t, memory.Options{Target: storetest.Target("default"), Out: &out})
-	if err := store.Write(t.Context(), create("10.0.0.1")); err != nil {
+	if _, err := store.Write(t.Context(), create("10.0.0.1")); err != nil {
 		t.Fatal(err)
 	}
 	second := create("fd00::1")
 	second.Slice.Name, second.Slice.Family = "web-remote-ipv6", plan.IPv6
-	if err := store.Write(t.Context(), second); err != nil {
+	if _, err := store.Write(t.Context(), second); err != nil {
 		t.Fatal(err)
 	}
 	out.Reset()
 	update := create("10.0.0.1", "10.0.0.2")
 	update.Operation, update.Slice.Version = plan.Update, "1"
 	update.Added, update.Removed, update.Changed = update.Added[1:], []netip.Addr{netip.MustParseAddr("10.0.0.9")}, update.Added[:1]
-	if err := store.Write(t.Context(), update); err != nil {
+	if _, err := store.Write(t.Context(), update); err != nil {
 		t.Fatal(err)
 	}
-	documents, err := manifest.YAML(store.Slices()...)
+	document, err := manifest.YAML(store.Slices()[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "---\n# slice web-remote updated: +1 -1 ~1 +10.0.0.2 -10.0.0.9 ~10.0.0.1\n" + string(documents)
+	want := "---\n# slice web-remote updated: +1 -1 ~1 +10.0.0.2 -10.0.0.9 ~10.0.0.1\n" + string(document)
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("printed (-want +got):\n%s", diff)
 	}
-	if got := strings.Count(out.String(), "kind: EndpointSlice"); got != 2 {
-		t.Errorf("got %d documents, want 2", got)
+	if got := strings.Count(out.String(), "kind: EndpointSlice"); got != 1 {
+		t.Errorf("got %d documents, want that of the slice alone", got)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestTheHeaderLineIsBounded(t *testing.T) {
 	}
 	var out bytes.Buffer
 	store := newStore(t, memory.Options{Target: storetest.Target("default"), Out: &out})
-	if err := store.Write(t.Context(), create(addresses...)); err != nil {
+	if _, err := store.Write(t.Context(), create(addresses...)); err != nil {
 		t.Fatal(err)
 	}
 	header := strings.Split(out.String(), "\n")[1]
@@ -140,7 +140,7 @@ func TestARefusedWritePrintsNothing(t *testing.T) {
 	store := newStore(t, memory.Options{Target: storetest.Target("default"), Out: &out})
 	update := create("10.0.0.1")
 	update.Operation, update.Slice.Version = plan.Update, "1"
-	if err := store.Write(t.Context(), update); !errors.Is(err, plan.ErrConflict) {
+	if _, err := store.Write(t.Context(), update); !errors.Is(err, plan.ErrConflict) {
 		t.Errorf("got %v, want a conflict", err)
 	}
 	if out.Len() != 0 {
@@ -154,7 +154,7 @@ func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe
 
 func TestWhatCannotBePrintedIsAnError(t *testing.T) {
 	store := newStore(t, memory.Options{Target: storetest.Target("default"), Out: brokenPipe{}})
-	err := store.Write(t.Context(), create("10.0.0.1"))
+	_, err := store.Write(t.Context(), create("10.0.0.1"))
 	if err == nil || err.Error() != "print slice web-remote: broken pipe" {
 		t.Errorf("got %v", err)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/netip"
 
+	discoveryv1 "k8s.io/api/discovery/v1"
+
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
@@ -12,13 +14,14 @@ import (
 // maxListed is how many addresses of each kind the header line lists.
 const maxListed = 8
 
-// print writes one header line that says what changed and all slices as YAML
-// documents, in one piece.
-func (s *Store) print(write plan.Write) error {
+// print writes one header line that says what changed and the slice as a YAML
+// document, in one piece. Of a hundred slices each write prints its own and not
+// the others: at the start that would be thousands.
+func (s *Store) print(write plan.Write, object *discoveryv1.EndpointSlice) error {
 	if s.out == nil {
 		return nil
 	}
-	documents, err := manifest.YAML(s.sorted()...)
+	document, err := manifest.YAML(object)
 	if err != nil {
 		return err
 	}
@@ -29,7 +32,7 @@ func (s *Store) print(write plan.Write) error {
 	list(&out, '-', write.Removed)
 	list(&out, '~', write.Changed)
 	out.WriteByte('\n')
-	out.Write(documents)
+	out.Write(document)
 	if _, err := s.out.Write(out.Bytes()); err != nil {
 		return fmt.Errorf("print slice %s: %w", write.Slice.Name, err)
 	}

@@ -171,6 +171,26 @@ func readYourWrites(t *testing.T, f *Fixture) {
 	}
 }
 
+// answeredVersion writes one slice several times in a row and reads only at the
+// end.
+func answeredVersion(t *testing.T, f *Fixture) {
+	f.withService(t)
+	write := f.plan(t, f.Store, ready("10.0.0.1"))[0]
+	for i := range 4 {
+		version, err := f.send(t, f.Store, write)
+		if err != nil {
+			t.Fatalf("%s without a load in between: %v", write.Operation, err)
+		}
+		same(t, "version of the "+string(write.Operation), f.stored(t, "web-remote").ResourceVersion, version)
+		write.Operation, write.Slice.Version = plan.Update, version
+		write.Slice.Endpoints = ready("10.0.0.1", fmt.Sprintf("10.0.1.%d", i))
+	}
+	loaded := f.load(t).Slices[0]
+	same(t, "version that Load says", write.Slice.Version, loaded.Version)
+	same(t, "members", ready("10.0.0.1", "10.0.1.2"), loaded.Endpoints)
+	same(t, "slices", []string{"web-remote"}, f.storedNames())
+}
+
 func deadline(t *testing.T, f *Fixture) {
 	f.withService(t)
 	write := f.plan(t, f.Store, ready("10.0.0.1"))[0]
@@ -179,7 +199,7 @@ func deadline(t *testing.T, f *Fixture) {
 	if _, err := f.Store.Load(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("load: got %v, want %v", err, context.Canceled)
 	}
-	if err := f.Store.Write(ctx, write); !errors.Is(err, context.Canceled) || errors.Is(err, plan.ErrConflict) {
+	if _, err := f.Store.Write(ctx, write); !errors.Is(err, context.Canceled) || errors.Is(err, plan.ErrConflict) {
 		t.Errorf("write: got %v, want %v and no conflict", err, context.Canceled)
 	}
 	same(t, "slices", []string(nil), f.storedNames())

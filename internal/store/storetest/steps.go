@@ -88,6 +88,13 @@ func (f *Fixture) planFor(t *testing.T, target plan.Target, store Store, members
 
 func (f *Fixture) write(t *testing.T, store Store, write plan.Write) error {
 	t.Helper()
+	_, err := f.send(t, store, write)
+	return err
+}
+
+// send carries the write out and returns the version that the store answers.
+func (f *Fixture) send(t *testing.T, store Store, write plan.Write) (version string, err error) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	return store.Write(ctx, write)

@@ -19,7 +19,7 @@ import (
 // Store is what the syncer needs of a store.
 type Store interface {
 	Load(ctx context.Context) (plan.State, error)
-	Write(ctx context.Context, write plan.Write) error
+	Write(ctx context.Context, write plan.Write) (version string, err error)
 }
 
 // Hand is another client of the same API server, with every right. It fails
@@ -94,6 +94,8 @@ func cases() []conformanceCase {
 		{"contract 17: the same state is the same bytes", sameBytes},
 		{"contract 19: one address per endpoint, each family in its slice", families},
 		{"contract 19: states and zones read back as they were written", roundTrip},
+		{"contract 19: the appProtocol of the Service's port is copied", appProtocol},
+		{"contract 19: publishNotReadyAddresses publishes all as ready, and states read back", publishNotReady},
 		{"contract 20: a slice has our labels and a plain owner", metadata},
 		{"contract 20: the trigger time changes only with a change", triggerTime},
 		{"contract 21: names are fixed", fixedNames},
@@ -101,6 +103,7 @@ func cases() []conformanceCase {
 		{"contract 21: an update of what changed meanwhile is a conflict", staleUpdate},
 		{"contract 21: an update of what is gone is a conflict", goneUpdate},
 		{"contract 21: two writers converge", twoWriters},
+		{"contract 21: a write answers the version from which the next may be computed", answeredVersion},
 		{"contract 22: no difference, no write", noDifference},
 		{"contract 23: foreign labels and annotations survive", foreignMetadata},
 		{"contract 23: a foreign edit is seen and repaired", foreignEdit},
@@ -108,6 +111,8 @@ func cases() []conformanceCase {
 		{"contract 23: a slice of somebody else is refused", refused},
 		{"contract 23: a slice of somebody else is refused even when no selector finds it", refusedStray},
 		{"contract 23: a slice of another name that publishes beside ours is told and left alone", besides},
+		{"contract 23: a slice of ours that names another Service is refused", otherService},
+		{"contract 23: a slice of ours that names another Service is refused even when no selector finds it", otherServiceStray},
 		{"contract 24: a surplus slice is emptied, never deleted", emptied},
 		{"contract 25: what is wrong with the Service is told, and when it is mended", serviceStates},
 		{"contract 33: a slice holds 1000 endpoints", thousand},

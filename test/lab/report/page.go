@@ -27,6 +27,7 @@ func titles() [][2]string {
 		{"rotation", "Planned rotation, by each source"},
 		{"changes", "Planned changes, restarts and outages"},
 		{"crash", "A backend dies"},
+		{"inventory", "A wrong inventory"},
 		{"soak", "Soak"},
 	}
 }

@@ -1,6 +1,7 @@
 package ionostest
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -143,8 +144,8 @@ func (w answer) lan() object {
 	return o
 }
 
-// pools are the node pools.
-func (w answer) pools() []object {
+// nodePools are the node pools.
+func (w answer) nodePools() []object {
 	var names []string
 	for _, node := range w.nodes {
 		names = append(names, node.pool())
@@ -154,7 +155,14 @@ func (w answer) pools() []object {
 	for _, name := range slices.Compact(names) {
 		o := base(name, w.kind("nodepool"), w.root+"/k8s/"+w.options.Cluster+"/nodepools/"+name)
 		o["metadata"] = metadata("ACTIVE")
-		o["properties"] = object{"name": name, "datacenterId": w.options.Datacenter, "nodeCount": 1, "k8sVersion": "1.34.2"}
+		var said Pool
+		if i := slices.IndexFunc(w.pools, func(p Pool) bool { return p.Name == name }); i >= 0 {
+			said = w.pools[i]
+		}
+		o["properties"] = object{
+			"name": name, "datacenterId": w.options.Datacenter, "nodeCount": 1, "k8sVersion": "1.34.2",
+			"availabilityZone": cmp.Or(said.Zone, "AUTO"), "labels": said.Labels, "annotations": nil,
+		}
 		pools = append(pools, o)
 	}
 	return pools

@@ -31,6 +31,7 @@ const (
 	Slow         Kind = "slow" // waits for Delay, or for ever
 	Dropped      Kind = "dropped"
 	SecondPage   Kind = "second-page" // 500 for all pages but the first
+	Incomplete   Kind = "incomplete"  // one document lacks the field that Lacks names
 )
 
 // The kinds that change documents.
@@ -51,7 +52,7 @@ const (
 func Kinds() []Kind {
 	return []Kind{
 		Unauthorized, Forbidden, NotFound, RateLimited, Failed, BadGateway, Unavailable, NoItems, Null, Empty, NoContent,
-		Truncated, Cut, HTML, Huge, Redirect, Slow, Dropped, SecondPage,
+		Truncated, Cut, HTML, Huge, Redirect, Slow, Dropped, SecondPage, Incomplete,
 		UnknownType, IPsNull, IPsEmpty, IPsHoled, NICsNull, NICsEmpty, Shuffled, NoHref, NoLinks, Endless,
 	}
 }
@@ -66,6 +67,9 @@ type Fault struct {
 	// RetryAfter is the header of that name: seconds, or a duration with the
 	// unit h, m or s, which becomes a date.
 	RetryAfter string `json:"retryAfter,omitempty"`
+	// Lacks is the field that Incomplete removes from the first document that has
+	// it, with its place in the answer: "items.properties" where it is empty.
+	Lacks string `json:"lacks,omitempty"`
 	// Delay is how long Slow waits; 0 is until the client gives up.
 	Delay time.Duration `json:"delay,omitempty"`
 }
@@ -103,7 +107,7 @@ func (f Fault) spoil(w http.ResponseWriter, r *http.Request, right http.Handler)
 		w.Header().Set("Retry-After", f.retryAfter())
 	}
 	switch f.Kind {
-	case NoItems, Null, Empty, NoContent, Cut, HTML:
+	case NoItems, Null, Empty, NoContent, Cut, HTML, Incomplete:
 		f.garble(w, r, right)
 	case Truncated, Dropped, Huge, Slow:
 		f.stall(w, r, right)

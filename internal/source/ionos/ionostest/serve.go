@@ -72,7 +72,7 @@ func (a *API) handler(fault Fault) http.Handler {
 		view.page(w, r, items)
 	}))
 	mux.HandleFunc("GET "+prefix+"/k8s/{cluster}/nodepools", a.clusterOnly(fault, func(w http.ResponseWriter, r *http.Request, view answer) {
-		write(w, list(r, view.pools()))
+		write(w, list(r, view.nodePools()))
 	}))
 	mux.HandleFunc("GET "+prefix+"/k8s/{cluster}/nodepools/{pool}/nodes", a.clusterOnly(fault, func(w http.ResponseWriter, r *http.Request, view answer) {
 		write(w, list(r, view.members(r.PathValue("pool"))))
@@ -106,7 +106,7 @@ func (a *API) only(fault Fault, exists func(*http.Request) bool, next view) http
 		}
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		next(w, r, answer{a, fault, "http://" + r.Host + prefix})
+		next(w, r, answer{a, fault, origin(r) + prefix})
 	}
 }
 
@@ -125,7 +125,7 @@ func (w answer) page(out http.ResponseWriter, r *http.Request, items []object) {
 	document["offset"], document["limit"] = offset, limit
 	links := object{}
 	if to < len(items) || w.fault.Kind == Endless {
-		links["next"] = fmt.Sprintf("http://%s%s?offset=%d&limit=%d", r.Host, r.URL.Path, to, limit)
+		links["next"] = fmt.Sprintf("%s%s?offset=%d&limit=%d", origin(r), r.URL.Path, to, limit)
 	}
 	if w.fault.Kind != NoLinks {
 		document["_links"] = links
@@ -135,12 +135,20 @@ func (w answer) page(out http.ResponseWriter, r *http.Request, items []object) {
 
 // list is a collection. Depth 0 of a collection names no items.
 func list(r *http.Request, items []object) object {
-	o := base(strings.TrimPrefix(r.URL.Path, prefix+"/"), "collection", "http://"+r.Host+r.URL.Path)
+	o := base(strings.TrimPrefix(r.URL.Path, prefix+"/"), "collection", origin(r)+r.URL.Path)
 	if items == nil {
 		items = []object{}
 	}
 	o["items"] = items
 	return o
+}
+
+// origin is the scheme and host of a request.
+func origin(r *http.Request) string {
+	if r.TLS != nil {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
 }
 
 func number(r *http.Request, name string) int {

@@ -2,9 +2,12 @@ package ionostest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -26,10 +29,14 @@ func (f Fault) garble(w http.ResponseWriter, r *http.Request, right http.Handler
 	body := whole.body.Bytes()
 	w.Header().Set("Content-Type", "application/json")
 	switch f.Kind {
-	case NoItems:
+	case NoItems, Incomplete:
+		field := "items"
+		if f.Kind == Incomplete {
+			field = cmp.Or(f.Lacks, "items.properties")
+		}
 		var document object
 		_ = json.Unmarshal(body, &document) // it is our own
-		delete(document, "items")
+		remove(document, strings.Split(field, "."))
 		body, _ = json.Marshal(document)
 	case Null:
 		body = []byte("null")
@@ -46,6 +53,23 @@ func (f Fault) garble(w http.ResponseWriter, r *http.Request, right http.Handler
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	_, _ = w.Write(body) // whoever asked is gone
+}
+
+// remove removes the field at that place from the first document that has it,
+// and reports whether there was one.
+func remove(value any, place []string) bool {
+	switch value := value.(type) {
+	case []any:
+		return slices.ContainsFunc(value, func(item any) bool { return remove(item, place) })
+	case object:
+		inner, there := value[place[0]]
+		if there && len(place) == 1 {
+			delete(value, place[0])
+			return true
+		}
+		return there && remove(inner, place[1:])
+	}
+	return false
 }
 
 // stall answers too late, too much, or not to the end.

@@ -36,6 +36,14 @@ type Node struct {
 	Pool string
 }
 
+// Pool is what a node pool says besides its nodes.
+type Pool struct {
+	Name   string
+	Labels map[string]string
+	// Zone is AUTO where it is empty.
+	Zone string
+}
+
 // Options are the ids that the API knows.
 type Options struct {
 	Datacenter, Cluster string
@@ -58,6 +66,7 @@ type API struct {
 	mu       sync.Mutex
 	servers  []Server
 	nodes    []Node
+	pools    []Pool
 	failover []string
 	public   bool
 	accepted []string // values of Authorization; empty accepts all
@@ -84,6 +93,14 @@ func (a *API) SetNodes(nodes ...Node) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.nodes = slices.Clone(nodes)
+}
+
+// SetPools replaces what the node pools say; which there are follows from the
+// nodes.
+func (a *API) SetPools(pools ...Pool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.pools = slices.Clone(pools)
 }
 
 // SetFailover replaces the addresses of the LAN's failover group.

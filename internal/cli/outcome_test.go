@@ -1,0 +1,140 @@
+package cli_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/cli"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+)
+
+func TestTheReferenceOfExitStatusesIsUpToDate(t *testing.T) {
+	path := filepath.Join("..", "..", "docs", "reference", "exit-status.md")
+	want := cli.ExitReference()
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("%s is out of date, run go generate ./internal/cli (-want +got):\n%s", path, diff)
+	}
+}
+
+func TestEveryOutcomeIsExplainedOnceAndSortedByStatus(t *testing.T) {
+	seen := map[cli.Outcome]bool{}
+	for _, doc := range cli.Outcomes() {
+		if seen[doc.Outcome] {
+			t.Errorf("%s is listed twice", doc.Outcome)
+		}
+		seen[doc.Outcome] = true
+		for _, text := range []string{doc.Cause, doc.Effect, doc.Remedy} {
+			if !strings.HasSuffix(text, ".") {
+				t.Errorf("%s: got %q, want a sentence", doc.Outcome, text)
+			}
+		}
+	}
+	if !slices.IsSortedFunc(cli.Outcomes(), func(a, b cli.OutcomeDoc) int { return a.Status - b.Status }) {
+		t.Error("the outcomes are not sorted by exit status")
+	}
+}
+
+// silentWorld is an assessment in which two of two endpoints do not answer.
+func silentWorld() syncer.Assessment {
+	addr := netip.MustParseAddr("10.0.0.1")
+	return syncer.Assessment{
+		Status: &syncer.Status{
+			Verdict: guard.Verdict{Mode: guard.Hold, Cause: guard.ProbesSilent, Message: "2 of 2 present members are silent at once"},
+			Source:  syncer.SourceStatus{Nodes: 1, Decisions: []inventory.Decision{{Node: inventory.Identity{Name: "w1"}, Address: addr, Stage: inventory.StageFilter}}},
+		},
+		Desired: []plan.Slice{{Name: "web-remote", Endpoints: []inventory.Member{{Address: addr, State: inventory.StateReady}}}},
+	}
+}
+
+func TestEndpointsThatDoNotAnswerAreNoRejectedInventory(t *testing.T) {
+	outcome, message := cli.Judge(silentWorld(), false)
+	if outcome != cli.ChecksSilent || strings.Contains(message, "nventory") || !strings.Contains(message, "2 of 2") || !strings.Contains(message, "network") {
+		t.Errorf("got %s and %q, want %s and the network as what to check", outcome, message, cli.ChecksSilent)
+	}
+}
+
+func TestThatOnlyLeavingEndpointsPassIsNoRejectedInventory(t *testing.T) {
+	a := silentWorld()
+	a.Status.Verdict = guard.Verdict{Mode: guard.Hold, Cause: guard.NothingPasses, Message: "no endpoint of the inventory passes"}
+	outcome, message := cli.Judge(a, false)
+	if outcome != cli.OnlyLeavingPass || strings.Contains(message, "ejected") || !strings.Contains(message, "no endpoint of the inventory passes. ") {
+		t.Errorf("got %s and %q, want %s and what was seen", outcome, message, cli.OnlyLeavingPass)
+	}
+}
+
+func TestWhatStandsInTheWayCountsMoreThanTheMode(t *testing.T) {
+	for _, mode := range []guard.Mode{guard.Publish, guard.Hold, guard.FailOpen} {
+		a := silentWorld()
+		a.Status.Verdict.Mode = mode
+		a.Status.Problem = plan.Problem{Kind: plan.ServiceHasSelector, Message: "Service default/web has a selector; remove spec.selector"}
+		if outcome, message := cli.Judge(a, false); outcome != cli.ServiceProblem || !strings.Contains(message, "remove spec.selector") {
+			t.Errorf("%s: got %s and %q, want %s", mode, outcome, message, cli.ServiceProblem)
+		}
+	}
+}
+
+func TestASliceOfSomebodyElseIsSaid(t *testing.T) {
+	a := silentWorld()
+	a.Status.Verdict = guard.Verdict{}
+	a.Status.State.Refused = []plan.Refusal{{Name: "web-remote", Message: "slice default/web-remote is managed by \"x\""}, {}, {}}
+	outcome, message := cli.Judge(a, false)
+	if outcome != cli.Unchanged || !strings.Contains(message, "web-remote is managed by") || !strings.Contains(message, "2 more") {
+		t.Errorf("got %s and %q, want %s and whose the slice is", outcome, message, cli.Unchanged)
+	}
+}
+
+func TestAnErrorHasTheOutcomeOfItsCause(t *testing.T) {
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	source, store := &syncer.SourceError{Err: errors.New("x")}, &syncer.StoreError{Err: errors.New("x")}
+	for name, c := range map[string]struct {
+		err  error
+		want cli.Outcome
+	}{
+		"source":             {source, cli.SourceFailed},
+		"store":              {store, cli.StoreFailed},
+		"conflict":           {&syncer.StoreError{Err: fmt.Errorf("update: %w", plan.ErrConflict)}, cli.Conflict},
+		"lost while writing": {&syncer.StoreError{Err: fmt.Errorf("nothing is written: %w", election.ErrLost)}, cli.LeaseNotHeld},
+		"never elected":      {cli.Ended(stopped, fmt.Errorf("%w: %w", election.ErrNotElected, context.Canceled)), cli.LeaseNotHeld},
+		"told to stop":       {cli.Ended(stopped, &syncer.SourceError{Err: context.Canceled}), cli.Stopped},
+		"not told to stop":   {cli.Ended(t.Context(), source), cli.SourceFailed},
+		"command line":       {errors.New("unknown flag"), cli.Misused},
+	} {
+		if got := cli.OutcomeOf(c.err); got != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestARunThatIsToldToStopBlamesNobody(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	var out, errs buffer
+	code := cli.Program{Environ: base, Stdout: &out, Stderr: &errs}.Run(ctx, []string{"run", "--once"})
+	if said := errs.String(); code != 1 || !strings.Contains(said, `"outcome":"Stopped"`) || !strings.Contains(said, "told to stop before it was done") {
+		t.Errorf("got exit status %d, want 1 and that it was told to stop:\n%s", code, said)
+	}
+}

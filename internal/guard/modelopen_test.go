@@ -1,0 +1,213 @@
+package guard_test
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+)
+
+// here reports whether the address may be failed open: it is there, or a rejected
+// inventory leaves it out.
+func (r *record) here() bool { return r.there() || r.place == kept }
+
+// works reports whether something ready works, as far as is known: it passes, has
+// failed a few times only, or was not checked. While failing open, only a pass
+// says so.
+func (m *model) works(next map[netip.Addr]inventory.State) bool {
+	for a, r := range m.records {
+		h := m.health(r)
+		few := h == pending || h == wavers && !m.excused(r) && r.counted > 0
+		if next[a] == inventory.StateReady && (h == passes || few && !m.stillOpen()) {
+			return true
+		}
+	}
+	return false
+}
+
+// stillOpen reports whether failing open goes on: nothing has risen.
+func (m *model) stillOpen() bool {
+	here, risen := false, false
+	for _, r := range m.records {
+		here = here || r.here()
+		risen = risen || r.here() && r.passes >= m.policy.Rise
+	}
+	return m.open && here && !risen
+}
+
+// standsIn is the last sentence of contract 15: where nothing that works is ready,
+// draining members are, if they pass, or only a rejected inventory announces them
+// to leave.
+func (m *model) standsIn(next map[netip.Addr]inventory.State) {
+	works := m.works(next)
+	switch {
+	case works || len(m.records) == 0:
+		m.emptySince = time.Time{}
+	case m.emptySince.IsZero():
+		m.emptySince = m.now
+	}
+	passing := false
+	for a, r := range m.records {
+		passing = passing || next[a] == inventory.StateDraining && m.health(r) == passes
+	}
+	wanted := (!works || m.standIn && !m.risen()) && (passing || !m.stillOpen())
+	shown := m.shown || !m.confirmed() && (m.allFail() || m.waitedEnough())
+	m.standIn, m.shown = false, false
+	for a, r := range m.records {
+		tried := r.known() && !(m.newborn() && m.health(r) == wavers) || m.policy.HealthOff
+		may := m.mayStandIn(r)
+		if r.place == kept {
+			may = tried
+		}
+		if wanted && next[a] == inventory.StateDraining && may {
+			next[a] = inventory.StateReady
+			m.standIn, m.shown = true, shown
+		}
+	}
+}
+
+// mayStandIn reports whether a leaving one passes, or was ready and is not known to be
+// dead.
+func (m *model) mayStandIn(r *record) bool {
+	return !m.policy.HealthOff && (m.health(r) == passes || m.undecided(r) && r.state == inventory.StateReady)
+}
+
+// undecided reports whether some failures count, but too few, or whether all are
+// put down to the prober.
+func (m *model) undecided(r *record) bool {
+	if m.health(r) != wavers || m.newborn() {
+		return false
+	}
+	return m.excused(r) || r.counted > 0
+}
+
+// waitedEnough reports whether nothing has worked for FALL intervals.
+func (m *model) waitedEnough() bool {
+	return !m.emptySince.IsZero() && m.now.Sub(m.emptySince) >= time.Duration(m.policy.Fall)*m.policy.Interval
+}
+
+// allFail reports whether all who are here failed FALL times, whoever is to
+// blame; our own troubles alone prove nothing.
+func (m *model) allFail() bool {
+	failed := 0
+	for _, r := range m.records {
+		switch {
+		case !r.here(), !r.known() && r.troubled:
+		case r.fails < m.policy.Fall:
+			return false
+		default:
+			failed++
+		}
+	}
+	return failed > 0
+}
+
+// failOpen is contract 15.
+func (m *model) failOpen(next map[netip.Addr]inventory.State) {
+	here, serves, served := 0, false, false
+	for a, r := range m.records {
+		here += map[bool]int{true: 1}[r.here()]
+		drains := next[a] == inventory.StateDraining && (m.health(r) == passes || m.undecided(r))
+		serves = serves || next[a] == inventory.StateReady || drains
+		served = served || r.serving()
+	}
+	on := m.stillOpen() && !m.standIn
+	if !on && here > 0 && !serves {
+		on = m.known(served) && !(served && m.newborn())
+		if !on && m.policy.FailOpen {
+			m.leaveAsItWas(next)
+		}
+	}
+	m.open = on && m.policy.FailOpen
+	for a, r := range m.records {
+		switch {
+		case on && r.here() && m.policy.FailOpen:
+			next[a] = inventory.StateReady
+		case on && r.here():
+			next[a] = inventory.StateDown
+		}
+	}
+}
+
+// leaveAsItWas lets what served serve until more is known.
+func (m *model) leaveAsItWas(next map[netip.Addr]inventory.State) {
+	for a, r := range m.records {
+		if r.serving() {
+			next[a] = r.state
+		}
+	}
+}
+
+// known reports whether enough is known to fail open: a first check of each that
+// is here, or FALL failures of each where nothing served; FALL intervals are
+// enough for the first, and with FALL failures of one for the second.
+func (m *model) known(served bool) bool {
+	if m.allFail() {
+		return true
+	}
+	unchecked := 0
+	for _, r := range m.records {
+		if !r.here() {
+			continue
+		}
+		unchecked += map[bool]int{true: 1}[m.health(r) == pending && !r.troubled]
+	}
+	if served {
+		return unchecked == 0 || m.waitedEnough()
+	}
+	return m.someFailed() && m.waitedEnough()
+}
+
+// someFailed reports whether one that is here failed FALL times.
+func (m *model) someFailed() bool {
+	for _, r := range m.records {
+		if r.here() && r.fails >= m.policy.Fall {
+			return true
+		}
+	}
+	return false
+}
+
+// cutOff is the first sentence of contract 14: kept ones count where no listed
+// one passes, as do leaving ones that were checked, and those that were down and
+// silent for long never.
+func (m *model) cutOff() bool {
+	n, silent := 0, 0
+	for _, r := range m.records {
+		enters := r.place == staying && r.passes > 0 && !r.strange()
+		if !r.member() && !enters || r.buried || !r.there() && (m.confirmed() || r.place != kept && !r.known()) {
+			continue
+		}
+		n++
+		if r.unheard(m.now, m.policy) {
+			silent++
+		}
+	}
+	limit := min(float64(n-1), float64(n)*float64(m.policy.MaxSilentPercent)/100)
+	return silent > 0 && float64(silent) > limit && !m.policy.HealthOff
+}
+
+// unheard reports whether a check got no answer within the last FALL intervals.
+func (r *record) unheard(now time.Time, policy guard.Policy) bool {
+	lately := !r.heardNothing.IsZero() && now.Sub(r.heardNothing) < time.Duration(policy.Fall)*policy.Interval
+	return r.silent || lately
+}
+
+// bury is the last sentence of contract 14.
+func (m *model) bury() {
+	long := max(5*time.Minute, time.Duration(m.policy.Fall)*m.policy.Interval)
+	for _, r := range m.records {
+		r.buried = r.silent && (r.buried || r.state == inventory.StateDown && r.at.Sub(r.silentSince) > long)
+	}
+}
+
+// confirmed reports whether a listed one that is there passes.
+func (m *model) confirmed() bool {
+	for _, r := range m.records {
+		if r.there() && (m.policy.HealthOff || r.passes > 0 && !r.strange()) {
+			return true
+		}
+	}
+	return false
+}

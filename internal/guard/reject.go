@@ -1,0 +1,99 @@
+package guard
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+)
+
+// assessment is what becomes of one inventory.
+type assessment struct {
+	// cause and why say why it is rejected; empty where it is accepted.
+	cause Cause
+	why   string
+	// listedOnly says that it is rejected because of endpoints that it left out
+	// for long only: judged by the others, it is accepted.
+	listedOnly bool
+}
+
+// judgeInventory accepts or rejects an inventory. What it would take away is judged together with
+// what earlier ones took and is still draining: a source that forgets its nodes
+// one at a time is as wrong as one that forgets them all at once.
+//
+// Endpoints that were left out for so long that they are settled do not make it
+// harder to remove others: what the source says of those is judged apart.
+func judgeInventory(p pool, read Read, f family, policy Policy) assessment {
+	all := tally(p, false)
+	cause, why := all.reject(p, read, f, policy)
+	if cause == "" {
+		return assessment{}
+	}
+	rest, _ := tally(p, true).reject(p, read, f, policy)
+	return assessment{cause: cause, why: why, listedOnly: rest == ""}
+}
+
+// count is what an inventory is judged by.
+type count struct {
+	// members are published, serving ones are ready or draining, and taken ones
+	// of them would go.
+	members, serving, taken int
+}
+
+// tally counts the members that an inventory is judged by. Those whose removal
+// was accepted and that still drain do not count, nor do settled ones where only
+// the rest is asked for. Endpoints that a rejected inventory brought are not
+// among those of which a share may go: a wrong inventory must not make itself
+// acceptable by what it adds.
+func tally(p pool, restOnly bool) count {
+	var n count
+	listed := p.walk()
+	for _, m := range p.members {
+		if m.settled && (restOnly || m.standing == leaving) {
+			continue
+		}
+		n.members++
+		if !m.serves() {
+			continue
+		}
+		c := listed.candidate(m.Address)
+		switch {
+		case c == nil || c.Leaving:
+			n.taken++
+			n.serving++
+		case !c.newly:
+			n.serving++
+		}
+	}
+	return n
+}
+
+// reject says why an inventory is rejected, and returns no cause when it is not.
+// A node that is announced to leave is taken away as well, and its address is no
+// candidate that could stand in for another.
+func (n count) reject(p pool, read Read, f family, policy Policy) (Cause, string) {
+	stays := slices.ContainsFunc(p.candidates, func(c *candidate) bool { return !c.Leaving })
+	switch {
+	case n.members == 0:
+		return "", ""
+	case read.Nodes == 0:
+		return NoNodes, fmt.Sprintf("the source lists no node, but %d %s endpoints are published", n.members, f)
+	case len(p.candidates) == 0:
+		return NothingPassesFilter, fmt.Sprintf("no %s address of the %d nodes is eligible, but %d endpoints are published", f, read.Nodes, n.members)
+	case n.taken*100 > max(100, policy.MaxRemovalPercent*n.serving):
+		return TooManyRemovals, fmt.Sprintf("the inventory would take away %d of %d %s endpoints, more than MAX_REMOVAL_PERCENT=%d allows at a time", n.taken, n.serving, f, policy.MaxRemovalPercent)
+	case !stays:
+		return NothingStays, fmt.Sprintf("all %d %s nodes of the inventory are announced to leave, and nothing would stay of %d endpoints", len(p.candidates), f, n.members)
+	case n.taken > 0 && contradictory(read):
+		return ContradictoryRead, fmt.Sprintf("the inventory gives one address to two nodes and would take away %d of %d %s endpoints", n.taken, n.serving, f)
+	}
+	return "", ""
+}
+
+// contradictory reports whether the inventory gives an address to two nodes. That
+// makes all of it questionable, so the family of the address does not matter.
+func contradictory(read Read) bool {
+	return slices.ContainsFunc(read.Decisions, func(d inventory.Decision) bool {
+		return d.Reason == inventory.DuplicateAddress
+	})
+}

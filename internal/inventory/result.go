@@ -1,0 +1,73 @@
+package inventory
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Outcome is what one health check learned.
+type Outcome uint8
+
+// The outcomes. A LocalError is our own fault (no file descriptors, no route,
+// cancelled, not run in time) and counts for nothing.
+const (
+	LocalError Outcome = iota
+	Pass
+	Refused
+	Silent
+)
+
+// String returns the word that pages, logs and metrics use.
+func (o Outcome) String() string {
+	switch o {
+	case Pass:
+		return "Pass"
+	case Refused:
+		return "Refused"
+	case Silent:
+		return "Silent"
+	case LocalError:
+	}
+	return "LocalError"
+}
+
+// Result is one health check of one address. A failed check is data, not an
+// error.
+type Result struct {
+	Address netip.Addr
+	// At is when the check was sent.
+	At      time.Time
+	Latency time.Duration
+	Outcome Outcome
+	// Reason is Ready after a pass, one of the Probe reasons after a failure,
+	// and empty after a LocalError.
+	Reason Reason
+	// Message says what was asked and what was answered.
+	Message string
+}
+
+// Streak is how often in a row the checks of an address passed or failed. At
+// most one of the two counts is above zero; both are zero before the first
+// result that counts.
+type Streak struct {
+	Passes int
+	Fails  int
+	// Turns is how often a pass followed a failure or a failure a pass. Where it
+	// has moved, the count began anew, even if it is as high as before.
+	Turns int
+	// SilentSince is when the first of the newest results was sent that were all
+	// Silent; zero where the last one was not.
+	SilentSince time.Time
+	// SilentAt is when the newest Silent result was sent, whatever came since; zero
+	// where none was.
+	SilentAt time.Time
+	// Last is the newest result that counts; never a LocalError.
+	Last Result
+	// Trouble is the message of the newest LocalError that came after Last, or
+	// empty; TroubleSince is when the first of them was sent.
+	Trouble      string
+	TroubleSince time.Time
+}
+
+// Known reports whether any check of the address counted so far.
+func (s Streak) Known() bool { return s.Passes > 0 || s.Fails > 0 }

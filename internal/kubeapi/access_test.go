@@ -1,0 +1,145 @@
+package kubeapi_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
+)
+
+// canary is a secret that must be shown nowhere.
+const canary = "c4n4ry-s3cr3t"
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// kubeconfig is a file with one cluster and one user, written as YAML flow.
+func kubeconfig(t *testing.T, cluster, user string) string {
+	t.Helper()
+	return write(t, "kubeconfig", "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],\n"+
+		"clusters: [{name: c, cluster: {"+cluster+"}}], users: [{name: u, user: {"+user+"}}]}\n")
+}
+
+func access(path string) kubeapi.Access {
+	return kubeapi.Access{Kubeconfig: path, Setting: "KUBECONFIG", ContextSetting: "CONTEXT"}
+}
+
+func TestContract35NoErrorOfAKubeconfigQuotesIt(t *testing.T) {
+	const server = "server: 'https://127.0.0.1:1'"
+	for name, c := range map[string]struct{ cluster, user, want string }{
+		"a password of a proxy with a slash": {server + ", proxy-url: 'http://admin:" + canary + "/x@proxy:3128'", "", "proxy-url"},
+		"a proxy of another scheme":          {server + ", proxy-url: 'ftp://admin:" + canary + "@proxy'", "", "proxy-url"},
+		"a server that is no URL":            {"server: 'https://admin:" + canary + "@127.0.0.1:1/%zz'", "", "its server is no valid URL"},
+		"a server without a host":            {"server: 'https:/" + canary + "'", "", "its server is no valid URL"},
+		"no server":                          {"insecure-skip-tls-verify: true", "token: " + canary, "has no server"},
+		"an authority that is none":          {server + ", certificate-authority-data: " + canary, "", "cannot be parsed"},
+		"a certificate that is none":         {server, "client-certificate-data: " + canary + ", client-key-data: " + canary, "cannot be parsed"},
+		"a certificate without PEM":          {server, "client-certificate-data: YzRuNHJ5, client-key-data: YzRuNHJ5", "kubectl"},
+		"a token and a password":             {server, "token: " + canary + ", username: " + canary + ", password: " + canary, ""},
+		"a missing token file":               {server, "tokenFile: /nowhere/token", "/nowhere/token"},
+		"a plugin without a version":         {server, "exec: {command: plugin, args: [" + canary + "], env: [{name: A, value: " + canary + "}]}", "kubectl"},
+		"a plugin of an unknown provider":    {server, "auth-provider: {name: " + canary + ", config: {token: " + canary + "}}", "kubectl"},
+		"another type":                       {server, "token: [" + canary + "]", "cannot be parsed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			way := access(kubeconfig(t, c.cluster, c.user))
+			config, err := way.Config()
+			if err == nil {
+				_, err = kubeapi.New(config, kubeapi.Options{Version: coordinationv1.SchemeGroupVersion})
+			}
+			if c.want == "" && err == nil {
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("got %v, want an error that says %q", err, c.want)
+			}
+			if strings.Contains(err.Error(), canary) {
+				t.Errorf("the secret is in %v", err)
+			}
+			if _, _, err := way.Snapshot(); err != nil && strings.Contains(err.Error(), canary) {
+				t.Errorf("the secret is in %v", err)
+			}
+		})
+	}
+}
+
+// In a Pod client-go takes the Pod's own cluster where a kubeconfig says nothing.
+func TestContract34AKubeconfigThatSaysNothingNeverMeansThePodsCluster(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+	t.Setenv("KUBERNETES_SERVICE_PORT", "1")
+	for name, text := range map[string]string{
+		"empty":              "",
+		"nothing in it":      "apiVersion: v1\nkind: Config\n",
+		"no current context": "{contexts: [{name: c, context: {cluster: c}}], clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]}",
+		"no such context":    "current-context: other\n",
+		"no such cluster":    "{current-context: c, contexts: [{name: c, context: {cluster: other}}]}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := write(t, "kubeconfig", text)
+			_, err := access(path).Config()
+			if err == nil || !strings.Contains(err.Error(), "KUBECONFIG="+path) {
+				t.Errorf("got %v, want an error that names KUBECONFIG and the file", err)
+			}
+		})
+	}
+}
+
+func TestOfSeveralKubeconfigsThoseThatAreMissingArePassedOver(t *testing.T) {
+	path := kubeconfig(t, "server: 'https://127.0.0.1:1'", "token: "+canary)
+	missing := filepath.Join(t.TempDir(), "missing")
+	config, files, err := access(missing + string(filepath.ListSeparator) + path).Snapshot()
+	if err != nil || config.BearerToken != canary {
+		t.Fatalf("got %v", err)
+	}
+	if files.Changed() {
+		t.Error("got a change although nothing changed")
+	}
+	if err := os.WriteFile(missing, []byte("current-context: c\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !files.Changed() {
+		t.Error("got no change although the missing file is there now")
+	}
+	if _, err := access(filepath.Join(t.TempDir(), "none")).Config(); err == nil || !strings.Contains(err.Error(), "create it, or correct KUBECONFIG") {
+		t.Errorf("got %v, want the remedy", err)
+	}
+}
+
+func TestASnapshotHoldsWhatTheFilesHoldAndSeesTheirChange(t *testing.T) {
+	token := write(t, "token", "first\n")
+	way := access(kubeconfig(t, "server: 'https://127.0.0.1:1'", "tokenFile: "+token))
+	config, files, err := way.Snapshot()
+	if err != nil || config.BearerToken != "first" || config.BearerTokenFile != "" || files.Changed() {
+		t.Fatalf("got token %q, file %q, %v", config.BearerToken, config.BearerTokenFile, err)
+	}
+	if err := os.WriteFile(token, []byte("second"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !files.Changed() {
+		t.Error("got no change of a token that was replaced")
+	}
+	if err := os.WriteFile(token, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := way.Snapshot(); err == nil || !strings.Contains(err.Error(), "token is empty") {
+		t.Errorf("got %v, want that the token is empty", err)
+	}
+}
+
+func TestAContextThatIsMissingNamesItsSetting(t *testing.T) {
+	way := access(kubeconfig(t, "server: 'https://127.0.0.1:1'", ""))
+	way.Context = "blue"
+	if _, err := way.Config(); err == nil || !strings.Contains(err.Error(), `context "blue"`) || !strings.Contains(err.Error(), "correct CONTEXT") {
+		t.Errorf("got %v, want the context and its setting", err)
+	}
+}

@@ -1,0 +1,93 @@
+package metrics
+
+import (
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+)
+
+// decisionFamilies tell what passes come to, and whether the world is trusted.
+func decisionFamilies() []Family {
+	return []Family{
+		{
+			Name: prefix + "decisions_total", Type: Counter, Labels: label("result", "unchanged", "changed", "blocked"),
+			Help: "Passes, by what they came to: slices as they should be, slices to write, or something about the Service in the way.",
+			Use:  `rate(ionos_endpointslice_decisions_total{result="changed"}[15m])`, Advice: "backends that flap, when it stays high",
+			sample: func(m moment, emit emit) {
+				counts := m.status.Counts
+				emit(float64(counts.Unchanged), "unchanged")
+				emit(float64(counts.Changed), "changed")
+				emit(float64(counts.Blocked), "blocked")
+			},
+		},
+		{
+			Name: prefix + "mode", Type: Gauge, Labels: label("mode", spell(modes())...),
+			Help: "1 for the mode that the guard is in, 0 for the others.",
+			Use:  `ionos_endpointslice_mode{mode!="Publish"} == 1`, Advice: "`Hold` keeps endpoints ready that a rejected inventory or a shared silence would take, or that leave while nothing else passes; `FailOpen` publishes all because none passes; the log and `status` name the cause",
+			sample: func(m moment, emit emit) {
+				for _, mode := range modes() {
+					emit(truth(m.status.Verdict.Mode == mode), mode.String())
+				}
+			},
+		},
+		{
+			Name: prefix + "problem", Type: Gauge, Labels: label("kind", texts(kinds())...),
+			Help: "1 for what about the Service keeps its slices from being made, 0 for the rest.",
+			Use:  `ionos_endpointslice_problem == 1`, Advice: "the Event on the Service, the log and `status` say how to mend it; no restart is needed",
+			sample: func(m moment, emit emit) {
+				for _, kind := range kinds() {
+					emit(truth(m.status.Problem.Kind == kind), string(kind))
+				}
+			},
+		},
+	}
+}
+
+// memberFamilies tell what became of nodes and addresses.
+func memberFamilies() []Family {
+	states := memberStates()
+	return []Family{
+		{
+			Name: prefix + "candidates", Type: Gauge, Labels: []Label{{Name: "reason", Values: reasons(), Note: "every one of the [list of reasons](reasons.md)"}},
+			Help: "Nodes and addresses that the last pass knew, by the last word on them.",
+			Use:  `sum by (reason) (ionos_endpointslice_candidates) > 0`, Advice: "why nodes are not in the slice; `explain NODE` tells it of one",
+			sample: sampleCandidates,
+		},
+		{
+			Name: prefix + "members", Type: Gauge, Labels: label("state", spell(states)...),
+			Help: "Addresses that the slices are to publish, by state.",
+			Use:  `ionos_endpointslice_members{state="ready"} == 0`, Advice: "nothing takes traffic; 0 on a standby as well, so ask only where `ionos_endpointslice_leader == 1`",
+			sample: sampleMembers,
+		},
+		{
+			Name: prefix + "member_changes_total", Type: Counter, Labels: label("state", spell(append(states, inventory.Absent))...),
+			Help: "Members that entered the state; absent are those that were removed.",
+			Use:  `increase(ionos_endpointslice_member_changes_total{state="down"}[1h])`, Advice: "how often backends died in the last hour",
+			sample: func(m moment, emit emit) {
+				for _, state := range append(memberStates(), inventory.Absent) {
+					emit(float64(m.status.Counts.Moves[state]), state.String())
+				}
+			},
+		},
+	}
+}
+
+// sampleCandidates counts the findings by reason.
+func sampleCandidates(m moment, emit emit) {
+	count := make(map[inventory.Reason]int)
+	for _, f := range m.status.Findings {
+		count[f.Reason]++
+	}
+	for _, doc := range inventory.Reasons() {
+		emit(float64(count[doc.Reason]), string(doc.Reason))
+	}
+}
+
+// sampleMembers counts the members by state.
+func sampleMembers(m moment, emit emit) {
+	count := make(map[inventory.State]int)
+	for _, member := range m.status.Verdict.Members {
+		count[member.State]++
+	}
+	for _, state := range memberStates() {
+		emit(float64(count[state]), state.String())
+	}
+}

@@ -1,0 +1,77 @@
+package metrics
+
+import (
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// probeFamilies tell how health checks go.
+func probeFamilies() []Family {
+	return []Family{
+		{
+			Name: probesTotal, Type: Counter, Labels: label("outcome", spell(outcomes())...),
+			Help: "Health checks, by outcome.",
+			Use:  `rate(ionos_endpointslice_probes_total{outcome="LocalError"}[5m]) > 0`, Advice: "checks that this machine could not carry out; they count for nothing, see `ionos_endpointslice_unchecked_endpoints`",
+		},
+		{
+			Name: prefix + "unchecked_endpoints", Type: Gauge,
+			Help: "Endpoints that nobody watches: for longer than HEALTH_CHECK_FALL intervals this machine could not carry out their health checks.",
+			Use:  `ionos_endpointslice_unchecked_endpoints > 0`, Advice: "they keep their state, dead or not; the log and `status` name the error of this machine",
+			sample: func(m moment, emit emit) { emit(float64(m.status.Verdict.Unchecked)) },
+		},
+		{
+			Name: probeDuration, Type: Histogram,
+			buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+			Help:    "How long health checks took, those of outcome LocalError left out.",
+			Use:     `histogram_quantile(0.99, rate(ionos_endpointslice_probe_duration_seconds_bucket[10m]))`, Advice: "keep it well below `HEALTH_CHECK_TIMEOUT`",
+		},
+		{
+			Name: prefix + "probe_round_overruns_total", Type: Counter,
+			Help: "Rounds of health checks that could not finish within the interval.",
+			Use:  `increase(ionos_endpointslice_probe_round_overruns_total[10m]) > 0`, Advice: "raise `HEALTH_CHECK_INTERVAL` or `HEALTH_CHECK_CONCURRENCY`, or lower `HEALTH_CHECK_TIMEOUT`",
+			sample: func(m moment, emit emit) { emit(float64(m.status.Counts.Overruns)) },
+		},
+	}
+}
+
+// storeFamilies tell how loading and writing slices goes.
+func storeFamilies() []Family {
+	return []Family{
+		{
+			Name: writesTotal, Type: Counter,
+			Labels: []Label{
+				{Name: "operation", Values: texts([]plan.Operation{plan.Create, plan.Update})},
+				{Name: "result", Values: []string{success, conflict, failure}},
+			},
+			Help: "Writes of slices, by what came of them.",
+			Use:  `rate(ionos_endpointslice_writes_total{result="error"}[5m]) > 0`, Advice: "the slices are not what was decided; the log names the error",
+		},
+		{
+			Name: conflictsTotal, Type: Counter,
+			Help: "Writes that were refused because the slice had changed; they are decided again.",
+			Use:  `increase(ionos_endpointslice_conflicts_total[1h])`, Advice: "a few are harmless; many mean that somebody else writes the slices",
+		},
+		{
+			Name: storeErrorsTotal, Type: Counter,
+			Help: "Loads of the slices and the Service that failed.",
+			Use:  `rate(ionos_endpointslice_store_errors_total[5m]) > 0`, Advice: "the local API server does not answer, or refuses",
+		},
+		{
+			Name: prefix + "last_write_timestamp_seconds", Type: Gauge,
+			Help: "When the last write succeeded, as Unix time; 0 before the first.",
+			Use:  `time() - ionos_endpointslice_last_write_timestamp_seconds`, Advice: "no alert by itself: in steady state nothing is written",
+			sample: func(m moment, emit emit) { emit(unix(m.status.Store.LastWrite)) },
+		},
+		{
+			Name: prefix + "pending_slices", Type: Gauge,
+			Help: "Slices that still differ from what was decided; in a dry run those that it does not write.",
+			Use:  `min_over_time(ionos_endpointslice_pending_slices[2m]) > 0`, Advice: "writes do not get through",
+			sample: func(m moment, emit emit) { emit(float64(m.status.Store.Pending)) },
+		},
+		{
+			Name: prefix + "refused_slices", Type: Gauge,
+			Help: "Slices of our names that somebody else manages; they are left alone.",
+			Use:  `ionos_endpointslice_refused_slices > 0`, Advice: "choose another `TARGET_ENDPOINTSLICE_NAME`, or remove the slice; `status` names it",
+			sample: func(m moment, emit emit) { emit(float64(len(m.status.State.Refused))) },
+		},
+	}
+}

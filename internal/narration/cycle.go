@@ -1,0 +1,98 @@
+package narration
+
+import (
+	"errors"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/outbox"
+)
+
+// MaxCycles is how many cycles a Status keeps.
+const MaxCycles = 20
+
+// Cycle is one read of the source, or one change of the slices.
+type Cycle struct {
+	// At is when it began, Took how long reading, or writing, took.
+	At   time.Time
+	Took time.Duration
+	// Writes counts the writes that succeeded; Added, Removed and Changed are
+	// the addresses that they were about, sorted. An address that only moved
+	// from one slice to another is in none of them.
+	Writes                  int
+	Added, Removed, Changed []netip.Addr
+	// Err is why the read, or a write, failed.
+	Err error
+	// Repeats counts the cycles since the last change that said the same; they
+	// are not listed.
+	Repeats int
+}
+
+// quiet reports whether the cycle changed nothing.
+func (c Cycle) quiet() bool { return c.Writes == 0 }
+
+// like reports whether two quiet cycles say the same.
+func (c Cycle) like(other Cycle) bool {
+	said := func(err error) string {
+		if err == nil {
+			return ""
+		}
+		return err.Error()
+	}
+	return said(c.Err) == said(other.Err)
+}
+
+// Prepend returns the cycles with a new one at the front. A quiet cycle takes
+// the place of one that said the same since the last change, so that neither
+// twenty quiet reads nor reads and failing writes in turn push that change off
+// the page.
+func Prepend(cycles []Cycle, c Cycle) []Cycle {
+	after := make([]Cycle, 1, MaxCycles)
+	recent := c.quiet()
+	for _, before := range cycles {
+		recent = recent && before.quiet()
+		if recent && c.like(before) {
+			c.Repeats = before.Repeats + 1
+			recent = false
+			continue
+		}
+		if len(after) < MaxCycles {
+			after = append(after, before)
+		}
+	}
+	after[0] = c
+	return after
+}
+
+// cycleOf sums up what came of writes between two times.
+func cycleOf(results []outbox.Result, began, ended time.Time) Cycle {
+	c := Cycle{At: began, Took: ended.Sub(began)}
+	var all []error
+	for _, r := range results {
+		all = append(all, r.Err)
+		if r.Err == nil {
+			c.Writes++
+			c.Added = append(c.Added, r.Write.Added...)
+			c.Removed = append(c.Removed, r.Write.Removed...)
+			c.Changed = append(c.Changed, r.Write.Changed...)
+		}
+	}
+	c.Err = errors.Join(all...)
+	for _, list := range [][]netip.Addr{c.Added, c.Removed, c.Changed} {
+		slices.SortFunc(list, netip.Addr.Compare)
+	}
+	c.Added, c.Removed = without(c.Added, c.Removed), without(c.Removed, c.Added)
+	return c
+}
+
+// without returns a sorted list without what another has.
+func without(list, other []netip.Addr) []netip.Addr {
+	var left []netip.Addr
+	for _, addr := range list {
+		if _, moved := slices.BinarySearchFunc(other, addr, netip.Addr.Compare); !moved {
+			left = append(left, addr)
+		}
+	}
+	return left
+}

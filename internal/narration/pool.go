@@ -1,0 +1,245 @@
+package narration
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
+)
+
+// mostLines is how many single changes of one pass are logged; of more, only
+// their number is.
+const mostLines = 20
+
+// Pool is what was told of a pool. The zero Pool has told nothing.
+type Pool struct {
+	// Thorough says that every decision that changes is told of, too.
+	Thorough bool
+	// ModeSince is when the mode was entered.
+	ModeSince time.Time
+	// Moves are members that entered a state, by state.
+	Moves [states]uint64
+	// Accepted counts the endpoints that rejected inventories took away.
+	Accepted uint64
+
+	began   bool
+	verdict *guard.Verdict
+	source  pool.Sourced
+	// filtered are the filter's newest decisions, refused those that refuse
+	// something, sorted by name.
+	filtered, refused []inventory.Decision
+	register          register
+	overruns          uint64
+	// complained is when overruns were last told of.
+	complained time.Time
+}
+
+// states is how many states there are.
+const states = inventory.StateDown + 1
+
+// Findings returns the last word on every node and address, sorted by both. It is
+// put together when it is asked for.
+func (p Pool) Findings() []Finding { return p.register.all() }
+
+// Tell returns what an outcome is worth telling, and the memory for the next one.
+func (p Pool) Tell(o pool.Outcome) (Pool, Story) {
+	var s Story
+	if o.Recovered != nil {
+		s.recovered(*o.Recovered)
+		p.verdict = o.Verdict
+	}
+	p.tellOverruns(o, &s)
+	if o.Beat {
+		return p, s
+	}
+	if o.Read != nil {
+		s.read(p.source, *o.Read)
+		s.Cycle = &Cycle{At: o.Read.At, Took: o.Read.Took, Err: o.Read.Err}
+	}
+	if o.Read != nil && o.Read.Err == nil {
+		refused := ByName(refusals(o.Source.Decisions))
+		s.notEligible(p.refused, refused)
+		p.filtered, p.refused = o.Source.Decisions, refused
+	}
+	changes := compareMembers(p.verdict.Members, o.Verdict.Members)
+	s.decided(*p.verdict, *o.Verdict, changes)
+	if o.Passed {
+		s.removal(*p.verdict, *o.Verdict)
+		s.unchecked(*p.verdict, *o.Verdict)
+		p.Accepted += uint64(len(o.Verdict.Accepted))
+	}
+	for _, c := range changes {
+		p.Moves[c.to]++
+	}
+	if p.verdict.Mode != o.Verdict.Mode || !p.began {
+		p.ModeSince = o.At
+	}
+	p.register = p.register.update(p.filtered, o.Verdict, changes, o.Judged, o.At)
+	if p.Thorough {
+		s.found(p.register.newest, o.At)
+	}
+	p.began, p.verdict, p.source = o.Decided, o.Verdict, o.Source
+	return p, s
+}
+
+// tellOverruns says, once a minute at the most, that rounds of checks take too
+// long.
+func (p *Pool) tellOverruns(o pool.Outcome, s *Story) {
+	if o.Overruns == p.overruns {
+		return
+	}
+	p.overruns = o.Overruns
+	if !p.complained.IsZero() && o.At.Sub(p.complained) < time.Minute {
+		return
+	}
+	p.complained = o.At
+	s.say(Warn, "a round of health checks did not finish within HEALTH_CHECK_INTERVAL; raise it, or HEALTH_CHECK_CONCURRENCY, or lower HEALTH_CHECK_TIMEOUT", "overruns", o.Overruns)
+}
+
+// recovered says what the program starts from.
+func (s *Story) recovered(r pool.Recovered) {
+	s.say(Info, "started from the slices", "members", r.Members)
+	if r.Barred > 0 {
+		s.say(Warn, "published members are no longer allowed by SECURED_SUBNET_CIDR; they are not probed and leave as soon as an inventory is accepted", "members", r.Barred)
+	}
+}
+
+// read says when the source begins to fail, fails otherwise, or recovers.
+func (s *Story) read(before pool.Sourced, r pool.Reading) {
+	switch {
+	case r.Err != nil && before.LastErr == nil:
+		s.announce(Notice{Reason: SourceUnavailable, Note: "members stay as they are: " + r.Err.Error()})
+	case r.Err == nil && before.LastErr != nil:
+		s.announce(Notice{Reason: SourceRecovered, Note: fmt.Sprintf("%d nodes read", len(r.Nodes))})
+	}
+	switch {
+	case r.Err != nil && (before.LastErr == nil || before.LastErr.Error() != r.Err.Error()):
+		s.say(Warn, "source read failed, members stay as they are", "error", r.Err)
+	case r.Err != nil:
+		s.say(Debug, "source read failed again", "error", r.Err)
+	case before.LastErr != nil:
+		s.say(Info, "source recovered", "nodes", len(r.Nodes))
+	}
+}
+
+// notEligible says when the nodes that the filter leaves out change.
+func (s *Story) notEligible(was, is []inventory.Decision) {
+	if slices.Equal(was, is) {
+		return
+	}
+	reasons := make(map[inventory.Reason]int)
+	for _, d := range is {
+		reasons[d.Reason]++
+	}
+	args := []any{"refused", len(is)}
+	for _, doc := range inventory.Reasons() {
+		if count := reasons[doc.Reason]; count > 0 {
+			args = append(args, snake(doc.Reason), count)
+		}
+	}
+	if len(is) > 0 {
+		args = append(args, "node", is[0].Node.Name, "message", is[0].Text())
+	}
+	s.say(Info, "filter refuses others than before", args...)
+}
+
+// refusals returns the decisions that refuse something.
+func refusals(decisions []inventory.Decision) []inventory.Decision {
+	var refused []inventory.Decision
+	for _, d := range decisions {
+		if d.Reason != "" {
+			refused = append(refused, d)
+		}
+	}
+	return refused
+}
+
+// snake spells a reason as a log key.
+func snake(reason inventory.Reason) string {
+	var key strings.Builder
+	for i, r := range string(reason) {
+		if i > 0 && 'A' <= r && r <= 'Z' {
+			key.WriteByte('_')
+		}
+		key.WriteString(strings.ToLower(string(r)))
+	}
+	return key.String()
+}
+
+// decided says when the mode or a member changes.
+func (s *Story) decided(before, after guard.Verdict, changes []memberChange) {
+	if before.Mode != after.Mode {
+		level := Warn
+		if after.Mode == guard.Publish {
+			level = Info
+		}
+		s.announce(modeNotices(before, after)...)
+		s.say(level, "mode changed", "from", before.Mode.String(), "mode", after.Mode.String(), "cause", string(after.Cause), "message", after.Message)
+	}
+	for i, c := range changes {
+		if i == mostLines {
+			s.say(Info, "further members changed", "members", len(changes)-i)
+			break
+		}
+		d := decisionOn(after.Decisions, c.address)
+		s.say(Info, "member changed", "address", c.address.String(), "node", d.Node.Name, "from", c.from.String(), "to", c.to.String(), "reason", string(d.Reason), "message", d.Text())
+	}
+}
+
+// decisionOn returns the decision about an address from a list sorted by address.
+func decisionOn(decisions []inventory.Decision, addr netip.Addr) inventory.Decision {
+	i, ok := slices.BinarySearchFunc(decisions, addr, func(d inventory.Decision, addr netip.Addr) int { return d.Address.Compare(addr) })
+	if !ok {
+		return inventory.Decision{}
+	}
+	return decisions[i]
+}
+
+// memberChange is one address whose state differs.
+type memberChange struct {
+	address  netip.Addr
+	from, to inventory.State
+}
+
+// compareMembers returns how two sorted lists of members differ.
+func compareMembers(before, after []inventory.Member) []memberChange {
+	var changes []memberChange
+	for len(before) > 0 || len(after) > 0 {
+		switch {
+		case len(after) == 0 || len(before) > 0 && before[0].Address.Less(after[0].Address):
+			changes = append(changes, memberChange{before[0].Address, before[0].State, inventory.Absent})
+			before = before[1:]
+		case len(before) == 0 || after[0].Address.Less(before[0].Address):
+			changes = append(changes, memberChange{after[0].Address, inventory.Absent, after[0].State})
+			after = after[1:]
+		default:
+			if before[0].State != after[0].State {
+				changes = append(changes, memberChange{after[0].Address, before[0].State, after[0].State})
+			}
+			before, after = before[1:], after[1:]
+		}
+	}
+	return changes
+}
+
+// found says, in detail, of every node and address what became of it.
+func (s *Story) found(all []Finding, now time.Time) {
+	for _, f := range all {
+		if f.Since.Equal(now) {
+			s.say(Debug, "decision changed", "node", f.Node.Name, "address", addressOf(f), "state", f.State.String(), "reason", string(f.Reason), "message", f.Text())
+		}
+	}
+}
+
+// addressOf spells a finding's address; a decision about a whole node has none.
+func addressOf(f Finding) string {
+	if !f.Address.IsValid() {
+		return ""
+	}
+	return f.Address.String()
+}

@@ -1,0 +1,129 @@
+package narration
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/outbox"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
+)
+
+// Target is what was told of a target. The zero Target has told nothing.
+type Target struct {
+	// DryRun says that nothing is written.
+	DryRun bool
+
+	state   plan.State
+	problem plan.Problem
+	// mute says that the store could not be loaded the last time.
+	mute bool
+	// would is the dry run's last announcement.
+	would string
+}
+
+// Tell returns what an outcome is worth telling, and the memory for the next one.
+func (t Target) Tell(o target.Outcome) (Target, Story) {
+	var s Story
+	if o.Loaded {
+		s.loaded(t.mute, o.LoadErr)
+		t.mute = o.LoadErr != nil
+	}
+	s.written(o.Results, o.State)
+	if len(o.Results) > 0 {
+		c := cycleOf(o.Results, o.Began, o.At)
+		s.Cycle = &c
+	}
+	if t.DryRun && o.Passed {
+		t.would = s.would(o.Writes, t.would)
+	}
+	s.seen(t.state, o.State)
+	s.problem(t.problem, o.Problem)
+	t.state, t.problem = o.State, o.Problem
+	return t, s
+}
+
+// would says what a dry run does not write, unless that was said last, and returns
+// what it said.
+func (s *Story) would(writes []plan.Write, before string) string {
+	lines := make([]string, len(writes))
+	for i, w := range writes {
+		lines[i] = fmt.Sprintf("%s %s %v %v %v", w.Operation, w.Slice.Name, w.Added, w.Removed, w.Changed)
+	}
+	said := strings.Join(lines, "\n")
+	if said != before {
+		for _, w := range writes {
+			s.say(Info, "dry run, slice not written", wrote(w)...)
+		}
+	}
+	return said
+}
+
+// written says what came of writes, after which the state is as given.
+func (s *Story) written(results []outbox.Result, state plan.State) {
+	s.announce(updated(results, state)...)
+	for _, r := range results {
+		if r.Err != nil {
+			s.say(Error, "slice not written", append(wrote(r.Write), "error", r.Err)...)
+			continue
+		}
+		s.say(Info, "slice written", wrote(r.Write)...)
+	}
+}
+
+// Written tells what came of writes outside of a loop.
+func Written(results []outbox.Result, state plan.State) Story {
+	var s Story
+	s.written(results, state)
+	return s
+}
+
+// wrote describes a write.
+func wrote(w plan.Write) []any {
+	return []any{"slice", w.Slice.Name, "operation", string(w.Operation), "endpoints", len(w.Slice.Endpoints), "added", len(w.Added), "removed", len(w.Removed), "changed", len(w.Changed)}
+}
+
+// loaded says when the store cannot be read, and when it can again.
+func (s *Story) loaded(mute bool, err error) {
+	switch {
+	case err != nil && !mute:
+		s.say(Error, "cannot load the slices, trying again", "error", err)
+	case err == nil && mute:
+		s.say(Info, "slices can be loaded again")
+	}
+}
+
+// problem says when something about the Service stands in the way.
+func (s *Story) problem(before, after plan.Problem) {
+	switch {
+	case before == after:
+	case after.Kind != "":
+		s.announce(Notice{Reason: NoticeReason(after.Kind), Note: after.Message})
+		s.say(Warn, "service cannot be filled", "problem", string(after.Kind), "message", after.Message)
+	default:
+		s.say(Info, "service can be filled again")
+	}
+}
+
+// seen says when slices of our names are somebody else's, and when others publish
+// beside ours, each of them once.
+func (s *Story) seen(before, after plan.State) {
+	for _, r := range after.Refused {
+		if !slices.Contains(before.Refused, r) {
+			s.announce(Notice{Reason: SliceOwnedByOther, Note: r.Message})
+			s.say(Warn, "slice is not ours and is left alone", "slice", r.Name, "message", r.Message)
+		}
+	}
+	for _, b := range after.Beside {
+		// How many endpoints it has may change all day.
+		same := func(was plan.Beside) bool { return was.Name == b.Name && was.Manager == b.Manager }
+		if !slices.ContainsFunc(before.Beside, same) {
+			s.announce(Notice{Reason: MirroredSliceFound, Note: b.Message})
+			s.say(Warn, "another slice publishes endpoints beside ours", "slice", b.Name, "manager", b.Manager, "endpoints", b.Endpoints, "message", b.Message)
+		}
+	}
+	if len(before.Beside) > 0 && len(after.Beside) == 0 {
+		s.say(Info, "no other slice publishes endpoints beside ours any more")
+	}
+}

@@ -1,0 +1,66 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// outage is that the server cannot be reached, or asks to be left alone.
+type outage struct {
+	// failures counts them in a row, and until is when the next try is due.
+	failures int
+	until    time.Time
+	// since is when the newest one that counted came: requests that were sent
+	// before it met the same outage.
+	since time.Time
+	// asked is until when the server asked to be left alone.
+	asked time.Time
+}
+
+// begin notes a failure. Those of requests that were sent before the last one
+// came are the same failure: back-off counts time, not requests.
+func (u *outage) begin(result Result, now time.Time, random func() float64) {
+	if !u.lasts(now) {
+		u.over(now)
+	}
+	if u.failures == 0 || result.Sent.After(u.since) {
+		u.until = later(u.until, now.Add(backoff(u.failures, random)))
+		u.failures++
+		u.since = now
+	}
+	var asks interface{ RetryAfter() time.Duration }
+	if errors.As(result.Err, &asks) {
+		u.asked = later(u.asked, now.Add(asks.RetryAfter()))
+		u.until = later(u.until, u.asked)
+	}
+}
+
+// over notes that the server answers. A server that asked to be left alone still
+// answers what was on its way.
+func (u *outage) over(now time.Time) {
+	if !now.Before(u.asked) {
+		*u = outage{}
+	}
+}
+
+// lasts reports whether the server cannot be reached as far as is known. An outage
+// that nobody met any more since it was due to be tried again is over.
+func (u *outage) lasts(now time.Time) bool {
+	return u.failures > 0 && now.Before(u.until.Add(backoffMax))
+}
+
+// Answered reports whether the API server answered a write that ended with err,
+// whatever it said. A write without an answer may have landed.
+func Answered(err error) bool {
+	return !errors.Is(err, plan.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded)
+}
+
+// backoff returns how long to wait after one more failure: anything up to a bound
+// that doubles from backoffMin to backoffMax ("full jitter").
+func backoff(failures int, random func() float64) time.Duration {
+	bound := min(backoffMin<<min(failures, 20), backoffMax)
+	return time.Duration(random()*float64(bound)) + 1
+}

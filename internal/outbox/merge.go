@@ -1,0 +1,81 @@
+package outbox
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// Merge takes in a load that began at the given time. It returns the slices as
+// they are known to be afterwards, what came of writes whose answers did not say,
+// and whether slices take part again that did not before.
+//
+//	the slice's last request   what holds
+//	is in flight               what was known: the load may be older or newer
+//	ended after the load began what was known: the load may be older
+//	otherwise                  what the load says
+func (o *Outbox) Merge(known, loaded []plan.Slice, began time.Time) (merged []plan.Slice, results []Result, resolved bool) {
+	merged = slices.Clone(loaded)
+	for name, r := range o.records {
+		if r.inFlight() || r.ended.After(began) {
+			r.skip(find(loaded, name), find(known, name))
+			merged = keep(merged, known, name)
+			continue
+		}
+		r.skipped = false
+		if !r.unread {
+			continue
+		}
+		resolved = true
+		var slice *plan.Slice
+		if i := slices.IndexFunc(merged, func(s plan.Slice) bool { return s.Name == name }); i >= 0 {
+			slice = &merged[i]
+		}
+		if result := r.read(slice); result != nil {
+			results = append(results, *result)
+		}
+	}
+	sort(merged)
+	slices.SortFunc(results, bySent)
+	o.ready = count(merged)
+	return merged, results, resolved
+}
+
+// GiveUp returns what came of writes whose outcome no load could show, so that
+// they are told of; their slices still take no part until they were read.
+func (o *Outbox) GiveUp() []Result {
+	var results []Result
+	for _, r := range o.records {
+		if r.failed != nil {
+			results = append(results, *r.failed)
+			r.failed = nil
+		}
+	}
+	slices.SortFunc(results, bySent)
+	return results
+}
+
+// Landed returns the slices with a successful write in them.
+func Landed(known []plan.Slice, result Result) []plan.Slice {
+	slice := result.Write.Slice
+	slice.Version = result.Version
+	after := put(slices.Clone(known), slice)
+	sort(after)
+	return after
+}
+
+// keep makes merged say of one slice what known says.
+func keep(merged, known []plan.Slice, name string) []plan.Slice {
+	merged = slices.DeleteFunc(merged, func(s plan.Slice) bool { return s.Name == name })
+	if i := slices.IndexFunc(known, func(s plan.Slice) bool { return s.Name == name }); i >= 0 {
+		merged = append(merged, known[i])
+	}
+	return merged
+}
+
+// bySent orders results by the time of their requests, those of one moment by slice.
+func bySent(a, b Result) int {
+	return cmp.Or(a.Sent.Compare(b.Sent), cmp.Compare(a.Write.Slice.Name, b.Write.Slice.Name))
+}

@@ -1,0 +1,226 @@
+package outbox
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// rank is how urgent a write is, the most urgent first.
+type rank int
+
+const (
+	// loss takes an endpoint away from traffic that must not get it any more.
+	loss rank = iota
+	// gain gives traffic an endpoint.
+	gain
+	// rest is all else: ports, zones, endpoints that drain.
+	rest
+)
+
+// ranked returns the writes with their ranks, the most urgent first. What another
+// write waits for is as urgent as that one.
+//
+// Diff lists first what others wait for. A write that names a later one takes away
+// a copy of what that one publishes already, and need not wait: two such writes
+// would wait for each other for ever.
+func (o *Outbox) ranked(writes []plan.Write, known []plan.Slice) []entry {
+	place := make(map[string]int, len(writes))
+	o.final = o.Planned(known)
+	for i, w := range writes {
+		place[w.Slice.Name] = i
+		o.final = put(o.final, w.Slice)
+	}
+	entries := make([]entry, len(writes))
+	for i, w := range writes {
+		w.After = slices.DeleteFunc(slices.Clone(w.After), func(name string) bool { return place[name] > i })
+		entries[i] = entry{w, rankOf(w, find(known, w.Slice.Name), o.final)}
+	}
+	for i := len(entries) - 1; i >= 0; i-- {
+		for _, name := range entries[i].After {
+			if at, ok := place[name]; ok {
+				entries[at].rank = min(entries[at].rank, entries[i].rank)
+			}
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int { return int(a.rank) - int(b.rank) })
+	return entries
+}
+
+// rankOf says how urgent a write is that changes the slice as it is, where final
+// is what all slices come to. What only moves to another slice is no loss.
+func rankOf(w plan.Write, have plan.Slice, final []plan.Slice) rank {
+	lost := func(addr netip.Addr) bool { return serves(have, addr) && !served(final, addr) }
+	switch {
+	case slices.ContainsFunc(w.Changed, lost), slices.ContainsFunc(w.Removed, lost):
+		return loss
+	case slices.ContainsFunc(slices.Concat(w.Added, w.Changed), func(addr netip.Addr) bool {
+		return w.Slice.StateOf(addr) == inventory.StateReady && have.StateOf(addr) != inventory.StateReady
+	}):
+		return gain
+	}
+	return rest
+}
+
+// serves reports whether traffic can reach the address by the slice.
+func serves(s plan.Slice, addr netip.Addr) bool {
+	state := s.StateOf(addr)
+	return state == inventory.StateReady || state == inventory.StateDraining
+}
+
+// published reports whether any of the slices holds the address.
+func published(all []plan.Slice, addr netip.Addr) bool {
+	return slices.ContainsFunc(all, func(s plan.Slice) bool { return s.StateOf(addr) != inventory.Absent })
+}
+
+// served reports whether traffic can reach the address by any of the slices.
+func served(all []plan.Slice, addr netip.Addr) bool {
+	return slices.ContainsFunc(all, func(s plan.Slice) bool { return serves(s, addr) })
+}
+
+// blocked reports whether the write has to wait for another one, or its own slice
+// takes no part.
+func (o *Outbox) blocked(w plan.Write) bool {
+	r := o.records[w.Slice.Name]
+	if r != nil && (r.write != nil || r.failing() && o.failing() >= failingLanes) {
+		return true
+	}
+	for _, name := range w.After {
+		if slices.ContainsFunc(o.waiting, func(e entry) bool { return e.Slice.Name == name }) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(w.Removed, func(addr netip.Addr) bool { return o.arriving(addr) && published(o.final, addr) })
+}
+
+// failing is how many of the requests in flight are for slices whose last write
+// failed.
+func (o *Outbox) failing() int {
+	n := 0
+	for _, r := range o.records {
+		if r.inFlight() && r.failing() {
+			n++
+		}
+	}
+	return n
+}
+
+// arriving reports whether a write that is not known to have landed publishes the
+// address: until it has, no other slice may drop it, unless nothing is to publish
+// it any more. The slice may have held it before: another hand may have taken it
+// out since, and then the write is a conflict.
+func (o *Outbox) arriving(addr netip.Addr) bool {
+	for _, r := range o.records {
+		if r.write != nil && r.write.Slice.StateOf(addr) != inventory.Absent {
+			return true
+		}
+	}
+	return false
+}
+
+// readiness is how many ready endpoints each slice publishes.
+type readiness map[string]readySlice
+
+type readySlice struct {
+	family plan.Family
+	ready  int
+}
+
+// count counts the ready endpoints of slices.
+func count(known []plan.Slice) readiness {
+	counts := make(readiness, len(known))
+	for _, s := range known {
+		counts.set(s)
+	}
+	return counts
+}
+
+// set notes what the slice publishes.
+func (c readiness) set(s plan.Slice) { c[s.Name] = readySlice{s.Family, readyIn(s)} }
+
+// readyIn counts the ready endpoints of one slice.
+func readyIn(s plan.Slice) int {
+	ready := 0
+	for _, m := range s.Endpoints {
+		if m.State == inventory.StateReady {
+			ready++
+		}
+	}
+	return ready
+}
+
+// wouldEmpty reports whether nothing of the family might be ready once the write
+// has landed, although another write makes something ready: that one goes first.
+// What is in flight counts with the worse of what it may leave.
+func (o *Outbox) wouldEmpty(w plan.Write) bool {
+	left := readyIn(w.Slice)
+	if left > 0 || o.ready[w.Slice.Name].ready == 0 {
+		return false
+	}
+	for name, s := range o.ready {
+		if s.family != w.Slice.Family || name == w.Slice.Name {
+			continue
+		}
+		if r := o.records[name]; r != nil && r.write != nil {
+			left += min(s.ready, readyIn(r.write.Slice))
+			continue
+		}
+		left += s.ready
+	}
+	return left == 0 && o.gains(w)
+}
+
+// gains reports whether another write of the family, waiting or in flight, makes
+// something ready.
+func (o *Outbox) gains(w plan.Write) bool {
+	more := func(other plan.Write) bool {
+		return other.Slice.Name != w.Slice.Name && other.Slice.Family == w.Slice.Family &&
+			readyIn(other.Slice) > o.ready[other.Slice.Name].ready
+	}
+	for _, r := range o.records {
+		if r.write != nil && more(*r.write) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(o.waiting, func(e entry) bool { return more(e.Write) && !o.follows(e.Write, w.Slice.Name) })
+}
+
+// follows reports whether the write waits for that of the slice of that name, be
+// it by way of others.
+func (o *Outbox) follows(w plan.Write, name string) bool {
+	return slices.Contains(w.After, name) || slices.ContainsFunc(o.waiting, func(e entry) bool {
+		return slices.Contains(w.After, e.Slice.Name) && o.follows(e.Write, name)
+	})
+}
+
+// find returns the slice of that name, a zero one if there is none.
+func find(all []plan.Slice, name string) plan.Slice {
+	for _, s := range all {
+		if s.Name == name {
+			return s
+		}
+	}
+	return plan.Slice{}
+}
+
+// put replaces the slice of that name, or adds it.
+func put(all []plan.Slice, s plan.Slice) []plan.Slice {
+	for i := range all {
+		if all[i].Name == s.Name {
+			all[i] = s
+			return all
+		}
+	}
+	return append(all, s)
+}
+
+// sort orders slices by family and number. All names begin alike, so that of two
+// the shorter one has the smaller number.
+func sort(all []plan.Slice) {
+	slices.SortFunc(all, func(a, b plan.Slice) int {
+		return cmp.Or(cmp.Compare(a.Family, b.Family), cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
+	})
+}

@@ -1,0 +1,262 @@
+package outbox
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+const (
+	// Lanes is how many requests may be in flight where Options names no number.
+	Lanes = 8
+	// failingLanes is how many of them slices may have whose last write failed.
+	failingLanes = 2
+	// Fresh is the age at which a diff is made anew before more of it is sent.
+	Fresh = time.Second
+	// backoffMin and backoffMax bound the wait after a failure.
+	backoffMin = time.Second
+	backoffMax = 15 * time.Second
+)
+
+// Options are what an Outbox is made of.
+type Options struct {
+	// Lanes is how many requests may be in flight, each for another slice; 0
+	// means the constant of that name.
+	Lanes int
+	// Random draws the waits after failures: at least 0 and less than 1.
+	Random func() float64
+}
+
+// Outbox holds the newest diff and what is known of each slice. It is not safe for
+// use by several goroutines.
+type Outbox struct {
+	lanes  int
+	random func() float64
+	// waiting is what nobody has taken of the newest diff, the most urgent first;
+	// made is when that was made.
+	waiting []entry
+	made    time.Time
+	// final is what all slices come to with it.
+	final []plan.Slice
+	// ready is how many ready endpoints each slice is known to publish.
+	ready   readiness
+	records map[string]*record
+	outage  outage
+}
+
+// entry is one write of the newest diff.
+type entry struct {
+	plan.Write
+	rank rank
+}
+
+// Result is what came of one request.
+type Result struct {
+	Write plan.Write
+	// Sent is when the request was made.
+	Sent time.Time
+	// Version is the slice's after a success; empty where the store cannot tell.
+	Version string
+	Err     error
+}
+
+// New returns an empty Outbox.
+func New(o Options) *Outbox {
+	if o.Lanes == 0 {
+		o.Lanes = Lanes
+	}
+	return &Outbox{lanes: o.Lanes, random: o.Random, records: make(map[string]*record)}
+}
+
+// Offer replaces the diff by a newer one, which leads from the given slices, as
+// Planned returned them, to what was decided. known are the slices as they are.
+func (o *Outbox) Offer(known []plan.Slice, writes []plan.Write, now time.Time) {
+	o.made, o.ready, o.waiting = now, count(known), o.ranked(writes, known)
+	differs := make(map[string]bool, len(writes))
+	for _, w := range writes {
+		differs[w.Slice.Name] = true
+	}
+	for name, r := range o.records {
+		if !differs[name] {
+			r.settle(now)
+		}
+	}
+}
+
+// Take returns the write that a free lane should send at now, and remembers that
+// it is in flight: Report has to follow.
+func (o *Outbox) Take(now time.Time) (plan.Write, bool) {
+	i := o.next(now)
+	if i < 0 {
+		return plan.Write{}, false
+	}
+	e := o.waiting[i]
+	o.waiting = slices.Delete(o.waiting, i, i+1)
+	e.Trigger = now
+	o.record(e.Slice.Name).send(e.Write, now)
+	return e.Write, true
+}
+
+// Stale reports whether a write could go out now, but from a diff so old that it
+// should be made anew first.
+func (o *Outbox) Stale(now time.Time) bool {
+	return now.Sub(o.made) > Fresh && o.next(now) >= 0
+}
+
+// next returns the index of the write that may go out now, or -1.
+func (o *Outbox) next(now time.Time) int {
+	if !o.free(now) || now.Before(o.outage.until) {
+		return -1
+	}
+	return slices.IndexFunc(o.waiting, func(e entry) bool {
+		return !o.due(e.Write, now).After(now) && !o.blocked(e.Write) && !o.wouldEmpty(e.Write)
+	})
+}
+
+// Wake returns when time alone makes a write due, zero if it does not.
+func (o *Outbox) Wake(now time.Time) time.Time {
+	var wake time.Time
+	if !o.free(now) {
+		return wake // a report comes first
+	}
+	for _, e := range o.waiting {
+		at := later(o.due(e.Write, now), o.outage.until)
+		if at.After(now) && (wake.IsZero() || at.Before(wake)) {
+			wake = at
+		}
+	}
+	return wake
+}
+
+// Report takes in what came of a write.
+func (o *Outbox) Report(result Result, now time.Time) {
+	r := o.record(result.Write.Slice.Name)
+	r.ended = now
+	if Answered(result.Err) {
+		o.outage.over(now)
+	}
+	switch {
+	case result.Err == nil:
+		o.ready.set(result.Write.Slice)
+		o.rebase(result)
+		r.landed(result)
+		return
+	case errors.Is(result.Err, plan.ErrUnavailable):
+		o.outage.begin(result, now, o.random)
+	case errors.Is(result.Err, plan.ErrConflict) && r.failures == 0:
+		r.failures++ // it was decided on an old state: the next try need not wait
+	default:
+		r.retryAt = now.Add(backoff(r.failures, o.random))
+		r.failures++
+	}
+	r.fail(result)
+}
+
+// rebase makes what waits for the slice start from the version that it has now:
+// it was planned from what that write leaves.
+func (o *Outbox) rebase(result Result) {
+	for i := range o.waiting {
+		if o.waiting[i].Slice.Name == result.Write.Slice.Name {
+			o.waiting[i].Slice.Version = result.Version
+		}
+	}
+}
+
+// Planned returns the slices as they will be when what is in flight has landed.
+// A write whose outcome nobody knows yet counts as landed until its slice was
+// read: its endpoints are placed nowhere else meanwhile.
+func (o *Outbox) Planned(known []plan.Slice) []plan.Slice {
+	planned := slices.Clone(known)
+	for _, r := range o.records {
+		if r.write != nil {
+			planned = put(planned, r.write.Slice)
+		}
+	}
+	sort(planned)
+	return planned
+}
+
+// Pending is how many slices are not known to be as they should be.
+func (o *Outbox) Pending() int {
+	pending := 0
+	for _, r := range o.records {
+		if r.write != nil {
+			pending++
+		}
+	}
+	for _, e := range o.waiting {
+		if r := o.records[e.Slice.Name]; r == nil || r.write == nil {
+			pending++
+		}
+	}
+	return pending
+}
+
+// Underway reports whether a request is in flight.
+func (o *Outbox) Underway() bool { return o.underway() > 0 }
+
+// Unread reports whether a slice has to be read: before it can be written again,
+// or because a load that did not count for it said something new.
+func (o *Outbox) Unread() bool {
+	for _, r := range o.records {
+		if r.unread || r.skipped && !r.inFlight() {
+			return true
+		}
+	}
+	return false
+}
+
+// Err returns why slices that should be written cannot be, nil if all can.
+func (o *Outbox) Err() error {
+	var first string
+	failing := 0
+	for name, r := range o.records {
+		if r.err == nil {
+			continue
+		}
+		failing++
+		if first == "" || name < first {
+			first = name
+		}
+	}
+	switch failing {
+	case 0:
+		return nil
+	case 1:
+		return o.records[first].err
+	}
+	return fmt.Errorf("%d slices cannot be written; the first: %w", failing, o.records[first].err)
+}
+
+// free reports whether a lane is free. While the server cannot be reached there is
+// only one.
+func (o *Outbox) free(now time.Time) bool {
+	if o.outage.lasts(now) {
+		return o.underway() == 0
+	}
+	return o.underway() < o.lanes
+}
+
+// underway is how many requests are in flight.
+func (o *Outbox) underway() int {
+	n := 0
+	for _, r := range o.records {
+		if r.inFlight() {
+			n++
+		}
+	}
+	return n
+}
+
+// record returns what is known of the slice of that name.
+func (o *Outbox) record(name string) *record {
+	r, ok := o.records[name]
+	if !ok {
+		r = &record{}
+		o.records[name] = r
+	}
+	return r
+}

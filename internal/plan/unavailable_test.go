@@ -1,0 +1,27 @@
+package plan_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+func TestAnErrorThatSaysUnavailableKeepsItsTextItsCauseAndTheServersPause(t *testing.T) {
+	for _, pause := range []time.Duration{0, 7 * time.Second} {
+		err := fmt.Errorf("update slice web-remote: %w", plan.Unavailable(fmt.Errorf("put: %w", io.EOF), pause))
+		if !errors.Is(err, plan.ErrUnavailable) || !errors.Is(err, io.EOF) || errors.Is(err, plan.ErrConflict) {
+			t.Errorf("got %#v, want one that is unavailable and EOF, and no conflict", err)
+		}
+		if got, want := err.Error(), "update slice web-remote: put: EOF"; got != want {
+			t.Errorf("got text %q, want %q", got, want)
+		}
+		var asks interface{ RetryAfter() time.Duration }
+		if !errors.As(err, &asks) || asks.RetryAfter() != pause {
+			t.Errorf("the error does not say %s", pause)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package pool
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+)
+
+// Schedule says when the source is read; see schedule.
+type Schedule struct{ s schedule }
+
+// NewSchedule returns the schedule of a source that was never read.
+func NewSchedule(interval time.Duration, free bool, random func() float64) *Schedule {
+	return &Schedule{schedule{interval: interval, free: free, random: random}}
+}
+
+// Took notes an attempt.
+func (s *Schedule) Took(r Reading, now time.Time) { s.s.took(r, now) }
+
+// Next returns when the source is read next.
+func (s *Schedule) Next() (at time.Time, scheduled bool) { return s.s.next() }
+
+// Intake is what was not decided on yet; see intake.
+type Intake struct{ i intake }
+
+// NewIntake waits so long after a restart.
+func NewIntake(wait time.Duration) *Intake { return &Intake{intake{wait: wait}} }
+
+// Accept takes an inventory in.
+func (i *Intake) Accept(read *guard.Read, now time.Time) { i.i.accept(read, now) }
+
+// Put takes results in.
+func (i *Intake) Put(results ...inventory.Result) { i.i.put(results) }
+
+// Deadline returns when the newest inventory is decided on at the latest.
+func (i *Intake) Deadline() time.Time { return i.i.deadline() }
+
+// Take returns what to decide on.
+func (i *Intake) Take(unchecked bool, now time.Time) (*guard.Read, inventory.Health) {
+	return i.i.take(func() bool { return unchecked }, now)
+}
+
+// Publisher says when a verdict reaches the targets; see publisher.
+type Publisher struct{ p publisher }
+
+// NewPublisher starts from what is published.
+func NewPublisher(grace time.Duration, published *guard.Verdict) *Publisher {
+	return &Publisher{publisher{grace: grace, published: published}}
+}
+
+// Offer takes a verdict in.
+func (p *Publisher) Offer(v *guard.Verdict, unchecked func(netip.Addr) bool, now time.Time) *guard.Verdict {
+	return p.p.offer(v, unchecked, now)
+}
+
+// Deadline returns when what waits is published at the latest.
+func (p *Publisher) Deadline() time.Time { return p.p.deadline() }
+
+// Results is a loop that takes in results of checks only.
+type Results struct{ l *loop }
+
+// NewResults decided this, from those streaks.
+func NewResults(policy guard.Policy, v *guard.Verdict, health inventory.Health) *Results {
+	return &Results{&loop{Pool: &Pool{opts: Options{Policy: policy}}, verdict: v, intake: intake{health: health}}}
+}
+
+// Waits notes an inventory that waits.
+func (r *Results) Waits() { r.l.intake.inventory = &guard.Read{} }
+
+// Take takes results in and reports whether a pass is to be made now.
+func (r *Results) Take(now time.Time, results ...inventory.Result) bool {
+	return r.l.results(results, now)
+}
+
+// Passed notes a pass.
+func (r *Results) Passed(began, ended time.Time) { r.l.pace.passed(began, ended, r.l.verdict) }
+
+// Wake returns when a pass is made although nothing happens.
+func (r *Results) Wake() time.Time { return r.l.wake() }

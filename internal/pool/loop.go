@@ -1,0 +1,228 @@
+package pool
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
+)
+
+// loop is what Run remembers between two events. Only Run's goroutine touches it.
+type loop struct {
+	*Pool
+	prober prober
+	reads  chan Reading
+
+	intake    intake
+	publisher publisher
+	pace      pace
+	// watched is what the prober was told to check last, addresses what that is
+	// about.
+	watched   []guard.Watch
+	addresses []netip.Addr
+	// barred are the recovered members that the filter refuses.
+	barred map[netip.Addr]bool
+	// verdict is the newest one, judged when it was made.
+	verdict *guard.Verdict
+	judged  time.Time
+	// beatDue is when the next heartbeat is due, however busy the loop is: only
+	// there what changes no decision is taken in.
+	beatDue time.Time
+	// outcome is what was last told of.
+	outcome Outcome
+}
+
+// newLoop starts from the members that are published.
+func newLoop(p *Pool, prober prober, members []inventory.Member) *loop {
+	now := time.Now()
+	l := &loop{
+		Pool: p, prober: prober, reads: make(chan Reading), judged: now, beatDue: now.Add(heartbeat),
+		intake: intake{wait: min(p.opts.HealthTimeout, firstCheck) + p.opts.grace()},
+		barred: Barred(members, p.opts.Rules),
+	}
+	verdict := guard.Decide(guard.Input{Now: now, Memory: guard.Recover(members, now).Forbid(l.barred)}, p.opts.Policy)
+	l.verdict = &verdict
+	l.publisher = publisher{grace: p.opts.grace(), published: l.verdict}
+	l.publish(l.verdict)
+	l.tell(Outcome{Recovered: &Recovered{Members: len(members), Barred: len(l.barred)}})
+	return l
+}
+
+// Barred returns the members that the filter refuses today.
+func Barred(members []inventory.Member, rules filter.Rules) map[netip.Addr]bool {
+	refused := make(map[netip.Addr]bool)
+	for _, m := range members {
+		if reason, _ := rules.Check(m.Address); reason != "" {
+			refused[m.Address] = true
+		}
+	}
+	return refused
+}
+
+// pass is the picture of the package comment: what was read and checked becomes a
+// verdict, and the targets get it before anything else happens.
+func (l *loop) pass() {
+	now := time.Now()
+	read, health := l.intake.take(l.uncheckedMember, now)
+	verdict := guard.Decide(guard.Input{Now: now, Read: read, Health: health, Memory: l.verdict.Memory}, l.opts.Policy)
+	if ready := l.publisher.offer(&verdict, l.unchecked, now); ready != nil {
+		l.publish(ready)
+	}
+	l.verdict, l.judged = &verdict, now
+	l.watch()
+	l.tell(Outcome{Passed: true})
+	l.pace.passed(now, time.Now(), l.verdict)
+}
+
+// watch tells the prober what to check, and drops what is known of addresses that
+// are watched no longer: when one comes back, on whatever node, an old pass must
+// not let it in (contract 7).
+func (l *loop) watch() {
+	if l.opts.Policy.HealthOff {
+		return
+	}
+	if l.watched == nil || !slices.Equal(l.watched, l.verdict.Watch) {
+		l.watched = l.verdict.Watch
+		l.addresses = addressesOf(l.watched)
+		l.prober.watch(l.targets())
+	}
+	l.intake.health = probe.Keep(l.intake.health, l.addresses)
+}
+
+// addressesOf returns what is watched.
+func addressesOf(watched []guard.Watch) []netip.Addr {
+	addresses := make([]netip.Addr, len(watched))
+	for i, w := range watched {
+		addresses[i] = w.Address
+	}
+	return addresses
+}
+
+// targets are what the prober checks. A recovered member that the filter would
+// refuse today is not contacted (contract 6).
+func (l *loop) targets() []probe.Target {
+	targets := make([]probe.Target, 0, len(l.watched))
+	for _, w := range l.watched {
+		if !l.barred[w.Address] {
+			targets = append(targets, probe.Target{Address: w.Address, Urgent: w.Urgent})
+		}
+	}
+	return targets
+}
+
+// unchecked reports whether no check of the address has come back yet.
+func (l *loop) unchecked(addr netip.Addr) bool {
+	streak := l.intake.health.Of(addr)
+	return !l.opts.Policy.HealthOff && !l.barred[addr] && !streak.Known() && streak.Trouble == ""
+}
+
+// uncheckedMember reports whether something that is published was never checked.
+func (l *loop) uncheckedMember() bool {
+	for _, m := range l.verdict.Members {
+		if l.unchecked(m.Address) {
+			return true
+		}
+	}
+	return false
+}
+
+// event is one thing that happened; a heartbeat is the zero event.
+type event struct {
+	reading *Reading
+	results []inventory.Result
+}
+
+// wait returns the next event, or false when ctx has ended.
+func (l *loop) wait(ctx context.Context) (event, bool) {
+	timer := time.NewTimer(max(time.Nanosecond, time.Until(earlier(l.beatDue, l.wake()))))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return event{}, false
+	case r := <-l.reads:
+		return event{reading: &r}, true
+	case <-l.prober.ready():
+		return event{results: l.prober.loop.Take()}, true
+	case <-timer.C:
+		return event{}, true
+	}
+}
+
+// wake returns when time alone calls for a pass, zero if it does not.
+func (l *loop) wake() time.Time {
+	wake := earlier(l.verdict.Next, l.publisher.deadline())
+	return earlier(earlier(wake, l.intake.deadline()), l.pace.due)
+}
+
+// handle takes an event in, and decides where it calls for that.
+func (l *loop) handle(e event) {
+	now := time.Now()
+	switch {
+	case e.reading != nil:
+		l.read(*e.reading, now)
+		return
+	case e.results != nil:
+		if l.results(e.results, now) {
+			l.pass()
+		}
+		return
+	}
+	if wake := l.wake(); !wake.IsZero() && !now.Before(wake) {
+		l.pass()
+	}
+	if !now.Before(l.beatDue) {
+		l.beat(now)
+	}
+}
+
+// read takes the answer of the source in, and decides on it unless it has to wait.
+func (l *loop) read(r Reading, now time.Time) {
+	s := &l.outcome.Source
+	s.LastAttempt, s.LastErr, s.Next = r.At, r.Err, r.Next
+	if r.Err != nil {
+		l.tell(Outcome{Read: &r})
+		return
+	}
+	filtered := filter.Apply(r.Nodes, l.opts.Rules)
+	s.LastSuccess, s.Nodes, s.Decisions = r.At, len(r.Nodes), filtered.Decisions
+	l.intake.accept(&guard.Read{
+		Nodes: len(r.Nodes), Candidates: filtered.Candidates, Decisions: filtered.Decisions, Ineligible: filtered.Ineligible,
+		Scheduled: r.Scheduled,
+	}, now)
+	l.outcome.Read = &r
+	if l.intake.due(l.uncheckedMember, now) {
+		l.pass()
+		return
+	}
+	l.tell(Outcome{})
+}
+
+// beat takes in what changes no decision and shows it: a healthy world makes a
+// pass at each read only, and who looks would take checks that go on for checks
+// that stopped.
+func (l *loop) beat(now time.Time) {
+	l.beatDue = now.Add(heartbeat)
+	l.intake.fold()
+	l.tell(Outcome{Beat: true, Overruns: l.prober.overruns()})
+}
+
+// tell tells those who look what an event came to.
+func (l *loop) tell(o Outcome) {
+	o.At, o.Verdict, o.Judged, o.Health = time.Now(), l.verdict, l.judged, l.intake.health
+	o.Source = l.outcome.Source
+	if o.Overruns == 0 {
+		o.Overruns = l.outcome.Overruns
+	}
+	if o.Read == nil {
+		o.Read = l.outcome.Read
+	}
+	o.Decided = l.outcome.Decided || !o.Source.LastSuccess.IsZero() || o.Recovered == nil && len(l.verdict.Members) > 0
+	l.outcome = o
+	l.opts.Observe(o)
+	l.outcome.Read = nil
+}

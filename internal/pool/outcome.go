@@ -1,0 +1,50 @@
+package pool
+
+import (
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+)
+
+// Outcome is what one event came to, for those who look. It is a value that
+// nobody changes any more.
+type Outcome struct {
+	// At is when it was told, Judged when the verdict was made.
+	At, Judged time.Time
+	// Decided says that a first decision was made.
+	Decided bool
+	// Passed says that the verdict is a new one, and Beat that nothing is new but
+	// Health and Overruns.
+	Passed, Beat bool
+	Verdict      *guard.Verdict
+	Health       inventory.Health
+	Source       Sourced
+	// Read is the attempt to read that came since the last outcome, if one did.
+	Read *Reading
+	// Recovered says what the pool starts from; only in the first outcome.
+	Recovered *Recovered
+	// Overruns counts the rounds of checks that could not finish within the
+	// interval (contract 12).
+	Overruns uint64
+}
+
+// Sourced is how reading goes.
+type Sourced struct {
+	LastAttempt, LastSuccess time.Time
+	// Next is when the source is read again by schedule; a source that signals
+	// changes may be read before.
+	Next time.Time
+	// LastErr is nil after a success.
+	LastErr error
+	// Nodes is how many nodes the last complete read listed, Decisions what the
+	// filter made of them.
+	Nodes     int
+	Decisions []inventory.Decision
+}
+
+// Recovered is what a pool starts from.
+type Recovered struct {
+	// Members were published, Barred of them the filter refuses today.
+	Members, Barred int
+}

@@ -1,0 +1,75 @@
+package pool
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+)
+
+// publisher says when a verdict reaches the targets. One with an address that is
+// new to them and was never checked waits a moment for that check, so that a node
+// that goes and the one that takes its place make one write (ADR 11). The wait has
+// an end that no later verdict moves, and what takes a dead endpoint away does not
+// wait.
+type publisher struct {
+	grace time.Duration
+	// published is the newest verdict that the targets have, newest the one that
+	// waits, since when something does.
+	published, newest *guard.Verdict
+	since             time.Time
+}
+
+// offer takes a verdict in and returns the one to publish now, nil if it waits.
+func (p *publisher) offer(v *guard.Verdict, unchecked func(netip.Addr) bool, now time.Time) *guard.Verdict {
+	if p.since.IsZero() {
+		p.since = now
+	}
+	p.newest = v
+	if now.Before(p.deadline()) && p.newcomer(unchecked) && !loses(p.published.Members, v.Members) {
+		return nil
+	}
+	p.published, p.newest, p.since = v, nil, time.Time{}
+	return v
+}
+
+// deadline returns when what waits is published at the latest, zero if nothing
+// waits.
+func (p *publisher) deadline() time.Time {
+	if p.newest == nil {
+		return time.Time{}
+	}
+	return p.since.Add(p.grace)
+}
+
+// newcomer reports whether the newest verdict watches an address that the
+// published one does not and that was never checked.
+func (p *publisher) newcomer(unchecked func(netip.Addr) bool) bool {
+	known := p.published.Watch
+	for _, w := range p.newest.Watch {
+		for len(known) > 0 && known[0].Address.Less(w.Address) {
+			known = known[1:]
+		}
+		if (len(known) == 0 || known[0].Address != w.Address) && unchecked(w.Address) {
+			return true
+		}
+	}
+	return false
+}
+
+// loses reports whether an endpoint that traffic could reach is down or gone.
+// Both lists are sorted by address.
+func loses(before, after []inventory.Member) bool {
+	for _, m := range before {
+		for len(after) > 0 && after[0].Address.Less(m.Address) {
+			after = after[1:]
+		}
+		served := m.State == inventory.StateReady || m.State == inventory.StateDraining
+		gone := len(after) == 0 || after[0].Address != m.Address
+		if served && (gone || after[0].State == inventory.StateDown) {
+			return true
+		}
+	}
+	return false
+}

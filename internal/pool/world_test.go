@@ -1,0 +1,215 @@
+package pool_test
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
+)
+
+// world is a scripted remote cluster and a target that takes verdicts. It runs
+// inside a synctest bubble.
+type world struct {
+	*testing.T
+	opts    pool.Options
+	changed chan struct{}
+	stop    func()
+
+	mu    sync.Mutex
+	nodes []inventory.Node
+	// err is what reads answer, takes how long they need.
+	err   error
+	takes time.Duration
+	reads []time.Time
+	// dead refuse, mute do not answer, lost cannot be asked.
+	dead, mute, lost map[netip.Addr]bool
+	silence          time.Duration
+	checked          map[netip.Addr]int
+	// late is the channel of a target that takes nothing by itself.
+	late <-chan *guard.Verdict
+	// verdict is the newest that a target took, verdicts counts them.
+	verdict  *guard.Verdict
+	verdicts int
+	outcomes []pool.Outcome
+}
+
+// newWorld has healthy nodes.
+func newWorld(t *testing.T, octets ...int) *world {
+	t.Helper()
+	w := &world{T: t, changed: make(chan struct{}, 1), dead: map[netip.Addr]bool{}, mute: map[netip.Addr]bool{}, lost: map[netip.Addr]bool{}, checked: map[netip.Addr]int{}, silence: time.Second}
+	w.list(octets...)
+	w.opts = pool.Options{
+		Source: w, Changed: w.changed, Prober: w,
+		Rules: filter.Rules{Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16")}},
+		Policy: guard.Policy{
+			Rise: 2, Fall: 3, Interval: 2 * time.Second, MaxSilentPercent: 50, FailOpen: true,
+			Threshold: 10, MaxRemovalPercent: 50, DrainPeriod: 30 * time.Second,
+		},
+		PollInterval: 30 * time.Second, SourceTimeout: 20 * time.Second, HealthTimeout: time.Second, Concurrency: 256,
+		Random:  func() float64 { return 0.5 },
+		Observe: func(o pool.Outcome) { w.set(func() { w.outcomes = append(w.outcomes, o) }) },
+	}
+	return w
+}
+
+// in runs a test in a pool that has decided on the healthy nodes 1, 2 and 3.
+func in(t *testing.T, test func(w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1, 2, 3)
+		w.start()
+		during(10 * time.Second)
+		w.want("1=ready 2=ready 3=ready")
+		test(w)
+		w.stop()
+	})
+}
+
+// start runs the pool from what is published.
+func (w *world) start(published ...inventory.Member) {
+	w.Helper()
+	p, err := pool.New(w.opts)
+	if err != nil {
+		w.Fatal(err)
+	}
+	verdicts := p.Subscribe()
+	w.late = p.Subscribe()
+	ctx, cancel := context.WithCancel(w.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := p.Run(ctx, published); err != nil {
+			w.Error(err)
+		}
+	})
+	running.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case v := <-verdicts:
+				w.set(func() { w.verdict = v; w.verdicts++ })
+			}
+		}
+	})
+	w.stop = func() { cancel(); running.Wait() }
+}
+
+// list makes the inventory those nodes.
+func (w *world) list(octets ...int) {
+	w.set(func() {
+		w.nodes = nil
+		for _, o := range octets {
+			w.nodes = append(w.nodes, inventory.Node{Name: fmt.Sprint("w", o), Addresses: []netip.Addr{address(o)}, Ready: true, Worker: true})
+		}
+	})
+}
+
+// signal says that the inventory changed.
+func (w *world) signal() {
+	select {
+	case w.changed <- struct{}{}:
+	default:
+	}
+}
+
+// set changes the world.
+func (w *world) set(change func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change()
+}
+
+// Read is the source.
+func (w *world) Read(ctx context.Context) ([]inventory.Node, error) {
+	w.mu.Lock()
+	w.reads = append(w.reads, time.Now())
+	takes := w.takes
+	w.mu.Unlock()
+	if !passes(ctx, takes+1) {
+		return nil, ctx.Err()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.nodes), w.err
+}
+
+// Check is the prober: a millisecond for an answer.
+func (w *world) Check(ctx context.Context, addr netip.Addr) inventory.Result {
+	r := inventory.Result{Address: addr, At: time.Now(), Outcome: inventory.Pass, Reason: inventory.Ready}
+	takes := time.Millisecond
+	w.set(func() {
+		w.checked[addr]++
+		switch {
+		case w.mute[addr]:
+			r.Outcome, r.Reason, takes = inventory.Silent, inventory.ProbeTimeout, w.silence
+		case w.dead[addr]:
+			r.Outcome, r.Reason = inventory.Refused, inventory.ProbeRefused
+		case w.lost[addr]:
+			r.Outcome, r.Reason, r.Message = inventory.LocalError, "", "too many open files"
+		}
+	})
+	if !passes(ctx, takes) {
+		r.Outcome, r.Reason = inventory.LocalError, ""
+	}
+	return r
+}
+
+// passes reports whether that much time passes before the context ends.
+func passes(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// published is what the newest verdict that a target took says: "1=ready 2=down".
+func (w *world) published() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var got []string
+	for _, m := range w.verdict.Members {
+		got = append(got, fmt.Sprintf("%d=%s", m.Address.As4()[3], m.State))
+	}
+	return strings.Join(got, " ")
+}
+
+// want compares what the targets have.
+func (w *world) want(published string) {
+	w.Helper()
+	if got := w.published(); got != published {
+		w.Errorf("got %s, want %s", got, published)
+	}
+}
+
+// until waits until the targets have that, and returns how long it took.
+func (w *world) until(part string) time.Duration {
+	w.Helper()
+	for start := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		synctest.Wait()
+		if got := w.published(); strings.Contains(got, part) {
+			return time.Since(start)
+		} else if time.Since(start) > time.Minute {
+			w.Fatalf("after a minute the targets still have %s, not %s", got, part)
+		}
+	}
+}
+
+// during lets time pass and waits until everything has settled.
+func during(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}

@@ -1,0 +1,113 @@
+package kubernetes_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/kubernetes"
+)
+
+// cutter is an API server, without a network, that ends each stream after a time:
+// a stream with a complete list, and one that goes on from it.
+type cutter struct {
+	// lasts is how long a stream lasts; with away there is no server.
+	lasts time.Duration
+	away  bool
+
+	mu           sync.Mutex
+	lists, tries int
+}
+
+func (c *cutter) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.mu.Lock()
+	c.tries++
+	away, lasts := c.away, c.lasts
+	streams := r.URL.Query().Has("sendInitialEvents")
+	if streams && !away {
+		c.lists++
+	}
+	c.mu.Unlock()
+	if away {
+		return nil, io.ErrUnexpectedEOF
+	}
+	w := httptest.NewRecorder()
+	w.Header().Set("Content-Type", "application/json")
+	if streams {
+		tell(w, "ADDED", whole())
+		end := &corev1.Node{}
+		end.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
+		tell(w, "BOOKMARK", end)
+	}
+	response := w.Result()
+	told := response.Body
+	body, writer := io.Pipe()
+	go func() {
+		_, _ = io.Copy(writer, told)
+		select {
+		case <-time.After(lasts):
+		case <-r.Context().Done():
+		}
+		_ = writer.Close()
+	}()
+	response.Body, response.Request = body, r
+	return response, nil
+}
+
+// cut runs a source against that server for a time, and returns how many complete
+// lists and how many requests it sent in it.
+func cut(t *testing.T, c *cutter, d time.Duration) (lists, tries int) {
+	t.Helper()
+	kubeconfig := writeKubeconfig(t, "", "http://127.0.0.1:1", &rest.Config{BearerToken: canary})
+	synctest.Test(t, func(t *testing.T) {
+		source, err := kubernetes.New(kubernetes.Options{
+			Kubeconfig: kubeconfig, Wrap: func(http.RoundTripper) http.RoundTripper { return c },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- source.Run(ctx) }()
+		time.Sleep(d)
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("run: %v", err)
+		}
+	})
+	return c.lists, c.tries
+}
+
+// A complete list of ten thousand nodes may be 80 MB.
+func TestContract33AServerThatCutsStreamsIsAskedEverMoreRarelyForACompleteList(t *testing.T) {
+	const minutes = 10
+	lists, _ := cut(t, &cutter{}, minutes*time.Minute)
+	if lists > 4*minutes {
+		t.Errorf("got %d complete lists in %d minutes, want one in half a minute at the end", lists, minutes)
+	}
+}
+
+func TestAServerThatIsAwayIsAskedAgainWithinTwoSeconds(t *testing.T) {
+	const minutes = 10
+	_, tries := cut(t, &cutter{away: true}, minutes*time.Minute)
+	if tries < 30*minutes {
+		t.Errorf("got %d requests in %d minutes, want one in two seconds at least", tries, minutes)
+	}
+}
+
+func TestSessionsThatLastAreBegunAnewAtOnce(t *testing.T) {
+	c := &cutter{lasts: 2 * time.Minute}
+	lists, tries := cut(t, c, 20*time.Minute)
+	if tries < 8 || lists > tries {
+		t.Errorf("got %d streams, %d of them with a complete list, in 20 minutes, want one in about two", tries, lists)
+	}
+}

@@ -1,0 +1,183 @@
+package kube_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/storetest"
+)
+
+// says answers as an API server does whose Status says that.
+func says(code int, message string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"message":%q}`, code, message)
+	}
+}
+
+// tooMany is the answer of an API server whose priority and fairness is full.
+func tooMany(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Retry-After", "7")
+	http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)
+}
+
+// balancer is a load balancer with no server behind it.
+func balancer(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/html")
+	w.WriteHeader(http.StatusServiceUnavailable)
+	_, _ = io.WriteString(w, "<html>no server is available</html>")
+}
+
+// hang reads the request and answers nothing.
+func hang(_ http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	<-r.Context().Done()
+}
+
+// reset ends the connection as a machine does that knows nothing of it.
+func reset(w http.ResponseWriter, _ *http.Request) {
+	connection, _, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		panic(err)
+	}
+	_ = connection.(*net.TCPConn).SetLinger(0)
+	connection.Close()
+}
+
+// hangUp ends the connection, or in HTTP/2 the stream.
+func hangUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+// writeTo sends one create within half a second to a server that serves so and
+// returns its error.
+func writeTo(t *testing.T, handler http.HandlerFunc, change func(*httptest.Server, *rest.Config)) error {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	config := &rest.Config{}
+	change(server, config)
+	if server.URL == "" {
+		server.Start()
+	}
+	t.Cleanup(server.Close)
+	if config.Host == "" {
+		config.Host = server.URL
+	}
+	store := newStore(t, config, storetest.Target("default"))
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	_, err := store.Write(ctx, create())
+	stop := run(t, store) // closes its connections
+	stop()
+	return err
+}
+
+func plainly(*httptest.Server, *rest.Config) {}
+
+func dialing(dial func() error) func(*httptest.Server, *rest.Config) {
+	return func(_ *httptest.Server, config *rest.Config) {
+		config.Dial = func(context.Context, string, string) (net.Conn, error) { return nil, dial() }
+	}
+}
+
+func TestAWriteSaysWhetherTheServerIsUnavailableOrThisSliceAlone(t *testing.T) {
+	const webhook = `admission webhook "limits.example.org" denied the request: not so many`
+	secured := func(server *httptest.Server, config *rest.Config) {
+		server.EnableHTTP2 = true
+		server.StartTLS()
+		config.Insecure = true
+	}
+	untrusted := func(server *httptest.Server, _ *rest.Config) { server.StartTLS() }
+	closed := func(server *httptest.Server, config *rest.Config) {
+		server.Start()
+		config.Host = server.URL
+		server.Close()
+	}
+	noName := dialing(func() error {
+		return &net.OpError{Op: "dial", Err: &net.DNSError{Name: "api.example.org", IsNotFound: true}}
+	})
+	neverConnected := dialing(func() error { <-t.Context().Done(); return t.Context().Err() })
+	for name, test := range map[string]struct {
+		handler     http.HandlerFunc
+		change      func(*httptest.Server, *rest.Config)
+		unavailable bool
+		retryAfter  time.Duration
+	}{
+		"refused":                 {hangUp, closed, true, 0},
+		"no such name":            {hangUp, noName, true, 0},
+		"no connection in time":   {hangUp, neverConnected, true, 0},
+		"an unknown certificate":  {hangUp, untrusted, true, 0},
+		"reset":                   {reset, plainly, true, 0},
+		"closed":                  {hangUp, plainly, true, 0},
+		"429":                     {tooMany, plainly, true, 7 * time.Second},
+		"429 without a time":      {says(http.StatusTooManyRequests, "busy"), plainly, true, 0},
+		"503":                     {says(http.StatusServiceUnavailable, "no leader"), plainly, true, 0},
+		"503 of a load balancer":  {balancer, plainly, true, 0},
+		"no answer in time":       {hang, plainly, false, 0},
+		"no answer in time, h2":   {hang, secured, false, 0},
+		"one stream ended, h2":    {hangUp, secured, false, 0},
+		"401":                     {says(http.StatusUnauthorized, "who?"), plainly, false, 0},
+		"403 or a quota":          {says(http.StatusForbidden, "exceeded quota"), plainly, false, 0},
+		"404 of the namespace":    {says(http.StatusNotFound, `namespaces "default" not found`), plainly, false, 0},
+		"422":                     {says(http.StatusUnprocessableEntity, "invalid"), plainly, false, 0},
+		"500":                     {says(http.StatusInternalServerError, "failed calling webhook: connection refused"), plainly, false, 0},
+		"504":                     {says(http.StatusGatewayTimeout, "not completed in time"), plainly, false, 0},
+		"a webhook denies by 400": {says(http.StatusBadRequest, webhook), plainly, false, 0},
+		"a webhook denies by 429": {says(http.StatusTooManyRequests, webhook), plainly, false, 0},
+		"a webhook denies by 503": {says(http.StatusServiceUnavailable, webhook), plainly, false, 0},
+		"a webhook denies by 409": {says(http.StatusConflict, webhook), plainly, false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := writeTo(t, test.handler, test.change)
+			if err == nil || errors.Is(err, plan.ErrConflict) {
+				t.Fatalf("got %v, want an error that is no conflict", err)
+			}
+			if got := errors.Is(err, plan.ErrUnavailable); got != test.unavailable {
+				t.Errorf("got unavailable %t, want %t: %v", got, test.unavailable, err)
+			}
+			var asks interface{ RetryAfter() time.Duration }
+			if got := errors.As(err, &asks) && asks.RetryAfter() > 0; got != (test.retryAfter > 0) || got && asks.RetryAfter() != test.retryAfter {
+				t.Errorf("the error asks for another pause than %s: %v", test.retryAfter, err)
+			}
+		})
+	}
+}
+
+func TestOurOwnEndIsNoUnavailableServer(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	store := newStore(t, &rest.Config{Host: "https://192.0.2.1", Dial: func(context.Context, string, string) (net.Conn, error) {
+		cancel()
+		<-t.Context().Done()
+		return nil, t.Context().Err()
+	}}, storetest.Target("default"))
+	if _, err := store.Write(ctx, create()); !errors.Is(err, context.Canceled) || errors.Is(err, plan.ErrUnavailable) {
+		t.Errorf("got %v, want our own end and nothing about the server", err)
+	}
+}
+
+func TestALoadBeforeTheFirstAnswerSaysWhetherTheServerIsUnavailable(t *testing.T) {
+	for code, want := range map[int]bool{http.StatusServiceUnavailable: true, http.StatusForbidden: false} {
+		server := httptest.NewServer(says(code, "no"))
+		defer server.Close()
+		store := newStore(t, &rest.Config{Host: server.URL}, storetest.Target("default"))
+		stop := run(t, store)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		_, err := store.Load(ctx)
+		cancel()
+		stop()
+		if errors.Is(err, plan.ErrUnavailable) != want {
+			t.Errorf("%d: got %v, want unavailable %t", code, err, want)
+		}
+	}
+}

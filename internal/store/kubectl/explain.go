@@ -1,0 +1,78 @@
+package kubectl
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/process"
+)
+
+// What kubectl says of a request that the server answered, and of one that it did
+// not: kubectl spells the second in three ways.
+var (
+	answered   = regexp.MustCompile(`(?m)^Error from server \((\w+)\): (?:error when \w+ "STDIN": )?(.*)$`)
+	unanswered = regexp.MustCompile(`(?m)^(?:Unable to connect to the server|error: .*(?:Get|Post|Put) "https?://[^"]*"): (.*)$`)
+	refused    = regexp.MustCompile(`(?m)^The connection to the server .* was refused`)
+)
+
+// unreachable are the causes that are about the way to the server and not about
+// one request. A request that was sent and not answered in time is not among them,
+// nor a stream that the server ended within a connection.
+var unreachable = regexp.MustCompile(`^dial |connection (?:refused|reset by peer)|broken pipe|no route to host|` +
+	`network is unreachable|no such host|^(?:unexpected )?EOF$|^tls: |^x509: |^remote error: tls: |TLS handshake timeout|` +
+	`server gave HTTP response to HTTPS client|while waiting for connection|http2: client connection lost|http2: server sent GOAWAY`)
+
+// judge says of kubectl's report whether the server is unavailable to other
+// requests too: see plan.ErrUnavailable. What it does not know counts as about
+// this request. kubectl does not tell the pause that a server asks for.
+func judge(err error) error {
+	exit := new(process.ExitError)
+	if !errors.As(err, &exit) {
+		return err
+	}
+	if reason, message := answer(exit); reason != "" {
+		if busy := reason == "TooManyRequests" || reason == "ServiceUnavailable"; busy && !denied(message) {
+			return plan.Unavailable(err, 0)
+		}
+		return err
+	}
+	cause := unanswered.FindStringSubmatch(exit.Stderr)
+	if refused.MatchString(exit.Stderr) || cause != nil && unreachable.MatchString(cause[1]) {
+		return plan.Unavailable(err, 0)
+	}
+	return err
+}
+
+// explain turns kubectl's report of a write into ours: one that says that the
+// slice is not what we believed is a conflict.
+func explain(operation plan.Operation, err error) error {
+	exit := new(process.ExitError)
+	if !errors.As(err, &exit) {
+		return err
+	}
+	reason, message := answer(exit)
+	if denied(message) {
+		return err
+	}
+	if reason == "AlreadyExists" || reason == "Conflict" || reason == "NotFound" && operation == plan.Update {
+		return fmt.Errorf("%w: %w", plan.ErrConflict, err)
+	}
+	return err
+}
+
+// answer returns the reason and the message of the server's answer, empty where
+// there was none.
+func answer(exit *process.ExitError) (reason, message string) {
+	found := answered.FindStringSubmatch(exit.Stderr)
+	if found == nil {
+		return "", ""
+	}
+	return found[1], found[2]
+}
+
+// denied reports whether an admission webhook refused the request. It may do so
+// with any status, and what it says is about this object and not about the server.
+func denied(message string) bool { return strings.HasPrefix(message, `admission webhook "`) }

@@ -1,0 +1,39 @@
+package syncer_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
+)
+
+// TestLogAndEventsSpellSettingsAsTheTargetsReadersDo: whoever configures a target
+// by a document knows no variable.
+func TestLogAndEventsSpellSettingsAsTheTargetsReadersDo(t *testing.T) {
+	for spelling, want := range map[setting.Spelling]string{
+		setting.Variables: "HEALTH_CHECK_FAIL_OPEN=true",
+		setting.Fields:    setting.Fields.Of("HEALTH_CHECK_FAIL_OPEN=true"),
+	} {
+		t.Run(spelling.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, e := newWorld(t, 11, 12), &ear{}
+				w.opts.Announcer, w.opts.Target.Spelling = e, spelling
+				w.start()
+				during(10 * time.Second)
+				w.set(func() { w.dead[ip(11)], w.dead[ip(12)] = true, true })
+				during(time.Minute)
+				notices := strings.Join(said(e.taken()), "\n")
+				if !strings.Contains(notices, want) {
+					t.Errorf("notices: got no %q in\n%s", want, notices)
+				}
+				lines := w.logs.with("mode changed")
+				if len(lines) == 0 || !strings.Contains(lines[0]["message"].(string), want) {
+					t.Errorf("log: got no %q in %v", want, lines)
+				}
+				w.stop()
+			})
+		})
+	}
+}

@@ -1,0 +1,92 @@
+package target
+
+import (
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/outbox"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// Outcome is what one event came to, for those who look. It is a value that
+// nobody changes any more.
+type Outcome struct {
+	// At is when the event came.
+	At time.Time
+	// Passed says that the slices were planned anew; Problem is what stands in the
+	// way, and Writes are what differed then.
+	Passed  bool
+	Problem plan.Problem
+	Writes  []plan.Write
+	// State is what the store is known to hold.
+	State plan.State
+	// Results are what came of writes since the last outcome that told of any, and
+	// Began is when the first of them was sent.
+	Results []outbox.Result
+	Began   time.Time
+	// Loaded says that the store was read; LoadErr is why that failed the last
+	// time.
+	Loaded  bool
+	LoadErr error
+	// WriteErr is why slices that should be written cannot be, nil if all can.
+	WriteErr error
+	// Pending is how many slices still differ from what was decided; in a dry run
+	// those that it does not write.
+	Pending int
+}
+
+// results gathers what came of writes, so that those of one burst are told of
+// together.
+type results struct {
+	all   []outbox.Result
+	since time.Time
+}
+
+// gathering is how long results wait for others at the most.
+const gathering = time.Second
+
+// add adds results.
+func (r *results) add(now time.Time, more ...outbox.Result) {
+	if len(r.all) == 0 {
+		r.since = now
+	}
+	r.all = append(r.all, more...)
+}
+
+// due returns when the results are told of at the latest, zero if there are none.
+func (r *results) due() time.Time {
+	if len(r.all) == 0 {
+		return time.Time{}
+	}
+	return r.since.Add(gathering)
+}
+
+// take returns the results, if nothing that is under way can follow them soon.
+func (r *results) take(underway bool, now time.Time) []outbox.Result {
+	if len(r.all) == 0 || underway && now.Before(r.due()) {
+		return nil
+	}
+	all := r.all
+	r.all = nil
+	return all
+}
+
+// tell tells those who look what the event came to, if to anything.
+func (l *loop) tell(now time.Time) {
+	o := &l.outcome
+	o.Results = l.results.take(l.outbox.Underway(), now)
+	pending, failing := l.outbox.Pending(), l.outbox.Err()
+	if l.opts.DryRun {
+		pending = len(o.Writes)
+	}
+	if !o.Passed && !o.Loaded && o.Results == nil && pending == o.Pending && (failing == nil) == (o.WriteErr == nil) {
+		return
+	}
+	for i, r := range o.Results {
+		if i == 0 || r.Sent.Before(o.Began) {
+			o.Began = r.Sent
+		}
+	}
+	o.At, o.State, o.Pending, o.WriteErr = now, l.state, pending, failing
+	l.opts.Observe(*o)
+	o.Passed, o.Loaded = false, false
+}

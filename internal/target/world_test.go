@@ -1,0 +1,287 @@
+package target_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/memory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
+)
+
+// world is a store with faults, and whoever gives verdicts and looks at what they
+// come to. It runs inside a synctest bubble.
+type world struct {
+	*testing.T
+	store    *memory.Store
+	opts     target.Options
+	verdicts chan *guard.Verdict
+	members  map[int]inventory.Member
+	// cancel tells the target to stop, stop waits for it too.
+	cancel, stop func()
+
+	mu sync.Mutex
+	// write, when set, comes before a write, and replaces it if it returns an
+	// error; after comes after it. Both may take time.
+	write, after func(context.Context, plan.Write) error
+	load         func(context.Context) error
+	writes       []written
+	loaded       int
+	outcomes     []target.Outcome
+}
+
+// written is one write as the store saw it.
+type written struct {
+	name     string
+	at, done time.Time
+	write    plan.Write
+	err      error
+}
+
+var service = plan.Service{UID: "uid-1", Ports: []plan.ServicePort{{Name: "http", Protocol: plan.TCP, Port: 80}}}
+
+// newWorld makes a world whose slices hold one endpoint each.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	aim := plan.Target{
+		Namespace: "default", Service: "web", SliceName: "web", ManagedBy: "tester",
+		Ports: []plan.Port{{Name: "http", Protocol: plan.TCP, Number: 8080}}, MaxEndpoints: 1,
+	}
+	store, err := memory.New(memory.Options{Target: aim, Service: service})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{T: t, store: store, verdicts: make(chan *guard.Verdict, 1), members: map[int]inventory.Member{}}
+	w.opts = target.Options{
+		Store: w, Changed: store.Changed(), Target: aim, Random: func() float64 { return 0.9 },
+		Observe: func(o target.Outcome) { w.set(func() { w.outcomes = append(w.outcomes, o) }) },
+	}
+	return w
+}
+
+// in runs a test in a bubble, in a world in which the endpoints from 1 to n are
+// published.
+func in(t *testing.T, n int, test func(w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.start()
+		w.decide(inventory.StateReady, upTo(n)...)
+		during(time.Minute)
+		w.taken()
+		test(w)
+		w.stop()
+	})
+}
+
+// start runs the target until stop.
+func (w *world) start() {
+	w.Helper()
+	tg, err := target.New(w.opts)
+	if err != nil {
+		w.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(w.Context())
+	state, ok := tg.Recover(ctx)
+	if !ok {
+		w.Fatal("not recovered")
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); tg.Run(ctx, state, w.verdicts) }()
+	w.cancel, w.stop = cancel, func() { cancel(); <-done }
+}
+
+// decide gives endpoints a state, and publishes the verdict.
+func (w *world) decide(state inventory.State, octets ...int) {
+	for _, o := range octets {
+		w.members[o] = inventory.Member{Address: address(o), State: state}
+		if state == inventory.Absent {
+			delete(w.members, o)
+		}
+	}
+	w.publish()
+}
+
+// rezone changes something in every slice.
+func (w *world) rezone(zone string) {
+	for o, m := range w.members {
+		m.Zone = zone
+		w.members[o] = m
+	}
+	w.publish()
+}
+
+// publish gives the target the newest verdict in place of one it has not taken.
+func (w *world) publish() {
+	var v guard.Verdict
+	for _, m := range w.members {
+		v.Members = append(v.Members, m)
+	}
+	slices.SortFunc(v.Members, inventory.CompareMembers)
+	select {
+	case <-w.verdicts:
+	default:
+	}
+	w.verdicts <- &v
+}
+
+// Load is the store's.
+func (w *world) Load(ctx context.Context) (plan.State, error) {
+	w.mu.Lock()
+	w.loaded++
+	load := w.load
+	w.mu.Unlock()
+	if load != nil {
+		if err := load(ctx); err != nil {
+			return plan.State{}, err
+		}
+	}
+	return w.store.Load(ctx)
+}
+
+// Write is the store's.
+func (w *world) Write(ctx context.Context, write plan.Write) (version string, err error) {
+	at := time.Now()
+	w.mu.Lock()
+	before, after := w.write, w.after
+	w.mu.Unlock()
+	if before != nil {
+		err = before(ctx, write)
+	}
+	if err == nil {
+		version, err = w.store.Write(ctx, write)
+	}
+	if err == nil && after != nil {
+		err = after(ctx, write)
+	}
+	w.set(func() { w.writes = append(w.writes, written{write.Slice.Name, at, time.Now(), write, err}) })
+	return version, err
+}
+
+// set changes the world.
+func (w *world) set(change func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change()
+}
+
+// taken returns the writes that ended since the last call.
+func (w *world) taken() []written {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := w.writes
+	w.writes = nil
+	return all
+}
+
+// loads is how often the store was read.
+func (w *world) loads() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.loaded
+}
+
+// told returns the outcomes since the last call.
+func (w *world) told() []target.Outcome {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := w.outcomes
+	w.outcomes = nil
+	return all
+}
+
+// last returns the newest outcome.
+func (w *world) last() target.Outcome {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.outcomes[len(w.outcomes)-1]
+}
+
+// published returns what the store holds: "1=ready 2=down".
+func (w *world) published() string {
+	w.Helper()
+	state, err := w.store.Load(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	var got []string
+	for _, m := range plan.Published(state) {
+		got = append(got, fmt.Sprintf("%d=%s", int(m.Address.As4()[2])<<8+int(m.Address.As4()[3]), m.State))
+	}
+	return strings.Join(got, " ")
+}
+
+// wantPublished compares what the store holds.
+func (w *world) wantPublished(want string) {
+	w.Helper()
+	if diff := cmp.Diff(want, w.published()); diff != "" {
+		w.Errorf("published (-want +got):\n%s", diff)
+	}
+}
+
+// downAfter decides that an endpoint is down, and returns how long the store goes
+// on saying something else.
+func (w *world) downAfter(octet int) time.Duration {
+	w.Helper()
+	start := time.Now()
+	w.decide(inventory.StateDown, octet)
+	for time.Since(start) < 5*time.Minute {
+		synctest.Wait()
+		state, err := w.store.Load(w.Context())
+		if err != nil {
+			w.Fatal(err)
+		}
+		if inventory.StateOf(plan.Published(state), address(octet)) == inventory.StateDown {
+			return time.Since(start)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	w.Fatalf("%d is not down after 5 min", octet)
+	return 0
+}
+
+// during lets time pass and waits until everything has settled.
+func during(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// wait takes that long, unless the context ends before.
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// address is that of an octet.
+func address(octet int) netip.Addr {
+	return netip.AddrFrom4([4]byte{10, 0, byte(octet >> 8), byte(octet)})
+}
+
+// upTo returns the numbers from 1.
+func upTo(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i + 1
+	}
+	return all
+}
+
+var errRefused = errors.New("admission webhook denied the request")

@@ -1,0 +1,64 @@
+//go:build lab
+
+package lab
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Status is what the status page says of the verdict.
+type Status struct {
+	Mode, Reason, Message string
+}
+
+// Status asks the daemon.
+func (d *Daemon) Status() Status {
+	d.t.Helper()
+	code, body, err := d.Get("ADMIN_ADDRESS", "/api/v1/status")
+	if err != nil || code != http.StatusOK {
+		d.t.Fatalf("%s: status: %d, %v\n%s", d.name, code, err, d.Log())
+	}
+	var s Status
+	if err := json.Unmarshal([]byte(body), &s); err != nil {
+		d.t.Fatalf("%s: status: %v in %s", d.name, err, body)
+	}
+	return s
+}
+
+// AwaitMetric waits until the sum of a metric's values is at least that.
+func (d *Daemon) AwaitMetric(name string, least float64) {
+	d.t.Helper()
+	got := 0.0
+	until(d.t, func() string { return fmt.Sprintf("%s: %s is %v, want %v\n%s", d.name, name, got, least, d.Log()) }, func() bool {
+		got = d.Metric(name)
+		return got >= least
+	})
+}
+
+// AwaitEvent waits until an Event with that reason tells of the Service.
+func (x *Target) AwaitEvent(reason string) {
+	x.t.Helper()
+	var got []string
+	until(x.t, func() string { return fmt.Sprintf("%s: got the Events %v, want %s", x.Name, got, reason) }, func() bool {
+		got = x.events()
+		return slices.Contains(got, reason)
+	})
+}
+
+// events are the reasons of the Events in the namespace.
+func (x *Target) events() []string {
+	list, err := x.world.local.EventsV1().Events(x.namespace).List(x.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		return nil // the API server may be the fault
+	}
+	var reasons []string
+	for _, e := range list.Items {
+		reasons = append(reasons, e.Reason)
+	}
+	return reasons
+}
