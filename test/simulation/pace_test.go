@@ -129,7 +129,8 @@ func (w *world) delay() time.Duration {
 
 // checkFresh is contract 26: what goes out was decided a second ago at the most. So
 // no write publishes as ready what had been refusing for longer, whatever kept it
-// waiting.
+// waiting. One that was silent since, as so many others are, may come back by
+// contract 14.
 func (p *process) checkFresh(write plan.Write) {
 	w := p.w
 	if w.set.policy.HealthOff || !w.set.policy.FailOpen || !w.smooth(time.Minute, "sight", "daemon", "service") || !p.recovered {
@@ -137,6 +138,9 @@ func (p *process) checkFresh(write plan.Write) {
 	}
 	for _, m := range write.Slice.Endpoints {
 		dead, ok := p.deadAt[m.Address]
+		if _, silent := p.silentSince[m.Address]; silent && !w.fewSilent(p, m.Address, time.Minute) {
+			continue
+		}
 		if m.State == inventory.StateReady && ok && time.Since(dead) > fresh && w.othersPass(p, m.Address, time.Minute) {
 			w.breach(10, "%s is sent as ready %s after its last refusal that counts", m.Address, time.Since(dead))
 		}
