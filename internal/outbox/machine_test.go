@@ -38,9 +38,11 @@ type request struct {
 
 // reading is one load in flight.
 type reading struct {
-	began, sees, ends time.Time
-	saw               []plan.Slice
-	seen, fails       bool
+	sees, ends time.Time
+	// ended is how many requests had ended when it began.
+	ended       int
+	saw         []plan.Slice
+	seen, fails bool
 }
 
 // machine drives an outbox as a target does, in a world that rapid draws.
@@ -146,7 +148,7 @@ func (m *machine) settle() {
 // newReading begins a load.
 func (m *machine) newReading() *reading {
 	takes := m.draw("load takes")
-	r := &reading{began: m.now, sees: m.now.Add(takes / 2), ends: m.now.Add(takes)}
+	r := &reading{ended: m.box.Ended(), sees: m.now.Add(takes / 2), ends: m.now.Add(takes)}
 	r.fails = !m.calm && rapid.IntRange(0, 9).Draw(m.t, "load fails") == 0
 	return r
 }
@@ -308,7 +310,7 @@ func (m *machine) loaded(r *reading) {
 		return
 	}
 	before := m.known
-	merged, _, resolved := m.box.Merge(before, r.saw, r.began)
+	merged, _, resolved := m.box.Merge(before, r.saw, r.ended)
 	m.known = merged
 	m.wanted = m.wanted || m.box.Unread()
 	if resolved || !slices.EqualFunc(before, merged, func(a, b plan.Slice) bool {

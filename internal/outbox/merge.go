@@ -3,23 +3,23 @@ package outbox
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
-// Merge takes in a load that began at the given time. It returns the slices as
-// they are known to be afterwards, what came of writes whose answers did not say,
+// Merge takes in a load that was asked for when so many requests had ended (Ended).
+// It returns the slices as they are known to be afterwards, what came of writes whose answers did not say,
 // and whether slices take part again that did not before.
 //
 //	the slice's last request   what holds
 //	is in flight               what was known: the load may be older or newer
-//	ended after the load began what was known: the load may be older
+//	ended since the load was asked for
+//	                           what was known: the load may be older
 //	otherwise                  what the load says
-func (o *Outbox) Merge(known, loaded []plan.Slice, began time.Time) (merged []plan.Slice, results []Result, resolved bool) {
+func (o *Outbox) Merge(known, loaded []plan.Slice, ended int) (merged []plan.Slice, results []Result, resolved bool) {
 	merged = slices.Clone(loaded)
 	for name, r := range o.records {
-		if r.inFlight() || r.ended.After(began) {
+		if r.inFlight() || r.ended > ended {
 			r.skip(find(loaded, name), find(known, name))
 			merged = keep(merged, known, name)
 			continue

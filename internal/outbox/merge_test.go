@@ -45,11 +45,11 @@ func TestALoadCountsForSlicesWhoseLastRequestEndedBefore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, 0, "s1: a=ready", "s2: b=ready")
 			s.want("s1: a=draining")
-			began := s.now
+			ended := s.box.Ended()
 			c.happens(s)
 			loaded := s.read("s1: a=ready", "s2: b=down")
 			loaded[0].Version, loaded[1].Version = "91", "92"
-			merged, _, resolved := s.box.Merge(s.known, loaded, began)
+			merged, _, resolved := s.box.Merge(s.known, loaded, ended)
 			if diff := cmp.Diff(c.want, spelled(merged)); diff != "" {
 				t.Errorf("slices (-want +got):\n%s", diff)
 			}
@@ -66,14 +66,14 @@ func TestContract23ASliceThatIsDeletedAsSoonAsItIsMadeIsReadAgain(t *testing.T) 
 	s := newScene(t, 0)
 	s.want("s1: a=ready")
 	s.wantTaken("s1")
-	s.known, _, _ = s.box.Merge(s.known, nil, s.now)
+	s.known, _, _ = s.box.Merge(s.known, nil, s.box.Ended())
 	s.pass(1)
 	s.land("s1")
 	if !s.box.Unread() {
 		t.Fatal("want the slice to be read again")
 	}
 	s.pass(1)
-	s.known, _, _ = s.box.Merge(s.known, nil, s.now)
+	s.known, _, _ = s.box.Merge(s.known, nil, s.box.Ended())
 	s.plan()
 	s.wantTaken("s1")
 }
@@ -99,7 +99,7 @@ func TestContract23AnEditThatALoadSawDuringARequestIsNotForgotten(t *testing.T) 
 				loaded = s.read("s1: a=draining")
 				loaded[0].Version = c.seen
 			}
-			s.known, _, _ = s.box.Merge(s.known, loaded, s.now)
+			s.known, _, _ = s.box.Merge(s.known, loaded, s.box.Ended())
 			if s.box.Unread() {
 				t.Error("want no load that could not count either")
 			}
@@ -110,7 +110,7 @@ func TestContract23AnEditThatALoadSawDuringARequestIsNotForgotten(t *testing.T) 
 			if got := s.box.Unread(); got != c.again {
 				t.Errorf("got %t, want %t: whether the slice has to be read again", got, c.again)
 			}
-			s.known, _, _ = s.box.Merge(s.known, s.read("s1: a=ready"), s.now)
+			s.known, _, _ = s.box.Merge(s.known, s.read("s1: a=ready"), s.box.Ended())
 			if s.box.Unread() {
 				t.Error("want the slice to be read once")
 			}

@@ -45,6 +45,8 @@ type Outbox struct {
 	ready   readiness
 	records map[string]*record
 	outage  outage
+	// ended is how many requests have ended.
+	ended int
 }
 
 // entry is one write of the newest diff.
@@ -131,10 +133,15 @@ func (o *Outbox) Wake(now time.Time) time.Time {
 	return wake
 }
 
+// Ended is how many requests have ended. A load that is asked for now shows what
+// came of all of them.
+func (o *Outbox) Ended() int { return o.ended }
+
 // Report takes in what came of a write.
 func (o *Outbox) Report(result Result, now time.Time) {
 	r := o.record(result.Write.Slice.Name)
-	r.ended = now
+	o.ended++
+	r.ended = o.ended
 	if Answered(result.Err) {
 		o.outage.over(now)
 	}

@@ -27,10 +27,10 @@ type record struct {
 	// failed is what came of the write where it failed and the read has still to
 	// show whether only its answer was lost.
 	failed *Result
-	// ended is when the last request ended: what a load says that began before may
-	// be older. skipped says that such a load said something else than what is
+	// ended is how many requests of all slices had ended with the last one of this:
+	// what a load says that was asked for before may be older. skipped says that such a load said something else than what is
 	// known, in the version seen.
-	ended   time.Time
+	ended   int
 	skipped bool
 	seen    string
 

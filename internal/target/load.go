@@ -11,20 +11,21 @@ import (
 type loaded struct {
 	state plan.State
 	err   error
-	// began is when the load began: what ended later is newer.
-	began time.Time
+	// ended is how many writes had ended when the load was asked for: what came of
+	// later ones is newer.
+	ended int
 }
 
 // loadLoop reads the store whenever it is asked to. It is apart from the loop, so
 // that an API server that hangs delays nothing else.
-func (t *Target) loadLoop(ctx context.Context, asked <-chan struct{}, out chan<- loaded) {
+func (t *Target) loadLoop(ctx context.Context, asked <-chan int, out chan<- loaded) {
 	for {
+		var r loaded
 		select {
 		case <-ctx.Done():
 			return
-		case <-asked:
+		case r.ended = <-asked:
 		}
-		r := loaded{began: time.Now()}
 		r.state, r.err = t.Load(ctx)
 		select {
 		case out <- r:

@@ -14,7 +14,7 @@ import (
 // loop is what Run remembers between two events. Only Run's goroutine touches it.
 type loop struct {
 	*Target
-	loads   chan struct{}
+	loads   chan int
 	loaded  chan loaded
 	jobs    chan plan.Write
 	reports chan outbox.Result
@@ -33,7 +33,7 @@ type loop struct {
 func newLoop(t *Target, state plan.State) *loop {
 	l := &loop{
 		Target: t, state: state,
-		loads: make(chan struct{}, 1), loaded: make(chan loaded),
+		loads: make(chan int, 1), loaded: make(chan loaded),
 		jobs: make(chan plan.Write, t.opts.Lanes), reports: make(chan outbox.Result, t.opts.Lanes),
 		outbox: outbox.New(outbox.Options{Lanes: t.opts.Lanes, Random: t.opts.Random}),
 	}
@@ -123,7 +123,7 @@ func (l *loop) handle(e event) {
 		l.send()
 	}
 	if l.reader.start(now) {
-		l.loads <- struct{}{} // there is room: at most one load is asked for
+		l.loads <- l.outbox.Ended() // there is room: at most one load is asked for
 	}
 	l.tell(now)
 }
@@ -179,7 +179,7 @@ func (l *loop) absorbLoaded(r loaded, now time.Time) bool {
 	}
 	before := l.state
 	l.state = r.state
-	merged, results, resolved := l.outbox.Merge(before.Slices, r.state.Slices, r.began)
+	merged, results, resolved := l.outbox.Merge(before.Slices, r.state.Slices, r.ended)
 	l.state.Slices = merged
 	l.results.add(now, results...)
 	if l.outbox.Unread() {
