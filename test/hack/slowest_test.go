@@ -1,0 +1,113 @@
+package hack_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/ablmnzde/ionoscloud-endpointslice-controller/"
+
+// printed is what go test -v prints of four packages: one that passes, one that
+// fails, one without tests to time, and one that was killed.
+const printed = `=== RUN   TestA
+    --- PASS: TestA/part (90.00s)
+--- PASS: TestA (12.34s)
+a test wrote this--- PASS: TestB (100.50s)
+--- SKIP: TestSkipped (80.00s)
+PASS
+ok  	` + module + `internal/a	113.1s
+--- FAIL: TestC (3.00s)
+FAIL
+FAIL	` + module + `test/c	9.25s
+FAIL	` + module + `test/broken [build failed]
+ok  	` + module + `internal/cached	(cached)
+?   	` + module + `internal/none	[no test files]
+--- PASS: TestKilled (7.00s)
+`
+
+// folder holds files with these texts.
+func folder(t *testing.T, texts ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i, text := range texts {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestTheSlowestPackagesAndTestsOfAllRunsAreListed(t *testing.T) {
+	const other = "--- PASS: TestD (20.00s)\nok  \t" + module + "test/d\t21.0s\n"
+	got := script{name: "slowest.sh", args: []string{folder(t, printed, other)}}.run(t).want(0)
+	want := `
+== the slowest packages (seconds)
+   113.1  internal/a
+    21.0  test/d
+     9.2  test/c
+
+== the slowest tests (seconds)
+   100.5  internal/a TestB
+    20.0  test/d TestD
+    12.3  internal/a TestA
+     7.0  unfinished TestKilled
+     3.0  test/c TestC
+`
+	if got.stdout != want || got.stderr != "" {
+		t.Errorf("got %s%s, want %s", got.stdout, got.stderr, want)
+	}
+}
+
+// So many lines fill every pipe between the programs of the script.
+func TestTenOfVeryManyTestsAreListed(t *testing.T) {
+	var log strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&log, "--- PASS: TestNumber%d (%d.00s)\nok  \t%stest/number%d\t%d.0s\n", i, i, module, i, i)
+	}
+	got := script{name: "slowest.sh", args: []string{folder(t, log.String())}}.run(t).want(0, "19990.0  test/number19990 TestNumber19990")
+	if lines := strings.Count(got.stdout, "number"); lines != 20 {
+		t.Errorf("got %d lines, want ten packages and ten tests", lines)
+	}
+}
+
+func TestWithoutARunNothingIsSlow(t *testing.T) {
+	script{name: "slowest.sh", args: []string{t.TempDir()}}.run(t).want(0, "the slowest tests")
+	script{name: "slowest.sh"}.run(t).want(2, "see --help")
+	script{name: "slowest.sh", args: []string{"/nowhere"}}.run(t).want(2, "see --help")
+	script{name: "slowest.sh", args: []string{"--help"}}.run(t).want(0, "Usage: hack/slowest.sh")
+}
+
+// The steps are a fake: make test prints, and ends with a status.
+func TestTheCheckListsTheSlowestAndEndsAsItsSteps(t *testing.T) {
+	const slowest = "7.0  unfinished TestKilled"
+	for name, c := range map[string]struct {
+		status int
+		find   string
+		said   string
+	}{
+		"all pass":               {0, "", slowest},
+		"a step fails":           {7, "", slowest},
+		"no list can be made":    {0, "exit 3", "== passed"},
+		"nor does the step pass": {7, "exit 3", "== make test"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := folder(t, strings.ReplaceAll(printed, "--- SKIP", "--- PASS"))
+			temporary := t.TempDir()
+			path := []string{
+				fake(t, "make", fmt.Sprintf(`[ "$1" != test ] || { cat %q/0 && exit %d; }`, log, c.status)), fake(t, "go", ""), os.Getenv("PATH"),
+			}
+			if c.find != "" {
+				path = slices.Insert(path, 0, fake(t, "find", c.find))
+			}
+			call := script{name: "../.ci/run", env: map[string]string{"TMPDIR": temporary}, path: strings.Join(path, ":")}
+			call.run(t).want(c.status, c.said)
+			if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
+				t.Errorf("got %v, %v in the folder of temporary files, want nothing", left, err)
+			}
+		})
+	}
+}
