@@ -14,6 +14,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/event"
 )
 
 // events returns the Events in the namespace, in their order.
@@ -23,6 +25,8 @@ func (w *world) events() []eventsv1.Event {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	// The API server makes Events on Services as well, ClusterIPNotAllocated for one.
+	list.Items = slices.DeleteFunc(list.Items, func(e eventsv1.Event) bool { return e.ReportingController != event.Controller })
 	slices.SortFunc(list.Items, func(a, b eventsv1.Event) int { return a.EventTime.Compare(b.EventTime.Time) })
 	return list.Items
 }
