@@ -15,6 +15,20 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 )
 
+// localWay is the way to the local API server for the part of the program whose
+// requests are counted under that name.
+func localWay(store config.Store, m *metrics.Metrics, client metrics.Client) kubeapi.Access {
+	return kubeapi.Access{Kubeconfig: store.Kubeconfig, InCluster: true, Setting: "KUBECONFIG", Wrap: m.Transport(client)}
+}
+
+// remoteWay is the way to the API server of the remote cluster.
+func remoteWay(secured config.Secured, m *metrics.Metrics) kubeapi.Access {
+	return kubeapi.Access{
+		Kubeconfig: secured.Kubeconfig, Setting: "SECURED_KUBECONFIG", Context: secured.Context, ContextSetting: "SECURED_KUBECTL_CONTEXT",
+		Wrap: m.Transport(metrics.ClientSource),
+	}
+}
+
 // localAccess is the way to the local API server. Where kubectl is the store, it
 // is the one that kubectl takes.
 func (p Program) localAccess(store config.Store) func() (*rest.Config, error) {
@@ -24,23 +38,12 @@ func (p Program) localAccess(store config.Store) func() (*rest.Config, error) {
 			kubeconfig = file
 		}
 	}
-	return kubeapi.Access{Kubeconfig: kubeconfig, Setting: "KUBECONFIG"}.Config
+	return kubeapi.Access{Kubeconfig: kubeconfig, InCluster: true, Setting: "KUBECONFIG"}.Config
 }
 
 func exists(file string) bool {
 	_, err := os.Stat(file)
 	return err == nil
-}
-
-// remoteAccess is the way to the API server of the remote cluster.
-func remoteAccess(secured config.Secured, m *metrics.Metrics) func() (*rest.Config, error) {
-	return func() (*rest.Config, error) {
-		source, err := newKubernetes(secured, m)
-		if err != nil {
-			return nil, err
-		}
-		return source.Access()
-	}
 }
 
 // probeWith asks by the checker. One that cannot be made is our own fault.

@@ -33,12 +33,10 @@ func newEvents(c config.Config, dryRun bool, log *slog.Logger, m *metrics.Metric
 }
 
 func newAnnouncer(c config.Config, log *slog.Logger, m *metrics.Metrics) (*event.Announcer, error) {
-	cluster, err := kubeapi.Access{Kubeconfig: c.Store.Kubeconfig, Setting: "KUBECONFIG"}.Config()
-	if err != nil {
-		return nil, err
+	client, err := kubeapi.New(kubeapi.Options{Way: localWay(c.Store, m, metrics.ClientEvents), UserAgent: event.Controller})
+	if err == nil {
+		err = client.Refresh()
 	}
-	cluster.Wrap(m.Transport(metrics.ClientEvents))
-	client, err := kubeapi.New(cluster, event.API())
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
@@ -31,11 +30,6 @@ func newLeadership(c config.Config, dryRun bool, log *slog.Logger, m *metrics.Me
 	if !c.Leader.Election || dryRun {
 		return l, nil
 	}
-	cluster, err := kubeapi.Access{Kubeconfig: c.Store.Kubeconfig, Setting: "KUBECONFIG"}.Config()
-	if err != nil {
-		return l, fmt.Errorf("LEADER_ELECTION=true: %w", err)
-	}
-	cluster.Wrap(m.Transport(metrics.ClientLease))
 	// Inside of a Pod this is the Pod's name.
 	host, err := os.Hostname()
 	if err != nil {
@@ -43,12 +37,15 @@ func newLeadership(c config.Config, dryRun bool, log *slog.Logger, m *metrics.Me
 	}
 	log = log.With("lease", c.Leader.Namespace+"/"+c.Leader.Name)
 	l.elector, err = election.New(election.Options{
-		Config: cluster, Namespace: c.Leader.Namespace, Name: c.Leader.Name,
+		Way: localWay(c.Store, m, metrics.ClientLease), Namespace: c.Leader.Namespace, Name: c.Leader.Name,
 		// With a random part, for a Pod that starts again is another process.
 		Identity: host + "_" + rand.Text(),
 		Changed:  func(before, after election.State) { tellElection(log, before, after) },
 	})
-	return l, err
+	if err != nil {
+		return l, fmt.Errorf("LEADER_ELECTION=true: %w", err)
+	}
+	return l, nil
 }
 
 // fence puts the lease before the store: nothing is written without it.

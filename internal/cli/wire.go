@@ -11,7 +11,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
@@ -203,7 +202,7 @@ func newIONOS(c config.Config, m *metrics.Metrics) (*ionos.Source, error) {
 // newKubernetes makes the source that watches the nodes of the remote cluster.
 func newKubernetes(c config.Secured, m *metrics.Metrics) (*kubernetes.Source, error) {
 	return kubernetes.New(kubernetes.Options{
-		Kubeconfig: c.Kubeconfig, Context: c.Context, Selector: c.NodeSelector, Wrap: m.Transport(metrics.ClientSource),
+		Way: remoteWay(c, m), Selector: c.NodeSelector,
 	})
 }
 
@@ -227,14 +226,9 @@ func (p Program) newStore(c config.Config, t plan.Target, m *metrics.Metrics) (s
 		s, err := kubectl.New(kubectl.Options{Target: t, Path: c.Store.KubectlPath, Environ: c.Store.Environment.Read})
 		return storage{Store: s}, err
 	case config.StoreClientGo:
-		cluster, err := kubeapi.Access{Kubeconfig: c.Store.Kubeconfig, Setting: "KUBECONFIG"}.Config()
+		s, err := kube.New(kube.Options{Target: t, Way: localWay(c.Store, m, metrics.ClientStore)})
 		if err != nil {
 			return storage{}, fmt.Errorf("STORE_KIND=client-go: %w", err)
-		}
-		cluster.Wrap(m.Transport(metrics.ClientStore))
-		s, err := kube.New(kube.Options{Target: t, Config: cluster})
-		if err != nil {
-			return storage{}, err
 		}
 		return storage{Store: s, changed: s.Changed(), run: s.Run}, nil
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 )
 
@@ -79,7 +80,7 @@ func (c *contest) ours(name string) *contender {
 	p := c.newContender(name)
 	var config *rest.Config
 	config, p.cut = c.access()
-	elector, err := election.New(election.Options{Config: config, Namespace: "default", Name: c.name, Identity: name})
+	elector, err := election.New(election.Options{Way: kubeapi.Fixed(config), Namespace: "default", Name: c.name, Identity: name})
 	if err != nil {
 		c.t.Fatal(err)
 	}

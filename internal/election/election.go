@@ -9,7 +9,8 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	"k8s.io/client-go/rest"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
 
 // The times of the election; those of client-go and of Kubernetes' own
@@ -47,9 +48,8 @@ var ErrNotElected = errors.New("not elected")
 
 // Options are what an Elector is made of.
 type Options struct {
-	// Config is the access to the API server. It is copied; its limits and
-	// time-outs do not apply.
-	Config *rest.Config
+	// Way is the access to the API server.
+	Way kubeapi.Way
 	// Namespace and Name are those of the Lease.
 	Namespace, Name string
 	// Identity is what the Lease calls this process. No other process, not even

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
 
 // process is one that stands for the Lease.
@@ -43,7 +44,7 @@ func prepare(t *testing.T, a *api, who string) *process {
 	p := &process{t: t, client: &client{api: a, who: who}, leads: make(chan struct{}), stopping: make(chan struct{}), done: make(chan struct{}), finish: make(chan error, 1), linger: linger}
 	var err error
 	p.elector, err = election.New(election.Options{
-		Config: p.client.config(), Namespace: "infra", Name: "lease", Identity: who,
+		Way: kubeapi.Fixed(p.client.config()), Namespace: "infra", Name: "lease", Identity: who,
 		Changed: func(_, after election.State) {
 			p.mu.Lock()
 			defer p.mu.Unlock()

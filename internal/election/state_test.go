@@ -8,15 +8,16 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
 
 func TestNewSaysWhatIsMissing(t *testing.T) {
-	right := election.Options{Config: &rest.Config{Host: "http://api"}, Namespace: "infra", Name: "lease", Identity: "one"}
+	right := election.Options{Way: kubeapi.Fixed(&rest.Config{Host: "http://api"}), Namespace: "infra", Name: "lease", Identity: "one"}
 	if _, err := election.New(right); err != nil {
 		t.Errorf("got %v, want no error", err)
 	}
 	for name, spoil := range map[string]func(*election.Options){
-		"config": func(o *election.Options) { o.Config = nil }, "namespace": func(o *election.Options) { o.Namespace = "" },
+		"way": func(o *election.Options) { o.Way = nil }, "namespace": func(o *election.Options) { o.Namespace = "" },
 		"name": func(o *election.Options) { o.Name = "" }, "identity": func(o *election.Options) { o.Identity = "" },
 	} {
 		options := right

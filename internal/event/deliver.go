@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
 )
@@ -64,10 +65,10 @@ func (a *Announcer) deliver(ctx, last context.Context, i item) {
 			a.count(func(s *Stats) { s.Dropped++ }) // our own end is nobody's failure
 			return
 		case lacksRight(err):
-			a.fail(i, forbidden, fmt.Errorf("the right to create events of events.k8s.io in namespace %s is missing, add it to the Role: %w", a.opts.Namespace, redact.Brief(err)))
+			a.fail(i, forbidden, fmt.Errorf("the right to create events of events.k8s.io in namespace %s is missing, add it to the Role: %w", a.opts.Namespace, err))
 			return
 		case !worthwhile(err), attempt == attempts, !sleep(ctx, wait(attempt, err)):
-			a.fail(i, other, fmt.Errorf("send Event %s on Service %s/%s: %w", event.Reason, a.opts.Namespace, a.opts.Service, redact.Brief(err)))
+			a.fail(i, other, fmt.Errorf("send Event %s on Service %s/%s: %w", event.Reason, a.opts.Namespace, a.opts.Service, err))
 			return
 		}
 		sent = true
@@ -78,7 +79,7 @@ func (a *Announcer) deliver(ctx, last context.Context, i item) {
 func (a *Announcer) send(ctx context.Context, event *eventsv1.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	return a.opts.Client.Post().Namespace(event.Namespace).Resource("events").Body(event).Do(ctx).Error()
+	return a.opts.Client.Create(ctx, kubeapi.Events(event.Namespace), event, nil)
 }
 
 // event is the Event that tells of the notice.
@@ -163,8 +164,8 @@ func worthwhile(err error) bool {
 // wait is how long to wait after an attempt: as long as the server asks for, or
 // anything from half of a pause that doubles to all of it.
 func wait(attempt int, err error) time.Duration {
-	if seconds, ok := apierrors.SuggestsClientDelay(err); ok && seconds > 0 {
-		return min(time.Duration(seconds)*time.Second, maxPause)
+	if failed := new(kubeapi.Error); errors.As(err, &failed) && failed.RetryAfter > 0 {
+		return min(failed.RetryAfter, maxPause)
 	}
 	longest := pause << (attempt - 1)
 	return longest/2 + rand.N(longest/2)

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
-	eventsv1 "k8s.io/api/events/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
@@ -32,7 +30,7 @@ const (
 
 // Options are what New needs.
 type Options struct {
-	// Client sends the Events; it is one of API's. Run closes it.
+	// Client sends the Events. Run closes it.
 	Client *kubeapi.Client
 	// Namespace and Service name the Service that the Events are about.
 	Namespace, Service string
@@ -51,13 +49,6 @@ type Stats struct {
 	Dropped uint64
 	// Failed: the server would not have it, however often it was tried.
 	Failed uint64
-}
-
-// API is what a client for Events is made with.
-func API() kubeapi.Options {
-	return kubeapi.Options{
-		UserAgent: Controller, Version: eventsv1.SchemeGroupVersion, Types: []runtime.Object{&eventsv1.Event{}},
-	}
 }
 
 // Announcer takes notices and delivers them as Events. Its methods may be called

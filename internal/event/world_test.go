@@ -178,7 +178,7 @@ func newWorld(t *testing.T) *world { t.Helper(); return newWorldOf(t, "pod-1") }
 func newWorldOf(t *testing.T, instance string) *world {
 	t.Helper()
 	w := &world{t: t, api: &api{t: t, kept: map[string]*eventsv1.Event{}}}
-	client, err := kubeapi.New(&rest.Config{Host: "http://api", Transport: w.api}, event.API())
+	client, err := kubeapi.New(kubeapi.Options{Way: kubeapi.Fixed(&rest.Config{Host: "http://api", Transport: w.api}), UserAgent: event.Controller})
 	if err != nil {
 		t.Fatal(err)
 	}

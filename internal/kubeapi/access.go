@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,13 +20,18 @@ import (
 type Access struct {
 	// Kubeconfig is a file, or several as in KUBECONFIG, of which those that are
 	// missing are passed over as long as there is one; empty for the ServiceAccount
-	// of the Pod.
+	// of the Pod, where that is allowed: a remote cluster is never the Pod's own.
 	Kubeconfig string
+	// InCluster allows the ServiceAccount of the Pod.
+	InCluster bool
 	// Context is the context of the kubeconfig; empty for its current one.
 	Context string
 	// Setting and ContextSetting are the variables that Kubeconfig and Context come
 	// from; ContextSetting is empty where there is none.
 	Setting, ContextSetting string
+	// Wrap goes around the transport of every client, to see its requests; nil where
+	// nobody does. It must pass on what it gets.
+	Wrap func(http.RoundTripper) http.RoundTripper
 }
 
 // Config returns the access as the files say it now. client-go reads the files of
@@ -54,6 +60,9 @@ func (a Access) Snapshot() (*rest.Config, Files, error) {
 	if config, err = a.Config(); err != nil {
 		return nil, Files{}, err
 	}
+	if a.Wrap != nil {
+		config.Wrap(a.Wrap)
+	}
 	return config, files, a.describe(inline(config))
 }
 
@@ -66,6 +75,9 @@ func (a Access) Unusable() error { return a.describe(ErrUnusable) }
 
 // pod is the way that the ServiceAccount of the Pod is given.
 func (a Access) pod() (*rest.Config, error) {
+	if !a.InCluster {
+		return nil, fmt.Errorf("no kubeconfig is given; set %s", a.Setting)
+	}
 	config, err := rest.InClusterConfig()
 	if errors.Is(err, rest.ErrNotInCluster) {
 		return nil, fmt.Errorf("outside of a cluster %s, the kubeconfig of the cluster, is needed", a.Setting)

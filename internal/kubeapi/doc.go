@@ -1,9 +1,14 @@
-// Package kubeapi makes small clients of a Kubernetes API server. In: the way to
-// the server and the few types that the client shall know. Out: a REST client
-// with connections of its own, so that neither a full connection nor a closed
-// one of another client is felt.
+// Package kubeapi is the one way to a Kubernetes API server. In: the access, as
+// files say it, and requests for objects of the kinds that this program knows. Out:
+// the answers, and errors that say whether the whole server is unavailable and that
+// hold no credential.
 //
-// It sends each request once and at once: it has no queue and repeats nothing.
-// Who asks decides whether the request is still right a second later. The whole
-// clientset, which knows every type, costs the program twelve megabytes.
+// A Client sends each request once and at once: it has no queue and repeats nothing
+// that the server may have seen. Who asks decides whether the request is still right
+// a second later. Each Client has connections of its own, so that neither a full
+// connection nor a closed one of another Client is felt, and reads its access again
+// when the files change. It never logs, and follows no redirect, because client-go
+// would carry the credentials along.
+//
+// The whole clientset, which knows every kind, costs the program twelve megabytes.
 package kubeapi

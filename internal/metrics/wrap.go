@@ -75,7 +75,7 @@ func (p *prober) Check(ctx context.Context, addr netip.Addr) inventory.Result {
 }
 
 // Store returns a store that answers as s does and counts the writes, and the
-// loads that fail.
+// loads that fail or may be out of date.
 func (m *Metrics) Store(s syncer.Store) syncer.Store { return &store{s, m} }
 
 type store struct {
@@ -86,7 +86,7 @@ type store struct {
 // Load implements syncer.Store.
 func (s *store) Load(ctx context.Context) (plan.State, error) {
 	state, err := s.inner.Load(ctx)
-	if err != nil && !stopped(ctx) {
+	if (err != nil || state.Stale != nil) && !stopped(ctx) {
 		s.m.loads.Inc()
 	}
 	return state, err

@@ -187,6 +187,9 @@ type State struct {
 	// Service, sorted by name. While the Service has a selector there are none:
 	// then such slices are to be expected, and the selector is what is wrong.
 	Beside []Beside
+	// Stale says why all this may be out of date; nil while the store is sure that
+	// it is not.
+	Stale error
 }
 
 // Operation is the kind of a write.

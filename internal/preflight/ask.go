@@ -26,7 +26,7 @@ type apiView struct {
 	serviceErr error
 	slices     []*discoveryv1.EndpointSlice
 	slicesErr  error
-	endpoints  *corev1.Endpoints //nolint:staticcheck // see newCluster
+	endpoints  *corev1.Endpoints //nolint:staticcheck // deprecated; what is left of them is what we look for
 	// endpointsErr is often "forbidden", which is as it should be.
 	endpointsErr error
 }

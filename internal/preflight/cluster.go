@@ -13,9 +13,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
@@ -26,41 +24,21 @@ const (
 	requestTimeout = 8 * time.Second
 	// patience is how long a request that was told to end is waited for: an exec
 	// plugin of the kubeconfig may not listen.
-	patience  = time.Second
-	userAgent = "ionos-endpointslice-controller"
+	patience = time.Second
 )
 
 // cluster asks an API server. It only reads; a review creates nothing either.
-type cluster struct {
-	core, discovery, reviews, identity *kubeapi.Client
-}
+type cluster struct{ client *kubeapi.Client }
 
 func newCluster(config *rest.Config) (*cluster, error) {
-	var made []*kubeapi.Client
-	for _, options := range []kubeapi.Options{
-		{Version: corev1.SchemeGroupVersion, Types: []runtime.Object{&corev1.Service{}, &corev1.ServiceList{}, &corev1.Endpoints{}}}, //nolint:staticcheck // Endpoints are deprecated, and what is left of them is what we look for
-		{Version: discoveryv1.SchemeGroupVersion, Types: []runtime.Object{&discoveryv1.EndpointSlice{}, &discoveryv1.EndpointSliceList{}}},
-		{Version: authorizationv1.SchemeGroupVersion, Types: []runtime.Object{&authorizationv1.SelfSubjectAccessReview{}}},
-		{Version: authenticationv1.SchemeGroupVersion, Types: []runtime.Object{&authenticationv1.SelfSubjectReview{}}},
-	} {
-		options.UserAgent, options.Timeout = userAgent, requestTimeout
-		client, err := kubeapi.New(config, options)
-		if err != nil {
-			for _, c := range made {
-				c.Close()
-			}
-			return nil, err
-		}
-		made = append(made, client)
+	client, err := kubeapi.New(kubeapi.Options{Way: kubeapi.Fixed(config), Timeout: requestTimeout})
+	if err == nil {
+		err = client.Refresh()
 	}
-	return &cluster{core: made[0], discovery: made[1], reviews: made[2], identity: made[3]}, nil
+	return &cluster{client}, err
 }
 
-func (c *cluster) close() {
-	for _, client := range []*kubeapi.Client{c.core, c.discovery, c.reviews, c.identity} {
-		client.Close()
-	}
-}
+func (c *cluster) close() { c.client.Close() }
 
 // within runs a request and returns when it is answered, or soon after its time
 // is over, whatever it waits for.
@@ -95,7 +73,7 @@ func within[T any](ctx context.Context, ask func(context.Context) (T, error)) (T
 // version returns the version that the server says.
 func (c *cluster) version(ctx context.Context) (string, error) {
 	return within(ctx, func(ctx context.Context) (string, error) {
-		body, err := c.core.Get().AbsPath("/version").DoRaw(ctx)
+		body, err := c.client.Raw(ctx, "/version")
 		if err != nil {
 			return "", err
 		}
@@ -113,7 +91,7 @@ func (c *cluster) version(ctx context.Context) (string, error) {
 func (c *cluster) whoami(ctx context.Context) (string, error) {
 	return within(ctx, func(ctx context.Context) (string, error) {
 		answer := &authenticationv1.SelfSubjectReview{}
-		err := c.identity.Post().Resource("selfsubjectreviews").Body(&authenticationv1.SelfSubjectReview{}).Do(ctx).Into(answer)
+		err := c.client.Create(ctx, kubeapi.SubjectReviews(), &authenticationv1.SelfSubjectReview{}, answer)
 		return answer.Status.UserInfo.Username, err
 	})
 }
@@ -126,7 +104,7 @@ func (c *cluster) may(ctx context.Context, right Right) (bool, string, error) {
 	}
 	got, err := within(ctx, func(ctx context.Context) (ruling, error) {
 		answer := &authorizationv1.SelfSubjectAccessReview{}
-		err := c.reviews.Post().Resource("selfsubjectaccessreviews").Body(right.review()).Do(ctx).Into(answer)
+		err := c.client.Create(ctx, kubeapi.AccessReviews(), right.review(), answer)
 		said := answer.Status.Reason
 		if answer.Status.EvaluationError != "" {
 			said = answer.Status.EvaluationError
@@ -142,11 +120,11 @@ func (c *cluster) service(ctx context.Context, verb, namespace, name string) (*c
 	return within(ctx, func(ctx context.Context) (*corev1.Service, error) {
 		if verb == "get" {
 			service := &corev1.Service{}
-			err := c.core.Get().Namespace(namespace).Resource("services").Name(name).Do(ctx).Into(service)
+			err := c.client.Get(ctx, kubeapi.Services(namespace), name, service)
 			return present(service, err)
 		}
 		list := &corev1.ServiceList{}
-		err := c.core.Get().Namespace(namespace).Resource("services").VersionedParams(named(name), c.core.Codec).Do(ctx).Into(list)
+		err := c.client.List(ctx, kubeapi.Services(namespace), kubeapi.Named(name), list)
 		if err != nil || len(list.Items) == 0 {
 			return nil, err
 		}
@@ -157,16 +135,16 @@ func (c *cluster) service(ctx context.Context, verb, namespace, name string) (*c
 // slices returns those that belong to the Service by their label, and those of
 // the names, whatever their labels say.
 func (c *cluster) slices(ctx context.Context, namespace, service string, names ...string) ([]*discoveryv1.EndpointSlice, error) {
-	selections := []*metav1.ListOptions{{LabelSelector: labels.Set{discoveryv1.LabelServiceName: service}.String()}}
+	selections := []metav1.ListOptions{{LabelSelector: labels.Set{discoveryv1.LabelServiceName: service}.String()}}
 	for _, name := range names {
-		selections = append(selections, named(name))
+		selections = append(selections, kubeapi.Named(name))
 	}
 	var found []*discoveryv1.EndpointSlice
 	seen := make(map[string]bool)
 	for _, selection := range selections {
 		list, err := within(ctx, func(ctx context.Context) (*discoveryv1.EndpointSliceList, error) {
 			list := &discoveryv1.EndpointSliceList{}
-			err := c.discovery.Get().Namespace(namespace).Resource("endpointslices").VersionedParams(selection, c.discovery.Codec).Do(ctx).Into(list)
+			err := c.client.List(ctx, kubeapi.EndpointSlices(namespace), selection, list)
 			return list, err
 		})
 		if err != nil {
@@ -182,10 +160,10 @@ func (c *cluster) slices(ctx context.Context, namespace, service string, names .
 }
 
 // endpoints returns the Endpoints object, nil where there is none.
-func (c *cluster) endpoints(ctx context.Context, namespace, name string) (*corev1.Endpoints, error) { //nolint:staticcheck // see newCluster
-	return within(ctx, func(ctx context.Context) (*corev1.Endpoints, error) { //nolint:staticcheck // see newCluster
-		endpoints := &corev1.Endpoints{} //nolint:staticcheck // see newCluster
-		err := c.core.Get().Namespace(namespace).Resource("endpoints").Name(name).Do(ctx).Into(endpoints)
+func (c *cluster) endpoints(ctx context.Context, namespace, name string) (*corev1.Endpoints, error) { //nolint:staticcheck // deprecated; what is left of them is what we look for
+	return within(ctx, func(ctx context.Context) (*corev1.Endpoints, error) { //nolint:staticcheck // deprecated; what is left of them is what we look for
+		endpoints := &corev1.Endpoints{} //nolint:staticcheck // deprecated; what is left of them is what we look for
+		err := c.client.Get(ctx, kubeapi.Endpoints(namespace), name, endpoints)
 		return present(endpoints, err)
 	})
 }
@@ -199,9 +177,4 @@ func present[T any](object *T, err error) (*T, error) {
 		return nil, err
 	}
 	return object, nil
-}
-
-// named selects the one object of that name.
-func named(name string) *metav1.ListOptions {
-	return &metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()}
 }

@@ -90,7 +90,7 @@ func first(ready int) string {
 
 // JudgeEndpoints says whether there is an Endpoints object that Kubernetes
 // mirrors into a slice beside ours. ready is how many endpoints of ours are.
-func JudgeEndpoints(service plan.Service, object *corev1.Endpoints, err error, target plan.Target, ready int) Check { //nolint:staticcheck // see newCluster
+func JudgeEndpoints(service plan.Service, object *corev1.Endpoints, err error, target plan.Target, ready int) Check { //nolint:staticcheck // deprecated; what is left of them is what we look for
 	subject := "Endpoints " + target.Namespace + "/" + target.Service
 	switch {
 	case apierrors.IsForbidden(err):

@@ -171,8 +171,12 @@ func (l *loop) absorbReport(r outbox.Result, now time.Time) bool {
 // absorbLoaded takes in what the store holds. Mostly that is known already: the
 // echo of a write of ours.
 func (l *loop) absorbLoaded(r loaded, now time.Time) bool {
-	l.reader.ended(r.err, now, l.opts.loadBackoff)
-	l.outcome.Loaded, l.outcome.LoadErr = true, r.err
+	trouble := r.err
+	if trouble == nil {
+		trouble = r.state.Stale
+	}
+	l.reader.ended(trouble, now, l.opts.loadBackoff)
+	l.outcome.Loaded, l.outcome.LoadErr = true, trouble
 	if r.err != nil {
 		l.results.add(now, l.outbox.GiveUp()...)
 		return false

@@ -24,7 +24,7 @@ type Outcome struct {
 	Results []outbox.Result
 	Began   time.Time
 	// Loaded says that the store was read; LoadErr is why that failed the last
-	// time.
+	// time, or why what was read may be out of date.
 	Loaded  bool
 	LoadErr error
 	// WriteErr is why slices that should be written cannot be, nil if all can.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
 
 // replica is one Pod of a daemon with leader election. The world's lock guards it.
@@ -34,7 +35,7 @@ func (w *world) enlist() (*replica, error) {
 	w.enlisted++
 	r := &replica{w: w, identity: fmt.Sprint("replica-", w.enlisted), done: make(chan struct{})}
 	elector, err := election.New(election.Options{
-		Config: &rest.Config{Host: "http://api", Transport: r}, Namespace: "default", Name: "lease",
+		Way: kubeapi.Fixed(&rest.Config{Host: "http://api", Transport: r}), Namespace: "default", Name: "lease",
 		Identity: r.identity, Random: w.random,
 	})
 	if err != nil {

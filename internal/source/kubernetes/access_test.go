@@ -11,10 +11,10 @@ import (
 
 func TestIncompleteOptionsAreRefused(t *testing.T) {
 	for name, options := range map[string]kubernetes.Options{
-		"no kubeconfig": {},
-		"bad selector":  {Kubeconfig: "/remote", Selector: "pool=("},
+		"no way":       {},
+		"bad selector": {Way: remote("/remote"), Selector: "pool=("},
 	} {
-		if _, err := kubernetes.New(options); err == nil || !strings.Contains(err.Error(), "SECURED_") {
+		if _, err := kubernetes.New(options); err == nil || name == "bad selector" && !strings.Contains(err.Error(), "SECURED_NODE_SELECTOR") {
 			t.Errorf("%s: got %v, want an error that names the variable", name, err)
 		}
 	}
@@ -40,7 +40,7 @@ func TestAKubeconfigThatCannotBeUsedIsNamedAtOnceAndNeverQuoted(t *testing.T) {
 			if test.text != "" {
 				write(t, path, test.text)
 			}
-			source := newSource(t, kubernetes.Options{Kubeconfig: path})
+			source := newSource(t, kubernetes.Options{Way: remote(path)})
 			run(t, source)
 			nodes, err := source.Read(t.Context())
 			if err == nil || nodes != nil {
@@ -58,7 +58,7 @@ func TestAMissingKubeconfigNeverMeansTheClusterWeRunIn(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_PORT", "1")
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	write(t, path, "apiVersion: v1\nkind: Config\n")
-	source := newSource(t, kubernetes.Options{Kubeconfig: path})
+	source := newSource(t, kubernetes.Options{Way: remote(path)})
 	run(t, source)
 	if _, err := source.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "SECURED_KUBECONFIG") {
 		t.Errorf("got %v, want an error about the kubeconfig", err)
@@ -68,7 +68,7 @@ func TestAMissingKubeconfigNeverMeansTheClusterWeRunIn(t *testing.T) {
 func TestAKubeconfigThatIsBeingWrittenEndsNoWatch(t *testing.T) {
 	a := newAPI(t, serve(whole()))
 	kubeconfig := a.kubeconfig(t)
-	source := newSource(t, kubernetes.Options{Kubeconfig: kubeconfig})
+	source := newSource(t, kubernetes.Options{Way: remote(kubeconfig)})
 	run(t, source)
 	read(t, source)
 	before := a.requests()

@@ -69,9 +69,9 @@ func cut(t *testing.T, c *cutter, d time.Duration) (lists, tries int) {
 	t.Helper()
 	kubeconfig := writeKubeconfig(t, "", "http://127.0.0.1:1", &rest.Config{BearerToken: canary})
 	synctest.Test(t, func(t *testing.T) {
-		source, err := kubernetes.New(kubernetes.Options{
-			Kubeconfig: kubeconfig, Wrap: func(http.RoundTripper) http.RoundTripper { return c },
-		})
+		way := remote(kubeconfig)
+		way.Wrap = func(http.RoundTripper) http.RoundTripper { return c }
+		source, err := kubernetes.New(kubernetes.Options{Way: way})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,7 +33,7 @@ contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, clus
 users: [{name: u, user: {tokenFile: "%s"}}]}`, fifo))
 	for name, path := range map[string]string{"itself": fifo, "its token file": naming} {
 		t.Run(name, func(t *testing.T) {
-			source := newSource(t, kubernetes.Options{Kubeconfig: path})
+			source := newSource(t, kubernetes.Options{Way: remote(path)})
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() { ended <- source.Run(ctx) }()

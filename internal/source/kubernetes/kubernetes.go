@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/klog/v2"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
@@ -17,20 +15,15 @@ import (
 
 // Options say which cluster to watch, and which nodes of it are backends.
 type Options struct {
-	// Kubeconfig is SECURED_KUBECONFIG: a file, or several as in KUBECONFIG.
-	// They need not be there yet, and may change at any time.
-	Kubeconfig string
-	// Context is SECURED_KUBECTL_CONTEXT; empty for the kubeconfig's current one.
-	Context string
+	// Way is the access to the API server: SECURED_KUBECONFIG and
+	// SECURED_KUBECTL_CONTEXT. The files need not be there yet, and may change at any
+	// time.
+	Way kubeapi.Way
 	// Selector is SECURED_NODE_SELECTOR; empty for every node without the label
 	// or taint of a control plane.
 	Selector string
-	// UserAgent is what the API server's audit log calls us; the name of the
-	// program by default.
+	// UserAgent is what the API server's audit log calls us; see kubeapi.Options.
 	UserAgent string
-	// Wrap goes around the transport of every client, to watch its requests; nil
-	// where nobody does. It must pass on what it gets.
-	Wrap func(http.RoundTripper) http.RoundTripper
 	// Grace is how long nodes count as known after the watch closed; 5 s by
 	// default. A watch is closed and opened every few minutes, in milliseconds.
 	Grace time.Duration
@@ -42,10 +35,12 @@ type Options struct {
 // Source watches the nodes of one cluster. Its methods may be called at the
 // same time.
 type Source struct {
-	access  *access
+	client  *kubeapi.Client
 	recheck time.Duration
 	changed chan struct{}
 	view    *view
+	// notBefore is when the server wants to be asked again; only Run uses it.
+	notBefore time.Time
 }
 
 // errStopped is why a session of ours ended: nobody's failure.
@@ -53,9 +48,6 @@ var errStopped = errors.New("the session is over")
 
 // New checks the options. It reads no file and asks nobody.
 func New(options Options) (*Source, error) {
-	if options.Kubeconfig == "" {
-		return nil, errors.New("kubernetes source: no kubeconfig is given; set SECURED_KUBECONFIG")
-	}
 	var selector labels.Selector
 	if options.Selector != "" {
 		parsed, err := labels.Parse(options.Selector)
@@ -64,23 +56,17 @@ func New(options Options) (*Source, error) {
 		}
 		selector = parsed
 	}
-	if options.UserAgent == "" {
-		options.UserAgent = "ionos-endpointslice-controller"
-	}
 	if options.Grace <= 0 {
 		options.Grace = 5 * time.Second
 	}
 	if options.Recheck <= 0 {
 		options.Recheck = 5 * time.Second
 	}
-	s := &Source{
-		access: &access{way: kubeapi.Access{
-			Kubeconfig: options.Kubeconfig, Context: options.Context,
-			Setting: "SECURED_KUBECONFIG", ContextSetting: "SECURED_KUBECTL_CONTEXT",
-		}, userAgent: options.UserAgent, wrap: options.Wrap},
-		recheck: options.Recheck,
-		changed: make(chan struct{}, 1),
+	client, err := kubeapi.New(kubeapi.Options{Way: options.Way, UserAgent: options.UserAgent, Timeout: answerTimeout})
+	if err != nil {
+		return nil, fmt.Errorf("kubernetes source: %w", err)
 	}
+	s := &Source{client: client, recheck: options.Recheck, changed: make(chan struct{}, 1)}
 	s.view = newView(selector, options.Grace, s.notify)
 	return s, nil
 }
@@ -106,8 +92,8 @@ func (s *Source) Changed() <-chan struct{} { return s.changed }
 // running but an exec plugin that does not end.
 func (s *Source) Run(ctx context.Context) error {
 	defer s.view.close()
-	defer s.access.close()
-	ctx = klog.NewContext(ctx, klog.New(nil)) // what goes wrong is told by Read
+	defer s.client.Close()
+	ctx = kubeapi.Quiet(ctx) // what goes wrong is told by Read
 	var pauses pauses
 	for ctx.Err() == nil {
 		started, lists := time.Now(), s.view.received()
@@ -147,14 +133,14 @@ func (p *pauses) after(took time.Duration, listed bool) time.Duration {
 // session runs one session with the credentials as they are now, and ends it
 // when they change or nothing is heard any more.
 func (s *Source) session(ctx context.Context) {
-	client, err := s.access.current()
-	if err != nil {
+	if err := s.client.Refresh(); err != nil {
 		s.view.failed(err, true)
 		return
 	}
 	// No connection of the time before an outage is used again.
-	defer client.close()
-	one := &session{client: client, view: s.view, start: time.Now()}
+	defer s.client.Reconnect()
+	one := &session{client: s.client, view: s.view, start: time.Now(), notBefore: s.notBefore}
+	defer func() { s.notBefore = one.notBefore }()
 	ctx, stop := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -169,7 +155,7 @@ func (s *Source) session(ctx context.Context) {
 		case <-done:
 			return
 		case <-ticker.C:
-			if one.silent() || s.access.rotated() {
+			if one.silent() || s.client.Rotated() {
 				stop(errStopped)
 				<-done
 				return

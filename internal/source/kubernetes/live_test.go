@@ -51,7 +51,7 @@ func newHarness(t *testing.T, server *controlplane.ControlPlane, nodes []invento
 	config := server.UserConfig(c.user("get", "list", "watch"))
 	kubeconfig := writeKubeconfig(t, "", g.url(), config)
 	start := func() *kubernetes.Source {
-		source := newSource(t, kubernetes.Options{Kubeconfig: kubeconfig})
+		source := newSource(t, kubernetes.Options{Way: remote(kubeconfig)})
 		run(t, source)
 		return source
 	}
@@ -89,7 +89,7 @@ func watching(t *testing.T, server *controlplane.ControlPlane) (*cluster, *kuber
 	c := newCluster(t, server)
 	c.put([]inventory.Node{seen()})
 	user := c.user("get", "list", "watch")
-	source := newSource(t, kubernetes.Options{Kubeconfig: server.UserKubeconfig(t, user)})
+	source := newSource(t, kubernetes.Options{Way: remote(server.UserKubeconfig(t, user))})
 	run(t, source)
 	if got := read(t, source); !same(got, []inventory.Node{seen()}) {
 		t.Fatalf("got %v, want the one node", got)
@@ -203,7 +203,7 @@ func missingRight(t *testing.T, server *controlplane.ControlPlane) {
 	c := newCluster(t, server)
 	c.put([]inventory.Node{seen()})
 	user := c.user("list")
-	source := newSource(t, kubernetes.Options{Kubeconfig: server.UserKubeconfig(t, user)})
+	source := newSource(t, kubernetes.Options{Way: remote(server.UserKubeconfig(t, user))})
 	run(t, source)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -224,7 +224,9 @@ func rotated(t *testing.T, server *controlplane.ControlPlane) {
 	first, second := c.user("get", "list", "watch"), c.user("get", "list", "watch")
 	url := "https://" + server.Address().String()
 	kubeconfig := writeKubeconfig(t, "", url, server.UserConfig(first))
-	source := newSource(t, kubernetes.Options{Kubeconfig: kubeconfig, Context: "test"})
+	way := remote(kubeconfig)
+	way.Context = "test"
+	source := newSource(t, kubernetes.Options{Way: way})
 	run(t, source)
 	read(t, source)
 	writeKubeconfig(t, kubeconfig, url, server.UserConfig(second))
@@ -239,7 +241,7 @@ func rotated(t *testing.T, server *controlplane.ControlPlane) {
 
 func nothingIsLeft(t *testing.T, server *controlplane.ControlPlane) {
 	before := goleak.IgnoreCurrent()
-	source := newSource(t, kubernetes.Options{Kubeconfig: server.Kubeconfig(t)})
+	source := newSource(t, kubernetes.Options{Way: remote(server.Kubeconfig(t))})
 	stop := run(t, source)
 	read(t, source)
 	stop()

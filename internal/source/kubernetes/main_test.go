@@ -12,6 +12,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/kubernetes"
 )
@@ -20,6 +21,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience bounds every wait of a test; none is expected to take so long.
 const patience = 60 * time.Second
+
+// remote is the way to the API server that a kubeconfig names.
+func remote(kubeconfig string) kubeapi.Access {
+	return kubeapi.Access{Kubeconfig: kubeconfig, Setting: "SECURED_KUBECONFIG", ContextSetting: "SECURED_KUBECTL_CONTEXT"}
+}
 
 // newSource makes a source that looks at its files often and has little grace.
 // Its requests are counted, as in the daemon.
@@ -35,8 +41,9 @@ func newSource(t *testing.T, options kubernetes.Options) *kubernetes.Source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if options.Wrap == nil {
-		options.Wrap = counting.Transport(metrics.ClientSource)
+	if way, ok := options.Way.(kubeapi.Access); ok && way.Wrap == nil {
+		way.Wrap = counting.Transport(metrics.ClientSource)
+		options.Way = way
 	}
 	source, err := kubernetes.New(options)
 	if err != nil {

@@ -69,7 +69,7 @@ func (a *api) requests() int {
 // source watches the API server with the canary as its token.
 func (a *api) source(t *testing.T) *kubernetes.Source {
 	t.Helper()
-	source := newSource(t, kubernetes.Options{Kubeconfig: a.kubeconfig(t)})
+	source := newSource(t, kubernetes.Options{Way: remote(a.kubeconfig(t))})
 	run(t, source)
 	return source
 }

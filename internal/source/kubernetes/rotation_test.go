@@ -35,7 +35,7 @@ func TestContract04ATokenFileIsReadAgain(t *testing.T) {
 	kubeconfig := write(t, filepath.Join(dir, "kubeconfig"), fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c,
 contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {server: "%s", insecure-skip-tls-verify: true}}],
 users: [{name: u, user: {tokenFile: token}}]}`, a.URL))
-	source := newSource(t, kubernetes.Options{Kubeconfig: kubeconfig})
+	source := newSource(t, kubernetes.Options{Way: remote(kubeconfig)})
 	run(t, source)
 	read(t, source)
 	drain(source)
@@ -78,7 +78,7 @@ printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential",
 	kubeconfig := write(t, filepath.Join(dir, "kubeconfig"), fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c,
 contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {server: "%s", insecure-skip-tls-verify: true}}],
 users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: "%s", interactiveMode: Never}}}]}`, a.URL, plugin))
-	source := newSource(t, kubernetes.Options{Kubeconfig: kubeconfig})
+	source := newSource(t, kubernetes.Options{Way: remote(kubeconfig)})
 	run(t, source)
 	if _, err := source.Read(t.Context()); err == nil || strings.Contains(err.Error(), canary) {
 		t.Errorf("got %v, want a refusal without the token", err)
@@ -93,7 +93,7 @@ func TestAnExecPluginThatHangsKeepsNobodyWaiting(t *testing.T) {
 	kubeconfig := write(t, filepath.Join(dir, "kubeconfig"), fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c,
 contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {server: "%s", insecure-skip-tls-verify: true}}],
 users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: sleep, args: ["5"], interactiveMode: Never}}}]}`, a.URL))
-	source := newSource(t, kubernetes.Options{Kubeconfig: kubeconfig})
+	source := newSource(t, kubernetes.Options{Way: remote(kubeconfig)})
 	stop := run(t, source)
 	<-time.After(200 * time.Millisecond)
 	started := time.Now()

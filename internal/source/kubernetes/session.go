@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
 
 const (
@@ -30,8 +32,9 @@ const (
 	// be 80 MB, and longEnough is how long a session lasts that was worth its list.
 	pauseList  = 30 * time.Second
 	longEnough = time.Minute
-	// mostPatience bounds what a server may ask for by Retry-After.
-	mostPatience = 5 * time.Minute
+	// answerTimeout bounds the wait for the first byte of a watch, and one page of a
+	// list.
+	answerTimeout = 20 * time.Second
 )
 
 // errGap ends a session whose nodes are too old to go on from.
@@ -41,9 +44,11 @@ var errGap = errors.New("the nodes are too old to go on from, a complete list is
 // the credentials change, when nothing is heard any more, or when an outage was
 // so long that a new complete list is due; the next session begins with one.
 type session struct {
-	client *client
+	client *kubeapi.Client
 	view   *view
 	start  time.Time
+	// notBefore is when the server wants to be asked again (Retry-After).
+	notBefore time.Time
 	// heard is when anything was heard last, or is expected, as a Duration since
 	// start.
 	heard atomic.Int64
@@ -79,7 +84,11 @@ func (s *session) list(ctx context.Context, options metav1.ListOptions) (runtime
 	if options.ResourceVersion == "0" {
 		options.ResourceVersion = "" // "0" may be answered from any time in the past
 	}
-	list, err := s.client.list(ctx, options)
+	list := &corev1.NodeList{}
+	err := s.client.List(ctx, kubeapi.Nodes(), options, list)
+	if err == nil && list.ResourceVersion == "" {
+		err = errors.New("the answer to the list of nodes is no list: it has no resourceVersion")
+	}
 	if err != nil {
 		return nil, s.failed(ctx, err)
 	}
@@ -100,14 +109,8 @@ func (s *session) watch(ctx context.Context, options metav1.ListOptions) (watch.
 	if resumes && !s.view.resumable() {
 		return nil, errGap
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	impatience := time.AfterFunc(answerTimeout, cancel)
-	events, err := s.client.watch(ctx, options)
-	if late := !impatience.Stop(); late && err != nil {
-		err = fmt.Errorf("the API server has not answered within %v", answerTimeout)
-	}
+	events, err := s.client.Watch(ctx, kubeapi.Nodes(), options)
 	if err != nil {
-		cancel()
 		err = s.failed(ctx, err)
 		if !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) {
 			s.hopeless = err
@@ -116,14 +119,14 @@ func (s *session) watch(ctx context.Context, options metav1.ListOptions) (watch.
 	}
 	s.hear()
 	s.view.connected(resumes)
-	stream := &stream{inner: events, session: s, events: make(chan watch.Event), done: make(chan struct{}), cancel: cancel}
+	stream := &stream{inner: events, session: s, events: make(chan watch.Event), done: make(chan struct{})}
 	go stream.pass()
 	return stream, nil
 }
 
 // patience waits until the server wants to be asked again.
 func (s *session) patience(ctx context.Context) error {
-	timer := time.NewTimer(time.Until(s.client.witness.asked()))
+	timer := time.NewTimer(time.Until(s.notBefore))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
@@ -137,10 +140,10 @@ func (s *session) patience(ctx context.Context) error {
 // failed notes an error, unless we ended the request ourselves, and returns it
 // in a form that may be shown.
 func (s *session) failed(ctx context.Context, err error) error {
-	if asked := s.client.witness.asked(); asked.After(time.Now()) {
-		s.heard.Store(int64(asked.Sub(s.start)))
+	if answer := new(kubeapi.Error); errors.As(err, &answer) && answer.RetryAfter > 0 {
+		s.notBefore = time.Now().Add(answer.RetryAfter)
+		s.heard.Store(int64(s.notBefore.Sub(s.start)))
 	}
-	err = s.client.witness.harmless(err)
 	switch {
 	case apierrors.IsForbidden(err):
 		err = fmt.Errorf("%w; grant the user of SECURED_KUBECONFIG get, list and watch on nodes", err)
@@ -172,7 +175,6 @@ type stream struct {
 	session *session
 	events  chan watch.Event
 	done    chan struct{}
-	cancel  context.CancelFunc
 	once    sync.Once
 }
 
@@ -182,7 +184,7 @@ func (s *stream) pass() {
 	for event := range s.inner.ResultChan() {
 		s.session.hear()
 		if event.Type == watch.Error {
-			s.session.view.failed(s.session.client.witness.harmless(apierrors.FromObject(event.Object)), false)
+			s.session.view.failed(s.session.client.Mask(apierrors.FromObject(event.Object)), false)
 		}
 		select {
 		case s.events <- event:
@@ -201,7 +203,6 @@ func (s *stream) Stop() {
 	s.once.Do(func() {
 		close(s.done)
 		s.inner.Stop()
-		s.cancel()
 		s.session.view.disconnected()
 	})
 }

@@ -37,7 +37,9 @@ func TestEveryRequestIsSeenAlsoAfterTheCredentialsRotated(t *testing.T) {
 	a := newAPI(t, serve(whole()))
 	kubeconfig := a.kubeconfig(t)
 	o := &onlooker{}
-	source := newSource(t, kubernetes.Options{Kubeconfig: kubeconfig, Wrap: o.wrap})
+	way := remote(kubeconfig)
+	way.Wrap = o.wrap
+	source := newSource(t, kubernetes.Options{Way: way})
 	stop := run(t, source)
 	await(t, source, "the nodes", func(nodes []inventory.Node, err error) bool { return err == nil && len(nodes) == 1 })
 	content, err := os.ReadFile(kubeconfig)

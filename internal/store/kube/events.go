@@ -36,7 +36,7 @@ func (v *view) Replace(objects []any, revision string) error {
 		note(others, manifest.ToBeside(slice, v.target))
 	}
 	v.change(func() { v.told, v.others, v.reached = told, others, revision })
-	v.sync.reached()
+	v.freshness.synced()
 	return nil
 }
 
@@ -48,8 +48,6 @@ func (v *view) Bookmark(revision string) error {
 	v.change(func() { v.reached = revision })
 	return nil
 }
-
-func (v *view) failed(err error) { v.sync.failed(err) }
 
 func (v *view) tell(object any, exists bool) error {
 	slice, ok := object.(*discoveryv1.EndpointSlice)

@@ -7,23 +7,22 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/rest"
+	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
 )
 
 // Options says which API server the store is in, and what for.
 type Options struct {
-	// Config is the access to the API server. It is copied; its limits and
-	// time-outs do not apply: see the package's own.
-	Config *rest.Config
+	// Way is the access to the API server.
+	Way    kubeapi.Way
 	Target plan.Target
-	// UserAgent is what the API server's audit log calls us; the name of the
-	// program by default.
+	// UserAgent is what the API server's audit log calls us; see kubeapi.Options.
 	UserAgent string
 	// Recheck is the time between two reads of a slice of our name that the
 	// watch cannot see, because its label kubernetes.io/service-name is not the
@@ -36,28 +35,26 @@ type Options struct {
 // time.
 type Store struct {
 	target  plan.Target
-	client  *client
+	client  *kubeapi.Client
 	recheck time.Duration
 	changed chan struct{}
 	view    *view
 	service *service
 }
 
-// New returns a store that does nothing until Run is called.
+// New returns a store that does nothing until Run is called. It reads the access,
+// so that one that cannot be used is told at once.
 func New(options Options) (*Store, error) {
-	if options.Config == nil {
-		return nil, errors.New("kube store: no configuration of the API server")
-	}
 	if options.Target.SliceName == "" || options.Target.Service == "" || options.Target.ManagedBy == "" {
 		return nil, errors.New("kube store: the target has no slice name, Service or managed-by value")
-	}
-	if options.UserAgent == "" {
-		options.UserAgent = "ionos-endpointslice-controller"
 	}
 	if options.Recheck <= 0 {
 		options.Recheck = 30 * time.Second
 	}
-	client, err := newClient(options.Config, options.UserAgent, options.Target)
+	client, err := kubeapi.New(kubeapi.Options{Way: options.Way, UserAgent: options.UserAgent})
+	if err == nil {
+		err = client.Refresh()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("kube store: %w", err)
 	}
@@ -71,12 +68,21 @@ func New(options Options) (*Store, error) {
 // running. Load waits for it, and writes after its end lose their connection,
 // so it has to be the last to stop.
 func (s *Store) Run(ctx context.Context) error {
-	defer s.client.close()
-	ctx = silent(ctx)
+	defer s.client.Close()
+	ctx = kubeapi.Quiet(ctx)
+	slices := watched{
+		resource: kubeapi.EndpointSlices(s.target.Namespace), selection: ofService(s.target.Service),
+		object: &discoveryv1.EndpointSlice{}, list: func() runtime.Object { return &discoveryv1.EndpointSliceList{} },
+	}
+	service := watched{
+		resource: kubeapi.Services(s.target.Namespace), selection: kubeapi.Named(s.target.Service),
+		object: &corev1.Service{}, list: func() runtime.Object { return &corev1.ServiceList{} },
+	}
 	var running sync.WaitGroup
-	running.Go(func() { s.client.watch(ctx, s.client.slices, s.view, &discoveryv1.EndpointSlice{}) })
-	running.Go(func() { s.client.watch(ctx, s.client.services, s.service, newServiceObject()) })
+	running.Go(func() { slices.run(ctx, s.client, s.view, &s.view.freshness) })
+	running.Go(func() { service.run(ctx, s.client, s.service, &s.service.freshness) })
 	running.Go(func() { s.recheckStrays(ctx) })
+	running.Go(func() { s.tellStale(ctx) })
 	running.Wait()
 	return nil
 }
@@ -85,11 +91,12 @@ func (s *Store) Run(ctx context.Context) error {
 // another hand than ours.
 func (s *Store) Changed() <-chan struct{} { return s.changed }
 
-// Load returns the slices and the Service as they are. It waits for the first
-// answer of the watches, and asks the server itself only about slices whose
-// last write failed or that vanished from the watch.
+// Load returns the slices and the Service as they are, or as they were last known
+// with the reason in Stale. It waits for the first answer of the watches, and asks
+// the server itself only about slices whose last write failed or that vanished from
+// the watch.
 func (s *Store) Load(ctx context.Context) (plan.State, error) {
-	for _, watch := range []*syncing{&s.view.sync, &s.service.sync} {
+	for _, watch := range s.watches() {
 		if err := watch.await(ctx); err != nil {
 			return plan.State{}, err
 		}
@@ -102,7 +109,39 @@ func (s *Store) Load(ctx context.Context) (plan.State, error) {
 	}
 	state := manifest.State(s.service.get(), s.view.objects(), s.target)
 	state.Beside = manifest.Beside(state.Service, s.view.beside())
+	state.Stale = s.stale(time.Now())
 	return state, nil
+}
+
+func (s *Store) watches() []*freshness {
+	return []*freshness{&s.view.freshness, &s.service.freshness}
+}
+
+// stale says which watch is not current, nil if both are.
+func (s *Store) stale(now time.Time) error {
+	for _, watch := range s.watches() {
+		if err := watch.stale(now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tellStale passes on that a watch is no longer current, or is so again.
+func (s *Store) tellStale(ctx context.Context) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for was := false; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-ticker.C:
+			if is := s.stale(now) != nil; is != was {
+				was = is
+				s.notify()
+			}
+		}
+	}
 }
 
 // Write carries out one write by one request and returns the version that the
@@ -119,25 +158,24 @@ func (s *Store) Write(ctx context.Context, write plan.Write) (version string, er
 		return "", err
 	}
 	s.view.expect(name)
-	answer, err := s.client.send(ctx, write.Operation, manifest.Apply(base, write, s.target))
+	answer, err := s.send(ctx, write.Operation, manifest.Apply(base, write, s.target))
 	if err != nil {
 		s.view.doubt(name)
 		s.view.expected(name, versionOf(base))
 		return "", explain(write.Operation, err)
 	}
-	s.view.learn(name, sight{object: answer, at: answer.ResourceVersion})
+	s.view.learn(name, snapshot{object: answer, at: answer.ResourceVersion})
 	s.view.expected(name, answer.ResourceVersion)
 	return answer.ResourceVersion, nil
 }
 
 // look asks the server about one slice, whatever its labels say.
 func (s *Store) look(ctx context.Context, name string) error {
-	seen, err := s.client.look(ctx, name)
-	if err != nil {
-		return redact.Brief(err)
+	seen, err := s.read(ctx, name)
+	if err == nil {
+		s.view.learn(name, seen)
 	}
-	s.view.learn(name, seen)
-	return nil
+	return err
 }
 
 // recheckStrays looks again, from time to time, at the slices of our names that
@@ -173,11 +211,11 @@ func (s *Store) notify() {
 // explain turns the server's answer to a write into ours: one that says that
 // the slice is not what we believed is a conflict.
 func explain(operation plan.Operation, err error) error {
-	if denied(err) {
-		return redact.Brief(err)
+	if kubeapi.Denied(err) {
+		return err
 	}
 	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) || apierrors.IsNotFound(err) && operation == plan.Update {
-		return fmt.Errorf("%w: %w", plan.ErrConflict, redact.Brief(err))
+		return fmt.Errorf("%w: %w", plan.ErrConflict, err)
 	}
-	return redact.Brief(err)
+	return err
 }

@@ -9,6 +9,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
@@ -76,7 +77,7 @@ func newStore(t *testing.T, config *rest.Config, target plan.Target) *kube.Store
 	}
 	config = rest.CopyConfig(config)
 	config.Wrap(counting.Transport(metrics.ClientStore)) // as in the daemon
-	store, err := kube.New(kube.Options{Config: config, Target: target, Recheck: 50 * time.Millisecond})
+	store, err := kube.New(kube.Options{Way: kubeapi.Fixed(config), Target: target, Recheck: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

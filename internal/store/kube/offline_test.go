@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/storetest"
@@ -161,9 +162,9 @@ func TestIncompleteOptionsAreRefused(t *testing.T) {
 	target.SliceName = ""
 	for name, options := range map[string]kube.Options{
 		"no config": {Target: storetest.Target("default")},
-		"no name":   {Target: target, Config: &rest.Config{Host: "https://192.0.2.1"}},
-		"bad CA": {Target: storetest.Target("default"), Config: &rest.Config{
-			Host: "https://192.0.2.1", TLSClientConfig: rest.TLSClientConfig{CAFile: "/does/not/exist"}}},
+		"no name":   {Target: target, Way: kubeapi.Fixed(&rest.Config{Host: "https://192.0.2.1"})},
+		"bad CA": {Target: storetest.Target("default"), Way: kubeapi.Fixed(&rest.Config{
+			Host: "https://192.0.2.1", TLSClientConfig: rest.TLSClientConfig{CAFile: "/does/not/exist"}})},
 	} {
 		if _, err := kube.New(options); err == nil {
 			t.Errorf("%s: got no error", name)

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
@@ -17,17 +16,16 @@ import (
 type service struct {
 	name   string
 	notify func()
-	sync   syncing
+
+	freshness freshness
 
 	mu    sync.Mutex
 	known plan.Service
 }
 
 func newService(target plan.Target, notify func()) *service {
-	return &service{name: target.Service, notify: notify, sync: syncing{what: "the Service", done: make(chan struct{})}}
+	return &service{name: target.Service, notify: notify, freshness: newFreshness("the Service")}
 }
-
-func newServiceObject() runtime.Object { return &corev1.Service{} }
 
 // get returns what is known. The caller owns it.
 func (s *service) get() plan.Service {
@@ -69,14 +67,12 @@ func (s *service) Replace(objects []any, _ string) error {
 			return err
 		}
 	}
-	s.sync.reached()
+	s.freshness.synced()
 	return nil
 }
 
 // Resync has nothing to do: nobody asks for it.
 func (s *service) Resync() error { return nil }
-
-func (s *service) failed(err error) { s.sync.failed(err) }
 
 // set passes the news on if it is news: a Service's status may change often.
 func (s *service) set(known plan.Service) {

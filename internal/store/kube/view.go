@@ -17,20 +17,21 @@ import (
 //	told   what the watch says, complete up to the revision reached
 //	ahead  what an answer to ourselves says that the watch has not told yet
 //
-// A sight ahead gives way as soon as the watch has reached its revision, so
+// A snapshot ahead gives way as soon as the watch has reached its revision, so
 // that a restored or odd server can at worst be shown for what its watch says.
 // One exception: a stray, a slice that the watch does not select, stays ahead
 // until a further look, a write, or the watch tells otherwise.
 type view struct {
 	target plan.Target
 	notify func()
-	sync   syncing
+
+	freshness freshness
 
 	mu      sync.Mutex
 	told    map[string]*discoveryv1.EndpointSlice // never changed in place
 	others  map[string]plan.Beside                // what slices of other names publish
 	reached string
-	ahead   map[string]sight
+	ahead   map[string]snapshot
 	// doubts are the slices whose last write failed or that the watch lost, so
 	// that they may be anything by now; each doubt has a number of its own.
 	doubts map[string]int
@@ -40,21 +41,21 @@ type view struct {
 	underway map[string]bool
 }
 
-// sight is what one slice was at a revision; a nil object means absent.
-type sight struct {
+// snapshot is what one slice was at a revision; a nil object means absent.
+type snapshot struct {
 	object *discoveryv1.EndpointSlice
 	at     string
 }
 
 func newView(target plan.Target, notify func()) *view {
 	return &view{
-		target: target,
-		notify: notify,
-		sync:   syncing{what: "slices", done: make(chan struct{})},
-		told:   make(map[string]*discoveryv1.EndpointSlice),
-		others: make(map[string]plan.Beside),
-		ahead:  make(map[string]sight),
-		doubts: make(map[string]int),
+		target:    target,
+		notify:    notify,
+		freshness: newFreshness("slices"),
+		told:      make(map[string]*discoveryv1.EndpointSlice),
+		others:    make(map[string]plan.Beside),
+		ahead:     make(map[string]snapshot),
+		doubts:    make(map[string]int),
 
 		underway: make(map[string]bool),
 	}
@@ -95,7 +96,7 @@ func (v *view) merged() map[string]*discoveryv1.EndpointSlice {
 }
 
 // learn takes over an answer of the server about one slice.
-func (v *view) learn(name string, seen sight) {
+func (v *view) learn(name string, seen snapshot) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if have, ok := v.ahead[name]; ok && !follows(seen.at, have.at) {
@@ -166,7 +167,7 @@ func (v *view) strays() []string {
 	return names
 }
 
-func (v *view) stray(seen sight) bool {
+func (v *view) stray(seen snapshot) bool {
 	return seen.object != nil && seen.object.Labels[discoveryv1.LabelServiceName] != v.target.Service
 }
 

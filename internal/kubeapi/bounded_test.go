@@ -49,7 +49,7 @@ func ask(ctx context.Context, t *testing.T, client *http.Client) error {
 func TestContract30AnExecPluginThatHangsKeepsNoRequestBeyondItsContext(t *testing.T) {
 	inner := &plugged{free: make(chan struct{})}
 	client := &http.Client{Transport: inner}
-	kubeapi.Impatient(&rest.Config{ExecProvider: &clientcmdapi.ExecConfig{}}, client)
+	kubeapi.Bound(&rest.Config{ExecProvider: &clientcmdapi.ExecConfig{}}, client)
 	var asked sync.WaitGroup
 	for range 100 {
 		asked.Go(func() {
@@ -74,7 +74,7 @@ func TestContract30AnExecPluginThatHangsKeepsNoRequestBeyondItsContext(t *testin
 func TestWithoutAPluginTheTransportIsAsItWas(t *testing.T) {
 	inner := &plugged{}
 	client := &http.Client{Transport: inner}
-	kubeapi.Impatient(&rest.Config{}, client)
+	kubeapi.Bound(&rest.Config{}, client)
 	if client.Transport != inner {
 		t.Errorf("got %v, want the transport itself", client.Transport)
 	}

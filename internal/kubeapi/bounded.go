@@ -12,22 +12,22 @@ import (
 // pile up with time.
 const mostAtOnce = 16
 
-// Impatient lets the client end each request with its context also while an exec
+// bound lets the client end each request with its context also while an exec
 // plugin of the configuration runs: client-go itself waits for the plugin without
 // a bound. A configuration without a plugin needs nothing.
-func Impatient(config *rest.Config, client *http.Client) {
+func bound(config *rest.Config, client *http.Client) {
 	if config.ExecProvider != nil {
-		client.Transport = &impatient{inner: client.Transport, slots: make(chan struct{}, mostAtOnce)}
+		client.Transport = &bounded{inner: client.Transport, slots: make(chan struct{}, mostAtOnce)}
 	}
 }
 
-type impatient struct {
+type bounded struct {
 	inner http.RoundTripper
 	slots chan struct{}
 }
 
 // RoundTrip implements http.RoundTripper.
-func (i *impatient) RoundTrip(request *http.Request) (*http.Response, error) {
+func (i *bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 	type answer struct {
 		response *http.Response
 		err      error
@@ -59,7 +59,7 @@ func (i *impatient) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // WrappedRoundTripper lets client-go find the transport within.
-func (i *impatient) WrappedRoundTripper() http.RoundTripper { return i.inner }
+func (i *bounded) WrappedRoundTripper() http.RoundTripper { return i.inner }
 
 // CloseIdleConnections is what http.Client looks for.
-func (i *impatient) CloseIdleConnections() { utilnet.CloseIdleConnectionsFor(i.inner) }
+func (i *bounded) CloseIdleConnections() { utilnet.CloseIdleConnectionsFor(i.inner) }

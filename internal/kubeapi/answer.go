@@ -1,0 +1,204 @@
+package kubeapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
+)
+
+// Error is what came of a request that failed. Its text holds no credential, and is
+// bounded; it wraps what client-go said.
+type Error struct {
+	// Unavailable says that other requests would fail as well: the server could not
+	// be reached, the connection ended, or the server says that it is busy.
+	Unavailable bool
+	// RetryAfter is how long the server asks not to be asked, from the header of
+	// that name; 0 where it does not say, five minutes at most.
+	RetryAfter time.Duration
+
+	text  string
+	cause error
+}
+
+func (e *Error) Error() string { return e.text }
+
+func (e *Error) Unwrap() error { return e.cause }
+
+// maxRetryAfter bounds what a server may ask for.
+const maxRetryAfter = 5 * time.Minute
+
+// attempt is how far one request came on its way to the server, and over which of
+// the connections.
+type attempt struct {
+	client *Client
+	began  time.Time
+
+	mu         sync.Mutex
+	asked      bool // a connection is needed
+	connected  bool // and there is one
+	connection *connection
+	broken     error // why there was no answer
+	retryAfter time.Duration
+}
+
+func (c *Client) begin() *attempt { return &attempt{client: c, began: time.Now()} }
+
+// attemptKey is where the context of a request has its attempt.
+type attemptKey struct{}
+
+// trace makes the request of that context tell.
+func (a *attempt) trace(ctx context.Context) context.Context {
+	ctx = context.WithValue(Quiet(ctx), attemptKey{}, a)
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.asked, a.connected = true, false
+		},
+		GotConn: func(info httptrace.GotConnInfo) {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.connected, a.connection = true, a.client.connections.take(info.Conn)
+		},
+	})
+}
+
+// observe is for rest.Config.Wrap. It sees every request as it is sent, with the
+// credentials, whoever made them, so that none can be repeated in an error, not even
+// when a server or a proxy sends it back.
+func (c *Client) observe(inner http.RoundTripper) http.RoundTripper { return &observed{inner, c} }
+
+type observed struct {
+	http.RoundTripper
+
+	client *Client
+}
+
+func (o *observed) RoundTrip(request *http.Request) (*http.Response, error) {
+	if _, secret, ok := strings.Cut(request.Header.Get("Authorization"), " "); ok {
+		o.client.secrets.Add(secret)
+	}
+	response, err := o.RoundTripper.RoundTrip(request)
+	if a, ok := request.Context().Value(attemptKey{}).(*attempt); ok {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.broken = err
+		if err == nil && response.StatusCode >= http.StatusBadRequest {
+			a.retryAfter = retryAfter(response.Header.Get("Retry-After"), time.Now())
+		}
+	}
+	return response, err
+}
+
+// WrappedRoundTripper lets client-go find the transport below.
+func (o *observed) WrappedRoundTripper() http.RoundTripper { return o.RoundTripper }
+
+// retryAfter reads both forms of the header: seconds, and a date.
+func retryAfter(header string, now time.Time) time.Duration {
+	if seconds, err := strconv.Atoi(header); err == nil && seconds > 0 {
+		return min(time.Duration(min(seconds, 1<<20))*time.Second, maxRetryAfter)
+	}
+	if date, err := http.ParseTime(header); err == nil && date.After(now) {
+		return min(date.Sub(now), maxRetryAfter)
+	}
+	return 0
+}
+
+// unanswered is why a watch ended before it began.
+func (a *attempt) unanswered() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.broken == nil {
+		return errors.New("the connection ended before the API server answered")
+	}
+	return a.broken
+}
+
+// end judges what came of the request. After one that nobody answered in time no
+// connection that was silent meanwhile is used any more: a firewall or a load
+// balancer may have forgotten it, and client-go would send the next request into the
+// same hole for most of a minute. Where other answers came, it is this request that
+// hangs. Code is the status of the answer, 0 where the error itself is to say it.
+func (a *attempt) end(ctx context.Context, err error, code int) error {
+	if err == nil {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	e := &Error{RetryAfter: a.retryAfter, cause: err}
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		a.client.connections.closeSilent(a.began, a.connection)
+		if errors.Is(err, context.Canceled) { // as the opening of a watch is
+			e.cause = fmt.Errorf("the API server has not answered within %v: %w", a.client.options.Timeout, context.DeadlineExceeded)
+		}
+	}
+	e.text = a.client.harmless(e.cause)
+	e.Unavailable = a.unavailable(e.cause, code)
+	return e
+}
+
+// Mask returns an error that may be shown: its text holds no credential, and is
+// bounded. The errors of a Client's own methods are so already; those that a watch
+// tells of are not.
+func (c *Client) Mask(err error) error { return &Error{text: c.harmless(err), cause: err} }
+
+func (c *Client) harmless(err error) string {
+	return redact.Cut(query.ReplaceAllString(c.secrets.Hide(err.Error()), ""), redact.Most)
+}
+
+// query is that of a URL: long, and another one with each attempt, so that one
+// trouble would look like many.
+var query = regexp.MustCompile(`\?[^"\s]*`)
+
+func (a *attempt) unavailable(err error, code int) bool {
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
+		if code == 0 {
+			code = int(status.Status().Code)
+		}
+		return (code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable) && !Denied(err)
+	}
+	if errors.Is(err, context.Canceled) { // that was ourselves
+		return false
+	}
+	return a.asked && !a.connected || broken(err)
+}
+
+// Denied reports whether an admission webhook refused the request. It may do so with
+// any status, and what it says is about this object and not about the server.
+func Denied(err error) bool {
+	status := apierrors.APIStatus(nil)
+	return errors.As(err, &status) && strings.HasPrefix(status.Status().Message, `admission webhook "`)
+}
+
+// broken reports whether the connection ended under the request. That we closed it
+// ourselves (net.ErrClosed) says nothing of the server, and a stream that the server
+// ended within a connection is about one request.
+func broken(err error) bool {
+	for _, number := range []syscall.Errno{
+		syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE, syscall.ETIMEDOUT, syscall.EHOSTUNREACH, syscall.ENETUNREACH,
+	} {
+		if errors.Is(err, number) {
+			return true
+		}
+	}
+	if unanswered := new(url.Error); !errors.As(err, &unanswered) {
+		return false
+	}
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		utilnet.IsHTTP2ConnectionLost(err) || strings.Contains(err.Error(), "http2: server sent GOAWAY")
+}

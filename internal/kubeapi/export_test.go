@@ -1,0 +1,4 @@
+package kubeapi
+
+// Bound is bound.
+var Bound = bound
