@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/kubernetes"
@@ -43,10 +41,7 @@ func (c *cutter) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	w.Header().Set("Content-Type", "application/json")
 	if streams {
-		tell(w, "ADDED", whole())
-		end := &corev1.Node{}
-		end.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
-		tell(w, "BOOKMARK", end)
+		list(w, whole())
 	}
 	response := w.Result()
 	told := response.Body

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -35,6 +36,12 @@ type api struct {
 
 func newAPI(t *testing.T, answer http.HandlerFunc) *api {
 	t.Helper()
+	return newAPIAt(t, nil, answer)
+}
+
+// newAPIAt is an API server at the listener, nil for one of the network.
+func newAPIAt(t *testing.T, listener net.Listener, answer http.HandlerFunc) *api {
+	t.Helper()
 	a := &api{answer: answer}
 	a.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a.mu.Lock()
@@ -43,6 +50,10 @@ func newAPI(t *testing.T, answer http.HandlerFunc) *api {
 		a.mu.Unlock()
 		answer(w, r)
 	}))
+	if listener != nil {
+		_ = a.Listener.Close()
+		a.Listener = listener
+	}
 	a.EnableHTTP2 = true
 	a.Config.ErrorLog = log.New(io.Discard, "", 0)
 	a.StartTLS()
@@ -84,15 +95,20 @@ func (a *api) kubeconfig(t *testing.T) string {
 // serve is how an API server streams a list of these nodes and then keeps quiet.
 func serve(nodes ...*corev1.Node) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		for _, node := range nodes {
-			tell(w, "ADDED", node)
-		}
-		end := &corev1.Node{}
-		end.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
-		tell(w, "BOOKMARK", end)
+		list(w, nodes...)
 		<-r.Context().Done()
 	}
+}
+
+// list begins a stream with a complete list.
+func list(w http.ResponseWriter, nodes ...*corev1.Node) {
+	w.Header().Set("Content-Type", "application/json")
+	for _, node := range nodes {
+		tell(w, "ADDED", node)
+	}
+	end := &corev1.Node{}
+	end.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
+	tell(w, "BOOKMARK", end)
 }
 
 func tell(w http.ResponseWriter, kind string, node *corev1.Node) {
