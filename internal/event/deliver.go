@@ -108,7 +108,7 @@ func action(reason narration.NoticeReason) string {
 	switch reason {
 	case narration.EndpointsUpdated:
 		return "Write"
-	case narration.SourceUnavailable, narration.SourceRecovered:
+	case narration.SourceUnavailable, narration.SourceRecovered, narration.StoreUnavailable, narration.StoreRecovered:
 		return "Read"
 	case narration.RemovalHeld, narration.RemovalReleased, narration.RemovalPending, narration.RemovalAccepted, narration.FailOpenEngaged, narration.FailOpenCleared:
 		return "Guard"

@@ -40,6 +40,8 @@ const (
 	EndpointsUpdated   NoticeReason = "EndpointsUpdated"
 	SourceUnavailable  NoticeReason = "SourceUnavailable"
 	SourceRecovered    NoticeReason = "SourceRecovered"
+	StoreUnavailable   NoticeReason = "StoreUnavailable"
+	StoreRecovered     NoticeReason = "StoreRecovered"
 	RemovalHeld        NoticeReason = "RemovalHeld"
 	RemovalPending     NoticeReason = "RemovalPending"
 	RemovalAccepted    NoticeReason = "RemovalAccepted"
@@ -53,9 +55,9 @@ const (
 // Warning reports whether the notice calls for a person.
 func (r NoticeReason) Warning() bool {
 	switch r {
-	case EndpointsUpdated, SourceRecovered, RemovalReleased, FailOpenCleared:
+	case EndpointsUpdated, SourceRecovered, StoreRecovered, RemovalReleased, FailOpenCleared:
 		return false
-	case SourceUnavailable, RemovalHeld, RemovalPending, RemovalAccepted, FailOpenEngaged, SliceOwnedByOther, MirroredSliceFound:
+	case SourceUnavailable, StoreUnavailable, RemovalHeld, RemovalPending, RemovalAccepted, FailOpenEngaged, SliceOwnedByOther, MirroredSliceFound:
 	}
 	return true
 }

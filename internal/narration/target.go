@@ -84,12 +84,15 @@ func wrote(w plan.Write) []any {
 	return []any{"slice", w.Slice.Name, "operation", string(w.Operation), "endpoints", len(w.Slice.Endpoints), "added", len(w.Added), "removed", len(w.Removed), "changed", len(w.Changed)}
 }
 
-// loaded says when the store cannot be read, and when it can again.
+// loaded says when the store cannot be read, or may be out of date, and when that is
+// over.
 func (s *Story) loaded(mute bool, err error) {
 	switch {
 	case err != nil && !mute:
+		s.announce(Notice{Reason: StoreUnavailable, Note: err.Error()})
 		s.say(Error, "cannot load the slices, trying again", "error", err)
 	case err == nil && mute:
+		s.announce(Notice{Reason: StoreRecovered, Note: "the Service and its slices are known as they are again"})
 		s.say(Info, "slices can be loaded again")
 	}
 }

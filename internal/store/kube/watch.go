@@ -23,15 +23,20 @@ type watched struct {
 	list      func() runtime.Object
 }
 
-// longestWatch is how long a watch lasts at the most, before it is opened anew: a
-// right that was taken away is noticed only then.
-const longestWatch = time.Minute
+const (
+	// longestWatch is how long a watch lasts at the most, before it is opened anew: a
+	// right that was taken away is noticed only then.
+	longestWatch = time.Minute
+	// pauseMin and pauseMax bound the wait before the next attempt, before jitter.
+	pauseMin = 200 * time.Millisecond
+	pauseMax = 2 * time.Second
+)
 
 // run keeps the store up to date until ctx ends. An API server that was away is
 // asked again within three seconds: client-go's own back-off goes up to a minute, in
 // which a slice would be written on what was known before.
 func (w watched) run(ctx context.Context, client *kubeapi.Client, store cache.ReflectorStore, fresh *freshness) {
-	backoff := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 2 * time.Second}
+	backoff := wait.Backoff{Duration: pauseMin, Factor: 2, Jitter: 0.5, Steps: 10, Cap: pauseMax}
 	logger := klog.FromContext(ctx)
 	reflector := cache.NewReflectorWithOptions(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -51,7 +56,19 @@ func (w watched) run(ctx context.Context, client *kubeapi.Client, store cache.Re
 			return events, err
 		},
 	}, w.object, store, cache.ReflectorOptions{Name: w.resource.Name, Logger: &logger, Backoff: &backoff})
-	reflector.RunWithContext(ctx)
+	for pause := pauseMin; ctx.Err() == nil; pause = min(2*pause, pauseMax) {
+		began := time.Now()
+		_ = reflector.ListAndWatchWithContext(ctx) // its error was noted where it arose
+		if time.Since(began) > longestWatch/2 {
+			pause = pauseMin
+		}
+		timer := time.NewTimer(pause/2 + rand.N(pause))
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
 }
 
 // selected limits the reflector's request to what is watched.

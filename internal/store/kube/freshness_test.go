@@ -1,0 +1,230 @@
+package kube_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/storetest"
+)
+
+// keeper is an API server that ends watches when it was asked to, and that may
+// refuse lists and watches, or not answer them at all.
+type keeper struct {
+	mu       sync.Mutex
+	code     int  // of refusals, 0 for none
+	hangs    bool // nothing is answered, and streams stay open
+	only     string
+	requests int
+}
+
+func (k *keeper) set(change func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	change()
+}
+
+func (k *keeper) RoundTrip(r *http.Request) (*http.Response, error) {
+	resource := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+	k.mu.Lock()
+	k.requests++
+	code, hangs := k.code, k.hangs
+	if k.only != "" && k.only != resource {
+		code, hangs = 0, false
+	}
+	k.mu.Unlock()
+	query := r.URL.Query()
+	switch {
+	case hangs:
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	case code != 0:
+		return reply(r, code, metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: int32(code), Reason: reason(code), Message: "not for you"}), nil
+	case query.Has("sendInitialEvents"):
+		return reply(r, http.StatusUnprocessableEntity, nil), nil
+	case query.Has("watch"):
+		return k.stream(r, query.Get("timeoutSeconds")), nil
+	case resource == "services":
+		return reply(r, http.StatusOK, &corev1.ServiceList{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceList"}, ListMeta: metav1.ListMeta{ResourceVersion: "10"},
+			Items: []corev1.Service{*knownService("10")},
+		}), nil
+	}
+	return reply(r, http.StatusOK, &discoveryv1.EndpointSliceList{
+		TypeMeta: metav1.TypeMeta{APIVersion: "discovery.k8s.io/v1", Kind: "EndpointSliceList"}, ListMeta: metav1.ListMeta{ResourceVersion: "10"},
+	}), nil
+}
+
+func reason(code int) metav1.StatusReason {
+	if code == http.StatusUnauthorized {
+		return metav1.StatusReasonUnauthorized
+	}
+	return metav1.StatusReasonForbidden
+}
+
+// stream tells nothing, and ends in time unless nothing is answered any more.
+func (k *keeper) stream(r *http.Request, seconds string) *http.Response {
+	response := reply(r, http.StatusOK, nil)
+	body := &ending{done: make(chan struct{})}
+	response.Body = body
+	end := sync.OnceFunc(func() { close(body.done) })
+	n, _ := strconv.Atoi(seconds)
+	timer := time.AfterFunc(time.Duration(n)*time.Second, func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if !k.hangs {
+			end()
+		}
+	})
+	if n == 0 {
+		timer.Stop()
+	}
+	body.close = func() { timer.Stop(); end() }
+	context.AfterFunc(r.Context(), body.close)
+	return response
+}
+
+// kept runs the test in a bubble with a store that is in sync.
+func kept(t *testing.T, test func(t *testing.T, k *keeper, store *kube.Store)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		k := &keeper{}
+		config := &rest.Config{Host: "https://192.0.2.1"}
+		config.Wrap(func(http.RoundTripper) http.RoundTripper { return k })
+		store, err := kube.New(kube.Options{Way: kubeapi.Fixed(config), Target: storetest.Target("default")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := run(t, store)
+		if _, err := store.Load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		drain(store)
+		test(t, k, store)
+		stop()
+	})
+}
+
+// toldWithin waits until the store announces a change, and returns why it is stale
+// by then.
+func toldWithin(t *testing.T, store *kube.Store, d time.Duration) error {
+	t.Helper()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-store.Changed():
+	case <-timer.C:
+		t.Fatalf("nothing was told within %v", d)
+	}
+	state, err := store.Load(t.Context())
+	if err != nil {
+		t.Fatalf("got %v, want the state as it was known", err)
+	}
+	if state.Service.UID != "s-1" {
+		t.Errorf("got %+v, want the Service as it was known", state.Service)
+	}
+	return state.Stale
+}
+
+// Contract 36: whoever cannot see says so.
+func TestContract36AWatchThatIsRefusedOrSilentIsToldWithin90Seconds(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(*keeper)
+		want  string
+	}{
+		"forbidden":                   {func(k *keeper) { k.code = http.StatusForbidden }, "not for you"},
+		"unauthorized":                {func(k *keeper) { k.code = http.StatusUnauthorized }, "not for you"},
+		"the Service alone":           {func(k *keeper) { k.code, k.only = http.StatusForbidden, "services" }, "the watch of the Service"},
+		"the slices alone":            {func(k *keeper) { k.code, k.only = http.StatusForbidden, "endpointslices" }, "the watch of slices"},
+		"an error of the server":      {func(k *keeper) { k.code = http.StatusInternalServerError }, "not for you"},
+		"nothing is answered":         {func(k *keeper) { k.hangs = true }, "tells nothing since"},
+		"the watch of slices hangs":   {func(k *keeper) { k.hangs, k.only = true, "endpointslices" }, "the watch of slices tells nothing since"},
+		"the watch of services hangs": {func(k *keeper) { k.hangs, k.only = true, "services" }, "the watch of the Service tells nothing since"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kept(t, func(t *testing.T, k *keeper, store *kube.Store) {
+				time.Sleep(10 * time.Minute)
+				if n := drain(store); n > 0 {
+					t.Fatalf("got %d changes in 10 quiet minutes, want none", n)
+				}
+				k.set(func() { c.spoil(k) })
+				if err := toldWithin(t, store, 90*time.Second); err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("got %v, want an error that says %q", err, c.want)
+				}
+				k.set(func() { k.code, k.hangs = 0, false })
+				if err := toldWithin(t, store, 30*time.Second); err != nil {
+					t.Errorf("got %v, want no error after that", err)
+				}
+				time.Sleep(10 * time.Minute)
+				if n := drain(store); n > 0 {
+					t.Errorf("got %d changes in 10 quiet minutes, want none", n)
+				}
+			})
+		})
+	}
+}
+
+func TestARefusalOfAMomentIsNotTold(t *testing.T) {
+	kept(t, func(t *testing.T, k *keeper, store *kube.Store) {
+		k.set(func() { k.code = http.StatusForbidden })
+		before := 0
+		k.set(func() { before = k.requests })
+		for asked := before; asked == before; {
+			time.Sleep(100 * time.Millisecond)
+			k.set(func() { asked = k.requests })
+		}
+		time.Sleep(5 * time.Second)
+		k.set(func() { k.code = 0 })
+		time.Sleep(5 * time.Minute)
+		if n := drain(store); n > 0 {
+			t.Errorf("got %d changes, want none", n)
+		}
+	})
+}
+
+// A server that does not answer is asked on new connections, each time for ten
+// seconds at the most.
+func TestContract36OpeningAWatchIsGivenUp(t *testing.T) {
+	kept(t, func(t *testing.T, k *keeper, store *kube.Store) {
+		k.set(func() { k.hangs = true })
+		time.Sleep(90 * time.Second)
+		before := 0
+		k.set(func() { before = k.requests })
+		time.Sleep(time.Minute)
+		k.set(func() {
+			if n := k.requests - before; n < 6 || n > 30 {
+				t.Errorf("got %d requests in a minute for two watches, want one about every 12 s for each", n)
+			}
+		})
+		_ = drain(store)
+	})
+}
+
+// ending is a body that tells nothing.
+type ending struct {
+	done  chan struct{}
+	close func()
+}
+
+func (e *ending) Read([]byte) (int, error) {
+	<-e.done
+	return 0, io.EOF
+}
+
+func (e *ending) Close() error {
+	e.close()
+	return nil
+}
