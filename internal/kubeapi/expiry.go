@@ -1,0 +1,125 @@
+package kubeapi
+
+import (
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// Credential is what shows an API server who asks.
+type Credential string
+
+// The credentials that may say when they end.
+const (
+	Token             Credential = "token"
+	ClientCertificate Credential = "client certificate"
+)
+
+// Expiry is when a credential ends. The zero Expiry is not known.
+type Expiry struct {
+	// Credential is the one that ends.
+	Credential Credential
+	// Begins is since when it is valid; zero where it does not say.
+	Begins time.Time
+	// Ends is until when it is valid; zero where that is not known.
+	Ends time.Time
+}
+
+const (
+	// longestNotice is how long before its end a credential is warned of, unless
+	// it lives so short a time that its last 1/noticeShare is less: who made that
+	// has something that renews it, and that is late by then.
+	longestNotice = 14 * 24 * time.Hour
+	noticeShare   = 10
+)
+
+// ExpiryOf returns when the credential of a configuration ends, of a certificate
+// and a token the one that ends sooner. Everything has to be inline, as Snapshot
+// returns it. The zero Expiry is that of opaque tokens, of passwords, and of what
+// an exec plugin gets. Signatures are for the API server to check.
+func ExpiryOf(config *rest.Config) Expiry {
+	certificate, token := expiryOfCertificate(config.CertData), expiryOfToken(config.BearerToken)
+	if !certificate.Known() || token.Known() && token.Ends.Before(certificate.Ends) {
+		return token
+	}
+	return certificate
+}
+
+// Known reports whether it is known when the credential ends.
+func (e Expiry) Known() bool { return !e.Ends.IsZero() }
+
+// Lifetime is how long the credential is valid in all, 0 where that is not known.
+func (e Expiry) Lifetime() time.Duration {
+	if e.Begins.IsZero() || !e.Begins.Before(e.Ends) {
+		return 0
+	}
+	return e.Ends.Sub(e.Begins)
+}
+
+// Soon reports whether it is time to renew the credential: it ends within 14 days,
+// and within a tenth of its lifetime.
+func (e Expiry) Soon(now time.Time) bool {
+	notice := longestNotice
+	if lifetime := e.Lifetime(); lifetime > 0 {
+		notice = min(notice, lifetime/noticeShare)
+	}
+	return e.Known() && e.Ends.Sub(now) < notice
+}
+
+// expiryOfCertificate reads the first certificate, which is the client's own.
+func expiryOfCertificate(data []byte) Expiry {
+	for {
+		var block *pem.Block
+		if block, data = pem.Decode(data); block == nil {
+			return Expiry{}
+		}
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return Expiry{}
+		}
+		return Expiry{Credential: ClientCertificate, Begins: certificate.NotBefore, Ends: certificate.NotAfter}
+	}
+}
+
+// expiryOfToken reads a JSON Web Token.
+func expiryOfToken(token string) Expiry {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return Expiry{}
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
+	if err != nil {
+		return Expiry{}
+	}
+	var claims map[string]any
+	if json.Unmarshal(payload, &claims) != nil {
+		return Expiry{}
+	}
+	ends, begins := moment(claims["exp"]), moment(claims["iat"])
+	if ends.IsZero() {
+		return Expiry{}
+	}
+	if begins.IsZero() {
+		begins = moment(claims["nbf"])
+	}
+	return Expiry{Credential: Token, Begins: begins, Ends: ends}
+}
+
+// moment is the time that a claim says, zero where it says none before the year
+// 10000.
+func moment(claim any) time.Time {
+	const latest = 253402300799
+	seconds, ok := claim.(float64)
+	if !ok || seconds < 1 || seconds > latest {
+		return time.Time{}
+	}
+	return time.Unix(int64(seconds), 0)
+}
