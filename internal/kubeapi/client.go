@@ -62,6 +62,7 @@ type Client struct {
 // link is a client-go client, made of the access as it was.
 type link struct {
 	files    Files
+	expiry   Expiry
 	http     *http.Client
 	versions map[schema.GroupVersion]rest.Interface
 }
@@ -100,6 +101,7 @@ func (c *Client) refresh() error {
 	if err != nil {
 		return err
 	}
+	expiry := ExpiryOf(config)
 	link, err := c.connect(config)
 	if err != nil {
 		return c.options.Way.Unusable()
@@ -107,8 +109,19 @@ func (c *Client) refresh() error {
 	if c.link != nil {
 		c.link.http.CloseIdleConnections()
 	}
-	link.files, c.link = files, link
+	link.files, link.expiry, c.link = files, expiry, link
 	return nil
+}
+
+// Expiry returns when the credential in use ends. It is not known before the access
+// was read.
+func (c *Client) Expiry() Expiry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.link == nil {
+		return Expiry{}
+	}
+	return c.link.expiry
 }
 
 // Rotated reports whether the files hold another access than the one in use, and a

@@ -85,6 +85,10 @@ func (s *Source) Read(ctx context.Context) ([]inventory.Node, error) {
 	return nodes, nil
 }
 
+// Expiry returns when the credential in use ends. It is not known before Run has
+// read it.
+func (s *Source) Expiry() kubeapi.Expiry { return s.client.Expiry() }
+
 // Changed receives a value when Read's answer has become another one.
 func (s *Source) Changed() <-chan struct{} { return s.changed }
 
