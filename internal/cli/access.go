@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"k8s.io/client-go/rest"
-
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
@@ -31,14 +29,14 @@ func remoteWay(secured config.Secured, m *metrics.Metrics) kubeapi.Access {
 
 // localAccess is the way to the local API server. Where kubectl is the store, it
 // is the one that kubectl takes.
-func (p Program) localAccess(store config.Store) func() (*rest.Config, error) {
+func (p Program) localAccess(store config.Store) kubeapi.Way {
 	kubeconfig := store.Kubeconfig
 	if home := p.variable("HOME"); kubeconfig == "" && store.Kind == config.StoreKubectl && home != "" {
 		if file := filepath.Join(home, ".kube", "config"); exists(file) {
 			kubeconfig = file
 		}
 	}
-	return kubeapi.Access{Kubeconfig: kubeconfig, InCluster: true, Setting: "KUBECONFIG"}.Config
+	return kubeapi.Access{Kubeconfig: kubeconfig, InCluster: true, Setting: "KUBECONFIG"}
 }
 
 func exists(file string) bool {

@@ -113,7 +113,7 @@ func (p Program) ways(b *parts, options *preflight.Options) {
 		}
 	}
 	if c.Source.Kind == config.SourceKubernetes || c.Source.Kind == config.SourceIONOS && c.Secured.Kubeconfig != "" {
-		options.Remote = remoteWay(c.Secured, b.metrics).Config
+		options.Remote = remoteWay(c.Secured, b.metrics)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -47,11 +48,11 @@ func (o Options) askLocal(ctx context.Context, f *finding) []Check {
 		return []Check{APIReachable.skip(subject, memory)}
 	}
 	defer o.slow("asking the local API server")()
-	access, err := o.Local()
+	access, _, err := o.Local.Snapshot()
 	if err != nil {
 		return []Check{APIAccess.fail(subject, "%v", err)}
 	}
-	v := &f.api
+	v, credential := &f.api, JudgeCredential(APIExpiry, access, time.Now())
 	if v.cluster, err = newCluster(access); err != nil {
 		return []Check{APIAccess.fail(subject, "%v", err)}
 	}
@@ -60,7 +61,7 @@ func (o Options) askLocal(ctx context.Context, f *finding) []Check {
 		version, err = "of a version that it does not tell", nil
 	}
 	if err != nil {
-		return []Check{reachable(access.Host, "", err)}
+		return []Check{reachable(access.Host, "", err), credential}
 	}
 	v.answers = true
 	var user string
@@ -82,7 +83,7 @@ func (o Options) askLocal(ctx context.Context, f *finding) []Check {
 		},
 	)
 	v.user = user
-	return []Check{reachable(access.Host, version, nil), identity(user, userErr)}
+	return []Check{reachable(access.Host, version, nil), credential, identity(user, userErr)}
 }
 
 // reachable says whether the server answers, and what.
@@ -198,14 +199,14 @@ func unread(id ID, subject string, err error, rights []Check) Check {
 }
 
 // askRemote asks the API server of the remote cluster for the rights of the
-// source.
+// source, and the access itself how long it will be accepted.
 func (o Options) askRemote(ctx context.Context) []Check {
 	if o.Remote == nil {
 		return nil
 	}
 	defer o.slow("asking the remote API server")()
 	const subject = "rights in the remote cluster"
-	access, err := o.Remote()
+	access, _, err := o.Remote.Snapshot()
 	if err != nil {
 		return []Check{SourceRight.skip(subject, "%v", err)}
 	}
@@ -214,9 +215,10 @@ func (o Options) askRemote(ctx context.Context) []Check {
 		return []Check{SourceRight.skip(subject, "%v", err)}
 	}
 	defer c.close()
+	credential := []Check{JudgeCredential(SourceExpiry, access, time.Now())}
 	if _, err := c.version(ctx); err != nil && !apierrors.IsForbidden(err) {
-		return []Check{SourceRight.skip(subject, "the remote API server cannot be asked: %v", err)}
+		return append(credential, SourceRight.skip(subject, "the remote API server cannot be asked: %v", err))
 	}
 	user, _ := c.whoami(ctx)
-	return judgeRights(ctx, c, user, remote())
+	return append(credential, judgeRights(ctx, c, user, remote())...)
 }

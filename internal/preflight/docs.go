@@ -35,6 +35,7 @@ func docsOfConfiguration() []Doc {
 		{SourceRead, "The source answers one complete read within `SOURCE_TIMEOUT`. A warning says that it took more than half of it.", "see what the message names; a source that cannot be read changes no member"},
 		{SourceRight, "In the remote cluster, the user of `SECURED_KUBECONFIG` has the rights by which nodes are watched.", "grant list and watch of nodes by a ClusterRole in the remote cluster"},
 		{SourceToken, "The token of the IONOS Cloud is valid for two weeks more at least.", "make a new token and put it in place of the old one; with IONOS_TOKEN_FILE no restart is needed"},
+		{SourceExpiry, "The token or client certificate in `SECURED_KUBECONFIG`, the one that ends sooner, does not end soon: within two weeks, or within a tenth of its lifetime where that is less. One that renews itself, an hourly token for example, is therefore no warning. Skipped where it does not say when it ends, and with an exec plugin, which is asked again in time.", "renew the credential in SECURED_KUBECONFIG, it is used without a restart; better, use one that renews itself (docs/how-to/kubernetes-source.md)"},
 		{SourceLimit, "The IONOS Cloud API leaves a tenth of its rate limit at least.", "set SOURCE_POLL_INTERVAL higher, or see who else uses up the contract's limit"},
 		{SourceWarning, "The source finds nothing odd about the LAN although it can be read.", "look at what the message names in the data centre"},
 
@@ -51,6 +52,7 @@ func docsOfCluster() []Doc {
 		{APIAccess, "There is a way to the local API server: the kubeconfig of `KUBECONFIG`, or the ServiceAccount of the Pod.", "set KUBECONFIG to a kubeconfig of the local cluster, or correct the file"},
 		{APIReachable, "The local API server answers and accepts the credentials.", "check the address in the kubeconfig, the network and the certificates"},
 		{APIIdentity, "The API server knows us as somebody. The name is the one that Roles are bound to.", "put credentials into the kubeconfig that the API server accepts"},
+		{APIExpiry, "The same as source-credential, of the local cluster: the kubeconfig of `KUBECONFIG`, or the token of the Pod's ServiceAccount, which the kubelet renews.", "renew the credential in KUBECONFIG, and restart the daemon if it stands in the kubeconfig itself"},
 		{APIKubectl, "With `STORE_KIND=kubectl`: the program runs and reads the Service and its slices.", "set KUBECTL_PATH to a kubectl that is installed, and give it its environment"},
 
 		{RightsServices, "The daemon may read its Service. Each right is asked for by a SelfSubjectAccessReview.", "grant the right by a Role"},

@@ -21,6 +21,7 @@ const (
 	SourceRead    ID = "source-read"
 	SourceRight   ID = "source-right"
 	SourceToken   ID = "source-token"
+	SourceExpiry  ID = "source-credential"
 	SourceLimit   ID = "source-limit"
 	SourceWarning ID = "source-warning"
 
@@ -30,6 +31,7 @@ const (
 	APIAccess    ID = "api-access"
 	APIReachable ID = "api-reachable"
 	APIIdentity  ID = "api-identity"
+	APIExpiry    ID = "api-credential"
 	APIKubectl   ID = "api-kubectl"
 
 	RightsServices ID = "rights-services"

@@ -1,6 +1,7 @@
 package preflight_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
@@ -123,6 +126,37 @@ func TestWhatTheCloudSaysIsJudged(t *testing.T) {
 		want(t, checks, test.want...)
 		if !strings.Contains(checks[0].Message, test.says) {
 			t.Errorf("got %q, want %q in it", checks[0].Message, test.says)
+		}
+	}
+}
+
+func TestTheEndOfACredentialIsAFailureAndItsNearnessAWarning(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	const day = 24 * time.Hour
+	// token is one that was valid for so long, and is for so long.
+	token := func(lived, left time.Duration) *rest.Config {
+		claims := fmt.Appendf(nil, `{"iat":%d,"exp":%d}`, now.Add(-lived).Unix(), now.Add(left).Unix())
+		return &rest.Config{BearerToken: "e30." + base64.RawURLEncoding.EncodeToString(claims) + ".c2VjcmV0"}
+	}
+	for _, test := range []struct {
+		access     *rest.Config
+		want, says string
+	}{
+		{token(300*day, 14*day), "ok", "the token expires at 2026-01-15T00:00:00Z, in 14 days"},
+		{token(300*day, 13*day), "warn", "the token expires at 2026-01-14T00:00:00Z, in 13 days"},
+		{token(54*time.Minute, 6*time.Minute), "ok", "in 6 minutes"},
+		{token(55*time.Minute, 5*time.Minute), "warn", "in 5 minutes"},
+		{token(day, 0), "fail", "the token expired at 2026-01-01T00:00:00Z"},
+		{&rest.Config{BearerToken: "c2VjcmV0"}, "skip", "it does not say"},
+		{&rest.Config{ExecProvider: &clientcmdapi.ExecConfig{Command: "c2VjcmV0"}}, "skip", "an exec plugin"},
+	} {
+		for _, id := range []preflight.ID{preflight.SourceExpiry, preflight.APIExpiry} {
+			got := preflight.JudgeCredential(id, test.access, now)
+			want(t, []preflight.Check{got}, test.want+" "+string(id))
+			if !strings.Contains(got.Message, test.says) || strings.Contains(got.Message, "c2VjcmV0") {
+				t.Errorf("got %q, want %q in it and no secret", got.Message, test.says)
+			}
 		}
 	}
 }

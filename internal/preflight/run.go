@@ -7,11 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/client-go/rest"
-
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
@@ -30,7 +29,7 @@ type Options struct {
 	// Probe asks one address once; nil with HEALTH_CHECK_MODE=off.
 	Probe func(context.Context, netip.Addr) inventory.Result
 	// Local and Remote are the ways to the API servers; nil where none is asked.
-	Local, Remote func() (*rest.Config, error)
+	Local, Remote kubeapi.Way
 	// Kubectl lets the store of that name read once; nil for another store.
 	Kubectl func(context.Context) error
 	// Secrets must not appear in the report, whoever repeats them.
@@ -153,11 +152,11 @@ func (o Options) probe(ctx context.Context, f *finding) []Check {
 // accessSecrets are those of the ways to the API servers.
 func (o Options) accessSecrets() []string {
 	var secrets []string
-	for _, way := range []func() (*rest.Config, error){o.Local, o.Remote} {
+	for _, way := range []kubeapi.Way{o.Local, o.Remote} {
 		if way == nil {
 			continue
 		}
-		if access, err := way(); err == nil {
+		if access, _, err := way.Snapshot(); err == nil {
 			secrets = append(secrets, access.BearerToken, access.Password)
 		}
 	}

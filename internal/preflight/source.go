@@ -1,8 +1,11 @@
 package preflight
 
 import (
-	"fmt"
 	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
 
 // CloudFacts is what a source in a cloud learned besides the nodes.
@@ -34,17 +37,9 @@ func judgeRead(kind string, nodes int, took, bound time.Duration, err error) Che
 
 // JudgeCloud says what is odd about the cloud, or that nothing is.
 func JudgeCloud(facts CloudFacts, now time.Time) []Check {
-	var checks []Check
-	left := facts.Expires.Sub(now)
-	switch at := facts.Expires.UTC().Format(time.RFC3339); {
-	case facts.Expires.IsZero():
-		checks = append(checks, SourceToken.skip("token", "there is none, or it does not say when it expires"))
-	case left <= 0:
-		checks = append(checks, SourceToken.fail("token", "it expired at %s", at))
-	case left < expiring:
-		checks = append(checks, SourceToken.warn("token", "it expires at %s, in %s", at, days(left)))
-	default:
-		checks = append(checks, SourceToken.ok("token", "it expires at %s, in %s", at, days(left)))
+	checks := []Check{SourceToken.skip("token", "there is none, or it does not say when it expires")}
+	if at := facts.Expires; !at.IsZero() {
+		checks[0] = judgeExpiry(SourceToken, "token", "it", at, now, at.Sub(now) < expiring)
 	}
 	const share = 10 // a tenth is little
 	switch {
@@ -61,11 +56,40 @@ func JudgeCloud(facts CloudFacts, now time.Time) []Check {
 	return checks
 }
 
-// days spells a time to come in days, and hours where there are few.
+// JudgeCredential says how long the API server will accept the credential of an
+// access, as far as that can be known. Everything has to be inline.
+func JudgeCredential(id ID, access *rest.Config, now time.Time) Check {
+	const subject = "credential"
+	expiry := kubeapi.ExpiryOf(access)
+	switch {
+	case expiry.Known():
+		return judgeExpiry(id, subject, "the "+string(expiry.Credential), expiry.Ends, now, expiry.Soon(now))
+	case access.ExecProvider != nil:
+		return id.skip(subject, "an exec plugin gets it, and is asked again when it expires")
+	}
+	return id.skip(subject, "it does not say when it expires")
+}
+
+// judgeExpiry says when it expires, and whether that is too soon.
+func judgeExpiry(id ID, subject, it string, at, now time.Time, soon bool) Check {
+	date, left := at.UTC().Format(time.RFC3339), at.Sub(now)
+	switch {
+	case left <= 0:
+		return id.fail(subject, "%s expired at %s", it, date)
+	case soon:
+		return id.warn(subject, "%s expires at %s, in %s", it, date, days(left))
+	}
+	return id.ok(subject, "%s expires at %s, in %s", it, date, days(left))
+}
+
+// days spells a time to come in days, and in hours or minutes where there are few.
 func days(left time.Duration) string {
 	const day = 24 * time.Hour
-	if left < 2*day {
-		return fmt.Sprint(plural(int(left.Hours()), "hour"))
+	switch {
+	case left < time.Hour:
+		return plural(int(left.Minutes()), "minute")
+	case left < 2*day:
+		return plural(int(left.Hours()), "hour")
 	}
 	return plural(int(left/day), "day")
 }
