@@ -4,10 +4,12 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
 
 const (
-	// expiryNotice is how long before its end a token is warned of.
+	// expiryNotice is how long before its end an IONOS token is warned of.
 	expiryNotice = 14 * 24 * time.Hour
 	// expiryRepeat is the time between two such warnings, expiryLook between two
 	// looks: the token of this moment is known only when it was used.
@@ -15,18 +17,40 @@ const (
 	expiryLook   = time.Second
 )
 
-// warnOfExpiry says until ctx ends, once a day at the most, that the token is
-// about to expire: tokens that live an hour by design are not worth a line each.
-func warnOfExpiry(ctx context.Context, log *slog.Logger, expiry func() (time.Time, bool)) {
+// warnOfToken warns that the IONOS token is about to expire.
+func warnOfToken(ctx context.Context, log *slog.Logger, expiry func() (at time.Time, known bool)) {
+	soon := func() (time.Time, bool) {
+		at, known := expiry()
+		return at, known && time.Until(at) < expiryNotice
+	}
+	warnOfExpiry(ctx, soon, func(at string) {
+		log.Warn("the IONOS token expires soon; write a new one to the file that IONOS_TOKEN_FILE names, it is used without a restart, or set IONOS_TOKEN and restart", "expires", at)
+	})
+}
+
+// warnOfCredential warns that the credential of the remote cluster should have been
+// renewed.
+func warnOfCredential(ctx context.Context, log *slog.Logger, expiry func() kubeapi.Expiry) {
+	soon := func() (time.Time, bool) {
+		e := expiry()
+		return e.Ends, e.Soon(time.Now())
+	}
+	warnOfExpiry(ctx, soon, func(at string) {
+		log.Warn("the token or client certificate of SECURED_KUBECONFIG expires soon; write a new one to its file, it is used without a restart", "expires", at)
+	})
+}
+
+// warnOfExpiry warns until ctx ends, once a day at the most, of what expires soon:
+// tokens that live an hour by design are not worth a line each.
+func warnOfExpiry(ctx context.Context, expiry func() (at time.Time, soon bool), warn func(at string)) {
 	look := time.NewTicker(expiryLook)
 	defer look.Stop()
 	var said time.Time
 	for {
-		at, known := expiry()
-		due := said.IsZero() || time.Since(said) >= expiryRepeat
-		if known && due && time.Until(at) < expiryNotice {
+		at, soon := expiry()
+		if due := said.IsZero() || time.Since(said) >= expiryRepeat; soon && due {
 			said = time.Now()
-			log.Warn("the IONOS token expires soon; write a new one to the file that IONOS_TOKEN_FILE names, it is used without a restart, or set IONOS_TOKEN and restart", "expires", at.UTC().Format(time.RFC3339))
+			warn(at.UTC().Format(time.RFC3339))
 		}
 		select {
 		case <-ctx.Done():

@@ -28,7 +28,7 @@ func TestATokenThatIsAboutToExpireIsWarnedOfOnceADay(t *testing.T) {
 			ends.Store(at.Unix())
 			return at
 		}
-		go cli.WarnOfExpiry(t.Context(), slog.New(slog.NewJSONHandler(&logged, nil)), func() (time.Time, bool) { return time.Unix(ends.Load(), 0), ends.Load() != 0 })
+		go cli.WarnOfToken(t.Context(), slog.New(slog.NewJSONHandler(&logged, nil)), func() (time.Time, bool) { return time.Unix(ends.Load(), 0), ends.Load() != 0 })
 		warnings := func(after time.Duration) int {
 			time.Sleep(after)
 			synctest.Wait()

@@ -1,7 +1,7 @@
 package cli
 
-// WarnOfExpiry is exported for its test, in which weeks pass.
-var WarnOfExpiry = warnOfExpiry
+// WarnOfToken is exported for its test, in which weeks pass.
+var WarnOfToken = warnOfToken
 
 // Judge, OutcomeOf and Ended are exported for what no small world brings about.
 var (

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
@@ -18,8 +19,12 @@ func (b *parts) newMetrics() (*metrics.Metrics, error) {
 		Leading:     func() bool { return b.leader.state().Leading },
 		LoopAge:     func() time.Duration { return b.syncer.LoopAge() },
 		TokenExpiry: b.tokenExpiry,
-		RateLimit:   b.rateLimit,
-		Events:      func() metrics.Events { return b.events.counts() },
+		RemoteCredential: func() metrics.Credential {
+			expiry := b.remoteExpiry()
+			return metrics.Credential{Expires: expiry.Ends, Lifetime: expiry.Lifetime()}
+		},
+		RateLimit: b.rateLimit,
+		Events:    func() metrics.Events { return b.events.counts() },
 	})
 }
 
@@ -29,6 +34,15 @@ func (b *parts) tokenExpiry() (time.Time, bool) {
 		return b.source.cloud.TokenExpiry()
 	}
 	return time.Time{}, false
+}
+
+// remoteExpiry returns when the credential of the remote cluster that is in use
+// expires; the zero Expiry where that is not known.
+func (b *parts) remoteExpiry() kubeapi.Expiry {
+	if b.source.remote != nil {
+		return b.source.remote.Expiry()
+	}
+	return kubeapi.Expiry{}
 }
 
 // rateLimit returns how many requests the IONOS Cloud still allows, if it has
@@ -47,6 +61,7 @@ func (b *parts) sync(ctx context.Context) error {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer stop()
-	beside.Go(func() { warnOfExpiry(ctx, b.log, b.tokenExpiry) })
+	beside.Go(func() { warnOfToken(ctx, b.log, b.tokenExpiry) })
+	beside.Go(func() { warnOfCredential(ctx, b.log, b.remoteExpiry) })
 	return b.syncer.Run(ctx)
 }

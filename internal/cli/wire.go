@@ -139,8 +139,10 @@ type origin struct {
 	// cannot know; run has to run beside it, nil where nothing has to.
 	changed <-chan struct{}
 	run     func(context.Context) error
-	// cloud is the source where it is the IONOS Cloud, nil otherwise.
-	cloud *ionos.Source
+	// cloud is the source where it is the IONOS Cloud, remote what watches the nodes
+	// of the remote cluster; nil where there is none.
+	cloud  *ionos.Source
+	remote *kubernetes.Source
 }
 
 // newSource makes the source that SOURCE_KIND names.
@@ -163,13 +165,9 @@ func newSource(c config.Config, m *metrics.Metrics) (origin, error) {
 		if err != nil {
 			return origin{}, err
 		}
-		return origin{Source: nodes, changed: nodes.Changed(), run: nodes.Run}, nil
+		return origin{Source: nodes, changed: nodes.Changed(), run: nodes.Run, remote: nodes}, nil
 	case config.SourceIONOS:
-		cloud, err := newIONOS(c, m)
-		if err != nil {
-			return origin{}, err
-		}
-		return origin{Source: cloud, changed: cloud.Changed(), run: cloud.Run, cloud: cloud}, nil
+		return newIONOS(c, m)
 	default:
 		err = fmt.Errorf("SOURCE_KIND=%s is not built in", c.Source.Kind)
 	}
@@ -178,7 +176,7 @@ func newSource(c config.Config, m *metrics.Metrics) (origin, error) {
 
 // newIONOS makes the source of addresses; the nodes are those of the remote
 // cluster where there is a way to it.
-func newIONOS(c config.Config, m *metrics.Metrics) (*ionos.Source, error) {
+func newIONOS(c config.Config, m *metrics.Metrics) (origin, error) {
 	options := ionos.Options{
 		Username: c.IONOS.Username, APIURL: c.IONOS.APIURL, DatacenterID: c.IONOS.DatacenterID,
 		LANID: c.IONOS.PrivateLANID, ClusterID: c.IONOS.ClusterID, Selector: c.Secured.NodeSelector, Subnets: c.Secured.Subnets, Wrap: m.Transport(metrics.ClientSource),
@@ -189,14 +187,19 @@ func newIONOS(c config.Config, m *metrics.Metrics) (*ionos.Source, error) {
 	if c.IONOS.Password.IsSet() {
 		options.Password = c.IONOS.Password.Read
 	}
+	var nodes *kubernetes.Source
 	if c.Secured.Kubeconfig != "" {
-		nodes, err := newKubernetes(c.Secured, m)
-		if err != nil {
-			return nil, err
+		var err error
+		if nodes, err = newKubernetes(c.Secured, m); err != nil {
+			return origin{}, err
 		}
 		options.Nodes, options.PollInterval = nodes, c.Source.PollInterval
 	}
-	return ionos.New(options)
+	cloud, err := ionos.New(options)
+	if err != nil {
+		return origin{}, err
+	}
+	return origin{Source: cloud, changed: cloud.Changed(), run: cloud.Run, cloud: cloud, remote: nodes}, nil
 }
 
 // newKubernetes makes the source that watches the nodes of the remote cluster.

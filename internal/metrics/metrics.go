@@ -34,11 +34,22 @@ type Options struct {
 	// TokenExpiry returns when the token of the IONOS Cloud expires, if that is
 	// known.
 	TokenExpiry func() (time.Time, bool)
+	// RemoteCredential returns how long the API server of the remote cluster will
+	// accept us, the zero Credential where that is not known.
+	RemoteCredential func() Credential
 	// RateLimit returns how many requests the IONOS Cloud allows at the moment,
 	// if it has said so.
 	RateLimit func() (remaining int, known bool)
 	// Events returns what became of Events so far.
 	Events func() Events
+}
+
+// Credential is what shows an API server who asks.
+type Credential struct {
+	// Expires is until when it is valid.
+	Expires time.Time
+	// Lifetime is how long it is valid in all; 0 where that is not known.
+	Lifetime time.Duration
 }
 
 // Events counts what became of Events since the start.
@@ -64,6 +75,9 @@ func (o *Options) fill() {
 	}
 	if o.TokenExpiry == nil {
 		o.TokenExpiry = func() (time.Time, bool) { return time.Time{}, false }
+	}
+	if o.RemoteCredential == nil {
+		o.RemoteCredential = func() Credential { return Credential{} }
 	}
 	if o.RateLimit == nil {
 		o.RateLimit = func() (int, bool) { return 0, false }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -55,7 +56,7 @@ func TestEveryValueOfAClosedListIsThereFromTheStart(t *testing.T) {
 				series += "{" + labels + "}"
 			}
 			value, ok := got[series]
-			absent := strings.HasSuffix(f.Name, "token_expiry_timestamp_seconds") || strings.HasSuffix(f.Name, "ratelimit_remaining")
+			absent := strings.HasSuffix(f.Name, "token_expiry_timestamp_seconds") || strings.Contains(f.Name, "remote_credential") || strings.HasSuffix(f.Name, "ratelimit_remaining")
 			initial := 0.0
 			if f.Name == "ionos_endpointslice_leader" || series == `ionos_endpointslice_mode{mode="Publish"}` {
 				initial = 1
@@ -78,8 +79,11 @@ func TestTheStateOfTheProcessComesFromItsFunctions(t *testing.T) {
 		Registry: registry, Version: "v1.2.3",
 		Leading: func() bool { return false }, LoopAge: func() time.Duration { return 1500 * time.Millisecond },
 		TokenExpiry: func() (time.Time, bool) { return time.Unix(1893456000, 0), true },
-		RateLimit:   func() (int, bool) { return 17, true },
-		Events:      func() metrics.Events { return metrics.Events{Delivered: 3, Dropped: 2, Failed: 1} },
+		RemoteCredential: func() metrics.Credential {
+			return metrics.Credential{Expires: time.Unix(1893456001, 0), Lifetime: time.Hour}
+		},
+		RateLimit: func() (int, bool) { return 17, true },
+		Events:    func() metrics.Events { return metrics.Events{Delivered: 3, Dropped: 2, Failed: 1} },
 		Status: func() *syncer.Status {
 			member := func(s inventory.State) inventory.Member { return inventory.Member{State: s} }
 			verdict := guard.Verdict{Members: []inventory.Member{member(inventory.StateDown), member(inventory.StateDown), member(inventory.StateDraining)}, Unchecked: 5, Removal: guard.Removal{Endpoints: 6, Inventories: 7}}
@@ -91,7 +95,8 @@ func TestTheStateOfTheProcessComesFromItsFunctions(t *testing.T) {
 	}
 	got := gather(t, registry)
 	want(t, got, map[string]float64{
-		"leader": 0, "loop_age_seconds": 1.5, "token_expiry_timestamp_seconds": 1893456000, "ionos_ratelimit_remaining": 17,
+		"leader": 0, "loop_age_seconds": 1.5, "token_expiry_timestamp_seconds": 1893456000,
+		"remote_credential_expiry_timestamp_seconds": 1893456001, "remote_credential_lifetime_seconds": 3600, "ionos_ratelimit_remaining": 17,
 		`events_total{result="delivered"}`: 3, `events_total{result="dropped"}`: 2, `events_total{result="error"}`: 1,
 		`members{state="ready"}`: 0, `members{state="draining"}`: 1, `members{state="down"}`: 2,
 		`decisions_total{result="unchanged"}`: 1, `decisions_total{result="changed"}`: 2, `decisions_total{result="blocked"}`: 3,
@@ -102,6 +107,16 @@ func TestTheStateOfTheProcessComesFromItsFunctions(t *testing.T) {
 	if len(builds) != 1 || !strings.Contains(builds[0], `goversion="go1.`) || !strings.Contains(builds[0], `version="v1.2.3"`) {
 		t.Errorf("got %q, want one with both versions", builds)
 	}
+}
+
+func TestACredentialWithoutABeginningLivesForEver(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	if _, err := metrics.New(metrics.Options{Registry: registry, RemoteCredential: func() metrics.Credential {
+		return metrics.Credential{Expires: time.Unix(1893456001, 0)}
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, gather(t, registry), map[string]float64{"remote_credential_lifetime_seconds": math.Inf(1)})
 }
 
 func TestPromlintFindsNothing(t *testing.T) {

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"math"
 	"runtime"
 	"time"
 )
@@ -26,6 +27,37 @@ func processFamilies() []Family {
 			Help: "Seconds since the loop came round last; 0 on a standby.",
 			Use:  `ionos_endpointslice_loop_age_seconds > 10`, Advice: "the loop hangs; at 30 seconds `/livez` fails",
 			sample: func(m moment, emit emit) { emit(m.LoopAge().Seconds()) },
+		},
+	}
+}
+
+// remoteFamilies tell of the way to the remote cluster.
+func remoteFamilies() []Family {
+	return []Family{
+		{
+			Name: prefix + "remote_credential_expiry_timestamp_seconds", Type: Gauge,
+			Help: "When the token or client certificate of SECURED_KUBECONFIG that is in use expires, the one that does so sooner, as Unix time; absent where that is not known.",
+			Use:  `ionos_endpointslice_remote_credential_expiry_timestamp_seconds - time() < 14 * 86400`, Advice: "renew it, unless something else does; it is used without a restart",
+			sample: func(m moment, emit emit) {
+				if credential := m.RemoteCredential(); !credential.Expires.IsZero() {
+					emit(unix(credential.Expires))
+				}
+			},
+		},
+		{
+			Name: prefix + "remote_credential_lifetime_seconds", Type: Gauge,
+			Help: "How long that token or client certificate is valid in all, from its issue to its expiry; +Inf where it does not say, absent where its expiry is not known.",
+			Use:  `ionos_endpointslice_remote_credential_lifetime_seconds < 2 * 86400`, Advice: "it is one that something renews; the alert waits for the last tenth of its lifetime",
+			sample: func(m moment, emit emit) {
+				credential := m.RemoteCredential()
+				switch {
+				case credential.Expires.IsZero():
+				case credential.Lifetime <= 0:
+					emit(math.Inf(1))
+				default:
+					emit(credential.Lifetime.Seconds())
+				}
+			},
 		},
 	}
 }

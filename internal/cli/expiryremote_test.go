@@ -1,0 +1,119 @@
+package cli_test
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/cli"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/preflight"
+)
+
+// tokenOf is a token that is valid for so long in all, of which so much is left.
+func tokenOf(lifetime, left time.Duration) (token string, expires time.Time) {
+	expires = time.Now().Add(left).Truncate(time.Second)
+	claims := fmt.Appendf(nil, `{"iat":%d,"exp":%d}`, expires.Add(-lifetime).Unix(), expires.Unix())
+	return "eyJhbGciOiJub25lIn0." + base64.RawURLEncoding.EncodeToString(claims) + "." + tokenCanary, expires
+}
+
+// remoteOnly is a daemon whose source is a remote cluster that refuses everything.
+func remoteOnly(t *testing.T, token string) (environ []string, kubeconfigPath string) {
+	t.Helper()
+	setting := "SECURED_" + kubeconfig(t, apiServer(t, http.StatusForbidden, "Forbidden"), token)
+	_, path, _ := strings.Cut(setting, "=")
+	return append([]string{setting, "SOURCE_POLL_INTERVAL=100ms", "LOG_FORMAT=json"}, replaced("SOURCE_KIND=kubernetes")...), path
+}
+
+const day = 24 * time.Hour
+
+// The whole way, for a token of a month and then for the one of an hour that takes
+// its place: what is in use is what the metrics show, and only what should have
+// been renewed is warned of.
+func TestContract35TheRemoteCredentialIsAnnouncedByItsDateOnly(t *testing.T) {
+	t.Parallel()
+	token, expires := tokenOf(30*day, 2*day)
+	environ, path := remoteOnly(t, token)
+	var out, errs buffer
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan int, 1)
+	go func() {
+		p := cli.Program{Version: "v1.2.3", Environ: environ, Stdout: &out, Stderr: &errs}
+		ended <- p.Run(ctx, []string{"run"})
+	}()
+	until := func(what string, ok func() bool) {
+		t.Helper()
+		for deadline := time.Now().Add(30 * time.Second); !ok(); <-time.After(20 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: not within half a minute; log:\n%s", what, errs.String())
+			}
+		}
+	}
+	until("the address of the metrics", func() bool { return metricsAddress.MatchString(errs.String()) })
+	url, shown := "http://"+metricsAddress.FindStringSubmatch(errs.String())[1]+"/metrics", ""
+	shows := func(expires time.Time, lifetime time.Duration) func() bool {
+		return func() bool {
+			shown = scrape(t, url)
+			number := func(n float64) string { return " " + strconv.FormatFloat(n, 'g', -1, 64) + "\n" }
+			return strings.Contains(shown, "\nionos_endpointslice_remote_credential_expiry_timestamp_seconds"+number(float64(expires.Unix()))) &&
+				strings.Contains(shown, "\nionos_endpointslice_remote_credential_lifetime_seconds"+number(lifetime.Seconds()))
+		}
+	}
+	until("the token of a month", shows(expires, 30*day))
+	until("the warning", func() bool {
+		return strings.Contains(errs.String(), `"expires":"`+expires.UTC().Format(time.RFC3339)+`"`)
+	})
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, expires := tokenOf(time.Hour, 50*time.Minute)
+	if err := os.WriteFile(path, []byte(strings.Replace(string(before), token, next, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	until("the token of an hour", shows(expires, time.Hour))
+	stop()
+	if code := <-ended; code != 0 {
+		t.Errorf("got exit status %d, want 0", code)
+	}
+	if got := strings.Count(errs.String(), "SECURED_KUBECONFIG expires soon"); got != 1 {
+		t.Errorf("got %d warnings, want 1; log:\n%s", got, errs.String())
+	}
+	if strings.Contains(shown+errs.String()+out.String(), tokenCanary[:8]) {
+		t.Error("the token shows up in the log or the metrics")
+	}
+}
+
+func TestCheckSaysWhenTheRemoteCredentialExpires(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		lifetime, left time.Duration
+		want           preflight.Result
+	}{
+		{365 * day, 20 * day, "ok"},
+		{365 * day, 13 * day, "warn"},
+		{time.Hour, 50 * time.Minute, "ok"},
+		{time.Hour, -time.Minute, "fail"},
+	} {
+		token, expires := tokenOf(test.lifetime, test.left)
+		environ, _ := remoteOnly(t, token)
+		_, report := checked(t, environ)
+		var found []preflight.Check
+		for _, c := range report.Checks {
+			if c.ID == preflight.SourceExpiry {
+				found = append(found, c)
+			}
+		}
+		if len(found) != 1 || found[0].Result != test.want || !strings.Contains(found[0].Message, expires.UTC().Format(time.RFC3339)) {
+			t.Errorf("%v of %v left: got %+v, want one that is %s, with the date", test.left, test.lifetime, found, test.want)
+		}
+		if strings.Contains(fmt.Sprint(report), tokenCanary[:8]) {
+			t.Errorf("the token shows up in %+v", report)
+		}
+	}
+}
