@@ -2,16 +2,25 @@ package cli_test
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/base64"
+	"encoding/pem"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/cli"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/preflight"
 )
 
@@ -32,13 +41,53 @@ func remoteOnly(t *testing.T, token string) (environ []string, kubeconfigPath st
 
 const day = 24 * time.Hour
 
+func TestATokenOfAnHourIsWarnedOfOnlyWhenItIsNotRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var logged buffer
+		var newest atomic.Pointer[kubeapi.Expiry]
+		renew := func() {
+			newest.Store(&kubeapi.Expiry{Credential: kubeapi.Token, Begins: time.Now(), Ends: time.Now().Add(time.Hour)})
+		}
+		renew()
+		go cli.WarnOfCredential(t.Context(), slog.New(slog.NewJSONHandler(&logged, nil)), func() kubeapi.Expiry { return *newest.Load() })
+		for range 100 {
+			time.Sleep(48 * time.Minute)
+			renew()
+		}
+		time.Sleep(53 * time.Minute)
+		synctest.Wait()
+		if got := logged.String(); got != "" {
+			t.Errorf("got a warning of a token that was renewed in time:\n%s", got)
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if got := logged.String(); strings.Count(got, newest.Load().Ends.UTC().Format(time.RFC3339)) != 1 {
+			t.Errorf("got %q five minutes before its end, want one warning with the date", got)
+		}
+	})
+}
+
 // The whole way, for a token of a month and then for the one of an hour that takes
 // its place: what is in use is what the metrics show, and only what should have
 // been renewed is warned of.
 func TestContract35TheRemoteCredentialIsAnnouncedByItsDateOnly(t *testing.T) {
 	t.Parallel()
-	token, expires := tokenOf(30*day, 2*day)
-	environ, path := remoteOnly(t, token)
+	for _, source := range []string{"kubernetes", "ionos"} {
+		t.Run(source, func(t *testing.T) {
+			t.Parallel()
+			token, expires := tokenOf(30*day, 2*day)
+			environ, path := remoteOnly(t, token)
+			if source == "ionos" {
+				_, cloudy := cloud(t, 1)
+				environ = slices.Concat(cloudy, environ[:1], []string{"LOG_FORMAT=json"})
+			}
+			testAnnounced(t, environ, path, token, expires)
+		})
+	}
+}
+
+func testAnnounced(t *testing.T, environ []string, path, token string, expires time.Time) {
+	t.Helper()
 	var out, errs buffer
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan int, 1)
@@ -116,4 +165,53 @@ func TestCheckSaysWhenTheRemoteCredentialExpires(t *testing.T) {
 			t.Errorf("the token shows up in %+v", report)
 		}
 	}
+}
+
+// Also of a certificate in a file, and while the API server is away.
+func TestCheckSaysWhenTheLocalCredentialExpires(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	server.Close()
+	keyPair := server.TLS.Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(keyPair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expired, at := tokenOf(day, -time.Minute)
+	for _, test := range []struct {
+		user string
+		want preflight.Result
+		says string
+	}{
+		{"token: " + expired, "fail", "the token expired at " + at.UTC().Format(time.RFC3339)},
+		{"client-certificate: " + pemFile(t, "CERTIFICATE", keyPair.Certificate[0]) + ", client-key: " + pemFile(t, "PRIVATE KEY", key),
+			"ok", "the client certificate expires at " + server.Certificate().NotAfter.UTC().Format(time.RFC3339)},
+		{"token: opaque", "skip", "it does not say when"},
+	} {
+		for _, url := range []string{server.URL, apiServer(t, http.StatusForbidden, "Forbidden")} {
+			setting := kubeconfig(t, url, "replaced")
+			_, path, _ := strings.Cut(setting, "=")
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(strings.Replace(string(text), "token: replaced", test.user, 1)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, report := checked(t, clustered(setting))
+			found := slices.DeleteFunc(report.Checks, func(c preflight.Check) bool { return c.ID != preflight.APIExpiry })
+			if len(found) != 1 || found[0].Result != test.want || !strings.Contains(found[0].Message, test.says) {
+				t.Errorf("got %+v, want one that is %s and says %q", found, test.want, test.says)
+			}
+		}
+	}
+}
+
+func pemFile(t *testing.T, kind string, der []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "pem")
+	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

@@ -1,7 +1,11 @@
 package cli
 
-// WarnOfToken is exported for its test, in which weeks pass.
-var WarnOfToken = warnOfToken
+// WarnOfToken and WarnOfCredential are exported for their tests, in which weeks
+// pass.
+var (
+	WarnOfToken      = warnOfToken
+	WarnOfCredential = warnOfCredential
+)
 
 // Judge, OutcomeOf and Ended are exported for what no small world brings about.
 var (
