@@ -63,7 +63,7 @@ type attemptKey struct{}
 
 // trace makes the request of that context tell.
 func (a *attempt) trace(ctx context.Context) context.Context {
-	ctx = context.WithValue(Quiet(ctx), attemptKey{}, a)
+	ctx = context.WithValue(quiet(ctx), attemptKey{}, a)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) {
 			a.mu.Lock()

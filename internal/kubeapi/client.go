@@ -1,7 +1,6 @@
 package kubeapi
 
 import (
-	"context"
 	"errors"
 	"net"
 	"net/http"
@@ -12,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
 )
@@ -206,7 +204,3 @@ func (c *Client) connect(config *rest.Config) (*link, error) {
 func refuseRedirect(*http.Request, []*http.Request) error {
 	return errors.New("the API server redirects, which is not followed; correct the server in the kubeconfig")
 }
-
-// Quiet keeps client-go from logging: what goes wrong is in the errors. Requests are
-// quiet by themselves, a reflector is not.
-func Quiet(ctx context.Context) context.Context { return klog.NewContext(ctx, klog.New(nil)) }

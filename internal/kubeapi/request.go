@@ -116,7 +116,7 @@ func (s *stream) Stop() {
 
 // request begins a request, which client-go never repeats.
 func (l *link) request(verb string, r Resource) *rest.Request {
-	return l.versions[r.Version].Verb(verb).MaxRetries(0).Namespace(r.Namespace).Resource(r.Name)
+	return l.versions[r.Version].Verb(verb).MaxRetries(0).NamespaceIfScoped(r.Namespace, r.Namespace != "").Resource(r.Name)
 }
 
 // once sends what may be sent one time only.

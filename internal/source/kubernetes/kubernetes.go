@@ -97,7 +97,6 @@ func (s *Source) Changed() <-chan struct{} { return s.changed }
 func (s *Source) Run(ctx context.Context) error {
 	defer s.view.close()
 	defer s.client.Close()
-	ctx = kubeapi.Quiet(ctx) // what goes wrong is told by Read
 	var pauses pauses
 	for ctx.Err() == nil {
 		started, lists := time.Now(), s.view.received()

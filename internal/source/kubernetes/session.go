@@ -14,8 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
@@ -59,17 +57,12 @@ type session struct {
 
 // run lists and watches until the session is over.
 func (s *session) run(ctx context.Context) {
-	logger := klog.FromContext(ctx)
-	reflector := cache.NewReflectorWithOptions(&cache.ListWatch{
-		ListWithContextFunc:  s.list,
-		WatchFuncWithContext: s.watch,
-	}, &corev1.Node{}, s.view, cache.ReflectorOptions{Name: "nodes", Logger: &logger, Backoff: betweenWatches()})
-	// Its error was noted where it arose.
-	_ = reflector.ListAndWatchWithContext(ctx)
+	reflection := kubeapi.Reflection{Object: &corev1.Node{}, List: s.list, Watch: s.watch, Store: s.view, Backoff: betweenWatches()}
+	_ = reflection.Run(ctx) // its error was noted where it arose
 }
 
-func betweenWatches() *wait.Backoff {
-	return &wait.Backoff{Duration: pauseMin, Factor: 2, Jitter: 0.5, Steps: 10, Cap: pauseMax}
+func betweenWatches() wait.Backoff {
+	return wait.Backoff{Duration: pauseMin, Factor: 2, Jitter: 0.5, Steps: 10, Cap: pauseMax}
 }
 
 // list answers the reflector, which asks so only where the server cannot stream
@@ -80,9 +73,6 @@ func (s *session) list(ctx context.Context, options metav1.ListOptions) (runtime
 	}
 	if err := s.patience(ctx); err != nil {
 		return nil, err
-	}
-	if options.ResourceVersion == "0" {
-		options.ResourceVersion = "" // "0" may be answered from any time in the past
 	}
 	list := &corev1.NodeList{}
 	err := s.client.List(ctx, kubeapi.Nodes(), options, list)

@@ -69,7 +69,6 @@ func New(options Options) (*Store, error) {
 // so it has to be the last to stop.
 func (s *Store) Run(ctx context.Context) error {
 	defer s.client.Close()
-	ctx = kubeapi.Quiet(ctx)
 	slices := watched{
 		resource: kubeapi.EndpointSlices(s.target.Namespace), selection: ofService(s.target.Service),
 		object: &discoveryv1.EndpointSlice{}, list: func() runtime.Object { return &discoveryv1.EndpointSliceList{} },

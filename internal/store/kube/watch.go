@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
@@ -36,29 +35,26 @@ const (
 // asked again within three seconds: client-go's own back-off goes up to a minute, in
 // which a slice would be written on what was known before.
 func (w watched) run(ctx context.Context, client *kubeapi.Client, store cache.ReflectorStore, fresh *freshness) {
-	backoff := wait.Backoff{Duration: pauseMin, Factor: 2, Jitter: 0.5, Steps: 10, Cap: pauseMax}
-	logger := klog.FromContext(ctx)
-	reflector := cache.NewReflectorWithOptions(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			if options.ResourceVersion == "0" {
-				options.ResourceVersion = "" // "0" may be answered from any time in the past
-			}
+	reflection := kubeapi.Reflection{
+		Object: w.object, Store: store,
+		Backoff: wait.Backoff{Duration: pauseMin, Factor: 2, Jitter: 0.5, Steps: 10, Cap: pauseMax},
+		List: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			list := w.list()
 			err := client.List(ctx, w.resource, w.selected(options), list)
 			fresh.answered(err)
 			return list, err
 		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+		Watch: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			seconds := int64((longestWatch - rand.N(longestWatch/4)).Seconds())
 			options.TimeoutSeconds = &seconds
 			events, err := client.Watch(ctx, w.resource, w.selected(options))
 			fresh.answered(err)
 			return events, err
 		},
-	}, w.object, store, cache.ReflectorOptions{Name: w.resource.Name, Logger: &logger, Backoff: &backoff})
+	}
 	for pause := pauseMin; ctx.Err() == nil; pause = min(2*pause, pauseMax) {
 		began := time.Now()
-		_ = reflector.ListAndWatchWithContext(ctx) // its error was noted where it arose
+		_ = reflection.Run(ctx) // its error was noted where it arose
 		if time.Since(began) > longestWatch/2 {
 			pause = pauseMin
 		}
