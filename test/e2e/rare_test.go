@@ -42,6 +42,8 @@ func TestRareFaults(t *testing.T) {
 		"TheExecPluginHangs":           theExecPluginHangs,
 		"TheNameOfTheServerIsUnknown":  theNameIsUnknown,
 		"TheKubeconfigIsDeleted":       theKubeconfigIsDeleted,
+		"TheKubeconfigIsReplaced":      theKubeconfigIsReplaced,
+		"TheRightToWatchIsTaken":       theRightToWatchIsTaken,
 		"TheRootFileSystemIsReadOnly":  theRootIsReadOnly,
 	} {
 		t.Run(name, func(t *testing.T) {
