@@ -113,6 +113,14 @@ func TestErrorsPassAsTheyAre(t *testing.T) {
 	}
 }
 
+func TestContract36ALoadThatMayBeOutOfDateIsCounted(t *testing.T) {
+	m, shown := newMetrics(t)
+	if _, err := m.Store(&part{state: plan.State{Stale: errOutage}}).Load(t.Context()); err != nil {
+		t.Errorf("got %v, want the state", err)
+	}
+	want(t, shown(), map[string]float64{`store_errors_total`: 1})
+}
+
 func TestWhatWeEndOurselvesIsNobodysFailure(t *testing.T) {
 	m, shown := newMetrics(t)
 	stopped, stop := context.WithCancel(t.Context())

@@ -310,7 +310,7 @@ func (m *machine) loaded(r *reading) {
 		return
 	}
 	before := m.known
-	merged, _, resolved := m.box.Merge(before, r.saw, r.ended)
+	merged, _, resolved := m.box.Merge(before, plan.State{Slices: r.saw}, r.ended)
 	m.known = merged
 	m.wanted = m.wanted || m.box.Unread()
 	if resolved || !slices.EqualFunc(before, merged, func(a, b plan.Slice) bool {

@@ -9,18 +9,25 @@ import (
 
 // Merge takes in a load that was asked for when so many requests had ended (Ended).
 // It returns the slices as they are known to be afterwards, what came of writes whose answers did not say,
-// and whether slices take part again that did not before.
+// and whether slices take part again that did not before. Of the slices that the load
+// could not read what was known holds as well.
 //
 //	the slice's last request   what holds
 //	is in flight               what was known: the load may be older or newer
 //	ended since the load was asked for
 //	                           what was known: the load may be older
 //	otherwise                  what the load says
-func (o *Outbox) Merge(known, loaded []plan.Slice, ended int) (merged []plan.Slice, results []Result, resolved bool) {
-	merged = slices.Clone(loaded)
+func (o *Outbox) Merge(known []plan.Slice, loaded plan.State, ended int) (merged []plan.Slice, results []Result, resolved bool) {
+	merged = slices.Clone(loaded.Slices)
+	for _, name := range loaded.Unread {
+		merged = keep(merged, known, name)
+	}
 	for name, r := range o.records {
+		if slices.Contains(loaded.Unread, name) {
+			continue
+		}
 		if r.inFlight() || r.ended > ended {
-			r.skip(find(loaded, name), find(known, name))
+			r.skip(find(loaded.Slices, name), find(known, name))
 			merged = keep(merged, known, name)
 			continue
 		}

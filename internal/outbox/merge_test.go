@@ -2,6 +2,7 @@ package outbox_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,6 +39,9 @@ func TestALoadCountsForSlicesWhoseLastRequestEndedBefore(t *testing.T) {
 		"a request that ended since": {
 			func(s *scene) { s.wantTaken("s1"); s.pass(1); s.land("s1") }, []string{"s1@3", "s2@92"}, false, true,
 		},
+		"a slice that could not be read": {
+			func(s *scene) { s.wantTaken("s1"); s.fail(errRefused, "s1") }, []string{"s1@1", "s2@92"}, false, true,
+		},
 		"a request that failed since": {
 			func(s *scene) { s.wantTaken("s1"); s.pass(1); s.fail(errRefused, "s1") }, []string{"s1@1", "s2@92"}, false, true,
 		},
@@ -49,7 +53,11 @@ func TestALoadCountsForSlicesWhoseLastRequestEndedBefore(t *testing.T) {
 			c.happens(s)
 			loaded := s.read("s1: a=ready", "s2: b=down")
 			loaded[0].Version, loaded[1].Version = "91", "92"
-			merged, _, resolved := s.box.Merge(s.known, loaded, ended)
+			state := plan.State{Slices: loaded}
+			if strings.Contains(name, "could not be read") {
+				state.Unread, ended = []string{"s1"}, s.box.Ended()
+			}
+			merged, _, resolved := s.box.Merge(s.known, state, ended)
 			if diff := cmp.Diff(c.want, spelled(merged)); diff != "" {
 				t.Errorf("slices (-want +got):\n%s", diff)
 			}
@@ -66,14 +74,14 @@ func TestContract23ASliceThatIsDeletedAsSoonAsItIsMadeIsReadAgain(t *testing.T) 
 	s := newScene(t, 0)
 	s.want("s1: a=ready")
 	s.wantTaken("s1")
-	s.known, _, _ = s.box.Merge(s.known, nil, s.box.Ended())
+	s.known, _, _ = s.box.Merge(s.known, plan.State{Slices: nil}, s.box.Ended())
 	s.pass(1)
 	s.land("s1")
 	if !s.box.Unread() {
 		t.Fatal("want the slice to be read again")
 	}
 	s.pass(1)
-	s.known, _, _ = s.box.Merge(s.known, nil, s.box.Ended())
+	s.known, _, _ = s.box.Merge(s.known, plan.State{Slices: nil}, s.box.Ended())
 	s.plan()
 	s.wantTaken("s1")
 }
@@ -99,7 +107,7 @@ func TestContract23AnEditThatALoadSawDuringARequestIsNotForgotten(t *testing.T) 
 				loaded = s.read("s1: a=draining")
 				loaded[0].Version = c.seen
 			}
-			s.known, _, _ = s.box.Merge(s.known, loaded, s.box.Ended())
+			s.known, _, _ = s.box.Merge(s.known, plan.State{Slices: loaded}, s.box.Ended())
 			if s.box.Unread() {
 				t.Error("want no load that could not count either")
 			}
@@ -110,7 +118,7 @@ func TestContract23AnEditThatALoadSawDuringARequestIsNotForgotten(t *testing.T) 
 			if got := s.box.Unread(); got != c.again {
 				t.Errorf("got %t, want %t: whether the slice has to be read again", got, c.again)
 			}
-			s.known, _, _ = s.box.Merge(s.known, s.read("s1: a=ready"), s.box.Ended())
+			s.known, _, _ = s.box.Merge(s.known, plan.State{Slices: s.read("s1: a=ready")}, s.box.Ended())
 			if s.box.Unread() {
 				t.Error("want the slice to be read once")
 			}

@@ -164,7 +164,7 @@ func (s *scene) load(changed ...plan.Slice) []outbox.Result {
 		loaded = slices.DeleteFunc(loaded, func(l plan.Slice) bool { return l.Name == slice.Name })
 		loaded = append(loaded, slice)
 	}
-	merged, results, _ := s.box.Merge(s.known, loaded, s.box.Ended())
+	merged, results, _ := s.box.Merge(s.known, plan.State{Slices: loaded}, s.box.Ended())
 	s.known = merged
 	s.plan()
 	return results

@@ -187,6 +187,9 @@ type State struct {
 	// Service, sorted by name. While the Service has a selector there are none:
 	// then such slices are to be expected, and the selector is what is wrong.
 	Beside []Beside
+	// Unread are the names of slices that may be something else by now, sorted: their
+	// last write failed, or they vanished, and they could not be read since.
+	Unread []string
 	// Stale says why all this may be out of date; nil while the store is sure that
 	// it is not.
 	Stale error

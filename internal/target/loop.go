@@ -183,9 +183,12 @@ func (l *loop) absorbLoaded(r loaded, now time.Time) bool {
 	}
 	before := l.state
 	l.state = r.state
-	merged, results, resolved := l.outbox.Merge(before.Slices, r.state.Slices, r.ended)
+	merged, results, resolved := l.outbox.Merge(before.Slices, r.state, r.ended)
 	l.state.Slices = merged
 	l.results.add(now, results...)
+	if trouble != nil {
+		l.results.add(now, l.outbox.GiveUp()...)
+	}
 	if l.outbox.Unread() {
 		l.reader.want()
 	}

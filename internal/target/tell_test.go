@@ -103,6 +103,30 @@ func TestLoadAndWriteErrorsAreToldApart(t *testing.T) {
 	})
 }
 
+func TestContract36WhatMayBeOutOfDateIsToldAndWrittenAllTheSame(t *testing.T) {
+	in(t, 3, func(w *world) {
+		w.set(func() { w.stale = errors.New("the watch is refused") })
+		w.store.SetService(service)
+		during(time.Second)
+		if got := w.last(); got.LoadErr == nil || got.LoadErr.Error() != "the watch is refused" {
+			t.Errorf("got load error %v, want why it may be out of date", got.LoadErr)
+		}
+		loads := w.loads()
+		w.decide(inventory.StateDown, 1)
+		synctest.Wait()
+		w.wantPublished("1=down 2=ready 3=ready")
+		during(time.Minute)
+		if got := w.loads() - loads; got < 4 || got > 60 { // metrics count them
+			t.Errorf("got %d loads in a minute, want one every 15 s at least", got)
+		}
+		w.set(func() { w.stale = nil })
+		during(15 * time.Second)
+		if got := w.last(); got.LoadErr != nil {
+			t.Errorf("got %v after that was over", got.LoadErr)
+		}
+	})
+}
+
 func TestAFailedWriteIsShownAtOnceAlthoughTheLoadHangs(t *testing.T) {
 	in(t, 3, func(w *world) {
 		w.set(func() {

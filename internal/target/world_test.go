@@ -37,6 +37,7 @@ type world struct {
 	// error; after comes after it. Both may take time.
 	write, after func(context.Context, plan.Write) error
 	load         func(context.Context) error
+	stale        error // why what is loaded may be out of date
 	writes       []written
 	loaded       int
 	outcomes     []target.Outcome
@@ -148,7 +149,11 @@ func (w *world) Load(ctx context.Context) (plan.State, error) {
 			return plan.State{}, err
 		}
 	}
-	return w.store.Load(ctx)
+	state, err := w.store.Load(ctx)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	state.Stale = w.stale
+	return state, err
 }
 
 // Write is the store's.

@@ -35,7 +35,12 @@ func (v *view) Replace(objects []any, revision string) error {
 		}
 		note(others, manifest.ToBeside(slice, v.target))
 	}
-	v.change(func() { v.told, v.others, v.reached = told, others, revision })
+	v.change(func() {
+		if v.reached != "" && !follows(revision, v.reached) {
+			v.distrust()
+		}
+		v.told, v.others, v.reached = told, others, revision
+	})
 	v.freshness.synced()
 	return nil
 }

@@ -5,35 +5,27 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-const (
-	// longestSilence is how long after its last answer a watch counts as current: it
-	// is opened anew each minute.
-	longestSilence = longestWatch + 15*time.Second
-	// longestRefusal is how long the server may refuse the watch before it is told.
-	// A Role that is applied anew may be gone for a moment.
-	longestRefusal = 10 * time.Second
-)
+// longestSilence is how long after its last answer a watch counts as current. It is
+// opened anew each minute, and a Role that is applied anew may be gone for a moment.
+const longestSilence = longestWatch + 15*time.Second
 
 // freshness says whether what a watch has told is current:
 //
 //	before the first complete answer     nothing is known (await)
-//	answered within longestSilence       current
-//	refused for longestRefusal           stale
-//	no answer for longestSilence         stale
+//	accepted within longestSilence       current
+//	refused or silent for longer         stale
 type freshness struct {
 	what string
 	done chan struct{} // closed by the first complete answer
 	once *sync.Once
 
 	mu sync.Mutex
-	// known is when the server last answered, failing since when it has not, zero
-	// while it does, and last why.
-	known, failing time.Time
-	last           error
+	// known is when the server last accepted a request, and last why it did not
+	// since.
+	known time.Time
+	last  error
 }
 
 func newFreshness(what string) freshness {
@@ -52,9 +44,7 @@ func (f *freshness) answered(err error) {
 	defer f.mu.Unlock()
 	f.last = available(err)
 	if err == nil {
-		f.known, f.failing = time.Now(), time.Time{}
-	} else if f.failing.IsZero() {
-		f.failing = time.Now()
+		f.known = time.Now()
 	}
 }
 
@@ -81,12 +71,7 @@ func (f *freshness) await(ctx context.Context) error {
 func (f *freshness) stale(now time.Time) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	refused := apierrors.IsForbidden(f.last) || apierrors.IsUnauthorized(f.last)
-	switch {
-	case f.known.IsZero(): // await says so
-		return nil
-	case refused && now.Sub(f.failing) >= longestRefusal, now.Sub(f.known) >= longestSilence:
-	default:
+	if f.known.IsZero() || now.Sub(f.known) < longestSilence { // of the first, await tells
 		return nil
 	}
 	since := f.known.UTC().Format(time.RFC3339)

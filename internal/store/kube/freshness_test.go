@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,7 +26,12 @@ import (
 // refuse lists and watches, or not answer them at all.
 type keeper struct {
 	mu       sync.Mutex
-	code     int  // of refusals, 0 for none
+	code     int    // of refusals, 0 for none
+	revision string // of lists
+	// mute is the name of a slice about which no list is answered, and writes is the
+	// code of every answer to a write.
+	mute     string
+	writes   int
 	hangs    bool // nothing is answered, and streams stay open
 	only     string
 	requests int
@@ -47,7 +53,17 @@ func (k *keeper) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	k.mu.Unlock()
 	query := r.URL.Query()
+	if k.mute != "" && query.Get("fieldSelector") == "metadata.name="+k.mute {
+		hangs = true
+	}
 	switch {
+	case r.Method != http.MethodGet && k.writes == http.StatusCreated:
+		created := &discoveryv1.EndpointSlice{}
+		created.Name, created.ResourceVersion = "web-remote", "20"
+		created.Labels = map[string]string{discoveryv1.LabelServiceName: "web"}
+		return reply(r, k.writes, slice(created)), nil
+	case r.Method != http.MethodGet:
+		return reply(r, k.writes, nil), nil
 	case hangs:
 		<-r.Context().Done()
 		return nil, r.Context().Err()
@@ -64,7 +80,7 @@ func (k *keeper) RoundTrip(r *http.Request) (*http.Response, error) {
 		}), nil
 	}
 	return reply(r, http.StatusOK, &discoveryv1.EndpointSliceList{
-		TypeMeta: metav1.TypeMeta{APIVersion: "discovery.k8s.io/v1", Kind: "EndpointSliceList"}, ListMeta: metav1.ListMeta{ResourceVersion: "10"},
+		TypeMeta: metav1.TypeMeta{APIVersion: "discovery.k8s.io/v1", Kind: "EndpointSliceList"}, ListMeta: metav1.ListMeta{ResourceVersion: k.revision},
 	}), nil
 }
 
@@ -101,7 +117,7 @@ func (k *keeper) stream(r *http.Request, seconds string) *http.Response {
 func kept(t *testing.T, test func(t *testing.T, k *keeper, store *kube.Store)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		k := &keeper{}
+		k := &keeper{revision: "10"}
 		config := &rest.Config{Host: "https://192.0.2.1"}
 		config.Wrap(func(http.RoundTripper) http.RoundTripper { return k })
 		store, err := kube.New(kube.Options{Way: kubeapi.Fixed(config), Target: storetest.Target("default")})
@@ -212,6 +228,63 @@ func TestContract36OpeningAWatchIsGivenUp(t *testing.T) {
 		_ = drain(store)
 	})
 }
+
+// TestContract21ASliceThatCannotBeReadKeepsNoOtherFromBeingLoaded: its last write
+// failed, and nobody answers what became of it.
+func TestContract21ASliceThatCannotBeReadKeepsNoOtherFromBeingLoaded(t *testing.T) {
+	kept(t, func(t *testing.T, k *keeper, store *kube.Store) {
+		k.set(func() { k.writes, k.mute = http.StatusInternalServerError, "web-remote-2" })
+		for _, name := range []string{"web-remote", "web-remote-2", "web-remote-3"} {
+			if _, err := store.Write(t.Context(), createOf(name)); err == nil {
+				t.Fatal("got no error of a write that fails")
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		state, err := store.Load(ctx)
+		if err != nil || !slices.Equal(state.Unread, []string{"web-remote-2"}) || state.Stale == nil {
+			t.Errorf("got %q unread, %v and %v, want the one slice and why", state.Unread, state.Stale, err)
+		}
+		k.set(func() { k.mute = "" })
+		before := 0
+		k.set(func() { before = k.requests })
+		state, err = store.Load(t.Context())
+		if err != nil || len(state.Unread) > 0 || state.Stale != nil {
+			t.Errorf("got %q unread, %v and %v, want nothing", state.Unread, state.Stale, err)
+		}
+		k.set(func() {
+			if got := k.requests - before; got != 1 {
+				t.Errorf("got %d requests, want one: the others were read before", got)
+			}
+		})
+	})
+}
+
+// TestContract21ARestoredServerIsBelieved: its revisions begin anew at an earlier
+// one, so what a write had answered looks newer than all that comes.
+func TestContract21ARestoredServerIsBelieved(t *testing.T) {
+	kept(t, func(t *testing.T, k *keeper, store *kube.Store) {
+		k.set(func() { k.writes = http.StatusCreated })
+		if _, err := store.Write(t.Context(), createOf("web-remote")); err != nil {
+			t.Fatal(err)
+		}
+		state, err := store.Load(t.Context())
+		if err != nil || len(state.Slices)+len(state.Refused) != 1 {
+			t.Fatalf("got %+v, %v, want the slice that was made", state, err)
+		}
+		k.set(func() { k.revision, k.code = "5", http.StatusGone })
+		time.Sleep(longestWatch)
+		k.set(func() { k.code = 0 })
+		time.Sleep(10 * time.Second)
+		state, err = store.Load(t.Context())
+		if err != nil || len(state.Slices)+len(state.Refused) != 0 {
+			t.Errorf("got %+v, %v, want no slice: the server has none", state, err)
+		}
+	})
+}
+
+// longestWatch is how long a watch lasts at the most.
+const longestWatch = time.Minute
 
 // ending is a body that tells nothing.
 type ending struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,6 +17,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
+
+// mostReads is how many slices are read at the same time.
+const mostReads = 8
 
 // Options says which API server the store is in, and what for.
 type Options struct {
@@ -69,7 +73,7 @@ func New(options Options) (*Store, error) {
 // so it has to be the last to stop.
 func (s *Store) Run(ctx context.Context) error {
 	defer s.client.Close()
-	slices := watched{
+	endpoints := watched{
 		resource: kubeapi.EndpointSlices(s.target.Namespace), selection: ofService(s.target.Service),
 		object: &discoveryv1.EndpointSlice{}, list: func() runtime.Object { return &discoveryv1.EndpointSliceList{} },
 	}
@@ -78,7 +82,7 @@ func (s *Store) Run(ctx context.Context) error {
 		object: &corev1.Service{}, list: func() runtime.Object { return &corev1.ServiceList{} },
 	}
 	var running sync.WaitGroup
-	running.Go(func() { slices.run(ctx, s.client, s.view, &s.view.freshness) })
+	running.Go(func() { endpoints.run(ctx, s.client, s.view, &s.view.freshness) })
 	running.Go(func() { service.run(ctx, s.client, s.service, &s.service.freshness) })
 	running.Go(func() { s.recheckStrays(ctx) })
 	running.Go(func() { s.tellStale(ctx) })
@@ -100,16 +104,39 @@ func (s *Store) Load(ctx context.Context) (plan.State, error) {
 			return plan.State{}, err
 		}
 	}
-	for name, doubt := range s.view.doubtful() {
-		if err := s.look(ctx, name); err != nil {
-			return plan.State{}, fmt.Errorf("read slice %s again: %w", name, err)
-		}
-		s.view.resolve(name, doubt)
-	}
+	unread, err := s.reread(ctx)
 	state := manifest.State(s.service.get(), s.view.objects(), s.target)
 	state.Beside = manifest.Beside(state.Service, s.view.beside())
-	state.Stale = s.stale(time.Now())
+	state.Unread, state.Stale = unread, s.stale(time.Now())
+	if state.Stale == nil {
+		state.Stale = err
+	}
 	return state, nil
+}
+
+// reread asks the server about the slices in doubt, a few at a time, and returns the
+// names of those that it did not answer about in time, sorted, and why not.
+func (s *Store) reread(ctx context.Context) (unread []string, failed error) {
+	var reading sync.WaitGroup
+	var mu sync.Mutex
+	free := make(chan struct{}, mostReads)
+	for name, doubt := range s.view.doubtful() {
+		free <- struct{}{}
+		reading.Go(func() {
+			defer func() { <-free }()
+			err := s.look(ctx, name)
+			if err == nil {
+				s.view.resolve(name, doubt)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			unread, failed = append(unread, name), fmt.Errorf("read slice %s again: %w", name, err)
+		})
+	}
+	reading.Wait()
+	slices.Sort(unread)
+	return unread, failed
 }
 
 func (s *Store) watches() []*freshness {

@@ -153,6 +153,15 @@ func (v *view) resolve(name string, doubt int) {
 	}
 }
 
+// distrust forgets what is ahead, and asks about each of it again: the server was
+// restored from a backup, so that its revisions began anew at an earlier one.
+func (v *view) distrust() {
+	for name := range v.ahead {
+		v.raise(name)
+	}
+	clear(v.ahead)
+}
+
 // strays returns the names of the slices that the watch does not select.
 func (v *view) strays() []string {
 	v.mu.Lock()
