@@ -232,9 +232,9 @@ func TestAWatchEndsAlsoWhereTheServerDoesNotEndIt(t *testing.T) {
 	})
 }
 
-// Contract 35 and 2.2 of the access: a credential that expires is replaced by the
+// A credential that expires is replaced by the
 // one that the file holds by then, without a restart.
-func TestAKubeconfigIsReadAgainWhenItChanges(t *testing.T) {
+func TestContract37AKubeconfigIsReadAgainWhenItChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const cluster = "server: 'https://api'"
 		path := kubeconfig(t, cluster, "token: first-"+canary)

@@ -52,7 +52,7 @@ func docsOfCluster() []Doc {
 		{APIAccess, "There is a way to the local API server: the kubeconfig of `KUBECONFIG`, or the ServiceAccount of the Pod.", "set KUBECONFIG to a kubeconfig of the local cluster, or correct the file"},
 		{APIReachable, "The local API server answers and accepts the credentials.", "check the address in the kubeconfig, the network and the certificates"},
 		{APIIdentity, "The API server knows us as somebody. The name is the one that Roles are bound to.", "put credentials into the kubeconfig that the API server accepts"},
-		{APIExpiry, "The same as source-credential, of the local cluster: the kubeconfig of `KUBECONFIG`, or the token of the Pod's ServiceAccount, which the kubelet renews.", "renew the credential in KUBECONFIG, and restart the daemon if it stands in the kubeconfig itself"},
+		{APIExpiry, "The same as source-credential, of the local cluster: the kubeconfig of `KUBECONFIG`, or the token of the Pod's ServiceAccount, which the kubelet renews.", "renew the credential in KUBECONFIG; it is used without a restart"},
 		{APIKubectl, "With `STORE_KIND=kubectl`: the program runs and reads the Service and its slices.", "set KUBECTL_PATH to a kubectl that is installed, and give it its environment"},
 
 		{RightsServices, "The daemon may read its Service. Each right is asked for by a SelfSubjectAccessReview.", "grant the right by a Role"},

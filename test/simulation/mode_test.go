@@ -34,7 +34,7 @@ func (p *process) Announce(notice narration.Notice) {
 		p.turn(byNotice, guard.FailOpen, guard.Publish)
 	case narration.RemovalAccepted:
 		p.noteAccepted(notice.Note)
-	case narration.EndpointsUpdated, narration.SourceUnavailable, narration.SourceRecovered, narration.SliceOwnedByOther, narration.MirroredSliceFound,
+	case narration.EndpointsUpdated, narration.SourceUnavailable, narration.SourceRecovered, narration.StoreUnavailable, narration.StoreRecovered, narration.SliceOwnedByOther, narration.MirroredSliceFound,
 		narration.RemovalPending:
 	}
 }

@@ -50,9 +50,9 @@ type session struct {
 	// heard is when anything was heard last, or is expected, as a Duration since
 	// start.
 	heard atomic.Int64
-	// hopeless is why a list would be of no use: what the watch met, unless the
+	// watchErr is why a list would be of no use: what the watch met, unless the
 	// server only cannot stream lists.
-	hopeless error
+	watchErr error
 }
 
 // run lists and watches until the session is over.
@@ -68,10 +68,10 @@ func betweenWatches() wait.Backoff {
 // list answers the reflector, which asks so only where the server cannot stream
 // the list as the beginning of a watch.
 func (s *session) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	if s.hopeless != nil {
-		return nil, s.hopeless // without a watch a list is out of date at once
+	if s.watchErr != nil {
+		return nil, s.watchErr // without a watch a list is out of date at once
 	}
-	if err := s.patience(ctx); err != nil {
+	if err := s.awaitRetryAfter(ctx); err != nil {
 		return nil, err
 	}
 	list := &corev1.NodeList{}
@@ -93,7 +93,7 @@ func (s *session) list(ctx context.Context, options metav1.ListOptions) (runtime
 // on from what is known.
 func (s *session) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	resumes := options.SendInitialEvents == nil
-	if err := s.patience(ctx); err != nil {
+	if err := s.awaitRetryAfter(ctx); err != nil {
 		return nil, err
 	}
 	if resumes && !s.view.resumable() {
@@ -103,7 +103,7 @@ func (s *session) watch(ctx context.Context, options metav1.ListOptions) (watch.
 	if err != nil {
 		err = s.failed(ctx, err)
 		if !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) {
-			s.hopeless = err
+			s.watchErr = err
 		}
 		return nil, err
 	}
@@ -114,8 +114,8 @@ func (s *session) watch(ctx context.Context, options metav1.ListOptions) (watch.
 	return stream, nil
 }
 
-// patience waits until the server wants to be asked again.
-func (s *session) patience(ctx context.Context) error {
+// awaitRetryAfter waits until the server wants to be asked again.
+func (s *session) awaitRetryAfter(ctx context.Context) error {
 	timer := time.NewTimer(time.Until(s.notBefore))
 	defer timer.Stop()
 	select {

@@ -95,7 +95,7 @@ func (v *view) ours(slice *discoveryv1.EndpointSlice) bool {
 // change applies what the watch tells, and passes the news on if Load's answer
 // is another one now: the echo of a write of ours is none, whether it comes after
 // the write's answer or before. A slice that vanished
-// is in doubt: it is gone, or has lost its label, and the second must not look
+// is dirty: it is gone, or has lost its label, and the second must not look
 // like the first.
 func (v *view) change(apply func()) {
 	v.mu.Lock()
@@ -105,7 +105,7 @@ func (v *view) change(apply func()) {
 	after := v.versions()
 	for name := range before {
 		if _, still := after[name]; !still {
-			v.raise(name)
+			v.mark(name)
 		}
 	}
 	for name := range v.underway {

@@ -114,19 +114,19 @@ func (s *Store) Load(ctx context.Context) (plan.State, error) {
 	return state, nil
 }
 
-// reread asks the server about the slices in doubt, a few at a time, and returns the
+// reread asks the server about the dirty slices, a few at a time, and returns the
 // names of those that it did not answer about in time, sorted, and why not.
 func (s *Store) reread(ctx context.Context) (unread []string, failed error) {
 	var reading sync.WaitGroup
 	var mu sync.Mutex
 	free := make(chan struct{}, mostReads)
-	for name, doubt := range s.view.doubtful() {
+	for name, mark := range s.view.dirtyMarks() {
 		free <- struct{}{}
 		reading.Go(func() {
 			defer func() { <-free }()
 			err := s.look(ctx, name)
 			if err == nil {
-				s.view.resolve(name, doubt)
+				s.view.clean(name, mark)
 				return
 			}
 			mu.Lock()
@@ -180,13 +180,13 @@ func (s *Store) Write(ctx context.Context, write plan.Write) (version string, er
 	name := write.Slice.Name
 	base := s.view.object(name)
 	if err := manifest.Fence(base, write, s.target); err != nil {
-		s.view.doubt(name)
+		s.view.markDirty(name)
 		return "", err
 	}
 	s.view.expect(name)
 	answer, err := s.send(ctx, write.Operation, manifest.Apply(base, write, s.target))
 	if err != nil {
-		s.view.doubt(name)
+		s.view.markDirty(name)
 		s.view.expected(name, versionOf(base))
 		return "", explain(write.Operation, err)
 	}

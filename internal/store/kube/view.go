@@ -32,10 +32,10 @@ type view struct {
 	others  map[string]plan.Beside                // what slices of other names publish
 	reached string
 	ahead   map[string]snapshot
-	// doubts are the slices whose last write failed or that the watch lost, so
-	// that they may be anything by now; each doubt has a number of its own.
-	doubts map[string]int
-	raised int
+	// dirty are the slices whose last write failed or that the watch lost, so
+	// that they may be anything by now; each mark has a number of its own.
+	dirty  map[string]int
+	marked int
 	// underway are the slices that a write of ours is about to change. The watch
 	// often tells of it before its answer is there.
 	underway map[string]bool
@@ -55,7 +55,7 @@ func newView(target plan.Target, notify func()) *view {
 		told:      make(map[string]*discoveryv1.EndpointSlice),
 		others:    make(map[string]plan.Beside),
 		ahead:     make(map[string]snapshot),
-		doubts:    make(map[string]int),
+		dirty:     make(map[string]int),
 
 		underway: make(map[string]bool),
 	}
@@ -126,30 +126,30 @@ func (v *view) expected(name, at string) {
 	}
 }
 
-// doubt makes the next Load look at the slice itself.
-func (v *view) doubt(name string) {
+// markDirty makes the next Load look at the slice itself.
+func (v *view) markDirty(name string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.raise(name)
+	v.mark(name)
 }
 
-func (v *view) raise(name string) {
-	v.raised++
-	v.doubts[name] = v.raised
+func (v *view) mark(name string) {
+	v.marked++
+	v.dirty[name] = v.marked
 }
 
-func (v *view) doubtful() map[string]int {
+func (v *view) dirtyMarks() map[string]int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return maps.Clone(v.doubts)
+	return maps.Clone(v.dirty)
 }
 
-// resolve ends the doubt, unless it is another one by now.
-func (v *view) resolve(name string, doubt int) {
+// clean takes the mark away, unless it is another one by now.
+func (v *view) clean(name string, mark int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.doubts[name] == doubt {
-		delete(v.doubts, name)
+	if v.dirty[name] == mark {
+		delete(v.dirty, name)
 	}
 }
 
@@ -157,7 +157,7 @@ func (v *view) resolve(name string, doubt int) {
 // restored from a backup, so that its revisions began anew at an earlier one.
 func (v *view) distrust() {
 	for name := range v.ahead {
-		v.raise(name)
+		v.mark(name)
 	}
 	clear(v.ahead)
 }
