@@ -9,7 +9,6 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,6 +18,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/retryafter"
 )
 
 // Error is what came of a request that failed. Its text holds no credential, and is
@@ -99,7 +99,7 @@ func (o *observed) RoundTrip(request *http.Request) (*http.Response, error) {
 		defer a.mu.Unlock()
 		a.broken = err
 		if err == nil && response.StatusCode >= http.StatusBadRequest {
-			a.retryAfter = retryAfter(response.Header.Get("Retry-After"), time.Now())
+			a.retryAfter = retryafter.Wait(response.Header, time.Now(), maxRetryAfter)
 		}
 	}
 	return response, err
@@ -107,17 +107,6 @@ func (o *observed) RoundTrip(request *http.Request) (*http.Response, error) {
 
 // WrappedRoundTripper lets client-go find the transport below.
 func (o *observed) WrappedRoundTripper() http.RoundTripper { return o.RoundTripper }
-
-// retryAfter reads both forms of the header: seconds, and a date.
-func retryAfter(header string, now time.Time) time.Duration {
-	if seconds, err := strconv.Atoi(header); err == nil && seconds > 0 {
-		return min(time.Duration(min(seconds, 1<<20))*time.Second, maxRetryAfter)
-	}
-	if date, err := http.ParseTime(header); err == nil && date.After(now) {
-		return min(date.Sub(now), maxRetryAfter)
-	}
-	return 0
-}
 
 // unanswered is why a watch ended before it began.
 func (a *attempt) unanswered() error {

@@ -142,7 +142,7 @@ func TestContract35WhatAServerRepeatsOfACredentialIsNotShown(t *testing.T) {
 
 func TestRetryAfterIsReadInBothFormsAndBounded(t *testing.T) {
 	for header, want := range map[string]time.Duration{
-		"": 0, "7": 7 * time.Second, "86400": 5 * time.Minute, "-1": 0, "soon": 0, "99999999999999999999": 0,
+		"": 0, "7": 7 * time.Second, "86400": 5 * time.Minute, "-1": 0, "soon": 0, "99999999999999999999": 5 * time.Minute,
 		time.Now().Add(time.Hour).UTC().Format(http.TimeFormat): 5 * time.Minute, time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat): 0,
 	} {
 		s := newServer(t, http.StatusTooManyRequests)

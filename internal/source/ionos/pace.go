@@ -7,13 +7,13 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	ionoscloud "github.com/ionos-cloud/sdk-go/v6"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/retryafter"
 )
 
 const (
@@ -102,7 +102,8 @@ func (l *limiter) explain(about subject, answer *ionoscloud.APIResponse, err err
 	if remedy := l.remedy(status, about.remedy); remedy != "" {
 		text += "; " + remedy
 	}
-	wait := retryAfter(answer.Header, time.Now())
+	said := http.Header{"Retry-After": answer.Header[headerRetryAfter], "Date": answer.Header["Date"]}
+	wait := retryafter.Wait(said, time.Now(), maxRetryAfter)
 	if wait <= 0 {
 		return errors.New(text)
 	}
@@ -151,23 +152,6 @@ func (l *limiter) said(err error) string {
 		}
 	}
 	return ""
-}
-
-// retryAfter reads the header of that name in both of its forms. A date is held
-// against the date of the answer, so that a wrong clock here does not matter.
-func retryAfter(header http.Header, now time.Time) time.Duration {
-	text := strings.TrimSpace(header.Get(headerRetryAfter))
-	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return time.Duration(min(max(seconds, 0), int64(maxRetryAfter/time.Second))) * time.Second
-	}
-	until, err := http.ParseTime(text)
-	if err != nil {
-		return 0
-	}
-	if said, err := http.ParseTime(header.Get("Date")); err == nil {
-		now = said
-	}
-	return min(max(until.Sub(now), 0), maxRetryAfter)
 }
 
 // lastLook is what the source found last, and when.

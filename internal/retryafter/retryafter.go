@@ -1,0 +1,31 @@
+// Package retryafter reads the header Retry-After. In: the header of an answer.
+// Out: how long the server wants to be left alone. It never waits.
+package retryafter
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Wait returns for how long, counted from now, a server asks not to be asked
+// again: at most the bound, which is whole seconds, and 0 where it says nothing
+// that can be read. The header holds seconds or a date. A date is compared with
+// the date of the answer, so that a wrong clock here does not matter.
+func Wait(answer http.Header, now time.Time, bound time.Duration) time.Duration {
+	text := strings.TrimSpace(answer.Get("Retry-After"))
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	if err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(max(0, min(seconds, int64(bound/time.Second)))) * time.Second
+	}
+	until, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	if said, err := http.ParseTime(answer.Get("Date")); err == nil {
+		now = said
+	}
+	return max(0, min(until.Sub(now), bound))
+}
