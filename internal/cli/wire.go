@@ -193,7 +193,8 @@ func newIONOS(c config.Config, m *metrics.Metrics) (origin, error) {
 		if nodes, err = newKubernetes(c.Secured, m); err != nil {
 			return origin{}, err
 		}
-		options.Nodes, options.PollInterval = nodes, c.Source.PollInterval
+		options.Nodes, options.NodesChanged, options.RunNodes = nodes, nodes.Changed(), nodes.Run
+		options.PollInterval = c.Source.PollInterval
 	}
 	cloud, err := ionos.New(options)
 	if err != nil {

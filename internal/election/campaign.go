@@ -17,9 +17,9 @@ var errAgain = errors.New("look again")
 type candidate struct {
 	*Elector
 	seen observation
-	// doubt says that a request to take the Lease may have had an effect that
+	// uncertain says that a request to take the Lease may have had an effect that
 	// nobody told us of.
-	doubt bool
+	uncertain bool
 	// failures counts rounds that came to nothing, in a row.
 	failures int
 }
@@ -46,7 +46,7 @@ func (e *Elector) campaign(ctx context.Context) (*coordinationv1.Lease, error) {
 		}
 		c.pause(ctx)
 	}
-	if c.doubt {
+	if c.uncertain {
 		// Best effort, for the sake of the others.
 		_ = e.release(ctx)
 	}
@@ -108,7 +108,7 @@ func (c *candidate) take(ctx context.Context, lease *coordinationv1.Lease) (*coo
 	case raced(err):
 		return nil, errAgain
 	case !answered(err):
-		c.doubt = true
+		c.uncertain = true
 	}
 	return nil, err
 }

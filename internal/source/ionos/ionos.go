@@ -15,8 +15,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// NodeReader lists the nodes whose addresses are looked for. One that has a
-// method Changed() <-chan struct{} in addition says when its answer differs.
+// NodeReader lists the nodes whose addresses are looked for.
 type NodeReader interface {
 	Read(ctx context.Context) ([]inventory.Node, error)
 }
@@ -34,8 +33,12 @@ type Options struct {
 	LANID        int
 	// Nodes are the nodes; without it they are those of ClusterID, a managed
 	// cluster, that Selector selects by what is known of their node pools.
-	Nodes     NodeReader
-	ClusterID string
+	Nodes NodeReader
+	// NodesChanged receives a value when what Nodes answers differs, and RunNodes is
+	// what has to run for it; nil where there is no such thing.
+	NodesChanged <-chan struct{}
+	RunNodes     func(context.Context) error
+	ClusterID    string
 	// Selector is SECURED_NODE_SELECTOR; empty for every node of ClusterID.
 	Selector string
 	// PollInterval is how often Read is called when nothing changes. Between
@@ -52,8 +55,12 @@ type Options struct {
 
 // Source finds the private addresses of nodes.
 type Source struct {
-	client  *client
-	nodes   NodeReader
+	client *client
+	nodes  NodeReader
+	// nodesChanged and runNodes are those of Options.
+	nodesChanged <-chan struct{}
+	runNodes     func(context.Context) error
+
 	place   place
 	poll    time.Duration
 	subnets []netip.Prefix
@@ -79,7 +86,7 @@ func New(options Options) (*Source, error) {
 	}
 	client := newClient(options)
 	s := &Source{
-		client: client, nodes: options.Nodes, poll: options.PollInterval, subnets: options.Subnets,
+		client: client, nodes: options.Nodes, nodesChanged: options.NodesChanged, runNodes: options.RunNodes, poll: options.PollInterval, subnets: options.Subnets,
 		place:   place{lan: options.LANID, datacenter: options.DatacenterID},
 		changed: make(chan struct{}, 1), turn: make(chan struct{}, 1),
 	}
@@ -225,23 +232,19 @@ func (s *Source) explainPending(nodes, resolved []inventory.Node) {
 // when network cards that were not read to spare the rate limit may be read now.
 func (s *Source) Changed() <-chan struct{} { return s.changed }
 
-// Run runs the reader of the nodes, where that has a Run of its own, and passes
-// its signals on until ctx ends. Without it, Read works and Changed stays silent.
+// Run runs what the nodes come from, and passes the signals of changes on, until ctx
+// ends. Without it, Read works and Changed stays silent.
 func (s *Source) Run(ctx context.Context) error {
 	defer s.client.http.CloseIdleConnections()
 	var running sync.WaitGroup
 	defer running.Wait()
 	ended := make(chan error, 1)
-	if runner, ok := s.nodes.(interface{ Run(context.Context) error }); ok {
-		running.Go(func() { ended <- runner.Run(ctx) })
-	}
-	var changes <-chan struct{}
-	if notifier, ok := s.nodes.(interface{ Changed() <-chan struct{} }); ok {
-		changes = notifier.Changed()
+	if s.runNodes != nil {
+		running.Go(func() { ended <- s.runNodes(ctx) })
 	}
 	for {
 		select {
-		case <-changes:
+		case <-s.nodesChanged:
 			s.signal()
 		case err := <-ended:
 			return err

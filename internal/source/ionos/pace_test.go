@@ -161,28 +161,20 @@ func TestASignalOfTheNodesIsPassedOn(t *testing.T) {
 	}
 }
 
-// runner is a reader that has a Run of its own.
-type runner struct {
-	*told
-	err error
-}
-
-func (r runner) Run(ctx context.Context) error {
-	if r.err == nil {
-		<-ctx.Done()
-	}
-	return r.err
-}
-
-func TestRunRunsTheReaderOfTheNodes(t *testing.T) {
+func TestRunRunsWhatTheNodesComeFrom(t *testing.T) {
 	c := newCloud(t)
 	want := errors.New("no kubeconfig")
-	if err := c.source(t, runner{tell(), want}).Run(t.Context()); !errors.Is(err, want) {
+	runs := func(run func(context.Context) error) func(*ionos.Options) {
+		return func(o *ionos.Options) { o.RunNodes = run }
+	}
+	fails := runs(func(context.Context) error { return want })
+	if err := c.source(t, tell(), fails).Run(t.Context()); !errors.Is(err, want) {
 		t.Errorf("got error %v, want %v", err, want)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if err := c.source(t, runner{tell(), nil}).Run(ctx); err != nil {
+	lasts := runs(func(ctx context.Context) error { <-ctx.Done(); return nil })
+	if err := c.source(t, tell(), lasts).Run(ctx); err != nil {
 		t.Errorf("got error %v, want none", err)
 	}
 }

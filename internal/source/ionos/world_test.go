@@ -58,6 +58,9 @@ func (c *cloud) source(t testing.TB, nodes ionos.NodeReader, change ...func(*ion
 	t.Helper()
 	options := c.options()
 	options.Nodes = nodes
+	if teller, ok := nodes.(*told); ok {
+		options.NodesChanged = teller.changed
+	}
 	counting, err := metrics.New(metrics.Options{}) // as in the daemon
 	if err != nil {
 		t.Fatal(err)
@@ -87,8 +90,6 @@ func (n *told) Read(ctx context.Context) ([]inventory.Node, error) {
 	defer n.mu.Unlock()
 	return slices.Clone(n.nodes), ctx.Err()
 }
-
-func (n *told) Changed() <-chan struct{} { return n.changed }
 
 func (n *told) set(nodes ...inventory.Node) {
 	n.mu.Lock()
