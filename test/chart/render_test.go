@@ -136,7 +136,7 @@ func TestTheChartIsASubchart(t *testing.T) {
 	parent := t.TempDir()
 	files := map[string]string{
 		"Chart.yaml": "apiVersion: v2\nname: parent\nversion: 0.0.1\ndependencies:\n" +
-			"  - {name: ionos-endpointslice-controller, version: 0.1.0, repository: '', alias: edge, condition: edge.enabled}\n",
+			"  - {name: ionos-endpointslice-controller, version: 0.0.0, repository: '', alias: edge, condition: edge.enabled}\n",
 		"values.yaml": "global: {imageRegistry: registry.example.com}\nedge: {enabled: true}\n",
 	}
 	for name, text := range files {

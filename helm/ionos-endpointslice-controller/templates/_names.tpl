@@ -60,8 +60,16 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end }}
 
+{{/* The image's tag: the chart's own version, unless there is another one or a digest. What programs are run needs the toolbox. */}}
+{{- define "controller.tag" -}}
+{{- if .Values.image.tag }}{{ include "controller.text" .Values.image.tag }}
+{{- else if not .Values.image.digest }}{{ .Chart.AppVersion }}
+{{- if or (eq .Values.controller.sourceKind "command") (eq .Values.controller.storeKind "kubectl") }}-toolbox{{ end }}
+{{- end }}
+{{- end }}
+
 {{- define "controller.image" -}}
 {{ .Values.image.repository }}
-{{- with .Values.image.tag }}:{{ include "controller.text" . }}{{ end }}
+{{- with include "controller.tag" . }}:{{ . }}{{ end }}
 {{- with .Values.image.digest }}@{{ . }}{{ end }}
 {{- end }}

@@ -2,8 +2,8 @@
 {{- define "controller.validate" -}}
 {{- $c := .Values.controller }}
 {{- $m := list }}
-{{- if not (or .Values.image.tag .Values.image.digest) }}
-{{- $m = append $m "image.tag: set the version to run, for example --set image.tag=v0.1.0 (or image.digest)" }}
+{{- if and (eq .Chart.AppVersion "unreleased") (not (or .Values.image.tag .Values.image.digest)) }}
+{{- $m = append $m "image.tag: this chart is not a released one, so name the image that you built (or image.digest)" }}
 {{- end }}
 {{- if eq $c.sourceKind "ionos" }}
 {{- if not $c.ionosDatacenterId }}
