@@ -1,6 +1,6 @@
 # Two images from one Dockerfile, for linux/amd64 and linux/arm64:
 #
-#   docker buildx build --platform linux/amd64,linux/arm64 --build-arg VERSION=v0.1.0 .          the daemon alone
+#   docker buildx build --platform linux/amd64,linux/arm64 --build-arg VERSION=dev .             the daemon alone
 #   docker buildx build --target toolbox ... .                                                   with kubectl, python3 and scripts/
 #
 # Everything that comes from elsewhere is pinned: the Go modules by go.sum, the images by digest. To renew a digest:
