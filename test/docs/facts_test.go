@@ -61,8 +61,8 @@ func TestTheReadmePromisesNoMoreThanWasMeasured(t *testing.T) {
 		t.Errorf("got %v requests by %d sources, README.md says more than %v by five", requests, sources, said)
 	}
 	for _, death := range [][2]string{
-		{`refused: [^;]* max ([\d.]+) s;`, `lost after ([\d.]+) s at most`},
-		{`; silent: [^;|]* max ([\d.]+) s `, `death of a machine after ([\d.]+) s`},
+		{`refused: [^;]* max ([\d.]+) s;`, `lost its last request after ([\d.]+) s at most`},
+		{`; silent: [^;|]* max ([\d.]+) s `, `fell silent after ([\d.]+) s`},
 	} {
 		if got, said := number(found(t, report, death[0])), number(found(t, readme, death[1])); got > said {
 			t.Errorf("a request was lost %v s after a death, README.md says %v s", got, said)
