@@ -19,8 +19,8 @@ import (
 type Options struct {
 	// Admin is ADMIN_ADDRESS, Metrics METRICS_ADDRESS. Port 0 takes a free one.
 	Admin, Metrics netip.AddrPort
-	// Document makes what page and JSON show. It is called for every request, at
-	// most two at a time.
+	// Document makes what page and JSON show, anew for every request, at most two
+	// at a time.
 	Document func() *report.Document
 	// Configuration returns the effective configuration without secrets: its
 	// text is for people, and it can be marshalled as JSON.

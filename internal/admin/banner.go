@@ -2,7 +2,6 @@ package admin
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
@@ -32,20 +31,11 @@ type banner struct {
 }
 
 // banners returns all of them, the worst first.
-func (s *Server) banners(d *report.Document, m moments) []banner {
+func banners(d *report.Document, m moments) []banner {
 	var all []banner
-	if fault := s.standstill(); fault != "" {
-		all = append(all, banner{
-			Tone: bad, Title: "The program stands still", Said: []string{fault},
-			Means: "What is shown here is old. Slices stay as they are, and dead backends stay in them.",
-			Do:    "Restart it; a restart changes nothing that is published. Kubernetes does so by itself where /livez is its liveness probe.",
-
-			Runbook: "docs/runbooks/IonosEndpointSliceNotSyncing.md",
-		})
-	}
 	for _, b := range []*banner{
-		failOpenBanner(d, m), problemBanner(d), storeBanner(d, m), refusedBanner(d), uncheckedBanner(d), removalBanner(d), holdBanner(d, m), besideBanner(d),
-		sourceBanner(d, m), warningsBanner(d), standbyBanner(d, m), dryRunBanner(d),
+		standstillBanner(d), failOpenBanner(d, m), problemBanner(d), storeBanner(d, m), refusedBanner(d), uncheckedBanner(d), removalBanner(d), holdBanner(d, m),
+		besideBanner(d), sourceBanner(d, m), warningsBanner(d), standbyBanner(d, m), dryRunBanner(d),
 	} {
 		if b != nil {
 			all = append(all, *b)
@@ -54,15 +44,17 @@ func (s *Server) banners(d *report.Document, m moments) []banner {
 	return all
 }
 
-// standstill returns why the program is not alive, or nothing.
-func (s *Server) standstill() string {
-	var faults []string
-	for _, check := range s.opts.Live {
-		if err := check.Run(); err != nil {
-			faults = append(faults, check.Name+": "+err.Error())
-		}
+func standstillBanner(d *report.Document) *banner {
+	if d.Standstill == "" {
+		return nil
 	}
-	return strings.Join(faults, "; ")
+	return &banner{
+		Tone: bad, Title: "The program stands still", Said: []string{d.Standstill},
+		Means: "What is shown here is old. Slices stay as they are, and dead backends stay in them.",
+		Do:    "Restart it; a restart changes nothing that is published. Kubernetes does so by itself where /livez is its liveness probe.",
+
+		Runbook: "docs/runbooks/IonosEndpointSliceNotSyncing.md",
+	}
 }
 
 func failOpenBanner(d *report.Document, m moments) *banner {

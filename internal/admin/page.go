@@ -30,7 +30,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	}
 	s.answer(w, r, "text/html; charset=utf-8", func() ([]byte, error) {
 		var out bytes.Buffer
-		if err := pageTemplate.Execute(&out, s.viewOf(s.opts.Document(), q)); err != nil {
+		if err := pageTemplate.Execute(&out, viewOf(s.document(), q)); err != nil {
 			return nil, fmt.Errorf("render the page: %w", err)
 		}
 		return out.Bytes(), nil

@@ -1,11 +1,14 @@
 package admin_test
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +49,47 @@ func TestThePageSaysOfEachNodeWhatWhyAndSinceWhen(t *testing.T) {
 	}
 }
 
+// allReady takes away the node that is down.
+func allReady(d *report.Document) { d.Nodes = slices.Delete(d.Nodes, 1, 2) }
+
+// healthy is what the document says.
+func (w *world) healthy() bool {
+	w.t.Helper()
+	var d report.Document
+	if err := json.Unmarshal([]byte(w.ask(http.MethodGet, w.admin, "/api/v1/status").body), &d); err != nil {
+		w.t.Fatal(err)
+	}
+	return d.Healthy
+}
+
+func TestPageAndDocumentAgreeOnWhatIsHealthy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	trouble := "boom"
+	for name, change := range map[string]func(*report.Document){
+		"nothing":         func(*report.Document) {},
+		"source":          func(d *report.Document) { d.Source.LastError = trouble },
+		"store":           func(d *report.Document) { d.Store.LastError = trouble },
+		"warnings":        func(d *report.Document) { d.Source.Warnings = []string{trouble} },
+		"refused":         func(d *report.Document) { d.Store.Refused = []string{trouble} },
+		"beside":          func(d *report.Document) { d.Store.Beside = []string{trouble} },
+		"problem":         func(d *report.Document) { d.Problem = &report.Problem{Kind: trouble} },
+		"unchecked":       func(d *report.Document) { d.Stages.Unchecked = 1 },
+		"removal":         func(d *report.Document) { d.Removal = &report.Removal{Endpoints: 1, Inventories: 1} },
+		"hold":            func(d *report.Document) { d.Mode = "Hold" },
+		"fail open":       func(d *report.Document) { d.Mode = "FailOpen" },
+		"a dry run":       func(d *report.Document) { d.DryRun, d.Store.Pending = true, 1 },
+		"stands still":    func(*report.Document) { w.live = errors.New(trouble) },
+		"a write pending": func(d *report.Document) { d.Store.Pending = 1 },
+	} {
+		w.set(func() { w.doc, w.live = threeNodes(), nil; allReady(&w.doc); change(&w.doc) })
+		want := name == "nothing" || name == "a dry run"
+		if page := strings.Contains(w.page("").body, "✓</span> Healthy"); page != want || w.healthy() != want {
+			t.Errorf("%s: the page is healthy: %v, the document: %v; want %v", name, page, w.healthy(), want)
+		}
+	}
+}
+
 func TestTheTitleAndTheHeadlineTurnGoodOnlyWhenAllIs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -53,14 +97,14 @@ func TestTheTitleAndTheHeadlineTurnGoodOnlyWhenAllIs(t *testing.T) {
 		change func(*report.Document)
 		want   string
 	}{
-		"healthy":        {func(d *report.Document) { d.Healthy = true }, "✓</span> Healthy"},
+		"healthy":        {allReady, "✓</span> Healthy"},
 		"not healthy":    {func(*report.Document) {}, "!</span> Degraded"},
 		"nothing ready":  {func(d *report.Document) { d.Stages.Ready = 0 }, "✗</span> Nothing ready"},
 		"hold":           {func(d *report.Document) { d.Mode = "Hold" }, "!</span> Hold"},
-		"fail open":      {func(d *report.Document) { d.Mode, d.Healthy = "FailOpen", true }, "✗</span> FailOpen"},
+		"fail open":      {func(d *report.Document) { allReady(d); d.Mode = "FailOpen" }, "✗</span> FailOpen"},
 		"starting":       {func(d *report.Document) { d.Decided = false }, "!</span> Starting"},
-		"source failing": {func(d *report.Document) { d.Healthy, d.Source.LastError = true, "gone" }, "!</span> Degraded"},
-		"store failing":  {func(d *report.Document) { d.Healthy, d.Store.LastError = true, "gone" }, "✗</span> In trouble"},
+		"source failing": {func(d *report.Document) { allReady(d); d.Source.LastError = "gone" }, "!</span> Degraded"},
+		"store failing":  {func(d *report.Document) { allReady(d); d.Store.LastError = "gone" }, "✗</span> In trouble"},
 		"a standby": {func(d *report.Document) {
 			d.Leader, d.Election = false, report.Election{Enabled: true, Holder: "other"}
 		}, "…</span> Standing by"},

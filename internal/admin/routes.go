@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 )
 
 // The pattern of a path with GET matches HEAD as well; the multiplexer answers 405
@@ -36,9 +38,24 @@ func (s *Server) metricsRoutes() http.Handler {
 // status is the document as JSON.
 func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, "application/json", func() ([]byte, error) {
-		text, err := json.Marshal(s.opts.Document())
+		text, err := json.Marshal(s.document())
 		return append(text, '\n'), err
 	})
+}
+
+// document is what page and JSON show: the document, and whether the program
+// still moves on.
+func (s *Server) document() *report.Document {
+	d := s.opts.Document()
+	var faults []string
+	for _, check := range s.opts.Live {
+		if err := check.Run(); err != nil {
+			faults = append(faults, check.Name+": "+err.Error())
+		}
+	}
+	d.Standstill = strings.Join(faults, "; ")
+	d.Judge()
+	return d
 }
 
 // style is the style sheet of the page.

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 )
 
@@ -56,12 +55,12 @@ type choice struct {
 }
 
 // viewOf makes the view of a document.
-func (s *Server) viewOf(d *report.Document, q query) view {
+func viewOf(d *report.Document, q query) view {
 	m := moments{d.At}
 	v := view{
 		Query: q, Headline: legible(d.Summary),
 		Now: m.at(d.At), LastRead: m.at(d.Source.LastSuccess), NextRead: m.at(d.Source.NextRead),
-		Banners: legibly(d, s.banners(d, m)), Stages: stages(d), Facts: facts(d, m), Cycles: cycles(d, m),
+		Banners: legibly(d, banners(d, m)), Stages: stages(d), Facts: facts(d, m), Cycles: cycles(d, m),
 	}
 	v.Tone, v.Word = mood(d, v.Banners)
 	v.Sign = map[tone]string{good: "✓", calm: "…", warn: "!", bad: "✗"}[v.Tone]
@@ -88,34 +87,34 @@ func legibly(d *report.Document, banners []banner) []banner {
 	return banners
 }
 
-// mood is the tone of the headline and its word: that of the worst banner, or of
-// the nodes.
+// moods are the tone of the headline and its word for each condition.
+var moods = map[report.Condition]struct {
+	Tone tone
+	Word string
+}{
+	report.StandingBy:   {calm, "Standing by"},
+	report.FailOpen:     {bad, "FailOpen"},
+	report.Failing:      {bad, "In trouble"},
+	report.Starting:     {warn, "Starting"},
+	report.Hold:         {warn, "Hold"},
+	report.NothingReady: {bad, "Nothing ready"},
+	report.Degraded:     {warn, "Degraded"},
+	report.Healthy:      {good, "Healthy"},
+}
+
+// mood is the tone of the headline and its word. A standby is as loud as its
+// worst banner.
 func mood(d *report.Document, banners []banner) (tone, string) {
-	worst := good
+	m := moods[d.Condition]
+	if d.Condition != report.StandingBy {
+		return m.Tone, m.Word
+	}
 	for _, b := range banners {
-		if b.Tone == bad || b.Tone == warn && worst != bad {
-			worst = b.Tone
+		if b.Tone == bad || b.Tone == warn && m.Tone != bad {
+			m.Tone = b.Tone
 		}
 	}
-	switch {
-	case !d.Leader && d.Election.Enabled && worst == good:
-		return calm, "Standing by"
-	case !d.Leader && d.Election.Enabled:
-		return worst, "Standing by"
-	case d.Mode == guard.FailOpen.String():
-		return bad, "FailOpen"
-	case worst == bad:
-		return bad, "In trouble"
-	case !d.Decided:
-		return warn, "Starting"
-	case d.Mode == guard.Hold.String():
-		return warn, "Hold"
-	case d.Stages.Ready == 0:
-		return bad, "Nothing ready"
-	case !d.Healthy || worst == warn:
-		return warn, "Degraded"
-	}
-	return good, "Healthy"
+	return m.Tone, m.Word
 }
 
 // stages are the counts, in the order of the data's way. A standby has none.

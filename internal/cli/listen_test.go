@@ -99,6 +99,48 @@ func TestTheDaemonServesWhatItKnows(t *testing.T) {
 	}
 }
 
+func TestPageDocumentAndCommandAgreeOnAFailingSource(t *testing.T) {
+	t.Parallel()
+	inventory := filepath.Join(t.TempDir(), "nodes.json")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(inventory, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(`[{"name": "w1", "private_ip": "127.0.0.11", "ready": true, "worker": true}]`)
+	configured := append(replaced("SOURCE_KIND=file"), "INVENTORY_FILE_PATH="+inventory, "SOURCE_POLL_INTERVAL=1s")
+	r := start(t, configured)
+	environ := replacedIn(configured, "ADMIN_ADDRESS="+r.admin)
+	if code, stdout, stderr := run(t, environ, "status", "--wait", "--timeout", "20s"); code != 0 {
+		t.Fatalf("got exit status %d before, want 0\n%s%s", code, stdout, stderr)
+	}
+	write("no JSON")
+	page := ""
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline) && !strings.Contains(page, "Degraded"); <-time.After(10 * time.Millisecond) {
+		_, page = r.get(r.admin, "/")
+	}
+	if !strings.Contains(page, "Degraded") {
+		t.Fatalf("the page is not Degraded:\n%s", page)
+	}
+	code, stdout, _ := run(t, environ, "status")
+	if code != 1 || !strings.Contains(stdout, "The source cannot be read") {
+		t.Errorf("status: got %d, want 1 and what is wrong:\n%s", code, stdout)
+	}
+	code, stdout, _ = run(t, environ, "status", "-o", "json")
+	if code != 1 || !strings.Contains(stdout, `"healthy": false`) || !strings.Contains(stdout, `"condition": "Degraded"`) {
+		t.Errorf("status -o json: got %d, want 1 and not healthy:\n%s", code, stdout)
+	}
+	if code, _, stderr := run(t, environ, "status", "--wait", "--timeout", "100ms"); code != 124 || !strings.Contains(stderr, "the source fails: ") {
+		t.Errorf("status --wait: got %d and %q, want 124 and why it waits", code, stderr)
+	}
+	for _, path := range []string{"/livez", "/readyz"} { // contract 31
+		if code, text := r.get(r.metrics, path); code != http.StatusOK {
+			t.Errorf("%s: got %d %s, want 200", path, code, text)
+		}
+	}
+}
+
 func TestContract35NothingThatIsServedHoldsASecret(t *testing.T) {
 	t.Parallel()
 	api, environ := cloud(t, 2)

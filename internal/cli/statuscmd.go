@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,9 +38,10 @@ func (p Program) statusCommand() *cobra.Command {
 		Long: "Asks the daemon that runs with this configuration, at ADMIN_ADDRESS, what it last\n" +
 			"saw and decided. Where none answers, looks at source, slices and backends itself,\n" +
 			"writes nothing, and says so.\n\n" +
-			"Exit status: 0 if every node that should be published is ready, nothing is held\n" +
-			"back and all is written, or if the daemon stands by for another that leads; 1 if\n" +
-			"not. With --wait it is looked for again until then.",
+			"Exit status: 0 if the document says healthy, as the status page does: every node\n" +
+			"that should be published is ready, the source can be read, all is written, and\n" +
+			"nothing else needs attention; or if the daemon stands by for another that leads.\n" +
+			"1 if not. With --wait it looks again until the exit status is 0.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
@@ -151,16 +153,20 @@ func standsBy(d *report.Document) bool { return d.Election.Enabled && !d.Leader 
 // progress is the headline and what else there is to wait for.
 func progress(d *report.Document) string {
 	switch {
+	case d.Standstill != "":
+		return d.Summary + "; the daemon stands still: " + d.Standstill
 	case d.Problem != nil:
 		return d.Summary + ": " + d.Problem.Message
 	case d.Store.LastError != "":
 		return d.Summary + "; the store fails: " + d.Store.LastError
 	case d.Store.Pending > 0 && !d.DryRun:
 		return fmt.Sprintf("%s; %d slices are not written yet", d.Summary, d.Store.Pending)
+	case d.Source.LastError != "":
+		return d.Summary + "; the source fails: " + d.Source.LastError
 	case d.Decided && d.Source.LastSuccess.IsZero():
 		return d.Summary + "; the source was not read yet"
 	}
-	return d.Summary
+	return strings.Join(append([]string{d.Summary}, oddities(d)...), "; ")
 }
 
 // show prints the view, and returns the exit status that it stands for.

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"net/http"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 )
 
 //go:generate go test . -run TestTheExamplesOfTheStatusReferenceAreTrue -update
@@ -45,6 +48,14 @@ func TestTheExamplesOfTheStatusReferenceAreTrue(t *testing.T) {
 	}
 	if err != nil {
 		t.Fatalf("the document on the page does not fit its schema: %v", err)
+	}
+	var shown report.Document
+	if err := json.Unmarshal(example[1], &shown); err != nil {
+		t.Fatal(err)
+	}
+	judged := shown
+	if judged.Judge(); judged.Condition != shown.Condition || judged.Healthy != shown.Healthy {
+		t.Errorf("the document on the page is %s, healthy %v; by its content it is %s, healthy %v", shown.Condition, shown.Healthy, judged.Condition, judged.Healthy)
 	}
 	environ := answering(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(example[1]) })
 	commands := 0

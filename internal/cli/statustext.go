@@ -45,10 +45,13 @@ func statusText(d *report.Document, all bool) string {
 	return b.String()
 }
 
-// modeBanners say why inventory or health checks are not trusted, what that will
-// take away and when, and what nobody watches.
+// modeBanners say that the program stands still, why inventory or health checks are
+// not trusted, what that will take away and when, and what nobody watches.
 func modeBanners(d *report.Document) []string {
 	var all []string
+	if d.Standstill != "" {
+		all = append(all, "STANDS STILL, what follows is old: "+d.Standstill)
+	}
 	if d.Mode != guard.Publish.String() {
 		all = append(all, fmt.Sprintf("%s for %s: %s: %s", strings.ToUpper(d.Mode), age(d, d.Since), d.Reason, d.Message))
 	}
@@ -67,6 +70,19 @@ func banners(d *report.Document) []string {
 	if d.Problem != nil {
 		all = append(all, fmt.Sprintf("%s: %s", d.Problem.Kind, d.Problem.Message))
 	}
+	if d.Source.LastError != "" {
+		all = append(all, "The source cannot be read: no node joins or leaves; health checks still take dead endpoints down and bring them back.")
+	}
+	all = append(all, oddities(d)...)
+	if d.DryRun {
+		all = append(all, "Dry run: nothing is written.")
+	}
+	return all
+}
+
+// oddities are what others do to the Service, and what the source finds odd.
+func oddities(d *report.Document) []string {
+	var all []string
 	for _, refused := range d.Store.Refused {
 		all = append(all, "Slice of somebody else: "+refused)
 	}
@@ -75,9 +91,6 @@ func banners(d *report.Document) []string {
 	}
 	for _, warning := range d.Source.Warnings {
 		all = append(all, "Warning: "+warning)
-	}
-	if d.DryRun {
-		all = append(all, "Dry run: nothing is written.")
 	}
 	return all
 }

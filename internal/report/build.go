@@ -60,6 +60,7 @@ func Build(f Facts) *Document {
 		d.Cycles = append(d.Cycles, cycleOf(c))
 	}
 	d.summarise()
+	d.Judge()
 	d.spell()
 	return d
 }
@@ -160,21 +161,16 @@ func cycleOf(c narration.Cycle) Cycle {
 // summarise writes the headline. It counts what the nodes say, so that it cannot
 // be better than they are.
 func (d *Document) summarise() {
-	ready, meant := d.count()
+	c := d.count()
 	where := d.Target.Namespace + "/" + d.Target.Service
+	d.Summary = fmt.Sprintf("%d of %d nodes ready in %s", c.ready, c.meant, where)
 	switch {
 	case !d.Leader && d.Election.Enabled && d.Election.Holder != "":
 		d.Summary = fmt.Sprintf("standing by for %s; %s leads", where, d.Election.Holder)
-		return
 	case !d.Leader && d.Election.Enabled:
 		d.Summary = fmt.Sprintf("standing by for %s; nobody is known to lead", where)
-		return
 	case !d.Decided:
 		d.Summary = fmt.Sprintf("no decision yet for %s", where)
-		return
-	}
-	d.Summary = fmt.Sprintf("%d of %d nodes ready in %s", ready, meant, where)
-	switch {
 	case d.Mode == guard.Hold.String():
 		d.Summary = "Holding: " + d.Summary
 	case d.Mode == guard.FailOpen.String():
@@ -182,18 +178,13 @@ func (d *Document) summarise() {
 	case d.Problem != nil:
 		d.Summary += "; nothing can be written: " + d.Problem.Kind
 	}
-	d.Healthy = ready == meant && ready > 0 && d.Mode == guard.Publish.String() && !d.Source.LastSuccess.IsZero() && d.written()
 }
 
-// written reports whether nothing stands in the way of writing, and nothing is
-// left to write but by a dry run.
-func (d *Document) written() bool {
-	return d.Problem == nil && d.Store.LastError == "" && len(d.Store.Refused) == 0 && (d.Store.Pending == 0 || d.DryRun)
-}
+// nodeCount is how many nodes are ready, and how many are meant to be.
+type nodeCount struct{ ready, meant int }
 
-// count returns how many nodes are ready, and how many are meant to be. A node is
-// ready when all its entries are.
-func (d *Document) count() (ready, meant int) {
+// count counts nodes. A node is ready when all its entries are.
+func (d *Document) count() nodeCount {
 	type who struct{ name, id string }
 	states := make(map[who]bool)
 	for _, n := range d.Nodes {
@@ -207,12 +198,13 @@ func (d *Document) count() (ready, meant int) {
 		before, known := states[id]
 		states[id] = n.State == inventory.StateReady.String() && (before || !known)
 	}
+	c := nodeCount{meant: len(states)}
 	for _, ok := range states {
 		if ok {
-			ready++
+			c.ready++
 		}
 	}
-	return ready, len(states)
+	return c
 }
 
 // Meant reports whether the node is one that should be published: it is there and

@@ -20,10 +20,15 @@ type Document struct {
 	At time.Time `json:"at,omitzero"`
 	// Summary is the headline, counted from Nodes.
 	Summary string `json:"summary"`
-	// Healthy says that there are nodes and every one that is meant to be
-	// published is ready, that the source was read and the mode is Publish, and
-	// that all of it is written. A standby is not healthy in this sense.
-	Healthy bool `json:"healthy"`
+	// Condition is the whole in one word, and Healthy says that this word is
+	// Healthy: there are nodes, and every one that is meant to be published is
+	// ready; the mode is Publish; the last read succeeded; all of it is written;
+	// and nothing else needs attention. A standby is not healthy in this sense.
+	Condition Condition `json:"condition"`
+	Healthy   bool      `json:"healthy"`
+	// Standstill is why the program does not move on, if it does not. Everything
+	// else in the document is old then.
+	Standstill string `json:"standstill,omitempty"`
 	// Decided says that a first decision was made.
 	Decided bool `json:"decided"`
 	// Mode is Publish, Hold or FailOpen; Reason and Message say why it is not

@@ -87,20 +87,39 @@ func TestTheHeadlineIsAsGoodAsTheNodes(t *testing.T) {
 	}
 }
 
-func TestWhatWasNeverReadOrCannotBeWrittenIsNotHealthy(t *testing.T) {
+func TestOneWordSaysWhetherSomebodyHasToLook(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*syncer.Status){
-		"never read":  func(s *syncer.Status) { s.Source.LastSuccess = time.Time{} },
-		"not written": func(s *syncer.Status) { s.Store.WriteErr = errors.New("boom") },
+	boom := errors.New("boom")
+	for name, test := range map[string]struct {
+		change func(*syncer.Status, *report.Facts)
+		want   report.Condition
+	}{
+		"nothing wrong":          {func(*syncer.Status, *report.Facts) {}, report.Healthy},
+		"never read":             {func(s *syncer.Status, _ *report.Facts) { s.Source.LastSuccess = time.Time{} }, report.Degraded},
+		"the source fails":       {func(s *syncer.Status, _ *report.Facts) { s.Source.LastErr = boom }, report.Degraded},
+		"the source finds odd":   {func(_ *syncer.Status, f *report.Facts) { f.Warnings = []string{"odd"} }, report.Degraded},
+		"others publish as well": {func(s *syncer.Status, _ *report.Facts) { s.State.Beside = []plan.Beside{{Name: "web-1"}} }, report.Degraded},
+		"not written yet":        {func(s *syncer.Status, _ *report.Facts) { s.Store.Pending = 1 }, report.Degraded},
+		"not written by design":  {func(s *syncer.Status, f *report.Facts) { s.Store.Pending, f.DryRun = 1, true }, report.Healthy},
+		"cannot be written":      {func(s *syncer.Status, _ *report.Facts) { s.Store.WriteErr = boom }, report.Failing},
+		"cannot be loaded":       {func(s *syncer.Status, _ *report.Facts) { s.Store.LoadErr = boom }, report.Failing},
+		"cannot be checked":      {func(s *syncer.Status, _ *report.Facts) { s.Verdict.Unchecked = 1 }, report.Failing},
+		"a removal is pending": {func(s *syncer.Status, _ *report.Facts) {
+			s.Verdict.Mode, s.Verdict.Removal = guard.Hold, guard.Removal{Endpoints: 1, Inventories: 1}
+		}, report.Failing},
+		"holding":      {func(s *syncer.Status, _ *report.Facts) { s.Verdict.Mode = guard.Hold }, report.Hold},
+		"failing open": {func(s *syncer.Status, _ *report.Facts) { s.Verdict.Mode = guard.FailOpen }, report.FailOpen},
+		"standing by":  {func(_ *syncer.Status, f *report.Facts) { f.Leader, f.Election.Enabled = false, true }, report.StandingBy},
+		"starting":     {func(s *syncer.Status, _ *report.Facts) { *s = syncer.Status{} }, report.Starting},
+		"nothing ready": {func(s *syncer.Status, _ *report.Facts) {
+			s.Verdict.Members, s.Findings = nil, nil
+		}, report.NothingReady},
 	} {
-		status := newWorld(3).publish().assess(t)
-		if !report.Build(facts(status)).Healthy {
-			t.Errorf("%s: not healthy before", name)
-		}
-		changed := *status
-		change(&changed)
-		if report.Build(facts(&changed)).Healthy {
-			t.Errorf("%s: healthy", name)
+		status := *newWorld(3).publish().assess(t)
+		f := facts(&status)
+		test.change(&status, &f)
+		if d := report.Build(f); d.Condition != test.want || d.Healthy != (test.want == report.Healthy) {
+			t.Errorf("%s: got %s, healthy %v; want %s", name, d.Condition, d.Healthy, test.want)
 		}
 	}
 }

@@ -1,0 +1,63 @@
+package report
+
+import "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+
+// Condition is the whole in one word. Page, commands and Healthy have it from
+// Judge.
+type Condition string
+
+// The conditions. The first that holds, in this order, is the one.
+const (
+	// StandingBy is a replica that does not lead and knows no nodes.
+	StandingBy Condition = "StandingBy"
+	// FailOpen and, below, Hold are the modes of that name.
+	FailOpen Condition = "FailOpen"
+	// Failing says that a dead backend may stay published, that what was decided
+	// is not written, or that endpoints will be removed without a good inventory.
+	Failing Condition = "Failing"
+	// Starting says that no decision was made yet.
+	Starting Condition = "Starting"
+	Hold     Condition = "Hold"
+	// NothingReady says that no endpoint is published ready.
+	NothingReady Condition = "NothingReady"
+	// Degraded says that traffic flows and somebody should look: a node that
+	// should be ready is not, a slice is not written yet, the source cannot be
+	// read or finds something odd, or others publish for the same Service.
+	Degraded Condition = "Degraded"
+	// Healthy says that none of this holds.
+	Healthy Condition = "Healthy"
+)
+
+// Judge sets Condition and Healthy by what the rest of the document says. Whoever
+// changes that judges again.
+func (d *Document) Judge() {
+	d.Condition = d.condition()
+	d.Healthy = d.Condition == Healthy
+}
+
+func (d *Document) condition() Condition {
+	switch {
+	case !d.Leader && d.Election.Enabled:
+		return StandingBy
+	case d.Mode == guard.FailOpen.String():
+		return FailOpen
+	case d.Standstill != "", d.Problem != nil, d.Store.LastError != "", len(d.Store.Refused) > 0, d.Stages.Unchecked > 0, d.Removal != nil:
+		return Failing
+	case !d.Decided:
+		return Starting
+	case d.Mode == guard.Hold.String():
+		return Hold
+	case d.Stages.Ready == 0:
+		return NothingReady
+	case !d.complete(), d.Source.LastError != "", len(d.Source.Warnings) > 0, len(d.Store.Beside) > 0:
+		return Degraded
+	}
+	return Healthy
+}
+
+// complete reports whether the source was read, every node that is meant to be
+// published is ready, and all of it is written but by a dry run.
+func (d *Document) complete() bool {
+	c := d.count()
+	return c.meant > 0 && c.ready == c.meant && !d.Source.LastSuccess.IsZero() && (d.Store.Pending == 0 || d.DryRun)
+}
