@@ -174,19 +174,21 @@ func (d *Document) summarise() {
 	case d.Mode == guard.Hold.String():
 		d.Summary = "Holding: " + d.Summary
 	case d.Mode == guard.FailOpen.String():
-		d.Summary = "Failing open: " + d.Summary
+		d.Summary = fmt.Sprintf("Failing open: %d of %d nodes pass, %d of %d published ready in %s", c.passing, c.meant, c.ready, c.meant, where)
 	case d.Problem != nil:
 		d.Summary += "; nothing can be written: " + d.Problem.Kind
 	}
 }
 
-// nodeCount is how many nodes are ready, and how many are meant to be.
-type nodeCount struct{ ready, meant int }
+// nodeCount is how many nodes are meant to be ready, are published ready, and
+// passed their last health check.
+type nodeCount struct{ meant, ready, passing int }
 
-// count counts nodes. A node is ready when all its entries are.
+// count counts nodes. What it says of a node holds for all its entries.
 func (d *Document) count() nodeCount {
 	type who struct{ name, id string }
-	states := make(map[who]bool)
+	type state struct{ unready, failing bool }
+	states := make(map[who]state)
 	for _, n := range d.Nodes {
 		if !n.Meant() {
 			continue
@@ -195,13 +197,18 @@ func (d *Document) count() nodeCount {
 		if n.Name == "" && n.ID == "" {
 			id.id = n.Address // a member that no read has listed yet
 		}
-		before, known := states[id]
-		states[id] = n.State == inventory.StateReady.String() && (before || !known)
+		s := states[id]
+		s.unready = s.unready || n.State != inventory.StateReady.String()
+		s.failing = s.failing || n.Probe == nil || n.Probe.Outcome != inventory.Pass.String()
+		states[id] = s
 	}
 	c := nodeCount{meant: len(states)}
-	for _, ok := range states {
-		if ok {
+	for _, s := range states {
+		if !s.unready {
 			c.ready++
+		}
+		if !s.failing {
+			c.passing++
 		}
 	}
 	return c

@@ -37,7 +37,7 @@ func TestTheHeadlineIsAsGoodAsTheNodes(t *testing.T) {
 	}{
 		"all ready":          {func(*world, *report.Facts) {}, "3 of 3 nodes ready in default/web", true},
 		"one down":           {func(w *world, _ *report.Facts) { w.refuses = refuses(1) }, "2 of 3 nodes ready in default/web", false},
-		"nothing passes":     {func(w *world, _ *report.Facts) { w.refuses = refuses(0, 1, 2) }, "Failing open: 3 of 3 nodes ready in default/web", false},
+		"nothing passes":     {func(w *world, _ *report.Facts) { w.refuses = refuses(0, 1, 2) }, "Failing open: 0 of 3 nodes pass, 3 of 3 published ready in default/web", false},
 		"the source forgets": {func(w *world, _ *report.Facts) { w.nodes = nil }, "Holding: 3 of 3 nodes ready in default/web", false},
 		"one is not ready in its cluster": {func(w *world, _ *report.Facts) {
 			w.publishOnly(1, 2)
@@ -121,6 +121,17 @@ func TestOneWordSaysWhetherSomebodyHasToLook(t *testing.T) {
 		if d := report.Build(f); d.Condition != test.want || d.Healthy != (test.want == report.Healthy) {
 			t.Errorf("%s: got %s, healthy %v; want %s", name, d.Condition, d.Healthy, test.want)
 		}
+	}
+}
+
+func TestTheHeadlineOfFailingOpenCountsWhatPasses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(3).publish()
+	w.refuses = func(addr netip.Addr) bool { return addr == ip(1) }
+	status := *w.assess(t)
+	status.Verdict.Mode = guard.FailOpen
+	if got, want := report.Build(facts(&status)).Summary, "Failing open: 2 of 3 nodes pass, 2 of 3 published ready in default/web"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

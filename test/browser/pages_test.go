@@ -56,7 +56,7 @@ func failingOpen(t *testing.T) page {
 		b.Close()
 	}
 	d.until("fail open", func(doc report.Document) bool { return doc.Mode == "FailOpen" })
-	return page{"fail-open", d.url, []string{"Failing open: 3 of 3 nodes ready", "NothingPasses", "ReadyFailOpen", "What to do:"}, nil, "", 3}
+	return page{"fail-open", d.url, []string{"Failing open: 0 of 3 nodes pass, 3 of 3 published ready", "NothingPasses", "ReadyFailOpen", "What to do:"}, nil, "", 3}
 }
 
 func thousand(t *testing.T) page {
