@@ -114,6 +114,25 @@ func TestDataGoesToStdoutAndMessagesToStderr(t *testing.T) {
 	}
 }
 
+func TestAWrongCommandLineIsAnsweredWithTheRightOne(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"stauts":        "did you mean status?",
+		"config shwo":   "did you mean show?",
+		"nonsense":      "--help` lists the commands",
+		"explain":       "give the name or id of a node, or an address, for example `explain worker-1`",
+		"explain w1 w2": "give one node or address at a time",
+	} {
+		if code, stdout, stderr := run(t, base, strings.Fields(line)...); code != 2 || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("%s: got exit status %d and %q, want 2 and %q\n%s", line, code, stderr, want, stdout)
+		}
+	}
+	_, want, _ := run(t, nil, "version")
+	if code, stdout, stderr := run(t, nil, "--version"); code != 0 || stdout != want || stderr != "" {
+		t.Errorf("--version: got exit status %d, %q and %q on stderr; want 0 and %q", code, stdout, stderr, want)
+	}
+}
+
 func TestContract08ExplainNamesTheRuleAndTheValue(t *testing.T) {
 	t.Parallel()
 	_, stdout, _ := run(t, base, "explain", "192.168.1.1")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -27,7 +28,7 @@ func (p Program) explainCommand() *cobra.Command {
 			"often checks passed or failed, which endpoints are kept or drain, and what left\n" +
 			"within ten minutes. Where none answers, or one that stands by, looks at source, slices and\n" +
 			"backends itself, writes nothing, and says so.",
-		Args: cobra.ExactArgs(1),
+		Args: oneSubject,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			if l.config, err = p.load(); err != nil {
@@ -53,6 +54,17 @@ func (p Program) explainCommand() *cobra.Command {
 	timeoutFlag(cmd, &timeout)
 	outputFlag(cmd, &out)
 	return cmd
+}
+
+// oneSubject takes one argument, and says which where there is none.
+func oneSubject(_ *cobra.Command, args []string) error {
+	switch len(args) {
+	case 0:
+		return errors.New("no node to explain: give the name or id of a node, or an address, for example `explain worker-1` or `explain 10.0.0.11`; `status` lists them")
+	case 1:
+		return nil
+	}
+	return fmt.Errorf("%d nodes to explain: give one node or address at a time", len(args))
 }
 
 // lookInside looks for a view that knows nodes: that of a standby, or of a daemon

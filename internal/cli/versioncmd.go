@@ -15,8 +15,8 @@ func (p Program) versionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(_ *cobra.Command, _ []string) error {
-			v := version{Version: p.Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
-			return out.print(p.Stdout, v, fmt.Sprintf("ionos-endpointslice-controller %s (%s %s/%s)\n", v.Version, v.Go, v.OS, v.Arch))
+			v := p.thisVersion()
+			return out.print(p.Stdout, v, v.String()+"\n")
 		},
 	}
 	outputFlag(cmd, &out)
@@ -29,4 +29,14 @@ type version struct {
 	Go      string `json:"go"`
 	OS      string `json:"os"`
 	Arch    string `json:"arch"`
+}
+
+// thisVersion is the version of this build.
+func (p Program) thisVersion() version {
+	return version{Version: p.Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+}
+
+// String is what version prints as text, and --version.
+func (v version) String() string {
+	return fmt.Sprintf("ionos-endpointslice-controller %s (%s %s/%s)", v.Version, v.Go, v.OS, v.Arch)
 }
