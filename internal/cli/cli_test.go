@@ -143,6 +143,14 @@ func TestContract08ExplainNamesTheRuleAndTheValue(t *testing.T) {
 	}
 }
 
+func TestExplainClaimsNoCheckWhereThereIsNone(t *testing.T) {
+	t.Parallel()
+	_, stdout, _ := run(t, base, "explain", "w1")
+	if want := "published ready without a check, because HEALTH_CHECK_MODE=off"; !strings.Contains(stdout, want) || strings.Contains(stdout, "passing its health check") {
+		t.Errorf("got no %q, or a check that passed, in\n%s", want, stdout)
+	}
+}
+
 func TestContract30TheDaemonRunsUntilItIsToldToStop(t *testing.T) {
 	t.Parallel()
 	var out, errs buffer

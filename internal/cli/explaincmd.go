@@ -116,7 +116,7 @@ func explain(v view, subject string) explanation {
 		e.Found = true
 		e.Ready = e.Ready || n.State == inventory.StateReady.String()
 		e.Nodes = append(e.Nodes, explainedNode{
-			Node: n, Meaning: d.Target.Spelling.Of(docs[n.Reason].Meaning), Remedy: d.Target.Spelling.Of(docs[n.Reason].Remedy),
+			Node: n, Meaning: d.Target.Spelling.Of(meaning(n, docs)), Remedy: d.Target.Spelling.Of(docs[n.Reason].Remedy),
 		})
 	}
 	if !e.Found {
@@ -124,6 +124,15 @@ func explain(v view, subject string) explanation {
 		e.Message = fmt.Sprintf("the source lists %d nodes, and none is named %q or has it as id or address", d.Stages.Nodes, subject)
 	}
 	return e
+}
+
+// meaning is what the reference says of the entry's reason, but of an endpoint
+// that is ready without any check.
+func meaning(n report.Node, docs map[string]inventory.ReasonDoc) string {
+	if n.Reason == string(inventory.Ready) && n.Probe == nil {
+		return "present; published ready without a check, because HEALTH_CHECK_MODE=off"
+	}
+	return docs[n.Reason].Meaning
 }
 
 // text renders the explanation for people.
