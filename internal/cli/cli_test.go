@@ -133,6 +133,13 @@ func TestAWrongCommandLineIsAnsweredWithTheRightOne(t *testing.T) {
 	}
 }
 
+func TestDiffSaysThatAStoreInMemoryHasNothingToCompareWith(t *testing.T) {
+	t.Parallel()
+	if _, _, stderr := run(t, base, "diff"); !strings.HasPrefix(stderr, "STORE_KIND=memory has no slices to compare with") || !strings.Contains(stderr, "set STORE_KIND=client-go") {
+		t.Errorf("got %q on stderr, want why every slice is shown as created", stderr)
+	}
+}
+
 func TestContract08ExplainNamesTheRuleAndTheValue(t *testing.T) {
 	t.Parallel()
 	_, stdout, _ := run(t, base, "explain", "192.168.1.1")

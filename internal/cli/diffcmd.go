@@ -9,6 +9,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
@@ -20,7 +21,10 @@ func (p Program) diffCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff",
 		Short: "Print what would change as a unified diff; exit status 1 if something would",
-		Args:  cobra.NoArgs,
+		Long: "Prints what one run would change in the slices, as a unified diff.\n\n" +
+			"With STORE_KIND=memory there are no slices to compare with: every slice is shown\n" +
+			"as created. Set STORE_KIND=client-go to compare with those of a cluster.",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.once(cmd, timeout, func(ctx context.Context, b *parts) error { return b.diff(ctx, p, out) })
 		},
@@ -49,6 +53,9 @@ func (b *parts) diff(ctx context.Context, p Program, out format) error {
 	// What a run would say that the differences do not.
 	if outcome, message := judge(a, true); outcome.status() != ExitOK {
 		fmt.Fprintln(p.Stderr, b.target.Spelling.Of(message))
+	}
+	if b.config.Store.Kind == config.StoreMemory {
+		fmt.Fprintln(p.Stderr, "STORE_KIND=memory has no slices to compare with: shown are the slices that a daemon would make in an empty cluster. To compare with those of a cluster, set STORE_KIND=client-go.")
 	}
 	differences := make([]difference, 0, len(a.Writes))
 	var asText strings.Builder
