@@ -34,7 +34,7 @@ case ${1:-} in
   *) wrong_usage "unknown argument $1" ;;
 esac
 load_settings
-need_variable SECURED_SUBNET_CIDR "the private network of the remote nodes, such as 10.0.0.0/24"
+need_variable SECURED_SUBNET_CIDR 10.0.0.0/24 "the private network of the remote nodes"
 
 # secured asks the remote cluster, within a bound.
 secured() {

@@ -46,9 +46,10 @@ need() {
   done
 }
 
-# need_variable NAME EXAMPLE
+# need_variable NAME EXAMPLE MEANING ends the script unless the variable is set.
+# The remedy is a line for the shell.
 need_variable() {
-  [ -n "${!1:-}" ] || die "$1 is not set" "remedy: export $1=$2"
+  [ -n "${!1:-}" ] || die "$1 is not set: $3" "remedy: export $1=$2"
 }
 
 # need_file VARIABLE ends the script unless each file that it names can be read.
@@ -81,16 +82,16 @@ use_deployment() {
   use_cluster
   say "Deployment: $controller_namespace/$controller_name"
   kube -n "$controller_namespace" get deployment "$controller_name" -o name >/dev/null ||
-    die "the Deployment cannot be read, see above" "remedy: export CONTROLLER_NAMESPACE=..., and CONTROLLER_NAME=... if it has another name"
+    die "the Deployment cannot be read, see above" "remedy: export CONTROLLER_NAMESPACE=NAMESPACE CONTROLLER_NAME=NAME"
 }
 
 # use_service shows the cluster, sets service to the Service's JSON, and ends the script unless it is there.
 use_service() {
-  need_variable TARGET_SERVICE_NAME "the name of the Service"
+  need_variable TARGET_SERVICE_NAME web "the name of the Service"
   use_cluster
   say "Service: $target_namespace/$TARGET_SERVICE_NAME"
   service=$(kube -n "$target_namespace" get service "$TARGET_SERVICE_NAME" -o json) ||
-    die "the Service cannot be read, see above" "remedy: export TARGET_NAMESPACE=... TARGET_SERVICE_NAME=..."
+    die "the Service cannot be read, see above" "remedy: export TARGET_NAMESPACE=NAMESPACE TARGET_SERVICE_NAME=NAME"
 }
 
 # need_seconds OPTION VALUE

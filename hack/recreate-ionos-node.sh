@@ -109,9 +109,9 @@ published() {
 }
 
 need curl jq
-for name in IONOS_CLUSTER_ID IONOS_DATACENTER_ID IONOS_PRIVATE_LAN_ID; do need_variable "$name" "the id in the IONOS Cloud"; done
-[ -n "${IONOS_TOKEN:-}" ] || { need_variable IONOS_TOKEN_FILE "a file with the token" && need_file IONOS_TOKEN_FILE; }
-need_variable SECURED_KUBECONFIG "the kubeconfig of the remote cluster"
+for name in IONOS_CLUSTER_ID IONOS_DATACENTER_ID IONOS_PRIVATE_LAN_ID; do need_variable "$name" ID "the id in the IONOS Cloud"; done
+[ -n "${IONOS_TOKEN:-}" ] || { need_variable IONOS_TOKEN_FILE FILE "a file with the token" && need_file IONOS_TOKEN_FILE; }
+need_variable SECURED_KUBECONFIG FILE "the kubeconfig of the remote cluster"
 need_file SECURED_KUBECONFIG
 api=${IONOS_API_URL:-https://api.ionos.com}
 [[ $api == *://* ]] || api=https://$api

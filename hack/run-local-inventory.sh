@@ -32,8 +32,8 @@ while [ $# -gt 0 ]; do
 done
 
 load_settings
-need_variable SECURED_SUBNET_CIDR "the private network of the remote nodes, such as 10.0.0.0/24"
-need_variable TARGET_SERVICE_NAME "the name of the Service"
+need_variable SECURED_SUBNET_CIDR 10.0.0.0/24 "the private network of the remote nodes"
+need_variable TARGET_SERVICE_NAME web "the name of the Service"
 [ -z "${SECURED_KUBECONFIG:-}" ] || need_file SECURED_KUBECONFIG
 find_binary
 say "source ${SOURCE_KIND:-static}, Service $target_namespace/$TARGET_SERVICE_NAME; slices are printed, not written"

@@ -30,7 +30,7 @@ case ${1:-} in
   *) wrong_usage "unknown argument $1" ;;
 esac
 need python3
-need_variable SECURED_SUBNET_CIDR "the private network of the remote nodes, such as 10.0.0.0/24"
+need_variable SECURED_SUBNET_CIDR 10.0.0.0/24 "the private network of the remote nodes"
 use_service
 
 folder=$(mktemp -d)

@@ -115,7 +115,10 @@ func TestEveryScriptNamesTheVariableThatIsMissing(t *testing.T) {
 		"recreate-ionos-node.sh":  {"TARGET_SERVICE_NAME", "IONOS_CLUSTER_ID", "IONOS_DATACENTER_ID", "IONOS_PRIVATE_LAN_ID", "SECURED_KUBECONFIG"},
 	} {
 		for _, missing := range variables {
-			script{name: name, args: operators[name], env: env}.with(map[string]string{missing: ""}).run(t).want(1, missing+" is not set", "remedy: export "+missing+"=")
+			said := script{name: name, args: operators[name], env: env}.with(map[string]string{missing: ""}).run(t).want(1, missing+" is not set: the ")
+			if _, remedy, _ := strings.Cut(said.stderr, "remedy: "); !regexp.MustCompile(`^export ` + missing + `=\S+\n`).MatchString(remedy) {
+				t.Errorf("%s: got the remedy %q, want a line for the shell that sets %s", name, remedy, missing)
+			}
 		}
 	}
 	script{name: "recreate-ionos-node.sh", args: []string{"n"}, env: env}.with(map[string]string{"IONOS_TOKEN": ""}).run(t).want(1, "IONOS_TOKEN_FILE is not set")
