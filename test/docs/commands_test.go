@@ -145,3 +145,14 @@ func TestTheReferenceNamesEveryExitStatus(t *testing.T) {
 		}
 	}
 }
+
+// upgrade.md says why: values that a new chart has would be missing.
+func TestNoBlockUpgradesWithReusedValues(t *testing.T) {
+	for _, p := range pages(t) {
+		p.code(func(line int, text string) {
+			if p.inBlock(line-1) && strings.Contains(text, "--reuse-values") {
+				t.Errorf("%s: a block uses --reuse-values; give the values by a file", p.path)
+			}
+		})
+	}
+}
