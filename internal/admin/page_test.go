@@ -161,9 +161,12 @@ func TestEachTroubleHasABannerWithCauseMeaningAndRemedy(t *testing.T) {
 				t.Errorf("%s: got no %q", name, want)
 			}
 		}
-		for _, runbook := range regexp.MustCompile(`docs/runbooks/\w+\.md`).FindAllString(page, -1) {
-			if _, err := os.Stat(filepath.Join("..", "..", runbook)); err != nil {
+		for _, runbook := range regexp.MustCompile(`>(docs/runbooks/\w+\.md)<`).FindAllStringSubmatch(page, -1) {
+			if _, err := os.Stat(filepath.Join("..", "..", runbook[1])); err != nil {
 				t.Errorf("%s: %v", name, err)
+			}
+			if !strings.Contains(page, `<a class="address" href="https://github.com/ablmnzde/ionoscloud-endpointslice-controller/blob/main/`+runbook[1]+`"`) {
+				t.Errorf("%s: %s is no link", name, runbook[1])
 			}
 		}
 	}
