@@ -23,8 +23,8 @@ type view struct {
 	Refreshes                   []int
 	Groups                      []group
 	// Known counts all nodes, Matching those asked for, Hidden those of them that
-	// are not shown.
-	Known, Matching, Hidden int
+	// are not shown, Uncounted those of all that the headline does not count.
+	Known, Matching, Hidden, Uncounted int
 	// Empty says why there is no node.
 	Empty  string
 	Cycles []cycle
@@ -195,6 +195,11 @@ func (v *view) pick(d *report.Document, m moments) {
 			}
 		}
 		v.Choices = append(v.Choices, c)
+	}
+	for _, n := range d.Nodes {
+		if !n.Meant() {
+			v.Uncounted++
+		}
 	}
 	found = slices.DeleteFunc(found, func(n report.Node) bool { return !v.Query.hasState(n) })
 	v.Known, v.Matching, v.Hidden = len(d.Nodes), len(found), max(0, len(found)-maxRows)
