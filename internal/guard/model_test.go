@@ -68,6 +68,8 @@ type record struct {
 	// strangeSince is when the address moved, until a later result has come.
 	strangeSince time.Time
 	silencedAt   time.Time
+	// stateSince is when the state last changed.
+	stateSince time.Time
 	// buried says that it was silent for so long that it does not count.
 	buried bool
 	score

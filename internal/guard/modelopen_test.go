@@ -169,14 +169,15 @@ func (m *model) someFailed() bool {
 	return false
 }
 
-// cutOff is the first sentence of contract 14: kept ones count where no listed
-// one passes, as do leaving ones that were checked, and those that were down and
-// silent for long never.
+// cutOff is the first sentence of contract 14: kept ones count where they answer
+// again after a silence or no listed one passes, as do leaving ones that were
+// checked in the second case, and those that were down and silent for long never.
 func (m *model) cutOff() bool {
 	n, silent := 0, 0
 	for _, r := range m.records {
 		enters := r.place == staying && r.passes > 0 && !r.strange()
-		if !r.member() && !enters || r.buried || !r.there() && (m.confirmed() || r.place != kept && !r.known()) {
+		alive := r.place == kept && !r.silent && r.unheard(m.now, m.policy)
+		if !r.member() && !enters || r.buried || !r.there() && !alive && (m.confirmed() || r.place != kept && !r.known()) {
 			continue
 		}
 		n++
@@ -196,9 +197,10 @@ func (r *record) unheard(now time.Time, policy guard.Policy) bool {
 
 // bury is the last sentence of contract 14.
 func (m *model) bury() {
-	long := max(5*time.Minute, time.Duration(m.policy.Fall)*m.policy.Interval)
+	checks := time.Duration(m.policy.Fall) * m.policy.Interval
 	for _, r := range m.records {
-		r.buried = r.silent && (r.buried || r.state == inventory.StateDown && r.at.Sub(r.silentSince) > long)
+		down := r.state == inventory.StateDown && m.now.Sub(r.stateSince) > checks
+		r.buried = r.silent && (r.buried || down && r.at.Sub(r.silentSince) > max(5*time.Minute, checks))
 	}
 }
 

@@ -230,5 +230,8 @@ func (m *model) settle(a netip.Addr, r *record, next inventory.State) {
 	if r.place == gone && next == inventory.StateDraining {
 		r.goneAt = m.goneSince(r)
 	}
+	if r.state != next {
+		r.stateSince = m.now
+	}
 	r.state = next
 }

@@ -158,7 +158,7 @@ func TestContract13WrongAddressInPlaceOfTheOnlyNodeLosesNothing(t *testing.T) {
 	}
 }
 
-func TestContract13LossOfMostChecksAndATruncatedInventoryRemoveNothing(t *testing.T) {
+func TestContract13LossOfMostChecksAndATruncatedInventoryTakeNothingAway(t *testing.T) {
 	for seed := range uint64(10) {
 		s := begin(t, "a b c d e f g h i j")
 		s.random, s.loss = rand.New(rand.NewPCG(seed, 60)), 0.6
@@ -167,16 +167,31 @@ func TestContract13LossOfMostChecksAndATruncatedInventoryRemoveNothing(t *testin
 		s.each = func(s *story) {
 			ready, moments = ready+len(strings.Fields(s.readies())), moments+1
 		}
-		s.during(5 * time.Minute)
+		// Three failures of one endpoint may come before the others were checked
+		// once: then nothing tells loss from death.
+		fallIntervals := 6 * time.Second
+		lossless := func() {
+			s.during(fallIntervals)
+			before := s.each
+			s.each = func(s *story) {
+				before(s)
+				if got := len(strings.Fields(s.readies())); got < 10 {
+					t.Errorf("seed %d: got %d endpoints ready, want all ten: %s", seed, got, s.states())
+				}
+			}
+			s.during(5*time.Minute - fallIntervals)
+			s.each = before
+		}
+		lossless()
 		if seed >= 5 {
 			s.again()
 		}
-		s.during(5 * time.Minute)
+		lossless()
 		if got := len(s.verdict.Members); got != 10 {
 			t.Errorf("seed %d: got %d endpoints, want all ten: %s", seed, got, s.states())
 		}
-		if share := float64(ready) / float64(moments) / 10; share < 0.99 {
-			t.Errorf("seed %d: got %.4f of the endpoints ready, want 0.99 at least", seed, share)
+		if share := float64(ready) / float64(moments) / 10; share < 0.998 {
+			t.Errorf("seed %d: got %.4f of the endpoints ready, want 0.998 at least", seed, share)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func look(p pool, rows []row, now time.Time, policy Policy) *world {
 	w := &world{policy: policy, now: now, mayDemote: p.proven || !p.recovered || !policy.FailOpen}
 	for i := range rows {
 		r := &rows[i]
-		r.longSilent = r.silent() && (r.was.longSilent || r.was.State == inventory.StateDown && r.silentFor() > max(policy.checks(), longSilence))
+		r.longSilent = r.silent() && (r.was.longSilent || r.longDown(now, policy) && r.silentFor() > max(policy.checks(), longSilence))
 		passes := r.passes(policy)
 		rises := passes && (policy.HealthOff || r.streak.Passes >= policy.Rise)
 		w.confirmed = w.confirmed || passes && r.present()
@@ -75,6 +75,12 @@ func look(p pool, rows []row, now time.Time, policy Policy) *world {
 	return w
 }
 
+// longDown reports whether the address has been down for Fall intervals, in which
+// one that went down together with too many others would have come back.
+func (r *row) longDown(now time.Time, policy Policy) bool {
+	return r.was.State == inventory.StateDown && now.Sub(r.was.since) > policy.checks()
+}
+
 // silentFor returns for how long this process has seen the address silent. What
 // counts is what was measured: time without a check proves nothing.
 func (r *row) silentFor() time.Duration { return r.streak.Last.At.Sub(r.streak.SilentSince) }
@@ -86,6 +92,8 @@ func (r *row) countsForSilence(w *world) bool {
 		return r.present() && r.passes(w.policy)
 	case r.present():
 		return true
+	case r.kept() && !r.silent() && r.silentLately(w):
+		return true // checks of it are lost, and it is alive
 	}
 	return !w.confirmed && (r.kept() || r.streak.Known())
 }
@@ -101,9 +109,10 @@ func (r *row) silenceOver(w *world) time.Time { return r.streak.SilentAt.Add(w.p
 
 // countSilent presumes that the prober is cut off when more than min(N-1,
 // MaxSilentPercent of N) of N members were silent within the last Fall intervals.
-// The N are the present ones and, where none of those passes, the kept ones as
-// well, and the leaving ones that were checked; a candidate that passes is one of
-// them now. Those that are down and were silent for long prove nothing and are not
+// The N are the present ones and the kept ones that answer again after a silence in
+// those intervals: a dead one never does that. Where no present one passes, all
+// kept ones are among them, and the leaving ones that were checked; a candidate
+// that passes is one of them now. Those that are down and were silent for long prove nothing and are not
 // among them.
 //
 // Fall intervals are the time in which random loss has to hit one endpoint Fall
