@@ -176,8 +176,8 @@ func (m *model) cutOff() bool {
 	n, silent := 0, 0
 	for _, r := range m.records {
 		enters := r.place == staying && r.passes > 0 && !r.strange()
-		alive := r.place == kept && !r.silent && r.unheard(m.now, m.policy)
-		if !r.member() && !enters || r.buried || !r.there() && !alive && (m.confirmed() || r.place != kept && !r.known()) {
+		lossy := r.place == kept && !r.silent && r.unheard(m.now, m.policy)
+		if !r.member() && !enters || r.buried || !r.there() && !lossy && (m.confirmed() || r.place != kept && !r.known()) {
 			continue
 		}
 		n++

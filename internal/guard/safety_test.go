@@ -121,7 +121,8 @@ func (m *machine) checkSafety(t *rapid.T, facts map[netip.Addr]record, open bool
 	}
 	for _, r := range facts {
 		enters := r.there() && r.passes > 0 && !r.strange()
-		if (r.member() || enters) && !r.buried && (r.there() || !confirmed && (r.place == kept || r.known())) {
+		lossy := r.place == kept && !r.silent && r.unheard(m.now, m.policy)
+		if (r.member() || enters) && !r.buried && (r.there() || lossy || !confirmed && (r.place == kept || r.known())) {
 			n++
 			silent += map[bool]int{true: 1}[r.unheard(m.now, m.policy)]
 		}
