@@ -21,6 +21,7 @@ func (o Options) newProber() (prober, error) {
 		FastInterval: o.fastInterval(),
 		Concurrency:  o.Concurrency,
 		Gather:       gather,
+		Overlap:      o.HealthTimeout / 2,
 	})
 	return prober{loop}, err
 }

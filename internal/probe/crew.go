@@ -14,7 +14,7 @@ import (
 // last to have finished is the first to be used, so that those that only a burst
 // needed are known by having waited for the whole of a while, and go.
 type crew struct {
-	work    func(e *entry, w worker)
+	work    func(c *check, w worker)
 	running sync.WaitGroup
 	// idle are those that wait, the last to have finished last, and spare is
 	// how many of them have done so since the last trim.
@@ -28,22 +28,22 @@ type crew struct {
 // spareTime is how long a goroutine waits in vain before it goes.
 const spareTime = time.Second
 
-// worker is where one of them waits for an entry to check. It holds one, so that
+// worker is where one of them waits for a check to make. It holds one, so that
 // handing it over never waits.
-type worker chan *entry
+type worker chan *check
 
-// start has an entry checked.
-func (c *crew) start(e *entry) {
+// start has a check made.
+func (c *crew) start(k *check) {
 	if last := len(c.idle) - 1; last >= 0 {
-		c.idle[last] <- e
+		c.idle[last] <- k
 		c.idle, c.spare = c.idle[:last], min(c.spare, last)
 		return
 	}
 	w := make(worker, 1)
-	w <- e
+	w <- k
 	c.running.Go(func() {
-		for e := range w {
-			c.work(e, w)
+		for k := range w {
+			c.work(k, w)
 		}
 	})
 }

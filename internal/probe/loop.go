@@ -29,6 +29,9 @@ type LoopOptions struct {
 	// and the least time between two batches. A result that nothing else in
 	// flight could follow does not wait. Half of FastInterval where it is zero.
 	Gather time.Duration
+	// Overlap is after how long a check without an answer is followed by another
+	// beside it; never where it is zero.
+	Overlap time.Duration
 }
 
 // Target is one address to check.
@@ -54,7 +57,9 @@ type Stats struct {
 //   - A new address is checked at once, then every Interval at a place of its
 //     own, so that the checks of all are spread evenly; an urgent one every
 //     FastInterval after the start of the last.
-//   - No address is checked twice at the same time, nor again before its last
+//   - A check without an answer after Overlap is followed by another beside it,
+//     unless the last one failed as well and the address is not urgent. Otherwise
+//     no address is checked twice at the same time, nor again before its last
 //     result was taken. What is missed meanwhile is skipped, not caught up.
 //   - Where there are fewer slots than due checks, urgent ones go first, but one
 //     in four is not; addresses that were slow last time never get all slots.
@@ -97,6 +102,8 @@ func NewLoop(options LoopOptions) (*Loop, error) {
 		return nil, fmt.Errorf("probe loop: concurrency %d is negative", options.Concurrency)
 	case options.Gather < 0:
 		return nil, fmt.Errorf("probe loop: gathering for %s is negative", options.Gather)
+	case options.Overlap < 0:
+		return nil, fmt.Errorf("probe loop: overlap after %s is negative", options.Overlap)
 	}
 	return &Loop{
 		options:  options,
@@ -115,7 +122,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	}
 	defer l.setRunning(false)
 	crew := &crew{}
-	crew.work = func(e *entry, w worker) { l.work(ctx, e, crew, w) }
+	crew.work = func(c *check, w worker) { l.work(ctx, c, crew, w) }
 	defer l.dismiss(crew)
 	timer := time.NewTimer(time.Nanosecond)
 	defer timer.Stop()
@@ -157,8 +164,8 @@ func (l *Loop) step(crew *crew) (next time.Duration) {
 	now := l.now()
 	l.schedule.collect(now)
 	l.schedule.closeRound(now)
-	for e := l.schedule.start(now); e != nil; e = l.schedule.start(now) {
-		crew.start(e)
+	for c := l.schedule.start(now); c != nil; c = l.schedule.start(now) {
+		crew.start(c)
 	}
 	l.offer(now)
 	next = l.schedule.idleUntil(now)
@@ -169,13 +176,13 @@ func (l *Loop) step(crew *crew) (next time.Duration) {
 }
 
 // work checks one address and notes the result.
-func (l *Loop) work(ctx context.Context, e *entry, crew *crew, w worker) {
-	result := l.options.Check(ctx, e.address)
+func (l *Loop) work(ctx context.Context, c *check, crew *crew, w worker) {
+	result := l.options.Check(ctx, c.address)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
-	result.Address = e.address
-	l.schedule.finish(e, result, now, ctx.Err() != nil)
+	result.Address = c.address
+	l.schedule.finish(c, result, now, ctx.Err() != nil)
 	crew.rest(w)
 	l.offer(now)
 	signal(l.wake)
@@ -198,12 +205,22 @@ func (l *Loop) Watch(targets []Target) {
 	signal(l.wake)
 }
 
+// Alarm says that something may have happened to an address that is watched: it is
+// checked at once, up to that many times until it passes, FastInterval apart, and
+// the results do not wait for others. At most half of the slots serve alarms.
+func (l *Loop) Alarm(address netip.Addr, times int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.schedule.alarm(address, times, l.now())
+	signal(l.wake)
+}
+
 // Ready returns a channel that yields a value when there are results to Take. It
 // may yield one too many.
 func (l *Loop) Ready() <-chan struct{} { return l.ready }
 
-// Take returns the results that have come since the last call, at most one for
-// each address, in the order in which they came.
+// Take returns the results that have come since the last call, in the order in
+// which they came. Of an address there is more than one only where checks overlap.
 func (l *Loop) Take() []inventory.Result {
 	l.mu.Lock()
 	defer l.mu.Unlock()

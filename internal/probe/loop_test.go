@@ -2,14 +2,12 @@ package probe_test
 
 import (
 	"context"
-	"net/netip"
 	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 )
 
@@ -258,9 +256,4 @@ func TestAnAddressThatIsListedTwiceIsCheckedOnceAndUrgentIfOnceSo(t *testing.T) 
 			t.Errorf("got %d addresses, want 1", got)
 		}
 	})
-}
-
-// pass is what the checks of a fleet return.
-func pass(address netip.Addr) inventory.Result {
-	return inventory.Result{Address: address, At: time.Now(), Outcome: inventory.Pass, Reason: inventory.Ready}
 }

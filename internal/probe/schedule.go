@@ -14,40 +14,56 @@ type entry struct {
 	place   uint32 // its number in phases
 
 	state state
-	// due is when its next check should start, or should have: while it waits,
-	// runs or has an undelivered result after a first one, it is the one after.
+	// due is when its next check should start, or should have: while it is idle,
+	// the one after what runs or was not taken.
 	due time.Duration
 	// started is when its last check started; probed says that there was one.
 	started time.Duration
 	probed  bool
-	// slow says that its last check took longer than the fast interval, and
-	// counted that the running one counts as slow.
-	slow, counted bool
-	// gone says that it is no longer watched, and void that the running check
-	// began before it was watched anew; either way the result is dropped.
-	gone, void bool
-	result     inventory.Result
+	// checks run, and untaken results have not been taken.
+	checks, untaken int
+	// slow says that the check that was sent last, of those with a result, took
+	// longer than the fast interval, failing that it failed, and answered when it
+	// started.
+	slow, failing bool
+	answered      time.Duration
+	// alarms is how many checks at most an alarm still asks for, at alarmed.
+	alarms  int
+	alarmed time.Duration
+	// gone says that it is no longer watched. Results of checks that began in an
+	// earlier life, before it was watched anew, are dropped.
+	gone bool
+	life uint
 
 	// queue and index say where it is queued.
 	queue *queue
 	index int
 }
 
-// state is where an entry is in its circle.
+// state is where the next check of an entry is.
 type state uint8
 
 const (
-	planned     state = iota // in schedule.planned, until it is due
-	waiting                  // in schedule.quick or slow, until it gets a slot
-	running                  // being checked
-	undelivered              // in schedule.results, until they are taken
+	planned state = iota // in schedule.planned, until it is due
+	waiting              // in schedule.alarmed, quick or slow, until it gets a slot
+	idle                 // in no queue: it follows the end of a check, or the taking of a result
 )
+
+// check is one that runs.
+type check struct {
+	*entry
+	life uint
+	// due is when it should have started.
+	due, started time.Duration
+	// slowSlot and alarmSlot say which share of the slots it takes.
+	slowSlot, alarmSlot bool
+}
 
 // schedule decides which address is checked when. It does nothing by itself:
 // each method is told the time, and the loop acts on what it returns.
 type schedule struct {
-	interval, fast, gather time.Duration
-	concurrency            int
+	interval, fast, gather, overlap time.Duration
+	concurrency                     int
 
 	entries map[netip.Addr]*entry
 	phases  phases
@@ -55,20 +71,27 @@ type schedule struct {
 	// An entry that is not among them is gone.
 	watched []Target
 
-	planned     queue
-	quick, slow line // those that were not, or were, slow last time
+	planned, alarmed queue
+	quick, slow      line // those that were not, or were, slow last time
 
-	running, slowRunning int
+	running, slowRunning, alarmRunning int
 
-	results []*entry
+	results []answer
 	// oldest is when the first of the results came, taken when the last batch
-	// was; offered says that the consumer was told.
-	oldest, taken time.Duration
-	offered       bool
+	// was; offered says that the consumer was told, and hurry that one of them
+	// answers an alarm.
+	oldest, taken  time.Duration
+	offered, hurry bool
 
 	roundEnd time.Duration
 	late     bool
 	overruns uint64
+}
+
+// answer is a result that was not taken yet.
+type answer struct {
+	*entry
+	result inventory.Result
 }
 
 func newSchedule(options LoopOptions) schedule {
@@ -76,6 +99,7 @@ func newSchedule(options LoopOptions) schedule {
 		interval:    options.Interval,
 		fast:        options.FastInterval,
 		gather:      options.Gather,
+		overlap:     options.Overlap,
 		concurrency: options.Concurrency,
 		entries:     make(map[netip.Addr]*entry),
 		taken:       -options.Gather,
@@ -89,13 +113,16 @@ func newSchedule(options LoopOptions) schedule {
 func (s *schedule) collect(now time.Duration) {
 	for e := s.planned.first(); e != nil && e.due <= now; e = s.planned.first() {
 		e.leave()
-		if e.probed && !e.urgent && now-e.due > s.interval/2 {
+		switch {
+		case e.untaken > min(e.checks, 1):
+			e.state = idle
+		case e.probed && !e.urgent && now-e.due > s.interval/2:
 			s.late = true
 			s.plan(e, s.nextPlace(e, now))
-			continue
+		default:
+			e.state = waiting
+			s.enqueue(e)
 		}
-		e.state = waiting
-		s.enqueue(e)
 	}
 }
 
@@ -107,22 +134,32 @@ func (s *schedule) plan(e *entry, due time.Duration) {
 
 // enqueue queues an entry that waits for a slot.
 func (s *schedule) enqueue(e *entry) {
-	if e.slow {
+	switch {
+	case e.alarms > 0:
+		s.alarmed.add(e)
+	case e.slow || e.checks > 0:
 		s.slow.add(e)
-	} else {
+	default:
 		s.quick.add(e)
 	}
 }
 
-// start returns the next entry to check, as running, or nil.
+// start returns the next check to make, as running, or nil.
+//
+// What an alarm asks for goes first, but never takes more than half of the slots.
 //
 // Entries that were slow last time never get all slots, or a silent tenth would
 // delay the rest. Nor do they go before others that have waited longer, or, when
 // everything is silent and slots are short, the first to be silent would be asked
 // again and again before it is known of the others.
-func (s *schedule) start(now time.Duration) *entry {
+func (s *schedule) start(now time.Duration) *check {
 	if s.running >= s.concurrency {
 		return nil
+	}
+	if e := s.alarmed.first(); e != nil && s.alarmRunning < max(1, s.concurrency/2) {
+		e.leave()
+		s.alarmRunning++
+		return s.begin(&check{entry: e, alarmSlot: true}, now)
 	}
 	from, e := &s.quick, s.quick.first()
 	slow := s.slow.first()
@@ -133,49 +170,109 @@ func (s *schedule) start(now time.Duration) *entry {
 		return nil
 	}
 	from.remove(e)
-	e.state, e.started, e.probed, e.counted = running, now, true, e.slow
-	s.running++
-	if e.counted {
+	c := &check{entry: e, slowSlot: from == &s.slow}
+	if c.slowSlot {
 		s.slowRunning++
 	}
-	return e
+	return s.begin(c, now)
+}
+
+// begin makes a check run. Another one follows beside it where it has no answer
+// after a while, unless silence of that address is no news.
+func (s *schedule) begin(c *check, now time.Duration) *check {
+	c.life, c.due, c.started = c.entry.life, c.entry.due, now
+	c.entry.started, c.probed = now, true
+	c.checks++
+	s.running++
+	c.state = idle
+	if s.overlap > 0 && (c.urgent || c.alarms > 0 || !c.failing) {
+		s.plan(c.entry, now+s.overlap)
+	}
+	return c
 }
 
 // finish notes the end of a check. The result is dropped when the address is no
 // longer watched, or was not all the time, or when the loop is stopping.
-func (s *schedule) finish(e *entry, result inventory.Result, now time.Duration, stopping bool) {
+func (s *schedule) finish(c *check, result inventory.Result, now time.Duration, stopping bool) {
+	e := c.entry
+	e.checks--
 	s.running--
-	if e.counted {
+	if c.slowSlot {
 		s.slowRunning--
 	}
-	e.slow = now-e.started >= s.fast
+	if c.alarmSlot {
+		s.alarmRunning--
+	}
 	switch {
 	case e.gone:
-		s.forget(e)
+		if e.checks == 0 {
+			s.forget(e)
+		}
 		return
-	case e.void || stopping:
-		e.void, e.slow, e.probed = false, false, false
-		s.plan(e, now)
+	case c.life != e.life || stopping:
+		if e.checks == 0 && e.untaken == 0 {
+			e.leave()
+			e.slow, e.failing, e.probed = false, false, false
+			s.plan(e, now)
+		}
 		return
 	}
-	if now-e.due > s.interval {
+	if now-c.due > s.interval {
 		s.late = true
 	}
 	if len(s.results) == 0 {
 		s.oldest = now
 	}
-	e.state, e.result = undelivered, result
-	e.due = s.nextDue(e, now)
-	s.results = append(s.results, e)
+	s.results = append(s.results, answer{e, result})
+	e.untaken++
+	s.learn(c, result, now)
 }
 
-// nextDue returns when an entry that is not running should be checked next.
+// learn plans what follows the result of a check.
+func (s *schedule) learn(c *check, result inventory.Result, now time.Duration) {
+	e, passed := c.entry, result.Outcome == inventory.Pass
+	if c.started >= e.answered {
+		e.answered, e.slow = c.started, now-c.started >= s.fast
+		e.failing = !passed && (e.failing || result.Outcome != inventory.LocalError)
+	}
+	if e.alarms > 0 && c.started >= e.alarmed {
+		s.hurry = true
+		e.alarms--
+		if passed {
+			e.alarms = 0
+		}
+	}
+	if e.state != idle && e.checks > 0 && !passed {
+		return // the next one follows the one that runs
+	}
+	e.leave()
+	e.state, e.due = idle, s.nextDue(e, now)
+}
+
+// alarm has an address checked at once, and up to that many times until it passes.
+func (s *schedule) alarm(address netip.Addr, times int, now time.Duration) {
+	e := s.entries[address]
+	if e == nil || e.gone {
+		return
+	}
+	e.alarms, e.alarmed = times, now
+	e.leave()
+	e.state, e.due = idle, now
+	if e.untaken == 0 {
+		s.plan(e, now)
+	}
+}
+
+// nextDue returns when an entry should be checked next.
 func (s *schedule) nextDue(e *entry, now time.Duration) time.Duration {
 	earliest := max(now, e.started+s.fast)
+	if e.checks > 0 {
+		earliest = max(now, e.started+s.overlap)
+	}
 	switch {
 	case !e.probed:
 		return now
-	case e.urgent:
+	case e.urgent, e.alarms > 0:
 		return earliest
 	}
 	return s.nextPlace(e, earliest)

@@ -68,7 +68,8 @@ func (s *schedule) add(target Target, now time.Duration) {
 		s.plan(e, now)
 	}
 	if e.gone {
-		e.gone, e.void = false, true
+		e.gone = false
+		e.life++
 	}
 	s.setUrgent(e, target.Urgent, now)
 }
@@ -85,28 +86,30 @@ func (s *schedule) setUrgent(e *entry, urgent bool, now time.Duration) {
 		s.plan(e, s.nextDue(e, now))
 	case waiting:
 		s.enqueue(e)
-	case undelivered:
+	case idle:
 		e.due = s.nextDue(e, now)
-	case running:
+		if urgent && s.overlap > 0 && e.checks > 0 && e.untaken == 0 {
+			s.plan(e, e.due)
+		}
 	}
 }
 
 // drop forgets addresses. One that is being checked is forgotten when that ends,
-// so that it is not checked twice at once if it comes back.
+// so that nothing is taken for a result of the address if it comes back.
 func (s *schedule) drop(addresses []netip.Addr) {
 	results := false
 	for _, address := range addresses {
 		e := s.entries[address]
-		e.gone = true
-		if e.state == running {
-			continue
-		}
-		results = results || e.state == undelivered
+		results = results || e.untaken > 0
+		e.gone, e.untaken, e.alarms = true, 0, 0
 		e.leave()
-		s.forget(e)
+		e.state = idle
+		if e.checks == 0 {
+			s.forget(e)
+		}
 	}
 	if results {
-		s.results = slices.DeleteFunc(s.results, func(e *entry) bool { return e.gone })
+		s.results = slices.DeleteFunc(s.results, func(a answer) bool { return a.gone })
 	}
 }
 
@@ -118,8 +121,11 @@ func (s *schedule) forget(e *entry) {
 
 // offerAt returns when the results should be offered: a while after the last
 // batch was taken, and, unless no further result is about to come, a while after
-// the first of them came.
+// the first of them came. What answers an alarm does not wait.
 func (s *schedule) offerAt() time.Duration {
+	if s.hurry {
+		return s.oldest
+	}
 	at := s.taken + s.gather
 	if s.running > 0 {
 		at = max(at, s.oldest+s.gather)
@@ -139,15 +145,17 @@ func (s *schedule) offer(now time.Duration) bool {
 
 // deliver returns the results and plans the next checks of their addresses.
 func (s *schedule) deliver(now time.Duration) []inventory.Result {
-	s.taken, s.offered = now, false
+	s.taken, s.offered, s.hurry = now, false, false
 	if len(s.results) == 0 {
 		return nil
 	}
 	results := make([]inventory.Result, len(s.results))
-	for i, e := range s.results {
-		results[i] = e.result
-		e.result = inventory.Result{}
-		s.plan(e, e.due)
+	for i, a := range s.results {
+		results[i] = a.result
+		a.untaken--
+		if a.untaken == 0 && a.state == idle && (a.checks == 0 || a.alarms > 0) {
+			s.plan(a.entry, a.due)
+		}
 	}
 	clear(s.results)
 	s.results = s.results[:0]
