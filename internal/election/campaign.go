@@ -89,7 +89,7 @@ func (c *candidate) try(ctx context.Context) (*coordinationv1.Lease, error) {
 func (c *candidate) observe(lease *coordinationv1.Lease) {
 	c.seen.see(lease)
 	if holder := c.seen.record.holder; holder != c.opts.Identity {
-		c.change(func(s *State) { s.Holder = holder })
+		c.change(func(s *State) { s.Holder, s.Address = holder, c.seen.record.address })
 	}
 }
 
@@ -100,7 +100,7 @@ func (c *candidate) take(ctx context.Context, lease *coordinationv1.Lease) (*coo
 	if lease == nil {
 		write = c.leases.create
 	}
-	lease, err := write(ctx, taken(lease, c.opts))
+	lease, err := write(ctx, taken(lease, c.opts, c.address()))
 	switch {
 	case err == nil:
 		c.adopt(lease, started)

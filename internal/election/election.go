@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -76,6 +77,9 @@ type State struct {
 	// Holder is the identity of the process that holds the Lease as far as is
 	// known, empty when there is none.
 	Holder string
+	// Address is where that process answers the other replicas; not valid where the
+	// Lease does not say it.
+	Address netip.AddrPort
 	// Since is when Leading or Holder last changed.
 	Since time.Time
 	// LastErr is why the last request, or the Lease, failed; nil after a success.
@@ -92,6 +96,8 @@ type Elector struct {
 	// renewed runs since the start of the last successful renewal. It counts
 	// while leading.
 	renewed stopwatch
+	// listening is where this process answers the other replicas, if it does.
+	listening netip.AddrPort
 	// beat is when the election last came round; running says that it should.
 	beat    time.Time
 	running bool
@@ -161,7 +167,7 @@ func (e *Elector) resign(ctx context.Context) {
 	e.change(func(s *State) {
 		s.Leading, s.LastErr = false, err
 		if err == nil {
-			s.Holder = ""
+			s.Holder, s.Address = "", netip.AddrPort{}
 		}
 	})
 }
@@ -190,5 +196,6 @@ func (e *Elector) adopt(lease *coordinationv1.Lease, started stopwatch) {
 	e.mu.Lock()
 	e.renewed = started
 	e.mu.Unlock()
-	e.change(func(s *State) { s.Leading, s.Holder, s.LastErr = true, recordOf(lease).holder, nil })
+	r := recordOf(lease)
+	e.change(func(s *State) { s.Leading, s.Holder, s.Address, s.LastErr = true, r.holder, r.address, nil })
 }

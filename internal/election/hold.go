@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,7 +48,7 @@ func (e *Elector) lose(holder, why string, cause error) error {
 	if cause != nil {
 		err = fmt.Errorf("%w; last: %w", err, cause)
 	}
-	e.change(func(s *State) { s.Leading, s.Holder, s.LastErr = false, holder, err })
+	e.change(func(s *State) { s.Leading, s.Holder, s.Address, s.LastErr = false, holder, netip.AddrPort{}, err })
 	return err
 }
 
@@ -69,7 +70,7 @@ func (e *Elector) renew(ctx context.Context, lease *coordinationv1.Lease) (*coor
 	defer cancel()
 	write := e.leases.update
 	for try := 1; ; try++ {
-		renewed, err := write(ctx, taken(lease, e.opts))
+		renewed, err := write(ctx, taken(lease, e.opts, e.address()))
 		if err == nil {
 			return renewed, nil
 		}

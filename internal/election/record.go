@@ -1,11 +1,15 @@
 package election
 
 import (
+	"net/netip"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
+
+// addressAnnotation says where the holder answers the other replicas, as ADDRESS:PORT.
+const addressAnnotation = "endpoints.ablmnzde.github.io/leader-address"
 
 // record is what a Lease says. Its times are those of the holder's wall clock:
 // they are compared for equality and never with ours.
@@ -15,6 +19,9 @@ type record struct {
 	transitions int32
 	// acquired and renewed are in microseconds since 1970.
 	acquired, renewed int64
+	// address is where the holder answers the other replicas; not valid where the
+	// Lease does not say it.
+	address netip.AddrPort
 }
 
 func recordOf(lease *coordinationv1.Lease) record {
@@ -35,6 +42,7 @@ func recordOf(lease *coordinationv1.Lease) record {
 	if spec.RenewTime != nil {
 		r.renewed = spec.RenewTime.UnixMicro()
 	}
+	r.address, _ = netip.ParseAddrPort(lease.Annotations[addressAnnotation]) // what is none is as good as missing
 	return r
 }
 
@@ -70,9 +78,9 @@ func (o *observation) expiresIn(identity string) time.Duration {
 	return max(0, duration-o.since.elapsed())
 }
 
-// taken returns the Lease with a new holder. Like client-go, it counts a
-// transition unless the holder stays or there was no Lease.
-func taken(lease *coordinationv1.Lease, opts Options) *coordinationv1.Lease {
+// taken returns the Lease with a new holder, who answers at the address. Like
+// client-go, it counts a transition unless the holder stays or there was no Lease.
+func taken(lease *coordinationv1.Lease, opts Options, address netip.AddrPort) *coordinationv1.Lease {
 	now := metav1.NowMicro()
 	acquired, transitions := now, int32(0)
 	if lease == nil {
@@ -82,7 +90,11 @@ func taken(lease *coordinationv1.Lease, opts Options) *coordinationv1.Lease {
 	} else {
 		transitions = before.transitions + 1
 	}
-	return written(lease, opts.Identity, LeaseDuration, acquired, transitions)
+	lease = written(lease, opts.Identity, LeaseDuration, acquired, transitions)
+	if address.IsValid() {
+		metav1.SetMetaDataAnnotation(&lease.ObjectMeta, addressAnnotation, address.String())
+	}
+	return lease
 }
 
 // released returns the Lease without a holder.
@@ -90,9 +102,10 @@ func released(lease *coordinationv1.Lease) *coordinationv1.Lease {
 	return written(lease, "", time.Second, metav1.NowMicro(), recordOf(lease).transitions)
 }
 
-// written returns a copy of the Lease that says so, renewed now.
+// written returns a copy of the Lease that says so, renewed now, and no address.
 func written(lease *coordinationv1.Lease, holder string, duration time.Duration, acquired metav1.MicroTime, transitions int32) *coordinationv1.Lease {
 	lease = lease.DeepCopy()
+	delete(lease.Annotations, addressAnnotation)
 	seconds, now := int32(duration/time.Second), metav1.NowMicro()
 	lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds = &holder, &seconds
 	lease.Spec.AcquireTime, lease.Spec.RenewTime, lease.Spec.LeaseTransitions = &acquired, &now, &transitions

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -158,6 +159,10 @@ func (c *Client) Reconnect() {
 	}
 	c.connections.closeAll()
 }
+
+// LocalAddr returns the address from which this machine reaches the server: that of
+// the Pod inside of one. It is the zero value while there is no connection.
+func (c *Client) LocalAddr() netip.Addr { return c.connections.localAddr() }
 
 // Close ends every connection.
 func (c *Client) Close() { c.Reconnect() }

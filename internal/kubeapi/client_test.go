@@ -183,6 +183,24 @@ func TestClientsShareNoConnection(t *testing.T) {
 	}
 }
 
+func TestTheLocalAddressIsThatOfAConnection(t *testing.T) {
+	s := newServer(t, http.StatusOK)
+	c := newClient(t, to(s.URL), 0)
+	if got := c.LocalAddr(); got.IsValid() {
+		t.Errorf("got %s before a connection, want none", got)
+	}
+	if err := get(t, c); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.LocalAddr().String(); got != "127.0.0.1" {
+		t.Errorf("got %s, want 127.0.0.1", got)
+	}
+	c.Close()
+	if got := c.LocalAddr(); got.IsValid() {
+		t.Errorf("got %s after the last connection, want none", got)
+	}
+}
+
 func TestAServerThatIsSilentIsGivenUpInTime(t *testing.T) {
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)

@@ -3,6 +3,7 @@ package kubeapi
 import (
 	"context"
 	"net"
+	"net/netip"
 	"sync"
 	"time"
 )
@@ -85,6 +86,19 @@ func (c *connections) closeIf(chosen func(*connection) bool) {
 	for _, one := range closing {
 		_ = one.Close() // whoever uses it is told
 	}
+}
+
+// localAddr returns the address of this machine that an open connection has, the
+// zero value where none is open.
+func (c *connections) localAddr() netip.Addr {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for one := range c.open {
+		if local, err := netip.ParseAddrPort(one.LocalAddr().String()); err == nil {
+			return local.Addr().Unmap()
+		}
+	}
+	return netip.Addr{}
 }
 
 // Read notes that something came.

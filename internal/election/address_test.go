@@ -1,0 +1,62 @@
+package election_test
+
+import (
+	"net/netip"
+	"testing"
+	"testing/synctest"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
+)
+
+// leaderAddress is the annotation, as other programs read it.
+const leaderAddress = "endpoints.ablmnzde.github.io/leader-address"
+
+func TestTheLeaseSaysWhereTheLeaderAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, at := newAPI(), netip.MustParseAddrPort("10.1.2.3:8081")
+		leader := prepare(t, a, "one")
+		leader.elector.ListensOn(at)
+		leader.run()
+		within(t, soon, "lead", leader.leading)
+		standby := start(t, a, "two")
+		seen := func() bool {
+			synctest.Wait()
+			return standby.elector.State().Address == at
+		}
+		within(t, election.RetryPeriod+soon, "know where the leader answers", seen)
+		if got := leader.elector.State().Address; got != at {
+			t.Errorf("the leader says %s, want %s", got, at)
+		}
+		// The annotation is renewed with the Lease, and what is no address is none.
+		for value, want := range map[string]bool{"somewhere": false, "10.1.2.3": false} {
+			a.change(func(lease *coordinationv1.Lease) *coordinationv1.Lease {
+				lease.Annotations[leaderAddress] = value
+				return lease
+			})
+			if seen() != want {
+				t.Errorf("%q: got %s", value, standby.elector.State().Address)
+			}
+			within(t, election.RetryPeriod+soon, "know it again", seen)
+		}
+		leader.stop()
+		within(t, linger+soon, "lead", standby.leading)
+		if got, told := standby.elector.State().Address, a.get().Annotations; got.IsValid() || told[leaderAddress] != "" {
+			t.Errorf("got %s and %v of a leader that answers nowhere, want none", got, told)
+		}
+	})
+}
+
+func TestALeaderThatListensEverywhereAndIsConnectedNowhereTellsNoAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAPI()
+		leader := prepare(t, a, "one")
+		leader.elector.ListensOn(netip.MustParseAddrPort("[::]:8081"))
+		leader.run()
+		within(t, soon, "lead", leader.leading)
+		if told, ok := a.get().Annotations[leaderAddress]; ok {
+			t.Errorf("got %q, want no address", told)
+		}
+	})
+}
