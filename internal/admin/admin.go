@@ -22,6 +22,13 @@ type Options struct {
 	// Document makes what page and JSON show, anew for every request, at most two
 	// at a time.
 	Document func() *report.Document
+	// Leader returns the leader's document where another replica leads, and an error
+	// where that cannot be had. It returns neither where this replica leads, or where
+	// none does. It bounds the time that it takes. Nil is a process without others.
+	Leader func(context.Context) (*report.Document, error)
+	// Identity is what the election calls this process while it leads, and empty while
+	// it does not. Nil is a process without others.
+	Identity func() string
 	// Configuration returns the effective configuration without secrets: its
 	// text is for people, and it can be marshalled as JSON.
 	Configuration func() fmt.Stringer
@@ -48,8 +55,15 @@ func New(opts Options) (*Server, error) {
 		return nil, errors.New("admin: two addresses to listen on are needed")
 	case opts.Document == nil, opts.Configuration == nil:
 		return nil, errors.New("admin: a document and a configuration to show are needed")
-	case opts.Logger == nil:
+	}
+	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Leader == nil {
+		opts.Leader = func(context.Context) (*report.Document, error) { return nil, nil }
+	}
+	if opts.Identity == nil {
+		opts.Identity = func() string { return "" }
 	}
 	return &Server{opts: opts, rendering: newGate(maxRendering), sending: newGate(maxSending)}, nil
 }

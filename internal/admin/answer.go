@@ -6,19 +6,46 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 )
 
 // worthPacking is from how many bytes on an answer is compressed.
 const worthPacking = 1 << 10
 
-// answer sends what render makes. It is made as a whole first, so that a slow
-// reader holds memory, which is bounded, and never a place where things are made.
+// answer sends what render makes.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, contentType string, render func() ([]byte, error)) {
 	if !s.sending.enter(r.Context()) {
 		busy(w)
 		return
 	}
 	defer s.sending.leave()
+	s.send(w, r, contentType, render)
+}
+
+// show sends what render makes of the document, which is the leader's where another
+// replica leads. A leader that does not answer holds no place where things are made.
+func (s *Server) show(w http.ResponseWriter, r *http.Request, contentType string, render func(*report.Document) ([]byte, error)) {
+	if !s.sending.enter(r.Context()) {
+		busy(w)
+		return
+	}
+	defer s.sending.leave()
+	d, err := s.opts.Leader(r.Context())
+	s.send(w, r, contentType, func() ([]byte, error) {
+		if d == nil {
+			d = s.document()
+		}
+		if err != nil {
+			d.WithoutLeader(err)
+		}
+		return render(d)
+	})
+}
+
+// send sends what render makes. It is made as a whole first, so that a slow reader
+// holds memory, which is bounded, and never a place where things are made.
+func (s *Server) send(w http.ResponseWriter, r *http.Request, contentType string, render func() ([]byte, error)) {
 	if !s.rendering.enter(r.Context()) {
 		busy(w)
 		return

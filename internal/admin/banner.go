@@ -35,7 +35,7 @@ func banners(d *report.Document, m moments) []banner {
 	var all []banner
 	for _, b := range []*banner{
 		standstillBanner(d), failOpenBanner(d, m), problemBanner(d), storeBanner(d, m), refusedBanner(d), uncheckedBanner(d), removalBanner(d), holdBanner(d, m),
-		besideBanner(d), sourceBanner(d, m), warningsBanner(d), standbyBanner(d, m), dryRunBanner(d),
+		besideBanner(d), sourceBanner(d, m), warningsBanner(d), handedOnBanner(d), standbyBanner(d, m), dryRunBanner(d),
 	} {
 		if b != nil {
 			all = append(all, *b)
@@ -205,15 +205,30 @@ func standbyBanner(d *report.Document, m moments) *banner {
 	}
 	b := &banner{
 		Tone: calm, Title: "Standing by", Since: m.at(d.Election.Since),
-		Means: "This replica reads, probes and writes nothing until it leads. Its page has no nodes.",
+		Means: "This replica reads, probes and writes nothing until it leads. It knows no nodes.",
 		Do:    "Look at the page of the replica that leads.",
 	}
 	if d.Election.Holder == "" {
-		b.Tone, b.Said, b.Do = warn, []string{"Nobody is known to lead."}, "Wait for a moment; then check the lease and the rights to it."
+		b.Tone, b.Said, b.Do = warn, []string{"No replica is known to lead."}, "Wait for a moment; then check the lease and the rights to it."
 		return b
 	}
 	b.Said = []string{d.Election.Holder + " leads."}
+	if d.Election.LeaderError != "" {
+		b.Tone, b.Said = warn, append(b.Said, "Its status cannot be read: "+d.Election.LeaderError+".")
+		b.Do += " If its Pod is gone, another replica leads within 17 s. If not, let the replicas reach METRICS_ADDRESS of each other."
+	}
 	return b
+}
+
+// handedOnBanner says that the page is the leader's.
+func handedOnBanner(d *report.Document) *banner {
+	if d.HandedOnBy == "" {
+		return nil
+	}
+	return &banner{
+		Tone: calm, Title: "The status of the leader", Said: []string{d.Election.Holder + " leads and says what follows."},
+		Means: d.HandedOnBy + " answers here. It stands by and hands on the status of the leader.",
+	}
 }
 
 func dryRunBanner(d *report.Document) *banner {

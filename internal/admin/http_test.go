@@ -45,7 +45,7 @@ func TestUnknownPathsAreNotFoundAndListenersKeepApart(t *testing.T) {
 	for path, address := range map[string]string{
 		"/favicon.png": w.admin, "/api": w.admin, "/api/v1/status/x": w.admin, "/debug/pprof/": w.admin, "/.env": w.admin,
 		"/metrics": w.admin, "/livez": w.admin, "/readyz": w.admin,
-		"/": w.metrics, "/api/v1/status": w.metrics, "/configz": w.metrics, "/livez/loop": w.metrics,
+		"/": w.metrics, "/api/v1/status": w.metrics, "/configz": w.metrics, "/livez/loop": w.metrics, "/api/v1/leader": w.admin,
 	} {
 		if got := w.ask(http.MethodGet, address, path); got.code != http.StatusNotFound {
 			t.Errorf("%s at %s: got %d, want 404", path, address, got.code)

@@ -7,6 +7,8 @@ import (
 	"html/template"
 	"net/http"
 	"strconv"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 )
 
 //go:embed style.css
@@ -28,9 +30,9 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	if q.Refresh > 0 {
 		w.Header().Set("Refresh", strconv.Itoa(q.Refresh))
 	}
-	s.answer(w, r, "text/html; charset=utf-8", func() ([]byte, error) {
+	s.show(w, r, "text/html; charset=utf-8", func(d *report.Document) ([]byte, error) {
 		var out bytes.Buffer
-		if err := pageTemplate.Execute(&out, viewOf(s.document(), q)); err != nil {
+		if err := pageTemplate.Execute(&out, viewOf(d, q)); err != nil {
 			return nil, fmt.Errorf("render the page: %w", err)
 		}
 		return out.Bytes(), nil

@@ -29,6 +29,7 @@ func (s *Server) metricsRoutes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /livez", probe{"livez", s.opts.Live})
 	mux.Handle("GET /readyz", probe{"readyz", s.opts.Ready})
+	mux.HandleFunc("GET "+LeaderPath, s.leader)
 	if s.opts.Scrape != nil {
 		mux.Handle("GET /metrics", s.opts.Scrape)
 	}
@@ -37,14 +38,17 @@ func (s *Server) metricsRoutes() http.Handler {
 
 // status is the document as JSON.
 func (s *Server) status(w http.ResponseWriter, r *http.Request) {
-	s.answer(w, r, "application/json", func() ([]byte, error) {
-		text, err := json.Marshal(s.document())
-		return append(text, '\n'), err
-	})
+	s.show(w, r, "application/json", encoded)
 }
 
-// document is what page and JSON show: the document, and whether the program
-// still moves on.
+// encoded is a document as JSON.
+func encoded(d *report.Document) ([]byte, error) {
+	text, err := json.Marshal(d)
+	return append(text, '\n'), err
+}
+
+// document is this process's own: the document, and whether the program still moves
+// on.
 func (s *Server) document() *report.Document {
 	d := s.opts.Document()
 	var faults []string

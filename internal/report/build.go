@@ -168,7 +168,7 @@ func (d *Document) summarise() {
 	case !d.Leader && d.Election.Enabled && d.Election.Holder != "":
 		d.Summary = fmt.Sprintf("standing by for %s; %s leads", where, d.Election.Holder)
 	case !d.Leader && d.Election.Enabled:
-		d.Summary = fmt.Sprintf("standing by for %s; nobody is known to lead", where)
+		d.Summary = fmt.Sprintf("standing by for %s; no replica is known to lead", where)
 	case !d.Decided:
 		d.Summary = fmt.Sprintf("no decision yet for %s", where)
 	case d.Mode == guard.Hold.String():

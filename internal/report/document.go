@@ -43,11 +43,15 @@ type Document struct {
 	// where there is one.
 	Leader   bool     `json:"leader"`
 	Election Election `json:"election"`
-	DryRun   bool     `json:"dryRun"`
-	Program  Program  `json:"program"`
-	Target   Target   `json:"target"`
-	Source   Source   `json:"source"`
-	Store    Store    `json:"store"`
+	// HandedOnBy is the replica that stands by and hands on this document of the
+	// leader; it is empty where the leader itself answers. "This process" is the
+	// leader everywhere in the document.
+	HandedOnBy string  `json:"handedOnBy,omitempty"`
+	DryRun     bool    `json:"dryRun"`
+	Program    Program `json:"program"`
+	Target     Target  `json:"target"`
+	Source     Source  `json:"source"`
+	Store      Store   `json:"store"`
 	// Problem is what about the Service stands in the way, if anything.
 	Problem *Problem `json:"problem,omitempty"`
 	// Stages counts what came through each stage.
@@ -76,6 +80,8 @@ type Election struct {
 	// Holder is the identity that holds the lease, empty if none is known.
 	Holder string    `json:"holder"`
 	Since  time.Time `json:"since,omitzero"`
+	// LeaderError is why a standby cannot hand on the document of the leader.
+	LeaderError string `json:"leaderError,omitempty"`
 }
 
 // Program says which process answers.

@@ -70,7 +70,7 @@ func TestTheHeadlineIsAsGoodAsTheNodes(t *testing.T) {
 		}, "standing by for default/web; pod-1 leads", false},
 		"a standby of nobody": {func(_ *world, f *report.Facts) {
 			f.Leader, f.Election, f.Status = false, report.Election{Enabled: true}, &syncer.Status{}
-		}, "standing by for default/web; nobody is known to lead", false},
+		}, "standing by for default/web; no replica is known to lead", false},
 		"nothing decided": {func(_ *world, f *report.Facts) { f.Status = &syncer.Status{} }, "no decision yet for default/web", false},
 		"no node at all":  {func(w *world, _ *report.Facts) { w.nodes, w.state.Slices = nil, nil }, "0 of 0 nodes ready in default/web", false},
 	} {
