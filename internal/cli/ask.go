@@ -53,25 +53,37 @@ func ask(ctx context.Context, c config.Config) (view, error) {
 	url := statusURL(c.Listen.Admin)
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	text, err := get(ctx, url)
+	v, err := fetch(ctx, url, "", c.Target)
 	if err != nil {
-		return view{}, fmt.Errorf("ask the daemon at %s: %w", url, brief(err))
+		return view{}, fmt.Errorf("ask the daemon at %s: %w", url, brief(err, askTimeout))
+	}
+	return v, nil
+}
+
+// fetch gets the document of a daemon that fills the target.
+func fetch(ctx context.Context, url, identity string, target config.Target) (view, error) {
+	text, err := get(ctx, url, identity)
+	if err != nil {
+		return view{}, err
 	}
 	var d report.Document
 	if err := json.Unmarshal(text, &d); err != nil || d.APIVersion != report.APIVersion {
-		return view{}, fmt.Errorf("ask the daemon at %s: what answers there is no daemon of this version (apiVersion %q, want %q)", url, d.APIVersion, report.APIVersion)
+		return view{}, fmt.Errorf("what answers there is no daemon of this version (apiVersion %q, want %q)", d.APIVersion, report.APIVersion)
 	}
-	if d.Target.Namespace != c.Target.Namespace || d.Target.Service != c.Target.ServiceName {
-		return view{}, fmt.Errorf("ask the daemon at %s: it is the daemon of %s/%s, not of %s/%s", url, d.Target.Namespace, d.Target.Service, c.Target.Namespace, c.Target.ServiceName)
+	if d.Target.Namespace != target.Namespace || d.Target.Service != target.ServiceName {
+		return view{}, fmt.Errorf("it is the daemon of %s/%s, not of %s/%s", d.Target.Namespace, d.Target.Service, target.Namespace, target.ServiceName)
 	}
 	return view{document: &d, raw: text}, nil
 }
 
-// get fetches a bounded answer.
-func get(ctx context.Context, url string) ([]byte, error) {
+// get fetches a bounded answer. An identity names whom the request is for.
+func get(ctx context.Context, url, identity string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
+	}
+	if identity != "" {
+		request.Header.Set("Authorization", "Bearer "+identity)
 	}
 	request.Header.Set("Accept", "application/json")
 	client := http.Client{
@@ -94,13 +106,13 @@ func get(ctx context.Context, url string) ([]byte, error) {
 }
 
 // brief leaves out of an error what the message around it says already.
-func brief(err error) error {
+func brief(err error, timeout time.Duration) error {
 	var operation *net.OpError
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return errors.New("nothing listens there")
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("no answer within %s", askTimeout)
+		return fmt.Errorf("no answer within %s", timeout)
 	case errors.As(err, &operation):
 		return operation.Err
 	}

@@ -26,8 +26,9 @@ func (p Program) explainCommand() *cobra.Command {
 			"the actual values, and what to do.\n\n" +
 			"Asks the daemon that runs with this configuration, at ADMIN_ADDRESS: it knows how\n" +
 			"often checks passed or failed, which endpoints are kept or drain, and what left\n" +
-			"within ten minutes. Where none answers, or one that stands by, looks at source, slices and\n" +
-			"backends itself, writes nothing, and says so.",
+			"within ten minutes. One that stands by answers with what the leader knows. Where no\n" +
+			"daemon or no leader answers, looks at source, slices and backends itself, writes\n" +
+			"nothing, and says so.",
 		Args: oneSubject,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
@@ -67,14 +68,14 @@ func oneSubject(_ *cobra.Command, args []string) error {
 	return fmt.Errorf("%d nodes to explain: give one node or address at a time", len(args))
 }
 
-// lookInside looks for a view that knows nodes: that of a standby, or of a daemon
-// that has only begun, does not.
+// lookInside looks for a view that knows nodes: that of a standby without a leader, or
+// of a daemon that has only begun, does not.
 func (l *looking) lookInside(ctx context.Context) (view, error) {
 	v, err := l.look(ctx)
 	if err != nil || v.raw == nil || v.document.Decided && !standsBy(v.document) {
 		return v, err
 	}
-	l.say("The daemon knows no nodes, looking myself: " + plain(v.document.Summary) + ".")
+	l.say("The daemon knows no nodes, looking myself: " + plain(progress(v.document)) + ".")
 	return l.compute(ctx)
 }
 

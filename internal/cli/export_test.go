@@ -7,6 +7,9 @@ var (
 	WarnOfCredential = warnOfCredential
 )
 
+// AskLeader is exported for what answers badly.
+var AskLeader = askLeader
+
 // Judge, OutcomeOf and Ended are exported for what no small world brings about.
 var (
 	Judge     = judge

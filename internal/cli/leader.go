@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/netip"
 	"os"
 	"time"
 
@@ -20,7 +22,10 @@ import (
 // the process leads.
 type leadership struct {
 	elector *election.Elector // nil without an election
-	since   time.Time
+	// name is that of the machine, inside of a Pod that of the Pod; identity is what
+	// the lease calls this process. Both are empty without an election.
+	name, identity string
+	since          time.Time
 }
 
 // newLeadership makes the elector that LEADER_ELECTION asks for. A dry run
@@ -30,16 +35,16 @@ func newLeadership(c config.Config, dryRun bool, log *slog.Logger, m *metrics.Me
 	if !c.Leader.Election || dryRun {
 		return l, nil
 	}
-	// Inside of a Pod this is the Pod's name.
-	host, err := os.Hostname()
-	if err != nil {
+	var err error
+	if l.name, err = os.Hostname(); err != nil {
 		return l, fmt.Errorf("LEADER_ELECTION=true: %w", err)
 	}
+	// With a random part, for a Pod that starts again is another process.
+	l.identity = l.name + "_" + rand.Text()
 	log = log.With("lease", c.Leader.Namespace+"/"+c.Leader.Name)
 	l.elector, err = election.New(election.Options{
 		Way: localWay(c.Store, m, metrics.ClientLease), Namespace: c.Leader.Namespace, Name: c.Leader.Name,
-		// With a random part, for a Pod that starts again is another process.
-		Identity: host + "_" + rand.Text(),
+		Identity: l.identity,
 		Changed:  func(before, after election.State) { tellElection(log, before, after) },
 	})
 	if err != nil {
@@ -78,6 +83,21 @@ func (l leadership) lead(ctx context.Context, do func(context.Context) error) er
 		return do(ctx)
 	}
 	return l.elector.Run(ctx, do)
+}
+
+// listensOn says where this process answers the other replicas.
+func (l leadership) listensOn(address net.Addr) {
+	if at, err := netip.ParseAddrPort(address.String()); err == nil && l.elector != nil {
+		l.elector.ListensOn(at)
+	}
+}
+
+// leading is the identity while this process holds the lease, else empty.
+func (l leadership) leading() string {
+	if !l.state().Leading {
+		return ""
+	}
+	return l.identity
 }
 
 // state returns who leads.

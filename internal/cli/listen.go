@@ -19,7 +19,7 @@ import (
 func (b *parts) listening(ctx context.Context, do func(context.Context) error) error {
 	server, err := admin.New(admin.Options{
 		Admin: b.config.Listen.Admin, Metrics: b.config.Listen.Metrics,
-		Document:      b.document(time.Now()),
+		Document: b.document(time.Now()), Leader: b.leaderDocument, Identity: b.leader.leading,
 		Configuration: func() fmt.Stringer { return b.config.Describe() },
 		Live:          []admin.Check{{Name: "loop", Run: b.loopAlive}, {Name: "election", Run: b.electionAlive}},
 		Ready:         []admin.Check{{Name: "decision", Run: b.decided}},
@@ -32,6 +32,8 @@ func (b *parts) listening(ctx context.Context, do func(context.Context) error) e
 	if err := server.Listen(ctx); err != nil {
 		return &exitError{ExitUsage, err}
 	}
+	_, reached := server.Addresses()
+	b.leader.listensOn(reached)
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
 	served := make(chan struct{})
@@ -48,6 +50,21 @@ func (b *parts) listening(ctx context.Context, do func(context.Context) error) e
 // document returns what makes the document of the surfaces at any moment.
 func (b *parts) document(started time.Time) func() *report.Document {
 	return func() *report.Document { return report.Build(b.facts(started)) }
+}
+
+// leaderDocument returns the document of another replica that leads. It returns none
+// where this process leads, or no other is known to.
+func (b *parts) leaderDocument(ctx context.Context) (*report.Document, error) {
+	leader := b.leader.state()
+	if leader.Leading || leader.Holder == "" {
+		return nil, nil
+	}
+	d, err := askLeader(ctx, leader, b.config.Target)
+	if err != nil {
+		return nil, err
+	}
+	d.HandedOnBy = b.leader.name
+	return d, nil
 }
 
 // facts are what a document is made of at this moment.

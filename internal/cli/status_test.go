@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -57,6 +58,9 @@ func standby(holder string) func(*report.Document) {
 		d.Healthy, d.Leader, d.Nodes = false, false, nil
 		d.Election = report.Election{Enabled: true, Holder: holder}
 		d.Summary = "standing by for default/web; " + holder + " leads"
+		if holder != "" {
+			d.WithoutLeader(errors.New("nothing listens there"))
+		}
 	}
 }
 
@@ -103,8 +107,11 @@ func TestStatusShowsWhatTheDaemonSays(t *testing.T) {
 		"others' slices": {func(d *report.Document) {
 			d.Store.Refused, d.Store.Beside = []string{"a: is b's"}, []string{"c: is d's"}
 		}, nil, 0, []string{"Slice of somebody else: a: is b's", "Slice beside ours: c: is d's"}},
-		"a dry run":    {func(d *report.Document) { d.DryRun, d.Store.Pending = true, 2 }, nil, 0, []string{"Dry run", "2 not as decided"}},
-		"a standby":    {standby("pod-1"), nil, 0, []string{"standing by for default/web; pod-1 leads"}},
+		"a dry run":                    {func(d *report.Document) { d.DryRun, d.Store.Pending = true, 2 }, nil, 0, []string{"Dry run", "2 not as decided"}},
+		"a standby without its leader": {standby("pod-1"), nil, 1, []string{"standing by for default/web; pod-1 leads, but", "The status of the leader cannot be read: nothing listens there"}},
+		"a standby": {func(d *report.Document) {
+			d.HandedOnBy, d.Election = "pod-2", report.Election{Enabled: true, Holder: "pod-1"}
+		}, nil, 0, []string{"2 of 2 nodes ready", "pod-2 stands by and hands on the status of the leader, pod-1.", "a-worker"}},
 		"nobody leads": {standby(""), nil, 1, []string{"standing by"}},
 		"failing": {func(d *report.Document) {
 			d.Source.LastError, d.Store.LastError, d.Healthy = "boom", "bang", false
@@ -208,8 +215,11 @@ func TestStatusWaitsNoLongerThanItIsTold(t *testing.T) {
 	if code != 124 || !strings.Contains(stdout, "HOLD") || strings.Count(stderr, "Waiting: ") != 1 {
 		t.Errorf("got status %d, want 124 and what was last seen:\n%s%s", code, stdout, stderr)
 	}
-	if code, stdout, _ := run(t, daemon(t, standby("pod-1")), "status", "--wait", "--timeout", "10s"); code != 0 {
-		t.Errorf("a standby: got status %d\n%s", code, stdout)
+	for holder, says := range map[string]string{"pod-1": "Waiting: standing by for default/web; pod-1 leads, but its status cannot be read: nothing listens there", "": "Waiting: standing by"} {
+		code, _, stderr := run(t, daemon(t, standby(holder)), "status", "--wait", "--timeout", "100ms")
+		if code != 124 || !strings.Contains(stderr, says) {
+			t.Errorf("a standby of %q: got status %d and %q, want 124 and %q", holder, code, stderr, says)
+		}
 	}
 	// Slices in memory are the daemon's alone: what is computed says nothing of them.
 	good := replacedIn(base, "STATIC_NODES=w1=127.0.0.11")
@@ -242,7 +252,7 @@ func TestExplainShowsWhatOnlyTheDaemonKnows(t *testing.T) {
 		}, "a-worker", 0, []string{"HOLD for 60s: NoNodes: the source lists no node\n", "PENDING: 1 kept endpoint will be removed when 1 more scheduled inventory is rejected\n"}, ""},
 		"what left":       {unchanged, "gone", 1, []string{"absent, Gone for 60s", "no longer in the inventory"}, ""},
 		"a slip":          {unchanged, "a-wroker", 1, []string{"a-wroker is unknown: the source lists 2 nodes", "There are: a-worker, b-worker,"}, ""},
-		"a standby":       {standby("pod-1"), "w1", 0, []string{"w1 is published ready."}, "The daemon knows no nodes, looking myself: standing by for default/web; pod-1 leads."},
+		"a standby":       {standby("pod-1"), "w1", 0, []string{"w1 is published ready."}, "The daemon knows no nodes, looking myself: standing by for default/web; pod-1 leads, but its status cannot be read: nothing listens there."},
 		"nothing decided": {func(d *report.Document) { d.Decided, d.Nodes = false, nil }, "w1", 0, []string{"w1 is published ready."}, "looking myself"},
 		"a hostile answer": {func(d *report.Document) {
 			d.Nodes[0].Message, d.Nodes[0].Decisions[0].Message = "\x1b[2J", "a\tb\n\u202ec"

@@ -40,8 +40,9 @@ func (p Program) statusCommand() *cobra.Command {
 			"writes nothing, and says so.\n\n" +
 			"Exit status: 0 if the document says healthy, as the status page does: every node\n" +
 			"that should be published is ready, the source can be read, all is written, and\n" +
-			"nothing else needs attention; or if the daemon stands by for another that leads.\n" +
-			"1 if not. With --wait it looks again until the exit status is 0.",
+			"nothing else needs attention. A daemon that stands by answers with the document of\n" +
+			"the leader. 1 if not healthy, or if no leader answers. With --wait it looks again\n" +
+			"until the exit status is 0.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
@@ -105,7 +106,7 @@ func (l *looking) await(ctx context.Context, out format) error {
 		switch {
 		case errors.As(err, &usage) && usage.code == ExitUsage:
 			return err
-		case err == nil && settled(v.document):
+		case err == nil && v.document.Healthy:
 			return l.show(v, out)
 		case ctx.Err() != nil:
 		case err != nil:
@@ -143,16 +144,15 @@ func (l *looking) lookAgain(ctx context.Context) (view, error) {
 	return l.compute(ctx)
 }
 
-// settled reports whether there is nothing to wait for: all is well, or another
-// leads and this one stands by for it.
-func settled(d *report.Document) bool { return d.Healthy || standsBy(d) && d.Election.Holder != "" }
-
-// standsBy reports whether the document is of a standby, which knows no nodes.
+// standsBy reports whether the document is of a standby that has none of the leader,
+// and knows no nodes.
 func standsBy(d *report.Document) bool { return d.Election.Enabled && !d.Leader }
 
 // progress is the headline and what else there is to wait for.
 func progress(d *report.Document) string {
 	switch {
+	case d.Election.LeaderError != "":
+		return d.Summary + ": " + d.Election.LeaderError
 	case d.Standstill != "":
 		return d.Summary + "; the daemon stands still: " + d.Standstill
 	case d.Problem != nil:
@@ -174,7 +174,7 @@ func (l *looking) show(v view, out format) error {
 	if err := l.print(v, out); err != nil {
 		return err
 	}
-	if !settled(v.document) {
+	if !v.document.Healthy {
 		return &exitError{code: ExitDifferent}
 	}
 	return nil

@@ -45,10 +45,16 @@ func statusText(d *report.Document, all bool) string {
 	return b.String()
 }
 
-// modeBanners say that the program stands still, why inventory or health checks are
+// modeBanners say which replica answers, that the program stands still, why inventory or health checks are
 // not trusted, what that will take away and when, and what nobody watches.
 func modeBanners(d *report.Document) []string {
 	var all []string
+	if d.HandedOnBy != "" {
+		all = append(all, fmt.Sprintf("%s stands by and hands on the status of the leader, %s.", d.HandedOnBy, d.Election.Holder))
+	}
+	if d.Election.LeaderError != "" {
+		all = append(all, "The status of the leader cannot be read: "+d.Election.LeaderError)
+	}
 	if d.Standstill != "" {
 		all = append(all, "STANDS STILL, what follows is old: "+d.Standstill)
 	}
