@@ -28,7 +28,7 @@ func askLeader(ctx context.Context, leader election.State, target config.Target)
 	v, err := fetch(ctx, url, leader.Holder, target)
 	switch {
 	case err != nil && leader.Address.Addr().IsLoopback():
-		return nil, fmt.Errorf("ask the leader at %s: %w; there it answers only its own machine: set METRICS_ADDRESS to an address that the other replicas reach", url, brief(err, leaderTimeout))
+		return nil, fmt.Errorf("ask the leader at %s: %w. Only its own machine reaches that address; set METRICS_ADDRESS to one that the other replicas reach", url, brief(err, leaderTimeout))
 	case err != nil:
 		return nil, fmt.Errorf("ask the leader at %s: %w", url, brief(err, leaderTimeout))
 	case !v.document.Leader || v.document.Election.Holder != leader.Holder:

@@ -86,7 +86,7 @@ func TestALeaderOnALoopbackAddressIsNamedWithTheRemedy(t *testing.T) {
 	address := server.Listener.Addr().String()
 	server.Close()
 	_, err := askedAs(t.Context(), address)
-	if err == nil || !strings.Contains(err.Error(), "nothing listens there; there it answers only its own machine: set METRICS_ADDRESS to an address that the other replicas reach") {
+	if err == nil || !strings.Contains(err.Error(), "nothing listens there. Only its own machine reaches that address; set METRICS_ADDRESS to one that the other replicas reach") {
 		t.Errorf("got %v, want the remedy", err)
 	}
 }

@@ -106,7 +106,7 @@ func standbyIsReady(t *testing.T, w *world) {
 	led.awaitReady()
 	led.wantHealth("the leader", 200)
 	stands.wantHealth("the standby", 200)
-	if page := stands.get(stands.admin, "/"); holder == "" || !strings.Contains(page, "Standing by") || !strings.Contains(page, holder.(string)+" leads.") {
+	if page := stands.get(stands.admin, "/"); holder == "" || !strings.Contains(page, holder.(string)+" leads and says what follows.") {
 		t.Errorf("the page of the standby does not say that %v leads", holder)
 	}
 	standby.road.close(refusing)
@@ -116,7 +116,7 @@ func standbyIsReady(t *testing.T, w *world) {
 	leader.stop()
 	standby.says("leading")
 	stands.awaitReady()
-	if page := stands.get(stands.admin, "/"); strings.Contains(page, "Standing by") {
+	if page := stands.get(stands.admin, "/"); strings.Contains(page, "stands by") {
 		t.Error("the page of the new leader says that it stands by")
 	}
 }

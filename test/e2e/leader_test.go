@@ -26,6 +26,7 @@ func TestTheElection(t *testing.T) {
 		"Contract29OnlyOneOfThreeTakesOver":                oneOfThree,
 		"Contract21And29TwoForcedLeadersConverge":          twoLeadersConverge,
 		"Contract29AStandbyNeitherReadsNorProbesNorWrites": standbyDoesNothing,
+		"Contract29AStandbyAnswersForTheLeader":            standbyAnswers,
 		"Contract31AStandbyIsReady":                        standbyIsReady,
 		"OnceWaitsForTheLease":                             onceWaits,
 		"ADryRunTakesNoPart":                               dryRunTakesNoPart,

@@ -1,0 +1,73 @@
+package e2e_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// standbyAnswers asks the standby what "kubectl exec deploy/... --" asks of a Pod that
+// may be either: it knows what only the leader can know, and says when no leader
+// answers.
+func standbyAnswers(t *testing.T, w *world) {
+	tm := newTeam(t, w, 2)
+	// As in a Pod, where it listens on every address.
+	led := newSurfaces(tm.run(0, "METRICS_ADDRESS=0.0.0.0:0").daemon)
+	led.says("leading")
+	tm.wantPublished(tm.all())
+	replica := tm.run(1)
+	stands := newSurfaces(replica.daemon)
+	holder, _ := stands.says("standing by")["holder"].(string)
+	at := []string{replica.environ(w), "ADMIN_ADDRESS=" + stands.admin}
+	name, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := name + " stands by and hands on the status of the leader, " + holder + "."
+	want := func(got result, code int, says ...string) {
+		t.Helper()
+		if got.code != code || strings.Contains(got.stderr, "looking myself") {
+			t.Errorf("got exit status %d, want %d, of the leader:\n%s%s", got.code, code, got.stdout, got.stderr)
+		}
+		for _, s := range says {
+			if !strings.Contains(got.stdout+got.stderr, s) {
+				t.Errorf("got no %q in\n%s%s", s, got.stdout, got.stderr)
+			}
+		}
+	}
+	want(w.command(at, "status", "--wait"), 0, "3 of 3 nodes ready in "+w.namespace+"/web\n", from)
+
+	dead := w.nodes[1]
+	dead.backends[0].kill()
+	led.await(dead.Name, "ProbeRefused")
+	if diff := cmp.Diff(led.status().find(dead.Name), stands.status().find(dead.Name)); diff != "" {
+		t.Errorf("the document (-leader +standby):\n%s", diff)
+	}
+	want(w.command(at, "status", "-o", "wide"), 1, "2 of 3 nodes ready", from, dead.Name, "Refused x")
+	want(w.command(at, "status", "--wait", "--timeout", "2s"), 124, "Waiting: 2 of 3 nodes ready", from)
+	want(w.command(at, "explain", dead.Name), 1, dead.Name+" is not published ready.", from, "times in a row, the last", "ProbeRefused")
+	for _, says := range []string{"2 of 3 nodes ready", "ProbeRefused", holder + " leads and says what follows.", name + " answers here."} {
+		if page := stands.get(stands.admin, "/"); !strings.Contains(page, says) {
+			t.Errorf("the page of the standby says nothing of %q:\n%s", says, page)
+		}
+	}
+	tm.wantPublished(tm.all("ready", "down"))
+	tm.wantStandby(replica)
+	want(w.command(at, "diff"), 0)
+
+	led.kill()
+	gone := "but its status cannot be read"
+	want(w.command(at, "status"), 1, holder+" leads, "+gone, "nothing listens there")
+	if page := stands.get(stands.admin, "/"); !strings.Contains(page, gone) || strings.Contains(page, "ProbeRefused") {
+		t.Errorf("the page of the standby does not say that the leader is gone:\n%s", page)
+	}
+	stands.wantHealth("the standby without a leader", 200)
+	dead.backends[0].start(t)
+	got := w.command(at, "status", "--wait")
+	want(got, 0, "Waiting: standing by", gone, "3 of 3 nodes ready")
+	if strings.Contains(got.stdout, holder) {
+		t.Errorf("all is well before another leads:\n%s%s", got.stdout, got.stderr)
+	}
+}
