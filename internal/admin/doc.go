@@ -2,7 +2,7 @@
 // to programs the same as JSON, to Kubernetes whether it lives and is ready, to
 // Prometheus its metrics. A function that makes the report.Document comes in, and
 // two listeners go out, so that the page can stay private while probes and metrics
-// are reachable.
+// are reachable. Where another replica leads, its document takes the place of ours.
 //
 // It decides nothing, changes nothing and keeps nothing. Everything is bounded:
 // connections, time, headers, and how many answers are made at once, so that
