@@ -43,16 +43,20 @@ func (i *Intake) Take(unchecked bool, now time.Time) (*guard.Read, inventory.Hea
 }
 
 // Publisher says when a verdict reaches the targets; see publisher.
-type Publisher struct{ p publisher }
+type Publisher struct {
+	p publisher
+	// Asking says that other endpoints are being checked after an alarm.
+	Asking bool
+}
 
 // NewPublisher starts from what is published.
 func NewPublisher(grace time.Duration, published *guard.Verdict) *Publisher {
-	return &Publisher{publisher{grace: grace, published: published}}
+	return &Publisher{p: publisher{grace: grace, published: published}}
 }
 
 // Offer takes a verdict in.
 func (p *Publisher) Offer(v *guard.Verdict, unchecked func(netip.Addr) bool, now time.Time) *guard.Verdict {
-	return p.p.offer(v, unchecked, now)
+	return p.p.offer(v, unchecked, func([]inventory.Member) bool { return p.Asking }, now)
 }
 
 // Deadline returns when what waits is published at the latest.
@@ -63,7 +67,7 @@ type Results struct{ l *loop }
 
 // NewResults decided this, from those streaks.
 func NewResults(policy guard.Policy, v *guard.Verdict, health inventory.Health) *Results {
-	return &Results{&loop{Pool: &Pool{opts: Options{Policy: policy}}, verdict: v, intake: intake{health: health}}}
+	return &Results{&loop{holder: &holder{}, Pool: &Pool{opts: Options{Policy: policy}}, verdict: v, intake: intake{health: health}}}
 }
 
 // Waits notes an inventory that waits.

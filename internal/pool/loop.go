@@ -16,6 +16,7 @@ import (
 type loop struct {
 	*Pool
 	prober prober
+	holder *holder
 	reads  chan Reading
 
 	intake    intake
@@ -38,10 +39,10 @@ type loop struct {
 }
 
 // newLoop starts from the members that are published.
-func newLoop(p *Pool, prober prober, members []inventory.Member) *loop {
+func newLoop(p *Pool, prober prober, holder *holder, members []inventory.Member) *loop {
 	now := time.Now()
 	l := &loop{
-		Pool: p, prober: prober, reads: make(chan Reading), judged: now, beatDue: now.Add(heartbeat),
+		Pool: p, prober: prober, holder: holder, reads: make(chan Reading), judged: now, beatDue: now.Add(heartbeat),
 		intake: intake{wait: min(p.opts.HealthTimeout, firstCheck) + p.opts.grace()},
 		barred: Barred(members, p.opts.Rules),
 	}
@@ -70,7 +71,7 @@ func (l *loop) pass() {
 	now := time.Now()
 	read, health := l.intake.take(l.uncheckedMember, now)
 	verdict := guard.Decide(guard.Input{Now: now, Read: read, Health: health, Memory: l.verdict.Memory}, l.opts.Policy)
-	if ready := l.publisher.offer(&verdict, l.unchecked, now); ready != nil {
+	if ready := l.publisher.offer(&verdict, l.unchecked, l.holder.asking, now); ready != nil {
 		l.publish(ready)
 	}
 	l.verdict, l.judged = &verdict, now
@@ -91,6 +92,7 @@ func (l *loop) watch() {
 		l.addresses = addressesOf(l.watched)
 		l.prober.watch(l.targets())
 	}
+	l.holder.watch(l.verdict.Members, l.addresses)
 	l.intake.health = probe.Keep(l.intake.health, l.addresses)
 }
 
@@ -214,7 +216,7 @@ func (l *loop) beat(now time.Time) {
 // tell tells those who look what an event came to.
 func (l *loop) tell(o Outcome) {
 	o.At, o.Verdict, o.Judged, o.Health = time.Now(), l.verdict, l.judged, l.intake.health
-	o.Source = l.outcome.Source
+	o.Source, o.Held = l.outcome.Source, l.holder.stats()
 	if o.Overruns == 0 {
 		o.Overruns = l.outcome.Overruns
 	}

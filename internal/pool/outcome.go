@@ -15,7 +15,7 @@ type Outcome struct {
 	// Decided says that a first decision was made.
 	Decided bool
 	// Passed says that the verdict is a new one, and Beat that nothing is new but
-	// Health and Overruns.
+	// Health, Overruns and Held.
 	Passed, Beat bool
 	Verdict      *guard.Verdict
 	Health       inventory.Health
@@ -27,6 +27,8 @@ type Outcome struct {
 	// Overruns counts the rounds of checks that could not finish within the
 	// interval (contract 12).
 	Overruns uint64
+	// Held is what held connections came to.
+	Held Held
 }
 
 // Sourced is how reading goes.

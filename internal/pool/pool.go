@@ -55,6 +55,8 @@ type Options struct {
 	// in flight. The interval is in Policy.
 	HealthTimeout time.Duration
 	Concurrency   int
+	// Hold says whether an idle connection to each endpoint is held.
+	Hold HoldOptions
 	// Observe is told what each event came to, after the verdict was published;
 	// it must not block. It may be nil.
 	Observe func(Outcome)
@@ -122,15 +124,20 @@ func (p *Pool) Run(ctx context.Context, members []inventory.Member) error {
 	if err != nil {
 		return err
 	}
+	holder, err := p.opts.newHolder(prober)
+	if err != nil {
+		return err
+	}
 	defer p.beat.Store(0)
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
 
-	l := newLoop(p, prober, members)
+	l := newLoop(p, prober, holder, members)
 	running.Go(func() { p.readLoop(ctx, l.reads) })
 	running.Go(func() { prober.run(ctx) })
+	running.Go(func() { holder.run(ctx) })
 	l.watch()
 	for {
 		p.beat.Store(int64(max(time.Since(p.start), 1)))

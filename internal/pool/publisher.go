@@ -11,23 +11,37 @@ import (
 // publisher says when a verdict reaches the targets. One with an address that is
 // new to them and was never checked waits a moment for that check, so that a node
 // that goes and the one that takes its place make one write (ADR 11). The wait has
-// an end that no later verdict moves, and what takes a dead endpoint away does not
-// wait.
+// an end that no later verdict moves. What takes a dead endpoint away does not wait for
+// that; but where an alarm has others checked at the same moment, it waits for
+// them: a kube-proxy that has just synced takes a second write up a second later.
 type publisher struct {
 	grace time.Duration
+	// until is when what waits is published at the latest.
+	until time.Time
 	// published is the newest verdict that the targets have, newest the one that
 	// waits, since when something does.
 	published, newest *guard.Verdict
 	since             time.Time
 }
 
+// together is how long a death waits for others of the same moment.
+const together = 50 * time.Millisecond
+
 // offer takes a verdict in and returns the one to publish now, nil if it waits.
-func (p *publisher) offer(v *guard.Verdict, unchecked func(netip.Addr) bool, now time.Time) *guard.Verdict {
+func (p *publisher) offer(v *guard.Verdict, unchecked func(netip.Addr) bool, asking func([]inventory.Member) bool, now time.Time) *guard.Verdict {
 	if p.since.IsZero() {
 		p.since = now
 	}
-	p.newest = v
-	if now.Before(p.deadline()) && p.newcomer(unchecked) && !loses(p.published.Members, v.Members) {
+	p.newest, p.until = v, now
+	switch {
+	case loses(p.published.Members, v.Members):
+		if asking(v.Members) {
+			p.until = p.since.Add(together)
+		}
+	case p.newcomer(unchecked):
+		p.until = p.since.Add(p.grace)
+	}
+	if now.Before(p.until) {
 		return nil
 	}
 	p.published, p.newest, p.since = v, nil, time.Time{}
@@ -40,7 +54,7 @@ func (p *publisher) deadline() time.Time {
 	if p.newest == nil {
 		return time.Time{}
 	}
-	return p.since.Add(p.grace)
+	return p.until
 }
 
 // newcomer reports whether the newest verdict watches an address that the
@@ -65,9 +79,8 @@ func loses(before, after []inventory.Member) bool {
 		for len(after) > 0 && after[0].Address.Less(m.Address) {
 			after = after[1:]
 		}
-		served := m.State == inventory.StateReady || m.State == inventory.StateDraining
 		gone := len(after) == 0 || after[0].Address != m.Address
-		if served && (gone || after[0].State == inventory.StateDown) {
+		if serves(m.State) && (gone || after[0].State == inventory.StateDown) {
 			return true
 		}
 	}

@@ -14,6 +14,7 @@ import (
 // next heartbeat: a healthy world costs nothing. Where local errors begin or end, a
 // pass at that heartbeat says so, be it that the source is away as well.
 func (l *loop) results(results []inventory.Result, now time.Time) bool {
+	l.holder.answer(results)
 	l.intake.put(results)
 	urgency := useless
 	for _, r := range results {

@@ -41,6 +41,8 @@ type world struct {
 	verdict  *guard.Verdict
 	verdicts int
 	outcomes []pool.Outcome
+	// states are what was published, one after the other.
+	states []string
 }
 
 // newWorld has healthy nodes.
@@ -98,6 +100,9 @@ func (w *world) start(published ...inventory.Member) {
 				return
 			case v := <-verdicts:
 				w.set(func() { w.verdict = v; w.verdicts++ })
+				if got := w.published(); len(w.states) == 0 || got != w.states[len(w.states)-1] {
+					w.set(func() { w.states = append(w.states, got) })
+				}
 			}
 		}
 	})

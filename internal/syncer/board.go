@@ -73,6 +73,7 @@ func (b *board) pooled(o pool.Outcome) {
 	s := &b.next
 	s.Verdict, s.Health, s.Source = *o.Verdict, o.Health, o.Source
 	s.ModeSince, s.findings = b.pool.ModeSince, sync.OnceValue(b.pool.Findings)
+	s.Counts.Held = o.Held
 	s.Counts.Overruns, s.Counts.Moves, s.Counts.Accepted = o.Overruns, b.pool.Moves, b.pool.Accepted
 	if o.Decided && !o.Beat {
 		s.At = o.At

@@ -56,6 +56,8 @@ type Counts struct {
 	// Overruns are rounds of probes that could not finish within the interval
 	// (contract 12).
 	Overruns uint64
+	// Held is what held connections came to.
+	Held pool.Held
 	// Unchanged, Changed and Blocked are passes by what they came to: slices as
 	// they should be, slices to write, or something about the Service in the
 	// way.

@@ -58,6 +58,8 @@ type Options struct {
 	// in flight. The interval is in Policy.
 	HealthTimeout time.Duration
 	Concurrency   int
+	// Hold says whether an idle connection to each endpoint is held.
+	Hold pool.HoldOptions
 	// DryRun decides and reports, and writes nothing.
 	DryRun bool
 	Logger *slog.Logger
@@ -90,7 +92,7 @@ func New(opts Options) (*Syncer, error) {
 		Source: opts.Source, Changed: opts.SourceChanged, FreeReads: opts.FreeReads,
 		Prober: opts.Prober, Rules: opts.Rules, Policy: opts.Policy,
 		PollInterval: opts.PollInterval, SourceTimeout: opts.SourceTimeout,
-		HealthTimeout: opts.HealthTimeout, Concurrency: opts.Concurrency,
+		HealthTimeout: opts.HealthTimeout, Concurrency: opts.Concurrency, Hold: opts.Hold,
 		Observe: s.board.pooled, Random: opts.Random,
 	})
 	s.target, targetErr = target.New(target.Options{

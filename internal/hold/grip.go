@@ -1,0 +1,187 @@
+package hold
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"syscall"
+	"time"
+)
+
+// grip is the hold on one address.
+type grip struct {
+	address netip.Addr
+	// first is how long the first connect waits.
+	first    time.Duration
+	released chan struct{}
+	// conn is the open connection, under the lock of the holder.
+	conn net.Conn
+}
+
+// maxBytes bounds what is read of a peer that talks without being asked.
+const maxBytes = 64 << 10
+
+// keep connects to one address again and again until it is let go.
+//
+// It runs for each address, so its stack is kept small: what needs a deep one runs
+// in a goroutine of its own and ends.
+func (h *Holder) keep(ctx context.Context, g *grip) {
+	pause := g.first
+	short := pauseMin
+	for h.wait(g, pause) {
+		select {
+		case <-g.released:
+			return
+		case h.slots <- struct{}{}:
+		}
+		opened := time.Now()
+		kind := h.session(ctx, g)
+		<-h.slots
+		if time.Since(opened) > steady {
+			short = pauseMin
+		}
+		pause = short + time.Duration(h.options.Random()*float64(short)/4)
+		short = min(2*short, pauseMax)
+		if kind != none && h.raise(g, kind) {
+			pause += time.Duration(h.options.Random() * float64(spread))
+		}
+	}
+}
+
+// wait waits for a pause, and reports whether the address is still to be held.
+func (h *Holder) wait(g *grip, pause time.Duration) bool {
+	timer := time.NewTimer(max(pause, time.Nanosecond))
+	defer timer.Stop()
+	select {
+	case <-g.released:
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// session opens a connection and returns how it was lost: none where it was not
+// opened, or where this side closed it.
+func (h *Holder) session(ctx context.Context, g *grip) Kind {
+	conn := h.open(ctx, g)
+	if conn == nil {
+		return none
+	}
+	err := drain(conn)
+	_ = conn.Close()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	g.conn = nil
+	h.stats.Held--
+	if h.grips[g.address] != g || errors.Is(err, errTalks) {
+		return none
+	}
+	return kindOf(err)
+}
+
+// open connects, or returns nil.
+func (h *Holder) open(ctx context.Context, g *grip) net.Conn {
+	opened := make(chan net.Conn, 1)
+	go func() {
+		h.dialing <- struct{}{}
+		defer func() { <-h.dialing }()
+		bounded, cancel := context.WithTimeout(ctx, h.options.Timeout)
+		defer cancel()
+		conn, err := h.options.Dial(bounded, netip.AddrPortFrom(g.address, h.options.Port))
+		if err != nil {
+			conn = nil
+		}
+		opened <- conn
+	}()
+	conn := <-opened
+	if conn == nil {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.grips[g.address] != g {
+		_ = conn.Close()
+		return nil
+	}
+	g.conn = conn
+	h.stats.Held++
+	return conn
+}
+
+// errTalks says that a peer sends more than an idle connection should carry.
+var errTalks = errors.New("the peer sends without being asked")
+
+// drain reads until the connection is lost. What a peer says by itself, such as a
+// greeting, is dropped.
+func drain(conn net.Conn) error {
+	var one [1]byte
+	for range maxBytes {
+		if _, err := conn.Read(one[:]); err != nil {
+			return err
+		}
+	}
+	return errTalks
+}
+
+// Kind is how a connection was lost.
+type Kind uint8
+
+// The kinds.
+const (
+	none Kind = iota
+	// Closed: the peer ended it.
+	Closed
+	// Reset: the peer, or something in between, reset it.
+	Reset
+	// Unanswered: keep-alives were not acknowledged, or the network said that there
+	// is no way.
+	Unanswered
+	kinds
+)
+
+// Kinds are all kinds of alarms.
+func Kinds() []Kind { return []Kind{Closed, Reset, Unanswered} }
+
+// String returns the kind as metrics and messages say it.
+func (k Kind) String() string {
+	switch k {
+	case Closed:
+		return "closed"
+	case Reset:
+		return "reset"
+	case Unanswered:
+		return "unanswered"
+	case none, kinds:
+	}
+	return "none"
+}
+
+// kindOf returns what an error of reading says.
+func kindOf(err error) Kind {
+	timeout := net.Error(nil)
+	switch {
+	case errors.Is(err, io.EOF):
+		return Closed
+	case errors.Is(err, syscall.ETIMEDOUT), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH),
+		errors.As(err, &timeout) && timeout.Timeout():
+		return Unanswered
+	}
+	return Reset
+}
+
+// keepAlive is how often the kernel asks a peer from which nothing comes: first
+// after 15 s, then every 5 s, and the fourth time without an answer ends the
+// connection. At 10,000 connections that is 670 packets a second each way.
+var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}
+
+// dial opens a TCP connection on which the kernel sends keep-alives.
+func dial(ctx context.Context, target netip.AddrPort) (net.Conn, error) {
+	dialer := net.Dialer{KeepAliveConfig: keepAlive}
+	conn, err := dialer.DialTCP(ctx, "tcp", netip.AddrPort{}, target)
+	if err != nil {
+		return nil, err // a nil *net.TCPConn is no nil net.Conn
+	}
+	return conn, nil
+}
