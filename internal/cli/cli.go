@@ -58,7 +58,7 @@ func (p Program) command() *cobra.Command {
 	}
 	root.SetVersionTemplate(p.thisVersion().String() + "\n")
 	root.Flags().AddFlagSet(run.Flags())
-	root.AddCommand(run, p.diffCommand(), p.statusCommand(), p.explainCommand(), p.checkCommand(), p.configCommand(), p.versionCommand())
+	root.AddCommand(run, p.diffCommand(), p.statusCommand(), p.explainCommand(), p.inventoryCommand(), p.checkCommand(), p.configCommand(), p.versionCommand())
 	return root
 }
 

@@ -156,14 +156,19 @@ func (c count) String() string {
 // leftOut says how many nodes are not eligible, by which reasons, and why the
 // first of them is not. It is empty where all are.
 func leftOut(a syncer.Assessment) string {
-	refused := notEligible(a.Status.Source.Decisions)
+	return leftOutOf(a.Status.Source.Decisions, a.Status.Source.Nodes)
+}
+
+// leftOutOf says the same of what the filter made of so many nodes.
+func leftOutOf(filtered []inventory.Decision, nodes int) string {
+	refused := notEligible(filtered)
 	if len(refused) == 0 {
 		return ""
 	}
 	first := refused[0]
 	name := cmp.Or(first.Node.Name, first.Node.ID)
 	return fmt.Sprintf("Not eligible: %d of %s (%s), for example %s: %s.",
-		len(refused), plural(a.Status.Source.Nodes, "node"), reasonsOf(refused), name, first.Text())
+		len(refused), plural(nodes, "node"), reasonsOf(refused), name, first.Text())
 }
 
 // notEligible returns one decision of each node of which the filter let nothing

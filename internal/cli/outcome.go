@@ -87,10 +87,10 @@ A number means the same in every command.
 |---|---|---|
 | 0 | done, no difference, or ready | all commands |
 | 1 | there are differences | ` + "`diff`" + ` |
-| 1 | what was asked for is not ready, or a check failed | ` + "`status`, `explain`, `check`, `run --once`" + ` |
-| 1 | a signal came before the command was done | ` + "`run --once`, `diff`, `status`, `explain`" + `; the daemon ends with 0 when it is told to stop |
+| 1 | what was asked for is not ready, or a check failed | ` + "`status`, `explain`, `inventory`, `check`, `run --once`" + ` |
+| 1 | a signal came before the command was done | ` + "`run --once`, `diff`, `status`, `explain`, `inventory`" + `; the daemon ends with 0 when it is told to stop |
 | 2 | the command line or the configuration is wrong | all commands |
-| 3 | the source could not be read | ` + "`run --once`, `diff`, `status`, `explain`" + ` |
+| 3 | the source could not be read | ` + "`run --once`, `diff`, `status`, `explain`, `inventory`" + ` |
 | 4 | the slices could not be loaded or written | ` + "`run --once`, `diff`, `status`, `explain`" + ` |
 | 5 | the guard kept endpoints that would have gone | ` + "`run --once`" + ` |
 | 6 | the lease of the leader election was lost, or not got | ` + "`run`" + ` |

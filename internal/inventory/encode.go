@@ -7,11 +7,13 @@ import (
 	"slices"
 )
 
-// record is a node as the JSON inventory writes it.
+// record is a node as the JSON inventory writes it. It has one of the two keys for
+// addresses: private_ip where there is one address, private_ips otherwise.
 type record struct {
 	Name       string       `json:"name"`
 	ID         string       `json:"id,omitempty"`
-	PrivateIPs []netip.Addr `json:"private_ips"`
+	PrivateIP  netip.Addr   `json:"private_ip,omitzero"`
+	PrivateIPs []netip.Addr `json:"private_ips,omitzero"`
 	Zone       string       `json:"zone,omitempty"`
 	Ready      bool         `json:"ready"`
 	Worker     bool         `json:"worker"`
@@ -27,10 +29,13 @@ func Encode(nodes []Node) ([]byte, error) {
 		if node.Excluded || node.Detail != "" {
 			return nil, fmt.Errorf("encode inventory: node %s: no key says that it is excluded, or has a detail", quote(node.Name))
 		}
-		line, err := json.Marshal(record{
-			Name: node.Name, ID: node.ID, PrivateIPs: append([]netip.Addr{}, node.Addresses...), Zone: node.Zone,
-			Ready: node.Ready, Worker: node.Worker, Leaving: node.Leaving,
-		})
+		r := record{Name: node.Name, ID: node.ID, Zone: node.Zone, Ready: node.Ready, Worker: node.Worker, Leaving: node.Leaving}
+		if len(node.Addresses) == 1 {
+			r.PrivateIP = node.Addresses[0]
+		} else {
+			r.PrivateIPs = append([]netip.Addr{}, node.Addresses...)
+		}
+		line, err := json.Marshal(r)
 		if err != nil {
 			return nil, fmt.Errorf("encode inventory: node %s: %w", quote(node.Name), err)
 		}

@@ -12,6 +12,7 @@ import (
 func TestEncodeIsTheInverseOfDecode(t *testing.T) {
 	for _, want := range [][]inventory.Node{
 		{},
+		{{Name: "w0", Addresses: addrs("10.0.0.1"), Ready: true}},
 		{{Name: "w1"}, {ID: "a", Name: "w2", Addresses: addrs("10.0.0.2", "fd00::2"), Zone: "z", Ready: true, Worker: true, Leaving: true}},
 	} {
 		data, err := inventory.Encode(want)
@@ -25,6 +26,27 @@ func TestEncodeIsTheInverseOfDecode(t *testing.T) {
 		if diff := cmp.Diff(want, got, compareAddrs); diff != "" {
 			t.Errorf("nodes (-want +got):\n%s", diff)
 		}
+	}
+}
+
+// A program that knows the short form alone reads what a node of one address is.
+func TestEncodeWritesOneAddressInTheShortForm(t *testing.T) {
+	got, err := inventory.Encode([]inventory.Node{
+		{Name: "one", Addresses: addrs("10.0.0.1"), Ready: true, Worker: true},
+		{Name: "two", Addresses: addrs("10.0.0.2", "fd00::2"), Ready: true, Worker: true},
+		{Name: "none", Ready: true, Worker: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `[
+{"name":"one","private_ip":"10.0.0.1","ready":true,"worker":true},
+{"name":"two","private_ips":["10.0.0.2","fd00::2"],"ready":true,"worker":true},
+{"name":"none","private_ips":[],"ready":true,"worker":true}
+]
+`
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("inventory (-want +got):\n%s", diff)
 	}
 }
 
