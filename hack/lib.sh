@@ -149,12 +149,12 @@ find_binary() {
   CGO_ENABLED=0 go build -trimpath -buildvcs=false -o bin/ ./cmd/ionos-endpointslice-controller >&2 || die "the build failed, see above"
 }
 
-# load_settings sources .envrc where direnv has not.
+# load_settings sources .envrc where direnv has not. What .envrc prints is no data.
 load_settings() {
   [ -z "${SOURCE_KIND:-}${SECURED_SUBNET_CIDR:-}${TARGET_SERVICE_NAME:-}" ] || return 0
   [ -f .envrc ] || die "nothing is configured: none of SOURCE_KIND, SECURED_SUBNET_CIDR and TARGET_SERVICE_NAME is set, and there is no .envrc" \
     "remedy: cp .envrc.example .envrc && direnv allow (without direnv: . ./.envrc)"
   say "reading .envrc, which direnv has not"
   # shellcheck source=/dev/null
-  . ./.envrc || die ".envrc failed, see above" "remedy: compare it with .envrc.example"
+  . ./.envrc >&2 || die ".envrc failed, see above" "remedy: compare it with .envrc.example"
 }

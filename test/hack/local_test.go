@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 )
 
@@ -39,7 +40,7 @@ func TestTheEnvrcOfTheExampleLeadsToADryRun(t *testing.T) {
 		want    []string
 	}{
 		{"hack/check-secured-nodes.sh", []string{"worker-1 10.0.0.11: 10.0.0.11 is inside 10.0.0.0/24", "usable nodes: 4 of 4", "all is right"}},
-		{"hack/run-local-inventory.sh --once", []string{"slices are printed, not written", "- 10.0.0.14", "- fd00:10::14", "name: web-remote-ipv6"}},
+		{"hack/run-local-inventory.sh", []string{"source file", `"private_ips":["10.0.0.14","fd00:10::14"]`}},
 		{`"$CONTROLLER_BINARY" config validate`, nil},
 		{`"$CONTROLLER_BINARY" diff`, []string{"+  - 10.0.0.12"}},
 	} {
@@ -56,7 +57,7 @@ func TestTheEnvrcOfTheExampleLeadsToADryRun(t *testing.T) {
 func TestTheLocalScriptsReadEnvrcThemselves(t *testing.T) {
 	dir, env := settled(t)
 	s := script{env: env, dir: dir}
-	for _, command := range []string{"hack/check-secured-nodes.sh", "hack/run-local-inventory.sh --once"} {
+	for _, command := range []string{"hack/check-secured-nodes.sh", "hack/run-local-inventory.sh"} {
 		got := s.execute(t, "bash", "-c", command)
 		got.call = command
 		got.want(0, "reading .envrc, which direnv has not", "10.0.0.12")
@@ -64,8 +65,31 @@ func TestTheLocalScriptsReadEnvrcThemselves(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, ".envrc")); err != nil {
 		t.Fatal(err)
 	}
-	for _, command := range []string{"hack/check-secured-nodes.sh", "hack/run-local-inventory.sh --once"} {
+	for _, command := range []string{"hack/check-secured-nodes.sh", "hack/run-local-inventory.sh"} {
 		s.execute(t, "bash", "-c", command).want(1, "there is no .envrc", "remedy: cp .envrc.example .envrc")
+	}
+}
+
+// Standard output is for the array, whatever else is said.
+func TestTheLocalInventoryPrintsJSONAlone(t *testing.T) {
+	dir, env := settled(t)
+	example, err := os.ReadFile(filepath.Join(dir, ".envrc"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for set, want := range map[string]int{"true": 4, "export SECURED_SUBNET_CIDR=10.0.0.12/31": 2, "export SECURED_SUBNET_CIDR=192.168.0.0/24": 0} {
+		if err := os.WriteFile(filepath.Join(dir, ".envrc"), []byte(string(example)+"echo loaded\n"+set+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		status := 0
+		if want == 0 {
+			status = 1
+		}
+		got := script{env: env, dir: dir}.execute(t, "bash", "-c", "hack/run-local-inventory.sh").want(status, "reading .envrc", "loaded")
+		nodes, err := inventory.Decode([]byte(got.stdout))
+		if err != nil || len(nodes) != want {
+			t.Errorf("%s: got %d nodes, %v, want %d, in\n%s", set, len(nodes), err, want, got.stdout)
+		}
 	}
 }
 
@@ -73,8 +97,8 @@ func TestTheLocalScriptsWriteToNoCluster(t *testing.T) {
 	dir, env := settled(t)
 	s := script{env: env, dir: dir}
 	// What a careless .envrc would make of a run: it would write, or wait for a lease.
-	s.execute(t, "bash", "-c", ". ./.envrc; export STORE_KIND=client-go LEADER_ELECTION=true KUBECONFIG=/none; hack/run-local-inventory.sh --once").
-		want(0, "- 10.0.0.11")
+	s.execute(t, "bash", "-c", ". ./.envrc; export STORE_KIND=client-go LEADER_ELECTION=true KUBECONFIG=/none; hack/run-local-inventory.sh").
+		want(0, `"private_ip":"10.0.0.11"`)
 }
 
 func TestTheLocalScriptsPassOnWhatIsWrong(t *testing.T) {
@@ -91,7 +115,7 @@ func TestTheLocalScriptsPassOnWhatIsWrong(t *testing.T) {
 		"CONTROLLER_BINARY=/none":                     {1, 1, "CONTROLLER_BINARY names /none"},
 	} {
 		s.execute(t, "bash", "-c", ". ./.envrc; export "+set+"; hack/check-secured-nodes.sh").want(want.check, want.says).lacks("all is right")
-		s.execute(t, "bash", "-c", ". ./.envrc; export "+set+"; hack/run-local-inventory.sh --once").want(want.run, want.says)
+		s.execute(t, "bash", "-c", ". ./.envrc; export "+set+"; hack/run-local-inventory.sh").want(want.run, want.says)
 	}
 }
 
@@ -110,11 +134,11 @@ func TestTheLocalScriptsBuildTheProgram(t *testing.T) {
 	}
 	s := script{dir: dir}
 	s.path = pathWithout(t)
-	s.execute(t, "bash", "-c", "hack/run-local-inventory.sh --once").want(1, "there is no go in PATH", "CONTROLLER_BINARY")
+	s.execute(t, "bash", "-c", "hack/run-local-inventory.sh").want(1, "there is no go in PATH", "CONTROLLER_BINARY")
 	built := `mkdir -p bin; printf '#!/bin/sh\necho "ran $*"\n' >bin/ionos-endpointslice-controller; chmod +x bin/ionos-endpointslice-controller`
 	s.path = fake(t, "go", `[ "$1" = build ] || exit 9
 `+built) + ":" + os.Getenv("PATH")
-	s.execute(t, "bash", "-c", "hack/run-local-inventory.sh --once").want(0, "building bin/", "ran run --once")
-	s.execute(t, "bash", "-c", "hack/run-local-inventory.sh --once").want(0, "ran run --once").lacks("building")
-	s.execute(t, "bash", "-c", "touch -d '+1 minute' internal/x.go; hack/run-local-inventory.sh --once").want(0, "building bin/")
+	s.execute(t, "bash", "-c", "hack/run-local-inventory.sh").want(0, "building bin/", "ran inventory")
+	s.execute(t, "bash", "-c", "hack/run-local-inventory.sh").want(0, "ran inventory").lacks("building")
+	s.execute(t, "bash", "-c", "touch -d '+1 minute' internal/x.go; hack/run-local-inventory.sh").want(0, "building bin/")
 }
