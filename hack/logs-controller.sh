@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the logs of all Pods of the daemon.
+# Follows the logs of all Pods of the daemon.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=hack/lib.sh
@@ -9,13 +9,14 @@ usage() {
   cat <<'TXT'
 Usage: hack/logs-controller.sh [OPTION...]
 
-Prints the logs of all Pods of the daemon's Deployment, each line with its Pod.
-The standby says little: the leader does the work.
+Prints the logs of all Pods of the daemon's Deployment, each line with its Pod, and
+goes on until Ctrl-C. The standby says little: the leader does the work. Pods that
+start later are not followed: after a rollout start the script again.
 
-  -f, --follow       go on until Ctrl-C
+  --no-follow        end after what there is
   --since DURATION   only what is younger, such as 10m
   --tail LINES       at most so many lines of each Pod, default 200; -1 all
-  --previous         of the containers that ran before, after a crash
+  --previous         of the containers that ran before, after a crash; does not follow
 
 CONTROLLER_NAMESPACE   where the Deployment is; default TARGET_NAMESPACE, default
 CONTROLLER_NAME        its name; default ionos-endpointslice-controller
@@ -25,12 +26,13 @@ Exit status: that of kubectl; 1 something is missing, 2 wrong usage.
 TXT
 }
 
-tail=200 options=()
+tail=200 follow=(--follow) options=()
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage && exit ;;
-    -f | --follow) options+=(--follow) ;;
-    --previous) options+=(--previous) ;;
+    -f | --follow) follow=(--follow) ;;
+    --no-follow) follow=() ;;
+    --previous) follow=() && options+=(--previous) ;;
     --since) need_value "$@" && options+=("--since=$2") && shift ;;
     --tail) need_value "$@" && tail=$2 && shift ;;
     *) wrong_usage "unknown argument $1" ;;
@@ -47,4 +49,4 @@ selector=${selector%,}
 pods=$(kube -n "$controller_namespace" get pods --selector "$selector" -o name)
 [ -n "$pods" ] || die "the Deployment has no Pods" "remedy: $kubectl -n $controller_namespace describe deployment $controller_name"
 exec "$kubectl" -n "$controller_namespace" logs --selector "$selector" --all-containers --prefix --max-log-requests=20 \
-  --tail="$tail" "${options[@]}"
+  --tail="$tail" "${follow[@]}" "${options[@]}"

@@ -34,6 +34,9 @@ func TestTheScriptsAgainstACluster(t *testing.T) {
 	cp := controlplane.Start(t, controlplane.Options{Audit: true})
 	for name, test := range map[string]func(*testing.T, *world){
 		"SetImageSetsTheImageAndWaits":       setsTheImage,
+		"SetImageSetsTheManifestFirst":       setsTheManifest,
+		"SetImageSetsManifestAndCluster":     setsManifestAndCluster,
+		"SetImageSetsAllOrNothing":           setsNoImage,
 		"RestartRestartsAndWaits":            restarts,
 		"LogsAsksForAllPods":                 asksForLogs,
 		"ApplyOrderApplies":                  appliesInOrder,
@@ -167,7 +170,7 @@ func namesADeadCluster(t *testing.T, w *world) {
 }
 
 func namesTheVariable(t *testing.T, w *world) {
-	for name, args := range map[string][]string{"set-image.sh": {"v1"}, "restart-controller.sh": nil, "logs-controller.sh": nil} {
+	for name, args := range map[string][]string{"restart-controller.sh": nil, "logs-controller.sh": nil} {
 		w.script(name, args...).run(t).want(1, "cluster: context test, https://", "the Deployment cannot be read", "remedy: export CONTROLLER_NAMESPACE=")
 	}
 	for name, args := range map[string][]string{"verify-endpointslice.sh": nil, "run-maintenance-curl.sh": nil} {

@@ -41,14 +41,14 @@ func TestEveryScriptRefusesWhatItDoesNotKnow(t *testing.T) {
 		"build-and-push.sh": {
 			{}, {"a", "b"}, {"latest"}, {"no/tag"}, {"--target", "v1"}, {"--target"}, {"--target", "x", "v1"}, {"--platform", "linux", "v1"},
 		},
-		"set-image.sh":            {{}, {"a", "b"}, {"latest"}, {"a:b"}, {"--timeout", "soon", "v1"}, {"--timeout"}},
+		"set-image.sh":            {{}, {"a", "b"}, {"latest"}, {"a:b"}, {"--timeout", "soon", "v1"}, {"--timeout"}, {"--folder"}},
 		"apply-order.sh":          {{"a", "b"}, {"--timeout", "-1"}},
 		"restart-controller.sh":   {{"now"}, {"--timeout", "1m"}},
 		"logs-controller.sh":      {{"pod"}, {"--tail", "all"}, {"--since"}},
 		"run-maintenance-curl.sh": {{"--requests", "0"}, {"--path", "no-slash"}, {"--path", "/$(id)"}, {"--path", "/\"\n"}, {"--scheme", "ftp"}, {"--port", "x"}},
 		"recreate-ionos-node.sh":  {{}, {"a", "b"}, {"--timeout", "1m", "a"}},
 		"verify-endpointslice.sh": {{"web"}},
-		"run-local-inventory.sh":  {{"web"}},
+		"run-local-inventory.sh":  {{"web"}, {"--once"}},
 		"check-secured-nodes.sh":  {{"web"}},
 	} {
 		for _, args := range calls {
