@@ -14,7 +14,8 @@ IMAGE:TAG-toolbox for the target toolbox. IMAGE is CONTROLLER_IMAGE, or
 ghcr.io/ablmnzde/ionoscloud-endpointslice-controller.
 
   --target NAME      controller (the daemon alone, the default) or toolbox (with
-                     kubectl, python3 and scripts/)
+                     kubectl, python3 and scripts/; compatible with the original, not
+                     recommended)
   --platform LIST    default linux/amd64,linux/arm64
   --overwrite        push even if the registry has the tag already
   --allow-dirty      build even if there are changes that are not committed

@@ -7,6 +7,9 @@ private LAN carries. Either the whole inventory is printed, or nothing, one line
 on standard error and a status other than 0: a list with a hole in it would look
 like nodes that are gone.
 
+It is compatible with the original and not recommended: SOURCE_KIND=ionos does
+the same inside the daemon.
+
 Needs Python 3.9 and kubectl, nothing else.
 """
 

@@ -125,7 +125,7 @@ func contradictions() []contradiction {
 		{"file without a path", env{"SOURCE_KIND": "file"},
 			"INVENTORY_FILE_PATH: is required with SOURCE_KIND=file and not set; set it, for example to /etc/inventory/inventory.json"},
 		{"command without a program", env{"SOURCE_KIND": "command"},
-			"INVENTORY_COMMAND: is required with SOURCE_KIND=command and not set; set it, for example to /scripts/render_inventory.py"},
+			"INVENTORY_COMMAND: is required with SOURCE_KIND=command and not set; set it, for example to /etc/inventory/list.py"},
 		{"kubernetes source without a kubeconfig", env{"SOURCE_KIND": "kubernetes"},
 			"SECURED_KUBECONFIG: is required with SOURCE_KIND=kubernetes and not set; set it, for example to /etc/remote/kubeconfig"},
 		{"leader election without a cluster", env{"LEADER_ELECTION": "true"},

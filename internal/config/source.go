@@ -31,7 +31,7 @@ type File struct {
 // Command is the source "command".
 type Command struct {
 	// Path is a path, or a name to be found in PATH.
-	Path string `envconfig:"INVENTORY_COMMAND" format:"program" example:"/scripts/render_inventory.py" desc:"program that prints the JSON inventory, by path or by name; needed with SOURCE_KIND=command"`
+	Path string `envconfig:"INVENTORY_COMMAND" format:"program" example:"/etc/inventory/list.py" desc:"program that prints the JSON inventory, by path or by name; needed with SOURCE_KIND=command"`
 	// Args are split once, here, because no shell runs later.
 	Args Args `envconfig:"INVENTORY_COMMAND_ARGS" example:"--pool 'web workers'" desc:"its arguments, split at spaces as a shell does; what a shell would replace or carry out ($HOME, backquotes, pipes) is refused, while *, ? and ~ are passed on as they stand. No place for secrets: other users of the machine see arguments, and messages repeat them"`
 	// Env are names beyond those that every inventory command gets.

@@ -68,7 +68,8 @@ func controllerDeployment(t *testing.T) string {
 	return `# The daemon: two replicas, of which one works and the other stands by. The Pods satisfy the Pod Security Standard
 # "restricted". They read the ConfigMap when they start.
 #
-# For SOURCE_KIND=command or STORE_KIND=kubectl take the image with the suffix "-toolbox".
+# For SOURCE_KIND=command or STORE_KIND=kubectl take the image with the suffix "-toolbox": compatible with the original,
+# not recommended.
 #
 ` + madeFromChart + before + `          envFrom:
             - configMapRef:
@@ -140,8 +141,9 @@ data:
 		}
 	}
 	out.WriteString(`
-  # For the script of scripts-configmap.ionos.example.yaml, with the toolbox image, make SOURCE_KIND "command" and take
-  # these in as well. The prefix is how the addresses begin that the script prints.
+  # Compatible with the original, not recommended: for the script of scripts-configmap.ionos.example.yaml, with the
+  # toolbox image, make SOURCE_KIND "command" and take these in as well. The prefix is how the addresses begin that the
+  # script prints.
   # INVENTORY_COMMAND: "python3"
   # INVENTORY_COMMAND_ARGS: "/etc/` + name + `/render_inventory.py --all"
   # SECURED_SUBNET_PREFIX: "10.0.0."
@@ -153,7 +155,8 @@ data:
 func scriptsConfigMap(t *testing.T) string {
 	var out strings.Builder
 	out.WriteString(`# The inventory script for SOURCE_KIND=command, to be read and changed without building an image; the toolbox image
-# has the same one at /scripts/render_inventory.py. docs/how-to/command-source.md describes it.
+# has the same one at /scripts/render_inventory.py. docs/how-to/command-source.md describes it. It is compatible with the
+# original, and not recommended: SOURCE_KIND=ionos does the same inside the daemon.
 #
 # Generated from scripts/render_inventory.py by "make generate".
 apiVersion: v1
