@@ -176,7 +176,7 @@ func scriptDoesItsJob(t *testing.T, w *world, dir string) {
 	replace(t, config, `SOURCE_KIND: "ionos"`, `SOURCE_KIND: "command"`)
 	w.kubectl(t, "apply", "--namespace", namespace, "--filename", config)
 	stop := w.becomeReady(t)
-	w.hack(t, "set-image.sh", "--timeout", "90", "v0.1.0-toolbox")
+	w.hack(t, "set-image.sh", "--folder", t.TempDir(), "--timeout", "90", "v0.1.0-toolbox")
 	before := w.pods(t)[0].Name
 	w.hack(t, "restart-controller.sh", "--timeout", "90")
 	stop()
@@ -198,7 +198,7 @@ func scriptDoesItsJob(t *testing.T, w *world, dir string) {
 
 // sliceStays removes everything as the how-to says.
 func sliceStays(t *testing.T, w *world, dir string) {
-	remove := exec.CommandContext(t.Context(), "sh", "-e", "-c", strings.ReplaceAll(block(t, "Remove it"), "-n backends", "-n "+namespace))
+	remove := exec.CommandContext(t.Context(), "sh", "-e", "-c", block(t, howto, "Remove it"))
 	remove.Env = []string{"HOME=" + t.TempDir(), "PATH=" + filepath.Dir(w.cp.KubectlPath()), "KUBECONFIG=" + w.cp.Kubeconfig(t)}
 	if out, err := remove.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

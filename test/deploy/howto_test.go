@@ -9,38 +9,93 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 )
 
-const howto = "../../docs/how-to/install-with-manifests.md"
+const (
+	howto    = "../../docs/how-to/install-with-manifests.md"
+	maintain = "../../docs/how-to/maintain.md"
+	upgrade  = "../../docs/how-to/upgrade.md"
+)
 
-// block is the first block of commands below a heading of the how-to.
-func block(t *testing.T, heading string) string {
+// block is the first block of commands below a heading of a page.
+func block(t *testing.T, page, heading string) string {
 	t.Helper()
-	_, section, found := strings.Cut(read(t, howto), "\n## "+heading+"\n")
+	_, section, found := strings.Cut(read(t, page), "\n## "+heading+"\n")
 	m := regexp.MustCompile("(?s)```sh\n(.*?)```").FindStringSubmatch(section)
 	if !found || m == nil {
-		t.Fatalf("%s: no commands below %q", howto, heading)
+		t.Fatalf("%s: no commands below %q", page, heading)
 	}
 	return m[1]
 }
 
-// TestTheHowToLeavesWhatIsYours runs the commands that fill the copies in: what
-// they print is what the text goes on with.
-func TestTheHowToLeavesWhatIsYours(t *testing.T) {
-	dir := t.TempDir()
-	must(t, os.CopyFS(filepath.Join(dir, "deploy"), os.DirFS(folder)))
-	command := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", block(t, "Fill them in"))
-	command.Dir = dir
+// terminal is one person's terminal in a fresh checkout: variables stay from one
+// block to the next.
+type terminal struct {
+	dir, state string
+	env        []string
+}
+
+// newTerminal copies what the pages name of the repository, without anybody's
+// own files, and has kubectl in its PATH.
+func newTerminal(t *testing.T, w *world) *terminal {
+	t.Helper()
+	dir, home := t.TempDir(), t.TempDir()
+	for _, name := range []string{"hack", "deploy"} {
+		must(t, os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join("../..", name))))
+	}
+	own, err := filepath.Glob(filepath.Join(dir, "deploy", "*.yaml"))
+	must(t, err)
+	for _, path := range own {
+		if name := filepath.Base(path); !strings.HasSuffix(name, ".example.yaml") && name != "kustomization.yaml" && name != "chart-values.yaml" {
+			must(t, os.Remove(path))
+		}
+	}
+	must(t, os.WriteFile(filepath.Join(dir, ".envrc.example"), []byte(read(t, "../../.envrc.example")), 0o600))
+	must(t, os.Symlink(w.cp.KubectlPath(), filepath.Join(home, "kubectl")))
+	return &terminal{dir, filepath.Join(home, "state"), []string{
+		"HOME=" + home, "PATH=" + home + ":" + os.Getenv("PATH"), "KUBECONFIG=" + w.cp.Kubeconfig(t),
+		"CONTROLLER_BINARY=" + built.Program(t), "VERSION=v1.2.3",
+	}}
+}
+
+// command is a block in the terminal. direnv loads .envrc.
+func (s *terminal) command(t *testing.T, block string) *exec.Cmd {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", `state=$1
+[ ! -f "$state" ] || . "$state"
+direnv() { [ "$1" = allow ] && . ./.envrc; }
+`+block+`
+export -p >"$state"
+`, "bash", s.state)
+	command.Dir, command.Env = s.dir, s.env
+	return command
+}
+
+// run runs a block that must succeed.
+func (s *terminal) run(t *testing.T, block string) (stdout, stderr string) {
+	t.Helper()
+	var said strings.Builder
+	command := s.command(t, block)
+	command.Stderr = &said
 	out, err := command.Output()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("%v\n%s\n%s%s", err, block, out, said.String())
 	}
+	return string(out), said.String()
+}
+
+// fillsTheCopiesIn runs the commands that fill the copies in: what they print is
+// what the text goes on with.
+func (s *terminal) fillsTheCopiesIn(t *testing.T) {
+	out, _ := s.run(t, block(t, howto, "Fill them in"))
 	var left []string
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(out) {
 		file, rest, _ := strings.Cut(line, ":")
 		_, rest, _ = strings.Cut(rest, ":")
 		key, _, _ := strings.Cut(strings.TrimSpace(rest), ":")
-		left = append(left, file+" "+key)
+		left = append(left, strings.TrimPrefix(file, "deploy/")+" "+key)
 	}
 	want := []string{
 		"ionos-token-secret.yaml token", "kubeconfigs-secret.yaml server",
@@ -51,9 +106,12 @@ func TestTheHowToLeavesWhatIsYours(t *testing.T) {
 	if diff := cmp.Diff(want, left); diff != "" {
 		t.Errorf("left to fill in (-want +got):\n%s", diff)
 	}
-	if got := strings.Count(read(t, filepath.Join(dir, "deploy/rbac.yaml")), "namespace: backends"); got != 2 {
+	if got := strings.Count(read(t, filepath.Join(s.dir, "deploy/rbac.yaml")), "namespace: backends"); got != 2 {
 		t.Errorf("rbac.yaml: got the namespace %d times, want 2", got)
 	}
+}
+
+func TestTheCopiesAreIgnoredByGit(t *testing.T) {
 	if _, err := os.Stat("../../.git"); err != nil {
 		return // nobody can commit a Secret here
 	}

@@ -2,7 +2,6 @@ package deploy_test
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"net"
 	"net/http/httptest"
@@ -15,9 +14,7 @@ import (
 	"testing"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -30,8 +27,9 @@ import (
 
 const (
 	// patience bounds every wait of a test; none is expected to take so long.
-	patience   = 90 * time.Second
-	namespace  = "edge"
+	patience = 90 * time.Second
+	// namespace is that of the how-to pages, whose commands run as they are printed.
+	namespace  = "backends"
 	datacenter = "8feda53f-15f0-447f-badf-ebe32dad2fc0"
 	lan        = 2
 	token      = "canary-token-7c1d"
@@ -125,61 +123,6 @@ func (w *world) createNamespace(t *testing.T) {
 	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: labels}}
 	_, err := w.client.CoreV1().Namespaces().Create(t.Context(), space, metav1.CreateOptions{})
 	must(t, err)
-}
-
-// watcherToken makes the user who may read the nodes, and returns the token.
-func (w *world) watcherToken(t *testing.T) string {
-	t.Helper()
-	meta := metav1.ObjectMeta{Name: watcher}
-	role := &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get", "list", "watch"}},
-	}}
-	_, err := w.client.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{})
-	must(t, err)
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: meta,
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: watcher},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: watcher, Namespace: "kube-system"}},
-	}
-	_, err = w.client.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{})
-	must(t, err)
-	accounts := w.client.CoreV1().ServiceAccounts("kube-system")
-	_, err = accounts.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{})
-	must(t, err)
-	answer, err := accounts.CreateToken(t.Context(), watcher, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	must(t, err)
-	return answer.Status.Token
-}
-
-// filledIn copies the folder and replaces each placeholder, as a person does. The
-// script is taken in.
-func (w *world) filledIn(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	must(t, os.CopyFS(dir, os.DirFS(folder)))
-	config := w.cp.Config()
-	for file, values := range map[string][]string{
-		"rbac.example.yaml":                  {namespace, namespace},
-		"ionos-token-secret.example.yaml":    {token},
-		"kubeconfigs-secret.example.yaml":    {config.Host, base64.StdEncoding.EncodeToString(config.CAData), w.watcherToken(t)},
-		"controller-config.example.yaml":     {datacenter, fmt.Sprint(lan), "10.0.0.0/24"},
-		"controller-deployment.example.yaml": {"v0.1.0"},
-	} {
-		path := filepath.Join(dir, file)
-		text := read(t, path)
-		for _, value := range values {
-			text = strings.Replace(text, placeholder, value, 1)
-		}
-		must(t, os.WriteFile(path, []byte(text), 0o600))
-	}
-	for _, file := range examples(t, dir) {
-		if strings.Contains(read(t, filepath.Join(dir, file)), placeholder) {
-			t.Fatalf("%s: got a placeholder that this test does not know", file)
-		}
-	}
-	const taken = "scripts-configmap.ionos"
-	must(t, os.Symlink(taken+".example.yaml", filepath.Join(dir, taken+".yaml")))
-	return dir
 }
 
 func absolute(t *testing.T, path string) string {
