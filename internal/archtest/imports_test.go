@@ -28,6 +28,7 @@ var allowed = map[string]struct {
 
 	"internal/filter": {of("inventory"), "a stage knows what flows, not the other stages"},
 	"internal/probe":  {of("inventory"), "a stage knows what flows, not the other stages"},
+	"internal/hold":   {nil, "it holds connections and knows nothing of what for"},
 	"internal/guard":  {of("inventory"), "a stage knows what flows, not the other stages"},
 	"internal/plan":   {of("inventory", "setting"), "a stage knows what flows, not the other stages"},
 
@@ -46,14 +47,14 @@ var allowed = map[string]struct {
 	"internal/store/kube":      {of("inventory", "plan", "manifest", "kubeapi", "redact"), "a store holds slices; what is in them was decided before"},
 	"internal/store/storetest": {of("inventory", "plan", "manifest"), "the suite knows stores by their promise only"},
 
-	"internal/pool":      {of("inventory", "filter", "probe", "guard"), "it decides; Services, slices and their API server are somebody else's"},
+	"internal/pool":      {of("inventory", "filter", "probe", "hold", "guard"), "it decides; Services, slices and their API server are somebody else's"},
 	"internal/outbox":    {of("inventory", "plan"), "it says when, and sends nothing"},
 	"internal/target":    {of("inventory", "guard", "plan", "outbox"), "it publishes verdicts, wherever they come from"},
 	"internal/narration": {of("inventory", "guard", "plan", "outbox", "pool", "target"), "it tells what came of events, and decides nothing"},
 	"internal/syncer":    {of("inventory", "filter", "probe", "guard", "plan", "outbox", "pool", "target", "narration", "setting"), "it puts pool and target together; adapters come from outside"},
 	"internal/election":  {of("kubeapi", "redact"), "it says who may act, and knows nothing of what for"},
 	"internal/report":    {of("inventory", "guard", "plan", "narration", "setting", "syncer"), "it translates what the syncer saw, and only translates"},
-	"internal/metrics":   {of("inventory", "guard", "plan", "syncer"), "it counts what the syncer and its parts did and decides nothing"},
+	"internal/metrics":   {of("inventory", "hold", "guard", "plan", "syncer"), "it counts what the syncer and its parts did and decides nothing"},
 	"internal/event":     {of("plan", "narration", "syncer", "kubeapi", "redact"), "it delivers what the syncer announces"},
 	"internal/admin":     {of("inventory", "guard", "report"), "it serves what others made and decides nothing"},
 	"internal/preflight": {of("inventory", "config", "filter", "plan", "manifest", "kubeapi", "redact"), "it looks at everything once and judges it; the ways to it come from outside"},

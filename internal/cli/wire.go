@@ -76,6 +76,9 @@ func (p Program) build(dryRun bool) (*parts, error) {
 			return nil, &exitError{ExitUsage, err}
 		}
 		options.Prober = b.metrics.Prober(checker)
+		if c.Health.HoldConnection {
+			options.Hold.Port = c.Health.Port
+		}
 	}
 	b.events.listen(&options)
 	if b.syncer, err = syncer.New(options); err != nil {

@@ -33,6 +33,10 @@ type Health struct {
 	// Concurrency bounds sockets and goroutines (contract 33).
 	Concurrency int `envconfig:"HEALTH_CHECK_CONCURRENCY" default:"256" min:"1" max:"65535" desc:"checks in flight at the same time; each needs a file descriptor"`
 
+	// HoldConnection is off by default: a server that handles one connection at a
+	// time would hang for its clients while ours is idle in it.
+	HoldConnection bool `envconfig:"HEALTH_CHECK_HOLD_CONNECTION" default:"false" desc:"hold one idle TCP connection to each endpoint; when it is lost the endpoint is checked at once, so that a crash is seen within half a second. Wrong for servers that handle one connection at a time"`
+
 	TLSCAFile     string `envconfig:"HEALTH_CHECK_TLS_CA_FILE" fallback:"system's roots" example:"/etc/backend/ca.crt" desc:"PEM file with the authorities that sign the backends' certificates; for https"`
 	TLSServerName string `envconfig:"HEALTH_CHECK_TLS_SERVER_NAME" format:"host" fallback:"HEALTH_CHECK_HOST, else the address" example:"web.example.com" desc:"name that the certificate must be for; for https"`
 	// TLSInsecure is for certificates that nobody can verify.

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/hold"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
@@ -29,6 +30,46 @@ func probeFamilies() []Family {
 			Help: "Rounds of health checks that could not finish within the interval.",
 			Use:  `increase(ionos_endpointslice_probe_round_overruns_total[10m]) > 0`, Advice: "raise `HEALTH_CHECK_INTERVAL` or `HEALTH_CHECK_CONCURRENCY`, or lower `HEALTH_CHECK_TIMEOUT`",
 			sample: func(m moment, emit emit) { emit(float64(m.status.Counts.Overruns)) },
+		},
+	}
+}
+
+// heldFamilies tell what held connections came to.
+func heldFamilies() []Family {
+	return []Family{
+		{
+			Name: prefix + "held_connections", Type: Gauge,
+			Help: "Idle connections that are held to endpoints (HEALTH_CHECK_HOLD_CONNECTION).",
+			Use:  `ionos_endpointslice_held_connections < ionos_endpointslice_connections_to_hold`, Advice: "these endpoints close idle connections, or there are too few file descriptors; a crash of theirs is seen by the next regular check",
+			sample: func(m moment, emit emit) { emit(float64(m.status.Counts.Held.Held)) },
+		},
+		{
+			Name: prefix + "connections_to_hold", Type: Gauge,
+			Help: "Endpoints to which an idle connection is to be held; 0 without HEALTH_CHECK_HOLD_CONNECTION.",
+			Use:  `ionos_endpointslice_connections_to_hold`, Advice: "compare it with `ionos_endpointslice_held_connections`",
+			sample: func(m moment, emit emit) { emit(float64(m.status.Counts.Held.Wanted)) },
+		},
+		{
+			Name: prefix + "connection_alarms_total", Type: Counter, Labels: label("kind", spell(hold.Kinds())...),
+			Help: "Held connections that were lost: closed by the peer, reset, or keep-alives not answered. Each has its endpoint checked at once.",
+			Use:  `rate(ionos_endpointslice_connection_alarms_total[10m])`, Advice: "many without a confirmation: the endpoints close idle connections, which costs a check each",
+			sample: func(m moment, emit emit) {
+				for _, kind := range hold.Kinds() {
+					emit(float64(m.status.Counts.Held.Alarms[kind]), kind.String())
+				}
+			},
+		},
+		{
+			Name: prefix + "connection_alarms_ignored_total", Type: Counter,
+			Help: "Held connections that were lost together with so many others within HEALTH_CHECK_INTERVAL that nothing was checked at once: more than HEALTH_CHECK_MAX_SILENT_PERCENT.",
+			Use:  `increase(ionos_endpointslice_connection_alarms_ignored_total[1h]) > 0`, Advice: "a firewall was flushed or the network failed for a moment; the regular checks went on",
+			sample: func(m moment, emit emit) { emit(float64(m.status.Counts.Held.Ignored)) },
+		},
+		{
+			Name: prefix + "connection_alarms_confirmed_total", Type: Counter,
+			Help: "Lost connections after which a health check failed.",
+			Use:  `rate(ionos_endpointslice_connection_alarms_confirmed_total[1h])`, Advice: "crashes that were seen by the lost connection",
+			sample: func(m moment, emit emit) { emit(float64(m.status.Counts.Held.Confirmed)) },
 		},
 	}
 }

@@ -17,7 +17,8 @@ import (
 // there is none.
 type HoldOptions struct {
 	Port uint16
-	// MaxConnections bounds the connections.
+	// MaxConnections bounds the connections; where it is zero, what the limit of
+	// descriptors leaves does.
 	MaxConnections int
 	// Dial opens one; see hold.Options.
 	Dial func(context.Context, netip.AddrPort) (net.Conn, error)
@@ -56,8 +57,12 @@ func (o Options) newHolder(prober prober) (*holder, error) {
 		return h, nil
 	}
 	var err error
+	most := o.Hold.MaxConnections
+	if most == 0 {
+		most = hold.MaxConnections(o.Concurrency)
+	}
 	h.held, err = hold.New(hold.Options{
-		Port: o.Hold.Port, Timeout: o.HealthTimeout, MaxConnections: o.Hold.MaxConnections,
+		Port: o.Hold.Port, Timeout: o.HealthTimeout, MaxConnections: most,
 		Interval: o.Policy.Interval, MaxAlarmPercent: o.Policy.MaxSilentPercent,
 		Dial: o.Hold.Dial, Random: o.Random,
 		Alarm: func(a hold.Alarm) {

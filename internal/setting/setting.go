@@ -56,6 +56,7 @@ func pool() []Setting {
 		{Variable: "HEALTH_CHECK_TIMEOUT", Field: "spec.healthCheck.timeout"},
 		{Variable: "HEALTH_CHECK_RISE", Field: "spec.healthCheck.rise"},
 		{Variable: "HEALTH_CHECK_FALL", Field: "spec.healthCheck.fall"},
+		{Variable: "HEALTH_CHECK_HOLD_CONNECTION", Field: "spec.healthCheck.holdConnection"},
 		{Variable: "HEALTH_CHECK_TLS_CA_FILE", Field: "spec.credentials"},
 		{Variable: "HEALTH_CHECK_TLS_SERVER_NAME", Field: "spec.healthCheck.tlsServerName"},
 		{Variable: "HEALTH_CHECK_TLS_INSECURE", Field: "spec.healthCheck.tlsInsecure"},
