@@ -96,7 +96,7 @@ func NewLoop(options LoopOptions) (*Loop, error) {
 	case options.Concurrency < 0:
 		return nil, fmt.Errorf("probe loop: concurrency %d is negative", options.Concurrency)
 	case options.Gather < 0:
-		return nil, fmt.Errorf("probe loop: gathering for %s is negative", options.Gather)
+		return nil, fmt.Errorf("probe loop: gather time %s is negative", options.Gather)
 	}
 	return &Loop{
 		options:  options,
@@ -114,9 +114,9 @@ func (l *Loop) Run(ctx context.Context) error {
 		return errors.New("probe loop: already running")
 	}
 	defer l.setRunning(false)
-	crew := &crew{}
-	crew.work = func(e *entry, w worker) { l.work(ctx, e, crew, w) }
-	defer l.dismiss(crew)
+	workers := &workerPool{}
+	workers.work = func(e *entry, w worker) { l.work(ctx, e, workers, w) }
+	defer l.dismiss(workers)
 	timer := time.NewTimer(time.Nanosecond)
 	defer timer.Stop()
 	for {
@@ -126,16 +126,16 @@ func (l *Loop) Run(ctx context.Context) error {
 		case <-l.wake:
 		case <-timer.C:
 		}
-		timer.Reset(max(l.step(crew), time.Nanosecond))
+		timer.Reset(max(l.step(workers), time.Nanosecond))
 	}
 }
 
 // dismiss waits for the checks in flight.
-func (l *Loop) dismiss(crew *crew) {
+func (l *Loop) dismiss(workers *workerPool) {
 	l.mu.Lock()
-	crew.dismiss()
+	workers.close()
 	l.mu.Unlock()
-	crew.wait()
+	workers.wait()
 }
 
 // setRunning notes whether Run runs, and reports whether that is a change.
@@ -151,32 +151,32 @@ func (l *Loop) setRunning(running bool) bool {
 }
 
 // step starts the checks that are due and returns when to look again.
-func (l *Loop) step(crew *crew) (next time.Duration) {
+func (l *Loop) step(workers *workerPool) (next time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
 	l.schedule.collect(now)
 	l.schedule.closeRound(now)
 	for e := l.schedule.start(now); e != nil; e = l.schedule.start(now) {
-		crew.start(e)
+		workers.start(e)
 	}
 	l.offer(now)
 	next = l.schedule.idleUntil(now)
-	if trim, waiting := crew.trim(now); waiting {
+	if trim, waiting := workers.trim(now); waiting {
 		next = min(next, trim)
 	}
 	return next - now
 }
 
 // work checks one address and notes the result.
-func (l *Loop) work(ctx context.Context, e *entry, crew *crew, w worker) {
+func (l *Loop) work(ctx context.Context, e *entry, workers *workerPool, w worker) {
 	result := l.options.Check(ctx, e.address)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
 	result.Address = e.address
 	l.schedule.finish(e, result, now, ctx.Err() != nil)
-	crew.rest(w)
+	workers.rest(w)
 	l.offer(now)
 	signal(l.wake)
 }
@@ -188,9 +188,9 @@ func (l *Loop) offer(now time.Duration) {
 	}
 }
 
-// Watch replaces the set of addresses. It costs next to nothing where that is the
-// set of the last call, and the least where targets are sorted. Once it has returned, no check of an
-// address that is not in the set begins, and no result of it is handed out.
+// Watch replaces the set of addresses. It is cheap where little changes and targets
+// are sorted. Once it has returned, no check of an address outside the set begins,
+// and no result of it is handed out.
 func (l *Loop) Watch(targets []Target) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

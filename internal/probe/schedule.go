@@ -56,7 +56,7 @@ type schedule struct {
 	watched []Target
 
 	planned     queue
-	quick, slow line // those that were not, or were, slow last time
+	quick, slow waitQueue // those that were not, or were, slow last time
 
 	running, slowRunning int
 

@@ -62,7 +62,7 @@ func fixtures(t *testing.T) []page {
 	trouble.Source.Warnings = []string{"two servers have the address 10.0.0.4"}
 	trouble.Source.LastError, trouble.Source.NextRead = "get servers: 429 Too Many Requests", trouble.At.Add(3*time.Minute)
 	trouble.Nodes = []report.Node{
-		{Name: "abc\u202egnp.exe", Address: "10.0.0.3", State: "down", Reason: "ProbeTimeout", Message: "no answer from 10.0.0.3:80 within 1s", Since: trouble.At.Add(-49 * time.Hour),
+		{Name: "abc\u202egnp.exe", Address: "10.0.0.3", State: "down", Reason: "ProbeTimeout", Message: "no answer from 10.0.0.3:80 within HEALTH_CHECK_TIMEOUT=1s", Since: trouble.At.Add(-49 * time.Hour),
 			Probe: &report.Probe{Outcome: "Silent", LatencySeconds: 1, Streak: 70, At: trouble.At.Add(-time.Second)}},
 		{Name: "worker\x00\u200b\n2", Address: "10.0.0.4", State: "ready", Reason: "Ready", Message: "10.0.0.4:80 accepted the connection", Since: trouble.At.Add(-50 * time.Hour),
 			Probe: &report.Probe{Outcome: "LocalError", Message: "too many open files"}},
