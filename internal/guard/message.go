@@ -14,7 +14,7 @@ func mode(p pool, rows []row, w *world, outcome acceptance) (Mode, Cause, string
 	switch {
 	case w.failOpen:
 		return FailOpen, NothingPasses, fmt.Sprintf("no endpoint passes its health check: all are published ready (HEALTH_CHECK_FAIL_OPEN=true) until one passes HEALTH_CHECK_RISE=%d times in a row", w.policy.Rise)
-	case w.blind:
+	case w.nonePassed:
 		return FailOpen, NothingPasses, "no health check has passed since the start: endpoints stay as they were published before (HEALTH_CHECK_FAIL_OPEN=true)"
 	case outcome.kept > 0:
 		return Hold, p.cause, explainRejection(p, w, outcome)
@@ -23,7 +23,7 @@ func mode(p pool, rows []row, w *world, outcome acceptance) (Mode, Cause, string
 	}
 	for i := range rows {
 		if rows[i].protected(w) {
-			return Hold, ProbesSilent, w.silence
+			return Hold, ProbesSilent, w.silence + ". Check the network of this daemon."
 		}
 	}
 	return Publish, "", ""
@@ -49,9 +49,9 @@ func explainRejection(p pool, w *world, a acceptance) string {
 	case gone == a.kept:
 		fmt.Fprintf(&text, "The %s will be removed %s unless the source recovers. ", left, a.when(w))
 	default:
-		fmt.Fprintf(&text, "Of the %s the %d that are down will be removed %s unless the source recovers. ", left, gone, a.when(w))
+		fmt.Fprintf(&text, "%d of the %s will be removed %s unless the source recovers. ", gone, left, a.when(w))
 	}
-	text.WriteString(remedy(p.cause, a.settled > 0 || w.policy.Threshold == 0))
+	text.WriteString(remedy(p.cause, a.pastThreshold > 0 || w.policy.Threshold == 0))
 	return text.String()
 }
 
@@ -86,16 +86,16 @@ func (a acceptance) message(w *world) string {
 	if len(a.addresses) == 0 {
 		return ""
 	}
-	why := "and failed its health checks at each"
+	why := ", which were down at each"
 	switch {
 	case w.policy.HealthOff:
-		why = "(HEALTH_CHECK_MODE=off)"
+		why = " (HEALTH_CHECK_MODE=off)"
 	case a.forbidden == len(a.addresses):
-		why = "and SECURED_SUBNET_CIDR does not allow them"
+		why = ", which SECURED_SUBNET_CIDR does not allow"
 	case a.dead == 0:
-		why = "and as many new ones pass their health checks"
+		why = ", and as many new ones pass their health checks"
 	}
-	return fmt.Sprintf("%s in a row left out %s %s: removing %s", counted(w.policy.Threshold, "rejected inventory", "rejected inventories"), counted(len(a.addresses), "endpoint", "endpoints"), why, listed(a.addresses))
+	return fmt.Sprintf("%s in a row left out %s%s: removing %s. Check whether these nodes are really gone.", counted(w.policy.Threshold, "rejected inventory", "rejected inventories"), counted(len(a.addresses), "endpoint", "endpoints"), why, listed(a.addresses))
 }
 
 // listed names addresses, the first of them if they are many.
