@@ -8,11 +8,10 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// publisher says when a verdict reaches the targets. One with an address that is
-// new to them and was never checked waits a moment for that check, so that a node
-// that goes and the one that takes its place make one write (ADR 11). The wait has
-// an end that no later verdict moves, and what takes a dead endpoint away does not
-// wait.
+// publisher says when a verdict reaches the targets. One with a new address that
+// was never checked waits a moment for that check, so that replacing a node makes
+// one write (ADR 11). No later verdict extends the wait, and a verdict that takes a
+// dead endpoint away does not wait.
 type publisher struct {
 	grace time.Duration
 	// published is the newest verdict that the targets have, newest the one that

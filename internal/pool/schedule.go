@@ -99,8 +99,7 @@ func (p *Pool) awaitNext(ctx context.Context, s *schedule, timer *time.Timer) (s
 //	after            next
 //	a success        a poll interval after the last scheduled read
 //	an error         after a back-off or Retry-After; a poll waits for that
-//	an error, free   a second later, and the poll interval goes on, unless it asks
-//	                 for time
+//	an error, free   a second later; polls go on unless there is a Retry-After
 //
 // What a retry or a change signal brings is not scheduled.
 type schedule struct {
@@ -111,7 +110,7 @@ type schedule struct {
 	// again, zero after a success.
 	poll, retry time.Time
 	failures    int
-	// silence is until when the source wants to be left alone, whatever happens.
+	// silence is until when no read may begin (Retry-After).
 	silence time.Time
 }
 

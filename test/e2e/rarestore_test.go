@@ -237,7 +237,7 @@ func hanging(w *world) *daemon {
 	w.wantPublished(w.all())
 	road.close(swallowing)
 	w.nodes[0].backends[0].kill()
-	for d.says("member changed")["to"] != "down" {
+	for d.says("endpoint changed")["to"] != "down" {
 	}
 	return d
 }
