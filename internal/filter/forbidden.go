@@ -52,7 +52,7 @@ var forbidden6 = []forbiddenRange{
 func forbiddenBecause(addr netip.Addr, allowLoopback bool) string {
 	switch {
 	case addr.Is4() && addr.IsPrivate():
-		return "" // most are, and none of what follows is; a test says so
+		return "" // most are, and none of them is forbidden
 	case addr.IsLoopback() && allowLoopback:
 		return ""
 	case addr.IsLoopback():
