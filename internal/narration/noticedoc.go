@@ -28,7 +28,7 @@ func NoticeReasons() []NoticeDoc {
 		{RemovalPending, "the mode is Hold, and further rejected inventories will remove endpoints that are down; the note says how many, and when the first", "check whether these nodes are really gone: if not, repair the source before that time, or set EMPTY_RESULT_THRESHOLD=0"},
 		{RemovalAccepted, "EMPTY_RESULT_THRESHOLD rejected inventories in a row left endpoints out, and these were removed: they were down at each, or as many new ones pass; with HEALTH_CHECK_MODE=off all of them. The note lists them", "check whether these nodes are really gone; an endpoint comes back as soon as an inventory lists it and it passes"},
 		{RemovalReleased, "the mode Hold ended", "nothing to do"},
-		{FailOpenEngaged, "the mode became FailOpen: no endpoint passes its health check, and all that stay are published ready", "find out why every backend fails: the workload, its port, or the way from this daemon to it"},
+		{FailOpenEngaged, "the mode became FailOpen: no endpoint passes its health check, and all that stay are published ready", "find out why every endpoint fails: the workload, its port, or the network between it and this daemon"},
 		{FailOpenCleared, "the mode FailOpen ended", "nothing to do"},
 		{NoticeReason(plan.ServiceMissing), "there is no Service of that name; its slices are left as they are", "create it without a selector, or correct TARGET_NAMESPACE and TARGET_SERVICE_NAME"},
 		{NoticeReason(plan.ServiceDeleting), "the Service is being deleted", "create it again when it is gone, if it is still wanted"},
