@@ -40,7 +40,10 @@ func (r *row) protected(w *world) bool {
 func explainRejection(p pool, w *world, a acceptance) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s. Rejected %s in a row (EMPTY_RESULT_THRESHOLD=%d). ", p.why, counted(p.rejected, "scheduled inventory", "scheduled inventories"), w.policy.Threshold)
-	left := counted(a.kept, "endpoint that they leave out", "endpoints that they leave out")
+	left := "endpoint that they leave out"
+	if a.kept > 1 {
+		left = fmt.Sprintf("%d endpoints that they leave out", a.kept)
+	}
 	switch gone := a.removal.Endpoints; {
 	case w.policy.Threshold == 0:
 		fmt.Fprintf(&text, "The %s will not be removed. ", left)
