@@ -3,6 +3,7 @@ package pool
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
@@ -34,6 +35,9 @@ func (p *Pool) Read(ctx context.Context) Reading {
 	ctx, cancel := context.WithTimeout(ctx, p.opts.SourceTimeout)
 	defer cancel()
 	r.Nodes, r.Err = p.opts.Source.Read(ctx)
+	if errors.Is(r.Err, context.DeadlineExceeded) && ctx.Err() != nil {
+		r.Err = fmt.Errorf("no complete answer within SOURCE_TIMEOUT=%s: %w", p.opts.SourceTimeout, r.Err)
+	}
 	r.Took = time.Since(r.At)
 	return r
 }
