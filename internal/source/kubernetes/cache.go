@@ -18,12 +18,12 @@ import (
 type StaleError struct {
 	// Since is when they were last known.
 	Since time.Time
-	// Cause is what went wrong last; it may be nil.
+	// Cause is the last error; it may be nil.
 	Cause error
 }
 
 func (e *StaleError) Error() string {
-	text := "the remote API server has told nothing since " + e.Since.UTC().Format(time.RFC3339)
+	text := "the remote API server has sent nothing since " + e.Since.UTC().Format(time.RFC3339)
 	if e.Cause != nil {
 		text += ": " + e.Cause.Error()
 	}
@@ -35,8 +35,8 @@ func (e *StaleError) Unwrap() error { return e.Cause }
 // errEnded is what is known when the watch has ended and no attempt has failed.
 var errEnded = errors.New("the watch has ended")
 
-// view is what the watch has told, and whether that can be trusted.
-type view struct {
+// nodeCache holds the nodes of the watch, and says whether they are up to date.
+type nodeCache struct {
 	selector labels.Selector
 	grace    time.Duration
 	notify   func()
@@ -48,41 +48,41 @@ type view struct {
 	lists  int
 	// open says that a stream is open, following that it goes on from nodes.
 	open, following bool
-	// heard says that the open stream has told something.
-	heard bool
+	// delivered says that the open stream has sent an event.
+	delivered bool
 	// known is when nodes were last known to be complete.
 	known time.Time
-	// last is what went wrong last, nil while following; final says that it
-	// will not mend by itself.
+	// last is the last error, nil while following; final says that somebody has to
+	// act.
 	last  error
 	final bool
-	// turned is closed when synced or final may have changed.
-	turned chan struct{}
+	// updated is closed when synced or final may have changed.
+	updated chan struct{}
 	// expiry fires when the grace is over.
 	expiry *time.Timer
 }
 
-func newView(selector labels.Selector, grace time.Duration, notify func()) *view {
-	return &view{selector: selector, grace: grace, notify: notify, turned: make(chan struct{})}
+func newCache(selector labels.Selector, grace time.Duration, notify func()) *nodeCache {
+	return &nodeCache{selector: selector, grace: grace, notify: notify, updated: make(chan struct{})}
 }
 
 // received returns how many complete lists there were.
-func (v *view) received() int {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.lists
+func (c *nodeCache) received() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lists
 }
 
-// await returns when there was a complete list, when something is wrong that
-// does not mend by itself, or when ctx ends.
-func (v *view) await(ctx context.Context) error {
+// await returns when there was a complete list, after an error that somebody has to
+// correct, or when ctx ends.
+func (c *nodeCache) await(ctx context.Context) error {
 	for {
-		v.mu.Lock()
-		synced, final, last, turned := v.synced, v.final, v.last, v.turned
-		v.mu.Unlock()
+		c.mu.Lock()
+		synced, final, last, updated := c.synced, c.final, c.last, c.updated
+		c.mu.Unlock()
 		switch {
 		case ctx.Err() != nil && last != nil && !synced:
-			return fmt.Errorf("no answer yet to the watch of nodes: %w; last: %w", ctx.Err(), last)
+			return fmt.Errorf("no answer yet to the watch of nodes: %w; last error: %w", ctx.Err(), last)
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case synced:
@@ -91,7 +91,7 @@ func (v *view) await(ctx context.Context) error {
 			return last
 		}
 		select {
-		case <-turned:
+		case <-updated:
 		case <-ctx.Done():
 		}
 	}
@@ -99,18 +99,18 @@ func (v *view) await(ctx context.Context) error {
 
 // list returns the nodes, which are the caller's own, or why they cannot be
 // trusted.
-func (v *view) list() ([]inventory.Node, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if !v.trusted() {
-		return nil, &StaleError{Since: v.known, Cause: v.last}
+func (c *nodeCache) list() ([]inventory.Node, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.trusted() {
+		return nil, &StaleError{Since: c.known, Cause: c.last}
 	}
 	total := 0
-	for _, n := range v.nodes {
+	for _, n := range c.nodes {
 		total += len(n.Addresses)
 	}
 	addresses := make([]netip.Addr, 0, total)
-	owned := slices.Clone(v.nodes)
+	owned := slices.Clone(c.nodes)
 	for i := range owned {
 		from := len(addresses)
 		addresses = append(addresses, owned[i].Addresses...)
@@ -119,90 +119,90 @@ func (v *view) list() ([]inventory.Node, error) {
 	return owned, nil
 }
 
-func (v *view) trusted() bool {
-	return v.synced && (v.following || time.Since(v.known) < v.grace)
+func (c *nodeCache) trusted() bool {
+	return c.synced && (c.following || time.Since(c.known) < c.grace)
 }
 
-// resumable reports whether the nodes are young enough to go on from.
-func (v *view) resumable() bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.trusted()
+// resumable reports whether the nodes are young enough to resume a watch.
+func (c *nodeCache) resumable() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.trusted()
 }
 
 // connected says that a stream is open. One that resumes goes on from what is
 // known; any other begins with a complete list, which ends in Replace.
-func (v *view) connected(resumes bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.open, v.heard = true, false
-	if !resumes || !v.synced {
+func (c *nodeCache) connected(resumes bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open, c.delivered = true, false
+	if !resumes || !c.synced {
 		return
 	}
-	if !v.trusted() { // the grace ended while the stream was being opened
-		v.notify()
+	if !c.trusted() { // the grace ended while the stream was being opened
+		c.notify()
 	}
-	v.follow()
+	c.follow()
 }
 
 // follow is called when the nodes are complete and the stream goes on from them.
-func (v *view) follow() {
-	v.following, v.last, v.final = true, nil, false
-	if v.expiry != nil {
-		v.expiry.Stop()
+func (c *nodeCache) follow() {
+	c.following, c.last, c.final = true, nil, false
+	if c.expiry != nil {
+		c.expiry.Stop()
 	}
 }
 
-// disconnected says that the stream is closed. One that never told anything
-// proves nothing about the time it was open.
-func (v *view) disconnected() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.following && v.heard {
-		v.known = time.Now()
+// disconnected says that the stream is closed. Nodes were known until then if it
+// has sent an event.
+func (c *nodeCache) disconnected() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.following && c.delivered {
+		c.known = time.Now()
 	}
-	v.open, v.following = false, false
-	if v.last == nil {
-		v.last = errEnded
+	c.open, c.following = false, false
+	if c.last == nil {
+		c.last = errEnded
 	}
-	if v.synced {
-		v.expire(v.grace - time.Since(v.known))
+	if c.synced {
+		c.expire(c.grace - time.Since(c.known))
 	}
 }
 
-// expire tells the reader when the nodes are no longer to be trusted.
-func (v *view) expire(after time.Duration) {
-	if v.expiry != nil {
-		v.expiry.Stop()
+// expire notifies the reader when the nodes are no longer to be trusted.
+func (c *nodeCache) expire(after time.Duration) {
+	if c.expiry != nil {
+		c.expiry.Stop()
 	}
-	v.expiry = time.AfterFunc(after, func() {
-		v.mu.Lock()
-		lost := !v.trusted()
-		v.mu.Unlock()
+	c.expiry = time.AfterFunc(after, func() {
+		c.mu.Lock()
+		lost := !c.trusted()
+		c.mu.Unlock()
 		if lost {
-			v.notify()
+			c.notify()
 		}
 	})
 }
 
 // failed notes what went wrong.
-func (v *view) failed(err error, final bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.last, v.final = err, final
-	v.turn()
+func (c *nodeCache) failed(err error, final bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last, c.final = err, final
+	c.signal()
 }
 
-func (v *view) turn() {
-	close(v.turned)
-	v.turned = make(chan struct{})
+func (c *nodeCache) signal() {
+	close(c.updated)
+	c.updated = make(chan struct{})
 }
 
 // close ends the timer.
-func (v *view) close() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.expiry != nil {
-		v.expiry.Stop()
+func (c *nodeCache) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.expiry != nil {
+		c.expiry.Stop()
 	}
 }
