@@ -59,7 +59,7 @@ func TestTheHeadlineIsAsGoodAsTheNodes(t *testing.T) {
 		"a Service with a selector": {func(w *world, _ *report.Facts) {
 			w.state.Service.HasSelector = true
 			w.state.Slices = nil
-		}, "3 of 3 nodes ready in default/web; nothing can be written: ServiceHasSelector", false},
+		}, "3 of 3 nodes ready in default/web; the Service cannot be filled: ServiceHasSelector", false},
 		"what is decided is not written": {func(w *world, _ *report.Facts) { w.state.Slices = nil }, "3 of 3 nodes ready in default/web", false},
 		"a dry run does not write it":    {func(w *world, f *report.Facts) { w.state.Slices, f.DryRun = nil, true }, "3 of 3 nodes ready in default/web", true},
 		"a slice of somebody else": {func(w *world, _ *report.Facts) {
@@ -70,7 +70,7 @@ func TestTheHeadlineIsAsGoodAsTheNodes(t *testing.T) {
 		}, "standing by for default/web; pod-1 leads", false},
 		"a standby of nobody": {func(_ *world, f *report.Facts) {
 			f.Leader, f.Election, f.Status = false, report.Election{Enabled: true}, &syncer.Status{}
-		}, "standing by for default/web; nobody is known to lead", false},
+		}, "standing by for default/web; no leader is known", false},
 		"nothing decided": {func(_ *world, f *report.Facts) { f.Status = &syncer.Status{} }, "no decision yet for default/web", false},
 		"no node at all":  {func(w *world, _ *report.Facts) { w.nodes, w.state.Slices = nil, nil }, "0 of 0 nodes ready in default/web", false},
 	} {

@@ -53,7 +53,7 @@ func fixtures(t *testing.T) []page {
 	standby.Election = report.Election{Enabled: true, Holder: "controller-7d9f_XQ4", Since: standby.At.Add(-time.Hour)}
 
 	trouble := blank()
-	trouble.Summary = "1 of 2 nodes ready in default/web; nothing can be written: ServiceHasSelector"
+	trouble.Summary = "1 of 2 nodes ready in default/web; the Service cannot be filled: ServiceHasSelector"
 	trouble.Problem = &report.Problem{Kind: "ServiceHasSelector", Message: "Service default/web has a selector, so Kubernetes manages its endpoints itself; remove spec.selector"}
 	trouble.Store.LastError = "list endpointslices: connection refused"
 	trouble.Store.Pending, trouble.Store.LastWrite = 2, trouble.At.Add(-10*time.Minute)
