@@ -89,16 +89,16 @@ func (a acceptance) message(w *world) string {
 	if len(a.addresses) == 0 {
 		return ""
 	}
-	why := ", which were down at each"
+	why := ", down at each"
 	switch {
 	case w.policy.HealthOff:
 		why = " (HEALTH_CHECK_MODE=off)"
 	case a.forbidden == len(a.addresses):
-		why = ", which SECURED_SUBNET_CIDR does not allow"
+		why = ", not allowed by SECURED_SUBNET_CIDR"
 	case a.dead == 0:
 		why = ", and as many new ones pass their health checks"
 	}
-	return fmt.Sprintf("%s in a row left out %s%s: removing %s. Check whether these nodes are really gone.", counted(w.policy.Threshold, "rejected inventory", "rejected inventories"), counted(len(a.addresses), "endpoint", "endpoints"), why, listed(a.addresses))
+	return fmt.Sprintf("%s in a row left out %s%s: removing %s", counted(w.policy.Threshold, "rejected inventory", "rejected inventories"), counted(len(a.addresses), "endpoint", "endpoints"), why, listed(a.addresses))
 }
 
 // listed names addresses, the first of them if they are many.
