@@ -56,7 +56,7 @@ func (m *model) decide() guard.Mode {
 	m.accept(next)
 	mode := m.mode(next)
 	for a, r := range m.records {
-		m.settle(a, r, next[a])
+		m.commit(a, r, next[a])
 	}
 	m.counting = false
 	return mode
@@ -198,8 +198,8 @@ func (m *model) mode(next map[netip.Addr]inventory.State) guard.Mode {
 	return mode
 }
 
-// settle makes the decision the past.
-func (m *model) settle(a netip.Addr, r *record, next inventory.State) {
+// commit makes the decision the previous one.
+func (m *model) commit(a netip.Addr, r *record, next inventory.State) {
 	h := m.health(r)
 	if m.open || h == wavers && m.excused(r) {
 		r.counted = 0

@@ -190,22 +190,22 @@ func (m *machine) calm(t *rapid.T) {
 		m.now = m.now.Add(m.policy.DrainPeriod)
 		m.decide(t, nil)
 	}
-	settled := statesOf(m.verdict.Members)
+	stable := statesOf(m.verdict.Members)
 	m.batch(t)
-	if got := statesOf(m.verdict.Members); got != settled {
-		t.Fatalf("S5: the calm world still moves, from %q to %q", settled, got)
+	if got := statesOf(m.verdict.Members); got != stable {
+		t.Fatalf("S5: the calm world still moves, from %q to %q", stable, got)
 	}
 	mode := guard.Publish
 	for is4, family := range m.models {
-		mode = max(mode, m.checkSettled(t, is4, family))
+		mode = max(mode, m.checkStable(t, is4, family))
 	}
 	if m.verdict.Mode > mode {
 		t.Fatalf("S5: got mode %s in a calm world, want %s", m.verdict.Mode, mode)
 	}
 }
 
-// checkSettled checks what is published of one family, and returns its mode.
-func (m *machine) checkSettled(t *rapid.T, is4 bool, family *model) guard.Mode {
+// checkStable checks what is published of one family, and returns its mode.
+func (m *machine) checkStable(t *rapid.T, is4 bool, family *model) guard.Mode {
 	t.Helper()
 	listed, alive := 0, 0
 	for name, b := range m.backends {
