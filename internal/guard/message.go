@@ -9,17 +9,20 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
+// checkBackends is what to do where no endpoint passes.
+const checkBackends = "Check the workload, its port, and the network between it and this daemon."
+
 // mode returns the mode of one family, why, and the numbers behind it.
 func mode(p pool, rows []row, w *world, outcome acceptance) (Mode, Cause, string) {
 	switch {
 	case w.failOpen:
-		return FailOpen, NothingPasses, fmt.Sprintf("no endpoint passes its health check: all are published ready (HEALTH_CHECK_FAIL_OPEN=true) until one passes HEALTH_CHECK_RISE=%d times in a row", w.policy.Rise)
+		return FailOpen, NothingPasses, fmt.Sprintf("no endpoint passes its health check: all are published ready (HEALTH_CHECK_FAIL_OPEN=true) until one passes HEALTH_CHECK_RISE=%d times in a row. %s", w.policy.Rise, checkBackends)
 	case w.nonePassed:
-		return FailOpen, NothingPasses, "no health check has passed since the start: endpoints stay as they were published before (HEALTH_CHECK_FAIL_OPEN=true)"
+		return FailOpen, NothingPasses, "no health check has passed since the start: endpoints stay as they were published before (HEALTH_CHECK_FAIL_OPEN=true). " + checkBackends
 	case outcome.kept > 0:
 		return Hold, p.cause, explainRejection(p, w, outcome)
 	case w.drainingShown:
-		return Hold, NothingPasses, fmt.Sprintf("no endpoint of the inventory passes its health check: leaving ones that pass are published ready until one of the inventory passes HEALTH_CHECK_RISE=%d times in a row", w.policy.Rise)
+		return Hold, NothingPasses, fmt.Sprintf("no endpoint of the inventory passes its health check: leaving ones that pass are published ready until one of the inventory passes HEALTH_CHECK_RISE=%d times in a row. %s", w.policy.Rise, checkBackends)
 	}
 	for i := range rows {
 		if rows[i].protected(w) {
