@@ -14,7 +14,7 @@ import (
 type Finding struct {
 	inventory.Decision
 	// State is what the verdict gives the address. A node that did not come as
-	// far as the guard is absent, whoever else publishes its address.
+	// far as the guard is absent, even if another node publishes its address.
 	State inventory.State
 	// Since is when the state or the reason last changed, as far as this process
 	// knows.

@@ -13,7 +13,7 @@ import (
 
 // Notice is one thing that happened, once.
 type Notice struct {
-	// Reason is the reason of the Event that tells of it.
+	// Reason is the reason of its Event.
 	Reason NoticeReason
 	// Note says what happened, with the actual values; Lists belong to it.
 	Note  string

@@ -12,7 +12,7 @@ import (
 // NoticeDoc explains one reason.
 type NoticeDoc struct {
 	Reason NoticeReason
-	// When says what it tells of, Remedy what to do.
+	// When says what happened, Remedy what to do.
 	When, Remedy string
 }
 

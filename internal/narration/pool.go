@@ -15,7 +15,7 @@ import (
 // mostLines is how many changes of one pass are logged one by one.
 const mostLines = 20
 
-// Pool is what was told of a pool. The zero Pool has told nothing.
+// Pool is the memory of what was reported of a pool; nothing, if zero.
 type Pool struct {
 	// Thorough says that every changed decision is logged as well.
 	Thorough bool

@@ -10,7 +10,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
 
-// Target is what was told of a target. The zero Target has told nothing.
+// Target is the memory of what was reported of a target; nothing, if zero.
 type Target struct {
 	// DryRun says that nothing is written.
 	DryRun bool
