@@ -45,7 +45,7 @@ type Stats struct {
 	Overruns uint64
 	// Addresses is the number of addresses watched; InFlight of them are being
 	// checked, Waiting are due but wait for one of the others to finish, and
-	// Undelivered have a result that nobody took yet.
+	// Undelivered have a result that was not taken yet.
 	Addresses, InFlight, Waiting, Undelivered int
 }
 

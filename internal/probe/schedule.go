@@ -83,9 +83,9 @@ func newSchedule(options LoopOptions) schedule {
 }
 
 // collect moves the entries that are due to where they wait for a slot. One that
-// is late by more than half an interval is left out until its next place: nobody
-// looked for so long because the process was stopped or the results were not
-// taken, and all the missed checks at once would be a burst.
+// is late by more than half an interval is left out until its next place: the
+// process was stopped or the results were not taken, and all the missed checks at
+// once would be a burst.
 func (s *schedule) collect(now time.Duration) {
 	for e := s.planned.first(); e != nil && e.due <= now; e = s.planned.first() {
 		e.leave()
@@ -116,10 +116,9 @@ func (s *schedule) enqueue(e *entry) {
 
 // start returns the next entry to check, as running, or nil.
 //
-// Entries that were slow last time never get all slots, or a silent tenth would
-// delay the rest. Nor do they go before others that have waited longer, or, when
-// everything is silent and slots are short, the first to be silent would be asked
-// again and again before it is known of the others.
+// Entries that were slow last time never get all slots, so that a silent tenth does
+// not delay the rest. Nor do they go before others that have waited longer, so that
+// with few slots and everything silent each entry gets its turn.
 func (s *schedule) start(now time.Duration) *entry {
 	if s.running >= s.concurrency {
 		return nil
