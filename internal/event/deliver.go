@@ -58,7 +58,7 @@ func (a *Announcer) deliver(ctx, last context.Context, i item) {
 			a.tell(none, nil)
 			return
 		case exists && attempt < attempts:
-			// Somebody else chose the same nanosecond.
+			// Another process chose the same nanosecond.
 			event.Name = a.name(i.at.Add(time.Duration(1 + rand.IntN(1_000_000))))
 			continue
 		case last.Err() != nil:
@@ -82,7 +82,7 @@ func (a *Announcer) send(ctx context.Context, event *eventsv1.Event) error {
 	return a.opts.Client.Create(ctx, kubeapi.Events(event.Namespace), event, nil)
 }
 
-// event is the Event that tells of the notice.
+// event is the Event of the notice.
 func (a *Announcer) event(i item) *eventsv1.Event {
 	e := &eventsv1.Event{
 		ObjectMeta:          metav1.ObjectMeta{Namespace: a.opts.Namespace, Name: a.name(i.at)},

@@ -48,7 +48,7 @@ func storeFamilies() []Family {
 		{
 			Name: conflictsTotal, Type: Counter,
 			Help: "Writes that were refused because the slice had changed; they are decided again.",
-			Use:  `increase(ionos_endpointslice_conflicts_total[1h])`, Advice: "a few are harmless; many mean that somebody else writes the slices",
+			Use:  `increase(ionos_endpointslice_conflicts_total[1h])`, Advice: "a few are harmless; many mean that another client writes the slices",
 		},
 		{
 			Name: storeErrorsTotal, Type: Counter,

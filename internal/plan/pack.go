@@ -28,7 +28,7 @@ type packer struct {
 	ports   []Port
 	// blocked says that no slice may be made and that ports means nothing.
 	blocked bool
-	// bins are sorted by number, but that new ones come last.
+	// bins are sorted by number; new ones come last.
 	bins []*bin
 }
 

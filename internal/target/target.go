@@ -19,7 +19,7 @@ type Store interface {
 	// Load returns the slices and the Service as they are.
 	Load(ctx context.Context) (plan.State, error)
 	// Write carries one write out and returns the slice's version afterwards,
-	// empty where that cannot be told without another load. An error that wraps
+	// empty where that is not known without another load. An error that wraps
 	// plan.ErrConflict says that the slice is no longer what the write was computed
 	// from, one that wraps plan.ErrUnavailable that no slice can be written.
 	Write(ctx context.Context, write plan.Write) (version string, err error)
@@ -40,7 +40,7 @@ const (
 // Options are what a Target is made of.
 type Options struct {
 	Store Store
-	// Changed receives a value when somebody else may have changed what Load
+	// Changed receives a value when another client may have changed what Load
 	// answers; where it is nil, the store is read every Reload.
 	Changed <-chan struct{}
 	Reload  time.Duration
