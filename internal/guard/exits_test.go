@@ -179,7 +179,7 @@ func TestContract09EndpointsThatNobodyChecksAreSaidToBeUnchecked(t *testing.T) {
 func TestContract10FailureAfterAPassCountsEvenWhereBothComeTogether(t *testing.T) {
 	l := running(t, "a b c d")
 	l.silence("a b c")
-	l.pass("b c") // what was silent while cut off is forgiven
+	l.pass("b c") // what was silent while cut off does not count
 	l.together(inventory.Pass, inventory.Refused)
 	l.wantReason("a", inventory.ReadyFailing, "failure 1 of HEALTH_CHECK_FALL=3")
 	l.refuse("a a")

@@ -10,7 +10,7 @@ import (
 
 func TestContract28RestartChangesNothing(t *testing.T) {
 	const published = "a=ready b=draining c=down d=ready"
-	blind := map[string]func(l *lab){
+	faults := map[string]func(l *lab){
 		"source down":                           func(l *lab) { l.wait(time.Hour) },
 		"every probe refused":                   func(l *lab) { l.refuse("a b c d a b c d a b c d a b c d") },
 		"every probe silent":                    func(l *lab) { l.silence("a b c d a b c d a b c d a b c d") },
@@ -20,7 +20,7 @@ func TestContract28RestartChangesNothing(t *testing.T) {
 		"empty read, every probe refused":       func(l *lab) { l.read(""); l.refuse("a b c d a b c d a b c d a b c d") },
 		"empty read, nothing probed":            func(l *lab) { l.read("") },
 	}
-	for name, happens := range blind {
+	for name, happens := range faults {
 		t.Run(name, func(t *testing.T) {
 			l := restarted(t, published)
 			l.policy.Threshold = 0

@@ -128,7 +128,7 @@ func (m *machine) checkSafety(t *rapid.T, facts map[netip.Addr]record, open bool
 	}
 	cut := silent > min(n-1, n*m.policy.MaxSilentPercent/100)
 	for a, r := range facts {
-		now, excused := m.state(a), cut && r.silent && !r.buried
+		now, uncounted := m.state(a), cut && r.silent && !r.buried
 		accepted := slices.Contains(m.verdict.Accepted, a)
 		drained := (r.place == gone || accepted) && m.now.Sub(r.goneAt) >= m.policy.DrainPeriod
 		drained = drained && (r.state != inventory.StateReady || m.policy.DrainPeriod == 0)
@@ -137,9 +137,9 @@ func (m *machine) checkSafety(t *rapid.T, facts map[netip.Addr]record, open bool
 		case !r.serving():
 		case m.works(a, r) && (now == inventory.StateDown || now == inventory.Absent && !drained || now == inventory.StateDraining && !draining):
 			t.Fatalf("S1: %s works, but went from %s to %s", nameOf(a), r.state, now)
-		case r.there() && r.state == inventory.StateReady && r.fails > 0 && excused && now != inventory.StateReady:
+		case r.there() && r.state == inventory.StateReady && r.fails > 0 && uncounted && now != inventory.StateReady:
 			t.Fatalf("S2: %d of %d are silent, but %s went to %s", silent, n, nameOf(a), now)
-		case r.here() && r.counted >= m.policy.Fall && !r.strange() && !excused && ready && !open && now == inventory.StateReady:
+		case r.here() && r.counted >= m.policy.Fall && !r.strange() && !uncounted && ready && !open && now == inventory.StateReady:
 			t.Fatalf("S4: %s failed %d times while others pass, but is %s", nameOf(a), r.counted, now)
 		case m.works(a, r) && now == inventory.Absent && !confirmed && !m.policy.HealthOff && !accepted:
 			t.Fatalf("S7: %s works and nothing present does, but it was removed", nameOf(a))
