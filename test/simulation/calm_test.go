@@ -72,7 +72,7 @@ func (w *world) waitTimeout() time.Duration {
 func (w *world) settling() time.Duration {
 	settling := w.set.sourceTimeout + 2*w.set.poll + w.set.policy.DrainPeriod + 30*time.Second
 	if w.set.forced {
-		// One may still hold what the other has let go, until it believes its reads
+		// One may still hold what the other has let go, until it accepts its reads
 		// and its turn in their edit war has come.
 		settling += time.Duration(w.set.policy.Threshold+1)*w.set.poll*11/10 + 5*time.Minute
 	}
