@@ -134,11 +134,11 @@ func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 // stop ends the daemon, if it still runs, and returns when it has ended.
 func (d *daemon) stop() {
 	_ = d.terminate() // it may have ended before
-	patience := time.NewTimer(stopTime)
-	defer patience.Stop()
+	stopTimer := time.NewTimer(stopTime)
+	defer stopTimer.Stop()
 	select {
 	case <-d.ended:
-	case <-patience.C:
+	case <-stopTimer.C:
 		_ = d.process.Process.Kill()
 		<-d.ended
 	}

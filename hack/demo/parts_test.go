@@ -10,7 +10,7 @@ import (
 func TestTellSpeaksTheDaemonsWords(t *testing.T) {
 	tests := []struct{ line, want string }{
 		{
-			`{"time":"t","level":"INFO","msg":"member changed","address":"10.0.0.1","node":"w1","from":"ready","to":"down","reason":"ProbeRefused","message":"failed 3 times"}`,
+			`{"time":"t","level":"INFO","msg":"endpoint changed","address":"10.0.0.1","node":"w1","from":"ready","to":"down","reason":"ProbeRefused","message":"failed 3 times"}`,
 			"w1 (10.0.0.1): ready -> down, ProbeRefused: failed 3 times",
 		},
 		{`{"msg":"mode changed","from":"Publish","mode":"Hold","cause":"NoNodes","message":"no node"}`, "mode: Publish -> Hold, NoNodes: no node"},

@@ -13,12 +13,12 @@ import (
 type record struct {
 	Message string `json:"msg"`
 
-	// "member changed"
+	// "endpoint changed"
 	Address string `json:"address"`
 	Node    string `json:"node"`
 	To      string `json:"to"`
 	Reason  string `json:"reason"`
-	// "member changed" and "mode changed"
+	// "endpoint changed" and "mode changed"
 	From   string `json:"from"`
 	Detail string `json:"message"`
 	// "mode changed"
@@ -39,9 +39,9 @@ type record struct {
 
 // The log messages that the scenes wait for.
 const (
-	memberChanged   = "member changed"
+	memberChanged   = "endpoint changed"
 	modeChanged     = "mode changed"
-	readFailed      = "source read failed, members stay as they are"
+	readFailed      = "source read failed, endpoints stay as they are"
 	sourceRecovered = "source recovered"
 	sliceWritten    = "slice written"
 	served          = "listening"

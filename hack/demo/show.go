@@ -21,9 +21,9 @@ type show struct {
 	acted time.Time
 }
 
-// patience bounds the wait for what has to happen: far more than it takes, for
+// waitTimeout bounds the wait for what has to happen: far more than it takes, for
 // machines that are busy.
-const patience = 30 * time.Second
+const waitTimeout = 30 * time.Second
 
 // lull is how long a scene watches that nothing happens: several reads and a
 // round of health checks.
@@ -38,12 +38,12 @@ func (s *show) begin() {
 // await returns when done holds, and tells meanwhile what the daemon says. What
 // names it for the case that it does not come true in time.
 func (s *show) await(ctx context.Context, what string, done func(*world) bool) error {
-	came, err := s.follow(ctx, patience, done)
+	came, err := s.follow(ctx, waitTimeout, done)
 	switch {
 	case err != nil:
 		return fmt.Errorf("waiting for: %s: %w", what, err)
 	case !came:
-		return fmt.Errorf("waiting for: %s: not within %s", what, patience)
+		return fmt.Errorf("waiting for: %s: not within %s", what, waitTimeout)
 	}
 	return nil
 }

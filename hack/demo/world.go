@@ -24,7 +24,7 @@ const (
 type world struct {
 	// endpoints is what the newest slices publish: the state of each address.
 	endpoints map[string]string
-	// changes is the last "member changed" of each address.
+	// changes is the last "endpoint changed" of each address.
 	changes map[string]change
 	mode    string
 	// These count since the last act.

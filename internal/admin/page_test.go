@@ -41,7 +41,7 @@ func TestThePageSaysOfEachNodeWhatWhyAndSinceWhen(t *testing.T) {
 	w := newWorld(t)
 	page := w.page("").body
 	says(t, page, "<title>! 1 of 2 nodes ready in default/web</title>", "<h1>1 of 2 nodes ready in default/web</h1>", "Degraded",
-		"ProbeRefused", "down after HEALTH_CHECK_FALL=3 failures in a row", `Refused <span class="streak">×4</span>`, `Pass <span class="streak">×7</span>`,
+		"ProbeRefused", "at least HEALTH_CHECK_FALL=3 times in a row", `Refused <span class="streak">×4</span>`, `Pass <span class="streak">×7</span>`,
 		"1.2 ms", "1 min 30 s ago", `<time datetime="2026-11-03T03:12:45Z" title="2026-11-03 03:12:45 UTC">`,
 		"10.0.0.2 is inside", "connection refused", "v1.2.3", "1 h 0 min", "in 18 s", "web-remote", "NotWorker", "id-1", "de/fra",
 		"All 3 entries, the worst first; the headline does not count the 1 that should not be published")

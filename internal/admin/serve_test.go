@@ -158,7 +158,7 @@ func threeNodes() report.Document {
 		Nodes: []report.Node{
 			{Name: "w1", ID: "id-1", Address: "10.0.0.1", Zone: "de/fra", State: "ready", Reason: "Ready", Message: "10.0.0.1:80 accepted the connection", Since: now.Add(-time.Hour),
 				Probe: &report.Probe{Outcome: "Pass", LatencySeconds: 0.0012, Streak: 7, At: now.Add(-2 * time.Second)}},
-			{Name: "w2", Address: "10.0.0.2", State: "down", Reason: "ProbeRefused", Message: "down after HEALTH_CHECK_FALL=3 failures in a row", Since: now.Add(-90 * time.Second),
+			{Name: "w2", Address: "10.0.0.2", State: "down", Reason: "ProbeRefused", Message: "connection refused, at least HEALTH_CHECK_FALL=3 times in a row: no traffic until HEALTH_CHECK_RISE=2 passes in a row", Since: now.Add(-90 * time.Second),
 				Probe:     &report.Probe{Outcome: "Refused", Streak: 4, At: now.Add(-time.Second)},
 				Decisions: []report.Decision{{Stage: "filter", Message: "10.0.0.2 is inside"}, {Stage: "probe", Reason: "ProbeRefused", Message: "connection refused"}}},
 			{Name: "control", State: "absent", Reason: "NotWorker", Message: "the node is no worker"},

@@ -10,7 +10,7 @@ import (
 func TestAForeignVariableIsAWarningOnEverySurface(t *testing.T) {
 	t.Parallel()
 	environ := append([]string{"ADMIN_EMAIL=me@example.com", "IONOS_CONTRACT_NUMBER=31337"}, base...)
-	const want = "ADMIN_EMAIL: is no variable of this program and has no effect; did you mean ADMIN_ADDRESS?"
+	const want = "ADMIN_EMAIL: is not a variable of this program and has no effect; did you mean ADMIN_ADDRESS?"
 	code, stdout, stderr := run(t, environ, "config", "validate")
 	if code != 0 || !strings.Contains(stderr, "warning: "+want) || stdout != "The configuration is valid.\n" {
 		t.Errorf("config validate: got exit status %d, want 0 and the warning; stdout:\n%s\nstderr:\n%s", code, stdout, stderr)
@@ -35,7 +35,7 @@ func TestAForeignVariableIsAWarningOnEverySurface(t *testing.T) {
 func TestAMisspeltVariableEndsTheProgram(t *testing.T) {
 	t.Parallel()
 	code, _, stderr := run(t, append([]string{"STATIC_NODE=w1=127.0.0.1"}, base...), "config", "validate")
-	if code != 2 || !strings.Contains(stderr, "STATIC_NODE: is no variable of this program; did you mean STATIC_NODES?") {
+	if code != 2 || !strings.Contains(stderr, "STATIC_NODE: is not a variable of this program; did you mean STATIC_NODES?") {
 		t.Errorf("got exit status %d, want 2 and the variable that was meant; stderr:\n%s", code, stderr)
 	}
 }

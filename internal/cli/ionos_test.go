@@ -68,7 +68,7 @@ func TestTheSelectorHoldsForTheNodesOfAManagedCluster(t *testing.T) {
 		}
 	}
 	code, _, stderr := run(t, append([]string{"SECURED_NODE_SELECTOR=kubernetes.io/arch=amd64"}, environ...), "run", "--once")
-	if code != 2 || !strings.Contains(stderr, "selects by the label kubernetes.io/arch, which the IONOS API does not tell") {
+	if code != 2 || !strings.Contains(stderr, "selects by the label kubernetes.io/arch, which the IONOS API does not report") {
 		t.Errorf("got exit status %d, want 2 and the label; stderr:\n%s", code, stderr)
 	}
 }

@@ -188,7 +188,7 @@ func TestASingleRunSaysThatItRejectsAnInventoryAndStillAdds(t *testing.T) {
 func TestASingleRunThatFailsOpenSaysThatItPublishedAll(t *testing.T) {
 	t.Parallel()
 	e := once(t, deaf("STATIC_NODES=w1=127.0.0.11,w2=127.0.0.12"))
-	e.want(t, cli.FailingOpen, "Failing open", "HEALTH_CHECK_FAIL_OPEN=true", "1 slice was written", "2 endpoints ready", "127.0.0.11:1: connection refused", "Find out why")
+	e.want(t, cli.FailingOpen, "Failing open", "HEALTH_CHECK_FAIL_OPEN=true", "1 slice was written", "2 endpoints ready", "connection refused by 127.0.0.11:1", "Find out why")
 	if strings.Contains(e.message, "refused by the guard") {
 		t.Errorf("got %q of a run that refused nothing", e.message)
 	}

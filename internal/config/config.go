@@ -22,7 +22,7 @@ type Config struct {
 	// origins says for each variable that is not at its default where its
 	// value comes from.
 	origins map[string]Origin
-	// warnings are what is odd about the environment and no mistake.
+	// warnings are about variables that have no effect.
 	warnings Mistakes
 }
 
@@ -64,16 +64,16 @@ func (c *Config) sections() []section {
 			"The Service of the local cluster, and the slices that are kept for it.",
 			"TARGET_NAMESPACE=default\nTARGET_SERVICE_NAME=web\nTARGET_PORT=8080"},
 		{"Health check", &c.Health,
-			"How a backend is checked. A member whose last result contradicts its state is checked every tenth of the interval, but at most every 100 ms.",
+			"How endpoints are checked. An endpoint whose last result contradicts its state is checked every tenth of the interval, but at most every 100 ms.",
 			"HEALTH_CHECK_MODE=http\nHEALTH_CHECK_PATH=/healthz"},
 		{"Guard", &c.Guard,
-			"How much one read, or a prober that went blind, may take away.",
+			"How much an inventory, or a daemon that is cut off from the endpoints, may take away.",
 			"MAX_REMOVAL_PERCENT=30\nDRAIN_PERIOD=1m"},
 		{"Store", &c.Store,
 			"Where the slices are written. `STORE_KIND=kubectl` is [compatible with the original](../how-to/from-the-original.md), not recommended.",
 			"STORE_KIND=client-go"},
 		{"Leader election", &c.Leader,
-			"For more than one replica: only the holder of the lease reads, probes and writes. It is renewed every 2 s and expires after 15 s; the rights and what happens when a replica fails are in [run two replicas](../how-to/run-two-replicas.md).",
+			"For more than one replica: only the holder of the lease reads, checks and writes. It is renewed every 2 s and expires after 15 s; the rights and what happens when a replica fails are in [run two replicas](../how-to/run-two-replicas.md).",
 			"STORE_KIND=client-go\nLEADER_ELECTION=true"},
 		{"Addresses to listen on", &c.Listen,
 			"Two listeners, so that the status page can stay private while probes and metrics are reachable.",

@@ -85,7 +85,7 @@ func TestSettingsPrintAsATableAndAsJSON(t *testing.T) {
 	settings := load(t, with(env{"INVENTORY_COMMAND_ARGS": "'a\nb'", "IONOS_TOKEN": canary})).Describe()
 	text := settings.String()
 	for _, want := range []string{
-		"VARIABLE ", "\nTARGET_PORT ", " 8080 ", `"'a\nb'"`, "(address of the member)", "********", " derived\n",
+		"VARIABLE ", "\nTARGET_PORT ", " 8080 ", `"'a\nb'"`, "(address of the endpoint)", "********", " derived\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the table lacks %q:\n%s", want, text)

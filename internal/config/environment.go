@@ -99,8 +99,8 @@ func forInventoryCommand(name string) bool {
 }
 
 // forKubectl reports whether kubectl is given a variable: everything but what
-// concerns the remote cluster. Plugins that log in to the local cluster read
-// variables that nobody can list.
+// concerns the remote cluster. Plugins that log in to the local cluster may
+// read any variable.
 func forKubectl(name string) bool {
 	return !strings.HasPrefix(name, "IONOS_") && !strings.HasPrefix(name, "SECURED_")
 }

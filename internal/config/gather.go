@@ -14,7 +14,7 @@ import (
 // for the reference alike. Its Process is not called. That function reads the
 // process' own environment, stops at the first mistake, prints raw values,
 // lets a blank value override a default, and accepts list entries that decode
-// to a zero value; none of that can be mended from outside (see Load).
+// to a zero value.
 
 // variable is one environment variable and the field it fills.
 type variable struct {

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Health is how a backend is checked.
+// Health is how an endpoint is checked.
 type Health struct {
-	Mode HealthMode `envconfig:"HEALTH_CHECK_MODE" default:"tcp" desc:"how a backend is checked. off: every candidate passes; tcp: it accepts a connection; http and https: it answers a GET with an expected status"`
+	Mode HealthMode `envconfig:"HEALTH_CHECK_MODE" default:"tcp" desc:"how an endpoint is checked. off: not at all, every endpoint counts as passing; tcp: it accepts a connection; http and https: it answers a GET with an expected status"`
 	// Path is a request's target: path and query.
 	Path string `envconfig:"HEALTH_CHECK_PATH" default:"/" format:"url-path" desc:"path, and query if need be, of the request; for http and https"`
 	// Host is empty for the member's own address. It never decides where to
 	// connect to (contract 11).
-	Host string `envconfig:"HEALTH_CHECK_HOST" format:"host" fallback:"address of the member" example:"web.example.com" desc:"Host header of the request, without a port; for http and https"`
+	Host string `envconfig:"HEALTH_CHECK_HOST" format:"host" fallback:"address of the endpoint" example:"web.example.com" desc:"Host header of the request, without a port; for http and https"`
 	// Port is 0 with HealthOff unless it was given. Load fills in the default.
 	Port uint16 `envconfig:"HEALTH_CHECK_PORT" min:"1" max:"65535" fallback:"target port" example:"8080" desc:"TCP port to check; needed when the target has several TCP ports or none"`
 	// ExpectedStatus has the kubelet's default.
@@ -22,14 +22,13 @@ type Health struct {
 	// Interval has a lower limit so that checks in question (a tenth of it, at
 	// least 100 ms) are never slower than the others.
 	Interval time.Duration `envconfig:"HEALTH_CHECK_INTERVAL" default:"2s" min:"100ms" max:"1h" desc:"time from the start of one round of checks to the start of the next"`
-	// Timeout may not exceed Interval: rounds never overlap (contract 12), so
-	// a single silent member would make every round late, and that of all the
-	// others too. AWS and GCP have the same rule.
-	Timeout time.Duration `envconfig:"HEALTH_CHECK_TIMEOUT" default:"1s" min:"10ms" max:"1h" desc:"bound of one check, at most HEALTH_CHECK_INTERVAL; where that is shorter than 1s it is the default"`
+	// Timeout may not exceed Interval: rounds never overlap (contract 12), so one
+	// silent endpoint would make every round late. AWS and GCP have the same rule.
+	Timeout time.Duration `envconfig:"HEALTH_CHECK_TIMEOUT" default:"1s" min:"10ms" max:"1h" desc:"timeout of one check, at most HEALTH_CHECK_INTERVAL. Default: 1s, or the interval if that is shorter"`
 	// Rise and Fall count results in a row; one opposite result starts anew
 	// (contract 10).
-	Rise int `envconfig:"HEALTH_CHECK_RISE" default:"2" min:"1" max:"1000" desc:"passes in a row that bring a member back"`
-	Fall int `envconfig:"HEALTH_CHECK_FALL" default:"3" min:"1" max:"1000" desc:"failures in a row that take a member down"`
+	Rise int `envconfig:"HEALTH_CHECK_RISE" default:"2" min:"1" max:"1000" desc:"passes in a row after which an endpoint that is down is ready again"`
+	Fall int `envconfig:"HEALTH_CHECK_FALL" default:"3" min:"1" max:"1000" desc:"failures in a row after which an endpoint is down"`
 	// Concurrency bounds sockets and goroutines (contract 33).
 	Concurrency int `envconfig:"HEALTH_CHECK_CONCURRENCY" default:"256" min:"1" max:"65535" desc:"checks in flight at the same time; each needs a file descriptor"`
 
@@ -39,8 +38,8 @@ type Health struct {
 
 	TLSCAFile     string `envconfig:"HEALTH_CHECK_TLS_CA_FILE" fallback:"system's roots" example:"/etc/backend/ca.crt" desc:"PEM file with the authorities that sign the backends' certificates; for https"`
 	TLSServerName string `envconfig:"HEALTH_CHECK_TLS_SERVER_NAME" format:"host" fallback:"HEALTH_CHECK_HOST, else the address" example:"web.example.com" desc:"name that the certificate must be for; for https"`
-	// TLSInsecure is for certificates that nobody can verify.
-	TLSInsecure bool `envconfig:"HEALTH_CHECK_TLS_INSECURE" default:"false" desc:"accept any certificate; for https. The check then proves that something answers, not who"`
+	// TLSInsecure is for certificates that cannot be verified.
+	TLSInsecure bool `envconfig:"HEALTH_CHECK_TLS_INSECURE" default:"false" desc:"accept any certificate; for https. The check then proves that something answers, not what"`
 }
 
 // RootCAs reads the authorities of HEALTH_CHECK_TLS_CA_FILE. It returns nil,
@@ -62,15 +61,15 @@ func (h Health) RootCAs() (*x509.CertPool, error) {
 
 var errNoCertificate = errors.New("holds no certificate in PEM form")
 
-// Guard is how much one inventory, or a prober that went blind, may take away.
+// Guard is how much an inventory, or a prober that is cut off, may take away.
 type Guard struct {
 	// EmptyResultThreshold is 0 for "never" (contract 13).
-	EmptyResultThreshold int `envconfig:"EMPTY_RESULT_THRESHOLD" default:"10" min:"0" max:"1000000" desc:"rejected inventories in a row (empty, or taking away more than MAX_REMOVAL_PERCENT) after which the endpoints that they leave out are removed: those that were down at each, those that as many new ones replace, and with HEALTH_CHECK_MODE=off all; others that pass stay; 0 means never"`
+	EmptyResultThreshold int `envconfig:"EMPTY_RESULT_THRESHOLD" default:"10" min:"0" max:"1000000" desc:"rejected inventories in a row (empty, or taking away more than MAX_REMOVAL_PERCENT) after which endpoints that they leave out are removed: those that were down at each, those that as many new ones replace, and with HEALTH_CHECK_MODE=off all. Others stay as long as they pass. 0 means never"`
 	// MaxRemovalPercent never forbids the removal of a single endpoint.
 	MaxRemovalPercent int `envconfig:"MAX_REMOVAL_PERCENT" default:"50" min:"0" max:"100" desc:"percentage of the endpoints that may leave at a time; an inventory that takes more away is rejected, and what it leaves out is kept; one endpoint may always leave"`
 	// DrainPeriod is 0 for no draining at all.
 	DrainPeriod time.Duration `envconfig:"DRAIN_PERIOD" default:"30s" min:"0s" max:"24h" desc:"how long a leaving endpoint that still passes stays draining, at least until another one passes; 0s removes it as soon as one does"`
 	// MaxSilentPercent is contract 14, FailOpen contract 15.
-	MaxSilentPercent int  `envconfig:"HEALTH_CHECK_MAX_SILENT_PERCENT" default:"50" min:"0" max:"100" desc:"percentage of the endpoints that may be silent at once; beyond it the prober is presumed cut off, and silence takes no endpoint down"`
+	MaxSilentPercent int  `envconfig:"HEALTH_CHECK_MAX_SILENT_PERCENT" default:"50" min:"0" max:"100" desc:"percentage of the endpoints that may be silent at once; if more are, this daemon is presumed cut off, and silence takes no endpoint down"`
 	FailOpen         bool `envconfig:"HEALTH_CHECK_FAIL_OPEN" default:"true" desc:"publish all endpoints that stay as ready when none passes its health check; false publishes them as down"`
 }

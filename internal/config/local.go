@@ -23,8 +23,7 @@ type Leader struct {
 	Name      string `envconfig:"LEADER_ELECTION_NAME" default:"ionos-endpointslice-controller" format:"dns-subdomain" desc:"name of the lease"`
 }
 
-// Listen is where we are listening. Both default to the machine itself: what
-// they show is nobody else's business until somebody decides so.
+// Listen is where we are listening, by default on this machine only.
 type Listen struct {
 	Admin   netip.AddrPort `envconfig:"ADMIN_ADDRESS" default:"127.0.0.1:8080" desc:"IP address and port of the status page, /api/v1/status and /configz; port 0 takes any free one"`
 	Metrics netip.AddrPort `envconfig:"METRICS_ADDRESS" default:"127.0.0.1:8081" desc:"IP address and port of /livez, /readyz and /metrics; port 0 takes any free one"`

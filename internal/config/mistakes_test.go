@@ -83,8 +83,8 @@ func TestLoadReportsAllMistakesTogetherInTheOrderOfTheReference(t *testing.T) {
 		`TARGET_PORTS="http=0": port http has no number from 1 to 65535; write for example http=8080,dns=53/UDP`,
 		`HEALTH_CHECK_MAX_SILENT_PERCENT="50%": is not a whole number; write 50`,
 		`STORE_KIND="redis": is not one of memory, kubectl or client-go; choose one of them`,
-		`DRY_RUNN: is no variable of this program; did you mean DRY_RUN?`,
-		`TARGET_PROT: is no variable of this program; did you mean TARGET_PORT?`,
+		`DRY_RUNN: is not a variable of this program; did you mean DRY_RUN?`,
+		`TARGET_PROT: is not a variable of this program; did you mean TARGET_PORT?`,
 	)
 }
 
@@ -150,7 +150,7 @@ func TestTheSourceIONOSNeedsCredentialsAPlaceAndNodes(t *testing.T) {
 // The API of managed clusters tells the labels of node pools; what only a node
 // itself has cannot be selected by without a way to the nodes.
 func TestContract34ASelectorOfManagedNodesNamesWhatTheAPITells(t *testing.T) {
-	const rule = `, which the IONOS API does not tell, and IONOS_CLUSTER_ID alone says which nodes there are; ` +
+	const rule = `, which the IONOS API does not report; with IONOS_CLUSTER_ID alone only labels of node pools are known; ` +
 		`select by a label of the node pools or by endpoints.ablmnzde.github.io/node-pool=NAME, or set SECURED_KUBECONFIG`
 	managed := func(more env) env {
 		all := env{
@@ -180,5 +180,5 @@ func TestContract34ASelectorOfManagedNodesNamesWhatTheAPITells(t *testing.T) {
 	const own = "endpoints.ablmnzde.github.io/node-pool=web"
 	checkMistakes(t, managed(env{"SECURED_NODE_SELECTOR": own, "SECURED_KUBECONFIG": "/remote"}),
 		`SECURED_NODE_SELECTOR="`+own+`": selects by the label endpoints.ablmnzde.github.io/node-pool, which nodes do not have; `+
-			`it is known with IONOS_CLUSTER_ID alone; select by a label that the nodes have, or remove SECURED_KUBECONFIG`)
+			`only IONOS_CLUSTER_ID without SECURED_KUBECONFIG provides it; select by a label that the nodes have, or remove SECURED_KUBECONFIG`)
 }

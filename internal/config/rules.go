@@ -113,25 +113,24 @@ func (l *loader) checkSelector() {
 	}
 	selector, err := labels.Parse(l.config.Secured.NodeSelector)
 	if err != nil {
-		return // its decoder has said so
+		return // its decoder has reported it
 	}
 	requirements, _ := selector.Requirements()
 	for _, requirement := range requirements {
 		switch key := requirement.Key(); {
 		case l.set("SECURED_KUBECONFIG") && key == pool:
-			l.mistake(name, "selects by the label "+key+", which nodes do not have; it is known with IONOS_CLUSTER_ID alone",
+			l.mistake(name, "selects by the label "+key+", which nodes do not have; only IONOS_CLUSTER_ID without SECURED_KUBECONFIG provides it",
 				"select by a label that the nodes have, or remove SECURED_KUBECONFIG")
 		case !l.set("SECURED_KUBECONFIG") && key != pool && !knownOfPool(key):
-			l.mistake(name, "selects by the label "+key+", which the IONOS API does not tell, and IONOS_CLUSTER_ID alone says which nodes there are",
+			l.mistake(name, "selects by the label "+key+", which the IONOS API does not report; with IONOS_CLUSTER_ID alone only labels of node pools are known",
 				"select by a label of the node pools or by "+pool+"=NAME, or set SECURED_KUBECONFIG")
 		}
 	}
 }
 
 // knownOfPool reports whether the IONOS API can tell a label of a node: one that
-// follows from what it says of the node, or one that a node pool can have. Those
-// that Kubernetes and IONOS reserve are put on the node by its kubelet or cloud
-// controller; that a managed node is no control plane is known.
+// follows from what it says of the node, or one that a node pool can have. Labels
+// with reserved prefixes are set by kubelet or cloud controller and are unknown.
 func knownOfPool(key string) bool {
 	switch key {
 	case "kubernetes.io/hostname", "topology.kubernetes.io/zone",
@@ -171,7 +170,7 @@ func (l *loader) checkTarget() {
 	}
 	switch target.ManagedBy {
 	case "endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io", "controller":
-		l.mistake("TARGET_MANAGED_BY", "is the name of another controller, which would fight over the slices", "remove it, or choose a name of your own")
+		l.mistake("TARGET_MANAGED_BY", "is the name of another controller, which would overwrite the slices", "remove it, or choose a name of your own")
 	}
 }
 
@@ -205,11 +204,11 @@ func (l *loader) checkHealthMode() {
 	if l.set("HEALTH_CHECK_MODE") {
 		return
 	}
-	// Who sets a path and forgets the mode believes that HTTP is checked, and
-	// dead workloads behind an open port stay published.
+	// A path without the mode looks as if HTTP were checked, while dead workloads
+	// behind an open port stay published.
 	for _, name := range []string{"HEALTH_CHECK_PATH", "HEALTH_CHECK_HOST", "HEALTH_CHECK_EXPECTED_STATUS"} {
 		if l.asks(name) {
-			l.mistake(name, "has no effect, because HEALTH_CHECK_MODE is not set and tcp by default", "set HEALTH_CHECK_MODE to http or https")
+			l.mistake(name, "has no effect, because HEALTH_CHECK_MODE is tcp by default", "set HEALTH_CHECK_MODE to http or https")
 		}
 	}
 }

@@ -12,7 +12,7 @@ type Source struct {
 	// days.
 	PollInterval time.Duration `envconfig:"SOURCE_POLL_INTERVAL" default:"30s" min:"100ms" max:"24h" desc:"time between two reads, from the end of one to the start of the next, varied by 10 % at random"`
 	// Timeout bounds one read, whatever the source does in it (contract 3).
-	Timeout time.Duration `envconfig:"SOURCE_TIMEOUT" default:"20s" min:"100ms" max:"1h" desc:"bound of one read; a command is killed with all its children when it is over"`
+	Timeout time.Duration `envconfig:"SOURCE_TIMEOUT" default:"20s" min:"100ms" max:"1h" desc:"timeout of one read; a command and its child processes are killed then"`
 }
 
 // Static is the source "static".
@@ -24,8 +24,8 @@ type Static struct {
 // File is the source "file".
 type File struct {
 	// Path is not opened at the start: a missing file is a failed read, which
-	// changes no member (contract 1), not a wrong configuration.
-	Path string `envconfig:"INVENTORY_FILE_PATH" example:"/etc/inventory/inventory.json" desc:"file with the JSON inventory, read anew at each read; needed with SOURCE_KIND=file"`
+	// changes no endpoint (contract 1), not a wrong configuration.
+	Path string `envconfig:"INVENTORY_FILE_PATH" example:"/etc/inventory/inventory.json" desc:"file with the JSON inventory, opened anew at each read; needed with SOURCE_KIND=file"`
 }
 
 // Command is the source "command".
@@ -43,9 +43,9 @@ type Command struct {
 
 // Secured is the remote cluster.
 type Secured struct {
-	// Subnets is the allow-list of addresses. Whoever may write slices could
-	// point a load balancer anywhere (CVE-2021-25740), so there is no default.
-	Subnets Subnets `envconfig:"SECURED_SUBNET_CIDR" required:"true" example:"10.0.0.0/24" desc:"address ranges separated by commas, without bits set after the prefix; only addresses inside are ever published or probed"`
+	// Subnets is the allow-list of addresses. Slices can point a
+	// load balancer anywhere (CVE-2021-25740), so there is no default.
+	Subnets Subnets `envconfig:"SECURED_SUBNET_CIDR" required:"true" example:"10.0.0.0/24" desc:"address ranges separated by commas, without bits set after the prefix; only addresses inside are ever published or checked"`
 	// Kubeconfig is read by the sources that ask the remote API server.
 	Kubeconfig string `envconfig:"SECURED_KUBECONFIG" example:"/etc/remote/kubeconfig" desc:"kubeconfig of the remote cluster, read again when it or a file that it names changes; needed with SOURCE_KIND=kubernetes"`
 	// Context is empty for the kubeconfig's current one.
@@ -66,5 +66,5 @@ type IONOS struct {
 	// PrivateLANID is 0 when unset. The API spells LAN ids as text in one
 	// place and as a number in another; they are compared as numbers.
 	PrivateLANID int    `envconfig:"IONOS_PRIVATE_LAN_ID" min:"1" max:"2147483647" example:"2" desc:"number of the private LAN whose addresses are published; needed with SOURCE_KIND=ionos"`
-	ClusterID    string `envconfig:"IONOS_CLUSTER_ID" format:"uuid" desc:"UUID of the managed Kubernetes cluster whose nodes are read; needed with SOURCE_KIND=ionos unless SECURED_KUBECONFIG is set, which then says the nodes"`
+	ClusterID    string `envconfig:"IONOS_CLUSTER_ID" format:"uuid" desc:"UUID of the managed Kubernetes cluster whose nodes are read; needed with SOURCE_KIND=ionos unless SECURED_KUBECONFIG is set, whose cluster then lists the nodes"`
 }

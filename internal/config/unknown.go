@@ -25,13 +25,13 @@ func (l *loader) checkUnknown() {
 		at := slices.IndexFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 		switch {
 		case at < 0 && isSlip(name, near), at >= 0 && isMisspelt(name, near):
-			l.add(name, problem{rule: "is no variable of this program", remedy: "did you mean " + near + "?", hide: true})
+			l.add(name, problem{rule: "is not a variable of this program", remedy: "did you mean " + near + "?", hide: true})
 		case at >= 0 && !(l.config.Source.Kind == SourceCommand && forInventoryCommand(name)):
 			if near == "" {
 				near = closest(name, prefixes[at], known)
 			}
 			l.warnings = append(l.warnings, Mistake{
-				Variable: name, Rule: "is no variable of this program and has no effect",
+				Variable: name, Rule: "is not a variable of this program and has no effect",
 				Remedy: "did you mean " + near + "? If it belongs to another program, leave it",
 			})
 		}
@@ -80,7 +80,7 @@ func ownPrefixes(known []string) []string {
 		prefix := strings.Join(words[:min(len(words)-1, 2)], "")
 		switch prefix {
 		case "", "LOG_", "DRY_", "KUBECTL_":
-			// Others use them too: kubectl itself, and half of all programs.
+			// Many other programs use them too.
 		default:
 			prefixes = append(prefixes, prefix)
 		}
@@ -108,8 +108,8 @@ var (
 )
 
 // isServiceLink reports whether Kubernetes injected the variable into the Pod
-// for a Service of the namespace. Where the name could be somebody's guess at
-// one of ours (ADMIN_PORT), the value decides.
+// for a Service of the namespace. Where the name could be a misspelling of ours
+// (ADMIN_PORT), the value decides.
 func isServiceLink(name, value string) bool {
 	switch {
 	case linkDetails.MatchString(name):

@@ -31,7 +31,7 @@ func TestLoadSuggestsWhatAnUnknownVariableMeant(t *testing.T) {
 		"HEALTHCHECK_TIMEOUT": "HEALTH_CHECK_TIMEOUT",
 	} {
 		t.Run(name, func(t *testing.T) {
-			checkMistakes(t, with(env{name: "x"}), name+": is no variable of this program; did you mean "+meant+"?")
+			checkMistakes(t, with(env{name: "x"}), name+": is not a variable of this program; did you mean "+meant+"?")
 		})
 	}
 }
@@ -55,7 +55,7 @@ func TestLoadWarnsOfForeignVariablesThatBeginLikeOurs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := load(t, with(env{name: canary})).Warnings()
-			want := name + ": is no variable of this program and has no effect; did you mean " + meant + "? If it belongs to another program, leave it"
+			want := name + ": is not a variable of this program and has no effect; did you mean " + meant + "? If it belongs to another program, leave it"
 			if len(got) != 1 || got[0].Error() != want {
 				t.Errorf("got warnings %v, want\n%s", got, want)
 			}
@@ -92,7 +92,7 @@ func TestLoadWarnsOfNoVariableThatTheInventoryCommandGets(t *testing.T) {
 	command := env{"SOURCE_KIND": "command", "STATIC_NODES": "-", "INVENTORY_COMMAND": "x", "IONOS_LOG_LEVEL": "debug", "SECURED_POOL": "web"}
 	quiet(t, with(command))
 	command["IONOS_TOKN"] = "x"
-	checkMistakes(t, with(command), "IONOS_TOKN: is no variable of this program; did you mean IONOS_TOKEN?")
+	checkMistakes(t, with(command), "IONOS_TOKN: is not a variable of this program; did you mean IONOS_TOKEN?")
 }
 
 // Kubernetes injects these into every Pod for each Service of its namespace,

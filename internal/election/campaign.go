@@ -9,23 +9,23 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 )
 
-// errAgain says that the Lease has to be looked at again, and that nothing is
-// wrong: somebody was faster, or a watch ended as all do.
-var errAgain = errors.New("look again")
+// errAgain says that the Lease has to be read again: another process was faster, or
+// a watch ended as all do. It is no failure.
+var errAgain = errors.New("read again")
 
 // candidate is a process that stands by.
 type candidate struct {
 	*Elector
 	seen observation
-	// uncertain says that a request to take the Lease may have had an effect that
-	// nobody told us of.
+	// uncertain says that a request to take the Lease had no answer and may have
+	// succeeded.
 	uncertain bool
-	// failures counts rounds that came to nothing, in a row.
+	// failures counts rounds without a result, in a row.
 	failures int
 }
 
 // campaign waits until the Lease is ours and returns it, or an error when ctx
-// has ended. API servers that are away or refuse are asked again and again.
+// has ended. It goes on while the API server is away or refuses.
 func (e *Elector) campaign(ctx context.Context) (*coordinationv1.Lease, error) {
 	c := &candidate{Elector: e}
 	for ctx.Err() == nil {
@@ -53,7 +53,7 @@ func (e *Elector) campaign(ctx context.Context) (*coordinationv1.Lease, error) {
 	return nil, e.notElected(context.Cause(ctx))
 }
 
-// notElected says why the campaign came to nothing.
+// notElected says why the Lease was not won.
 func (e *Elector) notElected(cause error) error {
 	state := e.State()
 	why := nameOf(state.Holder) + " holds it"
@@ -66,12 +66,12 @@ func (e *Elector) notElected(cause error) error {
 // nameOf is the name of a holder for people.
 func nameOf(holder string) string {
 	if holder == "" {
-		return "nobody"
+		return "no process"
 	}
 	return holder
 }
 
-// try looks at the Lease once, takes it if it is free, and otherwise follows it
+// try reads the Lease once, takes it if it is free, and otherwise follows it
 // until it may be.
 func (c *candidate) try(ctx context.Context) (*coordinationv1.Lease, error) {
 	now, err := c.leases.look(ctx)
@@ -85,7 +85,7 @@ func (c *candidate) try(ctx context.Context) (*coordinationv1.Lease, error) {
 	return nil, c.follow(ctx, now.revision)
 }
 
-// observe takes in the Lease and tells who holds it.
+// observe takes in the Lease and shows its holder.
 func (c *candidate) observe(lease *coordinationv1.Lease) {
 	c.seen.see(lease)
 	if holder := c.seen.record.holder; holder != c.opts.Identity {
@@ -113,13 +113,12 @@ func (c *candidate) take(ctx context.Context, lease *coordinationv1.Lease) (*coo
 	return nil, err
 }
 
-// silence is how long a watch may tell nothing. A holder renews more often, so it
-// may be dead, and its connection with it: better to learn that before the Lease
-// expires.
+// silence is how long a watch may be without an event. A holder renews more often,
+// so the connection may be dead, which should be known before the Lease expires.
 const silence = 3 * RetryPeriod
 
 // follow watches the Lease from a revision on. It returns nil when it is time to
-// look again: the Lease was released or has expired, or nothing was told.
+// read it again: it was released or has expired, or the watch was silent.
 func (c *candidate) follow(ctx context.Context, revision string) error {
 	events, err := c.leases.watch(ctx, revision)
 	if err != nil {
@@ -151,8 +150,8 @@ func (c *candidate) follow(ctx context.Context, revision string) error {
 	}
 }
 
-// pause waits ever longer between rounds that come to nothing, at most
-// RetryPeriod, and not beyond the end of the Lease.
+// pause waits longer after each round without a result, at most RetryPeriod, and
+// not beyond the end of the Lease.
 func (c *candidate) pause(ctx context.Context) {
 	bound := min(100*time.Millisecond<<min(c.failures, 10), RetryPeriod)
 	c.failures++

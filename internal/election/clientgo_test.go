@@ -20,8 +20,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 )
 
-// patience bounds every wait; none is expected to take so long.
-const patience = time.Minute
+// waitTimeout bounds every wait; none is expected to take so long.
+const waitTimeout = time.Minute
 
 // contest is one Lease of a real API server that elections of both kinds stand
 // for.
@@ -159,8 +159,8 @@ func (c *contest) wait(what string, something <-chan struct{}) {
 	c.t.Helper()
 	select {
 	case <-something:
-	case <-time.After(patience):
-		c.t.Fatalf("%s: not within %s", what, patience)
+	case <-time.After(waitTimeout):
+		c.t.Fatalf("%s: not within %s", what, waitTimeout)
 	}
 }
 

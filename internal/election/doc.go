@@ -13,8 +13,8 @@
 // It speaks the protocol of client-go's leaderelection, so that both may stand
 // for one Lease. What it adds: a standby watches the Lease, so it takes over at
 // once when it is released; time without a renewal is measured from the moment
-// the last one was seen, on a clock that nobody sets and that goes on while the
-// machine is suspended; and a Fence, which lets no write through unless the
+// the last one was seen, on a clock that cannot be set and that goes on while
+// the machine is suspended; and a Fence, which lets no write through unless the
 // Lease is surely held at that moment.
 //
 // The rights it needs, in the Lease's namespace:

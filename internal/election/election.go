@@ -17,11 +17,10 @@ import (
 // The times of the election; those of client-go and of Kubernetes' own
 // controllers.
 const (
-	// LeaseDuration is how long a holder that renews no more is waited for.
+	// LeaseDuration is how long after its last renewal a holder keeps the Lease.
 	LeaseDuration = 15 * time.Second
 	// RenewDeadline is how long after the start of its last successful renewal
-	// a holder may write. The rest of LeaseDuration is for what is on its way
-	// by then.
+	// a holder may write. The rest of LeaseDuration is for requests under way.
 	RenewDeadline = 10 * time.Second
 	// RetryPeriod is the time between two renewals, and the longest between two
 	// attempts to see the Lease.
@@ -56,13 +55,12 @@ type Options struct {
 	// Identity is what the Lease calls this process. No other process, not even
 	// an earlier one of the same Pod, may have the same.
 	Identity string
-	// UserAgent is what the API server's audit log calls us; the name of the
-	// program by default.
+	// UserAgent names the program in audit logs; its name by default.
 	UserAgent string
-	// Changed is told each state that differs from the one before; nil where
-	// nobody listens. It is not called twice at a time and must not block.
+	// Changed gets each state that differs from the one before; it may be nil. It
+	// is not called twice at a time and must not block.
 	Changed func(before, after State)
-	// Random draws how long to wait after a round that came to nothing: at least 0
+	// Random draws how long to wait after a round without a result: at least 0
 	// and less than 1. It is rand.Float64 where it is nil.
 	Random func() float64
 }
@@ -106,7 +104,7 @@ type Elector struct {
 // New checks the options. It asks for nothing.
 func New(opts Options) (*Elector, error) {
 	if opts.Namespace == "" || opts.Name == "" || opts.Identity == "" {
-		return nil, errors.New("leader election: namespace and name of the lease and an identity are needed")
+		return nil, errors.New("leader election: namespace and name of the lease, and an identity, are required")
 	}
 	if opts.UserAgent == "" {
 		opts.UserAgent = "ionos-endpointslice-controller"
@@ -131,8 +129,8 @@ func New(opts Options) (*Elector, error) {
 // error that wraps ErrNotElected and the cause. It can be called once.
 func (e *Elector) Run(ctx context.Context, do func(context.Context) error) error {
 	defer e.leases.close()
-	e.come(true)
-	defer e.come(false)
+	e.setRunning(true)
+	defer e.setRunning(false)
 	lease, err := e.campaign(ctx)
 	if err != nil {
 		return err
@@ -159,7 +157,7 @@ func (e *Elector) Run(ctx context.Context, do func(context.Context) error) error
 // resign releases the Lease. Others that find it still held wait until it
 // expires, so a failure costs time and nothing else.
 func (e *Elector) resign(ctx context.Context) {
-	// Not a write may pass from here on, whatever becomes of the request.
+	// No write may pass from here on, whatever becomes of the request.
 	e.mu.Lock()
 	e.renewed = stopwatch{}
 	e.mu.Unlock()

@@ -11,15 +11,15 @@ import (
 )
 
 // hold renews the Lease until ctx ends, and then returns nil. It returns an
-// error that wraps ErrLost when somebody else holds the Lease, or when it could
+// error that wraps ErrLost when another process holds the Lease, or when it could
 // not be renewed for RenewDeadline.
 func (e *Elector) hold(ctx context.Context, lease *coordinationv1.Lease) error {
 	pause := RetryPeriod
 	for await(ctx, min(pause, e.Remaining())) {
 		e.round()
 		if e.Remaining() == 0 {
-			// A process that was stopped comes by here before it asks anybody:
-			// another may lead since.
+			// A process that was stopped gets here before any request: another
+			// one may lead by now.
 			return e.lose(e.State().Holder, "not renewed for "+RenewDeadline.String(), e.State().LastErr)
 		}
 		started := begin()
@@ -27,7 +27,7 @@ func (e *Elector) hold(ctx context.Context, lease *coordinationv1.Lease) error {
 		var other *heldByOther
 		switch {
 		case ctx.Err() != nil:
-			return nil //nolint:nilerr // our own end is no failure of the lease
+			return nil //nolint:nilerr // stopping is no failure of the lease
 		case errors.As(err, &other):
 			return e.lose(other.holder, other.Error(), nil)
 		case err != nil:
@@ -46,7 +46,7 @@ func (e *Elector) hold(ctx context.Context, lease *coordinationv1.Lease) error {
 func (e *Elector) lose(holder, why string, cause error) error {
 	err := fmt.Errorf("lease %s/%s: %w: %s", e.opts.Namespace, e.opts.Name, ErrLost, why)
 	if cause != nil {
-		err = fmt.Errorf("%w; last: %w", err, cause)
+		err = fmt.Errorf("%w; last error: %w", err, cause)
 	}
 	e.change(func(s *State) { s.Leading, s.Holder, s.Address, s.LastErr = false, holder, netip.AddrPort{}, err })
 	return err
@@ -57,14 +57,12 @@ type heldByOther struct{ holder string }
 
 func (h *heldByOther) Error() string { return nameOf(h.holder) + " holds it" }
 
-// renewals is how often one renewal is tried when the Lease turns out not to be
-// what it was. The next one is due in a moment.
+// renewals is how often one renewal is tried when the Lease has changed.
 const renewals = 3
 
-// renew says that we still hold the Lease, while that is surely so. A Lease that
-// changed and still names us, because an answer was lost or somebody put a label
-// on it, is renewed as it is now; one that was deleted is made anew, for our
-// right lasts until somebody else takes it.
+// renew renews the Lease while it is surely held. A Lease that changed and still
+// names us, because an answer was lost or a label was added, is renewed as it is
+// now; one that was deleted is created again.
 func (e *Elector) renew(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.Remaining())
 	defer cancel()

@@ -32,8 +32,8 @@ type snapshot struct {
 	revision string
 }
 
-// look reads the Lease from the server's storage. It lists instead of getting,
-// for the answer of a list also says at which revision there was none.
+// look reads the Lease from the server's storage. It lists, because a list has a
+// revision even if there is no Lease.
 func (l *leases) look(ctx context.Context) (snapshot, error) {
 	list := &coordinationv1.LeaseList{}
 	if err := l.client.List(ctx, kubeapi.Leases(l.namespace), kubeapi.Named(l.name), list); err != nil {
@@ -58,7 +58,7 @@ func (l *leases) update(ctx context.Context, lease *coordinationv1.Lease) (*coor
 	return answer, l.explain("update", l.client.Update(ctx, kubeapi.Leases(l.namespace), l.name, lease, answer))
 }
 
-// watch tells what becomes of the Lease after a revision.
+// watch watches the Lease from a revision on.
 func (l *leases) watch(ctx context.Context, revision string) (watch.Interface, error) {
 	options := kubeapi.Named(l.name)
 	options.ResourceVersion = revision

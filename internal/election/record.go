@@ -53,9 +53,8 @@ type observation struct {
 	since stopwatch
 }
 
-// see takes in the Lease as it is, or was when it was deleted. That it is gone
-// changes nothing: its holder may believe for as long as before that it holds it,
-// and makes it anew.
+// see takes in the Lease as it is, or was when it was deleted. A deletion changes
+// nothing: the holder may write as long as before, and creates it again.
 func (o *observation) see(lease *coordinationv1.Lease) {
 	if lease == nil {
 		return
@@ -65,8 +64,8 @@ func (o *observation) see(lease *coordinationv1.Lease) {
 	}
 }
 
-// expiresIn returns how long the record keeps a process of that identity out.
-// What an earlier request of its own has written keeps nobody out.
+// expiresIn returns for how long a process of that identity must not take the
+// Lease; 0 if its own request wrote the record.
 func (o *observation) expiresIn(identity string) time.Duration {
 	if o.record.holder == "" || o.record.holder == identity {
 		return 0

@@ -33,8 +33,8 @@ func (e *Elector) Alive() bool {
 	return !e.running || time.Since(e.beat) < Stalled
 }
 
-// come notes that the election begins or ends.
-func (e *Elector) come(running bool) {
+// setRunning notes that the election begins or ends.
+func (e *Elector) setRunning(running bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.running, e.beat = running, time.Now()
@@ -47,8 +47,8 @@ func (e *Elector) round() {
 	e.beat = time.Now()
 }
 
-// change makes a new state and tells of it, unless it says the same as before.
-// Errors of one kind say the same: a server that is away is away in many words.
+// change makes a new state and reports it, unless nothing has changed. Errors of one
+// kind count as the same: a server that is away has many texts.
 func (e *Elector) change(change func(*State)) {
 	e.mu.Lock()
 	before := e.state
@@ -67,7 +67,7 @@ func (e *Elector) change(change func(*State)) {
 	}
 }
 
-// failed notes an error, nil for a success, that moves nobody.
+// failed notes an error, nil for a success; the holder stays.
 func (e *Elector) failed(err error) { e.change(func(s *State) { s.LastErr = err }) }
 
 // kind sorts errors by what a person would do about them.

@@ -2,10 +2,9 @@ package election
 
 import "time"
 
-// stopwatch measures how long ago something was. It knows no wall clock, which
-// anybody may set. Go's own clock stands still while the machine is suspended,
-// and what the Lease is worth does not; so of the two clocks that count from the
-// start of the machine the longer time is taken.
+// stopwatch measures how long ago something was, without the wall clock, which can
+// be set. Go's clock stops while the machine is suspended, but the Lease expires
+// meanwhile; so the longer time of Go's clock and of that since boot counts.
 type stopwatch struct {
 	at   time.Time
 	boot time.Duration

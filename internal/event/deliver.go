@@ -32,7 +32,7 @@ const (
 	maxInstance = 128
 )
 
-// kind tells troubles apart, so that each is told once.
+// kind is the kind of a trouble; each is reported once.
 type kind int
 
 const (
@@ -58,14 +58,14 @@ func (a *Announcer) deliver(ctx, last context.Context, i item) {
 			a.tell(none, nil)
 			return
 		case exists && attempt < attempts:
-			// Somebody else chose the same nanosecond.
+			// Another process chose the same nanosecond.
 			event.Name = a.name(i.at.Add(time.Duration(1 + rand.IntN(1_000_000))))
 			continue
 		case last.Err() != nil:
-			a.count(func(s *Stats) { s.Dropped++ }) // our own end is nobody's failure
+			a.count(func(s *Stats) { s.Dropped++ }) // stopping is not a failure
 			return
 		case lacksRight(err):
-			a.fail(i, forbidden, fmt.Errorf("the right to create events of events.k8s.io in namespace %s is missing, add it to the Role: %w", a.opts.Namespace, err))
+			a.fail(i, forbidden, fmt.Errorf("the right to create events of events.k8s.io in namespace %s is missing; add it to the Role: %w", a.opts.Namespace, err))
 			return
 		case !worthwhile(err), attempt == attempts, !sleep(ctx, wait(attempt, err)):
 			a.fail(i, other, fmt.Errorf("send Event %s on Service %s/%s: %w", event.Reason, a.opts.Namespace, a.opts.Service, err))
@@ -82,7 +82,7 @@ func (a *Announcer) send(ctx context.Context, event *eventsv1.Event) error {
 	return a.opts.Client.Create(ctx, kubeapi.Events(event.Namespace), event, nil)
 }
 
-// event is the Event that tells of the notice.
+// event is the Event of the notice.
 func (a *Announcer) event(i item) *eventsv1.Event {
 	e := &eventsv1.Event{
 		ObjectMeta:          metav1.ObjectMeta{Namespace: a.opts.Namespace, Name: a.name(i.at)},
@@ -130,7 +130,7 @@ func (a *Announcer) fail(i item, k kind, err error) {
 	a.tell(k, err)
 }
 
-// tell passes a trouble on, or its end, if it is news.
+// tell reports a trouble, or its end, once.
 func (a *Announcer) tell(k kind, err error) {
 	a.mu.Lock()
 	news := a.troubled != k
@@ -141,8 +141,8 @@ func (a *Announcer) tell(k kind, err error) {
 	}
 }
 
-// lacksRight reports whether the server says that we may not. A namespace that
-// is being deleted is no matter of rights.
+// lacksRight reports whether a right is missing. A namespace that is being deleted
+// is forbidden as well.
 func lacksRight(err error) bool {
 	return apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }

@@ -5,10 +5,10 @@
 // recorder would join Events of one reason into a series that keeps the first
 // note only, and here the note holds the list of what changed.
 //
-// It never keeps who announces waiting and never grows: notices wait in a short
-// queue, each reason has an allowance, and what does not fit is left out and
-// counted, which the next Event of that reason says. An Event that cannot be
-// delivered disturbs nothing else.
+// Announcing never blocks, and memory is bounded: notices wait in a short queue,
+// and each reason has an allowance. What does not fit is left out and counted; the
+// next Event of that reason says how many. An Event that cannot be delivered
+// affects nothing else.
 //
 // The right it needs in the Service's namespace, and no other:
 //

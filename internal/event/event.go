@@ -19,8 +19,8 @@ const (
 	// queueSize is how many notices wait for their delivery.
 	queueSize = 64
 	// burst and every are the allowance of one reason: so many Events at once,
-	// then one in that time. A world that flaps all day leaves no more than some
-	// four hundred Events of a reason in the hour for which a server keeps them.
+	// then one in that time. Endpoints that flap all day leave at most some four
+	// hundred Events of a reason in the hour for which a server keeps them.
 	burst = 25
 	every = 10 * time.Second
 	// grace is how long Run goes on delivering what is queued when it is told to
@@ -36,8 +36,8 @@ type Options struct {
 	Namespace, Service string
 	// Instance tells the processes that report apart: the name of the Pod.
 	Instance string
-	// Trouble is told, once, when Events cannot be delivered, with the remedy,
-	// and with nil when they can again. It may be nil.
+	// Trouble is called once when Events cannot be delivered, with the remedy, and
+	// with nil when they can again. It may be nil.
 	Trouble func(err error)
 }
 
@@ -47,7 +47,7 @@ type Stats struct {
 	Delivered uint64
 	// Dropped: there was no room for it, or no time.
 	Dropped uint64
-	// Failed: the server would not have it, however often it was tried.
+	// Failed: the server did not accept it in all attempts.
 	Failed uint64
 }
 
@@ -76,7 +76,7 @@ type item struct {
 // New checks the options. It neither sends nor starts anything.
 func New(opts Options) (*Announcer, error) {
 	if opts.Client == nil || opts.Namespace == "" || opts.Service == "" || opts.Instance == "" {
-		return nil, errors.New("events: a client, the Service and the name of this process are needed")
+		return nil, errors.New("events: client, namespace, Service and instance are required")
 	}
 	if opts.Trouble == nil {
 		opts.Trouble = func(error) {}
@@ -133,7 +133,7 @@ func (a *Announcer) enqueue(i item) bool {
 	return false
 }
 
-// leave notes that the notice, and those it would have told of, were left out.
+// leave notes that the notice, and those that it counts, were left out.
 func (a *Announcer) leave(i item) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -143,7 +143,7 @@ func (a *Announcer) leave(i item) {
 // Run delivers until ctx ends, and then for a second at the most what is queued.
 func (a *Announcer) Run(ctx context.Context) error {
 	defer a.opts.Client.Close()
-	// Requests outlive ctx, so that the last words of the loop are heard.
+	// Requests outlive ctx, so that the last notices of the loop are sent.
 	last, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() {

@@ -18,8 +18,7 @@ type Result struct {
 	// come first.
 	Decisions []inventory.Decision
 	// Ineligible are the well-formed addresses of the nodes that are left out as
-	// a whole, sorted: they say that an address is another node's now, whatever
-	// becomes of that node.
+	// a whole, sorted: they show that an address has moved to another node.
 	Ineligible []inventory.Candidate
 }
 
@@ -30,7 +29,7 @@ func Apply(nodes []inventory.Node, rules Rules) Result {
 	s := newSorter(nodes)
 	var decisions []inventory.Decision
 	for i := range nodes {
-		reason, message := refuse(&nodes[i])
+		reason, message := ineligible(&nodes[i])
 		if reason != "" {
 			decisions = append(decisions, inventory.Decision{
 				Node: nodes[i].Identity(), Stage: inventory.StageFilter, Reason: reason, Message: message,
@@ -38,24 +37,24 @@ func Apply(nodes []inventory.Node, rules Rules) Result {
 		}
 		s.add(i, reason == "")
 	}
-	eligible, ineligible := s.sorted()
+	eligible, others := s.sorted()
 	decisions = slices.Grow(decisions, len(eligible))
-	candidates, decisions := s.settle(eligible, decisions, rules)
+	candidates, decisions := s.decide(eligible, decisions, rules)
 	whole := slices.IndexFunc(decisions, func(d inventory.Decision) bool { return d.Address.IsValid() })
 	if whole < 0 {
 		whole = len(decisions)
 	}
 	sortDecisions(decisions[:whole])
-	return Result{Candidates: candidates, Decisions: decisions, Ineligible: s.wellFormed(ineligible, rules)}
+	return Result{Candidates: candidates, Decisions: decisions, Ineligible: s.wellFormed(others, rules)}
 }
 
-// refuse returns why no address of node may be published, whatever it is.
-func refuse(node *inventory.Node) (inventory.Reason, string) {
+// ineligible returns why no address of node may be published, whatever it is.
+func ineligible(node *inventory.Node) (inventory.Reason, string) {
 	switch {
 	case node.Excluded:
 		return inventory.Excluded, withDetail(node, "the node is labelled node.kubernetes.io/exclude-from-external-load-balancers")
 	case !node.Worker:
-		return inventory.NotWorker, withDetail(node, "the node is no worker by SECURED_NODE_SELECTOR or the inventory's worker=false")
+		return inventory.NotWorker, withDetail(node, "the node is not a worker (SECURED_NODE_SELECTOR, or worker=false in the inventory)")
 	case !node.Ready:
 		return inventory.NodeNotReady, withDetail(node, "the source reports ready=false")
 	case len(node.Addresses) == 0:
@@ -72,9 +71,9 @@ func withDetail(node *inventory.Node, message string) string {
 	return message + ": " + node.Detail
 }
 
-// settle adds a decision for each claim, and gives each address that the rules
+// decide adds a decision for each claim, and gives each address that the rules
 // let pass to the first that claims it.
-func (s *sorter) settle(claims []claim, decisions []inventory.Decision, rules Rules) ([]inventory.Candidate, []inventory.Decision) {
+func (s *sorter) decide(claims []claim, decisions []inventory.Decision, rules Rules) ([]inventory.Candidate, []inventory.Decision) {
 	candidates := make([]inventory.Candidate, 0, len(claims))
 	outside := rules.outside()
 	for len(claims) > 0 {

@@ -9,9 +9,8 @@ type forbiddenRange struct {
 }
 
 // forbidden4 and forbidden6 list what is never published nor probed, beyond what
-// net/netip can tell by itself. Whoever may write slices may point a load
-// balancer anywhere its network reaches (CVE-2021-25740), so no setting lifts
-// these.
+// net/netip can tell by itself. Slices can point a load balancer anywhere
+// its network reaches (CVE-2021-25740), so no setting lifts these.
 //
 // Sources: RFC 1122 (this network), RFC 1112 (reserved), RFC 5737, RFC 3849 and
 // RFC 9637 (documentation); RFC 4291, 2765, 6052, 8215, 3056 and 4380 (IPv6 that
@@ -52,7 +51,7 @@ var forbidden6 = []forbiddenRange{
 func forbiddenBecause(addr netip.Addr, allowLoopback bool) string {
 	switch {
 	case addr.Is4() && addr.IsPrivate():
-		return "" // most are, and none of what follows is; a test says so
+		return "" // most are, and none of them is forbidden
 	case addr.IsLoopback() && allowLoopback:
 		return ""
 	case addr.IsLoopback():

@@ -97,7 +97,7 @@ func (s *sorter) node(c claim) *inventory.Node { return &s.nodes[c.node] }
 // address returns the address of a claim.
 func (s *sorter) address(c claim) netip.Addr { return s.nodes[c.node].Addresses[c.place] }
 
-// candidate returns what a claim comes to that nothing speaks against.
+// candidate returns the candidate of a claim.
 func (s *sorter) candidate(c claim) inventory.Candidate {
 	node := s.node(c)
 	return inventory.Candidate{Node: node.Identity(), Address: s.address(c), Zone: node.Zone, Leaving: node.Leaving}

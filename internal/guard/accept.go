@@ -9,15 +9,14 @@ import (
 
 // acceptance is what rejected inventories take away after all.
 type acceptance struct {
-	// addresses are those whose removal was accepted by this decision. dead ones
-	// of them were down at each inventory; for the others there is a replacement,
-	// or nothing is known of them because health checks are off.
+	// addresses are those whose removal this decision accepts. Of them, dead were
+	// down at each inventory; the others are replaced, or no health check is made.
 	addresses []netip.Addr
-	// forbidden ones of them may not be checked any more.
+	// Of them, forbidden may not be checked any more.
 	dead, forbidden int
-	// kept are left out by the newest inventory, settled ones by so many that
-	// their absence rejects no further one.
-	kept, settled int
+	// kept counts what the newest inventory leaves out, pastThreshold what so many
+	// left out that its absence rejects no further one.
+	kept, pastThreshold int
 	// removal is what further inventories will take away, and at when.
 	removal Removal
 	at      time.Time
@@ -35,7 +34,7 @@ type acceptance struct {
 //
 // The last endpoints do not go the first way: something that passes must be ready.
 func accept(rows []row, w *world, counts bool) acceptance {
-	a := survey(rows, w)
+	a := countKept(rows, w)
 	if a.kept == 0 || w.policy.Threshold == 0 {
 		return a
 	}
@@ -52,7 +51,7 @@ func accept(rows []row, w *world, counts bool) acceptance {
 		}
 		switch {
 		case !counts:
-		case r.unprobed(w) && r.was.settled, a.replaced && r.was.settled && !w.failOpen:
+		case r.unprobed(w) && r.was.pastThreshold, a.replaced && r.was.pastThreshold && !w.failOpen:
 			r.was.depart(w.now)
 			r.next, r.accepted = r.decideLeaving(w), true
 			a.addresses = append(a.addresses, r.address)
@@ -72,8 +71,8 @@ func accept(rows []row, w *world, counts bool) acceptance {
 	return a
 }
 
-// survey counts the kept endpoints, and those that could replace them.
-func survey(rows []row, w *world) acceptance {
+// countKept counts the kept endpoints, and those that could replace them.
+func countKept(rows []row, w *world) acceptance {
 	var a acceptance
 	fresh := 0
 	for i := range rows {
@@ -81,8 +80,8 @@ func survey(rows []row, w *world) acceptance {
 		switch {
 		case r.kept():
 			a.kept++
-			if r.was.settled {
-				a.settled++
+			if r.was.pastThreshold {
+				a.pastThreshold++
 			}
 		case r.present() && r.next == inventory.StateReady && r.condition == passing && (r.was.newly || r.candidate.newly):
 			fresh++
@@ -103,9 +102,8 @@ func somePasses(rows []row) bool {
 }
 
 // count counts one more scheduled inventory that was rejected and leaves the
-// endpoint out, if it is down by failures that count. A pass begins the count
-// anew, even one that further failures have followed; what proves nothing leaves
-// it as it is.
+// endpoint out, if failures that count have it down. A pass begins the count anew,
+// also one that failures have followed since. Without such a result it stays.
 func (r *row) count(a acceptance, w *world) {
 	m := r.was
 	missing := w.policy.Threshold - m.missed

@@ -1,6 +1,6 @@
 // Package guard compares what the source says with what the probes say and with
-// what is published, and is the only place that fails open: it never forgets a
-// working member because one of the first two went blind.
+// what is published, and is the only place that fails open. A failure of source or
+// probes never takes a working member away.
 //
 // In come an inventory (when there is a new one), the streaks of the probes and
 // the memory of the decision before; out goes a verdict: the endpoints to publish,

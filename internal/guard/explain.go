@@ -29,13 +29,14 @@ func (r *row) decision(p *pool, w *world) inventory.Decision {
 	return d
 }
 
-// explainUnchecked says that nobody watches the address. What it says is as old
-// as the last check that counted, so being ready is no result any more.
+// explainUnchecked says that the address is not checked. Being ready is no result
+// any more: the last check that counted is too old.
 func (r *row) explainUnchecked(d *inventory.Decision, w *world) {
 	if d.Reason == inventory.Ready {
 		d.Reason = inventory.ProbePending
 	}
-	d.Message = fmt.Sprintf("not checked since %s, longer than HEALTH_CHECK_FALL=%d intervals of %s: %s; until then: %s", r.streak.TroubleSince.UTC().Format(time.DateTime+" UTC"), w.policy.Fall, w.policy.Interval, r.streak.Trouble, d.Message)
+	since := r.streak.TroubleSince.UTC().Format(time.DateTime + " UTC")
+	d.Message = fmt.Sprintf("not checked since %s, longer than HEALTH_CHECK_FALL=%d intervals of %s: %s; as it was before: %s", since, w.policy.Fall, w.policy.Interval, r.streak.Trouble, d.Message)
 }
 
 // explainReady says why the address is published ready. The usual case costs no
@@ -44,45 +45,65 @@ func (r *row) explainReady(p *pool, w *world) (inventory.Reason, string) {
 	last := r.streak.Last.Message
 	switch {
 	case r.condition != passing && w.failOpen:
-		return inventory.ReadyFailOpen, detailed("nothing else passes either, and HEALTH_CHECK_FAIL_OPEN=true", last)
-	case r.condition != passing && w.blind:
-		return inventory.ReadyFailOpen, detailed("nothing has passed since the start, and HEALTH_CHECK_FAIL_OPEN=true", last)
+		return inventory.ReadyFailOpen, joinText(last, ": ", "ready because no endpoint passes (HEALTH_CHECK_FAIL_OPEN=true)")
+	case r.condition != passing && w.nonePassed:
+		return inventory.ReadyFailOpen, joinText(last, ": ", "ready because no health check has passed since the start (HEALTH_CHECK_FAIL_OPEN=true)")
 	case r.waits:
-		return inventory.ReadyFailing, detailed("as before, until a first check of the others tells whether anything passes", last)
+		return inventory.ReadyFailing, joinText(last, ": ", "ready as before, until each endpoint has been checked once")
 	case r.kept() && r.was.announced:
-		return inventory.ReadyHeld, detailed("kept: the last inventory announced this node to leave, but was rejected, and nothing else that passes is ready: "+p.why, last)
+		return inventory.ReadyHeld, joinText(r.explainKept(p)+"; ready because no other endpoint that passes is", "; ", last)
 	case r.kept():
-		return inventory.ReadyHeld, detailed("kept: the last inventory left this node out, but was rejected: "+p.why, last)
+		return inventory.ReadyHeld, joinText(r.explainKept(p), "; ", last)
 	case r.drains:
-		return inventory.ReadyDraining, detailed(fmt.Sprintf("%s; ready because nothing else that passes is, until a present endpoint passes HEALTH_CHECK_RISE=%d times in a row", r.leaves(), w.policy.Rise), last)
+		return inventory.ReadyDraining, joinText(fmt.Sprintf("%s: ready because no other endpoint that passes is, until one that stays passes HEALTH_CHECK_RISE=%d times in a row", r.leaves(), w.policy.Rise), "; ", last)
 	case r.protected(w):
-		return inventory.ReadyHeld, detailed(w.silence, last)
+		return inventory.ReadyHeld, joinText(last, "; ", w.silence)
 	case r.condition == unknown:
-		return r.explainPending("published before")
-	case r.condition == wavering:
-		return inventory.ReadyFailing, detailed(fmt.Sprintf("failed %d of HEALTH_CHECK_FALL=%d times in a row", r.fails(), w.policy.Fall), last)
-	case r.condition == excused:
-		return inventory.ReadyFailing, detailed(fmt.Sprintf("failed %d times in a row, which does not count towards HEALTH_CHECK_FALL=%d yet", r.streak.Fails, w.policy.Fall), last)
+		return inventory.ProbePending, r.explainPending("ready as before")
+	case r.condition == belowFall:
+		return inventory.ReadyFailing, joinText(last, ", ", fmt.Sprintf("failure %d of HEALTH_CHECK_FALL=%d in a row: still ready", r.fails(), w.policy.Fall))
+	case r.condition == uncounted:
+		return inventory.ReadyFailing, joinText(last, ", ", fmt.Sprintf("%s in a row: ready, because these failures do not count towards HEALTH_CHECK_FALL=%d: %s", counted(r.streak.Fails, "time", "times"), w.policy.Fall, w.whyUncounted(r)))
 	case w.policy.HealthOff:
-		return inventory.Ready, "HEALTH_CHECK_MODE=off counts every candidate as passing"
+		return inventory.Ready, "not checked, counts as passing (HEALTH_CHECK_MODE=off)"
 	}
 	return inventory.Ready, last
 }
 
-// explainPending says that no health check tells anything of the address yet.
-func (r *row) explainPending(what string) (inventory.Reason, string) {
-	since := "no health check has counted yet"
-	if !r.movedAt().IsZero() {
-		since = "no health check has counted since the address moved to node " + r.candidate.Node.Name
+// whyUncounted says why failures of the address do not count.
+func (w *world) whyUncounted(r *row) string {
+	switch {
+	case w.cutOff && r.silent():
+		return w.silence
+	case !w.mayDemote:
+		return "no health check has passed since the start"
 	}
-	return inventory.ProbePending, detailed(what+", "+since, r.streak.Trouble)
+	return "they began while failures did not count"
+}
+
+// explainKept says why a rejected inventory does not take the address away.
+func (r *row) explainKept(p *pool) string {
+	if r.was.announced {
+		return "kept: the last inventory announced this node to leave, but was rejected: " + p.why
+	}
+	return "kept: the last inventory left this node out, but was rejected: " + p.why
+}
+
+// explainPending says that no health check of the address has counted yet, and
+// what follows from that.
+func (r *row) explainPending(follows string) string {
+	seen := "no health check has counted yet"
+	if !r.movedAt().IsZero() {
+		seen = "no health check has counted since the address moved to node " + r.candidate.Node.Name
+	}
+	return joinText(seen, ": ", r.streak.Trouble) + "; " + follows
 }
 
 // leaves says how a leaving address leaves.
 func (r *row) leaves() string {
 	switch {
 	case r.was.foreign:
-		return "its address belongs to node " + r.was.node.Name + " now, which is not eligible"
+		return "the address belongs to node " + r.was.node.Name + " now, which is not eligible"
 	case r.was.announced:
 		return "announced to leave"
 	case r.was.standing == unread:
@@ -96,33 +117,38 @@ func (r *row) explainDraining(p *pool, w *world) string {
 	switch r.was.standing {
 	case kept:
 		if r.was.announced {
-			return "announced to leave by an inventory that was rejected: not removed while it passes: " + p.why
+			return r.explainKept(p) + "; draining, and not removed while it passes"
 		}
-		return "draining before, and left out by an inventory that was rejected: " + p.why
+		return r.explainKept(p) + "; draining as before"
 	case unread:
 		return r.leaves()
 	case present:
-		return "draining before and present again; ready when a health check counts"
+		return "listed again: draining as before, until a health check counts"
 	case leaving:
 	}
 	if r.lasts(w) {
-		return fmt.Sprintf("%s; stays until a present endpoint passes its health check, or until HEALTH_CHECK_FALL=%d failures in a row", r.leaves(), w.policy.Fall)
+		return fmt.Sprintf("%s: drains until an endpoint of the inventory passes HEALTH_CHECK_RISE=%d times in a row, or until HEALTH_CHECK_FALL=%d failures in a row", r.leaves(), w.policy.Rise, w.policy.Fall)
 	}
-	return fmt.Sprintf("%s; removed after DRAIN_PERIOD=%s, or at once after HEALTH_CHECK_FALL=%d failures in a row", r.leaves(), w.policy.DrainPeriod, w.policy.Fall)
+	return fmt.Sprintf("%s: removed after DRAIN_PERIOD=%s, or at once after HEALTH_CHECK_FALL=%d failures in a row", r.leaves(), w.policy.DrainPeriod, w.policy.Fall)
 }
 
-// explainFailing says why the address is down, or not published yet.
+// explainFailing says why the address is down, or not published yet. It names no
+// count that grows with each check: findings would change for nothing.
 func (r *row) explainFailing(w *world) (inventory.Reason, string) {
-	last := r.streak.Last
+	last, until := r.streak.Last, fmt.Sprintf("no traffic until HEALTH_CHECK_RISE=%d passes in a row", w.policy.Rise)
 	switch {
+	case r.condition == unknown && r.next == inventory.Absent:
+		return inventory.ProbePending, r.explainPending("published on its first pass")
 	case r.condition == unknown:
-		return r.explainPending("not ready before")
+		return inventory.ProbePending, r.explainPending("down as before")
 	case r.streak.Passes > 0:
-		return inventory.ProbePending, detailed(fmt.Sprintf("passed %d of HEALTH_CHECK_RISE=%d times in a row", r.streak.Passes, w.policy.Rise), last.Message)
+		return inventory.ProbePending, joinText(last.Message, ", ", fmt.Sprintf("pass %d of HEALTH_CHECK_RISE=%d in a row: still down", r.streak.Passes, w.policy.Rise))
 	case r.next == inventory.Absent:
-		return last.Reason, detailed(fmt.Sprintf("failed %d times in a row; published on its first pass", r.streak.Fails), last.Message)
+		return last.Reason, joinText(last.Message, ", ", counted(r.streak.Fails, "time", "times")+" in a row: published on its first pass")
+	case r.condition != failing:
+		return last.Reason, joinText(last.Message, ", ", "down before: "+until+r.explainRemoval(w))
 	}
-	return last.Reason, detailed(fmt.Sprintf("down after HEALTH_CHECK_FALL=%d failures in a row; ready after HEALTH_CHECK_RISE=%d passes in a row%s", w.policy.Fall, w.policy.Rise, r.explainRemoval(w)), last.Message)
+	return last.Reason, joinText(last.Message, ", ", fmt.Sprintf("at least HEALTH_CHECK_FALL=%d times in a row: %s%s", w.policy.Fall, until, r.explainRemoval(w)))
 }
 
 // explainRemoval says when an endpoint goes that is down and left out.
@@ -141,25 +167,25 @@ func (r *row) explainAbsent(w *world) (inventory.Reason, string) {
 	last := r.streak.Last.Message
 	switch {
 	case !r.isMember() && r.candidate.Leaving:
-		return inventory.Gone, "announced to leave; not published any more"
+		return inventory.Gone, "announced to leave: not published"
 	case !r.isMember():
 		return r.explainFailing(w)
 	case r.accepted && r.condition != passing:
-		return inventory.Gone, detailed(fmt.Sprintf("left out by EMPTY_RESULT_THRESHOLD=%d rejected inventories in a row and down at each; removed", w.policy.Threshold), last)
+		return inventory.Gone, joinText(fmt.Sprintf("left out by EMPTY_RESULT_THRESHOLD=%d rejected inventories in a row and down at each: removed", w.policy.Threshold), "; ", last)
 	case r.condition == failing:
-		return inventory.Gone, detailed(fmt.Sprintf("leaving and failed HEALTH_CHECK_FALL=%d times in a row; removed", w.policy.Fall), last)
+		return inventory.Gone, joinText(fmt.Sprintf("%s, and failed HEALTH_CHECK_FALL=%d times in a row: removed", r.leaves(), w.policy.Fall), "; ", last)
 	case r.was.State == inventory.StateDown:
-		return inventory.Gone, detailed("leaving while down; removed", last)
+		return inventory.Gone, joinText(r.leaves()+", and down: removed", "; ", last)
 	case r.neverProbed(w):
-		return inventory.Gone, detailed("leaving before any health check counted; removed", r.streak.Trouble)
+		return inventory.Gone, joinText(r.leaves()+", and no health check has counted: removed", "; ", r.streak.Trouble)
 	}
-	return inventory.Gone, fmt.Sprintf("left, and drained for DRAIN_PERIOD=%s; removed", w.policy.DrainPeriod)
+	return inventory.Gone, fmt.Sprintf("%s, and drained for DRAIN_PERIOD=%s: removed", r.leaves(), w.policy.DrainPeriod)
 }
 
-// detailed joins a sentence and its detail, where there is one.
-func detailed(sentence, detail string) string {
-	if detail == "" {
-		return sentence
+// joinText joins two texts of which either may be empty.
+func joinText(first, separator, second string) string {
+	if first == "" || second == "" {
+		return first + second
 	}
-	return sentence + ": " + detail
+	return first + separator + second
 }

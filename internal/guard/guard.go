@@ -59,17 +59,16 @@ const (
 	NothingPasses Cause = "NothingPasses"
 )
 
-// Policy is the operator's part of the decision; design section 4 has the
-// defaults.
+// Policy is what the operator sets; internal/config has the defaults.
 type Policy struct {
 	// HealthOff is HEALTH_CHECK_MODE=off: every candidate counts as passing.
 	HealthOff bool
 	// Rise and Fall are results in a row, at least 1.
 	Rise, Fall int
 	// Interval is HEALTH_CHECK_INTERVAL. Fall of them are how long failing open
-	// waits for first checks, how long ago silence may have taken an endpoint
-	// down that a cut-off prober brings back, and after how long without a check
-	// an endpoint counts as unchecked.
+	// waits for first checks; how far back silence counts, and what it took down
+	// is brought back; and after how long without a check an endpoint counts as
+	// unchecked.
 	Interval time.Duration
 	// MaxSilentPercent is the share of the present endpoints above which silence
 	// is put down to the prober, 0 to 100.
@@ -128,7 +127,7 @@ type Verdict struct {
 	// Members are to be published, sorted by address.
 	Members []inventory.Member
 	// Decisions say what became of every candidate and member, sorted by
-	// address. Who shows them by name sorts them then.
+	// address.
 	Decisions []inventory.Decision
 	// Watch are the addresses that want to be probed, sorted.
 	Watch []Watch
@@ -138,8 +137,8 @@ type Verdict struct {
 	AcceptedMessage string
 	// Removal is what further rejected inventories will take away.
 	Removal Removal
-	// Unchecked counts the endpoints that only local errors reached for longer
-	// than Fall intervals: nobody watches them.
+	// Unchecked counts the endpoints with nothing but local errors for longer than
+	// Fall intervals.
 	Unchecked int
 	// Next is when time alone will change the verdict; zero if it will not.
 	Next time.Time
@@ -164,8 +163,8 @@ type Watch struct {
 }
 
 // Decide is the only place that fails open. It compares what the source says
-// with what the probes say and with what is published, and never forgets a
-// working member because one of the first two went blind.
+// with what the probes say and with what is published. A failure of source or
+// probes never takes a working member away.
 func Decide(in Input, policy Policy) Verdict {
 	if policy.HealthOff {
 		in.Health = inventory.Health{}

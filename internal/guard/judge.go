@@ -31,12 +31,12 @@ func judge(p pool, health inventory.Health, now time.Time, policy Policy, counts
 	for i := range rows {
 		p.proven = p.proven || rows[i].streak.Passes > 0 || rows[i].streak.Turns > 0
 	}
-	w := look(p, rows, now, policy)
+	w := newWorld(p, rows, now, policy)
 	for i := range rows {
 		rows[i].next = rows[i].decide(w)
 	}
 	readyDraining(p, rows, w)
-	w.blind = !w.mayDemote && (allFail(rows, policy) || w.checked() && someFailed(rows, policy))
+	w.nonePassed = !w.mayDemote && (allFail(rows, policy) || w.checked() && someFailed(rows, policy))
 	failOpen(rows, w)
 	w.accepts = counts && p.proven && !w.cutOff && !w.failOpen || counts && policy.HealthOff
 	outcome := accept(rows, w, counts)

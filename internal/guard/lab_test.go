@@ -12,7 +12,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// defaults is the policy of design section 4.
+// defaults is the policy of the default settings.
 func defaults() guard.Policy {
 	return guard.Policy{
 		Rise: 2, Fall: 3, Interval: 2 * time.Second, MaxSilentPercent: 50, FailOpen: true,

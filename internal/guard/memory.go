@@ -50,8 +50,8 @@ type pool struct {
 	candidates []*candidate
 	// recovered says that some members came from the slices at start.
 	recovered bool
-	// proven says that a probe of this process has passed. Before that, a
-	// prober that sees only failures has proved nothing but itself.
+	// proven says that a probe of this process has passed. Before that, failures
+	// may be the prober's own.
 	proven bool
 	// failOpen says that FailOpen is engaged.
 	failOpen bool
@@ -113,16 +113,16 @@ type member struct {
 	foreign bool
 	// newly says that a rejected inventory was the first to list it.
 	newly bool
-	// weighs says of a kept member that it was ready or draining when it was
+	// wasServing says of a kept member that it was ready or draining when it was
 	// last listed, so that the inventories which leave it out stay rejected when
 	// it goes down.
-	weighs bool
-	// settled says that missed reached the threshold: its absence no longer
+	wasServing bool
+	// pastThreshold says that missed reached the threshold: its absence no longer
 	// makes inventories rejected.
-	settled bool
-	// worked says that it has passed a health check of this process, or came from
+	pastThreshold bool
+	// everPassed says that it has passed a health check of this process, or came from
 	// a slice: not just published because everything failed.
-	worked bool
+	everPassed bool
 	// forbidden says that it came from a slice and may not be checked any more, so
 	// that no health check will ever speak for it or against it.
 	forbidden bool
@@ -144,10 +144,9 @@ type member struct {
 	// movedAt is when another node took over the address; zero when a result
 	// that was sent later has counted.
 	movedAt time.Time
-	// forgiven is how many failures of the running streak do not count, because
-	// they were seen while failures proved nothing; turns tells
-	// that streak from a later one.
-	forgiven, turns int
+	// uncounted is how many failures of the running streak do not count; turns
+	// tells that streak from a later one.
+	uncounted, turns int
 	// silenced is when silence took the member down; zero if it did not.
 	silenced time.Time
 	// since is when the state last changed.
@@ -167,7 +166,7 @@ func (m *member) or(next *member) *member {
 // serves reports whether the member is used, or was when an inventory last listed it.
 func (m *member) serves() bool {
 	if m.standing == kept {
-		return m.weighs
+		return m.wasServing
 	}
 	return m.State == inventory.StateReady || m.State == inventory.StateDraining || m.unconfirmed
 }
@@ -180,7 +179,7 @@ func Recover(members []inventory.Member, now time.Time) Memory {
 	for _, m := range members {
 		if m.State != inventory.Absent {
 			p := &memory.pools[familyOf(m.Address)]
-			p.members = append(p.members, &member{Member: m, since: now, worked: true, unconfirmed: m.State == inventory.StateDown})
+			p.members = append(p.members, &member{Member: m, since: now, everPassed: true, unconfirmed: m.State == inventory.StateDown})
 			p.recovered = true
 		}
 	}

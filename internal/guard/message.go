@@ -9,21 +9,24 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
+// checkBackends is what to do where no endpoint passes.
+const checkBackends = "Check the workload, its port, and the network between it and this daemon."
+
 // mode returns the mode of one family, why, and the numbers behind it.
 func mode(p pool, rows []row, w *world, outcome acceptance) (Mode, Cause, string) {
 	switch {
 	case w.failOpen:
-		return FailOpen, NothingPasses, fmt.Sprintf("no endpoint passes its health check: all are published ready (HEALTH_CHECK_FAIL_OPEN=true) until one passes HEALTH_CHECK_RISE=%d times in a row", w.policy.Rise)
-	case w.blind:
-		return FailOpen, NothingPasses, "no health check has passed since the start: endpoints stay as they were published before (HEALTH_CHECK_FAIL_OPEN=true)"
+		return FailOpen, NothingPasses, fmt.Sprintf("no endpoint passes its health check: all are published ready (HEALTH_CHECK_FAIL_OPEN=true) until one passes HEALTH_CHECK_RISE=%d times in a row. %s", w.policy.Rise, checkBackends)
+	case w.nonePassed:
+		return FailOpen, NothingPasses, "no health check has passed since the start: endpoints stay as they were published before (HEALTH_CHECK_FAIL_OPEN=true). " + checkBackends
 	case outcome.kept > 0:
 		return Hold, p.cause, explainRejection(p, w, outcome)
 	case w.drainingShown:
-		return Hold, NothingPasses, fmt.Sprintf("no endpoint of the inventory passes its health check: leaving ones that pass are published ready until one of the inventory passes HEALTH_CHECK_RISE=%d times in a row", w.policy.Rise)
+		return Hold, NothingPasses, fmt.Sprintf("no endpoint of the inventory passes its health check: leaving ones that pass are published ready until one of the inventory passes HEALTH_CHECK_RISE=%d times in a row. %s", w.policy.Rise, checkBackends)
 	}
 	for i := range rows {
 		if rows[i].protected(w) {
-			return Hold, ProbesSilent, w.silence
+			return Hold, ProbesSilent, w.silence + ". Check the network of this daemon."
 		}
 	}
 	return Publish, "", ""
@@ -40,7 +43,10 @@ func (r *row) protected(w *world) bool {
 func explainRejection(p pool, w *world, a acceptance) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s. Rejected %s in a row (EMPTY_RESULT_THRESHOLD=%d). ", p.why, counted(p.rejected, "scheduled inventory", "scheduled inventories"), w.policy.Threshold)
-	left := counted(a.kept, "endpoint that they leave out", "endpoints that they leave out")
+	left := "endpoint that they leave out"
+	if a.kept > 1 {
+		left = fmt.Sprintf("%d endpoints that they leave out", a.kept)
+	}
 	switch gone := a.removal.Endpoints; {
 	case w.policy.Threshold == 0:
 		fmt.Fprintf(&text, "The %s will not be removed. ", left)
@@ -49,9 +55,9 @@ func explainRejection(p pool, w *world, a acceptance) string {
 	case gone == a.kept:
 		fmt.Fprintf(&text, "The %s will be removed %s unless the source recovers. ", left, a.when(w))
 	default:
-		fmt.Fprintf(&text, "Of the %s the %d that are down will be removed %s unless the source recovers. ", left, gone, a.when(w))
+		fmt.Fprintf(&text, "%d of the %s will be removed %s unless the source recovers. ", gone, left, a.when(w))
 	}
-	text.WriteString(remedy(p.cause, a.settled > 0 || w.policy.Threshold == 0))
+	text.WriteString(remedy(p.cause, a.pastThreshold > 0 || w.policy.Threshold == 0))
 	return text.String()
 }
 
@@ -86,16 +92,16 @@ func (a acceptance) message(w *world) string {
 	if len(a.addresses) == 0 {
 		return ""
 	}
-	why := "and failed its health checks at each"
+	why := ", down at each"
 	switch {
 	case w.policy.HealthOff:
-		why = "(HEALTH_CHECK_MODE=off)"
+		why = " (HEALTH_CHECK_MODE=off)"
 	case a.forbidden == len(a.addresses):
-		why = "and SECURED_SUBNET_CIDR does not allow them"
+		why = ", not allowed by SECURED_SUBNET_CIDR"
 	case a.dead == 0:
-		why = "and as many new ones pass their health checks"
+		why = ", and as many new ones pass their health checks"
 	}
-	return fmt.Sprintf("%s in a row left out %s %s: removing %s", counted(w.policy.Threshold, "rejected inventory", "rejected inventories"), counted(len(a.addresses), "endpoint", "endpoints"), why, listed(a.addresses))
+	return fmt.Sprintf("%s in a row left out %s%s: removing %s", counted(w.policy.Threshold, "rejected inventory", "rejected inventories"), counted(len(a.addresses), "endpoint", "endpoints"), why, listed(a.addresses))
 }
 
 // listed names addresses, the first of them if they are many.

@@ -18,9 +18,9 @@ type model struct {
 	// just now, by a scheduled one.
 	rejected, counting bool
 	// restarted says that members were recovered, proven that a probe of this
-	// process has passed, open that FailOpen is engaged, and standIn that draining
+	// process has passed, open that FailOpen is engaged, wasReadyDraining that draining
 	// members are published ready, shown that the mode says so.
-	restarted, proven, open, standIn, shown bool
+	restarted, proven, open, wasReadyDraining, shown bool
 	// cut says that the prober is presumed cut off.
 	cut bool
 	// emptySince is when nothing that works was ready any more.
@@ -75,7 +75,7 @@ type record struct {
 	score
 }
 
-// score counts results in a row; counted are the failures that are not forgiven.
+// score counts results in a row; counted are the failures that count.
 type score struct {
 	passes, fails, counted int
 	silent, troubled       bool

@@ -18,7 +18,7 @@ func (r *record) here() bool { return r.there() || r.place == kept }
 func (m *model) works(next map[netip.Addr]inventory.State) bool {
 	for a, r := range m.records {
 		h := m.health(r)
-		few := h == pending || h == wavers && !m.excused(r) && r.counted > 0
+		few := h == pending || h == belowFall && !m.uncounted(r) && r.counted > 0
 		if next[a] == inventory.StateReady && (h == passes || few && !m.stillOpen()) {
 			return true
 		}
@@ -36,10 +36,10 @@ func (m *model) stillOpen() bool {
 	return m.open && here && !risen
 }
 
-// standsIn is the last sentence of contract 15: where nothing that works is ready,
+// publishDraining is the last sentence of contract 15: where nothing that works is ready,
 // draining members are, if they pass, or only a rejected inventory announces them
 // to leave.
-func (m *model) standsIn(next map[netip.Addr]inventory.State) {
+func (m *model) publishDraining(next map[netip.Addr]inventory.State) {
 	works := m.works(next)
 	switch {
 	case works || len(m.records) == 0:
@@ -51,35 +51,35 @@ func (m *model) standsIn(next map[netip.Addr]inventory.State) {
 	for a, r := range m.records {
 		passing = passing || next[a] == inventory.StateDraining && m.health(r) == passes
 	}
-	wanted := (!works || m.standIn && !m.risen()) && (passing || !m.stillOpen())
+	wanted := (!works || m.wasReadyDraining && !m.risen()) && (passing || !m.stillOpen())
 	shown := m.shown || !m.confirmed() && (m.allFail() || m.waitedEnough())
-	m.standIn, m.shown = false, false
+	m.wasReadyDraining, m.shown = false, false
 	for a, r := range m.records {
-		tried := r.known() && !(m.newborn() && m.health(r) == wavers) || m.policy.HealthOff
-		may := m.mayStandIn(r)
+		tried := r.known() && !(m.newborn() && m.health(r) == belowFall) || m.policy.HealthOff
+		may := m.mayBeReadyDraining(r)
 		if r.place == kept {
 			may = tried
 		}
 		if wanted && next[a] == inventory.StateDraining && may {
 			next[a] = inventory.StateReady
-			m.standIn, m.shown = true, shown
+			m.wasReadyDraining, m.shown = true, shown
 		}
 	}
 }
 
-// mayStandIn reports whether a leaving one passes, or was ready and is not known to be
+// mayBeReadyDraining reports whether a leaving one passes, or was ready and is not known to be
 // dead.
-func (m *model) mayStandIn(r *record) bool {
+func (m *model) mayBeReadyDraining(r *record) bool {
 	return !m.policy.HealthOff && (m.health(r) == passes || m.undecided(r) && r.state == inventory.StateReady)
 }
 
 // undecided reports whether some failures count, but too few, or whether all are
 // put down to the prober.
 func (m *model) undecided(r *record) bool {
-	if m.health(r) != wavers || m.newborn() {
+	if m.health(r) != belowFall || m.newborn() {
 		return false
 	}
-	return m.excused(r) || r.counted > 0
+	return m.uncounted(r) || r.counted > 0
 }
 
 // waitedEnough reports whether nothing has worked for FALL intervals.
@@ -112,7 +112,7 @@ func (m *model) failOpen(next map[netip.Addr]inventory.State) {
 		serves = serves || next[a] == inventory.StateReady || drains
 		served = served || r.serving()
 	}
-	on := m.stillOpen() && !m.standIn
+	on := m.stillOpen() && !m.wasReadyDraining
 	if !on && here > 0 && !serves {
 		on = m.known(served) && !(served && m.newborn())
 		if !on && m.policy.FailOpen {

@@ -12,8 +12,8 @@ import (
 type health int
 
 const (
-	passes health = iota
-	wavers        // fails, but not often enough, or not so that it counts
+	passes    health = iota
+	belowFall        // fails, but not often enough, or not so that it counts
 	fails
 	pending // never probed, or not since it moved
 )
@@ -26,16 +26,16 @@ func (m *model) health(r *record) health {
 		return pending
 	case r.passes > 0:
 		return passes
-	case m.excused(r), r.counted == 0:
-		return wavers
+	case m.uncounted(r), r.counted == 0:
+		return belowFall
 	case r.counted >= m.policy.Fall, !r.strangeSince.IsZero():
 		return fails
 	}
-	return wavers
+	return belowFall
 }
 
-// excused reports whether failures of the address prove nothing now.
-func (m *model) excused(r *record) bool {
+// uncounted reports whether failures of the address prove nothing now.
+func (m *model) uncounted(r *record) bool {
 	return m.newborn() || m.cut && r.silent && !r.buried
 }
 
@@ -51,12 +51,12 @@ func (m *model) decide() guard.Mode {
 	for a, r := range m.records {
 		next[a] = m.cell(r)
 	}
-	m.standsIn(next)
+	m.publishDraining(next)
 	m.failOpen(next)
 	m.accept(next)
 	mode := m.mode(next)
 	for a, r := range m.records {
-		m.settle(a, r, next[a])
+		m.commit(a, r, next[a])
 	}
 	m.counting = false
 	return mode
@@ -67,7 +67,7 @@ func (m *model) cell(r *record) inventory.State {
 	h := m.health(r)
 	never := !r.known() && !m.policy.HealthOff
 	stuck := r.state == inventory.StateDown && !m.back(r, h)
-	newborn := m.newborn() && h == wavers
+	newborn := m.newborn() && h == belowFall
 	switch {
 	case !r.member() && h == passes && r.place == staying:
 		return inventory.StateReady
@@ -198,10 +198,10 @@ func (m *model) mode(next map[netip.Addr]inventory.State) guard.Mode {
 	return mode
 }
 
-// settle makes the decision the past.
-func (m *model) settle(a netip.Addr, r *record, next inventory.State) {
+// commit makes the decision the previous one.
+func (m *model) commit(a netip.Addr, r *record, next inventory.State) {
 	h := m.health(r)
-	if m.open || h == wavers && m.excused(r) {
+	if m.open || h == belowFall && m.uncounted(r) {
 		r.counted = 0
 	}
 	if next == inventory.Absent {

@@ -44,7 +44,7 @@ func observe(before pool, read Read, f family, now time.Time, policy Policy) poo
 		if c != nil {
 			next.list(c)
 		} else {
-			next.meet(holders, now)
+			next.reassign(holders, now)
 		}
 		if c == nil || c.Leaving {
 			next.leave(verdict, read.Scheduled, now, policy)
@@ -111,13 +111,13 @@ func (m *member) list(c *candidate) {
 		return
 	}
 	m.standing, m.announced, m.leaveAt = present, false, time.Time{}
-	m.missed, m.downs, m.settled, m.removeAt = 0, 0, false, time.Time{}
+	m.missed, m.downs, m.pastThreshold, m.removeAt = 0, 0, false, time.Time{}
 }
 
-// meet takes over what the newest inventory says of a member that it does not
+// reassign takes over what the newest inventory says of a member that it does not
 // list: which nodes that are not eligible have its address. What was measured
 // before says nothing of another node.
-func (m *member) meet(holders []inventory.Candidate, now time.Time) {
+func (m *member) reassign(holders []inventory.Candidate, now time.Time) {
 	switch {
 	case len(holders) == 0:
 		m.foreign = false
@@ -135,16 +135,16 @@ func (m *member) meet(holders []inventory.Candidate, now time.Time) {
 func (m *member) leave(verdict assessment, scheduled bool, now time.Time, policy Policy) {
 	switch {
 	case verdict.cause == "":
-		m.missed, m.downs, m.settled, m.newly, m.removeAt = 0, 0, false, false, time.Time{}
+		m.missed, m.downs, m.pastThreshold, m.newly, m.removeAt = 0, 0, false, false, time.Time{}
 	case scheduled:
 		m.missed++
 	}
-	m.settled = m.settled || policy.Threshold > 0 && m.missed >= policy.Threshold
+	m.pastThreshold = m.pastThreshold || policy.Threshold > 0 && m.missed >= policy.Threshold
 	switch {
-	case verdict.cause == "", m.foreign, verdict.listedOnly && !m.settled, m.settled && m.standing == leaving:
+	case verdict.cause == "", m.foreign, verdict.listedOnly && !m.pastThreshold, m.pastThreshold && m.standing == leaving:
 		m.depart(now)
 	case m.standing != kept:
-		m.weighs = m.serves()
+		m.wasServing = m.serves()
 		m.standing, m.leaveAt = kept, time.Time{}
 	}
 }

@@ -6,16 +6,16 @@ import "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/invento
 // is, until one that is to stay has passed Rise times: those that pass, and those
 // that only a rejected inventory announces to leave. While failing open one of them
 // has to pass, because those that fail are ready already. Not every consumer of
-// slices falls back to draining endpoints, and none does while a dead one is ready.
+// slices uses draining endpoints, and none does while a dead one is ready.
 func readyDraining(p pool, rows []row, w *world) {
 	works := someWorks(rows, w)
 	w.note(p, rows, works)
-	if works && !w.standIn || w.open && !drainingPasses(rows) {
+	if works && !w.wasReadyDraining || w.open && !drainingPasses(rows) {
 		return
 	}
 	for i := range rows {
 		r := &rows[i]
-		if r.next == inventory.StateDraining && (r.kept() && !r.untried(w) || !r.kept() && r.mayStandIn(w)) {
+		if r.next == inventory.StateDraining && (r.kept() && !r.untried(w) || !r.kept() && r.mayBeReadyDraining(w)) {
 			r.next, r.drains, w.readyDraining = inventory.StateReady, true, true
 		}
 	}
@@ -44,7 +44,7 @@ func (w *world) note(p pool, rows []row, works bool) {
 	}
 }
 
-// checked reports whether nothing has worked for as long as Fall checks take.
+// checked reports whether nothing that works was ready for as long as Fall checks take.
 func (w *world) checked() bool {
 	return !w.nothingSince.IsZero() && w.now.Sub(w.nothingSince) >= w.policy.checks()
 }
@@ -54,7 +54,7 @@ func (w *world) checked() bool {
 func someWorks(rows []row, w *world) bool {
 	for i := range rows {
 		r := &rows[i]
-		works := r.condition == passing || !w.open && (r.condition == wavering || r.condition == unknown)
+		works := r.condition == passing || !w.open && (r.condition == belowFall || r.condition == unknown)
 		if works && r.next == inventory.StateReady {
 			return true
 		}
@@ -73,7 +73,7 @@ func failOpen(rows []row, w *world) {
 			return
 		}
 		served := someServed(rows)
-		if served && !w.mayDemote || !w.settled(rows, served) {
+		if served && !w.mayDemote || !w.checkedEnough(rows, served) {
 			w.wait(rows)
 			return
 		}
@@ -90,9 +90,9 @@ func failOpen(rows []row, w *world) {
 	}
 }
 
-// nothingServes reports whether what was decided leaves nothing to send traffic
-// to although something stays. A draining member that works counts as something,
-// because publishing failing ones as ready would keep traffic from it.
+// nothingServes reports whether the decision leaves nothing to send traffic to
+// although something stays. A draining member that works counts as something:
+// failing ones that are ready would take its traffic.
 func nothingServes(rows []row, w *world) bool {
 	anyStays := false
 	for i := range rows {
@@ -115,11 +115,11 @@ func someServed(rows []row) bool {
 	return false
 }
 
-// settled reports whether enough is known to fail open: where something served
+// checkedEnough reports whether enough is known to fail open: where something served
 // before, every address that stays was checked once; where nothing did, every
 // one failed Fall times. Neither is waited for longer than Fall intervals: later
 // arrivals must not keep the others waiting.
-func (w *world) settled(rows []row, served bool) bool {
+func (w *world) checkedEnough(rows []row, served bool) bool {
 	if allFail(rows, w.policy) {
 		return true
 	}
@@ -157,8 +157,8 @@ func (w *world) wait(rows []row) {
 }
 
 // allFail reports whether all addresses that stay failed Fall times in a row,
-// excused or not. Those that our own troubles kept from being checked at all do
-// not stand in the way.
+// whether they count or not. Those that
+// local errors kept from being checked are left out.
 func allFail(rows []row, policy Policy) bool {
 	anyFails := false
 	for i := range rows {

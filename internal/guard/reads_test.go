@@ -281,6 +281,9 @@ func TestContract13InventoryThatContradictsItselfIsRejected(t *testing.T) {
 	l.duplicate("b c d")
 	l.want("a=ready b=ready c=ready d=ready")
 	l.wantMode("Hold ContradictoryRead")
+	if got := l.verdict.Message; !strings.Contains(got, "gives 10.0.0.2 to two nodes") {
+		t.Errorf("got message %q, want it to name the address that two nodes have", got)
+	}
 	l.read("b c d")
 	l.want("a=draining b=ready c=ready d=ready")
 }

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
@@ -17,12 +18,12 @@ type assessment struct {
 	listedOnly bool
 }
 
-// judgeInventory accepts or rejects an inventory. What it would take away is judged together with
-// what earlier ones took and is still draining: a source that forgets its nodes
-// one at a time is as wrong as one that forgets them all at once.
+// judgeInventory accepts or rejects an inventory. What it would take away counts
+// together with what is still draining because of earlier ones: a source that
+// forgets its nodes one at a time is as wrong as one that forgets all at once.
 //
-// Endpoints that were left out for so long that they are settled do not make it
-// harder to remove others: what the source says of those is judged apart.
+// Endpoints past the threshold do not make it harder to remove others: what the
+// source says of those is judged apart.
 func judgeInventory(p pool, read Read, f family, policy Policy) assessment {
 	all := tally(p, false)
 	cause, why := all.reject(p, read, f, policy)
@@ -41,7 +42,7 @@ type count struct {
 }
 
 // tally counts the members that an inventory is judged by. Those whose removal
-// was accepted and that still drain do not count, nor do settled ones where only
+// was accepted and that still drain do not count, nor do those past the threshold where only
 // the rest is asked for. Endpoints that a rejected inventory brought are not
 // among those of which a share may go: a wrong inventory must not make itself
 // acceptable by what it adds.
@@ -49,7 +50,7 @@ func tally(p pool, restOnly bool) count {
 	var n count
 	listed := p.walk()
 	for _, m := range p.members {
-		if m.settled && (restOnly || m.standing == leaving) {
+		if m.pastThreshold && (restOnly || m.standing == leaving) {
 			continue
 		}
 		n.members++
@@ -83,17 +84,22 @@ func (n count) reject(p pool, read Read, f family, policy Policy) (Cause, string
 	case n.taken*100 > max(100, policy.MaxRemovalPercent*n.serving):
 		return TooManyRemovals, fmt.Sprintf("the inventory would take away %d of %d %s endpoints, more than MAX_REMOVAL_PERCENT=%d allows at a time", n.taken, n.serving, f, policy.MaxRemovalPercent)
 	case !stays:
-		return NothingStays, fmt.Sprintf("all %d %s nodes of the inventory are announced to leave, and nothing would stay of %d endpoints", len(p.candidates), f, n.members)
-	case n.taken > 0 && contradictory(read):
-		return ContradictoryRead, fmt.Sprintf("the inventory gives one address to two nodes and would take away %d of %d %s endpoints", n.taken, n.serving, f)
+		return NothingStays, fmt.Sprintf("all %d %s nodes of the inventory are announced to leave, and none of %d endpoints would stay", len(p.candidates), f, n.members)
+	}
+	if addr, found := duplicate(read); found && n.taken > 0 {
+		return ContradictoryRead, fmt.Sprintf("the inventory gives %s to two nodes and would take away %d of %d %s endpoints", addr, n.taken, n.serving, f)
 	}
 	return "", ""
 }
 
-// contradictory reports whether the inventory gives an address to two nodes. That
-// makes all of it questionable, so the family of the address does not matter.
-func contradictory(read Read) bool {
-	return slices.ContainsFunc(read.Decisions, func(d inventory.Decision) bool {
-		return d.Reason == inventory.DuplicateAddress
-	})
+// duplicate returns the first address that the inventory gives to two nodes, if
+// there is one. It makes the whole inventory doubtful, so its family does not
+// matter.
+func duplicate(read Read) (addr netip.Addr, found bool) {
+	for i := range read.Decisions {
+		if d := &read.Decisions[i]; d.Reason == inventory.DuplicateAddress {
+			return d.Address, true
+		}
+	}
+	return netip.Addr{}, false
 }

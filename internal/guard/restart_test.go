@@ -10,7 +10,7 @@ import (
 
 func TestContract28RestartChangesNothing(t *testing.T) {
 	const published = "a=ready b=draining c=down d=ready"
-	blind := map[string]func(l *lab){
+	faults := map[string]func(l *lab){
 		"source down":                           func(l *lab) { l.wait(time.Hour) },
 		"every probe refused":                   func(l *lab) { l.refuse("a b c d a b c d a b c d a b c d") },
 		"every probe silent":                    func(l *lab) { l.silence("a b c d a b c d a b c d a b c d") },
@@ -20,7 +20,7 @@ func TestContract28RestartChangesNothing(t *testing.T) {
 		"empty read, every probe refused":       func(l *lab) { l.read(""); l.refuse("a b c d a b c d a b c d a b c d") },
 		"empty read, nothing probed":            func(l *lab) { l.read("") },
 	}
-	for name, happens := range blind {
+	for name, happens := range faults {
 		t.Run(name, func(t *testing.T) {
 			l := restarted(t, published)
 			l.policy.Threshold = 0
@@ -38,7 +38,7 @@ func TestContract28FailuresDemoteNobodyBeforeAProbeHasPassed(t *testing.T) {
 	l.refuse("a a a a a")
 	l.want("a=ready b=ready c=ready")
 	l.wantMode("Publish")
-	l.wantReason("a", inventory.ReadyFailing, "failed 5 times", "HEALTH_CHECK_FALL=3")
+	l.wantReason("a", inventory.ReadyFailing, "Refused, 5 times in a row", "do not count", "since the start", "HEALTH_CHECK_FALL=3")
 	l.refuse("b b b c c")
 	l.wantMode("Publish")
 	l.refuse("c")
@@ -76,7 +76,7 @@ func TestContract28DownMemberNeedsRisePassesAfterARestart(t *testing.T) {
 	l := restarted(t, "a=ready b=down")
 	l.pass("a b")
 	l.want("a=ready b=down")
-	l.wantReason("b", inventory.ProbePending, "passed 1 of HEALTH_CHECK_RISE=2")
+	l.wantReason("b", inventory.ProbePending, "pass 1 of HEALTH_CHECK_RISE=2 in a row: still down")
 	l.pass("b")
 	l.want("a=ready b=ready")
 }

@@ -7,18 +7,19 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// condition is what the probes say of an address, after all excuses.
+// condition is what the probes say of an address, without the results that do not
+// count.
 type condition uint8
 
 const (
 	// unknown: no probe has counted yet, or none since the address moved.
 	unknown condition = iota
-	// excused: it fails, but no failure counts (yet).
-	excused
+	// uncounted: it fails, but no failure counts (yet).
+	uncounted
 	// passing: the last result is a pass.
 	passing
-	// wavering: it fails, fewer than Fall times in a row.
-	wavering
+	// belowFall: it fails, fewer than Fall times in a row.
+	belowFall
 	// failing: it fails, Fall times in a row or more.
 	failing
 )
@@ -48,7 +49,7 @@ type row struct {
 // join pairs every member with its candidate and streak, and adds the
 // candidates that are not members; rows are sorted by address.
 func join(p pool, health inventory.Health) []row {
-	nobody, nowhere, untested, streaks := &member{}, &candidate{}, &inventory.Streak{}, health.Walk()
+	noMember, noCandidate, noStreak, streaks := &member{}, &candidate{}, &inventory.Streak{}, health.Walk()
 	rows := make([]row, 0, max(len(p.members), len(p.candidates)))
 	m, c := 0, 0
 	for m < len(p.members) || c < len(p.candidates) {
@@ -61,7 +62,7 @@ func join(p pool, health inventory.Health) []row {
 		default:
 			order = p.members[m].Address.Compare(p.candidates[c].Address)
 		}
-		r := row{was: nobody, candidate: nowhere, streak: untested}
+		r := row{was: noMember, candidate: noCandidate, streak: noStreak}
 		if order <= 0 {
 			r.was, r.address = p.members[m], p.members[m].Address
 			m++
@@ -113,18 +114,18 @@ func (r *row) passes(policy Policy) bool {
 // pass came, even if failures have followed it since.
 func (r *row) turned() bool { return r.streak.Turns != r.was.turns }
 
-// worked reports whether the address has passed once, or came from a slice.
-func (r *row) worked() bool { return r.was.worked || r.streak.Passes > 0 || r.streak.Turns > 0 }
+// everPassed reports whether the address has passed once, or came from a slice.
+func (r *row) everPassed() bool { return r.was.everPassed || r.streak.Passes > 0 || r.streak.Turns > 0 }
 
 // fails returns how many failures in a row count.
-func (r *row) fails() int { return r.streak.Fails - r.forgiven() }
+func (r *row) fails() int { return r.streak.Fails - r.uncounted() }
 
-// forgiven returns how many failures of the running streak do not count.
-func (r *row) forgiven() int {
-	if r.turned() || r.streak.Fails < r.was.forgiven {
+// uncounted returns how many failures of the running streak do not count.
+func (r *row) uncounted() int {
+	if r.turned() || r.streak.Fails < r.was.uncounted {
 		return 0
 	}
-	return r.was.forgiven
+	return r.was.uncounted
 }
 
 // movedAt returns when another node took over the address, until a result that
@@ -152,11 +153,11 @@ func (r *row) assess(w *world) condition {
 	case !r.streak.Known(), r.streak.Last.At.Before(moved):
 		return unknown
 	case w.cutOff && r.silent() && !r.longSilent, !w.mayDemote:
-		return excused
+		return uncounted
 	case r.fails() >= w.policy.Fall, r.fails() > 0 && !moved.IsZero():
 		return failing
 	case r.fails() > 0:
-		return wavering
+		return belowFall
 	}
-	return excused
+	return uncounted
 }

@@ -129,7 +129,7 @@ func (m *machine) checkSafety(t *rapid.T, facts map[netip.Addr]record, open bool
 	}
 	cut := silent > min(n-1, n*m.policy.MaxSilentPercent/100)
 	for a, r := range facts {
-		now, excused := m.state(a), cut && r.silent && !r.buried
+		now, uncounted := m.state(a), cut && r.silent && !r.buried
 		accepted := slices.Contains(m.verdict.Accepted, a)
 		drained := (r.place == gone || accepted) && m.now.Sub(r.goneAt) >= m.policy.DrainPeriod
 		drained = drained && (r.state != inventory.StateReady || m.policy.DrainPeriod == 0)
@@ -138,9 +138,9 @@ func (m *machine) checkSafety(t *rapid.T, facts map[netip.Addr]record, open bool
 		case !r.serving():
 		case m.works(a, r) && (now == inventory.StateDown || now == inventory.Absent && !drained || now == inventory.StateDraining && !draining):
 			t.Fatalf("S1: %s works, but went from %s to %s", nameOf(a), r.state, now)
-		case r.there() && r.state == inventory.StateReady && r.fails > 0 && excused && now != inventory.StateReady:
+		case r.there() && r.state == inventory.StateReady && r.fails > 0 && uncounted && now != inventory.StateReady:
 			t.Fatalf("S2: %d of %d are silent, but %s went to %s", silent, n, nameOf(a), now)
-		case r.here() && r.counted >= m.policy.Fall && !r.strange() && !excused && ready && !open && now == inventory.StateReady:
+		case r.here() && r.counted >= m.policy.Fall && !r.strange() && !uncounted && ready && !open && now == inventory.StateReady:
 			t.Fatalf("S4: %s failed %d times while others pass, but is %s", nameOf(a), r.counted, now)
 		case m.works(a, r) && now == inventory.Absent && !confirmed && !m.policy.HealthOff && !accepted:
 			t.Fatalf("S7: %s works and nothing present does, but it was removed", nameOf(a))
@@ -191,22 +191,22 @@ func (m *machine) calm(t *rapid.T) {
 		m.now = m.now.Add(m.policy.DrainPeriod)
 		m.decide(t, nil)
 	}
-	settled := statesOf(m.verdict.Members)
+	stable := statesOf(m.verdict.Members)
 	m.batch(t)
-	if got := statesOf(m.verdict.Members); got != settled {
-		t.Fatalf("S5: the calm world still moves, from %q to %q", settled, got)
+	if got := statesOf(m.verdict.Members); got != stable {
+		t.Fatalf("S5: the calm world still moves, from %q to %q", stable, got)
 	}
 	mode := guard.Publish
 	for is4, family := range m.models {
-		mode = max(mode, m.checkSettled(t, is4, family))
+		mode = max(mode, m.checkStable(t, is4, family))
 	}
 	if m.verdict.Mode > mode {
 		t.Fatalf("S5: got mode %s in a calm world, want %s", m.verdict.Mode, mode)
 	}
 }
 
-// checkSettled checks what is published of one family, and returns its mode.
-func (m *machine) checkSettled(t *rapid.T, is4 bool, family *model) guard.Mode {
+// checkStable checks what is published of one family, and returns its mode.
+func (m *machine) checkStable(t *rapid.T, is4 bool, family *model) guard.Mode {
 	t.Helper()
 	listed, alive := 0, 0
 	for name, b := range m.backends {

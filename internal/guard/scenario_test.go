@@ -32,7 +32,7 @@ func TestContract13EmptyInventoryForTenMinutesRemovesNothingThatPasses(t *testin
 		s.want("a=ready b=ready c=ready d=down")
 		s.during(4 * time.Minute)
 		s.wantMode("Hold NoNodes")
-		if s.verdict.Removal.Endpoints != 1 || !strings.Contains(s.verdict.Message, "1 that are down will be removed at ") {
+		if s.verdict.Removal.Endpoints != 1 || !strings.Contains(s.verdict.Message, "1 of the 4 endpoints that they leave out will be removed at ") {
 			t.Errorf("got removal %+v and message %q, want both to foretell one", s.verdict.Removal, s.verdict.Message)
 		}
 		s.during(2 * time.Minute)

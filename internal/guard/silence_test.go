@@ -46,7 +46,7 @@ func TestContract14ProberIsCutOffAboveTheSmallerOfAllButOneAndThePercentage(t *t
 			}
 			l.want(ready(all))
 			l.wantMode("Hold ProbesSilent")
-			l.wantReason("a", inventory.ReadyHeld, fmt.Sprintf("%d of %d", test.limit+1, test.n), fmt.Sprintf("HEALTH_CHECK_MAX_SILENT_PERCENT=%d", test.percent))
+			l.wantReason("a", inventory.ReadyHeld, fmt.Sprintf("%d of %d", test.limit+1, test.n), fmt.Sprintf("at most %d may be", test.limit), fmt.Sprintf("HEALTH_CHECK_MAX_SILENT_PERCENT=%d", test.percent))
 		})
 	}
 }
@@ -134,7 +134,7 @@ func TestContract14SilenceWhileCutOffIsForgivenAfterwards(t *testing.T) {
 		l.TB = t
 		l.silence("a")
 		l.want("a=ready b=ready c=ready d=ready")
-		l.wantReason("a", inventory.ReadyFailing, "failed 1 of HEALTH_CHECK_FALL=3")
+		l.wantReason("a", inventory.ReadyFailing, "failure 1 of HEALTH_CHECK_FALL=3")
 	})
 	t.Run("FALL fresh failures do", func(t *testing.T) {
 		l := *l

@@ -45,8 +45,8 @@ func (r *row) decidePresent(w *world) inventory.State {
 }
 
 // decideLeaving: draining for DrainPeriod while it passes, then removed; removed
-// at once when it fails, is down, or was never probed. One that has worked is not
-// removed before something present does: the inventory that removes it may be wrong.
+// at once when it fails, is down, or was never probed. One that has passed
+// is not removed before something present passes: the inventory may be wrong.
 func (r *row) decideLeaving(w *world) inventory.State {
 	dead := r.condition == failing || r.was.State == inventory.StateDown && !r.returns(w)
 	switch {
@@ -61,8 +61,8 @@ func (r *row) decideLeaving(w *world) inventory.State {
 }
 
 // leftAt returns when the drain period of a leaving member begins: when it began to
-// leave or, where it was published ready because nothing else worked, when it stops
-// being so.
+// leave or, where it was published ready because nothing else that works was,
+// when it is not any more.
 func (r *row) leftAt(w *world) time.Time {
 	if r.was.State == inventory.StateReady {
 		return w.now
@@ -71,12 +71,12 @@ func (r *row) leftAt(w *world) time.Time {
 }
 
 // lasts reports whether a leaving member is not removed yet, because nothing
-// present has worked for long enough in its place.
-func (r *row) lasts(w *world) bool { return r.worked() && !w.replaced }
+// present has passed Rise times in a row in its place.
+func (r *row) lasts(w *world) bool { return r.everPassed() && !w.replaced }
 
-// mayStandIn reports whether a leaving member can be published ready: it passes, or
+// mayBeReadyDraining reports whether a leaving member can be published ready: it passes, or
 // was ready and is not known to be dead.
-func (r *row) mayStandIn(w *world) bool {
+func (r *row) mayBeReadyDraining(w *world) bool {
 	return !w.policy.HealthOff && (r.condition == passing || r.was.State == inventory.StateReady && r.undecided(w))
 }
 
@@ -84,7 +84,7 @@ func (r *row) mayStandIn(w *world) bool {
 // too few times in a row, or together with so many others that the prober is
 // presumed cut off.
 func (r *row) undecided(w *world) bool {
-	return r.condition == wavering || r.condition == excused && w.cutOff && w.mayDemote && r.silent() && !r.longSilent
+	return r.condition == belowFall || r.condition == uncounted && w.cutOff && w.mayDemote && r.silent() && !r.longSilent
 }
 
 // decideKept: ready, or draining where it was announced to leave; down after
@@ -117,7 +117,7 @@ func (r *row) decideRecovered(w *world) inventory.State {
 // it was never probed, or fails and nothing has passed yet. Then it stays as it
 // was published.
 func (r *row) untried(w *world) bool {
-	return r.neverProbed(w) || r.condition == excused && !w.mayDemote
+	return r.neverProbed(w) || r.condition == uncounted && !w.mayDemote
 }
 
 // neverProbed reports whether no check of the address ever counted.
@@ -149,9 +149,9 @@ func (r *row) remember(w *world) (m member) {
 	if m.standing == leaving && r.next != inventory.StateReady {
 		m.leaveAt = r.leftAt(w)
 	}
-	m.forgiven = r.forgiven()
-	if r.condition == excused || w.failOpen {
-		m.forgiven = r.streak.Fails
+	m.uncounted = r.uncounted()
+	if r.condition == uncounted || w.failOpen {
+		m.uncounted = r.streak.Fails
 	}
 	if r.turned() {
 		m.turns, m.downs, m.removeAt = r.streak.Turns, 0, time.Time{}
@@ -160,7 +160,7 @@ func (r *row) remember(w *world) (m member) {
 		m.movedAt = time.Time{}
 	}
 	m.longSilent = r.longSilent
-	m.worked = r.worked()
+	m.everPassed = r.everPassed()
 	m.unconfirmed = m.unconfirmed && r.condition != passing && r.condition != failing
 	switch served := m.State == inventory.StateReady || m.State == inventory.StateDraining; {
 	case r.next != inventory.StateDown:
@@ -182,7 +182,7 @@ func (r *row) urgent(w *world) bool {
 		if w.failOpen {
 			return rises
 		}
-		return r.condition == wavering || r.condition == unknown && !r.was.movedAt.IsZero() || w.readyDraining && r.present() && rises
+		return r.condition == belowFall || r.condition == unknown && !r.was.movedAt.IsZero() || w.readyDraining && r.present() && rises
 	case inventory.StateDown:
 		return r.streak.Passes > 0
 	case inventory.Absent:

@@ -57,7 +57,7 @@ func TestContract10NewCandidateEntersOnItsFirstPass(t *testing.T) {
 	l.read("a b c")
 	l.refuse("a a a a")
 	l.want("b=ready c=ready")
-	l.wantReason("a", inventory.ProbeRefused, "failed 4 times", "first pass")
+	l.wantReason("a", inventory.ProbeRefused, "Refused, 4 times in a row", "first pass")
 	l.pass("a")
 	l.want("a=ready b=ready c=ready")
 }

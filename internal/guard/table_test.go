@@ -91,7 +91,7 @@ func TestContract13TableForLeavingMembers(t *testing.T) {
 		t.Run(leaves.how+" and never probed goes at once", func(t *testing.T) {
 			l := restarted(t, "a=ready b=ready c=ready")
 			l.play([]step{{"read", func(l *lab) { l.pass("b c b c"); l.read(leaves.read) }, "b=ready c=ready"}})
-			l.wantReason("a", inventory.Gone, "before any health check")
+			l.wantReason("a", inventory.Gone, "no health check has counted")
 		})
 		t.Run(leaves.how+" and then listed again is ready", func(t *testing.T) {
 			l := running(t, "a b c")

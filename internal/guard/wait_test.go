@@ -32,7 +32,7 @@ func TestContract15WaitsForAFirstCheckOfEachPresentEndpoint(t *testing.T) {
 		l.refuse("a a a b b b c c c")
 		l.want("a=down b=down c=ready")
 		l.wantMode("Publish")
-		l.wantReason("c", inventory.ReadyFailing, "first check")
+		l.wantReason("c", inventory.ReadyFailing, "until each endpoint has been checked once")
 		return l
 	}
 	t.Run("until all failed", func(t *testing.T) {

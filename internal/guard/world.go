@@ -21,8 +21,8 @@ type world struct {
 	// replaced: a present address has passed Rise times in a row, so that what
 	// leaves may go. risen: the same of one that is to stay, present or kept.
 	replaced, risen bool
-	// standIn: draining members were published ready, and nothing has risen yet.
-	standIn bool
+	// wasReadyDraining: draining members were published ready, and nothing has risen yet.
+	wasReadyDraining bool
 	// present and silent count the members that the prober is judged by, and
 	// those of them that were silent within the last Fall intervals, even once:
 	// neither jitter nor random loss takes one of them down.
@@ -36,8 +36,8 @@ type world struct {
 	// mayDemote: failures may take members away. After a restart none counts
 	// before a probe has passed (contract 28).
 	mayDemote bool
-	// blind: mayDemote is false and every address that stays fails.
-	blind bool
+	// nonePassed: mayDemote is false and every address that stays fails.
+	nonePassed bool
 	// readyDraining: draining members that pass are published ready, and
 	// drainingShown: that lasts and is shown as a mode (contract 15).
 	readyDraining, drainingShown bool
@@ -47,14 +47,14 @@ type world struct {
 	waits        bool
 	// accepts: failures of what rejected inventories leave out count.
 	accepts bool
-	// open: it was failing open, and nothing has passed often enough to end that.
+	// open: it was failing open, and nothing has passed often enough to end it.
 	open bool
 	// failOpen: every address that stays is published (contract 15).
 	failOpen bool
 }
 
-// look tells what the rows of one family say as a whole.
-func look(p pool, rows []row, now time.Time, policy Policy) *world {
+// newWorld sums up the rows of one family.
+func newWorld(p pool, rows []row, now time.Time, policy Policy) *world {
 	w := &world{policy: policy, now: now, mayDemote: p.proven || !p.recovered || !policy.FailOpen}
 	for i := range rows {
 		r := &rows[i]
@@ -67,7 +67,7 @@ func look(p pool, rows []row, now time.Time, policy Policy) *world {
 	}
 	w.replaced = w.replaced || policy.HealthOff
 	w.open = p.failOpen && !recovering(rows, policy)
-	w.standIn = p.readyDraining && !w.risen
+	w.wasReadyDraining = p.readyDraining && !w.risen
 	w.countSilent(rows)
 	for i := range rows {
 		rows[i].condition = rows[i].assess(w)
@@ -115,9 +115,8 @@ func (r *row) silenceOver(w *world) time.Time { return r.streak.SilentAt.Add(w.p
 // that passes is one of them now. Those that are down and were silent for long prove nothing and are not
 // among them.
 //
-// Fall intervals are the time in which random loss has to hit one endpoint Fall
-// times to take it down: judged by the last results alone, six of ten lost checks
-// would look like a cut at most moments, but not at all.
+// The last results alone are not enough: with six of ten checks lost at random, at
+// some moments too few would be silent, and silence would take endpoints down.
 func (w *world) countSilent(rows []row) {
 	for i := range rows {
 		r := &rows[i]
@@ -134,6 +133,7 @@ func (w *world) countSilent(rows []row) {
 	}
 	w.cutOff = w.silent > 0 && w.silent*100 > min((w.present-1)*100, w.policy.MaxSilentPercent*w.present)
 	if w.cutOff {
-		w.silence = fmt.Sprintf("%d of %d endpoints were silent within %s: all of them, or more than HEALTH_CHECK_MAX_SILENT_PERCENT=%d: this daemon is presumed cut off", w.silent, w.present, w.policy.checks(), w.policy.MaxSilentPercent)
+		allowed := min(w.present-1, w.policy.MaxSilentPercent*w.present/100)
+		w.silence = fmt.Sprintf("%d of %d endpoints were silent within %s, at most %d may be (HEALTH_CHECK_MAX_SILENT_PERCENT=%d): this daemon is presumed cut off, so silence takes no endpoint down", w.silent, w.present, w.policy.checks(), allowed, w.policy.MaxSilentPercent)
 	}
 }

@@ -71,24 +71,24 @@ type ReasonDoc struct {
 func Reasons() []ReasonDoc {
 	return []ReasonDoc{
 		{Ready, "present and passing its health check; published ready", "nothing to do"},
-		{ReadyFailOpen, "published ready although it fails its health check, because nothing at all would be ready otherwise", "find out why every backend fails: the workload, its port, or the way from this daemon to it"},
-		{ReadyHeld, "published ready although a rejected inventory leaves it out, or its silence is shared by most others", "check the source, or the network of this daemon"},
-		{ReadyFailing, "published ready while it fails: fewer than HEALTH_CHECK_FALL times in a row, or until a first check of the others tells whether anything works", "wait, or look at the backend if it comes back often"},
-		{ReadyDraining, "leaving and still passing; published ready because no present endpoint has passed HEALTH_CHECK_RISE times yet", "find out why the endpoints that are to replace it do not pass"},
-		{Draining, "leaving and still passing; removed after DRAIN_PERIOD, once a present endpoint passes", "nothing to do"},
-		{ProbePending, "no health check tells anything yet: the endpoint is new, its address moved, or this daemon could not check it", "wait for the next health check; where the message names an error of this daemon, mend that"},
-		{ProbeRefused, "the health check was answered with a refusal or a reset", "start the workload on the backend port, or open the firewall"},
+		{ReadyFailOpen, "published ready although it fails its health check, because no endpoint would be ready otherwise", "find out why every endpoint fails: the workload, its port, or the network between it and this daemon"},
+		{ReadyHeld, "published ready although a rejected inventory leaves it out, or although it is silent: so many are silent at once that this daemon is presumed cut off", "check the source, or the network of this daemon"},
+		{ReadyFailing, "published ready while it fails: fewer than HEALTH_CHECK_FALL times in a row, or until each endpoint has been checked once", "wait; look at the workload if this comes back often"},
+		{ReadyDraining, "leaving and still passing; published ready because no endpoint of the inventory has passed HEALTH_CHECK_RISE times in a row yet", "find out why the endpoints that are to replace it do not pass"},
+		{Draining, "leaving and still passing; removed after DRAIN_PERIOD, once an endpoint of the inventory passes", "nothing to do"},
+		{ProbePending, "no health check has counted yet: the endpoint is new, its address moved, or this daemon could not check it", "wait for the next health check; if the message names an error of this daemon, repair that"},
+		{ProbeRefused, "the connection of the health check was refused, reset, or closed without an answer", "start the workload on the backend port, or open the firewall"},
 		{ProbeTimeout, "the health check was not answered within HEALTH_CHECK_TIMEOUT", "check the node, its firewall and the private network"},
 		{ProbeUnreachable, "the network says that the address cannot be reached", "check the routes to the private network"},
 		{ProbeStatus, "the HTTP status is not among HEALTH_CHECK_EXPECTED_STATUS", "check HEALTH_CHECK_PATH, or the workload"},
-		{ProbeTLS, "the TLS handshake or the certificate was refused", "check the certificate and HEALTH_CHECK_TLS_CA_FILE, HEALTH_CHECK_TLS_SERVER_NAME"},
-		{NodeNotReady, "its own cluster reports the node as not ready", "repair the node; it is counted as missing until then"},
+		{ProbeTLS, "the TLS handshake failed, or the certificate is not trusted", "check the certificate and HEALTH_CHECK_TLS_CA_FILE, HEALTH_CHECK_TLS_SERVER_NAME"},
+		{NodeNotReady, "its own cluster reports the node as not ready", "repair the node; until then it counts as left out of the inventory"},
 		{NotWorker, "the node does not run workloads or is not selected", "check SECURED_NODE_SELECTOR, or the worker field of the inventory"},
 		{NoPrivateAddress, "the source knows no address of the node", "give the node an address in the private network"},
 		{InvalidAddress, "the address is IPv4-mapped IPv6 or has a zone", "report the plain address"},
-		{ForbiddenAddress, "the address is of a range that is never published: loopback, link-local, multicast, documentation, metadata and the like", "report the node's private address instead"},
+		{ForbiddenAddress, "the address is in a range that is never published: loopback, link-local, multicast, documentation, metadata and the like", "report the node's private address instead"},
 		{OutsideSubnet, "the address is outside SECURED_SUBNET_CIDR", "correct the address, or extend SECURED_SUBNET_CIDR"},
-		{DuplicateAddress, "another node of the same inventory has the address, and stays", "correct the inventory: an address belongs to one node"},
+		{DuplicateAddress, "another node of the same inventory has the address and keeps it", "correct the inventory: an address belongs to one node"},
 		{Excluded, "the node asks to be left out of load balancers", "remove the label node.kubernetes.io/exclude-from-external-load-balancers"},
 		{Gone, "no longer in the inventory; removed", "nothing to do"},
 	}
@@ -102,17 +102,16 @@ type Decision struct {
 	Stage   Stage
 	// Reason is empty where the stage let the node or address pass.
 	Reason Reason
-	// Message names the rule and the actual value that decided. What the filter
-	// says of an address goes on after that address. Who shows a decision shows
-	// its Text.
+	// Message names the rule and the actual value that decided. That of the filter
+	// goes on after the address; Text has both.
 	Message string
 	// Subnet is what let an address pass the filter, which says nothing else of
 	// it; invalid otherwise.
 	Subnet netip.Prefix
 }
 
-// Text spells the decision. Decisions are many and are shown rarely, so nothing
-// is spelled before.
+// Text is the message to show. It is made when needed: decisions are many, and few
+// are shown.
 func (d Decision) Text() string {
 	switch {
 	case d.Stage != StageFilter || !d.Address.IsValid():

@@ -50,13 +50,13 @@ func decodeDocument(data []byte) ([]Node, error) {
 	if top.value != json.Delim('[') {
 		return nil, w.malformed(top.at, "the document is %s, must be an array of records; an inventory of no nodes is []", top.kind())
 	}
-	nodes, known := []Node{}, newRoll()
+	nodes, known := []Node{}, newIdentities()
 	for w.json.More() {
 		r := recordReader{walker: w, number: len(nodes) + 1}
 		if err := r.read(); err != nil {
 			return nil, err
 		}
-		if err := known.enter(&r); err != nil {
+		if err := known.add(&r); err != nil {
 			return nil, err
 		}
 		nodes = append(nodes, r.node)
@@ -112,20 +112,20 @@ func invalidUTF8(data []byte) int {
 	return -1
 }
 
-// roll holds the nodes that were read so far, to find a node's second record.
-// It answers as Identity.Same does, without comparing every pair.
-type roll struct {
+// identities finds a node's second record, as Identity.Same does, without comparing
+// every pair.
+type identities struct {
 	// ids, names and nameless hold the number of the first record with that
 	// id, with that name, and with that name and no id.
 	ids, names, noID map[string]int
 }
 
-func newRoll() *roll {
-	return &roll{ids: map[string]int{}, names: map[string]int{}, noID: map[string]int{}}
+func newIdentities() *identities {
+	return &identities{ids: map[string]int{}, names: map[string]int{}, noID: map[string]int{}}
 }
 
-// enter adds the record's node, or says which record means the same node.
-func (k *roll) enter(r *recordReader) error {
+// add adds the record's node, or says which record means the same node.
+func (k *identities) add(r *recordReader) error {
 	id, name := r.node.ID, r.node.Name
 	if first, ok := k.ids[id]; ok {
 		return r.malformed(r.at, "record %d has the same \"id\" %s; list each node once", first, quote(id))

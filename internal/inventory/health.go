@@ -11,7 +11,7 @@ import (
 // a copy of it is as good as the original; the zero value is empty.
 //
 // It is two sorted lists and not a map: one new result copies a list of pointers,
-// and whoever has addresses in order walks along instead of looking them up.
+// and sorted addresses need no lookups.
 type Health struct {
 	// addresses are sorted, each once; streaks has one entry for each. What
 	// either holds is shared by many values and is never written again.
@@ -122,7 +122,7 @@ func (h Health) merge(other Health) Health {
 	return all.concat(addresses, streaks)
 }
 
-// concat appends to h, which nobody else has yet.
+// concat appends to h, which must not be shared yet.
 func (h Health) concat(addresses []netip.Addr, streaks []*Streak) Health {
 	return Health{addresses: append(h.addresses, addresses...), streaks: append(h.streaks, streaks...)}
 }
@@ -152,7 +152,7 @@ func (h Health) Only(addresses []netip.Addr) Health {
 	return kept
 }
 
-// Walk returns a walk along h, for whoever asks in the order of the addresses.
+// Walk returns a walk along h.
 func (h Health) Walk() Walk { return Walk{rest: h} }
 
 // Walk looks streaks up in the order of their addresses, at the cost of a step

@@ -33,18 +33,17 @@ type Node struct {
 	Detail string
 }
 
-// Identity returns who the node is, for telling whether an address moved.
+// Identity returns what tells the node from others.
 func (n Node) Identity() Identity { return Identity{ID: n.ID, Name: n.Name} }
 
-// Identity is who a node is: its id where there is one, else its name.
+// Identity tells a node from others: its id where there is one, else its name.
 type Identity struct {
 	ID   string
 	Name string
 }
 
 // Same reports whether both identities mean one machine. Ids decide where both
-// sides have one; otherwise the names do, so that a source which begins to
-// report ids does not make every node a stranger.
+// have one, else names do: a source that begins to report ids changes no node.
 func (i Identity) Same(other Identity) bool {
 	if i.ID != "" && other.ID != "" {
 		return i.ID == other.ID
@@ -53,7 +52,7 @@ func (i Identity) Same(other Identity) bool {
 }
 
 // Known reports whether i names a node at all. A member that was recovered from
-// a slice has no known node until a read lists its address.
+// a slice has no known node until an inventory lists its address.
 func (i Identity) Known() bool { return i.ID != "" || i.Name != "" }
 
 // Compare orders identities by id, then by name.

@@ -8,8 +8,8 @@ import (
 // Outcome is what one health check learned.
 type Outcome uint8
 
-// The outcomes. A LocalError is our own fault (no file descriptors, no route,
-// cancelled, not run in time) and counts for nothing.
+// The outcomes. A LocalError says nothing of the node (no file descriptors, no
+// route, cancelled, not run in time) and does not count.
 const (
 	LocalError Outcome = iota
 	Pass

@@ -33,26 +33,25 @@ func ToBeside(object *discoveryv1.EndpointSlice, target plan.Target) plan.Beside
 	return beside
 }
 
-// remedy says where the slice comes from and how to be rid of it. Each begins
-// with our own slices: until they hold what is needed, the other one may be all
-// that serves.
+// remedy says where the slice comes from and how to remove it. Until our own slices
+// hold what is needed, the other one may be all that serves.
 func remedy(b plan.Beside, target plan.Target) string {
 	const first = "once our slices hold the ready endpoints that are needed, "
 	switch b.Manager {
 	case mirrorer:
 		return fmt.Sprintf("it mirrors the Endpoints object %[2]s: %[3]srun \"kubectl -n %[1]s label endpoints %[2]s %[4]s=true\", "+
-			"which takes the slice away and can be undone by taking the label off; delete the Endpoints object only after that, and not the slice, which would come back",
+			"which removes the slice (remove the label to undo that); delete the Endpoints object only after that, and not the slice: it would come back",
 			target.Namespace, target.Service, first, discoveryv1.LabelSkipMirror)
 	case target.ManagedBy:
 		return fmt.Sprintf("it has our managed-by label, as after a change of TARGET_ENDPOINTSLICE_NAME: %sand if no other instance of this program writes it, delete it", first)
 	case "":
-		return fmt.Sprintf("it has no label %s, so somebody may have made it by hand: %sdelete it", discoveryv1.LabelManagedBy, first)
+		return fmt.Sprintf("it has no label %s, so it may have been made by hand: %sdelete it", discoveryv1.LabelManagedBy, first)
 	}
-	return fmt.Sprintf("it is managed by %q: %smake that leave this Service alone, then delete the slice if it is still there", b.Manager, first)
+	return fmt.Sprintf("it is managed by %q: %sstop that from managing slices of this Service, then delete the slice if it is still there", b.Manager, first)
 }
 
-// Beside returns what of it counts, sorted by name: what publishes anything, and
-// nothing at all for a Service with a selector, whose slices are Kubernetes' own.
+// Beside returns those that publish anything, sorted by name; none for a Service
+// with a selector, whose slices are those of Kubernetes.
 func Beside(service plan.Service, found []plan.Beside) []plan.Beside {
 	if service.HasSelector {
 		return nil

@@ -18,7 +18,7 @@ func TestWhatPublishesBesideOursIsNamedWithTheSafeRemedy(t *testing.T) {
 		{"mirrored", "endpointslicemirroring-controller.k8s.io", []string{
 			"slice default/web-x7f2k", "the Endpoints object web", "kubectl -n default label endpoints web endpointslice.kubernetes.io/skip-mirror=true", "only after that",
 		}},
-		{"another controller", "somebody", []string{`managed by "somebody"`, "leave this Service alone"}},
+		{"another controller", "somebody", []string{`managed by "somebody"`, "stop that from managing slices of this Service"}},
 		{"ours under another name", target().ManagedBy, []string{"TARGET_ENDPOINTSLICE_NAME", "no other instance", "delete it"}},
 		{"by hand", "", []string{"no label endpointslice.kubernetes.io/managed-by", "delete it"}},
 	}

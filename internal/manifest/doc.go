@@ -3,9 +3,9 @@
 //
 // In come EndpointSlices and Services as an API server answers them, out go
 // plan.State and the objects that carry a plan.Write. What an EndpointSlice says
-// beyond plan.Slice is never lost: what is foreign (labels, annotations, owners,
+// beyond plan.Slice is never lost: what others wrote (labels, annotations, owners,
 // finalizers) survives in the object that is sent, what contradicts us becomes
 // Drift or a Refusal.
 //
-// It is pure: it talks to nobody, keeps nothing and leaves its inputs alone.
+// It is pure: no I/O, no state, and its inputs stay as they are.
 package manifest

@@ -47,7 +47,7 @@ func toMember(endpoint *discoveryv1.Endpoint, family plan.Family, notReadyToo bo
 	text := endpoint.Addresses[0]
 	address, err := netip.ParseAddr(text)
 	if err != nil || address.Is4In6() || address.Zone() != "" || plan.FamilyOf(address) != family {
-		found.add("%q is no %s address", bounded(text), family)
+		found.add("%q is not an %s address", bounded(text), family)
 		return inventory.Member{}, false
 	}
 	if address.String() != text {

@@ -14,13 +14,13 @@ var errRefused = errors.New("not sent")
 
 // Fence returns why the write must not be sent, or nil. Base is the object of
 // that name as the store knows it now, nil when there is none. A base of
-// another version than the write's is a conflict: nobody has decided anything
-// about it yet.
+// another version than the write's is a conflict: nothing was decided from it
+// yet.
 func Fence(base *discoveryv1.EndpointSlice, write plan.Write, target plan.Target) error {
 	family, _, ours := target.ParseName(write.Slice.Name)
 	switch {
 	case !ours || family != write.Slice.Family:
-		return fmt.Errorf("%w: %s is no %s name of the target", errRefused, write.Slice.Name, write.Slice.Family)
+		return fmt.Errorf("%w: %s is not an %s name of the target", errRefused, write.Slice.Name, write.Slice.Family)
 	case write.Operation != plan.Create && write.Operation != plan.Update:
 		return fmt.Errorf("%w: unknown operation %q", errRefused, write.Operation)
 	case write.Operation == plan.Update && write.Slice.Version == "":

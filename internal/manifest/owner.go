@@ -28,10 +28,10 @@ func toOwner(references []metav1.OwnerReference, target plan.Target, found *drif
 		}
 		owners = append(owners, string(reference.UID))
 		if value(reference.Controller, false) {
-			found.add("the ownerReference to Service %s says controller", target.Service)
+			found.add("the ownerReference to Service %s has controller=true", target.Service)
 		}
 		if value(reference.BlockOwnerDeletion, false) {
-			found.add("the ownerReference to Service %s says blockOwnerDeletion", target.Service)
+			found.add("the ownerReference to Service %s has blockOwnerDeletion=true", target.Service)
 		}
 	}
 	if len(owners) != 1 {

@@ -13,14 +13,14 @@ import (
 // refusal when the object has a name of the target but is not ours to touch:
 //
 //	managed-by  service-name  addressType    result
-//	not ours    any           any            refusal: somebody else's
-//	ours        another       any            refusal: another installation's
+//	another     any           any            refusal: of another manager
+//	ours        another       any            refusal: of another installation
 //	ours        ours or none  does not fit   refusal: it cannot be changed
 //	ours        ours or none  fits the name  slice, with drift if need be
 //
-// What plan.Slice cannot express is named in its Drift. Where the object is
-// odd, the member nearest to what consumers make of it is chosen, so that
-// reading a slice never takes a working backend away.
+// What plan.Slice cannot express is named in its Drift. What is irregular is
+// read as consumers read it, so that reading a slice never takes a working backend
+// away.
 func ToSlice(object *discoveryv1.EndpointSlice, target plan.Target) (plan.Slice, *plan.Refusal) {
 	family, _, _ := target.ParseName(object.Name)
 	if refusal := refuse(object, target, family); refusal != nil {
@@ -55,21 +55,21 @@ func refuse(object *discoveryv1.EndpointSlice, target plan.Target, family plan.F
 	switch {
 	case !labelled:
 		return &plan.Refusal{Name: object.Name, Message: fmt.Sprintf(
-			"slice %s/%s has no label %s, so it is not ours: delete it, label it with %q, or set TARGET_ENDPOINTSLICE_NAME to another name",
+			"slice %s/%s has no label %s, so it is left alone: delete it, label it with %q, or set TARGET_ENDPOINTSLICE_NAME to another name",
 			target.Namespace, object.Name, discoveryv1.LabelManagedBy, target.ManagedBy)}
 	case manager != target.ManagedBy:
 		return &plan.Refusal{Name: object.Name, Message: fmt.Sprintf(
-			"slice %s/%s is managed by %q, not by %q: set TARGET_ENDPOINTSLICE_NAME to another name, or delete the slice if %q is not in use any more",
+			"slice %s/%s is managed by %q, not by %q, so it is left alone: set TARGET_ENDPOINTSLICE_NAME to another name, or delete the slice if %q is not in use any more",
 			target.Namespace, object.Name, bounded(manager), target.ManagedBy, bounded(manager))}
 	case service != "" && service != target.Service:
 		return &plan.Refusal{Name: object.Name, Message: fmt.Sprintf(
-			"slice %[1]s/%[2]s has our managed-by label, but is of Service %[3]q and not of %[4]q, as when two installations use one slice name: "+
-				"it is left as it is, and what it would hold goes into slices of other numbers; set TARGET_ENDPOINTSLICE_NAME of one of them to another name, or, "+
+			"slice %[1]s/%[2]s has our managed-by label, but belongs to Service %[3]q, not to %[4]q: "+
+				"it is left alone, and its endpoints go into slices with other numbers; if two installations use this slice name, set TARGET_ENDPOINTSLICE_NAME of one of them to another name; "+
 				"if TARGET_SERVICE_NAME was changed and Service %[3]q is not in use any more, run \"kubectl -n %[1]s delete endpointslice %[2]s\"",
 			target.Namespace, object.Name, bounded(service), target.Service)}
 	case object.AddressType != addressType(family):
 		return &plan.Refusal{Name: object.Name, Message: fmt.Sprintf(
-			"slice %s/%s is of addressType %s where %s belongs, and the API lets nobody change that: delete the slice, and it is created anew",
+			"slice %s/%s has addressType %s instead of %s, which cannot be changed: delete the slice; it is created again",
 			target.Namespace, object.Name, object.AddressType, family)}
 	}
 	return nil

@@ -87,9 +87,9 @@ func TestWhatWeWouldNotWriteIsNamedAsDrift(t *testing.T) {
 		{"empty zone", first(func(e *discoveryv1.Endpoint) { e.Zone = new("") }), "an empty zone"},
 		{"two addresses", first(func(e *discoveryv1.Endpoint) { e.Addresses = []string{"10.0.0.2", "10.0.0.3"} }), "2 addresses"},
 		{"no address", first(func(e *discoveryv1.Endpoint) { e.Addresses = nil }), "0 addresses"},
-		{"not an address", first(func(e *discoveryv1.Endpoint) { e.Addresses = []string{"web.local"} }), `"web.local" is no IPv4 address`},
-		{"other family", first(func(e *discoveryv1.Endpoint) { e.Addresses = []string{"fd00::1"} }), `"fd00::1" is no IPv4 address`},
-		{"mapped", first(func(e *discoveryv1.Endpoint) { e.Addresses = []string{"::ffff:10.0.0.2"} }), "is no IPv4 address"},
+		{"not an address", first(func(e *discoveryv1.Endpoint) { e.Addresses = []string{"web.local"} }), `"web.local" is not an IPv4 address`},
+		{"other family", first(func(e *discoveryv1.Endpoint) { e.Addresses = []string{"fd00::1"} }), `"fd00::1" is not an IPv4 address`},
+		{"mapped", first(func(e *discoveryv1.Endpoint) { e.Addresses = []string{"::ffff:10.0.0.2"} }), "is not an IPv4 address"},
 		{"twice", first(func(e *discoveryv1.Endpoint) { e.Addresses = []string{"10.0.0.10"} }), "address 10.0.0.10 is listed twice"},
 		{"order", first(func(e *discoveryv1.Endpoint) { e.Addresses = []string{"10.0.0.99"} }), "the endpoints are not sorted"},
 		{"empty service label", func(o *discoveryv1.EndpointSlice) { o.Labels[discoveryv1.LabelServiceName] = "" }, `service-name is "", not "web"`},
@@ -99,8 +99,8 @@ func TestWhatWeWouldNotWriteIsNamedAsDrift(t *testing.T) {
 			o.OwnerReferences = append(o.OwnerReferences, o.OwnerReferences[0])
 		}, "2 ownerReferences to Service web"},
 		{"other owner", owner(func(r *metav1.OwnerReference) { r.Name = "shop" }), "0 ownerReferences to Service web"},
-		{"blocking owner", owner(func(r *metav1.OwnerReference) { r.BlockOwnerDeletion = new(true) }), "says blockOwnerDeletion"},
-		{"controlling owner", owner(func(r *metav1.OwnerReference) { r.Controller = new(true) }), "says controller"},
+		{"blocking owner", owner(func(r *metav1.OwnerReference) { r.BlockOwnerDeletion = new(true) }), "has blockOwnerDeletion=true"},
+		{"controlling owner", owner(func(r *metav1.OwnerReference) { r.Controller = new(true) }), "has controller=true"},
 		{"port without number", func(o *discoveryv1.EndpointSlice) { o.Ports[0].Port = nil }, "a port has no usable number"},
 		{"port out of range", func(o *discoveryv1.EndpointSlice) { o.Ports[0].Port = new(int32(70000)) }, "a port has no usable number"},
 		{"port without name", func(o *discoveryv1.EndpointSlice) { o.Ports[0].Name = nil }, "port 8080 has no name"},
@@ -134,7 +134,7 @@ func TestAMappedIPv4AddressIsNoMemberOfAnIPv6Slice(t *testing.T) {
 	o.Endpoints = o.Endpoints[:1]
 	o.Endpoints[0].Addresses[0] = "::ffff:10.0.0.2"
 	got, _ := manifest.ToSlice(o, target())
-	if want := `"::ffff:10.0.0.2" is no IPv6 address`; len(got.Endpoints) != 0 || got.Drift != want {
+	if want := `"::ffff:10.0.0.2" is not an IPv6 address`; len(got.Endpoints) != 0 || got.Drift != want {
 		t.Errorf("got endpoints %v, drift %q; want none, %q", got.Endpoints, got.Drift, want)
 	}
 }
@@ -187,12 +187,12 @@ func TestContract23ASliceThatIsNotOursIsRefusedWithTheRemedy(t *testing.T) {
 		{"managed by nobody", func(o *discoveryv1.EndpointSlice) { delete(o.Labels, discoveryv1.LabelManagedBy) },
 			[]string{"has no label endpointslice.kubernetes.io/managed-by", "delete it"}},
 		{"of another Service", func(o *discoveryv1.EndpointSlice) { o.Labels[discoveryv1.LabelServiceName] = "shop" },
-			[]string{`default/web-remote has our managed-by label, but is of Service "shop" and not of "web"`, "it is left as it is",
+			[]string{`default/web-remote has our managed-by label, but belongs to Service "shop", not to "web"`, "it is left alone",
 				"set TARGET_ENDPOINTSLICE_NAME", "TARGET_SERVICE_NAME was changed", `"kubectl -n default delete endpointslice web-remote"`}},
 		{"other addressType", func(o *discoveryv1.EndpointSlice) { o.AddressType = discoveryv1.AddressTypeIPv6 },
-			[]string{"addressType IPv6 where IPv4 belongs", "delete the slice"}},
+			[]string{"addressType IPv6 instead of IPv4", "delete the slice"}},
 		{"names", func(o *discoveryv1.EndpointSlice) { o.AddressType = discoveryv1.AddressTypeFQDN },
-			[]string{"addressType FQDN where IPv4 belongs"}},
+			[]string{"addressType FQDN instead of IPv4"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -34,7 +34,7 @@ type Family struct {
 	buckets []float64
 	// sample reads the values at the moment of a scrape. It is nil where they
 	// are counted as things happen.
-	sample func(m moment, emit emit)
+	sample func(m snapshot, emit emit)
 }
 
 // Label is one label of a metric.
@@ -45,8 +45,8 @@ type Label struct {
 	Note   string
 }
 
-// moment is what a scrape sees.
-type moment struct {
+// snapshot is what a scrape sees.
+type snapshot struct {
 	Options
 
 	status *syncer.Status
@@ -100,8 +100,8 @@ func (f Family) combinations() [][]string {
 	return all
 }
 
-// truth is how a gauge says yes and no.
-func truth(yes bool) float64 {
+// boolValue is the value of a gauge that says yes or no.
+func boolValue(yes bool) float64 {
 	if yes {
 		return 1
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
-// mostScrapes is how many scrapes are answered at a time; one more is refused
-// with status 503, so that nobody can keep the program busy by asking.
+// mostScrapes is how many scrapes are answered at a time; further ones get
+// status 503, so that scrapes cannot keep the program busy.
 const mostScrapes = 8
 
 // Options are what New needs. The functions are called at every scrape, from any
@@ -44,7 +44,7 @@ type Options struct {
 	Events func() Events
 }
 
-// Credential is what shows an API server who asks.
+// Credential is a token or a client certificate.
 type Credential struct {
 	// Expires is until when it is valid.
 	Expires time.Time
@@ -59,7 +59,7 @@ type Events struct {
 	Delivered, Dropped, Failed uint64
 }
 
-// fill puts a harmless answer where there is no function.
+// fill sets functions that are nil.
 func (o *Options) fill() {
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()
@@ -156,7 +156,7 @@ func (s *states) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector. All values are of one status.
 func (s *states) Collect(out chan<- prometheus.Metric) {
-	now := moment{Options: s.opts, status: s.opts.Status()}
+	now := snapshot{Options: s.opts, status: s.opts.Status()}
 	for i, f := range s.families {
 		kind := prometheus.GaugeValue
 		if f.Type == Counter {

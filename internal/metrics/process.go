@@ -14,31 +14,31 @@ func processFamilies() []Family {
 			Labels: []Label{{Name: "version", Note: "that of the program"}, {Name: "goversion", Note: "that of Go"}},
 			Help:   "Always 1; the labels say what runs.",
 			Use:    `count by (version) (ionos_endpointslice_build_info)`, Advice: "which versions run",
-			sample: func(m moment, emit emit) { emit(1, m.Version, runtime.Version()) },
+			sample: func(m snapshot, emit emit) { emit(1, m.Version, runtime.Version()) },
 		},
 		{
 			Name: prefix + "leader", Type: Gauge,
-			Help: "1 where this process reads, probes and writes, also without an election; 0 on a standby.",
-			Use:  `sum by (job) (ionos_endpointslice_leader) != 1`, Advice: "nobody works, or two believe they do",
-			sample: func(m moment, emit emit) { emit(truth(m.Leading())) },
+			Help: "1 if this process reads, checks and writes, also without an election; 0 on a standby.",
+			Use:  `sum by (job) (ionos_endpointslice_leader) != 1`, Advice: "no replica leads, or two do",
+			sample: func(m snapshot, emit emit) { emit(boolValue(m.Leading())) },
 		},
 		{
 			Name: prefix + "loop_age_seconds", Type: Gauge,
-			Help: "Seconds since the loop came round last; 0 on a standby.",
+			Help: "Seconds since the loop last ran; 0 on a standby.",
 			Use:  `ionos_endpointslice_loop_age_seconds > 10`, Advice: "the loop hangs; at 30 seconds `/livez` fails",
-			sample: func(m moment, emit emit) { emit(m.LoopAge().Seconds()) },
+			sample: func(m snapshot, emit emit) { emit(m.LoopAge().Seconds()) },
 		},
 	}
 }
 
-// remoteFamilies tell of the way to the remote cluster.
+// remoteFamilies tell of the access to the remote cluster.
 func remoteFamilies() []Family {
 	return []Family{
 		{
 			Name: prefix + "remote_credential_expiry_timestamp_seconds", Type: Gauge,
-			Help: "When the token or client certificate of SECURED_KUBECONFIG that is in use expires, the one that does so sooner, as Unix time; absent where that is not known.",
-			Use:  `ionos_endpointslice_remote_credential_expiry_timestamp_seconds - time() < 14 * 86400`, Advice: "renew it, unless something else does; it is used without a restart",
-			sample: func(m moment, emit emit) {
+			Help: "Unix time at which the token or client certificate of SECURED_KUBECONFIG that is in use expires, whichever is sooner; absent if that is not known.",
+			Use:  `ionos_endpointslice_remote_credential_expiry_timestamp_seconds - time() < 14 * 86400`, Advice: "renew it, unless something else does; the new one is used without a restart",
+			sample: func(m snapshot, emit emit) {
 				if credential := m.RemoteCredential(); !credential.Expires.IsZero() {
 					emit(unix(credential.Expires))
 				}
@@ -46,9 +46,9 @@ func remoteFamilies() []Family {
 		},
 		{
 			Name: prefix + "remote_credential_lifetime_seconds", Type: Gauge,
-			Help: "How long that token or client certificate is valid in all, from its issue to its expiry; +Inf where it does not say, absent where its expiry is not known.",
-			Use:  `ionos_endpointslice_remote_credential_lifetime_seconds < 2 * 86400`, Advice: "it is one that something renews; the alert waits for the last tenth of its lifetime",
-			sample: func(m moment, emit emit) {
+			Help: "Seconds for which that token or client certificate is valid in all, from its issue to its expiry; +Inf if it does not say, absent if its expiry is not known.",
+			Use:  `ionos_endpointslice_remote_credential_lifetime_seconds < 2 * 86400`, Advice: "something renews it; the alert waits for the last tenth of its lifetime",
+			sample: func(m snapshot, emit emit) {
 				credential := m.RemoteCredential()
 				switch {
 				case credential.Expires.IsZero():
@@ -62,15 +62,14 @@ func remoteFamilies() []Family {
 	}
 }
 
-// toldFamilies tell what others said: the IONOS Cloud, and the API server of
-// Events.
-func toldFamilies() []Family {
+// reportedFamilies tell what the IONOS Cloud and the API server of Events answered.
+func reportedFamilies() []Family {
 	return []Family{
 		{
 			Name: prefix + "token_expiry_timestamp_seconds", Type: Gauge,
-			Help: "When the token of the IONOS Cloud that was used last expires, as Unix time; absent where that is not known.",
+			Help: "Unix time at which the token of the IONOS Cloud that was used last expires; absent if that is not known.",
 			Use:  `ionos_endpointslice_token_expiry_timestamp_seconds - time() < 14 * 86400`, Advice: "write a new token to the file of `IONOS_TOKEN_FILE`; it is used at once",
-			sample: func(m moment, emit emit) {
+			sample: func(m snapshot, emit emit) {
 				if at, known := m.TokenExpiry(); known {
 					emit(unix(at))
 				}
@@ -78,9 +77,9 @@ func toldFamilies() []Family {
 		},
 		{
 			Name: prefix + "ionos_ratelimit_remaining", Type: Gauge,
-			Help: "Requests that the IONOS Cloud still allowed in its last answer; absent where it has not said so.",
-			Use:  `ionos_endpointslice_ionos_ratelimit_remaining < 10`, Advice: "raise `SOURCE_POLL_INTERVAL`, or find out who else uses the limit of the account",
-			sample: func(m moment, emit emit) {
+			Help: "Requests that the IONOS Cloud still allowed in its last answer; absent if it did not say.",
+			Use:  `ionos_endpointslice_ionos_ratelimit_remaining < 10`, Advice: "raise `SOURCE_POLL_INTERVAL`, or find out what else uses the limit of the account",
+			sample: func(m snapshot, emit emit) {
 				if remaining, known := m.RateLimit(); known {
 					emit(float64(remaining))
 				}
@@ -88,9 +87,9 @@ func toldFamilies() []Family {
 		},
 		{
 			Name: prefix + "events_total", Type: Counter, Labels: label("result", "delivered", "dropped", failure),
-			Help: "Events on the Service: accepted by the API server, never sent because too many were waiting, or refused and lost.",
-			Use:  `increase(ionos_endpointslice_events_total{result!="delivered"}[1h])`, Advice: "only what is told is lost; check the right to create Events",
-			sample: func(m moment, emit emit) {
+			Help: "Events on the Service, by result: accepted by the API server (delivered), not sent because too many were waiting (dropped), or refused or lost (error).",
+			Use:  `increase(ionos_endpointslice_events_total{result!="delivered"}[1h])`, Advice: "the log still says what happened; check the right to create Events",
+			sample: func(m snapshot, emit emit) {
 				events := m.Events()
 				emit(float64(events.Delivered), "delivered")
 				emit(float64(events.Dropped), "dropped")
@@ -109,7 +108,7 @@ func requestFamilies() []Family {
 			{Name: "code", Note: "the status of the answer, `4xx` and the like for one that HTTP does not define, `<error>` where there was no answer"},
 			{Name: "method", Note: "the method of HTTP"},
 		},
-		Help: "HTTP requests, by the part of the program that sent them, status and method; a watch is one.",
+		Help: "HTTP requests, by the part of the program that sent them, by status and method; a watch is one request.",
 		Use:  `sum by (client, code) (rate(rest_client_requests_total{code!~"2.."}[5m]))`, Advice: "requests that are refused or not answered",
 	}}
 }

@@ -14,7 +14,7 @@ func Reference() string {
 
 # Metrics
 
-They are served at ` + "`/metrics` of `METRICS_ADDRESS`" + `, as text or OpenMetrics. A label has values of a closed list only; no metric names a node or an address. A value that can occur is there from the start, with 0, unless its meaning says otherwise.
+They are served at ` + "`/metrics` of `METRICS_ADDRESS`" + `, as text or OpenMetrics. The values of each label are a closed list; no metric names a node or an address. A value that can occur is there from the start, with 0, unless its meaning says otherwise.
 
 | metric | type | labels | meaning | to begin with |
 |---|---|---|---|---|
@@ -25,7 +25,7 @@ They are served at ` + "`/metrics` of `METRICS_ADDRESS`" + `, as text or OpenMet
 	b.WriteString(`
 Go and the process report themselves in addition: ` + "`go_*`, `process_*`" + ` (memory, goroutines, processor time, open files), and ` + "`promhttp_metric_handler_errors_total{cause}`" + ` counts scrapes that could not be answered in full.
 
-A standby of a leader election has ` + "`ionos_endpointslice_leader` 0" + `: it reads, probes and publishes nothing, so what it says of members and reads is 0 and no alert. Ask only the leader, for example:
+A standby of a leader election has ` + "`ionos_endpointslice_leader` 0" + `: it reads, checks and publishes nothing, so its figures of endpoints and reads are 0. Ask only the leader, for example:
 
 ` + "```promql" + `
 ionos_endpointslice_members{state="ready"} == 0 and on (instance, job) ionos_endpointslice_leader == 1

@@ -23,8 +23,7 @@ const (
 // changes: response and error are those of the transport within.
 //
 // client-go would report its requests to one recorder for the whole process,
-// which can be set only once. This needs none. Of a nil Metrics it is nil: nobody
-// counts.
+// which can be set only once. A nil Metrics returns nil.
 func (m *Metrics) Transport(client Client) func(http.RoundTripper) http.RoundTripper {
 	if m == nil {
 		return nil
@@ -68,8 +67,8 @@ func (t *transport) CloseIdleConnections() {
 	}
 }
 
-// codeOf is the label of a status. Of one that nobody knows only the class is
-// kept: a server may send any number.
+// codeOf is the label of a status, of an unknown one its class: a server may send
+// any number.
 func codeOf(status int) string {
 	switch {
 	case http.StatusText(status) != "":

@@ -13,8 +13,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
-// stopped reports whether we ended the call ourselves, which is nobody's failure
-// and not counted. A deadline that passed is a failure.
+// stopped reports whether this process cancelled the call, which is not counted. A
+// deadline that passed is a failure.
 func stopped(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
 
 // Source returns a source that answers as s does and counts the reads. kind is

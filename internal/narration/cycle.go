@@ -43,10 +43,9 @@ func (c Cycle) like(other Cycle) bool {
 	return said(c.Err) == said(other.Err)
 }
 
-// Prepend returns the cycles with a new one at the front. A quiet cycle takes
-// the place of one that said the same since the last change, so that neither
-// twenty quiet reads nor reads and failing writes in turn push that change off
-// the page.
+// Prepend returns the cycles with a new one at the front. A quiet cycle replaces
+// one that said the same since the last change, so that quiet reads and failing
+// writes do not push that change off the page.
 func Prepend(cycles []Cycle, c Cycle) []Cycle {
 	after := make([]Cycle, 1, MaxCycles)
 	recent := c.quiet()

@@ -14,7 +14,7 @@ import (
 type Finding struct {
 	inventory.Decision
 	// State is what the verdict gives the address. A node that did not come as
-	// far as the guard is absent, whoever else publishes its address.
+	// far as the guard is absent, even if another node publishes its address.
 	State inventory.State
 	// Since is when the state or the reason last changed, as far as this process
 	// knows.
@@ -28,17 +28,17 @@ const (
 	MaxGone = 100
 )
 
-// undecided is what there is to say of an address while its read waits.
-const undecided = "listed by a read that counts as soon as the published members have been checked once"
+// undecided is the message of an address while its inventory waits.
+const undecided = "listed by an inventory that counts as soon as the published endpoints have been checked once"
 
-// Findings returns the last word on everything that the newest read lists or the
-// slices publish, and of before what was removed a short while ago, sorted by
+// Findings returns the last word on everything that the newest inventory lists or
+// the slices publish, and of before what was removed a short while ago, sorted by
 // node and address. What is as it was before keeps its time; judged is when the
-// verdict was made. Of each node, the first of these that there is holds:
+// verdict was made. Of each node, the first that applies holds:
 //
-//	what the guard says of its addresses, or that a read waits
+//	what the guard says of its addresses, or that an inventory waits
 //	that it was announced to leave and is no longer published
-//	the first thing for which the filter refuses it
+//	the first reason why it is not eligible
 //	that it is gone
 func Findings(before []Finding, filtered []inventory.Decision, verdict guard.Verdict, judged, now time.Time) []Finding {
 	s := &summary{
@@ -47,11 +47,11 @@ func Findings(before []Finding, filtered []inventory.Decision, verdict guard.Ver
 	}
 	decided := named(filtered, verdict.Decisions)
 	for memories := before; len(filtered) > 0 || len(decided) > 0 || len(memories) > 0; {
-		who := firstSubject(filtered, decided, memories)
+		subject := firstSubject(filtered, decided, memories)
 		var t topic
-		t.filtered, filtered = cut(filtered, who, ofDecision)
-		t.decided, decided = cut(decided, who, ofDecision)
-		t.before, memories = cut(memories, who, ofFinding)
+		t.filtered, filtered = cut(filtered, subject, ofDecision)
+		t.decided, decided = cut(decided, subject, ofDecision)
+		t.before, memories = cut(memories, subject, ofFinding)
 		s.add(t)
 	}
 	return merge(s.all, s.remembered())
@@ -87,7 +87,7 @@ func (s *summary) add(t topic) {
 		}
 	}
 	if len(s.all) == start {
-		s.addKeptOut(t)
+		s.addUnpublished(t)
 	}
 	if len(s.all) == start {
 		s.addGone(t)
@@ -99,8 +99,8 @@ func (s *summary) add(t topic) {
 	s.carry(s.all[start:], t.before)
 }
 
-// addKeptOut adds why a node of the read has nothing published.
-func (s *summary) addKeptOut(t topic) {
+// addUnpublished adds why a node of the inventory has nothing published.
+func (s *summary) addUnpublished(t topic) {
 	start := len(s.all)
 	for _, d := range t.decided {
 		if d.Reason == inventory.Gone && about(t.filtered, d.Address) {
@@ -113,8 +113,8 @@ func (s *summary) addKeptOut(t topic) {
 	}
 }
 
-// addGone adds what is in no read and no slice any more. A verdict that is shown
-// again brings back nothing that was forgotten since.
+// addGone adds what is in no inventory and no slice any more. A verdict that is
+// shown again brings back nothing that was forgotten since.
 func (s *summary) addGone(t topic) {
 	start := len(s.departed)
 	for _, d := range t.decided {
@@ -149,8 +149,8 @@ func (s *summary) remembered() []Finding {
 	return gone
 }
 
-// carry gives findings that are as they were before the time since when. Who had
-// no name, or no id, until a read told it is still the same.
+// carry keeps Since of findings that are as they were before, also of a node whose
+// name or id was not known then.
 func (s *summary) carry(after, before []Finding) {
 	for i := range after {
 		f := &after[i]

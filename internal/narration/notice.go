@@ -13,26 +13,24 @@ import (
 
 // Notice is one thing that happened, once.
 type Notice struct {
-	// Reason is the reason of the Event that tells of it.
+	// Reason is the reason of its Event.
 	Reason NoticeReason
 	// Note says what happened, with the actual values; Lists belong to it.
 	Note  string
 	Lists []List
 	// Service is the UID of the Service that it happened to; empty when there is
-	// none. Whoever announces the notice fills it in.
+	// none.
 	Service string
 }
 
-// List is a list of addresses in a notice. It may be long, so whoever has little
-// room leaves whole items out.
+// List is a list of addresses in a notice. An Event has no room for a long one.
 type List struct {
 	// Name says what became of the items.
 	Name  string
 	Items []string
 }
 
-// NoticeReason is the reason of an Event. What plan calls a Problem is told under
-// the name of its kind.
+// NoticeReason is the reason of an Event. That of a plan.Problem is its kind.
 type NoticeReason string
 
 // The reasons of Events that are not kinds of a plan.Problem.
@@ -52,7 +50,7 @@ const (
 	MirroredSliceFound NoticeReason = "MirroredSliceFound"
 )
 
-// Warning reports whether the notice calls for a person.
+// Warning reports whether somebody has to act.
 func (r NoticeReason) Warning() bool {
 	switch r {
 	case EndpointsUpdated, SourceRecovered, StoreRecovered, RemovalReleased, FailOpenCleared:
@@ -74,7 +72,7 @@ func modeNotices(before, after guard.Verdict) []Notice {
 	}
 	switch before.Mode {
 	case guard.Hold:
-		left(RemovalReleased, "no endpoint is kept any more against an inventory or against its health checks")
+		left(RemovalReleased, "no endpoint is kept any more: inventories and health checks decide again")
 	case guard.FailOpen:
 		left(FailOpenCleared, "health checks decide again")
 	case guard.Publish:
@@ -152,7 +150,7 @@ func (c *change) lists() []List {
 	}
 	lists := slices.DeleteFunc([]List{added, removed, changed, moved}, func(l List) bool { return len(l.Items) == 0 })
 	if len(lists) == 0 {
-		return []List{{Name: "written anew", Items: c.slices}}
+		return []List{{Name: "rewritten", Items: c.slices}}
 	}
 	return lists
 }

@@ -12,7 +12,7 @@ import (
 // NoticeDoc explains one reason.
 type NoticeDoc struct {
 	Reason NoticeReason
-	// When says what it tells of, Remedy what to do.
+	// When says what happened, Remedy what to do.
 	When, Remedy string
 }
 
@@ -22,20 +22,20 @@ func NoticeReasons() []NoticeDoc {
 		{EndpointsUpdated, "slices were written; the note lists what was added, removed, changed and moved, with the new states", "nothing to do"},
 		{SourceUnavailable, "a read of the source failed, the first one or the first after one that succeeded; endpoints stay as they are and still follow their health checks", "see the error in the note; the source is asked again by itself"},
 		{SourceRecovered, "the source can be read again", "nothing to do"},
-		{StoreUnavailable, "the Service or its slices cannot be read, or what is known of them may be out of date: the watch is refused, or tells nothing. Health checks still decide, and what they decide is still written", "see the error in the note: give the daemon the right to list and watch services and endpointslices back, or mend the way to the API server"},
-		{StoreRecovered, "the Service and its slices are known as they are again", "nothing to do"},
-		{RemovalHeld, "the mode became Hold: an inventory was rejected because it would take too much away, or most endpoints are silent at once, or nothing passes but endpoints that leave; what passes stays ready. The note says which of it, what will be removed and when", "check the source, or the network of this daemon; if the removal is meant, do what the note says"},
-		{RemovalPending, "the mode is Hold, and further rejected inventories will remove endpoints that are down; the note says how many, and when the first", "check whether these nodes are really gone: if not, mend the source before that time, or set EMPTY_RESULT_THRESHOLD=0"},
+		{StoreUnavailable, "the Service or its slices cannot be read, or what is known of them may be out of date: the watch is refused or silent. Health checks still decide, and changes are still written", "see the error in the note: give the daemon the right to list and watch services and endpointslices, or repair its connection to the API server"},
+		{StoreRecovered, "the Service and its slices can be read again", "nothing to do"},
+		{RemovalHeld, "the mode became Hold: an inventory was rejected because it would take too much away, or most endpoints are silent at once, or only endpoints that leave pass. What passes stays ready. The note says which of these it is, and what will be removed when", "check the source, or the network of this daemon; if the removal is meant, do what the note says"},
+		{RemovalPending, "the mode is Hold, and further rejected inventories will remove endpoints that are down; the note says how many, and when the first", "check whether these nodes are really gone: if not, repair the source before that time, or set EMPTY_RESULT_THRESHOLD=0"},
 		{RemovalAccepted, "EMPTY_RESULT_THRESHOLD rejected inventories in a row left endpoints out, and these were removed: they were down at each, or as many new ones pass; with HEALTH_CHECK_MODE=off all of them. The note lists them", "check whether these nodes are really gone; an endpoint comes back as soon as an inventory lists it and it passes"},
 		{RemovalReleased, "the mode Hold ended", "nothing to do"},
-		{FailOpenEngaged, "the mode became FailOpen: no endpoint passes its health check, and all that stay are published ready", "find out why every backend fails: the workload, its port, or the way from this daemon to it"},
+		{FailOpenEngaged, "the mode became FailOpen: no endpoint passes its health check, and all that stay are published ready", "find out why every endpoint fails: the workload, its port, or the network between it and this daemon"},
 		{FailOpenCleared, "the mode FailOpen ended", "nothing to do"},
 		{NoticeReason(plan.ServiceMissing), "there is no Service of that name; its slices are left as they are", "create it without a selector, or correct TARGET_NAMESPACE and TARGET_SERVICE_NAME"},
 		{NoticeReason(plan.ServiceDeleting), "the Service is being deleted", "create it again when it is gone, if it is still wanted"},
 		{NoticeReason(plan.ServiceHasSelector), "the Service has a selector, so Kubernetes manages its endpoints itself", "remove spec.selector"},
 		{NoticeReason(plan.ServiceExternalName), "the Service is of type ExternalName, which has no endpoints", "make it ClusterIP, NodePort or LoadBalancer"},
 		{NoticeReason(plan.PortMismatch), "the Service has no port that fits TARGET_PORT or TARGET_PORTS", "correct the variable or the Service; the note lists its ports"},
-		{SliceOwnedByOther, "a slice has a name of ours and is somebody else's; it is left alone", "see the note: set TARGET_ENDPOINTSLICE_NAME to another name, or delete the slice if its manager is not in use any more"},
+		{SliceOwnedByOther, "a slice has the name of one of ours, but another manager or another Service; it is left alone", "see the note: set TARGET_ENDPOINTSLICE_NAME to another name, or delete the slice if its manager is not in use any more"},
 		{MirroredSliceFound, "a slice of another name publishes endpoints for the Service beside ours, without our health checks; often it mirrors a leftover Endpoints object", "wait until our slices hold the ready endpoints that are needed; then label the Endpoints object `endpointslice.kubernetes.io/skip-mirror=true`, or do what the note says of another manager"},
 	}
 }
@@ -54,7 +54,7 @@ kubectl -n NAMESPACE describe service SERVICE
 kubectl -n NAMESPACE events --for service/SERVICE
 ` + "```" + `
 
-Each Event is one thing that happened, with the actual values in its note; what lasts is not repeated, and a steady state makes none. They say the same as the log. There are none in a dry run and none with ` + "`STORE_KIND=memory`" + `. The daemon needs the right to create ` + "`events`" + ` of ` + "`events.k8s.io`" + ` in the namespace of the Service; without it, and while the API server cannot be reached, it goes on without Events and logs that once.
+An Event tells one thing that happened, with the actual values in its note. A state that lasts is told once, and a steady state makes no Event. The log says the same. There are none in a dry run and none with ` + "`STORE_KIND=memory`" + `. The daemon needs the right to create ` + "`events`" + ` of ` + "`events.k8s.io`" + ` in the namespace of the Service; without it, and while the API server cannot be reached, it goes on without Events and logs that once.
 
 Of one reason at most 25 Events come at once and then one in ten seconds. The next one says how many were left out.
 

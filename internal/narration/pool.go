@@ -12,13 +12,12 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 )
 
-// mostLines is how many single changes of one pass are logged; of more, only
-// their number is.
+// mostLines is how many changes of one pass are logged one by one.
 const mostLines = 20
 
-// Pool is what was told of a pool. The zero Pool has told nothing.
+// Pool is the memory of what was reported of a pool; nothing, if zero.
 type Pool struct {
-	// Thorough says that every decision that changes is told of, too.
+	// Thorough says that every changed decision is logged as well.
 	Thorough bool
 	// ModeSince is when the mode was entered.
 	ModeSince time.Time
@@ -30,13 +29,13 @@ type Pool struct {
 	began   bool
 	verdict *guard.Verdict
 	source  pool.Sourced
-	// filtered are the filter's newest decisions, refused those that refuse
-	// something, sorted by name.
-	filtered, refused []inventory.Decision
-	register          register
-	overruns          uint64
-	// complained is when overruns were last told of.
-	complained time.Time
+	// filtered are the filter's newest decisions; ineligible are those of them
+	// about what is not eligible, sorted by name.
+	filtered, ineligible []inventory.Decision
+	register             register
+	overruns             uint64
+	// warnedAt is when overruns were last logged.
+	warnedAt time.Time
 }
 
 // states is how many states there are.
@@ -62,9 +61,9 @@ func (p Pool) Tell(o pool.Outcome) (Pool, Story) {
 		s.Cycle = &Cycle{At: o.Read.At, Took: o.Read.Took, Err: o.Read.Err}
 	}
 	if o.Read != nil && o.Read.Err == nil {
-		refused := ByName(refusals(o.Source.Decisions))
-		s.notEligible(p.refused, refused)
-		p.filtered, p.refused = o.Source.Decisions, refused
+		ineligible := ByName(notEligible(o.Source.Decisions))
+		s.eligible(p.ineligible, ineligible)
+		p.filtered, p.ineligible = o.Source.Decisions, ineligible
 	}
 	changes := compareMembers(p.verdict.Members, o.Verdict.Members)
 	s.decided(*p.verdict, *o.Verdict, changes)
@@ -87,25 +86,24 @@ func (p Pool) Tell(o pool.Outcome) (Pool, Story) {
 	return p, s
 }
 
-// tellOverruns says, once a minute at the most, that rounds of checks take too
-// long.
+// tellOverruns says that rounds of checks take too long, at most once a minute.
 func (p *Pool) tellOverruns(o pool.Outcome, s *Story) {
 	if o.Overruns == p.overruns {
 		return
 	}
 	p.overruns = o.Overruns
-	if !p.complained.IsZero() && o.At.Sub(p.complained) < time.Minute {
+	if !p.warnedAt.IsZero() && o.At.Sub(p.warnedAt) < time.Minute {
 		return
 	}
-	p.complained = o.At
-	s.say(Warn, "a round of health checks did not finish within HEALTH_CHECK_INTERVAL; raise it, or HEALTH_CHECK_CONCURRENCY, or lower HEALTH_CHECK_TIMEOUT", "overruns", o.Overruns)
+	p.warnedAt = o.At
+	s.say(Warn, "a round of health checks took longer than HEALTH_CHECK_INTERVAL: raise it or HEALTH_CHECK_CONCURRENCY, or lower HEALTH_CHECK_TIMEOUT", "overruns", o.Overruns)
 }
 
 // recovered says what the program starts from.
 func (s *Story) recovered(r pool.Recovered) {
-	s.say(Info, "started from the slices", "members", r.Members)
-	if r.Barred > 0 {
-		s.say(Warn, "published members are no longer allowed by SECURED_SUBNET_CIDR; they are not probed and leave as soon as an inventory is accepted", "members", r.Barred)
+	s.say(Info, "started from the slices", "endpoints", r.Members)
+	if r.Ineligible > 0 {
+		s.say(Warn, "published endpoints are not eligible any more: they are not checked, and leave when an inventory is accepted; check SECURED_SUBNET_CIDR", "endpoints", r.Ineligible)
 	}
 }
 
@@ -113,13 +111,13 @@ func (s *Story) recovered(r pool.Recovered) {
 func (s *Story) read(before pool.Sourced, r pool.Reading) {
 	switch {
 	case r.Err != nil && before.LastErr == nil:
-		s.announce(Notice{Reason: SourceUnavailable, Note: "members stay as they are: " + r.Err.Error()})
+		s.announce(Notice{Reason: SourceUnavailable, Note: r.Err.Error() + "; endpoints stay as they are and follow their health checks"})
 	case r.Err == nil && before.LastErr != nil:
 		s.announce(Notice{Reason: SourceRecovered, Note: fmt.Sprintf("%d nodes read", len(r.Nodes))})
 	}
 	switch {
 	case r.Err != nil && (before.LastErr == nil || before.LastErr.Error() != r.Err.Error()):
-		s.say(Warn, "source read failed, members stay as they are", "error", r.Err)
+		s.say(Warn, "source read failed, endpoints stay as they are", "error", r.Err)
 	case r.Err != nil:
 		s.say(Debug, "source read failed again", "error", r.Err)
 	case before.LastErr != nil:
@@ -127,8 +125,8 @@ func (s *Story) read(before pool.Sourced, r pool.Reading) {
 	}
 }
 
-// notEligible says when the nodes that the filter leaves out change.
-func (s *Story) notEligible(was, is []inventory.Decision) {
+// eligible says when the nodes that are not eligible change.
+func (s *Story) eligible(was, is []inventory.Decision) {
 	if slices.Equal(was, is) {
 		return
 	}
@@ -136,27 +134,28 @@ func (s *Story) notEligible(was, is []inventory.Decision) {
 	for _, d := range is {
 		reasons[d.Reason]++
 	}
-	args := []any{"refused", len(is)}
+	if len(is) == 0 {
+		s.say(Info, "no node is ineligible any more")
+		return
+	}
+	args := []any{"not_eligible", len(is)}
 	for _, doc := range inventory.Reasons() {
 		if count := reasons[doc.Reason]; count > 0 {
 			args = append(args, snake(doc.Reason), count)
 		}
 	}
-	if len(is) > 0 {
-		args = append(args, "node", is[0].Node.Name, "message", is[0].Text())
-	}
-	s.say(Info, "filter refuses others than before", args...)
+	s.say(Info, "some nodes are not eligible", append(args, "node", is[0].Node.Name, "message", is[0].Text())...)
 }
 
-// refusals returns the decisions that refuse something.
-func refusals(decisions []inventory.Decision) []inventory.Decision {
-	var refused []inventory.Decision
+// notEligible returns the decisions about what is not eligible.
+func notEligible(decisions []inventory.Decision) []inventory.Decision {
+	var ineligible []inventory.Decision
 	for _, d := range decisions {
 		if d.Reason != "" {
-			refused = append(refused, d)
+			ineligible = append(ineligible, d)
 		}
 	}
-	return refused
+	return ineligible
 }
 
 // snake spells a reason as a log key.
@@ -183,11 +182,11 @@ func (s *Story) decided(before, after guard.Verdict, changes []memberChange) {
 	}
 	for i, c := range changes {
 		if i == mostLines {
-			s.say(Info, "further members changed", "members", len(changes)-i)
+			s.say(Info, "further endpoints changed", "endpoints", len(changes)-i)
 			break
 		}
 		d := decisionOn(after.Decisions, c.address)
-		s.say(Info, "member changed", "address", c.address.String(), "node", d.Node.Name, "from", c.from.String(), "to", c.to.String(), "reason", string(d.Reason), "message", d.Text())
+		s.say(Info, "endpoint changed", "address", c.address.String(), "node", d.Node.Name, "from", c.from.String(), "to", c.to.String(), "reason", string(d.Reason), "message", d.Text())
 	}
 }
 
@@ -227,7 +226,7 @@ func compareMembers(before, after []inventory.Member) []memberChange {
 	return changes
 }
 
-// found says, in detail, of every node and address what became of it.
+// found says what became of every node and address.
 func (s *Story) found(all []Finding, now time.Time) {
 	for _, f := range all {
 		if f.Since.Equal(now) {

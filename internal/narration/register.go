@@ -10,9 +10,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// register keeps findings up to date. What Findings says of a node depends on
-// nothing that is said of nodes with other names. So it is asked again only for
-// the names of which something else is said than before:
+// register keeps findings up to date. What Findings says of a node does not
+// depend on nodes with other names. So only names whose decisions differ are found
+// anew:
 //
 //	no name                      the findings stay as they are
 //	names of nodes               the findings of these names are replaced
@@ -75,10 +75,10 @@ func placesOf(all []Finding, name string) (from, to int) {
 // update returns the register of what is said now. moved are the members whose
 // state is not the one of before.
 func (r register) update(filtered []inventory.Decision, verdict *guard.Verdict, moved []memberChange, judged, now time.Time) register {
-	concerned := r.lasting()
+	concerned := r.gone()
 	next := register{base: r.base, newer: r.newer}
 	next.filtered, next.decided = r.filtered.next(filtered, concerned), r.decided.next(verdict.Decisions, concerned)
-	concerned.restless(verdict.Decisions)
+	concerned.addVolatile(verdict.Decisions)
 	for _, m := range moved {
 		concerned.add(decisionOn(verdict.Decisions, m.address).Node.Name)
 	}
@@ -122,9 +122,9 @@ func (n names) add(name string) {
 	}
 }
 
-// lasting returns the names of what is gone, because that is forgotten one day:
+// gone returns the names of what is gone, because that is forgotten after a while:
 // all of it was found by the last update.
-func (r register) lasting() names {
+func (r register) gone() names {
 	gone := make(names)
 	for i := range r.newest {
 		if f := &r.newest[i]; f.Reason == inventory.Gone {
@@ -134,8 +134,8 @@ func (r register) lasting() names {
 	return gone
 }
 
-// restless adds the names that have to be looked at whatever was said before.
-func (n names) restless(decided []inventory.Decision) {
+// addVolatile adds the names whose findings can change although nothing else is said.
+func (n names) addVolatile(decided []inventory.Decision) {
 	for i := range decided {
 		if d := &decided[i]; d.Node.Name == "" || d.Reason == inventory.Gone {
 			n.add(d.Node.Name)

@@ -6,9 +6,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 )
 
-// removal says when rejected inventories begin to threaten endpoints, and when
-// they took some away: the nodes may still be there, and a person can prevent it
-// only before it happens.
+// removal says when rejected inventories are going to remove endpoints, and when
+// they have: the nodes may still be there, and a person can act before.
 func (s *Story) removal(before, after guard.Verdict) {
 	if n := len(after.Accepted); n > 0 {
 		s.announce(Notice{Reason: RemovalAccepted, Note: after.AcceptedMessage})
@@ -20,12 +19,12 @@ func (s *Story) removal(before, after guard.Verdict) {
 	}
 }
 
-// unchecked says when nobody watches some endpoints, and when all are watched
-// again.
+// unchecked says when the health checks of some endpoints cannot be carried out,
+// and when all can again.
 func (s *Story) unchecked(before, after guard.Verdict) {
 	switch {
 	case before.Unchecked == 0 && after.Unchecked > 0:
-		s.say(Warn, "endpoints are not checked, this daemon cannot carry out their health checks", "endpoints", after.Unchecked)
+		s.say(Warn, "endpoints are not checked: this daemon cannot carry out their health checks", "endpoints", after.Unchecked)
 	case before.Unchecked > 0 && after.Unchecked == 0:
 		s.say(Info, "all endpoints are checked again")
 	}

@@ -5,8 +5,8 @@ import (
 )
 
 // statements is a list of decisions in which those of a few names are found fast:
-// to look at the marks of all names reads a thirtieth of the memory that the names
-// themselves take. It never changes.
+// the marks of all names take a thirtieth of the memory of the names. It never
+// changes.
 type statements struct {
 	all []inventory.Decision
 	// marks are those of the names, in the order of all.

@@ -9,13 +9,13 @@ import (
 )
 
 // subject is what a finding is about: a node with all its addresses or, of a
-// member whose node no read has named yet, one address.
+// member whose node no inventory has named yet, one address.
 type subject struct {
 	node    inventory.Identity
 	address netip.Addr
 }
 
-// ofDecision returns whom a decision is about.
+// ofDecision returns what a decision is about.
 func ofDecision(d inventory.Decision) subject {
 	if d.Node.Known() {
 		return subject{node: d.Node}
@@ -23,7 +23,7 @@ func ofDecision(d inventory.Decision) subject {
 	return subject{address: d.Address}
 }
 
-// ofFinding returns whom a finding is about.
+// ofFinding returns what a finding is about.
 func ofFinding(f Finding) subject { return ofDecision(f.Decision) }
 
 // compare orders subjects as CompareDecisions orders what is about them.
@@ -52,9 +52,9 @@ func firstSubject(filtered, decided []inventory.Decision, before []Finding) subj
 
 // cut splits a sorted list into what is about the subject, which is not after
 // its first element's, and the rest.
-func cut[E any](list []E, who subject, of func(E) subject) (its, rest []E) {
+func cut[E any](list []E, s subject, of func(E) subject) (its, rest []E) {
 	end := 0
-	for end < len(list) && of(list[end]) == who {
+	for end < len(list) && of(list[end]) == s {
 		end++
 	}
 	return list[:end], list[end:]

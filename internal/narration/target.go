@@ -10,25 +10,25 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
 
-// Target is what was told of a target. The zero Target has told nothing.
+// Target is the memory of what was reported of a target; nothing, if zero.
 type Target struct {
 	// DryRun says that nothing is written.
 	DryRun bool
 
 	state   plan.State
 	problem plan.Problem
-	// mute says that the store could not be loaded the last time.
-	mute bool
-	// would is the dry run's last announcement.
-	would string
+	// loadFailed says that the store could not be loaded the last time.
+	loadFailed bool
+	// dryRun is what the dry run last said that it does not write.
+	dryRun string
 }
 
 // Tell returns what an outcome is worth telling, and the memory for the next one.
 func (t Target) Tell(o target.Outcome) (Target, Story) {
 	var s Story
 	if o.Loaded {
-		s.loaded(t.mute, o.LoadErr)
-		t.mute = o.LoadErr != nil
+		s.loaded(t.loadFailed, o.LoadErr)
+		t.loadFailed = o.LoadErr != nil
 	}
 	s.written(o.Results, o.State)
 	if len(o.Results) > 0 {
@@ -36,7 +36,7 @@ func (t Target) Tell(o target.Outcome) (Target, Story) {
 		s.Cycle = &c
 	}
 	if t.DryRun && o.Passed {
-		t.would = s.would(o.Writes, t.would)
+		t.dryRun = s.dryRun(o.Writes, t.dryRun)
 	}
 	s.seen(t.state, o.State)
 	s.problem(t.problem, o.Problem)
@@ -44,9 +44,9 @@ func (t Target) Tell(o target.Outcome) (Target, Story) {
 	return t, s
 }
 
-// would says what a dry run does not write, unless that was said last, and returns
+// dryRun says what a dry run does not write, unless that was said last, and returns
 // what it said.
-func (s *Story) would(writes []plan.Write, before string) string {
+func (s *Story) dryRun(writes []plan.Write, before string) string {
 	lines := make([]string, len(writes))
 	for i, w := range writes {
 		lines[i] = fmt.Sprintf("%s %s %v %v %v", w.Operation, w.Slice.Name, w.Added, w.Removed, w.Changed)
@@ -86,13 +86,13 @@ func wrote(w plan.Write) []any {
 
 // loaded says when the store cannot be read, or may be out of date, and when that is
 // over.
-func (s *Story) loaded(mute bool, err error) {
+func (s *Story) loaded(failed bool, err error) {
 	switch {
-	case err != nil && !mute:
-		s.announce(Notice{Reason: StoreUnavailable, Note: err.Error()})
+	case err != nil && !failed:
+		s.announce(Notice{Reason: StoreUnavailable, Note: err.Error() + "; health checks still decide, and changes are still written"})
 		s.say(Error, "cannot load the slices, trying again", "error", err)
-	case err == nil && mute:
-		s.announce(Notice{Reason: StoreRecovered, Note: "the Service and its slices are known as they are again"})
+	case err == nil && failed:
+		s.announce(Notice{Reason: StoreRecovered, Note: "the Service and its slices can be read again"})
 		s.say(Info, "slices can be loaded again")
 	}
 }
@@ -109,8 +109,8 @@ func (s *Story) problem(before, after plan.Problem) {
 	}
 }
 
-// seen says when slices of our names are somebody else's, and when others publish
-// beside ours, each of them once.
+// seen says once of each slice that it has one of our names but is not ours, or
+// that it publishes endpoints beside ours.
 func (s *Story) seen(before, after plan.State) {
 	for _, r := range after.Refused {
 		if !slices.Contains(before.Refused, r) {

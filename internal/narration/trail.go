@@ -31,9 +31,8 @@ func Trail(filtered, judged []inventory.Decision, health inventory.Health) []inv
 }
 
 // named returns the guard's decisions under the names that the filter knows. The
-// guard does not know whose address a member of the slices is that it has not
-// seen in a read: none has come, or the filter refuses the address today. What
-// comes out is sorted by name; the inputs stay as they are.
+// guard does not know the node of a recovered member that no inventory has listed
+// as eligible. The answer is sorted by name; the inputs stay as they are.
 func named(filtered, judged []inventory.Decision) []inventory.Decision {
 	judged = ByName(judged)
 	unknown := 0

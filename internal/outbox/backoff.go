@@ -8,7 +8,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
-// outage is that the server cannot be reached, or asks to be left alone.
+// outage is that the server cannot be reached, or asks for a pause.
 type outage struct {
 	// failures counts them in a row, and until is when the next try is due.
 	failures int
@@ -16,7 +16,7 @@ type outage struct {
 	// since is when the newest one that counted came: requests that were sent
 	// before it met the same outage.
 	since time.Time
-	// asked is until when the server asked to be left alone.
+	// asked is until when the server asked for a pause.
 	asked time.Time
 }
 
@@ -38,16 +38,16 @@ func (u *outage) begin(result Result, now time.Time, random func() float64) {
 	}
 }
 
-// over notes that the server answers. A server that asked to be left alone still
-// answers what was on its way.
+// over notes that the server answers. A server that asked for a pause still answers
+// requests sent before.
 func (u *outage) over(now time.Time) {
 	if !now.Before(u.asked) {
 		*u = outage{}
 	}
 }
 
-// lasts reports whether the server cannot be reached as far as is known. An outage
-// that nobody met any more since it was due to be tried again is over.
+// lasts reports whether the server cannot be reached as far as is known. It
+// is over when no request has failed for long after the next try was due.
 func (u *outage) lasts(now time.Time) bool {
 	return u.failures > 0 && now.Before(u.until.Add(backoffMax))
 }

@@ -11,7 +11,7 @@
 //	the first conflict in a row        its slice, until it was read
 //	the server cannot be reached, 429  every slice, until the back-off is over; then one tries first
 //	a slice was written often          its slice, until its bucket has a token
-//	a foreign hand edits it again      its slice, ever longer
+//	someone else edits it again        its slice, ever longer
 //	nothing would be ready without it  a loss, until something else is ready
 //
 // It sends nothing and knows no clock: time is a value.

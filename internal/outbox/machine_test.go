@@ -132,8 +132,8 @@ func (m *machine) pass() {
 	m.box.Offer(m.known, writes, m.now)
 }
 
-// settle does what is due now: it sends, and loads.
-func (m *machine) settle() {
+// runDue does what is due now: it sends, and loads.
+func (m *machine) runDue() {
 	if m.box.Stale(m.now) {
 		m.pass()
 	}
@@ -218,7 +218,7 @@ func (m *machine) run(d time.Duration) {
 		}
 		m.now = next
 		m.happen()
-		m.settle()
+		m.runDue()
 	}
 	m.t.Fatalf("it goes on and on: %+v", m.box)
 }

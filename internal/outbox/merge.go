@@ -8,9 +8,9 @@ import (
 )
 
 // Merge takes in a load that was asked for when so many requests had ended (Ended).
-// It returns the slices as they are known to be afterwards, what came of writes whose answers did not say,
-// and whether slices take part again that did not before. Of the slices that the load
-// could not read what was known holds as well.
+// It returns the slices as they are known to be afterwards, what came of writes of
+// unknown outcome, and whether slices take part again that did not before. Slices
+// that the load could not read stay as they are known.
 //
 //	the slice's last request   what holds
 //	is in flight               what was known: the load may be older or newer
@@ -50,8 +50,8 @@ func (o *Outbox) Merge(known []plan.Slice, loaded plan.State, ended int) (merged
 	return merged, results, resolved
 }
 
-// GiveUp returns what came of writes whose outcome no load could show, so that
-// they are told of; their slices still take no part until they were read.
+// GiveUp returns the results of writes whose outcome no load could show, so that
+// they are reported; their slices still take no part until they were read.
 func (o *Outbox) GiveUp() []Result {
 	var results []Result
 	for _, r := range o.records {

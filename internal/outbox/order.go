@@ -25,8 +25,8 @@ const (
 // write waits for is as urgent as that one.
 //
 // Diff lists first what others wait for. A write that names a later one takes away
-// a copy of what that one publishes already, and need not wait: two such writes
-// would wait for each other for ever.
+// a copy of what that one publishes already, and does not wait: two such writes
+// would wait for each other.
 func (o *Outbox) ranked(writes []plan.Write, known []plan.Slice) []entry {
 	place := make(map[string]int, len(writes))
 	o.final = o.Planned(known)
@@ -110,8 +110,7 @@ func (o *Outbox) failing() int {
 
 // arriving reports whether a write that is not known to have landed publishes the
 // address: until it has, no other slice may drop it, unless nothing is to publish
-// it any more. The slice may have held it before: another hand may have taken it
-// out since, and then the write is a conflict.
+// it any more.
 func (o *Outbox) arriving(addr netip.Addr) bool {
 	for _, r := range o.records {
 		if r.write != nil && r.write.Slice.StateOf(addr) != inventory.Absent {

@@ -35,11 +35,11 @@ type Options struct {
 type Outbox struct {
 	lanes  int
 	random func() float64
-	// waiting is what nobody has taken of the newest diff, the most urgent first;
-	// made is when that was made.
+	// waiting are the writes of the newest diff that no lane has taken, the most
+	// urgent first; made is when that diff was made.
 	waiting []entry
 	made    time.Time
-	// final is what all slices come to with it.
+	// final are all slices once it is written.
 	final []plan.Slice
 	// ready is how many ready endpoints each slice is known to publish.
 	ready   readiness
@@ -83,7 +83,7 @@ func (o *Outbox) Offer(known []plan.Slice, writes []plan.Write, now time.Time) {
 	}
 	for name, r := range o.records {
 		if !differs[name] {
-			r.settle(now)
+			r.inSync(now)
 		}
 	}
 }
@@ -162,8 +162,8 @@ func (o *Outbox) Report(result Result, now time.Time) {
 	r.fail(result)
 }
 
-// rebase makes what waits for the slice start from the version that it has now:
-// it was planned from what that write leaves.
+// rebase gives the write that waits for the slice the version that it has now: it
+// was planned from what the last write leaves.
 func (o *Outbox) rebase(result Result) {
 	for i := range o.waiting {
 		if o.waiting[i].Slice.Name == result.Write.Slice.Name {
@@ -173,8 +173,8 @@ func (o *Outbox) rebase(result Result) {
 }
 
 // Planned returns the slices as they will be when what is in flight has landed.
-// A write whose outcome nobody knows yet counts as landed until its slice was
-// read: its endpoints are placed nowhere else meanwhile.
+// A write of unknown outcome counts as landed until its slice was read, so that its
+// endpoints are placed nowhere else.
 func (o *Outbox) Planned(known []plan.Slice) []plan.Slice {
 	planned := slices.Clone(known)
 	for _, r := range o.records {

@@ -60,7 +60,7 @@ func (m *machine) decide() {
 	}
 	m.members = members
 	m.pass()
-	m.settle()
+	m.runDue()
 }
 
 // limit changes how many endpoints a slice may hold. What a slice holds beyond
@@ -79,7 +79,7 @@ func (m *machine) limit() {
 		}
 	}
 	m.pass()
-	m.settle()
+	m.runDue()
 }
 
 // edit lets another hand change a slice, and announces it.
@@ -127,7 +127,7 @@ func (m *machine) edit() {
 		}
 	}
 	m.wanted = true
-	m.settle()
+	m.runDue()
 }
 
 // checkSend checks one write that is sent now.

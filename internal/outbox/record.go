@@ -12,8 +12,8 @@ const (
 	// back every refill.
 	burst  = 5
 	refill = time.Second
-	// repairMax bounds the pause between two repairs of one slice, and quiet is
-	// how long it has to be left alone before its edit war is forgotten.
+	// repairMax bounds the pause between two repairs of one slice. quiet is after how
+	// long without an edit the repairs are forgotten.
 	repairMax = 5 * time.Minute
 	quiet     = 10 * time.Minute
 )
@@ -24,12 +24,12 @@ type record struct {
 	// to be read before it takes part again. It is nil otherwise.
 	write  *plan.Write
 	unread bool
-	// failed is what came of the write where it failed and the read has still to
-	// show whether only its answer was lost.
+	// failed is the result of a failed write, until a read shows whether only its
+	// answer was lost.
 	failed *Result
 	// ended is how many requests of all slices had ended with the last one of this:
-	// what a load says that was asked for before may be older. skipped says that such a load said something else than what is
-	// known, in the version seen.
+	// a load that was asked for before may be older. skipped says that such a load
+	// differed from what is known, in the version seen.
 	ended   int
 	skipped bool
 	seen    string
@@ -63,9 +63,8 @@ func (r *record) send(w plan.Write, now time.Time) {
 // failing reports whether the last write failed. A first conflict is no failure.
 func (r *record) failing() bool { return r.failures > 0 && !r.retryAt.IsZero() }
 
-// skip notes what a load says that does not count, beside what is known. That there
-// is still no slice says nothing of a create under way: it may have landed, and
-// another hand may have deleted the slice since.
+// skip notes whether a load that does not count differs from what is known. That
+// there is no slice tells nothing while a create is under way.
 func (r *record) skip(loaded, known plan.Slice) {
 	r.skipped, r.seen = loaded.Version != known.Version || loaded.Version == "" && r.inFlight(), loaded.Version
 }
@@ -96,9 +95,9 @@ func (r *record) fail(result Result) {
 	r.unread, r.failed, r.err = true, &result, result.Err
 }
 
-// settle notes that the slice is as it should be. A back-off that still runs goes
+// inSync notes that the slice is as it should be. A back-off that still runs goes
 // on, so that a slice which differs again and again is not tried each time.
-func (r *record) settle(now time.Time) {
+func (r *record) inSync(now time.Time) {
 	if r.write != nil {
 		return
 	}

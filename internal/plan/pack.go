@@ -12,16 +12,15 @@ import (
 //
 //  1. A member stays in the slice it is in; of several, in the one that
 //     publishes it best, so that no write takes a copy away that works.
-//  2. At most 2*ceil(N/max) slices hold endpoints. While those that are written
-//     anyway cannot make up for the rest, the emptiest of the rest joins them.
-//     Of those that are written, the emptiest are emptied, as many as the bound
-//     needs.
+//  2. At most 2*ceil(N/max) slices hold endpoints. Of the slices that are written
+//     anyway the emptiest are emptied, as many as the bound needs; where they are
+//     too few, the emptiest of the others are written as well.
 //  3. Additions go into slices that are written anyway, the fullest first;
 //  4. else into the emptiest slice, if it has room for all;
 //  5. else into empty slices, then into new ones.
 //
-// The packing ideas are upstream's (k8s.io/endpointslice), the bound is ours:
-// upstream's slices only ever become more.
+// The ideas are those of k8s.io/endpointslice, whose slices only ever become more;
+// the bound is ours.
 type packer struct {
 	target  Target
 	family  Family
@@ -29,7 +28,7 @@ type packer struct {
 	ports   []Port
 	// blocked says that no slice may be made and that ports means nothing.
 	blocked bool
-	// bins are sorted by number, but that new ones come last.
+	// bins are sorted by number; new ones come last.
 	bins []*bin
 }
 
@@ -72,13 +71,13 @@ func (p *packer) keep(members []inventory.Member, current []Slice) []inventory.M
 		}
 	}
 	slices.SortFunc(p.bins, byNumber)
-	homes := p.homes(members)
+	placements := p.placements(members)
 	for _, b := range p.bins {
 		b.kept.of = b.have.Endpoints
 	}
 	var additions []inventory.Member
 	for i, m := range members {
-		if b := homes[i]; b != nil {
+		if b := placements[i]; b != nil {
 			b.kept.add(m)
 		} else {
 			additions = append(additions, m)
@@ -95,12 +94,12 @@ func (p *packer) keep(members []inventory.Member, current []Slice) []inventory.M
 	return additions
 }
 
-// homes returns for each member the bin that it stays in, nil for none: of its
+// placements returns for each member the bin that it stays in, nil for none: of its
 // copies the one in the best state that has room. A slice that holds more than it
 // may gives up those in the worst state, but gives up none while there may be no
 // slice to take it.
-func (p *packer) homes(members []inventory.Member) []*bin {
-	homes := make([]*bin, len(members))
+func (p *packer) placements(members []inventory.Member) []*bin {
+	placements := make([]*bin, len(members))
 	for _, state := range []inventory.State{inventory.StateReady, inventory.StateDraining, inventory.StateDown} {
 		for _, b := range p.bins {
 			at := cursor{members: members}
@@ -109,14 +108,14 @@ func (p *packer) homes(members []inventory.Member) []*bin {
 					continue
 				}
 				m, wanted := at.seek(copied)
-				if wanted && homes[m] == nil && (p.blocked || b.stay < p.target.MaxEndpoints) {
-					homes[m] = b
+				if wanted && placements[m] == nil && (p.blocked || b.stay < p.target.MaxEndpoints) {
+					placements[m] = b
 					b.stay++
 				}
 			}
 		}
 	}
-	return homes
+	return placements
 }
 
 // place puts the additions into the bins, and returns those that need new ones.

@@ -7,10 +7,10 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// Desired returns the slices that publish members, and what about the Service
-// stands in the way, if anything does. While something does, no slice is made;
-// those that exist keep their ports and are still kept right, unless the Service
-// is gone: then they are left as they are (contract 25).
+// Desired returns the slices that publish members, and why the Service cannot be
+// filled, if so. Then no slice is made; those that exist keep their ports and are
+// still kept right, unless the Service is gone: then they are left as they are
+// (contract 25).
 func Desired(members []inventory.Member, state State, target Target) ([]Slice, Problem) {
 	ports, problem := resolvePorts(state.Service, target)
 	if problem.Kind.gone() {
@@ -28,16 +28,15 @@ func Desired(members []inventory.Member, state State, target Target) ([]Slice, P
 	return append(pack(IPv4, members[:second]), pack(IPv6, members[second:])...), problem
 }
 
-// Diff returns the writes that make current what desired says. What gains comes
-// before what loses, so that no address that Desired moves to another slice is
-// ever in none, and nothing that becomes ready waits for what ceases to be. It is
-// empty when nothing differs.
+// Diff returns the writes that make current what desired says, empty when nothing
+// differs. Gains come before losses: an address that moves to another slice is
+// always in one, and what becomes ready does not wait.
 func Diff(current, desired []Slice) []Write {
 	at := make(map[string]int, len(current))
 	for i, have := range current {
 		at[have.Name] = i
 	}
-	var gaining, reviving, losing []change
+	var gaining, readying, losing []change
 	for _, want := range desired {
 		c := change{Write: Write{Operation: Create, Slice: want}}
 		if i, exists := at[want.Name]; exists {
@@ -47,30 +46,30 @@ func Diff(current, desired []Slice) []Write {
 			continue
 		}
 		c.Write = newWrite(c.Operation, c.have, want)
-		c.revived = revived(c.have, c.Write)
+		c.madeReady = madeReady(c.have, c.Write)
 		switch {
 		case len(c.Added) > 0:
 			gaining = append(gaining, c)
-		case len(c.revived) > 0:
-			reviving = append(reviving, c)
+		case len(c.madeReady) > 0:
+			readying = append(readying, c)
 		default:
 			losing = append(losing, c)
 		}
 	}
-	return order(gaining, reviving, losing)
+	return order(gaining, readying, losing)
 }
 
 // change is a write, the slice before it, and the addresses of that slice that it
 // makes ready.
 type change struct {
 	Write
-	have    Slice
-	revived []netip.Addr
+	have      Slice
+	madeReady []netip.Addr
 }
 
-// revived returns the addresses that the slice publishes otherwise and that the
+// madeReady returns the addresses that the slice publishes otherwise and that the
 // write makes ready.
-func revived(have Slice, w Write) []netip.Addr {
+func madeReady(have Slice, w Write) []netip.Addr {
 	var ready []netip.Addr
 	for _, addr := range w.Changed {
 		if w.Slice.StateOf(addr) == inventory.StateReady && have.StateOf(addr) != inventory.StateReady {
@@ -110,14 +109,14 @@ func newWrite(operation Operation, have, want Slice) Write {
 // A write that adds never waits, so no two writes wait for each other for ever. It
 // need not: Desired adds nothing to a slice that an address moves from, and an
 // address that an adding slice loses was a duplicate of one in no worse a state.
-func order(gaining, reviving, losing []change) []Write {
+func order(gaining, readying, losing []change) []Write {
 	type copied struct {
 		slice string
 		state inventory.State
 	}
 	holders := make(map[netip.Addr]copied)
-	for _, c := range slices.Concat(gaining, reviving) {
-		for _, addr := range c.revived {
+	for _, c := range slices.Concat(gaining, readying) {
+		for _, addr := range c.madeReady {
 			holders[addr] = copied{c.Slice.Name, c.have.StateOf(addr)}
 		}
 		for _, addr := range c.Added {
@@ -125,7 +124,7 @@ func order(gaining, reviving, losing []change) []Write {
 		}
 	}
 	var ordered []Write
-	for i, c := range slices.Concat(gaining, reviving, losing) {
+	for i, c := range slices.Concat(gaining, readying, losing) {
 		for _, addr := range c.Removed {
 			holder, ok := holders[addr]
 			waits := ok && i >= len(gaining) && (holder.state == inventory.Absent || c.have.StateOf(addr) < holder.state)

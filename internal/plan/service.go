@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// Kind names what about the Service stands in the way. The names are those of
-// the Events that report it.
+// Kind names why the Service cannot be filled. It is the reason of the Event.
 type Kind string
 
-// The kinds; empty where nothing stands in the way.
+// The kinds; empty where the Service can be filled.
 const (
 	ServiceMissing      Kind = "ServiceMissing"
 	ServiceDeleting     Kind = "ServiceDeleting"
@@ -22,25 +21,25 @@ const (
 // gone reports whether there is no Service to write slices for.
 func (k Kind) gone() bool { return k == ServiceMissing || k == ServiceDeleting }
 
-// Problem says what about the Service stands in the way, and the remedy.
+// Problem says why the Service cannot be filled, and the remedy.
 type Problem struct {
 	Kind    Kind
 	Message string
 }
 
 // resolvePorts returns the ports of the target with the Service's names and
-// appProtocols, sorted, and what stands in the way of publishing them.
+// appProtocols, sorted, or why there are none.
 func resolvePorts(service Service, target Target) ([]Port, Problem) {
 	name := target.Namespace + "/" + target.Service
 	switch {
 	case service.UID == "":
-		return nil, Problem{ServiceMissing, fmt.Sprintf("there is no Service %s; create it without a selector, or correct TARGET_NAMESPACE and TARGET_SERVICE_NAME", name)}
+		return nil, Problem{ServiceMissing, fmt.Sprintf("there is no Service %s: its slices are left as they are; create it without a selector, or correct TARGET_NAMESPACE and TARGET_SERVICE_NAME", name)}
 	case service.Deleting:
-		return nil, Problem{ServiceDeleting, fmt.Sprintf("Service %s is being deleted; create it again when it is gone", name)}
+		return nil, Problem{ServiceDeleting, fmt.Sprintf("Service %s is being deleted: its slices are left as they are; create it again when it is gone", name)}
 	case service.ExternalName:
-		return nil, Problem{ServiceExternalName, fmt.Sprintf("Service %s is of type ExternalName, which has no endpoints; make it ClusterIP, NodePort or LoadBalancer", name)}
+		return nil, Problem{ServiceExternalName, fmt.Sprintf("Service %s is of type ExternalName, which has no endpoints: no slice is created; make it ClusterIP, NodePort or LoadBalancer", name)}
 	case service.HasSelector:
-		return nil, Problem{ServiceHasSelector, fmt.Sprintf("Service %s has a selector, so Kubernetes manages its endpoints itself; remove spec.selector", name)}
+		return nil, Problem{ServiceHasSelector, fmt.Sprintf("Service %s has a selector, so Kubernetes manages its endpoints itself: no slice is created; remove spec.selector", name)}
 	}
 	if target.PortFromService {
 		return portFromService(service, target, name)
@@ -50,7 +49,7 @@ func resolvePorts(service Service, target Target) ([]Port, Problem) {
 	for i, p := range ports {
 		at := slices.IndexFunc(service.Ports, func(s ServicePort) bool { return s.Name == p.Name && s.Protocol == p.Protocol })
 		if at < 0 {
-			return nil, Problem{PortMismatch, fmt.Sprintf("Service %s has no port named %q with protocol %s, only %s; correct TARGET_PORTS or the Service", name, p.Name, p.Protocol, describe(service.Ports))}
+			return nil, Problem{PortMismatch, fmt.Sprintf("Service %s has no port named %q with protocol %s, only %s: no slice is created; correct TARGET_PORTS or the Service", name, p.Name, p.Protocol, describe(service.Ports))}
 		}
 		ports[i].AppProtocol = service.Ports[at].AppProtocol
 	}
@@ -58,8 +57,8 @@ func resolvePorts(service Service, target Target) ([]Port, Problem) {
 }
 
 // portFromService gives the one port of TARGET_PORT the name, the protocol and the
-// appProtocol of the Service's port: the only one, else the one whose targetPort is that number,
-// else the one whose port is.
+// appProtocol of the Service's port: the only one, else the one whose targetPort is
+// that number, else the one whose port is.
 func portFromService(service Service, target Target, name string) ([]Port, Problem) {
 	number := target.Ports[0].Number
 	matches := service.Ports
@@ -70,7 +69,7 @@ func portFromService(service Service, target Target, name string) ([]Port, Probl
 		matches = filterPorts(service.Ports, func(s ServicePort) bool { return s.Port == number })
 	}
 	if len(matches) != 1 {
-		return nil, Problem{PortMismatch, fmt.Sprintf("TARGET_PORT=%d fits %d ports of Service %s, which has %s; say which by TARGET_PORTS=name=%d", number, len(matches), name, describe(service.Ports), number)}
+		return nil, Problem{PortMismatch, fmt.Sprintf("TARGET_PORT=%d fits %d ports of Service %s, which has %s: no slice is created; set TARGET_PORTS=name=%d", number, len(matches), name, describe(service.Ports), number)}
 	}
 	found := matches[0]
 	return []Port{{Name: found.Name, Protocol: found.Protocol, Number: number, AppProtocol: found.AppProtocol}}, Problem{}

@@ -34,7 +34,7 @@ func troubles() map[string]trouble {
 		"ExternalName": {with(func(s *plan.Service) { s.ExternalName = true }), plan.ServiceExternalName, "make it ClusterIP"},
 		"no port":      {ports(), plan.PortMismatch, "TARGET_PORT=8080 fits 0 ports of Service default/web, which has no port"},
 		"none fits": {ports(plan.ServicePort{Name: "a", Protocol: plan.TCP, Port: 1, TargetPort: 2}, plan.ServicePort{Name: "b", Protocol: plan.TCP, Port: 3}),
-			plan.PortMismatch, `fits 0 ports of Service default/web, which has "a" (1/TCP), "b" (3/TCP); say which by TARGET_PORTS=name=8080`},
+			plan.PortMismatch, `fits 0 ports of Service default/web, which has "a" (1/TCP), "b" (3/TCP): no slice is created; set TARGET_PORTS=name=8080`},
 		"two fit by targetPort": {ports(plan.ServicePort{Name: "a", Protocol: plan.TCP, Port: 1, TargetPort: 8080}, plan.ServicePort{Name: "b", Protocol: plan.UDP, Port: 1, TargetPort: 8080}),
 			plan.PortMismatch, "fits 2 ports"},
 		"two fit by port": {ports(plan.ServicePort{Name: "a", Protocol: plan.TCP, Port: 8080, TargetPort: 1}, plan.ServicePort{Name: "b", Protocol: plan.UDP, Port: 8080, TargetPort: 1}),
@@ -163,7 +163,7 @@ func TestContract25NamedPortsHaveToFitTheServicesByNameAndProtocol(t *testing.T)
 	w.target.Ports = []plan.Port{{Name: "http", Protocol: plan.TCP, Number: 8080}, {Name: "dns", Protocol: plan.UDP, Number: 53}}
 	w.state.Service.Ports = []plan.ServicePort{{Name: "dns", Protocol: plan.TCP, Port: 53}, {Name: "http", Protocol: plan.TCP, Port: 80}}
 	_, problem := plan.Desired(numbered(1, 1), w.state, w.target)
-	want := plan.Problem{Kind: plan.PortMismatch, Message: `Service default/web has no port named "dns" with protocol UDP, only "dns" (53/TCP), "http" (80/TCP); correct TARGET_PORTS or the Service`}
+	want := plan.Problem{Kind: plan.PortMismatch, Message: `Service default/web has no port named "dns" with protocol UDP, only "dns" (53/TCP), "http" (80/TCP): no slice is created; correct TARGET_PORTS or the Service`}
 	if diff := cmp.Diff(want, problem); diff != "" {
 		t.Errorf("problem (-want +got):\n%s", diff)
 	}

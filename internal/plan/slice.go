@@ -82,8 +82,8 @@ type Target struct {
 	PortFromService bool
 	// MaxEndpoints is how many endpoints a slice may hold, 1 to 1000.
 	MaxEndpoints int
-	// Spelling is how those who configure this target spell the settings that
-	// messages name; the surfaces of the target apply it.
+	// Spelling is how the settings of this target are spelled in messages; its
+	// surfaces apply it.
 	Spelling setting.Spelling
 }
 
@@ -94,8 +94,8 @@ type Service struct {
 	Deleting     bool
 	HasSelector  bool
 	ExternalName bool
-	// PublishNotReady is spec.publishNotReadyAddresses: whoever uses the Service
-	// wants every endpoint, whatever its health.
+	// PublishNotReady is spec.publishNotReadyAddresses: every endpoint is wanted,
+	// whatever its health.
 	PublishNotReady bool
 	Ports           []ServicePort
 }
@@ -135,8 +135,7 @@ type Slice struct {
 	Version string
 	// Drift says, for a slice that was read, what in it differs from what we
 	// would write and has no field here (labels, conditions left out, further
-	// addresses of an endpoint); empty when nothing does. A slice with drift
-	// is written again.
+	// addresses of an endpoint). A slice with drift is written again.
 	Drift string
 }
 
@@ -148,8 +147,7 @@ func (s Slice) Same(other Slice) bool {
 		slices.Equal(s.Ports, other.Ports) && slices.Equal(s.Endpoints, other.Endpoints)
 }
 
-// SameVersion reports whether both slices are the same, their versions too: then
-// there is nothing in the one to decide on after the other.
+// SameVersion reports whether both slices are the same, their versions too.
 func (s Slice) SameVersion(other Slice) bool { return s.Version == other.Version && s.Same(other) }
 
 // StateOf returns the state that the slice gives an address.
@@ -162,9 +160,8 @@ type Refusal struct {
 	Message string
 }
 
-// Beside is a slice of the Service that is not ours and publishes endpoints
-// beside ours: whoever routes to the Service uses those too, whatever our health
-// checks say of them.
+// Beside is a slice of the Service that is not ours and publishes endpoints beside
+// ours: they get traffic too, without our health checks.
 type Beside struct {
 	Name string
 	// Manager is the value of the slice's managed-by label, empty without one.
@@ -190,8 +187,7 @@ type State struct {
 	// Unread are the names of slices that may be something else by now, sorted: their
 	// last write failed, or they vanished, and they could not be read since.
 	Unread []string
-	// Stale says why all this may be out of date; nil while the store is sure that
-	// it is not.
+	// Stale says why all this may be out of date; nil if it is not.
 	Stale error
 }
 

@@ -36,9 +36,8 @@ func byAddress(members []inventory.Member) []inventory.Member {
 	return slices.CompactFunc(members, func(a, b inventory.Member) bool { return a.Address == b.Address })
 }
 
-// cursor looks up one sorted list of members in another. It finds what follows
-// soon after what it found last in next to no time, and is never slower than a
-// binary search by more than a constant factor.
+// cursor looks up one sorted list of members in another. It is fast where a member
+// follows soon after the last one found, and else a binary search.
 type cursor struct {
 	members []inventory.Member
 	next    int
@@ -86,7 +85,7 @@ func (e *excerpt) add(m inventory.Member) {
 	}
 }
 
-// members returns them; who appends to them copies them.
+// members returns them; an append to them copies them.
 func (e *excerpt) members() []inventory.Member {
 	if e.own != nil {
 		return e.own

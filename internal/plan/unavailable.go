@@ -6,7 +6,7 @@ import (
 )
 
 // ErrUnavailable is what a store wraps when the API server cannot be reached or
-// asks to be left alone, so that any other request would fail as well:
+// asks for a pause, so that any other request would fail as well:
 //
 //	unavailable                                 not: it concerns this slice alone
 //	no connection: refused, no route, no name,  no answer in time to a request

@@ -22,19 +22,18 @@ type loop struct {
 	intake    intake
 	publisher publisher
 	pace      pace
-	// watched is what the prober was told to check last, addresses what that is
-	// about.
+	// watched is what the prober checks, addresses are those of it.
 	watched   []guard.Watch
 	addresses []netip.Addr
-	// barred are the recovered members that the filter refuses.
-	barred map[netip.Addr]bool
+	// ineligible are the recovered members that are not eligible any more.
+	ineligible map[netip.Addr]bool
 	// verdict is the newest one, judged when it was made.
 	verdict *guard.Verdict
 	judged  time.Time
-	// beatDue is when the next heartbeat is due, however busy the loop is: only
-	// there what changes no decision is taken in.
+	// beatDue is when the next heartbeat is due, however busy the loop is. Results
+	// that change no decision are taken in there.
 	beatDue time.Time
-	// outcome is what was last told of.
+	// outcome is the last one that was observed.
 	outcome Outcome
 }
 
@@ -43,26 +42,26 @@ func newLoop(p *Pool, prober prober, holder *holder, members []inventory.Member)
 	now := time.Now()
 	l := &loop{
 		Pool: p, prober: prober, holder: holder, reads: make(chan Reading), judged: now, beatDue: now.Add(heartbeat),
-		intake: intake{wait: min(p.opts.HealthTimeout, firstCheck) + p.opts.grace()},
-		barred: Barred(members, p.opts.Rules),
+		intake:     intake{wait: min(p.opts.HealthTimeout, firstCheck) + p.opts.grace()},
+		ineligible: Ineligible(members, p.opts.Rules),
 	}
-	verdict := guard.Decide(guard.Input{Now: now, Memory: guard.Recover(members, now).Forbid(l.barred)}, p.opts.Policy)
+	verdict := guard.Decide(guard.Input{Now: now, Memory: guard.Recover(members, now).Forbid(l.ineligible)}, p.opts.Policy)
 	l.verdict = &verdict
 	l.publisher = publisher{grace: p.opts.grace(), published: l.verdict}
 	l.publish(l.verdict)
-	l.tell(Outcome{Recovered: &Recovered{Members: len(members), Barred: len(l.barred)}})
+	l.tell(Outcome{Recovered: &Recovered{Members: len(members), Ineligible: len(l.ineligible)}})
 	return l
 }
 
-// Barred returns the members that the filter refuses today.
-func Barred(members []inventory.Member, rules filter.Rules) map[netip.Addr]bool {
-	refused := make(map[netip.Addr]bool)
+// Ineligible returns the members that are not eligible today.
+func Ineligible(members []inventory.Member, rules filter.Rules) map[netip.Addr]bool {
+	ineligible := make(map[netip.Addr]bool)
 	for _, m := range members {
 		if reason, _ := rules.Check(m.Address); reason != "" {
-			refused[m.Address] = true
+			ineligible[m.Address] = true
 		}
 	}
-	return refused
+	return ineligible
 }
 
 // pass is the picture of the package comment: what was read and checked becomes a
@@ -80,9 +79,8 @@ func (l *loop) pass() {
 	l.pace.passed(now, time.Now(), l.verdict)
 }
 
-// watch tells the prober what to check, and drops what is known of addresses that
-// are watched no longer: when one comes back, on whatever node, an old pass must
-// not let it in (contract 7).
+// watch tells the prober what to check, and forgets addresses that are not watched
+// any more: when one comes back, an old pass must not publish it (contract 7).
 func (l *loop) watch() {
 	if l.opts.Policy.HealthOff {
 		return
@@ -105,12 +103,12 @@ func addressesOf(watched []guard.Watch) []netip.Addr {
 	return addresses
 }
 
-// targets are what the prober checks. A recovered member that the filter would
-// refuse today is not contacted (contract 6).
+// targets are what the prober checks. A recovered member that is not eligible any
+// more is not contacted (contract 6).
 func (l *loop) targets() []probe.Target {
 	targets := make([]probe.Target, 0, len(l.watched))
 	for _, w := range l.watched {
-		if !l.barred[w.Address] {
+		if !l.ineligible[w.Address] {
 			targets = append(targets, probe.Target{Address: w.Address, Urgent: w.Urgent})
 		}
 	}
@@ -120,7 +118,7 @@ func (l *loop) targets() []probe.Target {
 // unchecked reports whether no check of the address has come back yet.
 func (l *loop) unchecked(addr netip.Addr) bool {
 	streak := l.intake.health.Of(addr)
-	return !l.opts.Policy.HealthOff && !l.barred[addr] && !streak.Known() && streak.Trouble == ""
+	return !l.opts.Policy.HealthOff && !l.ineligible[addr] && !streak.Known() && streak.Trouble == ""
 }
 
 // uncheckedMember reports whether something that is published was never checked.
@@ -204,16 +202,15 @@ func (l *loop) read(r Reading, now time.Time) {
 	l.tell(Outcome{})
 }
 
-// beat takes in what changes no decision and shows it: a healthy world makes a
-// pass at each read only, and who looks would take checks that go on for checks
-// that stopped.
+// beat takes in results that change no decision, so that the status shows recent
+// checks although a healthy pool makes a pass at each read only.
 func (l *loop) beat(now time.Time) {
 	l.beatDue = now.Add(heartbeat)
 	l.intake.fold()
 	l.tell(Outcome{Beat: true, Overruns: l.prober.overruns()})
 }
 
-// tell tells those who look what an event came to.
+// tell tells the observer what an event came to.
 func (l *loop) tell(o Outcome) {
 	o.At, o.Verdict, o.Judged, o.Health = time.Now(), l.verdict, l.judged, l.intake.health
 	o.Source, o.Held = l.outcome.Source, l.holder.stats()

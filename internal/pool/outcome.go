@@ -7,10 +7,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// Outcome is what one event came to, for those who look. It is a value that
-// nobody changes any more.
+// Outcome is what one event came to. It is not changed any more.
 type Outcome struct {
-	// At is when it was told, Judged when the verdict was made.
+	// At is when it was observed, Judged when the verdict was made.
 	At, Judged time.Time
 	// Decided says that a first decision was made.
 	Decided bool
@@ -47,6 +46,6 @@ type Sourced struct {
 
 // Recovered is what a pool starts from.
 type Recovered struct {
-	// Members were published, Barred of them the filter refuses today.
-	Members, Barred int
+	// Members were published; Ineligible of them are not eligible any more.
+	Members, Ineligible int
 }

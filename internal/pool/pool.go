@@ -42,8 +42,8 @@ type Options struct {
 	// Changed receives a value when the source's next answer will differ; nil
 	// where it cannot know.
 	Changed <-chan struct{}
-	// FreeReads says that reading costs nobody anything, so that no back-off
-	// delays it after an error (contract 3).
+	// FreeReads says that reading costs nothing, so that no back-off delays it after
+	// an error (contract 3).
 	FreeReads bool
 	// Prober is nil with HEALTH_CHECK_MODE=off.
 	Prober Prober
@@ -57,8 +57,8 @@ type Options struct {
 	Concurrency   int
 	// Hold says whether an idle connection to each endpoint is held.
 	Hold HoldOptions
-	// Observe is told what each event came to, after the verdict was published;
-	// it must not block. It may be nil.
+	// Observe gets the outcome of each event after the verdict was published. It
+	// must not block, and may be nil.
 	Observe func(Outcome)
 	// Random draws the jitter of reads and the waits after failures: at least 0
 	// and less than 1, from any goroutine. It is rand.Float64 where it is nil.
@@ -112,7 +112,7 @@ func (p *Pool) publish(v *guard.Verdict) {
 		case <-c:
 		default:
 		}
-		c <- v // there is room: nobody else sends
+		c <- v // there is room: this is the only sender
 	}
 }
 

@@ -8,12 +8,12 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// publisher says when a verdict reaches the targets. One with an address that is
-// new to them and was never checked waits a moment for that check, so that a node
-// that goes and the one that takes its place make one write (ADR 11). The wait has
-// an end that no later verdict moves. What takes a dead endpoint away does not wait for
-// that; but where an alarm has others checked at the same moment, it waits for
-// them: a kube-proxy that has just synced takes a second write up a second later.
+// publisher says when a verdict reaches the targets. One with a new address that
+// was never checked waits a moment for that check, so that replacing a node makes
+// one write (ADR 11). No later verdict extends the wait, and a verdict that takes a
+// dead endpoint away does not wait. It only waits for other endpoints that are
+// checked after an alarm of the same moment: kube-proxy may use a second write only
+// a second later.
 type publisher struct {
 	grace time.Duration
 	// until is when what waits is published at the latest.

@@ -11,8 +11,7 @@ import (
 
 // results takes results of checks in, and reports whether they call for a pass
 // now. Those that can change no decision wait for the next that can, or for the
-// next heartbeat: a healthy world costs nothing. Where local errors begin or end, a
-// pass at that heartbeat says so, be it that the source is away as well.
+// next heartbeat. Where local errors begin or end, that heartbeat makes a pass.
 func (l *loop) results(results []inventory.Result, now time.Time) bool {
 	l.holder.answer(results)
 	l.intake.put(results)
@@ -39,7 +38,7 @@ type urgency int
 const (
 	// useless: it can change no decision.
 	useless urgency = iota
-	// useful: it may change one, but nobody waits for it.
+	// useful: it may change one, but not urgently.
 	useful
 	// urgent: it may take a dead endpoint away or bring one back.
 	urgent
@@ -88,11 +87,11 @@ func (l *loop) questioned(addr netip.Addr) bool {
 	return ok && l.verdict.Watch[i].Urgent
 }
 
-// pace keeps passes that nobody waits for apart, so that a world in which every
-// check fails costs a fifth of a processor at the most.
+// pace keeps passes that are not urgent apart, so that they take at most a fifth of
+// a processor when every check fails.
 type pace struct {
-	// earliest is when the next pass may be made that nobody waits for, and due
-	// when one is wanted, zero if none is.
+	// earliest is when the next pass that is not urgent may be made, and due when
+	// one is wanted, zero if none is.
 	earliest, due time.Time
 }
 

@@ -3,6 +3,7 @@ package pool
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
@@ -34,6 +35,9 @@ func (p *Pool) Read(ctx context.Context) Reading {
 	ctx, cancel := context.WithTimeout(ctx, p.opts.SourceTimeout)
 	defer cancel()
 	r.Nodes, r.Err = p.opts.Source.Read(ctx)
+	if errors.Is(r.Err, context.DeadlineExceeded) && ctx.Err() != nil {
+		r.Err = fmt.Errorf("no complete answer within SOURCE_TIMEOUT=%s: %w", p.opts.SourceTimeout, r.Err)
+	}
 	r.Took = time.Since(r.At)
 	return r
 }
@@ -99,8 +103,7 @@ func (p *Pool) awaitNext(ctx context.Context, s *schedule, timer *time.Timer) (s
 //	after            next
 //	a success        a poll interval after the last scheduled read
 //	an error         after a back-off or Retry-After; a poll waits for that
-//	an error, free   a second later, and the poll interval goes on, unless it asks
-//	                 for time
+//	an error, free   a second later; polls go on unless there is a Retry-After
 //
 // What a retry or a change signal brings is not scheduled.
 type schedule struct {
@@ -111,7 +114,7 @@ type schedule struct {
 	// again, zero after a success.
 	poll, retry time.Time
 	failures    int
-	// silence is until when the source wants to be left alone, whatever happens.
+	// silence is until when no read may begin (Retry-After).
 	silence time.Time
 }
 

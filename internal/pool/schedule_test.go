@@ -1,8 +1,11 @@
 package pool_test
 
 import (
+	"context"
 	"errors"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
@@ -117,4 +120,19 @@ func TestContract03TheBackOffDoublesUpToFiveMinutes(t *testing.T) {
 		}
 		now = at
 	}
+}
+
+func TestContract03AReadThatIsTooLateNamesItsTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		w.takes = time.Minute
+		p, err := pool.New(w.opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = p.Read(t.Context()).Err
+		if want := "no complete answer within SOURCE_TIMEOUT=20s"; !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got error %v, want one with %q that wraps the deadline", err, want)
+		}
+	})
 }

@@ -258,7 +258,7 @@ func drive(t *testing.T, steps []historyStep) (mistakes []string) {
 			mistakes = append(mistakes, fmt.Sprintf("%d checks of addresses that are not watched, of %d", got-unwatched, len(f.allStarts())-before))
 		}
 	}
-	return append(mistakes, f.settles(watched, interval, concurrency)...)
+	return append(mistakes, f.recovers(watched, interval, concurrency)...)
 }
 
 // unwatched counts the checks of the addresses that are not watched.
@@ -272,9 +272,9 @@ func (f *fleet) unwatched(watched []bool) (count int) {
 	return count
 }
 
-// settles lets the loop go on with quick checks, and says what is not as it
+// recovers lets the loop go on with quick checks, and says what is not as it
 // should be then: every watched address is checked in every interval.
-func (f *fleet) settles(watched []bool, interval time.Duration, concurrency int) (mistakes []string) {
+func (f *fleet) recovers(watched []bool, interval time.Duration, concurrency int) (mistakes []string) {
 	f.took(func(int) time.Duration { return time.Millisecond })
 	f.consume(true)
 	time.Sleep(30 * time.Second)

@@ -14,10 +14,9 @@ import (
 // Checker asks one address once, the same way each time. It may be used by many
 // goroutines at once and holds nothing open between two checks.
 //
-// Every check makes a connection of its own. A connection that was kept would
-// go on answering after the listener is gone, a firewall rule was changed or the
-// address moved to another machine, and what users of the Service need is that
-// new connections work.
+// Every check makes a connection of its own, because clients of the Service need
+// new connections to work. An old one would go on answering after the listener is
+// gone, a firewall rule has changed or the address has moved.
 type Checker struct {
 	options Options
 	dialer  net.Dialer
@@ -47,32 +46,30 @@ func New(options Options) (*Checker, error) {
 // Check asks the address and says what it learned. It returns soon after the
 // time-out at the latest, or when the context ends.
 //
-// A check that ends more than half a time-out too late was not run in time:
-// the process was stopped, starved or its machine suspended. Whatever such a
-// check saw, it is our own fault.
+// A check that ends more than half a time-out too late is a LocalError whatever it
+// saw: the process was stopped or starved, or its machine suspended.
 func (c *Checker) Check(ctx context.Context, address netip.Addr) inventory.Result {
 	sent := time.Now()
-	answer := c.ask(ctx, netip.AddrPortFrom(address, c.options.Port))
+	found := c.ask(ctx, netip.AddrPortFrom(address, c.options.Port))
 	latency := time.Since(sent)
 	if latency > c.options.Timeout+c.options.Timeout/2 {
-		answer = ours(fmt.Sprintf("the check took %s with a time-out of %s: this process did not run meanwhile",
+		found = localError(fmt.Sprintf("the check took %s although its timeout is %s: this process was stopped or starved",
 			latency.Round(time.Millisecond), c.options.Timeout))
 	}
 	return inventory.Result{
 		Address: address,
 		At:      sent,
 		Latency: latency,
-		Outcome: answer.outcome,
-		Reason:  answer.reason,
-		Message: clean(answer.message),
+		Outcome: found.outcome,
+		Reason:  found.reason,
+		Message: clean(found.message),
 	}
 }
 
-// ask makes the connection and leaves it, and asks in between what the mode
-// wants to know.
-func (c *Checker) ask(ctx context.Context, target netip.AddrPort) verdict {
+// ask connects, asks what the mode wants to know, and hangs up.
+func (c *Checker) ask(ctx context.Context, target netip.AddrPort) answer {
 	if !target.IsValid() {
-		return ours("no valid address to check")
+		return localError("no valid address to check")
 	}
 	bounded, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()

@@ -101,6 +101,6 @@ func TestContract09NoFreePortIsALocalError(t *testing.T) {
 	}
 	got, _ := (<-results).(inventory.Result)
 	if got.Outcome != inventory.LocalError {
-		t.Errorf("without: got %s (%s), want our own fault", got.Outcome, got.Message)
+		t.Errorf("without: got %s (%s), want a local error", got.Outcome, got.Message)
 	}
 }

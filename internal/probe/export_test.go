@@ -2,6 +2,6 @@ package probe
 
 import "time"
 
-// MoveWallClock makes the checker believe that the wall clock was moved since
+// MoveWallClock makes it look to the checker as if the wall clock was moved since
 // the start.
 func (c *Checker) MoveWallClock(by time.Duration) { c.startWall = c.startWall.Add(-by) }

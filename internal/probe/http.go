@@ -19,10 +19,9 @@ const answerLimit = 10 << 10
 
 // get sends one request on the connection and judges the answer.
 //
-// It speaks HTTP/1.1 itself instead of through an http.Client: there is one
-// request and one connection, and what is not there (redirects, proxies,
-// cookies, a pool, other addresses) cannot be switched on by mistake.
-func (c *Checker) get(ctx context.Context, conn net.Conn, target netip.AddrPort) verdict {
+// It does without http.Client: no redirect, proxy, cookie, pool or other address
+// can be switched on by mistake.
+func (c *Checker) get(ctx context.Context, conn net.Conn, target netip.AddrPort) answer {
 	tried := attempt{target: target, step: asking, what: c.what(target)}
 	if _, err := conn.Write(c.request(target)); err != nil {
 		return c.judge(ctx, tried, err)
@@ -46,7 +45,7 @@ func (c *Checker) get(ctx context.Context, conn net.Conn, target netip.AddrPort)
 	}
 	tried.what += " answered " + response.Status
 	if !c.options.Expected.Contains(response.StatusCode) {
-		return refused(inventory.ProbeStatus, tried.what+", want "+c.options.Expected.String())
+		return refused(inventory.ProbeStatus, tried.what+", not HEALTH_CHECK_EXPECTED_STATUS="+c.options.Expected.String())
 	}
 	// A body that breaks off or does not end is no answer. One that is merely
 	// long is cut, and passes.
@@ -58,7 +57,7 @@ func (c *Checker) get(ctx context.Context, conn net.Conn, target netip.AddrPort)
 }
 
 // finalResponse reads the response that follows the informational ones (100,
-// 103). They need no count of their own: the limit of the reader bounds them.
+// 103). The limit of the reader bounds them.
 func finalResponse(reader *bufio.Reader) (*http.Response, error) {
 	for {
 		response, err := http.ReadResponse(reader, nil)

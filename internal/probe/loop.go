@@ -48,7 +48,7 @@ type Stats struct {
 	Overruns uint64
 	// Addresses is the number of addresses watched; InFlight of them are being
 	// checked, Waiting are due but wait for one of the others to finish, and
-	// Undelivered have a result that nobody took yet.
+	// Undelivered have a result that was not taken yet.
 	Addresses, InFlight, Waiting, Undelivered int
 }
 
@@ -101,7 +101,7 @@ func NewLoop(options LoopOptions) (*Loop, error) {
 	case options.Concurrency < 0:
 		return nil, fmt.Errorf("probe loop: concurrency %d is negative", options.Concurrency)
 	case options.Gather < 0:
-		return nil, fmt.Errorf("probe loop: gathering for %s is negative", options.Gather)
+		return nil, fmt.Errorf("probe loop: gather time %s is negative", options.Gather)
 	case options.Overlap < 0:
 		return nil, fmt.Errorf("probe loop: overlap after %s is negative", options.Overlap)
 	}
@@ -121,9 +121,9 @@ func (l *Loop) Run(ctx context.Context) error {
 		return errors.New("probe loop: already running")
 	}
 	defer l.setRunning(false)
-	crew := &crew{}
-	crew.work = func(c *check, w worker) { l.work(ctx, c, crew, w) }
-	defer l.dismiss(crew)
+	workers := &workerPool{}
+	workers.work = func(c *check, w worker) { l.work(ctx, c, workers, w) }
+	defer l.dismiss(workers)
 	timer := time.NewTimer(time.Nanosecond)
 	defer timer.Stop()
 	for {
@@ -133,16 +133,16 @@ func (l *Loop) Run(ctx context.Context) error {
 		case <-l.wake:
 		case <-timer.C:
 		}
-		timer.Reset(max(l.step(crew), time.Nanosecond))
+		timer.Reset(max(l.step(workers), time.Nanosecond))
 	}
 }
 
 // dismiss waits for the checks in flight.
-func (l *Loop) dismiss(crew *crew) {
+func (l *Loop) dismiss(workers *workerPool) {
 	l.mu.Lock()
-	crew.dismiss()
+	workers.close()
 	l.mu.Unlock()
-	crew.wait()
+	workers.wait()
 }
 
 // setRunning notes whether Run runs, and reports whether that is a change.
@@ -158,32 +158,32 @@ func (l *Loop) setRunning(running bool) bool {
 }
 
 // step starts the checks that are due and returns when to look again.
-func (l *Loop) step(crew *crew) (next time.Duration) {
+func (l *Loop) step(workers *workerPool) (next time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
 	l.schedule.collect(now)
 	l.schedule.closeRound(now)
 	for c := l.schedule.start(now); c != nil; c = l.schedule.start(now) {
-		crew.start(c)
+		workers.start(c)
 	}
 	l.offer(now)
 	next = l.schedule.idleUntil(now)
-	if trim, waiting := crew.trim(now); waiting {
+	if trim, waiting := workers.trim(now); waiting {
 		next = min(next, trim)
 	}
 	return next - now
 }
 
 // work checks one address and notes the result.
-func (l *Loop) work(ctx context.Context, c *check, crew *crew, w worker) {
+func (l *Loop) work(ctx context.Context, c *check, workers *workerPool, w worker) {
 	result := l.options.Check(ctx, c.address)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
 	result.Address = c.address
 	l.schedule.finish(c, result, now, ctx.Err() != nil)
-	crew.rest(w)
+	workers.rest(w)
 	l.offer(now)
 	signal(l.wake)
 }
@@ -195,9 +195,9 @@ func (l *Loop) offer(now time.Duration) {
 	}
 }
 
-// Watch replaces the set of addresses. It costs next to nothing where that is the
-// set of the last call, and the least where targets are sorted. Once it has returned, no check of an
-// address that is not in the set begins, and no result of it is handed out.
+// Watch replaces the set of addresses. It is cheap where little changes and targets
+// are sorted. Once it has returned, no check of an address outside the set begins,
+// and no result of it is handed out.
 func (l *Loop) Watch(targets []Target) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

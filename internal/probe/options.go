@@ -43,7 +43,7 @@ type Options struct {
 	Host string
 	// Expected are the statuses to pass; 200 to 399 where it is nil.
 	Expected Statuses
-	// UserAgent names the program to the backends; a default stands in for "".
+	// UserAgent names the program to the backends; "" is the default.
 	UserAgent string
 	TLS       TLS
 }
@@ -83,10 +83,10 @@ func (o Options) check() error {
 		complain("time-out %s is not positive", o.Timeout)
 	}
 	if !validPath(o.Path) {
-		complain("path %q is no absolute path that a request can carry", o.Path)
+		complain("path %q is not an absolute path of printable characters", o.Path)
 	}
 	if o.Host != "" && !validHost(o.Host) {
-		complain("host %q is no host name or host:port", o.Host)
+		complain("host %q is not a host name or host:port", o.Host)
 	}
 	if !printable(o.UserAgent) {
 		complain("user agent %q has characters that a header cannot carry", o.UserAgent)

@@ -60,7 +60,7 @@ func TestNewLoopNamesTheMistake(t *testing.T) {
 		{probe.LoopOptions{Check: check}, "interval 0s"},
 		{probe.LoopOptions{Check: check, Interval: time.Second, FastInterval: -1}, "fast interval -1ns"},
 		{probe.LoopOptions{Check: check, Interval: time.Second, Concurrency: -1}, "concurrency -1"},
-		{probe.LoopOptions{Check: check, Interval: time.Second, Gather: -1}, "gathering for -1ns"},
+		{probe.LoopOptions{Check: check, Interval: time.Second, Gather: -1}, "gather time -1ns"},
 	}
 	for _, test := range tests {
 		if _, err := probe.NewLoop(test.options); err == nil || !strings.Contains(err.Error(), test.want) {

@@ -14,27 +14,27 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// verdict is what a check found, apart from when and where.
-type verdict struct {
+// answer is what a check found, apart from when and where.
+type answer struct {
 	outcome inventory.Outcome
 	reason  inventory.Reason
 	message string
 }
 
-func passed(message string) verdict {
-	return verdict{inventory.Pass, inventory.Ready, message}
+func passed(message string) answer {
+	return answer{inventory.Pass, inventory.Ready, message}
 }
 
-func refused(reason inventory.Reason, message string) verdict {
-	return verdict{inventory.Refused, reason, message}
+func refused(reason inventory.Reason, message string) answer {
+	return answer{inventory.Refused, reason, message}
 }
 
-func silent(reason inventory.Reason, message string) verdict {
-	return verdict{inventory.Silent, reason, message}
+func silent(reason inventory.Reason, message string) answer {
+	return answer{inventory.Silent, reason, message}
 }
 
-func ours(message string) verdict {
-	return verdict{outcome: inventory.LocalError, message: message}
+func localError(message string) answer {
+	return answer{outcome: inventory.LocalError, message: message}
 }
 
 // step is how far a check came.
@@ -54,25 +54,25 @@ type attempt struct {
 	what string
 }
 
-// errOurs marks errors that have nothing to do with the backend.
-var errOurs = errors.New("our own fault")
+// errLocal marks errors that say nothing of the backend.
+var errLocal = errors.New("local error")
 
 // judge says what an error of a check means:
 //
 //	the context ended                      LocalError
 //	no answer in time                      Silent   ProbeTimeout
 //	refused, reset, closed                 Refused  ProbeRefused
-//	unreachable, though we have a route    Silent   ProbeUnreachable
-//	any other errno, our own files         LocalError
+//	unreachable, with a local route        Silent   ProbeUnreachable
+//	any other errno, local files           LocalError
 //	anything else in or about TLS          Refused  ProbeTLS
 //	anything else in HTTP                  Refused  ProbeRefused
 //	anything else while connecting         LocalError
-func (c *Checker) judge(ctx context.Context, tried attempt, err error) verdict {
+func (c *Checker) judge(ctx context.Context, tried attempt, err error) answer {
 	if cause := context.Cause(ctx); cause != nil {
-		return ours("the check was given up: " + cause.Error())
+		return localError("the check was given up: " + cause.Error())
 	}
-	if errors.Is(err, errOurs) {
-		return ours(err.Error())
+	if errors.Is(err, errLocal) {
+		return localError(err.Error())
 	}
 	// EAGAIN calls itself a time-out too, so the errno is looked at first.
 	if errno := syscall.Errno(0); errors.As(err, &errno) {
@@ -83,7 +83,7 @@ func (c *Checker) judge(ctx context.Context, tried attempt, err error) verdict {
 	}
 	switch {
 	case tried.step == connecting:
-		return ours(err.Error())
+		return localError(err.Error())
 	case errors.Is(err, io.EOF):
 		return refused(inventory.ProbeRefused, tried.what+": the connection was closed without an answer")
 	case tried.step == handshaking, isAlert(err):
@@ -92,47 +92,50 @@ func (c *Checker) judge(ctx context.Context, tried attempt, err error) verdict {
 	return refused(inventory.ProbeRefused, tried.what+": "+err.Error())
 }
 
-func (c *Checker) judgeTimeout(tried attempt) verdict {
+func (c *Checker) judgeTimeout(tried attempt) answer {
 	if tried.step == connecting {
-		return silent(inventory.ProbeTimeout, fmt.Sprintf("no answer from %s within %s", tried.target, c.options.Timeout))
+		return silent(inventory.ProbeTimeout, fmt.Sprintf("no answer from %s within HEALTH_CHECK_TIMEOUT=%s", tried.target, c.options.Timeout))
 	}
-	return silent(inventory.ProbeTimeout, fmt.Sprintf("%s: no answer within %s", tried.what, c.options.Timeout))
+	return silent(inventory.ProbeTimeout, fmt.Sprintf("%s: no answer within HEALTH_CHECK_TIMEOUT=%s", tried.what, c.options.Timeout))
 }
 
 // judgeErrno judges an error of the operating system. The same number can come
-// from an ICMP message or from our own routing table, and only the first says
-// something about the backend: an ICMP "net unreachable" is ENETUNREACH just
-// like a missing route, and a route of type unreachable is EHOSTUNREACH just
-// like a neighbour that does not answer.
-func (c *Checker) judgeErrno(ctx context.Context, tried attempt, errno syscall.Errno) verdict {
-	what := tried.what
-	if tried.step == connecting {
-		what = "connecting to " + tried.target.String()
+// from an ICMP message or from the local routing table, and only the first says
+// something of the backend: ENETUNREACH is an ICMP "net unreachable" or a missing
+// route, EHOSTUNREACH a neighbour that does not answer or a route of type
+// unreachable.
+func (c *Checker) judgeErrno(ctx context.Context, tried attempt, errno syscall.Errno) answer {
+	what := tried.what + ": " + errno.Error()
+	switch {
+	case tried.step == connecting && errno == syscall.ECONNREFUSED:
+		what = "connection refused by " + tried.target.String()
+	case tried.step == connecting:
+		what = "connecting to " + tried.target.String() + ": " + errno.Error()
 	}
 	switch errno {
 	case syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE,
 		syscall.ENOPROTOOPT: // ICMP "protocol unreachable"
-		return refused(inventory.ProbeRefused, what+": "+errno.Error())
+		return refused(inventory.ProbeRefused, what)
 	case syscall.ETIMEDOUT:
 		return c.judgeTimeout(tried)
 	case syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN:
 	case syscall.EACCES:
 		// ICMPv6 "administratively prohibited". IPv4 has no message that
-		// becomes EACCES, so there it is our own system that forbids.
+		// becomes EACCES, so there the local system forbids it.
 		if tried.target.Addr().Is4() {
-			return ours(what + ": " + errno.Error())
+			return localError(what)
 		}
 	default:
-		return ours(what + ": " + errno.Error())
+		return localError(what)
 	}
 	if err := c.route(ctx, tried.target); err != nil {
-		return ours(fmt.Sprintf("no route to %s: %s", tried.target.Addr(), errno))
+		return localError(fmt.Sprintf("this machine has no route to %s: %s", tried.target.Addr(), errno))
 	}
-	return silent(inventory.ProbeUnreachable, what+": the network answered: "+errno.Error())
+	return silent(inventory.ProbeUnreachable, what)
 }
 
-// route asks our own routing table for a way to the target. Connecting a UDP
-// socket looks up the route and sends nothing.
+// route asks the local routing table. Connecting a UDP socket looks up the route
+// and sends nothing.
 func (c *Checker) route(ctx context.Context, target netip.AddrPort) error {
 	conn, err := c.dialer.DialUDP(ctx, "udp", netip.AddrPort{}, target)
 	if err != nil {

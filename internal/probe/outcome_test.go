@@ -35,9 +35,9 @@ func TestContract09AnAnswerIsAPassOrARefusal(t *testing.T) {
 		{"204 on a connection that stays open", answer("HTTP/1.1 204 No Content\r\n\r\n"), ok, " answered 204 No Content"},
 		{"chunks", answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"), ok, " answered 200 OK"},
 		{"early hints first", answer("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), ok, " answered 200 OK"},
-		{"503", answer("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"), status, " answered 503 Service Unavailable, want 200-399"},
-		{"400", answer("HTTP/1.0 400 Bad Request\r\n\r\n"), status, " answered 400 Bad Request, want 200-399"},
-		{"switching protocols", answer("HTTP/1.1 101 Switching Protocols\r\n\r\n"), status, " answered 101 Switching Protocols, want 200-399"},
+		{"503", answer("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"), status, " answered 503 Service Unavailable, not HEALTH_CHECK_EXPECTED_STATUS=200-399"},
+		{"400", answer("HTTP/1.0 400 Bad Request\r\n\r\n"), status, " answered 400 Bad Request, not HEALTH_CHECK_EXPECTED_STATUS=200-399"},
+		{"switching protocols", answer("HTTP/1.1 101 Switching Protocols\r\n\r\n"), status, " answered 101 Switching Protocols, not HEALTH_CHECK_EXPECTED_STATUS=200-399"},
 		{"closed after accept", func(*net.TCPConn) {}, refused, ""},
 		{"closed within the headers", func(conn *net.TCPConn) {
 			readRequest(conn)
@@ -51,7 +51,7 @@ func TestContract09AnAnswerIsAPassOrARefusal(t *testing.T) {
 		{"not HTTP", answer("SSH-2.0-OpenSSH_9.6\r\n"), refused, `: malformed HTTP response "SSH-2.0-OpenSSH_9.6"`},
 		{"bad framing", answer("HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n"), refused, `: bad Content-Length "many"`},
 		{"headers without end", answer("HTTP/1.1 200 OK\r\nX-A: " + strings.Repeat("a", 11<<10)), refused, " answered with more than 10240 bytes of headers"},
-		{"control characters", answer("HTTP/1.1 503 \x1b[31mred\x07\r\nContent-Length: 0\r\n\r\n"), status, " answered 503 [31mred, want 200-399"},
+		{"control characters", answer("HTTP/1.1 503 \x1b[31mred\x07\r\nContent-Length: 0\r\n\r\n"), status, " answered 503 [31mred, not HEALTH_CHECK_EXPECTED_STATUS=200-399"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestContract09AConnectionIsAPassAndItsRefusalARefusal(t *testing.T) {
 	}
 	// Nobody listens on 127.0.0.2.
 	got = expect(t, newChecker(t, probe.Options{Port: port}), netip.MustParseAddr("127.0.0.2"), inventory.Refused, inventory.ProbeRefused)
-	if want := "connecting to " + netip.AddrPortFrom(netip.MustParseAddr("127.0.0.2"), port).String() + ": connection refused"; got.Message != want {
+	if want := "connection refused by " + netip.AddrPortFrom(netip.MustParseAddr("127.0.0.2"), port).String(); got.Message != want {
 		t.Errorf("got message %q, want %q", got.Message, want)
 	}
 }
@@ -104,11 +104,11 @@ func TestContract09NoAnswerInTimeIsSilence(t *testing.T) {
 		port    uint16
 		message string
 	}{
-		{"a full backlog", probe.TCP, fullBacklog(t), "no answer from ADDRESS within 1s"},
-		{"no answer after accept", probe.HTTP, backend(t, loopback, hang), "GET http://ADDRESS/: no answer within 1s"},
-		{"half an answer", probe.HTTP, backend(t, loopback, answer("HTTP/1.1 200 OK\r\n")), "GET http://ADDRESS/: no answer within 1s"},
-		{"half a body", probe.HTTP, backend(t, loopback, answer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok")), "GET http://ADDRESS/ answered 200 OK, then its body: no answer within 1s"},
-		{"no TLS after accept", probe.HTTPS, backend(t, loopback, hang), "TLS handshake with ADDRESS: no answer within 1s"},
+		{"a full backlog", probe.TCP, fullBacklog(t), "no answer from ADDRESS within HEALTH_CHECK_TIMEOUT=1s"},
+		{"no answer after accept", probe.HTTP, backend(t, loopback, hang), "GET http://ADDRESS/: no answer within HEALTH_CHECK_TIMEOUT=1s"},
+		{"half an answer", probe.HTTP, backend(t, loopback, answer("HTTP/1.1 200 OK\r\n")), "GET http://ADDRESS/: no answer within HEALTH_CHECK_TIMEOUT=1s"},
+		{"half a body", probe.HTTP, backend(t, loopback, answer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok")), "GET http://ADDRESS/ answered 200 OK, then its body: no answer within HEALTH_CHECK_TIMEOUT=1s"},
+		{"no TLS after accept", probe.HTTPS, backend(t, loopback, hang), "TLS handshake with ADDRESS: no answer within HEALTH_CHECK_TIMEOUT=1s"},
 	}
 	got := make([]inventory.Result, len(tests))
 	var asking sync.WaitGroup // all at once, for each takes its second

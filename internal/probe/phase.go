@@ -10,20 +10,19 @@ import (
 // probes of a round are spread evenly over it however many addresses there are.
 //
 // The places are those of the van der Corput sequence, 0, 1/2, 1/4, 3/4, 1/8 and
-// so on: each new place halves a widest gap, and nobody moves when somebody
-// joins. The places of those who left are filled first.
+// so on: each new place halves a widest gap, and no address moves when
+// another one is added. Places that were given back are filled first.
 //
-// There are only as many moments as an interval has steps; those who come after
-// share them, each moment as many as any other, give or take one. To wake up for
-// each check alone costs more than the check: a thousand checks every two seconds
-// need half as much CPU when eight of them start together.
+// An interval has a fixed number of steps; more addresses share them evenly. To wake
+// up for each check alone costs more than the check: a thousand checks every two
+// seconds need half as much CPU when eight of them start together.
 type phases struct {
 	next uint32
 	// free holds the numbers given back, the lowest last.
 	free []uint32
 }
 
-// take returns the lowest number that nobody holds.
+// take returns the lowest free number.
 func (p *phases) take() uint32 {
 	if last := len(p.free) - 1; last >= 0 {
 		number := p.free[last]

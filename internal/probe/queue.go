@@ -2,8 +2,8 @@ package probe
 
 import "container/heap"
 
-// line is where the entries wait that are due.
-type line struct {
+// waitQueue holds the entries that are due, until they get a slot.
+type waitQueue struct {
 	urgent, regular queue
 	// passed counts the urgent entries in a row that went before a regular one.
 	passed int
@@ -14,34 +14,34 @@ type line struct {
 const urgentShare = 3
 
 // add puts an entry that is in no queue at the end.
-func (l *line) add(e *entry) {
+func (q *waitQueue) add(e *entry) {
 	if e.urgent {
-		l.urgent.add(e)
+		q.urgent.add(e)
 	} else {
-		l.regular.add(e)
+		q.regular.add(e)
 	}
 }
 
 // first returns the entry whose turn it is, or nil.
-func (l *line) first() *entry {
-	if e := l.urgent.first(); e != nil && (l.passed < urgentShare || len(l.regular) == 0) {
+func (q *waitQueue) first() *entry {
+	if e := q.urgent.first(); e != nil && (q.passed < urgentShare || len(q.regular) == 0) {
 		return e
 	}
-	return l.regular.first()
+	return q.regular.first()
 }
 
 // remove takes the first entry out, as its turn.
-func (l *line) remove(e *entry) {
+func (q *waitQueue) remove(e *entry) {
 	e.leave()
-	if e.urgent && len(l.regular) > 0 {
-		l.passed++
+	if e.urgent && len(q.regular) > 0 {
+		q.passed++
 	} else {
-		l.passed = 0
+		q.passed = 0
 	}
 }
 
 // len returns the number of entries.
-func (l *line) len() int { return len(l.urgent) + len(l.regular) }
+func (q *waitQueue) len() int { return len(q.urgent) + len(q.regular) }
 
 // queue is a heap of entries, the one that is due first in front.
 type queue []*entry

@@ -257,7 +257,7 @@ func TestContract32ACheckOfAStoppedProcessCountsForNothing(t *testing.T) {
 	stopThem(t, 2*checkTimeout, func() { close(stopped) }, processes...)
 	for name, printed := range results {
 		got := next[inventory.Result](t, printed)
-		if got.Outcome != inventory.LocalError || got.Reason != "" || !strings.Contains(got.Message, "did not run") {
+		if got.Outcome != inventory.LocalError || got.Reason != "" || !strings.Contains(got.Message, "was stopped or starved") {
 			t.Errorf("%s: got %s %q (%s), want a LocalError that says why", name, got.Outcome, got.Reason, got.Message)
 		}
 	}

@@ -113,20 +113,20 @@ func TestContract09OnlyTheNetworkMakesAnAddressUnreachable(t *testing.T) {
 	}
 	families := map[string][]test{
 		"IPv4": {
-			{"ICMP host unreachable", "10.20.0.1", silent, "connecting to 10.20.0.1:80: the network answered: no route to host"},
-			{"ICMP prohibited", "10.21.0.1", silent, "connecting to 10.21.0.1:80: the network answered: no route to host"},
-			{"ICMP net unreachable", "10.22.0.1", silent, "connecting to 10.22.0.1:80: the network answered: network is unreachable"},
-			{"no such neighbour", "10.9.0.77", silent, "connecting to 10.9.0.77:80: the network answered: no route to host"},
-			{"no route", "10.99.0.1", ours, "no route to 10.99.0.1: network is unreachable"},
-			{"a route that says unreachable", "10.30.0.1", ours, "no route to 10.30.0.1: no route to host"},
+			{"ICMP host unreachable", "10.20.0.1", silent, "connecting to 10.20.0.1:80: no route to host"},
+			{"ICMP prohibited", "10.21.0.1", silent, "connecting to 10.21.0.1:80: no route to host"},
+			{"ICMP net unreachable", "10.22.0.1", silent, "connecting to 10.22.0.1:80: network is unreachable"},
+			{"no such neighbour", "10.9.0.77", silent, "connecting to 10.9.0.77:80: no route to host"},
+			{"no route", "10.99.0.1", ours, "this machine has no route to 10.99.0.1: network is unreachable"},
+			{"a route that says unreachable", "10.30.0.1", ours, "this machine has no route to 10.30.0.1: no route to host"},
 			{"a route that forbids", "10.31.0.1", ours, "connecting to 10.31.0.1:80: permission denied"},
 			{"a route into nothing", "10.32.0.1", ours, "connecting to 10.32.0.1:80: invalid argument"},
 		},
 		"IPv6": {
-			{"ICMPv6 no route", "fd20::1", silent, "connecting to [fd20::1]:80: the network answered: network is unreachable"},
-			{"ICMPv6 prohibited", "fd21::1", silent, "connecting to [fd21::1]:80: the network answered: permission denied"},
-			{"no route", "fd99::1", ours, "no route to fd99::1: network is unreachable"},
-			{"a route that forbids", "fd31::1", ours, "no route to fd31::1: permission denied"},
+			{"ICMPv6 no route", "fd20::1", silent, "connecting to [fd20::1]:80: network is unreachable"},
+			{"ICMPv6 prohibited", "fd21::1", silent, "connecting to [fd21::1]:80: permission denied"},
+			{"no route", "fd99::1", ours, "this machine has no route to fd99::1: network is unreachable"},
+			{"a route that forbids", "fd31::1", ours, "this machine has no route to fd31::1: permission denied"},
 		},
 	}
 	for family, tests := range families {

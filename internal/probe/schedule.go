@@ -72,11 +72,11 @@ type schedule struct {
 	watched []Target
 
 	planned, alarmed queue
-	quick, slow      line // those that were not, or were, slow last time
+	quick, slow      waitQueue // those that were not, or were, slow last time
 
 	running, slowRunning, alarmRunning int
 
-	results []answer
+	results []untakenResult
 	// oldest is when the first of the results came, taken when the last batch
 	// was; offered says that the consumer was told, and hurry that one of them
 	// answers an alarm.
@@ -88,8 +88,8 @@ type schedule struct {
 	overruns uint64
 }
 
-// answer is a result that was not taken yet.
-type answer struct {
+// untakenResult is a result that was not taken yet.
+type untakenResult struct {
 	*entry
 	result inventory.Result
 }
@@ -107,9 +107,9 @@ func newSchedule(options LoopOptions) schedule {
 }
 
 // collect moves the entries that are due to where they wait for a slot. One that
-// is late by more than half an interval is left out until its next place: nobody
-// looked for so long because the process was stopped or the results were not
-// taken, and all the missed checks at once would be a burst.
+// is late by more than half an interval is left out until its next place: the
+// process was stopped or the results were not taken, and all the missed checks at
+// once would be a burst.
 func (s *schedule) collect(now time.Duration) {
 	for e := s.planned.first(); e != nil && e.due <= now; e = s.planned.first() {
 		e.leave()
@@ -148,10 +148,9 @@ func (s *schedule) enqueue(e *entry) {
 //
 // What an alarm asks for goes first, but never takes more than half of the slots.
 //
-// Entries that were slow last time never get all slots, or a silent tenth would
-// delay the rest. Nor do they go before others that have waited longer, or, when
-// everything is silent and slots are short, the first to be silent would be asked
-// again and again before it is known of the others.
+// Entries that were slow last time never get all slots, so that a silent tenth does
+// not delay the rest. Nor do they go before others that have waited longer, so that
+// with few slots and everything silent each entry gets its turn.
 func (s *schedule) start(now time.Duration) *check {
 	if s.running >= s.concurrency {
 		return nil
@@ -223,7 +222,7 @@ func (s *schedule) finish(c *check, result inventory.Result, now time.Duration, 
 	if len(s.results) == 0 {
 		s.oldest = now
 	}
-	s.results = append(s.results, answer{e, result})
+	s.results = append(s.results, untakenResult{e, result})
 	e.untaken++
 	s.learn(c, result, now)
 }

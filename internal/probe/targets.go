@@ -109,7 +109,7 @@ func (s *schedule) drop(addresses []netip.Addr) {
 		}
 	}
 	if results {
-		s.results = slices.DeleteFunc(s.results, func(a answer) bool { return a.gone })
+		s.results = slices.DeleteFunc(s.results, func(a untakenResult) bool { return a.gone })
 	}
 }
 
@@ -133,8 +133,7 @@ func (s *schedule) offerAt() time.Duration {
 	return at
 }
 
-// offer reports whether the consumer should be told of results, once for each
-// batch.
+// offer reports whether to signal results to the consumer, once for each batch.
 func (s *schedule) offer(now time.Duration) bool {
 	if len(s.results) == 0 || s.offered || now < s.offerAt() {
 		return false
@@ -168,8 +167,8 @@ func (s *schedule) startRounds(now time.Duration) {
 }
 
 // closeRound counts the interval that ended, if one did, as overrun where a
-// check is a whole interval late or was given up. Intervals that passed while
-// nobody looked count once.
+// check is a whole interval late or was given up. Intervals that passed
+// without a call count once.
 func (s *schedule) closeRound(now time.Duration) {
 	if now < s.roundEnd {
 		return

@@ -30,7 +30,7 @@ type TLS struct {
 }
 
 // getSecurely is get over TLS.
-func (c *Checker) getSecurely(ctx, bounded context.Context, conn *net.TCPConn, target netip.AddrPort) verdict {
+func (c *Checker) getSecurely(ctx, bounded context.Context, conn *net.TCPConn, target netip.AddrPort) answer {
 	tried := attempt{target: target, step: handshaking, what: "TLS handshake with " + target.String()}
 	config, err := c.tlsConfig(target)
 	if err != nil {
@@ -60,7 +60,7 @@ func (c *Checker) tlsConfig(target netip.AddrPort) (*tls.Config, error) {
 	}
 	pool, err := c.roots.get(c.options.TLS.Roots)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errOurs, err)
+		return nil, fmt.Errorf("%w: %w", errLocal, err)
 	}
 	config.RootCAs = pool
 	return config, nil
@@ -78,21 +78,20 @@ func (c *Checker) serverName(target netip.AddrPort) string {
 }
 
 // judgeTLS judges what crypto/tls says of the backend.
-func (c *Checker) judgeTLS(tried attempt, err error) verdict {
+func (c *Checker) judgeTLS(tried attempt, err error) answer {
 	var invalid x509.CertificateInvalidError
 	if errors.As(err, &invalid) && invalid.Reason == x509.Expired && validAt(invalid.Cert, c.steadyNow()) {
-		return ours(tried.what + ": the certificate is valid by the time since the start, so the clock of this machine jumped")
+		return localError(tried.what + ": the certificate is valid by the time since the start, but the clock of this machine has jumped; set the clock")
 	}
 	var noRoots x509.SystemRootsError
 	if errors.As(err, &noRoots) {
-		return ours(err.Error())
+		return localError(err.Error())
 	}
 	return refused(inventory.ProbeTLS, tried.what+": "+err.Error())
 }
 
-// steadyNow is the time that no jump of the clock since the start moves. The
-// dates of certificates are the one place where the wall clock decides, and a
-// jump must not demote anybody.
+// steadyNow is the time of day, without the jumps of the clock since the start:
+// they must not make certificates expire.
 func (c *Checker) steadyNow() time.Time {
 	return c.startWall.Add(time.Since(c.startMono))
 }

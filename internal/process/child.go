@@ -37,7 +37,7 @@ func watch(cmd *exec.Cmd) *child {
 		close(c.collected)
 		reap(c.group())
 		reapStrays()
-		// What is left is nobody's child here, so there is nothing to wait for.
+		// What is left is no child of this process, so it cannot be waited for.
 		for pause := 10 * time.Millisecond; len(unkillable(c.group())) > 0; pause = min(2*pause, time.Second) {
 			<-time.After(pause)
 		}
@@ -78,13 +78,12 @@ func (r *Runner) refuse() error {
 		return nil
 	}
 	c := r.left[0]
-	return fmt.Errorf("not started: what an earlier run left was killed %s ago and does not end: %s; mend the disk or file server that it waits for, or restart the node",
+	return fmt.Errorf("not started: an earlier run was killed %s ago and does not end: %s; repair the disk or file server that it waits for, or restart the node",
 		time.Since(c.killedAt).Round(time.Second), describe(c.group()))
 }
 
 // reap collects the orphans of the group. They are our children only where this
-// process is the init of its container, or a subreaper; there nobody else would
-// collect them.
+// process is the init of its container, or a subreaper.
 func reap(group int) {
 	for {
 		_, err := syscall.Wait4(-group, nil, 0, nil)

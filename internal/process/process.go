@@ -64,9 +64,9 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("exit status %d%s", e.Code, StderrNote(e.Stderr))
 }
 
-// Runner runs programs, and starts none while one that it killed is still there:
-// a process that waits for a disk or a file server cannot be killed, and every
-// read would add one. The zero value is ready for use.
+// Runner runs programs, and starts none while one that it killed still runs: a
+// process that waits for a disk or a file server cannot be killed, and every read
+// would add one. The zero value is ready for use.
 type Runner struct {
 	mu sync.Mutex
 	// left are the programs that were still there when Run had to return.
@@ -74,11 +74,9 @@ type Runner struct {
 }
 
 // Run runs the program until it exits, the context ends, or its output is over
-// the limit, whichever is first, and then kills its process group at once: what
-// is late has no use, and what is left behind has no owner. When Run returns,
-// nothing of it is running any more, unless a process left the group, or cannot
-// be killed: then Run returns all the same, and a goroutine collects it when it
-// ends.
+// the limit, whichever is first, and then kills its process group at once. When Run
+// returns, nothing of it is running any more, unless a process left the group or
+// cannot be killed; a goroutine collects that when it ends.
 //
 // The error is an *ExitError, or wraps ErrOutputLimit or the context's error,
 // or says why the program did not start; with an error there is no output.
@@ -169,7 +167,7 @@ func because(ctx context.Context, stdout *limitedBuffer) error {
 	case stdout.exceeded():
 		return ErrOutputLimit
 	}
-	return errors.New("it exited before what it had started")
+	return errors.New("it exited, but processes that it started did not")
 }
 
 func explain(err error, stderr string) error {
@@ -182,7 +180,7 @@ func explain(err error, stderr string) error {
 		}
 		return failure
 	case errors.Is(err, exec.ErrWaitDelay):
-		return fmt.Errorf("a process that it started in a group of its own holds the output open, which is therefore incomplete%s", StderrNote(stderr))
+		return fmt.Errorf("the output is incomplete: a process that it started in a group of its own holds the output open%s", StderrNote(stderr))
 	}
 	return fmt.Errorf("%w%s", err, StderrNote(stderr))
 }
@@ -207,5 +205,5 @@ func find(command Command) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("%w; the PATH that it is given is %q", exec.ErrNotFound, list)
+	return "", fmt.Errorf("%w; its PATH is %q", exec.ErrNotFound, list)
 }

@@ -56,7 +56,7 @@ func secrets(env []string) []string {
 }
 
 // namesSecret reports whether a variable of that name holds a secret. The path
-// of a file with a secret is none: it is what one needs to mend a mistake.
+// of a file with a secret is none, and helps to correct a mistake.
 func namesSecret(name string) bool {
 	name = strings.ToUpper(name)
 	if strings.HasSuffix(name, "_FILE") {

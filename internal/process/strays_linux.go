@@ -10,11 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reapStrays collects what a program left behind in a session of its own, such as
-// a daemon, and has ended since. In a container we are often process 1, to which
-// orphans come; without this each run would leave an entry in the table of
-// processes, until the container may have no more. What has our own session is
-// left alone: it may be a child that somebody else here waits for.
+// reapStrays collects processes that a program left behind in a session of their
+// own and that have ended. In a container we are often process 1, the parent of
+// orphans, and the table of processes would fill up. Children in our own session
+// are left alone: another part of the program may wait for them.
 func reapStrays() {
 	session, err := unix.Getsid(0)
 	if err != nil {
@@ -31,7 +30,7 @@ func reapStrays() {
 		}
 		for child := range strings.FieldsSeq(string(text)) {
 			if pid, err := strconv.Atoi(child); err == nil && isStray(child, session) {
-				_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil) // if it is gone, all the better
+				_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil) // it may be gone already
 			}
 		}
 	}

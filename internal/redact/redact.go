@@ -41,8 +41,7 @@ func Cut(text string, most int) string {
 	return text[:end] + dots
 }
 
-// Printable makes one line of a text, without anything that a terminal would
-// obey. What is no UTF-8 becomes U+FFFD.
+// Printable makes one line of a text, without control sequences for a terminal. What is no UTF-8 becomes U+FFFD.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

@@ -29,7 +29,7 @@ type Facts struct {
 	HealthOff bool
 	Version   string
 	Started   time.Time
-	// Warnings is what the source finds odd.
+	// Warnings are those of the source.
 	Warnings []string
 }
 
@@ -176,7 +176,7 @@ func (d *Document) summarise() {
 	case d.Mode == guard.FailOpen.String():
 		d.Summary = fmt.Sprintf("Failing open: %d of %d nodes pass, %d of %d published ready in %s", c.passing, c.meant, c.ready, c.meant, where)
 	case d.Problem != nil:
-		d.Summary += "; nothing can be written: " + d.Problem.Kind
+		d.Summary += "; the Service cannot be filled: " + d.Problem.Kind
 	}
 }
 
@@ -186,16 +186,16 @@ type nodeCount struct{ meant, ready, passing int }
 
 // count counts nodes. What it says of a node holds for all its entries.
 func (d *Document) count() nodeCount {
-	type who struct{ name, id string }
+	type key struct{ name, id string }
 	type state struct{ unready, failing bool }
-	states := make(map[who]state)
+	states := make(map[key]state)
 	for _, n := range d.Nodes {
 		if !n.Meant() {
 			continue
 		}
-		id := who{n.Name, n.ID}
+		id := key{n.Name, n.ID}
 		if n.Name == "" && n.ID == "" {
-			id.id = n.Address // a member that no read has listed yet
+			id.id = n.Address // a member that no inventory has listed yet
 		}
 		s := states[id]
 		s.unready = s.unready || n.State != inventory.StateReady.String()

@@ -20,16 +20,16 @@ const (
 	Hold     Condition = "Hold"
 	// NothingReady says that no endpoint is published ready.
 	NothingReady Condition = "NothingReady"
-	// Degraded says that traffic flows and somebody should look: a node that
-	// should be ready is not, a slice is not written yet, the source cannot be
-	// read or finds something odd, or others publish for the same Service.
+	// Degraded says that traffic flows but something needs attention: a node that
+	// should be ready is not, a slice is not written yet, the source cannot be read
+	// or has a warning, or others publish for the same Service.
 	Degraded Condition = "Degraded"
 	// Healthy says that none of this holds.
 	Healthy Condition = "Healthy"
 )
 
-// Judge sets Condition and Healthy by what the rest of the document says. Whoever
-// changes that judges again.
+// Judge sets Condition and Healthy by the rest of the document. It has to be called
+// again when that changes.
 func (d *Document) Judge() {
 	d.Condition = d.condition()
 	d.Healthy = d.Condition == Healthy

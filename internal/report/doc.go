@@ -2,6 +2,6 @@
 // that every surface shows: the status page, /api/v1/status, and the commands
 // status and explain. A syncer.Status goes in, a Document comes out.
 //
-// It only translates: it decides nothing, asks nobody and keeps nothing, so that a
-// page can be drawn while the loop goes on.
+// It only translates: no I/O and no state, so that a page can be drawn while the
+// loop goes on.
 package report

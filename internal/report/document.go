@@ -52,7 +52,7 @@ type Document struct {
 	Target     Target  `json:"target"`
 	Source     Source  `json:"source"`
 	Store      Store   `json:"store"`
-	// Problem is what about the Service stands in the way, if anything.
+	// Problem is why the Service cannot be filled, if so.
 	Problem *Problem `json:"problem,omitempty"`
 	// Stages counts what came through each stage.
 	Stages Stages `json:"stages"`
@@ -109,7 +109,7 @@ type Source struct {
 	LastError   string    `json:"lastError"`
 	// SuspectReads counts the scheduled inventories in a row that were rejected.
 	SuspectReads int `json:"suspectReads"`
-	// Warnings is what is odd about the remote side although it can be read.
+	// Warnings are about the remote side although it can be read.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
@@ -125,13 +125,13 @@ type Store struct {
 	WriteError string `json:"writeError,omitempty"`
 	// Pending counts the slices that still differ from what was decided.
 	Pending int `json:"pending"`
-	// Refused are slices of our names that somebody else manages, Beside those
-	// of other names that publish endpoints for the same Service.
+	// Refused are slices with our names that are not ours, Beside those of other
+	// names that publish endpoints for the same Service.
 	Refused []string `json:"refused,omitempty"`
 	Beside  []string `json:"beside,omitempty"`
 }
 
-// Problem is something about the Service that only a person can mend.
+// Problem is why the Service cannot be filled; somebody has to correct it.
 type Problem struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
@@ -144,8 +144,8 @@ type Stages struct {
 	Nodes      int `json:"nodes"`
 	Candidates int `json:"candidates"`
 	Passing    int `json:"passing"`
-	// Unchecked are endpoints that nobody watches: for longer than FALL intervals
-	// this machine could not carry out their health checks.
+	// Unchecked are endpoints whose health checks this machine could not carry out
+	// for longer than FALL intervals.
 	Unchecked int `json:"unchecked,omitempty"`
 	Ready     int `json:"ready"`
 	Draining  int `json:"draining"`

@@ -42,8 +42,8 @@ func nodesOf(s *syncer.Status) []Node {
 	return nodes
 }
 
-// sameSubject reports whether two decisions are about one node or, where no read
-// has named it, about one address.
+// sameSubject reports whether two decisions are about one node or, where no
+// inventory has named it, about one address.
 func sameSubject(a, b inventory.Decision) bool {
 	return a.Node == b.Node && (a.Node.Known() || a.Address == b.Address)
 }
@@ -113,8 +113,8 @@ func probeOf(streak inventory.Streak) *Probe {
 }
 
 // mostOthers is how many decisions about other addresses of a node an entry has,
-// and how many of its entries have any, lest a node with very many addresses
-// makes a document of their square.
+// and how many of its entries have any: without a bound the document would grow with
+// the square of the addresses.
 const mostOthers = 20
 
 // decisionsOf makes the trail of an entry of what was said of the other addresses

@@ -59,7 +59,7 @@ func TestTheHeadlineIsAsGoodAsTheNodes(t *testing.T) {
 		"a Service with a selector": {func(w *world, _ *report.Facts) {
 			w.state.Service.HasSelector = true
 			w.state.Slices = nil
-		}, "3 of 3 nodes ready in default/web; nothing can be written: ServiceHasSelector", false},
+		}, "3 of 3 nodes ready in default/web; the Service cannot be filled: ServiceHasSelector", false},
 		"what is decided is not written": {func(w *world, _ *report.Facts) { w.state.Slices = nil }, "3 of 3 nodes ready in default/web", false},
 		"a dry run does not write it":    {func(w *world, f *report.Facts) { w.state.Slices, f.DryRun = nil, true }, "3 of 3 nodes ready in default/web", true},
 		"a slice of somebody else": {func(w *world, _ *report.Facts) {

@@ -2,8 +2,8 @@ package report
 
 import "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 
-// spell puts every message of the document into the words of those who configure
-// the target. Names, addresses and values of closed lists are left alone.
+// spell spells settings in every message of the document as the target's readers do.
+// Names, addresses and values of closed lists are left alone.
 func (d *Document) spell() {
 	s := d.Target.Spelling
 	if s == setting.Variables {

@@ -75,7 +75,7 @@ func (w *world) Write(context.Context, plan.Write) (string, error) { return "", 
 func (w *world) Check(_ context.Context, addr netip.Addr) inventory.Result {
 	r := inventory.Result{Address: addr, At: time.Now(), Latency: 1234567 * time.Nanosecond, Outcome: inventory.Pass, Reason: inventory.Ready, Message: addr.String() + ":8080 accepted the connection"}
 	if w.refuses(addr) {
-		r.Outcome, r.Reason, r.Message = inventory.Refused, inventory.ProbeRefused, "connecting to "+addr.String()+":8080: connection refused"
+		r.Outcome, r.Reason, r.Message = inventory.Refused, inventory.ProbeRefused, "connection refused by "+addr.String()+":8080"
 	}
 	return r
 }

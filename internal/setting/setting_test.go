@@ -134,9 +134,9 @@ func TestEachReaderSeesTheNameThatHeCanChange(t *testing.T) {
 			"check endpoints.ablmnzde.github.io/health-check-path, or the workload",
 		},
 		{
-			"HEALTH_CHECK_MODE=off counts every candidate as passing",
-			"spec.healthCheck.mode=None counts every candidate as passing",
-			"endpoints.ablmnzde.github.io/health-check-mode=None counts every candidate as passing",
+			"not checked, counts as passing (HEALTH_CHECK_MODE=off)",
+			"not checked, counts as passing (spec.healthCheck.mode=None)",
+			"not checked, counts as passing (endpoints.ablmnzde.github.io/health-check-mode=None)",
 		},
 		{"HEALTH_CHECK_MODE=https", "spec.healthCheck.mode=HTTPS", "endpoints.ablmnzde.github.io/health-check-mode=HTTPS"},
 		{"HEALTH_CHECK_FAIL_OPEN=true", "spec.guard.failOpen=true", "spec.guard.failOpen=true"},
@@ -174,11 +174,11 @@ func TestNoSettingOfATargetIsLeftAsAVariable(t *testing.T) {
 }
 
 func TestATargetOfVariablesCostsNothing(t *testing.T) {
-	text := "failed 2 of HEALTH_CHECK_FALL=3 times in a row"
+	text := "failure 2 of HEALTH_CHECK_FALL=3 in a row"
 	if n := testing.AllocsPerRun(100, func() { text = setting.Variables.Of(text) }); n != 0 {
 		t.Errorf("got %v allocations, want none", n)
 	}
-	plain := "connecting to 10.0.0.1:80: connection refused"
+	plain := "connection refused by 10.0.0.1:80"
 	if n := testing.AllocsPerRun(100, func() { plain = setting.Fields.Of(plain) }); n != 0 {
 		t.Errorf("got %v allocations for a text that names no setting, want none", n)
 	}

@@ -15,16 +15,15 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
 
-// board shows what pool and target do: it keeps the status, and logs and announces
-// what the narration says of each outcome. Nothing waits for it but the loop that
-// tells it something.
+// board keeps the status of pool and target, and logs and announces what the
+// narration says of each outcome.
 type board struct {
 	log      *slog.Logger
 	spelling setting.Spelling
 	announce func(narration.Notice)
 	status   atomic.Pointer[Status]
 
-	// pool and target are what was told of each; only its own loop touches it.
+	// pool and target are the narrations of each; only its own loop touches it.
 	pool   narration.Pool
 	target narration.Target
 
@@ -44,8 +43,8 @@ func newBoard(o Options) *board {
 	return b
 }
 
-// shown returns the newest status. Its findings are put together when somebody
-// looks, not with each decision.
+// shown returns the newest status. Its findings are put together when it is asked
+// for, not with each decision.
 func (b *board) shown() *Status {
 	s := b.status.Load()
 	if s.findings == nil {

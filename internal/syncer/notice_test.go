@@ -138,7 +138,7 @@ func TestContract16ARestartWithinAHoldIsOneMoreNotice(t *testing.T) {
 		e.want(t, "RemovalHeld: "+heldNote(t, w))
 		w.setNodes(11, 12, 13)
 		during(time.Minute)
-		e.want(t, "RemovalReleased: no endpoint is kept any more against an inventory or against its health checks")
+		e.want(t, "RemovalReleased: no endpoint is kept any more: inventories and health checks decide again")
 		w.stop()
 	})
 }
@@ -160,13 +160,13 @@ func TestAFailingSourceIsAnnouncedOnceWhateverItsErrors(t *testing.T) {
 			w.set(func() { w.readErr = fmt.Errorf("boom %d", i/2) })
 			during(10 * time.Minute)
 		}
-		e.want(t, "SourceUnavailable: members stay as they are: boom 0")
+		e.want(t, "SourceUnavailable: boom 0; endpoints stay as they are and follow their health checks")
 		w.set(func() { w.readErr = nil })
 		during(10 * time.Minute)
 		e.want(t, "SourceRecovered: 3 nodes read")
 		w.set(func() { w.readErr = errors.New("boom") })
 		during(10 * time.Minute)
-		e.want(t, "SourceUnavailable: members stay as they are: boom")
+		e.want(t, "SourceUnavailable: boom; endpoints stay as they are and follow their health checks")
 	})
 }
 
@@ -239,6 +239,6 @@ func TestARepairIsAnnouncedByWhatItRestores(t *testing.T) {
 		object.OwnerReferences = nil
 		w.store.Put(object)
 		during(time.Minute)
-		e.want(t, "EndpointsUpdated: 3 of 3 endpoints ready; written anew web-remote")
+		e.want(t, "EndpointsUpdated: 3 of 3 endpoints ready; rewritten web-remote")
 	})
 }

@@ -58,8 +58,8 @@ func (a Assessment) Landed() int {
 	return landed
 }
 
-// Assess loads the slices, reads the source once, probes every address until its
-// state is settled, and decides. It writes nothing.
+// Assess loads the slices, reads the source once, checks every address as often as
+// a decision takes, and decides. It writes nothing.
 func (s *Syncer) Assess(ctx context.Context) (Assessment, error) {
 	state, err := s.target.Load(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Syncer) Assess(ctx context.Context) (Assessment, error) {
 		Nodes: len(r.Nodes), Candidates: filtered.Candidates, Decisions: filtered.Decisions, Ineligible: filtered.Ineligible,
 		Scheduled: true,
 	}
-	status.Verdict, status.Health, err = s.settle(ctx, plan.Published(state), read)
+	status.Verdict, status.Health, err = s.probeAndDecide(ctx, plan.Published(state), read)
 	if err != nil {
 		return Assessment{}, err
 	}
@@ -92,28 +92,28 @@ func (s *Syncer) Assess(ctx context.Context) (Assessment, error) {
 	return a, nil
 }
 
-// settle probes members and candidates as often as their states take to settle:
-// at most the larger of Rise and Fall rounds, with a pause between them. The read
-// is decided on after the first round, as in Run.
-func (s *Syncer) settle(ctx context.Context, members []inventory.Member, read guard.Read) (guard.Verdict, inventory.Health, error) {
+// probeAndDecide checks members and candidates until all pass, at most the larger
+// of Rise and Fall rounds with a pause between them. The inventory is decided on
+// after the first round, as in Run.
+func (s *Syncer) probeAndDecide(ctx context.Context, members []inventory.Member, read guard.Read) (guard.Verdict, inventory.Health, error) {
 	var health inventory.Health
-	excluded := pool.Barred(members, s.opts.Rules)
+	ineligible := pool.Ineligible(members, s.opts.Rules)
 	var targets []netip.Addr
 	for _, m := range members {
-		if !excluded[m.Address] {
+		if !ineligible[m.Address] {
 			targets = append(targets, m.Address)
 		}
 	}
 	for _, c := range read.Candidates {
 		targets = append(targets, c.Address)
 	}
-	in := guard.Input{Read: &read, Memory: guard.Recover(members, time.Now()).Forbid(excluded)}
+	in := guard.Input{Read: &read, Memory: guard.Recover(members, time.Now()).Forbid(ineligible)}
 	for round := 1; ; round++ {
 		health = probe.Advance(health, s.probeAll(ctx, targets))
 		in.Now, in.Health = time.Now(), health
 		verdict := guard.Decide(in, s.opts.Policy)
 		in.Read, in.Memory = nil, verdict.Memory
-		if s.opts.Policy.HealthOff || round >= max(s.opts.Policy.Rise, s.opts.Policy.Fall) || settled(health) {
+		if s.opts.Policy.HealthOff || round >= max(s.opts.Policy.Rise, s.opts.Policy.Fall) || allPass(health) {
 			return verdict, health, ctx.Err()
 		}
 		pause := time.NewTimer(s.pool.FastInterval())
@@ -126,9 +126,8 @@ func (s *Syncer) settle(ctx context.Context, members []inventory.Member, read gu
 	}
 }
 
-// settled reports whether every address passed, so that no further round can
-// change anything that matters at once.
-func settled(health inventory.Health) bool {
+// allPass reports whether every address passes, so that no further round is needed.
+func allPass(health inventory.Health) bool {
 	for _, streak := range health.All() {
 		if streak.Passes == 0 {
 			return false
@@ -165,8 +164,8 @@ func (s *Syncer) probeAll(ctx context.Context, addrs []netip.Addr) []inventory.R
 	return results
 }
 
-// Tries is how often Once decides where each time a slice has changed before it
-// could be written, or the answer to a write was lost.
+// Tries is how often Once decides when a slice changes before it is written, or the
+// answer to a write is lost.
 const Tries = 3
 
 // Once assesses and writes what differs, all of it or as far as it gets. After a
@@ -201,8 +200,8 @@ func (s *Syncer) Once(ctx context.Context) (Assessment, error) {
 }
 
 // writeAll carries the writes out in order. A write whose predecessor failed is
-// left out, and so are all after a conflict: they were decided from a state that
-// is no more. When ctx ends, the write under way is still finished.
+// left out, and so are all after a conflict, because the state has changed. When
+// ctx ends, the write under way is still finished.
 func (s *Syncer) writeAll(ctx context.Context, writes []plan.Write) []outbox.Result {
 	var results []outbox.Result
 	var failed []string

@@ -10,8 +10,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 )
 
-// Status is everything that the surfaces show. It is a value that nobody changes
-// any more.
+// Status is everything that the surfaces show. It is not changed any more.
 type Status struct {
 	// At is when it was made, zero before the first decision.
 	At      time.Time
@@ -58,9 +57,8 @@ type Counts struct {
 	Overruns uint64
 	// Held is what held connections came to.
 	Held pool.Held
-	// Unchanged, Changed and Blocked are passes by what they came to: slices as
-	// they should be, slices to write, or something about the Service in the
-	// way.
+	// Unchanged, Changed and Blocked are passes: slices are as they should be, are
+	// to be written, or cannot be because of the Service.
 	Unchanged, Changed, Blocked uint64
 	// Accepted are endpoints that rejected inventories took away.
 	Accepted uint64

@@ -25,8 +25,7 @@ type Prober = pool.Prober
 // Store holds the slices.
 type Store = target.Store
 
-// Announcer tells the people who look at the Service what happened to it. It must
-// not block.
+// Announcer makes notices known at the Service. It must not block.
 type Announcer interface {
 	Announce(notice narration.Notice)
 }
@@ -41,7 +40,7 @@ type Options struct {
 	// SourceChanged and StoreChanged receive a value when the next answer of Source
 	// or Store will differ; nil where they cannot know.
 	SourceChanged, StoreChanged <-chan struct{}
-	// FreeReads says that reading costs nobody anything; see pool.Options.
+	// FreeReads says that reading costs nothing; see pool.Options.
 	FreeReads bool
 	// Prober is nil with HEALTH_CHECK_MODE=off.
 	Prober Prober
@@ -63,7 +62,7 @@ type Options struct {
 	// DryRun decides and reports, and writes nothing.
 	DryRun bool
 	Logger *slog.Logger
-	// Announcer is told what happened to the Service; nil where nobody listens.
+	// Announcer gets the notices; it may be nil.
 	Announcer Announcer
 	// Random draws the jitter of reads and the waits after failures: at least 0
 	// and less than 1, from any goroutine. It is rand.Float64 where it is nil.

@@ -63,7 +63,7 @@ func TestContract01ASourceErrorChangesNoMemberAndHealthStillCounts(t *testing.T)
 		w.set(func() { w.readErr = errors.New("boom") })
 		during(time.Hour)
 		wantWrites(t, w, 0)
-		if got := len(w.logs.with("source read failed, members stay as they are")); got != 1 {
+		if got := len(w.logs.with("source read failed, endpoints stay as they are")); got != 1 {
 			t.Errorf("got %d lines about the failing source, want 1", got)
 		}
 		w.set(func() { w.dead[ip(12)] = true })
@@ -319,7 +319,7 @@ func TestContract12ARoundThatCannotFinishIsCountedAndSaid(t *testing.T) {
 		if s.Status().Counts.Overruns == 0 {
 			t.Error("8 time-outs of 1 s one after the other in 2 s: got no overrun")
 		}
-		if got := len(w.logs.with("a round of health checks did not finish within HEALTH_CHECK_INTERVAL; raise it, or HEALTH_CHECK_CONCURRENCY, or lower HEALTH_CHECK_TIMEOUT")); got < 1 || got > 6 {
+		if got := len(w.logs.with("a round of health checks took longer than HEALTH_CHECK_INTERVAL: raise it or HEALTH_CHECK_CONCURRENCY, or lower HEALTH_CHECK_TIMEOUT")); got < 1 || got > 6 {
 			t.Errorf("got %d lines about it in 5 min, want some, and not a flood", got)
 		}
 		w.stop()

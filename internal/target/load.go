@@ -11,12 +11,12 @@ import (
 type loaded struct {
 	state plan.State
 	err   error
-	// ended is how many writes had ended when the load was asked for: what came of
-	// later ones is newer.
+	// ended is how many writes had ended when the load was asked for. The state may
+	// lack later ones.
 	ended int
 }
 
-// loadLoop reads the store whenever it is asked to. It is apart from the loop, so
+// loadLoop reads the store when it is asked to. It has a goroutine of its own, so
 // that an API server that hangs delays nothing else.
 func (t *Target) loadLoop(ctx context.Context, asked <-chan int, out chan<- loaded) {
 	for {
@@ -41,8 +41,8 @@ type reader struct {
 	wanted, busy bool
 	failures     int
 	notBefore    time.Time
-	// reload is how often a store is read that announces nothing, 0 for others,
-	// and next when the next such read is due.
+	// reload is how often a store without change signals is read, 0 for others, and
+	// next when that is due.
 	reload time.Duration
 	next   time.Time
 }

@@ -68,7 +68,7 @@ func (l *loop) send() {
 	}
 }
 
-// event is one thing that happened; that only time went by is the zero event.
+// event is one thing that happened; the zero event is that time went by.
 type event struct {
 	verdict *guard.Verdict
 	report  *outbox.Result
@@ -128,8 +128,7 @@ func (l *loop) handle(e event) {
 	l.tell(now)
 }
 
-// finish takes in what comes of the writes under way, each of which is bounded by
-// WriteTimeout, so that it is told.
+// finish waits for the writes under way, at most WriteTimeout, and reports them.
 func (l *loop) finish() {
 	for l.outbox.Underway() {
 		l.absorbReport(<-l.reports, time.Now())
@@ -168,8 +167,8 @@ func (l *loop) absorbReport(r outbox.Result, now time.Time) bool {
 	return false
 }
 
-// absorbLoaded takes in what the store holds. Mostly that is known already: the
-// echo of a write of ours.
+// absorbLoaded takes in what the store holds. Mostly it only confirms a write of
+// ours.
 func (l *loop) absorbLoaded(r loaded, now time.Time) bool {
 	trouble := r.err
 	if trouble == nil {
@@ -195,8 +194,8 @@ func (l *loop) absorbLoaded(r loaded, now time.Time) bool {
 	return resolved || !same(before, l.state)
 }
 
-// same reports whether both states say the same, their versions included: then
-// there is nothing in the one to plan after the other.
+// same reports whether both states are equal, versions included, so that nothing
+// has to be planned anew.
 func same(a, b plan.State) bool {
 	return reflect.DeepEqual(a.Service, b.Service) && slices.Equal(a.Refused, b.Refused) && slices.Equal(a.Beside, b.Beside) &&
 		slices.EqualFunc(a.Slices, b.Slices, plan.Slice.SameVersion)

@@ -7,20 +7,19 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
-// Outcome is what one event came to, for those who look. It is a value that
-// nobody changes any more.
+// Outcome is what one event came to. It is not changed any more.
 type Outcome struct {
 	// At is when the event came.
 	At time.Time
-	// Passed says that the slices were planned anew; Problem is what stands in the
-	// way, and Writes are what differed then.
+	// Passed says that the slices were planned anew; Problem is what prevents that,
+	// and Writes are what differed then.
 	Passed  bool
 	Problem plan.Problem
 	Writes  []plan.Write
 	// State is what the store is known to hold.
 	State plan.State
-	// Results are what came of writes since the last outcome that told of any, and
-	// Began is when the first of them was sent.
+	// Results are what came of writes since the last outcome with any, and Began is
+	// when the first of them was sent.
 	Results []outbox.Result
 	Began   time.Time
 	// Loaded says that the store was read; LoadErr is why that failed the last
@@ -34,8 +33,7 @@ type Outcome struct {
 	Pending int
 }
 
-// results gathers what came of writes, so that those of one burst are told of
-// together.
+// results gathers what came of writes, so that one outcome has those of a burst.
 type results struct {
 	all   []outbox.Result
 	since time.Time
@@ -52,7 +50,7 @@ func (r *results) add(now time.Time, more ...outbox.Result) {
 	r.all = append(r.all, more...)
 }
 
-// due returns when the results are told of at the latest, zero if there are none.
+// due returns when the results are reported at the latest, zero if there are none.
 func (r *results) due() time.Time {
 	if len(r.all) == 0 {
 		return time.Time{}
@@ -60,7 +58,7 @@ func (r *results) due() time.Time {
 	return r.since.Add(gathering)
 }
 
-// take returns the results, if nothing that is under way can follow them soon.
+// take returns the results, unless a write under way may add to them soon.
 func (r *results) take(underway bool, now time.Time) []outbox.Result {
 	if len(r.all) == 0 || underway && now.Before(r.due()) {
 		return nil
@@ -70,7 +68,7 @@ func (r *results) take(underway bool, now time.Time) []outbox.Result {
 	return all
 }
 
-// tell tells those who look what the event came to, if to anything.
+// tell tells the observer what the event came to, if anything.
 func (l *loop) tell(now time.Time) {
 	o := &l.outcome
 	o.Results = l.results.take(l.outbox.Underway(), now)

@@ -19,7 +19,7 @@ type Store interface {
 	// Load returns the slices and the Service as they are.
 	Load(ctx context.Context) (plan.State, error)
 	// Write carries one write out and returns the slice's version afterwards,
-	// empty where that cannot be told without another load. An error that wraps
+	// empty where that is not known without another load. An error that wraps
 	// plan.ErrConflict says that the slice is no longer what the write was computed
 	// from, one that wraps plan.ErrUnavailable that no slice can be written.
 	Write(ctx context.Context, write plan.Write) (version string, err error)
@@ -40,7 +40,7 @@ const (
 // Options are what a Target is made of.
 type Options struct {
 	Store Store
-	// Changed receives a value when somebody else may have changed what Load
+	// Changed receives a value when another client may have changed what Load
 	// answers; where it is nil, the store is read every Reload.
 	Changed <-chan struct{}
 	Reload  time.Duration
@@ -49,8 +49,8 @@ type Options struct {
 	Lanes int
 	// DryRun decides and reports, and writes nothing.
 	DryRun bool
-	// Observe is told what each event came to, after what there was to write was
-	// sent; it must not block. It may be nil.
+	// Observe gets the outcome of each event after its writes were sent. It must
+	// not block, and may be nil.
 	Observe func(Outcome)
 	// Random draws the waits after failures: at least 0 and less than 1, from any
 	// goroutine. It is rand.Float64 where it is nil.
@@ -72,7 +72,7 @@ func New(opts Options) (*Target, error) {
 	case opts.Store == nil:
 		return nil, errors.New("target: a store is needed")
 	case opts.Changed == nil && opts.Reload <= 0:
-		return nil, errors.New("target: a store that announces nothing has to be read from time to time")
+		return nil, errors.New("target: a store that announces no changes needs a positive reload interval")
 	}
 	if opts.Lanes == 0 {
 		opts.Lanes = outbox.Lanes
@@ -86,9 +86,9 @@ func New(opts Options) (*Target, error) {
 	return &Target{opts: opts, start: time.Now()}, nil
 }
 
-// Recover loads the state that everything starts from, for as long as it takes:
-// without it nothing can be decided, because nothing may be forgotten. It returns
-// false when ctx ended before.
+// Recover loads the state that everything starts from, and tries until it succeeds:
+// without it published endpoints would be forgotten. It returns false when ctx
+// ended before.
 func (t *Target) Recover(ctx context.Context) (plan.State, bool) {
 	defer t.beat.Store(0)
 	failures := 0

@@ -22,10 +22,10 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 )
 
-// patience bounds what must happen, silence is how long nothing must.
+// waitTimeout bounds what must happen, silence is how long nothing must.
 const (
-	patience = 30 * time.Second
-	silence  = 300 * time.Millisecond
+	waitTimeout = 30 * time.Second
+	silence     = 300 * time.Millisecond
 )
 
 // world is a proxy of its own before an API server that all tests share, and a
@@ -178,13 +178,13 @@ func passesAndCutsWatches(w *world) {
 					w.t.Fatalf("got %v, want a change", e)
 				}
 				got = e.Object.(*discoveryv1.EndpointSlice).Labels["label"]
-			case <-time.After(patience):
+			case <-time.After(waitTimeout):
 				w.t.Fatalf("no event for %q", want)
 			}
 		}
 	}
 	w.CutWatches()
-	for deadline := time.After(patience); ; {
+	for deadline := time.After(waitTimeout); ; {
 		select {
 		case _, open := <-watcher.ResultChan():
 			if !open {
@@ -199,7 +199,7 @@ func passesAndCutsWatches(w *world) {
 func delays(w *world) {
 	w.Set(apiproxy.Fault{Delay: silence})
 	start := time.Now()
-	if err := w.get(patience); err != nil {
+	if err := w.get(waitTimeout); err != nil {
 		w.t.Fatal(err)
 	}
 	if took := time.Since(start); took < silence {
@@ -214,7 +214,7 @@ func isFull(w *world) {
 		w.t.Errorf("got %v with a delay of %d s, want too many requests with 7 s", err, after)
 	}
 	w.Mend()
-	if err := w.get(patience); err != nil {
+	if err := w.get(waitTimeout); err != nil {
 		w.t.Errorf("mended: %v", err)
 	}
 }
@@ -224,7 +224,7 @@ func answersWithAStatus(w *world) {
 	if err := w.label("a"); !apierrors.IsInternalError(err) {
 		w.t.Errorf("a write: got %v, want an internal error", err)
 	}
-	if err := w.get(patience); err != nil {
+	if err := w.get(waitTimeout); err != nil {
 		w.t.Errorf("a read: %v", err)
 	}
 }
@@ -236,10 +236,10 @@ func refuses(w *world) {
 	}
 	defer watcher.Stop()
 	w.Refuse()
-	if err := w.get(patience); err == nil || !strings.Contains(err.Error(), "connection refused") {
+	if err := w.get(waitTimeout); err == nil || !strings.Contains(err.Error(), "connection refused") {
 		w.t.Errorf("got %v, want connection refused", err)
 	}
-	for open, deadline := true, time.After(patience); open; {
+	for open, deadline := true, time.After(waitTimeout); open; {
 		select {
 		case _, open = <-watcher.ResultChan():
 		case <-deadline:
@@ -247,7 +247,7 @@ func refuses(w *world) {
 		}
 	}
 	w.Mend()
-	if err := w.get(patience); err != nil {
+	if err := w.get(waitTimeout); err != nil {
 		w.t.Errorf("mended: %v", err)
 	}
 }
@@ -275,7 +275,7 @@ func swallows(w *world) {
 }
 
 func strands(w *world) {
-	if err := w.get(patience); err != nil {
+	if err := w.get(waitTimeout); err != nil {
 		w.t.Fatal(err)
 	}
 	w.Strand()
@@ -321,7 +321,7 @@ func callsAtAPoint(w *world) {
 	var before, after string
 	arrived := w.At(apiproxy.Arrives, match, func() { before = w.stored().Labels["label"] })
 	answered := w.At(apiproxy.Answered, match, func() { after = w.stored().Labels["label"] })
-	if err := w.get(patience); err != nil {
+	if err := w.get(waitTimeout); err != nil {
 		w.t.Fatal(err)
 	}
 	for _, value := range []string{"a", "b"} {
@@ -351,7 +351,7 @@ func breaksOff(w *world) {
 // until waits for a condition.
 func (w *world) until(condition func() bool, complaint string) {
 	w.t.Helper()
-	for deadline := time.Now().Add(patience); !condition(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); !condition(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.t.Fatal(complaint)
 		}

@@ -53,7 +53,7 @@ func fixtures(t *testing.T) []page {
 	standby.Election = report.Election{Enabled: true, Holder: "controller-7d9f_XQ4", Since: standby.At.Add(-time.Hour)}
 
 	trouble := blank()
-	trouble.Summary = "1 of 2 nodes ready in default/web; nothing can be written: ServiceHasSelector"
+	trouble.Summary = "1 of 2 nodes ready in default/web; the Service cannot be filled: ServiceHasSelector"
 	trouble.Problem = &report.Problem{Kind: "ServiceHasSelector", Message: "Service default/web has a selector, so Kubernetes manages its endpoints itself; remove spec.selector"}
 	trouble.Store.LastError = "list endpointslices: connection refused"
 	trouble.Store.Pending, trouble.Store.LastWrite = 2, trouble.At.Add(-10*time.Minute)
@@ -62,7 +62,7 @@ func fixtures(t *testing.T) []page {
 	trouble.Source.Warnings = []string{"two servers have the address 10.0.0.4"}
 	trouble.Source.LastError, trouble.Source.NextRead = "get servers: 429 Too Many Requests", trouble.At.Add(3*time.Minute)
 	trouble.Nodes = []report.Node{
-		{Name: "abc\u202egnp.exe", Address: "10.0.0.3", State: "down", Reason: "ProbeTimeout", Message: "no answer from 10.0.0.3:80 within 1s", Since: trouble.At.Add(-49 * time.Hour),
+		{Name: "abc\u202egnp.exe", Address: "10.0.0.3", State: "down", Reason: "ProbeTimeout", Message: "no answer from 10.0.0.3:80 within HEALTH_CHECK_TIMEOUT=1s", Since: trouble.At.Add(-49 * time.Hour),
 			Probe: &report.Probe{Outcome: "Silent", LatencySeconds: 1, Streak: 70, At: trouble.At.Add(-time.Second)}},
 		{Name: "worker\x00\u200b\n2", Address: "10.0.0.4", State: "ready", Reason: "Ready", Message: "10.0.0.4:80 accepted the connection", Since: trouble.At.Add(-50 * time.Hour),
 			Probe: &report.Probe{Outcome: "LocalError", Message: "too many open files"}},

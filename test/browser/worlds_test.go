@@ -18,8 +18,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 )
 
-// patience bounds every wait of a test; none is expected to take so long.
-const patience = 60 * time.Second
+// waitTimeout bounds every wait of a test; none is expected to take so long.
+const waitTimeout = 60 * time.Second
 
 // node is a line of the inventory file.
 type node struct {
@@ -129,7 +129,7 @@ func newDaemon(t *testing.T, backends int, nodes []node, settings ...string) *da
 		d.url = "http://" + address + "/"
 	case <-ended:
 		t.Fatal("the program ended before it was listening")
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		t.Fatal("the program does not listen")
 	}
 	return d
@@ -139,13 +139,13 @@ func newDaemon(t *testing.T, backends int, nodes []node, settings ...string) *da
 func (d *daemon) until(what string, ok func(report.Document) bool) {
 	d.t.Helper()
 	var got report.Document
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-time.After(50 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); time.Now().Before(deadline); <-time.After(50 * time.Millisecond) {
 		got = d.document()
 		if ok(got) {
 			return
 		}
 	}
-	d.t.Fatalf("%s: not within %s: %s, %d nodes", what, patience, got.Summary, len(got.Nodes))
+	d.t.Fatalf("%s: not within %s: %s, %d nodes", what, waitTimeout, got.Summary, len(got.Nodes))
 }
 
 // document asks for the document.

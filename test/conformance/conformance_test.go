@@ -45,7 +45,7 @@ func TestConsumersRouteToWhatTheContractPromises(t *testing.T) {
 			t.Fatalf("not all was asked within %s", bound)
 		}
 		t.Run(x.name, func(t *testing.T) {
-			x.settle(t)
+			x.awaitSlices(t)
 			for _, consumer := range consumers {
 				t.Run(consumer, func(t *testing.T) { x.check(t, consumer, askers[consumer]) })
 			}

@@ -120,8 +120,8 @@ func (x *target) begin(t *testing.T) {
 	x.writeInventory(t, func(i int) state { return x.scenario.members[i] })
 }
 
-// settle waits until the slices say so.
-func (x *target) settle(t *testing.T) {
+// awaitSlices waits until the slices say so.
+func (x *target) awaitSlices(t *testing.T) {
 	t.Helper()
 	x.wantPublished(t, func(i int) state { return x.states()[i] })
 	mode := "FailOpen"

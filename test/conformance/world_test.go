@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// patience bounds every wait; on an idle machine the longest takes five seconds.
-	patience = time.Minute
+	// waitTimeout bounds every wait; on an idle machine the longest takes five seconds.
+	waitTimeout = time.Minute
 	// bound is when a run in which much is wrong asks no more.
 	bound  = 10 * time.Minute
 	glance = 100 * time.Millisecond
@@ -145,7 +145,7 @@ func tail(log string) string {
 // until waits for a condition, and fails with what the complaint says.
 func until(t *testing.T, complaint func() string, condition func() bool) {
 	t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(waitTimeout)
 	ticker := time.NewTicker(glance)
 	defer ticker.Stop()
 	for !condition() {

@@ -13,7 +13,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Config is the access of an administrator whom RBAC does not limit. The
+// Config is the access of an administrator without limits by RBAC. The
 // client limits itself neither. Callers own the copy.
 func (cp *ControlPlane) Config() *rest.Config { return rest.CopyConfig(cp.admin) }
 

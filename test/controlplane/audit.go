@@ -44,8 +44,8 @@ func (e AuditEvent) Writes() bool {
 }
 
 const (
-	// auditPatience is how long an answer may take that Audit waits for.
-	auditPatience = 5 * time.Second
+	// auditTimeout is how long an answer may take that Audit waits for.
+	auditTimeout  = 5 * time.Second
 	auditInterval = 10 * time.Millisecond
 )
 
@@ -64,7 +64,7 @@ func (cp *ControlPlane) Audit() []AuditEvent {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			cp.t.Fatalf("controlplane: read the audit log: %v", err)
 		}
-		events, pending, err := parseAudit(data, time.Now().Add(-auditPatience))
+		events, pending, err := parseAudit(data, time.Now().Add(-auditTimeout))
 		if err != nil {
 			cp.t.Fatalf("controlplane: parse the audit log: %v", err)
 		}

@@ -26,8 +26,8 @@ import (
 )
 
 const (
-	// patience bounds every wait of a test; none is expected to take so long.
-	patience = 90 * time.Second
+	// waitTimeout bounds every wait of a test; none is expected to take so long.
+	waitTimeout = 90 * time.Second
 	// namespace is that of the how-to pages, whose commands run as they are printed.
 	namespace  = "backends"
 	datacenter = "8feda53f-15f0-447f-badf-ebe32dad2fc0"
@@ -239,13 +239,13 @@ func (w *world) published(t *testing.T) []string {
 // until waits for a condition.
 func until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(waitTimeout)
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	for !condition() {
 		select {
 		case <-deadline:
-			t.Fatalf("waited %v for %s", patience, what)
+			t.Fatalf("waited %v for %s", waitTimeout, what)
 		case <-ticker.C:
 		}
 	}

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// patience bounds one block; building the program is the longest.
-	patience = 5 * time.Minute
+	// waitTimeout bounds one block; building the program is the longest.
+	waitTimeout = 5 * time.Minute
 	// ready is where the daemon of a block says that it works, at its default
 	// address.
 	ready = "http://127.0.0.1:8081/readyz"
@@ -139,7 +139,7 @@ func (s *session) follow(t *testing.T, path string) {
 // run runs one block to its end, or until its daemon is ready.
 func (s *session) run(t *testing.T, b block) (*bytes.Buffer, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	lasts := b.mark == "runs until stopped"
 	if lasts {
@@ -180,7 +180,7 @@ func answers(t *testing.T, url string, d daemon) error {
 	t.Helper()
 	pause := time.NewTicker(50 * time.Millisecond)
 	defer pause.Stop()
-	for end := time.Now().Add(patience); time.Now().Before(end); {
+	for end := time.Now().Add(waitTimeout); time.Now().Before(end); {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 		if err != nil {
 			return err

@@ -159,7 +159,7 @@ func mistakesOfTheNodes() []mistake {
 			w.nodes[1].backends[0].kill()
 			return nil
 		}},
-		{name: "ABackendThatIsSilent", id: "probes-address", says: []string{"no answer", "within 200ms", "firewall"}, make: func(w *world) []string {
+		{name: "ABackendThatIsSilent", id: "probes-address", says: []string{"no answer", "HEALTH_CHECK_TIMEOUT=200ms", "firewall"}, make: func(w *world) []string {
 			w.nodes[1].backends[0].kill()
 			netns.RemoveAddress(w.t, w.nodes[1].backends[0].addr)
 			return []string{"HEALTH_CHECK_TIMEOUT=200ms"}

@@ -96,7 +96,7 @@ func (d *daemon) stop() (int, time.Duration) {
 	}
 	select {
 	case <-d.done:
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		d.world.t.Fatal("the daemon does not stop")
 	}
 	return d.cmd.ProcessState.ExitCode(), time.Since(start)

@@ -166,13 +166,13 @@ func tellsThatTheSourceFails(t *testing.T, w *world) {
 	d := w.start()
 	w.wantPublished(w.all())
 	w.writeFile("nonsense")
-	d.says("source read failed, members stay as they are")
+	d.says("source read failed, endpoints stay as they are")
 	w.writeFile("[{")
-	d.says("source read failed, members stay as they are") // another error, the same failure
+	d.says("source read failed, endpoints stay as they are") // another error, the same failure
 	w.writeInventory(w.nodes)
 	w.awaitEvent("SourceRecovered", 1)
 	w.wantTold("SourceUnavailable", "SourceRecovered")
-	if note := w.told("SourceUnavailable")[0]; !strings.Contains(note, "members stay as they are") {
+	if note := w.told("SourceUnavailable")[0]; !strings.Contains(note, "endpoints stay as they are") {
 		t.Errorf("got note %q, want that nothing changes", note)
 	}
 }
@@ -249,7 +249,7 @@ func tellsNothingInADryRun(t *testing.T, w *world) {
 	d := w.start("DRY_RUN=true")
 	d.says("dry run, slice not written")
 	w.writeFile("nonsense")
-	d.says("source read failed, members stay as they are")
+	d.says("source read failed, endpoints stay as they are")
 	w.writeInventory(w.nodes)
 	d.says("source recovered")
 	if code, _ := d.stop(); code != 0 {

@@ -29,7 +29,7 @@ func survivesABrokenInventory(t *testing.T, w *world) {
 	twice[len(twice)-1].Name = "worker-twin"
 	contrary := slices.Clone(w.nodes)
 	contrary[1].IP = contrary[0].IP
-	const failed, mode, refuses = "source read failed, members stay as they are", "mode changed", "filter refuses others than before"
+	const failed, mode, refuses = "source read failed, endpoints stay as they are", "mode changed", "some nodes are not eligible"
 	for _, fault := range []struct {
 		name, text string
 		// line is the log line that says why, with what in it.
@@ -43,7 +43,7 @@ func survivesABrokenInventory(t *testing.T, w *world) {
 		{"missing file", "-", failed, "error", "no such file", "source recovered"},
 		{"empty list", "[]", mode, "cause", "NoNodes", mode},
 		{"a tenth of the nodes", marshal(t, w.nodes[:1]), mode, "cause", "TooManyRemovals", mode},
-		{"an address twice", marshal(t, twice), refuses, "message", "also the address of", refuses},
+		{"an address twice", marshal(t, twice), refuses, "message", "also the address of", "no node is ineligible any more"},
 		{"an address twice, another missing", marshal(t, contrary), mode, "cause", "ContradictoryRead", mode},
 	} {
 		t.Run(fault.name, func(*testing.T) {
@@ -116,7 +116,7 @@ func restartsIntoABrokenWorld(t *testing.T, w *world) {
 	}
 	w.writeFile("{")
 	d = w.start()
-	d.says("source read failed, members stay as they are")
+	d.says("source read failed, endpoints stay as they are")
 	d.says("mode changed")
 	<-time.After(10 * time.Second) // several times FALL
 	w.wantWrites(before, 0)

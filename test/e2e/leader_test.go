@@ -145,7 +145,7 @@ func stopsUnanswered(t *testing.T, w *world) {
 	leader := tm.lead()
 	leader.road.close(swallowing)
 	tm.nodes[0].backends[0].kill()
-	for leader.says("member changed")["to"] != "down" {
+	for leader.says("endpoint changed")["to"] != "down" {
 	}
 	if _, took := leader.stop(); took > 10*time.Second {
 		t.Errorf("stopping took %s, want at most 10 s", took)

@@ -88,7 +88,7 @@ func (w *world) ended(cmd *exec.Cmd) int {
 		if err != nil && !errors.As(err, &exit) {
 			w.t.Fatal(err)
 		}
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		w.t.Fatal("it does not end")
 	}
 	if how, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && how.Signaled() {

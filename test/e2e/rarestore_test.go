@@ -29,9 +29,9 @@ func (d *daemon) refused(words string) {
 	}
 }
 
-// wantPatience demands that what is refused is tried ever more rarely: the pauses
+// wantGrowingPauses demands that what is refused is tried ever more rarely: the pauses
 // are random, up to 1, 2, 4, ... seconds.
-func (w *world) wantPatience(verb string, during time.Duration) {
+func (w *world) wantGrowingPauses(verb string, during time.Duration) {
 	w.t.Helper()
 	tried := func() (n int) {
 		for _, e := range w.cp.Audit() {
@@ -80,7 +80,7 @@ func aPolicyRefusesWrites(t *testing.T, w *world) {
 	}, func() string { return "the policy does not take effect" })
 	w.nodes[0].backends[0].kill()
 	d.refused("slices are frozen")
-	w.wantPatience("update", 10*time.Second)
+	w.wantGrowingPauses("update", 10*time.Second)
 	w.wantPublished(w.all())
 	w.nodes[1].backends[0].kill()
 	if err := admission.ValidatingAdmissionPolicyBindings().Delete(t.Context(), policy.Name, metav1.DeleteOptions{}); err != nil {
@@ -127,7 +127,7 @@ func aQuotaIsUsedUp(t *testing.T, w *world) {
 	}
 	d := w.start()
 	d.refused("exceeded quota")
-	w.wantPatience("create", 5*time.Second)
+	w.wantGrowingPauses("create", 5*time.Second)
 	if err := quotas.Delete(t.Context(), "none", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func theNamespaceIsBeingDeleted(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	d.refused("being terminated")
-	w.wantPatience("create", 5*time.Second)
+	w.wantGrowingPauses("create", 5*time.Second)
 	if code, took := d.stop(); code != 0 || took > 10*time.Second {
 		t.Errorf("got exit status %d after %s, want 0 within 10 s", code, took)
 	}
@@ -237,7 +237,7 @@ func hanging(w *world) *daemon {
 	w.wantPublished(w.all())
 	road.close(swallowing)
 	w.nodes[0].backends[0].kill()
-	for d.says("member changed")["to"] != "down" {
+	for d.says("endpoint changed")["to"] != "down" {
 	}
 	return d
 }

@@ -254,7 +254,7 @@ func outages(t *testing.T, w *world) {
 	cp.Stop()
 	issue("canary-second")
 	r.login("canary-second")
-	d.says("source read failed, members stay as they are")
+	d.says("source read failed, endpoints stay as they are")
 	<-time.After(time.Minute)
 	r.wantPublished(r.all())
 	cp.Start()
@@ -263,7 +263,7 @@ func outages(t *testing.T, w *world) {
 	pause()
 
 	netns.RemoveAddress(t, addr)
-	d.says("source read failed, members stay as they are")
+	d.says("source read failed, endpoints stay as they are")
 	<-time.After(20 * time.Second)
 	r.wantPublished(r.all("draining"))
 	// Not by netns, which holds what was given for gone until the test ends.

@@ -143,7 +143,7 @@ func (r *replica) end() int {
 	r.world.t.Helper()
 	select {
 	case <-r.done:
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		r.world.t.Fatal("the replica does not end")
 	}
 	return r.cmd.ProcessState.ExitCode()

@@ -84,9 +84,9 @@ func takesADeadBackendDown(t *testing.T, w *world) {
 	before := w.writes()
 	w.nodes[1].backends[0].kill()
 	w.wantPublished(w.all("ready", "down"))
-	line := d.says("member changed")
+	line := d.says("endpoint changed")
 	for line["to"] != "down" {
-		line = d.says("member changed")
+		line = d.says("endpoint changed")
 	}
 	if line["address"] != w.nodes[1].IP || line["reason"] != "ProbeRefused" {
 		t.Errorf("got the line %v, want %s down because of ProbeRefused", line, w.nodes[1].IP)

@@ -25,8 +25,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-// patience bounds every wait of a test; none is expected to take so long.
-const patience = 90 * time.Second
+// waitTimeout bounds every wait of a test; none is expected to take so long.
+const waitTimeout = 90 * time.Second
 
 // world is one namespace with a Service, an inventory file and backends.
 type world struct {
@@ -263,7 +263,7 @@ func (w *world) wantPublished(want []string) {
 // until waits for a condition.
 func (w *world) until(condition func() bool, complaint func() string) {
 	w.t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(waitTimeout)
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	for !condition() {

@@ -10,9 +10,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 )
 
-// settled makes a folder as the README's first steps leave it: the repository's
+// firstSteps makes a folder as the README's first steps leave it: the repository's
 // files, and .envrc as a copy of .envrc.example.
-func settled(t *testing.T) (dir string, env map[string]string) {
+func firstSteps(t *testing.T) (dir string, env map[string]string) {
 	t.Helper()
 	dir = t.TempDir()
 	for _, name := range []string{"hack", "deploy"} {
@@ -33,7 +33,7 @@ func settled(t *testing.T) (dir string, env map[string]string) {
 // TestTheEnvrcOfTheExampleLeadsToADryRun follows the README: copy, allow, and the
 // commands in its order.
 func TestTheEnvrcOfTheExampleLeadsToADryRun(t *testing.T) {
-	dir, env := settled(t)
+	dir, env := firstSteps(t)
 	s := script{name: "the README's flow", env: env, dir: dir}
 	for _, step := range []struct {
 		command string
@@ -55,7 +55,7 @@ func TestTheEnvrcOfTheExampleLeadsToADryRun(t *testing.T) {
 }
 
 func TestTheLocalScriptsReadEnvrcThemselves(t *testing.T) {
-	dir, env := settled(t)
+	dir, env := firstSteps(t)
 	s := script{env: env, dir: dir}
 	for _, command := range []string{"hack/check-secured-nodes.sh", "hack/run-local-inventory.sh"} {
 		got := s.execute(t, "bash", "-c", command)
@@ -72,7 +72,7 @@ func TestTheLocalScriptsReadEnvrcThemselves(t *testing.T) {
 
 // Standard output is for the array, whatever else is said.
 func TestTheLocalInventoryPrintsJSONAlone(t *testing.T) {
-	dir, env := settled(t)
+	dir, env := firstSteps(t)
 	example, err := os.ReadFile(filepath.Join(dir, ".envrc"))
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestTheLocalInventoryPrintsJSONAlone(t *testing.T) {
 }
 
 func TestTheLocalScriptsWriteToNoCluster(t *testing.T) {
-	dir, env := settled(t)
+	dir, env := firstSteps(t)
 	s := script{env: env, dir: dir}
 	// What a careless .envrc would make of a run: it would write, or wait for a lease.
 	s.execute(t, "bash", "-c", ". ./.envrc; export STORE_KIND=client-go LEADER_ELECTION=true KUBECONFIG=/none; hack/run-local-inventory.sh").
@@ -102,7 +102,7 @@ func TestTheLocalScriptsWriteToNoCluster(t *testing.T) {
 }
 
 func TestTheLocalScriptsPassOnWhatIsWrong(t *testing.T) {
-	dir, env := settled(t)
+	dir, env := firstSteps(t)
 	s := script{env: env, dir: dir}
 	for set, want := range map[string]struct {
 		check, run int
@@ -121,7 +121,7 @@ func TestTheLocalScriptsPassOnWhatIsWrong(t *testing.T) {
 
 // A missing program is built; without Go the script says how to get on.
 func TestTheLocalScriptsBuildTheProgram(t *testing.T) {
-	dir, _ := settled(t)
+	dir, _ := firstSteps(t)
 	for _, name := range []string{"cmd", "internal"} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
 			t.Fatal(err)

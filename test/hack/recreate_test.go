@@ -83,7 +83,7 @@ func (w *world) daemon(t *testing.T) {
 		if len(w.published(t)) == 3 {
 			return
 		}
-		if time.Since(started) > patience {
+		if time.Since(started) > waitTimeout {
 			t.Fatal("the daemon publishes no three nodes")
 		}
 	}

@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { built.Main(m) }
 
-// patience bounds every script; none is expected to take so long.
-const patience = 2 * time.Minute
+// waitTimeout bounds every script; none is expected to take so long.
+const waitTimeout = 2 * time.Minute
 
 // root is the repository.
 const root = "../.."
@@ -67,7 +67,7 @@ func (s script) run(t *testing.T) did {
 // execute runs a program in the environment of the call.
 func (s script) execute(t *testing.T, program string, args ...string) did {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	command := exec.CommandContext(ctx, program, args...)
 	command.WaitDelay = time.Second

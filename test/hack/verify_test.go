@@ -45,7 +45,7 @@ var mistakes = map[string]struct {
 	spoil func(*discoveryv1.EndpointSlice)
 	says  string
 }{
-	"a name that is none of ours": {func(s *discoveryv1.EndpointSlice) { s.Name = "web-remote-x" }, "slice web-remote-x: a slice of ours"},
+	"a name that is not ours":     {func(s *discoveryv1.EndpointSlice) { s.Name = "web-remote-x" }, "slice web-remote-x: a slice of ours"},
 	"the first slice as number 1": {func(s *discoveryv1.EndpointSlice) { s.Name = "web-remote-1" }, "slice web-remote-1: a slice of ours"},
 	"no owner":                    {func(s *discoveryv1.EndpointSlice) { s.OwnerReferences = nil }, "its owner is not the Service"},
 	"a Service that was before":   {func(s *discoveryv1.EndpointSlice) { s.OwnerReferences[0].UID = "gone" }, "its owner is not the Service"},

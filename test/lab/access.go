@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// watcher is whom the remote API server knows all daemons as.
+// watcher is the user of all daemons at the remote API server.
 const watcher = "watcher"
 
 // rules are the rights that the README names, for the store that needs most,

@@ -21,9 +21,9 @@ const (
 	silentBound  = 5500 * time.Millisecond
 )
 
-// settle is how long nothing changes between two deaths: kube-proxy writes its
+// quietTime is how long nothing changes between two deaths: kube-proxy writes its
 // rules once a second at most, and a change must not wait for the one before.
-const settle = 1200 * time.Millisecond
+const quietTime = 1200 * time.Millisecond
 
 // long asks for the long form of the scenarios.
 func long() bool { return os.Getenv("LAB_LONG") != "" }
@@ -60,7 +60,7 @@ func (d *deaths) die(t *testing.T, x *lab.Target, crashing, falling *lab.Worker)
 	fell := falling.Silence("both")
 	x.AwaitState(crashing, "down")
 	x.AwaitState(falling, "down")
-	pause(settle)
+	pause(quietTime)
 	for _, death := range []struct {
 		of      *lab.Worker
 		at      time.Time
@@ -125,7 +125,7 @@ func daemonDeaths(t *testing.T, w *lab.World, random *rand.Rand, rounds int) {
 			workers[2*i+1].Hear()
 		}
 		x.AwaitAllReady()
-		pause(settle)
+		pause(quietTime)
 	}
 	x.End()
 	allowance := lab.Allowance(x.Record())
@@ -152,7 +152,7 @@ func pollerDeaths(t *testing.T, w *lab.World, random *rand.Rand, rounds int) {
 		x.Mark("%s crashes", victim.Name)
 		died := victim.Kill()
 		x.AwaitState(victim, "")
-		pause(settle)
+		pause(quietTime)
 		last, _ := x.LastLost(died, "refused")
 		all.refused = append(all.refused, last)
 		victim.Boot()
@@ -162,7 +162,7 @@ func pollerDeaths(t *testing.T, w *lab.World, random *rand.Rand, rounds int) {
 		x.Mark("%s falls silent", victim.Name)
 		died = victim.Silence("both")
 		x.AwaitState(victim, "")
-		pause(settle)
+		pause(quietTime)
 		last, _ = x.LastLost(died, "time-out")
 		all.silent = append(all.silent, last)
 		victim.Hear()

@@ -154,7 +154,7 @@ func oneWayLoss(s *tale) {
 	bad := s.excuse(s.Mark("a cable loses all answers"))
 	wires[0].Back(wire.Condition{Cut: true})
 	s.AwaitState(workers[0], "down")
-	pause(shared + settle)
+	pause(shared + quietTime)
 	last, _ := s.Record().LastLost(bad)
 	if bound := silentBound + shared + lab.Allowance(s.Record()); last > bound {
 		s.Errorf("last lost request %v after, want at most %v", last, bound)

@@ -39,7 +39,7 @@ func build(t testing.TB) {
 // leg gives a namespace an interface on a bridge, named like it, and returns when
 // it carries packets. Then the neighbours are told whose the address is, for
 // another may have had it before: with arp_notify a change of the hardware
-// address tells them, and with arp_accept they believe it. A neighbour that has
+// address tells them, and with arp_accept they accept it. A neighbour that has
 // to ask can lose its question on a busy machine, and repeats it a second later.
 func leg(t testing.TB, namespace, bridge string, address netip.Addr) {
 	t.Helper()

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// patience bounds every wait; none is expected to take so long.
-const patience = 90 * time.Second
+// waitTimeout bounds every wait; none is expected to take so long.
+const waitTimeout = 90 * time.Second
 
 // process is a child that dies with the test, however it ends.
 type process struct {
@@ -112,8 +112,8 @@ func (p *process) await() {
 	p.t.Helper()
 	select {
 	case <-p.done:
-	case <-time.After(patience):
-		p.t.Fatalf("%s has not ended in %v\n%s", p.name, patience, p.tail(15))
+	case <-time.After(waitTimeout):
+		p.t.Fatalf("%s has not ended in %v\n%s", p.name, waitTimeout, p.tail(15))
 	}
 }
 
@@ -132,9 +132,9 @@ func until(t testing.TB, what func() string, condition func() bool) {
 	t.Helper()
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
-	for deadline := time.Now().Add(patience); !condition(); <-ticker.C {
+	for deadline := time.Now().Add(waitTimeout); !condition(); <-ticker.C {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited %v: %s", patience, what())
+			t.Fatalf("waited %v: %s", waitTimeout, what())
 		}
 	}
 }

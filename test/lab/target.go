@@ -43,7 +43,7 @@ type Target struct {
 	Daemon *Daemon
 	// Cloud is the fake of the IONOS API, for the sources that ask it.
 	Cloud *ionostest.API
-	// User is whom the local API server knows the daemon as.
+	// User is the user of the daemon at the local API server.
 	User string
 
 	t         testing.TB

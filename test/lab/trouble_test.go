@@ -75,7 +75,7 @@ func suffer(t *testing.T, w *lab.World, group string, troubles []trouble) {
 			tale.Begin(100)
 			tale.writesAtStart, _ = tale.APIRequests()
 			s.story(tale)
-			pause(settle)
+			pause(quietTime)
 			tale.End()
 			tale.judge()
 			tale.Report(group+"/"+s.name, s.text, tale.facts...)
@@ -167,7 +167,7 @@ func (s *tale) leaves(since time.Time, bound time.Duration) {
 func (s *tale) isOut(w *lab.Worker, since time.Time, bound time.Duration) {
 	s.Helper()
 	s.AwaitState(w, "down")
-	pause(shared + settle)
+	pause(shared + quietTime)
 	last, _ := s.Record().LastLost(since)
 	bound += shared + lab.Allowance(s.Record())
 	s.excuses[len(s.excuses)-1].to = since.Add(bound)

@@ -28,7 +28,7 @@ func (w *world) checkDry(p *process, is4 bool) {
 	}
 	const moment = 5 * time.Second
 	if !drains.IsValid() || time.Since(p.dryAt[is4]) < moment || w.set.policy.HealthOff || !p.recovered || w.inStuck(drains, time.Minute) ||
-		!w.smooth(recovery, "store", "sight", "daemon", "service", "slices", "pace") {
+		!w.smooth(recovery, "store", "probes", "daemon", "service", "slices", "pace") {
 		return
 	}
 	w.breach(15, "%s passes and drains, and nothing has been ready for %s", drains, time.Since(p.dryAt[is4]))
@@ -50,7 +50,7 @@ func (w *world) checkBare(p *process, is4 bool) {
 	policy := w.set.policy
 	bound := 30*time.Second + time.Duration(policy.Fall+1)*(policy.Interval+w.set.healthTimeout)
 	if time.Since(p.bareAt[is4]) < bound || !policy.FailOpen || policy.HealthOff || !p.recovered || p.ending() ||
-		!w.smooth(bound, "store", "sight", "daemon", "service", "slices", "pace") || !w.allSmooth(bound) {
+		!w.smooth(bound, "store", "probes", "daemon", "service", "slices", "pace") || !w.allSmooth(bound) {
 		return
 	}
 	for _, a := range sorted(p.staysSince) {

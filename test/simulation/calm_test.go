@@ -19,7 +19,7 @@ func (w *world) calm() {
 	w.note("calm")
 	w.calmAt = time.Now()
 	clear(w.stuck)
-	w.source, w.storing, w.loading, w.sight = fault{}, fault{}, fault{}, fault{}
+	w.source, w.storing, w.loading, w.probing = fault{}, fault{}, fault{}, fault{}
 	w.rough["service until"], w.rough["daemon until"] = time.Time{}, time.Time{}
 	for _, one := range w.replicas {
 		if one != nil {
@@ -60,9 +60,9 @@ func (w *world) calm() {
 	w.signal()
 }
 
-// patience is how long after a storm the slices may still be wrong: back-off of
+// waitTimeout is how long after a storm the slices may still be wrong: back-off of
 // reads, Retry-After, suspect reads, draining, an edit war, and a moment.
-func (w *world) patience() time.Duration {
+func (w *world) waitTimeout() time.Duration {
 	p := w.set.policy
 	return 5*time.Minute + 90*time.Second + time.Duration(p.Threshold+1)*w.set.poll*11/10 + time.Duration(p.Threshold+2)*w.set.poll*11/10 + 2*p.DrainPeriod + 5*time.Minute + time.Minute + takeover
 }
@@ -72,7 +72,7 @@ func (w *world) patience() time.Duration {
 func (w *world) settling() time.Duration {
 	settling := w.set.sourceTimeout + 2*w.set.poll + w.set.policy.DrainPeriod + 30*time.Second
 	if w.set.forced {
-		// One may still hold what the other has let go, until it believes its reads
+		// One may still hold what the other has let go, until it accepts its reads
 		// and its turn in their edit war has come.
 		settling += time.Duration(w.set.policy.Threshold+1)*w.set.poll*11/10 + 5*time.Minute
 	}
@@ -86,14 +86,14 @@ type reporter func(contract int, format string, values ...any)
 func (w *world) isRight() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	right := w.isSettled()
+	right := w.isStable()
 	w.checkRight(func(int, string, ...any) { right = false })
 	return right
 }
 
-// isSettled reports whether all that runs has read the inventory since the calm
+// isStable reports whether all that runs has read the inventory since the calm
 // began, and so often that what is kept stays for good.
-func (w *world) isSettled() bool {
+func (w *world) isStable() bool {
 	for _, p := range []*process{w.daemon, w.second} {
 		if p == nil {
 			continue

@@ -37,7 +37,7 @@ func (p *process) checkLeaving(a netip.Addr, slice string, from, to inventory.St
 	if announced := m != nil && m.announced; !p.mayGo(a) && (to != inventory.StateDraining || !announced) {
 		w.breach(13, "%s went from %s to %s by rejected inventories: %s", a, from, to, p.excuses(a))
 	}
-	if to == inventory.Absent && w.passedFor(a, time.Minute) && w.smooth(2*time.Minute, "store", "service", "daemon", "sight", "pace", "slice "+slice) && !w.set.forced {
+	if to == inventory.Absent && w.passedFor(a, time.Minute) && w.smooth(2*time.Minute, "store", "service", "daemon", "probes", "pace", "slice "+slice) && !w.set.forced {
 		p.checkDrained(a, from)
 	}
 }

@@ -60,12 +60,12 @@ func (p *process) noteMissing(d delivery) {
 // add adds one more inventory that misses the address. One that has been kept for
 // the threshold stays, however later ones are judged by what is listed (13 a).
 func (m *missing) add(d delivery, a netip.Addr, s settings) {
-	settled := s.policy.Threshold > 0 && len(m.counts) >= s.policy.Threshold+2
+	pastThreshold := s.policy.Threshold > 0 && len(m.counts) >= s.policy.Threshold+2
 	if n := len(m.counts); n == 0 || d.at.Sub(m.counts[n-1]) >= s.poll*9/10-slack/10 {
 		m.counts = append(m.counts, d.at)
 	}
 	rejected := d.suspect[a.Is4()]
-	if settled {
+	if pastThreshold {
 		rejected = d.suspectAll[a.Is4()]
 	}
 	m.accepted = m.accepted || !rejected
@@ -122,7 +122,7 @@ func (p *process) mayGo(a netip.Addr) bool {
 // one that was brought by a rejected inventory may count or not.
 func (p *process) judge(d *delivery, is4 bool, kind string) {
 	w := p.w
-	var all, failing, settled, both, firm tally
+	var all, failing, pastThreshold, both, firm tally
 	stays, brought := 0, 0
 	for a, state := range w.truth() {
 		if a.Is4() != is4 || w.injected(a) {
@@ -146,7 +146,7 @@ func (p *process) judge(d *delivery, is4 bool, kind string) {
 			failing.add(taken)
 		}
 		if !long {
-			settled.add(taken)
+			pastThreshold.add(taken)
 		}
 		if !fails && !long {
 			both.add(taken)
@@ -160,7 +160,7 @@ func (p *process) judge(d *delivery, is4 bool, kind string) {
 			brought++ // it may have become ready, and its write is on its way
 		}
 	}
-	for _, t := range []*tally{&all, &failing, &settled, &both} {
+	for _, t := range []*tally{&all, &failing, &pastThreshold, &both} {
 		t.of += brought
 	}
 	for a, ok := range d.stays {
@@ -168,10 +168,10 @@ func (p *process) judge(d *delivery, is4 bool, kind string) {
 			stays++
 		}
 	}
-	calm := w.smooth(20*time.Second, "store", "slices", "service", "sight") && p.writing == 0 && time.Since(p.landedAt) > 5*time.Second
+	calm := w.smooth(20*time.Second, "store", "slices", "service", "probes") && p.writing == 0 && time.Since(p.landedAt) > 5*time.Second
 	percent, nothing := w.set.policy.MaxRemovalPercent, all.of > 0 && stays == 0
 	d.suspectAll[is4] = nothing || calm && all.tooMany(percent) && failing.tooMany(percent)
-	d.suspect[is4] = nothing || d.suspectAll[is4] && settled.tooMany(percent) && both.tooMany(percent)
+	d.suspect[is4] = nothing || d.suspectAll[is4] && pastThreshold.tooMany(percent) && both.tooMany(percent)
 	d.certain[is4] = calm && stays > 0 && kind != readsTwins && !firm.tooMany(percent) && !w.downMissing(d, is4)
 }
 

@@ -133,7 +133,7 @@ func (w *world) delay() time.Duration {
 // contract 14.
 func (p *process) checkFresh(write plan.Write) {
 	w := p.w
-	if w.set.policy.HealthOff || !w.set.policy.FailOpen || !w.smooth(time.Minute, "sight", "daemon", "service") || !p.recovered {
+	if w.set.policy.HealthOff || !w.set.policy.FailOpen || !w.smooth(time.Minute, "probes", "daemon", "service") || !p.recovered {
 		return
 	}
 	for _, m := range write.Slice.Endpoints {

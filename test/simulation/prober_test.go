@@ -57,11 +57,11 @@ func (w *world) answer(a netip.Addr) (inventory.Outcome, time.Duration) {
 	takes := odd(b.odd)
 	is := b.is
 	switch {
-	case w.sight.in(cutOff):
+	case w.probing.in(cutOff):
 		is = silent
-	case w.sight.in(noFiles):
+	case w.probing.in(noFiles):
 		is = troubles
-	case w.sight.in(lossy) && w.dice("loss "+a.String(), b.asked).IntN(10) < 6:
+	case w.probing.in(lossy) && w.dice("loss "+a.String(), b.asked).IntN(10) < 6:
 		is = silent
 	case is == flaps:
 		is = pick(w.dice(a.String(), b.asked), passes, refuses, silent, slow, troubles)

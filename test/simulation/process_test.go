@@ -33,7 +33,7 @@ type process struct {
 	askedFor                    time.Time // no read before, by Retry-After
 	reads                       []delivery
 	firstRead                   time.Time
-	// missedAt is when a read missed the address, takenAt when it had to be believed.
+	// missedAt is when a read missed the address, takenAt when that had to be accepted.
 	missedAt, takenAt, movedAt map[netip.Addr]time.Time
 	// missing are the runs of inventories that miss an address; established are the
 	// addresses that no rejected inventory brought.

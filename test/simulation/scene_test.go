@@ -98,7 +98,7 @@ func (w *world) course(r *rand.Rand) []act {
 	const begin, long = time.Minute, 10 * time.Minute
 	read := func(kind string) act { return act{begin, func() { w.source = w.spell("source", kind, long) }} }
 	see := func(at time.Duration, kind string, d time.Duration) act {
-		return act{at, func() { w.sight = w.spell("sight", kind, d); w.noteCut() }}
+		return act{at, func() { w.probing = w.spell("probes", kind, d); w.noteCut() }}
 	}
 	polls := func(n int) time.Duration { return time.Duration(n) * w.set.poll * 11 / 10 }
 	accepted := begin + polls(w.set.policy.Threshold+2)
@@ -208,7 +208,7 @@ func (w *world) checkAllReady() {
 	}
 	for _, n := range w.nodes {
 		for _, a := range n.Addresses {
-			if state := w.truth()[a]; w.passedFor(a, 5*time.Minute) && state != inventory.StateReady && w.smooth(time.Minute, "daemon", "sight") {
+			if state := w.truth()[a]; w.passedFor(a, 5*time.Minute) && state != inventory.StateReady && w.smooth(time.Minute, "daemon", "probes") {
 				w.breach(13, "%s passes and is %s in: %s", a, state, w.set.scene)
 			}
 		}

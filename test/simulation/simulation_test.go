@@ -121,7 +121,7 @@ func (w *world) becomeCalm(t *testing.T) {
 	w.mu.Lock()
 	w.calm()
 	w.mu.Unlock()
-	end, right := time.Now().Add(w.patience()), time.Now()
+	end, right := time.Now().Add(w.waitTimeout()), time.Now()
 	for time.Now().Before(end) && time.Since(right) < w.settling() && w.failed() == "" {
 		w.look(t)
 		time.Sleep(4 * tick)

@@ -97,7 +97,7 @@ func (w *world) fast() time.Duration { return max(w.set.policy.Interval/10, 100*
 // isPlain reports whether nothing but backends and source has been wrong for a
 // while, as far as it concerns the slice.
 func (w *world) isPlain(p *process, d time.Duration, slice string) bool {
-	return w.smooth(recovery+d, "store", "sight", "daemon", "service", "slices", "slice "+slice) &&
+	return w.smooth(recovery+d, "store", "probes", "daemon", "service", "slices", "slice "+slice) &&
 		p.recovered && w.set.policy.FailOpen && !w.set.policy.HealthOff
 }
 

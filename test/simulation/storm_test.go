@@ -33,7 +33,7 @@ func (w *world) strike(r *rand.Rand) {
 		w.loading = w.begin(r, "store", time.Minute, loadsFail, loadsSlow, loadsStale)
 		w.roughen("loads", w.loading.until)
 	case n < 80:
-		w.sight = w.begin(r, "sight", 30*time.Second, cutOff, cutOff, noFiles)
+		w.probing = w.begin(r, "probes", 30*time.Second, cutOff, cutOff, noFiles)
 		w.noteCut()
 	case n < 84:
 		w.strikeService(r)
@@ -248,17 +248,17 @@ func (w *world) strikeDaemon(r *rand.Rand) {
 // noteCut remembers who was fine when the prober was cut off.
 func (w *world) noteCut() {
 	w.standing = map[netip.Addr]bool{}
-	if !w.sight.in(cutOff) || w.daemon == nil {
+	if !w.probing.in(cutOff) || w.daemon == nil {
 		return
 	}
 	w.cutAt = time.Now()
 	for a := range w.truth() {
-		w.standing[a] = w.passedFor(a, 30*time.Second) && w.smooth(30*time.Second, "sight before", "daemon")
+		w.standing[a] = w.passedFor(a, 30*time.Second) && w.smooth(30*time.Second, "probes before", "daemon")
 	}
-	w.rough["sight before"] = w.sight.until
+	w.rough["probes before"] = w.probing.until
 }
 
 // cutOffFor reports whether the prober has been cut off for that long.
 func (w *world) cutOffFor(d time.Duration) bool {
-	return w.sight.in(cutOff) && time.Since(w.cutAt) >= d
+	return w.probing.in(cutOff) && time.Since(w.cutAt) >= d
 }

@@ -86,9 +86,9 @@ type world struct {
 	enlisted int
 	stolenAt time.Time
 	started  int
-	// source, storing, loading and sight are the faults in force: sight that of
+	// source, storing, loading and probing are the faults in force: probing that of
 	// the prober, which cannot tell anything of anybody.
-	source, storing, loading, sight fault
+	source, storing, loading, probing fault
 	// rough is until when each part of the world was not as it should be.
 	rough map[string]time.Time
 	// cached is what a stale Load shows; fresh are slices that it cannot.

@@ -20,8 +20,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/strain"
 )
 
-// patience bounds every wait.
-const patience = 30 * time.Second
+// waitTimeout bounds every wait.
+const waitTimeout = 30 * time.Second
 
 // shell is a running sh that carries lines out and answers.
 type shell struct {
@@ -118,7 +118,7 @@ func TestAStarvedProcessGetsItsShareOfTheCPU(t *testing.T) {
 	}
 	restore()
 	before = used(t, spin.Process.Pid)
-	for deadline := time.Now().Add(patience); used(t, spin.Process.Pid)-before < 500*time.Millisecond; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); used(t, spin.Process.Pid)-before < 500*time.Millisecond; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it is starved still")
 		}

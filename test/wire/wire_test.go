@@ -27,10 +27,10 @@ const (
 	far  = "10.9.0.2"
 )
 
-// patience bounds what must happen, silence is how long nothing must.
+// waitTimeout bounds what must happen, silence is how long nothing must.
 const (
-	patience = 30 * time.Second
-	silence  = 300 * time.Millisecond
+	waitTimeout = 30 * time.Second
+	silence     = 300 * time.Millisecond
 )
 
 // laid is a wire from the test's namespace to one of a child.
@@ -137,7 +137,7 @@ func (l laid) echo(t *testing.T) (address string, accepted chan struct{}) {
 
 func dial(t *testing.T, address string) net.Conn {
 	t.Helper()
-	conn, err := net.DialTimeout("tcp", address, patience)
+	conn, err := net.DialTimeout("tcp", address, waitTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func timedOut(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 func TestACleanWireCarriesEverything(t *testing.T) {
 	l := lay(t)
 	address, _ := l.echo(t)
-	if err := send(dial(t, address), 1<<20, patience); err != nil {
+	if err := send(dial(t, address), 1<<20, waitTimeout); err != nil {
 		t.Error(err)
 	}
 	for _, traffic := range both(l.Traffic()) {
@@ -195,7 +195,7 @@ func TestLatencyIsAddedInEachDirection(t *testing.T) {
 		l.Mend()
 		set()
 		start := time.Now()
-		if err := send(conn, 1, patience); err != nil {
+		if err := send(conn, 1, waitTimeout); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(start); took < 150*time.Millisecond {
@@ -226,7 +226,7 @@ func TestACutInOneDirectionLetsTheOtherThrough(t *testing.T) {
 		t.Errorf("cut back: from %+v to %+v, want only lost answers", before, after)
 	}
 	l.Mend()
-	if err := send(conn, 0, patience); err != nil {
+	if err := send(conn, 0, waitTimeout); err != nil {
 		t.Errorf("mended: %v", err)
 	}
 }
@@ -250,14 +250,14 @@ func TestLargePacketsVanishWhileSmallOnesPass(t *testing.T) {
 	address, _ := l.echo(t)
 	l.Both(wire.Condition{MaxPacket: 1000})
 	conn := dial(t, address)
-	if err := send(conn, 500, patience); err != nil {
+	if err := send(conn, 500, waitTimeout); err != nil {
 		t.Errorf("500 bytes: %v", err)
 	}
 	if err := send(conn, 5000, silence); !timedOut(err) {
 		t.Errorf("5000 bytes: got %v, want a time-out", err)
 	}
 	l.Mend()
-	if err := send(dial(t, address), 5000, patience); err != nil {
+	if err := send(dial(t, address), 5000, waitTimeout); err != nil {
 		t.Errorf("mended: %v", err)
 	}
 }
@@ -277,7 +277,7 @@ func TestALossyWireLosesItsShareAndKeepsTheOrder(t *testing.T) {
 	defer client.Close()
 	receive := func() (n byte) {
 		buffer := make([]byte, 8)
-		if err := server.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		if err := server.SetReadDeadline(time.Now().Add(waitTimeout)); err != nil {
 			t.Fatal(err)
 		}
 		if _, _, err := server.ReadFrom(buffer); err != nil {
@@ -294,7 +294,7 @@ func TestALossyWireLosesItsShareAndKeepsTheOrder(t *testing.T) {
 	for n := range sent {
 		_, _ = client.Write([]byte{byte(n)})
 	}
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(time.Millisecond) {
 		now, _ := l.Traffic()
 		if now.Carried+now.Lost >= before.Carried+before.Lost+sent {
 			break

@@ -67,11 +67,11 @@ func (s *Source) Read(ctx context.Context) ([]inventory.Node, error) {
 	return nodes, nil
 }
 
-// withoutSecrets holds an error about the output back where the output holds a
-// secret. The error may quote a part of it, which Redact would not recognize.
+// withoutSecrets replaces an error about an output that holds a secret: the error
+// may quote a part of it, which Redact would not recognize.
 func withoutSecrets(err error, stdout []byte, env []string) error {
 	if text := string(stdout); process.Redact(text, env) == text {
 		return err
 	}
-	return errors.New("it is no inventory, and holds a secret of the environment, so it is not quoted here; run the command by hand")
+	return errors.New("it is not an inventory, and is not quoted because it holds a secret of the environment; run the command by hand")
 }

@@ -83,7 +83,7 @@ func (s *Source) load(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	if !after.ModTime().Equal(before.ModTime()) || after.Size() != before.Size() {
-		return nil, errors.New("it was written while it was read; write a new file beside it and rename that")
+		return nil, errors.New("it was written while it was read; write a new file beside it and rename that over it")
 	}
 	return data, nil
 }

@@ -32,7 +32,7 @@ users: [{name: u, user: {tokenFile: token}}]}`, a.URL))
 	read(t, source)
 	until := func(what string, ok func(kubeapi.Expiry) bool) {
 		t.Helper()
-		for deadline := time.Now().Add(patience); !ok(source.Expiry()); <-time.After(10 * time.Millisecond) {
+		for deadline := time.Now().Add(waitTimeout); !ok(source.Expiry()); <-time.After(10 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s: got %+v", what, source.Expiry())
 			}

@@ -22,7 +22,7 @@ type Options struct {
 	// Selector is SECURED_NODE_SELECTOR; empty for every node without the label
 	// or taint of a control plane.
 	Selector string
-	// UserAgent is what the API server's audit log calls us; see kubeapi.Options.
+	// UserAgent names the program in audit logs; see kubeapi.Options.
 	UserAgent string
 	// Grace is how long nodes count as known after the watch closed; 5 s by
 	// default. A watch is closed and opened every few minutes, in milliseconds.
@@ -38,15 +38,15 @@ type Source struct {
 	client  *kubeapi.Client
 	recheck time.Duration
 	changed chan struct{}
-	view    *view
+	cache   *nodeCache
 	// notBefore is when the server wants to be asked again; only Run uses it.
 	notBefore time.Time
 }
 
-// errStopped is why a session of ours ended: nobody's failure.
+// errStopped says that we ended the session; it is no failure.
 var errStopped = errors.New("the session is over")
 
-// New checks the options. It reads no file and asks nobody.
+// New checks the options. It reads no file and sends no request.
 func New(options Options) (*Source, error) {
 	var selector labels.Selector
 	if options.Selector != "" {
@@ -67,18 +67,18 @@ func New(options Options) (*Source, error) {
 		return nil, fmt.Errorf("kubernetes source: %w", err)
 	}
 	s := &Source{client: client, recheck: options.Recheck, changed: make(chan struct{}, 1)}
-	s.view = newView(selector, options.Grace, s.notify)
+	s.cache = newCache(selector, options.Grace, s.notify)
 	return s, nil
 }
 
-// Read returns the nodes as the watch tells them. It waits for the first
+// Read returns the nodes that the watch has sent. It waits for the first
 // complete list, and is an error when that is late or refused, and when the
 // watch has been closed for longer than the grace: a StaleError.
 func (s *Source) Read(ctx context.Context) ([]inventory.Node, error) {
-	if err := s.view.await(ctx); err != nil {
+	if err := s.cache.await(ctx); err != nil {
 		return nil, fmt.Errorf("remote cluster: %w", err)
 	}
-	nodes, err := s.view.list()
+	nodes, err := s.cache.list()
 	if err != nil {
 		return nil, fmt.Errorf("remote cluster: %w", err)
 	}
@@ -95,13 +95,13 @@ func (s *Source) Changed() <-chan struct{} { return s.changed }
 // Run watches until ctx ends, and then returns nil; nothing of it is left
 // running but an exec plugin that does not end.
 func (s *Source) Run(ctx context.Context) error {
-	defer s.view.close()
+	defer s.cache.close()
 	defer s.client.Close()
 	var pauses pauses
 	for ctx.Err() == nil {
-		started, lists := time.Now(), s.view.received()
+		started, lists := time.Now(), s.cache.received()
 		s.session(ctx)
-		pause := pauses.after(time.Since(started), s.view.received() > lists)
+		pause := pauses.after(time.Since(started), s.cache.received() > lists)
 		timer := time.NewTimer(pause/2 + rand.N(pause))
 		select {
 		case <-ctx.Done():
@@ -117,8 +117,8 @@ func (s *Source) Run(ctx context.Context) error {
 type pauses struct{ cheap, costly time.Duration }
 
 // after returns the pause after a session that took so long. A server that is away
-// is asked again within a second and a half. One that answers with a complete list
-// and then cuts the stream is asked ever more rarely.
+// is asked again within a second and a half. The pause grows further for one that
+// answers with a complete list and then cuts the stream.
 func (p *pauses) after(took time.Duration, listed bool) time.Duration {
 	if took > 10*pauseMax {
 		p.cheap = 0
@@ -134,15 +134,15 @@ func (p *pauses) after(took time.Duration, listed bool) time.Duration {
 }
 
 // session runs one session with the credentials as they are now, and ends it
-// when they change or nothing is heard any more.
+// when they change or the watch is silent.
 func (s *Source) session(ctx context.Context) {
 	if err := s.client.Refresh(); err != nil {
-		s.view.failed(err, true)
+		s.cache.failed(err, true)
 		return
 	}
 	// No connection of the time before an outage is used again.
 	defer s.client.Reconnect()
-	one := &session{client: s.client, view: s.view, start: time.Now(), notBefore: s.notBefore}
+	one := &session{client: s.client, cache: s.cache, start: time.Now(), notBefore: s.notBefore}
 	defer func() { s.notBefore = one.notBefore }()
 	ctx, stop := context.WithCancelCause(ctx)
 	done := make(chan struct{})

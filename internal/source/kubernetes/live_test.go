@@ -165,7 +165,7 @@ func heartbeats(t *testing.T, server *controlplane.ControlPlane) {
 	c.change(seen().Name, func(n *corev1.Node) { n.Spec.Unschedulable = true })
 	select {
 	case <-source.Changed():
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		t.Fatal("the change was not told")
 	}
 	if got := read(t, source)[0].Detail; !strings.Contains(got, "cordoned") {
@@ -205,7 +205,7 @@ func missingRight(t *testing.T, server *controlplane.ControlPlane) {
 	user := c.user("list")
 	source := newSource(t, kubernetes.Options{Way: remote(server.UserKubeconfig(t, user))})
 	run(t, source)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	nodes, err := source.Read(ctx)
 	if err == nil || nodes != nil || !strings.Contains(err.Error(), `cannot watch resource "nodes"`) || errors.Is(err, context.DeadlineExceeded) {
@@ -230,7 +230,7 @@ func rotated(t *testing.T, server *controlplane.ControlPlane) {
 	run(t, source)
 	read(t, source)
 	writeKubeconfig(t, kubeconfig, url, server.UserConfig(second))
-	for deadline := time.Now().Add(patience); c.requests(second)["watch nodes"] == 0; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); c.requests(second)["watch nodes"] == 0; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("requests of the second user: got %v, want a watch", c.requests(second))
 		}

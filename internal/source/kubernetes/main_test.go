@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience bounds every wait of a test; none is expected to take so long.
-const patience = 60 * time.Second
+// waitTimeout bounds every wait of a test; none is expected to take so long.
+const waitTimeout = 60 * time.Second
 
 // remote is the way to the API server that a kubeconfig names.
 func remote(kubeconfig string) kubeapi.Access {
@@ -76,7 +76,7 @@ func run(t *testing.T, source *kubernetes.Source) (stop func()) {
 // read reads, and fails the test on an error.
 func read(t *testing.T, source *kubernetes.Source) []inventory.Node {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	nodes, err := source.Read(ctx)
 	if err != nil {
@@ -89,7 +89,7 @@ func read(t *testing.T, source *kubernetes.Source) []inventory.Node {
 // having been told, until the answer is as wanted.
 func await(t *testing.T, source *kubernetes.Source, what string, wanted func([]inventory.Node, error) bool) {
 	t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(waitTimeout)
 	defer deadline.Stop()
 	var nodes []inventory.Node
 	var err error
@@ -100,7 +100,7 @@ func await(t *testing.T, source *kubernetes.Source, what string, wanted func([]i
 				return
 			}
 		case <-deadline.C:
-			t.Fatalf("waited %v in vain to be told of %s; last read: %d nodes, %v", patience, what, len(nodes), err)
+			t.Fatalf("waited %v in vain to be told of %s; last read: %d nodes, %v", waitTimeout, what, len(nodes), err)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func Translate(node *corev1.Node, selector labels.Selector) inventory.Node {
 	_, excluded := node.Labels[corev1.LabelNodeExcludeBalancers]
 	remarks := []string{notWorker, notReady, why, odd}
 	if node.Spec.Unschedulable {
-		remarks = append(remarks, "cordoned, which alone takes no traffic away")
+		remarks = append(remarks, "cordoned, which alone does not remove it")
 	}
 	return inventory.Node{
 		ID:        serverID(node),
@@ -68,15 +68,15 @@ func serverID(node *corev1.Node) string {
 	return ""
 }
 
-// plausible refuses what firmware without an id of its own reports, which many
-// machines share.
+// plausible refuses the ids that firmware without an own one reports; many machines
+// share those.
 func plausible(uuid string) bool {
 	return len(uuid) == len("00000000-0000-0000-0000-000000000000") && strings.Count(uuid, "-") == 4 &&
 		strings.Trim(uuid, "0-") != "" && strings.Trim(strings.ToLower(uuid), "f-") != ""
 }
 
 // addressesOf returns every internal and external address, and a remark when
-// there is none or one is no IP address.
+// there is none or one is not an IP address.
 func addressesOf(node *corev1.Node) ([]netip.Addr, string) {
 	var addrs []netip.Addr
 	var odd string
@@ -86,7 +86,7 @@ func addressesOf(node *corev1.Node) ([]netip.Addr, string) {
 		}
 		addr, err := netip.ParseAddr(a.Address)
 		if err != nil {
-			odd = fmt.Sprintf("its %s %q is no IP address", a.Type, short(a.Address))
+			odd = fmt.Sprintf("its %s %q is not an IP address", a.Type, short(a.Address))
 			continue
 		}
 		addrs = append(addrs, addr)
@@ -97,8 +97,8 @@ func addressesOf(node *corev1.Node) ([]netip.Addr, string) {
 	return addrs, odd
 }
 
-// readiness tells a node that says it is not ready from one that says nothing
-// any more: Unknown is what the control plane sets when the kubelet is silent.
+// readiness returns whether the node is ready, or why not. The control plane sets
+// Unknown when the kubelet is silent.
 func readiness(node *corev1.Node) (ready bool, remark string) {
 	for _, c := range node.Status.Conditions {
 		if c.Type != corev1.NodeReady {
@@ -120,7 +120,7 @@ func readiness(node *corev1.Node) (ready bool, remark string) {
 	return false, "it has no condition Ready"
 }
 
-// role reports whether the node is a backend, and why it is none.
+// role reports whether the node is a worker, or why not.
 func role(node *corev1.Node, selector labels.Selector) (worker bool, remark string) {
 	if selector != nil {
 		if selector.Matches(labels.Set(node.Labels)) {
@@ -139,7 +139,7 @@ func role(node *corev1.Node, selector labels.Selector) (worker bool, remark stri
 	return true, ""
 }
 
-// departure reports whether the node is announced to go, and by what.
+// departure reports whether the node is announced to leave, and how.
 func departure(node *corev1.Node) (leaving bool, remark string) {
 	switch {
 	case node.DeletionTimestamp != nil:
@@ -170,7 +170,7 @@ func sentence(remarks []string) string {
 	return strings.Join(said, "; ")
 }
 
-// short bounds what others wrote.
+// short bounds a text of others.
 func short(text string) string {
 	const most = 200
 	if len(text) > most {

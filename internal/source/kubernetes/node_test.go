@@ -67,7 +67,7 @@ func TestANodeBecomesWhatIsReadOfIt(t *testing.T) {
 		{"excluded whatever the value", func(n *corev1.Node) { n.Labels["node.kubernetes.io/exclude-from-external-load-balancers"] = "false" },
 			func(w *inventory.Node) { w.Excluded = true }},
 		{"cordoned", func(n *corev1.Node) { n.Spec.Unschedulable = true },
-			func(w *inventory.Node) { w.Detail = "cordoned, which alone takes no traffic away" }},
+			func(w *inventory.Node) { w.Detail = "cordoned, which alone does not remove it" }},
 		{"announced by the autoscaler", func(n *corev1.Node) {
 			n.Spec.Taints = []corev1.Taint{taint("other"), taint("ToBeDeletedByClusterAutoscaler")}
 		},
@@ -102,7 +102,7 @@ func TestANodeBecomesWhatIsReadOfIt(t *testing.T) {
 			}},
 		{"an address that is none", func(n *corev1.Node) { n.Status.Addresses[1].Address = "<none>" },
 			func(w *inventory.Node) {
-				w.Addresses, w.Detail = w.Addresses[1:], `its InternalIP "<none>" is no IP address`
+				w.Addresses, w.Detail = w.Addresses[1:], `its InternalIP "<none>" is not an IP address`
 			}},
 	}
 	for _, test := range tests {

@@ -233,7 +233,7 @@ func TestContract03RetryAfterIsHonoured(t *testing.T) {
 		status(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "not now")(w, r)
 	})
 	source := a.source(t)
-	for deadline := time.Now().Add(patience); a.requests() == 0 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(waitTimeout); a.requests() == 0 && time.Now().Before(deadline); {
 		<-time.After(10 * time.Millisecond)
 	}
 	<-time.After(3 * time.Second)

@@ -44,7 +44,7 @@ users: [{name: u, user: {tokenFile: token}}]}`, a.URL))
 	mu.Unlock()
 	a.CloseClientConnections()
 	await(t, source, "the refusal", failed)
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(waitTimeout); ; {
 		_, err := source.Read(t.Context())
 		if err == nil || strings.Contains(err.Error(), canary) || time.Now().After(deadline) {
 			t.Fatalf("got %v, want the remedy and no token", err)

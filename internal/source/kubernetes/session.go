@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// silence is how long an open watch may tell nothing: API servers send a
+	// silence is how long an open watch may be without an event: API servers send a
 	// bookmark about once a minute.
 	silence = 150 * time.Second
 	// pauseMin and pauseMax bound the wait before the next attempt. client-go's
@@ -35,29 +35,29 @@ const (
 	answerTimeout = 20 * time.Second
 )
 
-// errGap ends a session whose nodes are too old to go on from.
-var errGap = errors.New("the nodes are too old to go on from, a complete list is needed")
+// errGap ends a session whose nodes are too old to resume a watch.
+var errGap = errors.New("the known nodes are too old to resume the watch: a complete list is needed")
 
 // session is one complete list and the watches that go on from it. It ends when
-// the credentials change, when nothing is heard any more, or when an outage was
-// so long that a new complete list is due; the next session begins with one.
+// the credentials change, when the watch is silent, or when an outage was so long
+// that a new complete list is due; the next session begins with one.
 type session struct {
 	client *kubeapi.Client
-	view   *view
+	cache  *nodeCache
 	start  time.Time
 	// notBefore is when the server wants to be asked again (Retry-After).
 	notBefore time.Time
-	// heard is when anything was heard last, or is expected, as a Duration since
-	// start.
-	heard atomic.Int64
-	// watchErr is why a list would be of no use: what the watch met, unless the
-	// server only cannot stream lists.
+	// lastEvent is when anything was received last, or is expected, as a Duration
+	// since start.
+	lastEvent atomic.Int64
+	// watchErr is why the watch failed, unless the server only cannot stream lists:
+	// then a list would be of no use.
 	watchErr error
 }
 
 // run lists and watches until the session is over.
 func (s *session) run(ctx context.Context) {
-	reflection := kubeapi.Reflection{Object: &corev1.Node{}, List: s.list, Watch: s.watch, Store: s.view, Backoff: betweenWatches()}
+	reflection := kubeapi.Reflection{Object: &corev1.Node{}, List: s.list, Watch: s.watch, Store: s.cache, Backoff: betweenWatches()}
 	_ = reflection.Run(ctx) // its error was noted where it arose
 }
 
@@ -77,12 +77,12 @@ func (s *session) list(ctx context.Context, options metav1.ListOptions) (runtime
 	list := &corev1.NodeList{}
 	err := s.client.List(ctx, kubeapi.Nodes(), options, list)
 	if err == nil && list.ResourceVersion == "" {
-		err = errors.New("the answer to the list of nodes is no list: it has no resourceVersion")
+		err = errors.New("the answer to the list of nodes is not a list: it has no resourceVersion")
 	}
 	if err != nil {
 		return nil, s.failed(ctx, err)
 	}
-	s.hear()
+	s.touch()
 	for i := range list.Items {
 		list.Items[i] = *slim(&list.Items[i])
 	}
@@ -96,7 +96,7 @@ func (s *session) watch(ctx context.Context, options metav1.ListOptions) (watch.
 	if err := s.awaitRetryAfter(ctx); err != nil {
 		return nil, err
 	}
-	if resumes && !s.view.resumable() {
+	if resumes && !s.cache.resumable() {
 		return nil, errGap
 	}
 	events, err := s.client.Watch(ctx, kubeapi.Nodes(), options)
@@ -107,8 +107,8 @@ func (s *session) watch(ctx context.Context, options metav1.ListOptions) (watch.
 		}
 		return nil, err
 	}
-	s.hear()
-	s.view.connected(resumes)
+	s.touch()
+	s.cache.connected(resumes)
 	stream := &stream{inner: events, session: s, events: make(chan watch.Event), done: make(chan struct{})}
 	go stream.pass()
 	return stream, nil
@@ -122,7 +122,7 @@ func (s *session) awaitRetryAfter(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-timer.C:
-		s.hear()
+		s.touch()
 		return nil
 	}
 }
@@ -132,34 +132,34 @@ func (s *session) awaitRetryAfter(ctx context.Context) error {
 func (s *session) failed(ctx context.Context, err error) error {
 	if answer := new(kubeapi.Error); errors.As(err, &answer) && answer.RetryAfter > 0 {
 		s.notBefore = time.Now().Add(answer.RetryAfter)
-		s.heard.Store(int64(s.notBefore.Sub(s.start)))
+		s.lastEvent.Store(int64(s.notBefore.Sub(s.start)))
 	}
 	switch {
 	case apierrors.IsForbidden(err):
 		err = fmt.Errorf("%w; grant the user of SECURED_KUBECONFIG get, list and watch on nodes", err)
 	case apierrors.IsUnauthorized(err):
-		err = fmt.Errorf("%w; the API server does not accept the credentials in SECURED_KUBECONFIG, renew them", err)
+		err = fmt.Errorf("%w; the API server does not accept the credentials in SECURED_KUBECONFIG: renew them", err)
 	}
 	if !errors.Is(context.Cause(ctx), errStopped) {
-		s.view.failed(err, final(err))
+		s.cache.failed(err, final(err))
 	}
 	return err
 }
 
-// final reports whether an error needs a hand to mend it.
+// final reports whether somebody has to correct the error.
 func final(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)
 }
 
-func (s *session) hear() { s.heard.Store(int64(time.Since(s.start))) }
+func (s *session) touch() { s.lastEvent.Store(int64(time.Since(s.start))) }
 
-// silent reports whether nothing was heard for so long that something between
-// us and the API server must be broken.
+// silent reports whether nothing was received for so long that the connection must
+// be broken.
 func (s *session) silent() bool {
-	return time.Since(s.start)-time.Duration(s.heard.Load()) > silence
+	return time.Since(s.start)-time.Duration(s.lastEvent.Load()) > silence
 }
 
-// stream hands on what a watch tells and knows when it ends.
+// stream passes on the events of a watch and notes when it ends.
 type stream struct {
 	inner   watch.Interface
 	session *session
@@ -168,13 +168,13 @@ type stream struct {
 	once    sync.Once
 }
 
-// pass hands on until either side ends.
+// pass passes events on until either side ends.
 func (s *stream) pass() {
 	defer close(s.events)
 	for event := range s.inner.ResultChan() {
-		s.session.hear()
+		s.session.touch()
 		if event.Type == watch.Error {
-			s.session.view.failed(s.session.client.Mask(apierrors.FromObject(event.Object)), false)
+			s.session.cache.failed(s.session.client.Mask(apierrors.FromObject(event.Object)), false)
 		}
 		select {
 		case s.events <- event:
@@ -193,6 +193,6 @@ func (s *stream) Stop() {
 	s.once.Do(func() {
 		close(s.done)
 		s.inner.Stop()
-		s.session.view.disconnected()
+		s.session.cache.disconnected()
 	})
 }

@@ -52,7 +52,7 @@ func TestEveryRequestIsSeenAlsoAfterTheCredentialsRotated(t *testing.T) {
 		defer a.mu.Unlock()
 		return a.asked[len(a.asked)-1].Header.Get("Authorization") == "Bearer rotated-"+canary
 	}
-	for deadline := time.Now().Add(patience); !rotated(); <-time.After(5 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); !rotated(); <-time.After(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("no request with the new token")
 		}

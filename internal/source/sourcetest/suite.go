@@ -19,8 +19,8 @@ const (
 	// promptly is how long a read may go on after the end of its context, on a
 	// machine that has other things to do.
 	promptly = 2 * time.Second
-	// patience bounds a read that should need no time at all.
-	patience = 30 * time.Second
+	// waitTimeout bounds a read that should need no time at all.
+	waitTimeout = 30 * time.Second
 )
 
 // suite is the source under test and how to make its world.
@@ -68,7 +68,7 @@ func (s suite) start(t *testing.T, nodes []inventory.Node) Harness {
 // read reads, and fails the test on an error.
 func read(t *testing.T, source Source) []inventory.Node {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	nodes, err := source.Read(ctx)
 	if err != nil {
@@ -113,7 +113,7 @@ func (s suite) broken(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(h.Breaks)) {
 		t.Run(name, func(t *testing.T) {
 			h.Breaks[name]()
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 			defer cancel()
 			nodes, err := h.Source.Read(ctx)
 			wantError(t, nodes, err)
@@ -192,7 +192,7 @@ func (s suite) shared(t *testing.T) {
 func (s suite) concurrent(t *testing.T) {
 	want := s.fleet(20)
 	h := s.start(t, want)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	var group sync.WaitGroup
 	for range 8 {

@@ -1,5 +1,5 @@
 // Package static is the source of a fixed list of nodes. In comes the list, out
-// go ready workers. It never does I/O and never changes its mind.
+// go ready workers. It never does I/O, and the list never changes.
 package static
 
 import (

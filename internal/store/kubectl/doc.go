@@ -6,8 +6,8 @@
 // create or a replace of a manifest on standard input that carries the
 // resourceVersion it was computed from, so that the server refuses it when the
 // slice has changed. It never uses --force, never deletes or patches, puts no
-// more than names on a command line, and does not watch: whoever uses it loads
-// again from time to time.
+// more than names on a command line, and does not watch: it has to be loaded again
+// from time to time.
 //
 // The rights it needs in the target's namespace, and no others:
 //

@@ -18,16 +18,16 @@ var (
 	refused    = regexp.MustCompile(`(?m)^The connection to the server .* was refused`)
 )
 
-// unreachable are the causes that are about the way to the server and not about
-// one request. A request that was sent and not answered in time is not among them,
-// nor a stream that the server ended within a connection.
+// unreachable are the causes that concern the connection to the server, not one
+// request. A request that was sent and not answered in time is not among them, nor a
+// stream that the server ended within a connection.
 var unreachable = regexp.MustCompile(`^dial |connection (?:refused|reset by peer)|broken pipe|no route to host|` +
 	`network is unreachable|no such host|^(?:unexpected )?EOF$|^tls: |^x509: |^remote error: tls: |TLS handshake timeout|` +
 	`server gave HTTP response to HTTPS client|while waiting for connection|http2: client connection lost|http2: server sent GOAWAY`)
 
-// judge says of kubectl's report whether the server is unavailable to other
-// requests too: see plan.ErrUnavailable. What it does not know counts as about
-// this request. kubectl does not tell the pause that a server asks for.
+// judge marks a report that the server is unavailable to other requests too; see
+// plan.ErrUnavailable. An unknown one counts as about this request. kubectl does not
+// report the pause that a server asks for.
 func judge(err error) error {
 	exit := new(process.ExitError)
 	if !errors.As(err, &exit) {
@@ -46,8 +46,8 @@ func judge(err error) error {
 	return err
 }
 
-// explain turns kubectl's report of a write into ours: one that says that the
-// slice is not what we believed is a conflict.
+// explain makes a conflict of a report that the slice has changed, exists already or
+// is gone.
 func explain(operation plan.Operation, err error) error {
 	exit := new(process.ExitError)
 	if !errors.As(err, &exit) {

@@ -163,8 +163,8 @@ func older(a, b *discoveryv1.EndpointSlice) bool {
 
 // missing returns the names to ask for one by one, sorted: those that the
 // selector does not find although they were to be asked for, or although they
-// were there at the last Load. They are gone, or have lost their label, and the
-// second must not look like the first.
+// were there at the last Load. They are gone, or have lost their label, which
+// must not look the same.
 func (s *Store) missing(found map[string]*discoveryv1.EndpointSlice, asked []string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -40,9 +40,8 @@ func (s *Store) run(ctx context.Context, stdin []byte, args ...string) ([]byte, 
 	return output.Stdout, nil
 }
 
-// requestTimeout is what is left until the deadline, in whole milliseconds. A
-// request that kubectl ends by itself leaves a message, one that dies with it
-// does not.
+// requestTimeout is what is left until the deadline, in whole milliseconds. When
+// kubectl ends a request itself it says why; when it is killed it does not.
 func requestTimeout(ctx context.Context) string {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -52,9 +51,8 @@ func requestTimeout(ctx context.Context) string {
 	return max(left.Truncate(time.Millisecond), time.Millisecond).String()
 }
 
-// inPod reports whether kubectl has to find by itself that it runs in a Pod. It
-// does so only while nothing is configured, and takes a time-out for a
-// configuration: with one it would ask localhost:8080.
+// inPod reports whether kubectl uses the ServiceAccount of its Pod. It does so only
+// while nothing is configured; with a time-out it would ask localhost:8080.
 func inPod(env []string) bool {
 	set := func(name string) bool {
 		return slices.ContainsFunc(env, func(entry string) bool {

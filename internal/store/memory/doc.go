@@ -5,5 +5,5 @@
 // slices, as a store answers them and as YAML documents. It behaves as an API
 // server does where that matters: every change makes a new resourceVersion, an
 // update needs the version it was computed from, and a create of what exists is
-// a conflict. It never talks to anybody and forgets everything when it ends.
+// a conflict. It sends no request and forgets everything when it ends.
 package memory

@@ -65,8 +65,9 @@ func (s *Store) Load(ctx context.Context) (plan.State, error) {
 	return manifest.State(service, s.sorted(), s.target), nil
 }
 
-// Write makes one slice what the write says, prints it and returns its new version. It wraps plan.ErrConflict when the slice is not what the
-// write was computed from.
+// Write makes one slice what the write says, prints it and returns its new version.
+// The error wraps plan.ErrConflict when the slice is not what the write was computed
+// from.
 func (s *Store) Write(ctx context.Context, write plan.Write) (version string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -82,12 +83,10 @@ func (s *Store) Write(ctx context.Context, write plan.Write) (version string, er
 	return object.ResourceVersion, s.print(write, object)
 }
 
-// Changed receives a value when another hand changed something in Load's
-// answer.
+// Changed receives a value when another client changed Load's answer.
 func (s *Store) Changed() <-chan struct{} { return s.changed }
 
-// Put writes a slice as another client of an API server would: whatever it
-// says, and whoever it belongs to.
+// Put writes a slice as another client of an API server would, whatever it says.
 func (s *Store) Put(object *discoveryv1.EndpointSlice) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,9 +14,8 @@ import (
 // maxListed is how many addresses of each kind the header line lists.
 const maxListed = 8
 
-// print writes one header line that says what changed and the slice as a YAML
-// document, in one piece. Of a hundred slices each write prints its own and not
-// the others: at the start that would be thousands.
+// print writes one header line that says what changed, and the slice that was
+// written as a YAML document.
 func (s *Store) print(write plan.Write, object *discoveryv1.EndpointSlice) error {
 	if s.out == nil {
 		return nil
@@ -39,8 +38,7 @@ func (s *Store) print(write plan.Write, object *discoveryv1.EndpointSlice) error
 	return nil
 }
 
-// list writes the addresses, each behind its sign; of many the first few, for
-// the number of all stands before.
+// list writes the addresses, each behind its sign, at most maxListed.
 func list(out *bytes.Buffer, sign byte, addresses []netip.Addr) {
 	for i, address := range addresses {
 		if i == maxListed {

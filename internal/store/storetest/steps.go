@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	patience = 30 * time.Second // bound of one request and of one wait
-	interval = 10 * time.Millisecond
+	waitTimeout = 30 * time.Second // bound of one request and of one wait
+	interval    = 10 * time.Millisecond
 )
 
 var equateAddresses = cmpopts.EquateComparable(netip.Addr{})
@@ -55,7 +55,7 @@ func (f *Fixture) load(t *testing.T) plan.State { t.Helper(); return f.loadFrom(
 
 func (f *Fixture) loadFrom(t *testing.T, store Store) plan.State {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	state, err := store.Load(ctx)
 	if err != nil {
@@ -95,7 +95,7 @@ func (f *Fixture) write(t *testing.T, store Store, write plan.Write) error {
 // send carries the write out and returns the version that the store answers.
 func (f *Fixture) send(t *testing.T, store Store, write plan.Write) (version string, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	return store.Write(ctx, write)
 }
@@ -180,14 +180,14 @@ func members(state plan.State) []inventory.Member {
 // eventually waits until the condition holds: a store may learn from a watch.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(waitTimeout)
 	defer deadline.Stop()
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for !condition() {
 		select {
 		case <-deadline.C:
-			t.Fatalf("waited %v in vain: %s", patience, what)
+			t.Fatalf("waited %v in vain: %s", waitTimeout, what)
 		case <-tick.C:
 		}
 	}
