@@ -16,7 +16,7 @@ FUZZTIME ?= 2m
 SEEDS ?= 1000
 FIRST ?= 1
 STORM ?= 10m
-# Where the lab leaves its figures; with REPORT=1 it writes docs/reports/traffic.md of them.
+# Where the lab leaves its figures; with REPORT=1 it writes test/lab/results/traffic.md of them.
 LAB_RESULTS ?= $(CURDIR)/bin/lab
 LAB_PACKAGES = ./test/lab ./test/conformance
 # The lab's own tests are few and wait most of the time; more of them at once do not disturb each other.
@@ -64,21 +64,21 @@ test-short: packages ## Run the tests that need no API server
 	go test -race -short -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: lab
-lab: packages ## Send traffic through a real kube-proxy while the world changes, as root (LONG=1: the long form; REPORT=1: write docs/reports/traffic.md)
+lab: packages ## Send traffic through a real kube-proxy while the world changes, as root (LONG=1: the long form; REPORT=1: write test/lab/results)
 	@tools/build.sh test lab
 	@rm -rf $(LAB_RESULTS) && mkdir -p $(LAB_RESULTS)
 	$(LAB_ROOT) LAB_LONG=$(LONG) LAB_RESULTS=$(LAB_RESULTS) go test $(LAB_FLAGS) -timeout $(if $(LONG),24h,40m) $(TESTFLAGS) $(LAB_PACKAGES) | grep --line-buffered -Ev '^ *=== '
-	@[ -z "$(REPORT)" ] || go run ./test/lab/report -from $(LAB_RESULTS) -to docs/reports
+	@[ -z "$(REPORT)" ] || go run ./test/lab/report -from $(LAB_RESULTS) -to test/lab/results
 
 .PHONY: soak
 soak: packages ## Rotate workers and break things for DURATION (1h) at high speed, as root
 	@tools/build.sh test lab
 	@mkdir -p $(LAB_RESULTS)
 	$(LAB_ROOT) LAB_DURATION=$(DURATION) LAB_RESULTS=$(LAB_RESULTS) go test $(LAB_FLAGS) -timeout 0 -run '^TestSoak$$' ./test/lab | grep --line-buffered -Ev '^ *=== '
-	@[ -z "$(REPORT)" ] || go run ./test/lab/report -from $(LAB_RESULTS) -to docs/reports
+	@[ -z "$(REPORT)" ] || go run ./test/lab/report -from $(LAB_RESULTS) -to test/lab/results
 
 .PHONY: bench
-bench: packages ## Measure speed and scale, write docs/reports/performance.md (15 min, LONG=1 longer; on a quiet machine)
+bench: packages ## Measure speed and scale, write bench/results/performance.md (15 min, LONG=1 longer; on a quiet machine)
 	@tools/build.sh kube-apiserver etcd kubectl
 	cd bench && go run ./report
 

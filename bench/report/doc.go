@@ -1,4 +1,4 @@
-// Command report measures and writes docs/reports/performance.md with its plots:
+// Command report measures and writes bench/results/performance.md with its plots:
 // go run ./report, in the folder bench.
 //
 // The page has sections, one for each question, listed in sections.go. A section

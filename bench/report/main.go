@@ -14,7 +14,7 @@ import (
 )
 
 func main() {
-	out := flag.String("out", "../docs/reports", "folder of the report")
+	out := flag.String("out", "results", "folder of the report")
 	only := flag.String("only", "", "sections to measure, separated by commas; all when empty, none of them for none")
 	f := form{}
 	flag.BoolVar(&f.long, "long", os.Getenv("LONG") != "", "measure for longer, and more often")

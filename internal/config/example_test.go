@@ -74,11 +74,7 @@ func TestTheAlternativesInTheExampleForDirenvAreValidToo(t *testing.T) {
 	if len(alternatives) < 5 {
 		t.Fatalf("found only %v", alternatives)
 	}
-	// The file of a secret is looked at, and there is none here.
-	token := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(token, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	token := tokenFile(t)
 	for i, alternative := range alternatives {
 		if strings.HasPrefix(alternative, "IONOS_TOKEN_FILE=") {
 			alternatives[i] = "IONOS_TOKEN_FILE=" + token
@@ -89,16 +85,30 @@ func TestTheAlternativesInTheExampleForDirenvAreValidToo(t *testing.T) {
 	}
 }
 
+// tokenFile stands in for the one that an example names: the file of a secret is
+// looked at.
+func tokenFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // The examples of the reference, put together with what is required.
 func TestTheExamplesOfTheReferenceAreValid(t *testing.T) {
 	blocks := strings.Split(config.Reference(), "```sh\n")[1:]
 	if len(blocks) < 10 {
 		t.Fatalf("found only %d examples", len(blocks))
 	}
+	token := tokenFile(t)
 	for _, block := range blocks {
 		text, _, _ := strings.Cut(block, "```")
 		example := merged(assignments(t, text, assigned)...)
-		delete(example, "IONOS_TOKEN_FILE") // there is no such file here
+		if _, ok := example["IONOS_TOKEN_FILE"]; ok {
+			example["IONOS_TOKEN_FILE"] = token
+		}
 		_, err := config.Load(with(example).list())
 		if err != nil {
 			t.Errorf("%s\n%v", text, err)

@@ -48,3 +48,10 @@ func TestTheReferenceNamesEveryVariableOnceWithAMeaning(t *testing.T) {
 		}
 	}
 }
+
+func TestTheReferenceBeginsWithTheMainVariables(t *testing.T) {
+	before, _, found := strings.Cut(config.Reference(), "\n## Advanced\n")
+	if got := strings.Count(before, "\n| `"); !found || got != 15 {
+		t.Errorf("got %d variables before the advanced ones, want 15: is one misspelt?", got)
+	}
+}

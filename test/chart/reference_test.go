@@ -23,7 +23,10 @@ func (v variable) key() string {
 	return strings.Join(words, "")
 }
 
-var row = regexp.MustCompile("^\\| `([A-Z_]+)`(?: or `([A-Z_]+_FILE)`)? \\| (.*?) \\| (.*) \\|$")
+var (
+	heading = regexp.MustCompile(`^##+ (.+)$`)
+	row     = regexp.MustCompile("^\\| `([A-Z_]+)`(?: or `([A-Z_]+_FILE)`)? \\| (.*?) \\| (.*) \\|$")
+)
 
 // variables reads the reference. Of a secret it returns the twin that names a
 // file: values of a chart are no place for secrets.
@@ -37,8 +40,8 @@ func variables(t *testing.T) []variable {
 	section := ""
 	for line := range strings.Lines(string(page)) {
 		line = strings.TrimSpace(line)
-		if title, ok := strings.CutPrefix(line, "## "); ok {
-			section = title
+		if title := heading.FindStringSubmatch(line); title != nil {
+			section = title[1]
 		}
 		m := row.FindStringSubmatch(line)
 		if m == nil {

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// answers counts who answered the requests of one round, and how those that
-// nobody answered ended.
+// answers counts which endpoints answered the requests of one round, and how the
+// others ended.
 type answers struct {
 	by       map[string]int
 	failures map[string]int
@@ -26,8 +26,8 @@ func (a answers) total() int {
 	return n
 }
 
-// judge compares a round with who had to answer, or with the one failure that
-// is allowed when that is nobody.
+// judge compares a round with those that had to answer, or with the one failure
+// that is allowed where there are none.
 func (a answers) judge(want []string, refusal string) error {
 	if len(want) == 0 {
 		if len(a.by) > 0 || len(a.failures) != 1 || a.failures[refusal] == 0 {

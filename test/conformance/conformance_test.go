@@ -12,7 +12,7 @@ import (
 
 // How many requests are a round: few show when a consumer has caught up with the
 // slices; of many, a backend with a fair share is missed once in 10^15 rounds.
-// Where nobody answers every request must fail, and fewer do: the kernel sends
+// Where no endpoint answers, every request must fail, and fewer do: the kernel sends
 // few refusals a second, and a connection that misses its refusal tries again.
 const (
 	few, many               = 60, 240

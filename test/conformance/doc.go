@@ -1,4 +1,4 @@
-// Package conformance asks programs that nobody here wrote what they make of the
+// Package conformance asks programs of other projects what they make of the
 // slices that the daemon writes: kube-proxy in both modes, CoreDNS and Traefik,
 // all real, against one real API server. A scenario brings real backends and a
 // real daemon into one state, and each consumer is asked until "never" means

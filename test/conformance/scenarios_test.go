@@ -26,9 +26,9 @@ const (
 
 var consumers = []string{nftables, iptables, coreDNS, traefik}
 
-// nobody is the state of the members that answer when no consumer has any. How
-// that looks to a client differs; none may let it wait.
-const nobody state = ""
+// none is the state of the endpoints that answer where a consumer has none. How
+// that looks to a client differs; no consumer may let it wait.
+const none state = ""
 
 var refusal = map[string]string{
 	nftables: "connection refused",
@@ -55,7 +55,7 @@ type scenario struct {
 	bothFamilies bool
 	// env are settings beyond the common ones.
 	env []string
-	// want is the state of those that answer, all of them and nobody else; ready
+	// want is the state of those that answer, all of them and no others; ready
 	// for a consumer that is not named.
 	want map[string]state
 }
@@ -82,10 +82,10 @@ var scenarios = []scenario{
 	{name: "two-families", what: "both families", members: []state{ready, ready, draining, down}, bothFamilies: true},
 	{name: "fail-open", what: "all fail their checks: failing open", members: []state{ready, ready, ready}, allFail: true},
 	{
-		// Without health checks nobody knows that they still work.
+		// Without health checks nothing says that they still work.
 		name: "all-draining", what: "all draining (`HEALTH_CHECK_MODE=off`)", members: []state{draining, draining, draining}, env: []string{"HEALTH_CHECK_MODE=off"},
 		// Only kube-proxy falls back to members that still serve when none is ready.
-		want: map[string]state{nftables: draining, iptables: draining, coreDNS: nobody, traefik: nobody},
+		want: map[string]state{nftables: draining, iptables: draining, coreDNS: none, traefik: none},
 	},
 	{
 		name: "all-leaving", what: "all announced to leave, and pass their checks: published ready",
@@ -98,12 +98,12 @@ var scenarios = []scenario{
 	},
 	{
 		name: "all-down", what: "all down (`HEALTH_CHECK_FAIL_OPEN=false`)", members: []state{down, down, down}, allFail: true, env: []string{"HEALTH_CHECK_FAIL_OPEN=false"},
-		want: everywhere(nobody),
+		want: everywhere(none),
 	},
 	{
 		// While a health check passes, no inventory takes the last ones away.
 		name: "empty", what: "none left (`HEALTH_CHECK_MODE=off`)", members: []state{removed, removed, removed}, env: []string{"DRAIN_PERIOD=1s", "HEALTH_CHECK_MODE=off"},
-		want: everywhere(nobody),
+		want: everywhere(none),
 	},
 }
 

@@ -46,11 +46,11 @@ func checkTable(t *testing.T) {
 	}
 }
 
-// table says who answers, by scenario and consumer, after the test has seen it.
+// table says which endpoints answer, by scenario and consumer, after the test has seen it.
 func table(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("| members | " + strings.Join(consumers, " | ") + " |\n|---" + strings.Repeat("|---", len(consumers)) + "|\n")
+	b.WriteString("| endpoints | " + strings.Join(consumers, " | ") + " |\n|---" + strings.Repeat("|---", len(consumers)) + "|\n")
 	for _, s := range scenarios {
 		b.WriteString("| " + s.what)
 		for _, c := range consumers {
@@ -66,8 +66,8 @@ func table(t *testing.T) string {
 func (s scenario) cell(consumer string) string {
 	answering := s.answers(consumer)
 	switch {
-	case answering == nobody:
-		return "nobody: " + refusal[consumer]
+	case answering == none:
+		return "none: " + refusal[consumer]
 	case len(s.in(answering)) == len(s.members):
 		return "all"
 	default:

@@ -37,35 +37,79 @@ func TestTheReadmeNamesTheVersions(t *testing.T) {
 	}
 }
 
-// TestTheReadmePromisesNoMoreThanWasMeasured compares its figures with the report.
-func TestTheReadmePromisesNoMoreThanWasMeasured(t *testing.T) {
-	const report, readme = "docs/reports/traffic.md", "README.md"
-	number := func(text string) float64 {
-		n, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
-		if err != nil {
-			t.Fatal(err)
+// figures are what README.md and the page of results say, each with the report
+// that it comes from. What was measured must not be worse.
+var figures = []struct{ report, measured, page, said string }{
+	{traffic, `refused: [^;]* max ([\d.]+) s;`, "README.md", `lost its last request after ([\d.]+) s at most`},
+	{traffic, `; silent: [^;|]* max ([\d.]+) s `, "README.md", `fell silent after ([\d.]+) s`},
+	{traffic, `refused: [^;]* max ([\d.]+) s;`, results, `until ([\d.]+) s after the crash at most`},
+	{traffic, `refused: [^;]* p50 ([\d.]+) s,`, results, `half of 20 crashes: until ([\d.]+) s`},
+	{traffic, `; silent: [^;|]* max ([\d.]+) s `, results, `until ([\d.]+) s after it at most`},
+	{traffic, `; silent: [^;|]* p50 ([\d.]+) s,`, results, `half of 20: until ([\d.]+) s`},
+	{performance, `memory at 100 nodes, resident \| [^|]* \| ([\d.]+) MB`, results, `\| memory \| ([\d.]+) MB`},
+	{performance, `memory at 1,000 nodes, resident \| [^|]* \| ([\d.]+) MB`, results, `\| memory \| [^|]* \| ([\d.]+) MB`},
+	{performance, `memory at 10,000 nodes, resident \| [^|]* \| ([\d.]+) MB`, results, `\| memory \| [^|]* \| [^|]* \| ([\d.]+) MB`},
+	{performance, `(?m)^\| 100 \| \d+ s \| ([\d.]+) \|`, results, `every 2 s \| ([\d.]+) cores`},
+	{performance, `(?m)^\| 1,000 \| \d+ s \| ([\d.]+) \|`, results, `every 2 s \| [^|]* \| ([\d.]+) cores`},
+	{performance, `(?m)^\| 10,000 \| \d+ s \| ([\d.]+) \|`, results, `every 2 s \| [^|]* \| [^|]* \| ([\d.]+) cores`},
+	{performance, `(?m)^\| 100 \| daemon \| ([\d.]+) ms`, results, `slice, median \| ([\d.]+) ms`},
+	{performance, `(?m)^\| 1,000 \| daemon \| ([\d.]+) ms`, results, `slice, median \| [^|]* \| ([\d.]+) ms`},
+	{performance, `(?m)^\| 10,000 \| daemon \| ([\d.]+) ms`, results, `slice, median \| [^|]* \| [^|]* \| ([\d.]+) ms`},
+	{performance, `first write, health check on \| ([\d.]+) ms`, results, `first write, 3 nodes \| ([\d.]+) ms`},
+	{performance, `binary, stripped, linux/amd64 \| [^|]* \| ([\d.]+) MB`, results, `linux/amd64 \| ([\d.]+) MB`},
+}
+
+const (
+	results     = "docs/results.md"
+	traffic     = "test/lab/results/traffic.md"
+	performance = "bench/results/performance.md"
+)
+
+// TestPagesPromiseNoMoreThanWasMeasured compares their figures with the reports.
+func TestPagesPromiseNoMoreThanWasMeasured(t *testing.T) {
+	for _, f := range figures {
+		measured, said := figure(t, f.report, f.measured), figure(t, f.page, f.said)
+		if measured > said {
+			t.Errorf("%s: got %v for %s, %s says %v", f.report, measured, f.measured, f.page, said)
 		}
-		return n
 	}
-	_, rotations, _ := strings.Cut(read(t, report), "## Planned rotation, by each source")
+}
+
+// figure is the number in the first group of the expression.
+func figure(t *testing.T, path, expression string) float64 {
+	t.Helper()
+	n, err := strconv.ParseFloat(strings.ReplaceAll(found(t, path, expression), ",", ""), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// lossless are the scenarios of the page of results that lost no request.
+var lossless = []string{
+	"daemon restarted", "daemon killed", "daemon upgraded", "API server restarted, file", "API server restarted, kubernetes",
+	"pool replaced at once", "a third of the nodes",
+}
+
+func TestNoRequestWasLostWhereThePagesSaySo(t *testing.T) {
+	for _, scenario := range lossless {
+		if lost := figure(t, traffic, `(?m)^\| `+scenario+` \| [^|]+ \| \d+ \| (\d+) \|`); lost != 0 {
+			t.Errorf("%s: %v requests lost in %s", traffic, lost, scenario)
+		}
+	}
+	_, rotations, _ := strings.Cut(read(t, traffic), "## Planned rotation, by each source")
 	rotations, _, _ = strings.Cut(rotations, "\n## ")
-	sources, requests := 0, 0.0
+	sources, requests := 0, 0
 	for _, r := range regexp.MustCompile(`(?m)^\| \w+ \| [^|]+ \| (\d+) \| (\d+) \|`).FindAllStringSubmatch(rotations, -1) {
-		sources++
-		requests += number(r[1])
+		n, _ := strconv.Atoi(r[1]) // digits
+		sources, requests = sources+1, requests+n
 		if r[2] != "0" {
-			t.Errorf("%s: lost requests in %s", report, r[0])
+			t.Errorf("%s: lost requests in %s", traffic, r[0])
 		}
 	}
-	if said := number(found(t, readme, `more than ([\d,]+) requests`)); sources != 5 || requests <= said {
-		t.Errorf("got %v requests by %d sources, README.md says more than %v by five", requests, sources, said)
-	}
-	for _, death := range [][2]string{
-		{`refused: [^;]* max ([\d.]+) s;`, `lost its last request after ([\d.]+) s at most`},
-		{`; silent: [^;|]* max ([\d.]+) s `, `fell silent after ([\d.]+) s`},
-	} {
-		if got, said := number(found(t, report, death[0])), number(found(t, readme, death[1])); got > said {
-			t.Errorf("a request was lost %v s after a death, README.md says %v s", got, said)
+	for _, page := range []string{"README.md", results} {
+		if said := figure(t, page, `more than ([\d,]+) requests`); sources != 5 || float64(requests) <= said {
+			t.Errorf("got %v requests by %d sources, %s says more than %v by five", requests, sources, page, said)
 		}
 	}
 }

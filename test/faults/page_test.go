@@ -12,7 +12,7 @@ import (
 const root = "../.."
 
 // catalogue is the page, relative to the repository.
-const catalogue = "docs/reference/faults.md"
+const catalogue = "test/faults/README.md"
 
 var (
 	heading = regexp.MustCompile(`^## (.+)$`)

@@ -1,6 +1,7 @@
-// Command report makes docs/reports/traffic.md of the figures that scenarios of
-// the lab have left in a folder: one table for each group of scenarios, and a
-// picture for each scenario. It writes no figure that was not measured.
+// Command report makes test/lab/results/traffic.md of the figures that scenarios
+// of the lab have left in a folder: one table for each group of scenarios. A
+// picture of each scenario goes beside its figures, and those that the page shows
+// beside the page. It writes no figure that was not measured.
 package main
 
 import (
@@ -18,7 +19,7 @@ import (
 
 func main() {
 	from := flag.String("from", "bin/lab", "folder with the figures, as JSON")
-	to := flag.String("to", "docs/reports", "folder of the page and its pictures")
+	to := flag.String("to", "test/lab/results", "folder of the page and of the pictures that it shows")
 	flag.Parse()
 	if err := run(*from, *to); err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
@@ -42,7 +43,11 @@ func run(from, to string) error {
 		err = errors.Join(err, os.Remove(path))
 	}
 	for _, f := range all {
-		if f.Requests > 0 {
+		if f.Requests == 0 {
+			continue
+		}
+		err = errors.Join(err, os.WriteFile(filepath.Join(from, picture(f)), []byte(f.Picture()), 0o644))
+		if shown(f) {
 			err = errors.Join(err, os.WriteFile(filepath.Join(to, picture(f)), []byte(f.Picture()), 0o644))
 		}
 	}
@@ -70,6 +75,10 @@ func read(dir string) ([]traffic.Figures, error) {
 	slices.SortStableFunc(all, func(a, b traffic.Figures) int { return a.Began.Compare(b.Began) })
 	return all, nil
 }
+
+// shown reports whether the page shows the picture of the scenario: those that
+// compare the daemon with a polling loop. The others are for who looks into a run.
+func shown(f traffic.Figures) bool { return group(f) == "crash" && f.Requests > 0 }
 
 // picture is the name of the scenario's picture.
 func picture(f traffic.Figures) string {

@@ -15,9 +15,9 @@ const intro = `# Do the requests arrive?
 
 Written by ` + "`make lab REPORT=1`" + `; do not edit.
 
-Every row is a Service in a real cluster (kube-apiserver, etcd, kube-proxy in nftables mode) whose backends are machines of their own on a private network, kept up to date by the built daemon in its default configuration, except that it asks its source every 2 s. Clients open new connections at a constant rate, none of which waits for another. A request is *lost* when it fails in any way, is not answered with 200, or takes longer than a second. [CONTRIBUTING.md](../../CONTRIBUTING.md) says how to run it.
+Every row is a Service in a real cluster (kube-apiserver, etcd, kube-proxy in nftables mode) whose backends are machines of their own on a private network, kept up to date by the built daemon in its default configuration, except that it asks its source every 2 s. Clients open new connections at a constant rate, none of which waits for another. A request is *lost* when it fails in any way, is not answered with 200, or takes longer than a second. [CONTRIBUTING.md](../../../CONTRIBUTING.md) says how to run it.
 
-The pictures show the requests of each 100 ms: answered in green, lost in red on top.
+The pictures show the requests of each 100 ms: answered in green, lost in red on top. ` + "`make lab REPORT=1`" + ` leaves one of each scenario in ` + "`bin/lab`" + `; this page shows those of the deaths.
 `
 
 // titles name the groups of scenarios; the group stands before the slash. One
@@ -93,7 +93,7 @@ func section(s *strings.Builder, title string, figures []traffic.Figures) {
 		fmt.Fprintf(s, "| %s | %s | %d | %d | %s |\n", cell(name(f)), cell(f.Text), f.Requests, f.Lost, cell(facts(f)))
 	}
 	for _, f := range figures {
-		if f.Requests > 0 {
+		if shown(f) {
 			fmt.Fprintf(s, "\n**%s**\n\n![Requests over time: %s](%s)\n", name(f), name(f), picture(f))
 		}
 	}

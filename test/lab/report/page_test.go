@@ -16,6 +16,7 @@ func TestThePageHoldsEveryScenarioOnceInItsGroup(t *testing.T) {
 	for i, f := range []traffic.Figures{
 		{Scenario: "changes/API server restarted, file", Text: "it|ends", Requests: 3, Lost: 1, Buckets: []traffic.Bucket{{OK: 2, Lost: 1}}},
 		{Scenario: "rotation/static", Requests: 2, Facts: []traffic.Fact{{Name: "slice writes", Value: "5"}}},
+		{Scenario: "crash/daemon", Requests: 2},
 		{Scenario: "wires/latency", Requests: 2},
 		{Scenario: "rotation/file"},
 	} {
@@ -36,9 +37,10 @@ func TestThePageHoldsEveryScenarioOnceInItsGroup(t *testing.T) {
 	}
 	at := 0
 	for _, want := range []string{
-		"In all 7 requests",
-		"## Planned rotation", "| static |  | 2 | 0 | slice writes: 5 |", "| file |  | 0 | 0 |  |", "(traffic-rotation-static.svg)",
-		"## Planned changes", `| API server restarted, file | it\|ends | 3 | 1 |`, "(traffic-changes-api-server-restarted-file.svg)",
+		"In all 9 requests",
+		"## Planned rotation", "| static |  | 2 | 0 | slice writes: 5 |", "| file |  | 0 | 0 |  |",
+		"## Planned changes", `| API server restarted, file | it\|ends | 3 | 1 |`,
+		"## A backend dies", "(traffic-crash-daemon.svg)",
 		"## Wires", "| latency |",
 	} {
 		found := strings.Index(string(text)[at:], want)
@@ -47,9 +49,10 @@ func TestThePageHoldsEveryScenarioOnceInItsGroup(t *testing.T) {
 		}
 		at += found
 	}
-	pictures, err := filepath.Glob(filepath.Join(to, "*.svg"))
-	if err != nil || len(pictures) != 3 {
-		t.Errorf("got the pictures %v, %v, want those of the three scenarios with requests", pictures, err)
+	for folder, want := range map[string]int{to: 1, from: 4} { // those of scenarios with requests
+		if pictures, err := filepath.Glob(filepath.Join(folder, "*.svg")); err != nil || len(pictures) != want {
+			t.Errorf("got the pictures %v, %v, want %d", pictures, err, want)
+		}
 	}
 }
 
