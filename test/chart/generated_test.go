@@ -26,7 +26,6 @@ const chartDir = "../../helm/ionos-endpointslice-controller"
 // the IONOS Cloud and a daemon in the cluster.
 var chartDefaults = map[string]string{
 	"SOURCE_KIND":         "ionos",
-	"SECURED_SUBNET_CIDR": "10.0.0.0/8",
 	"TARGET_SERVICE_NAME": "web",
 	"TARGET_PORT":         "8080",
 	"STORE_KIND":          "client-go",
@@ -36,7 +35,7 @@ var chartDefaults = map[string]string{
 
 // chartMeanings is what the chart adds to a meaning.
 var chartMeanings = map[string]string{
-	"SECURED_SUBNET_CIDR":       " The chart's default holds whatever the IONOS Cloud gives a private LAN: narrow it to yours.",
+	"SECURED_SUBNET_CIDR":       " Set it to the private LAN of the nodes.",
 	"SECURED_KUBECONFIG":        " Set by `secrets.kubeconfig`.",
 	"IONOS_TOKEN_FILE":          " Set by `secrets.ionosToken`.",
 	"IONOS_PASSWORD_FILE":       " Set by `secrets.ionosPassword`.",
@@ -152,7 +151,7 @@ func withController(t *testing.T, schema string, all []variable) string {
 	}
 	document["properties"].(map[string]any)["controller"] = map[string]any{
 		"type": "object", "additionalProperties": false, "properties": properties,
-		"required": []string{"sourceKind", "storeKind", "metricsAddress"},
+		"required": []string{"sourceKind", "storeKind", "metricsAddress", "securedSubnetCidr"},
 	}
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

@@ -11,7 +11,7 @@ func TestMistakesInTheValuesAreReportedByName(t *testing.T) {
 		args []string
 		says []string
 	}{
-		"nothing set":            {nil, []string{"image.tag", "controller.ionosDatacenterId", "controller.ionosPrivateLanId"}},
+		"nothing set":            {nil, []string{"image.tag", "controller.ionosDatacenterId", "controller.ionosPrivateLanId", "controller.securedSubnetCidr"}},
 		"no nodes":               {complete("--set", "secrets.kubeconfig.name="), []string{"secrets.kubeconfig.name", "controller.ionosClusterId"}},
 		"no token":               {complete("--set", "secrets.ionosToken.name="), []string{"secrets.ionosToken.name"}},
 		"no password":            {complete("--set", "controller.ionosUsername=a"), []string{"secrets.ionosPassword.name"}},
@@ -19,7 +19,8 @@ func TestMistakesInTheValuesAreReportedByName(t *testing.T) {
 		"no command":             {complete("--set", "controller.sourceKind=command"), []string{"controller.inventoryCommand"}},
 		"no nodes listed":        {complete("--set", "controller.sourceKind=static"), []string{"controller.staticNodes"}},
 		"no Service":             {complete("--set", "controller.targetServiceName="), []string{"controller.targetServiceName"}},
-		"no subnet":              {complete("--set", "controller.securedSubnetCidr="), []string{"controller.securedSubnetCidr"}},
+		"no subnet":              {complete("--set", "controller.securedSubnetCidr="), []string{"controller.securedSubnetCidr: required", "only addresses inside it are published and probed", "set it to the private LAN"}},
+		"a subnet taken away":    {complete("--set", "controller.securedSubnetCidr=null"), []string{"controller", "securedSubnetCidr"}},
 		"no port":                {complete("--set", "controller.targetPort="), []string{"controller.targetPort"}},
 		"two without election":   {complete("--set", "controller.leaderElection=false"), []string{"replicaCount", "controller.leaderElection"}},
 		"election over nothing":  {complete("--set", "controller.storeKind=memory"), []string{"controller.leaderElection", "controller.storeKind"}},

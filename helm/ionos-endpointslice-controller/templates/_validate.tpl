@@ -34,7 +34,7 @@
 {{- $m = append $m "controller.targetServiceName: name the selector-less Service" }}
 {{- end }}
 {{- if not $c.securedSubnetCidr }}
-{{- $m = append $m "controller.securedSubnetCidr: name the address ranges that may be published" }}
+{{- $m = append $m "controller.securedSubnetCidr: required, because only addresses inside it are published and probed; set it to the private LAN of the nodes, for example 10.7.222.0/24" }}
 {{- end }}
 {{- if not (or $c.targetPort $c.targetPorts) }}
 {{- $m = append $m "controller.targetPort: set it, or controller.targetPorts" }}
