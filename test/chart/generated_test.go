@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 )
@@ -44,6 +45,7 @@ var chartMeanings = map[string]string{
 	"LEADER_ELECTION_NAME":      " Each release needs one of its own.",
 	"METRICS_ADDRESS":           " `[::]:8081` in a cluster of IPv6 alone.",
 	"ADMIN_ADDRESS":             " The default is reached by `kubectl port-forward`.",
+	"HEALTH_CHECK_MODE":         " `off` needs no quotes.",
 	"MAX_ENDPOINTS_PER_SLICE":   " See also `rbac.maxSlices`.",
 	"INVENTORY_FILE_PATH":       " See `files`.",
 	"HEALTH_CHECK_TLS_CA_FILE":  " See `files`.",
@@ -174,9 +176,13 @@ var (
 func schemaOf(v variable) any {
 	fallback := strings.Trim(v.fallback, "`")
 	if m := oneOf.FindStringSubmatch(v.meaning); m != nil {
-		values := []string{""}
+		values := []any{""}
 		for _, quoted := range strings.Split(m[1], ", ") {
-			values = append(values, strings.Trim(quoted, "`"))
+			word := strings.Trim(quoted, "`")
+			values = append(values, word)
+			if read := asYAML(word); read != word {
+				values = append(values, read)
+			}
 		}
 		return map[string]any{"enum": values}
 	}
@@ -202,6 +208,15 @@ func schemaOf(v variable) any {
 		return map[string]any{"type": []string{"string", "array"}, "items": map[string]any{"type": "string"}}
 	}
 	return map[string]any{"type": "string"}
+}
+
+// asYAML is what a word without quotes becomes in a values file: off is false.
+func asYAML(word string) any {
+	var read any
+	if err := yaml.Unmarshal([]byte(word), &read); err != nil {
+		return word
+	}
+	return read
 }
 
 // helmDocs is the README that helm-docs makes of the chart.

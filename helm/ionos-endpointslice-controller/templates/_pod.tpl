@@ -52,6 +52,9 @@
 {{- if .Values.controller.targetPorts }}
 {{- $_ := unset $env "TARGET_PORT" }}
 {{- end }}
+{{- with include "controller.healthCheckMode" . }}
+{{- $_ := set $env "HEALTH_CHECK_MODE" . }}
+{{- end }}
 {{- $_ := set $env "TARGET_NAMESPACE" (include "controller.targetNamespace" .) }}
 {{- $_ := set $env "LEADER_ELECTION_NAMESPACE" (include "controller.leaseNamespace" .) }}
 {{- $_ := set $env "LEADER_ELECTION_NAME" (include "controller.leaseName" .) }}
