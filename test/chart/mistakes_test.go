@@ -35,6 +35,8 @@ func TestMistakesInTheValuesAreReportedByName(t *testing.T) {
 		"a duration in no unit":  {complete("--set-string", "controller.drainPeriod=30"), []string{"drainPeriod"}},
 		"a duration as a number": {complete("--set", "controller.drainPeriod=30"), []string{"drainPeriod"}},
 		"a subnet that is none":  {complete("--set", "controller.securedSubnetCidr=10.0.0.0"), []string{"securedSubnetCidr"}},
+		"an API without ports":   {complete("--set-json", "networkPolicy.egress.remote.ports=[]"), []string{"remote", "ports"}},
+		"ports taken away":       {complete("--set", "networkPolicy.egress.kubernetes.ports=null"), []string{"kubernetes", "ports"}},
 		"a digest that is none":  {complete("--set", "image.digest=latest"), []string{"digest"}},
 		"a label of the chart's": {complete("--set", `commonLabels.app\\.kubernetes\\.io/name=a`), []string{"commonLabels"}},
 		"replicas as text":       {complete("--set-string", "replicaCount=2"), []string{"replicaCount"}},

@@ -12,6 +12,14 @@
 {{- if has .Values.controller.sourceKind (list "ionos" "command") }}true{{ end }}
 {{- end }}
 
+{{- define "controller.asksRemote" -}}
+{{- if or (include "controller.usesKubeconfigSecret" .) .Values.controller.securedKubeconfig }}true{{ end }}
+{{- end }}
+
+{{- define "controller.asksKubernetes" -}}
+{{- if or (ne .Values.controller.storeKind "memory") (eq (toString .Values.controller.leaderElection) "true") }}true{{ end }}
+{{- end }}
+
 {{- define "controller.usesTokenSecret" -}}
 {{- $c := .Values.controller }}
 {{- if and (include "controller.asksIONOS" .) .Values.secrets.ionosToken.name (not $c.ionosTokenFile) (not $c.ionosUsername) }}true{{ end }}
