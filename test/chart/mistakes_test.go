@@ -37,10 +37,17 @@ func TestMistakesInTheValuesAreReportedByName(t *testing.T) {
 		"a subnet that is none":  {complete("--set", "controller.securedSubnetCidr=10.0.0.0"), []string{"securedSubnetCidr"}},
 		"an API without ports":   {complete("--set-json", "networkPolicy.egress.remote.ports=[]"), []string{"remote", "ports"}},
 		"ports taken away":       {complete("--set", "networkPolicy.egress.kubernetes.ports=null"), []string{"kubernetes", "ports"}},
-		"a digest that is none":  {complete("--set", "image.digest=latest"), []string{"digest"}},
-		"a label of the chart's": {complete("--set", `commonLabels.app\\.kubernetes\\.io/name=a`), []string{"commonLabels"}},
-		"replicas as text":       {complete("--set-string", "replicaCount=2"), []string{"replicaCount"}},
-		"too little time to end": {complete("--set", "terminationGracePeriodSeconds=5"), []string{"terminationGracePeriodSeconds"}},
+		"the Service as an extra": {
+			complete("--set-json", `extraObjects=[{"kind":"Service","metadata":{"name":"web"}}]`), []string{"extraObjects: the Service web must not be part of the release"},
+		},
+		"a slice as an extra": {
+			complete("--set", `extraObjects={kind: EndpointSlice}`), []string{"extraObjects: the EndpointSlice", "removing the release would take the backends away"},
+		},
+		"a DNS policy that is none": {complete("--set", "dnsPolicy=Off"), []string{"dnsPolicy"}},
+		"a digest that is none":     {complete("--set", "image.digest=latest"), []string{"digest"}},
+		"a label of the chart's":    {complete("--set", `commonLabels.app\\.kubernetes\\.io/name=a`), []string{"commonLabels"}},
+		"replicas as text":          {complete("--set-string", "replicaCount=2"), []string{"replicaCount"}},
+		"too little time to end":    {complete("--set", "terminationGracePeriodSeconds=5"), []string{"terminationGracePeriodSeconds"}},
 	} {
 		for _, version := range helms {
 			t.Run(name+"/"+version, func(t *testing.T) {

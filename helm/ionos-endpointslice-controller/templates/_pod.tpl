@@ -185,6 +185,16 @@ automountServiceAccountToken: {{ eq (include "controller.usesServiceAccount" .) 
 enableServiceLinks: false
 securityContext:
   {{- toYaml .Values.podSecurityContext | nindent 2 }}
+{{- if .Values.hostNetwork }}
+hostNetwork: true
+{{- end }}
+{{- with .Values.dnsPolicy | default (and .Values.hostNetwork "ClusterFirstWithHostNet") }}
+dnsPolicy: {{ . }}
+{{- end }}
+{{- with .Values.dnsConfig }}
+dnsConfig:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
@@ -203,5 +213,9 @@ priorityClassName: {{ . }}
 {{- with include "controller.volumes" . | trim }}
 volumes:
   {{- . | nindent 2 }}
+{{- end }}
+{{- with .Values.initContainers }}
+initContainers:
+  {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}

@@ -51,6 +51,13 @@
 {{- if not (or .Values.serviceAccount.create .Values.serviceAccount.name) }}
 {{- $m = append $m "serviceAccount.name: needed with serviceAccount.create=false" }}
 {{- end }}
+{{- range .Values.extraObjects }}
+{{- $object := include "controller.extraObject" (list $ .) | fromYaml }}
+{{- $name := dig "metadata" "name" "" $object }}
+{{- if or (eq $object.kind "EndpointSlice") (and (eq $object.kind "Service") (eq $name $c.targetServiceName)) }}
+{{- $m = append $m (printf "extraObjects: the %s %s must not be part of the release, because removing the release would take the backends away; apply it apart" $object.kind $name) }}
+{{- end }}
+{{- end }}
 {{- if $m }}
 {{- fail (printf "\n\n%d mistakes in the values:\n  - %s\n" (len $m) (join "\n  - " $m)) }}
 {{- end }}
