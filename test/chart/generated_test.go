@@ -41,7 +41,7 @@ var chartMeanings = map[string]string{
 	"IONOS_TOKEN_FILE":          " Set by `secrets.ionosToken`.",
 	"IONOS_PASSWORD_FILE":       " Set by `secrets.ionosPassword`.",
 	"TARGET_NAMESPACE":          " Roles and lease are there too.",
-	"TARGET_PORTS":              " They take the place of `targetPort`.",
+	"TARGET_PORTS":              " `targetPort` then has no effect.",
 	"LEADER_ELECTION_NAME":      " Each release needs one of its own.",
 	"METRICS_ADDRESS":           " `[::]:8081` in a cluster of IPv6 alone.",
 	"ADMIN_ADDRESS":             " The default is reached by `kubectl port-forward`.",
@@ -56,9 +56,9 @@ var chartMeanings = map[string]string{
 var chartFallbacks = map[string]string{
 	"TARGET_NAMESPACE":     "namespace of the release",
 	"LEADER_ELECTION_NAME": "name of the release",
-	"SECURED_KUBECONFIG":   "the Secret's",
-	"IONOS_TOKEN_FILE":     "the Secret's",
-	"IONOS_PASSWORD_FILE":  "the Secret's",
+	"SECURED_KUBECONFIG":   "file of the Secret",
+	"IONOS_TOKEN_FILE":     "file of the Secret",
+	"IONOS_PASSWORD_FILE":  "file of the Secret",
 }
 
 func TestTheGeneratedPartsAreCurrent(t *testing.T) {
