@@ -17,6 +17,8 @@ func badTypes() []badValue {
 		{"LOG_LEVEL", "warning", "is not one of debug, info, warn or error; did you mean warn?"},
 		{"LOG_FORMAT", "JSON", "is not one of auto, text or json; did you mean json?"},
 		{"HEALTH_CHECK_MODE", "htttp", "is not one of off, tcp, http or https; did you mean http?"},
+		{"HEALTH_CHECK_MODE", "false", `is not one of off, tcp, http or https; write "off" with quotes where it comes from YAML, which reads off as false`},
+		{"LOG_LEVEL", "false", "is not one of debug, info, warn or error; choose one of them"},
 		{"STORE_KIND", "clientgo", "is not one of memory, kubectl or client-go; did you mean client-go?"},
 		{"SOURCE_POLL_INTERVAL", "30 s", "is not a duration; write 30s"},
 		{"SOURCE_POLL_INTERVAL", "1d", "is not a duration; write a number with a unit, such as 500ms, 30s, 2m or 1h30m"},

@@ -137,6 +137,9 @@ func choose[T interface {
 	if near := nearest(strings.ToLower(value), choices); near != "" {
 		p.remedy = "did you mean " + near + "?"
 	}
+	if strings.EqualFold(value, "false") && slices.Contains(choices, "off") {
+		p.remedy = `write "off" with quotes where it comes from YAML, which reads off as false`
+	}
 	return p
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 )
@@ -26,7 +27,6 @@ const chartDir = "../../helm/ionos-endpointslice-controller"
 // the IONOS Cloud and a daemon in the cluster.
 var chartDefaults = map[string]string{
 	"SOURCE_KIND":         "ionos",
-	"SECURED_SUBNET_CIDR": "10.0.0.0/8",
 	"TARGET_SERVICE_NAME": "web",
 	"TARGET_PORT":         "8080",
 	"STORE_KIND":          "client-go",
@@ -36,15 +36,16 @@ var chartDefaults = map[string]string{
 
 // chartMeanings is what the chart adds to a meaning.
 var chartMeanings = map[string]string{
-	"SECURED_SUBNET_CIDR":       " The chart's default holds whatever the IONOS Cloud gives a private LAN: narrow it to yours.",
+	"SECURED_SUBNET_CIDR":       " Set it to the private LAN of the nodes.",
 	"SECURED_KUBECONFIG":        " Set by `secrets.kubeconfig`.",
 	"IONOS_TOKEN_FILE":          " Set by `secrets.ionosToken`.",
 	"IONOS_PASSWORD_FILE":       " Set by `secrets.ionosPassword`.",
 	"TARGET_NAMESPACE":          " Roles and lease are there too.",
-	"TARGET_PORTS":              " They take the place of `targetPort`.",
+	"TARGET_PORTS":              " `targetPort` then has no effect.",
 	"LEADER_ELECTION_NAME":      " Each release needs one of its own.",
 	"METRICS_ADDRESS":           " `[::]:8081` in a cluster of IPv6 alone.",
 	"ADMIN_ADDRESS":             " The default is reached by `kubectl port-forward`.",
+	"HEALTH_CHECK_MODE":         " `off` needs no quotes.",
 	"MAX_ENDPOINTS_PER_SLICE":   " See also `rbac.maxSlices`.",
 	"INVENTORY_FILE_PATH":       " See `files`.",
 	"HEALTH_CHECK_TLS_CA_FILE":  " See `files`.",
@@ -55,9 +56,9 @@ var chartMeanings = map[string]string{
 var chartFallbacks = map[string]string{
 	"TARGET_NAMESPACE":     "namespace of the release",
 	"LEADER_ELECTION_NAME": "name of the release",
-	"SECURED_KUBECONFIG":   "the Secret's",
-	"IONOS_TOKEN_FILE":     "the Secret's",
-	"IONOS_PASSWORD_FILE":  "the Secret's",
+	"SECURED_KUBECONFIG":   "file of the Secret",
+	"IONOS_TOKEN_FILE":     "file of the Secret",
+	"IONOS_PASSWORD_FILE":  "file of the Secret",
 }
 
 func TestTheGeneratedPartsAreCurrent(t *testing.T) {
@@ -152,7 +153,7 @@ func withController(t *testing.T, schema string, all []variable) string {
 	}
 	document["properties"].(map[string]any)["controller"] = map[string]any{
 		"type": "object", "additionalProperties": false, "properties": properties,
-		"required": []string{"sourceKind", "storeKind", "metricsAddress"},
+		"required": []string{"sourceKind", "storeKind", "metricsAddress", "securedSubnetCidr"},
 	}
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -175,9 +176,13 @@ var (
 func schemaOf(v variable) any {
 	fallback := strings.Trim(v.fallback, "`")
 	if m := oneOf.FindStringSubmatch(v.meaning); m != nil {
-		values := []string{""}
+		values := []any{""}
 		for _, quoted := range strings.Split(m[1], ", ") {
-			values = append(values, strings.Trim(quoted, "`"))
+			word := strings.Trim(quoted, "`")
+			values = append(values, word)
+			if read := asYAML(word); read != word {
+				values = append(values, read)
+			}
 		}
 		return map[string]any{"enum": values}
 	}
@@ -203,6 +208,15 @@ func schemaOf(v variable) any {
 		return map[string]any{"type": []string{"string", "array"}, "items": map[string]any{"type": "string"}}
 	}
 	return map[string]any{"type": "string"}
+}
+
+// asYAML is what a word without quotes becomes in a values file: off is false.
+func asYAML(word string) any {
+	var read any
+	if err := yaml.Unmarshal([]byte(word), &read); err != nil {
+		return word
+	}
+	return read
 }
 
 // helmDocs is the README that helm-docs makes of the chart.

@@ -12,11 +12,12 @@ import (
 // helms are the versions that the chart is for.
 var helms = []string{"helm3", "helm4"}
 
-// readme is what the README's command sets.
+// readme is what the README's command sets, with the LAN of the tests.
 var readme = []string{
 	"--set", "image.tag=0.1.0",
 	"--set", "controller.ionosDatacenterId=8feda53f-15f0-447f-badf-ebe32dad2fc0",
 	"--set", "controller.ionosPrivateLanId=2",
+	"--set", "controller.securedSubnetCidr=10.0.0.0/16",
 }
 
 // result is what one command came to.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
@@ -33,6 +34,7 @@ func TestTheChartInstalled(t *testing.T) {
 				test func(*testing.T, *installed)
 			}{
 				{"the Pods are admitted in a restricted namespace", podsAreAdmitted},
+				{"the network of the node needs a privileged namespace", hostNetworkNeedsPrivileged},
 				{"the daemon of the Pods does its job", daemonDoesItsJob},
 				{"the Pod of helm test finds everything right", checkFindsEverythingRight},
 				{"a second upgrade changes nothing", upgradeChangesNothing},
@@ -114,6 +116,30 @@ func podsAreAdmitted(t *testing.T, i *installed) {
 	pod.Spec.ServiceAccountName = release
 	if _, err := i.client.CoreV1().Pods(i.namespace).Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 		t.Errorf("the Pod of helm test: %v", err)
+	}
+}
+
+// hostNetworkNeedsPrivileged is what the how-to says of hostNetwork.
+func hostNetworkNeedsPrivileged(t *testing.T, i *installed) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "host"}}
+	pod.Spec = daemonPod(t, documents(t, render(t, i.version, append(slices.Clone(readme), "--set", "hostNetwork=true")...)))
+	pod.Spec.ServiceAccountName = ""
+	for level, admitted := range map[string]bool{"privileged": true, "baseline": false, "restricted": false} {
+		space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+			GenerateName: "host-network-", Labels: map[string]string{"pod-security.kubernetes.io/enforce": level},
+		}}
+		space, err := i.client.CoreV1().Namespaces().Create(t.Context(), space, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+		if _, err := i.client.CoreV1().ServiceAccounts(space.Name).Create(t.Context(), account, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+			t.Fatal(err)
+		}
+		_, err = i.client.CoreV1().Pods(space.Name).Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if (err == nil) != admitted || err != nil && !strings.Contains(err.Error(), "host namespaces (hostNetwork=true)") {
+			t.Errorf("%s: got %v, want it admitted: %v", level, err, admitted)
+		}
 	}
 }
 

@@ -11,7 +11,7 @@ func TestMistakesInTheValuesAreReportedByName(t *testing.T) {
 		args []string
 		says []string
 	}{
-		"nothing set":            {nil, []string{"image.tag", "controller.ionosDatacenterId", "controller.ionosPrivateLanId"}},
+		"nothing set":            {nil, []string{"image.tag", "controller.ionosDatacenterId", "controller.ionosPrivateLanId", "controller.securedSubnetCidr"}},
 		"no nodes":               {complete("--set", "secrets.kubeconfig.name="), []string{"secrets.kubeconfig.name", "controller.ionosClusterId"}},
 		"no token":               {complete("--set", "secrets.ionosToken.name="), []string{"secrets.ionosToken.name"}},
 		"no password":            {complete("--set", "controller.ionosUsername=a"), []string{"secrets.ionosPassword.name"}},
@@ -19,7 +19,8 @@ func TestMistakesInTheValuesAreReportedByName(t *testing.T) {
 		"no command":             {complete("--set", "controller.sourceKind=command"), []string{"controller.inventoryCommand"}},
 		"no nodes listed":        {complete("--set", "controller.sourceKind=static"), []string{"controller.staticNodes"}},
 		"no Service":             {complete("--set", "controller.targetServiceName="), []string{"controller.targetServiceName"}},
-		"no subnet":              {complete("--set", "controller.securedSubnetCidr="), []string{"controller.securedSubnetCidr"}},
+		"no subnet":              {complete("--set", "controller.securedSubnetCidr="), []string{"controller.securedSubnetCidr: required", "only addresses inside it are published and probed", "set it to the private LAN"}},
+		"a subnet taken away":    {complete("--set", "controller.securedSubnetCidr=null"), []string{"controller", "securedSubnetCidr"}},
 		"no port":                {complete("--set", "controller.targetPort="), []string{"controller.targetPort"}},
 		"two without election":   {complete("--set", "controller.leaderElection=false"), []string{"replicaCount", "controller.leaderElection"}},
 		"election over nothing":  {complete("--set", "controller.storeKind=memory"), []string{"controller.leaderElection", "controller.storeKind"}},
@@ -34,10 +35,19 @@ func TestMistakesInTheValuesAreReportedByName(t *testing.T) {
 		"a duration in no unit":  {complete("--set-string", "controller.drainPeriod=30"), []string{"drainPeriod"}},
 		"a duration as a number": {complete("--set", "controller.drainPeriod=30"), []string{"drainPeriod"}},
 		"a subnet that is none":  {complete("--set", "controller.securedSubnetCidr=10.0.0.0"), []string{"securedSubnetCidr"}},
-		"a digest that is none":  {complete("--set", "image.digest=latest"), []string{"digest"}},
-		"a label of the chart's": {complete("--set", `commonLabels.app\\.kubernetes\\.io/name=a`), []string{"commonLabels"}},
-		"replicas as text":       {complete("--set-string", "replicaCount=2"), []string{"replicaCount"}},
-		"too little time to end": {complete("--set", "terminationGracePeriodSeconds=5"), []string{"terminationGracePeriodSeconds"}},
+		"an API without ports":   {complete("--set-json", "networkPolicy.egress.remote.ports=[]"), []string{"remote", "ports"}},
+		"ports taken away":       {complete("--set", "networkPolicy.egress.kubernetes.ports=null"), []string{"kubernetes", "ports"}},
+		"the Service as an extra": {
+			complete("--set-json", `extraObjects=[{"kind":"Service","metadata":{"name":"web"}}]`), []string{"extraObjects: the Service web must not be part of the release"},
+		},
+		"a slice as an extra": {
+			complete("--set", `extraObjects={kind: EndpointSlice}`), []string{"extraObjects: the EndpointSlice", "removing the release would take the backends away"},
+		},
+		"a DNS policy that is none": {complete("--set", "dnsPolicy=Off"), []string{"dnsPolicy"}},
+		"a digest that is none":     {complete("--set", "image.digest=latest"), []string{"digest"}},
+		"a label of the chart's":    {complete("--set", `commonLabels.app\\.kubernetes\\.io/name=a`), []string{"commonLabels"}},
+		"replicas as text":          {complete("--set-string", "replicaCount=2"), []string{"replicaCount"}},
+		"too little time to end":    {complete("--set", "terminationGracePeriodSeconds=5"), []string{"terminationGracePeriodSeconds"}},
 	} {
 		for _, version := range helms {
 			t.Run(name+"/"+version, func(t *testing.T) {

@@ -60,8 +60,8 @@ func policyHolds(t *testing.T, i *installed) {
 		"no Service":         {changed(slice(free, "10.0.0.11"), func(s *discoveryv1.EndpointSlice) { delete(s.Labels, discoveryv1.LabelServiceName) }), "kubernetes.io/service-name"},
 		"no labels":          {changed(slice(free, "10.0.0.11"), func(s *discoveryv1.EndpointSlice) { s.Labels = nil }), "kubernetes.io/service-name"},
 		"another manager":    {changed(slice(free, "10.0.0.11"), func(s *discoveryv1.EndpointSlice) { s.Labels[discoveryv1.LabelManagedBy] = "me" }), "managed-by"},
-		"an address outside": {slice(free, "10.0.0.11", "192.168.1.1"), "every new address must be inside 10.0.0.0/8"},
-		"one just outside":   {slice(free, "11.0.0.0"), "every new address must be inside 10.0.0.0/8"},
+		"an address outside": {slice(free, "10.0.0.11", "192.168.1.1"), "every new address must be inside 10.0.0.0/16"},
+		"one just outside":   {slice(free, "10.1.0.0"), "every new address must be inside 10.0.0.0/16"},
 		"the second of two": {changed(slice(free, "10.0.0.11"), func(s *discoveryv1.EndpointSlice) {
 			s.Endpoints[0].Addresses = append(s.Endpoints[0].Addresses, "1.1.1.1")
 		}), "every new address"},
@@ -76,7 +76,7 @@ func policyHolds(t *testing.T, i *installed) {
 	}
 	many := slice(free)
 	for n := range 1000 {
-		many.Endpoints = append(many.Endpoints, discoveryv1.Endpoint{Addresses: []string{fmt.Sprintf("10.1.%d.%d", n/250, n%250)}})
+		many.Endpoints = append(many.Endpoints, discoveryv1.Endpoint{Addresses: []string{fmt.Sprintf("10.0.%d.%d", 1+n/250, n%250)}})
 	}
 	for name, s := range map[string]*discoveryv1.EndpointSlice{
 		"an empty one": slice(free), "a usual one": slice(free, "10.0.0.11"), "a full one": many,

@@ -156,3 +156,23 @@ func TestNoBlockUpgradesWithReusedValues(t *testing.T) {
 		})
 	}
 }
+
+// The chart has no default for it, so a block without it would not install.
+func TestEveryInstallationOfTheChartSetsTheSubnet(t *testing.T) {
+	installs := regexp.MustCompile(`helm install |path: helm/ionos-endpointslice-controller`)
+	count := 0
+	for _, p := range pages(t) {
+		for _, b := range p.blocks {
+			if !installs.MatchString(b.text) {
+				continue
+			}
+			count++
+			if !strings.Contains(b.text, "securedSubnetCidr") {
+				t.Errorf("%s:%d: the block installs the chart without controller.securedSubnetCidr", p.path, b.line)
+			}
+		}
+	}
+	if count < 5 {
+		t.Errorf("got %d blocks that install the chart: are they still recognised?", count)
+	}
+}

@@ -121,7 +121,7 @@ var elsewhere = []string{
 	// Kubernetes: types of addresses and Services, values, reasons, admission.
 	"InternalIP", "ExternalIP", "ClusterIP", "NodePort", "LoadBalancer", "ExternalName", "PreferDualStack",
 	"NoExecute", "CrashLoopBackOff", "DoesNotExist",
-	"ToBeDeletedByClusterAutoscaler",
+	"ToBeDeletedByClusterAutoscaler", "ClusterFirst", "ClusterFirstWithHostNet",
 	// The Prometheus Operator.
 	"PrometheusRule", "ServiceMonitor",
 }

@@ -60,6 +60,12 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end }}
 
+{{/* One of .Values.extraObjects, rendered: a list of the root and the object, as YAML or as text. */}}
+{{- define "controller.extraObject" -}}
+{{- $object := index . 1 }}
+{{- tpl (ternary $object (toYaml $object) (kindIs "string" $object)) (index . 0) }}
+{{- end }}
+
 {{/* The image's tag: the chart's own version, unless there is another one or a digest. What programs are run needs the toolbox. */}}
 {{- define "controller.tag" -}}
 {{- if .Values.image.tag }}{{ include "controller.text" .Values.image.tag }}

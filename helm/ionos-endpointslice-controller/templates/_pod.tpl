@@ -12,6 +12,14 @@
 {{- if has .Values.controller.sourceKind (list "ionos" "command") }}true{{ end }}
 {{- end }}
 
+{{- define "controller.asksRemote" -}}
+{{- if or (include "controller.usesKubeconfigSecret" .) .Values.controller.securedKubeconfig }}true{{ end }}
+{{- end }}
+
+{{- define "controller.asksKubernetes" -}}
+{{- if or (ne .Values.controller.storeKind "memory") (eq (toString .Values.controller.leaderElection) "true") }}true{{ end }}
+{{- end }}
+
 {{- define "controller.usesTokenSecret" -}}
 {{- $c := .Values.controller }}
 {{- if and (include "controller.asksIONOS" .) .Values.secrets.ionosToken.name (not $c.ionosTokenFile) (not $c.ionosUsername) }}true{{ end }}
@@ -51,6 +59,9 @@
 {{- end }}
 {{- if .Values.controller.targetPorts }}
 {{- $_ := unset $env "TARGET_PORT" }}
+{{- end }}
+{{- with include "controller.healthCheckMode" . }}
+{{- $_ := set $env "HEALTH_CHECK_MODE" . }}
 {{- end }}
 {{- $_ := set $env "TARGET_NAMESPACE" (include "controller.targetNamespace" .) }}
 {{- $_ := set $env "LEADER_ELECTION_NAMESPACE" (include "controller.leaseNamespace" .) }}
@@ -174,6 +185,16 @@ automountServiceAccountToken: {{ eq (include "controller.usesServiceAccount" .) 
 enableServiceLinks: false
 securityContext:
   {{- toYaml .Values.podSecurityContext | nindent 2 }}
+{{- if .Values.hostNetwork }}
+hostNetwork: true
+{{- end }}
+{{- with .Values.dnsPolicy | default (and .Values.hostNetwork "ClusterFirstWithHostNet") }}
+dnsPolicy: {{ . }}
+{{- end }}
+{{- with .Values.dnsConfig }}
+dnsConfig:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
@@ -192,5 +213,9 @@ priorityClassName: {{ . }}
 {{- with include "controller.volumes" . | trim }}
 volumes:
   {{- . | nindent 2 }}
+{{- end }}
+{{- with .Values.initContainers }}
+initContainers:
+  {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}

@@ -69,10 +69,16 @@
 {{- toJson $ports }}
 {{- end }}
 
+{{/* YAML reads off without quotes as false. */}}
+{{- define "controller.healthCheckMode" -}}
+{{- $mode := .Values.controller.healthCheckMode }}
+{{- ternary "off" (default "" $mode) (kindIs "bool" $mode) }}
+{{- end }}
+
 {{/* The TCP ports that are checked, as a JSON array of numbers. */}}
 {{- define "controller.checkedPorts" -}}
 {{- $numbers := list }}
-{{- if eq (toString .Values.controller.healthCheckMode) "off" }}
+{{- if eq (include "controller.healthCheckMode" .) "off" }}
 {{- else if .Values.controller.healthCheckPort }}
 {{- $numbers = list (int .Values.controller.healthCheckPort) }}
 {{- else }}

@@ -34,7 +34,7 @@
 {{- $m = append $m "controller.targetServiceName: name the selector-less Service" }}
 {{- end }}
 {{- if not $c.securedSubnetCidr }}
-{{- $m = append $m "controller.securedSubnetCidr: name the address ranges that may be published" }}
+{{- $m = append $m "controller.securedSubnetCidr: required, because only addresses inside it are published and probed; set it to the private LAN of the nodes, for example 10.7.222.0/24" }}
 {{- end }}
 {{- if not (or $c.targetPort $c.targetPorts) }}
 {{- $m = append $m "controller.targetPort: set it, or controller.targetPorts" }}
@@ -50,6 +50,13 @@
 {{- end }}
 {{- if not (or .Values.serviceAccount.create .Values.serviceAccount.name) }}
 {{- $m = append $m "serviceAccount.name: needed with serviceAccount.create=false" }}
+{{- end }}
+{{- range .Values.extraObjects }}
+{{- $object := include "controller.extraObject" (list $ .) | fromYaml }}
+{{- $name := dig "metadata" "name" "" $object }}
+{{- if or (eq $object.kind "EndpointSlice") (and (eq $object.kind "Service") (eq $name $c.targetServiceName)) }}
+{{- $m = append $m (printf "extraObjects: the %s %s must not be part of the release, because removing the release would take the backends away; apply it apart" $object.kind $name) }}
+{{- end }}
 {{- end }}
 {{- if $m }}
 {{- fail (printf "\n\n%d mistakes in the values:\n  - %s\n" (len $m) (join "\n  - " $m)) }}
