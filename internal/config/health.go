@@ -32,7 +32,7 @@ type Health struct {
 	// Concurrency bounds sockets and goroutines (contract 33).
 	Concurrency int `envconfig:"HEALTH_CHECK_CONCURRENCY" default:"256" min:"1" max:"65535" desc:"checks in flight at the same time; each needs a file descriptor"`
 
-	TLSCAFile     string `envconfig:"HEALTH_CHECK_TLS_CA_FILE" fallback:"system's roots" example:"/etc/backend/ca.crt" desc:"PEM file with the authorities that sign the backends' certificates; for https"`
+	TLSCAFile     string `envconfig:"HEALTH_CHECK_TLS_CA_FILE" fallback:"system's roots" example:"/etc/backend/ca.crt" desc:"PEM file with the authorities that sign the certificates of the endpoints; for https"`
 	TLSServerName string `envconfig:"HEALTH_CHECK_TLS_SERVER_NAME" format:"host" fallback:"HEALTH_CHECK_HOST, else the address" example:"web.example.com" desc:"name that the certificate must be for; for https"`
 	// TLSInsecure is for certificates that cannot be verified.
 	TLSInsecure bool `envconfig:"HEALTH_CHECK_TLS_INSECURE" default:"false" desc:"accept any certificate; for https. The check then proves that something answers, not what"`
