@@ -55,7 +55,7 @@ func (c *Config) sections() []section {
 			"A program that prints the JSON inventory, for `SOURCE_KIND=command`. It runs once for every read, without a shell. `scripts/render_inventory.py` and the toolbox image, which has it, are [compatible with the original](../how-to/from-the-original.md), not recommended: `SOURCE_KIND=ionos` does the same inside the daemon.",
 			"INVENTORY_COMMAND=python3\nINVENTORY_COMMAND_ARGS=\"/etc/inventory/list.py --pool 'web workers'\""},
 		{"Remote cluster", &c.Secured,
-			"The cluster that holds the backends.",
+			"The cluster that holds the nodes.",
 			"SECURED_SUBNET_CIDR=10.0.0.0/24,fd00:10::/64"},
 		{"IONOS Cloud", &c.IONOS,
 			"Access to the IONOS Cloud API, for `SOURCE_KIND=ionos` and for inventory commands. Give either a token, or a user name and a password.",

@@ -17,7 +17,7 @@ const (
 	SCTP Protocol = "SCTP"
 )
 
-// Port is one port of the backends.
+// Port is one port of the endpoints.
 type Port struct {
 	// Name equals the name of the Service's port. It is empty only for the
 	// port of TARGET_PORT, whose name is taken from the Service.

@@ -162,7 +162,7 @@ func (l *loader) checkTarget() {
 		case l.set("TARGET_PORT") && l.set("TARGET_PORTS"):
 			l.mistake("TARGET_PORT", "and TARGET_PORTS are both set", "remove one of them")
 		case !l.set("TARGET_PORT") && !l.set("TARGET_PORTS"):
-			l.mistake("TARGET_PORT", "is required and not set", "set it to the port of the backends, for example 8080, or set TARGET_PORTS")
+			l.mistake("TARGET_PORT", "is required and not set", "set it to the port of the endpoints, for example 8080, or set TARGET_PORTS")
 		}
 	}
 	if longest := maxObjectName - len(longestSuffix); l.sound("TARGET_ENDPOINTSLICE_NAME") && len(target.SliceName) > longest {
@@ -183,7 +183,7 @@ func (l *loader) checkHealthPort() {
 	ports := tcpPorts(l.config.Target.Backends())
 	switch len(ports) {
 	case 0:
-		l.mistake("HEALTH_CHECK_PORT", "is required, because a health check needs a TCP port and TARGET_PORTS has none", "set it to a TCP port of the backends, or set HEALTH_CHECK_MODE=off")
+		l.mistake("HEALTH_CHECK_PORT", "is required, because a health check needs a TCP port and TARGET_PORTS has none", "set it to a TCP port of the endpoints, or set HEALTH_CHECK_MODE=off")
 	case 1:
 	default:
 		var numbers []string

@@ -51,7 +51,7 @@ type Secured struct {
 	// Context is empty for the kubeconfig's current one.
 	Context string `envconfig:"SECURED_KUBECTL_CONTEXT" fallback:"current context" desc:"context in that kubeconfig"`
 	// NodeSelector is empty for "every node that is no control plane".
-	NodeSelector string `envconfig:"SECURED_NODE_SELECTOR" format:"selector" fallback:"workers only" example:"pool=web" desc:"label selector of the remote nodes that are backends"`
+	NodeSelector string `envconfig:"SECURED_NODE_SELECTOR" format:"selector" fallback:"workers only" example:"pool=web" desc:"label selector of the remote nodes to publish"`
 }
 
 // IONOS is the access to the IONOS Cloud API.

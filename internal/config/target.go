@@ -15,7 +15,7 @@ type Target struct {
 	// ManagedBy decides which slices are ours to touch (contract 23).
 	ManagedBy string `envconfig:"TARGET_MANAGED_BY" default:"ionos-endpointslice-controller" format:"label-value" desc:"value of the label endpointslice.kubernetes.io/managed-by; slices with another value are never touched. Not one of Kubernetes' own controllers"`
 	// Port is 0 when Ports are given. Exactly one of the two is.
-	Port uint16 `envconfig:"TARGET_PORT" min:"1" max:"65535" example:"8080" desc:"TCP port of the backends; its name is taken from the Service. Either this or TARGET_PORTS is needed"`
+	Port uint16 `envconfig:"TARGET_PORT" min:"1" max:"65535" example:"8080" desc:"TCP port of the endpoints; its name is taken from the Service. Either this or TARGET_PORTS is needed"`
 	// Ports are empty when Port is given.
 	Ports Ports `envconfig:"TARGET_PORTS" example:"http=8080,dns=53/UDP" desc:"several ports, as name=port[/protocol] separated by commas, with the names of the Service's ports; protocols are TCP, UDP and SCTP"`
 	// MaxEndpointsPerSlice has the upper limit of the EndpointSlice API; its
