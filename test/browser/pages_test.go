@@ -46,7 +46,7 @@ func holding(t *testing.T) page {
 	d.until("all ready", func(doc report.Document) bool { return doc.Healthy })
 	d.write(workers(1))
 	d.until("hold", func(doc report.Document) bool { return doc.Mode == "Hold" })
-	return page{"hold", d.url, []string{"Holding: 5 of 5 nodes ready", "TooManyRemovals", "4 of 5", "ReadyHeld", "nothing that works is taken away"}, nil, "", 5}
+	return page{"hold", d.url, []string{"Holding: 5 of 5 nodes ready", "TooManyRemovals", "4 of 5", "ReadyHeld", "stays while it passes its health check"}, nil, "", 5}
 }
 
 func failingOpen(t *testing.T) page {
