@@ -143,16 +143,16 @@ func storeBanner(d *report.Document, m moments) *banner {
 	if d.Store.LastError == "" {
 		return nil
 	}
-	title := "The slices cannot be written"
+	title, runbook := "The slices cannot be written", "docs/runbooks/IonosEndpointSliceWritesFailing.md"
 	if d.Store.LoadError != "" {
-		title = "The slices cannot be read"
+		title, runbook = "The slices cannot be read", "docs/runbooks/IonosEndpointSliceStoreUnavailable.md"
 	}
 	b := &banner{
 		Tone: bad, Title: title, Said: []string{d.Store.LastError},
 		Means: "Traffic goes on to what was written last. Dead backends stay published until this works again.",
 		Do:    "Check the API server of the local cluster, and the rights of this program. It tries again by itself.",
 
-		Runbook: "docs/runbooks/IonosEndpointSliceWritesFailing.md",
+		Runbook: runbook,
 	}
 	if d.Store.Pending > 0 {
 		b.Said = append(b.Said, counted(d.Store.Pending, "slice waits", "slices wait")+" to be written.")

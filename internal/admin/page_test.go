@@ -145,6 +145,8 @@ func TestEachTroubleHasABannerWithCauseMeaningAndRemedy(t *testing.T) {
 		"source": {func(d *report.Document) { d.Source.LastError = "exit status 3" }, []string{"exit status 3", "last read 12 s ago", "next attempt is in 18 s", "Nobody joins or leaves"}},
 		"store": {func(d *report.Document) { d.Store.LastError, d.Store.Pending = "connection refused", 1 },
 			[]string{"connection refused", "1 slice waits to be written", "Traffic goes on to what was written last"}},
+		"store that cannot be read": {func(d *report.Document) { d.Store.LastError, d.Store.LoadError = "forbidden", "forbidden" },
+			[]string{"The slices cannot be read", "IonosEndpointSliceStoreUnavailable.md"}},
 		"problem":  {func(d *report.Document) { d.Problem = &report.Problem{Kind: "PortMismatch", Message: "no port http"} }, []string{"PortMismatch", "no port http"}},
 		"refused":  {func(d *report.Document) { d.Store.Refused = []string{"web-remote: helm has it"} }, []string{"helm has it", "TARGET_ENDPOINTSLICE_NAME"}},
 		"beside":   {func(d *report.Document) { d.Store.Beside = []string{"web-1: mirrored"} }, []string{"web-1: mirrored", "Others publish"}},
