@@ -34,7 +34,7 @@ type banner struct {
 func banners(d *report.Document, m moments) []banner {
 	var all []banner
 	for _, b := range []*banner{
-		standstillBanner(d), failOpenBanner(d, m), problemBanner(d), storeBanner(d, m), refusedBanner(d), uncheckedBanner(d), removalBanner(d), holdBanner(d, m),
+		standstillBanner(d), failOpenBanner(d, m), problemBanner(d), storeBanner(d, m), refusedBanner(d), uncheckedBanner(d), removalBanner(d, m), holdBanner(d, m),
 		besideBanner(d), sourceBanner(d, m), warningsBanner(d), handedOnBanner(d), standbyBanner(d, m), dryRunBanner(d),
 	} {
 		if b != nil {
@@ -76,10 +76,14 @@ func holdBanner(d *report.Document, m moments) *banner {
 	}
 	b := &banner{
 		Tone: warn, Title: "Holding: " + d.Reason, Said: []string{d.Message}, Since: m.at(d.Since),
-		Means: "The inventory looks wrong, so nothing that works is taken away because of it. New nodes still join, and dead backends still go down.",
-		Do:    "Check the source. Nodes that are really gone go down by themselves, and are removed when EMPTY_RESULT_THRESHOLD inventories in a row left them out.",
+		Means: "The inventory looks wrong. What it leaves out stays while it passes its health check; what is down at EMPTY_RESULT_THRESHOLD such inventories in a row is removed. New nodes still join, and dead backends still go down.",
+		Do:    "Check the source. Nodes that are really gone fail their health check: they go down, and are removed in time.",
 
 		Runbook: "docs/runbooks/IonosEndpointSliceHolding.md",
+	}
+	if d.Removal != nil {
+		b.Means = "The inventory looks wrong, and some of what it leaves out will be removed all the same; see above. New nodes still join."
+		b.Do = "Check the source before that."
 	}
 	switch d.Reason {
 	case string(guard.ProbesSilent):
@@ -92,17 +96,21 @@ func holdBanner(d *report.Document, m moments) *banner {
 	return b
 }
 
-func removalBanner(d *report.Document) *banner {
+func removalBanner(d *report.Document, m moments) *banner {
 	if d.Removal == nil {
 		return nil
 	}
-	return &banner{
+	b := &banner{
 		Tone: bad, Title: "Rejected inventories will remove endpoints", Said: []string{d.Removal.String() + "."},
-		Means: "These endpoints are down, or as many new ones replace them; with HEALTH_CHECK_MODE=off nobody knows. Everything else that passes stays.",
+		Means: "These endpoints are down, or as many new ones replace them. With HEALTH_CHECK_MODE=off they are all that the inventories leave out, and no check tells whether they work. Other endpoints that pass stay.",
 		Do:    "Find out whether these nodes are really gone. If not, mend the source before that; EMPTY_RESULT_THRESHOLD=0 stops the removal meanwhile.",
 
 		Runbook: "docs/runbooks/IonosEndpointSliceRemovalPending.md",
 	}
+	if at := m.at(d.Removal.At); at != nil {
+		b.Said = append(b.Said, "That is "+at.Relative+".")
+	}
+	return b
 }
 
 func uncheckedBanner(d *report.Document) *banner {
@@ -135,16 +143,16 @@ func storeBanner(d *report.Document, m moments) *banner {
 	if d.Store.LastError == "" {
 		return nil
 	}
-	title := "The slices cannot be written"
+	title, runbook := "The slices cannot be written", "docs/runbooks/IonosEndpointSliceWritesFailing.md"
 	if d.Store.LoadError != "" {
-		title = "The slices cannot be read"
+		title, runbook = "The slices cannot be read", "docs/runbooks/IonosEndpointSliceStoreUnavailable.md"
 	}
 	b := &banner{
 		Tone: bad, Title: title, Said: []string{d.Store.LastError},
 		Means: "Traffic goes on to what was written last. Dead backends stay published until this works again.",
 		Do:    "Check the API server of the local cluster, and the rights of this program. It tries again by itself.",
 
-		Runbook: "docs/runbooks/IonosEndpointSliceWritesFailing.md",
+		Runbook: runbook,
 	}
 	if d.Store.Pending > 0 {
 		b.Said = append(b.Said, counted(d.Store.Pending, "slice waits", "slices wait")+" to be written.")

@@ -128,15 +128,15 @@ func TestEachTroubleHasABannerWithCauseMeaningAndRemedy(t *testing.T) {
 	}{
 		"hold": {func(d *report.Document) {
 			d.Mode, d.Reason, d.Message, d.Since = "Hold", "TooManyRemovals", "4 of 5 members would be taken away", since
-		}, []string{"Holding: TooManyRemovals", "4 of 5 members", "5 min ago", "nothing that works is taken away", "EMPTY_RESULT_THRESHOLD"}},
+		}, []string{"Holding: TooManyRemovals", "4 of 5 members", "5 min ago", "stays while it passes its health check", "EMPTY_RESULT_THRESHOLD such inventories in a row is removed"}},
 		"a removal is pending": {func(d *report.Document) {
-			d.Mode, d.Reason, d.Removal = "Hold", "NoNodes", &report.Removal{Endpoints: 3, Inventories: 9}
-		}, []string{"In trouble", "3 kept endpoints will be removed, the first when 9 more scheduled inventories are rejected", "whether these nodes are really gone", "IonosEndpointSliceRemovalPending.md"}},
+			d.Mode, d.Reason, d.Removal = "Hold", "NoNodes", &report.Removal{Endpoints: 3, Inventories: 9, At: since.Add(9 * time.Minute)}
+		}, []string{"In trouble", "3 kept endpoints will be removed, the first at " + since.Add(9*time.Minute).UTC().Format(time.TimeOnly) + " UTC, if 9 more scheduled inventories are rejected", "That is in 4 min", "will be removed all the same", "whether these nodes are really gone", "IonosEndpointSliceRemovalPending.md"}},
 		"only leaving endpoints pass": {func(d *report.Document) { d.Mode, d.Reason = "Hold", "NothingPasses" }, []string{"endpoints that leave do", "before the leaving nodes are switched off"}},
 		"nobody watches":              {func(d *report.Document) { d.Stages.Unchecked = 2 }, []string{"Nobody watches some endpoints", "health checks of 2 endpoints cannot be carried out", "IonosEndpointSliceUnchecked.md"}},
 		"hold of a document's target": {func(d *report.Document) {
 			d.Mode, d.Reason, d.Target.Spelling = "Hold", "TooManyRemovals", setting.Fields
-		}, []string{"when spec.guard.emptyResultThreshold inventories"}},
+		}, []string{"at spec.guard.emptyResultThreshold such inventories"}},
 		"silence": {func(d *report.Document) { d.Mode, d.Reason = "Hold", "ProbesSilent" }, []string{"own network is suspected", "private network"}},
 		"fail open": {func(d *report.Document) {
 			d.Mode, d.Reason, d.Message, d.Since = "FailOpen", "NothingPasses", "no candidate passes", since
@@ -145,6 +145,8 @@ func TestEachTroubleHasABannerWithCauseMeaningAndRemedy(t *testing.T) {
 		"source": {func(d *report.Document) { d.Source.LastError = "exit status 3" }, []string{"exit status 3", "last read 12 s ago", "next attempt is in 18 s", "Nobody joins or leaves"}},
 		"store": {func(d *report.Document) { d.Store.LastError, d.Store.Pending = "connection refused", 1 },
 			[]string{"connection refused", "1 slice waits to be written", "Traffic goes on to what was written last"}},
+		"store that cannot be read": {func(d *report.Document) { d.Store.LastError, d.Store.LoadError = "forbidden", "forbidden" },
+			[]string{"The slices cannot be read", "IonosEndpointSliceStoreUnavailable.md"}},
 		"problem":  {func(d *report.Document) { d.Problem = &report.Problem{Kind: "PortMismatch", Message: "no port http"} }, []string{"PortMismatch", "no port http"}},
 		"refused":  {func(d *report.Document) { d.Store.Refused = []string{"web-remote: helm has it"} }, []string{"helm has it", "TARGET_ENDPOINTSLICE_NAME"}},
 		"beside":   {func(d *report.Document) { d.Store.Beside = []string{"web-1: mirrored"} }, []string{"web-1: mirrored", "Others publish"}},

@@ -18,37 +18,55 @@ import (
 // checkCommand is the preflight.
 func (p Program) checkCommand() *cobra.Command {
 	var timeout time.Duration
-	var out format
+	var form reportForm
+	var only []preflight.Section
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Look at everything that has to be right before the daemon can work",
 		Long: "Checks the configuration, the source, the nodes and their addresses, the local\n" +
 			"API server and every right that is needed in it, the Service, the slices and\n" +
-			"what stands beside them, and probes each backend once. Changes nothing.\n" +
-			"Exit status 1 if something failed, 2 if the configuration is wrong.",
+			"what stands beside them, and probes each backend once. Changes nothing.\n\n" +
+			"With --only what an area needs is looked at as well, and told only if it failed:\n" +
+			"--only probes reads the source. A wrong configuration is always told.\n\n" +
+			"Exit status 1 if something failed of what was looked at, 2 if the configuration\n" +
+			"is wrong.",
+		Example: "  ionos-endpointslice-controller check --short\n" +
+			"  ionos-endpointslice-controller check --only service,rights",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := config.Load(p.Environ)
 			if err != nil {
-				return p.printReport(out, preflight.NewReport(preflight.Invalid(err)))
+				return p.printReport(form, preflight.NewReport(preflight.Invalid(err)))
 			}
 			ctx, cancel := within(cmd.Context(), timeout)
 			defer cancel()
-			report := p.preflight(ctx, c)
-			if err := p.printReport(out, report); !errors.Is(context.Cause(ctx), errTimeout) {
+			report := p.preflight(ctx, c, only)
+			if err := p.printReport(form, report); !errors.Is(context.Cause(ctx), errTimeout) {
 				return err
 			}
 			return errTimeout
 		},
 	}
 	timeoutFlag(cmd, &timeout)
-	outputFlag(cmd, &out)
+	outputFlag(cmd, &form.out)
+	onlyFlag(cmd, &only)
+	cmd.Flags().BoolVar(&form.short, "short", false, "one line for each area, and what is not as it should be")
 	return cmd
 }
 
+// reportForm is the form in which a report is printed.
+type reportForm struct {
+	out   format
+	short bool
+}
+
 // printReport prints the report and makes the exit status of it.
-func (p Program) printReport(out format, report preflight.Report) error {
-	if err := out.print(p.Stdout, report, report.Text(p.colour(p.Stdout))); err != nil {
+func (p Program) printReport(form reportForm, report preflight.Report) error {
+	data, text := report, report.Text
+	if form.short {
+		data, text = report.Short(), report.ShortText
+	}
+	if err := form.out.print(p.Stdout, data, text(p.colour(p.Stdout))); err != nil {
 		return err
 	}
 	switch {
@@ -60,22 +78,22 @@ func (p Program) printReport(out format, report preflight.Report) error {
 	return nil
 }
 
-// preflight makes what the configuration names and looks at all of it. What
-// cannot be made is found like any other mistake.
-func (p Program) preflight(ctx context.Context, c config.Config) preflight.Report {
+// preflight makes what the configuration names and looks at all of it, or at some
+// areas only. What cannot be made is found like any other mistake.
+func (p Program) preflight(ctx context.Context, c config.Config, only []preflight.Section) preflight.Report {
 	options := preflight.Options{
-		Config: c, InPod: p.variable("KUBERNETES_SERVICE_HOST") != "", Target: target(c.Target), Rules: rules(c),
+		Config: c, Only: only, InPod: p.variable("KUBERNETES_SERVICE_HOST") != "", Target: target(c.Target), Rules: rules(c),
 		Secrets: secretsOf(c), Slow: p.slow(),
 	}
 	b := &parts{config: c, version: p.Version}
 	var err error
-	if b.metrics, err = b.newMetrics(); err == nil {
+	if b.metrics, err = b.newMetrics(); err == nil && options.Asks(preflight.Source) {
 		b.source, err = newSource(c, b.metrics)
 	}
-	if err != nil {
-		mistake := err
+	switch mistake := err; {
+	case mistake != nil:
 		b.source, options.Read = origin{}, func(context.Context) ([]inventory.Node, error) { return nil, mistake }
-	} else {
+	case b.source.Source != nil:
 		options.Read = b.source.Read
 	}
 	if cloud := b.source.cloud; cloud != nil {

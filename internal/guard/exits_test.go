@@ -77,6 +77,27 @@ func TestContract13AddressOfAnotherNodeIsNotKept(t *testing.T) {
 	})
 }
 
+func TestContract13WithoutHealthChecksEachKeptEndpointSaysWhenItGoes(t *testing.T) {
+	l := newLab(t)
+	l.policy.HealthOff, l.policy.Threshold, l.policy.PollInterval = true, 3, 30*time.Second
+	l.read("a b c d")
+	l.read("d")
+	removed := l.now.Add(time.Minute)
+	for _, backend := range []string{"a", "b", "c"} {
+		l.wantReason(backend, inventory.ReadyHeld, "removed at "+removed.Format(time.TimeOnly)+" UTC unless an inventory lists it (EMPTY_RESULT_THRESHOLD=3)")
+	}
+	if got, want := l.verdict.Removal, (guard.Removal{Endpoints: 3, Inventories: 2, At: removed}); got != want {
+		t.Errorf("got removal %+v, want %+v", got, want)
+	}
+	l.policy.Threshold = 0
+	l.read("d")
+	for _, d := range l.verdict.Decisions {
+		if strings.Contains(d.Message, "removed") {
+			t.Errorf("got %+v, want no removal to be told: there is none", d)
+		}
+	}
+}
+
 func TestContract13AcceptedRemovalsAreTold(t *testing.T) {
 	l := running(t, "a b c d A B C")
 	l.policy.Threshold, l.policy.PollInterval = 3, 30*time.Second
@@ -86,7 +107,8 @@ func TestContract13AcceptedRemovalsAreTold(t *testing.T) {
 		t.Errorf("got removal %+v, want %+v", got, want)
 	}
 	l.read("d C")
-	at := l.now.Add(time.Minute).Format(time.TimeOnly)
+	removed := l.now.Add(time.Minute)
+	at := removed.Format(time.TimeOnly)
 	for range 2 {
 		if got, want := l.verdict.Message, "2 of the 3 endpoints that they leave out will be removed at "+at+" UTC unless the source recovers"; !strings.Contains(got, want) {
 			t.Errorf("got message %q, want it to contain %q", got, want)
@@ -96,7 +118,7 @@ func TestContract13AcceptedRemovalsAreTold(t *testing.T) {
 	}
 	l.wait(10 * time.Second)
 	l.read("d C")
-	if got, want := l.verdict.Removal, (guard.Removal{Endpoints: 3, Inventories: 1}); got != want {
+	if got, want := l.verdict.Removal, (guard.Removal{Endpoints: 3, Inventories: 1, At: removed}); got != want {
 		t.Errorf("got removal %+v, want %+v", got, want)
 	}
 	l.read("d C")

@@ -23,6 +23,9 @@ func (r *row) decision(p *pool, w *world) inventory.Decision {
 	case inventory.Absent:
 		d.Reason, d.Message = r.explainAbsent(w)
 	}
+	if r.next == inventory.StateReady && r.unprobed(w) {
+		d.Message += r.explainRemoval(w)
+	}
 	if r.unchecked(w) {
 		r.explainUnchecked(&d, w)
 	}
@@ -156,6 +159,10 @@ func (r *row) explainRemoval(w *world) string {
 	switch {
 	case !r.kept() || w.policy.Threshold == 0:
 		return ""
+	case r.unprobed(w) && r.was.removeAt.IsZero():
+		return fmt.Sprintf("; removed when EMPTY_RESULT_THRESHOLD=%d rejected inventories in a row left it out", w.policy.Threshold)
+	case r.unprobed(w):
+		return fmt.Sprintf("; removed at %s unless an inventory lists it (EMPTY_RESULT_THRESHOLD=%d)", clock(r.was.removeAt), w.policy.Threshold)
 	case r.was.removeAt.IsZero():
 		return fmt.Sprintf("; removed when EMPTY_RESULT_THRESHOLD=%d rejected inventories in a row left it out while it was down", w.policy.Threshold)
 	}

@@ -153,6 +153,8 @@ type Removal struct {
 	// Inventories is after how many more scheduled rejected inventories the
 	// first of them goes, at the earliest.
 	Inventories int
+	// At is when that will be; zero where it is not known.
+	At time.Time
 }
 
 // Watch is an address that wants to be probed.
@@ -215,7 +217,7 @@ func (r Removal) with(other Removal) Removal {
 	case r.Endpoints == 0:
 		return other
 	}
-	return Removal{Endpoints: r.Endpoints + other.Endpoints, Inventories: min(r.Inventories, other.Inventories)}
+	return Removal{Endpoints: r.Endpoints + other.Endpoints, Inventories: min(r.Inventories, other.Inventories), At: sooner(r.At, other.At)}
 }
 
 // joined returns what two lists hold, the first one first. Mostly there is one

@@ -46,7 +46,7 @@ func judge(p pool, health inventory.Health, now time.Time, policy Policy, counts
 // rule makes the ruling: the members for the next time, and what to say.
 func rule(p pool, rows []row, w *world, outcome acceptance) ruling {
 	r := ruling{pool: p, accepted: outcome.addresses, removal: outcome.removal}
-	r.acceptedMessage = outcome.message(w)
+	r.acceptedMessage, r.removal.At = outcome.message(w), outcome.at
 	r.pool.failOpen, r.pool.nothingSince = w.failOpen, w.nothingSince
 	r.pool.readyDraining, r.pool.drainingShown = w.readyDraining, w.drainingShown
 	size := len(p.members) + countJoining(rows)

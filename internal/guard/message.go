@@ -51,7 +51,7 @@ func explainRejection(p pool, w *world, a acceptance) string {
 	case w.policy.Threshold == 0:
 		fmt.Fprintf(&text, "The %s will not be removed. ", left)
 	case gone == 0:
-		fmt.Fprintf(&text, "The %s will not be removed while health checks pass. ", left)
+		fmt.Fprintf(&text, "The %s will not be removed while health checks pass. One that is down at %s will be. ", left, counted(w.policy.Threshold, "such inventory", "such inventories in a row"))
 	case gone == a.kept:
 		fmt.Fprintf(&text, "The %s will be removed %s unless the source recovers. ", left, a.when(w))
 	default:

@@ -23,8 +23,8 @@ func sourceFamilies() []Family {
 		},
 		{
 			Name: prefix + "suspect_reads", Type: Gauge,
-			Help: "Scheduled inventories in a row that were rejected because they would take too many endpoints away.",
-			Use:  `ionos_endpointslice_suspect_reads > 0`, Advice: "endpoints that they leave out stay as long as they pass; find out whether the source is right before `EMPTY_RESULT_THRESHOLD` of them remove those that are down",
+			Help: "Scheduled inventories in a row that were rejected, because they would take too many endpoints away.",
+			Use:  `ionos_endpointslice_suspect_reads > 0`, Advice: "endpoints that they leave out stay as long as they pass; find out whether the source is right before `EMPTY_RESULT_THRESHOLD` of them remove those that are down, or with `HEALTH_CHECK_MODE=off` all",
 			sample: func(m snapshot, emit emit) { emit(float64(m.status.Verdict.Memory.Rejected())) },
 		},
 		{

@@ -97,6 +97,12 @@ func storeFamilies() []Family {
 			Use:  `rate(ionos_endpointslice_store_errors_total[5m]) > 0`, Advice: "the local API server does not answer, or refuses",
 		},
 		{
+			Name: prefix + "store_unavailable", Type: Gauge,
+			Help: "1 while the slices and the Service cannot be read, or what is known of them may be out of date, else 0.",
+			Use:  `ionos_endpointslice_store_unavailable == 1`, Advice: "the local API server does not answer, or refuses, or its watch tells nothing; the log and `status` name the error",
+			sample: func(m snapshot, emit emit) { emit(boolValue(m.status.Store.LoadErr != nil)) },
+		},
+		{
 			Name: prefix + "last_write_timestamp_seconds", Type: Gauge,
 			Help: "Unix time of the last successful write; 0 before the first.",
 			Use:  `time() - ionos_endpointslice_last_write_timestamp_seconds`, Advice: "no alert by itself: in steady state nothing is written",

@@ -2,6 +2,7 @@ package narration
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 )
@@ -39,8 +40,12 @@ func PendingRemoval(r guard.Removal) string {
 	if r.Inventories != 1 {
 		inventories = fmt.Sprintf("%d more scheduled inventories are rejected", r.Inventories)
 	}
-	if r.Endpoints > 1 {
-		return endpoints + " will be removed, the first when " + inventories
+	when := "when "
+	if !r.At.IsZero() {
+		when = "at " + r.At.UTC().Format(time.TimeOnly) + " UTC, if "
 	}
-	return endpoints + " will be removed when " + inventories
+	if r.Endpoints > 1 {
+		return endpoints + " will be removed, the first " + when + inventories
+	}
+	return endpoints + " will be removed " + when + inventories
 }

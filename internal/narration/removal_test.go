@@ -103,6 +103,16 @@ func TestContract13AThreatenedRemovalIsToldBeforeItHappens(t *testing.T) {
 			t.Errorf("got the note %q, want %q in it", s.Notices[0].Note, want)
 		}
 	}
+	at := time.Date(2026, 1, 2, 1, 27, 38, 0, time.UTC)
+	for removal, want := range map[guard.Removal]string{
+		{Endpoints: 1, Inventories: 1}:         "1 kept endpoint will be removed when 1 more scheduled inventory is rejected",
+		{Endpoints: 1, Inventories: 2, At: at}: "1 kept endpoint will be removed at 01:27:38 UTC, if 2 more scheduled inventories are rejected",
+		{Endpoints: 3, Inventories: 2, At: at}: "3 kept endpoints will be removed, the first at 01:27:38 UTC, if 2 more scheduled inventories are rejected",
+	} {
+		if got := narration.PendingRemoval(removal); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
 	if s := l.hears(hold(4, 9), true); len(s.Notices) > 0 {
 		t.Errorf("it goes on: got %+v, want nothing", s.Notices)
 	}

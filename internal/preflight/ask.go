@@ -44,7 +44,10 @@ const memory = "STORE_KIND=memory prints the slices and asks no API server"
 // askLocal asks the local API server who we are and for the objects.
 func (o Options) askLocal(ctx context.Context, f *finding) []Check {
 	const subject = "local API server"
-	if o.Local == nil {
+	switch {
+	case !o.Asks(API):
+		return nil
+	case o.Local == nil:
 		return []Check{APIReachable.skip(subject, memory)}
 	}
 	defer o.slow("asking the local API server")()
@@ -115,6 +118,8 @@ func identity(user string, err error) Check {
 func (o Options) askRights(ctx context.Context, f *finding) []Check {
 	const subject = "rights"
 	switch {
+	case !o.looksAt(Rights):
+		return nil
 	case o.Local == nil:
 		return []Check{RightsSlices.skip(subject, memory)}
 	case !f.api.answers:
@@ -126,15 +131,20 @@ func (o Options) askRights(ctx context.Context, f *finding) []Check {
 
 // judgeRights asks for all at the same time.
 func judgeRights(ctx context.Context, c *cluster, user string, rights []Right) []Check {
-	checks := make([]Check, len(rights))
+	permissions := make([]permission, len(rights))
 	var running sync.WaitGroup
 	for i, right := range rights {
 		running.Go(func() {
 			allowed, said, err := c.may(ctx, right)
-			checks[i] = judgeRight(right, user, allowed, said, err)
+			permissions[i] = permission{right, allowed, said, err}
 		})
 	}
 	running.Wait()
+	missing := denied(permissions)
+	checks := make([]Check, len(rights))
+	for i, r := range permissions {
+		checks[i] = judgeRight(r, user, missing)
+	}
 	return checks
 }
 
@@ -201,7 +211,7 @@ func unread(id ID, subject string, err error, rights []Check) Check {
 // askRemote asks the API server of the remote cluster for the rights of the
 // source, and the access itself how long it will be accepted.
 func (o Options) askRemote(ctx context.Context) []Check {
-	if o.Remote == nil {
+	if o.Remote == nil || !o.looksAt(Source) {
 		return nil
 	}
 	defer o.slow("asking the remote API server")()

@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -30,7 +31,7 @@ func docsOfConfiguration() []Doc {
 		{ConfigurationRemoval, "One inventory may not take nearly all endpoints away. With `MAX_REMOVAL_PERCENT=100` only one that leaves nothing in place, or contradicts itself, is rejected.", "set MAX_REMOVAL_PERCENT to the share that your rotations need, 50 for example"},
 		{ConfigurationElection, "In a Pod, more than one replica may run at a time. Without leader election all of them read, probe and write; nothing breaks, and everything is done twice.", "set LEADER_ELECTION=true, or keep one replica and the strategy Recreate"},
 		{ConfigurationDryRun, "The daemon writes. With `DRY_RUN=true` it only says what it would write.", "remove DRY_RUN when you have seen enough"},
-		{ConfigurationConcurrency, "If all candidates of the last read were silent, one round of checks would still fit into `HEALTH_CHECK_INTERVAL`: silent ones get three quarters of `HEALTH_CHECK_CONCURRENCY`, and each holds its slot for `HEALTH_CHECK_TIMEOUT`. With the defaults that is up to 384 candidates. Otherwise it takes longer to see that the network is cut off, or which of many backends are dead; a single dead backend is noticed as fast as ever.", "set HEALTH_CHECK_CONCURRENCY higher, HEALTH_CHECK_INTERVAL longer or HEALTH_CHECK_TIMEOUT shorter"},
+		{ConfigurationConcurrency, "If all candidates of the last read were silent, one round of checks would still fit into `HEALTH_CHECK_INTERVAL`: silent ones get three quarters of `HEALTH_CHECK_CONCURRENCY`, and each holds its slot for `HEALTH_CHECK_TIMEOUT`. With the defaults that is up to 384 candidates. Otherwise it takes longer to see that the network is cut off, or which of many backends are dead; a single dead backend is noticed as fast as ever. With `--only configuration` this is not looked at, because the source is not read.", "set HEALTH_CHECK_CONCURRENCY higher, HEALTH_CHECK_INTERVAL longer or HEALTH_CHECK_TIMEOUT shorter"},
 
 		{SourceRead, "The source answers one complete read within `SOURCE_TIMEOUT`. A warning says that it took more than half of it.", "see what the message names; a source that cannot be read changes no member"},
 		{SourceRight, "In the remote cluster, the user of `SECURED_KUBECONFIG` has the rights by which nodes are watched.", "grant list and watch of nodes by a ClusterRole in the remote cluster"},
@@ -87,6 +88,15 @@ const referenceHead = "<!-- Generated from internal/preflight by \"go generate .
 
 Exit status: 0 nothing failed; 1 something failed; 2 the configuration is wrong; 124 time-out.
 
+` + "`--only AREA`" + ` looks at one area and no other. For several, put commas between them or give ` + "`--only`" + ` again. The exit status counts only what was looked at. A wrong configuration is always told.
+
+| area | is | needs |
+|---|---|---|
+%s
+What an area needs is looked at as well, and shown if it failed. If the source cannot be read, ` + "`rights` and `service`" + ` are judged without the nodes, and the source is shown as ` + "`skip`" + `.
+
+` + "`--short`" + ` prints one line for each area, and below it what is ` + "`warn` or `fail`" + `: one line for all that have the same reason. In a document it leaves the other checks out.
+
 ` + "`-o json`" + ` and ` + "`-o yaml`" + ` print one document:
 
 | field | holds |
@@ -94,8 +104,9 @@ Exit status: 0 nothing failed; 1 something failed; 2 the configuration is wrong;
 | ` + "`ok`" + ` | whether nothing failed |
 | ` + "`summary`" + ` | the sentence at the end of the text |
 | ` + "`counts`" + ` | how many checks came to each result: ` + "`ok`, `warn`, `fail`, `skip`" + ` |
+| ` + "`areas[].section`, `areas[].result`, `areas[].counts`" + ` | the area, the worst result of its checks, and how many came to each |
 | ` + "`checks[].id`" + ` | the kind of the check: a heading of this page |
-| ` + "`checks[].section`" + ` | %s |
+| ` + "`checks[].section`" + ` | the area |
 | ` + "`checks[].result`" + ` | see above |
 | ` + "`checks[].subject`" + ` | what was looked at: a variable, a node and its address, a right, an object |
 | ` + "`checks[].message`" + ` | what was found, with the actual values |
@@ -106,11 +117,7 @@ Exit status: 0 nothing failed; 1 something failed; 2 the configuration is wrong;
 // Reference returns docs/reference/check.md.
 func Reference() string {
 	var b strings.Builder
-	names := make([]string, len(Sections()))
-	for i, section := range Sections() {
-		names[i] = "`" + string(section) + "`"
-	}
-	fmt.Fprintf(&b, referenceHead, strings.Join(names, ", "))
+	fmt.Fprintf(&b, referenceHead, areaTable())
 	for _, section := range Sections() {
 		fmt.Fprintf(&b, "\n## %s\n", section.Title())
 		for _, doc := range Docs() {
@@ -118,6 +125,19 @@ func Reference() string {
 				fmt.Fprintf(&b, "\n### %s\n\n%s\n\nWhat to do: %s.\n", doc.ID, doc.Meaning, doc.Remedy)
 			}
 		}
+	}
+	return b.String()
+}
+
+// areaTable lists the areas and what they need.
+func areaTable() string {
+	var b strings.Builder
+	for _, section := range Sections() {
+		var ids []string
+		for _, id := range slices.Concat(section.needs(), section.uses()) {
+			ids = append(ids, "`"+string(id)+"`")
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", section, section.Title(), strings.Join(ids, ", "))
 	}
 	return b.String()
 }

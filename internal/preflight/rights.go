@@ -2,6 +2,9 @@ package preflight
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -35,9 +38,17 @@ func (r Right) String() string {
 	return fmt.Sprintf("%s %s in %s", r.Verb, resource, r.Namespace)
 }
 
-// rule is what a Role has to hold.
-func (r Right) rule() string {
-	return fmt.Sprintf("{apiGroups: [%q], resources: [%q], verbs: [%q]}", r.Group, r.Resource, r.Verb)
+// rule is what a Role has to hold for the right, and for the others of its
+// resource.
+func (r Right) rule(others []Right) string {
+	var verbs []string
+	for _, o := range append([]Right{r}, others...) {
+		if verb := strconv.Quote(o.Verb); o.Group == r.Group && o.Resource == r.Resource && o.Namespace == r.Namespace {
+			verbs = append(verbs, verb)
+		}
+	}
+	slices.Sort(verbs)
+	return fmt.Sprintf("{apiGroups: [%q], resources: [%q], verbs: [%s]}", r.Group, r.Resource, strings.Join(slices.Compact(verbs), ", "))
 }
 
 func (r Right) review() *authorizationv1.SelfSubjectAccessReview {
@@ -89,30 +100,49 @@ func remote() []Right {
 	return []Right{{SourceRight, "list", "", "nodes", "", ""}, {SourceRight, "watch", "", "nodes", "", ""}}
 }
 
+// permission is what the API server says of a right.
+type permission struct {
+	Right
+	allowed bool
+	said    string
+	err     error
+}
+
+// denied returns the rights of all that are not there.
+func denied(permissions []permission) []Right {
+	var rights []Right
+	for _, r := range permissions {
+		if r.err == nil && !r.allowed {
+			rights = append(rights, r.Right)
+		}
+	}
+	return rights
+}
+
 // judgeRight says whether the daemon has a right. Without Events nothing but the
-// telling goes wrong.
-func judgeRight(r Right, user string, allowed bool, said string, err error) Check {
+// telling goes wrong. One remedy grants all that are missing of a resource.
+func judgeRight(r permission, user string, missing []Right) Check {
 	if user == "" {
 		user = "the daemon's user"
 	}
 	switch {
-	case apierrors.IsForbidden(err):
-		return r.id.skip(r.String(), "the API server does not let %s ask: %v", user, err)
-	case err != nil:
-		return r.id.fail(r.String(), "the API server does not say: %v", err).remedied("see why the API server does not answer, and try again")
-	case allowed:
+	case apierrors.IsForbidden(r.err):
+		return r.id.skip(r.String(), "the API server does not let %s ask: %v", user, r.err)
+	case r.err != nil:
+		return r.id.fail(r.String(), "the API server does not say: %v", r.err).remedied("see why the API server does not answer, and try again")
+	case r.allowed:
 		return r.id.ok(r.String(), "granted")
 	}
 	message := user + " may not"
-	if said != "" {
-		message += " (" + said + ")"
+	if r.said != "" {
+		message += " (" + r.said + ")"
 	}
 	if r.id == RightsEvents {
-		return r.id.warn(r.String(), "%s: what happens is logged, but not told by Events", message).remedied("grant " + r.rule() + " to the daemon's Role")
+		return r.id.warn(r.String(), "%s: what happens is logged, but not told by Events", message).remedied("grant " + r.rule(missing) + " to the daemon's Role")
 	}
 	role := "Role in " + r.Namespace
 	if r.Namespace == "" {
 		role = "ClusterRole in the remote cluster"
 	}
-	return r.id.fail(r.String(), "%s", message).remedied("grant " + r.rule() + " by a " + role)
+	return r.id.fail(r.String(), "%s", message).remedied("grant " + r.rule(missing) + " by a " + role)
 }

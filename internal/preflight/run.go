@@ -34,6 +34,8 @@ type Options struct {
 	Kubectl func(context.Context) error
 	// Secrets must not appear in the report, whoever repeats them.
 	Secrets []string
+	// Only are the areas to look at; all where there is none.
+	Only []Section
 	// Slow is told what takes long, as it begins to; it may be nil.
 	Slow func(what string)
 }
@@ -51,8 +53,8 @@ type finding struct {
 	source, local, remote, kubectl, rights, probes []Check
 }
 
-// Run looks at everything, and returns when it is done or ctx ends. What could
-// not be looked at by then has failed.
+// Run looks at everything, or at the areas of o.Only, and returns when it is done
+// or ctx ends. What could not be looked at by then has failed.
 func Run(ctx context.Context, o Options) Report {
 	f := &finding{}
 	together(
@@ -78,7 +80,7 @@ func Run(ctx context.Context, o Options) Report {
 		Odd(o.Config, o.InPod), Concurrency(o.Config.Health, len(f.candidates)),
 		f.source, f.remote, nodes, f.local, f.kubectl, f.rights, o.judgeObjects(f), f.probes,
 	)
-	return NewReport(hide(checks, slices.Concat(o.Secrets, o.accessSecrets())))
+	return NewReport(hide(o.chosen(checks), slices.Concat(o.Secrets, o.accessSecrets())))
 }
 
 // together runs all at the same time and returns when all are done.
@@ -100,6 +102,9 @@ func (o Options) slow(what string) (done func()) {
 }
 
 func (o Options) readSource(ctx context.Context, f *finding) []Check {
+	if !o.Asks(Source) {
+		return nil
+	}
 	defer o.slow("reading the source, for " + o.Config.Source.Timeout.String() + " at most")()
 	bound, cancel := context.WithTimeout(ctx, o.Config.Source.Timeout)
 	defer cancel()
@@ -114,7 +119,7 @@ func (o Options) readSource(ctx context.Context, f *finding) []Check {
 }
 
 func (o Options) runKubectl(ctx context.Context) []Check {
-	if o.Kubectl == nil {
+	if o.Kubectl == nil || !o.looksAt(API) {
 		return nil
 	}
 	defer o.slow("running kubectl")()
@@ -129,6 +134,8 @@ func (o Options) runKubectl(ctx context.Context) []Check {
 func (o Options) probe(ctx context.Context, f *finding) []Check {
 	const subject = "probes"
 	switch {
+	case !o.looksAt(Probes):
+		return nil
 	case o.Probe == nil:
 		return []Check{ProbesAddress.skip(subject, "HEALTH_CHECK_MODE=off")}
 	case len(f.candidates) == 0:

@@ -51,6 +51,7 @@ func Build(f Facts) *Document {
 	d.Election.Since = stamp(d.Election.Since)
 	if s.Verdict.Removal.Endpoints > 0 {
 		removal := Removal(s.Verdict.Removal)
+		removal.At = stamp(removal.At)
 		d.Removal = &removal
 	}
 	if s.Problem.Kind != "" {

@@ -66,9 +66,11 @@ type Document struct {
 // Removal is what will happen unless the source recovers.
 type Removal struct {
 	// Endpoints is how many endpoints will be removed, Inventories after how many
-	// more scheduled rejected inventories the first of them, at the earliest.
-	Endpoints   int `json:"endpoints"`
-	Inventories int `json:"inventories"`
+	// more scheduled rejected inventories the first of them, at the earliest; At is
+	// when that will be, zero where it is not known.
+	Endpoints   int       `json:"endpoints"`
+	Inventories int       `json:"inventories"`
+	At          time.Time `json:"at,omitzero"`
 }
 
 // String is a sentence without a full stop.

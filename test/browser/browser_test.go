@@ -24,16 +24,21 @@ func TestThePageInABrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute and a browser")
 	}
-	chromium := need(t, "chromium")
-	node := need(t, "node")
-	install(t)
+	look(t, t.ArtifactDir(), append(pages(t), fixtures(t)...))
+}
+
+// look lets the script look at pages, and returns what those for pictures say, by
+// the name of the picture. The pictures are in the folder out.
+func look(t *testing.T, out string, pages []page) map[string][]string {
+	t.Helper()
 	var todo struct {
 		Chromium string `json:"chromium"`
 		Out      string `json:"out"`
 		Pages    []page `json:"pages"`
 	}
-	todo.Chromium, todo.Out = chromium, t.ArtifactDir()
-	todo.Pages = append(pages(t), fixtures(t)...)
+	todo.Chromium, todo.Out, todo.Pages = need(t, "chromium"), out, pages
+	node := need(t, "node")
+	install(t)
 	text, err := json.Marshal(todo)
 	if err != nil {
 		t.Fatal(err)
@@ -43,21 +48,25 @@ func TestThePageInABrowser(t *testing.T) {
 	cmd := exec.CommandContext(ctx, node, "look.mjs")
 	cmd.Stdin = strings.NewReader(string(text))
 	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	var problems []problem
+	answer, err := cmd.Output()
+	var found struct {
+		Problems []problem
+		Said     map[string][]string
+	}
 	if err == nil {
-		err = json.Unmarshal(out, &problems)
+		err = json.Unmarshal(answer, &found)
 	}
 	if err != nil {
 		var exit *exec.ExitError
 		if errors.As(err, &exit) {
 			t.Log(string(exit.Stderr))
 		}
-		t.Fatalf("look.mjs: %v\n%s", err, out)
+		t.Fatalf("look.mjs: %v\n%s", err, answer)
 	}
-	for _, p := range problems {
+	for _, p := range found.Problems {
 		t.Errorf("%s, %s: %s", p.Page, p.View, p.What)
 	}
+	return found.Said
 }
 
 // need returns the path of a program. Without it the test is skipped, but where

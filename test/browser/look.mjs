@@ -1,6 +1,7 @@
 // Looks at the pages that standard input names, and prints the list of what is not
 // as it should be. What is promised of every page stands in look; what can be done
-// with a page in walks.
+// with a page in walks. Of a page that is for a picture, the picture is taken, and
+// what it says is printed too.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -9,6 +10,7 @@ import { chromium } from 'playwright-core'
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const todo = JSON.parse(readFileSync(0, 'utf8'))
 const problems = []
+const said = {}
 
 const views = [
   { name: 'desktop light', width: 1280, height: 900, colorScheme: 'light' },
@@ -155,8 +157,19 @@ async function plain (page) {
   await context.close()
 }
 
+// take takes a picture for the documentation. Numbers differ each time, what is said
+// does not.
+async function take (page) {
+  const { tab, context } = await open(page, page.picture)
+  await tab.screenshot({ path: join(todo.out, page.picture.name + '.png') })
+  const texts = await tab.locator('h1, .banner').allInnerTexts()
+  said[page.picture.name] = texts.map(text => text.replace(/\d+/g, '#').replace(/\s+/g, ' ').trim())
+  await context.close()
+}
+
 const jobs = []
 for (const page of todo.pages) {
+  if (page.picture) { jobs.push(() => take(page)); continue }
   for (const view of views) jobs.push(() => look(page, view))
   for (const view of page.rows > 100 ? [views[1], views[3]] : views) jobs.push(() => judge(page, view))
   if (page.walk) jobs.push(() => walks[page.walk](page))
@@ -170,4 +183,4 @@ async function work () {
 }
 await Promise.all([work(), work()])
 await browser.close()
-console.log(JSON.stringify(problems))
+console.log(JSON.stringify({ problems, said }))

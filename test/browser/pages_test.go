@@ -20,6 +20,8 @@ type page struct {
 	Walk string `json:"walk,omitempty"`
 	// Rows is how many nodes are to be shown, -1 for any number.
 	Rows int `json:"rows"`
+	// Picture is how to take a picture of the page, which then is not looked at.
+	Picture *picture `json:"picture,omitempty"`
 }
 
 // pages are the states that a person may meet.
@@ -30,7 +32,7 @@ func pages(t *testing.T) []page {
 func healthy(t *testing.T) page {
 	d := newDaemon(t, 4, append(workers(4), node{Name: "frankfurt-control-1", IP: backend(9), Ready: true}))
 	d.until("all ready", func(doc report.Document) bool { return doc.Healthy })
-	return page{"healthy", d.url, []string{"Healthy", "4 of 4 nodes ready in default/web", "NotWorker", "v1.2.3"}, []string{"Refused"}, "use", 5}
+	return page{"healthy", d.url, []string{"Healthy", "4 of 4 nodes ready in default/web", "NotWorker", "v1.2.3"}, []string{"Refused"}, "use", 5, nil}
 }
 
 func oneDown(t *testing.T) page {
@@ -38,7 +40,7 @@ func oneDown(t *testing.T) page {
 	d.until("all ready", func(doc report.Document) bool { return doc.Healthy })
 	d.backends[1].Close()
 	d.until("one down", func(doc report.Document) bool { return doc.Stages.Down == 1 && doc.Store.Pending == 0 })
-	return page{"one-down", d.url, []string{"Degraded", "3 of 4 nodes ready", "ProbeRefused", "connection refused", "HEALTH_CHECK_FALL=3"}, nil, "", 4}
+	return page{"one-down", d.url, []string{"Degraded", "3 of 4 nodes ready", "ProbeRefused", "connection refused", "HEALTH_CHECK_FALL=3"}, nil, "", 4, nil}
 }
 
 func holding(t *testing.T) page {
@@ -46,7 +48,7 @@ func holding(t *testing.T) page {
 	d.until("all ready", func(doc report.Document) bool { return doc.Healthy })
 	d.write(workers(1))
 	d.until("hold", func(doc report.Document) bool { return doc.Mode == "Hold" })
-	return page{"hold", d.url, []string{"Holding: 5 of 5 nodes ready", "TooManyRemovals", "4 of 5", "ReadyHeld", "nothing that works is taken away"}, nil, "", 5}
+	return page{"hold", d.url, []string{"Holding: 5 of 5 nodes ready", "TooManyRemovals", "4 of 5", "ReadyHeld", "stays while it passes its health check"}, nil, "", 5, nil}
 }
 
 func failingOpen(t *testing.T) page {
@@ -56,7 +58,7 @@ func failingOpen(t *testing.T) page {
 		b.Close()
 	}
 	d.until("fail open", func(doc report.Document) bool { return doc.Mode == "FailOpen" })
-	return page{"fail-open", d.url, []string{"Failing open: 0 of 3 nodes pass, 3 of 3 published ready", "NothingPasses", "ReadyFailOpen", "What to do:"}, nil, "", 3}
+	return page{"fail-open", d.url, []string{"Failing open: 0 of 3 nodes pass, 3 of 3 published ready", "NothingPasses", "ReadyFailOpen", "What to do:"}, nil, "", 3, nil}
 }
 
 func thousand(t *testing.T) page {
@@ -68,7 +70,7 @@ func thousand(t *testing.T) page {
 	nodes[900].Ready = false
 	d := newDaemon(t, 0, nodes, "HEALTH_CHECK_MODE=off")
 	d.until("all there", func(doc report.Document) bool { return doc.Stages.Ready == 1198 && doc.Store.Pending == 0 })
-	return page{"thousand", d.url, []string{"1198 of 1200 nodes ready", "1198 passing", "All 1200 entries", "The first 500 are shown, 700 are left out", "OutsideSubnet", "nodepool-frankfurt-worker-0700"}, nil, "many", 500}
+	return page{"thousand", d.url, []string{"1198 of 1200 nodes ready", "1198 passing", "All 1200 entries", "The first 500 are shown, 700 are left out", "OutsideSubnet", "nodepool-frankfurt-worker-0700"}, nil, "many", 500, nil}
 }
 
 func hostile(t *testing.T) page {
@@ -81,7 +83,7 @@ func hostile(t *testing.T) page {
 	}
 	d := newDaemon(t, 1, nodes)
 	d.until("judged", func(doc report.Document) bool { return len(doc.Nodes) == 9 && doc.Stages.Ready == 1 })
-	return page{"hostile", d.url, []string{`<script>window.x=1</script>`, `"><img src=x onerror="window.x=1">`, `&lt;b&gt;`, "{{.}}"}, nil, "", 9}
+	return page{"hostile", d.url, []string{`<script>window.x=1</script>`, `"><img src=x onerror="window.x=1">`, `&lt;b&gt;`, "{{.}}"}, nil, "", 9, nil}
 }
 
 func silentSource(t *testing.T) page {
@@ -91,5 +93,5 @@ func silentSource(t *testing.T) page {
 		t.Fatal(err)
 	}
 	d.until("source failing", func(doc report.Document) bool { return doc.Source.LastError != "" })
-	return page{"source-failing", d.url, []string{"The source cannot be read", "no such file", "Dry run", "Nobody joins or leaves"}, nil, "", 2}
+	return page{"source-failing", d.url, []string{"The source cannot be read", "no such file", "Dry run", "Nobody joins or leaves"}, nil, "", 2, nil}
 }

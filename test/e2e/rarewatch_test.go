@@ -48,7 +48,8 @@ func theRightToWatchIsTaken(t *testing.T, w *world) {
 	if page := s.get(s.admin, "/"); !strings.Contains(page, "forbidden") {
 		t.Error("the page does not say it")
 	}
-	if text := s.get(s.metrics, "/metrics"); strings.Contains(text, "ionos_endpointslice_store_errors_total 0\n") {
+	text := s.get(s.metrics, "/metrics")
+	if strings.Contains(text, "ionos_endpointslice_store_errors_total 0\n") || !strings.Contains(text, "ionos_endpointslice_store_unavailable 1\n") {
 		t.Error("no metric says it")
 	}
 	w.nodes[0].backends[0].kill()
@@ -57,6 +58,9 @@ func theRightToWatchIsTaken(t *testing.T, w *world) {
 	s.says("slices can be loaded again")
 	w.awaitEvent("StoreRecovered", 1)
 	w.until(func() bool { return s.status().Store.LastError == "" }, func() string { return "the status still says it" })
+	if text := s.get(s.metrics, "/metrics"); !strings.Contains(text, "ionos_endpointslice_store_unavailable 0\n") {
+		t.Error("the metric still says it")
+	}
 }
 
 // theKubeconfigIsReplaced: the credentials that the daemon began with count no more.
