@@ -137,13 +137,10 @@ func (h *holder) answer(results []inventory.Result) {
 
 // lost says how a connection was lost.
 func lost(kind hold.Kind) string {
-	switch kind {
-	case hold.Closed:
-		return "the held connection was closed by the peer"
-	case hold.Unanswered:
+	if kind == hold.Unanswered {
 		return "the held connection was not answered"
 	}
-	return "the held connection was reset"
+	return "the held connection was " + kind.String() + " by the peer"
 }
 
 // asking reports whether endpoints that serve have failed after an alarm, but not
