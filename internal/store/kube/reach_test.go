@@ -75,7 +75,7 @@ func writeTo(t *testing.T, handler http.HandlerFunc, change func(*httptest.Serve
 		config.Host = server.URL
 	}
 	store := newStore(t, config, storetest.Target("default"))
-	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	_, err := store.Write(ctx, create())
 	stop := run(t, store) // closes its connections
@@ -139,6 +139,7 @@ func TestAWriteSaysWhetherTheServerIsUnavailableOrThisSliceAlone(t *testing.T) {
 		"a webhook denies by 409": {says(http.StatusConflict, webhook), plainly, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			err := writeTo(t, test.handler, test.change)
 			if err == nil || errors.Is(err, plan.ErrConflict) {
 				t.Fatalf("got %v, want an error that is no conflict", err)
