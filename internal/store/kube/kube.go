@@ -89,6 +89,9 @@ func (s *Store) Run(ctx context.Context) error {
 	return nil
 }
 
+// Expiry returns when the credential in use ends.
+func (s *Store) Expiry() kubeapi.Expiry { return s.client.Expiry() }
+
 // Changed receives a value when something in Load's answer may have changed by
 // another hand than ours.
 func (s *Store) Changed() <-chan struct{} { return s.changed }
