@@ -28,15 +28,15 @@ func warnOfToken(ctx context.Context, log *slog.Logger, expiry func() (at time.T
 	})
 }
 
-// warnOfCredential warns that the credential of the remote cluster should have been
+// warnOfCredential warns that the credential of a cluster should have been
 // renewed.
-func warnOfCredential(ctx context.Context, log *slog.Logger, expiry func() kubeapi.Expiry) {
+func warnOfCredential(ctx context.Context, log *slog.Logger, setting string, expiry func() kubeapi.Expiry) {
 	soon := func() (time.Time, bool) {
 		e := expiry()
 		return e.Ends, e.Soon(time.Now())
 	}
 	warnOfExpiry(ctx, soon, func(at string) {
-		log.Warn("the token or client certificate of SECURED_KUBECONFIG expires soon; write a new one to its file, it is used without a restart", "expires", at)
+		log.Warn("a token or client certificate expires soon; write a new one to its file, it is used without a restart", "setting", setting, "expires", at)
 	})
 }
 

@@ -49,7 +49,7 @@ func TestATokenOfAnHourIsWarnedOfOnlyWhenItIsNotRenewed(t *testing.T) {
 			newest.Store(&kubeapi.Expiry{Credential: kubeapi.Token, Begins: time.Now(), Ends: time.Now().Add(time.Hour)})
 		}
 		renew()
-		go cli.WarnOfCredential(t.Context(), slog.New(slog.NewJSONHandler(&logged, nil)), func() kubeapi.Expiry { return *newest.Load() })
+		go cli.WarnOfCredential(t.Context(), slog.New(slog.NewJSONHandler(&logged, nil)), "SECURED_KUBECONFIG", func() kubeapi.Expiry { return *newest.Load() })
 		for range 100 {
 			time.Sleep(48 * time.Minute)
 			renew()
@@ -70,23 +70,29 @@ func TestATokenOfAnHourIsWarnedOfOnlyWhenItIsNotRenewed(t *testing.T) {
 // The whole way, for a token of a month and then for the one of an hour that takes
 // its place: what is in use is what the metrics show, and only what should have
 // been renewed is warned of.
-func TestContract35TheRemoteCredentialIsAnnouncedByItsDateOnly(t *testing.T) {
+func TestContract35ACredentialIsAnnouncedByItsDateOnly(t *testing.T) {
 	t.Parallel()
-	for _, source := range []string{"kubernetes", "ionos"} {
-		t.Run(source, func(t *testing.T) {
+	for _, way := range []string{"kubernetes", "ionos", "local"} {
+		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			token, expires := tokenOf(30*day, 2*day)
 			environ, path := remoteOnly(t, token)
-			if source == "ionos" {
+			switch way {
+			case "ionos":
 				_, cloudy := cloud(t, 1)
 				environ = slices.Concat(cloudy, environ[:1], []string{"LOG_FORMAT=json"})
+			case "local":
+				setting := kubeconfig(t, apiServer(t, http.StatusForbidden, "Forbidden"), token)
+				environ, path = clustered(setting, "LOG_FORMAT=json"), strings.TrimPrefix(setting, "KUBECONFIG=")
+				testAnnounced(t, "local", "KUBECONFIG", environ, path, token, expires)
+				return
 			}
-			testAnnounced(t, environ, path, token, expires)
+			testAnnounced(t, "remote", "SECURED_KUBECONFIG", environ, path, token, expires)
 		})
 	}
 }
 
-func testAnnounced(t *testing.T, environ []string, path, token string, expires time.Time) {
+func testAnnounced(t *testing.T, cluster, setting string, environ []string, path, token string, expires time.Time) {
 	t.Helper()
 	var out, errs buffer
 	ctx, stop := context.WithCancel(t.Context())
@@ -109,8 +115,8 @@ func testAnnounced(t *testing.T, environ []string, path, token string, expires t
 		return func() bool {
 			shown = scrape(t, url)
 			number := func(n float64) string { return " " + strconv.FormatFloat(n, 'g', -1, 64) + "\n" }
-			return strings.Contains(shown, "\nionos_endpointslice_remote_credential_expiry_timestamp_seconds"+number(float64(expires.Unix()))) &&
-				strings.Contains(shown, "\nionos_endpointslice_remote_credential_lifetime_seconds"+number(lifetime.Seconds()))
+			return strings.Contains(shown, "\nionos_endpointslice_"+cluster+"_credential_expiry_timestamp_seconds"+number(float64(expires.Unix()))) &&
+				strings.Contains(shown, "\nionos_endpointslice_"+cluster+"_credential_lifetime_seconds"+number(lifetime.Seconds()))
 		}
 	}
 	until("the token of a month", shows(expires, 30*day))
@@ -130,7 +136,7 @@ func testAnnounced(t *testing.T, environ []string, path, token string, expires t
 	if code := <-ended; code != 0 {
 		t.Errorf("got exit status %d, want 0", code)
 	}
-	if got := strings.Count(errs.String(), "SECURED_KUBECONFIG expires soon"); got != 1 {
+	if got := strings.Count(errs.String(), `"setting":"`+setting+`"`); got != 1 {
 		t.Errorf("got %d warnings, want 1; log:\n%s", got, errs.String())
 	}
 	if strings.Contains(shown+errs.String()+out.String(), tokenCanary[:8]) {

@@ -19,13 +19,16 @@ func (b *parts) newMetrics() (*metrics.Metrics, error) {
 		Leading:     func() bool { return b.leader.state().Leading },
 		LoopAge:     func() time.Duration { return b.syncer.LoopAge() },
 		TokenExpiry: b.tokenExpiry,
-		RemoteCredential: func() metrics.Credential {
-			expiry := b.remoteExpiry()
-			return metrics.Credential{Expires: expiry.Ends, Lifetime: expiry.Lifetime()}
-		},
-		RateLimit: b.rateLimit,
-		Events:    func() metrics.Events { return b.events.counts() },
+
+		RemoteCredential: func() metrics.Credential { return credentialOf(b.remoteExpiry()) },
+		LocalCredential:  func() metrics.Credential { return credentialOf(b.localExpiry()) },
+		RateLimit:        b.rateLimit,
+		Events:           func() metrics.Events { return b.events.counts() },
 	})
+}
+
+func credentialOf(expiry kubeapi.Expiry) metrics.Credential {
+	return metrics.Credential{Expires: expiry.Ends, Lifetime: expiry.Lifetime()}
 }
 
 // tokenExpiry returns when the token of the IONOS Cloud expires, if that is known.
@@ -41,6 +44,15 @@ func (b *parts) tokenExpiry() (time.Time, bool) {
 func (b *parts) remoteExpiry() kubeapi.Expiry {
 	if b.source.remote != nil {
 		return b.source.remote.Expiry()
+	}
+	return kubeapi.Expiry{}
+}
+
+// localExpiry is the same of the local cluster. It is not known of a standby, which
+// reads the credential again only when it leads.
+func (b *parts) localExpiry() kubeapi.Expiry {
+	if b.store.expiry != nil && b.leader.state().Leading {
+		return b.store.expiry()
 	}
 	return kubeapi.Expiry{}
 }
@@ -62,6 +74,7 @@ func (b *parts) sync(ctx context.Context) error {
 	defer beside.Wait()
 	defer stop()
 	beside.Go(func() { warnOfToken(ctx, b.log, b.tokenExpiry) })
-	beside.Go(func() { warnOfCredential(ctx, b.log, b.remoteExpiry) })
+	beside.Go(func() { warnOfCredential(ctx, b.log, "SECURED_KUBECONFIG", b.remoteExpiry) })
+	beside.Go(func() { warnOfCredential(ctx, b.log, "KUBECONFIG", b.localExpiry) })
 	return b.syncer.Run(ctx)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
@@ -218,6 +219,8 @@ type storage struct {
 	syncer.Store
 	changed <-chan struct{}
 	run     func(context.Context) error
+	// expiry is nil where the store has no credential of its own.
+	expiry func() kubeapi.Expiry
 }
 
 // newStore makes the store that STORE_KIND names.
@@ -237,7 +240,7 @@ func (p Program) newStore(c config.Config, t plan.Target, m *metrics.Metrics) (s
 		if err != nil {
 			return storage{}, fmt.Errorf("STORE_KIND=client-go: %w", err)
 		}
-		return storage{Store: s, changed: s.Changed(), run: s.Run}, nil
+		return storage{Store: s, changed: s.Changed(), run: s.Run, expiry: s.Expiry}, nil
 	}
 	return storage{}, fmt.Errorf("STORE_KIND=%s is not built in", c.Store.Kind)
 }

@@ -42,36 +42,38 @@ func (a Access) Config() (*rest.Config, error) {
 		return a.pod()
 	}
 	config, err := a.load()
-	return config, a.describe(err)
+	return config, a.Describe(err)
 }
 
 // Snapshot returns the access with everything that the files hold, so that
-// client-go reads none of them, and the files, to be compared from then on.
-func (a Access) Snapshot() (*rest.Config, Files, error) {
-	config, err := a.Config()
-	if err != nil {
-		return nil, Files{}, err
+// client-go reads none of them, and a function that reports whether they hold
+// something else by then. A file that cannot be read is asked again later.
+func (a Access) Snapshot() (config *rest.Config, changed func() bool, err error) {
+	if config, err = a.Config(); err != nil {
+		return nil, nil, err
 	}
 	files := a.files(config)
-	if err := files.sum(); err != nil {
-		return nil, Files{}, a.describe(err)
+	held, err := checksum(files)
+	if err != nil {
+		return nil, nil, a.Describe(err)
 	}
 	// Read after the sum, so that a file which changes meanwhile differs from it.
 	if config, err = a.Config(); err != nil {
-		return nil, Files{}, err
+		return nil, nil, err
 	}
 	if a.Wrap != nil {
 		config.Wrap(a.Wrap)
 	}
-	return config, files, a.describe(inline(config))
+	changed = func() bool {
+		holds, err := checksum(files)
+		return err == nil && holds != held
+	}
+	return config, changed, a.Describe(inline(config))
 }
 
 // ErrUnusable says that no client can be made of an access. What client-go says of
 // it is not passed on: it may quote an address with a password.
 var ErrUnusable = errors.New("its server, proxy-url, certificate, key or plugin cannot be used; kubectl get --raw /version says why")
-
-// Unusable is ErrUnusable with the setting that the access comes from.
-func (a Access) Unusable() error { return a.describe(ErrUnusable) }
 
 // pod is the way that the ServiceAccount of the Pod is given.
 func (a Access) pod() (*rest.Config, error) {
@@ -118,14 +120,14 @@ func (a Access) load() (*rest.Config, error) {
 }
 
 // files are those that the access is made of.
-func (a Access) files(config *rest.Config) Files {
+func (a Access) files(config *rest.Config) []string {
 	names := filepath.SplitList(a.Kubeconfig)
 	for _, file := range []string{config.CAFile, config.CertFile, config.KeyFile, config.BearerTokenFile} {
 		if file != "" {
 			names = append(names, file)
 		}
 	}
-	return Files{names: names}
+	return names
 }
 
 // regular says why a file cannot be read again and again.
@@ -154,8 +156,8 @@ func unparsed(err error) error {
 	return fmt.Errorf("the file cannot be parsed as a kubeconfig%s; kubectl config view says why", at)
 }
 
-// describe adds which setting an error is about, and the remedy.
-func (a Access) describe(err error) error {
+// Describe adds which setting an error is about, and the remedy.
+func (a Access) Describe(err error) error {
 	if err == nil {
 		return nil
 	}

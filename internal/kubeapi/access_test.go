@@ -95,17 +95,17 @@ func TestContract34AKubeconfigThatSaysNothingNeverMeansThePodsCluster(t *testing
 func TestOfSeveralKubeconfigsThoseThatAreMissingArePassedOver(t *testing.T) {
 	path := kubeconfig(t, "server: 'https://127.0.0.1:1'", "token: "+canary)
 	missing := filepath.Join(t.TempDir(), "missing")
-	config, files, err := access(missing + string(filepath.ListSeparator) + path).Snapshot()
+	config, changed, err := access(missing + string(filepath.ListSeparator) + path).Snapshot()
 	if err != nil || config.BearerToken != canary {
 		t.Fatalf("got %v", err)
 	}
-	if files.Changed() {
+	if changed() {
 		t.Error("got a change although nothing changed")
 	}
 	if err := os.WriteFile(missing, []byte("current-context: c\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if !files.Changed() {
+	if !changed() {
 		t.Error("got no change although the missing file is there now")
 	}
 	if _, err := access(filepath.Join(t.TempDir(), "none")).Config(); err == nil || !strings.Contains(err.Error(), "create it, or correct KUBECONFIG") {
@@ -116,14 +116,14 @@ func TestOfSeveralKubeconfigsThoseThatAreMissingArePassedOver(t *testing.T) {
 func TestASnapshotHoldsWhatTheFilesHoldAndSeesTheirChange(t *testing.T) {
 	token := write(t, "token", "first\n")
 	way := access(kubeconfig(t, "server: 'https://127.0.0.1:1'", "tokenFile: "+token))
-	config, files, err := way.Snapshot()
-	if err != nil || config.BearerToken != "first" || config.BearerTokenFile != "" || files.Changed() {
+	config, changed, err := way.Snapshot()
+	if err != nil || config.BearerToken != "first" || config.BearerTokenFile != "" || changed() {
 		t.Fatalf("got token %q, file %q, %v", config.BearerToken, config.BearerTokenFile, err)
 	}
 	if err := os.WriteFile(token, []byte("second"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if !files.Changed() {
+	if !changed() {
 		t.Error("got no change of a token that was replaced")
 	}
 	if err := os.WriteFile(token, nil, 0o600); err != nil {

@@ -24,6 +24,10 @@ const (
 	// recheck is how long a client is used without a look at the files of its
 	// access.
 	recheck = 5 * time.Second
+	// fileTimeout is how long a look at the files is waited for, and fileWait how long
+	// by a request that has an access already: their file system may hang.
+	fileTimeout = 3 * time.Second
+	fileWait    = 200 * time.Millisecond
 )
 
 // keepAlive finds a connection whose other end is gone within seven seconds,
@@ -55,15 +59,23 @@ type Client struct {
 
 	mu      sync.Mutex
 	link    *link
-	checked time.Time // when the files were last compared
+	look    *look     // at the files, nil while there is none
+	checked time.Time // when the last one began
 }
 
 // link is a client-go client, made of the access as it was.
 type link struct {
-	files    Files
-	expiry   Expiry
-	http     *http.Client
-	versions map[schema.GroupVersion]rest.Interface
+	changed    func() bool // whether the access is another one now
+	generation int
+	expiry     Expiry
+	http       *http.Client
+	versions   map[schema.GroupVersion]rest.Interface
+}
+
+// look is one look at the files of the access.
+type look struct {
+	done chan struct{} // closed when err is known
+	err  error
 }
 
 // New makes a client. It reads no file and does not connect.
@@ -84,77 +96,121 @@ func New(options Options) (*Client, error) {
 }
 
 // Refresh reads the access if its files have changed, or were not read yet. Where
-// that fails the client goes on with the access that it has.
+// that fails the client goes on with the access that it has, and so it does, without
+// an error, while their file system hangs.
 func (c *Client) Refresh() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.refresh()
-}
-
-func (c *Client) refresh() error {
-	c.checked = time.Now()
-	if c.link != nil && !c.link.files.Changed() {
+	err := c.refresh(fileTimeout)
+	if errors.Is(err, errHangs) && c.Generation() > 0 {
 		return nil
 	}
-	config, files, err := c.options.Way.Snapshot()
+	return err
+}
+
+var errHangs = errors.New("the file, or one that it names, was not read in time; its file system may hang")
+
+// refresh waits so long for a look at the files.
+func (c *Client) refresh(wait time.Duration) error {
+	l := c.begun()
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-l.done:
+		return l.err
+	case <-timer.C:
+		return c.options.Way.Describe(errHangs)
+	}
+}
+
+// begun returns the look that is under way, or begins one. Nothing ends a look while
+// the file system hangs, so it holds no lock.
+func (c *Client) begun() *look {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.look == nil {
+		c.look, c.checked = &look{done: make(chan struct{})}, time.Now()
+		go c.take(c.look, c.link)
+	}
+	return c.look
+}
+
+// take ends a look.
+func (c *Client) take(l *look, used *link) {
+	defer close(l.done)
+	link, err := c.newest(used)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.link, c.look, l.err = link, nil, err
+}
+
+// newest returns the link that was used, or one of what the files hold now.
+func (c *Client) newest(used *link) (*link, error) {
+	if used != nil && !used.changed() {
+		return used, nil
+	}
+	config, changed, err := c.options.Way.Snapshot()
 	if err != nil {
-		return err
+		return used, err
 	}
 	expiry := ExpiryOf(config)
 	link, err := c.connect(config)
 	if err != nil {
-		return c.options.Way.Unusable()
+		return used, c.options.Way.Describe(ErrUnusable)
 	}
-	if c.link != nil {
-		c.link.http.CloseIdleConnections()
+	link.changed, link.expiry, link.generation = changed, expiry, 1
+	if used != nil {
+		link.generation += used.generation
+		used.http.CloseIdleConnections()
 	}
-	link.files, link.expiry, c.link = files, expiry, link
-	return nil
+	return link, nil
 }
 
 // Expiry returns when the credential in use ends. It is not known before the access
 // was read.
 func (c *Client) Expiry() Expiry {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.link == nil {
-		return Expiry{}
+	if link := c.inUse(); link != nil {
+		return link.expiry
 	}
-	return c.link.expiry
+	return Expiry{}
 }
 
-// Rotated reports whether the files hold another access than the one in use, and a
-// usable one: a file that is just being written is none.
-func (c *Client) Rotated() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.link == nil || !c.link.files.Changed() {
-		return false
+// Generation is another number with each access that was read, 0 before the first.
+func (c *Client) Generation() int {
+	if link := c.inUse(); link != nil {
+		return link.generation
 	}
-	_, _, err := c.options.Way.Snapshot()
-	return err == nil
+	return 0
 }
 
-// current returns the link to use for a request.
+func (c *Client) inUse() *link {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.link
+}
+
+// current returns the link to use for a request. Only the request that begins a look
+// waits for it, unless there is no link yet.
 func (c *Client) current() (*link, error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.link != nil && time.Since(c.checked) < recheck {
-		return c.link, nil
+	link, due := c.link, c.look == nil && time.Since(c.checked) >= recheck
+	c.mu.Unlock()
+	wait := fileWait
+	switch {
+	case link == nil:
+		wait = fileTimeout
+	case !due:
+		return link, nil
 	}
-	if err := c.refresh(); err != nil && c.link == nil {
+	err := c.refresh(wait)
+	if link = c.inUse(); link == nil {
 		return nil, err
 	}
-	return c.link, nil
+	return link, nil
 }
 
 // Reconnect ends every connection: the next request makes a new one. It is for who
 // has reason to believe that nothing answers on the old ones any more.
 func (c *Client) Reconnect() {
-	c.mu.Lock()
-	link := c.link
-	c.mu.Unlock()
-	if link != nil {
+	if link := c.inUse(); link != nil {
 		link.http.CloseIdleConnections()
 	}
 	c.connections.closeAll()

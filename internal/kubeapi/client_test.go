@@ -278,20 +278,66 @@ func TestContract37AKubeconfigIsReadAgainWhenItChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		if client.Rotated() {
-			t.Error("got another access, want none of a file that is being written")
+		if err := client.Refresh(); err == nil || client.Generation() != 1 {
+			t.Errorf("got %v and generation %d, want an error and the access that was there", err, client.Generation())
 		}
 		ask("first-" + canary)
 		if err := os.WriteFile(path, next, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if !client.Rotated() {
-			t.Error("got no other access, want one")
-		}
 		time.Sleep(5 * time.Second)
 		ask("second-" + canary)
-		if client.Rotated() {
-			t.Error("got another access, want it in use")
+		if err := client.Refresh(); err != nil || client.Generation() != 2 {
+			t.Errorf("got %v and generation %d, want the second access", err, client.Generation())
+		}
+	})
+}
+
+// slow is a way whose files may hang.
+type slow struct {
+	kubeapi.Way
+
+	token string
+	hang  chan struct{} // closed while they do not
+}
+
+func (s *slow) Snapshot() (*rest.Config, func() bool, error) {
+	<-s.hang
+	config, _, err := s.Way.Snapshot()
+	config.BearerToken = s.token
+	used := s.token
+	return config, func() bool { <-s.hang; return s.token != used }, err
+}
+
+// TestContract37AFileSystemThatHangsHoldsUpNoRequest: requests go on with the access
+// that was read last.
+func TestContract37AFileSystemThatHangsHoldsUpNoRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		seen := &tokens{}
+		way := &slow{Way: kubeapi.Fixed(&rest.Config{Host: "http://api", Transport: seen}), token: "first", hang: make(chan struct{})}
+		client := newClient(t, way, 0)
+		began := time.Now()
+		if err := get(t, client); err == nil || !strings.Contains(err.Error(), "may hang") || time.Since(began) > 5*time.Second {
+			t.Errorf("got %v after %v, want soon what is wrong", err, time.Since(began))
+		}
+		close(way.hang)
+		synctest.Wait()
+		way.hang = make(chan struct{})
+		for _, most := range []time.Duration{200 * time.Millisecond, 0, 0} {
+			time.Sleep(time.Minute)
+			began := time.Now()
+			if err := get(t, client); err != nil || seen.last != "Bearer first" || time.Since(began) > most {
+				t.Errorf("got %v with %q after %v, want an answer with the first token after at most %v", err, seen.last, time.Since(began), most)
+			}
+		}
+		if err := client.Refresh(); err != nil {
+			t.Errorf("got %v, want the client to go on with what it has", err)
+		}
+		way.token = "second"
+		close(way.hang)
+		synctest.Wait()
+		if err := get(t, client); err != nil || seen.last != "Bearer second" {
+			t.Errorf("got %v with %q, want the second token", err, seen.last)
 		}
 	})
 }

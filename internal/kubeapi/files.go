@@ -11,26 +11,6 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Files are files whose contents count.
-type Files struct {
-	names   []string
-	content [sha256.Size]byte
-}
-
-// sum notes what the files hold now.
-func (f *Files) sum() error {
-	sum, err := checksum(f.names)
-	f.content = sum
-	return err
-}
-
-// Changed reports whether a file holds something else than before. One that cannot
-// be read now is asked again later.
-func (f Files) Changed() bool {
-	sum, err := checksum(f.names)
-	return err == nil && sum != f.content
-}
-
 // checksum is of the contents of all files. One that is missing counts as empty: it
 // may be one of several kubeconfigs.
 func checksum(names []string) ([sha256.Size]byte, error) {

@@ -32,7 +32,7 @@ const (
 // Families lists every metric of the program in the order of the reference. The
 // collectors of Go and of the process come in addition.
 func Families() []Family {
-	return slices.Concat(sourceFamilies(), decisionFamilies(), memberFamilies(), probeFamilies(), heldFamilies(), storeFamilies(), processFamilies(), reportedFamilies(), remoteFamilies(), requestFamilies())
+	return slices.Concat(sourceFamilies(), decisionFamilies(), memberFamilies(), probeFamilies(), heldFamilies(), storeFamilies(), processFamilies(), reportedFamilies(), credentialFamilies(), requestFamilies())
 }
 
 // label is one with a closed list of values.

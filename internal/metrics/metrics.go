@@ -34,9 +34,9 @@ type Options struct {
 	// TokenExpiry returns when the token of the IONOS Cloud expires, if that is
 	// known.
 	TokenExpiry func() (time.Time, bool)
-	// RemoteCredential returns how long the API server of the remote cluster will
-	// accept us, the zero Credential where that is not known.
-	RemoteCredential func() Credential
+	// RemoteCredential and LocalCredential return how long the API server of the
+	// cluster will accept us, the zero Credential where that is not known.
+	RemoteCredential, LocalCredential func() Credential
 	// RateLimit returns how many requests the IONOS Cloud allows at the moment,
 	// if it has said so.
 	RateLimit func() (remaining int, known bool)
@@ -78,6 +78,9 @@ func (o *Options) fill() {
 	}
 	if o.RemoteCredential == nil {
 		o.RemoteCredential = func() Credential { return Credential{} }
+	}
+	if o.LocalCredential == nil {
+		o.LocalCredential = func() Credential { return Credential{} }
 	}
 	if o.RateLimit == nil {
 		o.RateLimit = func() (int, bool) { return 0, false }

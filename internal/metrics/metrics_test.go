@@ -56,7 +56,7 @@ func TestEveryValueOfAClosedListIsThereFromTheStart(t *testing.T) {
 				series += "{" + labels + "}"
 			}
 			value, ok := got[series]
-			absent := strings.HasSuffix(f.Name, "token_expiry_timestamp_seconds") || strings.Contains(f.Name, "remote_credential") || strings.HasSuffix(f.Name, "ratelimit_remaining")
+			absent := strings.HasSuffix(f.Name, "token_expiry_timestamp_seconds") || strings.Contains(f.Name, "_credential_") || strings.HasSuffix(f.Name, "ratelimit_remaining")
 			initial := 0.0
 			if f.Name == "ionos_endpointslice_leader" || series == `ionos_endpointslice_mode{mode="Publish"}` {
 				initial = 1
@@ -78,7 +78,8 @@ func TestTheStateOfTheProcessComesFromItsFunctions(t *testing.T) {
 	_, err := metrics.New(metrics.Options{
 		Registry: registry, Version: "v1.2.3",
 		Leading: func() bool { return false }, LoopAge: func() time.Duration { return 1500 * time.Millisecond },
-		TokenExpiry: func() (time.Time, bool) { return time.Unix(1893456000, 0), true },
+		TokenExpiry:     func() (time.Time, bool) { return time.Unix(1893456000, 0), true },
+		LocalCredential: func() metrics.Credential { return metrics.Credential{Expires: time.Unix(1893456002, 0)} },
 		RemoteCredential: func() metrics.Credential {
 			return metrics.Credential{Expires: time.Unix(1893456001, 0), Lifetime: time.Hour}
 		},
@@ -96,7 +97,8 @@ func TestTheStateOfTheProcessComesFromItsFunctions(t *testing.T) {
 	got := gather(t, registry)
 	want(t, got, map[string]float64{
 		"leader": 0, "loop_age_seconds": 1.5, "token_expiry_timestamp_seconds": 1893456000,
-		"remote_credential_expiry_timestamp_seconds": 1893456001, "remote_credential_lifetime_seconds": 3600, "ionos_ratelimit_remaining": 17,
+		"remote_credential_expiry_timestamp_seconds": 1893456001, "remote_credential_lifetime_seconds": 3600,
+		"local_credential_expiry_timestamp_seconds": 1893456002, "local_credential_lifetime_seconds": math.Inf(1), "ionos_ratelimit_remaining": 17,
 		`events_total{result="delivered"}`: 3, `events_total{result="dropped"}`: 2, `events_total{result="error"}`: 1,
 		`members{state="ready"}`: 0, `members{state="draining"}`: 1, `members{state="down"}`: 2,
 		`decisions_total{result="unchanged"}`: 1, `decisions_total{result="changed"}`: 2, `decisions_total{result="blocked"}`: 3,

@@ -3,6 +3,7 @@ package metrics
 import (
 	"math"
 	"runtime"
+	"slices"
 	"time"
 )
 
@@ -31,25 +32,33 @@ func processFamilies() []Family {
 	}
 }
 
-// remoteFamilies tell of the access to the remote cluster.
-func remoteFamilies() []Family {
+// credentialFamilies tell of the access to both clusters.
+func credentialFamilies() []Family {
+	return slices.Concat(
+		credentialOf("remote", "SECURED_KUBECONFIG", func(m snapshot) Credential { return m.RemoteCredential() }),
+		credentialOf("local", "KUBECONFIG, or of the Pod's ServiceAccount,", func(m snapshot) Credential { return m.LocalCredential() }),
+	)
+}
+
+func credentialOf(cluster, setting string, of func(snapshot) Credential) []Family {
+	name := prefix + cluster + "_credential_"
 	return []Family{
 		{
-			Name: prefix + "remote_credential_expiry_timestamp_seconds", Type: Gauge,
-			Help: "Unix time at which the token or client certificate of SECURED_KUBECONFIG that is in use expires, whichever is sooner; absent if that is not known.",
-			Use:  `ionos_endpointslice_remote_credential_expiry_timestamp_seconds - time() < 14 * 86400`, Advice: "renew it, unless something else does; the new one is used without a restart",
+			Name: name + "expiry_timestamp_seconds", Type: Gauge,
+			Help: "Unix time at which the token or client certificate of " + setting + " that is in use expires, whichever is sooner; absent if that is not known.",
+			Use:  name + "expiry_timestamp_seconds - time() < 14 * 86400", Advice: "renew it, unless something else does; the new one is used without a restart",
 			sample: func(m snapshot, emit emit) {
-				if credential := m.RemoteCredential(); !credential.Expires.IsZero() {
+				if credential := of(m); !credential.Expires.IsZero() {
 					emit(unix(credential.Expires))
 				}
 			},
 		},
 		{
-			Name: prefix + "remote_credential_lifetime_seconds", Type: Gauge,
+			Name: name + "lifetime_seconds", Type: Gauge,
 			Help: "Seconds for which that token or client certificate is valid in all, from its issue to its expiry; +Inf if it does not say, absent if its expiry is not known.",
-			Use:  `ionos_endpointslice_remote_credential_lifetime_seconds < 2 * 86400`, Advice: "something renews it; the alert waits for the last tenth of its lifetime",
+			Use:  name + "lifetime_seconds < 2 * 86400", Advice: "something renews it; the alert waits for the last tenth of its lifetime",
 			sample: func(m snapshot, emit emit) {
-				credential := m.RemoteCredential()
+				credential := of(m)
 				switch {
 				case credential.Expires.IsZero():
 				case credential.Lifetime <= 0:

@@ -12,19 +12,18 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/preflight"
 )
 
 // closedWay is a way to an API server that cannot be gone.
 type closedWay struct{ asked *int }
 
-func (w closedWay) Snapshot() (*rest.Config, kubeapi.Files, error) {
+func (w closedWay) Snapshot() (*rest.Config, func() bool, error) {
 	*w.asked++
-	return nil, kubeapi.Files{}, w.Unusable()
+	return nil, nil, errors.New("no kubeconfig")
 }
 
-func (w closedWay) Unusable() error { return errors.New("no kubeconfig") }
+func (w closedWay) Describe(err error) error { return err }
 
 // asked counts what a preflight asked for.
 type asked struct{ source, api, probes int }

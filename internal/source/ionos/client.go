@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	ionoscloud "github.com/ionos-cloud/sdk-go/v6"
 )
@@ -31,14 +32,17 @@ var (
 // client asks the IONOS Cloud API. It returns documents as they are: documents.go
 // says why.
 type client struct {
-	limiter
-
 	sdk        *ionoscloud.APIClient
 	http       *http.Client
 	transport  *transport
 	datacenter string
 	lan        int
 	cluster    string
+
+	mu sync.Mutex
+	// until is when the service may be asked again, refusal what it said.
+	until   time.Time
+	refusal error
 }
 
 // subject is what a request is about: its name in errors, and what to correct
@@ -79,7 +83,7 @@ func newClient(options Options) *client {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return &client{
-		sdk: sdk, http: config.HTTPClient, transport: transport, limiter: limiter{credentials: transport.credentials},
+		sdk: sdk, http: config.HTTPClient, transport: transport,
 		datacenter: options.DatacenterID, lan: options.LANID, cluster: options.ClusterID,
 	}
 }
@@ -233,20 +237,4 @@ func (c *client) fetch(about subject, ask call, offset, limit int32) ([]byte, er
 		return answer.Payload, nil
 	}
 	return nil, c.explain(about, answer, err)
-}
-
-// cause is the error without the address that net/http puts around it, and
-// without an answer that the SDK quotes.
-func cause(err error) error {
-	outer := new(url.Error)
-	var failure ionoscloud.GenericOpenAPIError
-	switch {
-	case errors.As(err, &outer):
-		return outer.Err
-	case errors.As(err, &failure):
-		return errors.New("the answer is not what the API documents")
-	case err == nil:
-		return errNoAnswer
-	}
-	return err
 }

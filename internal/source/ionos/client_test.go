@@ -55,6 +55,25 @@ func TestContract35NoErrorHoldsASecret(t *testing.T) {
 	}
 }
 
+// A service that says what is wrong with a token may repeat a part of it.
+func TestContract35NoErrorRepeatsAPartOfARefusedToken(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusUnauthorized)
+		fmt.Fprintf(w, `{"httpStatus": 401, "messages": [{"errorCode": "315", "message": "the token %s... is not known"}]}`, canary[:12])
+	}))
+	defer server.Close()
+	source, err := ionos.New(ionos.Options{
+		Token: func() (string, error) { return canary, nil }, APIURL: server.URL, DatacenterID: datacenter, LANID: lan, ClusterID: cluster,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := readError(t, source); strings.Contains(err.Error(), canary[:6]) || !strings.Contains(err.Error(), "renew IONOS_TOKEN") {
+		t.Errorf("got %v, want the remedy and nothing of the token", err)
+	}
+}
+
 func TestContract04ARotatedTokenWorksWithoutARestart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "token")
 	write := func(token string) {

@@ -16,14 +16,12 @@
 // one: a node whose server is gone, or has no address yet, is reported without
 // address and with a Detail that says so.
 //
-//	ionos.go       the source: what is read, and who is on the LAN
-//	pace.go        when it is asked, and what its refusals say
-//	client.go      requests and pages
-//	transport.go   connections and credentials
-//	documents.go   what one document says, and what it has to say
-//	managed.go     the nodes of a managed cluster
-//	resolve.go     documents in, nodes out
+//	ionos.go                                 the source
+//	pace.go                                  when the API is asked, and what
+//	client.go, transport.go                  HTTP: requests and pages; connections,
+//	                                         credentials and refusals
+//	documents.go, managed.go, resolve.go     pure: documents in, nodes out
 //
-// The SDK's types go no further than client.go and pace.go. The package never
+// The SDK's types go no further than client.go and transport.go. The package never
 // writes and never logs, and no error of it holds a secret.
 package ionos

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
@@ -32,7 +31,7 @@ type document struct {
 type properties struct {
 	Name field[string] `json:"name"`
 
-	LAN   *number          `json:"lan"`
+	LAN   *json.Number     `json:"lan"` // a number, or one as text
 	IPs   field[[]*string] `json:"ips"`
 	IPv6s []*string        `json:"ipv6Ips"`
 
@@ -71,21 +70,6 @@ type field[T any] struct {
 func (f *field[T]) UnmarshalJSON(data []byte) error {
 	f.there = true
 	return json.Unmarshal(data, &f.value)
-}
-
-// number is a LAN's id, which the API writes as a number in one place and as
-// text in another.
-type number int64
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (n *number) UnmarshalJSON(data []byte) error {
-	text := strings.Trim(string(data), `"`)
-	value, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return fmt.Errorf("a LAN's id is %.20q, must be a whole number", text)
-	}
-	*n = number(value)
-	return nil
 }
 
 // Why an answer with status 200 is none.
@@ -157,7 +141,11 @@ func (d document) onLAN(lan int, listed bool) (bool, error) {
 	case d.Properties == nil:
 		return false, incomplete("network card "+d.ID, "properties")
 	case d.Properties.LAN != nil:
-		return int64(*d.Properties.LAN) == int64(lan), nil
+		id, err := d.Properties.LAN.Int64()
+		if err != nil {
+			return false, fmt.Errorf("network card %s is on LAN %.20q, which is no whole number", d.ID, d.Properties.LAN.String())
+		}
+		return id == int64(lan), nil
 	case !listed:
 		return false, incomplete("network card "+d.ID, "properties.lan")
 	}

@@ -20,9 +20,6 @@ func Translate(payload []byte, byServer bool, lan int, nodes []inventory.Node) (
 		return nil, err
 	}
 	found, err := translate(*page.Items, lan)
-	if err == nil {
-		err = found.whole(nodes)
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -133,8 +133,8 @@ func TestContract02ServersWithoutTheirNetworkCardsAreNoAnswer(t *testing.T) {
 	want := briefs(read(t, source))
 	c.Break(ionostest.Fault{Kind: ionostest.NICsNull, On: "/servers"})
 	err := readError(t, source)
-	if !strings.Contains(err.Error(), "the answer does not list the network cards of server "+serverID(1)+", node worker-1") {
-		t.Errorf("got error %v, want the server and the node", err)
+	if !strings.Contains(err.Error(), "server "+serverID(0)+" (worker-0) has no entities.nics.items") {
+		t.Errorf("got error %v, want the server and its name", err)
 	}
 	c.Break(ionostest.Fault{Kind: ionostest.NICsEmpty, On: "/servers"})
 	got := read(t, source)

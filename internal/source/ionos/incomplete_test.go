@@ -75,7 +75,7 @@ func TestContract02APartOfTheNetworkCardsIsNoAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := readError(t, source); !strings.Contains(err.Error(), "the answer does not list the network cards of server "+serverID(1)+", node w1") {
-		t.Errorf("got error %v, want the server and the node", err)
+	if err := readError(t, source); !strings.Contains(err.Error(), "server "+serverID(1)+" (w1) has no end of entities.nics.items") {
+		t.Errorf("got error %v, want the server and its name", err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"slices"
 	"sync"
 	"time"
 
@@ -152,27 +151,6 @@ func (s *Source) Read(ctx context.Context) ([]inventory.Node, error) {
 	return resolved, nil
 }
 
-// refresh reads the LAN, if it is time to, and who is on it.
-func (s *Source) refresh(ctx context.Context, nodes []inventory.Node) error {
-	due := s.lanAt.IsZero() || time.Since(s.lanAt) >= lanInterval
-	if due {
-		if err := s.readLAN(ctx); err != nil {
-			return err
-		}
-	}
-	found, requests, err := s.search(ctx, nodes)
-	if err != nil {
-		return err
-	}
-	if !due && found.grewFrom(s.found) {
-		if err := s.readLAN(ctx); err != nil {
-			return err
-		}
-	}
-	s.found, s.requests = found, requests
-	return nil
-}
-
 // readLAN reads the properties of the LAN.
 func (s *Source) readLAN(ctx context.Context) error {
 	lan, err := s.client.network(ctx)
@@ -188,35 +166,6 @@ func (s *Source) readLAN(ctx context.Context) error {
 	defer s.mu.Unlock()
 	s.warnings = lan.warnings(s.place.lan, s.subnets)
 	return nil
-}
-
-// search asks the cheapest question that has an answer for these nodes: the LAN's
-// network cards or, where a node has no id, or is missing while a card does not
-// say whose it is, the servers. It asks once more where a list of several pages
-// misses a network card that was there before: one that was deleted meanwhile
-// moves another from the start of the next page to the end of the last.
-func (s *Source) search(ctx context.Context, nodes []inventory.Node) (found directory, requests int, err error) {
-	questions := []func(context.Context) (directory, int, error){s.client.cards, s.client.servers}
-	if slices.ContainsFunc(nodes, func(n inventory.Node) bool { return isWanted(n) && serverID(n) == "" }) {
-		questions = questions[1:]
-	}
-	for _, ask := range questions {
-		var again directory
-		var used, more int
-		found, used, err = ask(ctx)
-		if err == nil && used > 1 && found.lost(nodes, s.found) {
-			again, more, err = ask(ctx)
-			found = again.with(found)
-		}
-		requests += used + more
-		if err != nil || !found.hasUnknownOwner() || found.answers(nodes) {
-			break
-		}
-	}
-	if err == nil {
-		err = found.whole(nodes)
-	}
-	return found, requests, err
 }
 
 // explainPending says of nodes that were not looked for that nothing is known.

@@ -2,23 +2,17 @@ package ionos
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
-	"sync"
 	"time"
 
-	ionoscloud "github.com/ionos-cloud/sdk-go/v6"
-
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/retryafter"
 )
 
 const (
-	// maxRetryAfter bounds how long the service can keep us from asking.
-	maxRetryAfter = time.Hour
 	// lanInterval is how old the LAN's properties may be. An address that joins a
 	// failover group is seen sooner: it makes the LAN be read when it appears on
 	// a network card, and is left out anyway when a second card has it. What is
@@ -54,104 +48,6 @@ func rateLimit(header http.Header, now time.Time) (RateLimit, bool) {
 // refill is how long the limit takes to allow that many requests more.
 func (r RateLimit) refill(requests int) time.Duration {
 	return time.Duration(requests) * time.Minute / time.Duration(max(r.Limit, 1))
-}
-
-// waitError is an error that says how long not to ask again.
-type waitError struct {
-	error
-	wait time.Duration
-}
-
-// RetryAfter is how long the service wants to be left alone.
-func (e *waitError) RetryAfter() time.Duration { return e.wait }
-
-func (e *waitError) Unwrap() error { return e.error }
-
-// limiter keeps requests back for as long as the service demands.
-type limiter struct {
-	credentials *credentials
-
-	mu sync.Mutex
-	// until is when the service may be asked again, refusal what it said.
-	until   time.Time
-	refusal error
-}
-
-// refused is the error while the service wants to be left alone.
-func (l *limiter) refused() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if wait := time.Until(l.until); wait > 0 {
-		return &waitError{fmt.Errorf("not asked for another %s, as the API demanded: %w", wait.Round(time.Second), l.refusal), wait}
-	}
-	return nil
-}
-
-// explain turns what the SDK returned into our error, and remembers what the
-// service demanded. The SDK's own text may hold the whole answer, and the address
-// with all its parameters.
-func (l *limiter) explain(about subject, answer *ionoscloud.APIResponse, err error) error {
-	status := answer.SafeStatusCode()
-	if status == 0 || status == http.StatusOK && err != nil {
-		return fmt.Errorf("%s: %w", about.name, cause(err))
-	}
-	text := fmt.Sprintf("%s: the IONOS API answers %d %s", about.name, status, http.StatusText(status))
-	if said := l.said(err); said != "" {
-		text += " (" + said + ")"
-	}
-	if remedy := l.remedy(status, about.remedy); remedy != "" {
-		text += "; " + remedy
-	}
-	said := http.Header{"Retry-After": answer.Header[headerRetryAfter], "Date": answer.Header["Date"]}
-	wait := retryafter.Wait(said, time.Now(), maxRetryAfter)
-	if wait <= 0 {
-		return errors.New(text)
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.until, l.refusal = time.Now().Add(wait), fmt.Errorf("%s; not asked again for %s", text, wait.Round(time.Second))
-	return &waitError{l.refusal, wait}
-}
-
-// remedy says what to do about a status.
-func (l *limiter) remedy(status int, unknown string) string {
-	renew := "renew " + l.credentials.variable()
-	switch {
-	case status == http.StatusUnauthorized:
-		if at, ok := l.credentials.expires(); ok && at.Before(time.Now()) {
-			return fmt.Sprintf("the token expired at %s: %s", at.UTC().Format(time.RFC3339), renew)
-		}
-		return renew + ", which the API does not accept"
-	case status == http.StatusForbidden:
-		return unknown + ", or give the user of " + l.credentials.variable() + " the right to read it"
-	case status == http.StatusNotFound:
-		return unknown
-	case status == http.StatusTooManyRequests:
-		return "the contract's rate limit is used up: ask less often with SOURCE_POLL_INTERVAL"
-	case status >= 300 && status < 400:
-		return "redirects are not followed, because they would carry the token along: correct IONOS_API_URL"
-	}
-	return ""
-}
-
-// said is what the service says in its error: one line, cut where it is long, and
-// nothing at all if it repeats a part of a secret.
-func (l *limiter) said(err error) string {
-	var failure ionoscloud.GenericOpenAPIError
-	if !errors.As(err, &failure) {
-		return ""
-	}
-	model, ok := failure.Model().(ionoscloud.Error)
-	credential, err := l.credentials.current()
-	if !ok || model.Messages == nil || err != nil {
-		return ""
-	}
-	for _, message := range *model.Messages {
-		if message.Message != nil && *message.Message != "" {
-			return credential.harmless(*message.Message)
-		}
-	}
-	return ""
 }
 
 // lastLook is what the source found last, and when.
@@ -190,10 +86,58 @@ func (s *Source) look(ctx context.Context, nodes []inventory.Node) (pending time
 		return 0, &waitError{fmt.Errorf("not asked again for another %s: %w", wait.Round(time.Millisecond), s.failed), wait}
 	}
 	s.tried = now
-	if s.failed = s.refresh(ctx, nodes); s.failed == nil {
+	if s.failed = s.ask(ctx, nodes); s.failed == nil {
 		s.at, s.asked = time.Now(), wanted
 	}
 	return 0, s.failed
+}
+
+// ask reads the LAN, if it is time to, and asks the cheapest question that has an
+// answer for these nodes: the LAN's network cards or, where a node has no id, or is
+// missing while a card does not say whose it is, the servers.
+func (s *Source) ask(ctx context.Context, nodes []inventory.Node) error {
+	due := time.Since(s.lanAt) >= lanInterval
+	if due {
+		if err := s.readLAN(ctx); err != nil {
+			return err
+		}
+	}
+	questions := []func(context.Context) (directory, int, error){s.client.cards, s.client.servers}
+	if slices.ContainsFunc(nodes, func(n inventory.Node) bool { return isWanted(n) && serverID(n) == "" }) {
+		questions = questions[1:]
+	}
+	var found directory
+	cost := 0
+	for _, question := range questions {
+		var requests int
+		var err error
+		found, requests, err = s.askTwice(ctx, nodes, question)
+		if cost += requests; err != nil {
+			return err
+		}
+		if !found.hasUnknownOwner() || found.answers(nodes) {
+			break
+		}
+	}
+	if !due && found.grewFrom(s.found) {
+		if err := s.readLAN(ctx); err != nil {
+			return err
+		}
+	}
+	s.found, s.requests = found, cost
+	return nil
+}
+
+// askTwice asks once more where a list of several pages misses a network card that
+// was there before: one that was deleted meanwhile moves another from the start of the
+// next page to the end of the last.
+func (s *Source) askTwice(ctx context.Context, nodes []inventory.Node, question func(context.Context) (directory, int, error)) (directory, int, error) {
+	found, requests, err := question(ctx)
+	if err != nil || requests < 2 || !found.lost(nodes, s.found) {
+		return found, requests, err
+	}
+	again, more, err := question(ctx)
+	return again.with(found), requests + more, err
 }
 
 // pause is how long the network cards should not be asked for: for new nodes at

@@ -23,8 +23,6 @@ type directory struct {
 	cards []card
 	// servers maps ids to names. It is nil unless the servers were listed.
 	servers map[string]string
-	// unlisted are the servers whose network cards the answer does not list.
-	unlisted map[string]error
 }
 
 // directoryOfLAN translates the list of the LAN's network cards.
@@ -48,7 +46,7 @@ func directoryOfLAN(nics []document, lan int) (directory, error) {
 
 // directoryOfServers translates the list of servers with their network cards.
 func directoryOfServers(servers []document, lan int) (directory, error) {
-	d := directory{servers: make(map[string]string, len(servers)), unlisted: map[string]error{}}
+	d := directory{servers: make(map[string]string, len(servers))}
 	for _, server := range servers {
 		id, nics := server.key(), server.Entities.NICs
 		if server.Properties == nil || !server.Properties.Name.there {
@@ -58,11 +56,9 @@ func directoryOfServers(servers []document, lan int) (directory, error) {
 		name := fmt.Sprintf("server %s (%s)", server.ID, d.servers[id])
 		switch {
 		case nics.Items == nil:
-			d.unlisted[id] = incomplete(name, "entities.nics.items")
-			continue
+			return directory{}, incomplete(name, "entities.nics.items")
 		case nics.continues():
-			d.unlisted[id] = incomplete(name, "end of entities.nics.items")
-			continue
+			return directory{}, incomplete(name, "end of entities.nics.items")
 		}
 		for i, nic := range *nics.Items {
 			on, err := nic.onLAN(lan, false)
@@ -82,23 +78,6 @@ func directoryOfServers(servers []document, lan int) (directory, error) {
 		}
 	}
 	return d, nil
-}
-
-// whole is an error where the answer does not list the network cards of a server,
-// and names the node whose server that is, if there is one.
-func (d directory) whole(nodes []inventory.Node) error {
-	ids := slices.Sorted(maps.Keys(d.unlisted))
-	for _, node := range nodes {
-		for _, id := range ids {
-			if own := serverID(node); own == id || own == "" && strings.EqualFold(d.servers[id], node.Name) {
-				return fmt.Errorf("the answer does not list the network cards of server %s, node %s: %w", id, node.Name, d.unlisted[id])
-			}
-		}
-	}
-	if len(ids) > 0 {
-		return d.unlisted[ids[0]]
-	}
-	return nil
 }
 
 // attached are the servers that have a network card on the LAN.

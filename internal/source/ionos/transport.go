@@ -5,13 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
-	"unicode"
+
+	ionoscloud "github.com/ionos-cloud/sdk-go/v6"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/retryafter"
 )
 
 const (
@@ -25,6 +28,10 @@ const (
 	// operating system sends its data again, a quarter of an hour.
 	pingAfter   = 5 * time.Second
 	pingTimeout = 3 * time.Second
+	// maxRetryAfter bounds how long the service can keep us from asking.
+	maxRetryAfter = time.Hour
+	// mostSaid is how many bytes of the service's own words an error has.
+	mostSaid = 200
 )
 
 // headerRetryAfter is where the SDK does not find Retry-After, which it takes for
@@ -72,11 +79,11 @@ func (t *transport) RoundTrip(original *http.Request) (*http.Response, error) {
 	request.Close = false // the SDK closes the connection after each request
 	// The SDK takes this one from the environment, at every request.
 	request.Header.Del("X-Contract-Number")
-	credential, err := t.credentials.current()
+	header, err := t.credentials.header()
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("Authorization", credential.header)
+	request.Header.Set("Authorization", header)
 	response, err := t.base.RoundTrip(request)
 	if err != nil {
 		return nil, err
@@ -88,7 +95,8 @@ func (t *transport) RoundTrip(original *http.Request) (*http.Response, error) {
 		response.Header[headerRetryAfter] = after
 		response.Header.Del("Retry-After")
 	}
-	response.Body = &bounded{ReadCloser: response.Body, left: maxBody}
+	// Cut short, an answer could look complete: this one fails.
+	response.Body = http.MaxBytesReader(nil, response.Body, maxBody)
 	return response, nil
 }
 
@@ -97,25 +105,6 @@ func (t *transport) CloseIdleConnections() {
 	if closer, ok := t.base.(interface{ CloseIdleConnections() }); ok {
 		closer.CloseIdleConnections()
 	}
-}
-
-// bounded fails where an answer is longer than anything that makes sense; cut
-// short it could look complete.
-type bounded struct {
-	io.ReadCloser
-	left int64
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	if int64(len(p)) > b.left+1 {
-		p = p[:b.left+1]
-	}
-	n, err := b.ReadCloser.Read(p)
-	b.left -= int64(n)
-	if b.left < 0 {
-		return 0, fmt.Errorf("the answer is larger than %d bytes", maxBody)
-	}
-	return n, err
 }
 
 // credentials are read again for every request, so that a rotated token works
@@ -127,41 +116,37 @@ type credentials struct {
 	// expiry is when the token used last expires, in Unix seconds; 0 if it does
 	// not say.
 	expiry atomic.Int64
+	// secrets are those that were used, which no error may repeat.
+	secrets redact.Secrets
 }
 
-// credential is what one request carries.
-type credential struct {
-	// header is the value of Authorization.
-	header string
-	// secrets must not appear in any error.
-	secrets []string
-}
-
-// current returns the credential of this moment.
-func (c *credentials) current() (credential, error) {
+// header returns the value of Authorization at this moment.
+func (c *credentials) header() (string, error) {
 	if c.token == nil {
 		password, err := c.password()
 		if err != nil {
-			return credential{}, fmt.Errorf("IONOS_PASSWORD cannot be read: %w", err)
+			return "", fmt.Errorf("IONOS_PASSWORD cannot be read: %w", err)
 		}
 		password = strings.TrimSpace(password)
 		encoded := base64.StdEncoding.EncodeToString([]byte(c.username + ":" + password))
-		return credential{"Basic " + encoded, []string{password, encoded}}, nil
+		c.secrets.Add(password, encoded)
+		return "Basic " + encoded, nil
 	}
 	token, err := c.token()
 	if err != nil {
-		return credential{}, fmt.Errorf("IONOS_TOKEN cannot be read: %w", err)
+		return "", fmt.Errorf("IONOS_TOKEN cannot be read: %w", err)
 	}
 	token = plainToken(token)
 	if token == "" {
-		return credential{}, errors.New("IONOS_TOKEN is empty; set it, or write the token to the file that IONOS_TOKEN_FILE names")
+		return "", errors.New("IONOS_TOKEN is empty; set it, or write the token to the file that IONOS_TOKEN_FILE names")
 	}
 	var expiry int64
 	if at, ok := expiryOf(token); ok {
 		expiry = at.Unix()
 	}
 	c.expiry.Store(expiry)
-	return credential{"Bearer " + token, []string{token}}, nil
+	c.secrets.Add(token)
+	return "Bearer " + token, nil
 }
 
 // expires returns when the token used last expires.
@@ -176,29 +161,6 @@ func (c *credentials) variable() string {
 		return "IONOS_USERNAME and IONOS_PASSWORD"
 	}
 	return "IONOS_TOKEN"
-}
-
-// harmless returns a text of the service for an error.
-func (c credential) harmless(text string) string {
-	const longest = 200
-	if len(text) > longest {
-		text = text[:longest] + "..."
-	}
-	text = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, ""))
-	const window = 6 // characters that chance does not repeat
-	for _, secret := range c.secrets {
-		for i := 0; i == 0 || i+window <= len(secret); i++ {
-			if part := secret[i:min(len(secret), i+window)]; part != "" && strings.Contains(text, part) {
-				return ""
-			}
-		}
-	}
-	return text
 }
 
 // plainToken is the token without what people copy along with it.
@@ -229,4 +191,110 @@ func expiryOf(token string) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	return time.Unix(int64(claims.Expires), 0), true
+}
+
+// waitError is an error that says how long not to ask again.
+type waitError struct {
+	error
+	wait time.Duration
+}
+
+// RetryAfter is how long the service wants to be left alone.
+func (e *waitError) RetryAfter() time.Duration { return e.wait }
+
+func (e *waitError) Unwrap() error { return e.error }
+
+// refused is the error while the service wants to be left alone.
+func (c *client) refused() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if wait := time.Until(c.until); wait > 0 {
+		return &waitError{fmt.Errorf("not asked for another %s, as the API demanded: %w", wait.Round(time.Second), c.refusal), wait}
+	}
+	return nil
+}
+
+// explain turns what the SDK returned into our error, and remembers what the
+// service demanded. The SDK's own text may hold the whole answer, and the address
+// with all its parameters.
+func (c *client) explain(about subject, answer *ionoscloud.APIResponse, err error) error {
+	status := answer.SafeStatusCode()
+	if status == 0 || status == http.StatusOK && err != nil {
+		return fmt.Errorf("%s: %w", about.name, cause(err))
+	}
+	text := fmt.Sprintf("%s: the IONOS API answers %d %s", about.name, status, http.StatusText(status))
+	if said := c.said(status, err); said != "" {
+		text += " (" + said + ")"
+	}
+	if remedy := c.remedy(status, about.remedy); remedy != "" {
+		text += "; " + remedy
+	}
+	said := http.Header{"Retry-After": answer.Header[headerRetryAfter], "Date": answer.Header["Date"]}
+	wait := retryafter.Wait(said, time.Now(), maxRetryAfter)
+	if wait <= 0 {
+		return errors.New(text)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.until, c.refusal = time.Now().Add(wait), fmt.Errorf("%s; not asked again for %s", text, wait.Round(time.Second))
+	return &waitError{c.refusal, wait}
+}
+
+// remedy says what to do about a status.
+func (c *client) remedy(status int, unknown string) string {
+	renew := "renew " + c.transport.credentials.variable()
+	switch {
+	case status == http.StatusUnauthorized:
+		if at, ok := c.transport.credentials.expires(); ok && at.Before(time.Now()) {
+			return fmt.Sprintf("the token expired at %s: %s", at.UTC().Format(time.RFC3339), renew)
+		}
+		return renew + ", which the API does not accept"
+	case status == http.StatusForbidden:
+		return unknown + ", or give the user of " + c.transport.credentials.variable() + " the right to read it"
+	case status == http.StatusNotFound:
+		return unknown
+	case status == http.StatusTooManyRequests:
+		return "the contract's rate limit is used up: ask less often with SOURCE_POLL_INTERVAL"
+	case status >= 300 && status < 400:
+		return "redirects are not followed, because they would carry the token along: correct IONOS_API_URL"
+	}
+	return ""
+}
+
+// said is what the service says in its error, on one line. It is nothing where that
+// repeats a credential, or is about one, of which it may repeat a part.
+func (c *client) said(status int, err error) string {
+	var failure ionoscloud.GenericOpenAPIError
+	if status == http.StatusUnauthorized || !errors.As(err, &failure) {
+		return ""
+	}
+	model, ok := failure.Model().(ionoscloud.Error)
+	if !ok || model.Messages == nil {
+		return ""
+	}
+	for _, message := range *model.Messages {
+		if text := message.Message; text != nil && c.transport.credentials.secrets.Hide(*text) == *text {
+			return redact.Cut(redact.Printable(*text), mostSaid)
+		}
+	}
+	return ""
+}
+
+// cause is the error without the address that net/http puts around it, and
+// without an answer that the SDK quotes.
+func cause(err error) error {
+	outer := new(url.Error)
+	large := new(http.MaxBytesError)
+	var failure ionoscloud.GenericOpenAPIError
+	switch {
+	case errors.As(err, &large):
+		return fmt.Errorf("the answer is larger than %d bytes", large.Limit)
+	case errors.As(err, &outer):
+		return outer.Err
+	case errors.As(err, &failure):
+		return errors.New("the answer is not what the API documents")
+	case err == nil:
+		return errNoAnswer
+	}
+	return err
 }

@@ -140,6 +140,7 @@ func (s *Source) session(ctx context.Context) {
 		s.cache.failed(err, true)
 		return
 	}
+	generation := s.client.Generation()
 	// No connection of the time before an outage is used again.
 	defer s.client.Reconnect()
 	one := &session{client: s.client, cache: s.cache, start: time.Now(), notBefore: s.notBefore}
@@ -158,7 +159,8 @@ func (s *Source) session(ctx context.Context) {
 		case <-done:
 			return
 		case <-ticker.C:
-			if one.silent() || s.client.Rotated() {
+			_ = s.client.Refresh() // what cannot be read replaces nothing
+			if one.silent() || s.client.Generation() != generation {
 				stop(errStopped)
 				<-done
 				return

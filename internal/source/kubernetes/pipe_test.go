@@ -96,12 +96,12 @@ type piped struct {
 	network *pipes
 }
 
-func (p piped) Snapshot() (*rest.Config, kubeapi.Files, error) {
-	config, files, err := p.Access.Snapshot()
+func (p piped) Snapshot() (*rest.Config, func() bool, error) {
+	config, changed, err := p.Access.Snapshot()
 	if err == nil {
 		config.Dial = p.network.dial
 	}
-	return config, files, err
+	return config, changed, err
 }
 
 // simulated runs a test in simulated time, with a source that has read from an API

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
@@ -18,34 +19,38 @@ func ofService(name string) metav1.ListOptions {
 }
 
 // send carries out one write by one request, which is never repeated, so that a
-// write is never sent again later than it was decided.
-func (s *Store) send(ctx context.Context, operation plan.Operation, object *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, error) {
-	answer := &discoveryv1.EndpointSlice{}
-	slices := kubeapi.EndpointSlices(object.Namespace)
-	var err error
-	if operation == plan.Update {
-		err = s.client.Update(ctx, slices, object.Name, object, answer)
-	} else {
-		err = s.client.Create(ctx, slices, object, answer)
+// write is never sent again later than it was decided. Without an error it returns
+// the server's answer.
+func (s *Store) send(ctx context.Context, write plan.Write, base *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, error) {
+	if err := manifest.Fence(base, write, s.target); err != nil {
+		return nil, err
 	}
-	answer.ManagedFields = nil
-	return answer, available(err)
+	resource := kubeapi.EndpointSlices(s.target.Namespace)
+	object, answer := manifest.Apply(base, write, s.target), &discoveryv1.EndpointSlice{}
+	var err error
+	if write.Operation == plan.Update {
+		err = s.client.Update(ctx, resource, object.Name, object, answer)
+	} else {
+		err = s.client.Create(ctx, resource, object, answer)
+	}
+	if err != nil {
+		return nil, available(err)
+	}
+	return answer, nil
 }
 
-// read reads one slice from the server's storage, past every cache. It lists instead
-// of getting, for the answer of a list also says at which revision the slice was
-// absent.
-func (s *Store) read(ctx context.Context, name string) (snapshot, error) {
+// read reads one slice from the server's storage, past every cache, nil for one that
+// is absent. It lists instead of getting, for the answer of a list also says at which
+// revision the slice was absent.
+func (s *Store) read(ctx context.Context, name string) (object *discoveryv1.EndpointSlice, revision string, err error) {
 	list := &discoveryv1.EndpointSliceList{}
 	if err := s.client.List(ctx, kubeapi.EndpointSlices(s.target.Namespace), kubeapi.Named(name), list); err != nil {
-		return snapshot{}, available(err)
+		return nil, "", available(err)
 	}
-	seen := snapshot{at: list.ResourceVersion}
 	if len(list.Items) > 0 {
-		seen.object = &list.Items[0]
-		seen.object.ManagedFields = nil
+		object = &list.Items[0]
 	}
-	return seen, nil
+	return object, list.ResourceVersion, nil
 }
 
 // available says of an error in the words of package plan whether no slice can be

@@ -6,9 +6,9 @@
 // Service as they are. Steady state costs no request but the watches. What a
 // write answered is seen by the next Load even if the watch lags, and a write
 // that failed, or a slice that vanished from the watch, makes the next Load ask
-// the server about that slice. An update
-// always carries the resourceVersion it was computed from; nothing is ever
-// deleted or patched, and no slice of another name is touched.
+// the server about that slice. An update always carries the resourceVersion it was
+// computed from; nothing is ever deleted or patched, and no slice of another name is
+// touched.
 //
 // The rights it needs in the target's namespace, and no others:
 //

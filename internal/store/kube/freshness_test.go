@@ -28,6 +28,7 @@ type keeper struct {
 	mu       sync.Mutex
 	code     int    // of refusals, 0 for none
 	revision string // of lists
+	listed   []discoveryv1.EndpointSlice
 	// mute is the name of a slice about which no list is answered, and writes is the
 	// code of every answer to a write.
 	mute     string
@@ -81,6 +82,7 @@ func (k *keeper) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	return reply(r, http.StatusOK, &discoveryv1.EndpointSliceList{
 		TypeMeta: metav1.TypeMeta{APIVersion: "discovery.k8s.io/v1", Kind: "EndpointSliceList"}, ListMeta: metav1.ListMeta{ResourceVersion: k.revision},
+		Items: k.listed,
 	}), nil
 }
 
@@ -260,25 +262,58 @@ func TestContract21ASliceThatCannotBeReadKeepsNoOtherFromBeingLoaded(t *testing.
 	})
 }
 
-// TestContract21ARestoredServerIsBelieved: its revisions begin anew at an earlier
-// one, so what a write had answered looks newer than all that comes.
-func TestContract21ARestoredServerIsBelieved(t *testing.T) {
+// TestContract21ARestoredServerCounts: its revisions begin anew at an earlier one, so
+// what a write had answered looks newer than all that comes.
+func TestContract21ARestoredServerCounts(t *testing.T) {
+	older := discoveryv1.EndpointSlice{AddressType: discoveryv1.AddressTypeIPv4}
+	older.Name, older.ResourceVersion = "web-remote", "3"
+	older.Labels = map[string]string{discoveryv1.LabelServiceName: "web", discoveryv1.LabelManagedBy: "ionos-endpointslice-controller"}
+	for name, restored := range map[string][]discoveryv1.EndpointSlice{
+		"without the slice": nil, "with the slice as it was": {older},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kept(t, func(t *testing.T, k *keeper, store *kube.Store) {
+				k.set(func() { k.writes = http.StatusCreated })
+				if _, err := store.Write(t.Context(), createOf("web-remote")); err != nil {
+					t.Fatal(err)
+				}
+				state, err := store.Load(t.Context())
+				if err != nil || len(state.Slices)+len(state.Refused) != 1 {
+					t.Fatalf("got %+v, %v, want the slice that was made", state, err)
+				}
+				k.set(func() { k.revision, k.listed, k.code = "5", restored, http.StatusGone })
+				time.Sleep(longestWatch)
+				k.set(func() { k.code = 0 })
+				time.Sleep(10 * time.Second)
+				state, err = store.Load(t.Context())
+				if err != nil || len(state.Slices) != len(restored) || len(state.Refused) != 0 {
+					t.Fatalf("got %+v, %v, want %d slices, as the server has", state, err, len(restored))
+				}
+				for _, slice := range state.Slices {
+					if slice.Version != "3" {
+						t.Errorf("got version %s, want 3, as the server has it", slice.Version)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestAListSaysWhichSlicesBesideOursAreGone(t *testing.T) {
 	kept(t, func(t *testing.T, k *keeper, store *kube.Store) {
-		k.set(func() { k.writes = http.StatusCreated })
-		if _, err := store.Write(t.Context(), createOf("web-remote")); err != nil {
-			t.Fatal(err)
-		}
-		state, err := store.Load(t.Context())
-		if err != nil || len(state.Slices)+len(state.Refused) != 1 {
-			t.Fatalf("got %+v, %v, want the slice that was made", state, err)
-		}
-		k.set(func() { k.revision, k.code = "5", http.StatusGone })
-		time.Sleep(longestWatch)
-		k.set(func() { k.code = 0 })
-		time.Sleep(10 * time.Second)
-		state, err = store.Load(t.Context())
-		if err != nil || len(state.Slices)+len(state.Refused) != 0 {
-			t.Errorf("got %+v, %v, want no slice: the server has none", state, err)
+		other := discoveryv1.EndpointSlice{Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.9.0.1"}}}}
+		other.Name, other.Labels = "web-x7f2k", map[string]string{discoveryv1.LabelServiceName: "web"}
+		for _, listed := range [][]discoveryv1.EndpointSlice{{other}, nil} {
+			k.set(func() { k.listed, k.code = listed, http.StatusGone })
+			time.Sleep(longestWatch)
+			k.set(func() { k.code = 0 })
+			time.Sleep(10 * time.Second)
+			if n := drain(store); n != 1 {
+				t.Errorf("got %d news, want 1", n)
+			}
+			if state, err := store.Load(t.Context()); err != nil || len(state.Beside) != len(listed) {
+				t.Errorf("got %+v, %v, want %d slices beside ours", state.Beside, err, len(listed))
+			}
 		}
 	})
 }

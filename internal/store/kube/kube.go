@@ -42,7 +42,7 @@ type Store struct {
 	client  *kubeapi.Client
 	recheck time.Duration
 	changed chan struct{}
-	view    *view
+	slices  *sliceCache
 	service *service
 }
 
@@ -63,7 +63,7 @@ func New(options Options) (*Store, error) {
 		return nil, fmt.Errorf("kube store: %w", err)
 	}
 	s := &Store{target: options.Target, client: client, recheck: options.Recheck, changed: make(chan struct{}, 1)}
-	s.view = newView(options.Target, s.notify)
+	s.slices = newSliceCache(options.Target, s.notify)
 	s.service = newService(options.Target, s.notify)
 	return s, nil
 }
@@ -82,13 +82,15 @@ func (s *Store) Run(ctx context.Context) error {
 		object: &corev1.Service{}, list: func() runtime.Object { return &corev1.ServiceList{} },
 	}
 	var running sync.WaitGroup
-	running.Go(func() { endpoints.run(ctx, s.client, s.view, &s.view.freshness) })
+	running.Go(func() { endpoints.run(ctx, s.client, s.slices, &s.slices.freshness) })
 	running.Go(func() { service.run(ctx, s.client, s.service, &s.service.freshness) })
-	running.Go(func() { s.recheckStrays(ctx) })
-	running.Go(func() { s.tellStale(ctx) })
+	running.Go(func() { s.tick(ctx) })
 	running.Wait()
 	return nil
 }
+
+// Expiry returns when the credential in use ends.
+func (s *Store) Expiry() kubeapi.Expiry { return s.client.Expiry() }
 
 // Changed receives a value when something in Load's answer may have changed by
 // another hand than ours.
@@ -96,17 +98,17 @@ func (s *Store) Changed() <-chan struct{} { return s.changed }
 
 // Load returns the slices and the Service as they are, or as they were last known
 // with the reason in Stale. It waits for the first answer of the watches, and asks
-// the server itself only about slices whose last write failed or that vanished from
-// the watch.
+// the server itself only about dirty slices.
 func (s *Store) Load(ctx context.Context) (plan.State, error) {
 	for _, watch := range s.watches() {
 		if err := watch.await(ctx); err != nil {
 			return plan.State{}, err
 		}
 	}
-	unread, err := s.reread(ctx)
-	state := manifest.State(s.service.get(), s.view.objects(), s.target)
-	state.Beside = manifest.Beside(state.Service, s.view.beside())
+	unread, err := s.readDirty(ctx)
+	objects, beside := s.slices.known()
+	state := manifest.State(s.service.get(), objects, s.target)
+	state.Beside = manifest.Beside(state.Service, beside)
 	state.Unread, state.Stale = unread, s.stale(time.Now())
 	if state.Stale == nil {
 		state.Stale = err
@@ -114,19 +116,19 @@ func (s *Store) Load(ctx context.Context) (plan.State, error) {
 	return state, nil
 }
 
-// reread asks the server about the dirty slices, a few at a time, and returns the
+// readDirty asks the server about the dirty slices, a few at a time, and returns the
 // names of those that it did not answer about in time, sorted, and why not.
-func (s *Store) reread(ctx context.Context) (unread []string, failed error) {
+func (s *Store) readDirty(ctx context.Context) (unread []string, failed error) {
 	var reading sync.WaitGroup
 	var mu sync.Mutex
 	free := make(chan struct{}, mostReads)
-	for name, mark := range s.view.dirtyMarks() {
+	for name, mark := range s.slices.dirty() {
 		free <- struct{}{}
 		reading.Go(func() {
 			defer func() { <-free }()
-			err := s.look(ctx, name)
+			object, revision, err := s.read(ctx, name)
 			if err == nil {
-				s.view.clean(name, mark)
+				s.slices.clean(name, mark, object, revision)
 				return
 			}
 			mu.Lock()
@@ -140,7 +142,7 @@ func (s *Store) reread(ctx context.Context) (unread []string, failed error) {
 }
 
 func (s *Store) watches() []*freshness {
-	return []*freshness{&s.view.freshness, &s.service.freshness}
+	return []*freshness{&s.slices.freshness, &s.service.freshness}
 }
 
 // stale says which watch is not current, nil if both are.
@@ -153,19 +155,23 @@ func (s *Store) stale(now time.Time) error {
 	return nil
 }
 
-// tellStale passes on that a watch is no longer current, or is so again.
-func (s *Store) tellStale(ctx context.Context) {
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
+// tick passes on that a watch is no longer current, or is so again, and has the slices
+// read from time to time that no watch tells of.
+func (s *Store) tick(ctx context.Context) {
+	second, recheck := time.NewTicker(time.Second), time.NewTicker(s.recheck)
+	defer second.Stop()
+	defer recheck.Stop()
 	for was := false; ; {
 		select {
 		case <-ctx.Done():
 			return
-		case now := <-ticker.C:
+		case now := <-second.C:
 			if is := s.stale(now) != nil; is != was {
 				was = is
 				s.notify()
 			}
+		case <-recheck.C:
+			s.slices.markUnselected()
 		}
 	}
 }
@@ -177,52 +183,13 @@ func (s *Store) Write(ctx context.Context, write plan.Write) (version string, er
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	name := write.Slice.Name
-	base := s.view.object(name)
-	if err := manifest.Fence(base, write, s.target); err != nil {
-		s.view.markDirty(name)
-		return "", err
-	}
-	s.view.expect(name)
-	answer, err := s.send(ctx, write.Operation, manifest.Apply(base, write, s.target))
+	base := s.slices.begin(write.Slice.Name)
+	answer, err := s.send(ctx, write, base)
+	s.slices.end(write.Slice.Name, base, answer)
 	if err != nil {
-		s.view.markDirty(name)
-		s.view.expected(name, versionOf(base))
 		return "", explain(write.Operation, err)
 	}
-	s.view.learn(name, snapshot{object: answer, at: answer.ResourceVersion})
-	s.view.expected(name, answer.ResourceVersion)
 	return answer.ResourceVersion, nil
-}
-
-// look asks the server about one slice, whatever its labels say.
-func (s *Store) look(ctx context.Context, name string) error {
-	seen, err := s.read(ctx, name)
-	if err == nil {
-		s.view.learn(name, seen)
-	}
-	return err
-}
-
-// recheckStrays looks again, from time to time, at the slices of our names that
-// no watch tells about, so that one that goes or is mended is noticed.
-func (s *Store) recheckStrays(ctx context.Context) {
-	ticker := time.NewTicker(s.recheck)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		for _, name := range s.view.strays() {
-			before := s.view.object(name)
-			// What cannot be read now is read at the next tick.
-			if err := s.look(ctx, name); err == nil && versionOf(before) != versionOf(s.view.object(name)) {
-				s.notify()
-			}
-		}
-	}
 }
 
 // notify leaves one value in the channel, however much happens before it is
@@ -235,7 +202,7 @@ func (s *Store) notify() {
 }
 
 // explain turns the server's answer to a write into ours: one that says that
-// the slice is not what we believed is a conflict.
+// the slice is not what was known is a conflict.
 func explain(operation plan.Operation, err error) error {
 	if kubeapi.Denied(err) {
 		return err

@@ -30,6 +30,8 @@ type script struct {
 	// is the answer's, by default 201.
 	before func()
 	code   int
+	// beforeRead, where there is one, happens before a list of one slice is answered.
+	beforeRead func()
 
 	mu sync.Mutex
 	// lists are the revisions that lists were asked for, "" being the newest.
@@ -70,9 +72,16 @@ func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 		}), nil
 	}
 	s.listed(query)
+	revision := "10"
+	if query.Get("fieldSelector") != "" { // of one slice, after all that the watch has told
+		revision = "30"
+		if s.beforeRead != nil {
+			s.beforeRead()
+		}
+	}
 	return reply(r, http.StatusOK, &discoveryv1.EndpointSliceList{
 		TypeMeta: metav1.TypeMeta{APIVersion: "discovery.k8s.io/v1", Kind: "EndpointSliceList"},
-		ListMeta: metav1.ListMeta{ResourceVersion: "10"},
+		ListMeta: metav1.ListMeta{ResourceVersion: revision},
 	}), nil
 }
 
@@ -218,6 +227,59 @@ func TestAnEchoBeforeTheAnswerIsNoNewsEither(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestTheEndOfASliceDuringAWriteIsNews, for the write's answer says that it is there.
+func TestTheEndOfASliceDuringAWriteIsNews(t *testing.T) {
+	scripted(t, func(t *testing.T, s *script, store *kube.Store) {
+		s.before = func() {
+			for _, kind := range []string{"ADDED", "DELETED"} {
+				object := &discoveryv1.EndpointSlice{}
+				object.Name, object.ResourceVersion = "web-remote", "11"
+				object.Labels = map[string]string{discoveryv1.LabelServiceName: "web"}
+				if got := tell(t, s.slices, store, kind, slice(object)); got != 0 {
+					t.Errorf("got %d news while the write is under way, want none", got)
+				}
+			}
+		}
+		if _, err := store.Write(t.Context(), create()); err != nil {
+			t.Fatal(err)
+		}
+		if got := drain(store); got != 1 {
+			t.Errorf("got %d news when the write has ended, want 1", got)
+		}
+		if state, err := store.Load(t.Context()); err != nil || len(state.Slices)+len(state.Refused) != 0 {
+			t.Errorf("got %v, %v; want no slice", state, err)
+		}
+	})
+}
+
+// TestContract21AReadThatBeganBeforeAWriteFailedSaysNothingOfIt: that write may have
+// been carried out after the read was answered.
+func TestContract21AReadThatBeganBeforeAWriteFailedSaysNothingOfIt(t *testing.T) {
+	scripted(t, func(t *testing.T, s *script, store *kube.Store) {
+		s.code = http.StatusInternalServerError
+		fail := func() {
+			if _, err := store.Write(t.Context(), create()); err == nil {
+				t.Error("got no error of a write that fails")
+			}
+		}
+		reads := 0
+		s.beforeRead = func() {
+			if reads++; reads == 1 {
+				fail()
+			}
+		}
+		fail()
+		for _, want := range []int{1, 2, 2} {
+			if _, err := store.Load(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if reads != want {
+				t.Errorf("got %d reads of the slice, want %d", reads, want)
+			}
+		}
+	})
 }
 
 func TestWhatPublishesBesideOursIsNewsWhenItChanges(t *testing.T) {
