@@ -61,6 +61,9 @@ var allowed = map[string]struct {
 		"source/static", "source/file", "source/command", "source/ionos", "source/kubernetes",
 		"store/memory", "store/kubectl", "store/kube", "syncer", "kubeapi", "election", "report", "metrics", "event", "admin", "preflight"), "it is the only package that knows every adapter"},
 
+	"pkg/views":     {nil, "it is for other programs, which get the standard library with it and nothing else"},
+	"internal/view": {[]string{"pkg/views"}, "it joins values, wherever they come from"},
+
 	"internal/store/storetest/cluster": {append(of("inventory", "plan", "manifest", "store/storetest"), "test/controlplane"), "it puts the suite on a real API server"},
 
 	"hack/demo":         {nil, "it shows the built binary from outside"},
@@ -78,6 +81,7 @@ var allowed = map[string]struct {
 	"test/netns":        {nil, "it stands for a machine that does not know us"},
 	"test/monitoring":   {nil, "it contains tests only"},
 	"test/docs":         {nil, "it contains tests only"},
+	"test/oracle":       {nil, "it contains tests only"},
 	"test/faults":       {nil, "it contains tests only"},
 	"test/conformance":  {nil, "it runs the built binary from outside"},
 	"test/simulation":   {of("inventory", "filter", "guard", "plan", "syncer", "election", "store/memory"), "it is the world around the loop; the loop is the real one"},
@@ -159,7 +163,7 @@ var pure = struct {
 	clock     []string
 	reason    string
 }{
-	places:    []string{"internal/setting", "internal/inventory", "internal/filter", "internal/guard", "internal/plan", "internal/manifest"},
+	places:    []string{"internal/setting", "internal/inventory", "internal/filter", "internal/guard", "internal/plan", "internal/manifest", "internal/view"},
 	forbidden: []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"},
 	clock:     []string{"Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "Sleep"},
 	reason:    "a pure stage takes values and returns values, so that a property test can drive it through any history",
