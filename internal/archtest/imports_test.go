@@ -64,6 +64,9 @@ var allowed = map[string]struct {
 	"pkg/views":     {nil, "it is for other programs, which get the standard library with it and nothing else"},
 	"internal/view": {[]string{"pkg/views"}, "it joins values, wherever they come from"},
 
+	"internal/viewcache":  {append(of("view"), "pkg/views"), "it holds what was joined, wherever it comes from and whoever reads it"},
+	"internal/viewsource": {of("view", "viewcache", "kubeapi"), "it fills the cache from an API server and knows no reader"},
+
 	"internal/store/storetest/cluster": {append(of("inventory", "plan", "manifest", "store/storetest"), "test/controlplane"), "it puts the suite on a real API server"},
 
 	"hack/demo":         {nil, "it shows the built binary from outside"},
