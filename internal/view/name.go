@@ -1,8 +1,9 @@
 package view
 
 import (
-	"fmt"
+	"encoding/binary"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -31,8 +32,8 @@ func dashed(address netip.Addr) string {
 	}
 	bytes := address.As16()
 	groups := make([]string, 0, 8)
-	for i := 0; i < len(bytes); i += 2 {
-		groups = append(groups, fmt.Sprintf("%x", int(bytes[i])<<8|int(bytes[i+1])))
+	for group := range slices.Chunk(bytes[:], 2) {
+		groups = append(groups, strconv.FormatUint(uint64(binary.BigEndian.Uint16(group)), 16))
 	}
 	return strings.Join(groups, "-")
 }

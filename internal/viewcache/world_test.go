@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
-	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -251,15 +250,6 @@ func (c *client) take() error {
 		}
 	}
 	return nil
-}
-
-func addresses(has map[string]string) []string {
-	var all []string
-	for name := range has {
-		all = append(all, name)
-	}
-	slices.Sort(all)
-	return all
 }
 
 // listed are the objects of the cache, in short.
