@@ -48,27 +48,31 @@ func Join(service *Service, all []*Slice) []Endpoint {
 	slices.SortFunc(ordered, func(a, b *Slice) int { return strings.Compare(a.Name, b.Name) })
 	ports := slices.Clone(service.Ports)
 	slices.SortFunc(ports, func(a, b Port) int { return strings.Compare(a.Name, b.Name) })
-	var joined []Endpoint
+	of := make([][]Endpoint, 0, len(ports))
 	for _, port := range ports {
-		joined = append(joined, joinPort(service, port, ordered)...)
+		of = append(of, joinPort(service, port, ordered))
 	}
-	return joined
+	if len(of) == 1 {
+		return of[0]
+	}
+	return slices.Concat(of...)
 }
 
 // joinPort joins one port.
 func joinPort(service *Service, port Port, ordered []*Slice) []Endpoint {
 	copies := mentions(service, port, ordered)
-	slices.SortStableFunc(copies, func(a, b copied) int {
-		return cmp.Or(a.address.Compare(b.address), cmp.Compare(a.target, b.target))
+	slices.SortFunc(copies, func(a, b copied) int {
+		return cmp.Or(a.address.Compare(b.address), cmp.Compare(a.target, b.target), cmp.Compare(a.slice, b.slice), cmp.Compare(a.index, b.index))
 	})
-	var chosen []copied
+	chosen := copies[:0]
 	for rest := copies; len(rest) > 0; {
 		same := 1
 		for same < len(rest) && rest[same].address == rest[0].address && rest[same].target == rest[0].target {
 			same++
 		}
-		chosen = append(chosen, choose(rest[:same]))
+		one := choose(rest[:same])
 		rest = rest[same:]
+		chosen = append(chosen, one)
 	}
 	ready4, ready6 := anyReady(chosen)
 	endpoints := make([]Endpoint, 0, len(chosen))
@@ -91,7 +95,11 @@ func joinPort(service *Service, port Port, ordered []*Slice) []Endpoint {
 
 // mentions collects every mention of an endpoint of the port.
 func mentions(service *Service, port Port, ordered []*Slice) []copied {
-	var found []copied
+	most := 0
+	for _, slice := range ordered {
+		most += len(slice.endpoints)
+	}
+	found := make([]copied, 0, most)
 	for at, slice := range ordered {
 		for _, p := range slice.ports {
 			if p.name != port.Name || p.protocol != port.Protocol {

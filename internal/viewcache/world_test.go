@@ -70,10 +70,14 @@ func (s *server) slice(name, service string, endpoints ...int) {
 	}
 	for _, e := range endpoints {
 		object.Endpoints = append(object.Endpoints, discoveryv1.Endpoint{
-			Addresses: []string{"10.0.0." + strconv.Itoa(max(e, -e))}, Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(e > 0)},
+			Addresses: []string{address(max(e, -e))}, Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(e > 0)},
 		})
 	}
 	s.set(viewcache.Slices, viewcache.Input{Key: view.Key{Namespace: "shop", Name: name}, Slice: view.ToSlice(object)}, false)
+}
+
+func address(number int) string {
+	return "10.0." + strconv.Itoa(number/256) + "." + strconv.Itoa(number%256)
 }
 
 func (s *server) gone(kind viewcache.Kind, name string) {
