@@ -87,7 +87,7 @@ func TestAStreamEndsWhenItsRightsChange(t *testing.T) {
 	c := newCluster(t, "shop", "blog")
 	s := secure(t, c)
 	haproxy := s.client(t, s.ca, "spiffe://x/ns/shop/client/haproxy")
-	stream := watch(t, haproxy, s.url+"/api/v1/views?watch=true", "")
+	stream := watch(t, haproxy, s.url+"/api/v1/views?watch=true")
 	stream.next(t)
 	stream.next(t)
 	s.list(t, "identities: [{name: shop/haproxy, namespaces: [blog]}]\n")
@@ -162,14 +162,14 @@ func TestClientsAreBounded(t *testing.T) {
 	s := secure(t, newCluster(t, "shop"))
 	haproxy := s.client(t, s.ca, "spiffe://x/ns/shop/client/haproxy")
 	for range 3 {
-		watch(t, haproxy, s.url+"/api/v1/views?watch=true", "").next(t)
+		watch(t, haproxy, s.url+"/api/v1/views?watch=true").next(t)
 	}
 	code, body := get(t, haproxy, s.url+"/api/v1/views?watch=true", "")
 	if code != http.StatusTooManyRequests || !strings.Contains(body, "VIEWS_MAX_CLIENTS_PER_IDENTITY") {
 		t.Errorf("got %d %s, want 429 and the setting", code, body)
 	}
 	dns := s.client(t, s.ca, "spiffe://x/ns/ops/client/dns")
-	watch(t, dns, s.url+"/api/v1/views?watch=true", "").next(t) // another one has its own share
+	watch(t, dns, s.url+"/api/v1/views?watch=true").next(t) // another one has its own share
 }
 
 func TestWithoutIdentitiesOnlyLoopbackIsServedAndOnlyByItsName(t *testing.T) {

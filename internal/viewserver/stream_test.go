@@ -22,18 +22,18 @@ func plain(t *testing.T, c *cluster) string {
 
 func TestAStreamTellsTheStateAMarkAndEachChange(t *testing.T) {
 	c := newCluster(t, "shop")
-	stream := watch(t, http.DefaultClient, plain(t, c)+"?watch=true", "")
+	stream := watch(t, http.DefaultClient, plain(t, c)+"?watch=true")
 	if e := stream.next(t); e.Type != views.Added || e.Object.Metadata.Name != "web.http.10-0-0-1.8080" {
 		t.Errorf("got %+v, want the endpoint", e)
 	}
 	if e := stream.next(t); e.Type != views.Bookmark || !strings.Contains(stream.Text(), `"k8s.io/initial-events-end":"true"`) {
 		t.Errorf("got %s, want the mark after the state", stream.Text())
 	}
-	c.slice("shop", "web", 1, 2)
+	c.slice("shop", 1, 2)
 	if e := stream.next(t); e.Type != views.Added || e.Object.Spec.Address != "10.0.0.2" || e.Object.Spec.Since == nil {
 		t.Errorf("got %s, want the new endpoint and since when it is there", stream.Text())
 	}
-	c.slice("shop", "web", 2)
+	c.slice("shop", 2)
 	if e := stream.next(t); e.Type != views.Deleted || e.Object.Spec.Address != "10.0.0.1" || e.Object.Spec.State != views.Ready {
 		t.Errorf("got %s, want the last state of what is gone", stream.Text())
 	}
@@ -42,16 +42,16 @@ func TestAStreamTellsTheStateAMarkAndEachChange(t *testing.T) {
 func TestAStreamGoesOnFromATokenAndFromEveryObject(t *testing.T) {
 	c := newCluster(t, "shop")
 	address := plain(t, c)
-	first := watch(t, http.DefaultClient, address+"?watch=true", "")
+	first := watch(t, http.DefaultClient, address+"?watch=true")
 	first.next(t)
 	mark := first.next(t)
-	c.slice("shop", "web", 2)
+	c.slice("shop", 2)
 	added, deleted := first.next(t), first.next(t)
 	if added.Type != views.Added || deleted.Type != views.Deleted {
 		t.Fatalf("got %s and %s", added.Type, deleted.Type)
 	}
 	for name, token := range map[string]string{"mark": mark.Object.Metadata.ResourceVersion, "object": added.Object.Metadata.ResourceVersion} {
-		again := watch(t, http.DefaultClient, address+"?watch=true&resourceVersion="+token, "")
+		again := watch(t, http.DefaultClient, address+"?watch=true&resourceVersion="+token)
 		for _, want := range []event{added, deleted} {
 			if e := again.next(t); e.Type != want.Type || e.Object.Metadata.Name != want.Object.Metadata.Name {
 				t.Errorf("from the %s: got %s of %s, want %s of %s", name, e.Type, e.Object.Metadata.Name, want.Type, want.Object.Metadata.Name)
@@ -81,7 +81,7 @@ func TestATokenOfAReplicaThatIsFurtherIsWaitedFor(t *testing.T) {
 	ahead := c.revision + 1
 	token := viewcache.Token{{ahead, ahead}}.String()
 	told := make(chan lines)
-	go func() { told <- watch(t, http.DefaultClient, address+"?watch=true&resourceVersion="+token, "") }()
+	go func() { told <- watch(t, http.DefaultClient, address+"?watch=true&resourceVersion="+token) }()
 	c.Bookmark(0, viewcache.Services, ahead)
 	c.Bookmark(0, viewcache.Slices, ahead)
 	stream := <-told
@@ -89,7 +89,7 @@ func TestATokenOfAReplicaThatIsFurtherIsWaitedFor(t *testing.T) {
 	if e := stream.next(t); e.Type != views.Bookmark {
 		t.Errorf("got %s, want that nothing happened", stream.Text())
 	}
-	c.slice("shop", "web", 1, 2)
+	c.slice("shop", 1, 2)
 	if e := stream.next(t); e.Object.Spec.Address != "10.0.0.2" {
 		t.Errorf("got %s, want what happened since", stream.Text())
 	}
@@ -101,8 +101,8 @@ func TestATokenOfAReplicaThatIsFurtherIsWaitedFor(t *testing.T) {
 func TestASlowReaderDelaysNobodyAndGetsTheNewestStates(t *testing.T) {
 	c := newCluster(t, "shop")
 	address := plain(t, c)
-	slow := watch(t, http.DefaultClient, address+"?watch=true", "")
-	quick := watch(t, http.DefaultClient, address+"?watch=true", "")
+	slow := watch(t, http.DefaultClient, address+"?watch=true")
+	quick := watch(t, http.DefaultClient, address+"?watch=true")
 	for range 2 {
 		slow.next(t)
 		quick.next(t)
@@ -114,10 +114,10 @@ func TestASlowReaderDelaysNobodyAndGetsTheNewestStates(t *testing.T) {
 	const rounds = 30 // more than the buffers between both ends hold
 	for range rounds {
 		for _, endpoints := range [][]int{many, nil} {
-			c.slice("shop", "web", endpoints...)
+			c.slice("shop", endpoints...)
 		}
 	}
-	c.slice("shop", "web", 5)
+	c.slice("shop", 5)
 	for e := quick.next(t); e.Object.Spec.Address != "10.0.0.5"; e = quick.next(t) {
 	}
 	has := map[string]bool{"10.0.0.1": true}
@@ -143,7 +143,7 @@ func TestASlowReaderDelaysNobodyAndGetsTheNewestStates(t *testing.T) {
 func TestReadyShowsAFlipAsDeletedAndAdded(t *testing.T) {
 	c := newCluster(t, "shop")
 	address := plain(t, c)
-	ready, all := watch(t, http.DefaultClient, address+"?watch=true&ready=true", ""), watch(t, http.DefaultClient, address+"?watch=true", "")
+	ready, all := watch(t, http.DefaultClient, address+"?watch=true&ready=true"), watch(t, http.DefaultClient, address+"?watch=true")
 	for range 2 {
 		ready.next(t)
 		all.next(t)
@@ -153,7 +153,7 @@ func TestReadyShowsAFlipAsDeletedAndAdded(t *testing.T) {
 		ready    views.EventType
 		state    views.State
 	}{{-1, views.Deleted, views.Down}, {1, views.Added, views.Ready}} {
-		c.slice("shop", "web", step.endpoint)
+		c.slice("shop", step.endpoint)
 		if e := ready.next(t); e.Type != step.ready {
 			t.Errorf("with ready=true: got %s, want %s", ready.Text(), step.ready)
 		}
@@ -165,10 +165,10 @@ func TestReadyShowsAFlipAsDeletedAndAdded(t *testing.T) {
 
 func TestGatheringTellsThePortWithAllItsEndpoints(t *testing.T) {
 	c := newCluster(t, "shop")
-	stream := watch(t, http.DefaultClient, plain(t, c)+"?watch=true&gather=true", "")
+	stream := watch(t, http.DefaultClient, plain(t, c)+"?watch=true&gather=true")
 	stream.next(t)
 	stream.next(t)
-	c.slice("shop", "web", 1, 2, 3)
+	c.slice("shop", 1, 2, 3)
 	if e := stream.next(t); e.Type != views.Modified || e.Object.Kind != "ServicePortView" || strings.Count(stream.Text(), `"address"`) != 3 {
 		t.Errorf("got %s, want the port with three endpoints", stream.Text())
 	}

@@ -54,29 +54,29 @@ func newCluster(t testing.TB, namespaces ...string) *cluster {
 		}
 	}
 	for _, namespace := range namespaces {
-		c.service(namespace, "web")
-		c.slice(namespace, "web", 1)
+		c.service(namespace)
+		c.slice(namespace, 1)
 	}
 	return c
 }
 
-func (c *cluster) service(namespace, name string) {
+func (c *cluster) service(namespace string) {
 	c.revision++
 	c.Set(0, viewcache.Services, viewcache.Input{
-		Key: view.Key{Namespace: namespace, Name: name}, Revision: c.revision,
+		Key: view.Key{Namespace: namespace, Name: "web"}, Revision: c.revision,
 		Service: view.ToService(&corev1.Service{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"},
 			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "http", Port: 80}}},
 		}),
 	})
 }
 
-// slice gives a Service endpoints by the last number of their address; those below
+// slice gives the Service web endpoints by the last number of their address; those below
 // zero are not ready.
-func (c *cluster) slice(namespace, service string, endpoints ...int) {
+func (c *cluster) slice(namespace string, endpoints ...int) {
 	c.revision++
 	object := &discoveryv1.EndpointSlice{
-		ObjectMeta:  metav1.ObjectMeta{Namespace: namespace, Name: service + "-1", Labels: map[string]string{discoveryv1.LabelServiceName: service}},
+		ObjectMeta:  metav1.ObjectMeta{Namespace: namespace, Name: "web-1", Labels: map[string]string{discoveryv1.LabelServiceName: "web"}},
 		AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Name: ptr.To("http"), Port: ptr.To(int32(8080))}},
 	}
 	for _, e := range endpoints {
@@ -316,9 +316,9 @@ func (l lines) next(t *testing.T) event {
 }
 
 // watch opens a stream.
-func watch(t *testing.T, client *http.Client, address, bearer string) lines {
+func watch(t *testing.T, client *http.Client, address string) lines {
 	t.Helper()
-	response := open(t, client, address, bearer)
+	response := open(t, client, address, "")
 	if response == nil || response.StatusCode != http.StatusOK {
 		t.Fatalf("got %v, want a stream", response)
 	}

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
@@ -194,12 +195,13 @@ func (s *Source) read(ctx context.Context, suspect viewcache.Suspect) {
 }
 
 // missing reports whether the API server says that the object of that name does not
-// exist; a proxy or a server without the API answers 404 too.
+// exist. A proxy, or a server without the API, answers 404 too, of which client-go
+// makes an error that names the object; it says that the answer was unexpected.
 func missing(err error, name string) bool {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) || !apierrors.IsNotFound(err) {
 		return false
 	}
 	details := status.Status().Details
-	return details != nil && details.Name == name
+	return details != nil && details.Name == name && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }

@@ -57,7 +57,7 @@ func (r *replica) serve(w http.ResponseWriter, request *http.Request) {
 	for _, line := range now.lines {
 		fmt.Fprintln(w, line)
 	}
-	w.(http.Flusher).Flush() //nolint:errcheck,forcetypeassert // a test server's can
+	_ = http.NewResponseController(w).Flush() // a test server's can
 	if now.hold {
 		<-request.Context().Done()
 	}
