@@ -1,6 +1,7 @@
 package viewserver_test
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -171,6 +172,26 @@ func TestGatheringTellsThePortWithAllItsEndpoints(t *testing.T) {
 	c.slice("shop", 1, 2, 3)
 	if e := stream.next(t); e.Type != views.Modified || e.Object.Kind != "ServicePortView" || strings.Count(stream.Text(), `"address"`) != 3 {
 		t.Errorf("got %s, want the port with three endpoints", stream.Text())
+	}
+}
+
+// TestAStateThatIsNotCurrentIsMarked, in lists and streams, and stands.
+func TestAStateThatIsNotCurrentIsMarked(t *testing.T) {
+	c := newCluster(t, "shop")
+	server := run(t, viewserver.Options{
+		Address: mustAddress("127.0.0.1:0"), Cache: c.Cache, MostClients: 10, MostOfOne: 10, Logger: discard(),
+		Stale: func(time.Time) (time.Time, error) {
+			return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), errors.New("the API server is away")
+		},
+	})
+	address, want := "http://"+server.Address().String()+"/api/v1/views", `"endpoints.ablmnzde.github.io/stale-since":"2026-01-02T03:04:05Z"`
+	if code, body := get(t, http.DefaultClient, address, ""); code != 200 || !strings.Contains(body, want) || !strings.Contains(body, "10.0.0.1") {
+		t.Errorf("got %d %s, want the last state and since when it stands", code, body)
+	}
+	stream := watch(t, http.DefaultClient, address+"?watch=true")
+	stream.next(t)
+	if stream.next(t); !strings.Contains(stream.Text(), want) {
+		t.Errorf("got %s, want since when the state stands", stream.Text())
 	}
 }
 

@@ -2,11 +2,13 @@ package views_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"os/exec"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +23,7 @@ func TestEndpointViewsOnARealAPIServer(t *testing.T) {
 		"the walk-through with our annotation":     walkThroughOurs,
 		"the walk-through with another annotation": walkThroughOther,
 		"get and explain":                          getAndExplain,
+		"metrics":                                  metrics,
 		"a namespace and no more":                  oneNamespace,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, server) })
@@ -123,6 +126,10 @@ func oneNamespace(t *testing.T, server *controlplane.ControlPlane) {
 	if want := []string{"mine/web.http.10-0-0-11.8080", "mine/web.https.10-0-0-11.8443"}; !slices.Equal(got, want) {
 		t.Fatalf("got %v, want %v", got, want)
 	}
+	// Whichever of the two it follows: it goes on at the other one without a word.
+	if err := first.process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
 	update(t, c, "mine", slice("web-1", "web", "10.0.0.12"))
 	kinds := map[views.EventType]int{}
 	for range 4 {
@@ -161,6 +168,32 @@ func getAndExplain(t *testing.T, server *controlplane.ControlPlane) {
 	for _, want := range []string{"people/web-1: 10.0.0.11 is ready", "people/plain-1: Service plain does not have the annotation"} {
 		if !strings.Contains(explained, want) {
 			t.Errorf("got\n%s\nwant %q in it", explained, want)
+		}
+	}
+}
+
+// metrics says what there is, and names no Service.
+func metrics(t *testing.T, server *controlplane.ControlPlane) {
+	d := serve(t, server.Kubeconfig(t)).ready(t)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.health+"/metrics", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"endpoint_views_synced 1", "endpoint_views_stale_seconds 0", "endpoint_views_suspects 0", "endpoint_views_clients 0",
+		`endpoint_views_events_total{type="DELETED"} 0`, "endpoint_views_identities_current 1", "go_goroutines",
+	} {
+		if !strings.Contains(string(body), want) {
+			t.Errorf("no %s in\n%s", want, body)
 		}
 	}
 }
