@@ -27,7 +27,8 @@ func TestNoHistoryOfFaultsTakesAwayWhatTheServerHolds(t *testing.T) {
 		s := newServer()
 		s.service("kept", 80, true)
 		s.slice("kept-1", "kept", 250)
-		w := &world{server: s, replicas: []*replica{newReplica(s), newReplica(s)}, clients: []*client{newClient(false), newClient(true), newClient(false)}}
+		scope := rapid.IntRange(0, 1).Draw(t, "scope")
+		w := &world{server: s, replicas: []*replica{newScoped(s, scope), newScoped(s, scope)}, clients: []*client{newClient(false), newClient(true), newClient(false)}}
 		for _, c := range w.clients {
 			w.connect(t, c)
 		}
@@ -98,7 +99,7 @@ func (w *world) step(t *rapid.T) {
 			r.tell(kind, rapid.SampledFrom(log).Draw(t, "event"))
 		}
 	case 10: // a list of the past, once, then one that is right
-		if err := r.Replace(0, kind, nil, 1); err != nil && !errors.Is(err, viewcache.ErrWentBack) {
+		if err := r.Replace(r.scope, kind, nil, 1); err != nil && !errors.Is(err, viewcache.ErrWentBack) {
 			t.Fatal(err)
 		}
 		r.relist(kind, nil)

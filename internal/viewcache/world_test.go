@@ -108,13 +108,22 @@ type replica struct {
 	*viewcache.Cache
 
 	server *server
-	next   [2]int // the event that comes next
+	// scope is that of the objects; a scope before it has none.
+	scope int
+	next  [2]int // the event that comes next
 }
 
-func newReplica(s *server) *replica {
-	r := &replica{Cache: viewcache.New(1), server: s}
+func newReplica(s *server) *replica { return newScoped(s, 0) }
+
+func newScoped(s *server, scope int) *replica {
+	r := &replica{Cache: viewcache.New(scope + 1), server: s, scope: scope}
 	for _, kind := range []viewcache.Kind{viewcache.Services, viewcache.Slices} {
 		r.relist(kind, nil)
+		for other := range scope {
+			if err := r.Replace(other, kind, nil, max(s.revision, 1)); err != nil {
+				panic(err)
+			}
+		}
 	}
 	return r
 }
@@ -128,7 +137,7 @@ func (r *replica) relist(kind viewcache.Kind, left map[view.Key]bool) {
 		}
 	}
 	r.next[kind] = len(r.server.log[kind])
-	if err := r.Replace(0, kind, all, max(r.server.revision, 1)); err != nil {
+	if err := r.Replace(r.scope, kind, all, max(r.server.revision, 1)); err != nil {
 		panic(err)
 	}
 }
@@ -145,16 +154,18 @@ func (r *replica) deliver(kind viewcache.Kind) bool {
 
 func (r *replica) tell(kind viewcache.Kind, e event) {
 	if e.deleted {
-		r.Delete(0, kind, e.Input)
+		r.Delete(r.scope, kind, e.Input)
 	} else {
-		r.Set(0, kind, e.Input)
+		r.Set(r.scope, kind, e.Input)
 	}
 }
 
 // bookmark tells that nothing else happened.
 func (r *replica) bookmark(kind viewcache.Kind) {
 	if r.next[kind] == len(r.server.log[kind]) && r.server.revision > 0 {
-		r.Bookmark(0, kind, r.server.revision)
+		for scope := range r.scope + 1 {
+			r.Bookmark(scope, kind, r.server.revision)
+		}
 	}
 }
 

@@ -158,6 +158,16 @@ func TestCertificatesAreReadAgainAtEachHandshake(t *testing.T) {
 	}
 }
 
+// TestManyStreamsShareOneConnection: over TLS clients get HTTP/2.
+func TestManyStreamsShareOneConnection(t *testing.T) {
+	s := secure(t, newCluster(t, "shop"))
+	response := open(t, s.client(t, nil), s.url+"/api/v1/views", token)
+	defer response.Body.Close()
+	if response.ProtoMajor != 2 {
+		t.Errorf("got %s, want HTTP/2", response.Proto)
+	}
+}
+
 func TestClientsAreBounded(t *testing.T) {
 	s := secure(t, newCluster(t, "shop"))
 	haproxy := s.client(t, s.ca, "spiffe://x/ns/shop/client/haproxy")
