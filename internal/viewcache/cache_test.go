@@ -138,12 +138,12 @@ func TestMemoryIsBoundedByEndpoints(t *testing.T) {
 		return m.HeapAlloc
 	}
 	var before uint64
-	for round := range 60_000 {
-		s.slice("web-1", "web", 1+round%200, 300+round%7919)
+	for round := range 24_000 {
+		s.slice("web-1", "web", 1+round%200, 300+round)
 		s.log[viewcache.Slices] = s.log[viewcache.Slices][len(s.log[viewcache.Slices])-1:]
 		r.next[viewcache.Slices] = 0
 		r.deliver(viewcache.Slices)
-		if round == 20_000 {
+		if round == 12_000 {
 			before = heap()
 		}
 	}

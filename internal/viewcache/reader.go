@@ -197,22 +197,38 @@ func (r *Reader) event(one change) (Event, bool) {
 // List returns the objects of a selection, by namespace and name, and the token to go
 // on from.
 func (c *Cache) List(selection Selection) (objects []Event, token string, err error) {
+	found, token, err := c.find(selection)
+	if err != nil {
+		return nil, "", err
+	}
+	slices.SortFunc(found, func(a, b listed) int {
+		return cmp.Or(strings.Compare(a.namespace, b.namespace), strings.Compare(a.name, b.name))
+	})
+	objects = make([]Event, 0, len(found))
+	for _, one := range found {
+		objects = append(objects, Event{Type: views.Added, object: one.object})
+	}
+	return objects, token, nil
+}
+
+// listed is an object of a list.
+type listed struct {
+	namespace, name string
+	object          *encoding
+}
+
+// find does the part of List that needs the lock, and nothing else, so that a list
+// keeps nobody waiting.
+func (c *Cache) find(selection Selection) (found []listed, token string, err error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if !c.synced {
 		return nil, "", ErrNotSynced
 	}
-	var items []*item
 	for _, one := range c.forms[selection.form()].all {
-		if !outdated(one) && selection.has(one.item.service) && one.item.shown(selection.Ready) {
-			items = append(items, one.item)
+		if i := one.item; !outdated(one) && selection.has(i.service) && i.shown(selection.Ready) {
+			found = append(found, listed{i.service.key.Namespace, i.name, i.snapshot()})
 		}
 	}
-	slices.SortFunc(items, func(a, b *item) int {
-		return cmp.Or(strings.Compare(a.service.key.Namespace, b.service.key.Namespace), strings.Compare(a.name, b.name))
-	})
-	for _, i := range items {
-		objects = append(objects, Event{Type: views.Added, object: i.snapshot()})
-	}
-	return objects, c.token().String(), nil
+	return found, c.token().String(), nil
 }
