@@ -22,8 +22,8 @@ type request struct {
 	timeout time.Duration
 }
 
-// parameters are all that there are. The last two are what Kubernetes' own clients
-// send; they change nothing.
+// parameters are those that change something. What Kubernetes' own clients send
+// besides is taken and changes nothing.
 const parameters = "watch, gather, ready, namespace, service, resourceVersion, timeoutSeconds"
 
 // parse reads the query; the error says what is wrong with it.
