@@ -33,6 +33,8 @@ func checkFormat(format, value string) error {
 		return uuid(value)
 	case "program":
 		return program(value)
+	case "annotation":
+		return annotation(value)
 	}
 	return nil
 }

@@ -57,9 +57,12 @@ func gather(section any) []variable {
 
 // variables lists all variables of the configuration, in the order of the
 // reference.
-func (c *Config) variables() []variable {
+func (c *Config) variables() []variable { return variablesOf(c.sections()) }
+
+// variablesOf lists the variables of sections, in their order.
+func variablesOf(sections []section) []variable {
 	var all []variable
-	for _, section := range c.sections() {
+	for _, section := range sections {
 		all = append(all, gather(section.fields)...)
 	}
 	return all

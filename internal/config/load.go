@@ -26,7 +26,9 @@ const (
 // certificates. A blank variable counts as unset. Of a name that stands twice
 // the first counts, as it does for os.Getenv.
 func Load(environ []string) (Config, error) {
-	l := newLoader(environ)
+	c := new(Config)
+	l := newLoader(environ, c.variables())
+	l.config = c
 	for _, v := range l.variables {
 		l.load(v)
 	}
@@ -58,15 +60,17 @@ type loader struct {
 	broken map[string]bool
 }
 
-func newLoader(environ []string) *loader {
+// newLoader prepares to load the variables.
+func newLoader(environ []string, variables []variable) *loader {
 	l := &loader{
-		raw:     map[string]string{},
-		env:     map[string]string{},
-		config:  &Config{},
-		place:   map[string]int{},
-		origins: map[string]Origin{},
-		secrets: map[string]bool{},
-		broken:  map[string]bool{},
+		raw:       map[string]string{},
+		env:       map[string]string{},
+		config:    &Config{},
+		variables: variables,
+		place:     map[string]int{},
+		origins:   map[string]Origin{},
+		secrets:   map[string]bool{},
+		broken:    map[string]bool{},
 	}
 	for _, entry := range slices.Backward(environ) {
 		name, value, _ := strings.Cut(entry, "=")
@@ -77,7 +81,6 @@ func newLoader(environ []string) *loader {
 			l.env[name] = value
 		}
 	}
-	l.variables = l.config.variables()
 	for i, v := range l.variables {
 		l.place[v.name] = i
 		if _, ok := v.secret(); ok {

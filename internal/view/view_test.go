@@ -1,0 +1,223 @@
+package view_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"pgregory.net/rapid"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/view"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
+)
+
+func service(families ...corev1.IPFamily) *view.Service {
+	return view.ToService(&corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
+		Spec: corev1.ServiceSpec{IPFamilies: families, Ports: []corev1.ServicePort{
+			{Name: "http", Port: 80, AppProtocol: ptr.To("kubernetes.io/h2c")}, {Name: "dns", Port: 53, Protocol: corev1.ProtocolUDP},
+		}},
+	})
+}
+
+// slice has the port http on 8080 and an endpoint for each text: an address, and of
+// the conditions those that are said: +ready, -ready, +serving, -terminating.
+func slice(name string, texts ...string) *view.Slice {
+	object := &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: "web"}},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Ports: []discoveryv1.EndpointPort{
+			{Name: ptr.To("http"), Port: ptr.To(int32(8080))},
+			{Name: nil, Port: ptr.To(int32(1))}, {Name: ptr.To("dns"), Port: ptr.To(int32(53))}, // TCP, so none of the Service's
+		},
+	}
+	for _, text := range texts {
+		words := strings.Fields(text)
+		if strings.Contains(words[0], ":") {
+			object.AddressType = discoveryv1.AddressTypeIPv6
+		}
+		e := discoveryv1.Endpoint{Addresses: strings.Split(words[0], ",")}
+		for _, word := range words[1:] {
+			value := ptr.To(word[0] == '+')
+			switch word[1:] {
+			case "ready":
+				e.Conditions.Ready = value
+			case "serving":
+				e.Conditions.Serving = value
+			case "terminating":
+				e.Conditions.Terminating = value
+			}
+		}
+		object.Endpoints = append(object.Endpoints, e)
+	}
+	return view.ToSlice(object)
+}
+
+// states are the addresses with their states.
+func states(endpoints []view.Endpoint) string {
+	var words []string
+	for _, e := range endpoints {
+		words = append(words, fmt.Sprintf("%s=%s", e.Address, e.State))
+	}
+	return strings.Join(words, " ")
+}
+
+func TestJoin(t *testing.T) {
+	for name, c := range map[string]struct {
+		slices []*view.Slice
+		want   string
+	}{
+		"no slice":            {nil, ""},
+		"nothing said":        {[]*view.Slice{slice("a", "10.0.0.1")}, "10.0.0.1=ready"},
+		"ready said":          {[]*view.Slice{slice("a", "10.0.0.1 +ready", "10.0.0.2 -ready")}, "10.0.0.1=ready 10.0.0.2=down"},
+		"draining":            {[]*view.Slice{slice("a", "10.0.0.1 +ready", "10.0.0.2 -ready +serving +terminating")}, "10.0.0.1=ready 10.0.0.2=draining"},
+		"draining and failed": {[]*view.Slice{slice("a", "10.0.0.1 +ready", "10.0.0.2 -ready -serving +terminating")}, "10.0.0.1=ready 10.0.0.2=down"},
+		"nothing ready":       {[]*view.Slice{slice("a", "10.0.0.1 -ready", "10.0.0.2 -ready +serving +terminating")}, "10.0.0.1=down 10.0.0.2=ready"},
+		"nothing ready of one family": {
+			[]*view.Slice{slice("a", "10.0.0.1 +ready", "10.0.0.2 -ready +terminating"), slice("b", "fd00::1 -ready", "fd00::2 -ready +terminating")},
+			"10.0.0.1=ready 10.0.0.2=draining fd00::1=down fd00::2=ready",
+		},
+		"ready elsewhere":            {[]*view.Slice{slice("a", "10.0.0.1 -ready +terminating"), slice("b", "10.0.0.2")}, "10.0.0.1=draining 10.0.0.2=ready"},
+		"twice, one terminates":      {[]*view.Slice{slice("a", "10.0.0.1 +ready"), slice("b", "10.0.0.1 -ready +terminating")}, "10.0.0.1=ready"},
+		"twice, one is ready":        {[]*view.Slice{slice("a", "10.0.0.1 -ready -serving"), slice("b", "10.0.0.1 +ready")}, "10.0.0.1=ready"},
+		"twice, none terminates not": {[]*view.Slice{slice("a", "10.0.0.1 -ready -serving +terminating"), slice("b", "10.0.0.1 -ready +terminating", "10.0.0.2")}, "10.0.0.1=draining 10.0.0.2=ready"},
+		"twice in one slice":         {[]*view.Slice{slice("a", "10.0.0.1", "10.0.0.1 -ready")}, "10.0.0.1=down"},
+		"twice in one, terminates":   {[]*view.Slice{slice("a", "10.0.0.1", "10.0.0.1 -ready +terminating")}, "10.0.0.1=ready"},
+		"first of several addresses": {[]*view.Slice{slice("a", "10.0.0.1,10.0.0.9")}, "10.0.0.1=ready"},
+		"leading zeros":              {[]*view.Slice{slice("a", "010.0.0.1")}, "10.0.0.1=ready"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := states(view.Join(service(), c.slices))
+			if got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+			slices.Reverse(c.slices)
+			if again := states(view.Join(service(), c.slices)); again != got {
+				t.Errorf("in another order: got %s, want %s", again, got)
+			}
+		})
+	}
+}
+
+func TestAFamilyThatTheServiceDoesNotHaveIsLeftOut(t *testing.T) {
+	all := []*view.Slice{slice("a", "10.0.0.1"), slice("b", "fd00::1")}
+	if got, want := states(view.Join(service(corev1.IPv6Protocol), all)), "fd00::1=ready"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := view.Join(view.ToService(&corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName}}), all); got != nil {
+		t.Errorf("got %v for an ExternalName, want nothing", got)
+	}
+}
+
+func TestAnObjectSaysWhatServiceAndSliceSay(t *testing.T) {
+	endpoints := view.Join(service(), []*view.Slice{slice("a", "fd00::1")})
+	since := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+	got := endpoints[0].Object(view.Key{Namespace: "shop", Name: "web"}, since)
+	rounded := since.Truncate(time.Second)
+	want := &views.EndpointView{
+		APIVersion: "endpoints.ablmnzde.github.io/v1alpha1", Kind: "EndpointView",
+		Metadata: views.Metadata{Namespace: "shop", Name: "web.http.fd00-0-0-0-0-0-0-1.8080"},
+		Spec: views.EndpointViewSpec{
+			ServicePort: views.ServicePort{ServiceName: "web", Type: "ClusterIP", PortName: "http", Port: 80, Protocol: "TCP", AppProtocol: "kubernetes.io/h2c"},
+			Endpoint:    views.Endpoint{Address: "fd00::1", TargetPort: 8080, State: views.Ready, Since: &rounded},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEveryPortIsGatheredAlsoWithoutEndpoints(t *testing.T) {
+	s := service()
+	var objects []*views.EndpointView
+	for _, e := range view.Join(s, []*view.Slice{slice("a", "10.0.0.1", "10.0.0.2 -ready")}) {
+		objects = append(objects, e.Object(s.Key, time.Time{}))
+	}
+	gathered := view.Gather(s, objects)
+	if len(gathered) != 2 || gathered[0].Metadata.Name != "web.dns" || gathered[1].Metadata.Name != "web.http" {
+		t.Fatalf("got %+v, want web.dns and web.http", gathered)
+	}
+	if got := gathered[0].Spec.Endpoints; got == nil || len(got) != 0 {
+		t.Errorf("got %v of the port without endpoints, want an empty list", got)
+	}
+	want := []views.Endpoint{{Address: "10.0.0.1", TargetPort: 8080, State: views.Ready}, {Address: "10.0.0.2", TargetPort: 8080, State: views.Down}}
+	if diff := cmp.Diff(want, gathered[1].Spec.Endpoints); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// endpoints draws the join of one Service.
+func endpoints(t *rapid.T) []view.Endpoint {
+	var all []*view.Slice
+	for i := range rapid.IntRange(0, 3).Draw(t, "slices") {
+		texts := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string {
+			return fmt.Sprintf("10.0.0.%d %s %s", rapid.IntRange(1, 6).Draw(t, "address"),
+				rapid.SampledFrom([]string{"+ready", "-ready"}).Draw(t, "ready"), rapid.SampledFrom([]string{"+terminating", "-terminating"}).Draw(t, "terminating"))
+		}), 0, 4).Draw(t, "endpoints")
+		all = append(all, slice(fmt.Sprint("s", i), texts...))
+	}
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return view.Join(service(), all)
+}
+
+func TestApplyingADiffLeadsToTheSecondJoin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before, after := endpoints(t), endpoints(t)
+		unchanged := slices.Clone(before)
+		got := map[string]view.Endpoint{}
+		for i := range before {
+			got[view.Name("web", &before[i])] = before[i]
+		}
+		for _, change := range view.Diff(before, after) {
+			if change.After == nil {
+				delete(got, view.Name("web", change.Before))
+			} else {
+				got[view.Name("web", change.After)] = *change.After
+			}
+		}
+		want := map[string]view.Endpoint{}
+		for i := range after {
+			want[view.Name("web", &after[i])] = after[i]
+		}
+		if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
+			t.Error(diff)
+		}
+		if len(view.Diff(after, after)) != 0 || !slices.Equal(before, unchanged) {
+			t.Error("a join differs from itself, or Diff changed what it was given")
+		}
+	})
+}
+
+func TestNamesAreDNSNamesAndSayTheIdentity(t *testing.T) {
+	seen := map[string]string{}
+	rapid.Check(t, func(t *rapid.T) {
+		label := rapid.StringMatching(`[a-z]([a-z0-9-]{0,61}[a-z0-9])?`)
+		port := rapid.OneOf(rapid.Just(""), rapid.SampledFrom([]string{"http", "10-0-0-1", "8080"}), label).Draw(t, "port")
+		bytes := rapid.SliceOfN(rapid.SampledFrom([]byte{0, 0, 1, 255}), 16, 16).Draw(t, "address")
+		address := netip.AddrFrom16([16]byte(bytes))
+		if rapid.Bool().Draw(t, "IPv4") {
+			address = netip.AddrFrom4([4]byte(bytes[:4]))
+		}
+		e := view.Endpoint{Port: view.Port{Name: port}, Address: address, TargetPort: rapid.Int32Range(1, 65535).Draw(t, "target")}
+		service := rapid.OneOf(rapid.SampledFrom([]string{"web", "web-1"}), label).Draw(t, "service")
+		name := view.Name(service, &e)
+		if faults := content.IsDNS1123Subdomain(name); len(faults) > 0 {
+			t.Fatalf("%s: %v", name, faults)
+		}
+		identity := fmt.Sprint(service, "/", port, "/", address, "/", e.TargetPort)
+		if other, taken := seen[name]; taken && other != identity {
+			t.Fatalf("%s is the name of %s and of %s", name, other, identity)
+		}
+		seen[name] = identity
+	})
+}

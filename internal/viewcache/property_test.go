@@ -1,0 +1,163 @@
+package viewcache_test
+
+import (
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/view"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcache"
+)
+
+// kept is a view that the server holds in all histories.
+const kept = "kept.http.10-0-0-250.8080"
+
+// TestNoHistoryOfFaultsTakesAwayWhatTheServerHolds runs two replicas, whose watches
+// are apart in every way, and clients that move between them, through empty and
+// partial lists, replayed events, lists of the past and Services that come after
+// their slices. What the server holds all the time is never away; in the end every
+// client has exactly what the server has.
+func TestNoHistoryOfFaultsTakesAwayWhatTheServerHolds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := newServer()
+		s.service("kept", 80, true)
+		s.slice("kept-1", "kept", 250)
+		scope := rapid.IntRange(0, 1).Draw(t, "scope")
+		w := &world{server: s, replicas: []*replica{newScoped(s, scope), newScoped(s, scope)}, clients: []*client{newClient(false), newClient(true), newClient(false)}}
+		for _, c := range w.clients {
+			w.connect(t, c)
+		}
+		for range rapid.IntRange(0, 120).Draw(t, "steps") {
+			w.step(t)
+			w.check(t)
+		}
+		for _, r := range w.replicas {
+			r.catchUp()
+			w.same(t, listed(r.Cache, false), s.views(false))
+			w.same(t, listed(r.Cache, true), s.views(true))
+		}
+		for _, c := range w.clients {
+			w.connect(t, c)
+			for range 20 {
+				w.take(t, c)
+			}
+			w.same(t, c.has, s.views(c.selection.Ready))
+		}
+	})
+}
+
+type world struct {
+	server   *server
+	replicas []*replica
+	clients  []*client
+}
+
+func (w *world) same(t *rapid.T, got, want map[string]string) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("-want +got\n%s", diff)
+	}
+}
+
+// check holds everybody to what the server holds all the time.
+func (w *world) check(t *rapid.T) {
+	t.Helper()
+	for i, r := range w.replicas {
+		if _, there := listed(r.Cache, true)[kept]; !there {
+			t.Fatalf("replica %d has lost what the server holds", i)
+		}
+	}
+	for i, c := range w.clients {
+		if _, there := c.has[kept]; !there && c.token != "" {
+			t.Fatalf("client %d has lost what the server holds", i)
+		}
+	}
+}
+
+func (w *world) step(t *rapid.T) {
+	r := rapid.SampledFrom(w.replicas).Draw(t, "replica")
+	c := rapid.SampledFrom(w.clients).Draw(t, "client")
+	kind := rapid.SampledFrom([]viewcache.Kind{viewcache.Services, viewcache.Slices}).Draw(t, "kind")
+	switch rapid.IntRange(0, 12).Draw(t, "step") {
+	case 0, 1, 2:
+		w.change(t)
+	case 3, 4, 5:
+		r.deliver(kind)
+	case 6:
+		r.bookmark(kind)
+	case 7:
+		r.relist(kind, w.fault(t, kind))
+	case 8:
+		r.confirm()
+	case 9: // an event of the past, once more
+		if log := r.server.log[kind][:r.next[kind]]; len(log) > 0 {
+			r.tell(kind, rapid.SampledFrom(log).Draw(t, "event"))
+		}
+	case 10: // a list of the past, once, then one that is right
+		if err := r.Replace(r.scope, kind, nil, 1); err != nil && !errors.Is(err, viewcache.ErrWentBack) {
+			t.Fatal(err)
+		}
+		r.relist(kind, nil)
+	case 11:
+		w.connect(t, c)
+	case 12:
+		w.take(t, c)
+	}
+}
+
+// fault says which objects a list leaves out.
+func (w *world) fault(t *rapid.T, kind viewcache.Kind) map[view.Key]bool {
+	left := map[view.Key]bool{}
+	switch rapid.IntRange(0, 2).Draw(t, "fault") {
+	case 0:
+		for key := range w.server.held[kind] {
+			left[key] = true
+		}
+	case 1:
+		for _, key := range slices.SortedFunc(maps.Keys(w.server.held[kind]), func(a, b view.Key) int { return rand.IntN(3) - 1 }) {
+			// Of what is new to a replica nobody can know that it is missing.
+			left[key] = key.Name == "kept" || key.Name == "kept-1" || rapid.Bool().Draw(t, "left out")
+		}
+	}
+	return left
+}
+
+// change is one of the changes that a cluster makes.
+func (w *world) change(t *rapid.T) {
+	service := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "service")
+	slice := service + rapid.SampledFrom([]string{"-1", "-2"}).Draw(t, "slice")
+	endpoints := rapid.SliceOfN(rapid.SampledFrom([]int{1, 2, -2, 3, -3}), 0, 3).Draw(t, "endpoints")
+	switch rapid.IntRange(0, 7).Draw(t, "change") {
+	case 0, 1:
+		w.server.service(service, rapid.Int32Range(80, 82).Draw(t, "port"), true)
+	case 2:
+		w.server.service(service, 80, false)
+	case 3:
+		w.server.gone(viewcache.Services, service)
+	case 4:
+		w.server.gone(viewcache.Slices, slice)
+	case 5:
+		w.server.slice(slice, rapid.SampledFrom([]string{"a", "b", "kept"}).Draw(t, "of"), endpoints...)
+	default:
+		w.server.slice(slice, service, endpoints...)
+	}
+}
+
+func (w *world) connect(t *rapid.T, c *client) {
+	t.Helper()
+	if err := c.connect(rapid.SampledFrom(w.replicas).Draw(t, "at")); err != nil && !errors.Is(err, viewcache.ErrBehind) {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) take(t *rapid.T, c *client) {
+	t.Helper()
+	if err := c.take(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,184 @@
+package viewcache
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/view"
+)
+
+// step is what a watch tells at once: one event, or a complete list.
+type step struct {
+	scope    int
+	kind     Kind
+	revision Revision
+	news     []Input
+	// list says that it is a complete list, back that it is older than what was known.
+	list, back bool
+}
+
+// dirty is a Service whose join is to be made anew.
+type dirty struct {
+	*service
+
+	next   *view.Service
+	joined []view.Endpoint
+	// newest is the newest revision of what changed.
+	newest Revision
+}
+
+// publish takes over what a step says, joins the Services that it concerns, and tells
+// readers. Readers wait for the last of these only.
+func (c *Cache) publish(s step) {
+	now := time.Now()
+	touched := make(map[view.Key]*dirty)
+	for _, in := range s.news {
+		c.apply(s, in, touched)
+	}
+	first := !c.synced && c.completes(s)
+	var all []*dirty
+	for _, d := range touched {
+		if c.synced || first {
+			d.joined = view.Join(d.next, values(d.slices))
+		}
+		all = append(all, d)
+	}
+	if first {
+		all = append(all, c.others(touched)...)
+	}
+	slices.SortFunc(all, func(a, b *dirty) int { return compareKeys(a.key, b.key) })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.batch = c.token().String()
+	c.advance(s)
+	for _, d := range all {
+		c.services[d.key] = d.service
+		before := d.input
+		d.input = d.next
+		if d.newest > 0 {
+			d.history.note(s.kind, d.newest)
+		}
+		if c.synced || first {
+			c.rejoin(d.service, before, d.joined, now)
+		}
+		c.drop(d.service)
+	}
+	if first {
+		c.begin()
+	}
+	c.prune(now)
+	c.tell()
+}
+
+// begin makes the views public.
+func (c *Cache) begin() {
+	c.synced, c.news = true, true
+	for i := range c.scopes {
+		c.scopes[i].floor = c.scopes[i].reached
+	}
+}
+
+// advance moves the position.
+func (c *Cache) advance(s step) {
+	at := &c.scopes[s.scope]
+	before := at.reached[s.kind]
+	if s.list {
+		if at.lists[s.kind] {
+			at.floor[s.kind] = s.revision
+		}
+		at.lists[s.kind] = true
+	}
+	if s.back {
+		c.epoch++
+		before, at.held[s.kind] = 1, 0
+		c.news = true
+	}
+	at.reached[s.kind] = s.revision
+	switch holding := c.holding(s.scope, s.kind); {
+	case !holding:
+		at.held[s.kind] = 0
+	case at.held[s.kind] == 0:
+		at.held[s.kind] = before
+	}
+}
+
+// apply notes what is new of one object. Nobody but the holder of the input's lock
+// sees what it changes.
+func (c *Cache) apply(s step, in Input, touched map[view.Key]*dirty) {
+	before := c.known[s.kind][in.Key]
+	if before == nil {
+		before = &known{}
+	}
+	if in.said() {
+		c.known[s.kind][in.Key] = &known{scope: s.scope, revision: in.Revision, service: in.Service, slice: in.Slice}
+	} else {
+		delete(c.known[s.kind], in.Key)
+	}
+	revision := s.revision
+	if s.kind == Services {
+		if !before.service.Equal(in.Service) {
+			c.touch(in.Key, s.scope, revision, touched).next = in.Service
+		}
+		return
+	}
+	if before.slice.Equal(in.Slice) {
+		return
+	}
+	if before.slice != nil {
+		d := c.touch(view.Key{Namespace: in.Key.Namespace, Name: before.slice.Service}, s.scope, revision, touched)
+		delete(d.slices, in.Key.Name)
+	}
+	if in.Slice != nil {
+		d := c.touch(view.Key{Namespace: in.Key.Namespace, Name: in.Slice.Service}, s.scope, revision, touched)
+		d.slices[in.Key.Name] = in.Slice
+	}
+}
+
+// touch returns the Service as it is to be joined anew.
+func (c *Cache) touch(key view.Key, scope int, revision Revision, touched map[view.Key]*dirty) *dirty {
+	d := touched[key]
+	if d == nil {
+		of := c.services[key]
+		if of == nil {
+			of = newService(key, scope)
+		}
+		d = &dirty{service: of, next: of.input}
+		touched[key] = d
+	}
+	d.newest = max(d.newest, revision)
+	return d
+}
+
+// completes reports whether with this step every watch has told a complete list.
+func (c *Cache) completes(s step) bool {
+	for i := range c.scopes {
+		for kind, listed := range c.scopes[i].lists {
+			if !listed && !(s.list && i == s.scope && Kind(kind) == s.kind) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// others joins the Services that a first join has to make beside those touched.
+func (c *Cache) others(touched map[view.Key]*dirty) []*dirty {
+	var all []*dirty
+	for key, s := range c.services {
+		if touched[key] == nil {
+			all = append(all, &dirty{service: s, next: s.input, joined: view.Join(s.input, values(s.slices))})
+		}
+	}
+	return all
+}
+
+// values are the slices of a Service.
+func values(of map[string]*view.Slice) []*view.Slice {
+	all := make([]*view.Slice, 0, len(of))
+	for _, slice := range of {
+		all = append(all, slice)
+	}
+	slices.SortFunc(all, func(a, b *view.Slice) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}

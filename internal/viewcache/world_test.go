@@ -1,0 +1,288 @@
+package viewcache_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/netip"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/view"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcache"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
+)
+
+// server is what an API server holds, and everything that it ever told its watches.
+type server struct {
+	revision viewcache.Revision
+	held     [2]map[view.Key]viewcache.Input
+	log      [2][]event
+}
+
+type event struct {
+	viewcache.Input
+
+	deleted bool
+}
+
+func newServer() *server {
+	return &server{held: [2]map[view.Key]viewcache.Input{{}, {}}}
+}
+
+// set writes an object, or deletes it where the input says nothing.
+func (s *server) set(kind viewcache.Kind, in viewcache.Input, deleted bool) {
+	if _, there := s.held[kind][in.Key]; deleted && !there {
+		return
+	}
+	s.revision++
+	in.Revision = s.revision
+	s.log[kind] = append(s.log[kind], event{in, deleted})
+	if deleted {
+		delete(s.held[kind], in.Key)
+		return
+	}
+	s.held[kind][in.Key] = in
+}
+
+func (s *server) service(name string, port int32, selected bool) {
+	key := view.Key{Namespace: "shop", Name: name}
+	in := viewcache.Input{Key: key}
+	if selected {
+		in.Service = view.ToService(&corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: name},
+			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "http", Port: port}}},
+		})
+	}
+	s.set(viewcache.Services, in, false)
+}
+
+// slice writes a slice with endpoints by the last number of their address; those
+// below zero are not ready.
+func (s *server) slice(name, service string, endpoints ...int) {
+	object := &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: service}},
+		AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Name: ptr.To("http"), Port: ptr.To(int32(8080))}},
+	}
+	for _, e := range endpoints {
+		object.Endpoints = append(object.Endpoints, discoveryv1.Endpoint{
+			Addresses: []string{address(max(e, -e))}, Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(e > 0)},
+		})
+	}
+	s.set(viewcache.Slices, viewcache.Input{Key: view.Key{Namespace: "shop", Name: name}, Slice: view.ToSlice(object)}, false)
+}
+
+func address(number int) string {
+	return "10.0." + strconv.Itoa(number/256) + "." + strconv.Itoa(number%256)
+}
+
+func (s *server) gone(kind viewcache.Kind, name string) {
+	s.set(kind, viewcache.Input{Key: view.Key{Namespace: "shop", Name: name}}, true)
+}
+
+// views are the objects that a selection of everything has, in short.
+func (s *server) views(ready bool) map[string]string {
+	found := map[string]string{}
+	for _, one := range s.held[viewcache.Services] {
+		var all []*view.Slice
+		for _, slice := range s.held[viewcache.Slices] {
+			if slice.Slice != nil && slice.Slice.Service == one.Key.Name {
+				all = append(all, slice.Slice)
+			}
+		}
+		for _, e := range view.Join(one.Service, all) {
+			if e.State == views.Ready || !ready {
+				found[view.Name(one.Key.Name, &e)] = fmt.Sprint(e.Port.Number, " ", e.State)
+			}
+		}
+	}
+	return found
+}
+
+// replica is a cache and how far its watches are.
+type replica struct {
+	*viewcache.Cache
+
+	server *server
+	// scope is that of the objects; a scope before it has none.
+	scope int
+	next  [2]int // the event that comes next
+}
+
+func newReplica(s *server) *replica { return newScoped(s, 0) }
+
+func newScoped(s *server, scope int) *replica {
+	r := &replica{Cache: viewcache.New(scope + 1), server: s, scope: scope}
+	for _, kind := range []viewcache.Kind{viewcache.Services, viewcache.Slices} {
+		r.relist(kind, nil)
+		for other := range scope {
+			if err := r.Replace(other, kind, nil, max(s.revision, 1)); err != nil {
+				panic(err)
+			}
+		}
+	}
+	return r
+}
+
+// relist gives the cache a complete list without the objects that a fault leaves out.
+func (r *replica) relist(kind viewcache.Kind, left map[view.Key]bool) {
+	var all []viewcache.Input
+	for key, in := range r.server.held[kind] {
+		if !left[key] {
+			all = append(all, in)
+		}
+	}
+	r.next[kind] = len(r.server.log[kind])
+	if err := r.Replace(r.scope, kind, all, max(r.server.revision, 1)); err != nil {
+		panic(err)
+	}
+}
+
+// deliver tells the next event of a kind.
+func (r *replica) deliver(kind viewcache.Kind) bool {
+	if r.next[kind] == len(r.server.log[kind]) {
+		return false
+	}
+	r.tell(kind, r.server.log[kind][r.next[kind]])
+	r.next[kind]++
+	return true
+}
+
+func (r *replica) tell(kind viewcache.Kind, e event) {
+	if e.deleted {
+		r.Delete(r.scope, kind, e.Input)
+	} else {
+		r.Set(r.scope, kind, e.Input)
+	}
+}
+
+// bookmark tells that nothing else happened.
+func (r *replica) bookmark(kind viewcache.Kind) {
+	if r.next[kind] == len(r.server.log[kind]) && r.server.revision > 0 {
+		for scope := range r.scope + 1 {
+			r.Bookmark(scope, kind, r.server.revision)
+		}
+	}
+}
+
+// confirm asks the server about each suspect.
+func (r *replica) confirm() {
+	for _, suspect := range r.Suspects() {
+		if in, there := r.server.held[suspect.Kind][suspect.Key]; there {
+			if r.There(suspect, in) {
+				r.relist(suspect.Kind, nil)
+			}
+		} else {
+			r.Gone(suspect)
+		}
+	}
+}
+
+// catchUp tells everything.
+func (r *replica) catchUp() {
+	for _, kind := range []viewcache.Kind{viewcache.Services, viewcache.Slices} {
+		for r.deliver(kind) {
+		}
+		r.bookmark(kind)
+	}
+	r.confirm()
+}
+
+// client follows a replica as pkg/views does: it goes on by token, and after 410 it
+// reads everything and finds out what is gone.
+type client struct {
+	selection viewcache.Selection
+	reader    *viewcache.Reader
+	has       map[string]string
+	// fresh are the objects of a new beginning that is not complete yet; nil after it.
+	fresh map[string]string
+	token string
+	// exact says that no event may repeat: nothing was resumed.
+	exact bool
+}
+
+func newClient(ready bool) *client {
+	return &client{selection: viewcache.Selection{Namespace: func(string) bool { return true }, Ready: ready}, has: map[string]string{}}
+}
+
+// connect goes on at a replica.
+func (c *client) connect(r *replica) error {
+	reader, err := r.Read(c.selection, c.token)
+	if err == viewcache.ErrExpired { //nolint:errorlint // it is returned as it is
+		c.token = ""
+		reader, err = r.Read(c.selection, "")
+	}
+	if err != nil {
+		return err
+	}
+	c.reader, c.exact, c.fresh = reader, c.token == "", nil
+	if c.exact {
+		c.fresh = map[string]string{}
+	}
+	return nil
+}
+
+// take takes one batch, and says what is wrong with it.
+func (c *client) take() error {
+	if c.reader == nil {
+		return nil
+	}
+	batch, err := c.reader.Next()
+	if err != nil {
+		c.reader, c.token = nil, ""
+		return nil //nolint:nilerr // it begins anew with the next connection
+	}
+	known := c.has
+	if c.fresh != nil {
+		known = c.fresh
+	}
+	for _, e := range batch.Events {
+		var object views.EndpointView
+		if err := json.Unmarshal(e.Object(), &object); err != nil {
+			return err
+		}
+		name := object.Metadata.Name
+		_, had := known[name]
+		if c.exact && had == (e.Type == views.Added) {
+			return fmt.Errorf("%s of %s, which the client has: %v", e.Type, name, had)
+		}
+		if e.Type == views.Deleted {
+			delete(known, name)
+			delete(c.has, name)
+			continue
+		}
+		known[name] = fmt.Sprint(object.Spec.Port, " ", object.Spec.State)
+		c.has[name] = known[name]
+	}
+	if batch.Token != "" {
+		c.token = batch.Token
+		if c.fresh != nil {
+			c.has, c.fresh = maps.Clone(c.fresh), nil
+		}
+	}
+	return nil
+}
+
+// listed are the objects of the cache, in short.
+func listed(c *viewcache.Cache, ready bool) map[string]string {
+	events, _, err := c.List(newClient(ready).selection)
+	if err != nil {
+		panic(err)
+	}
+	found := map[string]string{}
+	for _, e := range events {
+		var object views.EndpointView
+		if err := json.Unmarshal(e.Object(), &object); err != nil {
+			panic(err)
+		}
+		if _, err := netip.ParseAddr(object.Spec.Address); err != nil {
+			panic(err)
+		}
+		found[object.Metadata.Name] = fmt.Sprint(object.Spec.Port, " ", object.Spec.State)
+	}
+	return found
+}

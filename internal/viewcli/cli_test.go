@@ -1,0 +1,119 @@
+package viewcli_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcli"
+)
+
+// carryOut runs a command line and returns its exit status and what it printed.
+func carryOut(t *testing.T, environ []string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, err bytes.Buffer
+	program := viewcli.Program{Version: "v1.2.3", Environ: environ, Stdout: &out, Stderr: &err}
+	code = program.Run(t.Context(), args)
+	return code, out.String(), err.String()
+}
+
+func TestAWrongCommandLineSaysWhatToWrite(t *testing.T) {
+	for line, want := range map[string]string{
+		"gte":                         "unknown command",
+		"get a b":                     "give one, or none",
+		"get -o text":                 "write wide, json, yaml or name",
+		"get --server endpoint-views": "https://endpoint-views:8443",
+		"get --server http://x:1 --token-file /nowhere":                "a token is not sent without TLS",
+		"get --server https://x:1 --ca /nowhere":                       "read --ca",
+		"get --server https://x:1 --certificate /nowhere --key /there": "read --certificate and --key",
+		"explain":           "give one",
+		"explain web":       "no IP address",
+		"explain fe80::1%1": "no IP address",
+		"serve now":         "unknown command",
+	} {
+		code, _, stderr := carryOut(t, nil, strings.Fields(line)...)
+		if code != 2 || !strings.Contains(stderr, want) {
+			t.Errorf("%s: got %d %s, want 2 and %q", line, code, stderr, want)
+		}
+	}
+}
+
+func TestEveryMistakeOfTheConfigurationIsReportedAtOnce(t *testing.T) {
+	code, _, stderr := carryOut(t, []string{"VIEWS_ADDRESS=0.0.0.0:1", "VIEWS_MAX_CLIENTS=0"}, "serve")
+	if code != 2 || !strings.Contains(stderr, "VIEWS_ADDRESS") || !strings.Contains(stderr, "VIEWS_MAX_CLIENTS") {
+		t.Errorf("got %d %s", code, stderr)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	if code, stdout, _ := carryOut(t, nil, "--version"); code != 0 || !strings.HasPrefix(stdout, "endpoint-views v1.2.3 (go") {
+		t.Errorf("got %d %s", code, stdout)
+	}
+}
+
+const view = `{"apiVersion":"endpoints.ablmnzde.github.io/v1alpha1","kind":"EndpointView","metadata":{"name":"web.http.10-0-0-1.8080","namespace":"shop"},` +
+	`"spec":{"serviceName":"web","type":"ClusterIP","portName":"http","port":80,"protocol":"TCP","address":"10.0.0.1","targetPort":8080,"state":"ready","zone":"z\u001b[31m"}}`
+
+// answering is a server of one view.
+func answering(t *testing.T, items string) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Query().Get("namespace") == "secret":
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprint(w, `{"kind":"Status","code":403,"reason":"Forbidden","message":"client a/b may not see namespace secret"}`)
+		case r.URL.Query().Get("watch") == "true":
+			fmt.Fprintf(w, `{"type":"ADDED","object":%s}`+"\n"+`{"type":"BOOKMARK","object":{}}`+"\n"+`{"type":"DELETED","object":%s}`+"\n", view, view)
+		default:
+			fmt.Fprintf(w, `{"metadata":{"annotations":{"endpoints.ablmnzde.github.io/stale-since":"T"}},"items":[%s]}`, items)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func TestGetPrintsEachForm(t *testing.T) {
+	server := answering(t, view)
+	for args, want := range map[string]string{
+		"-n shop": "SERVICE   PORT          ADDRESS    TARGETPORT   STATE   SINCE\nweb       http:80/TCP   10.0.0.1   8080         ready   -\n",
+		"-A":      "NAMESPACE   SERVICE   PORT          ADDRESS    TARGETPORT   STATE   SINCE\nshop        web       http:80/TCP   10.0.0.1   8080         ready   -\n",
+		"-o wide": "ZONE", "-o name": "endpointview/web.http.10-0-0-1.8080\n", "-o json": `"kind": "EndpointViewList"`, "-o yaml": "kind: EndpointViewList\n",
+		"-w -o name": "ADDED endpointview/web.http.10-0-0-1.8080\nDELETED endpointview/web.http.10-0-0-1.8080\n",
+		"-w -o json": `{"type":"DELETED","object":{"apiVersion"`,
+		"-w":         "EVENT",
+	} {
+		code, stdout, stderr := carryOut(t, nil, append([]string{"get", "--server", server}, strings.Fields(args)...)...)
+		if ends := strings.Contains(args, "-w"); ends != (code == 4) || !ends && code != 0 || !strings.Contains(stdout, want) {
+			t.Errorf("%s: got %d\n%s%s\nwant\n%s", args, code, stdout, stderr, want)
+		}
+		if strings.Contains(stdout, "\x1b") {
+			t.Errorf("%s: a terminal would obey %q", args, stdout)
+		}
+	}
+}
+
+func TestGetSaysThatThereIsNothingAndWhy(t *testing.T) {
+	code, _, stderr := carryOut(t, nil, "get", "--server", answering(t, ""))
+	if code != 1 || !strings.Contains(stderr, "endpoints.ablmnzde.github.io/views") || !strings.Contains(stderr, "last state") {
+		t.Errorf("got %d %s, want 1, the annotation, and that the state is the last one", code, stderr)
+	}
+	code, _, stderr = carryOut(t, nil, "get", "-n", "secret", "--server", answering(t, ""))
+	if code != 4 || !strings.Contains(stderr, "may not see namespace secret") {
+		t.Errorf("got %d %s, want 4 and why", code, stderr)
+	}
+}
+
+func TestServeSaysThatItsKubeconfigIsMissing(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, err bytes.Buffer
+	kubeconfig := t.TempDir() + "/missing"
+	program := viewcli.Program{Environ: []string{"KUBECONFIG=" + kubeconfig}, Stdout: &out, Stderr: &err}
+	if code := program.Run(ctx, []string{"serve"}); code != 2 || !strings.Contains(err.String(), kubeconfig) {
+		t.Errorf("got %d %s, want that the kubeconfig is missing", code, err.String())
+	}
+}

@@ -1,0 +1,106 @@
+package viewcli
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/view"
+)
+
+// explainCommand answers why an address is, or is not, behind a Service.
+func (p Program) explainCommand() *cobra.Command {
+	a := &asking{Program: p}
+	cmd := &cobra.Command{
+		Use:   "explain ADDRESS",
+		Short: "Say of an address behind which Services it stands, in which state, and why; exit status 1 if nowhere",
+		Long: "Looks through all EndpointSlices of a namespace (-n) or of all (-A, the default) for\n" +
+			"the address, and says for each slice that lists it what follows, and why.",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("%d addresses to explain: give one, for example `explain 10.0.0.12`", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			address, err := netip.ParseAddr(args[0])
+			if err != nil || address.Zone() != "" {
+				return fmt.Errorf("%q is no IP address; give one, for example `explain 10.0.0.12`", args[0])
+			}
+			c, err := a.load()
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), a.timeout)
+			defer cancel()
+			return a.explain(ctx, c, address.Unmap())
+		},
+	}
+	cmd.Flags().StringVarP(&a.namespace, "namespace", "n", "", "namespace to look into; all by default")
+	cmd.Flags().DurationVar(&a.timeout, "timeout", 30*time.Second, "give up after this time where nothing answers")
+	return cmd
+}
+
+// explain reads everything once and says what becomes of the address.
+func (a *asking) explain(ctx context.Context, c config.Views, address netip.Addr) error {
+	client, err := kubeapi.New(kubeapi.Options{Way: a.way(c, true), UserAgent: "endpoint-views/" + a.Version})
+	if err == nil {
+		err = client.Refresh()
+	}
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	defer client.Close()
+	services, slices := &corev1.ServiceList{}, &discoveryv1.EndpointSliceList{}
+	if err := client.List(ctx, kubeapi.Services(a.namespace), metav1.ListOptions{}, services); err != nil {
+		return &exitError{exitFailed, fmt.Errorf("list Services: %w", err)}
+	}
+	if err := client.List(ctx, kubeapi.EndpointSlices(a.namespace), metav1.ListOptions{}, slices); err != nil {
+		return &exitError{exitFailed, fmt.Errorf("list EndpointSlices: %w", err)}
+	}
+	found := false
+	known := make(map[view.Key]*corev1.Service)
+	for i := range services.Items {
+		known[view.Key{Namespace: services.Items[i].Namespace, Name: services.Items[i].Name}] = &services.Items[i]
+	}
+	of := make(map[view.Key][]*view.Slice)
+	for i := range slices.Items {
+		if one := view.ToSlice(&slices.Items[i]); one != nil {
+			key := view.Key{Namespace: one.Namespace, Name: one.Service}
+			of[key] = append(of[key], one)
+		}
+	}
+	for i := range slices.Items {
+		one := view.ToSlice(&slices.Items[i])
+		if one == nil || !one.Has(address) {
+			continue
+		}
+		found = true
+		key := view.Key{Namespace: one.Namespace, Name: one.Service}
+		for _, text := range view.Explain(address, one, known[key], of[key], c.Cluster.Selects) {
+			fmt.Fprintln(a.Stdout, redact.Printable(fmt.Sprintf("%s/%s: %s", one.Namespace, one.Name, text)))
+		}
+	}
+	if !found {
+		fmt.Fprintf(a.Stdout, "%s is in no EndpointSlice %s as the first address of an endpoint. Only the first address counts.\n", address, strings.TrimSpace(a.inside()))
+		return &exitError{code: exitNothing}
+	}
+	return nil
+}
+
+func (a *asking) inside() string {
+	if a.namespace == "" {
+		return "of any namespace"
+	}
+	return "of namespace " + a.namespace
+}

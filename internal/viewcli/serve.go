@@ -1,0 +1,180 @@
+package viewcli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics/viewmetrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewserver"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewsource"
+)
+
+// serveCommand serves the views until it is told to stop.
+func (p Program) serveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the views as lists and streams until told to stop",
+		Long: "Watches Services and EndpointSlices and serves GET /api/v1/views at VIEWS_ADDRESS:\n" +
+			"a list, or with watch=true a stream in the form of a Kubernetes watch. Every\n" +
+			"replica serves; there is no leader. Stop it by SIGTERM or SIGINT.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := p.load()
+			if err != nil {
+				return err
+			}
+			return p.serve(cmd.Context(), c)
+		},
+	}
+}
+
+// serving is what serve runs.
+type serving struct {
+	log     *slog.Logger
+	source  *viewsource.Source
+	server  *viewserver.Server
+	health  *http.Server
+	metrics net.Listener
+	// identities says why the newest list is not in effect.
+	identities func() error
+}
+
+func (p Program) serve(ctx context.Context, c config.Views) error {
+	s, err := p.build(c)
+	if err != nil {
+		return err
+	}
+	for _, warning := range c.Warnings() {
+		s.log.Warn("environment variable without effect", "variable", warning.Variable, "problem", warning.Rule, "remedy", warning.Remedy)
+	}
+	if err := s.listen(ctx, c); err != nil {
+		return &exitError{exitUsage, err}
+	}
+	s.log.Info("starting", "version", p.Version, "views_address", s.server.Address().String(), "metrics_address", s.metrics.Addr().String())
+	defer s.log.Info("stopped")
+	return s.run(ctx)
+}
+
+// build makes everything from the configuration. Nothing is asked or started yet.
+func (p Program) build(c config.Views) (*serving, error) {
+	s := &serving{log: p.logger(c.Log)}
+	var err error
+	if s.source, err = p.source(c, p.way(c, false), c.Cluster.Namespaces); err != nil {
+		return nil, err
+	}
+	var identities *viewserver.Identities
+	if c.Stream.Identities != "" {
+		if identities, err = viewserver.ReadIdentities(c.Stream.Identities); err != nil {
+			return nil, &exitError{exitUsage, fmt.Errorf("VIEWS_IDENTITIES_FILE: %w", err)}
+		}
+	}
+	s.identities = identities.Problem
+	s.server, err = viewserver.New(viewserver.Options{
+		Address: c.Stream.Address, Identities: identities, Cache: s.source.Cache(), Stale: s.source.Stale,
+		TLS:         viewserver.TLS{CertificateFile: c.Stream.Certificate, KeyFile: c.Stream.Key, ClientCAFile: c.Stream.ClientCA},
+		MostClients: c.Stream.MostClients, MostOfOne: c.Stream.MostOfOne, Logger: s.log,
+	})
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	scrape, err := viewmetrics.Handler(viewmetrics.Options{
+		Version: p.Version, Cache: s.source.Cache(), Server: s.server, Stale: s.source.Stale, Identities: s.identities,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.health = &http.Server{
+		Handler:           viewserver.Health(s.source.Cache(), s.source.Trouble, scrape),
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 15 * time.Second, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	return s, nil
+}
+
+// listen takes both addresses.
+func (s *serving) listen(ctx context.Context, c config.Views) error {
+	if err := s.server.Listen(ctx); err != nil {
+		return err
+	}
+	var listening net.ListenConfig
+	var err error
+	if s.metrics, err = listening.Listen(ctx, "tcp", c.Stream.MetricsAddress.String()); err != nil {
+		return fmt.Errorf("METRICS_ADDRESS=%s cannot be listened on; set it to another address, for example 127.0.0.1:0 for any free port: %w", c.Stream.MetricsAddress, err)
+	}
+	return nil
+}
+
+// run serves until ctx ends. A listener that breaks ends the program.
+func (s *serving) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var running sync.WaitGroup
+	running.Go(func() { s.source.Run(ctx) })
+	running.Go(func() { s.tell(ctx) })
+	running.Go(func() {
+		if err := s.server.Run(ctx); err != nil {
+			cancel(err)
+		}
+	})
+	running.Go(func() {
+		if err := s.health.Serve(s.metrics); !errors.Is(err, http.ErrServerClosed) {
+			cancel(fmt.Errorf("serve %s: %w", s.metrics.Addr(), err))
+		}
+	})
+	<-ctx.Done()
+	_ = s.health.Close()
+	running.Wait()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return &exitError{exitFailed, cause}
+	}
+	return nil
+}
+
+// tell logs what changes about the sight of the API server and the identities.
+func (s *serving) tell(ctx context.Context) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	var synced, stale, identities bool
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-ticker.C:
+			if !synced && s.source.Cache().Synced() {
+				synced = true
+				s.log.Info("every watch has told a complete list", "endpoints", s.source.Cache().Count())
+			}
+			if _, err := s.source.Stale(now); turned(&stale, err) {
+				if err != nil {
+					s.log.Warn("the watches are not current, the last state stands", "error", err)
+				} else {
+					s.log.Info("the watches are current again")
+				}
+			}
+			if err := s.identities(); turned(&identities, err) {
+				if err != nil {
+					s.log.Warn("the new list of identities has a mistake, the last good one stands", "error", err)
+				} else {
+					s.log.Info("the list of identities is in effect")
+				}
+			}
+		}
+	}
+}
+
+// turned notes whether something is wrong, and reports whether that is news.
+func turned(was *bool, err error) bool {
+	is := err != nil
+	news := *was != is
+	*was = is
+	return news
+}

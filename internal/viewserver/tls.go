@@ -1,0 +1,61 @@
+package viewserver
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+)
+
+// TLS are the files of the server's certificate and key, and of the authority that
+// clients' certificates have to be of. All are read again at each handshake.
+type TLS struct {
+	CertificateFile, KeyFile string
+	// ClientCAFile is empty where clients show tokens only.
+	ClientCAFile string
+}
+
+// on reports whether there is a certificate at all.
+func (t TLS) on() bool { return t.CertificateFile != "" }
+
+// Check says whether the files can be used as they are.
+func (t TLS) Check() error {
+	_, err := t.read()
+	return err
+}
+
+// config is what the listener needs.
+func (t TLS) config() *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			return t.read()
+		},
+	}
+}
+
+// read makes the configuration of one connection. No session is resumed: that would
+// pass by an authority that was taken away.
+func (t TLS) read() (*tls.Config, error) {
+	certificate, err := tls.LoadX509KeyPair(t.CertificateFile, t.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("read the certificate %s and its key %s: %w", t.CertificateFile, t.KeyFile, err)
+	}
+	config := &tls.Config{
+		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate},
+		NextProtos: []string{"h2", "http/1.1"}, SessionTicketsDisabled: true,
+	}
+	if t.ClientCAFile == "" {
+		return config, nil
+	}
+	text, err := readFile(t.ClientCAFile)
+	if err != nil {
+		return nil, fmt.Errorf("read the authority of clients: %w", err)
+	}
+	config.ClientCAs = x509.NewCertPool()
+	if !config.ClientCAs.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s holds no certificate in PEM", t.ClientCAFile)
+	}
+	// A client may show a token instead; one that shows neither sees nothing.
+	config.ClientAuth = tls.VerifyClientCertIfGiven
+	return config, nil
+}

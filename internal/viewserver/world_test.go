@@ -1,0 +1,331 @@
+package viewserver_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/view"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcache"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewserver"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
+)
+
+// cluster is a cache that the test fills.
+type cluster struct {
+	*viewcache.Cache
+
+	revision viewcache.Revision
+}
+
+// newCluster has the Service web with one endpoint in each namespace.
+func newCluster(t testing.TB, namespaces ...string) *cluster {
+	t.Helper()
+	c := &cluster{Cache: viewcache.New(1), revision: 1}
+	for _, kind := range []viewcache.Kind{viewcache.Services, viewcache.Slices} {
+		if err := c.Replace(0, kind, nil, c.revision); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, namespace := range namespaces {
+		c.service(namespace)
+		c.slice(namespace, 1)
+	}
+	return c
+}
+
+func (c *cluster) service(namespace string) {
+	c.revision++
+	c.Set(0, viewcache.Services, viewcache.Input{
+		Key: view.Key{Namespace: namespace, Name: "web"}, Revision: c.revision,
+		Service: view.ToService(&corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"},
+			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "http", Port: 80}}},
+		}),
+	})
+}
+
+// slice gives the Service web endpoints by the last number of their address; those below
+// zero are not ready.
+func (c *cluster) slice(namespace string, endpoints ...int) {
+	c.revision++
+	object := &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Namespace: namespace, Name: "web-1", Labels: map[string]string{discoveryv1.LabelServiceName: "web"}},
+		AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Name: ptr.To("http"), Port: ptr.To(int32(8080))}},
+	}
+	for _, e := range endpoints {
+		number := max(e, -e)
+		object.Endpoints = append(object.Endpoints, discoveryv1.Endpoint{
+			Addresses: []string{"10.0." + strconv.Itoa(number/256) + "." + strconv.Itoa(number%256)}, Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(e > 0)},
+		})
+	}
+	c.Set(0, viewcache.Slices, viewcache.Input{Key: view.Key{Namespace: namespace, Name: object.Name}, Revision: c.revision, Slice: view.ToSlice(object)})
+}
+
+// authority signs certificates.
+type authority struct {
+	certificate *x509.Certificate
+	key         *ecdsa.PrivateKey
+	pem         []byte
+}
+
+func newAuthority(t testing.TB) *authority {
+	t.Helper()
+	a := &authority{}
+	template := &x509.Certificate{Subject: pkix.Name{CommonName: "authority"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	a.key = newKey(t)
+	a.pem = sign(t, template, template, a.key, a.key)
+	block, _ := pem.Decode(a.pem)
+	var err error
+	if a.certificate, err = x509.ParseCertificate(block.Bytes); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func newKey(t testing.TB) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func sign(t testing.TB, template, parent *x509.Certificate, key, signer *ecdsa.PrivateKey) []byte {
+	t.Helper()
+	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
+	if err != nil {
+		t.Fatal(err)
+	}
+	template.SerialNumber, template.NotBefore = serial, time.Now().Add(-time.Hour)
+	if template.NotAfter.IsZero() {
+		template.NotAfter = time.Now().Add(time.Hour)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
+
+// issue returns a certificate for clients or servers, and its key, as PEM.
+func (a *authority) issue(t testing.TB, usage x509.ExtKeyUsage, uris ...string) (certificate, key []byte) {
+	t.Helper()
+	template := &x509.Certificate{
+		Subject: pkix.Name{CommonName: "leaf"}, ExtKeyUsage: []x509.ExtKeyUsage{usage},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	for _, text := range uris {
+		parsed, err := url.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		template.URIs = append(template.URIs, parsed)
+	}
+	private := newKey(t)
+	der, err := x509.MarshalECPrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sign(t, template, a.certificate, private, a.key), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
+}
+
+func write(t testing.TB, path string, text []byte) string {
+	t.Helper()
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// secured is a server with TLS and identities.
+type secured struct {
+	*viewserver.Server
+
+	url        string
+	dir        string
+	ca         *authority
+	identities *viewserver.Identities
+}
+
+const token = "t0ken-of-sixteen-characters-or-more"
+
+// start runs a server with the list of identities until the test ends.
+func start(t *testing.T, c *cluster, identities string) *secured {
+	t.Helper()
+	s := &secured{dir: t.TempDir(), ca: newAuthority(t)}
+	certificate, key := s.ca.issue(t, x509.ExtKeyUsageServerAuth)
+	write(t, filepath.Join(s.dir, "token"), []byte(token+"\n"))
+	files := viewserver.TLS{
+		CertificateFile: write(t, filepath.Join(s.dir, "tls.crt"), certificate),
+		KeyFile:         write(t, filepath.Join(s.dir, "tls.key"), key),
+		ClientCAFile:    write(t, filepath.Join(s.dir, "ca.crt"), s.ca.pem),
+	}
+	var err error
+	if s.identities, err = viewserver.ReadIdentities(s.list(t, identities)); err != nil {
+		t.Fatal(err)
+	}
+	s.Server = run(t, viewserver.Options{
+		Address: netip.MustParseAddrPort("127.0.0.1:0"), TLS: files, Identities: s.identities, Cache: c.Cache, Stale: current,
+		MostClients: 10, MostOfOne: 3, Logger: slog.New(slog.DiscardHandler),
+	})
+	s.url = "https://" + s.Address().String()
+	return s
+}
+
+// list writes the list of identities.
+func (s *secured) list(t *testing.T, text string) string {
+	t.Helper()
+	text = strings.ReplaceAll(text, "TOKEN", filepath.Join(s.dir, "token"))
+	return write(t, filepath.Join(s.dir, "identities.yaml"), []byte(text))
+}
+
+// until waits for a condition.
+func (s *secured) until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+func current(time.Time) (time.Time, error) { return time.Time{}, nil }
+
+// run serves until the test ends.
+func run(t *testing.T, options viewserver.Options) *viewserver.Server {
+	t.Helper()
+	server, err := viewserver.New(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Listen(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := server.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(func() { cancel(); running.Wait() })
+	return server
+}
+
+// client shows a certificate with these URI SANs, signed by the authority; none
+// without one.
+func (s *secured) client(t *testing.T, by *authority, uris ...string) *http.Client {
+	t.Helper()
+	config := &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
+	config.RootCAs.AddCert(s.ca.certificate)
+	if by != nil {
+		certificate, key := by.issue(t, x509.ExtKeyUsageClientAuth, uris...)
+		pair, err := tls.X509KeyPair(certificate, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Shown also where the server's authorities are others.
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
+	}
+	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+// get sends a request and returns code and body; code 0 where there was no answer.
+func get(t *testing.T, client *http.Client, address, bearer string) (int, string) {
+	t.Helper()
+	response := open(t, client, address, bearer)
+	if response == nil {
+		return 0, ""
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(body)
+}
+
+func open(t *testing.T, client *http.Client, address, bearer string) *http.Response {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bearer != "" {
+		request.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil
+	}
+	return response
+}
+
+// event is one line of a stream.
+type event struct {
+	Type   views.EventType `json:"type"`
+	Object struct {
+		views.EndpointView
+		Code int `json:"code"`
+	} `json:"object"`
+}
+
+// lines reads a stream line by line.
+type lines struct{ *bufio.Scanner }
+
+func (l lines) next(t *testing.T) event {
+	t.Helper()
+	if !l.Scan() {
+		t.Fatalf("the stream ended: %v", l.Err())
+	}
+	var e event
+	if err := json.Unmarshal(l.Bytes(), &e); err != nil {
+		t.Fatalf("%s: %v", l.Bytes(), err)
+	}
+	return e
+}
+
+// watch opens a stream.
+func watch(t *testing.T, client *http.Client, address string) lines {
+	t.Helper()
+	response := open(t, client, address, "")
+	if response == nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("got %v, want a stream", response)
+	}
+	t.Cleanup(func() { response.Body.Close() })
+	return lines{bufio.NewScanner(response.Body)}
+}
+
+func mustAddress(text string) netip.AddrPort { return netip.MustParseAddrPort(text) }
+
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -1,0 +1,207 @@
+package viewsource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/view"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcache"
+)
+
+const (
+	// mostReads is how many suspects are asked about at the same time.
+	mostReads = 8
+	// askAgain is the wait before a suspect that could not be read is asked about
+	// again.
+	askAgain = time.Second
+)
+
+// Options say which API server is watched, and what for.
+type Options struct {
+	Way kubeapi.Way
+	// UserAgent is what the API server's audit log calls us.
+	UserAgent string
+	// Namespaces are those to watch; none for all.
+	Namespaces []string
+	// Selected reports whether the views of a Service are wanted.
+	Selected func(*corev1.Service) bool
+}
+
+// Source fills a cache.
+type Source struct {
+	client   *kubeapi.Client
+	scopes   []string
+	selected func(*corev1.Service) bool
+	cache    *viewcache.Cache
+	watches  []*watched
+	// asked wakes the goroutine that asks about suspects.
+	asked chan struct{}
+}
+
+// New returns a source that does nothing until Run is called. It reads the access, so
+// that one that cannot be used is told at once.
+func New(options Options) (*Source, error) {
+	client, err := kubeapi.New(kubeapi.Options{Way: options.Way, UserAgent: options.UserAgent})
+	if err == nil {
+		err = client.Refresh()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("watch Services and EndpointSlices: %w", err)
+	}
+	s := &Source{client: client, scopes: slices.Compact(slices.Sorted(slices.Values(options.Namespaces))), selected: options.Selected, asked: make(chan struct{}, 1)}
+	if len(s.scopes) == 0 {
+		s.scopes = []string{""}
+	}
+	s.cache = viewcache.New(len(s.scopes))
+	for i := range s.scopes {
+		s.watches = append(s.watches, s.watch(i, viewcache.Services), s.watch(i, viewcache.Slices))
+	}
+	return s, nil
+}
+
+// Cache is what the source fills.
+func (s *Source) Cache() *viewcache.Cache { return s.cache }
+
+// Run watches until ctx ends; nothing of it is left running.
+func (s *Source) Run(ctx context.Context) {
+	defer s.client.Close()
+	var running sync.WaitGroup
+	for _, w := range s.watches {
+		running.Go(func() { w.run(ctx) })
+	}
+	running.Go(func() { s.confirm(ctx) })
+	running.Wait()
+}
+
+// Stale returns since when a watch tells nothing, and which and why; a nil error
+// while all are current.
+func (s *Source) Stale(now time.Time) (since time.Time, err error) {
+	for _, w := range s.watches {
+		if known, problem := w.sight.stale(now); problem != nil && (err == nil || known.Before(since)) {
+			since, err = known, problem
+		}
+	}
+	return since, err
+}
+
+// Trouble returns what each watch met last that has not told a complete list yet.
+func (s *Source) Trouble() error {
+	var all []error
+	for _, w := range s.watches {
+		all = append(all, w.sight.trouble())
+	}
+	return errors.Join(all...)
+}
+
+func (s *Source) watch(scope int, kind viewcache.Kind) *watched {
+	w := &watched{
+		client: s.client, resource: kubeapi.Services(s.scopes[scope]), object: &corev1.Service{},
+		list: func() runtime.Object { return &corev1.ServiceList{} },
+		store: &store{
+			cache: s.cache, scope: scope, kind: kind, input: s.input, replaced: s.ask,
+		},
+	}
+	if kind == viewcache.Slices {
+		w.resource, w.object = kubeapi.EndpointSlices(s.scopes[scope]), &discoveryv1.EndpointSlice{}
+		w.list = func() runtime.Object { return &discoveryv1.EndpointSliceList{} }
+	}
+	w.sight.what = kind.String()
+	if s.scopes[scope] != "" {
+		w.sight.what += " of namespace " + s.scopes[scope]
+	}
+	return w
+}
+
+// input translates an object of a watch.
+func (s *Source) input(object any) (viewcache.Input, error) {
+	switch o := object.(type) {
+	case *corev1.Service:
+		revision, err := viewcache.ParseRevision(o.ResourceVersion)
+		in := viewcache.Input{Key: view.Key{Namespace: o.Namespace, Name: o.Name}, Revision: revision}
+		if s.selected(o) {
+			in.Service = view.ToService(o)
+		}
+		return in, err
+	case *discoveryv1.EndpointSlice:
+		revision, err := viewcache.ParseRevision(o.ResourceVersion)
+		return viewcache.Input{Key: view.Key{Namespace: o.Namespace, Name: o.Name}, Revision: revision, Slice: view.ToSlice(o)}, err
+	}
+	return viewcache.Input{}, fmt.Errorf("the watch told of a %T", object)
+}
+
+// ask wakes confirm.
+func (s *Source) ask() {
+	select {
+	case s.asked <- struct{}{}:
+	default:
+	}
+}
+
+// confirm asks the server about each object that a complete list left out, until it
+// has said of all whether they are gone.
+func (s *Source) confirm(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.asked:
+		}
+		var reading sync.WaitGroup
+		free := make(chan struct{}, mostReads)
+		for _, suspect := range s.cache.Suspects() {
+			free <- struct{}{}
+			reading.Go(func() {
+				defer func() { <-free }()
+				s.read(ctx, suspect)
+			})
+		}
+		reading.Wait()
+		if len(s.cache.Suspects()) > 0 {
+			time.AfterFunc(askAgain, s.ask)
+		}
+	}
+}
+
+// read asks about one suspect. An answer that is neither the object nor that exactly
+// this object does not exist says nothing.
+func (s *Source) read(ctx context.Context, suspect viewcache.Suspect) {
+	key := suspect.Key
+	resource, object := kubeapi.Services(key.Namespace), runtime.Object(&corev1.Service{})
+	if suspect.Kind == viewcache.Slices {
+		resource, object = kubeapi.EndpointSlices(key.Namespace), &discoveryv1.EndpointSlice{}
+	}
+	err := s.client.Get(ctx, resource, key.Name, object)
+	if missing(err, key.Name) {
+		s.cache.Gone(suspect)
+		return
+	}
+	if err != nil {
+		return
+	}
+	if in, err := s.input(object); err == nil && in.Key == key && s.cache.There(suspect, in) {
+		s.watches[suspect.Scope*2+int(suspect.Kind)].listAgain()
+	}
+}
+
+// missing reports whether the API server says that the object of that name does not
+// exist. A proxy, or a server without the API, answers 404 too, of which client-go
+// makes an error that names the object; it says that the answer was unexpected.
+func missing(err error, name string) bool {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) || !apierrors.IsNotFound(err) {
+		return false
+	}
+	details := status.Status().Details
+	return details != nil && details.Name == name && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}

@@ -1,0 +1,249 @@
+package views_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
+)
+
+// replica answers each stream by the next part of a script, and notes the token that
+// it was asked with.
+type replica struct {
+	*httptest.Server
+
+	mu     sync.Mutex
+	script []part
+	tokens []string
+}
+
+// part is one answer: a status other than 200, or lines, after which the stream is
+// held open where hold says so.
+type part struct {
+	code  int
+	lines []string
+	hold  bool
+}
+
+func newReplica(t *testing.T, script ...part) *replica {
+	t.Helper()
+	r := &replica{script: script}
+	r.Server = httptest.NewServer(http.HandlerFunc(r.serve))
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *replica) serve(w http.ResponseWriter, request *http.Request) {
+	r.mu.Lock()
+	r.tokens = append(r.tokens, request.URL.Query().Get("resourceVersion"))
+	now := part{code: http.StatusServiceUnavailable}
+	if len(r.script) > 0 {
+		now, r.script = r.script[0], r.script[1:]
+	}
+	r.mu.Unlock()
+	if now.code != 0 {
+		w.WriteHeader(now.code)
+		fmt.Fprintf(w, `{"kind":"Status","code":%d,"reason":"R","message":"m"}`, now.code)
+		return
+	}
+	for _, line := range now.lines {
+		fmt.Fprintln(w, line)
+	}
+	_ = http.NewResponseController(w).Flush() // a test server's can
+	if now.hold {
+		<-request.Context().Done()
+	}
+}
+
+// line is an event of the stream for an endpoint of the Service web.
+func line(kind views.EventType, address, state, token string) string {
+	return fmt.Sprintf(`{"type":%q,"object":{"kind":"EndpointView","metadata":{"namespace":"shop","name":%q,"resourceVersion":%q},`+
+		`"spec":{"serviceName":"web","portName":"http","port":80,"address":%q,"targetPort":8080,"state":%q}}}`, kind, "web."+address, token, address, state)
+}
+
+func mark(token string) string {
+	return fmt.Sprintf(`{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":%q,"annotations":{"k8s.io/initial-events-end":"true"}}}}`, token)
+}
+
+const gone = `{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"m"}}`
+
+// follow watches until so many events were told, and returns them in short.
+func follow(t *testing.T, count int, servers ...string) []string {
+	t.Helper()
+	client, err := views.New(views.Options{Servers: servers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var got []string
+	enough := errors.New("enough")
+	err = client.Watch(ctx, func(e views.Event) error {
+		text := string(e.Type)
+		if e.View != nil {
+			text += " " + e.View.Spec.Address + " " + string(e.View.Spec.State)
+		}
+		if got = append(got, text); len(got) == count {
+			return enough
+		}
+		return nil
+	})
+	if !errors.Is(err, enough) {
+		t.Fatalf("got %v after %v", err, got)
+	}
+	return got
+}
+
+func same(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, ", "), strings.Join(want, ", "))
+	}
+}
+
+func TestWatchGoesOnWhereAStreamEnded(t *testing.T) {
+	r := newReplica(t,
+		part{lines: []string{line("ADDED", "a", "ready", "1.1"), mark("5.5"), line("ADDED", "b", "ready", "5.6")}},
+		part{lines: []string{line("ADDED", "b", "ready", "5.6"), line("MODIFIED", "a", "down", "5.7")}, hold: true},
+	)
+	same(t, follow(t, 4, r.URL), "ADDED a ready", "SYNCED", "ADDED b ready", "MODIFIED a down")
+	same(t, r.tokens, "", "5.6")
+}
+
+func TestWatchComparesEverythingAfter410(t *testing.T) {
+	r := newReplica(t,
+		part{lines: []string{line("ADDED", "a", "ready", "1.1"), line("ADDED", "b", "ready", "1.1"), mark("5.5"), gone}},
+		part{lines: []string{line("ADDED", "b", "ready", "8.8"), line("ADDED", "c", "ready", "8.8"), mark("9.9")}, hold: true},
+	)
+	same(t, follow(t, 6, r.URL), "ADDED a ready", "ADDED b ready", "SYNCED", "ADDED c ready", "DELETED a ready", "SYNCED")
+	same(t, r.tokens, "", "")
+}
+
+func TestATokenThatIsRefusedIsGivenUp(t *testing.T) {
+	r := newReplica(t,
+		part{lines: []string{line("ADDED", "a", "ready", "1.1"), mark("5.5")}},
+		part{code: http.StatusGone},
+		part{lines: []string{line("ADDED", "a", "down", "8.8"), mark("9.9")}, hold: true},
+	)
+	same(t, follow(t, 4, r.URL), "ADDED a ready", "SYNCED", "MODIFIED a down", "SYNCED")
+	same(t, r.tokens, "", "5.5", "")
+}
+
+func TestNothingIsDeletedBecauseAServerIsAway(t *testing.T) {
+	r := newReplica(t,
+		part{lines: []string{line("ADDED", "a", "ready", "1.1"), mark("5.5")}},
+		part{code: http.StatusServiceUnavailable}, part{code: http.StatusInternalServerError}, part{lines: []string{`{"type":`}}, part{},
+		part{lines: []string{line("ADDED", "b", "ready", "6.6")}, hold: true},
+	)
+	same(t, follow(t, 3, r.URL), "ADDED a ready", "SYNCED", "ADDED b ready")
+}
+
+// TestABeginningThatBreaksOffDeletesNothing: what a replica has not told yet is not
+// gone.
+func TestABeginningThatBreaksOffDeletesNothing(t *testing.T) {
+	r := newReplica(t,
+		part{lines: []string{line("ADDED", "a", "ready", "1.1"), line("ADDED", "b", "ready", "1.1"), mark("5.5"), gone}},
+		part{lines: []string{line("ADDED", "b", "ready", "8.8")}},
+		part{lines: []string{line("ADDED", "a", "ready", "8.8"), line("ADDED", "b", "ready", "8.8"), mark("9.9")}, hold: true},
+	)
+	same(t, follow(t, 4, r.URL), "ADDED a ready", "ADDED b ready", "SYNCED", "SYNCED")
+	same(t, r.tokens, "", "", "")
+}
+
+// TestATokenThatNobodyKnowsIsGivenUpInTheEnd: the cluster was restored from a backup.
+func TestATokenThatNobodyKnowsIsGivenUpInTheEnd(t *testing.T) {
+	script := []part{{lines: []string{line("ADDED", "a", "ready", "1.1"), mark("500.500")}}}
+	for range 6 {
+		script = append(script, part{code: http.StatusServiceUnavailable})
+	}
+	r := newReplica(t, append(script, part{lines: []string{mark("5.5")}, hold: true})...)
+	same(t, follow(t, 4, r.URL), "ADDED a ready", "SYNCED", "DELETED a ready", "SYNCED")
+}
+
+func TestAnotherServerIsTakenWhereOneIsAway(t *testing.T) {
+	r := newReplica(t, part{lines: []string{line("ADDED", "a", "ready", "1.1"), mark("5.5")}, hold: true})
+	same(t, follow(t, 2, "http://127.0.0.1:1", r.URL), "ADDED a ready", "SYNCED")
+}
+
+// reconciler notes what it is given, and fails the first time.
+type reconciler struct {
+	mu     sync.Mutex
+	calls  []string
+	failed bool
+	done   func()
+	enough int
+}
+
+func (r *reconciler) Reconcile(_ context.Context, port views.PortKey, endpoints []views.Endpoint) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	text := port.Namespace + "/" + port.Service + ":" + port.Port
+	for _, e := range endpoints {
+		text += " " + e.Address
+	}
+	if r.calls = append(r.calls, text); len(r.calls) == r.enough {
+		r.done()
+	}
+	if !r.failed {
+		r.failed = true
+		return errors.New("the proxy is away")
+	}
+	return nil
+}
+
+func TestRunGivesAPortAsAWholeAndAgainWhereThatFailed(t *testing.T) {
+	r := newReplica(t,
+		part{lines: []string{line("ADDED", "b", "ready", "1.1"), line("ADDED", "a", "ready", "1.1"), mark("5.5")}},
+		part{lines: []string{}}, part{lines: []string{}}, part{lines: []string{}},
+		part{lines: []string{line("DELETED", "a", "ready", "5.6"), line("DELETED", "b", "ready", "5.6")}, hold: true},
+	)
+	client, err := views.New(views.Options{Servers: []string{r.URL}, Ready: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	does := &reconciler{done: cancel, enough: 3}
+	if err := client.Run(ctx, does); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	does.mu.Lock()
+	defer does.mu.Unlock()
+	if want := []string{"shop/web:http a b", "shop/web:http a b"}; !slices.Equal(does.calls[:2], want) {
+		t.Errorf("got %q, want both endpoints, and again", does.calls)
+	}
+	if last := does.calls[len(does.calls)-1]; last != "shop/web:http" && last != "shop/web:http b" {
+		t.Errorf("got %q, want what is left", last)
+	}
+}
+
+func TestOptionsThatCannotBeRightAreRefused(t *testing.T) {
+	for _, options := range []views.Options{
+		{}, {Servers: []string{"endpoint-views:8443"}}, {Servers: []string{"ftp://x"}},
+		{Servers: []string{"https://x"}, HTTP: &http.Client{Timeout: time.Second}},
+	} {
+		if _, err := views.New(options); err == nil {
+			t.Errorf("%+v: got no error", options)
+		}
+	}
+}
+
+func TestListTakesNoAnswerThatIsNone(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{}`) }))
+	defer server.Close()
+	client, err := views.New(views.Options{Servers: []string{server.URL}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.List(t.Context()); err == nil {
+		t.Error("got an empty list of an answer that is none")
+	}
+}

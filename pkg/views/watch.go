@@ -1,0 +1,193 @@
+package views
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Synced is the type of the Event after the last one of the state at the beginning,
+// and after each time that the client had to compare everything anew.
+const Synced EventType = "SYNCED"
+
+// Event is one change of one view.
+type Event struct {
+	// Type is Added, Modified, Deleted or Synced.
+	Type EventType
+	// View is the newest state, of Deleted the last one; nil for Synced.
+	View *EndpointView
+	// Before is the state that was told before; nil for Added and Synced.
+	Before *EndpointView
+}
+
+const (
+	// pauseMin and pauseMax bound the wait between two streams, before jitter.
+	pauseMin, pauseMax = 100 * time.Millisecond, 5 * time.Second
+	// mostBehind is how many servers in a row may not know the token yet. Then it may
+	// be from before the cluster was restored from a backup, and everything is compared.
+	mostBehind = 6
+)
+
+// Watch calls handle for each change, one at a time, in the order of each view, until
+// ctx ends or handle returns an error, which it returns. It begins with every view
+// there is as Added, and Synced. What is lost on the way is asked for again: a view is
+// never told twice the same, and never Deleted because a server was away.
+func (c *Client) Watch(ctx context.Context, handle func(Event) error) error {
+	w := &watching{client: c, handle: handle, has: make(map[string]*EndpointView)}
+	pause := pauseMin
+	for server := rand.N(len(c.opts.Servers)); ; server++ {
+		began := time.Now()
+		err := w.once(ctx, c.opts.Servers[server%len(c.opts.Servers)])
+		if w.failed != nil {
+			return w.failed
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			c.opts.OnError(err)
+		}
+		if pause = min(2*pause, pauseMax); err == nil || time.Since(began) > longestSilence {
+			pause = pauseMin
+		}
+		if tooOld(err) && w.resumed {
+			continue // everything is asked for at once
+		}
+		timer := time.NewTimer(pause/2 + rand.N(pause/2))
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// watching is one call of Watch.
+type watching struct {
+	client *Client
+	handle func(Event) error
+	// failed is what handle returned.
+	failed error
+	has    map[string]*EndpointView
+	// token is where the next stream goes on; empty where it begins anew.
+	token string
+	// resumed says that the last stream went on from a token, behind how many servers
+	// in a row did not know it yet.
+	resumed bool
+	behind  int
+	// fresh are the views of a new beginning that is not complete; nil after it.
+	fresh map[string]bool
+}
+
+// once follows one stream to its end.
+func (w *watching) once(ctx context.Context, server string) error {
+	w.fresh, w.resumed = nil, w.token != ""
+	if !w.resumed {
+		w.fresh = make(map[string]bool)
+	}
+	err := w.client.lines(ctx, server, w.token, w.take)
+	switch {
+	case tooOld(err):
+		w.token = ""
+	case behind(err):
+		if w.behind++; w.behind == mostBehind {
+			w.token, w.behind = "", 0
+		}
+	default:
+		w.behind = 0
+	}
+	return err
+}
+
+// take takes one event of the stream.
+func (w *watching) take(event wireEvent) error {
+	if event.Type == Bookmark {
+		var mark struct {
+			Metadata ListMetadata `json:"metadata"`
+		}
+		if err := json.Unmarshal(event.Object, &mark); err != nil {
+			return fmt.Errorf("read a bookmark: %w", err)
+		}
+		return w.mark(mark.Metadata)
+	}
+	view := &EndpointView{}
+	if err := json.Unmarshal(event.Object, view); err != nil {
+		return fmt.Errorf("read a view: %w", err)
+	}
+	if err := w.change(event.Type, view); err != nil {
+		return err
+	}
+	if w.fresh == nil {
+		w.token = view.Metadata.ResourceVersion
+	}
+	return nil
+}
+
+// change tells of one view, if that is news.
+func (w *watching) change(kind EventType, view *EndpointView) error {
+	key := view.Metadata.Namespace + "/" + view.Metadata.Name
+	before := w.has[key]
+	if kind == Deleted {
+		delete(w.fresh, key)
+		if before == nil {
+			return nil
+		}
+		delete(w.has, key)
+		return w.tell(Event{Type: Deleted, View: view, Before: before})
+	}
+	if w.fresh != nil {
+		w.fresh[key] = true
+	}
+	w.has[key] = view
+	switch {
+	case before == nil:
+		return w.tell(Event{Type: Added, View: view})
+	case same(before, view):
+		return nil
+	}
+	return w.tell(Event{Type: Modified, View: view, Before: before})
+}
+
+// same reports whether two states say the same. Since is of the replica that saw it.
+func same(a, b *EndpointView) bool {
+	x, y := a.Spec, b.Spec
+	x.Since, y.Since = nil, nil
+	return reflect.DeepEqual(x, y)
+}
+
+// mark takes a bookmark. The one after the state at the beginning says what is gone.
+func (w *watching) mark(metadata ListMetadata) error {
+	if w.fresh == nil {
+		w.token = metadata.ResourceVersion
+		return nil
+	}
+	if metadata.Annotations[AnnotationInitialEventsEnd] != "true" {
+		return nil
+	}
+	var gone []string
+	for key := range w.has {
+		if !w.fresh[key] {
+			gone = append(gone, key)
+		}
+	}
+	slices.SortFunc(gone, strings.Compare)
+	for _, key := range gone {
+		last := w.has[key]
+		delete(w.has, key)
+		if err := w.tell(Event{Type: Deleted, View: last, Before: last}); err != nil {
+			return err
+		}
+	}
+	w.fresh, w.token = nil, metadata.ResourceVersion
+	return w.tell(Event{Type: Synced})
+}
+
+func (w *watching) tell(event Event) error {
+	w.failed = w.handle(event)
+	return w.failed
+}
