@@ -80,6 +80,9 @@ func (w *Worker) Kill() time.Time {
 	return at
 }
 
+// Ended reports whether the backend has ended.
+func (w *Worker) Ended() bool { return w.backend.ended() }
+
 // Stop ends the backend gracefully.
 func (w *Worker) Stop() {
 	w.t.Helper()
