@@ -80,6 +80,12 @@ func (x *Target) AwaitHeld() {
 	})
 }
 
+// Await waits for a condition.
+func (x *Target) Await(what string, condition func() bool) {
+	x.t.Helper()
+	until(x.t, func() string { return x.Name + ": " + what }, condition)
+}
+
 // AddWorkerOnWire is [Target.AddWorker] with a wire instead of a good cable. The
 // seed says which packets a lossy wire loses.
 func (x *Target) AddWorkerOnWire(seed uint64) (*Worker, *wire.Wire) {

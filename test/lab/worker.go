@@ -57,7 +57,7 @@ func (w *Worker) Boot() {
 }
 
 // Say puts the backend in a mode and returns when it holds: "ok", "refuse",
-// "hang", "status 503" or "slow 300ms".
+// "hang", "status 503", "slow 300ms", "idle 5s", "reset 2s" or "single".
 func (w *Worker) Say(mode string) {
 	w.t.Helper()
 	if _, err := fmt.Fprintln(w.backend.in, mode); err != nil {
