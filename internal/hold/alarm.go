@@ -2,6 +2,7 @@ package hold
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -47,8 +48,8 @@ func (h *Holder) decide(b *batch) {
 	h.mu.Lock()
 	h.batch = nil
 	h.recent.add(b.alarms, time.Now().Add(-h.options.Interval))
-	limit := max(1, len(h.wanted)*h.options.MaxAlarmPercent/100)
-	b.ignored = h.recent.addresses() > limit
+	lost, left := h.recent.addresses(h.wanted)
+	b.ignored = lost > max(1, (len(h.wanted)+left)*h.options.MaxAlarmPercent/100)
 	if b.ignored {
 		h.stats.Ignored += uint64(len(b.alarms))
 	}
@@ -73,11 +74,17 @@ func (r *recent) add(alarms []Alarm, since time.Time) {
 	*r = append(*r, alarms...)
 }
 
-// addresses returns of how many addresses they are.
-func (r recent) addresses() int {
+// addresses returns of how many addresses they are, and how many of those are no
+// longer wanted: an endpoint that was taken down since was held in that interval.
+func (r recent) addresses(wanted []netip.Addr) (lost, left int) {
 	distinct := make(map[netip.Addr]bool, len(r))
 	for _, a := range r {
-		distinct[a.Address] = true
+		if !distinct[a.Address] {
+			distinct[a.Address] = true
+			if _, ok := slices.BinarySearchFunc(wanted, a.Address, netip.Addr.Compare); !ok {
+				left++
+			}
+		}
 	}
-	return len(distinct)
+	return len(distinct), left
 }

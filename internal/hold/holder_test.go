@@ -250,6 +250,26 @@ func TestAlarmsOfOneIntervalAreJudgedTogether(t *testing.T) {
 	})
 }
 
+func TestAnEndpointThatAnAlarmTookDownIsStillOneOfItsInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, 4, nil)
+		_ = w.peer(3).Close()
+		time.Sleep(500 * time.Millisecond)
+		w.watch(3) // it is down
+		time.Sleep(time.Second)
+		w.hangUp(1)
+		time.Sleep(20 * time.Millisecond)
+		if got := len(w.told()); got != 2 {
+			t.Errorf("got %d alarms, want 2: that is half of the four of this interval", got)
+		}
+		_ = w.peer(1).Close()
+		time.Sleep(20 * time.Millisecond)
+		if got := len(w.told()); got != 2 {
+			t.Errorf("got %d alarms, want 2: the third makes three of four", got)
+		}
+	})
+}
+
 func TestWhatIsNoLongerWatchedIsClosedWithoutAnAlarm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := begin(t, 3, nil)

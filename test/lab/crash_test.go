@@ -96,6 +96,7 @@ func TestADeadBackendCostsRequestsForSecondsOnly(t *testing.T) {
 		}
 		daemonDeaths(t, w, random, rounds)
 	})
+	t.Run("held", func(t *testing.T) { heldDeaths(t, w, random) })
 	t.Run("poller", func(t *testing.T) {
 		rounds := 3 // says little; the long form has as many as for the daemon
 		if long() {

@@ -26,7 +26,7 @@ func badNetworks(*testing.T) []trouble {
 		{name: "prober cut off", text: "the daemon alone reaches no worker for 15 s; a backend ends when it is over", story: cutOff},
 		{name: "latency", text: "each packet from and to two of five workers takes 40 to 80 ms", story: onWires(wire.Condition{Latency: 40 * time.Millisecond, Jitter: 40 * time.Millisecond})},
 		{name: "MTU hole", text: "packets of more than 1000 bytes from and to two of five workers vanish; requests are smaller", story: onWires(wire.Condition{MaxPacket: 1000})},
-		{name: "packet loss", text: "a wire loses three packets of a hundred, in both directions", story: packetLoss},
+		{name: "packet loss", text: "a wire loses three packets of a hundred, in both directions", story: packetLoss(3)},
 		{name: "one-way loss", text: "what a worker sends is lost on the wire", story: oneWayLoss},
 	}
 }
@@ -123,10 +123,15 @@ func onWires(c wire.Condition) func(*tale) {
 
 // packetLoss costs those requests whose packets are lost, which take a second to
 // come again, and no others: a backend that mostly answers stays.
-func packetLoss(s *tale) {
+func packetLoss(percent int) func(*tale) {
+	return func(s *tale) { s.losePackets(percent) }
+}
+
+func (s *tale) losePackets(percent int) {
+	s.Helper()
 	workers, wires := s.wired()
 	from := s.Mark("a cable loses packets")
-	wires[0].Both(wire.Condition{Loss: 0.03})
+	wires[0].Both(wire.Condition{Loss: float64(percent) / 100})
 	pause(10 * time.Second)
 	wires[0].Mend()
 	s.excuses = append(s.excuses, excuse{from.Add(-traffic.Timeout), time.Now()})
@@ -143,8 +148,8 @@ func packetLoss(s *tale) {
 			lost++
 		}
 	}
-	if lost > answered/5/4 {
-		s.Errorf("%d of %d requests are lost, want about one of fifty", lost, answered)
+	if most := answered / 5 * percent / 12; lost > most {
+		s.Errorf("%d of %d requests are lost, want at most %d", lost, answered, most)
 	}
 }
 

@@ -30,7 +30,7 @@
 //	x.WantNoneLost()
 //	x.Report("scenario", "what it shows")
 //
-// Faults of a [Worker]: Say (ok, refuse, hang, status 503, slow 300ms), Pause and
+// Faults of a [Worker]: Say (ok, refuse, hang, status 503, slow 300ms, idle 5s, reset 2s, single), Pause and
 // Resume, Stop (graceful), Kill, Silence (drops packets: both, in, out) and Hear, Unplug and
 // Plug. Of a [Daemon]: Kill, Stop, Start, Signal, and its environment. Of a
 // [Target]: CutProber, MendProber. Of a [World]: Local and Remote are control

@@ -68,6 +68,24 @@ func (x *Target) AwaitAllReady() {
 	x.AwaitStates(x.allReady())
 }
 
+// AwaitHeld waits until the daemon holds a connection to every listed worker.
+func (x *Target) AwaitHeld() {
+	x.t.Helper()
+	held := 0.0
+	until(x.t, func() string {
+		return fmt.Sprintf("%s: %v connections are held, want %d", x.Name, held, len(x.workers))
+	}, func() bool {
+		held = x.Daemon.Metric("ionos_endpointslice_held_connections")
+		return int(held) == len(x.workers)
+	})
+}
+
+// Await waits for a condition.
+func (x *Target) Await(what string, condition func() bool) {
+	x.t.Helper()
+	until(x.t, func() string { return x.Name + ": " + what }, condition)
+}
+
 // AddWorkerOnWire is [Target.AddWorker] with a wire instead of a good cable. The
 // seed says which packets a lossy wire loses.
 func (x *Target) AddWorkerOnWire(seed uint64) (*Worker, *wire.Wire) {

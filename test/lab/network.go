@@ -100,6 +100,18 @@ func silence(directions string) string {
 // hear ends silence.
 const hear = "table inet silence {}\ndelete table inet silence\n"
 
+// forgetting is what a firewall does that has forgotten the connections of these
+// ports: it drops what belongs to them. New connections pass.
+func forgetting(ports []string) string {
+	return fmt.Sprintf(`table inet silence {}
+delete table inet silence
+table inet silence {
+chain in { type filter hook prerouting priority -400; tcp dport { %[1]s } drop; }
+chain out { type filter hook postrouting priority 400; tcp sport { %[1]s } drop; }
+}
+`, strings.Join(ports, ", "))
+}
+
 // silenceOn is [silence] of one interface, in both directions.
 func silenceOn(device string) string {
 	return fmt.Sprintf(`table inet silence {}

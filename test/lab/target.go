@@ -7,7 +7,9 @@ import (
 	"maps"
 	"net/netip"
 	"os"
+	"os/exec"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -166,7 +168,26 @@ func (x *Target) Replace(workers ...*Worker) {
 // CutProber drops all packets between the daemon and the workers.
 func (x *Target) CutProber() { nft(x.t, x.prober, silenceOn(data)) }
 
-// MendProber ends CutProber.
+// ForgetHeld lets a firewall before the prober forget the connections that are
+// open to workers now, and returns how many.
+func (x *Target) ForgetHeld() int {
+	x.t.Helper()
+	args := netns.Inside(x.prober, "ss", "-Htn", "state", "established", "dport", "=", fmt.Sprint(Port))
+	output, err := exec.Command(args[0], args[1:]...).Output()
+	if err != nil {
+		x.t.Fatalf("list the connections of %s: %v", x.prober, err)
+	}
+	var ports []string
+	for line := range strings.Lines(string(output)) {
+		if fields := strings.Fields(line); len(fields) >= 4 {
+			ports = append(ports, fields[2][strings.LastIndex(fields[2], ":")+1:])
+		}
+	}
+	nft(x.t, x.prober, forgetting(ports))
+	return len(ports)
+}
+
+// MendProber ends CutProber and ForgetHeld.
 func (x *Target) MendProber() { nft(x.t, x.prober, hear) }
 
 // createService makes the namespace and the selector-less Service.

@@ -49,7 +49,7 @@ func TestTroubles(t *testing.T) {
 	w := lab.Start(t)
 	for group, troubles := range map[string]func(*testing.T) []trouble{
 		"API server": badAPIServers, "killed": kills, "daemon": strains, "clock": clocks, "network": badNetworks,
-		"inventory": wrongInventories,
+		"inventory": wrongInventories, "held": heldConnections,
 	} {
 		// All are made before any runs: one of them compiles.
 		scenarios := troubles(t)

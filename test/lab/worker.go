@@ -57,7 +57,7 @@ func (w *Worker) Boot() {
 }
 
 // Say puts the backend in a mode and returns when it holds: "ok", "refuse",
-// "hang", "status 503" or "slow 300ms".
+// "hang", "status 503", "slow 300ms", "idle 5s", "reset 2s" or "single".
 func (w *Worker) Say(mode string) {
 	w.t.Helper()
 	if _, err := fmt.Fprintln(w.backend.in, mode); err != nil {
@@ -79,6 +79,9 @@ func (w *Worker) Kill() time.Time {
 	w.backend.kill()
 	return at
 }
+
+// Ended reports whether the backend has ended.
+func (w *Worker) Ended() bool { return w.backend.ended() }
 
 // Stop ends the backend gracefully.
 func (w *Worker) Stop() {

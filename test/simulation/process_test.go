@@ -74,10 +74,11 @@ type process struct {
 	told       []guard.Mode // by notices and by lines of the log
 	openAt     time.Time    // when it last left FailOpen
 
-	// fails counts in a row, fresh only those that ADR 6 does not forgive.
-	fails, fresh map[netip.Addr]int
-	fellAt       map[netip.Addr]time.Time
-	passedAt     map[bool]time.Time // by being IPv4: the newest pass of anybody
+	// fails counts in a row, fresh only those that ADR 6 does not forgive; countedAt is
+	// when the last that counted was sent.
+	fails, fresh      map[netip.Addr]int
+	fellAt, countedAt map[netip.Addr]time.Time
+	passedAt          map[bool]time.Time // by being IPv4: the newest pass of anybody
 
 	recovered bool
 	// found is what stood there when it started, slices what it published since.
@@ -132,7 +133,7 @@ func (w *world) prepare(r *replica, elector *election.Elector) (*process, error)
 		missing: map[netip.Addr]*missing{}, established: map[netip.Addr]bool{}, passAt: map[netip.Addr]time.Time{}, drainsAt: map[netip.Addr]time.Time{},
 		silentSince: map[netip.Addr]time.Time{}, dryAt: map[bool]time.Time{}, bareAt: map[bool]time.Time{},
 		missedAt: map[netip.Addr]time.Time{}, takenAt: map[netip.Addr]time.Time{}, movedAt: map[netip.Addr]time.Time{}, holders: map[netip.Addr]string{}, listedSince: map[netip.Addr]time.Time{}, sentAtPass: map[netip.Addr]time.Time{}, told: make([]guard.Mode, 2),
-		fails: map[netip.Addr]int{}, fresh: map[netip.Addr]int{}, fellAt: map[netip.Addr]time.Time{}, passedAt: map[bool]time.Time{},
+		fails: map[netip.Addr]int{}, fresh: map[netip.Addr]int{}, fellAt: map[netip.Addr]time.Time{}, countedAt: map[netip.Addr]time.Time{}, passedAt: map[bool]time.Time{},
 		slices: map[string]map[netip.Addr]inventory.State{}, readyAt: map[netip.Addr]time.Time{},
 		traffic: map[string]*traffic{}, decidedReady: map[bool]time.Time{}, lossAt: map[bool]time.Time{}, deadAt: map[netip.Addr]time.Time{}, staysSince: map[netip.Addr]time.Time{},
 		troubleSince: map[netip.Addr]time.Time{}, toldGone: map[netip.Addr]time.Time{}, informed: map[string]time.Time{}, excusedAt: map[netip.Addr]time.Time{}, lookedAt: map[netip.Addr]time.Time{}, listedAt: map[netip.Addr]time.Time{}, refused: map[string]string{}, emptied: map[bool]bool{},
@@ -311,10 +312,14 @@ func (p *process) beginCheck(a netip.Addr) {
 	}
 }
 
-// endCheck counts results in a row, as contract 10 does.
+// endCheck counts results in a row, as contract 10 does: in the order in which the
+// checks were sent, so one that ends after a later one has counted says nothing.
 func (p *process) endCheck(a netip.Addr, outcome inventory.Outcome, sent time.Time) {
 	p.checking--
 	p.noteTrouble(a, outcome, sent)
+	if outcome != inventory.LocalError && sent.Before(p.countedAt[a]) {
+		return
+	}
 	if outcome != inventory.LocalError && outcome != inventory.Silent {
 		delete(p.silentSince, a)
 	} else if _, ok := p.silentSince[a]; !ok && outcome == inventory.Silent {
@@ -324,12 +329,14 @@ func (p *process) endCheck(a netip.Addr, outcome inventory.Outcome, sent time.Ti
 	case inventory.LocalError:
 		return
 	case inventory.Pass:
+		p.countedAt[a] = sent
 		p.fails[a], p.fresh[a] = 0, 0
 		p.passAt[a] = time.Now()
 		delete(p.deadAt, a)
 		p.passedAt[a.Is4()], p.sentAtPass[a] = time.Now(), sent
 		return
 	case inventory.Refused, inventory.Silent:
+		p.countedAt[a] = sent
 		p.fails[a]++
 		p.fresh[a]++
 	}

@@ -65,6 +65,9 @@ func (w *world) untilAct() time.Duration {
 // happen lets the next act happen, or anything where there is no scene. The caller
 // has the lock.
 func (w *world) happen(r *rand.Rand) {
+	if w.set.connections > 0 {
+		w.strikeConnections()
+	}
 	if w.set.scene == "" {
 		w.strike(r)
 		return

@@ -12,6 +12,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/memory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
@@ -22,6 +23,8 @@ type settings struct {
 	poll, sourceTimeout, healthTimeout time.Duration
 	concurrency, maxEndpoints, nodes   int
 	dual, signals, free, echoes        bool
+	// connections bounds those that are held; 0 where none is.
+	connections int
 	// election says that two replicas run for one Lease, forced that two processes
 	// write without one.
 	election, forced bool
@@ -78,10 +81,12 @@ func newWorld(seed uint64, storm time.Duration) (*world, error) {
 		seed: seed, start: time.Now(), backends: map[netip.Addr]*backend{}, rough: map[string]time.Time{},
 		stuck: map[string]fault{}, cached: map[string]plan.Slice{}, fresh: map[string]bool{}, edited: map[string]time.Time{},
 		calls: map[string]int{}, counts: map[string]int{}, digest: fnv.New64a(),
+		held: held{losses: map[*process][]time.Time{}}, alarmed: map[netip.Addr]map[*process]bool{},
 	}
 	w.odd = w.dice("odd", 0)
 	r := w.dice("settings", 0)
 	w.set = drawSettings(r, storm)
+	w.set.connections = pick(w.dice("held", 0), 0, 0, 0, 0, 1000, 1000, 1000, 2)
 	w.target = plan.Target{
 		Namespace: "default", Service: "web", SliceName: "web-remote", ManagedBy: "simulation",
 		Ports: []plan.Port{{Name: "http", Protocol: plan.TCP, Number: 8080}}, MaxEndpoints: w.set.maxEndpoints,
@@ -108,6 +113,9 @@ func (w *world) options(p *process) syncer.Options {
 		PollInterval: w.set.poll, SourceTimeout: w.set.sourceTimeout, HealthTimeout: w.set.healthTimeout,
 		Concurrency: w.set.concurrency, Random: w.random,
 		FreeReads: w.set.free, Announcer: p, Logger: slog.New(modeLines{p}),
+	}
+	if w.set.connections > 0 {
+		options.Hold = pool.HoldOptions{Port: w.target.Ports[0].Number, MaxConnections: w.set.connections, Dial: p.dial}
 	}
 	if w.set.policy.HealthOff {
 		options.Prober = nil

@@ -24,6 +24,7 @@ func (w *world) mend() error {
 		w.rough["service until"] = time.Time{}
 		w.setService(w.service)
 	}
+	w.fray()
 	if w.loading.kind != "" && !w.loading.in() {
 		w.loading = fault{}
 		w.tell()
@@ -111,6 +112,10 @@ func (w *world) checkDead(p *process, a netip.Addr, slice string) {
 		return
 	}
 	bound := policy.Interval + time.Duration(policy.Fall-1)*w.fast() + w.soon(p, slice)
+	if p.sawCrash(a) {
+		bound -= policy.Interval
+		w.counts["crashes that a held connection told"]++
+	}
 	if b.is == silent {
 		bound += time.Duration(policy.Fall) * w.set.healthTimeout
 	}

@@ -104,13 +104,17 @@ type world struct {
 	objects   []*discoveryv1.EndpointSlice
 	handAt    time.Time // when another hand last changed what slices publish
 	trace     []string
-	digest    hash.Hash64 // of all that was ever noted
-	steps     int
-	passed    time.Duration
-	broken    string // the first promise that was broken
-	writes    int
-	counts    map[string]int
-	cutAt     time.Time
+	// held are the connections that are held; alarmed says which processes lost one
+	// when an address began to refuse.
+	held    held
+	alarmed map[netip.Addr]map[*process]bool
+	digest  hash.Hash64 // of all that was ever noted
+	steps   int
+	passed  time.Duration
+	broken  string // the first promise that was broken
+	writes  int
+	counts  map[string]int
+	cutAt   time.Time
 	// standing are the members that were fine when the prober was cut off.
 	standing map[netip.Addr]bool
 }
@@ -199,9 +203,14 @@ func (w *world) behave(a netip.Addr, b behaviour) {
 		have = w.listen(a, "")
 	}
 	if have.is != b {
+		was := have.is
 		have.is, have.since = b, time.Now()
 		have.refused = have.refused || b == refuses
 		w.note("%s %s", a, b)
+		delete(w.alarmed, a)
+		if b == refuses {
+			w.crash(a, was)
+		}
 	}
 }
 

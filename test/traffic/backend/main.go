@@ -21,7 +21,9 @@ import (
 )
 
 // mode is what the backend is told: "ok", "refuse" (nobody listens), "hang"
-// (accepts and never answers), "status 503", or "slow 300ms" (answers later).
+// (accepts and never answers), "status 503", "slow 300ms" (answers later),
+// "idle 5s" (closes connections without a request after that time), "reset 2s" (the
+// same with a reset), or "single" (serves one connection at a time).
 type mode struct {
 	word   string
 	status int
@@ -34,10 +36,10 @@ func parse(line string) (mode, error) {
 	m.word = word
 	var err error
 	switch word {
-	case "ok", "refuse", "hang":
+	case "ok", "refuse", "hang", "single":
 	case "status":
 		_, err = fmt.Sscan(argument, &m.status)
-	case "slow":
+	case "slow", "idle", "reset":
 		m.delay, err = time.ParseDuration(argument)
 	default:
 		err = fmt.Errorf("unknown mode %q", word)
@@ -49,6 +51,7 @@ type backend struct {
 	name, listen string
 	mode         atomic.Pointer[mode]
 	server       *http.Server
+	idle         idle
 }
 
 func main() {
@@ -105,10 +108,11 @@ func (b *backend) obey(line string) error {
 	case m.word != "refuse" && b.server == nil:
 		var listener net.Listener
 		if listener, err = net.Listen("tcp", b.listen); err == nil {
-			b.server = &http.Server{Handler: b}
-			go func(s *http.Server) { _ = s.Serve(listener) }(b.server)
+			b.server = &http.Server{Handler: b, ConnState: b.idle.track}
+			go func(s *http.Server) { _ = s.Serve(&oneByOne{Listener: listener, backend: b}) }(b.server)
 		}
 	}
+	b.idle.bound(m)
 	return err
 }
 
@@ -129,7 +133,7 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 		return
 	}
-	if m.delay > 0 {
+	if m.word == "slow" {
 		select {
 		case <-time.After(m.delay):
 		case <-r.Context().Done():

@@ -1,0 +1,213 @@
+//go:build simulation
+
+package simulation_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// What becomes of held connections.
+const (
+	// unanswered is after how long keep-alives without an answer end one.
+	unanswered = 30 * time.Second
+	// idle is how long some backends let one be.
+	idle = 5 * time.Second
+)
+
+// line is a connection that a process holds, and far its other end.
+type line struct {
+	net.Conn
+	far     net.Conn
+	from    *held
+	process *process
+	address netip.Addr
+	opened  time.Time
+	// cause is what reading says once far is closed, the end of the stream where it
+	// is nil.
+	cause error
+}
+
+// held are those that are open, in the order in which they were opened. They have
+// a lock of their own: a holder closes connections under its own.
+type held struct {
+	mu   sync.Mutex
+	open []*line
+	// losses are when one was last lost, for each process.
+	losses map[*process][]time.Time
+}
+
+func (l *line) Read(into []byte) (int, error) {
+	n, err := l.Conn.Read(into)
+	if l.cause != nil && errors.Is(err, io.EOF) {
+		err = l.cause
+	}
+	return n, err
+}
+
+func (l *line) Close() error {
+	l.from.mu.Lock()
+	l.from.open = slices.DeleteFunc(l.from.open, func(other *line) bool { return other == l })
+	l.from.mu.Unlock()
+	return l.Conn.Close()
+}
+
+// of returns the open lines that a process has, to one address where it is valid.
+func (h *held) of(p *process, a netip.Addr) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := 0
+	for _, one := range h.open {
+		if one.process == p && (!a.IsValid() || one.address == a) {
+			n++
+		}
+	}
+	return n
+}
+
+// dial opens a connection to a backend, as it behaves then.
+func (p *process) dial(ctx context.Context, target netip.AddrPort) (net.Conn, error) {
+	w, a := p.w, target.Addr()
+	w.mu.Lock()
+	takes := odd(w.next("dial"))
+	if !allowed(a) || target.Port() != w.target.Ports[0].Number {
+		w.breach(6, "a connection to %s", target)
+	}
+	w.mu.Unlock()
+	if err := sleep(ctx, takes); err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	is := w.connects(a)
+	if is == passes {
+		defer w.mu.Unlock()
+		return w.connect(p, a), nil
+	}
+	w.mu.Unlock()
+	if is == silent {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return nil, syscall.ECONNREFUSED
+}
+
+// connects is what becomes of a connect.
+func (w *world) connects(a netip.Addr) behaviour {
+	b, ok := w.backends[a]
+	switch {
+	case w.sight.in(noFiles):
+		return troubles
+	case w.sight.in(cutOff):
+		return silent
+	case !ok:
+		return refuses
+	case b.is == refuses, b.is == silent:
+		return b.is
+	}
+	return passes
+}
+
+// connect opens a line. The caller has the lock.
+func (w *world) connect(p *process, a netip.Addr) net.Conn {
+	if w.held.of(p, a) > 0 {
+		w.breach(33, "two connections to %s are held", a)
+	}
+	if n := w.held.of(p, netip.Addr{}); n >= w.set.connections {
+		w.breach(33, "%d connections are held, at most %d allowed", n+1, w.set.connections)
+	}
+	near, far := net.Pipe()
+	l := &line{Conn: near, far: far, from: &w.held, process: p, address: a, opened: time.Now()}
+	w.held.mu.Lock()
+	defer w.held.mu.Unlock()
+	w.held.open = append(w.held.open, l)
+	w.counts["held"]++
+	return l
+}
+
+// cut ends the lines that are chosen. The caller has the lock.
+func (w *world) cut(cause error, chosen func(*line) bool) {
+	w.held.mu.Lock()
+	defer w.held.mu.Unlock()
+	for _, l := range w.held.open {
+		if !chosen(l) || l.far == nil {
+			continue
+		}
+		w.note("process %d loses its connection to %s: %v", l.process.number, l.address, cause)
+		l.cause = cause
+		_ = l.far.Close()
+		l.far = nil
+		w.held.losses[l.process] = append(w.held.losses[l.process], time.Now())
+		w.counts["lost connections"]++
+	}
+}
+
+// crash ends what was connected to a backend that refuses from now on. That is
+// seen at once where its last check was none that takes long.
+func (w *world) crash(a netip.Addr, was behaviour) {
+	w.alarmed[a] = map[*process]bool{}
+	w.held.mu.Lock()
+	for _, l := range w.held.open {
+		if l.address == a && l.far != nil && was == passes {
+			w.alarmed[a][l.process] = true
+		}
+	}
+	w.held.mu.Unlock()
+	w.cut(pick(w.next("crash"), nil, error(syscall.ECONNRESET)), func(l *line) bool { return l.address == a })
+}
+
+// fray ends connections that a backend leaves idle no longer, or from which no
+// keep-alive is answered.
+func (w *world) fray() {
+	w.cut(nil, func(l *line) bool {
+		return time.Since(l.opened) >= idle && w.dice("idle "+l.address.String(), 0).IntN(6) == 0
+	})
+	w.cut(syscall.ETIMEDOUT, func(l *line) bool {
+		b := w.backends[l.address]
+		return b.is == silent && time.Since(b.since) >= unanswered || w.sight.in(cutOff) && time.Since(w.cutAt) >= unanswered
+	})
+}
+
+// strikeConnections ends some although nothing happened to the backends: one of
+// them restarts within milliseconds, a firewall forgets some or all.
+func (w *world) strikeConnections() {
+	r := w.next("connections")
+	if len(w.nodes) == 0 || r.IntN(4) > 0 {
+		return
+	}
+	victim, share := w.nodes[r.IntN(len(w.nodes))].Addresses[0], pick(r, 2, 4)
+	all := r.IntN(3) == 0
+	w.cut(pick(r, nil, error(syscall.ECONNRESET)), func(l *line) bool {
+		return all || l.address == victim || share == 2 && r.IntN(2) == 0
+	})
+}
+
+// sawCrash reports whether the connection that an address left behind when it began
+// to refuse is an alarm that counts: of those that the process held few were lost
+// in the same interval.
+func (p *process) sawCrash(a netip.Addr) bool {
+	w := p.w
+	if !w.alarmed[a][p] {
+		return false
+	}
+	w.held.mu.Lock()
+	defer w.held.mu.Unlock()
+	since, lost, held := w.backends[a].since, 0, 0
+	for _, at := range w.held.losses[p] {
+		if apart := at.Sub(since).Abs(); apart <= w.set.policy.Interval+100*time.Millisecond {
+			lost++
+		}
+	}
+	for _, l := range w.held.open {
+		if l.process == p {
+			held++
+		}
+	}
+	return lost == 1 || lost*2 <= held
+}

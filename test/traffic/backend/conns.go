@@ -1,0 +1,91 @@
+package main
+
+import (
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// idle are the connections on which no request has come yet.
+type idle struct {
+	mu    sync.Mutex
+	mode  mode
+	conns map[net.Conn]*time.Timer
+}
+
+// track follows the states of a connection.
+func (i *idle) track(conn net.Conn, state http.ConnState) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if state == http.StateNew {
+		if i.conns == nil {
+			i.conns = map[net.Conn]*time.Timer{}
+		}
+		i.conns[conn] = i.timer(conn)
+		return
+	}
+	if timer := i.conns[conn]; timer != nil {
+		timer.Stop()
+	}
+	delete(i.conns, conn)
+}
+
+// bound applies a mode to connections that are open and to later ones.
+func (i *idle) bound(m mode) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.mode = m
+	for conn, timer := range i.conns {
+		if timer != nil {
+			timer.Stop()
+		}
+		i.conns[conn] = i.timer(conn)
+	}
+}
+
+// timer ends a connection when the mode says so; nil if it does not.
+func (i *idle) timer(conn net.Conn) *time.Timer {
+	if i.mode.word != "idle" && i.mode.word != "reset" {
+		return nil
+	}
+	reset := i.mode.word == "reset"
+	return time.AfterFunc(i.mode.delay, func() {
+		if tcp, ok := conn.(*net.TCPConn); ok && reset {
+			_ = tcp.SetLinger(0)
+		}
+		_ = conn.Close()
+	})
+}
+
+// oneByOne hands out a connection in the mode "single" when the one before it is
+// closed, as a server without threads does.
+type oneByOne struct {
+	net.Listener
+	backend *backend
+	free    chan struct{} // closed with the connection before; nil when there is none
+}
+
+func (o *oneByOne) Accept() (net.Conn, error) {
+	conn, err := o.Listener.Accept()
+	if err != nil || o.backend.mode.Load().word != "single" {
+		return conn, err
+	}
+	if o.free != nil {
+		<-o.free
+	}
+	o.free = make(chan struct{})
+	return &only{Conn: conn, free: o.free}, nil
+}
+
+// only is the one connection that is served.
+type only struct {
+	net.Conn
+	once sync.Once
+	free chan struct{}
+}
+
+func (c *only) Close() error {
+	c.once.Do(func() { close(c.free) })
+	return c.Conn.Close()
+}
