@@ -31,7 +31,7 @@ func (c *cost) add(x *lab.Target, died time.Time, failure string, workers ...*la
 		x.AwaitState(w, "down")
 	}
 	c.slices = append(c.slices, time.Since(died))
-	pause(settle)
+	pause(quietTime)
 	last, lost := x.LastLost(died, failure)
 	c.traffic = append(c.traffic, last)
 	c.lost += lost

@@ -102,9 +102,9 @@ func (p *process) dial(ctx context.Context, target netip.AddrPort) (net.Conn, er
 func (w *world) connects(a netip.Addr) behaviour {
 	b, ok := w.backends[a]
 	switch {
-	case w.sight.in(noFiles):
+	case w.probing.in(noFiles):
 		return troubles
-	case w.sight.in(cutOff):
+	case w.probing.in(cutOff):
 		return silent
 	case !ok:
 		return refuses
@@ -170,7 +170,7 @@ func (w *world) fray() {
 	})
 	w.cut(syscall.ETIMEDOUT, func(l *line) bool {
 		b := w.backends[l.address]
-		return b.is == silent && time.Since(b.since) >= unanswered || w.sight.in(cutOff) && time.Since(w.cutAt) >= unanswered
+		return b.is == silent && time.Since(b.since) >= unanswered || w.probing.in(cutOff) && time.Since(w.cutAt) >= unanswered
 	})
 }
 
