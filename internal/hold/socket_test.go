@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -68,7 +69,11 @@ func TestARealPeerThatClosesOrResetsIsTold(t *testing.T) {
 			return c.Close()
 		}},
 	} {
-		if err := lost.by(<-accepted); err != nil {
+		conn := <-accepted
+		for holder.Stats().Held == 0 { // a reset before that is a connect that failed
+			runtime.Gosched()
+		}
+		if err := lost.by(conn); err != nil {
 			t.Fatal(err)
 		}
 		if got := <-alarms; got.Kind != lost.kind || got.Address != peer.Addr() {

@@ -136,7 +136,7 @@ func TestAfterSilenceTheNextWriteHasAConnectionOfItsOwn(t *testing.T) {
 				t.Fatal(err)
 			}
 			// What HTTP/2 still had to say of the first write ends the silence of the next.
-			for try := 0; try < 3 && server.opened.Load() < 2; try++ {
+			for try := 0; try < 50 && server.opened.Load() < 2; try++ {
 				ctx, giveUp := context.WithTimeout(t.Context(), 100*time.Millisecond)
 				if _, err := store.Write(ctx, createOf("web-remote-2")); !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("got %v, want a time-out", err)
