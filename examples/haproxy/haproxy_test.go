@@ -61,11 +61,18 @@ func TestHAProxy(t *testing.T) {
 	source = w.views(t, source.address)
 	w.until(t, "what happened meanwhile is made up for", func() bool { return w.answering(t) == a+" "+d })
 
+	// An example that starts anew touches nothing before it knows everything.
+	w.stop(t, source, syscall.SIGKILL)
 	w.stop(t, agent, syscall.SIGTERM)
-	w.unchanged(t, a+" "+d)
 	service.write(t, discoveryv1.EndpointSlice{}, a, b)
 	agent = w.agent(t)
-	w.until(t, "an example that starts anew goes on with what HAProxy has", func() bool { return w.answering(t) == a+" "+b })
+	w.until(t, "the example has asked several times in vain", func() bool {
+		log, err := os.ReadFile(agent.log)
+		return err == nil && strings.Count(string(log), "HAProxy stays as it is") >= 4
+	})
+	w.unchanged(t, a+" "+d)
+	source = w.views(t, source.address)
+	w.until(t, "it goes on with what HAProxy has", func() bool { return w.answering(t) == a+" "+b })
 
 	if sent, failed := load.end(); sent == 0 || len(failed) > 0 {
 		t.Errorf("got %d of %d requests that failed, want none: %s", len(failed), sent, strings.Join(failed[:min(3, len(failed))], "; "))
