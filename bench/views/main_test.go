@@ -18,14 +18,15 @@ type form struct {
 	sizes, readers []int
 	// changes and bursts are how many are measured of each.
 	changes, bursts int
-	idle            time.Duration
+	// idle is longer than a watch lasts, but for tiny.
+	idle time.Duration
 }
 
 func forms() map[string]form {
 	return map[string]form{
 		// To see that all of it works.
 		"tiny":  {[]int{200}, []int{1, 3}, 4, 2, time.Second},
-		"short": {[]int{1_000, 10_000}, []int{1, 50}, 50, 4, 10 * time.Second},
+		"short": {[]int{1_000, 10_000}, []int{1, 50}, 50, 4, 70 * time.Second},
 		"long":  {[]int{1_000, 10_000}, []int{1, 50, 500}, 200, 10, 10 * time.Minute},
 	}
 }
