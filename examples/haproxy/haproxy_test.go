@@ -68,7 +68,7 @@ func TestHAProxy(t *testing.T) {
 	agent = w.agent(t)
 	w.until(t, "the example has asked several times in vain", func() bool {
 		log, err := os.ReadFile(agent.log)
-		return err == nil && strings.Count(string(log), "HAProxy stays as it is") >= 4
+		return err == nil && strings.Count(string(log), untouched) >= 4
 	})
 	w.unchanged(t, a+" "+d)
 	source = w.views(t, source.address)
@@ -82,6 +82,12 @@ func TestHAProxy(t *testing.T) {
 	if got := w.state(t, "fallback"); got != maint {
 		t.Errorf("got state %q of the server that is not ours, want the one of the configuration", got)
 	}
+
+	// The last endpoints go while the example is away.
+	w.stop(t, agent, syscall.SIGTERM)
+	service.write(t, discoveryv1.EndpointSlice{})
+	agent = w.agent(t)
+	w.until(t, "the servers of a port without endpoints are deleted", func() bool { return w.state(t, a)+w.state(t, b) == "" })
 	w.stop(t, agent, syscall.SIGTERM)
 	w.stop(t, source, syscall.SIGTERM)
 }

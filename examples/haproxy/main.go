@@ -64,6 +64,9 @@ func run(ctx context.Context, client *views.Client, all backends, how care) erro
 		b.care = how
 		keeping.Go(func() { b.run(ctx) })
 	}
+	if err := all.begin(ctx, client); err != nil {
+		return err
+	}
 	return client.Run(ctx, all)
 }
 
@@ -79,7 +82,7 @@ func (s *settings) client() (*views.Client, error) {
 		return nil, errors.New(`-options holds the end of a command; write what follows the address on a server's line, such as "check inter 2s"`)
 	}
 	options := views.Options{Servers: strings.Split(s.servers, ","), Namespaces: s.backends.namespaces(), OnError: func(err error) {
-		fmt.Fprintln(os.Stderr, "HAProxy stays as it is:", err)
+		fmt.Fprintln(os.Stderr, untouched, err)
 	}}
 	if s.tokenFile != "" {
 		options.Token = func() (string, error) {

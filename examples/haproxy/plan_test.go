@@ -108,3 +108,26 @@ func TestARouteIsRefusedWithTheWayToWriteIt(t *testing.T) {
 		t.Errorf("got %v, want %v", all.namespaces(), want)
 	}
 }
+
+func TestOnlyAPortThatIsSaidToHaveNoEndpointsIsEmptied(t *testing.T) {
+	all := backends{}
+	for _, route := range []string{"shop/web:http=web", "shop/api:http=api", "shop/gone:http=gone"} {
+		if err := all.Set(route); err != nil {
+			t.Fatal(err)
+		}
+	}
+	port := func(service string, endpoints ...views.Endpoint) views.ServicePortView {
+		return views.ServicePortView{
+			Metadata: views.Metadata{Namespace: "shop"},
+			Spec:     views.ServicePortViewSpec{ServicePort: views.ServicePort{ServiceName: service, PortName: "http"}, Endpoints: endpoints},
+		}
+	}
+	if err := all.empty([]views.ServicePortView{port("web"), port("api", endpoint("10.0.0.1", views.Ready)), port("other")}); err != nil {
+		t.Fatal(err)
+	}
+	for key, one := range all {
+		if got, want := one.wanted != nil, key.Service == "web"; got != want {
+			t.Errorf("%s: got known %t, want %t", key.Service, got, want)
+		}
+	}
+}

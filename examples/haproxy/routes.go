@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
+	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
@@ -33,6 +35,46 @@ func (b backends) Set(text string) error {
 		}
 	}
 	b[port] = newBackend(found[4])
+	return nil
+}
+
+// begin looks for ports without endpoints. No view tells of them, so a reconciler
+// hears of them only where they had endpoints before. It returns when it was answered.
+func (b backends) begin(ctx context.Context, client *views.Client) error {
+	for {
+		ports, err := client.ListPorts(ctx)
+		if err == nil {
+			return b.empty(ports)
+		}
+		if ctx.Err() == nil {
+			fmt.Fprintln(os.Stderr, untouched, err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(retry):
+		}
+	}
+}
+
+// retry is the wait between two such lists; untouched begins what is printed then.
+const (
+	retry     = 500 * time.Millisecond
+	untouched = "HAProxy stays as it is:"
+)
+
+// empty empties the backends of ports that are said to have no endpoints. A port that
+// is not in the list, such as one of a Service that is not shown, empties nothing.
+func (b backends) empty(ports []views.ServicePortView) error {
+	for _, port := range ports {
+		one := b[views.PortKey{Namespace: port.Metadata.Namespace, Service: port.Spec.ServiceName, Port: port.Spec.PortName}]
+		if one == nil || len(port.Spec.Endpoints) > 0 {
+			continue
+		}
+		if err := one.want(nil); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
