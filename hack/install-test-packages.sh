@@ -20,6 +20,7 @@ as root or with sudo:
   jq, curl         scripts in hack/ read the APIs with them
   chromium         the status page is looked at with a real browser,
   nodejs, npm      which a script drives
+  haproxy          examples/haproxy keeps a real one right; it need not run
   git, make        the version of the build; the targets
 
   --check          say what is missing and exit 1 if something is, install nothing
@@ -41,6 +42,7 @@ missing() {
   command -v chromium >/dev/null || echo chromium
   command -v node >/dev/null || echo nodejs
   command -v npm >/dev/null || echo npm
+  command -v haproxy >/dev/null || echo haproxy
   command -v git >/dev/null || echo git
   command -v make >/dev/null || echo make
 }

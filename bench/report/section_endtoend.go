@@ -9,20 +9,22 @@ import (
 	"strings"
 )
 
-// measureEndToEnd runs the package endtoend and keeps its lines of benchmarks.
-func measureEndToEnd(ctx context.Context, f form) (string, error) {
-	name := "short"
-	if f.long {
-		name = "long"
-	}
-	out, err := goTest(ctx, "-v", "-count", "1", "-timeout", "3h", "./endtoend", "-form", name)
-	var b strings.Builder
-	for text := range strings.Lines(out) {
-		if strings.HasPrefix(text, "Benchmark") {
-			b.WriteString(text)
+// measureTests runs a package whose tests measure, and keeps its lines of benchmarks.
+func measureTests(pkg string) func(context.Context, form) (string, error) {
+	return func(ctx context.Context, f form) (string, error) {
+		name := "short"
+		if f.long {
+			name = "long"
 		}
+		out, err := goTest(ctx, "-v", "-count", "1", "-timeout", "3h", pkg, "-form", name)
+		var b strings.Builder
+		for text := range strings.Lines(out) {
+			if strings.HasPrefix(text, "Benchmark") {
+				b.WriteString(text)
+			}
+		}
+		return b.String(), err
 	}
-	return b.String(), err
 }
 
 // at names a benchmark of the package endtoend.

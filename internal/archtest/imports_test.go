@@ -75,6 +75,7 @@ var allowed = map[string]struct {
 
 	"internal/store/storetest/cluster": {append(of("inventory", "plan", "manifest", "store/storetest"), "test/controlplane"), "it puts the suite on a real API server"},
 
+	"examples/haproxy":  {[]string{"pkg/views"}, "it is another program, which knows the client alone"},
 	"hack/demo":         {nil, "it shows the built binary from outside"},
 	"hack/fake-ionos":   {of("source/ionos/ionostest"), "it is the fake with flags"},
 	"test/e2e":          {nil, "it runs the built binary from outside"},
