@@ -1,6 +1,10 @@
-package hold
+package hold_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/hold"
+)
 
 func TestContract33HeldConnectionsLeaveDescriptorsForTheRest(t *testing.T) {
 	for _, c := range []struct {
@@ -10,11 +14,11 @@ func TestContract33HeldConnectionsLeaveDescriptorsForTheRest(t *testing.T) {
 	}{
 		{1024, 256, 352}, {0, 256, 352}, {65536, 256, 32608}, {1 << 40, 256, 524128}, {100, 256, 1},
 	} {
-		if got := maxConnections(c.limit, c.checks); got != c.want {
+		if got := hold.Limit(c.limit, c.checks); got != c.want {
 			t.Errorf("got %d connections of %d descriptors beside %d checks, want %d", got, c.limit, c.checks, c.want)
 		}
 	}
-	if got := MaxConnections(10); got < 1 {
+	if got := hold.MaxConnections(10); got < 1 {
 		t.Errorf("got %d connections, want at least one", got)
 	}
 }
