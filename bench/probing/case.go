@@ -13,6 +13,8 @@ type Side string
 const (
 	// Daemon is the built program with a file source and the store in memory.
 	Daemon Side = "daemon"
+	// Holding is the daemon with a connection held to each backend.
+	Holding Side = "holding"
 	// Prober is internal/probe with a consumer that only counts streaks.
 	Prober Side = "prober"
 	// Blackbox is blackbox_exporter, asked by a client for each probe.
@@ -80,6 +82,9 @@ func Name(side Side, mode Mode, backends int, slow Slow) string {
 	return fmt.Sprintf("Probing/side=%s/mode=%s/backends=%d/tenth=%s", side, mode, backends, slow)
 }
 
+// IsDaemon reports whether the built program checks.
+func (c Case) IsDaemon() bool { return c.Side == Daemon || c.Side == Holding }
+
 // IsSlow reports whether the backend of that number is one of the tenth.
 func (c Case) IsSlow(backend int) bool { return c.Slow != Nothing && backend%10 == 9 }
 
@@ -102,7 +107,7 @@ func Backend(address netip.Addr) int {
 	return int(a[1]&15)<<16 + int(a[2])<<8 + int(a[3]) - 1
 }
 
-// Default are the cases of the report, four minutes in all.
+// Default are the cases of the report, six minutes in all.
 func Default() []Case {
 	var cases []Case
 	add := func(side Side, mode Mode, slow Slow, sizes ...int) {
@@ -115,6 +120,7 @@ func Default() []Case {
 		add(Blackbox, mode, Nothing, 100, 1_000)
 		add(Plain, mode, Nothing, 1_000, 10_000)
 	}
+	add(Holding, TCP, Nothing, 1_000, 10_000)
 	add(Blackbox, HTTP, Nothing, 10_000)
 	add(Prober, HTTP, Nothing, 10_000)
 	add(Daemon, HTTP, Late, 1_000)

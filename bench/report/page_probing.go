@@ -46,6 +46,15 @@ const probingSlow = `
 Addresses that were slow last time never get all slots of ` + "`HEALTH_CHECK_CONCURRENCY`" + ` (256), so the others keep their time. With 10,000 backends a silent tenth would need 500 slots all the time; the silent ones are asked less often then, which the overruns say, and so does ` + "`check`" + ` beforehand.
 `
 
+const probingHeld = `
+### Connections held
+
+*holding* is the daemon with ` + "`HEALTH_CHECK_HOLD_CONNECTION=true`" + `: between the checks a connection to each backend is open, as far as the limit of descriptors allows it. *kernel*: what the kernel keeps for the daemon's sockets, beside the resident memory.
+
+| backends | side | cores | descriptors | resident | kernel |
+|---:|---|---:|---:|---:|---:|
+`
+
 // mendedProbing tells what came of the profiles, with the figures of one day.
 //
 //go:embed mended_probing.txt
@@ -78,7 +87,7 @@ func presentProbing(r results) part {
 			b.WriteString(slowRow(r, c))
 		}
 	}
-	b.WriteString(probingSlow + "\n" + mendedProbing)
+	b.WriteString(probingSlow + probingHeld + heldRows(r) + "\n" + mendedProbing)
 	var t rows
 	thousand := probing.Name(probing.Daemon, probing.HTTP, 1_000, probing.Nothing)
 	cores := r.least(thousand, "cores")
@@ -100,6 +109,22 @@ func probingRow(r results, side probing.Side, mode probing.Mode, n int) string {
 	return fmt.Sprintf("| %s | %s | %s | %.3f | %s | %.0f %% | %s | %s | %.2f | %s | %s |\n", number(float64(n)), mode, side,
 		v("cores"), duration(v("ns/1000-probes")/1000), v("percent-of-probes"), size(v("resident-bytes")), number(v("time-wait/1000-probes")),
 		v("variation"), duration(v("off-median-ns")), duration(v("off-p99-ns")))
+}
+
+// heldRows compares the daemon with itself.
+func heldRows(r results) string {
+	var b strings.Builder
+	for _, n := range probed.sizes {
+		for _, side := range []probing.Side{probing.Daemon, probing.Holding} {
+			name := probing.Name(side, probing.TCP, n, probing.Nothing)
+			if !r.has(probing.Name(probing.Holding, probing.TCP, n, probing.Nothing)) || !r.has(name) {
+				continue
+			}
+			fmt.Fprintf(&b, "| %s | %s | %.3f | %s | %s | %s |\n", number(float64(n)), side, r.least(name, "cores"),
+				number(r.least(name, "descriptors")), size(r.least(name, "resident-bytes")), size(r.least(name, "socket-bytes")))
+		}
+	}
+	return b.String()
 }
 
 func slowRow(r results, c probing.Case) string {

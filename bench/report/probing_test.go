@@ -55,3 +55,19 @@ func TestTheSectionOnProbingHasARowForEachCaseThatWasMeasured(t *testing.T) {
 		}
 	}
 }
+
+func TestTheSectionOnProbingComparesTheDaemonWithItselfHoldingConnections(t *testing.T) {
+	line := func(side probing.Side, descriptors string) string {
+		return "Benchmark" + probing.Name(side, probing.TCP, 1_000, probing.Nothing) + " 1 0.05 cores 9e+07 ns/1000-probes 100 percent-of-probes " +
+			"3e+07 resident-bytes 0 time-wait/1000-probes 0.08 variation 4e+05 off-median-ns 2e+06 off-p99-ns " + descriptors + " descriptors 4e+06 socket-bytes 1 overruns\n"
+	}
+	r, err := parse("blackbox: v0.28.0\n" + line(probing.Daemon, "20") + line(probing.Holding, "1020"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| 1,000 | daemon | 0.050 | 20 | 30 MB | 4 MB |", "| 1,000 | holding | 0.050 | 1,020 | 30 MB | 4 MB |"} {
+		if p := presentProbing(r); !strings.Contains(p.prose, want) {
+			t.Errorf("got no %q in\n%s", want, p.prose)
+		}
+	}
+}

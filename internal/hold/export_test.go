@@ -1,4 +1,4 @@
 package hold
 
-// MaxConnectionsOf is MaxConnections with a limit of descriptors.
-var MaxConnectionsOf = maxConnections
+// Limit is how many connections may be held with that limit of descriptors.
+func Limit(descriptors uint64, checks int) int { return maxConnections(descriptors, checks) }

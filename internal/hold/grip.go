@@ -179,9 +179,7 @@ var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interv
 // dial opens a TCP connection on which the kernel sends keep-alives.
 func dial(ctx context.Context, target netip.AddrPort) (net.Conn, error) {
 	dialer := net.Dialer{KeepAliveConfig: keepAlive}
-	conn, err := dialer.DialTCP(ctx, "tcp", netip.AddrPort{}, target)
-	if err != nil {
-		return nil, err // a nil *net.TCPConn is no nil net.Conn
-	}
-	return conn, nil
+	// Not DialTCP: it binds a local port, which then serves one connection only,
+	// whereas connections to different addresses may share one.
+	return dialer.DialContext(ctx, "tcp", target.String())
 }

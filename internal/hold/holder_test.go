@@ -14,9 +14,13 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/hold"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	netns.Enter()
+	goleak.VerifyTestMain(m)
+}
 
 // world is a holder over made-up peers in a synctest bubble. Times count from its
 // beginning.

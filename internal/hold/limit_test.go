@@ -14,7 +14,7 @@ func TestContract33HeldConnectionsLeaveDescriptorsForTheRest(t *testing.T) {
 	}{
 		{1024, 256, 352}, {0, 256, 352}, {65536, 256, 32608}, {1 << 40, 256, 524128}, {100, 256, 1},
 	} {
-		if got := hold.MaxConnectionsOf(c.limit, c.checks); got != c.want {
+		if got := hold.Limit(c.limit, c.checks); got != c.want {
 			t.Errorf("got %d connections of %d descriptors beside %d checks, want %d", got, c.limit, c.checks, c.want)
 		}
 	}

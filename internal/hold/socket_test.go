@@ -2,20 +2,24 @@ package hold_test
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net"
 	"net/netip"
+	"os"
 	"runtime"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/hold"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-// listen accepts connections on the loopback and hands them out.
+// listen accepts connections on all loopback addresses and hands them out.
 func listen(t *testing.T) (netip.AddrPort, <-chan *net.TCPConn) {
 	t.Helper()
-	listener, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
+	listener, err := net.ListenTCP("tcp4", net.TCPAddrFromAddrPort(netip.MustParseAddrPort("0.0.0.0:0")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,15 +42,14 @@ func listen(t *testing.T) (netip.AddrPort, <-chan *net.TCPConn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return address, accepted
+	return netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), address.Port()), accepted
 }
 
-func TestARealPeerThatClosesOrResetsIsTold(t *testing.T) {
-	peer, accepted := listen(t)
-	alarms := make(chan hold.Alarm, 1)
+// begun holds connections to addresses of the peer until end is called.
+func begun(t *testing.T, peer netip.AddrPort, alarm func(hold.Alarm), addresses ...netip.Addr) (holder *hold.Holder, end func()) {
+	t.Helper()
 	holder, err := hold.New(hold.Options{
-		Port: peer.Port(), Timeout: 5 * time.Second, Interval: time.Second, MaxAlarmPercent: 50, MaxConnections: 10,
-		Alarm: func(a hold.Alarm) { alarms <- a },
+		Port: peer.Port(), Timeout: 5 * time.Second, Interval: time.Second, MaxAlarmPercent: 50, MaxConnections: 10, Alarm: alarm,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -54,9 +57,58 @@ func TestARealPeerThatClosesOrResetsIsTold(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { holder.Run(ctx) })
-	defer running.Wait()
-	defer cancel()
-	holder.Watch([]netip.Addr{peer.Addr()})
+	holder.Watch(addresses)
+	return holder, func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// There are 28,000 local ports on a machine, also for the health checks.
+func TestContract33ConnectionsToDifferentAddressesShareALocalPort(t *testing.T) {
+	peer, accepted := listen(t)
+	netns.LocalPorts(t, 1)
+	var all []netip.Addr
+	for i := range 8 {
+		all = append(all, netip.AddrFrom4([4]byte{127, 0, 0, byte(10 + i)}))
+	}
+	_, end := begun(t, peer, func(hold.Alarm) {}, all...)
+	defer end()
+	for i := range all {
+		select {
+		case conn := <-accepted:
+			defer func() { _ = conn.Close() }()
+		case <-time.After(10 * time.Second):
+			t.Fatalf("got %d connections at one local port, want %d", i, len(all))
+		}
+	}
+}
+
+// So a server that speaks TLS sees no handshake.
+func TestNothingIsSentOnAHeldConnection(t *testing.T) {
+	peer, accepted := listen(t)
+	_, end := begun(t, peer, func(hold.Alarm) {}, peer.Addr())
+	conn := <-accepted
+	if err := conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := conn.Read(make([]byte, 1)); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("got %d bytes and %v while it is held, want nothing", n, err)
+	}
+	if err := conn.SetReadDeadline(time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	end()
+	if n, err := conn.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
+		t.Errorf("got %d bytes and %v at the end, want nothing but that", n, err)
+	}
+}
+
+func TestARealPeerThatClosesOrResetsIsTold(t *testing.T) {
+	peer, accepted := listen(t)
+	alarms := make(chan hold.Alarm, 1)
+	holder, end := begun(t, peer, func(a hold.Alarm) { alarms <- a }, peer.Addr())
+	defer end()
 	for _, lost := range []struct {
 		kind hold.Kind
 		by   func(*net.TCPConn) error

@@ -73,10 +73,12 @@ func (c *Checker) ask(ctx context.Context, target netip.AddrPort) answer {
 	}
 	bounded, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
-	conn, err := c.dialer.DialTCP(bounded, "tcp", netip.AddrPort{}, target)
+	// Not DialTCP: it binds a local port, of which held connections may leave none.
+	dialed, err := c.dialer.DialContext(bounded, "tcp", target.String())
 	if err != nil {
 		return c.judge(ctx, attempt{target: target, step: connecting}, err)
 	}
+	conn := dialed.(*net.TCPConn) //nolint:errcheck // that is what TCP gives
 	defer hangUp(conn)
 	if c.options.Mode == TCP {
 		return passed(target.String() + " accepted the connection")

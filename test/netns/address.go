@@ -1,7 +1,9 @@
 package netns
 
 import (
+	"fmt"
 	"net/netip"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -40,6 +42,22 @@ func RemoveAddress(t testing.TB, address netip.Addr) {
 	if output, err := remove(address); err != nil {
 		t.Fatalf("netns: remove %v: %v: %s", address, err, output)
 	}
+}
+
+// LocalPorts leaves the namespace so many local ports for connections until the
+// test ends.
+func LocalPorts(t testing.TB, n int) {
+	t.Helper()
+	Require(t)
+	const path, first = "/proc/sys/net/ipv4/ip_local_port_range", 40000
+	before, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, fmt.Appendf(nil, "%d %d", first, first+n-1), 0o600)
+	}
+	if err != nil {
+		t.Fatalf("netns: local ports: %v", err)
+	}
+	t.Cleanup(func() { _ = os.WriteFile(path, before, 0o600) }) // the namespace ends with the tests
 }
 
 func addresses(t testing.TB, first netip.Addr, n int) []netip.Addr {

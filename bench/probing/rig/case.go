@@ -23,7 +23,7 @@ func settled(c probing.Case) time.Duration {
 	switch {
 	case c.Slow != probing.Nothing:
 		return 3 * probing.Interval
-	case c.Side == probing.Daemon:
+	case c.IsDaemon():
 		return 0
 	}
 	return probing.Interval
@@ -38,6 +38,8 @@ type seen struct {
 	timeWait       timeWait
 	// overruns is how many intervals the daemon says that it overran.
 	overruns float64
+	// descriptors are those that it has open, sockets what the kernel has for them.
+	descriptors, sockets float64
 }
 
 // run measures a case.
@@ -65,6 +67,9 @@ func run(ctx context.Context, c probing.Case) (string, error) {
 		return "", err
 	}
 	if err := awaitSlices(ctx, c); err != nil {
+		return "", err
+	}
+	if err := awaitHeld(ctx, c); err != nil {
 		return "", err
 	}
 	if err := pause(ctx, settled(c)); err != nil {
@@ -98,13 +103,14 @@ func watch(ctx context.Context, c probing.Case, p *process, backends *counterpar
 		return seen{}, err
 	}
 	s := seen{cpu: after - before}
-	var errs [5]error
+	var errs [6]error
 	s.arrivals, errs[0] = backends.arrivals()
 	s.connections, _, errs[1] = backends.seen()
 	s.resident, s.peak, errs[2] = p.memory()
 	s.timeWait, errs[3] = readTimeWait()
 	s.overruns, errs[4] = overruns(ctx, c)
 	s.overruns -= overran
+	s.descriptors, s.sockets, errs[5] = p.descriptors()
 	if len(s.arrivals) == 0 {
 		return seen{}, fmt.Errorf("no check reached a backend; %s says:\n%.2000s", p.cmd.Path, p.stderr)
 	}

@@ -43,7 +43,9 @@ func line(c probing.Case, s seen) string {
 	add(float64(probing.Percentile(apart, 50)), "off-median-ns")
 	add(float64(probing.Percentile(apart, 99)), "off-p99-ns")
 	add(float64(probing.Percentile(apart, 100)), "off-max-ns")
-	if c.Side == probing.Daemon {
+	if c.IsDaemon() {
+		add(s.descriptors, "descriptors")
+		add(s.sockets, "socket-bytes")
 		add(s.overruns, "overruns")
 	}
 	if len(slow) > 0 {

@@ -15,7 +15,7 @@ import (
 // metric returns the sum of a metric of the daemon over all its labels; 0 for
 // the other sides.
 func metric(ctx context.Context, c probing.Case, name string) (float64, error) {
-	if c.Side != probing.Daemon {
+	if !c.IsDaemon() {
 		return 0, nil
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:8081/metrics", nil)
@@ -51,16 +51,30 @@ func overruns(ctx context.Context, c probing.Case) (float64, error) {
 // awaitSlices waits until the daemon has written its slices, which is no part of
 // what is measured. The store in memory prints them, so that takes a while.
 func awaitSlices(ctx context.Context, c probing.Case) error {
-	const calm = 2 * time.Second
-	if c.Side != probing.Daemon {
+	if !c.IsDaemon() {
 		return nil
 	}
+	return awaitRest(ctx, c, "writes_total", patience)
+}
+
+// awaitHeld waits until all connections are held that may be.
+func awaitHeld(ctx context.Context, c probing.Case) error {
+	const opening = 40 * time.Second
+	if c.Side != probing.Holding {
+		return nil
+	}
+	return awaitRest(ctx, c, "held_connections", opening)
+}
+
+// awaitRest waits until a metric has changed and changes no longer.
+func awaitRest(ctx context.Context, c probing.Case, name string, longest time.Duration) error {
+	const calm = 2 * time.Second
 	written, since := 0.0, time.Now()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(longest); time.Now().Before(deadline); {
 		if err := pause(ctx, calm/8); err != nil {
 			return err
 		}
-		now, err := metric(ctx, c, "writes_total")
+		now, err := metric(ctx, c, name)
 		switch {
 		case err != nil:
 			return err

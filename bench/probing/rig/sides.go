@@ -14,7 +14,7 @@ import (
 // the one that is measured.
 func side(ctx context.Context, c probing.Case, dir string) ([]*process, error) {
 	switch c.Side {
-	case probing.Daemon:
+	case probing.Daemon, probing.Holding:
 		return daemon(ctx, c, dir)
 	case probing.Blackbox:
 		return blackbox(ctx, c, dir)
@@ -56,7 +56,7 @@ func daemon(ctx context.Context, c probing.Case, dir string) ([]*process, error)
 		"SOURCE_KIND=file", "INVENTORY_FILE_PATH=" + path, "STORE_KIND=memory", "MAX_ENDPOINTS_PER_SLICE=1000",
 		"SECURED_SUBNET_CIDR=10.64.0.0/11",
 		"TARGET_SERVICE_NAME=web", fmt.Sprintf("TARGET_PORT=%d", probing.Port),
-		"HEALTH_CHECK_MODE=" + string(c.Mode),
+		"HEALTH_CHECK_MODE=" + string(c.Mode), fmt.Sprintf("HEALTH_CHECK_HOLD_CONNECTION=%t", c.Side == probing.Holding),
 		"HEALTH_CHECK_INTERVAL=" + probing.Interval.String(), "HEALTH_CHECK_TIMEOUT=" + probing.Timeout.String(),
 	}
 	return []*process{p}, p.start()
