@@ -109,7 +109,7 @@ func same(t *testing.T, got []string, want ...string) {
 	}
 }
 
-func TestWatchGoesOnWhereAStreamEnded(t *testing.T) {
+func TestContract42WatchGoesOnWhereAStreamEnded(t *testing.T) {
 	r := newReplica(t,
 		part{lines: []string{line("ADDED", "a", "ready", "1.1"), mark("5.5"), line("ADDED", "b", "ready", "5.6")}},
 		part{lines: []string{line("ADDED", "b", "ready", "5.6"), line("MODIFIED", "a", "down", "5.7")}, hold: true},
@@ -166,7 +166,7 @@ func TestATokenThatIsRefusedIsGivenUp(t *testing.T) {
 	same(t, r.tokens, "", "5.5", "")
 }
 
-func TestNothingIsDeletedBecauseAServerIsAway(t *testing.T) {
+func TestContract42NothingIsDeletedBecauseAServerIsAway(t *testing.T) {
 	r := newReplica(t,
 		part{lines: []string{line("ADDED", "a", "ready", "1.1"), mark("5.5")}},
 		part{code: http.StatusServiceUnavailable}, part{code: http.StatusInternalServerError}, part{lines: []string{`{"type":`}}, part{},
@@ -175,9 +175,9 @@ func TestNothingIsDeletedBecauseAServerIsAway(t *testing.T) {
 	same(t, follow(t, 3, r.URL), "ADDED a ready", "SYNCED", "ADDED b ready")
 }
 
-// TestABeginningThatBreaksOffDeletesNothing: what a replica has not told yet is not
+// TestContract42ABeginningThatBreaksOffDeletesNothing: what a replica has not told yet is not
 // gone.
-func TestABeginningThatBreaksOffDeletesNothing(t *testing.T) {
+func TestContract42ABeginningThatBreaksOffDeletesNothing(t *testing.T) {
 	r := newReplica(t,
 		part{lines: []string{line("ADDED", "a", "ready", "1.1"), line("ADDED", "b", "ready", "1.1"), mark("5.5"), gone}},
 		part{lines: []string{line("ADDED", "b", "ready", "8.8")}},
@@ -228,7 +228,7 @@ func (r *reconciler) Reconcile(_ context.Context, port views.PortKey, endpoints 
 	return nil
 }
 
-func TestRunGivesAPortAsAWholeAndAgainWhereThatFailed(t *testing.T) {
+func TestContract42RunGivesAPortAsAWholeAndAgainWhereThatFailed(t *testing.T) {
 	r := newReplica(t,
 		part{lines: []string{line("ADDED", "b", "ready", "1.1"), line("ADDED", "a", "ready", "1.1"), mark("5.5")}},
 		part{lines: []string{}}, part{lines: []string{}}, part{lines: []string{}},

@@ -25,8 +25,6 @@ func (u upstream) Reconcile(_ context.Context, port views.PortKey, endpoints []v
 }
 
 func ExampleClient_Run() {
-	ctx, done := context.WithTimeout(context.Background(), time.Minute)
-	defer done()
 	client, err := views.New(views.Options{
 		Servers:    []string{exampleServer()}, // such as http://127.0.0.1:8082
 		Namespaces: []string{"shop"},
@@ -35,6 +33,8 @@ func ExampleClient_Run() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	ctx, done := context.WithTimeout(context.Background(), time.Minute)
+	defer done()
 	_ = client.Run(ctx, upstream{done})
 	// Output:
 	// shop/web http

@@ -26,11 +26,11 @@ type EventOf[T any] struct {
 	Before *T
 }
 
-// Event is one change of one endpoint, PortEvent one of a port with all its endpoints.
-type (
-	Event     = EventOf[EndpointView]
-	PortEvent = EventOf[ServicePortView]
-)
+// Event is one change of one endpoint.
+type Event = EventOf[EndpointView]
+
+// PortEvent is one change of one port, which comes with all its endpoints.
+type PortEvent = EventOf[ServicePortView]
 
 // shown is what a stream tells of.
 type shown[T any] interface {
