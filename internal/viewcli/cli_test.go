@@ -136,8 +136,8 @@ func TestAWatchThatCannotBeginOrIsRefusedEndsAndSaysWhy(t *testing.T) {
 		"--server " + answering(t, ""):               "the token is none of those",
 	} {
 		code, _, stderr := carryOut(t, nil, append([]string{"get", "-w"}, strings.Fields(args)...)...)
-		if code != 4 || !strings.Contains(stderr, want) {
-			t.Errorf("%s: got %d %s, want 4 and %q", args, code, stderr, want)
+		if code != 4 || !strings.Contains(stderr, want) || strings.Contains(stderr, "asking again") {
+			t.Errorf("%s: got %d %s, want 4 and %q at once", args, code, stderr, want)
 		}
 	}
 }
