@@ -52,6 +52,29 @@ func Reference() string {
 	return page.String()
 }
 
+const viewsReferenceHead = "<!-- Generated from internal/config by \"go generate ./internal/config\". Do not edit. -->\n" + `
+# Configuration of endpoint-views
+
+The program is configured by environment variables alone. All mistakes are reported together, before anything is read; the exit status is then 2.
+
+- A variable that is set but blank counts as unset. White space around a value is dropped.
+- A misspelling of one of these is a mistake. Any other variable that begins like one of these has no effect; ` + "`endpoint-views serve`" + ` names it at the start.
+- ` + "`endpoint-views get`" + ` and ` + "`endpoint-views explain`" + ` use ` + "`KUBECONFIG`, or else `~/.kube/config`" + `, as kubectl does.
+- [Endpoint views](../how-to/endpoint-views.md) shows how to use them.
+`
+
+// ViewsReference returns the documentation of the variables of endpoint-views.
+func ViewsReference() string {
+	var page strings.Builder
+	page.WriteString(viewsReferenceHead)
+	for _, s := range new(Views).sections() {
+		fmt.Fprintf(&page, "\n## %s\n\n%s\n\n", s.title, s.intro)
+		page.WriteString(table(gather(s.fields), func(variable) bool { return true }))
+		fmt.Fprintf(&page, "\n```sh\n%s\n```\n", s.example)
+	}
+	return page.String()
+}
+
 // isMain tells the variables that nearly every installation sets.
 func isMain(v variable) bool {
 	switch v.name {

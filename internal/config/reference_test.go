@@ -13,21 +13,23 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the generated reference")
 
-const referencePath = "../../docs/reference/configuration.md"
-
 func TestTheReferenceIsCurrent(t *testing.T) {
-	got := config.Reference()
-	if *update {
-		if err := os.WriteFile(referencePath, []byte(got), 0o644); err != nil {
+	for path, got := range map[string]string{
+		"../../docs/reference/configuration.md":                config.Reference(),
+		"../../docs/reference/endpoint-views-configuration.md": config.ViewsReference(),
+	} {
+		if *update {
+			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	want, err := os.ReadFile(referencePath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("the reference drifted from the code (-file +code), run \"go generate ./internal/config\":\n%s", diff)
+		if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("%s drifted from the code (-file +code), run \"go generate ./internal/config\":\n%s", path, diff)
+		}
 	}
 }
 

@@ -123,9 +123,9 @@ func TestASuspectIsKeptUntilTheServerConfirms(t *testing.T) {
 	}
 }
 
-// TestMemoryIsBoundedByEndpoints: endpoints that come and go leave nothing but what is
+// TestContract40MemoryIsBoundedByEndpoints: endpoints that come and go leave nothing but what is
 // remembered.
-func TestMemoryIsBoundedByEndpoints(t *testing.T) {
+func TestContract40MemoryIsBoundedByEndpoints(t *testing.T) {
 	s, r := filled()
 	c := newClient(false)
 	if err := c.connect(r); err != nil {

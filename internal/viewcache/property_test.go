@@ -17,12 +17,12 @@ import (
 // kept is a view that the server holds in all histories.
 const kept = "kept.http.10-0-0-250.8080"
 
-// TestNoHistoryOfFaultsTakesAwayWhatTheServerHolds runs two replicas, whose watches
+// TestContract39NoHistoryOfFaultsTakesAwayWhatTheServerHolds runs two replicas, whose watches
 // are apart in every way, and clients that move between them, through empty and
 // partial lists, replayed events, lists of the past and Services that come after
 // their slices. What the server holds all the time is never away; in the end every
 // client has exactly what the server has.
-func TestNoHistoryOfFaultsTakesAwayWhatTheServerHolds(t *testing.T) {
+func TestContract39NoHistoryOfFaultsTakesAwayWhatTheServerHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newServer()
 		s.service("kept", 80, true)

@@ -93,7 +93,7 @@ func (p Program) command() *cobra.Command {
 		Version: p.Version,
 	}
 	root.SetVersionTemplate(fmt.Sprintf("endpoint-views %s (%s %s/%s)\n", p.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH))
-	root.AddCommand(p.serveCommand(), p.getCommand(), p.explainCommand())
+	root.AddCommand(p.serveCommand(), p.getCommand(), p.explainCommand(), p.checkCommand())
 	return root
 }
 

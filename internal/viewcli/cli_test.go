@@ -58,7 +58,11 @@ func TestVersion(t *testing.T) {
 const view = `{"apiVersion":"endpoints.ablmnzde.github.io/v1alpha1","kind":"EndpointView","metadata":{"name":"web.http.10-0-0-1.8080","namespace":"shop"},` +
 	`"spec":{"serviceName":"web","type":"ClusterIP","portName":"http","port":80,"protocol":"TCP","address":"10.0.0.1","targetPort":8080,"state":"ready","zone":"z\u001b[31m"}}`
 
-// answering is a server of one view.
+const port = `{"apiVersion":"endpoints.ablmnzde.github.io/v1alpha1","kind":"ServicePortView","metadata":{"name":"web.http","namespace":"shop"},` +
+	`"spec":{"serviceName":"web","type":"ClusterIP","portName":"http","port":80,"protocol":"TCP","endpoints":[{"address":"10.0.0.1","targetPort":8080,"state":"ready"}]}}`
+
+// answering is a server of one view. A stream ends after the state at the beginning;
+// one that goes on from there tells that the view is gone, and the next is refused.
 func answering(t *testing.T, items string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -66,8 +70,17 @@ func answering(t *testing.T, items string) string {
 		case r.URL.Query().Get("namespace") == "secret":
 			w.WriteHeader(http.StatusForbidden)
 			fmt.Fprint(w, `{"kind":"Status","code":403,"reason":"Forbidden","message":"client a/b may not see namespace secret"}`)
+		case r.URL.Query().Get("resourceVersion") == "7.7": // where the first stream ended
+			fmt.Fprintf(w, `{"type":"DELETED","object":%s}`+"\n"+`{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"8.8"}}}`+"\n", view)
+		case r.URL.Query().Get("resourceVersion") == "8.8":
+			w.WriteHeader(http.StatusUnauthorized)
+			fmt.Fprint(w, `{"kind":"Status","code":401,"reason":"Unauthorized","message":"the token is none of those"}`)
 		case r.URL.Query().Get("watch") == "true":
-			fmt.Fprintf(w, `{"type":"ADDED","object":%s}`+"\n"+`{"type":"BOOKMARK","object":{}}`+"\n"+`{"type":"DELETED","object":%s}`+"\n", view, view)
+			object := view
+			if r.URL.Query().Get("gather") == "true" {
+				object = port
+			}
+			fmt.Fprintf(w, `{"type":"ADDED","object":%s}`+"\n"+`{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"7.7","annotations":{"k8s.io/initial-events-end":"true"}}}}`+"\n", object)
 		default:
 			fmt.Fprintf(w, `{"metadata":{"annotations":{"endpoints.ablmnzde.github.io/stale-since":"T"}},"items":[%s]}`, items)
 		}
@@ -82,9 +95,10 @@ func TestGetPrintsEachForm(t *testing.T) {
 		"-n shop": "SERVICE   PORT          ADDRESS    TARGETPORT   STATE   SINCE\nweb       http:80/TCP   10.0.0.1   8080         ready   -\n",
 		"-A":      "NAMESPACE   SERVICE   PORT          ADDRESS    TARGETPORT   STATE   SINCE\nshop        web       http:80/TCP   10.0.0.1   8080         ready   -\n",
 		"-o wide": "ZONE", "-o name": "endpointview/web.http.10-0-0-1.8080\n", "-o json": `"kind": "EndpointViewList"`, "-o yaml": "kind: EndpointViewList\n",
-		"-w -o name": "ADDED endpointview/web.http.10-0-0-1.8080\nDELETED endpointview/web.http.10-0-0-1.8080\n",
-		"-w -o json": `{"type":"DELETED","object":{"apiVersion"`,
-		"-w":         "EVENT",
+		"-w -o name":  "ADDED endpointview/web.http.10-0-0-1.8080\nDELETED endpointview/web.http.10-0-0-1.8080\n",
+		"-w -o json":  `{"type":"DELETED","object":{"apiVersion"`,
+		"-w":          "EVENT",
+		"-w --gather": "1/1",
 	} {
 		code, stdout, stderr := carryOut(t, nil, append([]string{"get", "--server", server}, strings.Fields(args)...)...)
 		if ends := strings.Contains(args, "-w"); ends != (code == 4) || !ends && code != 0 || !strings.Contains(stdout, want) {
@@ -104,6 +118,42 @@ func TestGetSaysThatThereIsNothingAndWhy(t *testing.T) {
 	code, _, stderr = carryOut(t, nil, "get", "-n", "secret", "--server", answering(t, ""))
 	if code != 4 || !strings.Contains(stderr, "may not see namespace secret") {
 		t.Errorf("got %d %s, want 4 and why", code, stderr)
+	}
+}
+
+func TestAWatchThatCannotBeginOrIsRefusedEndsAndSaysWhy(t *testing.T) {
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	silent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).Flush() // a test server's can
+		<-r.Context().Done()
+	}))
+	t.Cleanup(silent.Close)
+	for args, want := range map[string]string{
+		"--server " + closed.URL:                     "refused",
+		"--server " + silent.URL + " --timeout 50ms": "--timeout",
+		"-n secret --server " + answering(t, ""):     "may not see namespace secret",
+		"--server " + answering(t, ""):               "the token is none of those",
+	} {
+		code, _, stderr := carryOut(t, nil, append([]string{"get", "-w"}, strings.Fields(args)...)...)
+		if code != 4 || !strings.Contains(stderr, want) || strings.Contains(stderr, "asking again") {
+			t.Errorf("%s: got %d %s, want 4 and %q at once", args, code, stderr, want)
+		}
+	}
+}
+
+func TestExplainAsksAServer(t *testing.T) {
+	code, stdout, _ := carryOut(t, nil, "explain", "10.0.0.1", "--server", answering(t, view))
+	if want := "shop/web: 10.0.0.1 is ready: port \"http\", 80 to 8080, view web.http.10-0-0-1.8080\n"; code != 0 || stdout != want {
+		t.Errorf("got %d %q, want %q", code, stdout, want)
+	}
+	code, stdout, _ = carryOut(t, nil, "explain", "10.0.0.2", "--server", answering(t, view))
+	if code != 1 || !strings.Contains(stdout, "without --server") {
+		t.Errorf("got %d %q, want 1 and what to do", code, stdout)
+	}
+	code, _, stderr := carryOut(t, nil, "explain", "10.0.0.2", "-n", "secret", "--server", answering(t, view))
+	if code != 4 || !strings.Contains(stderr, "may not see namespace secret") {
+		t.Errorf("got %d %q, want 4 and why", code, stderr)
 	}
 }
 

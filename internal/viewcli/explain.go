@@ -2,6 +2,7 @@ package viewcli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/view"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 
 // explainCommand answers why an address is, or is not, behind a Service.
@@ -25,7 +27,8 @@ func (p Program) explainCommand() *cobra.Command {
 		Use:   "explain ADDRESS",
 		Short: "Say of an address behind which Services it stands, in which state, and why; exit status 1 if nowhere",
 		Long: "Looks through all EndpointSlices of a namespace (-n) or of all (-A, the default) for\n" +
-			"the address, and says for each slice that lists it what follows, and why.",
+			"the address, and says for each slice that lists it what follows, and why. With --server\n" +
+			"asks a running endpoint-views instead, which says what it shows, and not why.",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return fmt.Errorf("%d addresses to explain: give one, for example `explain 10.0.0.12`", len(args))
@@ -43,12 +46,46 @@ func (p Program) explainCommand() *cobra.Command {
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), a.timeout)
 			defer cancel()
+			if a.server != "" {
+				return a.explainThere(ctx, address.Unmap())
+			}
 			return a.explain(ctx, c, address.Unmap())
 		},
 	}
 	cmd.Flags().StringVarP(&a.namespace, "namespace", "n", "", "namespace to look into; all by default")
 	cmd.Flags().DurationVar(&a.timeout, "timeout", 30*time.Second, "give up after this time where nothing answers")
+	a.serverFlags(cmd.Flags())
 	return cmd
+}
+
+// explainThere says what a running endpoint-views shows of the address.
+func (a *asking) explainThere(ctx context.Context, address netip.Addr) error {
+	a.all = a.namespace == ""
+	from, err := newRemote(a)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	objects, err := from.list(ctx)
+	if err != nil {
+		return &exitError{exitFailed, err}
+	}
+	found := false
+	for _, text := range objects {
+		var v views.EndpointView
+		if err := json.Unmarshal(text, &v); err != nil {
+			return &exitError{exitFailed, fmt.Errorf("read a view: %w", err)}
+		}
+		if s := v.Spec; s.Address == address.String() {
+			found = true
+			fmt.Fprintln(a.Stdout, redact.Printable(fmt.Sprintf("%s/%s: %s is %s: port %q, %d to %d, view %s",
+				v.Metadata.Namespace, s.ServiceName, s.Address, s.State, s.PortName, s.Port, s.TargetPort, v.Metadata.Name)))
+		}
+	}
+	if !found {
+		fmt.Fprintf(a.Stdout, "%s shows no view of %s %s. Run this without --server, with a kubeconfig, to learn why.\n", a.server, address, a.inside())
+		return &exitError{code: exitNothing}
+	}
+	return nil
 }
 
 // explain reads everything once and says what becomes of the address.

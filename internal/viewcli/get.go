@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
@@ -45,7 +46,8 @@ func (p Program) getCommand() *cobra.Command {
 		Use:   "get [SERVICE]",
 		Short: "Show the endpoints behind each Service and port, and with --watch every change",
 		Long: "Shows the views of one namespace (-n, default) or of all (-A). Joins here what the\n" +
-			"kubeconfig gives access to; with --server asks a running endpoint-views.\n\n" +
+			"kubeconfig gives access to; with --server asks a running endpoint-views. A watch of\n" +
+			"a server asks again where a stream ends, and goes on where it was.\n\n" +
 			"Exit status 1 where there is nothing to show.",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -66,12 +68,17 @@ func (p Program) getCommand() *cobra.Command {
 	flags.BoolVar(&a.ready, "ready", false, "only endpoints that may be sent new connections")
 	flags.StringVarP(&a.form, "output", "o", "", "form of the output: wide, json, yaml or name")
 	flags.DurationVar(&a.timeout, "timeout", 30*time.Second, "give up after this time where nothing answers")
+	a.serverFlags(flags)
+	return cmd
+}
+
+// serverFlags are those that say which running endpoint-views is asked, and how.
+func (a *asking) serverFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&a.server, "server", "", "address of a running endpoint-views, such as https://endpoint-views:8443")
 	flags.StringVar(&a.tokenFile, "token-file", "", "with --server: file with the token that shows who asks")
 	flags.StringVar(&a.certificate, "certificate", "", "with --server: file with the client's certificate")
 	flags.StringVar(&a.key, "key", "", "with --server: file with its key")
 	flags.StringVar(&a.authority, "ca", "", "with --server: file with the authority of the server's certificate")
-	return cmd
 }
 
 // get shows a list, or everything that comes.

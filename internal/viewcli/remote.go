@@ -1,7 +1,6 @@
 package viewcli
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -18,8 +17,8 @@ import (
 )
 
 const (
-	// longestLine and longestAnswer bound what is read, in bytes.
-	longestLine   = 1 << 26
+	// longestStatus and longestAnswer bound what is read, in bytes.
+	longestStatus = 1 << 20
 	longestAnswer = 512 << 20
 )
 
@@ -61,10 +60,19 @@ func newRemote(a *asking) (*remote, error) {
 	return &remote{asking: a, address: strings.TrimSuffix(a.server, "/"), client: &http.Client{Transport: transport}}, nil
 }
 
+// token is what shows who asks, read anew for each request.
+func (r *remote) token() (string, error) {
+	text, err := os.ReadFile(r.tokenFile)
+	if err != nil {
+		return "", fmt.Errorf("read --token-file: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
 // get sends a request, and returns the body of an answer that is 200.
-func (r *remote) get(ctx context.Context, watch bool) (io.ReadCloser, error) {
+func (r *remote) get(ctx context.Context) (io.ReadCloser, error) {
 	query := url.Values{}
-	for name, on := range map[string]bool{"watch": watch, "gather": r.gather, "ready": r.ready} {
+	for name, on := range map[string]bool{"gather": r.gather, "ready": r.ready} {
 		if on {
 			query.Set(name, "true")
 		}
@@ -80,11 +88,11 @@ func (r *remote) get(ctx context.Context, watch bool) (io.ReadCloser, error) {
 		return nil, err
 	}
 	if r.tokenFile != "" {
-		token, err := os.ReadFile(r.tokenFile)
+		token, err := r.token()
 		if err != nil {
-			return nil, fmt.Errorf("read --token-file: %w", err)
+			return nil, err
 		}
-		request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	response, err := r.client.Do(request)
 	if err != nil {
@@ -95,7 +103,7 @@ func (r *remote) get(ctx context.Context, watch bool) (io.ReadCloser, error) {
 	}
 	defer response.Body.Close()
 	status := &views.Status{}
-	text, err := io.ReadAll(io.LimitReader(response.Body, longestLine))
+	text, err := io.ReadAll(io.LimitReader(response.Body, longestStatus))
 	if err != nil || json.Unmarshal(text, status) != nil || status.Message == "" {
 		return nil, fmt.Errorf("%s answers %s", r.address, response.Status)
 	}
@@ -103,7 +111,7 @@ func (r *remote) get(ctx context.Context, watch bool) (io.ReadCloser, error) {
 }
 
 func (r *remote) list(ctx context.Context) ([][]byte, error) {
-	body, err := r.get(ctx, false)
+	body, err := r.get(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -128,37 +136,4 @@ func (r *remote) warn(metadata views.ListMetadata) {
 	if since := metadata.Annotations[views.AnnotationStaleSince]; since != "" {
 		fmt.Fprintf(r.Stderr, "The server has heard nothing from its API server since %s: this is the last state.\n", since)
 	}
-}
-
-func (r *remote) watch(ctx context.Context, take func(views.EventType, []byte) error) error {
-	body, err := r.get(ctx, true)
-	if err != nil {
-		return &exitError{exitFailed, err}
-	}
-	defer body.Close()
-	lines := bufio.NewScanner(body)
-	lines.Buffer(make([]byte, 0, 64<<10), longestLine)
-	for lines.Scan() {
-		var event struct {
-			Type   views.EventType `json:"type"`
-			Object json.RawMessage `json:"object"`
-		}
-		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
-			return &exitError{exitFailed, fmt.Errorf("read the stream of %s: %w", r.address, err)}
-		}
-		switch event.Type {
-		case views.Bookmark, views.Synced:
-		case views.Error:
-			status := &views.Status{}
-			if err := json.Unmarshal(event.Object, status); err != nil {
-				return &exitError{exitFailed, err}
-			}
-			return &exitError{exitFailed, status}
-		case views.Added, views.Modified, views.Deleted:
-			if err := take(event.Type, event.Object); err != nil {
-				return err
-			}
-		}
-	}
-	return &exitError{exitFailed, errors.Join(fmt.Errorf("%s has ended the stream", r.address), lines.Err())}
 }

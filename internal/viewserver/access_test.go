@@ -25,7 +25,7 @@ func secure(t *testing.T, c *cluster) *secured {
 	return start(t, c, identities)
 }
 
-func TestEachClientSeesItsNamespacesAndNothingElse(t *testing.T) {
+func TestContract43EachClientSeesItsNamespacesAndNothingElse(t *testing.T) {
 	s := secure(t, newCluster(t, "shop", "blog", "secret"))
 	stranger := newAuthority(t)
 	haproxy := "spiffe://cluster.local/ns/shop/client/haproxy"
@@ -83,7 +83,7 @@ func TestEachClientSeesItsNamespacesAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestAStreamEndsWhenItsRightsChange(t *testing.T) {
+func TestContract43AStreamEndsWhenItsRightsChange(t *testing.T) {
 	c := newCluster(t, "shop", "blog")
 	s := secure(t, c)
 	haproxy := s.client(t, s.ca, "spiffe://x/ns/shop/client/haproxy")
@@ -99,7 +99,7 @@ func TestAStreamEndsWhenItsRightsChange(t *testing.T) {
 	}
 }
 
-func TestAWrongListOfIdentitiesChangesNothing(t *testing.T) {
+func TestContract43AWrongListOfIdentitiesChangesNothing(t *testing.T) {
 	s := secure(t, newCluster(t, "shop"))
 	haproxy := s.client(t, s.ca, "spiffe://x/ns/shop/client/haproxy")
 	for _, text := range []string{"identities: [", "identity: []\n", "identities: [{name: haproxy}]\n"} {
@@ -140,7 +140,7 @@ func TestMistakesInAListOfIdentitiesAreNamed(t *testing.T) {
 	}
 }
 
-func TestCertificatesAreReadAgainAtEachHandshake(t *testing.T) {
+func TestContract43CertificatesAreReadAgainAtEachHandshake(t *testing.T) {
 	s := secure(t, newCluster(t, "shop"))
 	other := newAuthority(t)
 	certificate, key := other.issue(t, x509.ExtKeyUsageServerAuth)
@@ -168,7 +168,7 @@ func TestManyStreamsShareOneConnection(t *testing.T) {
 	}
 }
 
-func TestClientsAreBounded(t *testing.T) {
+func TestContract44ClientsAreBounded(t *testing.T) {
 	s := secure(t, newCluster(t, "shop"))
 	haproxy := s.client(t, s.ca, "spiffe://x/ns/shop/client/haproxy")
 	for range 3 {
@@ -182,7 +182,7 @@ func TestClientsAreBounded(t *testing.T) {
 	watch(t, dns, s.url+"/api/v1/views?watch=true").next(t) // another one has its own share
 }
 
-func TestWithoutIdentitiesOnlyLoopbackIsServedAndOnlyByItsName(t *testing.T) {
+func TestContract43WithoutIdentitiesOnlyLoopbackIsServedAndOnlyByItsName(t *testing.T) {
 	c := newCluster(t, "shop")
 	options := viewserver.Options{Address: mustAddress("192.0.2.1:1"), Cache: c.Cache, Stale: current, MostClients: 1, MostOfOne: 1, Logger: discard()}
 	if _, err := viewserver.New(options); err == nil {

@@ -21,7 +21,7 @@ func plain(t *testing.T, c *cluster) string {
 	return "http://" + server.Address().String() + "/api/v1/views"
 }
 
-func TestAStreamTellsTheStateAMarkAndEachChange(t *testing.T) {
+func TestContract40AStreamTellsTheStateAMarkAndEachChange(t *testing.T) {
 	c := newCluster(t, "shop")
 	stream := watch(t, http.DefaultClient, plain(t, c)+"?watch=true")
 	if e := stream.next(t); e.Type != views.Added || e.Object.Metadata.Name != "web.http.10-0-0-1.8080" {
@@ -40,7 +40,7 @@ func TestAStreamTellsTheStateAMarkAndEachChange(t *testing.T) {
 	}
 }
 
-func TestAStreamGoesOnFromATokenAndFromEveryObject(t *testing.T) {
+func TestContract41AStreamGoesOnFromATokenAndFromEveryObject(t *testing.T) {
 	c := newCluster(t, "shop")
 	address := plain(t, c)
 	first := watch(t, http.DefaultClient, address+"?watch=true")
@@ -61,7 +61,7 @@ func TestAStreamGoesOnFromATokenAndFromEveryObject(t *testing.T) {
 	}
 }
 
-func TestATokenThatCannotBeGoneOnFromIsRefused(t *testing.T) {
+func TestContract41ATokenThatCannotBeGoneOnFromIsRefused(t *testing.T) {
 	c := newCluster(t, "shop")
 	address := plain(t, c) + "?watch=true&resourceVersion="
 	for token, want := range map[string]int{"0.1": http.StatusGone, "x": http.StatusBadRequest, "1.2.3": http.StatusBadRequest, "1.1_2.2": http.StatusBadRequest} {
@@ -76,7 +76,7 @@ func TestATokenThatCannotBeGoneOnFromIsRefused(t *testing.T) {
 	}
 }
 
-func TestATokenOfAReplicaThatIsFurtherIsWaitedFor(t *testing.T) {
+func TestContract41ATokenOfAReplicaThatIsFurtherIsWaitedFor(t *testing.T) {
 	c := newCluster(t, "shop")
 	address := plain(t, c)
 	ahead := c.revision + 1
@@ -96,10 +96,10 @@ func TestATokenOfAReplicaThatIsFurtherIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestASlowReaderDelaysNobodyAndGetsTheNewestStates: one client takes nothing while
+// TestContract40ASlowReaderDelaysNobodyAndGetsTheNewestStates: one client takes nothing while
 // thousands of changes happen; another one sees each at once, and the first one the
 // newest state of each object.
-func TestASlowReaderDelaysNobodyAndGetsTheNewestStates(t *testing.T) {
+func TestContract40ASlowReaderDelaysNobodyAndGetsTheNewestStates(t *testing.T) {
 	c := newCluster(t, "shop")
 	address := plain(t, c)
 	slow := watch(t, http.DefaultClient, address+"?watch=true")
@@ -175,8 +175,8 @@ func TestGatheringTellsThePortWithAllItsEndpoints(t *testing.T) {
 	}
 }
 
-// TestAStateThatIsNotCurrentIsMarked, in lists and streams, and stands.
-func TestAStateThatIsNotCurrentIsMarked(t *testing.T) {
+// TestContract44AStateThatIsNotCurrentIsMarked, in lists and streams, and stands.
+func TestContract44AStateThatIsNotCurrentIsMarked(t *testing.T) {
 	c := newCluster(t, "shop")
 	server := run(t, viewserver.Options{
 		Address: mustAddress("127.0.0.1:0"), Cache: c.Cache, MostClients: 10, MostOfOne: 10, Logger: discard(),

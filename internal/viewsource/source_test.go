@@ -177,7 +177,7 @@ func addresses(t *testing.T, source *viewsource.Source) []string {
 	return all
 }
 
-func TestAnEmptyListTakesNothingAwayThatTheServerHolds(t *testing.T) {
+func TestContract39AnEmptyListTakesNothingAwayThatTheServerHolds(t *testing.T) {
 	watched(t, func(t *testing.T, a *api, source *viewsource.Source) {
 		a.set(func() { a.empty = 1; a.slices["web-3"] = a.revision })
 		a.expire()
@@ -193,7 +193,7 @@ func TestAnEmptyListTakesNothingAwayThatTheServerHolds(t *testing.T) {
 	})
 }
 
-func TestWhatWentUnseenGoesOnceTheServerConfirms(t *testing.T) {
+func TestContract39WhatWentUnseenGoesOnceTheServerConfirms(t *testing.T) {
 	watched(t, func(t *testing.T, a *api, source *viewsource.Source) {
 		a.set(func() { delete(a.slices, "web-2"); a.missing = `{"message":"no such page"}` })
 		a.expire()
@@ -214,7 +214,7 @@ func TestWhatWentUnseenGoesOnceTheServerConfirms(t *testing.T) {
 	})
 }
 
-func TestAnHourWithoutTheServerTakesNothingAwayAndIsTold(t *testing.T) {
+func TestContract39AnHourWithoutTheServerTakesNothingAwayAndIsTold(t *testing.T) {
 	watched(t, func(t *testing.T, a *api, source *viewsource.Source) {
 		if _, err := source.Stale(time.Now()); err != nil {
 			t.Errorf("got %v of watches that are current", err)
@@ -241,7 +241,7 @@ func TestAnHourWithoutTheServerTakesNothingAwayAndIsTold(t *testing.T) {
 	})
 }
 
-func TestIdleItAsksNothingButTheWatches(t *testing.T) {
+func TestContract44IdleItAsksNothingButTheWatches(t *testing.T) {
 	watched(t, func(t *testing.T, a *api, _ *viewsource.Source) {
 		time.Sleep(time.Hour)
 		a.set(func() {

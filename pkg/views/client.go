@@ -66,7 +66,7 @@ const (
 	longestList    = time.Minute
 	longestSilence = 100 * time.Second
 	// longestLine and longestAnswer bound what is read, in bytes.
-	longestLine   = 1 << 20
+	longestLine   = 64 << 20
 	longestAnswer = 512 << 20
 )
 

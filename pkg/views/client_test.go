@@ -109,7 +109,7 @@ func same(t *testing.T, got []string, want ...string) {
 	}
 }
 
-func TestWatchGoesOnWhereAStreamEnded(t *testing.T) {
+func TestContract42WatchGoesOnWhereAStreamEnded(t *testing.T) {
 	r := newReplica(t,
 		part{lines: []string{line("ADDED", "a", "ready", "1.1"), mark("5.5"), line("ADDED", "b", "ready", "5.6")}},
 		part{lines: []string{line("ADDED", "b", "ready", "5.6"), line("MODIFIED", "a", "down", "5.7")}, hold: true},
@@ -127,6 +127,35 @@ func TestWatchComparesEverythingAfter410(t *testing.T) {
 	same(t, r.tokens, "", "")
 }
 
+func TestWatchPortsTellsOfAPortAsAWhole(t *testing.T) {
+	gathered := func(kind views.EventType, state, since, token string) string {
+		return fmt.Sprintf(`{"type":%q,"object":{"kind":"ServicePortView","metadata":{"namespace":"shop","name":"web.http","resourceVersion":%q},`+
+			`"spec":{"serviceName":"web","portName":"http","port":80,"endpoints":[{"address":"10.0.0.1","targetPort":8080,"state":%q,"since":%q}]}}}`, kind, token, state, since)
+	}
+	r := newReplica(t,
+		part{lines: []string{gathered(views.Added, "ready", "2020-01-01T00:00:00Z", "1.1"), mark("1.1")}},
+		part{lines: []string{gathered(views.Modified, "ready", "2021-01-01T00:00:00Z", "1.2"), gathered(views.Modified, "down", "2021-01-01T00:00:00Z", "1.3")}, hold: true})
+	client, err := views.New(views.Options{Servers: []string{r.URL}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	done := errors.New("done")
+	err = client.WatchPorts(t.Context(), func(e views.PortEvent) error {
+		if e.Type == views.Synced {
+			return nil
+		}
+		got = append(got, string(e.Type)+" "+string(e.View.Spec.Endpoints[0].State))
+		if e.Type == views.Modified {
+			return done
+		}
+		return nil
+	})
+	if want := []string{"ADDED ready", "MODIFIED down"}; !errors.Is(err, done) || !slices.Equal(got, want) {
+		t.Errorf("got %v, %v, want %v: a time that differs between replicas is no change", got, err, want)
+	}
+}
+
 func TestATokenThatIsRefusedIsGivenUp(t *testing.T) {
 	r := newReplica(t,
 		part{lines: []string{line("ADDED", "a", "ready", "1.1"), mark("5.5")}},
@@ -137,7 +166,7 @@ func TestATokenThatIsRefusedIsGivenUp(t *testing.T) {
 	same(t, r.tokens, "", "5.5", "")
 }
 
-func TestNothingIsDeletedBecauseAServerIsAway(t *testing.T) {
+func TestContract42NothingIsDeletedBecauseAServerIsAway(t *testing.T) {
 	r := newReplica(t,
 		part{lines: []string{line("ADDED", "a", "ready", "1.1"), mark("5.5")}},
 		part{code: http.StatusServiceUnavailable}, part{code: http.StatusInternalServerError}, part{lines: []string{`{"type":`}}, part{},
@@ -146,9 +175,9 @@ func TestNothingIsDeletedBecauseAServerIsAway(t *testing.T) {
 	same(t, follow(t, 3, r.URL), "ADDED a ready", "SYNCED", "ADDED b ready")
 }
 
-// TestABeginningThatBreaksOffDeletesNothing: what a replica has not told yet is not
+// TestContract42ABeginningThatBreaksOffDeletesNothing: what a replica has not told yet is not
 // gone.
-func TestABeginningThatBreaksOffDeletesNothing(t *testing.T) {
+func TestContract42ABeginningThatBreaksOffDeletesNothing(t *testing.T) {
 	r := newReplica(t,
 		part{lines: []string{line("ADDED", "a", "ready", "1.1"), line("ADDED", "b", "ready", "1.1"), mark("5.5"), gone}},
 		part{lines: []string{line("ADDED", "b", "ready", "8.8")}},
@@ -199,7 +228,7 @@ func (r *reconciler) Reconcile(_ context.Context, port views.PortKey, endpoints 
 	return nil
 }
 
-func TestRunGivesAPortAsAWholeAndAgainWhereThatFailed(t *testing.T) {
+func TestContract42RunGivesAPortAsAWholeAndAgainWhereThatFailed(t *testing.T) {
 	r := newReplica(t,
 		part{lines: []string{line("ADDED", "b", "ready", "1.1"), line("ADDED", "a", "ready", "1.1"), mark("5.5")}},
 		part{lines: []string{}}, part{lines: []string{}}, part{lines: []string{}},

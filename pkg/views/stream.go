@@ -8,21 +8,17 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"time"
 )
 
 // lines reads the stream of one connection and gives each event to take, until one of
 // them ends it. Silence ends it too.
-func (c *Client) lines(ctx context.Context, server, token string, take func(wireEvent) error) error {
+func (c *Client) lines(ctx context.Context, server string, query url.Values, take func(wireEvent) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watchdog := time.AfterFunc(longestSilence, func() { cancel(errSilent) })
 	defer watchdog.Stop()
-	query := c.query()
-	query.Set("watch", "true")
-	if token != "" {
-		query.Set("resourceVersion", token)
-	}
 	response, err := c.get(ctx, server, query)
 	if err != nil {
 		return because(ctx, err)

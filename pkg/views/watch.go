@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,14 +16,44 @@ import (
 // and after each time that the client had to compare everything anew.
 const Synced EventType = "SYNCED"
 
-// Event is one change of one view.
-type Event struct {
+// EventOf is one change of one view.
+type EventOf[T any] struct {
 	// Type is Added, Modified, Deleted or Synced.
 	Type EventType
 	// View is the newest state, of Deleted the last one; nil for Synced.
-	View *EndpointView
+	View *T
 	// Before is the state that was told before; nil for Added and Synced.
-	Before *EndpointView
+	Before *T
+}
+
+// Event is one change of one endpoint.
+type Event = EventOf[EndpointView]
+
+// PortEvent is one change of one port, which comes with all its endpoints.
+type PortEvent = EventOf[ServicePortView]
+
+// shown is what a stream tells of.
+type shown[T any] interface {
+	metadata() Metadata
+	// same reports whether two states say the same. Since is of the replica that saw it.
+	same(other T) bool
+}
+
+func (v EndpointView) metadata() Metadata { return v.Metadata }
+
+func (v EndpointView) same(other EndpointView) bool {
+	x, y := v.Spec, other.Spec
+	x.Since, y.Since = nil, nil
+	return reflect.DeepEqual(x, y)
+}
+
+func (v ServicePortView) metadata() Metadata { return v.Metadata }
+
+func (v ServicePortView) same(other ServicePortView) bool {
+	return v.Spec.ServicePort == other.Spec.ServicePort && slices.EqualFunc(v.Spec.Endpoints, other.Spec.Endpoints, func(x, y Endpoint) bool {
+		x.Since, y.Since = nil, nil
+		return reflect.DeepEqual(x, y)
+	})
 }
 
 const (
@@ -38,7 +69,20 @@ const (
 // there is as Added, and Synced. What is lost on the way is asked for again: a view is
 // never told twice the same, and never Deleted because a server was away.
 func (c *Client) Watch(ctx context.Context, handle func(Event) error) error {
-	w := &watching{client: c, handle: handle, has: make(map[string]*EndpointView)}
+	return watch(ctx, c, c.query(), handle)
+}
+
+// WatchPorts is Watch for whole ports: one view for each port of each Service, with
+// all its endpoints, also where it has none.
+func (c *Client) WatchPorts(ctx context.Context, handle func(PortEvent) error) error {
+	query := c.query()
+	query.Set("gather", "true")
+	return watch(ctx, c, query, handle)
+}
+
+func watch[T shown[T]](ctx context.Context, c *Client, query url.Values, handle func(EventOf[T]) error) error {
+	query.Set("watch", "true")
+	w := &watching[T]{client: c, query: query, handle: handle, has: make(map[string]*T)}
 	pause := pauseMin
 	for server := rand.N(len(c.opts.Servers)); ; server++ {
 		began := time.Now()
@@ -67,13 +111,15 @@ func (c *Client) Watch(ctx context.Context, handle func(Event) error) error {
 	}
 }
 
-// watching is one call of Watch.
-type watching struct {
+// watching is one call of Watch or WatchPorts.
+type watching[T shown[T]] struct {
 	client *Client
-	handle func(Event) error
+	// query is what each stream asks for, beside the token.
+	query  url.Values
+	handle func(EventOf[T]) error
 	// failed is what handle returned.
 	failed error
-	has    map[string]*EndpointView
+	has    map[string]*T
 	// token is where the next stream goes on; empty where it begins anew.
 	token string
 	// resumed says that the last stream went on from a token, behind how many servers
@@ -85,12 +131,15 @@ type watching struct {
 }
 
 // once follows one stream to its end.
-func (w *watching) once(ctx context.Context, server string) error {
+func (w *watching[T]) once(ctx context.Context, server string) error {
 	w.fresh, w.resumed = nil, w.token != ""
 	if !w.resumed {
 		w.fresh = make(map[string]bool)
 	}
-	err := w.client.lines(ctx, server, w.token, w.take)
+	if w.query.Del("resourceVersion"); w.resumed {
+		w.query.Set("resourceVersion", w.token)
+	}
+	err := w.client.lines(ctx, server, w.query, w.take)
 	switch {
 	case tooOld(err):
 		w.token = ""
@@ -105,7 +154,7 @@ func (w *watching) once(ctx context.Context, server string) error {
 }
 
 // take takes one event of the stream.
-func (w *watching) take(event wireEvent) error {
+func (w *watching[T]) take(event wireEvent) error {
 	if event.Type == Bookmark {
 		var mark struct {
 			Metadata ListMetadata `json:"metadata"`
@@ -115,7 +164,7 @@ func (w *watching) take(event wireEvent) error {
 		}
 		return w.mark(mark.Metadata)
 	}
-	view := &EndpointView{}
+	view := new(T)
 	if err := json.Unmarshal(event.Object, view); err != nil {
 		return fmt.Errorf("read a view: %w", err)
 	}
@@ -123,14 +172,15 @@ func (w *watching) take(event wireEvent) error {
 		return err
 	}
 	if w.fresh == nil {
-		w.token = view.Metadata.ResourceVersion
+		w.token = (*view).metadata().ResourceVersion
 	}
 	return nil
 }
 
 // change tells of one view, if that is news.
-func (w *watching) change(kind EventType, view *EndpointView) error {
-	key := view.Metadata.Namespace + "/" + view.Metadata.Name
+func (w *watching[T]) change(kind EventType, view *T) error {
+	about := (*view).metadata()
+	key := about.Namespace + "/" + about.Name
 	before := w.has[key]
 	if kind == Deleted {
 		delete(w.fresh, key)
@@ -138,7 +188,7 @@ func (w *watching) change(kind EventType, view *EndpointView) error {
 			return nil
 		}
 		delete(w.has, key)
-		return w.tell(Event{Type: Deleted, View: view, Before: before})
+		return w.tell(EventOf[T]{Type: Deleted, View: view, Before: before})
 	}
 	if w.fresh != nil {
 		w.fresh[key] = true
@@ -146,22 +196,15 @@ func (w *watching) change(kind EventType, view *EndpointView) error {
 	w.has[key] = view
 	switch {
 	case before == nil:
-		return w.tell(Event{Type: Added, View: view})
-	case same(before, view):
+		return w.tell(EventOf[T]{Type: Added, View: view})
+	case (*before).same(*view):
 		return nil
 	}
-	return w.tell(Event{Type: Modified, View: view, Before: before})
-}
-
-// same reports whether two states say the same. Since is of the replica that saw it.
-func same(a, b *EndpointView) bool {
-	x, y := a.Spec, b.Spec
-	x.Since, y.Since = nil, nil
-	return reflect.DeepEqual(x, y)
+	return w.tell(EventOf[T]{Type: Modified, View: view, Before: before})
 }
 
 // mark takes a bookmark. The one after the state at the beginning says what is gone.
-func (w *watching) mark(metadata ListMetadata) error {
+func (w *watching[T]) mark(metadata ListMetadata) error {
 	if w.fresh == nil {
 		w.token = metadata.ResourceVersion
 		return nil
@@ -179,15 +222,15 @@ func (w *watching) mark(metadata ListMetadata) error {
 	for _, key := range gone {
 		last := w.has[key]
 		delete(w.has, key)
-		if err := w.tell(Event{Type: Deleted, View: last, Before: last}); err != nil {
+		if err := w.tell(EventOf[T]{Type: Deleted, View: last, Before: last}); err != nil {
 			return err
 		}
 	}
 	w.fresh, w.token = nil, metadata.ResourceVersion
-	return w.tell(Event{Type: Synced})
+	return w.tell(EventOf[T]{Type: Synced})
 }
 
-func (w *watching) tell(event Event) error {
+func (w *watching[T]) tell(event EventOf[T]) error {
 	w.failed = w.handle(event)
 	return w.failed
 }

@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ const (
 	// waitTimeout bounds one block; building the program is the longest.
 	waitTimeout = 5 * time.Minute
 	// ready is where the daemon of a block says that it works, at its default
-	// address.
+	// address; the mark of a block may name another one.
 	ready = "http://127.0.0.1:8081/readyz"
 )
 
@@ -141,7 +142,7 @@ func (s *session) run(t *testing.T, b block) (*bytes.Buffer, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
-	lasts := b.mark == "runs until stopped"
+	where, lasts := strings.CutPrefix(b.mark, "runs until stopped")
 	if lasts {
 		// stop ends it; the end of the test's context would kill it first, now and then.
 		ctx = context.WithoutCancel(t.Context())
@@ -162,7 +163,7 @@ func (s *session) run(t *testing.T, b block) (*bytes.Buffer, error) {
 	if lasts {
 		d := daemon{cmd, make(chan error, 1)}
 		go func() { d.ended <- cmd.Wait() }()
-		if err = answers(t, ready, d); err == nil {
+		if err = answers(t, cmp.Or(strings.TrimPrefix(where, ": "), ready), d); err == nil {
 			s.daemons = append(s.daemons, d)
 		}
 	} else {

@@ -15,7 +15,7 @@ var (
 	// a lease it stands behind a word or a slash.
 	called  = regexp.MustCompile(`(?:^\s*|\$ |bin/|-- /?|cmd/)ionos-endpointslice-controller((?: +[^|;&#>\s]+)*)`)
 	status  = regexp.MustCompile(`(?i)\bexit status ([0-9]+)`)
-	offered = regexp.MustCompile(`(?m)^\s+(?:-([a-z]), )?--([a-z-]+)(?: ([a-z|]+))?`)
+	offered = regexp.MustCompile(`(?m)^\s+(?:-([a-zA-Z]), )?--([a-z-]+)(?: ([a-z|]+))?`)
 	listed  = regexp.MustCompile(`(?m)^  ([a-z]+) {2,}`)
 	// executed is the program in a Pod. Its folder is not in the image's PATH.
 	executed = regexp.MustCompile(`exec .*-- ionos-endpointslice-controller`)

@@ -9,6 +9,7 @@
 // and one that ends with a daemon in the foreground another:
 //
 //	<!-- runs until stopped -->
+//	<!-- runs until stopped: http://127.0.0.1:8083/readyz -->
 //
 // It contains tests only.
 package docs

@@ -11,16 +11,19 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/cli"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics/viewmetrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 
 var (
 	setting = regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`)
-	metric  = regexp.MustCompile(`\bionos_endpointslice_[a-z_]+\b`)
-	alert   = regexp.MustCompile(`\bIonosEndpointSlice[A-Za-z]+\b`)
+	metric  = regexp.MustCompile(`\b(?:ionos_endpointslice|endpoint_views)_[a-z_]+\b`)
+	alert   = regexp.MustCompile(`\b(?:IonosEndpointSlice|EndpointViews)[A-Za-z]+\b`)
 	camel   = regexp.MustCompile(`^(?:[A-Z][a-z0-9]+){2,}$`)
 	row     = regexp.MustCompile("(?m)^\\| `([A-Z_]+)`(?: or `([A-Z_]+)`)? \\|")
 )
@@ -35,12 +38,12 @@ func read(t *testing.T, path string) string {
 	return string(data)
 }
 
-// settings are the variables of the program, and the one that only its script
+// settings are the variables of both programs, and the one that only its script
 // for SOURCE_KIND=command has.
 func settings(t *testing.T) []string {
 	t.Helper()
 	var names []string
-	for _, found := range row.FindAllStringSubmatch(says(t, "config", "docs"), -1) {
+	for _, found := range row.FindAllStringSubmatch(says(t, "config", "docs")+config.ViewsReference(), -1) {
 		names = append(names, found[1])
 		if found[2] != "" {
 			names = append(names, found[2])
@@ -82,6 +85,9 @@ func TestPagesNameOnlyMetricsThatThereAre(t *testing.T) {
 			known = append(known, f.Name+"_bucket", f.Name+"_count", f.Name+"_sum")
 		}
 	}
+	for _, f := range viewmetrics.Families() {
+		known = append(known, f.Name)
+	}
 	eachLine(t, metric, "metric", known)
 }
 
@@ -89,11 +95,17 @@ func TestPagesNameOnlyAlertsThatThereAre(t *testing.T) {
 	eachLine(t, alert, "alert", alerts(t))
 }
 
+// rules is the text of the alert rules of both programs.
+func rules(t *testing.T) string {
+	t.Helper()
+	return read(t, "deploy/monitoring/alerts.yaml") + read(t, "deploy/monitoring/endpoint-views-alerts.yaml")
+}
+
 // alerts are the names of the rules.
 func alerts(t *testing.T) []string {
 	t.Helper()
 	var names []string
-	for _, found := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(read(t, "deploy/monitoring/alerts.yaml"), -1) {
+	for _, found := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(rules(t), -1) {
 		names = append(names, found[1])
 	}
 	if len(names) < 10 {
@@ -130,6 +142,7 @@ var elsewhere = []string{
 // kinds of Kubernetes. A word of this form in code is one of them.
 func TestPagesNameOnlyWordsThatThereAre(t *testing.T) {
 	known := append(alerts(t), elsewhere...)
+	known = append(known, views.KindEndpointView, views.KindServicePortView)
 	for _, doc := range inventory.Reasons() {
 		known = append(known, string(doc.Reason))
 	}
@@ -150,7 +163,7 @@ func TestPagesNameOnlyWordsThatThereAre(t *testing.T) {
 	} {
 		known = append(known, string(cause))
 	}
-	for _, found := range regexp.MustCompile(`"cause", "(\w+)"`).FindAllStringSubmatch(read(t, "deploy/monitoring/alerts.yaml"), -1) {
+	for _, found := range regexp.MustCompile(`"cause", "(\w+)"`).FindAllStringSubmatch(rules(t), -1) {
 		known = append(known, found[1])
 	}
 	for kind := range scheme.Scheme.AllKnownTypes() {

@@ -37,7 +37,7 @@ type block struct {
 
 var (
 	fence = regexp.MustCompile("^\\s*```+\\s*([a-z]*)\\s*$")
-	mark  = regexp.MustCompile(`^<!-- (not run here: .+|runs until stopped) -->$`)
+	mark  = regexp.MustCompile(`^<!-- (not run here: .+|runs until stopped(?:: \S+)?) -->$`)
 	span  = regexp.MustCompile("`([^`\n]+)`")
 )
 

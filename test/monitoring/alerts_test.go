@@ -11,11 +11,11 @@ import (
 const runbookURL = "https://github.com/ablmnzde/ionoscloud-endpointslice-controller/blob/main/docs/runbooks/"
 
 func TestTheRulesAreValid(t *testing.T) {
-	promtool(t, "check", "rules", "--lint=all", "--lint-fatal", rulesPath)
+	promtool(t, append([]string{"check", "rules", "--lint=all", "--lint-fatal"}, rulesPaths()...)...)
 }
 
 func TestTheRulesFireWhenTheyShouldAndOnlyThen(t *testing.T) {
-	promtool(t, "test", "rules", ruleTestsPath)
+	promtool(t, append([]string{"test", "rules"}, ruleTestsPaths()...)...)
 }
 
 func TestEveryAlertIsSeenFiringAndSilent(t *testing.T) {
@@ -39,16 +39,16 @@ func TestEveryAlertIsSeenFiringAndSilent(t *testing.T) {
 	}
 	for _, r := range rules(t) {
 		if !fires[r.Alert+" "+r.Labels["severity"]] {
-			t.Errorf("%s: no test sees %s fire as %s", ruleTestsPath, r.Alert, r.Labels["severity"])
+			t.Errorf("%s: no test sees %s fire as %s", ruleTestsPaths(), r.Alert, r.Labels["severity"])
 		}
 		// One of them is the healthy pair, which everything is silent about.
 		if silent[r.Alert] < 2 {
-			t.Errorf("%s: got %d tests in which %s never fires, want the healthy pair and one that is like trouble", ruleTestsPath, silent[r.Alert], r.Alert)
+			t.Errorf("%s: got %d tests in which %s never fires, want the healthy pair and one that is like trouble", ruleTestsPaths(), silent[r.Alert], r.Alert)
 		}
 	}
 	for name := range silent {
 		if !slices.Contains(alerts(t), name) {
-			t.Errorf("%s: there is no alert %s", ruleTestsPath, name)
+			t.Errorf("%s: there is no alert %s", ruleTestsPaths(), name)
 		}
 	}
 }
@@ -88,8 +88,8 @@ var labelUse = regexp.MustCompile(`\$labels\.([a-zA-Z_]+)`)
 
 func TestEveryRuleSaysWhatItsReaderNeeds(t *testing.T) {
 	for _, r := range rules(t) {
-		if !strings.HasPrefix(r.Alert, "IonosEndpointSlice") {
-			t.Errorf("%s: want the prefix IonosEndpointSlice", r.Alert)
+		if !strings.HasPrefix(r.Alert, "IonosEndpointSlice") && !strings.HasPrefix(r.Alert, "EndpointViews") {
+			t.Errorf("%s: want the prefix IonosEndpointSlice or EndpointViews", r.Alert)
 		}
 		if s := r.Labels["severity"]; s != "critical" && s != "warning" || len(r.Labels) != 1 {
 			t.Errorf("%s: got labels %v, want severity critical or warning alone", r.Alert, r.Labels)

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics/viewmetrics"
 )
 
 // targetLabels are those that Prometheus adds. Rules may group by the first
@@ -39,6 +40,12 @@ func known(t *testing.T) catalogue {
 		buckets := maps.Clone(labels)
 		buckets["le"] = nil
 		all[f.Name+"_bucket"] = buckets
+	}
+	for _, f := range viewmetrics.Families() {
+		all[f.Name] = f.Labels
+		if f.Labels == nil {
+			all[f.Name] = map[string][]string{}
+		}
 	}
 	registry := prometheus.NewRegistry()
 	if _, err := metrics.New(metrics.Options{Registry: registry}); err != nil {

@@ -15,11 +15,18 @@ import (
 
 // The files under test.
 const (
-	rulesPath     = "../../deploy/monitoring/alerts.yaml"
-	ruleTestsPath = "../../deploy/monitoring/alerts_test.yaml"
 	dashboardPath = "../../deploy/monitoring/dashboard.json"
 	runbooksPath  = "../../docs/runbooks"
 )
+
+// rulesPaths are the files of alert rules, ruleTestsPaths their tests.
+func rulesPaths() []string {
+	return []string{"../../deploy/monitoring/alerts.yaml", "../../deploy/monitoring/endpoint-views-alerts.yaml"}
+}
+
+func ruleTestsPaths() []string {
+	return []string{"../../deploy/monitoring/alerts_test.yaml", "../../deploy/monitoring/endpoint-views-alerts_test.yaml"}
+}
 
 // rule is one alert rule.
 type rule struct {
@@ -33,14 +40,17 @@ type rule struct {
 // rules returns all alert rules.
 func rules(t *testing.T) []rule {
 	t.Helper()
-	var file struct{ Groups []struct{ Rules []rule } }
-	parse(t, rulesPath, &file)
 	var all []rule
-	for _, group := range file.Groups {
-		all = append(all, group.Rules...)
-	}
-	if len(all) == 0 {
-		t.Fatalf("%s: no rules", rulesPath)
+	for _, path := range rulesPaths() {
+		var file struct{ Groups []struct{ Rules []rule } }
+		parse(t, path, &file)
+		before := len(all)
+		for _, group := range file.Groups {
+			all = append(all, group.Rules...)
+		}
+		if len(all) == before {
+			t.Fatalf("%s: no rules", path)
+		}
 	}
 	return all
 }
@@ -70,9 +80,13 @@ type scenario struct {
 // scenarios returns the tests of the rules.
 func scenarios(t *testing.T) []scenario {
 	t.Helper()
-	var file struct{ Tests []scenario }
-	parse(t, ruleTestsPath, &file)
-	return file.Tests
+	var all []scenario
+	for _, path := range ruleTestsPaths() {
+		var file struct{ Tests []scenario }
+		parse(t, path, &file)
+		all = append(all, file.Tests...)
+	}
+	return all
 }
 
 // dashboard is what the tests need of Grafana's format.

@@ -24,9 +24,9 @@ import (
 // conditions.
 const orders = 24
 
-// TestTheJoinIsKubeProxys: kube-proxy sends to exactly the endpoints that are ready
+// TestContract38TheJoinIsKubeProxys: kube-proxy sends to exactly the endpoints that are ready
 // in the views.
-func TestTheJoinIsKubeProxys(t *testing.T) {
+func TestContract38TheJoinIsKubeProxys(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		service, all := world(t)
 		ours := usable(service, all)
@@ -89,8 +89,8 @@ func shuffle(all []*discoveryv1.EndpointSlice) {
 	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 }
 
-// TestEveryEndpointThatKubeProxyKnowsHasAView whatever its conditions are, once.
-func TestEveryEndpointThatKubeProxyKnowsHasAView(t *testing.T) {
+// TestContract38EveryEndpointThatKubeProxyKnowsHasAView whatever its conditions are, once.
+func TestContract38EveryEndpointThatKubeProxyKnowsHasAView(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		service, all := world(t)
 		got := map[string]int{}

@@ -1,0 +1,49 @@
+package viewmetrics
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+//go:generate go test . -run TestTheReferenceOfMetricsIsUpToDate -update
+
+// labelNames are the names of the labels, sorted.
+func (f Family) labelNames() []string { return slices.Sorted(maps.Keys(f.Labels)) }
+
+// Reference returns docs/reference/endpoint-views-metrics.md.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString(`<!-- Generated from internal/metrics/viewmetrics by "go generate ./internal/metrics/viewmetrics". Do not edit. -->
+
+# Metrics of endpoint-views
+
+They are served at ` + "`/metrics` of `METRICS_ADDRESS`" + `, as text or OpenMetrics. No metric names a Service, an address or a client. Every replica serves, so every replica has figures of its own.
+
+| metric | type | labels | meaning | to begin with |
+|---|---|---|---|---|
+`)
+	for _, f := range Families() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | `%s`: %s |\n", f.Name, f.Type, f.describe(), f.Help, f.Use, f.Advice)
+	}
+	b.WriteString(`
+` + "`endpoint_views_refused_total`" + ` has a value for each status that was answered since the start. Go and the process report themselves in addition: ` + "`go_*`, `process_*`" + ` (memory, goroutines, processor time, open files).
+
+[Alerts](../../deploy/monitoring/README.md#alerts-of-endpoint-views) ask for some of them.
+`)
+	return b.String()
+}
+
+// describe says what labels there are, with their values.
+func (f Family) describe() string {
+	var words []string
+	for _, name := range f.labelNames() {
+		word := "`" + name + "`"
+		if values := f.Labels[name]; len(values) > 0 {
+			word += ": `" + strings.Join(values, "`, `") + "`"
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, "; ")
+}

@@ -1,0 +1,78 @@
+package viewmetrics_test
+
+import (
+	"flag"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics/viewmetrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcache"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewserver"
+)
+
+var update = flag.Bool("update", false, "write the file that the test compares with")
+
+func TestTheReferenceOfMetricsIsUpToDate(t *testing.T) {
+	path := filepath.Join("..", "..", "..", "docs", "reference", "endpoint-views-metrics.md")
+	want := viewmetrics.Reference()
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("%s is out of date, run go generate ./internal/metrics/viewmetrics (-want +got):\n%s", path, diff)
+	}
+}
+
+// TestTheReferenceListsWhatIsServed: each family is served with its type, and no
+// other. Those by status are there once something was refused.
+func TestTheReferenceListsWhatIsServed(t *testing.T) {
+	cache := viewcache.New(1)
+	current := func(time.Time) (time.Time, error) { return time.Time{}, nil }
+	server, err := viewserver.New(viewserver.Options{
+		Address: netip.MustParseAddrPort("127.0.0.1:0"), Cache: cache, Stale: current, MostClients: 1, MostOfOne: 1,
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler, err := viewmetrics.Handler(viewmetrics.Options{Version: "v1", Cache: cache, Server: server, Stale: current, Identities: func() error { return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var served, listed []string
+	for _, found := range regexp.MustCompile(`(?m)^# TYPE (endpoint_views_\w+ \w+)$`).FindAllStringSubmatch(string(text), -1) {
+		served = append(served, found[1])
+	}
+	for _, f := range viewmetrics.Families() {
+		if f.Name != "endpoint_views_refused_total" {
+			listed = append(listed, f.Name+" "+f.Type)
+		}
+	}
+	slices.Sort(listed)
+	if diff := cmp.Diff(listed, served); diff != "" {
+		t.Errorf("families (-reference +served):\n%s\n%s", diff, text)
+	}
+}
