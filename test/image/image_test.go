@@ -80,22 +80,24 @@ func TestTheImagesRunAsNobodyAndSayWhatTheyAre(t *testing.T) {
 	}
 }
 
-// TestTheChartAndTheReleaseMeanThisImage: user, repository and targets stand in
+// TestTheChartsAndTheReleaseMeanTheseImages: user, repository and targets stand in
 // three places.
-func TestTheChartAndTheReleaseMeanThisImage(t *testing.T) {
-	var values struct {
-		Image              struct{ Repository string }
-		PodSecurityContext struct{ RunAsUser, RunAsGroup int64 }
-	}
-	if err := yaml.Unmarshal([]byte(read(t, "helm/ionos-endpointslice-controller/values.yaml")), &values); err != nil {
-		t.Fatal(err)
-	}
-	if values.PodSecurityContext.RunAsUser != 65532 || values.PodSecurityContext.RunAsGroup != 65532 {
-		t.Errorf("the chart runs the image as %+v", values.PodSecurityContext)
-	}
+func TestTheChartsAndTheReleaseMeanTheseImages(t *testing.T) {
 	workflow := read(t, ".github/workflows/release.yml")
-	if want := "IMAGE: " + values.Image.Repository + "\n"; !strings.Contains(workflow, want) {
-		t.Errorf("the release pushes elsewhere than to %s", values.Image.Repository)
+	for _, chart := range []string{"ionos-endpointslice-controller", "endpoint-views"} {
+		var values struct {
+			Image              struct{ Repository string }
+			PodSecurityContext struct{ RunAsUser, RunAsGroup int64 }
+		}
+		if err := yaml.Unmarshal([]byte(read(t, "helm/"+chart+"/values.yaml")), &values); err != nil {
+			t.Fatal(err)
+		}
+		if values.PodSecurityContext.RunAsUser != 65532 || values.PodSecurityContext.RunAsGroup != 65532 {
+			t.Errorf("%s: the chart runs the image as %+v", chart, values.PodSecurityContext)
+		}
+		if want := "IMAGE: " + values.Image.Repository + "\n"; !strings.Contains(workflow, want) {
+			t.Errorf("%s: the release pushes elsewhere than to %s", chart, values.Image.Repository)
+		}
 	}
 	for _, s := range parse(t).stages[2:] {
 		if !strings.Contains(workflow, "target: "+s.name+"\n") {
