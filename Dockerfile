@@ -1,7 +1,8 @@
-# Two images from one Dockerfile, for linux/amd64 and linux/arm64:
+# Three images from one Dockerfile, for linux/amd64 and linux/arm64:
 #
 #   docker buildx build --platform linux/amd64,linux/arm64 --build-arg VERSION=dev .             the daemon alone
 #   docker buildx build --target toolbox ... .                                                   with kubectl, python3 and scripts/
+#   docker buildx build --target endpoint-views ... .                                            the views of the endpoints
 #
 # Everything that comes from elsewhere is pinned: the Go modules by go.sum, the images by digest. To renew a digest:
 #
@@ -20,12 +21,13 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY cmd cmd
 COPY internal internal
+COPY pkg pkg
 ARG TARGETOS
 ARG TARGETARCH
 ARG VERSION=unknown
 RUN GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false \
       -ldflags "-s -w -X main.version=$VERSION" \
-      -o /out/ionos-endpointslice-controller ./cmd/ionos-endpointslice-controller
+      -o /out/ ./cmd/...
 
 # The kubectl that the tests use, from source.
 FROM --platform=$BUILDPLATFORM ${GO_IMAGE} AS kubectl
@@ -56,6 +58,22 @@ COPY scripts/render_inventory.py /scripts/render_inventory.py
 USER 65532:65532
 ENTRYPOINT ["/ionos-endpointslice-controller"]
 CMD ["run"]
+
+# The second program: lists and streams of the endpoints behind Services.
+FROM ${BASE_IMAGE} AS endpoint-views
+ARG VERSION=unknown
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="endpoint-views" \
+      org.opencontainers.image.description="Says which endpoints stand behind which Service and port, and every change" \
+      org.opencontainers.image.source="https://github.com/ablmnzde/ionoscloud-endpointslice-controller" \
+      org.opencontainers.image.documentation="https://github.com/ablmnzde/ionoscloud-endpointslice-controller/tree/main/docs" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="$VERSION" \
+      org.opencontainers.image.revision="$REVISION"
+COPY --from=build /out/endpoint-views /endpoint-views
+USER 65532:65532
+ENTRYPOINT ["/endpoint-views"]
+CMD ["serve"]
 
 # The last stage is what is built when none is named.
 FROM ${BASE_IMAGE} AS controller

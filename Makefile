@@ -3,7 +3,6 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 
-BINARY := ionos-endpointslice-controller
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 # What go test works on, and further flags for it, such as TESTFLAGS='-run Guard -v'.
 PACKAGES ?= ./...
@@ -33,8 +32,8 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## Build bin/ionos-endpointslice-controller, static, with the version from git
-	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o bin/$(BINARY) ./cmd/$(BINARY)
+build: ## Build bin/ionos-endpointslice-controller and bin/endpoint-views, static, with the version from git
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/...
 
 .PHONY: demo
 demo: ## See in a minute what the daemon is for, on this machine alone

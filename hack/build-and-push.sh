@@ -10,11 +10,12 @@ usage() {
 Usage: hack/build-and-push.sh [OPTION...] TAG
 
 Builds the image with docker buildx and pushes it as IMAGE:TAG, or
-IMAGE:TAG-toolbox for the target toolbox. IMAGE is CONTROLLER_IMAGE, or
+IMAGE:TAG-TARGET for another target than controller. IMAGE is CONTROLLER_IMAGE, or
 ghcr.io/ablmnzde/ionoscloud-endpointslice-controller.
 
-  --target NAME      controller (the daemon alone, the default) or toolbox (with
-                     kubectl, python3 and scripts/; compatible with the original, not
+  --target NAME      controller (the daemon alone, the default), endpoint-views
+                     (the second program) or toolbox (the daemon with kubectl,
+                     python3 and scripts/; compatible with the original, not
                      recommended)
   --platform LIST    default linux/amd64,linux/arm64
   --overwrite        push even if the registry has the tag already
@@ -45,13 +46,13 @@ while [ $# -gt 0 ]; do
   shift
 done
 [ -n "$tag" ] || wrong_usage "which TAG?"
-[[ $tag =~ ^[A-Za-z0-9_][A-Za-z0-9_.-]{0,118}$ ]] || wrong_usage "$tag is no tag of an image"
+[[ $tag =~ ^[A-Za-z0-9_][A-Za-z0-9_.-]{0,112}$ ]] || wrong_usage "$tag is no tag of an image"
 [ "$tag" != latest ] || wrong_usage "latest says nothing; give a version"
 [[ $platform =~ ^[a-z0-9]+/[a-z0-9/]+(,[a-z0-9]+/[a-z0-9/]+)*$ ]] || wrong_usage "--platform $platform is no list such as linux/amd64,linux/arm64"
 case $target in
   controller) reference=$image:$tag ;;
-  toolbox) reference=$image:$tag-toolbox ;;
-  *) wrong_usage "--target is controller or toolbox, not $target" ;;
+  toolbox | endpoint-views) reference=$image:$tag-$target ;;
+  *) wrong_usage "--target is controller, toolbox or endpoint-views, not $target" ;;
 esac
 
 [ -f Dockerfile ] || die "there is no Dockerfile in $PWD" "remedy: run the script of a complete checkout"

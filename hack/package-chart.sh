@@ -5,17 +5,16 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=hack/lib.sh
 . hack/lib.sh
 
-readonly chart=ionos-endpointslice-controller
-
 usage() {
   cat <<'TXT'
 Usage: hack/package-chart.sh [OPTION...] TAG FOLDER
 
-Packages helm/ionos-endpointslice-controller as the release TAG, vX.Y.Z or
+Packages the chart of the daemon as the release TAG, vX.Y.Z or
 vX.Y.Z-PRERELEASE, into FOLDER. The package names the images of that tag, and the
 changes of the section X.Y.Z of CHANGELOG.md; those of a prerelease may still be
 in the section Unreleased.
 
+  --chart NAME       another chart of helm/: endpoint-views
   --changelog FILE   another changelog
 
 HELM   the Helm to run, 3 or 4; default .tools/bin/helm4
@@ -44,19 +43,21 @@ changes() {
 
 # annotations prints what is added to those of Chart.yaml.
 annotations() {
-  local name
+  local name names="controller toolbox"
+  [ "$chart" = ionos-endpointslice-controller ] || names=$chart
   printf '  artifacthub.io/prerelease: "%s"\n  artifacthub.io/images: |\n' "$prerelease"
-  for name in controller toolbox; do
+  for name in $names; do
     printf '    - name: %s\n      image: %s:%s%s\n      platforms: [linux/amd64, linux/arm64]\n' \
       "$name" "$image" "$tag" "$([ "$name" = controller ] || echo "-$name")"
   done
   printf '  artifacthub.io/changes: |\n%s\n' "$changed"
 }
 
-changelog=CHANGELOG.md arguments=()
+chart=ionos-endpointslice-controller changelog=CHANGELOG.md arguments=()
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage && exit ;;
+    --chart) need_value "$@" && chart=$2 && shift ;;
     --changelog) need_value "$@" && changelog=$2 && shift ;;
     -*) wrong_usage "unknown option $1" ;;
     *) arguments+=("$1") ;;
@@ -66,6 +67,7 @@ done
 [ ${#arguments[@]} -eq 2 ] || wrong_usage "which TAG, into which FOLDER?"
 readonly tag=${arguments[0]} folder=${arguments[1]} helm=${HELM:-.tools/bin/helm4}
 [[ $tag =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]] || wrong_usage "$tag is no tag of a release, such as v1.2.3"
+[[ $chart =~ ^[a-z-]+$ && -f helm/$chart/Chart.yaml ]] || wrong_usage "there is no chart helm/$chart"
 [ -r "$changelog" ] || die "$changelog cannot be read" "remedy: --changelog FILE"
 command -v "$helm" >/dev/null || die "there is no $helm" "remedy: tools/build.sh helm4, or name one in HELM"
 

@@ -1,5 +1,5 @@
-// Package built gives tests the built program, and the tools that tools/build.sh
-// has built. It builds the program once in a process, as the image does, and
+// Package built gives tests the built programs, and the tools that tools/build.sh
+// has built. It builds each program once in a process, as the image does, and
 // leaves nothing behind.
 package built
 
@@ -13,30 +13,36 @@ import (
 	"testing"
 )
 
-// Version is what the program built for tests calls itself.
+// Version is what the programs built for tests call themselves.
 const Version = "v1.2.3"
 
-// command is the program's package.
-const command = "github.com/ablmnzde/ionoscloud-endpointslice-controller/cmd/ionos-endpointslice-controller"
+// commands is where the programs' packages are.
+const commands = "github.com/ablmnzde/ionoscloud-endpointslice-controller/cmd/"
 
-// scratch is the folder of the program.
+// scratch is the folder of the programs.
 var scratch = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "ionos-endpointslice-controller") })
 
-var program = sync.OnceValues(func() (string, error) {
+var (
+	program = sync.OnceValues(func() (string, error) { return build("ionos-endpointslice-controller") })
+	views   = sync.OnceValues(func() (string, error) { return build("endpoint-views") })
+)
+
+// build builds a program and returns its path.
+func build(name string) (string, error) {
 	dir, err := scratch()
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "ionos-endpointslice-controller")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X main.version="+Version, "-o", path, command)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%s: %w\n%s", strings.Join(build.Args, " "), err, out)
+	path := filepath.Join(dir, name)
+	command := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X main.version="+Version, "-o", path, commands+name)
+	command.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := command.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", strings.Join(command.Args, " "), err, out)
 	}
 	return path, nil
-})
+}
 
-// Main is a TestMain that removes the program after the tests.
+// Main is a TestMain that removes the programs after the tests.
 func Main(m *testing.M) {
 	code := m.Run()
 	if dir, err := scratch(); err == nil {
@@ -45,10 +51,21 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Program returns the path of the built program.
+// Program returns the path of the built daemon.
 func Program(t testing.TB) string {
 	t.Helper()
-	path, err := program()
+	return must(t, program)
+}
+
+// Views returns the path of the built endpoint-views.
+func Views(t testing.TB) string {
+	t.Helper()
+	return must(t, views)
+}
+
+func must(t testing.TB, built func() (string, error)) string {
+	t.Helper()
+	path, err := built()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,13 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what is generated")
 
-const chartDir = "../../helm/ionos-endpointslice-controller"
+const (
+	chartDir = "../../helm/ionos-endpointslice-controller"
+	// viewsDir is the chart of the second program.
+	viewsDir = "../../helm/endpoint-views"
+)
+
+var charts = []string{chartDir, viewsDir}
 
 // chartDefaults are the variables that the chart sets: what is right for nodes of
 // the IONOS Cloud and a daemon in the cluster.
@@ -73,8 +79,9 @@ func TestTheGeneratedPartsAreCurrent(t *testing.T) {
 	} {
 		compare(t, filepath.Join(chartDir, "files", copied), read(t, source))
 	}
-	readme := filepath.Join(chartDir, "README.md")
-	compare(t, readme, helmDocs(t))
+	for _, chart := range charts {
+		compare(t, filepath.Join(chart, "README.md"), helmDocs(t, chart))
+	}
 }
 
 // compare fails if the file is not what it should be, or makes it so.
@@ -219,10 +226,10 @@ func asYAML(word string) any {
 	return read
 }
 
-// helmDocs is the README that helm-docs makes of the chart.
-func helmDocs(t *testing.T) string {
+// helmDocs is the README that helm-docs makes of a chart.
+func helmDocs(t *testing.T, chart string) string {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), built.Tool(t, "helm-docs"), "--dry-run", "--log-level=warning", "--chart-search-root="+chartDir)
+	command := exec.CommandContext(t.Context(), built.Tool(t, "helm-docs"), "--dry-run", "--log-level=warning", "--chart-search-root="+chart)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	out, err := command.Output()

@@ -9,7 +9,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 )
 
-// helms are the versions that the chart is for.
+// helms are the versions that the charts are for.
 var helms = []string{"helm3", "helm4"}
 
 // readme is what the README's command sets, with the LAN of the tests.
@@ -47,20 +47,25 @@ func run(t *testing.T, env []string, path string, args ...string) result {
 	return result{err != nil, stdout.String(), stderr.String()}
 }
 
-// render returns the rendered manifests, or fails the test.
+// render returns the rendered manifests of the daemon's chart, or fails the test.
 func render(t *testing.T, version string, args ...string) string {
 	t.Helper()
-	got := helm(t, version, append([]string{"template", "edge", chartDir, "--namespace", "edge"}, args...)...)
+	return renderOf(t, chartDir, version, args...)
+}
+
+func renderOf(t *testing.T, chart, version string, args ...string) string {
+	t.Helper()
+	got := helm(t, version, append([]string{"template", "edge", chart, "--namespace", "edge"}, args...)...)
 	if got.failed {
 		t.Fatalf("%s template %v: %s", version, args, got.stderr)
 	}
 	return got.stdout
 }
 
-// combinations are the values files in ci/, by name.
-func combinations(t *testing.T) map[string]string {
+// combinations are the values files in ci/ of a chart, by name.
+func combinations(t *testing.T, chart string) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(chartDir, "ci", "*-values.yaml"))
+	files, err := filepath.Glob(filepath.Join(chart, "ci", "*-values.yaml"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("got no values in ci/: %v", err)
 	}
@@ -71,15 +76,17 @@ func combinations(t *testing.T) map[string]string {
 	return found
 }
 
-// eachCombination runs a test for each version and each values file.
-func eachCombination(t *testing.T, test func(t *testing.T, version string, args []string)) {
+// eachCombination runs a test for each chart, each version and each values file.
+func eachCombination(t *testing.T, charts []string, test func(t *testing.T, chart, version string, args []string)) {
 	t.Helper()
-	for name, file := range combinations(t) {
-		for _, version := range helms {
-			t.Run(name+"/"+version, func(t *testing.T) {
-				t.Parallel()
-				test(t, version, []string{"--values", file})
-			})
+	for _, chart := range charts {
+		for name, file := range combinations(t, chart) {
+			for _, version := range helms {
+				t.Run(filepath.Base(chart)+"/"+name+"/"+version, func(t *testing.T) {
+					t.Parallel()
+					test(t, chart, version, []string{"--values", file})
+				})
+			}
 		}
 	}
 }

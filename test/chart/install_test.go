@@ -49,6 +49,7 @@ func TestTheChartInstalled(t *testing.T) {
 		})
 	}
 	t.Run("helm template and kubectl apply", func(t *testing.T) { appliedWithoutHelm(t, c) })
+	t.Run("endpoint-views", func(t *testing.T) { viewsServe(t, c) })
 	t.Run("the toolbox", func(t *testing.T) { toolboxDoesItsJob(t, c) })
 }
 

@@ -7,10 +7,7 @@ import (
 
 func TestMistakesInTheValuesAreReportedByName(t *testing.T) {
 	complete := func(more ...string) []string { return append(append([]string{}, readme...), more...) }
-	for name, c := range map[string]struct {
-		args []string
-		says []string
-	}{
+	reported(t, chartDir, map[string]mistake{
 		"nothing set":            {nil, []string{"image.tag", "controller.ionosDatacenterId", "controller.ionosPrivateLanId", "controller.securedSubnetCidr"}},
 		"no nodes":               {complete("--set", "secrets.kubeconfig.name="), []string{"secrets.kubeconfig.name", "controller.ionosClusterId"}},
 		"no token":               {complete("--set", "secrets.ionosToken.name="), []string{"secrets.ionosToken.name"}},
@@ -48,11 +45,20 @@ func TestMistakesInTheValuesAreReportedByName(t *testing.T) {
 		"a label of the chart's":    {complete("--set", `commonLabels.app\\.kubernetes\\.io/name=a`), []string{"commonLabels"}},
 		"replicas as text":          {complete("--set-string", "replicaCount=2"), []string{"replicaCount"}},
 		"too little time to end":    {complete("--set", "terminationGracePeriodSeconds=5"), []string{"terminationGracePeriodSeconds"}},
-	} {
+	})
+}
+
+// mistake is one in the values, and what the error says of it.
+type mistake struct{ args, says []string }
+
+// reported renders a chart with each of the mistakes.
+func reported(t *testing.T, chart string, mistakes map[string]mistake) {
+	t.Helper()
+	for name, c := range mistakes {
 		for _, version := range helms {
 			t.Run(name+"/"+version, func(t *testing.T) {
 				t.Parallel()
-				got := helm(t, version, append([]string{"template", "edge", chartDir}, c.args...)...)
+				got := helm(t, version, append([]string{"template", "edge", chart}, c.args...)...)
 				if !got.failed {
 					t.Fatal("got no error")
 				}

@@ -29,7 +29,7 @@ func environment(container corev1.Container) map[string]string {
 // TestTheProgramAcceptsTheEnvironmentOfEveryCombination starts the built program
 // with the variables and the files of the rendered Pod.
 func TestTheProgramAcceptsTheEnvironmentOfEveryCombination(t *testing.T) {
-	eachCombination(t, func(t *testing.T, version string, args []string) {
+	eachCombination(t, []string{chartDir}, func(t *testing.T, _, version string, args []string) {
 		objects := documents(t, render(t, version, args...))
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "edge", Namespace: "edge"}, Spec: daemonPod(t, objects)}
 		k := kubelet.Kubelet{

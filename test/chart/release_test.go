@@ -22,7 +22,7 @@ const (
 )
 
 // packageChart packages the chart of a release as its workflow does.
-func packageChart(t *testing.T, version, changelog, tag string) (result, string) {
+func packageChart(t *testing.T, version, changelog, tag string, options ...string) (result, string) {
 	t.Helper()
 	folder := t.TempDir()
 	tool, err := filepath.Abs(built.Tool(t, version))
@@ -34,7 +34,7 @@ func packageChart(t *testing.T, version, changelog, tag string) (result, string)
 		t.Fatal(err)
 	}
 	env := []string{"HELM=" + tool, "PATH=" + os.Getenv("PATH"), "HOME=" + folder}
-	got := run(t, env, filepath.Join(repository, "hack", "package-chart.sh"), "--changelog", file, tag, folder)
+	got := run(t, env, filepath.Join(repository, "hack", "package-chart.sh"), append(options, "--changelog", file, tag, folder)...)
 	return got, filepath.Join(folder, release+"-"+strings.TrimPrefix(tag, "v")+".tgz")
 }
 

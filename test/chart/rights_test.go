@@ -57,32 +57,35 @@ func nothingBeyondTheRoles(t *testing.T, i *installed) {
 	} {
 		want[right] = true
 	}
+	got := i.granted(t, i.user(), []string{i.namespace, "default", ""}, map[string][]string{
+		"services": {"web"}, "endpointslices": {"web-remote", "web-remote-20", "web-remote-21"}, "leases": {release},
+	})
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); diff != "" {
+		t.Errorf("rights (-needed +granted):\n%s", diff)
+	}
+}
+
+// granted are the rights of a user beyond those that every ServiceAccount has: each verb on each
+// resource, without a name, by the name other and by the names given. Of the first namespace they stand as they are.
+func (i *installed) granted(t *testing.T, user string, namespaces []string, named map[string][]string) map[string]bool {
+	t.Helper()
 	got := map[string]bool{}
 	for _, resource := range i.resources(t) {
-		names := []string{"", "other"}
-		switch resource.Resource {
-		case "services":
-			names = append(names, "web")
-		case "endpointslices":
-			names = append(names, "web-remote", "web-remote-20", "web-remote-21")
-		case "leases":
-			names = append(names, release)
-		}
 		for _, verb := range []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "bind", "escalate", "impersonate", "*"} {
-			for _, name := range names {
+			for _, name := range append([]string{"", "other"}, named[resource.Resource]...) {
 				// The API server asks about a create without a name.
 				if verb == "create" && name != "" {
 					continue
 				}
 				asked := resource
 				asked.Verb, asked.Name = verb, name
-				for _, namespace := range []string{i.namespace, "default", ""} {
+				for _, namespace := range namespaces {
 					asked.Namespace = namespace
-					if !i.allowed(t, i.user(), asked) || i.allowed(t, "system:serviceaccount:"+i.namespace+":default", asked) {
+					if !i.allowed(t, user, asked) || i.allowed(t, "system:serviceaccount:"+i.namespace+":default", asked) {
 						continue
 					}
 					right := strings.TrimSpace(verb + " " + resourceName(asked) + " " + name)
-					if namespace != i.namespace {
+					if namespace != namespaces[0] {
 						right += fmt.Sprintf(" in namespace %q", namespace)
 					}
 					got[right] = true
@@ -90,9 +93,7 @@ func nothingBeyondTheRoles(t *testing.T, i *installed) {
 			}
 		}
 	}
-	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); diff != "" {
-		t.Errorf("rights (-needed +granted):\n%s", diff)
-	}
+	return got
 }
 
 // resources are all that the server has, subresources included.

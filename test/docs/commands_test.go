@@ -163,8 +163,8 @@ func TestEveryInstallationOfTheChartSetsTheSubnet(t *testing.T) {
 	count := 0
 	for _, p := range pages(t) {
 		for _, b := range p.blocks {
-			if !installs.MatchString(b.text) {
-				continue
+			if !installs.MatchString(b.text) || strings.Contains(b.text, "helm/endpoint-views") {
+				continue // that one publishes nothing
 			}
 			count++
 			if !strings.Contains(b.text, "securedSubnetCidr") {

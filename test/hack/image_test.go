@@ -82,6 +82,8 @@ func TestBuildAndPushBuildsWhatItIsTold(t *testing.T) {
 			" --sbom=true --provenance=mode=max --tag " + image + ":v1.2.3 --push ."},
 		{[]string{"--target", "toolbox", "--platform", "linux/arm64", "v1.2.3"}, "--target toolbox --platform linux/arm64 --build-arg VERSION=v1.2.3 --build-arg REVISION=" +
 			revision + " --sbom=true --provenance=mode=max --tag " + image + ":v1.2.3-toolbox --push ."},
+		{[]string{"--target", "endpoint-views", "--platform", "linux/arm64", "v1.2.3"}, "--target endpoint-views --platform linux/arm64 --build-arg VERSION=v1.2.3 --build-arg REVISION=" +
+			revision + " --sbom=true --provenance=mode=max --tag " + image + ":v1.2.3-endpoint-views --push ."},
 	} {
 		path, record := docker(t, "", 0)
 		builds(t, dir, path, test.args...).want(0, "pushed "+image)

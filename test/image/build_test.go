@@ -41,17 +41,21 @@ func TestTheBuildStagesYieldTheImages(t *testing.T) {
 			for _, s := range d.stages {
 				b.run(s)
 			}
-			const program, kubectl, script = "ionos-endpointslice-controller", "usr/local/bin/kubectl", "scripts/render_inventory.py"
+			const program, views = "ionos-endpointslice-controller", "endpoint-views"
+			const kubectl, script = "usr/local/bin/kubectl", "scripts/render_inventory.py"
 			b.wantTree("controller", program)
+			b.wantTree("endpoint-views", views)
 			b.wantTree("toolbox", program, script, kubectl)
 			b.wantStatic("controller", program, machine)
+			b.wantStatic("endpoint-views", views, machine)
 			b.wantStatic("toolbox", kubectl, machine)
-			for _, name := range []string{"controller", "toolbox"} {
+			for _, name := range []string{"controller", "endpoint-views", "toolbox"} {
 				t.Logf("%s %s: %s", name, arch, b.size(name))
 			}
 			if arch == runtime.GOARCH {
 				b.wantVersion("controller", program)
-				b.wantSameBytes(program)
+				b.wantVersion("endpoint-views", views)
+				b.wantSameBytes(program, views)
 			}
 		})
 	}
@@ -201,7 +205,7 @@ func (b *builder) wantStatic(stage, file string, machine elf.Machine) {
 // wantVersion runs the program, with nothing around it.
 func (b *builder) wantVersion(stage, file string) {
 	b.t.Helper()
-	command := exec.CommandContext(b.t.Context(), filepath.Join(b.roots[stage], file), "version")
+	command := exec.CommandContext(b.t.Context(), filepath.Join(b.roots[stage], file), "--version")
 	command.Env = []string{}
 	out, err := command.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), version) {
@@ -210,12 +214,15 @@ func (b *builder) wantVersion(stage, file string) {
 }
 
 // wantSameBytes builds once more, in another folder.
-func (b *builder) wantSameBytes(file string) {
+func (b *builder) wantSameBytes(programs ...string) {
 	b.t.Helper()
-	first := sum(b.t, filepath.Join(b.roots["build"], "out", file))
+	first := filepath.Join(b.roots["build"], "out")
 	b.run(b.d.stage(b.t, "build"))
-	if second := sum(b.t, filepath.Join(b.roots["build"], "out", file)); first != second {
-		b.t.Errorf("two builds of one commit differ: %s and %s", first, second)
+	second := filepath.Join(b.roots["build"], "out")
+	for _, file := range programs {
+		if one, other := sum(b.t, filepath.Join(first, file)), sum(b.t, filepath.Join(second, file)); one != other {
+			b.t.Errorf("%s: two builds of one commit differ: %s and %s", file, one, other)
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ func TestEveryImageIsPinnedByDigest(t *testing.T) {
 			t.Errorf("%s: from %q, want name:tag@sha256:...", s.name, s.base)
 		}
 	}
-	for _, name := range []string{"controller", "toolbox"} {
+	for _, name := range []string{"controller", "endpoint-views", "toolbox"} {
 		s := d.stage(t, name)
 		if !strings.Contains(s.base, "distroless") || !strings.Contains(s.base, ":nonroot@") {
 			t.Errorf("%s: from %s, want a distroless image that is not root's", name, s.base)
@@ -56,11 +56,12 @@ func TestTheBuilderHasTheGoOfTheModule(t *testing.T) {
 
 func TestTheImagesRunAsNobodyAndSayWhatTheyAre(t *testing.T) {
 	d := parse(t)
-	for _, name := range []string{"controller", "toolbox"} {
+	const daemon, run = `["/ionos-endpointslice-controller"]`, `["run"]`
+	for name, starts := range map[string][2]string{
+		"controller": {daemon, run}, "toolbox": {daemon, run}, "endpoint-views": {`["/endpoint-views"]`, `["serve"]`},
+	} {
 		s := d.stage(t, name)
-		for instruction, want := range map[string]string{
-			"USER": "65532:65532", "ENTRYPOINT": `["/ionos-endpointslice-controller"]`, "CMD": `["run"]`,
-		} {
+		for instruction, want := range map[string]string{"USER": "65532:65532", "ENTRYPOINT": starts[0], "CMD": starts[1]} {
 			if got := s.all(instruction); !slices.Equal(got, []string{want}) {
 				t.Errorf("%s: %s: got %v, want %s", name, instruction, got, want)
 			}
@@ -79,22 +80,24 @@ func TestTheImagesRunAsNobodyAndSayWhatTheyAre(t *testing.T) {
 	}
 }
 
-// TestTheChartAndTheReleaseMeanThisImage: user, repository and targets stand in
+// TestTheChartsAndTheReleaseMeanTheseImages: user, repository and targets stand in
 // three places.
-func TestTheChartAndTheReleaseMeanThisImage(t *testing.T) {
-	var values struct {
-		Image              struct{ Repository string }
-		PodSecurityContext struct{ RunAsUser, RunAsGroup int64 }
-	}
-	if err := yaml.Unmarshal([]byte(read(t, "helm/ionos-endpointslice-controller/values.yaml")), &values); err != nil {
-		t.Fatal(err)
-	}
-	if values.PodSecurityContext.RunAsUser != 65532 || values.PodSecurityContext.RunAsGroup != 65532 {
-		t.Errorf("the chart runs the image as %+v", values.PodSecurityContext)
-	}
+func TestTheChartsAndTheReleaseMeanTheseImages(t *testing.T) {
 	workflow := read(t, ".github/workflows/release.yml")
-	if want := "IMAGE: " + values.Image.Repository + "\n"; !strings.Contains(workflow, want) {
-		t.Errorf("the release pushes elsewhere than to %s", values.Image.Repository)
+	for _, chart := range []string{"ionos-endpointslice-controller", "endpoint-views"} {
+		var values struct {
+			Image              struct{ Repository string }
+			PodSecurityContext struct{ RunAsUser, RunAsGroup int64 }
+		}
+		if err := yaml.Unmarshal([]byte(read(t, "helm/"+chart+"/values.yaml")), &values); err != nil {
+			t.Fatal(err)
+		}
+		if values.PodSecurityContext.RunAsUser != 65532 || values.PodSecurityContext.RunAsGroup != 65532 {
+			t.Errorf("%s: the chart runs the image as %+v", chart, values.PodSecurityContext)
+		}
+		if want := "IMAGE: " + values.Image.Repository + "\n"; !strings.Contains(workflow, want) {
+			t.Errorf("%s: the release pushes elsewhere than to %s", chart, values.Image.Repository)
+		}
 	}
 	for _, s := range parse(t).stages[2:] {
 		if !strings.Contains(workflow, "target: "+s.name+"\n") {
@@ -111,6 +114,7 @@ func TestTheBuilderIsGivenNothingElse(t *testing.T) {
 		}
 	}
 	for _, file := range []string{"go.mod", "go.sum", "cmd/ionos-endpointslice-controller/main.go", "internal/config/load.go",
+		"cmd/endpoint-views/main.go", "pkg/views/client.go",
 		"tools/kubernetes/go.sum", "scripts/render_inventory.py"} {
 		if ignored(t, file) {
 			t.Errorf("%s does not go to the builder", file)

@@ -25,8 +25,6 @@ import (
 )
 
 const (
-	// imagePath is where the image has the program.
-	imagePath = "/ionos-endpointslice-controller"
 	// imageUser is who runs it, and the user's group.
 	imageUser = 65532
 	// toolboxPath is the PATH of the toolbox image.
@@ -39,7 +37,7 @@ type Kubelet struct {
 	Client kubernetes.Interface
 	// Server is where the API server listens.
 	Server netip.AddrPort
-	// Program is the built daemon.
+	// Program is the built program. The image has it in its root, under the same name.
 	Program string
 	// Kubectl makes the image the toolbox: with this kubectl, and with the
 	// Python of the machine. Empty: the image has the program alone.
@@ -56,6 +54,7 @@ func (k *Kubelet) Command(t *testing.T, pod *corev1.Pod, changes map[string]stri
 	}
 	container := pod.Spec.Containers[0]
 	root := t.TempDir()
+	imagePath := "/" + filepath.Base(k.Program)
 	link(t, k.Program, filepath.Join(root, imagePath))
 	for _, mount := range container.VolumeMounts {
 		k.mount(t, pod, mount, root)
@@ -67,7 +66,7 @@ func (k *Kubelet) Command(t *testing.T, pod *corev1.Pod, changes map[string]stri
 		made.SysProcAttr.Credential = &syscall.Credential{Uid: imageUser, Gid: imageUser}
 	}
 	if k.Kubectl != "" {
-		made = k.toolbox(t, root, container.Args)
+		made = k.toolbox(t, root, append([]string{imagePath}, container.Args...))
 		env["PATH"] = toolboxPath
 	}
 	maps.Copy(env, changes)
@@ -92,7 +91,7 @@ done
 exec chroot $user "$root" "$@"`
 
 // toolbox adds kubectl and Python to the image, and says how it is entered.
-func (k *Kubelet) toolbox(t *testing.T, root string, args []string) *exec.Cmd {
+func (k *Kubelet) toolbox(t *testing.T, root string, command []string) *exec.Cmd {
 	t.Helper()
 	bin := filepath.Join(root, "usr/local/bin")
 	if err := os.MkdirAll(bin, 0o755); err != nil {
@@ -108,7 +107,7 @@ func (k *Kubelet) toolbox(t *testing.T, root string, args []string) *exec.Cmd {
 	if ownsEveryUser() {
 		user = "--userspec=" + strconv.Itoa(imageUser) + ":" + strconv.Itoa(imageUser)
 	}
-	made := exec.CommandContext(t.Context(), "unshare", append([]string{"--mount", "sh", "-c", enterToolbox, "sh", root, user, imagePath}, args...)...)
+	made := exec.CommandContext(t.Context(), "unshare", append([]string{"--mount", "sh", "-c", enterToolbox, "sh", root, user}, command...)...)
 	made.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return made
 }

@@ -114,6 +114,12 @@ func (k *Kubelet) project(t *testing.T, pod *corev1.Pod, source corev1.VolumePro
 	switch {
 	case source.ServiceAccountToken != nil:
 		files[source.ServiceAccountToken.Path] = []byte(k.token(t, pod, source.ServiceAccountToken.ExpirationSeconds))
+	case source.Secret != nil:
+		found, err := k.Client.CoreV1().Secrets(pod.Namespace).Get(t.Context(), source.Secret.Name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pick(t, files, source.Secret.Items, found.Data)
 	case source.ConfigMap != nil:
 		found, err := k.Client.CoreV1().ConfigMaps(pod.Namespace).Get(t.Context(), source.ConfigMap.Name, metav1.GetOptions{})
 		if err != nil {
