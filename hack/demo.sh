@@ -10,7 +10,7 @@ Shows in a minute what the daemon is for, on this machine alone: it needs Go and
 git, no cluster, no rights and no network (but for the first download of the Go
 modules). It builds bin/ionos-endpointslice-controller, which takes some minutes
 the first time, starts five small web servers and the daemon, and plays eight
-scenes: nodes join, a backend dies and comes back, a node is drained, the source
+scenes: nodes join, a node dies and comes back, a node is drained, the source
 breaks and recovers, every health check fails at once, the daemon is stopped.
 
 It ends by itself, or at Ctrl-C, and leaves nothing but bin/. Exit status 0 if

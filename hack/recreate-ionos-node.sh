@@ -12,7 +12,7 @@ Usage: hack/recreate-ionos-node.sh [OPTION...] NODE
 Cordons and drains NODE of the remote cluster, deletes it through the Managed
 Kubernetes API, waits for a new node in its pool, and then for the slices of the
 Service to hold the new node's address ready and the old one's no more. It asks
-before it begins. It refuses to begin while no other backend is ready.
+before it begins. It does not begin unless another endpoint is ready.
 
   --recreate         ask the API to recreate the node instead of deleting it: the
                      new one is there before the old one goes, and is paid for
@@ -81,7 +81,7 @@ ionos() {
     2??) printf '%s' "${answer%$'\n'*}" ;;
     401 | 403) die "the IONOS API refuses the token: status $status for $1 $2" "remedy: a token of a user who may manage the cluster" ;;
     404) die "the IONOS API knows no $2" "remedy: correct IONOS_CLUSTER_ID, IONOS_DATACENTER_ID or IONOS_PRIVATE_LAN_ID" ;;
-    429) die "the IONOS API asks for patience: status 429" "remedy: try again in a minute" ;;
+    429) die "the IONOS API limits the rate of requests: status 429" "remedy: try again in a minute" ;;
     *) die "the IONOS API answers $1 $2 with status $status" "remedy: try again; https://status.ionos.cloud" ;;
   esac
 }
@@ -137,8 +137,8 @@ done
 old=$(addresses_of "$id")
 say "node $node is $id in pool $pool, with $(wc -w <<<"$before") nodes; addresses on LAN $IONOS_PRIVATE_LAN_ID: ${old:-none}"
 others=$(awk 'NR == FNR {old[$1]; next} $2 == "true" && !($1 in old)' <(printf '%s\n' "$old") <(published) | wc -l)
-[ "$others" -gt 0 ] || die "no other backend is ready in the slices of the Service; without $node nobody would answer" "remedy: hack/verify-endpointslice.sh; add a node to the pool first"
-say "$others other backends are ready"
+[ "$others" -gt 0 ] || die "no other endpoint is ready in the slices of the Service; without $node the Service would not answer" "remedy: hack/verify-endpointslice.sh; add a node to the pool first"
+say "$others other endpoints are ready"
 
 verb=delete
 [ "$recreate" = false ] || verb=recreate

@@ -95,7 +95,7 @@ def look(item, seen, count):
             check(parsed not in seen, f"{at}: {address} is in {seen.get(parsed)} as well")
             seen[parsed] = at
             state = STATES.get(conditions(endpoint))
-            check(state, f"{at}: {address}: ready, serving, terminating are {conditions(endpoint)}, which is no state of a member")
+            check(state, f"{at}: {address}: ready, serving, terminating are {conditions(endpoint)}, which is no state of an endpoint")
             count[state] = count.get(state, 0) + 1
         for key in ("nodeName", "targetRef", "hostname"):
             check(key not in endpoint, f"{at}: {endpoint['addresses'][0]} has a {key}, but its node is none of this cluster")
@@ -111,11 +111,11 @@ for item in slices["items"]:
         ours += 1
         look(item, seen, count)
     elif served:
-        wrong.append(f"slice {item['metadata']['name']} is for the Service too, managed by {label(item, MANAGER) or 'nobody'}: its endpoints are served beside ours")
+        wrong.append(f"slice {item['metadata']['name']} is for the Service too, managed by {label(item, MANAGER) or 'no program'}: its endpoints get traffic too")
     elif called:
-        wrong.append(f"slice {item['metadata']['name']} has a name of ours, but its labels say Service {label(item, SERVICE) or 'none'}, managed by {label(item, MANAGER) or 'nobody'}")
+        wrong.append(f"slice {item['metadata']['name']} has a name of ours, but its labels say Service {label(item, SERVICE) or 'none'}, managed by {label(item, MANAGER) or 'no program'}")
 check(ours, f"no slice for {title} is managed by {manager}: does the daemon run?")
-check(not ours or count.get("ready"), "no address is ready: nobody answers")
+check(not ours or count.get("ready"), "no endpoint is ready: the Service has nothing to send traffic to")
 for text in wrong:
     print("wrong:", text)
 print(f"{ours} slices, " + ", ".join(f"{count.get(state, 0)} {state}" for state in STATES.values()))

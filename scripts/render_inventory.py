@@ -273,7 +273,7 @@ def objects(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def parse(body: bytes, subject: str, remedy: str) -> Any:
-    """Return the document, without quoting a broken one: nobody knows what it holds."""
+    """Return the document, without quoting a broken one: it could hold a secret."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
@@ -401,7 +401,7 @@ def conceal(line: str, token: str) -> str:
     """Return the line without anything if it holds a part of the token.
 
     kubectl does not get the token. But its last line is the only text of others
-    that ever gets into a message, and nobody knows what a plugin of it prints.
+    that ever gets into a message, and what a plugin of it prints is not known.
     """
     width = min(8, len(token))
     if any(token[i:i + width] in line for i in range(len(token) - width + 1)):
@@ -421,7 +421,7 @@ def list_workers(settings: Settings, budget: Budget) -> list[Worker]:
 
 
 class RefuseRedirects(urllib.request.HTTPRedirectHandler):
-    """Makes an error of every redirect: it would carry the token to somebody else."""
+    """Makes an error of every redirect: it would send the token to another server."""
 
     def http_error_302(self, *_: Any, **__: Any) -> None:
         """Leave the answer to the handler that raises an error."""
@@ -783,7 +783,7 @@ def complain(failure: Failure) -> None:
 
 
 def unforeseen(err: BaseException) -> Failure:
-    """Name an error that nobody thought of, by kind and line: its text could hold anything."""
+    """Name an unexpected error by kind and line: its text could hold a secret."""
     trace, line = err.__traceback__, 0
     while trace:
         trace, line = trace.tb_next, trace.tb_lineno

@@ -19,8 +19,8 @@ const (
 )
 
 // serve is a backend: it answers every request with 200, or with 500 after it
-// was told to fail. It is a process of its own, so that killing it is what it is
-// called. It ends when its orders end, so it cannot outlive the demo.
+// was told to fail. It is a process of its own, so it can really be killed. It ends
+// when its orders end, so it cannot outlive the demo.
 func serve(address string, orders io.Reader, answers io.Writer) error {
 	listener, err := net.Listen("tcp", address) //nolint:noctx // it listens at once or not at all
 	if err != nil {

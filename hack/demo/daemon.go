@@ -27,13 +27,13 @@ func settingsFor(inventoryPath string, port uint16) []setting {
 		{"INVENTORY_FILE_PATH", inventoryPath, "this one"},
 		{"STORE_KIND", "memory", "the slices are printed; no cluster is touched"},
 		{"TARGET_SERVICE_NAME", "web", "the Service to fill"},
-		{"TARGET_PORT", strconv.Itoa(int(port)), "where its backends listen"},
-		{"SECURED_SUBNET_CIDR", "127.0.0.0/8", "which addresses may be published; loopback only with the memory store"},
+		{"TARGET_PORT", strconv.Itoa(int(port)), "the port that the nodes listen on"},
+		{"SECURED_SUBNET_CIDR", "127.0.0.0/8", "the addresses that may be published; loopback is allowed only with the memory store"},
 		{"HEALTH_CHECK_MODE", "http", "not tcp, so that an error status counts"},
-		{"SOURCE_POLL_INTERVAL", "1s", "not 30s, so that you need not wait"},
+		{"SOURCE_POLL_INTERVAL", "1s", "not 30s, so you need not wait"},
 		{"DRAIN_PERIOD", drainPeriod.String(), "not 30s, for the same reason"},
-		{"ADMIN_ADDRESS", "127.0.0.1:0", "the status page, at a free port; the daemon says which"},
-		{"METRICS_ADDRESS", "127.0.0.1:0", "the same for its metrics and probes"},
+		{"ADMIN_ADDRESS", "127.0.0.1:0", "the status page, at a free port; the daemon logs which"},
+		{"METRICS_ADDRESS", "127.0.0.1:0", "the same for its metrics and health endpoints"},
 	}
 }
 

@@ -1,11 +1,11 @@
 // Command demo shows in a minute what the daemon is for, on one machine and
-// without any cluster. It starts a handful of HTTP backends and the real daemon
-// on a JSON inventory, does to them what happens to real ones, and tells what
-// the daemon makes of it.
+// without any cluster. It starts a few HTTP servers as nodes and the real daemon with
+// a JSON inventory, does to the nodes what happens to real ones, and prints what the
+// daemon does.
 //
 // In come the built daemon and what it prints: log lines and slices. Out goes a
 // story in eight scenes, each with the daemon's own reasons, and the exit status
-// 1 if one of them does not come true. It never looks into the daemon and never
+// 1 if one of them does not end as expected. It never looks into the daemon and never
 // says what the daemon did not.
 package main
 
@@ -29,24 +29,24 @@ const (
 	exitInterrupted = 130
 )
 
-// mostTime bounds everything, so that a demo that nobody watches ends too.
+// mostTime bounds everything: a demo that hangs ends too.
 const mostTime = 5 * time.Minute
 
 func main() {
 	os.Exit(run())
 }
 
-// run plays the demo, or is one of its backends.
+// run plays the demo, or is one of its nodes.
 func run() int {
 	daemon := flag.String("daemon", filepath.Join("bin", "ionos-endpointslice-controller"), "path of the daemon")
 	colour := flag.Bool("color", false, "use colours")
-	backend := flag.String("backend", "", "be the backend at this address and port; for the demo itself")
+	backend := flag.String("backend", "", "be the node at this address and port; for the demo itself")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "demo: unknown argument %q\n", flag.Arg(0))
 		return exitUsage
 	}
-	// SIGPIPE is what demo | head ends with; it has to clear away as well.
+	// `demo | head` ends with SIGPIPE, and has to clean up as well.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	defer stop()
 	if *backend != "" {
@@ -95,7 +95,7 @@ func play(ctx context.Context, program string, out printer) (err error) {
 	s := &show{out: out, fleet: backends, inventory: inventory{filepath.Join(dir, "inventory.json")}, world: newWorld()}
 	settings := settingsFor(s.inventory.path, backends.port)
 	s.introduce(settings)
-	// The inventory is there before the daemon, as in life.
+	// The inventory exists before the daemon starts, as in real clusters.
 	if err := s.inventory.write(s.nodes(firstNodes)); err != nil {
 		return err
 	}

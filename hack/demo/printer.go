@@ -61,7 +61,7 @@ func (p printer) event(after time.Duration, text string) {
 	p.hang(fmt.Sprintf("  %6s  ", fmt.Sprintf("+%.1fs", after.Seconds())), text, plain)
 }
 
-// conclude ends a scene that came true.
+// conclude ends a scene that ended as expected.
 func (p printer) conclude(text string) { p.hang("  OK      ", text, green) }
 
 // hang prints text behind a lead; further lines are indented as far.

@@ -12,7 +12,7 @@ const (
 	lastNodes  = fleetSize - 1
 )
 
-// The backends that something happens to.
+// The nodes that something happens to.
 const (
 	victim = 1 // worker-2
 	leaver = fleetSize - 1
@@ -28,30 +28,30 @@ type scene struct {
 func scenes() []scene {
 	return []scene{
 		{"Nodes join", "The inventory lists three nodes. The daemon reads it, sends each a health check, and publishes those that answer.", (*show).join},
-		{"A backend dies", "worker-2 is killed; nobody tells the daemon.", (*show).die},
+		{"A node dies", "worker-2 is killed. The inventory still lists it.", (*show).die},
 		{"It comes back", "worker-2 is started again.", (*show).comeBack},
-		{"A node is drained", "The inventory says that worker-5 is about to leave. It gets no new work, keeps its connections for DRAIN_PERIOD, and goes.", (*show).drain},
-		{"The source breaks", "A broken inventory must never take a working backend away.", (*show).breakSource},
+		{"A node is drained", "The inventory says that worker-5 is about to leave. Its endpoint gets no new connections, keeps the open ones for DRAIN_PERIOD, and is removed.", (*show).drain},
+		{"The source breaks", "A broken inventory must never remove a working endpoint.", (*show).breakSource},
 		{"The source recovers", "The whole file is back.", (*show).recoverSource},
-		{"Every health check fails at once", "All backends answer 500: more likely a wrong check than a dead cluster. The first may go down; when the last one would, all are published again.", (*show).failAll},
-		{"The daemon is stopped", "SIGTERM, as at every upgrade. It has to stop in order and leave the slices.", (*show).shutDown},
+		{"Every health check fails at once", "All nodes answer 500: more likely a wrong check than a dead cluster. The first endpoints go down; before the last one does, all are published ready again.", (*show).failAll},
+		{"The daemon is stopped", "SIGTERM, as at every upgrade. The daemon has to stop in order and leave the slices.", (*show).shutDown},
 	}
 }
 
-// introduce says what one is about to see.
+// introduce says what the demo shows.
 func (s *show) introduce(settings []setting) {
 	s.out.heading("ionos-endpointslice-controller: a demo on this machine alone")
-	s.out.next("The daemon keeps the EndpointSlices of a Service in one Kubernetes cluster equal to the healthy nodes of another. Here are no clusters: the nodes are small web servers on " +
+	s.out.next("The daemon keeps the EndpointSlices of a Service in one Kubernetes cluster equal to the healthy nodes of another. This demo needs no cluster: the nodes are small web servers on " +
 		fmt.Sprintf("%s to %s, ", s.address(0), s.address(fleetSize-1)) +
-		"what one cluster knows of them is a JSON file, and the slices for the other one are printed. The daemon is the real one, started with these variables alone:")
+		"the inventory of the remote cluster is a JSON file, and the slices for the local cluster are printed. The daemon is the real one, started with only these variables:")
 	s.out.say("")
 	for _, v := range settings {
 		s.out.setting(v)
 	}
-	s.out.next("Everything else is as by default: a health check every 2s, down after 3 failures in a row. Lines that begin with a time, counted from what was done, are the daemon's own log; the tables are the slices that it printed.")
+	s.out.next("Everything else has its default: a health check every 2s, down after 3 failures in a row. Lines that begin with a time are the daemon's own log; the time counts from the last action of the demo. The tables are the slices that the daemon printed.")
 }
 
-// play plays the scenes until one does not come true.
+// play plays the scenes until one fails.
 func (s *show) play(ctx context.Context) error {
 	all := scenes()
 	start := time.Now()
@@ -62,7 +62,7 @@ func (s *show) play(ctx context.Context) error {
 			return fmt.Errorf("scene %d (%s): %w\nThe daemon's last log lines:%s", i+1, sc.title, err, s.lastLines())
 		}
 	}
-	s.out.heading(fmt.Sprintf("All %d scenes came true, in %.0f seconds.", len(all), time.Since(start).Seconds()))
+	s.out.heading(fmt.Sprintf("All %d scenes ended as expected, in %.0f seconds.", len(all), time.Since(start).Seconds()))
 	s.out.say("By hand: copy .envrc.example to .envrc, read it with \". ./.envrc\", and run bin/ionos-endpointslice-controller.")
 	return nil
 }
@@ -78,7 +78,7 @@ func (s *show) join(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	s.out.next("Two nodes more are written to the file.")
+	s.out.next("Two more nodes are written to the file.")
 	s.begin()
 	if err := s.inventory.write(s.nodes(fleetSize)); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (s *show) join(ctx context.Context) error {
 		return err
 	}
 	s.table()
-	s.out.conclude(fmt.Sprintf("The two were in the slice %s after the file had changed.", s.took()))
+	s.out.conclude(fmt.Sprintf("Both were in the slice %s after the file had changed.", s.took()))
 	return nil
 }
 
@@ -106,7 +106,7 @@ func (s *show) die(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	s.out.conclude(fmt.Sprintf("Down %s after the kill, with one write; the others were not touched.", took))
+	s.out.conclude(fmt.Sprintf("Down %s after the kill, with one write; the other endpoints did not change.", took))
 	return nil
 }
 
@@ -144,6 +144,6 @@ func (s *show) drain(ctx context.Context) error {
 	if drained < drainPeriod-drainPeriod/10 {
 		return fmt.Errorf("expected: worker-5 draining for DRAIN_PERIOD=%s; it was gone after %s", drainPeriod, seconds(drained))
 	}
-	s.out.conclude(fmt.Sprintf("It was draining for %s, while its connections could end, and left.", seconds(drained)))
+	s.out.conclude(fmt.Sprintf("The endpoint was draining for %s, so that its connections could end, and was removed.", seconds(drained)))
 	return nil
 }

@@ -35,8 +35,8 @@ func (s *show) begin() {
 	s.acted = time.Now()
 }
 
-// await returns when done holds, and tells meanwhile what the daemon says. What
-// names it for the case that it does not come true in time.
+// await returns when done holds, and meanwhile prints what the daemon logs. If done
+// does not hold in time, what names it in the error.
 func (s *show) await(ctx context.Context, what string, done func(*world) bool) error {
 	came, err := s.follow(ctx, waitTimeout, done)
 	switch {
@@ -48,7 +48,7 @@ func (s *show) await(ctx context.Context, what string, done func(*world) bool) e
 	return nil
 }
 
-// watch looks on for a lull and fails unless holds is true at its end.
+// watch waits for a lull and fails unless holds is true at its end.
 func (s *show) watch(ctx context.Context, what string, holds func(*world) bool) error {
 	if _, err := s.follow(ctx, lull, func(*world) bool { return false }); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (s *show) watch(ctx context.Context, what string, holds func(*world) bool) 
 // check fails unless holds is true.
 func (s *show) check(what string, holds func(*world) bool) error {
 	if !holds(s.world) {
-		return fmt.Errorf("expected: %s; it is not so", what)
+		return fmt.Errorf("expected: %s; this is not the case", what)
 	}
 	return nil
 }
@@ -108,10 +108,10 @@ func (s *show) take() error {
 // table shows the endpoints.
 func (s *show) table() { s.out.table(s.world, s.fleet.members) }
 
-// address returns the address of a backend.
+// address returns the address of a node.
 func (s *show) address(index int) string { return s.fleet.members[index].address.String() }
 
-// addresses returns those of the first backends.
+// addresses returns those of the first nodes.
 func (s *show) addresses(count int) []string {
 	var all []string
 	for i := range count {
@@ -120,7 +120,7 @@ func (s *show) addresses(count int) []string {
 	return all
 }
 
-// nodes returns the first backends as the inventory lists them.
+// nodes returns the first nodes as the inventory lists them.
 func (s *show) nodes(count int) []node {
 	var all []node
 	for _, m := range s.fleet.members[:count] {

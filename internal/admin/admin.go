@@ -103,7 +103,7 @@ func listen(ctx context.Context, variable string, address netip.AddrPort) (net.L
 	return nil, fmt.Errorf("%s=%s %s; %s: %w", variable, address, rule, remedy, err)
 }
 
-// Run serves until ctx ends; then requests under way have a moment to end. It
+// Run serves until ctx ends; then requests under way have stopTime to end. It
 // closes both listeners. A listener that breaks is logged and returned, and does
 // not end the other.
 func (s *Server) Run(ctx context.Context) error {
@@ -119,17 +119,17 @@ func (s *Server) Run(ctx context.Context) error {
 	for i, server := range servers {
 		running.Go(func() {
 			if err := server.Serve(server.listener); !errors.Is(err, http.ErrServerClosed) {
-				s.opts.Logger.Error("a listener broke, the program goes on without it", "address", server.listener.Addr().String(), "error", err)
+				s.opts.Logger.Error("a listener broke; the program runs on without it", "address", server.listener.Addr().String(), "error", err)
 				errs[i] = fmt.Errorf("serve %s: %w", server.listener.Addr(), err)
 			}
 		})
 	}
 	<-ctx.Done()
-	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
 	for _, server := range servers {
 		running.Go(func() {
-			if server.Shutdown(patience) != nil {
+			if server.Shutdown(stopping) != nil {
 				_ = server.Close() // what is still open is cut off
 			}
 		})

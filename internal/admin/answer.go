@@ -58,7 +58,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, contentType string
 	s.rendering.leave()
 	if err != nil {
 		s.opts.Logger.Error("cannot render an answer", "path", r.URL.Path, "error", err)
-		http.Error(w, "this cannot be shown; the log says why", http.StatusInternalServerError)
+		http.Error(w, "the answer cannot be rendered; the log says why", http.StatusInternalServerError)
 		return
 	}
 	header := w.Header()
@@ -68,7 +68,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, contentType string
 	if packs {
 		header.Set("Content-Encoding", "gzip")
 	}
-	_, _ = w.Write(text) // who went away misses nothing
+	_, _ = w.Write(text) // a client that went away misses nothing
 }
 
 // busy asks to come again.

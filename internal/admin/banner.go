@@ -50,8 +50,8 @@ func standstillBanner(d *report.Document) *banner {
 	}
 	return &banner{
 		Tone: bad, Title: "The program stands still", Said: []string{d.Standstill},
-		Means: "What is shown here is old. Slices stay as they are, and dead backends stay in them.",
-		Do:    "Restart it; a restart changes nothing that is published. Kubernetes does so by itself where /livez is its liveness probe.",
+		Means: "What is shown here is old. Slices stay as they are, and dead endpoints stay in them.",
+		Do:    "Restart the program; a restart changes nothing that is published. Kubernetes restarts it by itself if /livez is the liveness probe.",
 
 		Runbook: "docs/runbooks/IonosEndpointSliceNotSyncing.md",
 	}
@@ -63,8 +63,8 @@ func failOpenBanner(d *report.Document, m moments) *banner {
 	}
 	return &banner{
 		Tone: bad, Title: "Failing open: " + d.Reason, Said: []string{d.Message}, Since: m.at(d.Since),
-		Means: "No backend passes its health check, so all of them are published as if they did: traffic may go to dead ones. To publish none would be an outage for certain.",
-		Do:    "Check the workload and its port on the nodes, then the way from this daemon to them. It ends by itself as soon as a backend passes.",
+		Means: "No endpoint passes its health check, so all of them are published as ready: traffic may go to dead ones. Publishing none would certainly be an outage.",
+		Do:    "Check the workload and its port on the nodes, then the network between this daemon and the nodes. Failing open ends by itself as soon as an endpoint passes.",
 
 		Runbook: "docs/runbooks/IonosEndpointSliceFailingOpen.md",
 	}
@@ -76,21 +76,21 @@ func holdBanner(d *report.Document, m moments) *banner {
 	}
 	b := &banner{
 		Tone: warn, Title: "Holding: " + d.Reason, Said: []string{d.Message}, Since: m.at(d.Since),
-		Means: "The inventory looks wrong. What it leaves out stays while it passes its health check; what is down at EMPTY_RESULT_THRESHOLD such inventories in a row is removed. New nodes still join, and dead backends still go down.",
-		Do:    "Check the source. Nodes that are really gone fail their health check: they go down, and are removed in time.",
+		Means: "The inventory looks wrong, so it was rejected. An endpoint that it leaves out stays while it passes its health check; one that is down at EMPTY_RESULT_THRESHOLD such inventories in a row is removed. New nodes still join, and dead endpoints still go down.",
+		Do:    "Check the source. Nodes that are really gone fail their health check: their endpoints go down, and are removed later.",
 
 		Runbook: "docs/runbooks/IonosEndpointSliceHolding.md",
 	}
 	if d.Removal != nil {
-		b.Means = "The inventory looks wrong, and some of what it leaves out will be removed all the same; see above. New nodes still join."
-		b.Do = "Check the source before that."
+		b.Means = "The inventory looks wrong, and was rejected. Some endpoints that it leaves out will still be removed; see above. New nodes still join."
+		b.Do = "Check the source before they are removed."
 	}
 	switch d.Reason {
 	case string(guard.ProbesSilent):
-		b.Means = "So many backends fell silent at once that this daemon's own network is suspected. Silence takes no backend down meanwhile; a refusal still does."
-		b.Do = "Check the private network, and the way from this daemon to it."
+		b.Means = "So many endpoints stopped answering at once that the network of this daemon is the likely cause. An endpoint that does not answer stays ready meanwhile; one that refuses connections still goes down."
+		b.Do = "Check the private network, and the connection of this daemon to it."
 	case string(guard.NothingPasses):
-		b.Means = "No endpoint of the inventory passes its health check, but endpoints that leave do. They get the traffic until one of the others works."
+		b.Means = "No endpoint of the inventory passes its health check, but endpoints that leave do. The leaving endpoints get the traffic until one of the others passes."
 		b.Do = "Find out why the endpoints of the inventory do not pass, before the leaving nodes are switched off."
 	}
 	return b
@@ -103,7 +103,7 @@ func removalBanner(d *report.Document, m moments) *banner {
 	b := &banner{
 		Tone: bad, Title: "Rejected inventories will remove endpoints", Said: []string{d.Removal.String() + "."},
 		Means: "These endpoints are down, or as many new ones replace them. With HEALTH_CHECK_MODE=off they are all that the inventories leave out, and no check tells whether they work. Other endpoints that pass stay.",
-		Do:    "Find out whether these nodes are really gone. If not, mend the source before that; EMPTY_RESULT_THRESHOLD=0 stops the removal meanwhile.",
+		Do:    "Find out whether these nodes are really gone. If they are not, repair the source before the endpoints are removed; EMPTY_RESULT_THRESHOLD=0 stops the removal meanwhile.",
 
 		Runbook: "docs/runbooks/IonosEndpointSliceRemovalPending.md",
 	}
@@ -118,9 +118,9 @@ func uncheckedBanner(d *report.Document) *banner {
 		return nil
 	}
 	return &banner{
-		Tone: bad, Title: "Nobody watches some endpoints", Said: []string{"The health checks of " + counted(d.Stages.Unchecked, "endpoint", "endpoints") + " cannot be carried out."},
-		Means: "They keep their state. One that dies now goes on getting traffic.",
-		Do:    "The messages of these nodes name the error of this machine: mend that.",
+		Tone: bad, Title: "Some endpoints are not checked", Said: []string{"The health checks of " + counted(d.Stages.Unchecked, "endpoint", "endpoints") + " cannot be carried out."},
+		Means: "These endpoints keep their state. One that dies now keeps getting traffic.",
+		Do:    "The messages of these nodes name the error of this machine. Repair that.",
 
 		Runbook: "docs/runbooks/IonosEndpointSliceUnchecked.md",
 	}
@@ -132,8 +132,8 @@ func problemBanner(d *report.Document) *banner {
 	}
 	return &banner{
 		Tone: bad, Title: "The Service cannot be filled: " + d.Problem.Kind, Said: []string{d.Problem.Message},
-		Means: "No slice is created while that is so.",
-		Do:    "Mend the Service as it says; no restart is needed.",
+		Means: "No slice is created until the Service is corrected.",
+		Do:    "Correct the Service as the message says; no restart is needed.",
 
 		Runbook: "docs/runbooks/IonosEndpointSliceServiceProblem.md",
 	}
@@ -149,8 +149,8 @@ func storeBanner(d *report.Document, m moments) *banner {
 	}
 	b := &banner{
 		Tone: bad, Title: title, Said: []string{d.Store.LastError},
-		Means: "Traffic goes on to what was written last. Dead backends stay published until this works again.",
-		Do:    "Check the API server of the local cluster, and the rights of this program. It tries again by itself.",
+		Means: "Traffic goes to the endpoints that were written last. Dead endpoints stay published until this works again.",
+		Do:    "Check the API server of the local cluster, and the rights of this program. The program tries again by itself.",
 
 		Runbook: runbook,
 	}
@@ -169,14 +169,14 @@ func sourceBanner(d *report.Document, m moments) *banner {
 	}
 	b := &banner{
 		Tone: warn, Title: "The source cannot be read", Said: []string{d.Source.LastError},
-		Means: "Nobody joins or leaves; health checks still take dead backends down and bring them back.",
+		Means: "No node joins or leaves. Health checks still take dead endpoints down and bring them back.",
 		Do:    fmt.Sprintf("Check the source %q and the access to it.", d.Source.Kind),
 
 		Runbook: "docs/runbooks/IonosEndpointSliceSourceFailing.md",
 	}
-	last := "It has never been read."
+	last := "The source has never been read."
 	if success := m.at(d.Source.LastSuccess); success != nil {
-		last = "It was last read " + success.Relative + "."
+		last = "The source was last read " + success.Relative + "."
 	}
 	b.Said = append(b.Said, last)
 	if next := m.at(d.Source.NextRead); next != nil {
@@ -190,9 +190,9 @@ func refusedBanner(d *report.Document) *banner {
 		return nil
 	}
 	return &banner{
-		Tone: bad, Title: "Slices of our names belong to somebody else", Said: d.Store.Refused,
-		Means: "They are left alone, and what should be in them is not published.",
-		Do:    "Remove them, or set TARGET_ENDPOINTSLICE_NAME to another name.",
+		Tone: bad, Title: "Slices with the names of this program belong to another one", Said: d.Store.Refused,
+		Means: "These slices are left alone, so the endpoints that should be in them are not published.",
+		Do:    "Remove these slices, or set TARGET_ENDPOINTSLICE_NAME to another name.",
 	}
 }
 
@@ -202,8 +202,8 @@ func besideBanner(d *report.Document) *banner {
 	}
 	return &banner{
 		Tone: warn, Title: "Others publish endpoints for the same Service", Said: d.Store.Beside,
-		Means: "Traffic goes to theirs as well, and nobody checks the health of those.",
-		Do:    "Find out who made them, and remove them if they are left over.",
+		Means: "Traffic goes to these endpoints too, and this program does not check their health.",
+		Do:    "Find out which program made these slices, and remove them if they are left over.",
 	}
 }
 
@@ -217,7 +217,7 @@ func standbyBanner(d *report.Document, m moments) *banner {
 		Do:    "Look at the page of the replica that leads.",
 	}
 	if d.Election.Holder == "" {
-		b.Tone, b.Said, b.Do = warn, []string{"No replica is known to lead."}, "Wait for a moment; then check the lease and the rights to it."
+		b.Tone, b.Said, b.Do = warn, []string{"No replica is known to lead."}, "Wait a moment. If no replica leads then, check the lease and the rights to it."
 		return b
 	}
 	b.Said = []string{d.Election.Holder + " leads."}
@@ -254,5 +254,5 @@ func warningsBanner(d *report.Document) *banner {
 	if len(d.Source.Warnings) == 0 {
 		return nil
 	}
-	return &banner{Tone: warn, Title: "The source finds something odd", Said: d.Source.Warnings, Means: "It can be read all the same."}
+	return &banner{Tone: warn, Title: "The source has warnings", Said: d.Source.Warnings, Means: "The source can still be read."}
 }

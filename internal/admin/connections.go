@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// openConnections bounds the connections of a listener. Of too many, the one goes
-// that has been as it is for longest: idle, or slow with its request or with
-// reading the answer. So those that only hold connections cannot keep out
-// Kubernetes' probe, which comes with a new one each time; a listener that stopped
-// to accept would let them.
+// openConnections bounds the connections of a listener. If there are too many, the
+// connection whose state changed least recently is closed: it is idle, or slow with
+// its request or with reading the answer. So clients that only hold connections
+// cannot keep out the probes of Kubernetes, which open a new connection each time. If
+// the listener stopped accepting instead, they could.
 type openConnections struct {
 	limit int
 
@@ -50,7 +50,7 @@ func (o *openConnections) keep(conn net.Conn, state http.ConnState) net.Conn {
 			longest = c
 		}
 	}
-	// It counts no more, lest the next one sends away another in its place.
+	// It no longer counts: otherwise the next connection would close another one.
 	delete(o.last, longest)
 	return longest
 }

@@ -12,9 +12,9 @@ const (
 	// maxSending is how many answers wait in memory for slow readers. One of 5,000
 	// nodes has up to 5 MB.
 	maxSending = 8
-	// patience is how long a request waits for its turn.
-	patience = time.Second
-	// retryAfter is what those are told who had no turn, in seconds.
+	// turnTime is how long a request waits for its turn.
+	turnTime = time.Second
+	// retryAfter is the Retry-After of a request that got no turn, in seconds.
 	retryAfter = "2"
 )
 
@@ -23,9 +23,9 @@ type gate struct{ places chan struct{} }
 
 func newGate(places int) gate { return gate{make(chan struct{}, places)} }
 
-// enter takes a place, and reports false if none becomes free within patience.
+// enter takes a place, and reports false if none becomes free within turnTime.
 func (g gate) enter(ctx context.Context) bool {
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(turnTime)
 	defer timer.Stop()
 	select {
 	case g.places <- struct{}{}:

@@ -8,14 +8,14 @@ import (
 )
 
 // policy lets the page have its own style sheet and forms, and nothing else: no
-// script, image, frame or connection, whoever wrote the name of a node.
+// script, image, frame or connection, whatever the name of a node contains.
 const policy = "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 // guarded adds to every answer the headers that keep browsers strict. On a
-// loopback address it also refuses names of others: a web page that somebody on
-// this machine looks at could have its own name resolve to 127.0.0.1, and would
-// read the names and addresses of the nodes from here ("DNS rebinding"). Elsewhere
-// any name is right, for it is the operator who published us under it.
+// loopback address it also refuses foreign names in the Host header: the name of a
+// web page that is open on this machine could resolve to 127.0.0.1, and the page
+// would read the names and addresses of the nodes from here ("DNS rebinding"). On
+// another address any name is right, because the operator chose the name.
 func guarded(next http.Handler, local bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -25,8 +25,8 @@ func guarded(next http.Handler, local bool) http.Handler {
 		header.Set("Cross-Origin-Resource-Policy", "same-origin")
 		header.Set("Cache-Control", "no-store")
 		if local && !isLocalName(r.Host) {
-			http.Error(w, "This listens on the machine itself, and answers only to localhost and to IP addresses.\n"+
-				"A proxy before it has to send such a Host header, or ADMIN_ADDRESS (METRICS_ADDRESS) has to be another address.", http.StatusMisdirectedRequest)
+			http.Error(w, "This listener is on a loopback address, so it answers only if the Host header is localhost or an IP address.\n"+
+				"Let the proxy in front of it send such a Host header, or set ADMIN_ADDRESS (METRICS_ADDRESS) to another address.", http.StatusMisdirectedRequest)
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -39,8 +39,8 @@ func isLoopback(addr net.Addr) bool {
 	return err == nil && parsed.Addr().IsLoopback()
 }
 
-// isLocalName reports whether a Host header names no host that someone else could
-// have resolve to us: it is an IP address, localhost, or missing.
+// isLocalName reports whether a Host header is an IP address, localhost, or missing.
+// The owner of any other name could let it resolve to this listener.
 func isLocalName(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

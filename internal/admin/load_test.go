@@ -53,7 +53,7 @@ func (f *fleet) grow(size int) {
 }
 
 // collapse lets the source forget all nodes but one, which has the longest
-// messages: those of a suspect read that lists something.
+// messages: those of a rejected inventory that lists something.
 func (f *fleet) collapse() {
 	f.mu.Lock()
 	f.nodes = f.nodes[:1]
@@ -123,7 +123,7 @@ func busyWorld(t *testing.T, size int) (*world, *fleet, *syncer.Syncer) {
 	return w, source, s
 }
 
-// await waits until so many members are ready.
+// await waits until so many endpoints are ready.
 func await(t *testing.T, s *syncer.Syncer, ready int) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; <-time.After(10 * time.Millisecond) {
@@ -137,7 +137,7 @@ func await(t *testing.T, s *syncer.Syncer, ready int) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("got %d ready members, want %d", got, ready)
+			t.Fatalf("got %d ready endpoints, want %d", got, ready)
 		}
 	}
 }
@@ -180,7 +180,7 @@ func TestTheDocumentOf5000NodesIsSmallAndDelaysNoDecision(t *testing.T) {
 		}
 	}
 
-	// The longest messages are those of a suspect read.
+	// The longest messages are those of a rejected inventory.
 	source.collapse()
 	for s.Status().Verdict.Mode != guard.Hold {
 		<-time.After(10 * time.Millisecond) // the test's own time-out bounds it

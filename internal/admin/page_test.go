@@ -109,7 +109,7 @@ func TestTheTitleAndTheHeadlineTurnGoodOnlyWhenAllIs(t *testing.T) {
 		"a standby": {func(d *report.Document) {
 			d.Leader, d.Election = false, report.Election{Enabled: true, Holder: "other"}
 		}, "…</span> Standing by"},
-		"a standby of nobody": {func(d *report.Document) { d.Leader, d.Election = false, report.Election{Enabled: true} }, "!</span> Standing by"},
+		"a standby without a leader": {func(d *report.Document) { d.Leader, d.Election = false, report.Election{Enabled: true} }, "!</span> Standing by"},
 	} {
 		w.set(func() { w.doc = threeNodes(); test.change(&w.doc) })
 		if page := w.page("").body; !strings.Contains(page, test.want) {
@@ -127,24 +127,24 @@ func TestEachTroubleHasABannerWithCauseMeaningAndRemedy(t *testing.T) {
 		want   []string
 	}{
 		"hold": {func(d *report.Document) {
-			d.Mode, d.Reason, d.Message, d.Since = "Hold", "TooManyRemovals", "4 of 5 members would be taken away", since
-		}, []string{"Holding: TooManyRemovals", "4 of 5 members", "5 min ago", "stays while it passes its health check", "EMPTY_RESULT_THRESHOLD such inventories in a row is removed"}},
+			d.Mode, d.Reason, d.Message, d.Since = "Hold", "TooManyRemovals", "4 of 5 endpoints would be taken away", since
+		}, []string{"Holding: TooManyRemovals", "4 of 5 endpoints", "5 min ago", "An endpoint that it leaves out stays while it passes its health check", "EMPTY_RESULT_THRESHOLD such inventories in a row is removed"}},
 		"a removal is pending": {func(d *report.Document) {
 			d.Mode, d.Reason, d.Removal = "Hold", "NoNodes", &report.Removal{Endpoints: 3, Inventories: 9, At: since.Add(9 * time.Minute)}
-		}, []string{"In trouble", "3 kept endpoints will be removed, the first at " + since.Add(9*time.Minute).UTC().Format(time.TimeOnly) + " UTC, if 9 more scheduled inventories are rejected", "That is in 4 min", "will be removed all the same", "whether these nodes are really gone", "IonosEndpointSliceRemovalPending.md"}},
+		}, []string{"In trouble", "3 kept endpoints will be removed, the first at " + since.Add(9*time.Minute).UTC().Format(time.TimeOnly) + " UTC, if 9 more scheduled inventories are rejected", "That is in 4 min", "will still be removed", "whether these nodes are really gone", "IonosEndpointSliceRemovalPending.md"}},
 		"only leaving endpoints pass": {func(d *report.Document) { d.Mode, d.Reason = "Hold", "NothingPasses" }, []string{"endpoints that leave do", "before the leaving nodes are switched off"}},
-		"nobody watches":              {func(d *report.Document) { d.Stages.Unchecked = 2 }, []string{"Nobody watches some endpoints", "health checks of 2 endpoints cannot be carried out", "IonosEndpointSliceUnchecked.md"}},
+		"some are not checked":        {func(d *report.Document) { d.Stages.Unchecked = 2 }, []string{"Some endpoints are not checked", "health checks of 2 endpoints cannot be carried out", "IonosEndpointSliceUnchecked.md"}},
 		"hold of a document's target": {func(d *report.Document) {
 			d.Mode, d.Reason, d.Target.Spelling = "Hold", "TooManyRemovals", setting.Fields
 		}, []string{"at spec.guard.emptyResultThreshold such inventories"}},
-		"silence": {func(d *report.Document) { d.Mode, d.Reason = "Hold", "ProbesSilent" }, []string{"own network is suspected", "private network"}},
+		"silence": {func(d *report.Document) { d.Mode, d.Reason = "Hold", "ProbesSilent" }, []string{"network of this daemon is the likely cause", "private network"}},
 		"fail open": {func(d *report.Document) {
-			d.Mode, d.Reason, d.Message, d.Since = "FailOpen", "NothingPasses", "no candidate passes", since
+			d.Mode, d.Reason, d.Message, d.Since = "FailOpen", "NothingPasses", "no endpoint passes", since
 		},
-			[]string{"Failing open: NothingPasses", "no candidate passes", "5 min ago", "traffic may go to dead ones"}},
-		"source": {func(d *report.Document) { d.Source.LastError = "exit status 3" }, []string{"exit status 3", "last read 12 s ago", "next attempt is in 18 s", "Nobody joins or leaves"}},
+			[]string{"Failing open: NothingPasses", "no endpoint passes", "5 min ago", "traffic may go to dead ones"}},
+		"source": {func(d *report.Document) { d.Source.LastError = "exit status 3" }, []string{"exit status 3", "last read 12 s ago", "next attempt is in 18 s", "No node joins or leaves"}},
 		"store": {func(d *report.Document) { d.Store.LastError, d.Store.Pending = "connection refused", 1 },
-			[]string{"connection refused", "1 slice waits to be written", "Traffic goes on to what was written last"}},
+			[]string{"connection refused", "1 slice waits to be written", "Traffic goes to the endpoints that were written last"}},
 		"store that cannot be read": {func(d *report.Document) { d.Store.LastError, d.Store.LoadError = "forbidden", "forbidden" },
 			[]string{"The slices cannot be read", "IonosEndpointSliceStoreUnavailable.md"}},
 		"problem":  {func(d *report.Document) { d.Problem = &report.Problem{Kind: "PortMismatch", Message: "no port http"} }, []string{"PortMismatch", "no port http"}},
@@ -232,7 +232,7 @@ func TestThePageLoadsItselfAgainOnlyWhenAsked(t *testing.T) {
 			t.Errorf("%s: got Refresh %q, want %q", query, got, want)
 		}
 	}
-	says(t, w.page("?refresh=7").body, `<option value="7" selected>every 7 s</option>`, `<option value="5">every 5 s</option>`, `href="/?refresh=7&amp;state=down"`, "loads itself again every 7 s")
+	says(t, w.page("?refresh=7").body, `<option value="7" selected>every 7 s</option>`, `<option value="5">every 5 s</option>`, `href="/?refresh=7&amp;state=down"`, "reloads every 7 s")
 }
 
 func TestHostileNamesAreTextAndNothingElse(t *testing.T) {
@@ -282,7 +282,7 @@ func TestTheTableIsBoundedAndSaysWhatItLeavesOut(t *testing.T) {
 		}
 	})
 	page := w.page("").body
-	says(t, page, "All 5000 entries", "The first 500 are shown, 4500 are left out", `<a href="/api/v1/status">`)
+	says(t, page, "All 5000 entries", "The first 500 are shown, 4500 are not", `<a href="/api/v1/status">`)
 	shown := strings.Fields(names(page))
 	if len(shown) != 500 || strings.Join(shown[:5], " ") != "n4500 n4700 n4000 n4900 n0000" {
 		t.Errorf("got %d nodes, first %v, want 500 and the worst first", len(shown), shown[:min(5, len(shown))])

@@ -15,8 +15,8 @@ type Check struct {
 }
 
 // probe answers in the form of Kubernetes' own components: 200 and ok, or 503 and
-// each check with its result; with ?verbose always each check. It waits for
-// nobody: a probe that queued behind readers of the page would restart the
+// each check with its result; with ?verbose always each check. It never waits for
+// its turn: a probe that queued behind readers of the page would restart the
 // program.
 type probe struct {
 	name   string

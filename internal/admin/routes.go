@@ -65,10 +65,10 @@ func (s *Server) document() *report.Document {
 // style is the style sheet of the page.
 func style(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/css; charset=utf-8")
-	_, _ = w.Write(styleSheet) // who went away misses nothing
+	_, _ = w.Write(styleSheet) // a client that went away misses nothing
 }
 
-// configz is the effective configuration: a table, or JSON for who asks for it.
+// configz is the effective configuration: a table, or JSON if the client asks for it.
 func (s *Server) configz(w http.ResponseWriter, r *http.Request) {
 	settings := s.opts.Configuration()
 	switch format := r.FormValue("format"); {

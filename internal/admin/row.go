@@ -71,8 +71,8 @@ type check struct {
 // step is one decision of a trail.
 type step struct{ Stage, Address, Verdict, Message string }
 
-// verdict is what a stage said in a word: its reason, or that it let the node
-// pass. A check that was our own fault did neither.
+// verdict is what a stage decided, in a word: its reason, or that the node passed.
+// A check that failed because of this machine did neither.
 func verdict(n report.Node, d report.Decision) string {
 	switch {
 	case d.Reason != "":
@@ -83,7 +83,7 @@ func verdict(n report.Node, d report.Decision) string {
 	return "passed"
 }
 
-// sign is the state as a character, for those who cannot tell colours apart.
+// sign is the state as a character, for readers who cannot tell colours apart.
 func sign(n report.Node) string {
 	switch n.State {
 	case inventory.StateReady.String():
@@ -105,11 +105,11 @@ func (r rank) title() string {
 	case notServing:
 		return "Not ready"
 	case inQuestion:
-		return "Ready, but in question"
+		return "Ready, with a problem"
 	case departing:
 		return "Leaving"
 	case leftOut:
-		return "Left out"
+		return "Not eligible"
 	case serving, ranks:
 	}
 	return "Ready"
@@ -126,7 +126,7 @@ func groups(nodes []report.Node, m moments) []group {
 		g.Title = rankOf(n).title()
 		g.Count++
 		if i < maxRows {
-			// Who has narrowed the list down to a few wants to know all of them.
+			// A list that was narrowed down to a few nodes shows their trails unfolded.
 			g.Rows = append(g.Rows, rowOf(n, m, len(nodes) <= maxOpen))
 		}
 	}
@@ -178,7 +178,7 @@ func cycles(d *report.Document, m moments) []cycle {
 		case c.Error != "":
 			shown.What = "failed"
 		default:
-			shown.What = "read"
+			shown.What = "inventory read"
 		}
 		for _, change := range []struct {
 			what  string

@@ -133,9 +133,9 @@ func stages(d *report.Document) []stage {
 		return t
 	}
 	return []stage{
-		{Name: "nodes read", Count: d.Stages.Nodes, Means: "listed by the last complete read"},
-		{Name: "candidates", Count: d.Stages.Candidates, Means: "addresses that the filter let pass"},
-		{Name: "passing", Count: d.Stages.Passing, Means: "whose last health check passed", Last: true},
+		{Name: "nodes", Count: d.Stages.Nodes, Means: "in the last inventory"},
+		{Name: "eligible", Count: d.Stages.Candidates, Means: "endpoints that may be published"},
+		{Name: "passing", Count: d.Stages.Passing, Means: "their last health check passed", Last: true},
 		{Name: "ready", Count: d.Stages.Ready, Means: published + ", get traffic", Tone: toneOf(d.Stages.Ready, good)},
 		{Name: "draining", Count: d.Stages.Draining, Means: published + ", finish what they have", Tone: toneOf(d.Stages.Draining, warn)},
 		{Name: "down", Count: d.Stages.Down, Means: published + ", get no traffic", Tone: toneOf(d.Stages.Down, bad)},
@@ -149,12 +149,12 @@ func facts(d *report.Document, m moments) []fact {
 	case d.Election.Enabled && d.Election.Holder != "":
 		leader = d.Election.Holder
 	case !d.Leader:
-		leader = "nobody known"
+		leader = "not known"
 	}
 	all := []fact{
 		{Name: "Mode", Text: d.Mode, Detail: d.Reason},
-		{Name: "Last read", At: m.at(d.Source.LastSuccess), Text: "never", Detail: "source " + d.Source.Kind},
-		{Name: "Next read", At: m.at(d.Source.NextRead), Text: "not planned"},
+		{Name: "Last inventory", At: m.at(d.Source.LastSuccess), Text: "never", Detail: "source " + d.Source.Kind},
+		{Name: "Next inventory", At: m.at(d.Source.NextRead), Text: "not planned"},
 		{Name: "Last write", At: m.at(d.Store.LastWrite), Text: "none by this process", Detail: "store " + d.Store.Kind},
 		{Name: "Slices", Text: strings.Join(d.Target.Slices, ", ")},
 		{Name: "Leader", Text: leader},
@@ -206,7 +206,7 @@ func (v *view) pick(d *report.Document, m moments) {
 	v.Groups = groups(found, m)
 	switch {
 	case len(d.Nodes) == 0 && !d.Leader:
-		v.Empty = "A replica that stands by knows no nodes."
+		v.Empty = "This replica stands by and knows no nodes."
 	case len(d.Nodes) == 0 && d.Source.LastSuccess.IsZero():
 		v.Empty = "The source has not been read yet, and the slices publish nothing."
 	case len(d.Nodes) == 0:

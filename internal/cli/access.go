@@ -44,7 +44,7 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// probeWith asks by the checker. One that cannot be made is our own fault.
+// probeWith checks with the checker. If it cannot be made, that is a local error.
 func probeWith(checker *probe.Checker, err error) func(context.Context, netip.Addr) inventory.Result {
 	if err != nil {
 		return func(_ context.Context, addr netip.Addr) inventory.Result {

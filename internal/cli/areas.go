@@ -17,7 +17,7 @@ type areaFlag struct{ areas *[]preflight.Section }
 // onlyFlag adds --only to a command.
 func onlyFlag(cmd *cobra.Command, areas *[]preflight.Section) {
 	names := strings.Split(areaNames(), ", ")
-	cmd.Flags().Var(areaFlag{areas}, "only", "look at these areas and no others: "+areaNames())
+	cmd.Flags().Var(areaFlag{areas}, "only", "check only these areas: "+areaNames())
 	_ = cmd.RegisterFlagCompletionFunc("only", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
 

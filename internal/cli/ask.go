@@ -44,8 +44,8 @@ func statusURL(listening netip.AddrPort) string {
 	return "http://" + netip.AddrPortFrom(addr, listening.Port()).String() + "/api/v1/status"
 }
 
-// ask asks the running daemon, by no proxy and no redirect: nobody else can answer
-// for it.
+// ask asks the running daemon, without proxy or redirect: no other server can answer
+// in its place.
 func ask(ctx context.Context, c config.Config) (view, error) {
 	if c.Listen.Admin.Port() == 0 {
 		return view{}, errors.New("ask the daemon: ADMIN_ADDRESS has port 0, so that only its log says where it listens")
@@ -68,7 +68,7 @@ func fetch(ctx context.Context, url, identity string, target config.Target) (vie
 	}
 	var d report.Document
 	if err := json.Unmarshal(text, &d); err != nil || d.APIVersion != report.APIVersion {
-		return view{}, fmt.Errorf("what answers there is no daemon of this version (apiVersion %q, want %q)", d.APIVersion, report.APIVersion)
+		return view{}, fmt.Errorf("the answer is not from a daemon of this version (apiVersion %q, want %q)", d.APIVersion, report.APIVersion)
 	}
 	if d.Target.Namespace != target.Namespace || d.Target.Service != target.ServiceName {
 		return view{}, fmt.Errorf("it is the daemon of %s/%s, not of %s/%s", d.Target.Namespace, d.Target.Service, target.Namespace, target.ServiceName)
@@ -76,7 +76,7 @@ func fetch(ctx context.Context, url, identity string, target config.Target) (vie
 	return view{document: &d, raw: text}, nil
 }
 
-// get fetches a bounded answer. An identity names whom the request is for.
+// get fetches a bounded answer. An identity names the process that should answer.
 func get(ctx context.Context, url, identity string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -105,7 +105,7 @@ func get(ctx context.Context, url, identity string) ([]byte, error) {
 	return text, err
 }
 
-// brief leaves out of an error what the message around it says already.
+// brief removes from an error what the message around it says already.
 func brief(err error, timeout time.Duration) error {
 	var operation *net.OpError
 	switch {
@@ -119,8 +119,9 @@ func brief(err error, timeout time.Duration) error {
 	return err
 }
 
-// compute looks at source, slices and backends itself, and writes nothing. A store
-// in memory is another process's, so that nothing is left to write to it.
+// compute reads source and slices and checks the endpoints itself, and writes
+// nothing. The store in memory belongs to the daemon's process, so nothing is left to
+// write to it.
 func (p Program) compute(ctx context.Context) (view, error) {
 	b, err := p.build(true)
 	if err != nil {

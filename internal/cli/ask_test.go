@@ -14,7 +14,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 )
 
-func TestWhatIsNoDaemonOfOursIsNotBelieved(t *testing.T) {
+func TestAnAnswerOfAnotherProgramIsRejected(t *testing.T) {
 	t.Parallel()
 	encode := func(w http.ResponseWriter, change func(*report.Document)) {
 		_ = json.NewEncoder(w).Encode(document(change))
@@ -32,7 +32,7 @@ func TestWhatIsNoDaemonOfOursIsNotBelieved(t *testing.T) {
 		"another version": {func(w http.ResponseWriter, _ *http.Request) {
 			encode(w, func(d *report.Document) { d.APIVersion = "v2" })
 		}, `apiVersion "v2", want "v1"`},
-		"no JSON":    {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>hello</html>") }, "no daemon"},
+		"no JSON":    {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>hello</html>") }, "not from a daemon of this version"},
 		"an error":   {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusServiceUnavailable) }, "503"},
 		"a redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, "302"},
 		"no end": {func(w http.ResponseWriter, _ *http.Request) {
@@ -50,7 +50,7 @@ func TestWhatIsNoDaemonOfOursIsNotBelieved(t *testing.T) {
 			environ := answering(t, test.handler)
 			// The base has a node that is outside, so what is computed is not healthy.
 			code, stdout, stderr := run(t, environ, "status")
-			if code != 1 || !strings.Contains(stdout, "OutsideSubnet") || !strings.Contains(stderr, test.says) || !strings.Contains(stderr, "looking myself") {
+			if code != 1 || !strings.Contains(stdout, "OutsideSubnet") || !strings.Contains(stderr, test.says) || !strings.Contains(stderr, "evaluating locally") {
 				t.Errorf("got status %d, want 1, a computed view and %q:\n%s%s", code, test.says, stdout, stderr)
 			}
 		})

@@ -20,7 +20,7 @@ const leaderTimeout = 2 * time.Second
 // hand on (ADR 30).
 func askLeader(ctx context.Context, leader election.State, target config.Target) (*report.Document, error) {
 	if !leader.Address.IsValid() {
-		return nil, errors.New("the lease does not say where the leader answers: it runs with --once, or is of an older version")
+		return nil, errors.New("the lease does not say where the leader answers: the leader runs with --once, or has an older version")
 	}
 	url := "http://" + leader.Address.String() + admin.LeaderPath
 	ctx, cancel := context.WithTimeout(ctx, leaderTimeout)
@@ -32,7 +32,7 @@ func askLeader(ctx context.Context, leader election.State, target config.Target)
 	case err != nil:
 		return nil, fmt.Errorf("ask the leader at %s: %w", url, brief(err, leaderTimeout))
 	case !v.document.Leader || v.document.Election.Holder != leader.Holder:
-		return nil, fmt.Errorf("ask the leader at %s: what answers there is not %s", url, leader.Holder)
+		return nil, fmt.Errorf("ask the leader at %s: the answer is not from %s", url, leader.Holder)
 	}
 	return v.document, nil
 }

@@ -50,11 +50,11 @@ func TestWhatIsNotTheLeaderIsNotHandedOn(t *testing.T) {
 		handler http.HandlerFunc
 		says    string
 	}{
-		"another leader": {answers(ledBy("pod-b_Y")), "what answers there is not pod-a_X"},
+		"another leader": {answers(ledBy("pod-b_Y")), "the answer is not from pod-a_X"},
 		"a standby": {answers(func(d *report.Document) {
 			ledBy("pod-a_X")(d)
 			d.Leader = false
-		}), "what answers there is not pod-a_X"},
+		}), "the answer is not from pod-a_X"},
 		"another Service": {answers(func(d *report.Document) { d.Target.Service = "api" }), "daemon of default/api, not of default/web"},
 		"another version": {answers(func(d *report.Document) { d.APIVersion = "v2" }), `apiVersion "v2", want "v1"`},
 		"a redirect": {func(w http.ResponseWriter, r *http.Request) {

@@ -22,14 +22,13 @@ func (p Program) checkCommand() *cobra.Command {
 	var only []preflight.Section
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Look at everything that has to be right before the daemon can work",
+		Short: "Check everything that has to be right before the daemon can work",
 		Long: "Checks the configuration, the source, the nodes and their addresses, the local\n" +
 			"API server and every right that is needed in it, the Service, the slices and\n" +
-			"what stands beside them, and probes each backend once. Changes nothing.\n\n" +
-			"With --only what an area needs is looked at as well, and told only if it failed:\n" +
-			"--only probes reads the source. A wrong configuration is always told.\n\n" +
-			"Exit status 1 if something failed of what was looked at, 2 if the configuration\n" +
-			"is wrong.",
+			"other slices of the Service, and checks each endpoint once. Changes nothing.\n\n" +
+			"With --only, what an area needs is checked as well, and shown only if it failed:\n" +
+			"--only probes reads the source. A wrong configuration is always reported.\n\n" +
+			"Exit status 1 if a check failed, 2 if the configuration is wrong.",
 		Example: "  ionos-endpointslice-controller check --short\n" +
 			"  ionos-endpointslice-controller check --only service,rights",
 		Args: cobra.NoArgs,
@@ -50,7 +49,7 @@ func (p Program) checkCommand() *cobra.Command {
 	timeoutFlag(cmd, &timeout)
 	outputFlag(cmd, &form.out)
 	onlyFlag(cmd, &only)
-	cmd.Flags().BoolVar(&form.short, "short", false, "one line for each area, and what is not as it should be")
+	cmd.Flags().BoolVar(&form.short, "short", false, "one line for each area, and below it warnings and failures")
 	return cmd
 }
 
@@ -105,13 +104,13 @@ func (p Program) preflight(ctx context.Context, c config.Config, only []prefligh
 		report = preflight.Run(ctx, options)
 		return nil
 	})
-	if err != nil { // a source that ended by itself; what it did not read has failed already
+	if err != nil { // the source ended by itself; the checks of what it did not read have failed already
 		fmt.Fprintln(p.Stderr, err)
 	}
 	return report
 }
 
-// ways adds how the backends and the API servers are reached.
+// ways adds how the endpoints and the API servers are reached.
 func (p Program) ways(b *parts, options *preflight.Options) {
 	c := b.config
 	if c.Health.Mode != config.HealthOff {

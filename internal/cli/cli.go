@@ -66,8 +66,8 @@ func (p Program) command() *cobra.Command {
 // recognised.
 const mostLetters = 2
 
-// knownCommand takes no argument: cobra gives a command what is none of its
-// commands. It proposes those that are most like it.
+// knownCommand takes no argument: an argument here is an unknown subcommand. It
+// proposes the most similar commands.
 func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -81,7 +81,7 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 }
 
 // load reads the configuration; every mistake in it is reported, and ends the
-// program before it asks anybody anything (contract 34).
+// program before its first request (contract 34).
 func (p Program) load() (config.Config, error) {
 	c, err := config.Load(p.Environ)
 	if err != nil {

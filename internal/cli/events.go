@@ -22,8 +22,8 @@ type events struct {
 	log       *slog.Logger
 }
 
-// newEvents makes the announcer. What stands in its way is kept until the daemon
-// runs: Events are worth a warning, not the end of the program.
+// newEvents makes the announcer. An error is kept until the daemon runs, and then
+// logged: without Events the program still works.
 func newEvents(c config.Config, dryRun bool, log *slog.Logger, m *metrics.Metrics) *events {
 	e := &events{log: log}
 	if c.Store.Kind != config.StoreMemory && !dryRun {
@@ -54,13 +54,13 @@ func newAnnouncer(c config.Config, log *slog.Logger, m *metrics.Metrics) (*event
 // tellTrouble logs that Events are not delivered, or that they are again.
 func tellTrouble(log *slog.Logger, err error) {
 	if err != nil {
-		log.Warn("events are not delivered, everything else goes on", "error", err)
+		log.Warn("events are not delivered, everything else works", "error", err)
 		return
 	}
 	log.Info("events are delivered again")
 }
 
-// listen lets the syncer announce, if anybody listens.
+// listen lets the syncer announce, if there is an announcer.
 func (e *events) listen(options *syncer.Options) {
 	if e.announcer != nil {
 		options.Announcer = e.announcer

@@ -23,7 +23,7 @@ const (
 	ExitSource = 3
 	// ExitStore: the slices could not be loaded or written.
 	ExitStore = 4
-	// ExitRefused: the guard refused to take endpoints away, and kept them.
+	// ExitRefused: the guard kept endpoints that would have been removed.
 	ExitRefused = 5
 	// ExitLeaseLost: the lease of the leader election was lost, or not got.
 	ExitLeaseLost = 6
@@ -59,8 +59,8 @@ func exitCode(err error) int {
 	return outcomeOf(err).status()
 }
 
-// outcomeOf names what kept a command from its end. What cobra reports by itself
-// is a wrong command line.
+// outcomeOf names why a command failed. An error that cobra reports by itself is a
+// wrong command line.
 func outcomeOf(err error) Outcome {
 	var source *syncer.SourceError
 	var store *syncer.StoreError
@@ -88,7 +88,7 @@ var errTimeout = errors.New("not done within --timeout; give it more time")
 var errStopped = errors.New("told to stop before it was done")
 
 // ended puts before an error why its context ended, if --timeout or a signal
-// ended it: what fails because of that is nobody's failure.
+// ended it: an error that the end of a context causes is no failure.
 func ended(ctx context.Context, err error) error {
 	var own *exitError
 	switch {

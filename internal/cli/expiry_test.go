@@ -97,7 +97,7 @@ func TestContract35ATokenThatExpiresShowsByItsDateOnly(t *testing.T) {
 	})
 	until("the address of the metrics", func() bool { return metricsAddress.MatchString(errs.String()) })
 	url, shown := "http://"+metricsAddress.FindStringSubmatch(errs.String())[1]+"/metrics", ""
-	until("the members", func() bool {
+	until("the endpoints", func() bool {
 		shown = scrape(t, url)
 		return strings.Contains(shown, `writes_total{operation="create",result="success"} 1`) && strings.Contains(shown, "pending_slices 0\n")
 	})

@@ -22,13 +22,13 @@ func (p Program) explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain NODE|IP",
 		Short: "Say why a node or an address is in a slice or not; exit status 1 if it is not ready",
-		Long: "Says of a node, by its name or id, or of an address what each stage decided, with\n" +
+		Long: "Shows what each stage decided on a node, by its name or id, or on an address, with\n" +
 			"the actual values, and what to do.\n\n" +
 			"Asks the daemon that runs with this configuration, at ADMIN_ADDRESS: it knows how\n" +
 			"often checks passed or failed, which endpoints are kept or drain, and what left\n" +
-			"within ten minutes. One that stands by answers with what the leader knows. Where no\n" +
-			"daemon or no leader answers, looks at source, slices and backends itself, writes\n" +
-			"nothing, and says so.",
+			"within ten minutes. A daemon that stands by answers with what the leader knows. If\n" +
+			"no daemon or no leader answers, the command reads source and slices and checks the\n" +
+			"endpoints itself, writes nothing, and says so.",
 		Args: oneSubject,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
@@ -68,14 +68,14 @@ func oneSubject(_ *cobra.Command, args []string) error {
 	return fmt.Errorf("%d nodes to explain: give one node or address at a time", len(args))
 }
 
-// lookInside looks for a view that knows nodes: that of a standby without a leader, or
-// of a daemon that has only begun, does not.
+// lookInside gets a view that knows nodes. The document of a standby without a
+// leader, or of a daemon that has just started, knows none.
 func (l *looking) lookInside(ctx context.Context) (view, error) {
 	v, err := l.look(ctx)
 	if err != nil || v.raw == nil || v.document.Decided && !standsBy(v.document) {
 		return v, err
 	}
-	l.say("The daemon knows no nodes, looking myself: " + plain(progress(v.document)) + ".")
+	l.say("The daemon knows no nodes, evaluating locally instead: " + plain(progress(v.document)) + ".")
 	return l.compute(ctx)
 }
 
@@ -90,7 +90,7 @@ type explanation struct {
 	// Daemon says that the daemon was asked.
 	Daemon bool   `json:"daemon"`
 	Mode   string `json:"mode"`
-	// Removal is what further rejected inventories will take away, if anything.
+	// Removal is what further rejected inventories will remove, if anything.
 	Removal *report.Removal `json:"removal,omitempty"`
 	// Message is why nothing was found, Similar what may be meant instead.
 	Message string          `json:"message,omitempty"`
@@ -127,7 +127,7 @@ func explain(v view, subject string) explanation {
 	return e
 }
 
-// meaning is what the reference says of the entry's reason, but of an endpoint
+// meaning is what the reference says of the entry's reason, except for an endpoint
 // that is ready without any check.
 func meaning(n report.Node, docs map[string]inventory.ReasonDoc) string {
 	if n.Reason == string(inventory.Ready) && n.Probe == nil {
@@ -143,7 +143,7 @@ func (e explanation) text(d *report.Document) string {
 	case !e.Found:
 		fmt.Fprintf(&b, "%s is unknown: %s.\n", plain(e.Subject), plain(e.Message))
 		if len(e.Similar) > 0 {
-			fmt.Fprintf(&b, "There are: %s\n", plain(strings.Join(e.Similar, ", ")))
+			fmt.Fprintf(&b, "Known are, for example: %s\n", plain(strings.Join(e.Similar, ", ")))
 		}
 	case e.Ready:
 		fmt.Fprintf(&b, "%s is published ready.\n", plain(e.Subject))
@@ -174,7 +174,7 @@ func (n explainedNode) text(b *strings.Builder, d *report.Document) {
 	line("State", n.State+", "+n.Reason+" for "+dash(age(d, n.Since)))
 	line("Means", n.Meaning)
 	if p := n.Probe; p != nil && !p.At.IsZero() {
-		line("Probe", fmt.Sprintf("%s %d times in a row, the last %s in %s", p.Outcome, p.Streak, ago(d, p.At), latency(p)))
+		line("Check", fmt.Sprintf("%s %d times in a row, the last %s in %s", p.Outcome, p.Streak, ago(d, p.At), latency(p)))
 	}
 	line("Do", n.Remedy)
 	_ = table.Flush() // a strings.Builder cannot fail

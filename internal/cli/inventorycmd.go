@@ -18,7 +18,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
-// inventoryCommand shows what the source lists and the filter lets pass.
+// inventoryCommand shows the eligible nodes that the source lists.
 func (p Program) inventoryCommand() *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
@@ -26,7 +26,7 @@ func (p Program) inventoryCommand() *cobra.Command {
 		Short: "Print the eligible nodes as a JSON inventory; exit status 1 if there is none",
 		Long: "Reads the source once and prints the nodes that may be published, with the\n" +
 			"addresses that may be published, as a JSON array that SOURCE_KIND=file reads.\n" +
-			"Says on standard error which nodes are not eligible. Probes nothing, and asks\n" +
+			"Says on standard error which nodes are not eligible. Checks no endpoint, and asks\n" +
 			"neither the local API server nor a running daemon.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -92,8 +92,8 @@ func (p Program) printInventory(nodes []inventory.Node, c config.Config) error {
 	return nil
 }
 
-// eligible returns those nodes that candidates are of, with the addresses of these
-// alone, by name.
+// eligible returns the nodes of the candidates, each with its eligible addresses
+// only, sorted by name.
 func eligible(nodes []inventory.Node, candidates []inventory.Candidate) []inventory.Node {
 	addresses := make(map[inventory.Identity][]netip.Addr)
 	for _, c := range candidates {

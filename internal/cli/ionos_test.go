@@ -73,10 +73,10 @@ func TestTheSelectorHoldsForTheNodesOfAManagedCluster(t *testing.T) {
 	}
 }
 
-// Contract 1, 2, 3 and 35: whatever the API does to the running daemon, nobody is
+// Contract 1, 2, 3 and 35: whatever the API does to the running daemon, no endpoint is
 // lost, each trouble is named once, it ends by itself, and the token shows up
 // nowhere.
-func TestContract01To03And35NothingThatTheAPIDoesTakesAMemberAway(t *testing.T) {
+func TestContract01To03And35NothingThatTheAPIDoesRemovesAnEndpoint(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes half a minute")

@@ -13,7 +13,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
-// judge names what a single run that met no error came to, and says in sentences
+// judge names the outcome of a single run without an error, and says in sentences
 // what was seen, what follows from it, and what to do.
 func judge(a syncer.Assessment, dryRun bool) (Outcome, string) {
 	v, now := a.Status.Verdict, countOf(a)
@@ -46,20 +46,20 @@ func judge(a syncer.Assessment, dryRun bool) (Outcome, string) {
 	return Written, sentences(done, leftOut(a), foreign(a))
 }
 
-// failed says what follows from an error, and what to do where the error does not
-// say it.
+// failed says what follows from an error, and what to do if the error does not say
+// so.
 func failed(o Outcome, a syncer.Assessment) string {
 	landed := strings.ToLower(did(a, false))
 	switch {
 	case o == Conflict:
 		return fmt.Sprintf("another program writes the slice too: it changed before each of %d attempts; %s; find the program in the managedFields of the slice, stop it, and run again", syncer.Tries, landed)
 	case len(a.Results) > 0:
-		return landed + "; run it again, which writes what still differs"
+		return landed + "; run it again to write the rest"
 	}
 	return landed + ", the slices are as they were"
 }
 
-// nothingReady says why no endpoint is ready although nothing was held back.
+// nothingReady says why no endpoint is ready although the guard kept none down.
 func nothingReady(a syncer.Assessment, done string) (Outcome, string) {
 	source := a.Status.Source
 	eligible := slices.ContainsFunc(source.Decisions, func(d inventory.Decision) bool { return d.Reason == "" })
@@ -159,33 +159,33 @@ func leftOut(a syncer.Assessment) string {
 	return leftOutOf(a.Status.Source.Decisions, a.Status.Source.Nodes)
 }
 
-// leftOutOf says the same of what the filter made of so many nodes.
+// leftOutOf says the same of the decisions of the filter on so many nodes.
 func leftOutOf(filtered []inventory.Decision, nodes int) string {
-	refused := notEligible(filtered)
-	if len(refused) == 0 {
+	left := notEligible(filtered)
+	if len(left) == 0 {
 		return ""
 	}
-	first := refused[0]
+	first := left[0]
 	name := cmp.Or(first.Node.Name, first.Node.ID)
 	return fmt.Sprintf("Not eligible: %d of %s (%s), for example %s: %s.",
-		len(refused), plural(nodes, "node"), reasonsOf(refused), name, first.Text())
+		len(left), plural(nodes, "node"), reasonsOf(left), name, first.Text())
 }
 
-// notEligible returns one decision of each node of which the filter let nothing
-// pass: the first that refuses.
+// notEligible returns one decision for each node that the filter leaves out: the
+// first with a reason.
 func notEligible(filtered []inventory.Decision) []inventory.Decision {
 	passed := make(map[inventory.Identity]bool)
 	for _, d := range filtered {
 		passed[d.Node] = passed[d.Node] || d.Reason == ""
 	}
-	var refused []inventory.Decision
+	var left []inventory.Decision
 	for _, d := range filtered {
 		if !passed[d.Node] {
 			passed[d.Node] = true // counted
-			refused = append(refused, d)
+			left = append(left, d)
 		}
 	}
-	return refused
+	return left
 }
 
 // reasonsOf counts decisions by reason, the most frequent first.
@@ -220,7 +220,7 @@ func remedyOf(decisions []inventory.Decision) string {
 	return ""
 }
 
-// exampleOf says what the check of the first address that fails was answered.
+// exampleOf returns the message of the first endpoint that fails its check.
 func exampleOf(a syncer.Assessment) string {
 	for _, streak := range a.Status.Health.All() {
 		if streak.Passes == 0 {
@@ -232,7 +232,7 @@ func exampleOf(a syncer.Assessment) string {
 	return ""
 }
 
-// foreign says which slice is somebody else's, the first of them.
+// foreign names the first slice that belongs to another program.
 func foreign(a syncer.Assessment) string {
 	refused, beside := a.Status.State.Refused, a.Status.State.Beside
 	var said string
@@ -245,7 +245,7 @@ func foreign(a syncer.Assessment) string {
 		return ""
 	}
 	if n := len(refused) + len(beside) - 1; n > 0 {
-		said += fmt.Sprintf(" Slices that are not ours: %d more, see the command status.", n)
+		said += fmt.Sprintf(" %d more slices of other programs: see the command status.", n)
 	}
 	return strings.ToUpper(said[:1]) + said[1:]
 }

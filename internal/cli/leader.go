@@ -53,7 +53,7 @@ func newLeadership(c config.Config, dryRun bool, log *slog.Logger, m *metrics.Me
 	return l, nil
 }
 
-// fence puts the lease before the store: nothing is written without it.
+// fence wraps the store: nothing is written without the lease.
 func (l leadership) fence(store syncer.Store) syncer.Store {
 	if l.elector == nil {
 		return store
@@ -119,13 +119,13 @@ func tellElection(log *slog.Logger, before, after election.State) {
 	case before.Leading && !after.Leading && errors.Is(after.LastErr, election.ErrLost):
 		log.Error("lease lost, stopping", "holder", after.Holder, "error", after.LastErr)
 	case before.Leading && !after.Leading && after.LastErr != nil:
-		log.Warn("cannot release the lease, others wait until it expires", "error", after.LastErr)
+		log.Warn("cannot release the lease, so other replicas wait until it expires", "error", after.LastErr)
 	case before.Leading && !after.Leading:
 		log.Info("lease released")
 	case before.Holder != after.Holder && after.Holder != "":
 		log.Info("standing by", "holder", after.Holder)
 	case after.LastErr != nil:
-		log.Warn("cannot get at the lease, trying again", "error", after.LastErr)
+		log.Warn("cannot read or write the lease, trying again", "error", after.LastErr)
 	case before.LastErr != nil:
 		log.Info("the lease answers again")
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // listening runs do with both listeners open, from before it begins until it or
-// ctx ends. An address that cannot be had ends the program before it reads or
+// ctx ends. If an address cannot be listened on, the program ends before it reads or
 // writes anything.
 func (b *parts) listening(ctx context.Context, do func(context.Context) error) error {
 	server, err := admin.New(admin.Options{
@@ -53,7 +53,7 @@ func (b *parts) document(started time.Time) func() *report.Document {
 }
 
 // leaderDocument returns the document of another replica that leads. It returns none
-// where this process leads, or no other is known to.
+// if this process leads, or if no leader is known.
 func (b *parts) leaderDocument(ctx context.Context) (*report.Document, error) {
 	leader := b.leader.state()
 	if leader.Leading || leader.Holder == "" {
@@ -79,7 +79,7 @@ func (b *parts) facts(started time.Time) report.Facts {
 	}
 }
 
-// warnings returns what the source finds odd, if it can say so.
+// warnings returns the warnings of the source, if it has any.
 func (b *parts) warnings() []string {
 	if b.source.cloud == nil {
 		return nil
@@ -90,14 +90,14 @@ func (b *parts) warnings() []string {
 // loopAlive and electionAlive are liveness (contract 31): what runs comes round.
 func (b *parts) loopAlive() error {
 	if !b.syncer.Alive() {
-		return fmt.Errorf("it has not come round for %s", syncer.Stalled)
+		return fmt.Errorf("no pass for %s", syncer.Stalled)
 	}
 	return nil
 }
 
 func (b *parts) electionAlive() error {
 	if !b.leader.alive() {
-		return fmt.Errorf("it has not come round for %s", election.Stalled)
+		return fmt.Errorf("no pass for %s", election.Stalled)
 	}
 	return nil
 }

@@ -226,7 +226,7 @@ func TestASingleRunWithNothingReadySaysWhy(t *testing.T) {
 	once(t, empty.environ()).want(t, cli.NoNode, "The source lists no node", "no endpoint is published", "Check what the source reads")
 }
 
-// deaf is a configuration whose checks find nobody that listens.
+// deaf is a configuration whose checks find no listener.
 func deaf(more ...string) []string {
 	return append([]string{
 		"SOURCE_KIND=static", "SECURED_SUBNET_CIDR=127.0.0.0/8", "TARGET_SERVICE_NAME=web", "TARGET_PORT=1", "HEALTH_CHECK_INTERVAL=1s", "HEALTH_CHECK_TIMEOUT=1s",

@@ -61,7 +61,7 @@ func silentWorld() syncer.Assessment {
 	addr := netip.MustParseAddr("10.0.0.1")
 	return syncer.Assessment{
 		Status: &syncer.Status{
-			Verdict: guard.Verdict{Mode: guard.Hold, Cause: guard.ProbesSilent, Message: "2 of 2 present members are silent at once"},
+			Verdict: guard.Verdict{Mode: guard.Hold, Cause: guard.ProbesSilent, Message: "2 of 2 present endpoints are silent at once"},
 			Source:  syncer.SourceStatus{Nodes: 1, Decisions: []inventory.Decision{{Node: inventory.Identity{Name: "w1"}, Address: addr, Stage: inventory.StageFilter}}},
 		},
 		Desired: []plan.Slice{{Name: "web-remote", Endpoints: []inventory.Member{{Address: addr, State: inventory.StateReady}}}},
@@ -128,7 +128,7 @@ func TestAnErrorHasTheOutcomeOfItsCause(t *testing.T) {
 	}
 }
 
-func TestARunThatIsToldToStopBlamesNobody(t *testing.T) {
+func TestARunThatIsToldToStopReportsNoFailure(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
 	stop()

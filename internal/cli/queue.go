@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// queueLines is how many lines of the log wait for whoever takes them.
+	// queueLines is how many lines of the log wait for their reader.
 	queueLines = 4096
 	// queueEnd is how long the end of the program waits for them.
 	queueEnd = time.Second
 )
 
-// queue stands between the daemon and whoever takes its log. A pipe that is full,
-// because its reader stands still, would stop who writes to it, and with it all
-// that keeps dead backends out of the slices. Lines that find no room are lost,
-// and how many is told when there is room again.
+// queue stands between the daemon and the reader of its log. If the reader stands
+// still, its pipe is full: a direct write would block the daemon, and dead endpoints
+// would stay in the slices. Lines that find no room are lost; the log says how many
+// when there is room again.
 type queue struct {
 	out io.Writer
 	// tell writes to out; it is set before there are lines.
@@ -42,9 +42,9 @@ func newQueue(out io.Writer) *queue {
 		defer close(q.done)
 		for line := range q.lines {
 			if n := q.takeLost(); n > 0 && q.tell != nil {
-				q.tell.Warn("lines of the log are lost, nobody took them in time", "lines", n)
+				q.tell.Warn("lines of the log are lost, because they were not read in time", "lines", n)
 			}
-			_, _ = q.out.Write(line) // there is nobody to tell
+			_, _ = q.out.Write(line) // an error could not be reported anywhere
 		}
 	}()
 	return q
@@ -73,7 +73,7 @@ func (q *queue) takeLost() int {
 	return n
 }
 
-// end waits until the lines are taken, but not for long.
+// end waits until the lines are taken, at most queueEnd.
 func (q *queue) end() {
 	q.mu.Lock()
 	q.ended = true

@@ -13,7 +13,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/cli"
 )
 
-// stuck is a log that nobody takes until it is let go.
+// stuck is a log that is not read until it is let go.
 type stuck struct {
 	free chan struct{}
 	buffer
@@ -24,9 +24,9 @@ func (s *stuck) Write(line []byte) (int, error) {
 	return s.buffer.Write(line)
 }
 
-// TestContract30ALogThatNobodyTakesDelaysTheEndByAMomentOnly: neither the log nor
+// TestContract30ALogThatIsNotReadDelaysTheEndByAMomentOnly: neither the log nor
 // the last error keeps the program.
-func TestContract30ALogThatNobodyTakesDelaysTheEndByAMomentOnly(t *testing.T) {
+func TestContract30ALogThatIsNotReadDelaysTheEndByAMomentOnly(t *testing.T) {
 	t.Parallel()
 	for name, environ := range map[string][]string{"the daemon": base, "a wrong variable": {"TARGET_PORT=0"}} {
 		t.Run(name, func(t *testing.T) {
@@ -49,9 +49,9 @@ func TestContract30ALogThatNobodyTakesDelaysTheEndByAMomentOnly(t *testing.T) {
 	}
 }
 
-// TestContract31ALogThatNobodyTakesStopsNothing: the slices are printed although
+// TestContract31ALogThatIsNotReadStopsNothing: the slices are printed although
 // the log stands still, and what it lost is told when it flows again.
-func TestContract31ALogThatNobodyTakesStopsNothing(t *testing.T) {
+func TestContract31ALogThatIsNotReadStopsNothing(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "inventory.json")
 	list := func(workers, others int) {
@@ -98,7 +98,7 @@ func TestContract31ALogThatNobodyTakesStopsNothing(t *testing.T) {
 	if code := <-ended; code != 0 {
 		t.Errorf("got exit status %d, want 0", code)
 	}
-	for _, want := range []string{`"starting"`, "lines of the log are lost, nobody took them in time", "stopped, the slices are left as they are"} {
+	for _, want := range []string{`"starting"`, "lines of the log are lost, because they were not read in time", "stopped, the slices are left as they are"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("got no %q in the log", want)
 		}

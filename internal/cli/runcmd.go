@@ -20,11 +20,11 @@ func (p Program) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Keep the slices right until told to stop (the default command)",
-		Long: "Reads the source, probes the backends and keeps the slices right until it is\n" +
+		Long: "Reads the source, checks the endpoints and keeps the slices right until it is\n" +
 			"told to stop by SIGTERM or SIGINT. With STORE_KIND=memory it prints the slices\n" +
 			"as YAML whenever they change. With LEADER_ELECTION=true it first waits until\n" +
 			"it holds the lease; a dry run does not take part in the election.\n\n" +
-			"With --once it says how it ended, and why: exit status 0 the slices are right and\n" +
+			"With --once the exit status says the result: 0 the slices are right and\n" +
 			"an endpoint is ready, 1 no endpoint is ready or none passes its health check,\n" +
 			"2 usage or configuration, 3 source, 4 store or Service, 5 an inventory was\n" +
 			"rejected or endpoints do not answer, and they are kept, 6 lease, 124 time-out.\n" +
@@ -71,17 +71,17 @@ func (b *parts) run(ctx context.Context) error {
 	return err
 }
 
-// lead reads, probes and writes while this process leads. A standby does none of
-// it, nor does its source or store watch anything. What it has announced last is
-// delivered when the lease is already another's.
+// lead reads, checks and writes while this process leads. A standby does not, and its
+// source and store watch nothing. The last Events are delivered even after another
+// process has the lease.
 func (b *parts) lead(ctx context.Context, do func(context.Context) error) error {
 	return b.events.during(ctx, func(ctx context.Context) error {
 		return b.leader.lead(ctx, func(ctx context.Context) error { return b.with(ctx, do) })
 	})
 }
 
-// once decides and writes once. What came of it is the last line of the log, and
-// for every exit status but 0 the error.
+// once decides and writes once. The outcome is the last line of the log and, for
+// every exit status except 0, the error.
 func (b *parts) once(ctx context.Context) error {
 	var a syncer.Assessment
 	err := ended(ctx, b.lead(ctx, func(ctx context.Context) error {

@@ -13,8 +13,8 @@ import (
 // mostSimilar is how many names are proposed.
 const mostSimilar = 10
 
-// similar returns the names and addresses that are most like a subject that is
-// none, the likest first; of names that are all unlike, the first.
+// similar returns the names and addresses that are most similar to an unknown
+// subject, the most similar first; if none is similar, the first ones.
 func similar(nodes []report.Node, subject string) []string {
 	type proposal struct {
 		name     string

@@ -99,20 +99,20 @@ func TestStatusShowsWhatTheDaemonSays(t *testing.T) {
 			unhealthy(d)
 			d.Removal = &report.Removal{Endpoints: 3, Inventories: 9}
 		}, nil, 1, []string{"PENDING: 3 kept endpoints will be removed, the first when 9 more scheduled inventories are rejected"}},
-		"nobody watches": {func(d *report.Document) { d.Stages.Unchecked = 2 }, nil, 0, []string{"NOT CHECKED: the health checks of 2 endpoints cannot be carried out"}},
-		"wide":           {unchanged, []string{"-o", "wide"}, 0, []string{"ID", "ZONE", "SINCE", "PROBE", "Pass x7 1.2ms", "60m"}},
+		"unchecked": {func(d *report.Document) { d.Stages.Unchecked = 2 }, nil, 0, []string{"NOT CHECKED: the health checks of 2 endpoints cannot be carried out"}},
+		"wide":      {unchanged, []string{"-o", "wide"}, 0, []string{"ID", "ZONE", "SINCE", "PROBE", "Pass x7 1.2ms", "60m"}},
 		"a problem": {func(d *report.Document) {
 			d.Healthy, d.Problem = false, &report.Problem{Kind: "ServiceMissing", Message: "create it"}
 		}, nil, 1, []string{"ServiceMissing: create it"}},
 		"others' slices": {func(d *report.Document) {
 			d.Store.Refused, d.Store.Beside = []string{"a: is b's"}, []string{"c: is d's"}
-		}, nil, 0, []string{"Slice of somebody else: a: is b's", "Slice beside ours: c: is d's"}},
+		}, nil, 0, []string{"Slice of another program: a: is b's", "Other slice of the Service: c: is d's"}},
 		"a dry run":                    {func(d *report.Document) { d.DryRun, d.Store.Pending = true, 2 }, nil, 0, []string{"Dry run", "2 not as decided"}},
 		"a standby without its leader": {standby("pod-1"), nil, 1, []string{"standing by for default/web; pod-1 leads, but", "The status of the leader cannot be read: nothing listens there"}},
 		"a standby": {func(d *report.Document) {
 			d.HandedOnBy, d.Election = "pod-2", report.Election{Enabled: true, Holder: "pod-1"}
 		}, nil, 0, []string{"2 of 2 nodes ready", "pod-2 stands by and hands on the status of the leader, pod-1.", "a-worker"}},
-		"nobody leads": {standby(""), nil, 1, []string{"standing by"}},
+		"no leader": {standby(""), nil, 1, []string{"standing by"}},
 		"failing": {func(d *report.Document) {
 			d.Source.LastError, d.Store.LastError, d.Healthy = "boom", "bang", false
 			d.Source.Warnings = []string{"odd"}
@@ -251,9 +251,9 @@ func TestExplainShowsWhatOnlyTheDaemonKnows(t *testing.T) {
 			d.Removal = &report.Removal{Endpoints: 1, Inventories: 1}
 		}, "a-worker", 0, []string{"HOLD for 60s: NoNodes: the source lists no node\n", "PENDING: 1 kept endpoint will be removed when 1 more scheduled inventory is rejected\n"}, ""},
 		"what left":       {unchanged, "gone", 1, []string{"absent, Gone for 60s", "no longer in the inventory"}, ""},
-		"a slip":          {unchanged, "a-wroker", 1, []string{"a-wroker is unknown: the source lists 2 nodes", "There are: a-worker, b-worker,"}, ""},
-		"a standby":       {standby("pod-1"), "w1", 0, []string{"w1 is published ready."}, "The daemon knows no nodes, looking myself: standing by for default/web; pod-1 leads, but its status cannot be read: nothing listens there."},
-		"nothing decided": {func(d *report.Document) { d.Decided, d.Nodes = false, nil }, "w1", 0, []string{"w1 is published ready."}, "looking myself"},
+		"a slip":          {unchanged, "a-wroker", 1, []string{"a-wroker is unknown: the source lists 2 nodes", "Known are, for example: a-worker, b-worker,"}, ""},
+		"a standby":       {standby("pod-1"), "w1", 0, []string{"w1 is published ready."}, "The daemon knows no nodes, evaluating locally instead: standing by for default/web; pod-1 leads, but its status cannot be read: nothing listens there."},
+		"nothing decided": {func(d *report.Document) { d.Decided, d.Nodes = false, nil }, "w1", 0, []string{"w1 is published ready."}, "evaluating locally"},
 		"a hostile answer": {func(d *report.Document) {
 			d.Nodes[0].Message, d.Nodes[0].Decisions[0].Message = "\x1b[2J", "a\tb\n\u202ec"
 		}, "a-worker", 0, []string{"a\ufffdb\ufffd\ufffdc"}, ""},

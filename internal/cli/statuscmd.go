@@ -16,7 +16,7 @@ import (
 // statusPause is how often status --wait looks again.
 const statusPause = time.Second
 
-// looking is how the commands that show something look for it.
+// looking gets the document for the commands that show it.
 type looking struct {
 	Program
 	config config.Config
@@ -34,15 +34,15 @@ func (p Program) statusCommand() *cobra.Command {
 	var out format
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show what is published and why; exit status 1 if not all is well",
+		Short: "Show what is published and why; exit status 1 if something is wrong",
 		Long: "Asks the daemon that runs with this configuration, at ADMIN_ADDRESS, what it last\n" +
-			"saw and decided. Where none answers, looks at source, slices and backends itself,\n" +
-			"writes nothing, and says so.\n\n" +
+			"saw and decided. If no daemon answers, the command reads source and slices and\n" +
+			"checks the endpoints itself, writes nothing, and says so.\n\n" +
 			"Exit status: 0 if the document says healthy, as the status page does: every node\n" +
 			"that should be published is ready, the source can be read, all is written, and\n" +
 			"nothing else needs attention. A daemon that stands by answers with the document of\n" +
-			"the leader. 1 if not healthy, or if no leader answers. With --wait it looks again\n" +
-			"until the exit status is 0.",
+			"the leader. 1 if not healthy, or if no leader answers. With --wait the command\n" +
+			"repeats until the exit status is 0.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
@@ -61,7 +61,7 @@ func (p Program) statusCommand() *cobra.Command {
 			return l.await(ctx, out)
 		},
 	}
-	cmd.Flags().BoolVar(&wait, "wait", false, "wait until all is well")
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait until the exit status is 0")
 	computeFlag(cmd, &l.alone)
 	timeoutFlag(cmd, &timeout)
 	chooseOutput(cmd, &out, text, wide, asJSON, asYAML)
@@ -70,7 +70,7 @@ func (p Program) statusCommand() *cobra.Command {
 
 // computeFlag adds --compute to a command.
 func computeFlag(cmd *cobra.Command, alone *bool) {
-	cmd.Flags().BoolVar(alone, "compute", false, "ask no daemon, look at source, slices and backends now")
+	cmd.Flags().BoolVar(alone, "compute", false, "ask no daemon; read source and slices and check the endpoints now")
 }
 
 // say writes a message on stderr unless it was the last.
@@ -91,13 +91,13 @@ func (l *looking) look(ctx context.Context) (view, error) {
 		if ctx.Err() != nil {
 			return view{}, ctx.Err()
 		}
-		l.say("No view of a daemon, looking myself: " + err.Error() + ".")
+		l.say("No daemon to ask, evaluating locally instead: " + err.Error() + ".")
 	}
 	return l.compute(ctx)
 }
 
-// await looks until all is well, and says on stderr what is not whenever that
-// changes. When time is over, it shows what it saw last.
+// await repeats until the document says healthy, and says on stderr what is wrong
+// whenever that changes. At the time-out it shows the last document.
 func (l *looking) await(ctx context.Context, out format) error {
 	var last view
 	for {
@@ -123,14 +123,14 @@ func (l *looking) await(ctx context.Context, out format) error {
 			pause.Stop()
 		}
 		if last.document != nil {
-			_ = l.show(last, out) // that it took too long says more
+			_ = l.show(last, out) // the time-out is the error
 		}
 		return ended(ctx, ctx.Err())
 	}
 }
 
-// lookAgain looks, but does not take its own view of a store in memory for the
-// daemon's: what is published is there and nowhere else.
+// lookAgain looks again. With the store in memory it only asks the daemon: what is
+// published is in that process and nowhere else.
 func (l *looking) lookAgain(ctx context.Context) (view, error) {
 	if !l.alone && l.config.Store.Kind == config.StoreMemory {
 		return ask(ctx, l.config)

@@ -45,8 +45,9 @@ func statusText(d *report.Document, all bool) string {
 	return b.String()
 }
 
-// modeBanners say which replica answers, that the program stands still, why inventory or health checks are
-// not trusted, what that will take away and when, and what nobody watches.
+// modeBanners say which replica answers, that the program stands still, why an
+// inventory was rejected or silent checks do not count, which endpoints that will
+// remove and when, and how many endpoints are not checked.
 func modeBanners(d *report.Document) []string {
 	var all []string
 	if d.HandedOnBy != "" {
@@ -56,7 +57,7 @@ func modeBanners(d *report.Document) []string {
 		all = append(all, "The status of the leader cannot be read: "+d.Election.LeaderError)
 	}
 	if d.Standstill != "" {
-		all = append(all, "STANDS STILL, what follows is old: "+d.Standstill)
+		all = append(all, "STANDS STILL, the rest is old: "+d.Standstill)
 	}
 	if d.Mode != guard.Publish.String() {
 		all = append(all, fmt.Sprintf("%s for %s: %s: %s", strings.ToUpper(d.Mode), age(d, d.Since), d.Reason, d.Message))
@@ -86,14 +87,14 @@ func banners(d *report.Document) []string {
 	return all
 }
 
-// oddities are what others do to the Service, and what the source finds odd.
+// oddities are foreign slices of the Service, and the warnings of the source.
 func oddities(d *report.Document) []string {
 	var all []string
 	for _, refused := range d.Store.Refused {
-		all = append(all, "Slice of somebody else: "+refused)
+		all = append(all, "Slice of another program: "+refused)
 	}
 	for _, beside := range d.Store.Beside {
-		all = append(all, "Slice beside ours: "+beside)
+		all = append(all, "Other slice of the Service: "+beside)
 	}
 	for _, warning := range d.Source.Warnings {
 		all = append(all, "Warning: "+warning)
@@ -164,7 +165,7 @@ func nodeTable(d *report.Document, all bool) string {
 	return b.String()
 }
 
-// concern orders nodes by how much they are a reason to look.
+// concern orders nodes: first those with a problem.
 func concern(n report.Node) int {
 	switch {
 	case n.Meant() && n.State != inventory.StateReady.String():
@@ -217,8 +218,8 @@ func short(message string) string {
 	return message
 }
 
-// plain replaces what would not show as itself on a terminal: names and messages
-// come from elsewhere, and could move the cursor.
+// plain replaces characters that a terminal does not show: names and messages come
+// from elsewhere, and could move the cursor.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -228,7 +229,7 @@ func plain(s string) string {
 	}, s)
 }
 
-// dash stands in for nothing.
+// dash replaces an empty text.
 func dash(s string) string {
 	if s == "" {
 		return "-"

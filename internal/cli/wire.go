@@ -112,7 +112,7 @@ func target(c config.Target) plan.Target {
 	return t
 }
 
-// rules are the filter's; only the memory store, which nobody routes by, accepts
+// rules are the filter's; only the memory store, which routes no traffic, accepts
 // loopback addresses.
 func rules(c config.Config) filter.Rules {
 	return filter.Rules{Subnets: c.Secured.Subnets, AllowLoopback: c.Store.Kind == config.StoreMemory}

@@ -29,8 +29,8 @@ type Access struct {
 	// Setting and ContextSetting are the variables that Kubeconfig and Context come
 	// from; ContextSetting is empty where there is none.
 	Setting, ContextSetting string
-	// Wrap goes around the transport of every client, to see its requests; nil where
-	// nobody does. It must pass on what it gets.
+	// Wrap goes around the transport of every client, to see its requests; it
+	// may be nil. It must pass on what it gets.
 	Wrap func(http.RoundTripper) http.RoundTripper
 }
 

@@ -79,7 +79,7 @@ func (a *attempt) trace(ctx context.Context) context.Context {
 }
 
 // observe is for rest.Config.Wrap. It sees every request as it is sent, with the
-// credentials, whoever made them, so that none can be repeated in an error, not even
+// credentials, whatever made them, so that none can be repeated in an error, not even
 // when a server or a proxy sends it back.
 func (c *Client) observe(inner http.RoundTripper) http.RoundTripper { return &observed{inner, c} }
 
@@ -118,10 +118,10 @@ func (a *attempt) unanswered() error {
 	return a.broken
 }
 
-// end judges what came of the request. After one that nobody answered in time no
-// connection that was silent meanwhile is used any more: a firewall or a load
-// balancer may have forgotten it, and client-go would send the next request into the
-// same hole for most of a minute. Where other answers came, it is this request that
+// end judges the result of the request. After a request without an answer in time,
+// the connections that were silent meanwhile are closed: a firewall or a load
+// balancer may have forgotten them, and client-go would use them for most of a
+// minute. Where other answers came, it is this request that
 // hangs. Code is the status of the answer, 0 where the error itself is to say it.
 func (a *attempt) end(ctx context.Context, err error, code int) error {
 	if err == nil {

@@ -207,8 +207,8 @@ func (c *Client) current() (*link, error) {
 	return link, nil
 }
 
-// Reconnect ends every connection: the next request makes a new one. It is for who
-// has reason to believe that nothing answers on the old ones any more.
+// Reconnect ends every connection: the next request makes a new one. It is for
+// callers that know that the old ones no longer work.
 func (c *Client) Reconnect() {
 	if link := c.inUse(); link != nil {
 		link.http.CloseIdleConnections()
@@ -227,7 +227,7 @@ func (c *Client) Close() { c.Reconnect() }
 // makes client-go's cache of transports, and with it the connections, ours.
 func (c *Client) connect(config *rest.Config) (*link, error) {
 	config.UserAgent = c.options.UserAgent
-	// No throttle of our own: a write that takes a dead backend away must not queue
+	// No throttle of our own: a write that removes a dead endpoint must not queue
 	// behind a bucket. The server has its own (priority and fairness).
 	config.QPS, config.Burst, config.RateLimiter = -1, 0, nil
 	config.Timeout = 0 // it would end the watches; each request is bounded
@@ -261,7 +261,7 @@ func (c *Client) connect(config *rest.Config) (*link, error) {
 	return l, nil
 }
 
-// refuseRedirect keeps credentials from being carried to somebody else.
+// refuseRedirect keeps credentials from being sent to another server.
 func refuseRedirect(*http.Request, []*http.Request) error {
 	return errors.New("the API server redirects, which is not followed; correct the server in the kubeconfig")
 }

@@ -62,9 +62,9 @@ func (c *connections) take(conn net.Conn) *connection {
 	}
 }
 
-// closeSilent closes the connections over which nothing came since then, so the
-// one of the request that nobody answered too. It spares those of other requests
-// that went out later: they may still be answered, and their writes be known.
+// closeSilent closes the connections over which nothing came since then, also the
+// one of the request without an answer. It spares those of other requests that were
+// sent later: they may still be answered.
 func (c *connections) closeSilent(since time.Time, own *connection) {
 	c.closeIf(func(one *connection) bool {
 		return one.received.Before(since) && (one == own || one.used.Before(since))
@@ -84,7 +84,7 @@ func (c *connections) closeIf(chosen func(*connection) bool) {
 	}
 	c.mu.Unlock()
 	for _, one := range closing {
-		_ = one.Close() // whoever uses it is told
+		_ = one.Close() // a request that uses it gets the error
 	}
 }
 

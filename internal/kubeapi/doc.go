@@ -4,7 +4,7 @@
 // hold no credential.
 //
 // A Client sends each request once and at once: it has no queue and repeats nothing
-// that the server may have seen. Who asks decides whether the request is still right
+// that the server may have seen. The caller decides whether the request is still right
 // a second later. Each Client has connections of its own, so that neither a full
 // connection nor a closed one of another Client is felt, and reads its access again
 // when the files change. It never logs, and follows no redirect, because client-go

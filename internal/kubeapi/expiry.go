@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Credential is what shows an API server who asks.
+// Credential is what identifies the user to an API server.
 type Credential string
 
 // The credentials that may say when they end.
@@ -31,9 +31,9 @@ type Expiry struct {
 }
 
 const (
-	// longestNotice is how long before its end a credential is warned of, unless
-	// it lives so short a time that its last 1/noticeShare is less: who made that
-	// has something that renews it, and that is late by then.
+	// longestNotice is how long before a credential expires the warning begins, unless
+	// the last 1/noticeShare of its lifetime is shorter: a program renews such a
+	// credential, and is late by then.
 	longestNotice = 14 * 24 * time.Hour
 	noticeShare   = 10
 )

@@ -49,7 +49,7 @@ func Events(namespace string) Resource {
 	return Resource{eventsv1.SchemeGroupVersion, "events", namespace}
 }
 
-// SubjectReviews ask the server who we are.
+// SubjectReviews ask the server for the name of our user.
 func SubjectReviews() Resource {
 	return Resource{authenticationv1.SchemeGroupVersion, "selfsubjectreviews", ""}
 }

@@ -35,8 +35,8 @@ func NoticeReasons() []NoticeDoc {
 		{NoticeReason(plan.ServiceHasSelector), "the Service has a selector, so Kubernetes manages its endpoints itself", "remove spec.selector"},
 		{NoticeReason(plan.ServiceExternalName), "the Service is of type ExternalName, which has no endpoints", "make it ClusterIP, NodePort or LoadBalancer"},
 		{NoticeReason(plan.PortMismatch), "the Service has no port that fits TARGET_PORT or TARGET_PORTS", "correct the variable or the Service; the note lists its ports"},
-		{SliceOwnedByOther, "a slice has the name of one of ours, but another manager or another Service; it is left alone", "see the note: set TARGET_ENDPOINTSLICE_NAME to another name, or delete the slice if its manager is not in use any more"},
-		{MirroredSliceFound, "a slice of another name publishes endpoints for the Service beside ours, without our health checks; often it mirrors a leftover Endpoints object", "wait until our slices hold the ready endpoints that are needed; then label the Endpoints object `endpointslice.kubernetes.io/skip-mirror=true`, or do what the note says of another manager"},
+		{SliceOwnedByOther, "a slice has a name of this daemon, but belongs to another program or another Service; it is left alone", "see the note: set TARGET_ENDPOINTSLICE_NAME to another name, or delete the slice if its manager is not in use any more"},
+		{MirroredSliceFound, "a slice of another name publishes endpoints for the Service too, which this daemon does not check; often it mirrors a leftover Endpoints object", "wait until the slices of this daemon hold the ready endpoints that are needed; then label the Endpoints object `endpointslice.kubernetes.io/skip-mirror=true`, or do what the note says of another manager"},
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// needs are the checks without which the section cannot be judged at all: where
-// one of them fails, that is what the section comes to.
+// needs are the checks without which the section cannot be judged at all: if one of
+// them fails, the section is skipped and that failure is shown.
 func (s Section) needs() []ID {
 	switch s {
 	case Nodes:
@@ -44,7 +44,7 @@ func (o Options) Asks(section Section) bool {
 }
 
 // chosen returns the checks of the sections that are to be looked at, and what
-// failed of those that they need. What they only use is told, and fails nothing.
+// failed of those that they need. What they only use is shown, and fails nothing.
 func (o Options) chosen(checks []Check) []Check {
 	var chosen []Check
 	for _, c := range checks {
@@ -54,7 +54,7 @@ func (o Options) chosen(checks []Check) []Check {
 		case o.looksAt(c.Section), slices.ContainsFunc(o.Only, without):
 			chosen = append(chosen, c)
 		case slices.ContainsFunc(o.Only, lacking):
-			chosen = append(chosen, c.ID.skip(c.Subject, "not counted, and what depends on the nodes is not looked at: %s", c.Message))
+			chosen = append(chosen, c.ID.skip(c.Subject, "not counted, and what depends on the nodes is not checked: %s", c.Message))
 		}
 	}
 	return chosen
@@ -140,7 +140,7 @@ func (c Counts) summary() string {
 	case done == 1:
 		sentence = "The check passed"
 	case done == 0:
-		sentence = "Nothing was looked at"
+		sentence = "Nothing was checked"
 	}
 	if c.Warn > 0 {
 		sentence += ", " + plural(c.Warn, "warning")

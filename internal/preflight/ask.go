@@ -19,7 +19,7 @@ import (
 // apiView is what the local API server showed.
 type apiView struct {
 	cluster *cluster
-	// answers says that it can be asked.
+	// answers says that the server answers.
 	answers bool
 	user    string
 
@@ -28,7 +28,7 @@ type apiView struct {
 	slices     []*discoveryv1.EndpointSlice
 	slicesErr  error
 	endpoints  *corev1.Endpoints //nolint:staticcheck // deprecated; what is left of them is what we look for
-	// endpointsErr is often "forbidden", which is as it should be.
+	// endpointsErr is often "forbidden": the daemon needs no right to read them.
 	endpointsErr error
 }
 
@@ -38,10 +38,10 @@ func (v apiView) close() {
 	}
 }
 
-// memory is why nothing of a cluster is looked at with that store.
-const memory = "STORE_KIND=memory prints the slices and asks no API server"
+// memory is why no cluster is checked with that store.
+const memory = "STORE_KIND=memory prints the slices and uses no API server"
 
-// askLocal asks the local API server who we are and for the objects.
+// askLocal asks the local API server for the name of our user and for the objects.
 func (o Options) askLocal(ctx context.Context, f *finding) []Check {
 	const subject = "local API server"
 	switch {
@@ -61,7 +61,7 @@ func (o Options) askLocal(ctx context.Context, f *finding) []Check {
 	}
 	version, err := v.cluster.version(ctx)
 	if apierrors.IsForbidden(err) {
-		version, err = "of a version that it does not tell", nil
+		version, err = "of an unknown version", nil
 	}
 	if err != nil {
 		return []Check{reachable(access.Host, "", err), credential}
@@ -93,7 +93,7 @@ func (o Options) askLocal(ctx context.Context, f *finding) []Check {
 func reachable(host, version string, err error) Check {
 	switch {
 	case apierrors.IsUnauthorized(err):
-		return APIReachable.fail(host, "it answers, and does not accept the credentials: %v", err).
+		return APIReachable.fail(host, "the API server answers, but does not accept the credentials: %v", err).
 			remedied("renew the credentials in KUBECONFIG, or those of the Pod's ServiceAccount")
 	case err != nil:
 		return APIReachable.fail(host, "%v", err)
@@ -101,15 +101,15 @@ func reachable(host, version string, err error) Check {
 	return APIReachable.ok(host, "answers, Kubernetes %s", version)
 }
 
-// identity says as whom we are known.
+// identity says which user the API server takes us for.
 func identity(user string, err error) Check {
 	const subject = "identity"
 	anonymous := user == "system:anonymous" || apierrors.IsForbidden(err) && strings.Contains(err.Error(), "system:anonymous")
 	switch {
 	case anonymous:
-		return APIIdentity.fail(subject, "the API server knows us as system:anonymous: the kubeconfig holds no credentials that it accepts")
+		return APIIdentity.fail(subject, "the API server takes this program for system:anonymous: the kubeconfig holds no credentials that the server accepts")
 	case err != nil:
-		return APIIdentity.skip(subject, "the API server does not say: %v", err)
+		return APIIdentity.skip(subject, "the API server does not name the user: %v", err)
 	}
 	return APIIdentity.ok(subject, "%s", user)
 }
@@ -148,9 +148,9 @@ func judgeRights(ctx context.Context, c *cluster, user string, rights []Right) [
 	return checks
 }
 
-// sliceNames are the slices that the daemon keeps: those of ours that are there,
-// and of each family the first and the last that the candidates will need. Of
-// which families there will be candidates the subnets say where there are none.
+// sliceNames are the slices that the daemon keeps: its own that exist, and for each
+// family the first and the last slice that the eligible endpoints will need. Where no
+// endpoint is eligible, the subnets tell the families.
 func (o Options) sliceNames(f *finding) []string {
 	needed := map[plan.Family]int{}
 	for _, c := range f.candidates {
@@ -198,14 +198,14 @@ func (o Options) judgeObjects(f *finding) []Check {
 	return append(checks, JudgeEndpoints(known, f.api.endpoints, f.api.endpointsErr, o.Target, Ready(f.api.slices, o.Target)))
 }
 
-// unread says that an object could not be read. Where a right is missing that was
-// told, and is one mistake, not two.
+// unread says that an object could not be read. If a right is missing, the checks of
+// the rights have said so already: that is one mistake, not two.
 func unread(id ID, subject string, err error, rights []Check) Check {
 	told := slices.ContainsFunc(rights, func(c Check) bool { return c.Result == Fail })
 	if told && apierrors.IsForbidden(err) {
-		return id.skip(subject, "cannot be read without the right: %v", err)
+		return id.skip(subject, "cannot be read, because the right is missing: %v", err)
 	}
-	return id.fail(subject, "cannot be read: %v", err).remedied("see why the API server does not answer, and try again")
+	return id.fail(subject, "cannot be read: %v", err).remedied("find out why the API server does not answer, and try again")
 }
 
 // askRemote asks the API server of the remote cluster for the rights of the

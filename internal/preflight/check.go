@@ -8,14 +8,13 @@ import (
 // Result is what a check came to.
 type Result string
 
-// The results. Only Fail means that the daemon would not do what it is for.
+// The results. Only Fail means that the daemon would not work.
 const (
 	OK Result = "ok"
-	// Warn is legal, and seldom what is wanted.
+	// Warn is allowed, and seldom intended.
 	Warn Result = "warn"
 	Fail Result = "fail"
-	// Skip was not looked at, or is not meant to be published; the message says
-	// why.
+	// Skip was not checked, or is not meant to be published; the message says why.
 	Skip Result = "skip"
 )
 

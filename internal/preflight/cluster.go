@@ -22,9 +22,9 @@ import (
 const (
 	// requestTimeout bounds one request.
 	requestTimeout = 8 * time.Second
-	// patience is how long a request that was told to end is waited for: an exec
-	// plugin of the kubeconfig may not listen.
-	patience = time.Second
+	// endTime is how long a cancelled request may take to end: an exec plugin of the
+	// kubeconfig may ignore the cancellation.
+	endTime = time.Second
 )
 
 // cluster asks an API server. It only reads; a review creates nothing either.
@@ -59,14 +59,14 @@ func within[T any](ctx context.Context, ask func(context.Context) (T, error)) (T
 		return a.value, a.err
 	case <-ctx.Done():
 	}
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(endTime)
 	defer timer.Stop()
 	select {
 	case a := <-answered:
 		return a.value, a.err
 	case <-timer.C:
 		var none T
-		return none, errors.New("no answer within the time; an exec plugin of the kubeconfig may hang")
+		return none, errors.New("no answer in time; an exec plugin of the kubeconfig may hang")
 	}
 }
 
@@ -81,7 +81,7 @@ func (c *cluster) version(ctx context.Context) (string, error) {
 			GitVersion string `json:"gitVersion"`
 		}
 		if err := json.Unmarshal(body, &said); err != nil || said.GitVersion == "" {
-			return "", errors.New("what answers there is no Kubernetes API server: it says no version")
+			return "", errors.New("the answer names no version, so this is not a Kubernetes API server")
 		}
 		return said.GitVersion, nil
 	})

@@ -26,8 +26,8 @@ func Invalid(err error) []Check {
 	return checks
 }
 
-// Odd returns what is legal about a valid configuration and seldom wanted, or
-// that nothing is. inPod says that the program runs in a Pod.
+// Odd returns a warning for each setting of a valid configuration that is seldom
+// intended. inPod says that the program runs in a Pod.
 func Odd(c config.Config, inPod bool) []Check {
 	checks := []Check{ConfigurationValid.ok("configuration", "valid: SOURCE_KIND=%s, STORE_KIND=%s, Service %s/%s",
 		c.Source.Kind, c.Store.Kind, c.Target.Namespace, c.Target.ServiceName)}
@@ -36,29 +36,29 @@ func Odd(c config.Config, inPod bool) []Check {
 	}
 	for _, subnet := range c.Secured.Subnets {
 		if subnet.Bits() == 0 {
-			checks = append(checks, ConfigurationSubnet.warn("SECURED_SUBNET_CIDR="+subnet.String(), "every address in the world is inside, so nothing is refused"))
+			checks = append(checks, ConfigurationSubnet.warn("SECURED_SUBNET_CIDR="+subnet.String(), "every address is inside this subnet, so the filter accepts every address"))
 		}
 	}
 	if c.Health.Mode == config.HealthOff {
-		checks = append(checks, ConfigurationHealth.warn("HEALTH_CHECK_MODE=off", "every candidate counts as passing, and a dead backend stays until the source says so"))
+		checks = append(checks, ConfigurationHealth.warn("HEALTH_CHECK_MODE=off", "every endpoint counts as passing, so a dead endpoint stays until the source leaves it out"))
 	}
 	if c.Guard.EmptyResultThreshold == 0 {
-		checks = append(checks, ConfigurationThreshold.warn("EMPTY_RESULT_THRESHOLD=0", "no rejected inventory removes an endpoint, also when the nodes are really gone: they stay published, down"))
+		checks = append(checks, ConfigurationThreshold.warn("EMPTY_RESULT_THRESHOLD=0", "no rejected inventory removes an endpoint, even if its node is really gone: the endpoint stays published, down"))
 	}
 	if c.Guard.MaxRemovalPercent == 100 {
-		checks = append(checks, ConfigurationRemoval.warn("MAX_REMOVAL_PERCENT=100", "one wrong inventory may take away all endpoints but those that it lists"))
+		checks = append(checks, ConfigurationRemoval.warn("MAX_REMOVAL_PERCENT=100", "one wrong inventory may remove all endpoints except those that it lists"))
 	}
 	if inPod && !c.Leader.Election && c.Store.Kind != config.StoreMemory {
-		checks = append(checks, ConfigurationElection.warn("LEADER_ELECTION=false", "right for exactly one Pod; a second one, also during a rolling update, would probe and write too"))
+		checks = append(checks, ConfigurationElection.warn("LEADER_ELECTION=false", "this is right for exactly one Pod; a second one, also during a rolling update, would check and write too"))
 	}
 	if c.Run.DryRun {
-		checks = append(checks, ConfigurationDryRun.warn("DRY_RUN=true", "the daemon decides and reports, and writes nothing"))
+		checks = append(checks, ConfigurationDryRun.warn("DRY_RUN=true", "the daemon decides and reports, but writes nothing"))
 	}
 	return checks
 }
 
-// Concurrency returns a warning when a round of probes could not finish within
-// the interval if every one of that many candidates were silent, else nothing.
+// Concurrency returns a warning if a round of checks of that many endpoints, all of
+// them silent, could not finish within the interval, else nothing.
 // Silent addresses get three quarters of the slots at most, as slow ones do.
 func Concurrency(h config.Health, candidates int) []Check {
 	if h.Mode == config.HealthOff {
@@ -71,7 +71,7 @@ func Concurrency(h config.Health, candidates int) []Check {
 	}
 	round := (time.Duration(candidates) * h.Timeout / time.Duration(slots)).Round(100 * time.Millisecond)
 	return []Check{ConfigurationConcurrency.warn(fmt.Sprintf("HEALTH_CHECK_CONCURRENCY=%d", h.Concurrency),
-		"if all of %s are silent, a round of checks takes about %s, longer than HEALTH_CHECK_INTERVAL=%s, and that the network is cut off is noticed as much later",
-		plural(candidates, "candidate"), round, h.Interval).
+		"if all of %s are silent, a round of checks takes about %s, longer than HEALTH_CHECK_INTERVAL=%s: a network that is cut off is noticed that much later",
+		plural(candidates, "endpoint"), round, h.Interval).
 		remedied(fmt.Sprintf("set HEALTH_CHECK_CONCURRENCY to at least %d, or a longer interval, or a shorter HEALTH_CHECK_TIMEOUT", (4*needed+2)/3))}
 }

@@ -1,14 +1,14 @@
-// Package preflight looks, before the daemon is let loose, at everything that
-// has to be right for it to work. In come the configuration and the ways to the
-// source, the API servers and the backends; out goes a Report: one Check for
-// each thing that was looked at, with what was found, the remedy, and a link to
-// the page that explains it.
+// Package preflight checks, before the daemon starts, everything that has to be
+// right for the daemon to work. In come the configuration and the ways to the source,
+// the API servers and the endpoints; out goes a Report: one Check for each thing that
+// was looked at, with what was found, the remedy, and a link to the page that
+// explains it.
 //
 //	configuration ─┬─> source ──> nodes ───────────┐
 //	               └─> api ──> rights, objects ────┴─> service, slices, probes
 //
-// Run asks, within bounds and side by side where it can; what was found is
-// judged by plain functions, one file for each section. It changes nothing, and
-// it asks for no right that the daemon itself does without: what cannot be seen
-// with those is skipped, and says so.
+// Run asks, within bounds and in parallel where it can; plain functions judge what
+// was found, one file for each section. It changes nothing, and it needs no right
+// that the daemon does not need: what cannot be read with those rights is skipped,
+// and the report says so.
 package preflight

@@ -92,7 +92,7 @@ func (s Section) Title() string {
 	case Slices:
 		return "Slices"
 	case Probes:
-		return "Probes"
+		return "Health checks"
 	}
 	return string(s)
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// JudgeNodes says what the filter made of each node and address. A node one of
-// whose addresses may be published is fine, whatever its other addresses are.
+// JudgeNodes says what the filter decided on each node and address. A node with one
+// address that may be published is fine, whatever its other addresses are.
 func JudgeNodes(nodes int, decisions []inventory.Decision) []Check {
 	remedies := make(map[inventory.Reason]string)
 	for _, doc := range inventory.Reasons() {
@@ -35,7 +35,7 @@ func judgeUsable(nodes, usable int) Check {
 	const subject = "usable nodes"
 	switch {
 	case nodes == 0:
-		return NodesUsable.fail(subject, "the source lists no node").remedied("check what the source asks for: its selector, file, command, cluster or data centre")
+		return NodesUsable.fail(subject, "the source lists no node").remedied("check the settings of the source: its selector, file, command, cluster or data centre")
 	case usable == 0:
 		return NodesUsable.fail(subject, "none of %s has an address that may be published", plural(nodes, "node"))
 	}
@@ -50,8 +50,9 @@ func subject(d inventory.Decision) string {
 	return d.Node.Name + " " + d.Address.String()
 }
 
-// nodeResult tells what is wrong from what is as it should be: nodes that are
-// not meant to be published, and further addresses of a node that has a good one.
+// nodeResult fails an address that should be published and cannot be. It skips nodes
+// that are not meant to be published, and further addresses of a node that has a
+// usable one.
 func nodeResult(reason inventory.Reason, usable bool) Result {
 	unwanted := []inventory.Reason{inventory.NodeNotReady, inventory.NotWorker, inventory.Excluded}
 	further := []inventory.Reason{inventory.OutsideSubnet, inventory.ForbiddenAddress}

@@ -119,8 +119,8 @@ func TestWhatStandsBesideOurSlicesIsFoundWithARemedyThatIsSafe(t *testing.T) {
 	}{
 		{nil, []string{"skip slices-ours", "ok slices-beside"}, ""},
 		{[]*discoveryv1.EndpointSlice{ours, empty}, []string{"ok slices-ours", "ok slices-beside"}, ""},
-		{[]*discoveryv1.EndpointSlice{mirrored}, []string{"skip slices-ours", "fail slices-beside"}, "not now, "},
-		{[]*discoveryv1.EndpointSlice{ours, mirrored}, []string{"ok slices-ours", "fail slices-beside"}, "ours hold 1 ready endpoint by now; "},
+		{[]*discoveryv1.EndpointSlice{mirrored}, []string{"skip slices-ours", "fail slices-beside"}, "not now: "},
+		{[]*discoveryv1.EndpointSlice{ours, mirrored}, []string{"ok slices-ours", "fail slices-beside"}, "the slices of this program hold 1 ready endpoint now; "},
 		{[]*discoveryv1.EndpointSlice{ours, slice("web-abc", "endpointslice-controller.k8s.io")}, []string{"ok slices-ours", "fail slices-beside"}, "once "},
 		{[]*discoveryv1.EndpointSlice{ours, slice("web-abc", "others")}, []string{"ok slices-ours", "warn slices-beside"}, "once "},
 		{[]*discoveryv1.EndpointSlice{ours, slice("old-name", "us")}, []string{"ok slices-ours", "warn slices-beside"}, "once "},
@@ -159,8 +159,8 @@ func TestALeftoverEndpointsObjectIsFoundUnlessItIsNotMirrored(t *testing.T) {
 		{"kept by Kubernetes", true, object(nil, "10.0.0.1"), nil, 0, "skip slices-endpoints", ""},
 		{"not mirrored", false, object(map[string]string{discoveryv1.LabelSkipMirror: "true"}, "10.0.0.1"), nil, 0, "ok slices-endpoints", ""},
 		{"empty", false, object(nil), nil, 0, "ok slices-endpoints", ""},
-		{"nothing of ours is ready", false, object(nil, "10.0.0.1"), nil, 0, "fail slices-endpoints", "not now, "},
-		{"ours are ready", false, object(nil, "10.0.0.1"), nil, 2, "fail slices-endpoints", "ours hold 2 ready endpoints by now; once "},
+		{"nothing of ours is ready", false, object(nil, "10.0.0.1"), nil, 0, "fail slices-endpoints", "not now: "},
+		{"ours are ready", false, object(nil, "10.0.0.1"), nil, 2, "fail slices-endpoints", "the slices of this program hold 2 ready endpoints now; when "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -6,8 +6,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// JudgeProbes says what one probe of each candidate learned. results are in the
-// order of the candidates.
+// JudgeProbes judges the one health check of each candidate. results are in the order
+// of the candidates.
 func JudgeProbes(candidates []inventory.Candidate, results []inventory.Result) []Check {
 	var checks []Check
 	outcomes := make(map[inventory.Outcome]int)
@@ -26,9 +26,9 @@ func judgeProbe(c inventory.Candidate, r inventory.Result) Check {
 	if r.Outcome == inventory.Pass {
 		return ProbesAddress.ok(subject, "%s, in %s", r.Message, r.Latency.Round(10*time.Microsecond))
 	}
-	result, remedy := Fail, "see what this machine lacks: a route, or file descriptors"
+	result, remedy := Fail, "find out what this machine lacks: a route, or file descriptors"
 	if c.Leaving {
-		result = Warn // it is about to go anyway
+		result = Warn // the node leaves anyway
 	}
 	for _, doc := range inventory.Reasons() {
 		if doc.Reason == r.Reason {
@@ -43,19 +43,19 @@ func judgeProbe(c inventory.Candidate, r inventory.Result) Check {
 	return check
 }
 
-// noneAnswers tells apart a way that is closed from backends that are not there.
+// noneAnswers tells a closed network from endpoints that do not listen.
 func noneAnswers(candidates int, outcomes map[inventory.Outcome]int) Check {
-	const subject = "all candidates"
-	all := "none of " + plural(candidates, "candidate") + " passes"
+	const subject = "all endpoints"
+	all := "none of " + plural(candidates, "endpoint") + " passes"
 	switch candidates {
 	case outcomes[inventory.Silent]:
-		return ProbesNone.fail(subject, "%s, and none answers at all: the way from here to the private network is closed, or the wrong network was configured", all).
-			remedied("look at the way: the security group or firewall of the nodes, the NetworkPolicy of this Pod, and the routes between the two private networks")
+		return ProbesNone.fail(subject, "%s, and none answers at all: the way from this machine to the private network is closed, or the wrong network is configured", all).
+			remedied("check the security group or firewall of the nodes, the NetworkPolicy of this Pod, and the routes between the two private networks")
 	case outcomes[inventory.Refused]:
-		return ProbesNone.fail(subject, "%s, and all answer with a refusal: the way is open, and what is asked for is not there", all).
+		return ProbesNone.fail(subject, "%s, and all refuse: the network is open, but the workload does not answer as expected", all).
 			remedied("start the workload, or correct TARGET_PORT and the settings HEALTH_CHECK_*")
 	case outcomes[inventory.LocalError]:
-		return ProbesNone.fail(subject, "%s, for a reason of this machine", all).remedied("see what this machine lacks: a route to the private network, or file descriptors")
+		return ProbesNone.fail(subject, "%s, because of an error of this machine", all).remedied("find out what this machine lacks: a route to the private network, or file descriptors")
 	}
 	return ProbesNone.fail(subject, "%s", all)
 }

@@ -49,7 +49,7 @@ func TestTheReportIsInTheOrderOfTheSections(t *testing.T) {
 		}
 	}
 	text := report.Text(false)
-	if !strings.Contains(text, "Source\n  ok    1: \n  ok    2: \n\nProbes\n") {
+	if !strings.Contains(text, "Source\n  ok    1: \n  ok    2: \n\nHealth checks\n") {
 		t.Errorf("got no sections in\n%s", text)
 	}
 }

@@ -59,9 +59,9 @@ func (r Right) review() *authorizationv1.SelfSubjectAccessReview {
 	}}
 }
 
-// Needed returns the rights that the daemon needs in the local cluster, and no
-// others. slices are the names of the slices that it keeps; only the rights to
-// update may be limited to them.
+// Needed returns exactly the rights that the daemon needs in the local cluster.
+// slices are the names of the slices that it keeps; only the rights to update can be
+// limited to them.
 func Needed(c config.Config, slices []string) []Right {
 	var rights []Right
 	add := func(id ID, group, resource, namespace, name string, verbs ...string) {
@@ -108,7 +108,7 @@ type permission struct {
 	err     error
 }
 
-// denied returns the rights of all that are not there.
+// denied returns the rights that are missing.
 func denied(permissions []permission) []Right {
 	var rights []Right
 	for _, r := range permissions {
@@ -119,17 +119,18 @@ func denied(permissions []permission) []Right {
 	return rights
 }
 
-// judgeRight says whether the daemon has a right. Without Events nothing but the
-// telling goes wrong. One remedy grants all that are missing of a resource.
+// judgeRight says whether the daemon has a right. Without the right to Events the
+// daemon works, so that is a warning. One remedy grants all missing rights of a
+// resource.
 func judgeRight(r permission, user string, missing []Right) Check {
 	if user == "" {
 		user = "the daemon's user"
 	}
 	switch {
 	case apierrors.IsForbidden(r.err):
-		return r.id.skip(r.String(), "the API server does not let %s ask: %v", user, r.err)
+		return r.id.skip(r.String(), "unknown, because %s may not ask the API server for its rights: %v", user, r.err)
 	case r.err != nil:
-		return r.id.fail(r.String(), "the API server does not say: %v", r.err).remedied("see why the API server does not answer, and try again")
+		return r.id.fail(r.String(), "the API server does not answer: %v", r.err).remedied("see why the API server does not answer, and try again")
 	case r.allowed:
 		return r.id.ok(r.String(), "granted")
 	}
@@ -138,7 +139,7 @@ func judgeRight(r permission, user string, missing []Right) Check {
 		message += " (" + r.said + ")"
 	}
 	if r.id == RightsEvents {
-		return r.id.warn(r.String(), "%s: what happens is logged, but not told by Events", message).remedied("grant " + r.rule(missing) + " to the daemon's Role")
+		return r.id.warn(r.String(), "%s, so what happens is logged but not reported by Events", message).remedied("grant " + r.rule(missing) + " to the daemon's Role")
 	}
 	role := "Role in " + r.Namespace
 	if r.Namespace == "" {

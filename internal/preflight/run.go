@@ -22,8 +22,8 @@ type Options struct {
 	InPod  bool
 	Target plan.Target
 	Rules  filter.Rules
-	// Read reads the source once; Cloud says what that taught besides, nil where
-	// there is no cloud.
+	// Read reads the source once; Cloud returns what else that read taught, and is nil
+	// without a cloud.
 	Read  func(context.Context) ([]inventory.Node, error)
 	Cloud func() CloudFacts
 	// Probe asks one address once; nil with HEALTH_CHECK_MODE=off.
@@ -32,15 +32,15 @@ type Options struct {
 	Local, Remote kubeapi.Way
 	// Kubectl lets the store of that name read once; nil for another store.
 	Kubectl func(context.Context) error
-	// Secrets must not appear in the report, whoever repeats them.
+	// Secrets must not appear in the report, whatever text repeats them.
 	Secrets []string
 	// Only are the areas to look at; all where there is none.
 	Only []Section
-	// Slow is told what takes long, as it begins to; it may be nil.
+	// Slow is called with what takes longer than slowAfter; it may be nil.
 	Slow func(what string)
 }
 
-// slowAfter is when something takes long.
+// slowAfter is after how long Slow is called.
 const slowAfter = 2 * time.Second
 
 // finding is everything that was learned, each part written by one goroutine.
@@ -53,8 +53,8 @@ type finding struct {
 	source, local, remote, kubectl, rights, probes []Check
 }
 
-// Run looks at everything, or at the areas of o.Only, and returns when it is done
-// or ctx ends. What could not be looked at by then has failed.
+// Run checks everything, or the areas of o.Only, and returns when it is done or ctx
+// ends. What could not be checked by then has failed.
 func Run(ctx context.Context, o Options) Report {
 	f := &finding{}
 	together(
@@ -92,7 +92,7 @@ func together(all ...func()) {
 	running.Wait()
 }
 
-// slow tells of something if it is not done soon; the function says that it is.
+// slow calls Slow unless the returned function is called within slowAfter.
 func (o Options) slow(what string) (done func()) {
 	if o.Slow == nil {
 		return func() {}
@@ -127,21 +127,21 @@ func (o Options) runKubectl(ctx context.Context) []Check {
 	if err := o.Kubectl(ctx); err != nil {
 		return []Check{APIKubectl.fail(subject, "%v", err)}
 	}
-	return []Check{APIKubectl.ok(subject, "reads the Service and its slices")}
+	return []Check{APIKubectl.ok(subject, "kubectl reads the Service and its slices")}
 }
 
 // probe asks each candidate once, as many at a time as the daemon would.
 func (o Options) probe(ctx context.Context, f *finding) []Check {
-	const subject = "probes"
+	const subject = "health checks"
 	switch {
 	case !o.looksAt(Probes):
 		return nil
 	case o.Probe == nil:
 		return []Check{ProbesAddress.skip(subject, "HEALTH_CHECK_MODE=off")}
 	case len(f.candidates) == 0:
-		return []Check{ProbesAddress.skip(subject, "there is no candidate to probe")}
+		return []Check{ProbesAddress.skip(subject, "there is no endpoint to check")}
 	}
-	defer o.slow("probing " + plural(len(f.candidates), "candidate"))()
+	defer o.slow("checking " + plural(len(f.candidates), "endpoint"))()
 	results := make([]inventory.Result, len(f.candidates))
 	free := make(chan struct{}, o.Config.Health.Concurrency)
 	var running sync.WaitGroup

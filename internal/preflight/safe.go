@@ -5,8 +5,8 @@ import "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
 // maxText bounds one message, in bytes: a server may answer with a page.
 const maxText = 600
 
-// hide removes secrets from a report, whoever repeated them: a server may send
-// back what it was sent. User names and passwords in URLs are secrets too.
+// hide removes secrets from a report: a server may send back a secret that it was
+// sent. User names and passwords in URLs are secrets too.
 func hide(checks []Check, secrets []string) []Check {
 	var known redact.Secrets
 	known.Add(secrets...)

@@ -20,7 +20,7 @@ func JudgeService(object *corev1.Service, target plan.Target, candidates []inven
 	if _, problem := plan.Desired(nil, plan.State{Service: service}, target); problem.Kind == plan.ServiceMissing || problem.Kind == plan.ServiceDeleting {
 		return []Check{split(ServicePresent, name, problem.Message)}
 	}
-	checks := []Check{ServicePresent.ok(name, "there, of type %s", object.Spec.Type)}
+	checks := []Check{ServicePresent.ok(name, "exists, of type %s", object.Spec.Type)}
 	// Each question is asked alone, so that one mistake does not hide the next.
 	for _, question := range []struct {
 		id      ID
@@ -51,7 +51,7 @@ func split(id ID, subject, message string) Check {
 	return id.fail(subject, "%s", what).remedied(remedy)
 }
 
-// ports says which ports of the backends fit.
+// ports says which ports of the endpoints fit.
 func ports(target plan.Target) string {
 	if target.PortFromService {
 		return fmt.Sprintf("TARGET_PORT=%d fits one port of the Service", target.Ports[0].Number)
@@ -63,8 +63,8 @@ func ports(target plan.Target) string {
 	return "the Service has all of " + strings.Join(names, ",")
 }
 
-// judgeTraffic fails where only backends on the node itself would be used: ours
-// are on no node of this cluster.
+// judgeTraffic fails if kube-proxy would use only endpoints on its own node: remote
+// endpoints are on no node of this cluster.
 func judgeTraffic(object *corev1.Service) []Check {
 	const subject = "traffic policies"
 	var local []string
@@ -77,11 +77,11 @@ func judgeTraffic(object *corev1.Service) []Check {
 	if len(local) == 0 {
 		return []Check{ServiceTraffic.ok(subject, "none is Local")}
 	}
-	return []Check{ServiceTraffic.fail(subject, "%s is Local, so only backends on the node that a connection arrives at are used, and remote ones are on none", strings.Join(local, " and "))}
+	return []Check{ServiceTraffic.fail(subject, "%s is Local, so each node uses only endpoints on itself, and remote endpoints are on no node of this cluster", strings.Join(local, " and "))}
 }
 
 // judgeFamilies compares the families of the Service with those of the
-// candidates: endpoints of a family that the Service lacks are never used.
+// eligible endpoints: those of a family that the Service lacks are never used.
 func judgeFamilies(object *corev1.Service, candidates []inventory.Candidate) []Check {
 	const subject = "IP families"
 	families := make([]string, len(object.Spec.IPFamilies))
@@ -90,7 +90,7 @@ func judgeFamilies(object *corev1.Service, candidates []inventory.Candidate) []C
 	}
 	has := strings.Join(families, ", ")
 	if len(families) == 0 || len(candidates) == 0 {
-		return []Check{ServiceFamilies.skip(subject, "the Service has %s, and there is no candidate to compare with", dash(has))}
+		return []Check{ServiceFamilies.skip(subject, "the Service has %s, and there is no eligible endpoint to compare with", dash(has))}
 	}
 	fitting := 0
 	for _, c := range candidates {
@@ -100,14 +100,14 @@ func judgeFamilies(object *corev1.Service, candidates []inventory.Candidate) []C
 	}
 	switch fitting {
 	case len(candidates):
-		return []Check{ServiceFamilies.ok(subject, "the Service has %s, and so have all candidates", has)}
+		return []Check{ServiceFamilies.ok(subject, "the Service has %s, and all eligible endpoints are of it", has)}
 	case 0:
-		return []Check{ServiceFamilies.fail(subject, "the Service has only %s, and none of %s has an address of it", has, plural(len(candidates), "candidate"))}
+		return []Check{ServiceFamilies.fail(subject, "the Service has only %s, and none of %s is of it", has, plural(len(candidates), "endpoint"))}
 	}
-	return []Check{ServiceFamilies.warn(subject, "the Service has only %s; %d of %s are published for nothing", has, len(candidates)-fitting, plural(len(candidates), "candidate address"))}
+	return []Check{ServiceFamilies.warn(subject, "the Service has only %s, so %d of %s are published but never used", has, len(candidates)-fitting, plural(len(candidates), "endpoint"))}
 }
 
-// dash stands in for nothing.
+// dash replaces an empty list of families.
 func dash(s string) string {
 	if s == "" {
 		return "no family"

@@ -13,33 +13,33 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
-// Who else manages slices of a Service.
+// Other programs that manage slices of a Service.
 const (
 	mirroring = "endpointslicemirroring-controller.k8s.io"
 	selecting = "endpointslice-controller.k8s.io"
 )
 
-// JudgeSlices says of each slice of the Service, or of one of the target's
-// names, whether it is ours to keep or stands beside ours.
+// JudgeSlices says of each slice of the Service, and of each slice with one of the
+// target's names, whether it belongs to this program or publishes beside it.
 func JudgeSlices(service plan.Service, objects []*discoveryv1.EndpointSlice, target plan.Target) []Check {
 	state := manifest.State(service, objects, target)
 	ready := Ready(objects, target)
 	var checks []Check
 	for _, s := range state.Slices {
-		checks = append(checks, SlicesOurs.ok("slice "+s.Name, "ours, %s, %d ready", plural(len(s.Endpoints), "endpoint"), readyIn(s)))
+		checks = append(checks, SlicesOurs.ok("slice "+s.Name, "belongs to this program, %s, %d ready", plural(len(s.Endpoints), "endpoint"), readyIn(s)))
 	}
 	for _, refusal := range state.Refused {
 		what, remedy, _ := strings.Cut(refusal.Message, ": ")
 		checks = append(checks, SlicesOurs.fail("slice "+refusal.Name, "%s", what).remedied(remedy))
 	}
 	if len(checks) == 0 {
-		checks = append(checks, SlicesOurs.skip("slice "+target.SliceName, "there is none yet; the daemon will create it"))
+		checks = append(checks, SlicesOurs.skip("slice "+target.SliceName, "does not exist yet; the daemon will create it"))
 	}
 	for _, b := range state.Beside {
 		checks = append(checks, judgeBeside(b, target, ready))
 	}
 	if len(state.Beside) == 0 {
-		checks = append(checks, SlicesBeside.ok("slices beside ours", "none that publishes anything"))
+		checks = append(checks, SlicesBeside.ok("other slices", "none publishes an endpoint"))
 	}
 	return checks
 }
@@ -63,55 +63,55 @@ func readyIn(s plan.Slice) int {
 	return ready
 }
 
-// judgeBeside says what a slice of the Service does that is not ours. What
-// Kubernetes left there is nobody's wish; what others keep may be.
+// judgeBeside judges a slice of the Service that is not ours. A slice that Kubernetes
+// left there is a mistake; a slice of another program may be intended.
 func judgeBeside(b plan.Beside, target plan.Target, ready int) Check {
 	id, subject := SlicesBeside, "slice "+b.Name
-	what := "publishes " + plural(b.Endpoints, "endpoint") + " beside ours, without our health checks"
+	what := "publishes " + plural(b.Endpoints, "endpoint") + " for the same Service, which this program does not check"
 	_, remedy, _ := strings.Cut(b.Message, "; ")
 	remedy = first(ready) + remedy
 	switch b.Manager {
 	case mirroring:
 		return id.fail(subject, "%s: a mirror of the Endpoints object %s", what, target.Service).remedied(remedy)
 	case selecting:
-		return id.fail(subject, "%s: left from a time when the Service had a selector", what).remedied(remedy)
+		return id.fail(subject, "%s: left over from when the Service had a selector", what).remedied(remedy)
 	}
 	return id.warn(subject, "%s: managed by %q", what, b.Manager).remedied(remedy)
 }
 
-// first says whether the time has come to take anything away: what is to go may
-// be all that serves the users at this moment.
+// first says whether another slice may be removed now: it may be all that serves the
+// users at this moment.
 func first(ready int) string {
 	if ready == 0 {
-		return "not now, for nothing of ours is ready and it may be what serves the users: run the daemon first; "
+		return "not now: no endpoint of this program is ready, so the other slice may be what serves the users; run the daemon first; "
 	}
-	return fmt.Sprintf("ours hold %s by now; ", plural(ready, "ready endpoint"))
+	return fmt.Sprintf("the slices of this program hold %s now; ", plural(ready, "ready endpoint"))
 }
 
-// JudgeEndpoints says whether there is an Endpoints object that Kubernetes
-// mirrors into a slice beside ours. ready is how many endpoints of ours are.
+// JudgeEndpoints says whether there is an Endpoints object that Kubernetes mirrors
+// into another slice. ready is how many endpoints of our slices are.
 func JudgeEndpoints(service plan.Service, object *corev1.Endpoints, err error, target plan.Target, ready int) Check { //nolint:staticcheck // deprecated; what is left of them is what we look for
 	subject := "Endpoints " + target.Namespace + "/" + target.Service
 	switch {
 	case apierrors.IsForbidden(err):
-		return SlicesEndpoints.skip(subject, "not looked at: the daemon needs no right to get Endpoints; a mirrored slice beside ours would tell as much")
+		return SlicesEndpoints.skip(subject, "not checked: the daemon needs no right to get Endpoints; slices-beside would find a mirrored slice")
 	case err != nil:
 		return SlicesEndpoints.skip(subject, "cannot be read: %v", err)
 	case service.HasSelector:
-		return SlicesEndpoints.skip(subject, "kept by Kubernetes as long as the Service has a selector")
+		return SlicesEndpoints.skip(subject, "Kubernetes manages it while the Service has a selector")
 	case object == nil:
 		return SlicesEndpoints.ok(subject, "none")
 	case object.Labels[discoveryv1.LabelSkipMirror] == "true":
-		return SlicesEndpoints.ok(subject, "there, and not mirrored: it is labelled %s=true", discoveryv1.LabelSkipMirror)
+		return SlicesEndpoints.ok(subject, "exists, and is not mirrored: it is labelled %s=true", discoveryv1.LabelSkipMirror)
 	}
 	addresses := 0
 	for _, subset := range object.Subsets {
 		addresses += len(subset.Addresses) + len(subset.NotReadyAddresses)
 	}
 	if addresses == 0 {
-		return SlicesEndpoints.ok(subject, "there, without addresses")
+		return SlicesEndpoints.ok(subject, "exists, without addresses")
 	}
-	return SlicesEndpoints.fail(subject, "left over with %s, which Kubernetes mirrors into a slice beside ours", plural(addresses, "address")).
-		remedied(first(ready) + fmt.Sprintf("once our slices hold the ready endpoints that are needed, run \"kubectl -n %s label endpoints %s %s=true\", and delete the Endpoints object only after that",
+	return SlicesEndpoints.fail(subject, "left over with %s, which Kubernetes mirrors into another slice of the Service", plural(addresses, "address")).
+		remedied(first(ready) + fmt.Sprintf("when the slices of this program hold the ready endpoints that are needed, run \"kubectl -n %s label endpoints %s %s=true\", and only then delete the Endpoints object",
 			target.Namespace, target.Service, discoveryv1.LabelSkipMirror))
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
 
-// CloudFacts is what a source in a cloud learned besides the nodes.
+// CloudFacts is what a source in a cloud learned in addition to the nodes.
 type CloudFacts struct {
 	// Expires is when the token used last expires, zero if it does not say.
 	Expires time.Time
 	// Limit and Remaining are requests in a minute; Limit is 0 if the service
 	// has not said.
 	Limit, Remaining int
-	// Warnings are what is odd about the cloud although it can be read.
+	// Warnings are what seems wrong in the cloud although it can be read.
 	Warnings []string
 }
 
@@ -30,21 +30,21 @@ func judgeRead(kind string, nodes int, took, bound time.Duration, err error) Che
 	case err != nil:
 		return SourceRead.fail(subject, "%v (after %s)", err, took)
 	case took > bound/2:
-		return SourceRead.warn(subject, "%s read in %s, more than half of SOURCE_TIMEOUT=%s", plural(nodes, "node"), took, bound)
+		return SourceRead.warn(subject, "%s read in %s, which is more than half of SOURCE_TIMEOUT=%s", plural(nodes, "node"), took, bound)
 	}
 	return SourceRead.ok(subject, "%s read in %s", plural(nodes, "node"), took)
 }
 
-// JudgeCloud says what is odd about the cloud, or that nothing is.
+// JudgeCloud judges the token, the rate limit and the warnings of the cloud.
 func JudgeCloud(facts CloudFacts, now time.Time) []Check {
-	checks := []Check{SourceToken.skip("token", "there is none, or it does not say when it expires")}
+	checks := []Check{SourceToken.skip("token", "there is no token, or it does not say when it expires")}
 	if at := facts.Expires; !at.IsZero() {
 		checks[0] = judgeExpiry(SourceToken, "token", "it", at, now, at.Sub(now) < expiring)
 	}
 	const share = 10 // a tenth is little
 	switch {
 	case facts.Limit == 0:
-		checks = append(checks, SourceLimit.skip("rate limit", "the API has not said it"))
+		checks = append(checks, SourceLimit.skip("rate limit", "the API has not told its limit"))
 	case facts.Remaining*share < facts.Limit:
 		checks = append(checks, SourceLimit.warn("rate limit", "%d of %s a minute are left", facts.Remaining, plural(facts.Limit, "request")))
 	default:
@@ -65,7 +65,7 @@ func JudgeCredential(id ID, access *rest.Config, now time.Time) Check {
 	case expiry.Known():
 		return judgeExpiry(id, subject, "the "+string(expiry.Credential), expiry.Ends, now, expiry.Soon(now))
 	case access.ExecProvider != nil:
-		return id.skip(subject, "an exec plugin gets it, and is asked again when it expires")
+		return id.skip(subject, "an exec plugin provides it, and renews it when it expires")
 	}
 	return id.skip(subject, "it does not say when it expires")
 }

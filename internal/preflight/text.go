@@ -8,9 +8,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
 )
 
-// Text renders the report for people: every check, by section. The result of
-// each check is a word, so that colour only repeats it. What one remedy mends
-// stands together, above the remedy.
+// Text renders the report for people: every check, by section. The result of each
+// check is a word, so colour only repeats it. Checks that share a remedy are printed
+// together, above the remedy.
 func (r Report) Text(colour bool) string {
 	t := text{colour: colour}
 	section := Section("")
@@ -33,8 +33,8 @@ func (r Report) Text(colour bool) string {
 	return t.String()
 }
 
-// ShortText renders one line for each area, and below it what is not as it
-// should be: one line for all that are so for the same reason.
+// ShortText renders one line for each area, and below it the warnings and failures:
+// one line for all with the same reason.
 func (r Report) ShortText(colour bool) string {
 	t := text{colour: colour}
 	width := 0
@@ -100,8 +100,8 @@ func (t *text) summary(r Report) {
 	fmt.Fprintf(t, "\n%s\n", t.paint(overall, r.Summary))
 }
 
-// alike puts together, at the place of the first, the checks of a kind that came
-// to one result and have one remedy. One without a remedy stands alone.
+// alike groups, at the place of the first, the checks of one kind, result and remedy.
+// A check without a remedy is a group of its own.
 func alike(checks []Check) [][]Check {
 	alone := 0
 	return gather(checks, func(c Check) string {
@@ -132,8 +132,8 @@ func gather(checks []Check, key func(Check) string) [][]Check {
 // mostNamed is how many subjects one line names.
 const mostNamed = 5
 
-// oneLine is one line for checks that came to the same. Where the messages
-// differ, the first stands for all.
+// oneLine is one line for checks with the same cause. If their messages differ, the
+// first is the example.
 func oneLine(same []Check) string {
 	var names []string
 	differ := false
@@ -161,7 +161,7 @@ func (c Check) finding() string {
 	return c.Message
 }
 
-// cause is why something is not as it should be: the reason, else the message.
+// cause is why a check failed or warns: the reason, else the message.
 func (c Check) cause() string {
 	if c.Reason != "" {
 		return c.Reason

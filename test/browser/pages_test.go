@@ -70,7 +70,7 @@ func thousand(t *testing.T) page {
 	nodes[900].Ready = false
 	d := newDaemon(t, 0, nodes, "HEALTH_CHECK_MODE=off")
 	d.until("all there", func(doc report.Document) bool { return doc.Stages.Ready == 1198 && doc.Store.Pending == 0 })
-	return page{"thousand", d.url, []string{"1198 of 1200 nodes ready", "1198 passing", "All 1200 entries", "The first 500 are shown, 700 are left out", "OutsideSubnet", "nodepool-frankfurt-worker-0700"}, nil, "many", 500, nil}
+	return page{"thousand", d.url, []string{"1198 of 1200 nodes ready", "1198 passing", "All 1200 entries", "The first 500 are shown, 700 are not", "OutsideSubnet", "nodepool-frankfurt-worker-0700"}, nil, "many", 500, nil}
 }
 
 func hostile(t *testing.T) page {
@@ -93,5 +93,5 @@ func silentSource(t *testing.T) page {
 		t.Fatal(err)
 	}
 	d.until("source failing", func(doc report.Document) bool { return doc.Source.LastError != "" })
-	return page{"source-failing", d.url, []string{"The source cannot be read", "no such file", "Dry run", "Nobody joins or leaves"}, nil, "", 2, nil}
+	return page{"source-failing", d.url, []string{"The source cannot be read", "no such file", "Dry run", "No node joins or leaves"}, nil, "", 2, nil}
 }

@@ -182,7 +182,7 @@ func mistakesOfTheConfiguration() []mistake {
 		{name: "WrongConfiguration", make: env("TARGET_PORT=0"), result: "fail", id: "configuration-valid", says: []string{"TARGET_PORT"}},
 		{name: "DryRun", make: env("DRY_RUN=true"), result: "warn", id: "configuration-dry-run", says: []string{"writes nothing"}},
 		{name: "NoHealthCheck", make: env("HEALTH_CHECK_MODE=off"), result: "warn", id: "configuration-health"},
-		{name: "TooFewChecksAtATime", make: env("HEALTH_CHECK_CONCURRENCY=1"), result: "warn", id: "configuration-concurrency", says: []string{"3 candidates", "at least 3"}},
+		{name: "TooFewChecksAtATime", make: env("HEALTH_CHECK_CONCURRENCY=1"), result: "warn", id: "configuration-concurrency", says: []string{"3 endpoints", "at least 3"}},
 		{name: "NeverBelieved", make: env("EMPTY_RESULT_THRESHOLD=0"), result: "warn", id: "configuration-threshold"},
 		{name: "OneReplicaInAPod", make: env("LEADER_ELECTION=false", "KUBERNETES_SERVICE_HOST=10.96.0.1"), result: "warn", id: "configuration-election"},
 		{name: "SourceUnreachable", id: "source-read", says: []string{"no such file"}, make: func(w *world) []string {

@@ -44,12 +44,12 @@ func mistakesOfTheService() []mistake {
 		{name: "WrongPortName", id: "service-ports", says: []string{`"https"`, `"http" (80/TCP)`, "TARGET_PORTS"}, make: func(*world) []string {
 			return []string{"TARGET_PORT=", "TARGET_PORTS=https=8080"}
 		}},
-		{name: "NoFittingFamily", id: "service-families", says: []string{"only IPv4", "none of 1 candidate"}, make: func(w *world) []string {
+		{name: "NoFittingFamily", id: "service-families", says: []string{"only IPv4", "none of 1 endpoint"}, make: func(w *world) []string {
 			w.nodes = []node{w.newNode(netns.Addresses6(w.t, 1)[0])}
 			w.writeInventory(w.nodes)
 			return nil
 		}},
-		{name: "AFamilyTooMany", result: "warn", id: "service-families", says: []string{"1 of 4 candidate addresses"}, make: func(w *world) []string {
+		{name: "AFamilyTooMany", result: "warn", id: "service-families", says: []string{"1 of 4 endpoints"}, make: func(w *world) []string {
 			w.nodes = append(w.nodes, w.newNode(netns.Addresses6(w.t, 1)[0]))
 			w.writeInventory(w.nodes)
 			return nil
@@ -86,11 +86,11 @@ func mistakesOfTheSlices() []mistake {
 			w.createSlice("web-remote", "somebody", "other")
 			return nil
 		}},
-		{name: "MirroredSlice", id: "slices-beside", says: []string{"web-m1rr0", "mirror", "1 endpoint beside", "not now", "run the daemon first", "skip-mirror=true"}, make: func(w *world) []string {
+		{name: "MirroredSlice", id: "slices-beside", says: []string{"web-m1rr0", "mirror", "1 endpoint for the same Service", "not now", "run the daemon first", "skip-mirror=true"}, make: func(w *world) []string {
 			w.createSlice("web-m1rr0", mirroring, "web")
 			return nil
 		}},
-		{name: "MirroredSliceBesideOurs", id: "slices-beside", says: []string{"ours hold 3 ready endpoints by now", "skip-mirror=true"}, make: func(w *world) []string {
+		{name: "MirroredSliceBesideOurs", id: "slices-beside", says: []string{"the slices of this program hold 3 ready endpoints now", "skip-mirror=true"}, make: func(w *world) []string {
 			if got := w.command(nil, "run", "--once"); got.code != 0 {
 				w.t.Fatalf("%+v", got)
 			}
@@ -184,7 +184,7 @@ func allSilent(t *testing.T, w *world) {
 	}
 	got := w.checked("HEALTH_CHECK_TIMEOUT=200ms")
 	wantCounts(t, got, map[string]int{"probes-none": 1, "probes-address": 3})
-	for _, says := range []string{"none of 3 candidates passes", "security group", "NetworkPolicy"} {
+	for _, says := range []string{"none of 3 endpoints passes", "security group", "NetworkPolicy"} {
 		if !strings.Contains(got.stdout, says) {
 			t.Errorf("got no %q in %s", says, got.stdout)
 		}

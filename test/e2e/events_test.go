@@ -271,7 +271,7 @@ func goesOnWithoutEvents(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	w.cp.AwaitRights(t, w.user, false, authorizationv1.ResourceAttributes{Namespace: w.namespace, Group: "events.k8s.io", Resource: "events"}, "create")
-	const warning = "events are not delivered, everything else goes on"
+	const warning = "events are not delivered, everything else works"
 	d := w.start()
 	w.wantPublished(w.all())
 	if line := d.says(warning); !strings.Contains(fmt.Sprint(line["error"]), "create events of events.k8s.io in namespace "+w.namespace) {

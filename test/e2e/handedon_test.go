@@ -28,7 +28,7 @@ func standbyAnswers(t *testing.T, w *world) {
 	from := name + " stands by and hands on the status of the leader, " + holder + "."
 	want := func(got result, code int, says ...string) {
 		t.Helper()
-		if got.code != code || strings.Contains(got.stderr, "looking myself") {
+		if got.code != code || strings.Contains(got.stderr, "evaluating locally") {
 			t.Errorf("got exit status %d, want %d, of the leader:\n%s%s", got.code, code, got.stdout, got.stderr)
 		}
 		for _, s := range says {

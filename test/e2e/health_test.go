@@ -110,7 +110,7 @@ func standbyIsReady(t *testing.T, w *world) {
 		t.Errorf("the page of the standby does not say that %v leads", holder)
 	}
 	standby.road.close(refusing)
-	standby.says("cannot get at the lease, trying again")
+	standby.says("cannot read or write the lease, trying again")
 	stands.wantHealth("the standby without the API server", 200)
 	standby.road.close(open)
 	leader.stop()

@@ -128,7 +128,7 @@ func replacesTheNode(t *testing.T, w *world) {
 	path := fake(t, "curl", fmt.Sprintf("printf '%%s\\n' \"$*\" >>%q\nexec %q \"$@\"\n", record, curl)) + ":" + os.Getenv("PATH")
 	call := w.script("recreate-ionos-node.sh", "--yes", "--timeout", "60", node)
 	call.path = path
-	call.run(t).want(0, "cluster: context test, https://", "pool pool-1, with 3 nodes; addresses on LAN 2: 10.0.0.0", "2 other backends are ready",
+	call.run(t).want(0, "cluster: context test, https://", "pool pool-1, with 3 nodes; addresses on LAN 2: 10.0.0.0", "2 other endpoints are ready",
 		"new node 6f1d2c3b-0000-4000-8000-000000000003: 10.0.0.3", node+" is replaced").lacks(secret)
 	if got, want := w.published(t), []string{"10.0.0.1", "10.0.0.2", "10.0.0.3"}; !slices.Equal(got, want) {
 		t.Errorf("got ready %v, want %v", got, want)
@@ -158,7 +158,7 @@ func replacesNothing(t *testing.T, w *world) {
 	api, node := w.cloud(t)
 	call := func(args ...string) script { return w.script("recreate-ionos-node.sh", append(args, node)...) }
 	// Nobody else would answer.
-	call("--yes").run(t).want(1, "no other backend is ready", "remedy: ")
+	call("--yes").run(t).want(1, "no other endpoint is ready", "remedy: ")
 	service, err := w.client.CoreV1().Services(w.namespace).Get(t.Context(), "web", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -170,13 +170,13 @@ func replacesNothing(t *testing.T, w *world) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	call("--yes").run(t).want(1, "no other backend is ready")
+	call("--yes").run(t).want(1, "no other endpoint is ready")
 	made.Endpoints = append(made.Endpoints, discoveryv1.Endpoint{Addresses: []string{"10.0.0.1"}, Conditions: made.Endpoints[0].Conditions})
 	if _, err := w.client.DiscoveryV1().EndpointSlices(w.namespace).Update(t.Context(), made, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 
-	call("--dry-run").run(t).want(0, "1 other backends are ready", "to do: cordon and drain", "nothing was changed")
+	call("--dry-run").run(t).want(0, "1 other endpoints are ready", "to do: cordon and drain", "nothing was changed")
 	call().run(t).want(1, "there is no terminal to ask at; nothing was changed", "remedy: --yes")
 	path, err := filepath.Abs(filepath.Join(root, "hack", "recreate-ionos-node.sh"))
 	if err != nil {

@@ -61,11 +61,11 @@ var mistakes = map[string]struct {
 	"an address twice":       {func(s *discoveryv1.EndpointSlice) { s.Endpoints[1].Addresses[0] = "10.0.0.11" }, "10.0.0.11 is in slice web-remote as well"},
 	"two addresses":          {func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].Addresses = []string{"10.0.0.1", "10.0.0.2"} }, "an endpoint has 2 addresses"},
 	"a condition left out":   {func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].Conditions.Serving = nil }, "10.0.0.11: ready, serving, terminating are (True, None, False)"},
-	"ready though it leaves": {func(s *discoveryv1.EndpointSlice) { *s.Endpoints[0].Conditions.Terminating = true }, "which is no state of a member"},
+	"ready though it leaves": {func(s *discoveryv1.EndpointSlice) { *s.Endpoints[0].Conditions.Terminating = true }, "which is no state of an endpoint"},
 	"a node of this cluster": {func(s *discoveryv1.EndpointSlice) { n := "worker"; s.Endpoints[0].NodeName = &n }, "10.0.0.11 has a nodeName"},
-	"nobody ready":           {func(s *discoveryv1.EndpointSlice) { s.Endpoints = s.Endpoints[1:] }, "no address is ready"},
+	"none ready":             {func(s *discoveryv1.EndpointSlice) { s.Endpoints = s.Endpoints[1:] }, "no endpoint is ready"},
 	"managed by another":     {func(s *discoveryv1.EndpointSlice) { s.Labels[discoveryv1.LabelManagedBy] = "x" }, "is for the Service too, managed by x"},
-	"managed by nobody":      {func(s *discoveryv1.EndpointSlice) { delete(s.Labels, discoveryv1.LabelManagedBy) }, "is for the Service too, managed by nobody"},
+	"managed by no program":  {func(s *discoveryv1.EndpointSlice) { delete(s.Labels, discoveryv1.LabelManagedBy) }, "is for the Service too, managed by no program"},
 	"for another Service":    {func(s *discoveryv1.EndpointSlice) { s.Labels[discoveryv1.LabelServiceName] = "x" }, "has a name of ours, but its labels say Service x"},
 }
 

@@ -45,7 +45,7 @@ func TestTheDashboardHasItsRows(t *testing.T) {
 			rows = append(rows, p.Title)
 		}
 	}
-	want := []string{"Now", "Why not", "Members", "Reads", "Probes", "Writes", "API requests", "Credentials and leadership", "Process"}
+	want := []string{"Now", "Why not", "Endpoints", "Inventories", "Health checks", "Writes", "API requests", "Credentials and leadership", "Process"}
 	if !slices.Equal(rows, want) {
 		t.Errorf("got rows %v, want %v", rows, want)
 	}

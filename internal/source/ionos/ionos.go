@@ -47,8 +47,8 @@ type Options struct {
 	// Subnets are what may be published, for Warnings.
 	Subnets   []netip.Prefix
 	UserAgent string
-	// Wrap goes around the transport that sends the requests, to watch them; nil
-	// where nobody does. It must pass on what it gets.
+	// Wrap goes around the transport that sends the requests, to watch them; it
+	// may be nil. It must pass on what it gets.
 	Wrap func(http.RoundTripper) http.RoundTripper
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // sliceCache is what is known of the slices of our names. Of each the newest revision
-// holds, whoever tells of it: the watch, the answer to a write of ours, or a read. So
+// holds, wherever it comes from: the watch, the answer to a write of ours, or a read. So
 // a watch that lags takes nothing back.
 //
 // A slice is dirty when it may be anything by now. It takes whatever is told of it

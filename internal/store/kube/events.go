@@ -73,7 +73,7 @@ func (c *sliceCache) Replace(objects []any, revision string) error {
 	return nil
 }
 
-// Resync has nothing to do: nobody asks for it.
+// Resync has nothing to do: it is never called.
 func (c *sliceCache) Resync() error { return nil }
 
 // watched takes over what the watch says of one slice at a revision, nil for one that

@@ -71,7 +71,7 @@ func (s *service) Replace(objects []any, _ string) error {
 	return nil
 }
 
-// Resync has nothing to do: nobody asks for it.
+// Resync has nothing to do: it is never called.
 func (s *service) Resync() error { return nil }
 
 // set passes the news on if it is news: a Service's status may change often.
