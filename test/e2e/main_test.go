@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"flag"
 	"testing"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
@@ -10,7 +11,18 @@ import (
 
 func TestMain(m *testing.M) {
 	netns.Enter()
+	sideBySide()
 	built.Main(m)
+}
+
+// sideBySide runs six worlds at the same time, unless -parallel says otherwise:
+// they wait for most of their time, so that two leave two cores idle.
+func sideBySide() {
+	parallel := flag.Lookup("test.parallel")
+	flag.Parse()
+	if parallel.Value.String() == parallel.DefValue {
+		_ = flag.Set("test.parallel", "6")
+	}
 }
 
 // TestTheDaemon holds every test that needs the API server, so that one serves
