@@ -13,7 +13,7 @@
 //
 //	event older than what is known        no effect
 //	missing in a new complete list        kept until the server confirms that it is gone
-//	a list from before what is known      refused once, believed the second time
+//	a list from before what is known      refused once, accepted the second time
 //
-// It asks nobody anything: package viewsource does.
+// It makes no requests: package viewsource does.
 package viewcache

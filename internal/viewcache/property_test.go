@@ -120,7 +120,7 @@ func (w *world) fault(t *rapid.T, kind viewcache.Kind) map[view.Key]bool {
 		}
 	case 1:
 		for _, key := range slices.SortedFunc(maps.Keys(w.server.held[kind]), func(a, b view.Key) int { return rand.IntN(3) - 1 }) {
-			// Of what is new to a replica nobody can know that it is missing.
+			// What is new to a replica cannot be known to be missing.
 			left[key] = key.Name == "kept" || key.Name == "kept-1" || rapid.Bool().Draw(t, "left out")
 		}
 	}

@@ -218,7 +218,7 @@ type listed struct {
 }
 
 // find does the part of List that needs the lock, and nothing else, so that a list
-// keeps nobody waiting.
+// delays no other client.
 func (c *Cache) find(selection Selection) (found []listed, token string, err error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

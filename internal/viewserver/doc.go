@@ -5,6 +5,6 @@
 // Everything is bounded: clients, those of one identity, connections, lists at a
 // time, and how long a client may take nothing. A client that is slow gets the newest
 // state of each object, and is told 410 when that is not known any more. It delays
-// nobody. Certificates, tokens and the list of identities are read again when they
+// no other client. Certificates, tokens and the list of identities are read again when they
 // change, also for streams that are open.
 package viewserver

@@ -20,7 +20,7 @@ type Options struct {
 	// Address is where clients connect; port 0 takes a free one.
 	Address netip.AddrPort
 	TLS     TLS
-	// Identities are the clients; nil only on a loopback address, where everybody
+	// Identities are the clients; nil only on a loopback address, where every client
 	// sees everything.
 	Identities *Identities
 	Cache      *viewcache.Cache
@@ -119,9 +119,9 @@ func (s *Server) Run(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	close(s.stopping)
-	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
-	if server.Shutdown(patience) != nil {
+	if server.Shutdown(bounded) != nil {
 		_ = server.Close() // what is still open is cut off
 	}
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
@@ -134,6 +134,8 @@ func (s *Server) Run(ctx context.Context) error {
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/views", s.views)
+	mux.HandleFunc("GET /{$}", s.page)
+	mux.HandleFunc("GET /style.css", style)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")

@@ -65,14 +65,20 @@ func (s *Server) admit(r *http.Request) (request, *Identity, *refusal) {
 	if err != nil {
 		return asked, nil, refuse(http.StatusBadRequest, "BadRequest", "%v", err)
 	}
+	identity, no := s.identify(r, asked)
+	return asked, identity, no
+}
+
+// identify finds out who asks, and whether it may be told that.
+func (s *Server) identify(r *http.Request, asked request) (*Identity, *refusal) {
 	if s.opts.Identities == nil {
-		return asked, nil, nil
+		return nil, nil
 	}
 	identity, err := s.opts.Identities.of(r)
 	if err != nil {
-		return asked, nil, refuse(http.StatusUnauthorized, "Unauthorized", "%v", err)
+		return nil, refuse(http.StatusUnauthorized, "Unauthorized", "%v", err)
 	}
-	return asked, identity, asked.allowed(identity)
+	return identity, asked.allowed(identity)
 }
 
 // refuse answers without objects, and counts it.
@@ -109,13 +115,12 @@ func (s *Server) reader(ctx context.Context, asked request, identity *Identity) 
 
 // list answers a list.
 func (s *Server) list(w http.ResponseWriter, r *http.Request, asked request, identity *Identity) {
-	select {
-	case s.lists <- struct{}{}:
-		defer func() { <-s.lists }()
-	default:
-		s.refuse(w, r, refuse(http.StatusTooManyRequests, "TooManyRequests", "%d lists are being sent; ask again", mostLists).after(1))
+	end, no := s.begin()
+	if no != nil {
+		s.refuse(w, r, no)
 		return
 	}
+	defer end()
 	objects, token, err := s.opts.Cache.List(asked.selection(identity))
 	if err != nil {
 		s.refuse(w, r, refused(err))
@@ -128,6 +133,16 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, asked request, ide
 	out := bufio.NewWriterSize(w, buffered)
 	list(out, asked.kind(), views.ListMetadata{ResourceVersion: token, Annotations: s.annotations()}, objects)
 	_ = out.Flush() // who went away misses nothing
+}
+
+// begin takes one of the places for lists until end is called.
+func (s *Server) begin() (end func(), no *refusal) {
+	select {
+	case s.lists <- struct{}{}:
+		return func() { <-s.lists }, nil
+	default:
+		return nil, refuse(http.StatusTooManyRequests, "TooManyRequests", "%d lists are being sent; ask again", mostLists).after(1)
+	}
 }
 
 func (r request) kind() string {

@@ -31,7 +31,7 @@ type Options struct {
 	// Ready asks only for endpoints that may be sent new connections.
 	Ready bool
 	// OnError is told why a stream ended or could not be had. The client goes on by
-	// itself. Nil where nobody wants to know.
+	// itself. It may be nil.
 	OnError func(error)
 }
 
