@@ -50,7 +50,7 @@ func encoded(d *report.Document) ([]byte, error) {
 // document is this process's own: the document, and whether the program still moves
 // on.
 func (s *Server) document() *report.Document {
-	d := s.opts.Document()
+	d := *s.opts.Document() // a copy: two requests may get the same one
 	var faults []string
 	for _, check := range s.opts.Live {
 		if err := check.Run(); err != nil {
@@ -59,7 +59,7 @@ func (s *Server) document() *report.Document {
 	}
 	d.Standstill = strings.Join(faults, "; ")
 	d.Judge()
-	return d
+	return &d
 }
 
 // style is the style sheet of the page.
