@@ -90,7 +90,7 @@ func (w *world) measureChanges(s side, p *program, idle float64) {
 	result(w.label("ChangeCost", s.name), w.form.changes, max(cpu, 0)/changes, "cpu-ns/op",
 		float64(at.writes)/changes, "writes/op", float64(at.events)/changes, "events/op", float64(at.reads)/changes, "local-reads/op", float64(from.all())/changes, "remote-requests/op",
 		(w.decisions(s)-decided)/changes, "decisions/op")
-	for i := range nodes { // whatever was left half way
+	for i := range nodes { // all nodes are ready again
 		w.setReady(i*w.nodeCount/nodes, true)
 	}
 	w.awaitReady(p, w.nodeCount)

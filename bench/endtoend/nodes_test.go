@@ -23,8 +23,8 @@ func addressOf(i int) netip.Addr {
 	return netip.AddrFrom4([4]byte{10, 64 + byte(i>>16), byte(i >> 8), byte(i)})
 }
 
-// newNode is as large as one of a real cluster: seven to ten kilobytes, mostly the
-// names of images and, once the API server has it, who manages which field.
+// newNode is as large as a node of a real cluster: seven to ten kilobytes, mostly
+// names of images and, once the API server has stored it, the managed fields.
 func newNode(i int) *corev1.Node {
 	node := &corev1.Node{}
 	node.Name = nodeName(i)
@@ -129,8 +129,9 @@ func (w *world) setReady(i int, ready bool) (sent, answered time.Time) {
 	return sent, time.Now()
 }
 
-// heartbeat is what a kubelet sends every five minutes, or sooner. Its time is a
-// second later than that of any before: with the same, nothing would change.
+// heartbeat sends what a kubelet sends every five minutes or sooner. Its time is one
+// second later than that of the heartbeat before: with an equal time nothing would
+// change.
 func (w *world) heartbeat(ctx context.Context, i int) {
 	w.t.Helper()
 	at := metav1.NewTime(begun.Add(time.Duration(w.beats.Add(1)) * time.Second))

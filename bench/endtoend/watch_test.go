@@ -11,11 +11,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// patience bounds every wait for something that takes seconds at the most on a
-// machine that does nothing else.
+// patience bounds every wait. On an idle machine each takes seconds.
 const patience = 2 * time.Minute
 
-// event is a change of a slice, as a watch told of it.
+// event is a change of a slice, as a watch reported it.
 type event struct {
 	slice string
 	at    time.Time

@@ -13,7 +13,7 @@ import (
 // reader reads lines of a stream, and notes when which came. It decodes as little as
 // it can, to leave the machine to what is measured.
 type reader struct {
-	// lines are all that tell of an endpoint, last when the newest of them came.
+	// lines counts the lines about an endpoint, last is when the newest line arrived.
 	lines, last atomic.Int64
 	// ready is the newest state that was told.
 	ready atomic.Bool

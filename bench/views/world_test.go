@@ -32,7 +32,7 @@ const (
 	writers = 4
 )
 
-// world is a Service on an API server, and both programs that tell of it.
+// world is a Service on an API server, and both programs that report its endpoints.
 type world struct {
 	form                form
 	api                 *controlplane.ControlPlane
