@@ -186,8 +186,8 @@ func (w *world) state(t *testing.T, name string) string {
 	return servers[fmt.Sprintf("%s%s_%d", ours, name, backendPort)].state
 }
 
-// configuration is that of the README, with the test's addresses and a server of
-// somebody else's.
+// configuration is that of the README, with the test's addresses and one server that
+// the example does not manage.
 func (w *world) configuration(t *testing.T) []byte {
 	t.Helper()
 	text, err := os.ReadFile("haproxy.cfg")

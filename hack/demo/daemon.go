@@ -121,7 +121,7 @@ func (d *daemon) since(first int) []line {
 	return d.lines[first:len(d.lines):len(d.lines)]
 }
 
-// terminate tells the daemon to stop, once.
+// terminate asks the daemon to stop, once.
 func (d *daemon) terminate() (err error) {
 	d.once.Do(func() { err = d.process.Process.Signal(syscall.SIGTERM) })
 	return err

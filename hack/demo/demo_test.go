@@ -60,7 +60,7 @@ func (d *demo) tidied(t *testing.T) {
 	}
 }
 
-// status is the exit status that an error stands for.
+// status is the exit status of an error.
 func status(t *testing.T, err error) int {
 	t.Helper()
 	var exit *exec.ExitError
