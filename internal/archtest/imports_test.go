@@ -119,7 +119,8 @@ func of(packages ...string) []string {
 	return packages
 }
 
-// libraries says who may use which library. A path stands for all below it.
+// libraries lists the packages that may use each library. A path includes all below
+// it.
 var libraries = []struct {
 	prefixes []string
 	places   []string

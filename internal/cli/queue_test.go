@@ -13,7 +13,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/cli"
 )
 
-// stuck is a log that is not read until it is let go.
+// stuck is a log that is not read until the test releases it.
 type stuck struct {
 	free chan struct{}
 	buffer

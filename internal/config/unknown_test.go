@@ -36,8 +36,8 @@ func TestLoadSuggestsWhatAnUnknownVariableMeant(t *testing.T) {
 	}
 }
 
-// A name that merely begins like one of ours may be another program's: those of
-// IONOS' own tools, or whatever a Pod shares with the daemon.
+// A name that only begins like one of ours may belong to another program: IONOS' own
+// tools, or another program in the same Pod.
 func TestLoadWarnsOfForeignVariablesThatBeginLikeOurs(t *testing.T) {
 	for name, meant := range map[string]string{
 		"IONOS_CONTRACT_NUMBER":   "IONOS_USERNAME",

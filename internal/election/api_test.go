@@ -174,7 +174,7 @@ func (a *api) write(verb string, lease *coordinationv1.Lease) *http.Response {
 	return answer(http.StatusOK, a.lease)
 }
 
-// store makes the Lease what it is told, nil for none, and tells the watches.
+// store sets the Lease (nil for none) and informs the watches.
 func (a *api) store(lease *coordinationv1.Lease) {
 	kind, told := "MODIFIED", lease
 	switch {
@@ -244,7 +244,7 @@ func (a *api) cut() {
 	clear(a.watches)
 }
 
-// change lets somebody else edit the Lease; nil deletes it.
+// change edits the Lease as another client would; nil deletes it.
 func (a *api) change(edit func(*coordinationv1.Lease) *coordinationv1.Lease) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -258,7 +258,7 @@ func (a *api) get() *coordinationv1.Lease {
 	return a.lease.DeepCopy()
 }
 
-// holder returns who holds the Lease: "-" where there is none.
+// holder returns the holder of the Lease, or "-" if there is none.
 func (a *api) holder() string {
 	lease := a.get()
 	if lease == nil {

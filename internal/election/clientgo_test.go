@@ -38,7 +38,7 @@ type contender struct {
 	name  string
 	leads chan struct{}
 	done  chan struct{}
-	// stop tells it to stop in order; cut takes its API server away.
+	// stop asks it to stop in order; cut takes its API server away.
 	stop, cut func()
 	err       error
 }
@@ -164,7 +164,7 @@ func (c *contest) wait(what string, something <-chan struct{}) {
 	}
 }
 
-// keeps demands that nobody but p leads for longer than a lease lasts.
+// keeps demands that only p leads for longer than a lease lasts.
 func (c *contest) keeps(p *contender, other *contender) {
 	c.t.Helper()
 	select {

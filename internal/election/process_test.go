@@ -16,7 +16,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
 
-// process is one that stands for the Lease.
+// process is one candidate for the Lease.
 type process struct {
 	t       *testing.T
 	client  *client
@@ -25,7 +25,7 @@ type process struct {
 	// when Run has returned err.
 	leads, stopping, done chan struct{}
 	err                   error
-	// stop tells it to stop; finish lets its work end by itself with an error.
+	// stop asks it to stop; finish lets its work end by itself with an error.
 	stop   context.CancelFunc
 	finish chan error
 	// linger is how long its work takes to end when it is told to.
@@ -95,7 +95,7 @@ func (p *process) leading() bool {
 	return closed(p.leads)
 }
 
-// closed reports whether a channel that nobody sends on is closed.
+// closed reports whether a channel without a sender is closed.
 func closed(c <-chan struct{}) bool {
 	select {
 	case <-c:

@@ -50,7 +50,7 @@ func TestALostRaceIsNotTold(t *testing.T) {
 	}
 }
 
-// A watch that cannot even be opened keeps nobody waiting.
+// A watch that cannot be opened blocks no process.
 func TestAWatchThatHangsIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAPI()

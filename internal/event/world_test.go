@@ -137,7 +137,7 @@ func refusal(w *httptest.ResponseRecorder, status int, after, cause string) *htt
 	return w.Result()
 }
 
-// decode reads what was sent, in whatever encoding.
+// decode reads what was sent, in any encoding.
 func (a *api) decode(body []byte) *eventsv1.Event {
 	scheme := runtime.NewScheme()
 	scheme.AddKnownTypes(eventsv1.SchemeGroupVersion, &eventsv1.Event{})

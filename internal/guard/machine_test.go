@@ -13,15 +13,15 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// backend is one machine of the real world, which nobody sees but by reads and
-// probes.
+// backend is one machine of the real world. The guard knows it by reads and probes
+// only.
 type backend struct {
-	// listed and leaving are what a good read says of it; node tells machines
-	// that had the address one after the other apart.
+	// listed and leaving are what a good read says of it; node distinguishes machines
+	// that had the address one after the other.
 	listed, leaving bool
 	node            int
-	// alive backends answer, mute ones say nothing when they are dead, and cut
-	// ones cannot be reached by the prober, though by clients.
+	// alive backends answer, and mute backends are silent when they are dead. Clients
+	// can reach cut backends, but the prober cannot.
 	alive, mute, cut bool
 }
 
@@ -37,7 +37,7 @@ type machine struct {
 	// written is what the slices hold; writes fail while broken.
 	written []inventory.Member
 	broken  bool
-	// joinedUnproved says that the last decision published candidates down.
+	// joinedUnproved says that the last decision published new endpoints as down.
 	joinedUnproved bool
 }
 

@@ -36,9 +36,9 @@ func (m *model) stillOpen() bool {
 	return m.open && here && !risen
 }
 
-// publishDraining is the last sentence of contract 15: where nothing that works is ready,
-// draining members are, if they pass, or only a rejected inventory announces them
-// to leave.
+// publishDraining is the last sentence of contract 15: where nothing that works is
+// ready, draining endpoints are published ready if they pass, or if only a rejected
+// inventory announces that they leave.
 func (m *model) publishDraining(next map[netip.Addr]inventory.State) {
 	works := m.works(next)
 	switch {
@@ -87,8 +87,8 @@ func (m *model) waitedEnough() bool {
 	return !m.emptySince.IsZero() && m.now.Sub(m.emptySince) >= time.Duration(m.policy.Fall)*m.policy.Interval
 }
 
-// allFail reports whether all who are here failed FALL times, whoever is to
-// blame; our own troubles alone prove nothing.
+// allFail reports whether all present endpoints failed FALL times, for any cause; our
+// own troubles alone prove nothing.
 func (m *model) allFail() bool {
 	failed := 0
 	for _, r := range m.records {

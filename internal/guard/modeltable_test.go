@@ -39,7 +39,7 @@ func (m *model) uncounted(r *record) bool {
 	return m.newborn() || m.cut && r.silent && !r.buried
 }
 
-// newborn reports whether nothing has passed since a restart: then nobody is
+// newborn reports whether nothing has passed since a restart: then no endpoint is
 // demoted (contract 28).
 func (m *model) newborn() bool { return m.restarted && !m.proven && m.policy.FailOpen }
 
@@ -105,8 +105,8 @@ func (m *model) cell(r *record) inventory.State {
 	return inventory.StateReady
 }
 
-// goneSince is when the drain period of one that is gone begins: not before it is
-// published ready no more.
+// goneSince is when the drain period of an endpoint that is gone begins: not before
+// it stops being published ready.
 func (m *model) goneSince(r *record) time.Time {
 	if r.state == inventory.StateReady {
 		return m.now
@@ -139,7 +139,7 @@ func (m *model) risen() bool {
 	return false
 }
 
-// back reports whether a member that is down comes back: contract 10, 7 and 14.
+// back reports whether an endpoint that is down comes back: contract 10, 7 and 14.
 func (m *model) back(r *record, h health) bool {
 	recently := !r.silencedAt.IsZero() && m.now.Sub(r.silencedAt) <= time.Duration(m.policy.Fall)*m.policy.Interval
 	return m.policy.HealthOff || m.cut && recently ||

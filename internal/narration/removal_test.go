@@ -12,7 +12,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 )
 
-// listener is told of one verdict after the other.
+// listener receives one verdict after the other.
 type listener struct {
 	pool   narration.Pool
 	before *guard.Verdict

@@ -21,7 +21,7 @@ const (
 	fine fault = iota
 	refused
 	lost    // it lands, and the answer is an error
-	away    // it does not land, and neither would another
+	away    // it does not land, nor would any other
 	unknown // it lands, and the answer does not say at which version
 )
 

@@ -86,8 +86,8 @@ func TestContract23ASliceThatIsDeletedAsSoonAsItIsMadeIsReadAgain(t *testing.T) 
 	s.wantTaken("s1")
 }
 
-// TestContract23AnEditThatALoadSawDuringARequestIsNotForgotten: nobody announces
-// it again.
+// TestContract23AnEditThatALoadSawDuringARequestIsNotForgotten: the watch does not
+// announce it again.
 func TestContract23AnEditThatALoadSawDuringARequestIsNotForgotten(t *testing.T) {
 	for name, c := range map[string]struct {
 		seen  string

@@ -69,7 +69,7 @@ func TestContract26WritesThatFailTakeFromTheBucketToo(t *testing.T) {
 	s.wantWake(time.Second - 5)
 }
 
-// edit lets somebody else change a slice as it was decided, and reads that.
+// edit changes a slice as another client would, to what was decided, and reads it.
 func (s *scene) edit() {
 	s.t.Helper()
 	s.load(s.read("s1: a=down")...)

@@ -83,7 +83,7 @@ func (s *scene) read(texts ...string) []plan.Slice {
 	return read
 }
 
-// want decides what the named slices shall say; the others stay as they are.
+// want decides what the named slices should say; the others stay as they are.
 func (s *scene) want(texts ...string) {
 	s.t.Helper()
 	for _, text := range texts {

@@ -15,15 +15,15 @@ import (
 type trial struct {
 	*world
 	members []inventory.Member
-	// kept is how many endpoints of each slice are still wanted, and touched
-	// whether the slice has to be written whatever is done with the additions.
+	// kept is how many endpoints of each slice are still wanted, and touched whether
+	// the slice must be written wherever the additions go.
 	kept      []int
 	touched   []bool
 	additions int
 }
 
-// anyTrial draws up to seven slices, most of which hold few endpoints, so that
-// the bound matters, and the members that are wanted next.
+// anyTrial draws up to seven slices and the endpoints that are wanted next. Most
+// slices hold few endpoints, so the bound matters.
 func anyTrial(t *rapid.T) trial {
 	c := trial{world: newWorld(rapid.IntRange(1, 5).Draw(t, "max"))}
 	next := 0
@@ -69,9 +69,9 @@ func checkTrials(t *testing.T, check func(*rapid.T, trial)) {
 	})
 }
 
-// cheapest is the least number of endpoints that any plan writes which leaves
-// members where they are as far as the bound allows: it tries every set of
-// slices that might be written.
+// cheapest is the lowest number of endpoints written by any plan that leaves
+// endpoints where they are as far as the bound allows. It tries every set of slices
+// that might be written.
 func (c trial) cheapest() int {
 	least, bound := -1, 2*slicesFor(len(c.members), c.target.MaxEndpoints)
 	for set := range 1 << len(c.kept) {

@@ -48,7 +48,7 @@ func TestContract01NoReadyEndpointIsLostBetweenWritesWhateverTheSlicesHold(t *te
 	})
 }
 
-// drawMembers draws members of few addresses, each once, in any state.
+// drawMembers draws endpoints of few addresses, each once, in any state.
 func drawMembers(rt *rapid.T, label string, state *rapid.Generator[inventory.State]) []inventory.Member {
 	var members []inventory.Member
 	for n := 1; n <= 8; n++ {

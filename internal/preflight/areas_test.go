@@ -46,7 +46,7 @@ func only(t *testing.T, nodes []inventory.Node, err error, areas ...preflight.Se
 		},
 		Local: closedWay{&got.api},
 	})
-	got.api-- // once for the secrets, whatever is looked at
+	got.api-- // one request for the secrets, for any number of objects
 	return report, got
 }
 

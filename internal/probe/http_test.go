@@ -17,14 +17,14 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-// stranger returns what serves connections that should never be made, and tells
-// of each.
+// stranger returns a server for connections that should never be made, and reports
+// each of them.
 func stranger(met chan<- string) func(*net.TCPConn) {
 	return func(conn *net.TCPConn) { met <- "connected, " + readRequest(conn) }
 }
 
-// recorded returns what serves connections with an answer, and tells of each
-// request.
+// recorded returns a server that sends one answer on each connection, and reports
+// each request.
 func recorded(requests chan<- string, text string) func(*net.TCPConn) {
 	return func(conn *net.TCPConn) {
 		requests <- readRequest(conn)

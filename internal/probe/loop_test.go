@@ -73,7 +73,7 @@ func TestAnUrgentAddressIsCheckedEveryFastIntervalFromStartToStart(t *testing.T)
 		if !slices.Equal(got, want) {
 			t.Fatalf("got checks at %s, want %s", got, want)
 		}
-		f.watchAll() // in question no more
+		f.watchAll() // no longer in question
 		time.Sleep(4 * time.Second)
 		if gap := slices.Min(gaps(f.startsOf(0))[len(want):]); gap != 2*time.Second {
 			t.Errorf("got %s between checks when no longer urgent, want 2s", gap)

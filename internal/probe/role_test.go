@@ -40,8 +40,8 @@ func playRole(role string) {
 	}
 }
 
-// startRole starts a child process, changed in some way unless change is nil, and
-// returns it with the decoder of what it prints.
+// startRole starts a child process and returns it with the decoder of what it prints.
+// A change that is not nil changes the command first.
 func startRole(t *testing.T, role string, change func(*exec.Cmd)) (*os.Process, *json.Decoder) {
 	t.Helper()
 	self, err := os.Executable()

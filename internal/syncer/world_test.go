@@ -31,7 +31,7 @@ type world struct {
 	mu      sync.Mutex
 	nodes   []inventory.Node
 	readErr error
-	// readTakes is how long a read takes, unless its context ends first.
+	// readTakes is how long a read takes, at most until its context ends.
 	readTakes time.Duration
 	// dead are the addresses that refuse, mute those that do not answer.
 	dead, mute map[string]bool
@@ -175,7 +175,7 @@ func during(d time.Duration) {
 	synctest.Wait()
 }
 
-// members returns the published members as "10.0.0.11 ready" and so on.
+// members returns the published endpoints as "10.0.0.11 ready" and so on.
 func (w *world) members() []string {
 	w.t.Helper()
 	state, err := w.store.Store.Load(w.t.Context())

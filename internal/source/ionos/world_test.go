@@ -53,7 +53,7 @@ func (c *cloud) options() ionos.Options {
 	}
 }
 
-// source reads nodes that the test tells of.
+// source reads the nodes that the test gives.
 func (c *cloud) source(t testing.TB, nodes ionos.NodeReader, change ...func(*ionos.Options)) *ionos.Source {
 	t.Helper()
 	options := c.options()
@@ -76,7 +76,7 @@ func (c *cloud) source(t testing.TB, nodes ionos.NodeReader, change ...func(*ion
 	return source
 }
 
-// told are nodes as the test tells of them.
+// told are the nodes that the test gives.
 type told struct {
 	mu      sync.Mutex
 	nodes   []inventory.Node

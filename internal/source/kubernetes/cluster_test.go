@@ -194,7 +194,8 @@ func object(n inventory.Node) *corev1.Node {
 	return node
 }
 
-// same reports whether both lists say the same, whatever the order and Detail.
+// same reports whether both lists hold the same nodes. Order and Detail do not
+// matter.
 func same(a, b []inventory.Node) bool {
 	return slices.Equal(lines(a), lines(b))
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/storetest"
 )
 
-// script is an API server that holds one Service, no slice, and tells what the
-// test writes into its watches.
+// script is an API server that holds one Service and no slice. It sends what the test
+// writes into its watches.
 type script struct {
 	slices, services *io.PipeWriter
 	watches          map[string]io.ReadCloser

@@ -29,7 +29,7 @@ func (t *transport) wrap(inner http.RoundTripper) http.RoundTripper {
 	return t
 }
 
-// stall holds back what the watches tell from now on.
+// stall delays all events of the watches from now on.
 func (t *transport) stall() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
