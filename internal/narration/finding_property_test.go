@@ -31,7 +31,7 @@ type history struct {
 	policy  guard.Policy
 }
 
-// recover starts from endpoints that no read has named.
+// recoverHistory starts from endpoints that no read has named.
 func recoverHistory(t *rapid.T) *history {
 	h := &history{now: time.Now(), policy: policy()}
 	h.policy.Threshold = 2
