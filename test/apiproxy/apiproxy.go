@@ -120,7 +120,7 @@ func (p *Proxy) Kubeconfig(t testing.TB, user *rest.Config) string {
 func connect(t testing.TB, config *rest.Config) http.RoundTripper {
 	t.Helper()
 	config = rest.CopyConfig(config)
-	// With a proxy function client-go shares the connections with nobody.
+	// With a proxy function client-go gives this client connections of its own.
 	config.Proxy = http.ProxyFromEnvironment
 	transport, err := rest.TransportFor(config)
 	if err != nil {

@@ -69,8 +69,8 @@ func look(t *testing.T, out string, pages []page) map[string][]string {
 	return found.Said
 }
 
-// need returns the path of a program. Without it the test is skipped, but where
-// CI=true stands for a machine that has to have everything.
+// need returns the path of a program. Without the program the test is skipped, or
+// fails with CI=true: such a machine must have everything.
 func need(t *testing.T, program string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)

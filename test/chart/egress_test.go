@@ -184,7 +184,7 @@ func reachable(t *testing.T, policy *networkingv1.NetworkPolicy, to peer) string
 	return strings.Join(found, ", ")
 }
 
-// means reports whether an entry of a rule's "to" stands for a peer.
+// means reports whether an entry of a rule's "to" selects a peer.
 func means(t *testing.T, policy *networkingv1.NetworkPolicy, p networkingv1.NetworkPolicyPeer, to peer) bool {
 	t.Helper()
 	if p.IPBlock != nil {

@@ -23,7 +23,7 @@ import (
 const (
 	// waitTimeout bounds every wait; on an idle machine the longest takes five seconds.
 	waitTimeout = time.Minute
-	// bound is when a run in which much is wrong asks no more.
+	// bound ends a run in which much is wrong.
 	bound  = 10 * time.Minute
 	glance = 100 * time.Millisecond
 )

@@ -103,7 +103,7 @@ var elsewhere = map[string]string{
 	"LEADER_ELECTION_NAMESPACE": "it is TARGET_NAMESPACE by default",
 }
 
-// ownValues are the variables that nobody can guess.
+// ownValues are the variables without a value that fits every cluster.
 var ownValues = map[string]bool{"IONOS_DATACENTER_ID": true, "IONOS_PRIVATE_LAN_ID": true, "SECURED_SUBNET_CIDR": true}
 
 func controllerConfig(t *testing.T) string {

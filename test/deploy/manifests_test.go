@@ -150,8 +150,8 @@ func TestEachPlaceholderIsFound(t *testing.T) {
 	}
 }
 
-// TestTheConfigurationIsRefusedAsItIs: whoever forgets the placeholders, and
-// hack/apply-order.sh too, is told by the Pods.
+// TestTheConfigurationIsRefusedAsItIs: an operator who forgets the placeholders and
+// hack/apply-order.sh reads so in the log of the Pods.
 func TestTheConfigurationIsRefusedAsItIs(t *testing.T) {
 	command := exec.CommandContext(t.Context(), built.Program(t), "config", "validate")
 	command.Env = []string{"TARGET_NAMESPACE=" + namespace}

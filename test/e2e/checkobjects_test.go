@@ -108,7 +108,7 @@ func mistakesOfTheSlices() []mistake {
 	}
 }
 
-// createSlice makes a slice with one endpoint that somebody manages.
+// createSlice makes a slice with one endpoint and a manager.
 func (w *world) createSlice(name, manager, service string) {
 	w.t.Helper()
 	slice := &discoveryv1.EndpointSlice{
@@ -176,7 +176,7 @@ func allOutside(t *testing.T, w *world) {
 	}
 }
 
-// allSilent: the way is the first suspect.
+// allSilent: the network is the first possible cause.
 func allSilent(t *testing.T, w *world) {
 	for _, n := range w.nodes {
 		n.backends[0].kill()

@@ -27,8 +27,8 @@ func (s *surfaces) asked(path string) (int, string) {
 	return response.StatusCode, string(text)
 }
 
-// wantHealth demands what Kubernetes is told: that it lives, whatever happens,
-// and whether it is ready.
+// wantHealth checks what Kubernetes reads: the daemon always lives, and is ready or
+// not.
 func (s *surfaces) wantHealth(when string, ready int) {
 	s.world.t.Helper()
 	for path, want := range map[string]int{"/livez": http.StatusOK, "/readyz": ready} {
@@ -52,7 +52,7 @@ func (w *world) onRoad() (*road, string) {
 	return r.road, r.environ(w)
 }
 
-// deadNeighboursFailNoProbe: whatever else dies, Kubernetes has no reason to
+// deadNeighboursFailNoProbe: if another program dies, Kubernetes has no reason to
 // restart us or to take us out.
 func deadNeighboursFailNoProbe(t *testing.T, w *world) {
 	road, access := w.onRoad()

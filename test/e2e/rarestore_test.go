@@ -139,7 +139,7 @@ func aQuotaIsUsedUp(t *testing.T, w *world) {
 func theNamespaceIsBeingDeleted(t *testing.T, w *world) {
 	d := w.start()
 	w.wantPublished(w.all())
-	// There is nobody here who would empty it.
+	// This cluster has no controller that would empty it.
 	if err := w.client.CoreV1().Namespaces().Delete(t.Context(), w.namespace, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,8 @@ func hanging(w *world) *daemon {
 	return d
 }
 
-// twiceEndsAtOnce: who sends a second SIGTERM does not want to wait for the write.
+// twiceEndsAtOnce: an operator who sends a second SIGTERM does not want to wait for
+// the write.
 func twiceEndsAtOnce(t *testing.T, w *world) {
 	d := hanging(w)
 	w.until(func() bool {

@@ -63,7 +63,7 @@ func theRightToWatchIsTaken(t *testing.T, w *world) {
 	}
 }
 
-// theKubeconfigIsReplaced: the credentials that the daemon began with count no more.
+// theKubeconfigIsReplaced: the credentials from the start are no longer valid.
 func theKubeconfigIsReplaced(t *testing.T, w *world) {
 	path := w.onServer(func(text string) string { return text })
 	w.start("KUBECONFIG=" + path)

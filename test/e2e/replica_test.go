@@ -22,8 +22,8 @@ const (
 	lostStatus    = 6
 )
 
-// team is several replicas in one world, each with a user of its own, so that
-// the audit log tells them apart.
+// team is several replicas in one world. Each has a user of its own, so the audit log
+// shows which replica made a request.
 type team struct {
 	*world
 

@@ -13,7 +13,7 @@ import (
 )
 
 // setImage is a call of set-image.sh for a folder of the test's own: deploy/ may hold
-// somebody's manifests.
+// manifests of a user.
 func (w *world) setImage(folder string, args ...string) script {
 	return w.script("set-image.sh", append([]string{"--folder", folder}, args...)...)
 }

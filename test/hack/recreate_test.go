@@ -157,7 +157,7 @@ func replacesTheNode(t *testing.T, w *world) {
 func replacesNothing(t *testing.T, w *world) {
 	api, node := w.cloud(t)
 	call := func(args ...string) script { return w.script("recreate-ionos-node.sh", append(args, node)...) }
-	// Nobody else would answer.
+	// No other endpoint would answer.
 	call("--yes").run(t).want(1, "no other endpoint is ready", "remedy: ")
 	service, err := w.client.CoreV1().Services(w.namespace).Get(t.Context(), "web", metav1.GetOptions{})
 	if err != nil {

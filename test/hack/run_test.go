@@ -96,7 +96,7 @@ func (s script) execute(t *testing.T, program string, args ...string) did {
 	return did{t, call, command.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// want fails the test unless the call ended so and said each of these.
+// want checks that the call ended with the status and said each of these.
 func (d did) want(status int, said ...string) did {
 	d.t.Helper()
 	if d.status != status {

@@ -25,13 +25,13 @@ import (
 )
 
 const (
-	// imageUser is who runs it, and the user's group.
+	// imageUser is the user of the image, and the user's group.
 	imageUser = 65532
 	// toolboxPath is the PATH of the toolbox image.
 	toolboxPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 )
 
-// Kubelet knows what a Pod is told of its cluster.
+// Kubelet knows what a Pod must know of its cluster.
 type Kubelet struct {
 	// Client reads what a Pod refers to; it must be an administrator's.
 	Client kubernetes.Interface
@@ -112,8 +112,8 @@ func (k *Kubelet) toolbox(t *testing.T, root string, command []string) *exec.Cmd
 	return made
 }
 
-// environment is what the container's variables come to, and what every Pod is
-// told of the API server.
+// environment is the values of the container's variables, and those that every Pod
+// gets for the API server.
 func (k *Kubelet) environment(t *testing.T, pod *corev1.Pod) map[string]string {
 	t.Helper()
 	env := map[string]string{

@@ -1,6 +1,6 @@
-// Package kubeproxy runs a real kube-proxy inside a named network namespace, so
-// that a ClusterIP of a real API server carries traffic from there to whatever
-// the EndpointSlices list.
+// Package kubeproxy runs a real kube-proxy inside a named network namespace. From
+// there a ClusterIP of a real API server carries traffic to the endpoints that the
+// EndpointSlices list.
 //
 // The namespace must reach the API server ([controlplane.Options].BindAddress)
 // and have a route for the ClusterIPs, such as a default route: the rules

@@ -164,7 +164,7 @@ func killedInALoad(s *tale) {
 	s.dies(refusedBound)
 }
 
-// killedInARenewal leaves a Lease behind that nobody holds and nobody may take
+// killedInARenewal leaves a Lease without a living holder. No process may take it
 // before its 15 s are over.
 func killedInARenewal(s *tale) {
 	s.happens(s.Local.Break(apiproxy.Arrives, leaseUpdate, s.Daemon.Kill))

@@ -14,7 +14,8 @@ import (
 type scenario struct {
 	name, text string
 	options    lab.Options
-	// story is what happens under traffic; nobody may notice it unless bound is set.
+	// story is what happens under traffic; no client may notice it if bound is not
+	// set.
 	story func(t *testing.T, w *lab.World, x *lab.Target)
 	// bound is how long after the mark "fault" the last lost request may begin.
 	bound time.Duration
@@ -61,8 +62,8 @@ func tell(t *testing.T, w *lab.World, scenarios []scenario) {
 }
 
 // bounded judges what was lost: nothing, or only within the bound after the mark
-// "fault". Where requests begin late, so do the three checks that take a backend
-// down, and the bound grows with them.
+// "fault". If requests begin late, the three checks that take a backend down begin
+// late too, and the bound grows with them.
 func bounded(t *testing.T, x *lab.Target, bound time.Duration) []traffic.Fact {
 	t.Helper()
 	if bound == 0 {
@@ -119,7 +120,7 @@ func swapPool(_ *testing.T, _ *lab.World, x *lab.Target) {
 	x.Mark("other workers are listed")
 	x.Replace(fresh...)
 	x.AwaitAnswers(fresh...)
-	// Removals of a suspect read wait for EMPTY_RESULT_THRESHOLD reads.
+	// Removals of a rejected inventory wait for EMPTY_RESULT_THRESHOLD reads.
 	for _, w := range old {
 		x.AwaitState(w, "draining")
 	}
@@ -226,8 +227,8 @@ func upgraded(t *testing.T, _ *lab.World, x *lab.Target) {
 	})
 }
 
-// leaderKilled lets the other replica take over, which it does when the lease
-// has run out; meanwhile nobody writes.
+// leaderKilled kills the leader. The other replica takes over when the lease has run
+// out; until then no process writes.
 func leaderKilled(t *testing.T, _ *lab.World, x *lab.Target) {
 	other := x.NewDaemon()
 	other.Start()

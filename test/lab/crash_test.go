@@ -106,9 +106,9 @@ func TestADeadBackendCostsRequestsForSecondsOnly(t *testing.T) {
 	})
 }
 
-// daemonDeaths lets two workers of a large pool die in each round. The dead stay
-// so until there are too many silent ones at once: then the daemon would rightly
-// suspect itself.
+// daemonDeaths lets two workers of a large pool die in each round. They stay dead
+// until too many are silent at once: then the daemon would rightly assume that its
+// own network is at fault.
 func daemonDeaths(t *testing.T, w *lab.World, random *rand.Rand, rounds int) {
 	const pool = 44
 	x := w.Target(t, lab.Options{Workers: pool, Env: map[string]string{"SOURCE_POLL_INTERVAL": "30s"}})

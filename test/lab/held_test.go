@@ -92,7 +92,7 @@ func heldDeaths(t *testing.T, w *lab.World, random *rand.Rand) {
 func (c *costs) die(t *testing.T, x *lab.Target, random *rand.Rand, held bool) {
 	singles, halves, silences := 4, 2, 0
 	if held {
-		silences = 1 // a held connection does not tell of it any earlier
+		silences = 1 // a held connection does not report it any earlier
 	}
 	if long() {
 		singles, halves, silences = 20, 20, 20

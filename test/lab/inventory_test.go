@@ -114,7 +114,7 @@ func emptyAndKilled(s *tale) {
 	s.lists(workers...)
 }
 
-// emptyAndCutOff: with neither an inventory nor a health check nothing changes,
+// emptyAndCutOff: without an inventory and without a health check nothing changes,
 // not even for an endpoint that was down before.
 func emptyAndCutOff(s *tale) {
 	workers := s.Workers()

@@ -67,8 +67,9 @@ func TestTheLocalAPIServerRestarts(t *testing.T) {
 	})
 }
 
-// replaceDrained replaces a worker, which ends when nobody asks it any more, as
-// after a drain of minutes: while there is no API server nobody can be told.
+// replaceDrained replaces a worker. The old one ends when it gets no request any
+// more, as after a drain of minutes: without an API server no consumer learns of the
+// drain.
 func replaceDrained(x *lab.Target, old, fresh *lab.Worker) {
 	x.Mark("%s joins", fresh.Name)
 	x.Join(fresh)

@@ -107,8 +107,8 @@ func shortOfCPU(s *tale) {
 	s.dies(refusedBound)
 }
 
-// fullDisk restarts the daemon so that whatever it writes to disk fails, and
-// lets a new inventory be cut off by the full disk.
+// fullDisk restarts the daemon so that its writes to disk fail, and lets the full
+// disk cut off a new inventory.
 func fullDisk(disk *strain.Disk) func(*tale) {
 	return func(s *tale) {
 		for _, folder := range []string{"home", "tmp"} {

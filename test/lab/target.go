@@ -141,8 +141,8 @@ func (x *Target) Join(workers ...*Worker) {
 	x.list()
 }
 
-// Leave lets the inventory say that workers are about to leave. A source that
-// cannot say so does not list them any more.
+// Leave makes the inventory say that workers are about to leave. A source that cannot
+// say so no longer lists them.
 func (x *Target) Leave(workers ...*Worker) {
 	x.t.Helper()
 	for _, w := range workers {
@@ -255,7 +255,7 @@ func (x *Target) AwaitStates(want map[netip.Addr]string) {
 	})
 }
 
-// AwaitState waits until a worker is published so; "" stands for not at all.
+// AwaitState waits until a worker is published in that state; "" means not at all.
 func (x *Target) AwaitState(w *Worker, want string) {
 	x.t.Helper()
 	until(x.t, func() string {

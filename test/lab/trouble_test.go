@@ -110,9 +110,9 @@ func (s *tale) judge() {
 		count, s.Record().Len(), s.Record().Lateness(), text.String(), s.Daemon.Log())
 }
 
-// starved reports whether these few losses tell of the machine and not of the
-// daemon: one request of a hundred began a tenth of a second late or more, so
-// some took a whole one. It says so in the log and in the report.
+// starved reports whether the machine, not the daemon, explains these few losses: one
+// request of a hundred began a tenth of a second late or more, so some took a whole
+// second. It says so in the log and in the report.
 func (s *tale) starved(lost int) bool {
 	s.Helper()
 	late, requests := s.Record().Lateness(), s.Record().Len()

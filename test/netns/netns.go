@@ -75,8 +75,9 @@ ip -6 route add fd00::/64 dev lo 2>/dev/null || true
 [ $# = 0 ] || exec "$@"`,
 }
 
-// enter replaces the process by one in a new namespace. It tries before with a
-// process that does nothing, for after an exec there is nobody to report to.
+// enter replaces the process with one in a new namespace. It tries first with a
+// process that does nothing, because after an exec no process is left that could
+// report an error.
 func enter(w world) error {
 	unshare, err := exec.LookPath("unshare")
 	if err != nil {
@@ -108,9 +109,9 @@ func usableFlags(unshare string, w world) ([]string, error) {
 	return nil, fmt.Errorf("%s", strings.Join(errs, "; "))
 }
 
-// Require skips the test if the binary does not run in a network namespace of
-// its own, and says why. Where CI=true stands for a machine that has to have
-// everything, the test fails instead.
+// Require skips the test if the binary does not run in a network namespace of its
+// own, and says why. With CI=true the test fails instead: such a machine must have
+// everything.
 func Require(t testing.TB) {
 	t.Helper()
 	switch state := os.Getenv(stateVariable); state {

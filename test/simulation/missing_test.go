@@ -57,8 +57,9 @@ func (p *process) noteMissing(d delivery) {
 	}
 }
 
-// add adds one more inventory that misses the address. One that has been kept for
-// the threshold stays, however later ones are judged by what is listed (13 a).
+// add adds one more inventory that leaves the address out. An endpoint that was kept
+// for the threshold stays, also when later inventories are judged by what is listed
+// (13 a).
 func (m *missing) add(d delivery, a netip.Addr, s settings) {
 	pastThreshold := s.policy.Threshold > 0 && len(m.counts) >= s.policy.Threshold+2
 	if n := len(m.counts); n == 0 || d.at.Sub(m.counts[n-1]) >= s.poll*9/10-slack/10 {
@@ -115,11 +116,11 @@ func (p *process) mayGo(a netip.Addr) bool {
 	return policy.Threshold > 0 && m.since(p.passAt[a]) >= policy.Threshold
 }
 
-// judge says what the plainest reading of contract 13 makes of a read: whether it
-// has to be rejected, judged by all endpoints, and with those left out that have
-// been kept for long as well; and whether it has to be accepted. An endpoint that
-// fails may fall between the read and the decision on it, and then counts no more;
-// one that was brought by a rejected inventory may count or not.
+// judge applies the plainest reading of contract 13 to a read. It says whether the
+// read must be rejected, judged by all endpoints, and judged without those that were
+// kept for long; and whether it must be accepted. An endpoint may fail between the
+// read and the decision on it; then it no longer counts. An endpoint that a rejected
+// inventory added may count or not.
 func (p *process) judge(d *delivery, is4 bool, kind string) {
 	w := p.w
 	var all, failing, pastThreshold, both, firm tally

@@ -18,8 +18,8 @@ const (
 	byLine
 )
 
-// Announce holds notices to contract 16: who leaves a mode was in it, and who
-// enters one was not.
+// Announce checks notices against contract 16: a process that leaves a mode was in
+// it, and a process that enters a mode was not.
 func (p *process) Announce(notice narration.Notice) {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
@@ -54,7 +54,7 @@ func (p *process) turn(way int, from, to guard.Mode) {
 	p.w.counts["modes told"]++
 }
 
-// checkMode checks that what was told of the mode is what is shown.
+// checkMode checks that the reported mode is the mode that is shown.
 func (p *process) checkMode() {
 	is := p.syncer.Status().Verdict.Mode
 	for way, told := range p.told {

@@ -61,8 +61,8 @@ type process struct {
 	// is ready or draining.
 	dryAt, bareAt map[bool]time.Time
 	holders       map[netip.Addr]string
-	// listedSince is the read since which all list the address, at the same node
-	// or as a member; sentAtPass is when the newest check that passed was sent.
+	// listedSince is the read since which all list the address, at the same node or
+	// as an endpoint; sentAtPass is when the newest check that passed was sent.
 	listedSince, sentAtPass map[netip.Addr]time.Time
 	// listedAt is the newest read that lists the address.
 	listedAt map[netip.Addr]time.Time
@@ -78,7 +78,7 @@ type process struct {
 	// when the last that counted was sent.
 	fails, fresh      map[netip.Addr]int
 	fellAt, countedAt map[netip.Addr]time.Time
-	passedAt          map[bool]time.Time // by being IPv4: the newest pass of anybody
+	passedAt          map[bool]time.Time // by being IPv4: the newest pass of any endpoint
 
 	recovered bool
 	// found is what stood there when it started, slices what it published since.
@@ -217,8 +217,7 @@ func (p *process) endRead(err error) {
 	p.failedRead, p.endedRead = err != nil, time.Now()
 }
 
-// checkRetry is contract 3: a source that costs nobody anything is read again
-// without back-off.
+// checkRetry is contract 3: a source without a cost is read again without back-off.
 func (p *process) checkRetry() {
 	const soon = 1500 * time.Millisecond
 	if p.w.set.free && !p.ending() && p.failedRead && p.reading == 0 && time.Since(p.endedRead) > soon && time.Since(p.askedFor) > soon {
@@ -352,8 +351,9 @@ func (p *process) endCheck(a netip.Addr, outcome inventory.Outcome, sent time.Ti
 	}
 }
 
-// published is the state in which the process published an address, and in which
-// it stood there until now: what another hand put there is nobody's promise.
+// published is the state in which the process published an address, and in which it
+// stood there until now: the process promises nothing about what another program
+// wrote.
 func (p *process) published(a netip.Addr, stood inventory.State) inventory.State {
 	state := inventory.Absent
 	for _, endpoints := range p.slices {

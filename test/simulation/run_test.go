@@ -28,7 +28,7 @@ func alone(t *testing.T) {
 	})
 }
 
-// tidy collects the garbage now and then, when nobody but the world runs.
+// tidy collects the garbage now and then, when only the world runs.
 func tidy(steps int) {
 	if steps%1000 == 0 {
 		runtime.GC()

@@ -203,8 +203,8 @@ func (w *world) replaceAll(r *rand.Rand) []netip.Addr {
 	return w.leave(old)
 }
 
-// checkAllReady is the first scene's point: what passes serves, whatever the
-// inventory says.
+// checkAllReady is the first scene's point: an endpoint that passes serves, with any
+// inventory.
 func (w *world) checkAllReady() {
 	if w.set.policy.HealthOff {
 		return
@@ -218,8 +218,8 @@ func (w *world) checkAllReady() {
 	}
 }
 
-// checkGone checks that addresses are published no more, if no restart made counts
-// begin anew.
+// checkGone checks that addresses are no longer published. A restart begins the
+// counts anew, so then it checks nothing.
 func (w *world) checkGone(addrs []netip.Addr, why string) {
 	for _, a := range addrs {
 		if state, ok := w.truth()[a]; ok && w.unrest == 0 && w.passedFor(a, time.Minute) && w.allPass() {

@@ -142,7 +142,7 @@ func (w *world) damaged(nodes []inventory.Node, kind string, r *rand.Rand) []inv
 	return out
 }
 
-// wrong are addresses that may be published, and where nobody answers.
+// wrong are addresses that may be published, but no backend answers there.
 func (w *world) wrong(addrs []netip.Addr) []netip.Addr {
 	var wrong []netip.Addr
 	for _, a := range addrs {

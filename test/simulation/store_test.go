@@ -338,7 +338,7 @@ func (w *world) slice(name string) (plan.Slice, bool) {
 	return all[i], true
 }
 
-// touch writes a foreign label, so that whoever read the slice before is late.
+// touch writes a foreign label. A reader of the version before gets a conflict.
 func (w *world) touch(name string) {
 	object := w.object(name)
 	if object == nil {

@@ -245,7 +245,7 @@ func (w *world) strikeDaemon(r *rand.Rand) {
 	w.roughen("daemon", w.rough["daemon until"])
 }
 
-// noteCut remembers who was fine when the prober was cut off.
+// noteCut remembers which endpoints were fine when the prober was cut off.
 func (w *world) noteCut() {
 	w.standing = map[netip.Addr]bool{}
 	if !w.probing.in(cutOff) || w.daemon == nil {

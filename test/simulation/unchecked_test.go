@@ -77,7 +77,7 @@ func (p *process) noteAccepted(note string) {
 	}
 }
 
-// checkTold is contract 13: what only rejected inventories took away was told of.
+// checkTold is contract 13: an Event names what only rejected inventories took away.
 func (p *process) checkTold(a netip.Addr, slice string) {
 	m := p.missingOf(a)
 	if m == nil || m.accepted || m.given || p.moved(a) || p.w.injected(a) || time.Since(p.firstRead) < weighed {

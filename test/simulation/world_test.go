@@ -32,7 +32,7 @@ const (
 	troubles behaviour = "cannot be asked"
 )
 
-// backend is what listens at an address, whoever holds it.
+// backend is what listens at an address, of any node.
 type backend struct {
 	is    behaviour
 	since time.Time
@@ -86,8 +86,8 @@ type world struct {
 	enlisted int
 	stolenAt time.Time
 	started  int
-	// source, storing, loading and probing are the faults in force: probing that of
-	// the prober, which cannot tell anything of anybody.
+	// source, storing, loading and probing are the faults in force. With probing the
+	// prober knows nothing of any endpoint.
 	source, storing, loading, probing fault
 	// rough is until when each part of the world was not as it should be.
 	rough map[string]time.Time
@@ -115,7 +115,7 @@ type world struct {
 	writes  int
 	counts  map[string]int
 	cutAt   time.Time
-	// standing are the members that were fine when the prober was cut off.
+	// standing are the endpoints that were fine when the prober was cut off.
 	standing map[netip.Addr]bool
 }
 

@@ -49,7 +49,8 @@ func limit(pid int, share float64) (restore func(), err error) {
 		return nil, err
 	}
 	restore = func() {
-		// A process that has ended is in no group, and one without members goes.
+		// A process that has ended is in no group, and a group without processes
+		// goes.
 		_ = os.WriteFile(filepath.Join(cpuGroups, before, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o600)
 		for deadline := time.Now().Add(time.Second); os.Remove(group) != nil && time.Now().Before(deadline); {
 			time.Sleep(time.Millisecond)

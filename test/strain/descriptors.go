@@ -32,8 +32,8 @@ func NoDescriptors(t testing.TB, pid int) (restore func()) {
 	return restore
 }
 
-// lacking ends a test that has not the rights for a fault: it is skipped, but
-// fails where CI=true stands for a machine that has to have everything.
+// lacking ends a test without the rights for a fault. It skips the test, or fails it
+// with CI=true: such a machine must have everything.
 func lacking(t testing.TB, err error) {
 	t.Helper()
 	switch {

@@ -75,7 +75,7 @@ func Generate(ctx context.Context, options Options, report func(Result)) error {
 	}
 }
 
-// errUsedUp tells that no source is left.
+// errUsedUp says that no source is left.
 func errUsedUp(options Options, next netip.Addr) error {
 	if options.Sources.Contains(next) {
 		return nil
@@ -141,7 +141,7 @@ func ask(source, target netip.AddrPort, deadline time.Time) (backend string, err
 	if err := conn.SetDeadline(deadline); err != nil {
 		return "", err
 	}
-	// Nobody waits for what is left of the connection: it is reset.
+	// The rest of the connection is not needed: it is reset.
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
 	}

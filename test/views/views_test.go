@@ -81,7 +81,7 @@ func outage(t *testing.T, server *controlplane.ControlPlane) {
 	}
 	server.Start()
 	update(t, c, "outage", slice("web-1", "web", "10.0.0.12"))
-	// Two are new and two are gone, in whatever order; nothing else happened.
+	// Two are new and two are gone, in any order; nothing else happened.
 	got := map[views.EventType][]string{}
 	for range 4 {
 		e := <-events

@@ -109,7 +109,7 @@ func (l laid) atFarEnd(t *testing.T, do func() error) {
 	}
 }
 
-// echo serves at the far end: what comes in goes back. It counts connections.
+// echo serves at the far end: it sends back what it receives. It counts connections.
 func (l laid) echo(t *testing.T) (address string, accepted chan struct{}) {
 	t.Helper()
 	var listener net.Listener

@@ -76,8 +76,9 @@ func read(dir string) ([]traffic.Figures, error) {
 	return all, nil
 }
 
-// shown reports whether the page shows the picture of the scenario: those that
-// compare the daemon with a polling loop. The others are for who looks into a run.
+// shown reports whether the page shows the picture of the scenario: only pictures
+// that compare the daemon with a polling loop. The others are for people who study a
+// run.
 func shown(f traffic.Figures) bool { return group(f) == "crash" && f.Requests > 0 }
 
 // picture is the name of the scenario's picture.

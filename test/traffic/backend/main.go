@@ -20,10 +20,10 @@ import (
 	"time"
 )
 
-// mode is what the backend is told: "ok", "refuse" (nobody listens), "hang"
-// (accepts and never answers), "status 503", "slow 300ms" (answers later),
-// "idle 5s" (closes connections without a request after that time), "reset 2s" (the
-// same with a reset), or "single" (serves one connection at a time).
+// mode is the order for the backend: "ok", "refuse" (does not listen), "hang"
+// (accepts and never answers), "status 503", "slow 300ms" (answers later), "idle 5s"
+// (closes connections without a request after that time), "reset 2s" (the same with a
+// reset), or "single" (serves one connection at a time).
 type mode struct {
 	word   string
 	status int
