@@ -1,5 +1,5 @@
-// Command bare is the least that keeps EndpointSlices equal to the ready nodes of
-// another cluster with client-go's informer: what the daemon is compared with.
+// Command bare is the smallest program that keeps EndpointSlices equal to the ready
+// nodes of another cluster with client-go's informer. The daemon is compared with it.
 //
 // It trusts everything that the API server sends, checks no backend, keeps no
 // endpoint and handles no conflict. It is as fast as such a program can be: protobuf,

@@ -55,8 +55,8 @@ func (w *world) measureSide(s side) {
 	p.stop()
 }
 
-// group is how many nodes are changed before the first of them is changed back: as
-// many slices as there are, so that no slice is written twice within a second.
+// group is how many nodes change before the first of them changes back. There are as
+// many slices, so no slice is written twice within a second.
 func (w *world) group(s side) (nodes int, pace time.Duration) {
 	nodes = max(1, min(25, w.nodeCount/s.perSlice, w.form.changes/2))
 	pace = 200 * time.Millisecond
@@ -100,7 +100,7 @@ func (w *world) measureChanges(s side, p *program, idle float64) {
 	}
 }
 
-// decisions is how often the side has decided so far, as far as it says so.
+// decisions is how often the side has decided so far, if it reports that.
 func (w *world) decisions(s side) float64 {
 	if s.name != "daemon" {
 		return 0

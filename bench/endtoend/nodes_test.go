@@ -15,8 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// nodeName and addressOf are in the same order, so that neighbours are in the
-// same slice.
+// nodeName and addressOf are in the same order: neighbours are in the same slice.
 func nodeName(i int) string { return fmt.Sprintf("worker-%05d", i) }
 
 func addressOf(i int) netip.Addr {
@@ -100,7 +99,7 @@ func (w *world) grow(n int) {
 		w.t.FailNow()
 	}
 	w.nodeCount = n
-	w.heartbeat(w.t.Context(), 0) // so that a node has more than one manager, as everywhere
+	w.heartbeat(w.t.Context(), 0) // then a node has two managers, as in real clusters
 	node, err := w.nodes.CoreV1().Nodes().Get(w.t.Context(), nodeName(0), metav1.GetOptions{})
 	if err != nil {
 		w.t.Fatal(err)

@@ -20,7 +20,7 @@ type side struct {
 	start func() *program
 }
 
-// daemonSide is the program with the settings of its defaults, but for changes.
+// daemonSide is the program with its default settings, except for changes.
 func (w *world) daemonSide(changes ...string) side {
 	remote, local := w.access("daemon")
 	env := append([]string{

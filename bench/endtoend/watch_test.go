@@ -20,8 +20,8 @@ type event struct {
 	at    time.Time
 }
 
-// watched collects the events of all slices. It asks for their metadata alone,
-// so that the size of a slice does not matter to how soon an event is seen.
+// watched collects the events of all slices. It asks for their metadata alone: the
+// size of a slice must not change how soon an event is seen.
 type watched struct {
 	mu     sync.Mutex
 	events []event

@@ -18,7 +18,7 @@ type form struct {
 	sizes, readers []int
 	// changes and bursts are how many are measured of each.
 	changes, bursts int
-	// idle is longer than a watch lasts, but for tiny.
+	// idle is longer than a watch lasts, except in the form tiny.
 	idle time.Duration
 }
 

@@ -17,8 +17,8 @@ import (
 // side that cannot keep up is measured too.
 const patience = 15 * time.Second
 
-// settled is how long a side goes on after that before it is measured. Slow
-// backends have to be known as such; the daemon has had its time while it wrote.
+// settled is how long a side continues after that before it is measured. It must
+// learn which backends are slow; the daemon had its time while it wrote.
 func settled(c probing.Case) time.Duration {
 	switch {
 	case c.Slow != probing.Nothing:

@@ -29,8 +29,8 @@ func side(ctx context.Context, c probing.Case, dir string) ([]*process, error) {
 	return nil, fmt.Errorf("there is no side %q", c.Side)
 }
 
-// daemon runs the built program with its defaults where there are some. Its
-// slices are few, for the store in memory prints all of them at each write.
+// daemon runs the built program with its defaults where there are some. It has few
+// slices, because the store in memory prints all of them at each write.
 func daemon(ctx context.Context, c probing.Case, dir string) ([]*process, error) {
 	type node struct {
 		Name    string `json:"name"`
