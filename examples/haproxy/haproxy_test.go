@@ -61,7 +61,7 @@ func TestHAProxy(t *testing.T) {
 	source = w.views(t, source.address)
 	w.until(t, "what happened meanwhile is made up for", func() bool { return w.answering(t) == a+" "+d })
 
-	// An example that starts anew touches nothing before it knows everything.
+	// An example that starts again changes nothing before it knows everything.
 	w.stop(t, source, syscall.SIGKILL)
 	w.stop(t, agent, syscall.SIGTERM)
 	service.write(t, discoveryv1.EndpointSlice{}, a, b)

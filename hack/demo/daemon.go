@@ -46,9 +46,9 @@ type line struct {
 // daemon is the running daemon.
 type daemon struct {
 	process *exec.Cmd
-	// output is the file that the daemon's standard output goes to. A file and
-	// not a pipe, so that what was printed before a log line is there when the
-	// line is.
+	// output is the file that the daemon's standard output goes to. It is a file and
+	// not a pipe: what the daemon printed before a log line is there when the line
+	// is.
 	output string
 	// news receives a value when there are lines that were not taken yet.
 	news chan struct{}

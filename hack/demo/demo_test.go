@@ -156,7 +156,7 @@ func stopsAtCtrlC(t *testing.T, d *demo) {
 		t.Fatal(err)
 	}
 	for lines.Scan() {
-		continue // so that the demo does not end at a full pipe
+		continue // drain the pipe, or the demo would block when it is full
 	}
 	if got := status(t, d.Wait()); got != exitInterrupted {
 		t.Errorf("got exit status %d, want %d\n%s", got, exitInterrupted, d.errors.String())

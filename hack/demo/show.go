@@ -21,8 +21,7 @@ type show struct {
 	acted time.Time
 }
 
-// waitTimeout bounds the wait for what has to happen: far more than it takes, for
-// machines that are busy.
+// waitTimeout bounds every wait. It is far longer than any needs, for busy machines.
 const waitTimeout = 30 * time.Second
 
 // lull is how long a scene watches that nothing happens: several reads and a
@@ -35,8 +34,8 @@ func (s *show) begin() {
 	s.acted = time.Now()
 }
 
-// await returns when done holds, and meanwhile prints what the daemon logs. If done
-// does not hold in time, what names it in the error.
+// await returns when done holds. While it waits it prints what the daemon logs. If
+// done does not hold in time, the error names it as what.
 func (s *show) await(ctx context.Context, what string, done func(*world) bool) error {
 	came, err := s.follow(ctx, waitTimeout, done)
 	switch {

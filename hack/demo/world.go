@@ -44,7 +44,7 @@ func newWorld() *world {
 	return &world{endpoints: map[string]string{}, changes: map[string]change{}, mode: "Publish"}
 }
 
-// forget starts the counts anew.
+// forget resets the counts.
 func (w *world) forget() { w.failures, w.recoveries, w.writes = 0, 0, 0 }
 
 // learn takes a log line in. After a line about a written slice, output holds the
