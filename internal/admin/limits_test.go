@@ -247,7 +247,7 @@ func TestAServerTakesBothAddressesOrNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	// An address of its own, so that no other test takes the port meanwhile.
+	// No other test uses this address, so the port stays free.
 	free, err := net.Listen("tcp", "127.0.0.77:0")
 	if err != nil {
 		t.Fatal(err)

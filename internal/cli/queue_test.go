@@ -24,8 +24,8 @@ func (s *stuck) Write(line []byte) (int, error) {
 	return s.buffer.Write(line)
 }
 
-// TestContract30ALogThatIsNotReadDelaysTheEndByAMomentOnly: neither the log nor
-// the last error keeps the program.
+// TestContract30ALogThatIsNotReadDelaysTheEndByAMomentOnly: the log and the last
+// error do not block the program.
 func TestContract30ALogThatIsNotReadDelaysTheEndByAMomentOnly(t *testing.T) {
 	t.Parallel()
 	for name, environ := range map[string][]string{"the daemon": base, "a wrong variable": {"TARGET_PORT=0"}} {

@@ -86,8 +86,8 @@ func TestLoadLeavesTheVariablesOfTheInventoryCommandAlone(t *testing.T) {
 	quiet(t, with(env{"INVENTORY_COMMAND_ENV": "SOURCE_COLOUR,IONOS_LOG_LEVEL", "SOURCE_COLOUR": "red", "IONOS_LOG_LEVEL": "debug"}))
 }
 
-// The inventory command gets every IONOS_ and SECURED_ variable, so those are
-// not without effect; a misspelling still is a mistake.
+// The inventory command gets every IONOS_ and SECURED_ variable, so they have an
+// effect. A misspelt one is still a mistake.
 func TestLoadWarnsOfNoVariableThatTheInventoryCommandGets(t *testing.T) {
 	command := env{"SOURCE_KIND": "command", "STATIC_NODES": "-", "INVENTORY_COMMAND": "x", "IONOS_LOG_LEVEL": "debug", "SECURED_POOL": "web"}
 	quiet(t, with(command))

@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// api is an API server with one Lease, in memory, so that it works in simulated
-// time. It is the transport of its clients.
+// api is an API server with one Lease, in memory: it works in simulated time. It is
+// the transport of its clients.
 type api struct {
 	mu       sync.Mutex
 	lease    *coordinationv1.Lease

@@ -74,7 +74,7 @@ func (c *contest) newContender(name string) *contender {
 	return &contender{name: name, leads: make(chan struct{}), done: make(chan struct{})}
 }
 
-// ours lets one of ours stand.
+// ours starts one of our candidates.
 func (c *contest) ours(name string) *contender {
 	c.t.Helper()
 	p := c.newContender(name)
@@ -98,7 +98,7 @@ func (c *contest) ours(name string) *contender {
 	return p
 }
 
-// theirs lets one of client-go stand, as its documentation shows.
+// theirs starts a candidate of client-go, as its documentation shows.
 func (c *contest) theirs(name string) *contender {
 	c.t.Helper()
 	p := c.newContender(name)
@@ -176,8 +176,8 @@ func (c *contest) keeps(p *contender, other *contender) {
 	}
 }
 
-// Each of the two respects the other's Lease, and takes it over when it was
-// released, or has expired: first from ours to client-go's, then back.
+// Each of the two respects the other's Lease, and takes it over when it was released
+// or has expired: first from ours to client-go's, then back.
 func TestOursAndClientGosExcludeEachOther(t *testing.T) {
 	server := controlplane.Start(t, controlplane.Options{})
 	for name, leave := range map[string]func(*contender){

@@ -126,7 +126,7 @@ func wantLeading(t *testing.T, all []*process, want ...*process) {
 	}
 }
 
-// within demands that something comes to be within d.
+// within demands that the condition holds within d.
 func within(t *testing.T, d time.Duration, what string, condition func() bool) {
 	t.Helper()
 	began := time.Now()

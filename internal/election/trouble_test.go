@@ -116,7 +116,7 @@ func TestSIGTERMDuringTheCampaignEndsIt(t *testing.T) {
 	})
 }
 
-// A Lease that was got by a request whose answer never came is given back.
+// The request that took the Lease got no answer. The Lease is given back.
 func TestSIGTERMWhileTheLeaseIsTakenLeavesItFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAPI()

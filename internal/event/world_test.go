@@ -27,8 +27,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// api is an API server that keeps Events. It answers without a network, so that
-// a synctest bubble can hold it.
+// api is an API server that keeps Events. It answers without a network: a synctest
+// bubble can hold it.
 type api struct {
 	t *testing.T
 

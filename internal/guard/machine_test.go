@@ -156,8 +156,7 @@ func (m *machine) badRead(t *rapid.T) {
 	m.decide(t, &read)
 }
 
-// strangers are the nodes that the inventory does not list, in place of those
-// that it does: another pool.
+// strangers are nodes of another pool, in place of those that the inventory lists.
 func (m *machine) strangers(t *rapid.T) []inventory.Candidate {
 	var listed []inventory.Candidate
 	for _, name := range m.names {
@@ -212,7 +211,7 @@ func (m *machine) probeOne(t *rapid.T) {
 	m.decide(t, nil)
 }
 
-// round probes all that is watched, in some order, and decides after each.
+// round probes every watched endpoint, in some order, and decides after each.
 func (m *machine) round(t *rapid.T) {
 	for _, w := range rapid.Permutation(m.verdict.Watch).Draw(t, "round") {
 		if slices.ContainsFunc(m.verdict.Watch, func(now guard.Watch) bool { return now.Address == w.Address }) {
@@ -224,7 +223,7 @@ func (m *machine) round(t *rapid.T) {
 	m.decide(t, nil)
 }
 
-// batch probes all that is watched and decides once.
+// batch probes every watched endpoint and decides once.
 func (m *machine) batch(t *rapid.T) {
 	for _, w := range m.verdict.Watch {
 		m.take(m.ask(t, w.Address))

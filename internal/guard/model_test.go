@@ -8,8 +8,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// model is the contract (13, 14, 15) for one address family, as slow and as plain
-// as possible: it keeps one record for each address and asks each question anew.
+// model is the contract (13, 14, 15) for one address family, as slow and as plain as
+// possible: it keeps one record for each address and answers each question from the
+// records.
 type model struct {
 	policy  guard.Policy
 	now     time.Time
@@ -120,7 +121,7 @@ func (m *model) hear(result inventory.Result) {
 		r.troubled = true
 	case inventory.Pass:
 		r.score = score{passes: old.passes + 1, at: result.At, heardNothing: old.heardNothing}
-		r.dead, r.proved = 0, true // a pass begins the count anew
+		r.dead, r.proved = 0, true // after a pass the count begins again
 		m.proven = true
 	case inventory.Refused, inventory.Silent:
 		r.score = score{fails: old.fails + 1, counted: old.counted + 1, at: result.At, heardNothing: old.heardNothing}

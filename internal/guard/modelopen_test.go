@@ -169,9 +169,10 @@ func (m *model) someFailed() bool {
 	return false
 }
 
-// cutOff is the first sentence of contract 14: kept ones count where they answer
-// again after a silence or no listed one passes, as do leaving ones that were
-// checked in the second case, and those that were down and silent for long never.
+// cutOff is the first sentence of contract 14. Kept endpoints count if they answer
+// again after a silence, or if no listed one passes. In the second case endpoints
+// that leave and were checked count too. Endpoints that were down and silent for long
+// never count.
 func (m *model) cutOff() bool {
 	n, silent := 0, 0
 	for _, r := range m.records {

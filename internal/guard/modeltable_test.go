@@ -13,7 +13,7 @@ type health int
 
 const (
 	passes    health = iota
-	belowFall        // fails, but not often enough, or not so that it counts
+	belowFall        // fails, but too few times, or not in a way that counts
 	fails
 	pending // never probed, or not since it moved
 )
@@ -129,7 +129,7 @@ func (m *model) replaced() bool {
 	return m.policy.HealthOff
 }
 
-// risen reports whether one that is to stay has passed RISE times.
+// risen reports whether an endpoint that stays has passed RISE times.
 func (m *model) risen() bool {
 	for _, r := range m.records {
 		if (r.there() || r.place == kept && !r.announced) && m.rises(r) {

@@ -45,7 +45,7 @@ func recoverHistory(t *rapid.T) *history {
 	return h
 }
 
-// address is one of few, so that they collide; the last is outside.
+// address is one of few: they collide; the last is outside.
 func address(i int) netip.Addr {
 	if i == 7 {
 		return netip.MustParseAddr("192.168.0.7")

@@ -27,7 +27,7 @@ func TestALoadCountsForSlicesWhoseLastRequestEndedBefore(t *testing.T) {
 		happens  func(s *scene)
 		want     []string
 		resolved bool
-		// again says that the load has to be repeated.
+		// again says that the load must be repeated.
 		again bool
 	}{
 		"no request": {
@@ -178,8 +178,8 @@ func TestContract21ACreateWhoseAnswerWasLostIsRead(t *testing.T) {
 	}
 }
 
-// TestContract26ASliceOfUnknownOutcomeTakesNoPart: it counts as that write leaves
-// it, so that its endpoints are placed nowhere else.
+// TestContract26ASliceOfUnknownOutcomeTakesNoPart: it counts as that write leaves it.
+// So its endpoints are placed nowhere else.
 func TestContract26ASliceOfUnknownOutcomeTakesNoPart(t *testing.T) {
 	s := newScene(t, 0, "s1: a=ready", "s2: b=ready")
 	s.want("s1: a=ready c=ready", "s2: b=draining")

@@ -98,7 +98,7 @@ func TestContract18NothingIsWrittenThatTheBoundDoesNotNeed(t *testing.T) {
 		least := c.cheapest()
 		before := slices.Clone(c.state.Slices)
 		c.publish(c.members)
-		// What may cost more: one slice is filled up, so that none is opened.
+		// This may cost more: one slice is filled up before a new one is opened.
 		opened := false
 		for i, s := range c.state.Slices {
 			idle := i >= len(before) || len(before[i].Endpoints) == 0 && !c.touched[i]
@@ -144,7 +144,7 @@ func TestContract18SlicesThatAreWrittenAnywayAreMergedBeforeOthersAreTouched(t *
 	w := newWorld(4)
 	w.hold(numbered(10, 12), numbered(20, 22), numbered(30, 30), numbered(40, 40), numbered(50, 50))
 	var members []inventory.Member
-	for _, n := range []int{10, 11, 20, 21, 30, 40, 50} { // 7, so that 4 slices may hold them
+	for _, n := range []int{10, 11, 20, 21, 30, 40, 50} { // 7 endpoints: 4 slices may hold them
 		members = append(members, ready(v4(n))...)
 	}
 	writes := w.publish(members)

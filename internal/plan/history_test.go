@@ -51,8 +51,7 @@ func (h *history) replace(n int) {
 func (h *history) grow(n int) {
 	for range n {
 		h.fresh++
-		// An odd multiplier spreads the addresses, so that new ones fall between
-		// old ones.
+		// An odd multiplier spreads the addresses: new ones fall between old ones.
 		h.members = append(h.members, ready(v4(h.fresh*7_919%(1<<24)))...)
 	}
 	slices.SortFunc(h.members, inventory.CompareMembers)

@@ -113,7 +113,7 @@ func (m *machine) lose(t *rapid.T) {
 
 func (m *machine) drift(t *rapid.T) { m.state.Slices[m.slice(t)].Drift = "drift" }
 
-// duplicate copies an address into a slice, as a foreign hand or a crash does.
+// duplicate copies an address into a slice, as another client or a crash does.
 func (m *machine) duplicate(t *rapid.T) {
 	s := &m.state.Slices[m.slice(t)]
 	addr := v4(rapid.IntRange(1, 40).Draw(t, "address"))

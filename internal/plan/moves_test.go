@@ -76,7 +76,7 @@ func TestContract15WhatBecomesReadyIsWrittenBeforeWhatCeasesToBe(t *testing.T) {
 	}
 }
 
-// A foreign hand, or a crash in the middle of a move, may leave an address in two
+// Another client, or a crash in the middle of a move, may leave an address in two
 // slices.
 func TestTheReadyCopyOfADuplicateWaitsUntilTheOtherIsReady(t *testing.T) {
 	down := numbered(5, 5)
@@ -105,8 +105,8 @@ func TestTheReadyCopyOfADuplicateWaitsUntilTheOtherIsReady(t *testing.T) {
 	}
 }
 
-// Where the slice with the ready copy gains, its write waits for no other: so the
-// ready copy has to be the one that stays.
+// A slice that gains an endpoint waits for no other write. So if it has the ready
+// copy, that copy must stay.
 func TestContract01ASliceThatGainsDoesNotLoseTheReadyCopyOfADuplicate(t *testing.T) {
 	down := numbered(5, 5)
 	down[0].State = inventory.StateDown

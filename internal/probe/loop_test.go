@@ -146,8 +146,8 @@ func TestResultsWaitForOthersAndMakeOneBatch(t *testing.T) {
 		for _, batch := range f.batches() {
 			sizes = append(sizes, len(batch))
 		}
-		// The first result waits from 5 ms to 101 ms, and takes those until 95 ms
-		// along; the last ones come at 105 ms and 115 ms.
+		// The first result waits from 5 ms to 101 ms and takes those until 95 ms with
+		// it; the last ones come at 105 ms and 115 ms.
 		if want := []int{10, 2}; !slices.Equal(sizes, want) {
 			t.Errorf("got batches of %d results, want %d", sizes, want)
 		}

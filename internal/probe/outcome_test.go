@@ -111,7 +111,7 @@ func TestContract09NoAnswerInTimeIsSilence(t *testing.T) {
 		{"no TLS after accept", probe.HTTPS, backend(t, loopback, hang), "TLS handshake with ADDRESS: no answer within HEALTH_CHECK_TIMEOUT=1s"},
 	}
 	got := make([]inventory.Result, len(tests))
-	var asking sync.WaitGroup // all at once, for each takes its second
+	var asking sync.WaitGroup // all at once, because each takes its second
 	for i, test := range tests {
 		checker := newChecker(t, probe.Options{Mode: test.mode, Port: test.port, Timeout: time.Second})
 		asking.Go(func() { got[i] = expect(t, checker, loopback, inventory.Silent, inventory.ProbeTimeout) })

@@ -20,9 +20,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 )
 
-// Some promises are about a whole process: that it has no descriptors left, is
-// stopped, or has certain variables in its environment. For those the test
-// binary runs once more, in a role that this variable names with its arguments.
+// Some promises are about a whole process: it has no descriptors left, is stopped, or
+// has certain variables in its environment. For such a promise the test binary runs
+// once more, in a role that this variable names with its arguments.
 const roleVariable = "PROBE_TEST_ROLE"
 
 // playRole runs in the child process.
@@ -172,9 +172,8 @@ func loopRole() {
 	}
 }
 
-// afterTheGap finds where two starts are more than two intervals apart, and
-// counts those in the half interval that follows. It reports whether that half
-// is over.
+// afterTheGap finds two starts that are more than two intervals apart, and counts the
+// starts in the half interval that follows. It reports whether that half is over.
 func afterTheGap(starts []time.Time) (count int, over bool) {
 	for i := 1; i < len(starts); i++ {
 		if starts[i].Sub(starts[i-1]) < 2*loopInterval {

@@ -101,7 +101,7 @@ func TestContract26AStoreThatAnswersInASecondDelaysALossByThree(t *testing.T) {
 		w.rezone("z2")
 		during(2 * time.Second)
 		w.store.taken()
-		w.set(func() { // they are to be written late
+		w.set(func() { // write them late
 			for octet := 90; octet <= 99; octet++ {
 				w.dead[ip(octet)] = true
 			}

@@ -23,8 +23,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
-// world is a scripted remote cluster, local API server and daemon. It runs inside
-// a synctest bubble, so that minutes pass in microseconds.
+// world is a scripted remote cluster, local API server and daemon. It runs inside a
+// synctest bubble: minutes pass in microseconds.
 type world struct {
 	t *testing.T
 

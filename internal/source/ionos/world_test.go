@@ -122,7 +122,7 @@ func read(t testing.TB, source *ionos.Source) []inventory.Node {
 	return nodes
 }
 
-// readError reads what has to fail, and returns the error.
+// readError makes a read that must fail, and returns the error.
 func readError(t testing.TB, source *ionos.Source) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)

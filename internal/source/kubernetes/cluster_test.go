@@ -36,7 +36,7 @@ var users atomic.Int64
 func newCluster(t *testing.T, server *controlplane.ControlPlane) *cluster {
 	t.Helper()
 	config := server.Config()
-	// A connection that other tests do not share, so that it ends with this one.
+	// A connection that other tests do not share ends with this test.
 	config.Proxy = http.ProxyFromEnvironment
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {

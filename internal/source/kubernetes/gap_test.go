@@ -19,7 +19,7 @@ func TestContract02AfterAGapLongerThanTheGraceACompleteListIsAskedFor(t *testing
 	const short, long = grace - 2*time.Second, grace + 2*time.Second
 	for name, c := range map[string]struct {
 		gap time.Duration
-		// busy is a server that answers 429 meanwhile; any other refuses connections.
+		// busy is a server that answers 429; any other refuses connections.
 		busy bool
 		// complete says that a complete list is wanted after the gap.
 		complete bool

@@ -56,7 +56,7 @@ func newHarness(t *testing.T, server *controlplane.ControlPlane, nodes []invento
 		return source
 	}
 	source := &current{start()}
-	read(t, source.Source) // what runs is running, for the suite looks for leaks
+	read(t, source.Source) // start everything before the suite looks for leaks
 	lost := func() {
 		if _, err := source.Read(t.Context()); err == nil {
 			await(t, source.Source, "the loss", failed)

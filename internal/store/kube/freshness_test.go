@@ -213,8 +213,8 @@ func TestARefusalOfAMomentIsNotTold(t *testing.T) {
 	})
 }
 
-// A server that does not answer is asked on new connections, each time for ten
-// seconds at the most.
+// A server that does not answer is asked on new connections, each time for at most
+// ten seconds.
 func TestContract36OpeningAWatchIsGivenUp(t *testing.T) {
 	kept(t, func(t *testing.T, k *keeper, store *kube.Store) {
 		k.set(func() { k.hangs = true })
@@ -262,8 +262,8 @@ func TestContract21ASliceThatCannotBeReadKeepsNoOtherFromBeingLoaded(t *testing.
 	})
 }
 
-// TestContract21ARestoredServerCounts: its revisions begin anew at an earlier one, so
-// what a write had answered looks newer than all that comes.
+// TestContract21ARestoredServerCounts: its revisions begin again at an earlier one,
+// so the answer of a write looks newer than everything that follows.
 func TestContract21ARestoredServerCounts(t *testing.T) {
 	older := discoveryv1.EndpointSlice{AddressType: discoveryv1.AddressTypeIPv4}
 	older.Name, older.ResourceVersion = "web-remote", "3"
@@ -318,7 +318,7 @@ func TestAListSaysWhichSlicesBesideOursAreGone(t *testing.T) {
 	})
 }
 
-// longestWatch is how long a watch lasts at the most.
+// longestWatch is the longest time that a watch lasts.
 const longestWatch = time.Minute
 
 // ending is a body that sends nothing.

@@ -229,7 +229,8 @@ func TestAnEchoBeforeTheAnswerIsNoNewsEither(t *testing.T) {
 	}
 }
 
-// TestTheEndOfASliceDuringAWriteIsNews, for the write's answer says that it is there.
+// TestTheEndOfASliceDuringAWriteIsNews: the write's answer says that the slice
+// exists.
 func TestTheEndOfASliceDuringAWriteIsNews(t *testing.T) {
 	scripted(t, func(t *testing.T, s *script, store *kube.Store) {
 		s.before = func() {
