@@ -130,8 +130,8 @@ func connect(t testing.TB, config *rest.Config) http.RoundTripper {
 	return transport
 }
 
-// Requests returns every request that arrived so far, in order, also those that
-// a fault answered.
+// Requests returns every request that arrived so far, in order, also the requests
+// that a fault answered.
 func (p *Proxy) Requests() []Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -20,8 +20,8 @@ type Fault struct {
 	Only []Match
 	// Delay is how long each request waits before anything else happens.
 	Delay time.Duration
-	// Status is answered instead of passing the request on; 0 for none. 429 is
-	// answered as a server answers whose API Priority and Fairness is full.
+	// Status is the answer in place of the API server's; 0 for none. 429 is answered
+	// like a server with a full API Priority and Fairness.
 	Status int
 	// RetryAfter goes with Status, in whole seconds; 0 for no such header.
 	RetryAfter time.Duration

@@ -218,7 +218,7 @@ func (c *gated) await() {
 	}
 }
 
-// reset closes the connection so that the other side sees a reset.
+// reset closes the connection with a reset for the other side.
 func (c *gated) reset() {
 	_ = c.SetLinger(0) // it may be closed already
 	_ = c.Close()

@@ -27,8 +27,8 @@ func TestThePageInABrowser(t *testing.T) {
 	look(t, t.ArtifactDir(), append(pages(t), fixtures(t)...))
 }
 
-// look lets the script look at pages, and returns what those for pictures say, by
-// the name of the picture. The pictures are in the folder out.
+// look lets the script look at pages. It returns what the pages with a picture say,
+// by the name of the picture. The pictures are in the folder out.
 func look(t *testing.T, out string, pages []page) map[string][]string {
 	t.Helper()
 	var todo struct {

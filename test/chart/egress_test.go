@@ -45,7 +45,7 @@ var peers = map[string]peer{
 	},
 }
 
-// narrow says where everything is, so that each rule opens the way to one peer.
+// narrow says where everything is: each rule opens the way to one peer.
 var narrow = []string{
 	"--set-json", `networkPolicy.egress.dnsTo=[{"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"kube-system"}}}]`,
 	"--set", "networkPolicy.egress.kubernetes.cidrs={192.0.2.1/32}",

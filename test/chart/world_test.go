@@ -132,7 +132,7 @@ func (c *cloud) watcher(t *testing.T) string {
 }
 
 // prepare makes a namespace that enforces the Pod Security Standard "restricted",
-// with what has to be there beside the chart.
+// with the objects that the chart needs beside it.
 func (c *cloud) prepare(t *testing.T, namespace string) {
 	t.Helper()
 	core := c.client.CoreV1()

@@ -25,7 +25,7 @@ import (
 // requestTimeout is far more than a request needs; one that takes it hangs.
 const requestTimeout = 20 * time.Second
 
-// firstPort is beyond those that kube-proxy itself listens on.
+// firstPort is above the ports that kube-proxy itself listens on.
 const firstPort = 20000
 
 // proxy asks through the rules that a kube-proxy makes in a namespace.

@@ -120,7 +120,7 @@ func (x *target) begin(t *testing.T) {
 	x.writeInventory(t, func(i int) state { return x.scenario.members[i] })
 }
 
-// awaitSlices waits until the slices say so.
+// awaitSlices waits until the slices have those states.
 func (x *target) awaitSlices(t *testing.T) {
 	t.Helper()
 	x.wantPublished(t, func(i int) state { return x.states()[i] })

@@ -58,7 +58,8 @@ func newWorld(t *testing.T) *world {
 	return &world{cp: cp, client: client, next4: netip.MustParseAddr("10.77.1.1"), next6: netip.MustParseAddr("fd77::1:1")}
 }
 
-// addClient makes a namespace with a link to ours, over which all else is reached.
+// addClient makes a namespace with a link to ours. Every other address is reached
+// over that link.
 func addClient(t *testing.T, name string, number byte) []netip.Addr {
 	t.Helper()
 	netns.Add(t, name)

@@ -61,9 +61,9 @@ const (
 	pollInterval = 20 * time.Millisecond
 )
 
-// Start runs a control plane until the test ends and returns when it is ready
-// to serve. Without the programs the test fails with the remedy; under -short
-// it is skipped, for a start costs seconds.
+// Start runs a control plane until the test ends and returns when it is ready to
+// serve. Without the programs the test fails with the remedy; under -short it is
+// skipped, because a start costs seconds.
 func Start(t testing.TB, options Options) *ControlPlane {
 	t.Helper()
 	if testing.Short() {

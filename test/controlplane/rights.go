@@ -17,8 +17,8 @@ import (
 func (cp *ControlPlane) AwaitRights(t testing.TB, user string, granted bool, resource authorizationv1.ResourceAttributes, verbs ...string) {
 	t.Helper()
 	config := cp.Config()
-	// With a proxy function the connection is not shared, so that it ends here
-	// and no test that looks for what was left behind finds it.
+	// With a proxy function the connection is not shared. It ends here, so a test
+	// that looks for leaks does not find it.
 	config.Proxy = http.ProxyFromEnvironment
 	connection, err := rest.HTTPClientFor(config)
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 	script   = "../../scripts/render_inventory.py"
 )
 
-// generated says how each manifest is made that is not written by hand.
+// generated says how each generated manifest is made.
 var generated = map[string]func(t *testing.T) string{
 	"rbac.example.yaml":                    rbac,
 	"controller-config.example.yaml":       controllerConfig,

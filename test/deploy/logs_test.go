@@ -18,7 +18,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-// machine is a node of the local cluster whose kubelet knows nothing but logs.
+// machine is a node of the local cluster. Its kubelet serves only logs.
 const machine = "machine"
 
 // serveLogs makes the machine. Its kubelet sends a first line of each container at

@@ -93,8 +93,8 @@ func TestTheKustomizationIsTheSumOfTheManifests(t *testing.T) {
 	}
 }
 
-// TestTheManifestsGrantAndRunWhatTheChartDoes compares objects, so that it does
-// not depend on how the text is made.
+// TestTheManifestsGrantAndRunWhatTheChartDoes compares objects, because the form of
+// the text does not matter.
 func TestTheManifestsGrantAndRunWhatTheChartDoes(t *testing.T) {
 	chart := documents(t, render(t, "serviceaccount", "role", "leaserole", "deployment"))
 	ours := all(t)

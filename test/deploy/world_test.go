@@ -28,7 +28,7 @@ import (
 const (
 	// waitTimeout bounds every wait of a test; none is expected to take so long.
 	waitTimeout = 90 * time.Second
-	// namespace is that of the how-to pages, whose commands run as they are printed.
+	// namespace is that of the how-to pages: their commands run as they are printed.
 	namespace  = "backends"
 	datacenter = "8feda53f-15f0-447f-badf-ebe32dad2fc0"
 	lan        = 2

@@ -220,7 +220,7 @@ func mistakesOfTheWay() []mistake {
 	}
 }
 
-// mistakes are those that make a difference with the store.
+// mistakes are the mistakes for which the store makes a difference.
 func mistakes(store string) []mistake {
 	all := slices.Concat(mistakesOfTheWay(), mistakesOfTheService())
 	if store == "kubectl" {

@@ -71,7 +71,7 @@ func deadNeighboursFailNoProbe(t *testing.T, w *world) {
 	w.until(func() bool { return s.status().Mode == "FailOpen" }, func() string { return "it does not fail open" })
 	s.wantHealth("the backends are dead", 200)
 	road.close(refusing)
-	w.nodes[0].backends[0].start(t) // so that there is something to write
+	w.nodes[0].backends[0].start(t) // then there is something to write
 	w.until(func() bool { return s.status().Store.LastError != "" }, func() string { return "the page does not say that the slices cannot be written" })
 	s.wantHealth("the API server is dead", 200)
 	if page := s.get(s.admin, "/"); !strings.Contains(page, "The slices cannot be ") || !strings.Contains(page, "The source cannot be read") {

@@ -25,8 +25,8 @@ func sideBySide() {
 	}
 }
 
-// TestTheDaemon holds every test that needs the API server, so that one serves
-// them all.
+// TestTheDaemon holds every test that needs the API server: one server serves them
+// all.
 func TestTheDaemon(t *testing.T) {
 	netns.Require(t)
 	cp := controlplane.Start(t, controlplane.Options{Audit: true})

@@ -29,8 +29,8 @@ func (d *daemon) refused(words string) {
 	}
 }
 
-// wantGrowingPauses demands that what is refused is tried ever more rarely: the pauses
-// are random, up to 1, 2, 4, ... seconds.
+// wantGrowingPauses demands that the pauses between tries of a refused write grow:
+// they are random, up to 1, 2, 4, ... seconds.
 func (w *world) wantGrowingPauses(verb string, during time.Duration) {
 	w.t.Helper()
 	tried := func() (n int) {
@@ -198,8 +198,8 @@ func theSliceIsDeletedByHand(t *testing.T, w *world) {
 	}
 }
 
-// aSliceHasAnotherFamily: a slice of our name, with our label, whose address type
-// can never be ours.
+// aSliceHasAnotherFamily: a slice has our name and our label, but an address type
+// that can never be ours.
 func aSliceHasAnotherFamily(t *testing.T, w *world) {
 	client := w.client.DiscoveryV1().EndpointSlices(w.namespace)
 	odd := &discoveryv1.EndpointSlice{
@@ -261,7 +261,7 @@ func twiceEndsAtOnce(t *testing.T, w *world) {
 	w.wantPublished(w.all())
 }
 
-// hangupIsLikeACrash: the terminal of a daemon that was started by hand is closed.
+// hangupIsLikeACrash: a daemon was started in a terminal, and the terminal is closed.
 func hangupIsLikeACrash(t *testing.T, w *world) {
 	// Under nohup the daemon would inherit that SIGHUP is ignored.
 	hangup := make(chan os.Signal, 1)

@@ -33,7 +33,7 @@ type reasonCase struct {
 	// event is the Event on the Service that reports it, and says is a part of its
 	// note. It is empty where nothing published changes.
 	event, says string
-	// remote says that the nodes are those of a real cluster.
+	// remote says that the nodes are nodes of a real cluster.
 	remote bool
 }
 

@@ -162,7 +162,7 @@ func unannounced(n *corev1.Node) {
 // asked returns what the daemon asked a server for so far, Events apart.
 func asked(cp *controlplane.ControlPlane, user string) []controlplane.AuditEvent {
 	return slices.DeleteFunc(cp.Audit(), func(e controlplane.AuditEvent) bool {
-		again := e.Verb == "watch" && e.Resource != "nodes" // the local watches, which are opened anew each minute
+		again := e.Verb == "watch" && e.Resource != "nodes" // the local watches, which are opened again each minute
 		return e.User != user || e.Resource == "events" || again
 	})
 }

@@ -12,8 +12,8 @@ import (
 // watcher is the user of all daemons at the remote API server.
 const watcher = "watcher"
 
-// rules are the rights that the README names, for the store that needs most,
-// with those for leader election.
+// rules are the rights that the README names, for the store that needs most, and
+// those for leader election.
 var rules = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: []string{"get", "list", "watch"}},
 	{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: []string{"get", "list", "watch", "create", "update"}},

@@ -151,7 +151,7 @@ func late(_ *testing.T, _ *lab.World, x *lab.Target) {
 	}
 }
 
-// reuseAddress gives an address from hand to hand.
+// reuseAddress gives one address to one worker after the other.
 func reuseAddress(t *testing.T, _ *lab.World, x *lab.Target) {
 	for range 3 {
 		old := x.Workers()[0]

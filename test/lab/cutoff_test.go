@@ -121,8 +121,8 @@ func onWires(c wire.Condition) func(*tale) {
 	}
 }
 
-// packetLoss costs those requests whose packets are lost, which take a second to
-// come again, and no others: a backend that mostly answers stays.
+// packetLoss costs only the requests whose packets are lost: a packet takes a second
+// to be sent again. A backend that mostly answers stays.
 func packetLoss(percent int) func(*tale) {
 	return func(s *tale) { s.losePackets(percent) }
 }

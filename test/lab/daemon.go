@@ -91,7 +91,7 @@ func (d *Daemon) Get(listener, path string) (status int, body string, err error)
 	return response.StatusCode, string(text), err
 }
 
-// AwaitReady waits until /readyz says so: the first decision is made.
+// AwaitReady waits until /readyz answers 200: the first decision is made.
 func (d *Daemon) AwaitReady() {
 	d.t.Helper()
 	until(d.t, func() string { return d.name + " is not ready\n" + d.Log() }, func() bool {

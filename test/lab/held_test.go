@@ -48,8 +48,8 @@ func (c *cost) fact(name string) traffic.Fact {
 // median is the time until a death was published.
 func (c *cost) median() time.Duration { return traffic.Percentile(c.slices, 50) }
 
-// costs are those of the ways to die: one backend refuses, half of six do at once,
-// one machine is silent.
+// costs are the costs of each way to die: one backend refuses, half of six do at
+// once, one machine is silent.
 type costs struct{ refused, half, silent cost }
 
 // heldDeaths compares deaths with connections held and without. In the short form

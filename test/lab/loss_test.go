@@ -11,9 +11,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/lab"
 )
 
-// One dead backend has to be out of use after oneCrash, or oneSilence if it
-// does not even refuse. The promise is 2.5 s and 5.5 s at the 95th percentile,
-// which a scenario with one sample cannot judge; see the scenarios that crash.
+// One dead backend must be out of use after oneCrash, or after oneSilence if it does
+// not even refuse. The promise is 2.5 s and 5.5 s at the 95th percentile. A scenario
+// with one sample cannot judge that; see the scenarios that crash.
 const (
 	oneCrash   = 4 * time.Second
 	oneSilence = 7 * time.Second

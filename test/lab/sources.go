@@ -20,7 +20,7 @@ var Sources = []string{"static", "file", "command", "kubernetes", "ionos"}
 
 // lister gives the daemon the list of nodes, in the way of one source.
 type lister interface {
-	// list makes these the nodes; those that leave are marked so.
+	// list makes these the nodes. Workers that leave are marked so.
 	list(workers []*Worker)
 }
 

@@ -65,8 +65,8 @@ func pausedLeader(s *tale) {
 	s.dies(refusedBound)
 }
 
-// withoutDescriptors takes every descriptor that is not in use: probes fail for
-// a reason of our own, which counts for nothing (contract 9).
+// withoutDescriptors takes every descriptor that is not in use: probes fail for a
+// local reason, which counts for nothing (contract 9).
 func withoutDescriptors(s *tale) {
 	s.Mark("no descriptors")
 	restore := strain.NoDescriptors(s.T, s.Daemon.PID())
@@ -78,8 +78,8 @@ func withoutDescriptors(s *tale) {
 	s.revives()
 }
 
-// withoutDescriptorsOrConnections takes the connections, too: the daemon has
-// neither inventory nor slices nor probes.
+// withoutDescriptorsOrConnections takes the connections, too: the daemon has no
+// inventory, no slices and no probes.
 func withoutDescriptorsOrConnections(s *tale) {
 	s.Mark("no descriptors, no connections")
 	restore := strain.NoDescriptors(s.T, s.Daemon.PID())

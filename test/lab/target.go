@@ -119,7 +119,8 @@ func (x *Target) NewDaemon() *Daemon {
 	return d
 }
 
-// Workers are those that the inventory lists, in the order in which they joined.
+// Workers are the workers that the inventory lists, in the order in which they
+// joined.
 func (x *Target) Workers() []*Worker { return slices.Clone(x.workers) }
 
 // AddWorker starts a machine that the inventory does not list yet.

@@ -42,9 +42,9 @@ type tale struct {
 // excuse is a time in which a dead backend may cost requests.
 type excuse struct{ from, to time.Time }
 
-// TestTroubles lets everything go wrong that stands around the daemon, and the
-// daemon itself. A worker that dies meanwhile has to leave as soon as the fault
-// allows it; no other request may be lost.
+// TestTroubles makes everything around the daemon go wrong, and the daemon itself. A
+// worker that dies in that time must leave as soon as the fault allows it. No other
+// request may be lost.
 func TestTroubles(t *testing.T) {
 	w := lab.Start(t)
 	for group, troubles := range map[string]func(*testing.T) []trouble{

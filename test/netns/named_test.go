@@ -12,8 +12,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-// In a process of their own, the tests below enter named namespaces, where the
-// others of this package are in the one with the loopback routes.
+// The tests below enter named namespaces, in a process of their own. The other tests
+// of this package are in the namespace with the loopback routes.
 const namedVariable = "TEST_NETNS_NAMED"
 
 func TestNamedNamespacesAreApartAndVanishWithTheProcess(t *testing.T) {

@@ -1,8 +1,8 @@
-// Package netns gives a test binary a network namespace of its own, so that
-// backends can have addresses that the API server accepts (it refuses loopback
-// ones) while the machine is left alone. Inside, 10.0.0.0/16 and fd00::/64 are
-// routed to the loopback interface: an address that a test has added answers,
-// any other stays silent, as a dead host does.
+// Package netns gives a test binary a network namespace of its own. There backends
+// can have addresses that the API server accepts (it refuses loopback ones), and the
+// machine is not changed. Inside, 10.0.0.0/16 and fd00::/64 are routed to the
+// loopback interface: an address that a test has added answers. Any other stays
+// silent, like a dead host.
 //
 // A package opts in with
 //
@@ -26,8 +26,8 @@ import (
 	"testing"
 )
 
-// The state is an environment variable, for it has to survive the exec. It
-// holds entered, or why there is no namespace.
+// The state is an environment variable, because it must survive the exec. It holds
+// entered, or why there is no namespace.
 const (
 	stateVariable = "TEST_NETNS"
 	entered       = "entered"
@@ -41,8 +41,8 @@ func Main(m *testing.M) {
 }
 
 // Enter is [Main] for a TestMain that has more to do: it returns in the new
-// namespace, after the test binary was executed anew, or at once if no
-// namespace can be made.
+// namespace, after the test binary was executed again, or at once if no namespace can
+// be made.
 func Enter() { enterWorld(loopback) }
 
 // enterWorld returns inside, or outside when there is no way in.

@@ -43,8 +43,8 @@ func TestContract38TheJoinIsKubeProxys(t *testing.T) {
 	})
 }
 
-// TestEachStateIsOneThatKubeProxyMayFind: where kube-proxy's answer depends on
-// chance, ours is one of its answers, for each endpoint.
+// TestEachStateIsOneThatKubeProxyMayFind: if kube-proxy's answer depends on chance,
+// ours is one of its answers, for each endpoint.
 func TestEachStateIsOneThatKubeProxyMayFind(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		service, all := world(t)

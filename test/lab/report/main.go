@@ -1,6 +1,6 @@
-// Command report makes test/lab/results/traffic.md of the figures that scenarios
-// of the lab have left in a folder: one table for each group of scenarios. A
-// picture of each scenario goes beside its figures, and those that the page shows
+// Command report makes test/lab/results/traffic.md of the figures that scenarios of
+// the lab have left in a folder: one table for each group of scenarios. It puts a
+// picture of each scenario beside its figures, and the pictures that the page shows
 // beside the page. It writes no figure that was not measured.
 package main
 
