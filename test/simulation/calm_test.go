@@ -67,8 +67,8 @@ func (w *world) waitTimeout() time.Duration {
 	return 5*time.Minute + 90*time.Second + time.Duration(p.Threshold+1)*w.set.poll*11/10 + time.Duration(p.Threshold+2)*w.set.poll*11/10 + 2*p.DrainPeriod + 5*time.Minute + time.Minute + takeover
 }
 
-// settling is how long slices that are right have to stay so: a read that began in
-// the storm may still come.
+// settling is how long slices that are right must stay so: a read that began in the
+// storm may still come.
 func (w *world) settling() time.Duration {
 	settling := w.set.sourceTimeout + 2*w.set.poll + w.set.policy.DrainPeriod + 30*time.Second
 	if w.set.forced {
@@ -134,7 +134,7 @@ func (w *world) checkRight(report reporter) {
 	}
 }
 
-// checkForm is contracts 19 and 20, as far as a stored slice shows them.
+// checkForm checks contracts 19 and 20 on a stored slice.
 func (w *world) checkForm(report reporter, s plan.Slice) {
 	want := []plan.Port{{Name: "http", Protocol: plan.TCP, Number: 8080}}
 	if s.Drift != "" || s.Owner != w.service.UID || !slices.Equal(s.Ports, want) {

@@ -15,8 +15,8 @@ type missing struct {
 	began time.Time
 	// ended is when an inventory listed it again, zero while none has.
 	ended time.Time
-	// counts are those that may have been scheduled: a poll interval apart, less
-	// its jitter.
+	// counts are the inventories that may have been scheduled: a poll interval apart,
+	// less its jitter.
 	counts []time.Time
 	// served: it was ready or draining when an inventory last listed it.
 	served bool
@@ -176,8 +176,8 @@ func (p *process) judge(d *delivery, is4 bool, kind string) {
 	d.certain[is4] = calm && stays > 0 && kind != readsTwins && !firm.tooMany(percent) && !w.downMissing(d, is4)
 }
 
-// mayCountDown reports whether an endpoint that is down may count as if it served:
-// inventories left it out until now, so that it counts as it was before; or it was
+// mayCountDown reports whether an endpoint that is down may count as if it served.
+// Either inventories left it out until now, and it counts as it was before; or it was
 // recovered as down, and no check of this process has counted yet (contract 13).
 func (p *process) mayCountDown(a netip.Addr) bool {
 	if m := p.missing[a]; m != nil && m.ended.IsZero() {
@@ -199,7 +199,7 @@ func (w *world) downMissing(d *delivery, is4 bool) bool {
 	return false
 }
 
-// tally counts endpoints, and those of them that a read would take away.
+// tally counts endpoints, and how many of them a read would take away.
 type tally struct{ of, taken int }
 
 func (t *tally) add(taken bool) {
@@ -212,8 +212,8 @@ func (t *tally) add(taken bool) {
 // tooMany reports whether more would go than one and than the share allows.
 func (t *tally) tooMany(percent int) bool { return t.taken*100 > max(100, percent*t.of) }
 
-// noteReplaced notes whether as many that pass are listed, and not long known, as
-// still pass of those that the read misses (13 b).
+// noteReplaced notes whether the read lists at least as many new endpoints that pass
+// as it leaves out endpoints that pass (13 b).
 func (p *process) noteReplaced(d *delivery, is4 bool) {
 	kept, fresh := 0, 0
 	for a, state := range p.w.truth() {

@@ -171,7 +171,7 @@ func (p *process) checkJoining(a netip.Addr) {
 	}
 }
 
-// injected reports whether only a foreign hand ever publishes the address.
+// injected reports whether only another client ever publishes the address.
 func (w *world) injected(a netip.Addr) bool {
 	return a.String() == w.unused(discoveryv1.AddressTypeIPv4) || a.String() == w.unused(discoveryv1.AddressTypeIPv6)
 }
@@ -186,8 +186,8 @@ func (p *process) noteEmptied(is4 bool, was, is map[netip.Addr]inventory.State) 
 	}
 }
 
-// checkNotEmpty is contract 15, after all that was decided was written: health
-// alone never empties a family.
+// checkNotEmpty is contract 15, after every decision was written: health alone never
+// empties a family.
 func (p *process) checkNotEmpty(is4 bool) {
 	emptied := p.emptied[is4]
 	p.emptied[is4] = false

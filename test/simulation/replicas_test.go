@@ -74,7 +74,7 @@ func (w *world) lead(ctx context.Context, r *replica, elector *election.Elector)
 	return err
 }
 
-// mendReplicas starts what has to run. The caller has the lock.
+// mendReplicas starts the replicas that must run. The caller has the lock.
 func (w *world) mendReplicas() error {
 	for i, r := range w.replicas {
 		if r != nil {

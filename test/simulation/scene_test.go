@@ -171,8 +171,8 @@ func (w *world) behaveNode(n *node, is behaviour) {
 	}
 }
 
-// leave takes nodes out of the remote cluster, whose backends go on answering, and
-// returns their addresses.
+// leave takes nodes out of the remote cluster and returns their addresses. Their
+// backends still answer.
 func (w *world) leave(nodes []*node) []netip.Addr {
 	var addrs []netip.Addr
 	for _, n := range slices.Clone(nodes) {
@@ -218,8 +218,8 @@ func (w *world) checkAllReady() {
 	}
 }
 
-// checkGone checks that addresses are no longer published. A restart begins the
-// counts anew, so then it checks nothing.
+// checkGone checks that addresses are no longer published. A restart resets the
+// counts; then it checks nothing.
 func (w *world) checkGone(addrs []netip.Addr, why string) {
 	for _, a := range addrs {
 		if state, ok := w.truth()[a]; ok && w.unrest == 0 && w.passedFor(a, time.Minute) && w.allPass() {

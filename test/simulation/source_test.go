@@ -173,8 +173,8 @@ func (w *world) newcomers() []inventory.Node {
 	return nodes
 }
 
-// linger waits like sleep, for an odd time: what happens at the same instant may
-// happen in any order, and a replay needs one.
+// linger waits like sleep, for an odd time: events at the same instant may happen in
+// any order, and a replay needs one order.
 func (w *world) linger(ctx context.Context, d time.Duration) error {
 	w.mu.Lock()
 	d += odd(w.odd)

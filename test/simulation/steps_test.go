@@ -45,7 +45,7 @@ func (w *world) mend() error {
 	return err
 }
 
-// step checks what has to hold at any time. The caller has the lock.
+// step checks what must hold at any time. The caller has the lock.
 func (w *world) step() {
 	p := w.daemon
 	if p == nil {
@@ -95,8 +95,8 @@ func (w *world) soon(p *process, slice string) time.Duration {
 // fast is how often an address in question is checked.
 func (w *world) fast() time.Duration { return max(w.set.policy.Interval/10, 100*time.Millisecond) }
 
-// isPlain reports whether nothing but backends and source has been wrong for a
-// while, as far as it concerns the slice.
+// isPlain reports whether only backends and source have been wrong for a while, with
+// regard to the slice.
 func (w *world) isPlain(p *process, d time.Duration, slice string) bool {
 	return w.smooth(recovery+d, "store", "probes", "daemon", "service", "slices", "slice "+slice) &&
 		p.recovered && w.set.policy.FailOpen && !w.set.policy.HealthOff
@@ -242,8 +242,8 @@ func (w *world) checkBounds(p *process) {
 	}
 }
 
-// checkBeside is contract 23 and 24: a slice of another name stays as it is, and
-// none is deleted but by the foreign hand.
+// checkBeside is contract 23 and 24: a slice of another name stays as it is, and only
+// other clients delete one.
 func (w *world) checkBeside() {
 	if have := w.object(besideName); have != nil {
 		want := w.beside()

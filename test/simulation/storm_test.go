@@ -143,7 +143,7 @@ func (w *world) strikeService(r *rand.Rand) {
 		wrong.HasSelector = true
 	case 3:
 		wrong.Ports = []plan.ServicePort{{Name: "other", Protocol: plan.TCP, Port: 81}}
-	case 4: // made anew
+	case 4: // deleted and made again
 		w.service.UID += "1"
 		wrong = w.service
 	}
@@ -171,7 +171,7 @@ func (w *world) serviceWrong() bool {
 	return s.UID == "" || s.Deleting || s.HasSelector || len(s.Ports) != 1 || s.Ports[0].Name != "http"
 }
 
-// strikeSlice is a foreign hand in the slices.
+// strikeSlice changes the slices as another client would.
 func (w *world) strikeSlice(r *rand.Rand) {
 	all := w.store.Slices()
 	if len(all) == 0 || r.IntN(6) == 0 {

@@ -77,10 +77,10 @@ func stepped(sec int64, nsec int32) (int64, int32) {
 }
 `
 
-// SteppedBuild builds a package of this module so that a [Clock] can step its
-// wall clock, and returns the program's path. The first build on a machine
-// compiles nearly everything anew, which takes a minute or two; later ones come
-// out of Go's build cache.
+// SteppedBuild builds a package of this module for a [Clock] that can step its wall
+// clock, and returns the program's path. The first build on a machine compiles almost
+// everything again, which takes a minute or two. Later builds come out of Go's build
+// cache.
 func SteppedBuild(t testing.TB, path string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), filepath.Base(path))

@@ -65,7 +65,8 @@ func walkThrough(t *testing.T, server *controlplane.ControlPlane, namespace stri
 	expect(t, events, views.Deleted, 6)
 }
 
-// outage: the API server is away and comes back, and nothing is told but what changed.
+// outage: the API server goes away and comes back, and the stream reports only what
+// changed.
 func outage(t *testing.T, server *controlplane.ControlPlane) {
 	c := client(t, server.Config())
 	createNamespace(t, c, "outage")

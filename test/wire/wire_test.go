@@ -234,7 +234,7 @@ func TestACutInOneDirectionLetsTheOtherThrough(t *testing.T) {
 func TestACutWireIsSilentToNewConnections(t *testing.T) {
 	l := lay(t)
 	address, _ := l.echo(t)
-	_ = dial(t, address) // so that both ends know each other's hardware address
+	_ = dial(t, address) // then both ends know each other's hardware address
 	l.Both(wire.Condition{Cut: true})
 	_, err := net.DialTimeout("tcp", address, silence)
 	var timeout net.Error

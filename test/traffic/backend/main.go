@@ -1,7 +1,7 @@
-// Command backend is a worker's HTTP server that can be told to misbehave. It
-// answers every request with its name. Each line on its input is a [mode]; it
-// prints a line when the mode holds. SIGTERM ends it gracefully: the requests
-// under way are answered. It ends with its input, too.
+// Command backend is a worker's HTTP server that misbehaves on request. It answers
+// every request with its name. Each line on its input is a [mode]; it prints a line
+// when the mode holds. SIGTERM ends it gracefully: it answers the requests under way.
+// The end of its input ends it too.
 package main
 
 import (

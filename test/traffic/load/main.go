@@ -1,5 +1,5 @@
-// Command load sends requests at a constant rate and prints one line for each,
-// as package traffic writes them, until its input ends or it is told to stop.
+// Command load sends requests at a constant rate and prints one line for each, as
+// package traffic writes them, until its input ends or a signal stops it.
 package main
 
 import (
