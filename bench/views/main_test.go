@@ -31,7 +31,7 @@ func forms() map[string]form {
 	}
 }
 
-// TestMain lets the programs of the API server be found: bench has a go.mod of its own.
+// TestMain makes the programs of the API server known: bench has a go.mod of its own.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	bin, err := filepath.Abs("../../.tools/bin")

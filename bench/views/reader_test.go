@@ -15,7 +15,7 @@ import (
 type reader struct {
 	// lines counts the lines about an endpoint, last is when the newest line arrived.
 	lines, last atomic.Int64
-	// ready is the newest state that was told.
+	// ready is the newest state that was reported.
 	ready atomic.Bool
 	done  chan struct{}
 }
@@ -45,7 +45,8 @@ func (r *reader) after(moment time.Time) time.Duration {
 	return time.Duration(r.last.Load() - moment.UnixNano())
 }
 
-// open opens so many streams, and returns when each has told the state at the beginning.
+// open opens so many streams, and returns when each has sent the state at the
+// beginning.
 func (w *world) open(t *testing.T, count, endpoints int) (readers []*reader, end func()) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

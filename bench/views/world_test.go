@@ -126,7 +126,7 @@ func (w *world) flipAll(t *testing.T) {
 	writing.Wait()
 }
 
-// run starts both programs, and returns when both have told everything.
+// run starts both programs, and returns when both have reported everything.
 func (w *world) run(t *testing.T) {
 	t.Helper()
 	n := len(w.slices) * perSlice
