@@ -54,7 +54,7 @@ func TestHAProxy(t *testing.T) {
 	}
 	w.until(t, "the server is deleted", func() bool { return w.state(t, c) == "" })
 
-	// Nothing is told, so nothing changes; then it goes on where it was.
+	// While endpoint-views is down nothing changes. After its restart the proxy catches up.
 	w.stop(t, source, syscall.SIGKILL)
 	service.write(t, discoveryv1.EndpointSlice{}, a, d)
 	w.unchanged(t, a+" "+b)

@@ -62,8 +62,8 @@ type daemon struct {
 	lines []line
 }
 
-// startDaemon runs the program with the settings as its only environment. When
-// ctx ends it is told to stop in order, as Kubernetes does.
+// startDaemon runs the program with the settings as its only environment. When ctx
+// ends it asks the program to stop in order, as Kubernetes does.
 func startDaemon(ctx context.Context, program string, settings []setting, output string) (*daemon, error) {
 	d := &daemon{output: output, news: make(chan struct{}, 1), ended: make(chan struct{})}
 	d.process = exec.CommandContext(ctx, program, "run")

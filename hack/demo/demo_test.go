@@ -32,7 +32,7 @@ func build(t *testing.T) string {
 	return dir
 }
 
-// demo is a demo that plays, its errors, and the folder that it has to tidy.
+// demo is a demo that plays, its errors, and the folder that it must clean up.
 type demo struct {
 	*exec.Cmd
 	errors bytes.Buffer

@@ -14,7 +14,7 @@ type show struct {
 	inventory inventory
 	daemon    *daemon
 	world     *world
-	// taken counts the daemon's lines that were told.
+	// taken counts the daemon's lines that were printed.
 	taken int
 	// acted is when the newest act was done; the daemon's reactions are timed
 	// from there.
