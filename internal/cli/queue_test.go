@@ -49,8 +49,8 @@ func TestContract30ALogThatIsNotReadDelaysTheEndByAMomentOnly(t *testing.T) {
 	}
 }
 
-// TestContract31ALogThatIsNotReadStopsNothing: the slices are printed although
-// the log stands still, and what it lost is told when it flows again.
+// TestContract31ALogThatIsNotReadStopsNothing: the slices are printed although the
+// log is not read. When the log is read again, it reports what it lost.
 func TestContract31ALogThatIsNotReadStopsNothing(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "inventory.json")

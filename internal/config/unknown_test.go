@@ -22,7 +22,7 @@ func TestLoadSuggestsWhatAnUnknownVariableMeant(t *testing.T) {
 		"STORE_KINDS":            "STORE_KIND",
 		"LEADER_ELECTION_NS":     "LEADER_ELECTION",
 		"METRICS_ADDR":           "METRICS_ADDRESS",
-		// Without a prefix of ours, but one slip away.
+		// Not one of our prefixes, but one typing error away from one.
 		"LOG_LEVELL":          "LOG_LEVEL",
 		"DRY_RUNN":            "DRY_RUN",
 		"KUBECTL_PAHT":        "KUBECTL_PATH",

@@ -227,7 +227,7 @@ func (a *api) watch(r *http.Request) *http.Response {
 	return response
 }
 
-// silence lets the watches go on without telling anything any more.
+// silence keeps the watches open, but they send nothing any more.
 func (a *api) silence() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

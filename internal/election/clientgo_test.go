@@ -135,8 +135,8 @@ func (c *contest) theirs(name string) *contender {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	// client-go releases the Lease without waiting for what it runs, so what it
-	// runs is told first.
+	// client-go releases the Lease without waiting for its work, so the work is
+	// stopped first.
 	p.stop = func() {
 		close(quit)
 		<-left
@@ -154,7 +154,7 @@ func (c *contest) theirs(name string) *contender {
 	return p
 }
 
-// wait waits for something, for at most as long as the test is patient.
+// wait waits for something, at most until the time limit of the test.
 func (c *contest) wait(what string, something <-chan struct{}) {
 	c.t.Helper()
 	select {

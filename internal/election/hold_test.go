@@ -175,7 +175,7 @@ func TestContract29ASlowAnswerProlongsNothing(t *testing.T) {
 	})
 }
 
-// The work is told to stop at the deadline, and not before.
+// The work must stop at the deadline, and not before.
 func TestAFewFailedRenewalsLoseNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, leader, standby := lead(t)

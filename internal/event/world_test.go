@@ -150,7 +150,7 @@ func (a *api) decode(body []byte) *eventsv1.Event {
 	return object.(*eventsv1.Event)
 }
 
-// world is an announcer, its server and what it told.
+// world is an announcer, its server and the troubles that it reported.
 type world struct {
 	*event.Announcer
 	t   *testing.T
@@ -225,7 +225,7 @@ func (w *world) wantCounts(delivered, failed uint64) {
 	}
 }
 
-// wantTroubles compares how often trouble, or its end, was told.
+// wantTroubles compares how often trouble, or its end, was reported.
 func (w *world) wantTroubles(want int) []error {
 	w.t.Helper()
 	w.mu.Lock()

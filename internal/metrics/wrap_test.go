@@ -17,7 +17,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
-// part is a source, a prober and a store that answer what they are told to.
+// part is a source, a prober and a store that answer what the test sets.
 type part struct {
 	nodes   []inventory.Node
 	state   plan.State

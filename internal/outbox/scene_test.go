@@ -123,7 +123,7 @@ func (s *scene) wantTaken(want ...string) {
 	}
 }
 
-// land lets the writes of slices succeed.
+// land makes the writes of slices succeed.
 func (s *scene) land(names ...string) {
 	s.t.Helper()
 	for _, name := range names {
@@ -135,7 +135,7 @@ func (s *scene) land(names ...string) {
 	}
 }
 
-// fail lets the writes of slices fail.
+// fail makes the writes of slices fail.
 func (s *scene) fail(err error, names ...string) {
 	s.t.Helper()
 	for _, name := range names {

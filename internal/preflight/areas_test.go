@@ -93,7 +93,7 @@ func TestOnlyTheAreasAskedForAreLookedAtAndCounted(t *testing.T) {
 	}
 }
 
-// several is a report with what fails for one reason, for two, and without one.
+// several is a report with failures for one reason, for two, and without one.
 func several() preflight.Report {
 	at := func(id preflight.ID, section preflight.Section, result preflight.Result, subject, message, reason, remedy string) preflight.Check {
 		link := ""

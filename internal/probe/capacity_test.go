@@ -272,8 +272,8 @@ func (f *fleet) unwatched(watched []bool) (count int) {
 	return count
 }
 
-// recovers lets the loop go on with quick checks, and says what is not as it
-// should be then: every watched address is checked in every interval.
+// recovers lets the loop continue with quick checks, and returns every deviation:
+// each watched address must be checked in every interval.
 func (f *fleet) recovers(watched []bool, interval time.Duration, concurrency int) (mistakes []string) {
 	f.took(func(int) time.Duration { return time.Millisecond })
 	f.consume(true)

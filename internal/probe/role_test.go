@@ -201,8 +201,8 @@ func TestContract09NoDescriptorsIsALocalError(t *testing.T) {
 	}
 }
 
-// stopThem stops processes for a while, for that is what is tested, and does
-// something as soon as they are stopped.
+// stopThem stops processes for the time that is tested, and calls then as soon as
+// they are stopped.
 func stopThem(t *testing.T, while time.Duration, then func(), processes ...*os.Process) {
 	t.Helper()
 	for _, process := range processes {

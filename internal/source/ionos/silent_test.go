@@ -114,7 +114,7 @@ func (p *proxy) silence() {
 	}
 }
 
-// muted swallows what is written once it is told to.
+// muted drops what is written once the test sets it.
 type muted struct {
 	net.Conn
 	mute *atomic.Bool

@@ -48,7 +48,7 @@ func (t *transport) flow() {
 	close(t.gate)
 }
 
-// loseNextAnswer lets the next write arrive and its answer not.
+// loseNextAnswer delivers the next write and drops its answer.
 func (t *transport) loseNextAnswer() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
