@@ -97,7 +97,7 @@ var layout = []struct {
 	{"For the kubelet's probes and Prometheus.", []string{"METRICS_ADDRESS"}},
 }
 
-// elsewhere are the variables that the daemon is told in another way.
+// elsewhere are the variables that the daemon gets in another way.
 var elsewhere = map[string]string{
 	"TARGET_NAMESPACE":          "the Pod knows it",
 	"LEADER_ELECTION_NAMESPACE": "it is TARGET_NAMESPACE by default",

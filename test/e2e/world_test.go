@@ -155,7 +155,7 @@ func (w *world) newNode(addr netip.Addr) node {
 	return node{Name: "worker-" + strings.NewReplacer(".", "-", ":", "-").Replace(addr.String()), IP: addr.String(), Ready: true, Worker: true, backends: []*backend{b}}
 }
 
-// start lets the backend accept connections.
+// start makes the backend accept connections.
 func (b *backend) start(t *testing.T) {
 	t.Helper()
 	listener, err := net.Listen("tcp", netip.AddrPortFrom(b.addr, port).String())

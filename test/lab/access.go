@@ -45,8 +45,8 @@ func (x *Target) grant() string {
 	return x.world.Local.UserKubeconfig(x.t, x.User)
 }
 
-// grantNodes lets the daemons read the nodes of the remote cluster, and returns
-// the kubeconfig for it.
+// grantNodes gives the daemons the right to read the nodes of the remote cluster, and
+// returns the kubeconfig for it.
 func (x *Target) grantNodes() string {
 	x.t.Helper()
 	ctx, rbac, meta := x.t.Context(), x.world.remote.RbacV1(), metav1.ObjectMeta{Name: watcher}

@@ -21,8 +21,8 @@ type scenario struct {
 	bound time.Duration
 }
 
-// TestChanges lets the world change in every planned way, and lets the daemon
-// end in the middle of it.
+// TestChanges changes the world in every planned way, and ends the daemon in the
+// middle of it.
 func TestChanges(t *testing.T) {
 	w := lab.Start(t)
 	tell(t, w, []scenario{
@@ -211,8 +211,8 @@ func killed(t *testing.T, _ *lab.World, x *lab.Target) {
 	})
 }
 
-// upgraded replaces the older of two replicas, as a Deployment does: the new one
-// is ready before the old one is told to end.
+// upgraded replaces the older of two replicas, as a Deployment does: the new one is
+// ready before the old one gets its signal.
 func upgraded(t *testing.T, _ *lab.World, x *lab.Target) {
 	older, newer := x.Daemon, x.NewDaemon()
 	newer.Start()

@@ -54,7 +54,7 @@ func (d *deaths) die(t *testing.T, x *lab.Target, crashing, falling *lab.Worker)
 	t.Helper()
 	x.Mark("%s crashes", crashing.Name)
 	crashed := crashing.Kill()
-	// Apart from each other, so that the two changes do not share kube-proxy's second.
+	// The two changes are apart and do not share kube-proxy's second.
 	pause(600 * time.Millisecond)
 	x.Mark("%s falls silent", falling.Name)
 	fell := falling.Silence("both")

@@ -69,8 +69,8 @@ func (s *tale) lists(workers ...*lab.Worker) {
 	s.AwaitEvent("RemovalReleased")
 }
 
-// emptyForLong: nothing changes as long as workers serve. Dead ones go down as
-// fast as ever, and are removed when they were down for the threshold.
+// emptyForLong: nothing changes as long as workers serve. Dead ones go down as fast
+// as usual, and are removed when they were down for the threshold.
 func emptyForLong(s *tale) {
 	workers := s.Workers()
 	s.Mark("the inventory is empty")

@@ -91,8 +91,8 @@ func outage() time.Duration {
 	return 10 * time.Second
 }
 
-// diesMeanwhile lets a worker end when reads have failed for a while: its
-// requests are lost until the health check has seen it, and no others.
+// diesMeanwhile ends a worker when reads have failed for a while. Its requests are
+// lost until the health check has seen it; no other request is lost.
 func diesMeanwhile(x *lab.Target) {
 	pause(outage() / 3)
 	victim := x.Workers()[0]
@@ -107,7 +107,7 @@ func cloudDown(_ *testing.T, _ *lab.World, x *lab.Target) {
 	diesMeanwhile(x)
 }
 
-// TestTheRemoteClusterIsDown has a world of its own, for nothing else works then.
+// TestTheRemoteClusterIsDown has a world of its own, because nothing else works then.
 func TestTheRemoteClusterIsDown(t *testing.T) {
 	w := lab.Start(t)
 	down := func(_ *testing.T, w *lab.World, x *lab.Target) {

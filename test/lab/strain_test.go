@@ -14,7 +14,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/strain"
 )
 
-// strains let a worker die while the daemon itself is in trouble.
+// strains kill a worker while the daemon itself is in trouble.
 func strains(t *testing.T) []trouble {
 	t.Helper()
 	disk := strain.NewDisk(t)
@@ -48,8 +48,8 @@ func paused(s *tale) {
 	s.revives()
 }
 
-// pausedLeader lets a leader sleep through the end of its Lease: the other
-// replica leads, and the one that wakes up must not write (contract 29).
+// pausedLeader stops a leader until after the end of its Lease. The other replica
+// leads, and the one that continues must not write (contract 29).
 func pausedLeader(s *tale) {
 	other := s.NewDaemon()
 	other.Start()

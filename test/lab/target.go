@@ -135,7 +135,7 @@ func (x *Target) AddWorkerAt(address netip.Addr) *Worker {
 	return x.world.newWorker(x.t, address)
 }
 
-// Join lets the inventory list workers.
+// Join makes the inventory list workers.
 func (x *Target) Join(workers ...*Worker) {
 	x.t.Helper()
 	x.workers = append(x.workers, workers...)
@@ -169,8 +169,8 @@ func (x *Target) Replace(workers ...*Worker) {
 // CutProber drops all packets between the daemon and the workers.
 func (x *Target) CutProber() { nft(x.t, x.prober, silenceOn(data)) }
 
-// ForgetHeld lets a firewall before the prober forget the connections that are
-// open to workers now, and returns how many.
+// ForgetHeld makes a firewall before the prober forget the connections that are open
+// to workers now, and returns their number.
 func (x *Target) ForgetHeld() int {
 	x.t.Helper()
 	args := netns.Inside(x.prober, "ss", "-Htn", "state", "established", "dport", "=", fmt.Sprint(Port))

@@ -12,9 +12,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/traffic"
 )
 
-// shared is what a scenario grants because others run beside it, and because one
-// death is no percentile: kube-proxy writes its rules once a second at most, for
-// all of them.
+// shared is what a scenario allows beyond the promise. Other scenarios run beside it,
+// and kube-proxy writes its rules for all of them, at most once a second. One death
+// is also no percentile.
 const shared = 1500 * time.Millisecond
 
 // trouble is a scenario with faults of what stands around the daemon, or of
@@ -128,8 +128,8 @@ func (s *tale) starved(lost int) bool {
 // victim is the worker that dies.
 func (s *tale) victim() *lab.Worker { return s.Workers()[0] }
 
-// kill lets the victim crash. It may cost requests from now on, until
-// [tale.leaves] ends that.
+// kill crashes the victim. It may cost requests from now on, until [tale.leaves] ends
+// that.
 func (s *tale) kill() time.Time {
 	s.Helper()
 	return s.crashes(s.victim())
@@ -191,7 +191,7 @@ func (s *tale) dies(bound time.Duration) {
 	s.revives()
 }
 
-// happens waits for what a proxy was told to do.
+// happens waits until a proxy has done what it was asked to do.
 func (s *tale) happens(done <-chan struct{}) {
 	s.Helper()
 	select {

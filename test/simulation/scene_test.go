@@ -62,8 +62,8 @@ func (w *world) untilAct() time.Duration {
 	return time.Until(w.start.Add(w.acts[0].at))
 }
 
-// happen lets the next act happen, or anything where there is no scene. The caller
-// has the lock.
+// happen runs the next act, or any event if there is no scene. The caller has the
+// lock.
 func (w *world) happen(r *rand.Rand) {
 	if w.set.connections > 0 {
 		w.strikeConnections()

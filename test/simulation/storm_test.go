@@ -218,7 +218,7 @@ func (w *world) unused(kind discoveryv1.AddressType) string {
 
 const besideName = "web-of-others"
 
-// beside is a slice of the Service that has no name of ours.
+// beside is a slice of the Service without one of our names.
 func (w *world) beside() *discoveryv1.EndpointSlice {
 	return &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.target.Namespace, Name: besideName, Labels: map[string]string{

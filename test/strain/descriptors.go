@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NoDescriptors lets a process open nothing any more: no file, no connection.
-// What is open stays so. The returned function, which the end of the test calls
-// at the latest, takes it back.
+// NoDescriptors makes every open of a process fail: no file, no connection. What is
+// open stays open. The returned function ends that. The end of the test calls it at
+// the latest.
 func NoDescriptors(t testing.TB, pid int) (restore func()) {
 	t.Helper()
 	var before unix.Rlimit

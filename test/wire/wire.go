@@ -96,7 +96,7 @@ func (w *Wire) Both(c Condition) {
 	w.Back(c)
 }
 
-// Mend lets the wire carry everything at once again.
+// Mend makes the wire carry everything at once again.
 func (w *Wire) Mend() { w.Both(Condition{}) }
 
 // Traffic returns what the wire was given so far, from the first end to the
