@@ -64,7 +64,7 @@ func Changes() []Change {
 	}
 }
 
-// roll exchanges n backends, evenly spread, for new ones.
+// roll replaces n backends, evenly spread, with new ones.
 func roll(f Fleet, n int) Fleet {
 	f = slices.Clone(f)
 	for i := range n {

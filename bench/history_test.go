@@ -37,11 +37,11 @@ func TestAfterAThousandReplacementsThereIsAtMostOneSliceTooMany(t *testing.T) {
 	}
 }
 
-// TestBatchesAndShrinkingLeaveFewSlicesForFewWrites: at most twice as many
-// slices as are needed. Fewer endpoints written than upstream writes cannot be
-// had as well: a removed tenth hits every slice that is full, and misses some of
-// those that hold a few endpoints, of which upstream has many. So what is asked
-// here is that the order in the slices costs next to nothing.
+// TestBatchesAndShrinkingLeaveFewSlicesForFewWrites: at most twice as many slices as
+// are needed. Ours cannot also write fewer endpoints than upstream: when a tenth of
+// the endpoints goes, every full slice is written, but upstream has many slices with
+// few endpoints, and some of those are not. So the test checks that the order in the
+// slices costs almost nothing.
 func TestBatchesAndShrinkingLeaveFewSlicesForFewWrites(t *testing.T) {
 	for _, h := range []bench.History{bench.Batches(5_000, 20), bench.Shrunk(5_000), bench.GrownBack(5_000)} {
 		t.Run(h.Name, func(t *testing.T) {

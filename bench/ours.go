@@ -31,7 +31,7 @@ func NewOurs() *Ours {
 	}
 }
 
-// Adopt makes slices that hold these backends, so that both sides start alike.
+// Adopt makes slices that hold these backends. Both sides start with the same slices.
 func (o *Ours) Adopt(fleet Fleet, groups [][]netip.Addr) {
 	members := map[netip.Addr]inventory.Member{}
 	for _, m := range Members(fleet) {

@@ -26,8 +26,8 @@ func change(t *testing.T, name string) bench.Change {
 	return bench.Change{}
 }
 
-// least returns how long the fastest of some calls took: whatever else the
-// machine does makes calls slower, never faster.
+// least returns the duration of the fastest of some calls: other work of the machine
+// makes calls slower, never faster.
 func least(times int, call func()) time.Duration {
 	fastest := time.Duration(0)
 	for range times {

@@ -15,7 +15,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos/ionostest"
 )
 
-// told are the nodes of the remote cluster, as the source ionos is told of them.
+// told are the nodes of the remote cluster, as the source ionos reads them.
 type told []inventory.Node
 
 func (n told) Read(context.Context) ([]inventory.Node, error) {

@@ -36,8 +36,8 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// python returns the path of Python. CI=true stands for a machine that has
-// everything.
+// python returns the path of Python. With CI=true the machine must have every
+// program.
 func python(t testing.TB) string {
 	t.Helper()
 	path, err := exec.LookPath("python3")
@@ -210,7 +210,8 @@ func TestRenderInventoryListsEveryNodeOnDemand(t *testing.T) {
 
 func TestContract35RenderInventoryKeepsTheToken(t *testing.T) {
 	w := newWorld(t)
-	// Beside the faults, whose answers repeat the credentials, a kubectl that tells all it knows.
+	// Add to the faults, with answers that repeat the credentials, a kubectl that
+	// prints all it knows.
 	breaks := w.breaks(t)
 	breaks["kubectl tells its environment"] = func() { w.kubectl(t, "env >&2; exit 1") }
 	for name, breakIt := range breaks {

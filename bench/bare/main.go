@@ -1,9 +1,9 @@
-// Command bare is the least that keeps EndpointSlices equal to the ready nodes of
-// another cluster with client-go's informer: what the daemon is compared with.
+// Command bare is the smallest program that keeps EndpointSlices equal to the ready
+// nodes of another cluster with client-go's informer. The daemon is compared with it.
 //
-// It trusts whatever it is told, checks no backend, holds nothing back and knows
-// no conflict. It is as fast as such a program can well be: protobuf, an informer
-// without the parts of a node that it does not need, a handler that passes over
+// It trusts everything that the API server sends, checks no backend, keeps no
+// endpoint and handles no conflict. It is as fast as such a program can be: protobuf,
+// an informer without the parts of a node that it does not need, a handler that skips
 // updates which change nothing, and up to 1,000 endpoints in a slice.
 package main
 

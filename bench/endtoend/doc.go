@@ -4,11 +4,11 @@
 //
 //	go test -v -timeout 1h ./endtoend -form short
 //
-// What they print is what go test -bench prints; bench/report makes tables of it.
+// What they print has the form of go test -bench; bench/report makes tables of it.
 //
-// Everything runs in a network namespace of its own in which each address of
-// 10.64.0.0/12 answers, so that there are as many backends as nodes. CPU is that
-// of the measured program alone, as the kernel accounts for each of its threads in
-// nanoseconds; the API servers, which run on the same machine, are not in it, but
-// compete for the same cores.
+// Everything runs in a network namespace of its own. Each address of 10.64.0.0/12
+// answers there, so there are as many backends as nodes. CPU is that of the measured
+// program alone, as the kernel accounts for each of its threads in nanoseconds. The
+// API servers run on the same machine: their CPU is not counted, but they compete for
+// the same cores.
 package endtoend

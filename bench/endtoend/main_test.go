@@ -121,7 +121,7 @@ func result(name string, iterations int, values ...any) {
 
 var begun = time.Now()
 
-// progress tells what goes on.
+// progress reports what happens now.
 func progress(format string, args ...any) {
 	fmt.Printf("# %4.0f s  %s\n", time.Since(begun).Seconds(), fmt.Sprintf(format, args...))
 }

@@ -55,8 +55,8 @@ func (w *world) measureSide(s side) {
 	p.stop()
 }
 
-// group is how many nodes are changed before the first of them is changed back: as
-// many slices as there are, so that no slice is written twice within a second.
+// group is how many nodes change before the first of them changes back. There are as
+// many slices, so no slice is written twice within a second.
 func (w *world) group(s side) (nodes int, pace time.Duration) {
 	nodes = max(1, min(25, w.nodeCount/s.perSlice, w.form.changes/2))
 	pace = 200 * time.Millisecond
@@ -90,7 +90,7 @@ func (w *world) measureChanges(s side, p *program, idle float64) {
 	result(w.label("ChangeCost", s.name), w.form.changes, max(cpu, 0)/changes, "cpu-ns/op",
 		float64(at.writes)/changes, "writes/op", float64(at.events)/changes, "events/op", float64(at.reads)/changes, "local-reads/op", float64(from.all())/changes, "remote-requests/op",
 		(w.decisions(s)-decided)/changes, "decisions/op")
-	for i := range nodes { // whatever was left half way
+	for i := range nodes { // all nodes are ready again
 		w.setReady(i*w.nodeCount/nodes, true)
 	}
 	w.awaitReady(p, w.nodeCount)
@@ -100,7 +100,7 @@ func (w *world) measureChanges(s side, p *program, idle float64) {
 	}
 }
 
-// decisions is how often the side has decided so far, as far as it says so.
+// decisions is how often the side has decided so far, if it reports that.
 func (w *world) decisions(s side) float64 {
 	if s.name != "daemon" {
 		return 0

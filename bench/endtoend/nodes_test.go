@@ -15,16 +15,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// nodeName and addressOf are in the same order, so that neighbours are in the
-// same slice.
+// nodeName and addressOf are in the same order: neighbours are in the same slice.
 func nodeName(i int) string { return fmt.Sprintf("worker-%05d", i) }
 
 func addressOf(i int) netip.Addr {
 	return netip.AddrFrom4([4]byte{10, 64 + byte(i>>16), byte(i >> 8), byte(i)})
 }
 
-// newNode is as large as one of a real cluster: seven to ten kilobytes, mostly the
-// names of images and, once the API server has it, who manages which field.
+// newNode is as large as a node of a real cluster: seven to ten kilobytes, mostly
+// names of images and, once the API server has stored it, the managed fields.
 func newNode(i int) *corev1.Node {
 	node := &corev1.Node{}
 	node.Name = nodeName(i)
@@ -100,7 +99,7 @@ func (w *world) grow(n int) {
 		w.t.FailNow()
 	}
 	w.nodeCount = n
-	w.heartbeat(w.t.Context(), 0) // so that a node has more than one manager, as everywhere
+	w.heartbeat(w.t.Context(), 0) // then a node has two managers, as in real clusters
 	node, err := w.nodes.CoreV1().Nodes().Get(w.t.Context(), nodeName(0), metav1.GetOptions{})
 	if err != nil {
 		w.t.Fatal(err)
@@ -129,8 +128,9 @@ func (w *world) setReady(i int, ready bool) (sent, answered time.Time) {
 	return sent, time.Now()
 }
 
-// heartbeat is what a kubelet sends every five minutes, or sooner. Its time is a
-// second later than that of any before: with the same, nothing would change.
+// heartbeat sends what a kubelet sends every five minutes or sooner. Its time is one
+// second later than that of the heartbeat before: with an equal time nothing would
+// change.
 func (w *world) heartbeat(ctx context.Context, i int) {
 	w.t.Helper()
 	at := metav1.NewTime(begun.Add(time.Duration(w.beats.Add(1)) * time.Second))

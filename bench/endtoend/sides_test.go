@@ -9,18 +9,18 @@ import (
 // metricsAddress is the same for every daemon: only one runs at a time.
 const metricsAddress = "127.0.0.1:8081"
 
-// side is one of those who keep the slices equal to the nodes.
+// side is one of the programs that keep the slices equal to the nodes.
 type side struct {
 	// name is also its user at both API servers.
 	name string
 	// perSlice is how many endpoints it puts into a slice.
 	perSlice int
-	// paced is for who writes a slice at most once a second.
+	// paced marks a program that writes a slice at most once a second.
 	paced bool
 	start func() *program
 }
 
-// daemonSide is the program with the settings of its defaults, but for changes.
+// daemonSide is the program with its default settings, except for changes.
 func (w *world) daemonSide(changes ...string) side {
 	remote, local := w.access("daemon")
 	env := append([]string{
@@ -41,7 +41,7 @@ func (w *world) bareSide() side {
 	}}
 }
 
-// access is a kubeconfig for each API server, for a user who may do anything.
+// access returns a kubeconfig for each API server. Its user may do everything.
 func (w *world) access(user string) (remote, local string) {
 	return w.remote.UserKubeconfig(w.t, user, "system:masters"), w.local.UserKubeconfig(w.t, user, "system:masters")
 }

@@ -21,8 +21,8 @@ import (
 // 3,000 nodes, each every five minutes.
 const steadyRate = 10
 
-// measureSteady lets the daemon run with everything on and nothing to do: health
-// checks, leader election, metrics, the status page, and heartbeats of the nodes.
+// measureSteady runs the daemon with everything on and nothing to do: health checks,
+// leader election, metrics, the status page, and heartbeats of the nodes.
 func (w *world) measureSteady() {
 	w.t.Helper()
 	w.clear()

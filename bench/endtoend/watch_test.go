@@ -11,18 +11,17 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// patience bounds every wait for something that takes seconds at the most on a
-// machine that does nothing else.
+// patience bounds every wait. On an idle machine each takes seconds.
 const patience = 2 * time.Minute
 
-// event is a change of a slice, as a watch told of it.
+// event is a change of a slice, as a watch reported it.
 type event struct {
 	slice string
 	at    time.Time
 }
 
-// watched collects the events of all slices. It asks for their metadata alone,
-// so that the size of a slice does not matter to how soon an event is seen.
+// watched collects the events of all slices. It asks for their metadata alone: the
+// size of a slice must not change how soon an event is seen.
 type watched struct {
 	mu     sync.Mutex
 	events []event

@@ -92,8 +92,8 @@ func answer(t *testing.T) {
 
 // counts are requests in a stretch of time.
 type counts struct {
-	// reads are get and list; watches that were opened are counted apart. writes
-	// are those of everything but leases and Events.
+	// reads are get and list; opened watches are counted apart. writes leave out
+	// leases and Events.
 	reads, watches, writes, leases, events int
 }
 

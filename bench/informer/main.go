@@ -1,10 +1,11 @@
-// Command informer is the least that tells of endpoints with client-go: what
-// endpoint-views is compared with. It prints a line for each endpoint of a Service that
-// a slice shows anew, otherwise, or not any more.
+// Command informer is the smallest program that reports endpoints with client-go:
+// endpoint-views is compared with it. It prints a line for each endpoint of a Service
+// that a slice adds, changes or removes.
 //
-// It trusts every event: it joins nothing, resumes nothing, serves one reader, and an
-// endpoint that moves between two slices goes and comes. It is as fast as such a
-// program can well be: protobuf, and an informer that keeps the endpoints alone.
+// It trusts every event. It joins nothing, resumes nothing and serves one reader. An
+// endpoint that moves between two slices is reported as removed and added. It is as
+// fast as such a program can be: protobuf, and an informer that keeps the endpoints
+// alone.
 package main
 
 import (

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Side is who checks the backends.
+// Side is the program that checks the backends.
 type Side string
 
 // The sides.

@@ -27,8 +27,8 @@ exec "$@"`
 // limit bounds a case beyond its rounds: 10,000 connections are opened within 30 s.
 const limit = 90 * time.Second
 
-// Measure measures the cases one after the other and returns a line for each, as
-// go test -bench prints it. It runs in the module bench, and tells of its progress.
+// Measure measures one case after the other. It returns a line for each case, as go
+// test -bench prints it. It runs in the module bench and reports its progress.
 func Measure(ctx context.Context, cases []Case, progress io.Writer) (string, error) {
 	dir, err := os.MkdirTemp("", "probing")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // style keeps the plots readable on light and dark pages.
 const style = `<style>text{font:12px sans-serif;fill:#333}.t{font-weight:bold}@media(prefers-color-scheme:dark){text{fill:#ddd}}</style>`
 
-// colours are told apart also by those who see no red or green.
+// colours can be distinguished also by people with colour blindness.
 func colours() []string { return []string{"#0072b2", "#d55e00", "#999999", "#009e73", "#cc79a7"} }
 
 // series is a named line of a chart.

@@ -51,9 +51,9 @@ func measure(ctx context.Context, f form, out, only string) error {
 	return errors.Join(errs...)
 }
 
-// keep saves what the section measured. When it failed, earlier figures stay as
-// they are; where there are none, those that it measured before are better than
-// nothing, and said to be incomplete.
+// keep saves what the section measured. If the section failed, earlier figures stay.
+// Without earlier figures it saves what was measured before the failure and marks
+// that as incomplete.
 func (s section) keep(out, head, raw string, failed error) error {
 	_, nothing := parse(raw)
 	if failed == nil {

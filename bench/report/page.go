@@ -27,8 +27,8 @@ Each section keeps what it measured in a file beside this page, as ` + "`go test
 |---|---|---|---|
 `
 
-// mended tells of profiles that were read and what came of it, before and after:
-// figures of one day, which no later run can take again.
+// mended describes profiles and the changes that came of them, before and after. The
+// figures are of one day; a later run cannot take them again.
 //
 //go:embed mended.txt
 var mended string

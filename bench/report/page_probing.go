@@ -55,7 +55,7 @@ const probingHeld = `
 |---:|---|---:|---:|---:|---:|
 `
 
-// mendedProbing tells what came of the profiles, with the figures of one day.
+// mendedProbing describes what came of the profiles, with the figures of one day.
 //
 //go:embed mended_probing.txt
 var mendedProbing string

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// measured is what a run of endtoend could print, whose targets are met but for
-// the heartbeat.
+// measured is what a run of endtoend could print. It meets every target except the
+// one of the heartbeat.
 const measured = `load-before: 0.10
 cores: 2
 BenchmarkStart/nodes=3/side=daemon/check=tcp 1 40000000 ns/op

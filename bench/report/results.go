@@ -57,8 +57,8 @@ func parse(raw string) (results, error) {
 // has reports whether the benchmark was run.
 func (r results) has(name string) bool { return len(r.runs[name]) > 0 }
 
-// least is of all runs: whatever else the machine does only adds to a time. It
-// is 0 where there is none.
+// least is the smallest value of all runs: other work of the machine only adds to a
+// time. It is 0 where there is no value.
 func (r results) least(name, unit string) float64 {
 	if values := r.runs[name][unit]; len(values) > 0 {
 		return slices.Min(values)

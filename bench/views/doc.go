@@ -1,9 +1,9 @@
-// Package views measures the built endpoint-views on a real API server, and beside it,
-// of the same writes, a bare informer (bench/informer). It holds tests only, which
-// measure nothing unless they are asked to:
+// Package views measures the built endpoint-views on a real API server. Beside it a
+// bare informer (bench/informer) watches the same writes. The package holds tests
+// only. They measure nothing unless a flag asks for it:
 //
 //	go test -v -timeout 1h ./views -form short
 //
-// What they print is what go test -bench prints; bench/report makes tables of it. Both
-// programs, the API server and all readers share the machine.
+// What they print has the form of go test -bench; bench/report makes tables of it.
+// Both programs, the API server and all readers share the machine.
 package views

@@ -18,7 +18,7 @@ type form struct {
 	sizes, readers []int
 	// changes and bursts are how many are measured of each.
 	changes, bursts int
-	// idle is longer than a watch lasts, but for tiny.
+	// idle is longer than a watch lasts, except in the form tiny.
 	idle time.Duration
 }
 
@@ -31,7 +31,7 @@ func forms() map[string]form {
 	}
 }
 
-// TestMain lets the programs of the API server be found: bench has a go.mod of its own.
+// TestMain makes the programs of the API server known: bench has a go.mod of its own.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	bin, err := filepath.Abs("../../.tools/bin")

@@ -42,7 +42,7 @@ func (w *world) label(what string, readers int, side string) string {
 	return fmt.Sprintf("%s/endpoints=%d/readers=%d/side=%s", what, len(w.slices)*perSlice, readers, side)
 }
 
-// change lets single endpoints change. Both sides tell of the same write.
+// change changes single endpoints. Both sides report the same write.
 func (w *world) change(t *testing.T, readers []*reader) {
 	t.Helper()
 	everybody := append([]*reader{w.told}, readers...)

@@ -13,9 +13,9 @@ import (
 // reader reads lines of a stream, and notes when which came. It decodes as little as
 // it can, to leave the machine to what is measured.
 type reader struct {
-	// lines are all that tell of an endpoint, last when the newest of them came.
+	// lines counts the lines about an endpoint, last is when the newest line arrived.
 	lines, last atomic.Int64
-	// ready is the newest state that was told.
+	// ready is the newest state that was reported.
 	ready atomic.Bool
 	done  chan struct{}
 }
@@ -45,7 +45,8 @@ func (r *reader) after(moment time.Time) time.Duration {
 	return time.Duration(r.last.Load() - moment.UnixNano())
 }
 
-// open opens so many streams, and returns when each has told the state at the beginning.
+// open opens so many streams, and returns when each has sent the state at the
+// beginning.
 func (w *world) open(t *testing.T, count, endpoints int) (readers []*reader, end func()) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

@@ -32,7 +32,7 @@ const (
 	writers = 4
 )
 
-// world is a Service on an API server, and both programs that tell of it.
+// world is a Service on an API server, and both programs that report its endpoints.
 type world struct {
 	form                form
 	api                 *controlplane.ControlPlane
@@ -126,7 +126,7 @@ func (w *world) flipAll(t *testing.T) {
 	writing.Wait()
 }
 
-// run starts both programs, and returns when both have told everything.
+// run starts both programs, and returns when both have reported everything.
 func (w *world) run(t *testing.T) {
 	t.Helper()
 	n := len(w.slices) * perSlice

@@ -54,14 +54,14 @@ func TestHAProxy(t *testing.T) {
 	}
 	w.until(t, "the server is deleted", func() bool { return w.state(t, c) == "" })
 
-	// Nothing is told, so nothing changes; then it goes on where it was.
+	// While endpoint-views is down nothing changes. After its restart the proxy catches up.
 	w.stop(t, source, syscall.SIGKILL)
 	service.write(t, discoveryv1.EndpointSlice{}, a, d)
 	w.unchanged(t, a+" "+b)
 	source = w.views(t, source.address)
 	w.until(t, "what happened meanwhile is made up for", func() bool { return w.answering(t) == a+" "+d })
 
-	// An example that starts anew touches nothing before it knows everything.
+	// An example that starts again changes nothing before it knows everything.
 	w.stop(t, source, syscall.SIGKILL)
 	w.stop(t, agent, syscall.SIGTERM)
 	service.write(t, discoveryv1.EndpointSlice{}, a, b)
@@ -186,8 +186,8 @@ func (w *world) state(t *testing.T, name string) string {
 	return servers[fmt.Sprintf("%s%s_%d", ours, name, backendPort)].state
 }
 
-// configuration is that of the README, with the test's addresses and a server of
-// somebody else's.
+// configuration is that of the README, with the test's addresses and one server that
+// the example does not manage.
 func (w *world) configuration(t *testing.T) []byte {
 	t.Helper()
 	text, err := os.ReadFile("haproxy.cfg")

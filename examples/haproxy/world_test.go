@@ -160,7 +160,7 @@ func (w *world) until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// backend answers with its address; to /hold when it is told to.
+// backend answers with its address; to /hold only after the test allows it.
 func (w *world) backend(t *testing.T, address netip.Addr) {
 	t.Helper()
 	listener, err := net.Listen("tcp", net.JoinHostPort(address.String(), strconv.Itoa(backendPort)))

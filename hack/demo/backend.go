@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// What a backend is told, and what it answers when it has done so.
+// The orders of a backend, and its answer after each.
 const (
 	listening  = "listening"
 	failChecks = "fail"
 	passChecks = "pass"
 )
 
-// serve is a backend: it answers every request with 200, or with 500 after it
-// was told to fail. It is a process of its own, so it can really be killed. It ends
-// when its orders end, so it cannot outlive the demo.
+// serve is a backend: it answers every request with 200, or with 500 after the order
+// to fail. It is a process of its own, so it can really be killed. It ends when its
+// orders end, so it cannot outlive the demo.
 func serve(address string, orders io.Reader, answers io.Writer) error {
 	listener, err := net.Listen("tcp", address) //nolint:noctx // it listens at once or not at all
 	if err != nil {

@@ -46,9 +46,9 @@ type line struct {
 // daemon is the running daemon.
 type daemon struct {
 	process *exec.Cmd
-	// output is the file that the daemon's standard output goes to. A file and
-	// not a pipe, so that what was printed before a log line is there when the
-	// line is.
+	// output is the file that the daemon's standard output goes to. It is a file and
+	// not a pipe: what the daemon printed before a log line is there when the line
+	// is.
 	output string
 	// news receives a value when there are lines that were not taken yet.
 	news chan struct{}
@@ -62,8 +62,8 @@ type daemon struct {
 	lines []line
 }
 
-// startDaemon runs the program with the settings as its only environment. When
-// ctx ends it is told to stop in order, as Kubernetes does.
+// startDaemon runs the program with the settings as its only environment. When ctx
+// ends it asks the program to stop in order, as Kubernetes does.
 func startDaemon(ctx context.Context, program string, settings []setting, output string) (*daemon, error) {
 	d := &daemon{output: output, news: make(chan struct{}, 1), ended: make(chan struct{})}
 	d.process = exec.CommandContext(ctx, program, "run")
@@ -121,7 +121,7 @@ func (d *daemon) since(first int) []line {
 	return d.lines[first:len(d.lines):len(d.lines)]
 }
 
-// terminate tells the daemon to stop, once.
+// terminate asks the daemon to stop, once.
 func (d *daemon) terminate() (err error) {
 	d.once.Do(func() { err = d.process.Process.Signal(syscall.SIGTERM) })
 	return err

@@ -32,7 +32,7 @@ func build(t *testing.T) string {
 	return dir
 }
 
-// demo is a demo that plays, its errors, and the folder that it has to tidy.
+// demo is a demo that plays, its errors, and the folder that it must clean up.
 type demo struct {
 	*exec.Cmd
 	errors bytes.Buffer
@@ -60,7 +60,7 @@ func (d *demo) tidied(t *testing.T) {
 	}
 }
 
-// status is the exit status that an error stands for.
+// status is the exit status of an error.
 func status(t *testing.T, err error) int {
 	t.Helper()
 	var exit *exec.ExitError
@@ -156,7 +156,7 @@ func stopsAtCtrlC(t *testing.T, d *demo) {
 		t.Fatal(err)
 	}
 	for lines.Scan() {
-		continue // so that the demo does not end at a full pipe
+		continue // drain the pipe, or the demo would block when it is full
 	}
 	if got := status(t, d.Wait()); got != exitInterrupted {
 		t.Errorf("got exit status %d, want %d\n%s", got, exitInterrupted, d.errors.String())

@@ -104,7 +104,7 @@ func (f *fleet) start(ctx context.Context, index int) error {
 	return m.expect(listening)
 }
 
-// tell gives a backend an order and returns when it obeys.
+// tell gives a backend an order and returns when the backend obeys.
 func (f *fleet) tell(index int, order string) error {
 	m := f.members[index]
 	if _, err := fmt.Fprintln(m.orders, order); err != nil {

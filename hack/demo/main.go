@@ -46,7 +46,7 @@ func run() int {
 		fmt.Fprintf(os.Stderr, "demo: unknown argument %q\n", flag.Arg(0))
 		return exitUsage
 	}
-	// `demo | head` ends with SIGPIPE, and has to clean up as well.
+	// `demo | head` ends with SIGPIPE and must clean up too.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	defer stop()
 	if *backend != "" {

@@ -58,7 +58,7 @@ func parse(text string) record {
 	return r
 }
 
-// tell says in one sentence what a log line says, in its own words.
+// tell puts the message of a log line into one sentence.
 func tell(text string) string {
 	r := parse(text)
 	switch r.Message {

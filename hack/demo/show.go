@@ -14,15 +14,14 @@ type show struct {
 	inventory inventory
 	daemon    *daemon
 	world     *world
-	// taken counts the daemon's lines that were told.
+	// taken counts the daemon's lines that were printed.
 	taken int
 	// acted is when the newest act was done; the daemon's reactions are timed
 	// from there.
 	acted time.Time
 }
 
-// waitTimeout bounds the wait for what has to happen: far more than it takes, for
-// machines that are busy.
+// waitTimeout bounds every wait. It is far longer than any needs, for busy machines.
 const waitTimeout = 30 * time.Second
 
 // lull is how long a scene watches that nothing happens: several reads and a
@@ -35,8 +34,8 @@ func (s *show) begin() {
 	s.acted = time.Now()
 }
 
-// await returns when done holds, and meanwhile prints what the daemon logs. If done
-// does not hold in time, what names it in the error.
+// await returns when done holds. While it waits it prints what the daemon logs. If
+// done does not hold in time, the error names it as what.
 func (s *show) await(ctx context.Context, what string, done func(*world) bool) error {
 	came, err := s.follow(ctx, waitTimeout, done)
 	switch {
@@ -48,7 +47,7 @@ func (s *show) await(ctx context.Context, what string, done func(*world) bool) e
 	return nil
 }
 
-// watch waits for a lull and fails unless holds is true at its end.
+// watch waits for a quiet moment and fails if holds is false at its end.
 func (s *show) watch(ctx context.Context, what string, holds func(*world) bool) error {
 	if _, err := s.follow(ctx, lull, func(*world) bool { return false }); err != nil {
 		return err
@@ -56,7 +55,7 @@ func (s *show) watch(ctx context.Context, what string, holds func(*world) bool) 
 	return s.check(what, holds)
 }
 
-// check fails unless holds is true.
+// check fails if holds is false.
 func (s *show) check(what string, holds func(*world) bool) error {
 	if !holds(s.world) {
 		return fmt.Errorf("expected: %s; this is not the case", what)
@@ -67,7 +66,7 @@ func (s *show) check(what string, holds func(*world) bool) error {
 // errEnded says that the daemon is gone when it should not be.
 var errEnded = errors.New("the daemon has ended")
 
-// follow tells what the daemon says until done holds or the bound is over.
+// follow prints what the daemon says until done holds or the bound is over.
 func (s *show) follow(ctx context.Context, bound time.Duration, done func(*world) bool) (bool, error) {
 	timer := time.NewTimer(bound)
 	defer timer.Stop()
@@ -93,7 +92,7 @@ func (s *show) follow(ctx context.Context, bound time.Duration, done func(*world
 	}
 }
 
-// take tells and learns the daemon's new lines.
+// take prints and learns the daemon's new lines.
 func (s *show) take() error {
 	for _, l := range s.daemon.since(s.taken) {
 		s.taken++

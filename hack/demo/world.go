@@ -44,11 +44,11 @@ func newWorld() *world {
 	return &world{endpoints: map[string]string{}, changes: map[string]change{}, mode: "Publish"}
 }
 
-// forget starts the counts anew.
+// forget resets the counts.
 func (w *world) forget() { w.failures, w.recoveries, w.writes = 0, 0, 0 }
 
-// learn takes a log line in. Behind one that tells of a written slice, output
-// holds the slices as they are now.
+// learn takes a log line in. After a line about a written slice, output holds the
+// slices as they are now.
 func (w *world) learn(l line, output string) error {
 	r := parse(l.text)
 	switch r.Message {
@@ -123,14 +123,14 @@ func (w *world) state(address string) string {
 	return absent
 }
 
-// is reports whether both the slices and the log say that an address is in a
-// state. The daemon writes first and tells afterwards.
+// is reports whether both the slices and the log say that an address is in a state.
+// The daemon writes first and logs afterwards.
 func (w *world) is(address, state string) bool {
 	return w.state(address) == state && w.changes[address].to == state
 }
 
-// allReady reports whether the slices publish exactly these addresses, all of
-// them ready, and the log has told of every change up to there.
+// allReady reports whether the slices publish exactly these addresses, all of them
+// ready, and the log has reported every change up to there.
 func (w *world) allReady(addresses []string) bool {
 	if len(w.endpoints) != len(addresses) {
 		return false

@@ -1,8 +1,8 @@
-// Command fake-ionos runs a fake of the IONOS Cloud API on this machine, so that
-// SOURCE_KIND=ionos can be tried without an account and be broken on command.
+// Command fake-ionos runs a fake of the IONOS Cloud API on this machine. With it
+// SOURCE_KIND=ionos can be tried without an account and broken on command.
 //
-// In come flags and, at /control, commands as JSON; out go the API's answers. It
-// keeps everything in memory and asks nobody.
+// Input is flags and, at /control, commands as JSON. Output is the API's answers. The
+// command keeps everything in memory and contacts no other program.
 package main
 
 import (

@@ -87,8 +87,8 @@ func TestEveryAnswerTellsTheBrowserToBeStrict(t *testing.T) {
 	}
 }
 
-// A page that somebody on this machine looks at can have its own name resolve to
-// 127.0.0.1, and a browser would let it read what is here.
+// A web page open in a browser on this machine can resolve its own name to 127.0.0.1.
+// The browser would then let the page read the admin surface.
 func TestOnALoopbackAddressOnlyLocalNamesAreAnswered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

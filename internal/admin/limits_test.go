@@ -32,8 +32,8 @@ func dial(t *testing.T, address, text string) net.Conn {
 	return conn
 }
 
-// awaitEnd waits, but not for longer than that, until the server has closed the
-// connection.
+// awaitEnd waits until the server has closed the connection, at most for the given
+// time.
 func awaitEnd(t *testing.T, conn net.Conn, most time.Duration) {
 	t.Helper()
 	if err := conn.SetReadDeadline(time.Now().Add(most)); err != nil {
@@ -75,8 +75,8 @@ func TestHeadersAreBounded(t *testing.T) {
 	}
 }
 
-// Whoever holds connections open, idle or in the middle of a request, must not
-// keep Kubernetes from asking: it would restart a program that is well.
+// Open connections, idle or in the middle of a request, must not keep Kubernetes from
+// asking: it would restart a program that is well.
 func TestContract31ProbesAreAnsweredHoweverManyConnectionsAreHeld(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -247,7 +247,7 @@ func TestAServerTakesBothAddressesOrNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	// An address of its own, so that no other test takes the port meanwhile.
+	// No other test uses this address, so the port stays free.
 	free, err := net.Listen("tcp", "127.0.0.77:0")
 	if err != nil {
 		t.Fatal(err)

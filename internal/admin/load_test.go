@@ -52,7 +52,7 @@ func (f *fleet) grow(size int) {
 	}
 }
 
-// collapse lets the source forget all nodes but one, which has the longest
+// collapse makes the source forget all nodes except one. That gives the longest
 // messages: those of a rejected inventory that lists something.
 func (f *fleet) collapse() {
 	f.mu.Lock()
@@ -192,9 +192,9 @@ func TestTheDocumentOf5000NodesIsSmallAndDelaysNoDecision(t *testing.T) {
 	}
 }
 
-// countOld asks for documents until one has so many nodes, and counts those that
-// have not although they were asked for after the change. It says when it is well
-// under way.
+// countOld asks for documents until one has so many nodes. It counts documents with
+// fewer nodes that were asked for after the change. It calls underWay when the load
+// has begun.
 func (w *world) countOld(nodes int, underWay func(), changed *atomic.Bool) int {
 	old := 0
 	for asked := 1; ; asked++ {

@@ -26,7 +26,7 @@ func anyPort() netip.AddrPort { return netip.MustParseAddrPort("127.0.0.1:0") }
 // netipAny is every address of this machine.
 func netipAny() netip.AddrPort { return netip.MustParseAddrPort("0.0.0.0:0") }
 
-// settings stands for a configuration.
+// settings is a configuration.
 type settings []string
 
 func (s settings) String() string { return fmt.Sprintln([]string(s)) }

@@ -8,9 +8,9 @@ import (
 
 const module = "github.com/ablmnzde/ionoscloud-endpointslice-controller/"
 
-// allowed says which of our packages each of our packages may import, and why
-// not more. A new package states its imports here before it can be built into
-// the house. Imports point down only, and siblings never import siblings.
+// allowed says which of our packages each of our packages may import, and why not
+// more. A new package states its imports here first. Imports point down only, and
+// siblings never import siblings.
 var allowed = map[string]struct {
 	imports []string
 	reason  string
@@ -119,7 +119,8 @@ func of(packages ...string) []string {
 	return packages
 }
 
-// libraries says who may use which library. A path stands for all below it.
+// libraries lists the packages that may use each library. A path includes all below
+// it.
 var libraries = []struct {
 	prefixes []string
 	places   []string

@@ -100,8 +100,8 @@ func TestCheckShortSaysWhatIsWrongAndNotWhatIsRight(t *testing.T) {
 	}
 }
 
-// Whoever has none of the rights gets one rule for each resource, to be put into
-// a Role as it stands.
+// A user without any of the rights gets one rule for each resource, ready to be put
+// into a Role.
 func TestRightsThatAreMissingOfOneResourceHaveOneRemedy(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -186,8 +186,8 @@ func TestWhatAnAPIServerDoesNotAnswerHasNotPassed(t *testing.T) {
 	t.Parallel()
 	for status, test := range map[int]struct {
 		reason string
-		// rights is whether they failed; whoever may not ask for them knows
-		// nothing of them.
+		// rights is whether the rights checks failed; a user who may not ask for
+		// rights learns nothing about them.
 		rights bool
 	}{
 		http.StatusInternalServerError: {"InternalError", true},

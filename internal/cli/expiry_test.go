@@ -66,8 +66,8 @@ func TestATokenThatIsAboutToExpireIsWarnedOfOnceADay(t *testing.T) {
 // metricsAddress is what the log says of the listener.
 var metricsAddress = regexp.MustCompile(`"metrics_address":"([^"]+)"`)
 
-// The whole way: the token that was used is what the log warns of and what the
-// metrics show, and neither repeats it.
+// From start to end: the log warns of the token that was used, the metrics show its
+// date, and neither repeats the token.
 func TestContract35ATokenThatExpiresShowsByItsDateOnly(t *testing.T) {
 	t.Parallel()
 	expires := time.Now().Add(72 * time.Hour).Truncate(time.Second)

@@ -67,9 +67,9 @@ func TestATokenOfAnHourIsWarnedOfOnlyWhenItIsNotRenewed(t *testing.T) {
 	})
 }
 
-// The whole way, for a token of a month and then for the one of an hour that takes
-// its place: what is in use is what the metrics show, and only what should have
-// been renewed is warned of.
+// From start to end, for a token of a month and then for a token of an hour that
+// replaces it: the metrics show the one in use, and the log warns only of a token
+// that should have been renewed.
 func TestContract35ACredentialIsAnnouncedByItsDateOnly(t *testing.T) {
 	t.Parallel()
 	for _, way := range []string{"kubernetes", "ionos", "local"} {

@@ -91,7 +91,7 @@ func TestInventoryPrintsNothingWhereTheSourceFails(t *testing.T) {
 	}
 }
 
-// The local cluster has no part in it, nor has a health check.
+// The local cluster is not asked, and no health check runs.
 func TestInventoryAsksTheSourceAlone(t *testing.T) {
 	t.Parallel()
 	environ := append([]string{

@@ -50,8 +50,7 @@ func TestTheSourceIONOSPublishesTheAddressesOfTheLAN(t *testing.T) {
 	}
 }
 
-// With the cluster's id alone the selector was ignored: all nodes were published,
-// whatever it said.
+// With the cluster's id alone the selector was ignored: all nodes were published.
 func TestTheSelectorHoldsForTheNodesOfAManagedCluster(t *testing.T) {
 	t.Parallel()
 	api, environ := cloud(t, 3)
@@ -73,8 +72,8 @@ func TestTheSelectorHoldsForTheNodesOfAManagedCluster(t *testing.T) {
 	}
 }
 
-// Contract 1, 2, 3 and 35: whatever the API does to the running daemon, no endpoint is
-// lost, each trouble is named once, it ends by itself, and the token shows up
+// Contract 1, 2, 3 and 35: a fault of the API never costs the running daemon an
+// endpoint. Each trouble is named once and ends by itself, and the token is printed
 // nowhere.
 func TestContract01To03And35NothingThatTheAPIDoesRemovesAnEndpoint(t *testing.T) {
 	t.Parallel()

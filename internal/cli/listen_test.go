@@ -144,7 +144,7 @@ func TestPageDocumentAndCommandAgreeOnAFailingSource(t *testing.T) {
 func TestContract35NothingThatIsServedHoldsASecret(t *testing.T) {
 	t.Parallel()
 	api, environ := cloud(t, 2)
-	api.Accept("Bearer another") // so that there is an error to show, too
+	api.Accept("Bearer another") // then there is an error to show too
 	r := start(t, environ)
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
 		if _, page := r.get(r.admin, "/"); strings.Contains(page, "The source cannot be read") {

@@ -15,8 +15,8 @@ import (
 // one slice, which a write replaces.
 type cluster struct{ dir string }
 
-// kubectl does what the store asks of it with the files of its folder. What is in
-// the file failure is said instead of a write.
+// kubectl answers the store from the files of its folder. If the file failure exists,
+// it prints that text instead of a write.
 const kubectl = `#!/bin/sh
 cd "$(dirname "$0")" || exit 1
 case "$1 $2" in
@@ -115,8 +115,8 @@ func once(t *testing.T, environ []string, args ...string) ending {
 	return e
 }
 
-// want compares the end with what the reference promises, and looks for what the
-// message has to say, in this order.
+// want compares the end with what the reference promises, and checks the parts of the
+// message, in this order.
 func (e ending) want(t *testing.T, outcome cli.Outcome, says ...string) {
 	t.Helper()
 	i := slices.IndexFunc(cli.Outcomes(), func(doc cli.OutcomeDoc) bool { return doc.Outcome == outcome })

@@ -13,7 +13,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/cli"
 )
 
-// stuck is a log that is not read until it is let go.
+// stuck is a log that is not read until the test releases it.
 type stuck struct {
 	free chan struct{}
 	buffer
@@ -24,8 +24,8 @@ func (s *stuck) Write(line []byte) (int, error) {
 	return s.buffer.Write(line)
 }
 
-// TestContract30ALogThatIsNotReadDelaysTheEndByAMomentOnly: neither the log nor
-// the last error keeps the program.
+// TestContract30ALogThatIsNotReadDelaysTheEndByAMomentOnly: the log and the last
+// error do not block the program.
 func TestContract30ALogThatIsNotReadDelaysTheEndByAMomentOnly(t *testing.T) {
 	t.Parallel()
 	for name, environ := range map[string][]string{"the daemon": base, "a wrong variable": {"TARGET_PORT=0"}} {
@@ -49,8 +49,8 @@ func TestContract30ALogThatIsNotReadDelaysTheEndByAMomentOnly(t *testing.T) {
 	}
 }
 
-// TestContract31ALogThatIsNotReadStopsNothing: the slices are printed although
-// the log stands still, and what it lost is told when it flows again.
+// TestContract31ALogThatIsNotReadStopsNothing: the slices are printed although the
+// log is not read. When the log is read again, it reports what it lost.
 func TestContract31ALogThatIsNotReadStopsNothing(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "inventory.json")

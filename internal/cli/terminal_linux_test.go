@@ -80,7 +80,7 @@ func onATerminal(t *testing.T, environ []string, args ...string) string {
 		for buf := make([]byte, 4096); ; {
 			n, err := master.Read(buf)
 			all.Write(buf[:n])
-			if err != nil { // EIO: nobody holds the other end any more
+			if err != nil { // EIO: the other end is closed
 				shown <- strings.ReplaceAll(all.String(), "\r\n", "\n")
 				return
 			}

@@ -4,8 +4,8 @@ import "strings"
 
 type badValue struct{ variable, value, want string }
 
-// badValues holds values that are wrong whatever the other variables say, each
-// with the one message it must make.
+// badValues holds values that are wrong with any other variables, each with the one
+// message it must make.
 func badValues() []badValue {
 	return append(badTypes(), badNames()...)
 }

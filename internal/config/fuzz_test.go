@@ -12,8 +12,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 )
 
-// roundTrip demands that what a list prints decodes to the same list, whatever
-// the list was decoded from.
+// roundTrip demands that what a list prints decodes to the same list.
 func roundTrip[T any, P interface {
 	*T
 	Decode(value string) error

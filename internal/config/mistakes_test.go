@@ -147,8 +147,8 @@ func TestTheSourceIONOSNeedsCredentialsAPlaceAndNodes(t *testing.T) {
 	}
 }
 
-// The API of managed clusters tells the labels of node pools; what only a node
-// itself has cannot be selected by without a way to the nodes.
+// The API of managed clusters returns the labels of node pools. A label that only a
+// node has needs access to the nodes, or it cannot be used in a selector.
 func TestContract34ASelectorOfManagedNodesNamesWhatTheAPITells(t *testing.T) {
 	const rule = `, which the IONOS API does not report; with IONOS_CLUSTER_ID alone only labels of node pools are known; ` +
 		`select by a label of the node pools or by endpoints.ablmnzde.github.io/node-pool=NAME, or set SECURED_KUBECONFIG`

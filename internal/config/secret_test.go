@@ -87,8 +87,8 @@ func TestContract35ASecretNeverPrints(t *testing.T) {
 	}
 }
 
-// Contract 35, for errors: whatever else is wrong, and wherever the secret was
-// put by mistake.
+// Contract 35, for errors: also with other mistakes, and when the secret stands in
+// the wrong place.
 func TestContract35ASecretNeverAppearsInAnError(t *testing.T) {
 	for name, e := range map[string]env{
 		"other variables are wrong": {"IONOS_TOKEN": canary, "IONOS_PASSWORD": canary, "TARGET_PORT": "x", "LOG_LEVEL": "x"},

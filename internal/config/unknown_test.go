@@ -22,7 +22,7 @@ func TestLoadSuggestsWhatAnUnknownVariableMeant(t *testing.T) {
 		"STORE_KINDS":            "STORE_KIND",
 		"LEADER_ELECTION_NS":     "LEADER_ELECTION",
 		"METRICS_ADDR":           "METRICS_ADDRESS",
-		// Without a prefix of ours, but one slip away.
+		// Not one of our prefixes, but one typing error away from one.
 		"LOG_LEVELL":          "LOG_LEVEL",
 		"DRY_RUNN":            "DRY_RUN",
 		"KUBECTL_PAHT":        "KUBECTL_PATH",
@@ -36,8 +36,8 @@ func TestLoadSuggestsWhatAnUnknownVariableMeant(t *testing.T) {
 	}
 }
 
-// A name that merely begins like one of ours may be another program's: those of
-// IONOS' own tools, or whatever a Pod shares with the daemon.
+// A name that only begins like one of ours may belong to another program: IONOS' own
+// tools, or another program in the same Pod.
 func TestLoadWarnsOfForeignVariablesThatBeginLikeOurs(t *testing.T) {
 	for name, meant := range map[string]string{
 		"IONOS_CONTRACT_NUMBER":   "IONOS_USERNAME",
@@ -86,8 +86,8 @@ func TestLoadLeavesTheVariablesOfTheInventoryCommandAlone(t *testing.T) {
 	quiet(t, with(env{"INVENTORY_COMMAND_ENV": "SOURCE_COLOUR,IONOS_LOG_LEVEL", "SOURCE_COLOUR": "red", "IONOS_LOG_LEVEL": "debug"}))
 }
 
-// The inventory command gets every IONOS_ and SECURED_ variable, so those are
-// not without effect; a misspelling still is a mistake.
+// The inventory command gets every IONOS_ and SECURED_ variable, so they have an
+// effect. A misspelt one is still a mistake.
 func TestLoadWarnsOfNoVariableThatTheInventoryCommandGets(t *testing.T) {
 	command := env{"SOURCE_KIND": "command", "STATIC_NODES": "-", "INVENTORY_COMMAND": "x", "IONOS_LOG_LEVEL": "debug", "SECURED_POOL": "web"}
 	quiet(t, with(command))

@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// api is an API server with one Lease, in memory, so that it works in simulated
-// time. It is the transport of its clients.
+// api is an API server with one Lease, in memory: it works in simulated time. It is
+// the transport of its clients.
 type api struct {
 	mu       sync.Mutex
 	lease    *coordinationv1.Lease
@@ -174,7 +174,7 @@ func (a *api) write(verb string, lease *coordinationv1.Lease) *http.Response {
 	return answer(http.StatusOK, a.lease)
 }
 
-// store makes the Lease what it is told, nil for none, and tells the watches.
+// store sets the Lease (nil for none) and informs the watches.
 func (a *api) store(lease *coordinationv1.Lease) {
 	kind, told := "MODIFIED", lease
 	switch {
@@ -227,7 +227,7 @@ func (a *api) watch(r *http.Request) *http.Response {
 	return response
 }
 
-// silence lets the watches go on without telling anything any more.
+// silence keeps the watches open, but they send nothing any more.
 func (a *api) silence() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -244,7 +244,7 @@ func (a *api) cut() {
 	clear(a.watches)
 }
 
-// change lets somebody else edit the Lease; nil deletes it.
+// change edits the Lease as another client would; nil deletes it.
 func (a *api) change(edit func(*coordinationv1.Lease) *coordinationv1.Lease) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -258,7 +258,7 @@ func (a *api) get() *coordinationv1.Lease {
 	return a.lease.DeepCopy()
 }
 
-// holder returns who holds the Lease: "-" where there is none.
+// holder returns the holder of the Lease, or "-" if there is none.
 func (a *api) holder() string {
 	lease := a.get()
 	if lease == nil {

@@ -31,7 +31,7 @@ func TestTheFirstProcessMakesTheLease(t *testing.T) {
 	})
 }
 
-// Contract 32: what the holder's clock says, however wrong, decides nothing.
+// Contract 32: the holder's clock decides nothing, even when it is wrong.
 func TestContract32ALeaseExpiresByOurOwnClock(t *testing.T) {
 	for name, skew := range map[string]time.Duration{"right": 0, "an hour slow": -time.Hour, "an hour fast": time.Hour, "from 1970": -60 * 365 * 24 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -128,8 +128,8 @@ func TestAReleaseIsNoticedAtOnce(t *testing.T) {
 	})
 }
 
-// The holder of a deleted Lease may write for ten more seconds, so nobody else may
-// take it meanwhile.
+// The holder of a deleted Lease may write for ten more seconds. So no other process
+// may take the Lease in that time.
 func TestADeletedLeaseKeepsItsHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAPI()

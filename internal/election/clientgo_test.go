@@ -38,7 +38,7 @@ type contender struct {
 	name  string
 	leads chan struct{}
 	done  chan struct{}
-	// stop tells it to stop in order; cut takes its API server away.
+	// stop asks it to stop in order; cut takes its API server away.
 	stop, cut func()
 	err       error
 }
@@ -74,7 +74,7 @@ func (c *contest) newContender(name string) *contender {
 	return &contender{name: name, leads: make(chan struct{}), done: make(chan struct{})}
 }
 
-// ours lets one of ours stand.
+// ours starts one of our candidates.
 func (c *contest) ours(name string) *contender {
 	c.t.Helper()
 	p := c.newContender(name)
@@ -98,7 +98,7 @@ func (c *contest) ours(name string) *contender {
 	return p
 }
 
-// theirs lets one of client-go stand, as its documentation shows.
+// theirs starts a candidate of client-go, as its documentation shows.
 func (c *contest) theirs(name string) *contender {
 	c.t.Helper()
 	p := c.newContender(name)
@@ -135,8 +135,8 @@ func (c *contest) theirs(name string) *contender {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	// client-go releases the Lease without waiting for what it runs, so what it
-	// runs is told first.
+	// client-go releases the Lease without waiting for its work, so the work is
+	// stopped first.
 	p.stop = func() {
 		close(quit)
 		<-left
@@ -154,7 +154,7 @@ func (c *contest) theirs(name string) *contender {
 	return p
 }
 
-// wait waits for something, for at most as long as the test is patient.
+// wait waits for something, at most until the time limit of the test.
 func (c *contest) wait(what string, something <-chan struct{}) {
 	c.t.Helper()
 	select {
@@ -164,7 +164,7 @@ func (c *contest) wait(what string, something <-chan struct{}) {
 	}
 }
 
-// keeps demands that nobody but p leads for longer than a lease lasts.
+// keeps demands that only p leads for longer than a lease lasts.
 func (c *contest) keeps(p *contender, other *contender) {
 	c.t.Helper()
 	select {
@@ -176,8 +176,8 @@ func (c *contest) keeps(p *contender, other *contender) {
 	}
 }
 
-// Each of the two respects the other's Lease, and takes it over when it was
-// released, or has expired: first from ours to client-go's, then back.
+// Each of the two respects the other's Lease, and takes it over when it was released
+// or has expired: first from ours to client-go's, then back.
 func TestOursAndClientGosExcludeEachOther(t *testing.T) {
 	server := controlplane.Start(t, controlplane.Options{})
 	for name, leave := range map[string]func(*contender){

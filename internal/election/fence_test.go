@@ -10,8 +10,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
 )
 
-// work counts how often it is done; it hangs until its context ends where it is
-// told to.
+// work counts how often it is done. If the test sets it so, it hangs until its
+// context ends.
 type work struct {
 	done int
 	hang bool

@@ -175,7 +175,7 @@ func TestContract29ASlowAnswerProlongsNothing(t *testing.T) {
 	})
 }
 
-// The work is told to stop at the deadline, and not before.
+// The work must stop at the deadline, and not before.
 func TestAFewFailedRenewalsLoseNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, leader, standby := lead(t)
@@ -252,8 +252,8 @@ func TestALeaseThatIsTakenWhileItIsMadeAnewIsLost(t *testing.T) {
 	})
 }
 
-// Contract 30: the whole exit takes less than ten seconds, five of which are the
-// work's, also when nobody answers.
+// Contract 30: the whole exit takes less than ten seconds. The work has five of them,
+// also when the API server does not answer.
 func TestContract30AReleaseThatNobodyAnswersIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, leader, standby := lead(t)

@@ -16,19 +16,19 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
 
-// process is one that stands for the Lease.
+// process is one candidate for the Lease.
 type process struct {
 	t       *testing.T
 	client  *client
 	elector *election.Elector
-	// leads is closed when its work begins, stopping when that is told to end, done
-	// when Run has returned err.
+	// leads is closed when its work begins, stopping when the work is asked to end,
+	// done when Run has returned err.
 	leads, stopping, done chan struct{}
 	err                   error
-	// stop tells it to stop; finish lets its work end by itself with an error.
+	// stop asks it to stop; finish lets its work end by itself with an error.
 	stop   context.CancelFunc
 	finish chan error
-	// linger is how long its work takes to end when it is told to.
+	// linger is how long its work takes to end when it is asked to.
 	linger time.Duration
 
 	mu      sync.Mutex
@@ -57,8 +57,8 @@ func prepare(t *testing.T, a *api, who string) *process {
 	return p
 }
 
-// start lets a process stand until the test ends. Its work lasts until it is told to
-// stop, and a bit longer.
+// start runs a process until the test ends. Its work lasts until it is asked to stop,
+// and a bit longer.
 func start(t *testing.T, a *api, who string) *process {
 	t.Helper()
 	p := prepare(t, a, who)
@@ -95,7 +95,7 @@ func (p *process) leading() bool {
 	return closed(p.leads)
 }
 
-// closed reports whether a channel that nobody sends on is closed.
+// closed reports whether a channel without a sender is closed.
 func closed(c <-chan struct{}) bool {
 	select {
 	case <-c:
@@ -126,7 +126,7 @@ func wantLeading(t *testing.T, all []*process, want ...*process) {
 	}
 }
 
-// within demands that something comes to be within d.
+// within demands that the condition holds within d.
 func within(t *testing.T, d time.Duration, what string, condition func() bool) {
 	t.Helper()
 	began := time.Now()
@@ -151,7 +151,7 @@ func (p *process) wantLost() {
 	}
 }
 
-// told returns the states that were told so far.
+// told returns the states that were reported so far.
 func (p *process) told() []election.State {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -50,7 +50,7 @@ func TestALostRaceIsNotTold(t *testing.T) {
 	}
 }
 
-// A watch that cannot even be opened keeps nobody waiting.
+// A watch that cannot be opened blocks no process.
 func TestAWatchThatHangsIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAPI()
@@ -116,7 +116,7 @@ func TestSIGTERMDuringTheCampaignEndsIt(t *testing.T) {
 	})
 }
 
-// A Lease that was got by a request whose answer never came is given back.
+// The request that took the Lease got no answer. The Lease is given back.
 func TestSIGTERMWhileTheLeaseIsTakenLeavesItFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAPI()

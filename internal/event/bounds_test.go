@@ -104,7 +104,7 @@ func TestContract30AServerThatHangsDelaysTheEndByAMomentOnly(t *testing.T) {
 				if n := w.Stats().Dropped + w.Stats().Failed; n != 5 {
 					t.Errorf("got %d notices counted, want 5", n)
 				}
-				if name == "hangs" { // our own end is nobody's failure
+				if name == "hangs" { // our own shutdown is not a failure
 					w.wantTroubles(0)
 				}
 			})

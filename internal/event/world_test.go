@@ -27,8 +27,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// api is an API server that keeps Events. It answers without a network, so that
-// a synctest bubble can hold it.
+// api is an API server that keeps Events. It answers without a network: a synctest
+// bubble can hold it.
 type api struct {
 	t *testing.T
 
@@ -137,7 +137,7 @@ func refusal(w *httptest.ResponseRecorder, status int, after, cause string) *htt
 	return w.Result()
 }
 
-// decode reads what was sent, in whatever encoding.
+// decode reads what was sent, in any encoding.
 func (a *api) decode(body []byte) *eventsv1.Event {
 	scheme := runtime.NewScheme()
 	scheme.AddKnownTypes(eventsv1.SchemeGroupVersion, &eventsv1.Event{})
@@ -150,7 +150,7 @@ func (a *api) decode(body []byte) *eventsv1.Event {
 	return object.(*eventsv1.Event)
 }
 
-// world is an announcer, its server and what it told.
+// world is an announcer, its server and the troubles that it reported.
 type world struct {
 	*event.Announcer
 	t   *testing.T
@@ -225,7 +225,7 @@ func (w *world) wantCounts(delivered, failed uint64) {
 	}
 }
 
-// wantTroubles compares how often trouble, or its end, was told.
+// wantTroubles compares how often trouble, or its end, was reported.
 func (w *world) wantTroubles(want int) []error {
 	w.t.Helper()
 	w.mu.Lock()

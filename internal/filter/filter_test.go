@@ -17,7 +17,7 @@ func private() filter.Rules {
 	return filter.Rules{Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16"), netip.MustParsePrefix("fd12::/64")}}
 }
 
-// worker is a node that nothing but its addresses can keep out.
+// worker is a node that only its addresses can make not eligible.
 func worker(name string, addrs ...string) inventory.Node {
 	node := inventory.Node{Name: name, Ready: true, Worker: true}
 	for _, addr := range addrs {

@@ -14,7 +14,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// anyAddr draws from few addresses, so that nodes share some, of every kind.
+// anyAddr draws from few addresses of every kind: nodes share some.
 func anyAddr() *rapid.Generator[netip.Addr] {
 	texts := []string{
 		"10.0.0.1", "10.0.0.2", "10.0.0.3", "10.1.0.1", "127.0.0.1", "169.254.169.254", "fd12::1", "fd12::2",

@@ -9,8 +9,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// fleet returns what a decision is made of while so many members are published
-// and pass, and the read that lists them.
+// fleet returns the input of a decision for size endpoints that are published and
+// pass, and the read that lists them.
 func fleet(size int) (guard.Input, guard.Read) {
 	read := guard.Read{Nodes: size, Scheduled: true}
 	health := make(map[netip.Addr]inventory.Streak, size)

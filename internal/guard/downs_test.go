@@ -7,8 +7,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// A pass begins the count anew, even where the failures that followed it are
-// decided on together with the next inventory.
+// After a pass the count begins again, even if later failures are decided on together
+// with the next inventory.
 func TestContract13APassBetweenTwoInventoriesBeginsTheCountAnew(t *testing.T) {
 	l := running(t, "a b c d")
 	l.policy.Threshold = 3

@@ -98,8 +98,8 @@ func nameOf(a netip.Addr) string {
 	return string(rune('A' + raw[15] - 1))
 }
 
-// candidates reads "a b! c@x": a, b which is leaving, c on node x. Without "@"
-// a backend is on a node of its own.
+// candidates reads "a b! c@x": a, b which is leaving, c on node x. Without "@" each
+// address is on a node of its own.
 func candidates(list string) []inventory.Candidate {
 	var all []inventory.Candidate
 	for _, word := range strings.Fields(list) {
@@ -114,7 +114,7 @@ func candidates(list string) []inventory.Candidate {
 	return all
 }
 
-// reading is a scheduled read of these candidates, one node each.
+// reading is a scheduled read of these addresses, one node each.
 func reading(list string) guard.Read {
 	all := candidates(list)
 	return guard.Read{Nodes: len(all), Candidates: all, Scheduled: true}
@@ -203,7 +203,7 @@ func (l *lab) decide(read *guard.Read) {
 	l.verdict = decideLawfully(l, in, l.policy)
 }
 
-// states renders the members: "a=ready b=down".
+// states returns the endpoints and their states: "a=ready b=down".
 func (l *lab) states() string { return statesOf(l.verdict.Members) }
 
 func statesOf(members []inventory.Member) string {
@@ -214,7 +214,7 @@ func statesOf(members []inventory.Member) string {
 	return strings.Join(words, " ")
 }
 
-// want compares the members with what they should be.
+// want compares the published endpoints with what they should be.
 func (l *lab) want(states string) {
 	l.Helper()
 	if got := l.states(); got != states {

@@ -36,8 +36,8 @@ func decideLawfully(t reporter, in guard.Input, policy guard.Policy) guard.Verdi
 	if second := guard.Decide(in, policy); !reflect.DeepEqual(verdict, second) {
 		t.Fatalf("the same input made another verdict:\n%s", cmp.Diff(verdict, second, everything))
 	}
-	// What was decided may be news itself, such as one more member that passes; then
-	// the next decision may follow from it, and the one after that changes nothing.
+	// The first decision may change the input of the next, such as one more endpoint
+	// that passes. The decision after that changes nothing.
 	again := guard.Decide(guard.Input{Now: in.Now, Health: in.Health, Memory: verdict.Memory}, policy)
 	third := guard.Decide(guard.Input{Now: in.Now, Health: in.Health, Memory: again.Memory}, policy)
 	if got, want := statesOf(third.Members), statesOf(again.Members); got != want && !joinedUnproved(in, verdict) && len(verdict.Accepted) == 0 {
@@ -62,9 +62,9 @@ func decideLawfully(t reporter, in guard.Input, policy guard.Policy) guard.Verdi
 	return verdict
 }
 
-// joinedUnproved reports whether candidates that never passed became members, as
-// they do when everything fails. They count among the N present members from the
-// next decision on, which may change it (contract 14).
+// joinedUnproved reports whether addresses that never passed were published, as
+// happens when every check fails. They count among the N present endpoints from the
+// next decision on, and may change it (contract 14).
 func joinedUnproved(in guard.Input, verdict guard.Verdict) bool {
 	return slices.ContainsFunc(verdict.Members, func(m inventory.Member) bool {
 		_, was := in.Memory.Since(m.Address)
@@ -79,8 +79,8 @@ func snapshot(in guard.Input) string {
 	return text.String()
 }
 
-// render renders a value. fmt would print the addresses of what is behind
-// pointers, which tell nothing of what was written there.
+// render renders a value. fmt would print the addresses of pointers, and an address
+// says nothing about the value behind it.
 func render(text *strings.Builder, v reflect.Value) {
 	ours := strings.Contains(v.Type().PkgPath(), "ionoscloud")
 	switch {
@@ -109,9 +109,9 @@ var fitting = map[inventory.State][]inventory.Reason{
 	inventory.Absent:        {inventory.ProbePending, inventory.ProbeRefused, inventory.ProbeTimeout, inventory.Gone},
 }
 
-// checkDecisions checks that each candidate, and each member before and after,
-// has one decision whose reason fits its state and which says why, and that the
-// prober watches what may be published.
+// checkDecisions checks that each candidate, and each endpoint before and after, has
+// one decision with a reason that fits its state and a text, and that the prober
+// watches all that may be published.
 func checkDecisions(t reporter, in guard.Input, verdict guard.Verdict) {
 	t.Helper()
 	state, watched, decided := map[netip.Addr]inventory.State{}, map[netip.Addr]bool{}, map[netip.Addr]bool{}

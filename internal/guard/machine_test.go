@@ -13,15 +13,15 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// backend is one machine of the real world, which nobody sees but by reads and
-// probes.
+// backend is one machine of the real world. The guard knows it by reads and probes
+// only.
 type backend struct {
-	// listed and leaving are what a good read says of it; node tells machines
-	// that had the address one after the other apart.
+	// listed and leaving are what a good read says of it; node distinguishes machines
+	// that had the address one after the other.
 	listed, leaving bool
 	node            int
-	// alive backends answer, mute ones say nothing when they are dead, and cut
-	// ones cannot be reached by the prober, though by clients.
+	// alive backends answer, and mute backends are silent when they are dead. Clients
+	// can reach cut backends, but the prober cannot.
 	alive, mute, cut bool
 }
 
@@ -37,7 +37,7 @@ type machine struct {
 	// written is what the slices hold; writes fail while broken.
 	written []inventory.Member
 	broken  bool
-	// joinedUnproved says that the last decision published candidates down.
+	// joinedUnproved says that the last decision published new endpoints as down.
 	joinedUnproved bool
 }
 
@@ -156,8 +156,7 @@ func (m *machine) badRead(t *rapid.T) {
 	m.decide(t, &read)
 }
 
-// strangers are the nodes that the inventory does not list, in place of those
-// that it does: another pool.
+// strangers are nodes of another pool, in place of those that the inventory lists.
 func (m *machine) strangers(t *rapid.T) []inventory.Candidate {
 	var listed []inventory.Candidate
 	for _, name := range m.names {
@@ -212,7 +211,7 @@ func (m *machine) probeOne(t *rapid.T) {
 	m.decide(t, nil)
 }
 
-// round probes all that is watched, in some order, and decides after each.
+// round probes every watched endpoint, in some order, and decides after each.
 func (m *machine) round(t *rapid.T) {
 	for _, w := range rapid.Permutation(m.verdict.Watch).Draw(t, "round") {
 		if slices.ContainsFunc(m.verdict.Watch, func(now guard.Watch) bool { return now.Address == w.Address }) {
@@ -224,7 +223,7 @@ func (m *machine) round(t *rapid.T) {
 	m.decide(t, nil)
 }
 
-// batch probes all that is watched and decides once.
+// batch probes every watched endpoint and decides once.
 func (m *machine) batch(t *rapid.T) {
 	for _, w := range m.verdict.Watch {
 		m.take(m.ask(t, w.Address))

@@ -8,8 +8,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// model is the contract (13, 14, 15) for one address family, as slow and as plain
-// as possible: it keeps one record for each address and asks each question anew.
+// model is the contract (13, 14, 15) for one address family, as slow and as plain as
+// possible: it keeps one record for each address and answers each question from the
+// records.
 type model struct {
 	policy  guard.Policy
 	now     time.Time
@@ -17,9 +18,9 @@ type model struct {
 	// rejected says that the newest inventory is rejected; counting that it is so
 	// just now, by a scheduled one.
 	rejected, counting bool
-	// restarted says that members were recovered, proven that a probe of this
-	// process has passed, open that FailOpen is engaged, wasReadyDraining that draining
-	// members are published ready, shown that the mode says so.
+	// restarted says that the endpoints were recovered, proven that a probe of this
+	// process has passed, open that FailOpen is engaged, wasReadyDraining that
+	// draining endpoints are published ready, shown that the mode says so.
 	restarted, proven, open, wasReadyDraining, shown bool
 	// cut says that the prober is presumed cut off.
 	cut bool
@@ -42,8 +43,8 @@ const (
 	nowhere
 )
 
-// record is what is known of one address. An address that is neither published
-// nor listed has none.
+// record is what is known of one address. An address has none if it is not published
+// and not listed.
 type record struct {
 	state inventory.State
 	place place
@@ -120,7 +121,7 @@ func (m *model) hear(result inventory.Result) {
 		r.troubled = true
 	case inventory.Pass:
 		r.score = score{passes: old.passes + 1, at: result.At, heardNothing: old.heardNothing}
-		r.dead, r.proved = 0, true // a pass begins the count anew
+		r.dead, r.proved = 0, true // after a pass the count begins again
 		m.proven = true
 	case inventory.Refused, inventory.Silent:
 		r.score = score{fails: old.fails + 1, counted: old.counted + 1, at: result.At, heardNothing: old.heardNothing}
@@ -193,8 +194,8 @@ func (m *model) steal(a netip.Addr, r *record, ineligible []inventory.Candidate)
 	r.holder = holders[0]
 }
 
-// stand says where a member stands after an inventory. others says that it would
-// be accepted but for what was left out for long.
+// stand updates the place of an endpoint after an inventory. others says that the
+// inventory would be accepted without the endpoints that were left out for long.
 func (m *model) stand(r *record, listed, leaving, others bool) {
 	if listed && !leaving {
 		r.place, r.announced, r.missing, r.dead, r.old, r.goneAt = staying, false, 0, 0, false, time.Time{}
@@ -220,18 +221,18 @@ func (m *model) stand(r *record, listed, leaving, others bool) {
 	}
 }
 
-// depart lets a member leave.
+// depart makes an endpoint leave.
 func (m *model) depart(r *record) {
 	if r.place != gone {
 		r.place, r.goneAt, r.dead = gone, m.now, 0
 	}
 }
 
-// tooMuch is the first sentence of contract 13, for those members that are asked
-// for. A member counts until what took it away is over and done with, and as it
-// was before it was kept; an announced one is taken away; what a rejected
-// inventory brought makes no share larger; a leaving candidate stands in for
-// nothing.
+// tooMuch is the first sentence of contract 13, for the endpoints that asked selects.
+// An endpoint counts until its removal is complete; a kept endpoint counts as it did
+// before it was kept. An endpoint that is announced to leave counts as taken away.
+// Endpoints that a rejected inventory added do not make a share larger. An endpoint
+// that leaves replaces nothing.
 func (m *model) tooMuch(read guard.Read, listing map[netip.Addr]inventory.Candidate, asked func(*record) bool) bool {
 	stays, members, ready, taken := 0, 0, 0, 0
 	for _, c := range listing {

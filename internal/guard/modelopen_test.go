@@ -36,9 +36,9 @@ func (m *model) stillOpen() bool {
 	return m.open && here && !risen
 }
 
-// publishDraining is the last sentence of contract 15: where nothing that works is ready,
-// draining members are, if they pass, or only a rejected inventory announces them
-// to leave.
+// publishDraining is the last sentence of contract 15: where nothing that works is
+// ready, draining endpoints are published ready if they pass, or if only a rejected
+// inventory announces that they leave.
 func (m *model) publishDraining(next map[netip.Addr]inventory.State) {
 	works := m.works(next)
 	switch {
@@ -87,8 +87,8 @@ func (m *model) waitedEnough() bool {
 	return !m.emptySince.IsZero() && m.now.Sub(m.emptySince) >= time.Duration(m.policy.Fall)*m.policy.Interval
 }
 
-// allFail reports whether all who are here failed FALL times, whoever is to
-// blame; our own troubles alone prove nothing.
+// allFail reports whether all present endpoints failed FALL times, for any cause; our
+// own troubles alone prove nothing.
 func (m *model) allFail() bool {
 	failed := 0
 	for _, r := range m.records {
@@ -169,9 +169,10 @@ func (m *model) someFailed() bool {
 	return false
 }
 
-// cutOff is the first sentence of contract 14: kept ones count where they answer
-// again after a silence or no listed one passes, as do leaving ones that were
-// checked in the second case, and those that were down and silent for long never.
+// cutOff is the first sentence of contract 14. Kept endpoints count if they answer
+// again after a silence, or if no listed one passes. In the second case endpoints
+// that leave and were checked count too. Endpoints that were down and silent for long
+// never count.
 func (m *model) cutOff() bool {
 	n, silent := 0, 0
 	for _, r := range m.records {

@@ -13,7 +13,7 @@ type health int
 
 const (
 	passes    health = iota
-	belowFall        // fails, but not often enough, or not so that it counts
+	belowFall        // fails, but too few times, or not in a way that counts
 	fails
 	pending // never probed, or not since it moved
 )
@@ -39,7 +39,7 @@ func (m *model) uncounted(r *record) bool {
 	return m.newborn() || m.cut && r.silent && !r.buried
 }
 
-// newborn reports whether nothing has passed since a restart: then nobody is
+// newborn reports whether nothing has passed since a restart: then no endpoint is
 // demoted (contract 28).
 func (m *model) newborn() bool { return m.restarted && !m.proven && m.policy.FailOpen }
 
@@ -105,8 +105,8 @@ func (m *model) cell(r *record) inventory.State {
 	return inventory.StateReady
 }
 
-// goneSince is when the drain period of one that is gone begins: not before it is
-// published ready no more.
+// goneSince is when the drain period of an endpoint that is gone begins: not before
+// it stops being published ready.
 func (m *model) goneSince(r *record) time.Time {
 	if r.state == inventory.StateReady {
 		return m.now
@@ -129,7 +129,7 @@ func (m *model) replaced() bool {
 	return m.policy.HealthOff
 }
 
-// risen reports whether one that is to stay has passed RISE times.
+// risen reports whether an endpoint that stays has passed RISE times.
 func (m *model) risen() bool {
 	for _, r := range m.records {
 		if (r.there() || r.place == kept && !r.announced) && m.rises(r) {
@@ -139,7 +139,7 @@ func (m *model) risen() bool {
 	return false
 }
 
-// back reports whether a member that is down comes back: contract 10, 7 and 14.
+// back reports whether an endpoint that is down comes back: contract 10, 7 and 14.
 func (m *model) back(r *record, h health) bool {
 	recently := !r.silencedAt.IsZero() && m.now.Sub(r.silencedAt) <= time.Duration(m.policy.Fall)*m.policy.Interval
 	return m.policy.HealthOff || m.cut && recently ||

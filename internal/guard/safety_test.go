@@ -109,7 +109,7 @@ func (m *machine) state(a netip.Addr) inventory.State {
 	return inventory.Absent
 }
 
-// checkSafety checks the sentence that decides every doubt, for one family: a
+// checkSafety checks, for one family, the sentence that decides every doubt: a
 // working backend is never taken away, and a dead one goes.
 func (m *machine) checkSafety(t *rapid.T, facts map[netip.Addr]record, open bool) {
 	t.Helper()

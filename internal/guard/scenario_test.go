@@ -167,8 +167,8 @@ func TestContract13LossOfMostChecksAndATruncatedInventoryTakeNothingAway(t *test
 		s.each = func(s *story) {
 			ready, moments = ready+len(strings.Fields(s.readies())), moments+1
 		}
-		// Three failures of one endpoint may come before the others were checked
-		// once: then nothing tells loss from death.
+		// Three failures of one endpoint may come before the first checks of the
+		// others: until then loss and death look the same.
 		fallIntervals := 6 * time.Second
 		lossless := func() {
 			s.during(fallIntervals)

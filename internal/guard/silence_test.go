@@ -19,8 +19,8 @@ func ready(backends string) string {
 }
 
 func TestContract14ProberIsCutOffAboveTheSmallerOfAllButOneAndThePercentage(t *testing.T) {
-	// limit is min(N-1, percent of N): how many silent members of N are taken
-	// for dead; one more is taken for the prober's fault.
+	// limit is min(N-1, percent of N): up to so many silent endpoints of N count as
+	// dead; one more counts as the prober's fault.
 	tests := []struct{ n, percent, limit int }{
 		{1, 50, 0}, {2, 50, 1}, {3, 50, 1}, {4, 50, 2}, {5, 50, 2}, {10, 50, 5},
 		{1, 100, 0}, {2, 100, 1}, {3, 100, 2}, {5, 100, 4},
@@ -184,9 +184,9 @@ func TestContract14NewInstallThatIsPublishedDownIsNotBroughtUpBySilence(t *testi
 	l.want("a=down b=down")
 }
 
-// TestContract14CutOffAtARandomPhase plays a prober that loses every path at
-// once, member by member in any order and at any pace, as urgent probes and
-// jitter make it, and gets them back in any order.
+// TestContract14CutOffAtARandomPhase plays a prober that loses every path at once.
+// The endpoints turn silent in any order and at any pace, as urgent probes and jitter
+// make them, and come back in any order.
 func TestContract14CutOffAtARandomPhase(t *testing.T) {
 	for seed := range uint64(100) {
 		random := rand.New(rand.NewPCG(seed, 14))

@@ -9,9 +9,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// story plays a world in time: every two seconds each endpoint that is watched
-// is checked once, in the order of the addresses, a second later those whose
-// state is in question, and every thirty seconds comes a scheduled inventory.
+// story plays a world in time. Every two seconds each watched endpoint is checked
+// once, in the order of the addresses. A second later those whose state is in
+// question are checked again. Every thirty seconds comes a scheduled inventory.
 type story struct {
 	*lab
 	// listed is what the inventories say. dead endpoints refuse, mute ones are

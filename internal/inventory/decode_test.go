@@ -79,8 +79,8 @@ func TestContract02DecodeReadsEveryRecord(t *testing.T) {
 	}
 }
 
-// The golden file is the table of everything that Decode refuses, and of what
-// it tells the operator. Read the difference after -update.
+// The golden file is the table of everything that Decode refuses and of what the
+// operator reads then. Read the difference after -update.
 func TestContract02And05DecodeRefusesWhatIsNotAnInventory(t *testing.T) {
 	paths, err := filepath.Glob("testdata/bad/*.json")
 	if err != nil || len(paths) == 0 {
@@ -118,8 +118,8 @@ func TestContract02And05DecodeRefusesWhatIsNotAnInventory(t *testing.T) {
 	}
 }
 
-// checkMessage checks what holds for every message: it names the operation, is
-// short and prints safely, whatever the document holds.
+// checkMessage checks what holds for every message about any document: it names the
+// operation, is short and prints safely.
 func checkMessage(t *testing.T, err error) {
 	t.Helper()
 	text := err.Error()

@@ -12,9 +12,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// FuzzDecode asks that whatever Decode refuses gets a message fit to print, and
-// that whatever it accepts keeps the rules, says the same to encoding/json, and
-// survives Encode.
+// FuzzDecode checks that every document that Decode refuses gets a message fit to
+// print, and that every document that it accepts keeps the rules, means the same to
+// encoding/json, and survives Encode.
 func FuzzDecode(f *testing.F) {
 	paths, err := filepath.Glob("testdata/bad/*.json")
 	if err != nil {

@@ -71,7 +71,7 @@ func TestContract35NoErrorOfAKubeconfigQuotesIt(t *testing.T) {
 	}
 }
 
-// In a Pod client-go takes the Pod's own cluster where a kubeconfig says nothing.
+// In a Pod client-go uses the Pod's own cluster if a kubeconfig names none.
 func TestContract34AKubeconfigThatSaysNothingNeverMeansThePodsCluster(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
 	t.Setenv("KUBERNETES_SERVICE_PORT", "1")

@@ -15,7 +15,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
 
-// plugged is a transport that waits for its plugin, whatever the context says.
+// plugged is a transport that waits for its plugin and ignores the context.
 type plugged struct {
 	free            chan struct{}
 	under, mostSeen atomic.Int64

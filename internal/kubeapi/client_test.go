@@ -216,7 +216,7 @@ func TestAServerThatIsSilentIsGivenUpInTime(t *testing.T) {
 	}
 }
 
-// endless is a server whose watches tell nothing and never end.
+// endless is a server with watches that send nothing and never end.
 type endless struct{}
 
 func (endless) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -29,7 +29,7 @@ func member(address string, state inventory.State, zone string) inventory.Member
 	return inventory.Member{Address: netip.MustParseAddr(address), State: state, Zone: zone}
 }
 
-// slice is a slice with a member in each state, as plan would ask for it.
+// slice is a slice with an endpoint in each state, as plan would ask for it.
 func slice() plan.Slice {
 	return plan.Slice{
 		Name: "web-remote", Family: plan.IPv4, Owner: serviceUID, Version: "7", Ports: target().Ports,

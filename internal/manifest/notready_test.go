@@ -105,7 +105,7 @@ func TestContract18AnySliceReadsBackAsItselfWhateverWasWrittenBefore(t *testing.
 }
 
 // TestContract28ARestartWhileTheFieldIsSwitchedChangesNoState: what was published
-// with the field is read with it, whatever the Service says by then.
+// with the field is read with it, also when the Service has no such field by then.
 func TestContract28ARestartWhileTheFieldIsSwitchedChangesNoState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		published := anySlice(t)

@@ -180,8 +180,8 @@ func TestContract12RoundsThatCannotFinishAreCounted(t *testing.T) {
 	})
 }
 
-// Contract 35: neither a secret in an error nor what a stranger may choose gets
-// into a metric.
+// Contract 35: a metric holds no secret of an error and nothing that a stranger may
+// choose.
 func TestContract35NoSecretAddressOrNameReachesAMetric(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, nil, 1, 2)

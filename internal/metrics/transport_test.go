@@ -119,7 +119,7 @@ func TestATransportPassesEverythingOn(t *testing.T) {
 	}
 }
 
-// A watch is counted when it begins, and what it tells passes at once.
+// A watch is counted when it begins, and what it sends passes at once.
 func TestAStreamPassesAsItComes(t *testing.T) {
 	m, shown := newMetrics(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -17,7 +17,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
-// part is a source, a prober and a store that answer what they are told to.
+// part is a source, a prober and a store that answer what the test sets.
 type part struct {
 	nodes   []inventory.Node
 	state   plan.State
@@ -133,7 +133,7 @@ func TestWhatWeEndOurselvesIsNobodysFailure(t *testing.T) {
 		_, _ = m.Store(p).Load(ctx)
 		m.Prober(p).Check(ctx, netip.Addr{})
 	}
-	// Those of the deadline count, those of the stop do not.
+	// Errors of the deadline count, those of the stop do not.
 	want(t, shown(), map[string]float64{
 		`reads_total{result="error",source="file"}`: 1, `read_duration_seconds_count{source="file"}`: 1,
 		"store_errors_total": 1, `probes_total{outcome="LocalError"}`: 1, "probe_duration_seconds_count": 0,

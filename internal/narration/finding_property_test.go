@@ -18,7 +18,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 )
 
-// history is a daemon that undergoes anything, as far as findings can tell.
+// history is a daemon to which anything happens that findings can show.
 type history struct {
 	now, judged time.Time
 	memory      guard.Memory
@@ -31,7 +31,7 @@ type history struct {
 	policy  guard.Policy
 }
 
-// recover starts from members that no read has named.
+// recoverHistory starts from endpoints that no read has named.
 func recoverHistory(t *rapid.T) *history {
 	h := &history{now: time.Now(), policy: policy()}
 	h.policy.Threshold = 2
@@ -45,7 +45,7 @@ func recoverHistory(t *rapid.T) *history {
 	return h
 }
 
-// address is one of few, so that they collide; the last is outside.
+// address is one of few: they collide; the last is outside.
 func address(i int) netip.Addr {
 	if i == 7 {
 		return netip.MustParseAddr("192.168.0.7")
@@ -162,8 +162,8 @@ func (h *history) checkOrder(t *rapid.T) {
 	}
 }
 
-// checkMembers: whatever is published has one finding with its state, and
-// nothing else has a state.
+// checkMembers: every published endpoint has one finding with its state, and nothing
+// else has a state.
 func (h *history) checkMembers(t *rapid.T) {
 	t.Helper()
 	var got []string
@@ -212,8 +212,8 @@ func (h *history) checkTimes(t *rapid.T, before []narration.Finding) {
 	}
 }
 
-// checkGone: who is not in the read is gone only where there is nothing else to
-// say of the node, and not for longer than promised.
+// checkGone: a node that the read leaves out is gone only if there is nothing else to
+// say of it, and not for longer than promised.
 func (h *history) checkGone(t *rapid.T) {
 	t.Helper()
 	for _, f := range h.found {

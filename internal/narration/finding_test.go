@@ -56,7 +56,7 @@ func play(t *testing.T, scenes ...scene) []string {
 	return said
 }
 
-// parse makes sorted decisions and members of lines.
+// parse makes sorted decisions and endpoints of lines.
 func parse(stage inventory.Stage, lines []string) ([]inventory.Decision, []inventory.Member) {
 	var decisions []inventory.Decision
 	var members []inventory.Member

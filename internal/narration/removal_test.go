@@ -12,14 +12,14 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 )
 
-// listener is told of one verdict after the other.
+// listener receives one verdict after the other.
 type listener struct {
 	pool   narration.Pool
 	before *guard.Verdict
 }
 
-// hears returns what a verdict is worth telling. passed says that it is a new one,
-// not the last one told again.
+// hears returns the story of a verdict. passed says that the verdict is new, not the
+// last one again.
 func (l *listener) hears(v *guard.Verdict, passed bool) narration.Story {
 	o := pool.Outcome{At: time.Now(), Verdict: v, Decided: true, Passed: passed}
 	if l.before == nil {

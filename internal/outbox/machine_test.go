@@ -21,7 +21,7 @@ const (
 	fine fault = iota
 	refused
 	lost    // it lands, and the answer is an error
-	away    // it does not land, and neither would another
+	away    // it does not land, nor would any other
 	unknown // it lands, and the answer does not say at which version
 )
 
@@ -60,8 +60,8 @@ type machine struct {
 	lanes   int
 	known   []plan.Slice
 	members []inventory.Member
-	// planned is when the newest diff was made, losses are the slices whose writes in
-	// it are losses, and awaited those that such a write waits for.
+	// planned is when the newest diff was made, losses are the slices that lose
+	// something by a write in it, and awaited those that such a write waits for.
 	planned         time.Time
 	losses, awaited map[string]bool
 
@@ -78,8 +78,8 @@ type machine struct {
 	single bool      // the last answer was that of an outage
 	// left is when an address was last decided not to be published.
 	left map[netip.Addr]time.Time
-	// foreign are addresses that another hand may have taken out of a slice,
-	// disturbed says that another hand did anything.
+	// foreign are addresses that another client may have taken out of a slice,
+	// disturbed says that another client did anything.
 	foreign   map[netip.Addr]bool
 	disturbed bool
 }
@@ -104,14 +104,14 @@ func (m *machine) state(all []plan.Slice) plan.State {
 	return plan.State{Service: service, Slices: all}
 }
 
-// diff is what is left to decide now.
+// diff is what is not decided yet.
 func (m *machine) diff() []plan.Write {
 	planned := m.box.Planned(m.known)
 	desired, _ := plan.Desired(m.members, m.state(planned), m.target)
 	return plan.Diff(planned, desired)
 }
 
-// pass plans anew.
+// pass plans again.
 func (m *machine) pass() {
 	m.planned = m.now
 	writes := m.diff()

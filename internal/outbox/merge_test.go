@@ -27,7 +27,7 @@ func TestALoadCountsForSlicesWhoseLastRequestEndedBefore(t *testing.T) {
 		happens  func(s *scene)
 		want     []string
 		resolved bool
-		// again says that the load has to be repeated.
+		// again says that the load must be repeated.
 		again bool
 	}{
 		"no request": {
@@ -86,8 +86,8 @@ func TestContract23ASliceThatIsDeletedAsSoonAsItIsMadeIsReadAgain(t *testing.T) 
 	s.wantTaken("s1")
 }
 
-// TestContract23AnEditThatALoadSawDuringARequestIsNotForgotten: nobody announces
-// it again.
+// TestContract23AnEditThatALoadSawDuringARequestIsNotForgotten: the watch does not
+// announce it again.
 func TestContract23AnEditThatALoadSawDuringARequestIsNotForgotten(t *testing.T) {
 	for name, c := range map[string]struct {
 		seen  string
@@ -178,8 +178,8 @@ func TestContract21ACreateWhoseAnswerWasLostIsRead(t *testing.T) {
 	}
 }
 
-// TestContract26ASliceOfUnknownOutcomeTakesNoPart: it counts as that write leaves
-// it, so that its endpoints are placed nowhere else.
+// TestContract26ASliceOfUnknownOutcomeTakesNoPart: it counts as that write leaves it.
+// So its endpoints are placed nowhere else.
 func TestContract26ASliceOfUnknownOutcomeTakesNoPart(t *testing.T) {
 	s := newScene(t, 0, "s1: a=ready", "s2: b=ready")
 	s.want("s1: a=ready c=ready", "s2: b=draining")

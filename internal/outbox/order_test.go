@@ -60,7 +60,7 @@ func TestContract26LossesGoFirstThenGainsThenTheRest(t *testing.T) {
 }
 
 // TestContract26ALossThatComesWithAMoveGoesFirstAndSoDoesWhatItWaitsFor: when
-// endpoints die, those that stay are put into fewer slices.
+// endpoints die, the others are put into fewer slices.
 func TestContract26ALossThatComesWithAMoveGoesFirstAndSoDoesWhatItWaitsFor(t *testing.T) {
 	s := newScene(t, 1, "s1: a=down", "s2: b=down", "s3: c=ready d=draining", "s4: e=ready")
 	s.want("s1: a=ready", "s2: b=ready", "s3:", "s4: d=draining e=ready") // c died, d moves

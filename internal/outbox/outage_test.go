@@ -41,7 +41,8 @@ func TestContract26AnOutageDelaysAllAndThenOneTriesFirst(t *testing.T) {
 	s.wantTaken("s1", "s2", "s3")
 }
 
-// TestContract26AnAnswerEndsAnOutageWhateverItSays: who refuses can be reached.
+// TestContract26AnAnswerEndsAnOutageWhateverItSays: a server that refuses can be
+// reached.
 func TestContract26AnAnswerEndsAnOutageWhateverItSays(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error

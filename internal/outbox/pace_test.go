@@ -8,7 +8,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
-// flip decides the other of two contents for a slice, so that it differs.
+// flip decides the other of two contents for a slice: it always differs.
 func (s *scene) flip(i int) {
 	s.t.Helper()
 	s.want([]string{"s1: a=ready b=down", "s1: a=ready b=ready"}[i%2])
@@ -69,7 +69,7 @@ func TestContract26WritesThatFailTakeFromTheBucketToo(t *testing.T) {
 	s.wantWake(time.Second - 5)
 }
 
-// edit lets somebody else change a slice as it was decided, and reads that.
+// edit changes a slice as another client would, to what was decided, and reads it.
 func (s *scene) edit() {
 	s.t.Helper()
 	s.load(s.read("s1: a=down")...)
@@ -113,7 +113,7 @@ func TestContract23WhatIsDecidedAnewDoesNotWaitForARepair(t *testing.T) {
 	s.wantTaken("s1")
 	s.land("s1")
 	s.edit()
-	s.wantTaken("s1") // and the war begins anew
+	s.wantTaken("s1") // and the war begins again
 }
 
 func TestContract23AnEditWarIsForgottenAfterTenMinutesOfQuiet(t *testing.T) {
@@ -162,8 +162,8 @@ func TestContract23ARepairThatFailsIsNoRepair(t *testing.T) {
 	s.wantTaken("s1")
 }
 
-// TestContract21ALostAnswerIsNoEditWar: the slice was read as it was to be, and
-// the next change is a decision of our own.
+// TestContract21ALostAnswerIsNoEditWar: the slice was read as we wanted it, and the
+// next change is our own decision.
 func TestContract21ALostAnswerIsNoEditWar(t *testing.T) {
 	s := newScene(t, 0, "s1: a=ready b=ready")
 	for i := range 20 {

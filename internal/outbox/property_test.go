@@ -14,9 +14,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
-// TestContract26HoldsWhateverHappens: requests that take long, fail, or land
-// without an answer, other hands, decisions at any time. When all that ends, the
-// slices are as decided.
+// TestContract26HoldsWhateverHappens: requests take long, fail, or land without an
+// answer, other clients write, and decisions come at any time. When all that ends,
+// the slices are as decided.
 func TestContract26HoldsWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMachine(t)
@@ -82,7 +82,7 @@ func (m *machine) limit() {
 	m.runDue()
 }
 
-// edit lets another hand change a slice, and announces it.
+// edit changes a slice as another client would, and announces it.
 func (m *machine) edit() {
 	if len(m.store) == 0 || rapid.IntRange(0, 2).Draw(m.t, "rarely") > 0 {
 		return
@@ -119,8 +119,8 @@ func (m *machine) edit() {
 			m.foreign[e.Address] = true
 		}
 	}
-	// What another hand touches may be repaired late, and copies that it takes
-	// away may be those that a write relied upon.
+	// What another client changes may be repaired late. It may also take away copies
+	// that a write relied on.
 	for _, r := range m.flying {
 		for _, addr := range slices.Concat(r.write.Removed, r.write.Added) {
 			m.foreign[addr] = true

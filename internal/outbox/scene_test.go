@@ -83,7 +83,7 @@ func (s *scene) read(texts ...string) []plan.Slice {
 	return read
 }
 
-// want decides what the named slices shall say; the others stay as they are.
+// want decides what the named slices should say; the others stay as they are.
 func (s *scene) want(texts ...string) {
 	s.t.Helper()
 	for _, text := range texts {
@@ -97,7 +97,7 @@ func (s *scene) want(texts ...string) {
 	s.plan()
 }
 
-// plan makes the diff anew.
+// plan makes a new diff.
 func (s *scene) plan() {
 	s.box.Offer(s.known, plan.Diff(s.box.Planned(s.known), s.desired), s.now)
 }
@@ -123,7 +123,7 @@ func (s *scene) wantTaken(want ...string) {
 	}
 }
 
-// land lets the writes of slices succeed.
+// land makes the writes of slices succeed.
 func (s *scene) land(names ...string) {
 	s.t.Helper()
 	for _, name := range names {
@@ -135,7 +135,7 @@ func (s *scene) land(names ...string) {
 	}
 }
 
-// fail lets the writes of slices fail.
+// fail makes the writes of slices fail.
 func (s *scene) fail(err error, names ...string) {
 	s.t.Helper()
 	for _, name := range names {
@@ -155,8 +155,8 @@ func (s *scene) end(name string, err error) outbox.Result {
 	return r
 }
 
-// load takes in a read that began now and answers the slices as they are known,
-// with changes, and plans anew as the caller does.
+// load takes in a read that began now and answers the slices as they are known, with
+// changes. Then it plans again, as the caller does.
 func (s *scene) load(changed ...plan.Slice) []outbox.Result {
 	s.t.Helper()
 	loaded := slices.Clone(s.known)
@@ -182,7 +182,7 @@ func (s *scene) wantWake(want time.Duration) {
 			s.t.Errorf("got a wake %s ago, want only such to come", -got)
 		}
 	}
-	// Waits after failures are a nanosecond longer, so that none is 0.
+	// Waits after failures are a nanosecond longer: none is 0.
 	if got != want && got != want+1 {
 		s.t.Errorf("got a wake in %s, want in %s", got, want)
 	}

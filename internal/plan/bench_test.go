@@ -10,9 +10,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
-// BenchmarkPlan measures one pass, from members to writes, over slices that a
-// thousand replacements have mixed. It reports the slices and endpoints that the
-// pass writes.
+// BenchmarkPlan measures one pass, from endpoints to writes, over slices that a
+// thousand replacements have mixed. It reports the slices and endpoints that the pass
+// writes.
 func BenchmarkPlan(b *testing.B) {
 	changes := []struct {
 		name  string
@@ -49,7 +49,7 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
-// mixed returns a world of n members after 1,000 random replacements.
+// mixed returns a world of n endpoints after 1,000 random replacements.
 func mixed(n int) (*world, []inventory.Member) {
 	random := rand.New(rand.NewPCG(1, 2))
 	w, members := newWorld(100), numbered(1, n)
@@ -61,7 +61,7 @@ func mixed(n int) (*world, []inventory.Member) {
 	return w, sorted(members)
 }
 
-// roll returns the members with n of them, evenly spread, in exchange for others.
+// roll replaces n endpoints, evenly spread, with others.
 func roll(members []inventory.Member, n int) []inventory.Member {
 	members = slices.Clone(members)
 	for i := range n {

@@ -15,15 +15,15 @@ import (
 type trial struct {
 	*world
 	members []inventory.Member
-	// kept is how many endpoints of each slice are still wanted, and touched
-	// whether the slice has to be written whatever is done with the additions.
+	// kept is how many endpoints of each slice are still wanted, and touched whether
+	// the slice must be written wherever the additions go.
 	kept      []int
 	touched   []bool
 	additions int
 }
 
-// anyTrial draws up to seven slices, most of which hold few endpoints, so that
-// the bound matters, and the members that are wanted next.
+// anyTrial draws up to seven slices and the endpoints that are wanted next. Most
+// slices hold few endpoints, so the bound matters.
 func anyTrial(t *rapid.T) trial {
 	c := trial{world: newWorld(rapid.IntRange(1, 5).Draw(t, "max"))}
 	next := 0
@@ -69,9 +69,9 @@ func checkTrials(t *testing.T, check func(*rapid.T, trial)) {
 	})
 }
 
-// cheapest is the least number of endpoints that any plan writes which leaves
-// members where they are as far as the bound allows: it tries every set of
-// slices that might be written.
+// cheapest is the lowest number of endpoints written by any plan that leaves
+// endpoints where they are as far as the bound allows. It tries every set of slices
+// that might be written.
 func (c trial) cheapest() int {
 	least, bound := -1, 2*slicesFor(len(c.members), c.target.MaxEndpoints)
 	for set := range 1 << len(c.kept) {
@@ -98,7 +98,7 @@ func TestContract18NothingIsWrittenThatTheBoundDoesNotNeed(t *testing.T) {
 		least := c.cheapest()
 		before := slices.Clone(c.state.Slices)
 		c.publish(c.members)
-		// What may cost more: one slice is filled up, so that none is opened.
+		// This may cost more: one slice is filled up before a new one is opened.
 		opened := false
 		for i, s := range c.state.Slices {
 			idle := i >= len(before) || len(before[i].Endpoints) == 0 && !c.touched[i]
@@ -144,7 +144,7 @@ func TestContract18SlicesThatAreWrittenAnywayAreMergedBeforeOthersAreTouched(t *
 	w := newWorld(4)
 	w.hold(numbered(10, 12), numbered(20, 22), numbered(30, 30), numbered(40, 40), numbered(50, 50))
 	var members []inventory.Member
-	for _, n := range []int{10, 11, 20, 21, 30, 40, 50} { // 7, so that 4 slices may hold them
+	for _, n := range []int{10, 11, 20, 21, 30, 40, 50} { // 7 endpoints: 4 slices may hold them
 		members = append(members, ready(v4(n))...)
 	}
 	writes := w.publish(members)

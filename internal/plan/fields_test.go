@@ -133,8 +133,8 @@ func TestServicesAreTheSameOnlyIfEverythingIs(t *testing.T) {
 	}
 }
 
-// TestPublishedIsEachAddressOnceInTheStateThatServesMore compares with what a
-// reader of the slices would count by hand, in whatever order they stand.
+// TestPublishedIsEachAddressOnceInTheStateThatServesMore compares with what a reader
+// of the slices would count by hand. The order of the slices does not matter.
 func TestPublishedIsEachAddressOnceInTheStateThatServesMore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		states := []inventory.State{inventory.StateReady, inventory.StateDraining, inventory.StateDown}

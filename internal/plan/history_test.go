@@ -10,8 +10,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
-// history publishes one list of members after the other and checks each time
-// what holds after any history.
+// history publishes one list of endpoints after the other and checks each time what
+// holds after any history.
 type history struct {
 	*world
 	t       *testing.T
@@ -27,21 +27,21 @@ func newHistory(t *testing.T, n, max int) *history {
 	return h
 }
 
-// add publishes n new members besides the others.
+// add publishes n new endpoints besides the others.
 func (h *history) add(n int) {
 	h.t.Helper()
 	h.grow(n)
 	h.check()
 }
 
-// remove takes n members away, chosen at random.
+// remove takes n endpoints away, chosen at random.
 func (h *history) remove(n int) {
 	h.t.Helper()
 	h.shrink(n)
 	h.check()
 }
 
-// replace exchanges n members at random for new ones in one step.
+// replace exchanges n endpoints at random for new ones in one step.
 func (h *history) replace(n int) {
 	h.t.Helper()
 	h.shrink(n)
@@ -51,8 +51,7 @@ func (h *history) replace(n int) {
 func (h *history) grow(n int) {
 	for range n {
 		h.fresh++
-		// An odd multiplier spreads the addresses, so that new ones fall between
-		// old ones.
+		// An odd multiplier spreads the addresses: new ones fall between old ones.
 		h.members = append(h.members, ready(v4(h.fresh*7_919%(1<<24)))...)
 	}
 	slices.SortFunc(h.members, inventory.CompareMembers)
@@ -67,8 +66,8 @@ func (h *history) shrink(n int) {
 	slices.SortFunc(h.members, inventory.CompareMembers)
 }
 
-// check publishes the members. Afterwards no slice is too full, and at most
-// twice as many hold endpoints as are needed.
+// check publishes the endpoints. Afterwards no slice is too full, and at most twice
+// as many slices hold endpoints as are needed.
 func (h *history) check() {
 	h.t.Helper()
 	h.publish(h.members)

@@ -64,7 +64,7 @@ func (m *machine) flip(t *rapid.T) {
 	}
 }
 
-// some draws some of the members, from one to all of them.
+// some draws some of the endpoints, from one to all of them.
 func (m *machine) some(t *rapid.T) []netip.Addr {
 	addrs := slices.SortedFunc(maps.Keys(m.members), netip.Addr.Compare)
 	if len(addrs) == 0 {
@@ -88,7 +88,8 @@ func (m *machine) trouble(t *rapid.T) {
 	}
 }
 
-// refuse gives a name to somebody else, the slice that has it included.
+// refuse makes a name unavailable, as if another program owned it. A slice of that
+// name goes.
 func (m *machine) refuse(t *rapid.T) {
 	family := rapid.SampledFrom([]plan.Family{plan.IPv4, plan.IPv6}).Draw(t, "family")
 	name := m.target.NameOf(family, rapid.IntRange(1, 5).Draw(t, "number"))
@@ -112,7 +113,7 @@ func (m *machine) lose(t *rapid.T) {
 
 func (m *machine) drift(t *rapid.T) { m.state.Slices[m.slice(t)].Drift = "drift" }
 
-// duplicate copies an address into a slice, as a foreign hand or a crash does.
+// duplicate copies an address into a slice, as another client or a crash does.
 func (m *machine) duplicate(t *rapid.T) {
 	s := &m.state.Slices[m.slice(t)]
 	addr := v4(rapid.IntRange(1, 40).Draw(t, "address"))
@@ -210,8 +211,8 @@ func (m *machine) checkSlices(t *rapid.T, problem plan.Problem) {
 	}
 }
 
-// planned returns the writes that lead to the members, and checks that each is
-// allowed and that nothing that it was made from changed.
+// planned returns the writes that lead to the wanted endpoints. It checks that each
+// write is allowed and that the plan did not change its input.
 func (m *machine) planned(t *rapid.T) []plan.Write {
 	members, state := m.wanted(), clone(m.state)
 	desired, problem := plan.Desired(members, m.state, m.target)
@@ -254,7 +255,7 @@ func (m *machine) addresses() map[netip.Addr]int {
 	return count
 }
 
-// wanted returns the members, sorted.
+// wanted returns the wanted endpoints, sorted.
 func (m *machine) wanted() []inventory.Member {
 	return slices.SortedFunc(maps.Values(m.members), inventory.CompareMembers)
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
-// An edit by hand or a crash in the middle of a move leaves an address in several
-// slices, and a lowered maximum leaves slices that hold too many. The writes land in
-// any order that After allows.
+// A manual edit, or a crash in the middle of a move, leaves an address in several
+// slices. A lowered maximum leaves slices that hold too many. The writes land in any
+// order that After allows.
 func TestContract01NoReadyEndpointIsLostBetweenWritesWhateverTheSlicesHold(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		state := rapid.SampledFrom([]inventory.State{inventory.StateReady, inventory.StateReady, inventory.StateDraining, inventory.StateDown})
@@ -48,7 +48,7 @@ func TestContract01NoReadyEndpointIsLostBetweenWritesWhateverTheSlicesHold(t *te
 	})
 }
 
-// drawMembers draws members of few addresses, each once, in any state.
+// drawMembers draws endpoints of few addresses, each once, in any state.
 func drawMembers(rt *rapid.T, label string, state *rapid.Generator[inventory.State]) []inventory.Member {
 	var members []inventory.Member
 	for n := 1; n <= 8; n++ {
@@ -59,7 +59,7 @@ func drawMembers(rt *rapid.T, label string, state *rapid.Generator[inventory.Sta
 	return members
 }
 
-// waits reports whether the write has to wait for another one of these.
+// waits reports whether the write must wait for another one of these.
 func waits(write plan.Write, writes []plan.Write) bool {
 	return slices.ContainsFunc(writes, func(other plan.Write) bool { return slices.Contains(write.After, other.Slice.Name) })
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
-// surplus is a world of three slices of which two have to be emptied, because
-// members need only one slice and two may hold them.
+// surplus is a world of three slices. Two must be emptied: the endpoints need only
+// one slice, and two may hold them.
 func surplus() (*world, []inventory.Member) {
 	w := newWorld(10)
 	w.hold(numbered(1, 3), numbered(11, 12), numbered(21, 21), numbered(31, 34))
@@ -57,8 +57,8 @@ func TestAWriteThatGainsNeverWaitsEvenWhereItLosesADuplicateThatMoves(t *testing
 	}
 }
 
-// Health that takes the last ready member of one slice and gives one back in
-// another must not leave nothing ready between the two writes.
+// One slice loses its last ready endpoint and another slice gets one back: between
+// the two writes something must be ready.
 func TestContract15WhatBecomesReadyIsWrittenBeforeWhatCeasesToBe(t *testing.T) {
 	w := newWorld(2)
 	members := numbered(1, 4)
@@ -76,7 +76,7 @@ func TestContract15WhatBecomesReadyIsWrittenBeforeWhatCeasesToBe(t *testing.T) {
 	}
 }
 
-// A foreign hand, or a crash in the middle of a move, may leave an address in two
+// Another client, or a crash in the middle of a move, may leave an address in two
 // slices.
 func TestTheReadyCopyOfADuplicateWaitsUntilTheOtherIsReady(t *testing.T) {
 	down := numbered(5, 5)
@@ -105,8 +105,8 @@ func TestTheReadyCopyOfADuplicateWaitsUntilTheOtherIsReady(t *testing.T) {
 	}
 }
 
-// Where the slice with the ready copy gains, its write waits for no other: so the
-// ready copy has to be the one that stays.
+// A slice that gains an endpoint waits for no other write. So if it has the ready
+// copy, that copy must stay.
 func TestContract01ASliceThatGainsDoesNotLoseTheReadyCopyOfADuplicate(t *testing.T) {
 	down := numbered(5, 5)
 	down[0].State = inventory.StateDown

@@ -21,7 +21,7 @@ func TestContract17TheOrderOfTheInputChangesNothing(t *testing.T) {
 	w.state.Service.Ports = []plan.ServicePort{{Name: "a", Protocol: plan.TCP, Port: 1}, {Name: "b", Protocol: plan.TCP, Port: 2}}
 	w.publish(append(numbered(1, 19), ready(v6(1), v6(2))...))
 	w.state.Refused = []plan.Refusal{{Name: "web-remote-6"}, {Name: "web-remote-7"}}
-	// An address in two slices, so that the order could decide which keeps it.
+	// An address in two slices: the order could decide which slice keeps it.
 	w.state.Slices[4].Endpoints = sorted(append(w.state.Slices[4].Endpoints, w.state.Slices[0].Endpoints[0]))
 	members := append(numbered(1, 30), ready(v6(2), v6(3))...)
 	desired, _ := plan.Desired(members, w.state, w.target)

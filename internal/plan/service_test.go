@@ -10,7 +10,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
-// trouble is a Service that cannot be filled, and what has to be said of it.
+// trouble is a Service that cannot be filled, and the message about it.
 type trouble struct {
 	service plan.Service
 	want    plan.Kind

@@ -8,8 +8,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
-// TestAChangeSharesWhatTheOtherSlicesHold: of a large target most slices stay as
-// they are at each change. Who appends to what is shared must copy it.
+// TestAChangeSharesWhatTheOtherSlicesHold: of a large target most slices stay as they
+// are at each change. Code that appends to a shared list must copy it.
 func TestAChangeSharesWhatTheOtherSlicesHold(t *testing.T) {
 	w := newWorld(10)
 	members := numbered(1, 30)

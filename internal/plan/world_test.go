@@ -40,7 +40,7 @@ func v6(n int) netip.Addr {
 	return netip.AddrFrom16(b)
 }
 
-// ready returns ready members.
+// ready returns ready endpoints.
 func ready(addrs ...netip.Addr) []inventory.Member {
 	members := make([]inventory.Member, len(addrs))
 	for i, addr := range addrs {
@@ -49,7 +49,7 @@ func ready(addrs ...netip.Addr) []inventory.Member {
 	return members
 }
 
-// numbered returns the ready IPv4 members from first to last.
+// numbered returns the ready IPv4 endpoints from first to last.
 func numbered(first, last int) []inventory.Member {
 	var members []inventory.Member
 	for n := first; n <= last; n++ {
@@ -86,13 +86,13 @@ func (w *world) hold(groups ...[]inventory.Member) {
 	}
 }
 
-// plan returns the writes that publish members.
+// plan returns the writes that publish the endpoints.
 func (w *world) plan(members []inventory.Member) []plan.Write {
 	desired, _ := plan.Desired(members, w.state, w.target)
 	return plan.Diff(w.state.Slices, desired)
 }
 
-// publish publishes members and returns the writes that did.
+// publish publishes the endpoints and returns the writes that did.
 func (w *world) publish(members []inventory.Member) []plan.Write {
 	writes := w.plan(members)
 	for _, write := range writes {
@@ -145,18 +145,18 @@ func (w *world) holding(family plan.Family) int {
 	return n
 }
 
-// replaced returns the members with one of them, chosen at random, in exchange
-// for another.
+// replaced returns the endpoints with one of them, chosen at random, replaced by
+// another.
 func replaced(members []inventory.Member, by inventory.Member, random *rand.Rand) []inventory.Member {
 	return append(without(members, random.IntN(len(members))), by)
 }
 
-// without returns the members but the i-th.
+// without returns the endpoints except the i-th.
 func without(members []inventory.Member, i int) []inventory.Member {
 	return slices.Delete(slices.Clone(members), i, i+1)
 }
 
-// sorted returns the members by address.
+// sorted returns the endpoints by address.
 func sorted(members []inventory.Member) []inventory.Member {
 	return slices.SortedFunc(slices.Values(members), inventory.CompareMembers)
 }

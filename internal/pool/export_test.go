@@ -73,7 +73,7 @@ func NewResults(policy guard.Policy, v *guard.Verdict, health inventory.Health) 
 // Waits notes an inventory that waits.
 func (r *Results) Waits() { r.l.intake.inventory = &guard.Read{} }
 
-// Take takes results in and reports whether a pass is to be made now.
+// Take takes results in and reports whether a pass must be made now.
 func (r *Results) Take(now time.Time, results ...inventory.Result) bool {
 	return r.l.results(results, now)
 }

@@ -93,8 +93,8 @@ func cutOff(v *guard.Verdict) bool {
 	return false
 }
 
-// TestPassesThatNobodyWaitsForCostAFifthAtMost: while every check fails, each
-// failure may change something, and nobody waits for it.
+// TestPassesThatNobodyWaitsForCostAFifthAtMost: while every check fails, each failure
+// may change something, but nothing urgent.
 func TestPassesThatNobodyWaitsForCostAFifthAtMost(t *testing.T) {
 	const took = 30 * time.Millisecond
 	for name, c := range map[string]struct {

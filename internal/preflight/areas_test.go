@@ -46,7 +46,7 @@ func only(t *testing.T, nodes []inventory.Node, err error, areas ...preflight.Se
 		},
 		Local: closedWay{&got.api},
 	})
-	got.api-- // once for the secrets, whatever is looked at
+	got.api-- // one request for the secrets, for any number of objects
 	return report, got
 }
 
@@ -93,7 +93,7 @@ func TestOnlyTheAreasAskedForAreLookedAtAndCounted(t *testing.T) {
 	}
 }
 
-// several is a report with what fails for one reason, for two, and without one.
+// several is a report with failures for one reason, for two, and without one.
 func several() preflight.Report {
 	at := func(id preflight.ID, section preflight.Section, result preflight.Result, subject, message, reason, remedy string) preflight.Check {
 		link := ""

@@ -79,7 +79,7 @@ func TestConcurrencyIsTooSmallWhenARoundOfSilenceOutlastsTheInterval(t *testing.
 	health := loaded(t, "HEALTH_CHECK_INTERVAL=2s", "HEALTH_CHECK_TIMEOUT=1s").Health
 	for _, test := range []struct {
 		concurrency, fit int
-		// enough is for one candidate more.
+		// enough is for one endpoint more.
 		enough string
 	}{
 		{1, 2, "at least 3"},
@@ -192,7 +192,7 @@ func TestARightIsNeededExactlyWhereTheCodeAsksForIt(t *testing.T) {
 	}
 }
 
-// probed makes a candidate for each outcome and the result of its probe.
+// probed makes an endpoint for each outcome and the result of its probe.
 func probed(outcomes ...inventory.Outcome) ([]inventory.Candidate, []inventory.Result) {
 	reasons := map[inventory.Outcome]inventory.Reason{
 		inventory.Pass: inventory.Ready, inventory.Refused: inventory.ProbeRefused, inventory.Silent: inventory.ProbeTimeout,

@@ -39,7 +39,7 @@ func service(change func(*corev1.Service)) *corev1.Service {
 	return s
 }
 
-// at makes a candidate of each address.
+// at makes an endpoint of each address.
 func at(addresses ...string) []inventory.Candidate {
 	var candidates []inventory.Candidate
 	for _, a := range addresses {

@@ -109,8 +109,8 @@ func drawResults(t *rapid.T) []inventory.Result {
 	return results
 }
 
-// count is the model: it knows nothing but the results that count, in order, and
-// looks at them from the end.
+// count is the model: it knows only the results that count, in order, and looks at
+// them from the end.
 func count(results []inventory.Result, address netip.Addr) (passes, fails int) {
 	var counting []inventory.Result
 	for _, r := range results {

@@ -26,7 +26,7 @@ func readOnce(conn *net.TCPConn) {
 	_, _ = conn.Read(buffer[:])
 }
 
-// benchmarkCheck measures a check together with the backend that answers it, for
+// benchmarkCheck measures a check together with the backend that answers it, because
 // they share the process.
 func benchmarkCheck(b *testing.B, options probe.Options) {
 	b.Helper()

@@ -15,7 +15,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 )
 
-// sockets counts the sockets towards a port, in whatever state they are.
+// sockets counts the sockets towards a port, in any state.
 func sockets(t *testing.T, port uint16) int {
 	t.Helper()
 	table, err := os.ReadFile("/proc/net/tcp")

@@ -91,9 +91,9 @@ func TestASilentTenthDoesNotDelayTheOthers(t *testing.T) {
 }
 
 func TestThoseKnownToBeSilentWaitUntilTheOthersAreKnown(t *testing.T) {
-	// Everything is silent and there are slots for a tenth. Were the silent ones
-	// asked again first, they would be demoted before it is seen that all are
-	// silent, which is when nobody may be (contract 14).
+	// Everything is silent and there are slots for a tenth. If silent endpoints were
+	// asked again first, they would be demoted before the loop sees that all are
+	// silent. Then no endpoint may be demoted (contract 14).
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second, Concurrency: 50}, 1_000)
 		f.watchAll()
@@ -272,8 +272,8 @@ func (f *fleet) unwatched(watched []bool) (count int) {
 	return count
 }
 
-// recovers lets the loop go on with quick checks, and says what is not as it
-// should be then: every watched address is checked in every interval.
+// recovers lets the loop continue with quick checks, and returns every deviation:
+// each watched address must be checked in every interval.
 func (f *fleet) recovers(watched []bool, interval time.Duration, concurrency int) (mistakes []string) {
 	f.took(func(int) time.Duration { return time.Millisecond })
 	f.consume(true)

@@ -30,8 +30,8 @@ func trickle(first, again string, pause time.Duration) func(*net.TCPConn) {
 	}
 }
 
-// TestContract09AnAnswerWithoutEndIsNoPass: who keeps talking without coming to
-// an end is not healthy, and holds no check longer than its time-out.
+// TestContract09AnAnswerWithoutEndIsNoPass: a backend that sends without an end is
+// not healthy, and blocks no check for longer than its timeout.
 func TestContract09AnAnswerWithoutEndIsNoPass(t *testing.T) {
 	t.Parallel()
 	for name, serve := range map[string]func(*net.TCPConn){

@@ -37,8 +37,8 @@ type fleet struct {
 // firstAddress is that of the first of a fleet.
 var firstAddress = netip.MustParseAddr("10.0.0.1")
 
-// newFleet runs a loop until the test ends. Its checks take no time unless told
-// otherwise, and its results are taken as soon as they are ready.
+// newFleet runs a loop until the test ends. By default its checks take no time, and
+// its results are taken as soon as they are ready.
 func newFleet(t *testing.T, options probe.LoopOptions, size int) *fleet {
 	t.Helper()
 	f := &fleet{
@@ -101,7 +101,7 @@ func (f *fleet) check(ctx context.Context, address netip.Addr) inventory.Result 
 	return result
 }
 
-// takeAll takes the results whenever there are some, unless told not to.
+// takeAll takes the results whenever there are some, while consuming is set.
 func (f *fleet) takeAll(ctx context.Context) {
 	for {
 		select {
@@ -127,7 +127,7 @@ func (f *fleet) take() {
 	}
 }
 
-// consume tells whether results are taken when they are ready.
+// consume sets whether results are taken when they are ready.
 func (f *fleet) consume(consuming bool) {
 	f.mu.Lock()
 	f.consuming = consuming
@@ -137,14 +137,14 @@ func (f *fleet) consume(consuming bool) {
 	}
 }
 
-// answers tells what checks find, which is looked up when they end.
+// answers sets what checks find. It is looked up when they end.
 func (f *fleet) answers(outcome func(i int) inventory.Outcome) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.outcome = outcome
 }
 
-// took tells how long checks take.
+// took sets how long checks take.
 func (f *fleet) took(duration func(i int) time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -17,14 +17,14 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-// stranger returns what serves connections that should never be made, and tells
-// of each.
+// stranger returns a server for connections that should never be made, and reports
+// each of them.
 func stranger(met chan<- string) func(*net.TCPConn) {
 	return func(conn *net.TCPConn) { met <- "connected, " + readRequest(conn) }
 }
 
-// recorded returns what serves connections with an answer, and tells of each
-// request.
+// recorded returns a server that sends one answer on each connection, and reports
+// each request.
 func recorded(requests chan<- string, text string) func(*net.TCPConn) {
 	return func(conn *net.TCPConn) {
 		requests <- readRequest(conn)
@@ -84,8 +84,8 @@ func TestContract11EveryRequestIsTheSameWhateverTheAnswersSay(t *testing.T) {
 	want := fmt.Sprintf("GET /healthz?full=1 HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUser-Agent: ionos-endpointslice-controller\r\nAccept: */*\r\nConnection: close\r\n\r\n", port)
 	for range 2 {
 		expect(t, checker, loopback, inventory.Pass, inventory.Ready)
-		// A request on a kept connection would not arrive here at all, for the
-		// backend reads one for each connection.
+		// A request on a kept connection would not arrive here: the backend reads one
+		// request for each connection.
 		if diff := cmp.Diff(want, request(t, requests)); diff != "" {
 			t.Errorf("request (-want +got):\n%s", diff)
 		}
@@ -116,8 +116,7 @@ func TestContract11OnlyTheMembersAddressAndPortAreConnectedTo(t *testing.T) {
 }
 
 func TestContract11AtMostTenKibibytesAreRead(t *testing.T) {
-	// padded returns an answer that is exactly so long and whose body is not at
-	// its end.
+	// padded returns an answer of exactly this length. Its body is not at its end.
 	padded := func(length int) string {
 		head := "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"
 		return head + strings.Repeat("a", length-len(head))

@@ -73,7 +73,7 @@ func TestAnUrgentAddressIsCheckedEveryFastIntervalFromStartToStart(t *testing.T)
 		if !slices.Equal(got, want) {
 			t.Fatalf("got checks at %s, want %s", got, want)
 		}
-		f.watchAll() // in question no more
+		f.watchAll() // no longer in question
 		time.Sleep(4 * time.Second)
 		if gap := slices.Min(gaps(f.startsOf(0))[len(want):]); gap != 2*time.Second {
 			t.Errorf("got %s between checks when no longer urgent, want 2s", gap)
@@ -146,8 +146,8 @@ func TestResultsWaitForOthersAndMakeOneBatch(t *testing.T) {
 		for _, batch := range f.batches() {
 			sizes = append(sizes, len(batch))
 		}
-		// The first result waits from 5 ms to 101 ms, and takes those until 95 ms
-		// along; the last ones come at 105 ms and 115 ms.
+		// The first result waits from 5 ms to 101 ms and takes those until 95 ms with
+		// it; the last ones come at 105 ms and 115 ms.
 		if want := []int{10, 2}; !slices.Equal(sizes, want) {
 			t.Errorf("got batches of %d results, want %d", sizes, want)
 		}

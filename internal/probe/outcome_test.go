@@ -89,7 +89,7 @@ func TestContract09AConnectionIsAPassAndItsRefusalARefusal(t *testing.T) {
 	if want := netip.AddrPortFrom(loopback, port).String() + " accepted the connection"; got.Message != want {
 		t.Errorf("got message %q, want %q", got.Message, want)
 	}
-	// Nobody listens on 127.0.0.2.
+	// Nothing listens on 127.0.0.2.
 	got = expect(t, newChecker(t, probe.Options{Port: port}), netip.MustParseAddr("127.0.0.2"), inventory.Refused, inventory.ProbeRefused)
 	if want := "connection refused by " + netip.AddrPortFrom(netip.MustParseAddr("127.0.0.2"), port).String(); got.Message != want {
 		t.Errorf("got message %q, want %q", got.Message, want)
@@ -111,7 +111,7 @@ func TestContract09NoAnswerInTimeIsSilence(t *testing.T) {
 		{"no TLS after accept", probe.HTTPS, backend(t, loopback, hang), "TLS handshake with ADDRESS: no answer within HEALTH_CHECK_TIMEOUT=1s"},
 	}
 	got := make([]inventory.Result, len(tests))
-	var asking sync.WaitGroup // all at once, for each takes its second
+	var asking sync.WaitGroup // all at once, because each takes its second
 	for i, test := range tests {
 		checker := newChecker(t, probe.Options{Mode: test.mode, Port: test.port, Timeout: time.Second})
 		asking.Go(func() { got[i] = expect(t, checker, loopback, inventory.Silent, inventory.ProbeTimeout) })
@@ -125,8 +125,8 @@ func TestContract09NoAnswerInTimeIsSilence(t *testing.T) {
 	}
 }
 
-// fullBacklog returns a port on which connections are neither accepted nor
-// refused, as on a host whose packets are dropped.
+// fullBacklog returns a port that neither accepts nor refuses connections, as on a
+// host that drops packets.
 func fullBacklog(t *testing.T) uint16 {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)

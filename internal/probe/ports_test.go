@@ -10,8 +10,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-// Connections to other addresses, such as those that are held, leave a check its
-// way although they have every local port.
+// Connections to other addresses, such as held ones, do not block a check, even when
+// they use every local port.
 func TestACheckNeedsNoLocalPortOfItsOwn(t *testing.T) {
 	port := backend(t, loopback, func(conn *net.TCPConn) { readOnce(conn) })
 	var others [8]netip.AddrPort

@@ -20,9 +20,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 )
 
-// Some promises are about a whole process: that it has no descriptors left, is
-// stopped, or has certain variables in its environment. For those the test
-// binary runs once more, in a role that this variable names with its arguments.
+// Some promises are about a whole process: it has no descriptors left, is stopped, or
+// has certain variables in its environment. For such a promise the test binary runs
+// once more, in a role that this variable names with its arguments.
 const roleVariable = "PROBE_TEST_ROLE"
 
 // playRole runs in the child process.
@@ -40,8 +40,8 @@ func playRole(role string) {
 	}
 }
 
-// startRole starts a child process, changed in some way unless change is nil, and
-// returns it with the decoder of what it prints.
+// startRole starts a child process and returns it with the decoder of what it prints.
+// A change that is not nil changes the command first.
 func startRole(t *testing.T, role string, change func(*exec.Cmd)) (*os.Process, *json.Decoder) {
 	t.Helper()
 	self, err := os.Executable()
@@ -172,9 +172,8 @@ func loopRole() {
 	}
 }
 
-// afterTheGap finds where two starts are more than two intervals apart, and
-// counts those in the half interval that follows. It reports whether that half
-// is over.
+// afterTheGap finds two starts that are more than two intervals apart, and counts the
+// starts in the half interval that follows. It reports whether that half is over.
 func afterTheGap(starts []time.Time) (count int, over bool) {
 	for i := 1; i < len(starts); i++ {
 		if starts[i].Sub(starts[i-1]) < 2*loopInterval {
@@ -202,8 +201,8 @@ func TestContract09NoDescriptorsIsALocalError(t *testing.T) {
 	}
 }
 
-// stopThem stops processes for a while, for that is what is tested, and does
-// something as soon as they are stopped.
+// stopThem stops processes for the time that is tested, and calls then as soon as
+// they are stopped.
 func stopThem(t *testing.T, while time.Duration, then func(), processes ...*os.Process) {
 	t.Helper()
 	for _, process := range processes {

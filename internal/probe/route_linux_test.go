@@ -57,8 +57,8 @@ type reached struct {
 	Error  string
 }
 
-// reachRole sets up the network around a namespace that is its own, so that no
-// other test is disturbed, and makes a check of each address.
+// reachRole sets up the network around a namespace of its own, where it disturbs no
+// other test, and makes a check of each address.
 func reachRole(addresses string) {
 	checker, err := probe.New(probe.Options{Port: 80, Timeout: 20 * time.Second})
 	if err != nil {

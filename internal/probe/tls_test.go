@@ -168,7 +168,7 @@ func TestContract09RootsThatCannotBeReadAreALocalError(t *testing.T) {
 	if !strings.Contains(got.Message, "ca.crt: permission denied") {
 		t.Errorf("got message %q, want the cause in it", got.Message)
 	}
-	// A backend that does not even accept is down, whatever the roots are.
+	// A backend that does not even accept is down with any roots.
 	expect(t, checker, netip.MustParseAddr("127.0.0.2"), inventory.Refused, inventory.ProbeRefused)
 }
 

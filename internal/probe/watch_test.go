@@ -48,7 +48,7 @@ func TestWhateverWasWatchedBeforeExactlyTheTargetsAreChecked(t *testing.T) {
 			begun := f.now()
 			time.Sleep(time.Duration(random.IntN(3)) * 150 * time.Millisecond)
 			if random.IntN(3) > 0 {
-				continue // watched anew before much has happened
+				continue // watched again before much has happened
 			}
 			time.Sleep(2 * interval)
 			if got := f.loop.Stats().Addresses; got != len(urgent) {
@@ -74,7 +74,7 @@ func indexAfter(times []time.Duration, at time.Duration) int {
 	return i
 }
 
-// manyTargets returns a loop that watches so many addresses, and those.
+// manyTargets returns a loop that watches size addresses, and the addresses.
 func manyTargets(tb testing.TB, size int) (*probe.Loop, []probe.Target) {
 	tb.Helper()
 	loop, err := probe.NewLoop(probe.LoopOptions{

@@ -14,8 +14,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/process"
 )
 
-// TestContract33WhatLeftItsSessionAndEndedIsCollectedByTheNextRun: and who is only
-// a child of ours is left to who waits for it.
+// TestContract33WhatLeftItsSessionAndEndedIsCollectedByTheNextRun: a child that the
+// runner did not start is left to the code that waits for it.
 func TestContract33WhatLeftItsSessionAndEndedIsCollectedByTheNextRun(t *testing.T) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func TestContract33WhatLeftItsSessionAndEndedIsCollectedByTheNextRun(t *testing.
 		t.Fatal(err)
 	}
 	stray := open(t, strings.TrimSpace(string(text)))
-	// A child that somebody else here has started, and has not yet waited for.
+	// A child that other code of this process has started and has not yet waited for.
 	own, err := os.StartProcess("/bin/true", []string{"true"}, &os.ProcAttr{})
 	if err != nil {
 		t.Fatal(err)

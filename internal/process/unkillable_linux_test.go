@@ -26,11 +26,10 @@ const (
 	holder = "PROCESS_TEST_HOLDER"
 )
 
-// beUnkillable makes a process that nobody can collect however it was killed, as
-// one that waits for a dead disk: a process that is traced stays until its tracer
-// has looked at its end. The victim lets itself be traced by the holder, which it
-// starts in a session of its own, and which looks at nothing until it is told to
-// end.
+// beUnkillable makes a process that cannot be collected after it was killed, like a
+// process that waits for a dead disk. A traced process stays until its tracer has
+// read its end. The victim lets the holder trace it. The victim starts the holder in
+// a session of its own, and the holder reads nothing until it is asked to end.
 func beUnkillable() {
 	if folder := os.Getenv(victim); folder != "" {
 		_ = unix.Prctl(unix.PR_SET_PTRACER, ^uintptr(0), 0, 0, 0) // without Yama there is nothing to allow
@@ -58,15 +57,15 @@ func beUnkillable() {
 	}
 }
 
-// held tells which process cannot be killed, and lets it go.
+// held is the process that cannot be killed, and the way to release it.
 type held struct {
 	pid     string
 	release func()
 }
 
-// newVictim returns the command of a program that cannot be killed, and a
-// function that waits until it is so. A shell with that script is its parent,
-// unless it is empty.
+// newVictim returns the command of a program that cannot be killed, and a function
+// that waits until this is so. If a script is given, a shell with that script is its
+// parent.
 func newVictim(t *testing.T, script string) (process.Command, func() held) {
 	t.Helper()
 	folder := t.TempDir()
@@ -127,8 +126,8 @@ func runUntilHeld(t *testing.T, runner *process.Runner, command process.Command,
 	return h, nil
 }
 
-// checkRefusedUntilReleased fails unless the runner starts nothing while the
-// process is there, and starts again when it is gone.
+// checkRefusedUntilReleased checks that the runner starts nothing while the process
+// is there, and starts again when it is gone.
 func checkRefusedUntilReleased(t *testing.T, runner *process.Runner, h held) {
 	t.Helper()
 	for range 3 {

@@ -180,7 +180,7 @@ func TestMembersThatNoReadNamedHaveTheirOwnTrail(t *testing.T) {
 
 func TestWhatHasNoEntryIsToldWithItsNodeOnly(t *testing.T) {
 	t.Parallel()
-	// Two addresses of one node, and two of nobody: the second is without an entry.
+	// Two addresses with one node, and two without a node, which have no entry.
 	named, nameless := newWorld(1), newWorld(2).publish()
 	named.nodes[0].Addresses = []netip.Addr{ip(0), ip(1)}
 	nameless.nodes = nil

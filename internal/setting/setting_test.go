@@ -19,8 +19,8 @@ import (
 // variable is the form of a variable's name.
 var variable = regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`)
 
-// elsewhere are folders whose texts are about variables themselves, or about no
-// target, with the reason.
+// elsewhere are folders with texts about variables themselves, or about no target,
+// with the reason.
 var elsewhere = map[string]string{
 	"config":                 "it says what is wrong with variables, to those who set them",
 	"setting":                "it is the list",
@@ -29,7 +29,7 @@ var elsewhere = map[string]string{
 	"source/ionos/ionostest": "it stands for a cloud",
 }
 
-// foreign are variables that belong to others, by whose they are.
+// foreign are variables of other programs, by owner.
 var foreign = map[string]string{
 	"HTTP_PROXY": "the proxy of the machine", "HTTPS_PROXY": "the proxy of the machine",
 	"KUBERNETES_SERVICE_HOST": "set by Kubernetes in a Pod",

@@ -110,7 +110,7 @@ func newFleet(b *testing.B, size int) *fleet {
 func (f *fleet) change() time.Duration {
 	began := time.Now()
 	f.mu.Lock()
-	f.nodes = slices.Clone(f.nodes) // who has read them keeps what it has
+	f.nodes = slices.Clone(f.nodes) // earlier readers keep their copy
 	node := &f.nodes[f.changes%f.group*len(f.nodes)/f.group]
 	node.Ready = !node.Ready
 	f.changes++

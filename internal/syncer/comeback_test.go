@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// TestContract07APassThatWasPutAsideDoesNotLetAnAddressBackIn: a result that
-// changes no decision is taken in late, and must not outlive the member that it
-// is about, whenever that goes.
+// TestContract07APassThatWasPutAsideDoesNotLetAnAddressBackIn: a result that changes
+// no decision is processed late. It must not outlive its endpoint.
 func TestContract07APassThatWasPutAsideDoesNotLetAnAddressBackIn(t *testing.T) {
 	for at := time.Duration(0); at < policy().Interval; at += 100 * time.Millisecond {
 		t.Run(fmt.Sprint("gone after ", at), func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
-// TestWhatTheStoreSaysAgainIsNotDecidedOnAgain: a watch announces our own writes
-// and labels of others too, and a decision goes over all members.
+// TestWhatTheStoreSaysAgainIsNotDecidedOnAgain: a watch also announces our own writes
+// and labels set by other programs. A decision goes over all endpoints.
 func TestWhatTheStoreSaysAgainIsNotDecidedOnAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 11, 12, 13)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestContract06WhatTheSubnetsDoNotAllowAnyMoreGoesAfterTheThreshold: nothing may
-// check those endpoints, so nothing would ever speak against them.
+// TestContract06WhatTheSubnetsDoNotAllowAnyMoreGoesAfterTheThreshold: these endpoints
+// may not be checked, so no failure would ever remove them.
 func TestContract06WhatTheSubnetsDoNotAllowAnyMoreGoesAfterTheThreshold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 11, 12, 13, 14)

@@ -57,7 +57,7 @@ func TestOnceCountsWhatLandedOverAllItsTries(t *testing.T) {
 	}
 }
 
-// lost is a store whose first answers are lost; the write lands all the same, or not.
+// lost is a store that loses its first answers; the write lands or not.
 type lost struct {
 	syncer.Store
 	lands          bool

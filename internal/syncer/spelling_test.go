@@ -9,8 +9,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 )
 
-// TestLogAndEventsSpellSettingsAsTheTargetsReadersDo: whoever configures a target
-// by a document knows no variable.
+// TestLogAndEventsSpellSettingsAsTheTargetsReadersDo: an operator who configures a
+// target by a document knows no variable.
 func TestLogAndEventsSpellSettingsAsTheTargetsReadersDo(t *testing.T) {
 	for spelling, want := range map[setting.Spelling]string{
 		setting.Variables: "HEALTH_CHECK_FAIL_OPEN=true",

@@ -14,8 +14,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
-// delay lets a backend die and returns how long the store goes on saying that it
-// is ready after it was decided that it is down.
+// delay kills a backend. It returns how long the store still says ready after the
+// decision that the backend is down.
 func (w *world) delay(s *syncer.Syncer, octet int) time.Duration {
 	w.t.Helper()
 	w.set(func() { w.dead[ip(octet)] = true })
@@ -101,7 +101,7 @@ func TestContract26AStoreThatAnswersInASecondDelaysALossByThree(t *testing.T) {
 		w.rezone("z2")
 		during(2 * time.Second)
 		w.store.taken()
-		w.set(func() { // they are to be written late
+		w.set(func() { // write them late
 			for octet := 90; octet <= 99; octet++ {
 				w.dead[ip(octet)] = true
 			}

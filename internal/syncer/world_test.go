@@ -23,15 +23,15 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
-// world is a scripted remote cluster, local API server and daemon. It runs inside
-// a synctest bubble, so that minutes pass in microseconds.
+// world is a scripted remote cluster, local API server and daemon. It runs inside a
+// synctest bubble: minutes pass in microseconds.
 type world struct {
 	t *testing.T
 
 	mu      sync.Mutex
 	nodes   []inventory.Node
 	readErr error
-	// readTakes is how long a read takes, unless its context ends first.
+	// readTakes is how long a read takes, at most until its context ends.
 	readTakes time.Duration
 	// dead are the addresses that refuse, mute those that do not answer.
 	dead, mute map[string]bool
@@ -175,7 +175,7 @@ func during(d time.Duration) {
 	synctest.Wait()
 }
 
-// members returns the published members as "10.0.0.11 ready" and so on.
+// members returns the published endpoints as "10.0.0.11 ready" and so on.
 func (w *world) members() []string {
 	w.t.Helper()
 	state, err := w.store.Store.Load(w.t.Context())

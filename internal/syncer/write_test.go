@@ -48,7 +48,7 @@ func TestContract21AConflictIsDecidedAgainAndNeverResent(t *testing.T) {
 		}
 		foreign := plan.Write{Operation: plan.Update, Slice: state.Slices[0], Trigger: time.Now()}
 		foreign.Slice.Endpoints = foreign.Slice.Endpoints[:1]
-		// Somebody writes between our load and our write.
+		// Another client writes between our load and our write.
 		w.store.set(func() {
 			w.store.fail = func(plan.Write) error {
 				w.store.fail = nil

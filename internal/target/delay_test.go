@@ -194,8 +194,8 @@ func TestContract20TheSameDecisionIsWrittenOnceAlthoughItComesAgainMeanwhile(t *
 	})
 }
 
-// TestContract21AWriteThatWaitsStartsFromTheVersionThatWasLoaded although somebody
-// else changed nothing that we write.
+// TestContract21AWriteThatWaitsStartsFromTheVersionThatWasLoaded, although another
+// client changed only what we do not write.
 func TestContract21AWriteThatWaitsStartsFromTheVersionThatWasLoaded(t *testing.T) {
 	in(t, 1, func(w *world) {
 		for i := range 6 { // the bucket holds five

@@ -13,7 +13,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
 
-// passes counts those that were told of.
+// passes counts the outcomes of passes.
 func passes(told []target.Outcome) int {
 	n := 0
 	for _, o := range told {
@@ -24,7 +24,7 @@ func passes(told []target.Outcome) int {
 	return n
 }
 
-// resultsOf returns all results that were told of.
+// resultsOf returns the results of all writes.
 func resultsOf(told []target.Outcome) []outbox.Result {
 	var all []outbox.Result
 	for _, o := range told {
@@ -271,7 +271,7 @@ func TestAStoreThatAnnouncesNothingIsReadFromTimeToTime(t *testing.T) {
 	})
 }
 
-// mute is a store that does not tell which version it made.
+// mute is a store that does not return the version it made.
 type mute struct{ *world }
 
 func (m mute) Write(ctx context.Context, write plan.Write) (string, error) {

@@ -21,15 +21,15 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
 
-// world is a store with faults, and whoever gives verdicts and looks at what they
-// come to. It runs inside a synctest bubble.
+// world is a store with faults, with a program that gives verdicts and looks at the
+// results. It runs inside a synctest bubble.
 type world struct {
 	*testing.T
 	store    *memory.Store
 	opts     target.Options
 	verdicts chan *guard.Verdict
 	members  map[int]inventory.Member
-	// cancel tells the target to stop, stop waits for it too.
+	// cancel asks the target to stop, stop also waits for it.
 	cancel, stop func()
 
 	mu sync.Mutex
@@ -263,7 +263,7 @@ func during(d time.Duration) {
 	synctest.Wait()
 }
 
-// wait takes that long, unless the context ends before.
+// wait takes that long, or until the context ends.
 func wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

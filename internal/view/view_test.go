@@ -30,8 +30,8 @@ func service(families ...corev1.IPFamily) *view.Service {
 	})
 }
 
-// slice has the port http on 8080 and an endpoint for each text: an address, and of
-// the conditions those that are said: +ready, -ready, +serving, -terminating.
+// slice has the port http on 8080 and an endpoint for each text: an address and the
+// conditions that are set: +ready, -ready, +serving, -terminating.
 func slice(name string, texts ...string) *view.Slice {
 	object := &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: "web"}},

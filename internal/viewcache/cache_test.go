@@ -38,8 +38,8 @@ func TestNothingIsReadBeforeEveryWatchHasToldACompleteList(t *testing.T) {
 	}
 }
 
-// TestWhatIsGoneIsRememberedForTenMinutes and a reader that was away for longer has to
-// begin anew.
+// TestWhatIsGoneIsRememberedForTenMinutes: a reader that was away for longer must
+// begin again.
 func TestWhatIsGoneIsRememberedForTenMinutes(t *testing.T) {
 	for after, expired := range map[time.Duration]bool{9 * time.Minute: false, 11 * time.Minute: true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestWhatIsGoneIsRememberedForTenMinutes(t *testing.T) {
 			s.slice("web-1", "web", 2)
 			r.catchUp()
 			time.Sleep(after)
-			s.slice("other-1", "other", 1) // something happens, so that time is looked at
+			s.slice("other-1", "other", 1) // something happens, and the cache looks at the time
 			r.catchUp()
 			_, err := away.reader.Next()
 			if errors.Is(err, viewcache.ErrExpired) != expired {
@@ -67,8 +67,8 @@ func TestWhatIsGoneIsRememberedForTenMinutes(t *testing.T) {
 	}
 }
 
-// TestARestoredServerIsTakenAtTheSecondList: its revisions begin anew, so every token
-// and every reader has to as well.
+// TestARestoredServerIsTakenAtTheSecondList: its revisions begin again, so every
+// token and every reader must begin again too.
 func TestARestoredServerIsTakenAtTheSecondList(t *testing.T) {
 	s, r := filled()
 	for range 50 {

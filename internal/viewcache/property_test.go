@@ -17,10 +17,10 @@ import (
 // kept is a view that the server holds in all histories.
 const kept = "kept.http.10-0-0-250.8080"
 
-// TestContract39NoHistoryOfFaultsTakesAwayWhatTheServerHolds runs two replicas, whose watches
-// are apart in every way, and clients that move between them, through empty and
+// TestContract39NoHistoryOfFaultsTakesAwayWhatTheServerHolds runs two replicas with
+// independent watches, and clients that move between them. There are empty and
 // partial lists, replayed events, lists of the past and Services that come after
-// their slices. What the server holds all the time is never away; in the end every
+// their slices. What the server holds all the time is never away. In the end every
 // client has exactly what the server has.
 func TestContract39NoHistoryOfFaultsTakesAwayWhatTheServerHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

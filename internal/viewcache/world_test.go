@@ -142,7 +142,7 @@ func (r *replica) relist(kind viewcache.Kind, left map[view.Key]bool) {
 	}
 }
 
-// deliver tells the next event of a kind.
+// deliver sends the next event of a kind.
 func (r *replica) deliver(kind viewcache.Kind) bool {
 	if r.next[kind] == len(r.server.log[kind]) {
 		return false
@@ -160,7 +160,7 @@ func (r *replica) tell(kind viewcache.Kind, e event) {
 	}
 }
 
-// bookmark tells that nothing else happened.
+// bookmark says that nothing else happened.
 func (r *replica) bookmark(kind viewcache.Kind) {
 	if r.next[kind] == len(r.server.log[kind]) && r.server.revision > 0 {
 		for scope := range r.scope + 1 {
@@ -169,7 +169,7 @@ func (r *replica) bookmark(kind viewcache.Kind) {
 	}
 }
 
-// confirm asks the server about each suspect.
+// confirm asks the server about each object in suspects.
 func (r *replica) confirm() {
 	for _, suspect := range r.Suspects() {
 		if in, there := r.server.held[suspect.Kind][suspect.Key]; there {
@@ -182,7 +182,7 @@ func (r *replica) confirm() {
 	}
 }
 
-// catchUp tells everything.
+// catchUp delivers everything.
 func (r *replica) catchUp() {
 	for _, kind := range []viewcache.Kind{viewcache.Services, viewcache.Slices} {
 		for r.deliver(kind) {

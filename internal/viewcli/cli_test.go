@@ -61,8 +61,9 @@ const view = `{"apiVersion":"endpoints.ablmnzde.github.io/v1alpha1","kind":"Endp
 const port = `{"apiVersion":"endpoints.ablmnzde.github.io/v1alpha1","kind":"ServicePortView","metadata":{"name":"web.http","namespace":"shop"},` +
 	`"spec":{"serviceName":"web","type":"ClusterIP","portName":"http","port":80,"protocol":"TCP","endpoints":[{"address":"10.0.0.1","targetPort":8080,"state":"ready"}]}}`
 
-// answering is a server of one view. A stream ends after the state at the beginning;
-// one that goes on from there tells that the view is gone, and the next is refused.
+// answering is a server of one view. The first stream ends after the state at the
+// beginning; one that resumes from there reports that the view is gone, and the next
+// is refused.
 func answering(t *testing.T, items string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -47,7 +47,8 @@ func (a *api) set(change func()) {
 	change()
 }
 
-// expire ends every watch because its revision is too old, so that all is listed anew.
+// expire ends every watch because its revision is too old: everything is listed
+// again.
 func (a *api) expire() {
 	a.mu.Lock()
 	watches := a.watches

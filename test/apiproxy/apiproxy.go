@@ -120,7 +120,7 @@ func (p *Proxy) Kubeconfig(t testing.TB, user *rest.Config) string {
 func connect(t testing.TB, config *rest.Config) http.RoundTripper {
 	t.Helper()
 	config = rest.CopyConfig(config)
-	// With a proxy function client-go shares the connections with nobody.
+	// With a proxy function client-go gives this client connections of its own.
 	config.Proxy = http.ProxyFromEnvironment
 	transport, err := rest.TransportFor(config)
 	if err != nil {
@@ -130,8 +130,8 @@ func connect(t testing.TB, config *rest.Config) http.RoundTripper {
 	return transport
 }
 
-// Requests returns every request that arrived so far, in order, also those that
-// a fault answered.
+// Requests returns every request that arrived so far, in order, also the requests
+// that a fault answered.
 func (p *Proxy) Requests() []Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()

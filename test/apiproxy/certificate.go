@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// validity is how far from now, both ways, the certificate holds: a test that
-// steps a clock must not find it expired, unless it steps by weeks.
+// validity is how long the certificate is valid before and after now: a test that
+// steps a clock must not find it expired, except by steps of weeks.
 const validity = 30 * 24 * time.Hour
 
 // selfSigned makes a certificate for an address, and the PEM that clients trust

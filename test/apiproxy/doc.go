@@ -1,9 +1,9 @@
-// Package apiproxy stands before a real API server and, when told to, is slow,
-// full, broken, deaf or gone, loses answers, cuts watches, lets writes run into
-// conflicts, and calls the test at a named point of a request, so that the test
-// can kill a program exactly there.
+// Package apiproxy stands before a real API server. On request it is slow, full,
+// broken, deaf or gone, loses answers, cuts watches, and makes writes run into
+// conflicts. It can also call the test at a named point of a request, where the test
+// can kill a program.
 //
-// A program reaches it by a kubeconfig that [Proxy.Kubeconfig] writes: to the
-// API server it is then the user that it would be without the proxy. Answers
-// pass as they come, watches event by event. The package is for tests only.
+// A program reaches it by a kubeconfig that [Proxy.Kubeconfig] writes. For the API
+// server the program has the same user as without the proxy. Answers pass as they
+// come, watches event by event. The package is for tests only.
 package apiproxy

@@ -16,12 +16,12 @@ import (
 
 // Fault is what the proxy does to requests. The zero value passes them on.
 type Fault struct {
-	// Only are the requests that are meant; none stands for all.
+	// Only are the requests that the fault applies to; empty means all.
 	Only []Match
 	// Delay is how long each request waits before anything else happens.
 	Delay time.Duration
-	// Status is answered instead of passing the request on; 0 for none. 429 is
-	// answered as a server answers whose API Priority and Fairness is full.
+	// Status is the answer in place of the API server's; 0 for none. 429 is answered
+	// like a server with a full API Priority and Fairness.
 	Status int
 	// RetryAfter goes with Status, in whole seconds; 0 for no such header.
 	RetryAfter time.Duration
@@ -46,7 +46,7 @@ func (p *Proxy) Swallow() { p.gate.swallow() }
 // server's machine was replaced.
 func (p *Proxy) Strand() { p.gate.strand() }
 
-// Mend ends every fault. Points stay, and so do stranded connections.
+// Mend ends every fault. Points and stranded connections stay.
 func (p *Proxy) Mend() {
 	p.t.Helper()
 	p.Set(Fault{})
@@ -77,7 +77,7 @@ func (p *Proxy) Conflict(n int) <-chan struct{} {
 	return p.at(&point{when: Arrives, match: match, left: n, do: p.touch})
 }
 
-// serve is where every request comes in.
+// serve receives every request.
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	request := read(r)
 	p.mu.Lock()

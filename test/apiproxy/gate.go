@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// gate is a listener that can refuse connections, or keep what comes in to
-// itself, and serve again at the same port.
+// gate is a listener that can refuse connections, or accept them and not serve them,
+// and serve again at the same port.
 type gate struct {
 	address netip.AddrPort
-	// keeper is a socket that is bound to the port and never listens, so that
-	// nobody else gets it while connections are refused.
+	// keeper is a socket that is bound to the port and never listens. No other
+	// program gets the port while connections are refused.
 	keeper int
 
 	mu sync.Mutex
@@ -81,12 +81,12 @@ func (g *gate) Close() error {
 	g.closed = true
 	g.turned.Broadcast()
 	if g.listener != nil {
-		_ = g.listener.Close() // nobody connects any more either way
+		_ = g.listener.Close() // an error changes nothing: no connection follows
 	}
 	return unix.Close(g.keeper)
 }
 
-// refuse resets what is connected and lets nobody in.
+// refuse resets open connections and refuses new ones.
 func (g *gate) refuse() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -218,7 +218,7 @@ func (c *gated) await() {
 	}
 }
 
-// reset closes the connection so that the other side sees a reset.
+// reset closes the connection with a reset for the other side.
 func (c *gated) reset() {
 	_ = c.SetLinger(0) // it may be closed already
 	_ = c.Close()

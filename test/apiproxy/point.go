@@ -25,15 +25,15 @@ type point struct {
 	done  chan struct{}
 }
 
-// At calls a function once, when the next request that matches has come to that
-// moment; the request waits for it. The channel is closed afterwards.
+// At calls a function once, when the next request that matches reaches that moment.
+// The request waits for the function. The channel is closed afterwards.
 func (p *Proxy) At(when When, match Match, do func()) <-chan struct{} {
 	return p.at(&point{when: when, match: match, do: func(*http.Request) { do() }})
 }
 
-// Break is [Proxy.At], and the connection is reset there: before the API server
-// knows of the request, or after it has answered. It is the way to kill a
-// program at a point, for what a dead one has sent could still arrive.
+// Break is [Proxy.At], and the connection is reset there: before the API server knows
+// of the request, or after it has answered. Use it to kill a program at a point:
+// without the reset, what the dead program has sent could still arrive.
 func (p *Proxy) Break(when When, match Match, do func()) <-chan struct{} {
 	return p.at(&point{when: when, match: match, do: func(r *http.Request) {
 		do()

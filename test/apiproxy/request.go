@@ -8,8 +8,8 @@ import (
 
 // Request is one request as the proxy saw it.
 type Request struct {
-	// Verb is get, list, watch, create, update, patch or delete, as RBAC has
-	// it; empty, as Resource is, for a path that is no resource.
+	// Verb is get, list, watch, create, update, patch or delete, as in RBAC. Verb and
+	// Resource are empty for a path that is not a resource.
 	Verb, Resource string
 	// At is when it arrived.
 	At time.Time

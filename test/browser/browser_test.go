@@ -27,8 +27,8 @@ func TestThePageInABrowser(t *testing.T) {
 	look(t, t.ArtifactDir(), append(pages(t), fixtures(t)...))
 }
 
-// look lets the script look at pages, and returns what those for pictures say, by
-// the name of the picture. The pictures are in the folder out.
+// look lets the script look at pages. It returns what the pages with a picture say,
+// by the name of the picture. The pictures are in the folder out.
 func look(t *testing.T, out string, pages []page) map[string][]string {
 	t.Helper()
 	var todo struct {
@@ -69,8 +69,8 @@ func look(t *testing.T, out string, pages []page) map[string][]string {
 	return found.Said
 }
 
-// need returns the path of a program. Without it the test is skipped, but where
-// CI=true stands for a machine that has to have everything.
+// need returns the path of a program. Without the program the test is skipped, or
+// fails with CI=true: such a machine must have everything.
 func need(t *testing.T, program string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)

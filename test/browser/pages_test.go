@@ -13,12 +13,12 @@ import (
 type page struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
-	// Says is what the page has to show, Hides what must not be in its text.
+	// Says is what the page must show, Hides what must not be in its text.
 	Says  []string `json:"says"`
 	Hides []string `json:"hides,omitempty"`
 	// Walk is what to do with the page: the name of a function of the script.
 	Walk string `json:"walk,omitempty"`
-	// Rows is how many nodes are to be shown, -1 for any number.
+	// Rows is how many nodes the page must show, -1 for any number.
 	Rows int `json:"rows"`
 	// Picture is how to take a picture of the page, which then is not looked at.
 	Picture *picture `json:"picture,omitempty"`

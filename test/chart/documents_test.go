@@ -45,8 +45,8 @@ type prometheusRule struct {
 	} `json:"spec"`
 }
 
-// documents decodes manifests strictly: an unknown or a doubled field fails the
-// test, as does a kind that nobody knows.
+// documents decodes manifests strictly: an unknown field, a repeated field or an
+// unknown kind fails the test.
 func documents(t *testing.T, manifests string) []any {
 	t.Helper()
 	decoder := serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()

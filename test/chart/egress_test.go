@@ -45,7 +45,7 @@ var peers = map[string]peer{
 	},
 }
 
-// narrow says where everything is, so that each rule opens the way to one peer.
+// narrow says where everything is: each rule opens the way to one peer.
 var narrow = []string{
 	"--set-json", `networkPolicy.egress.dnsTo=[{"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"kube-system"}}}]`,
 	"--set", "networkPolicy.egress.kubernetes.cidrs={192.0.2.1/32}",
@@ -184,7 +184,7 @@ func reachable(t *testing.T, policy *networkingv1.NetworkPolicy, to peer) string
 	return strings.Join(found, ", ")
 }
 
-// means reports whether an entry of a rule's "to" stands for a peer.
+// means reports whether an entry of a rule's "to" selects a peer.
 func means(t *testing.T, policy *networkingv1.NetworkPolicy, p networkingv1.NetworkPolicyPeer, to peer) bool {
 	t.Helper()
 	if p.IPBlock != nil {

@@ -58,7 +58,7 @@ var chartMeanings = map[string]string{
 	"TARGET_ENDPOINTSLICE_NAME": "",
 }
 
-// chartFallbacks is what an empty value comes to where the chart decides it.
+// chartFallbacks is what an empty value becomes if the chart decides it.
 var chartFallbacks = map[string]string{
 	"TARGET_NAMESPACE":     "namespace of the release",
 	"LEADER_ELECTION_NAME": "name of the release",

@@ -21,7 +21,7 @@ import (
 // release is the name that the README gives the release.
 const release = "ionos-endpointslice-controller"
 
-// TestTheChartInstalled holds every test that needs a cluster, so that one serves
+// TestTheChartInstalled holds every test that needs a cluster: one cluster serves
 // them all.
 func TestTheChartInstalled(t *testing.T) {
 	netns.Require(t)

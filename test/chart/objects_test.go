@@ -65,7 +65,7 @@ func (i *installed) get(t *testing.T, kind string, m metav1.Object) metav1.Objec
 	return found
 }
 
-// appliedWithoutHelm is the way of those who render first, Argo CD among them.
+// appliedWithoutHelm renders first and then applies, as Argo CD does.
 func appliedWithoutHelm(t *testing.T, c *cloud) {
 	const namespace = "edge-applied"
 	c.prepare(t, namespace)

@@ -14,8 +14,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/kubelet"
 )
 
-// environment is what a container's variables come to, those apart that the
-// kubelet takes from elsewhere.
+// environment is the values of a container's variables, except those that the kubelet
+// takes from elsewhere.
 func environment(container corev1.Container) map[string]string {
 	env := map[string]string{}
 	for _, variable := range container.Env {

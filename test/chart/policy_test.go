@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// slice is one of ours, as the daemon writes them.
+// slice is one of our slices, as the daemon writes them.
 func slice(name string, addresses ...string) *discoveryv1.EndpointSlice {
 	port, portName := int32(8080), "http"
 	s := &discoveryv1.EndpointSlice{

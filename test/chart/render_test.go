@@ -89,8 +89,8 @@ func TestTwoRendersAreEqual(t *testing.T) {
 	})
 }
 
-// TestTheChartsAskNothingOfTheCluster: neither helm template nor Argo CD has one
-// to ask, and hooks other than the test's would not run there.
+// TestTheChartsAskNothingOfTheCluster: helm template and Argo CD have no cluster to
+// ask. Hooks other than the test's would not run there.
 func TestTheChartsAskNothingOfTheCluster(t *testing.T) {
 	templates, err := filepath.Glob("../../helm/*/templates/*")
 	if err != nil {

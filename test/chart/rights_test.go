@@ -65,8 +65,9 @@ func nothingBeyondTheRoles(t *testing.T, i *installed) {
 	}
 }
 
-// granted are the rights of a user beyond those that every ServiceAccount has: each verb on each
-// resource, without a name, by the name other and by the names given. Of the first namespace they stand as they are.
+// granted are the rights of a user beyond those of every ServiceAccount: each verb on
+// each resource, without a name, with the name other and with the names given. Rights
+// in the first namespace have no prefix.
 func (i *installed) granted(t *testing.T, user string, namespaces []string, named map[string][]string) map[string]bool {
 	t.Helper()
 	got := map[string]bool{}
@@ -96,7 +97,7 @@ func (i *installed) granted(t *testing.T, user string, namespaces []string, name
 	return got
 }
 
-// resources are all that the server has, subresources included.
+// resources are all resources of the server, subresources included.
 func (i *installed) resources(t *testing.T) []authorizationv1.ResourceAttributes {
 	t.Helper()
 	_, lists, err := i.client.Discovery().ServerGroupsAndResources()

@@ -56,8 +56,8 @@ func TestWordsNeedNoQuotes(t *testing.T) {
 	}
 }
 
-// TestEveryFalseSwitchesTheHealthCheckOff: so do the other words that YAML reads as
-// false, but true is no mode.
+// TestEveryFalseSwitchesTheHealthCheckOff: every word that YAML reads as false does,
+// but true is no mode.
 func TestEveryFalseSwitchesTheHealthCheckOff(t *testing.T) {
 	for _, version := range helms {
 		for _, word := range []string{"off", "Off", "no", "false"} {

@@ -34,9 +34,9 @@ const (
 	token      = "canary-token-7c1d"
 )
 
-// cloud is everything around the cluster that the chart is installed to: the
-// nodes of the remote cluster (the same one, for that makes no difference to
-// anybody), the IONOS Cloud API, and backends.
+// cloud is everything around the cluster that the chart is installed to: the nodes of
+// the remote cluster, the IONOS Cloud API, and backends. One cluster is
+// also the remote cluster: the difference does not matter here.
 type cloud struct {
 	cp         *controlplane.ControlPlane
 	kubelet    kubelet.Kubelet
@@ -106,7 +106,7 @@ func (c *cloud) createNode(t *testing.T, name, provider string) {
 	}
 }
 
-// watcher is the kubeconfig of a user who may watch the nodes.
+// watcher is the kubeconfig of a user with the right to watch the nodes.
 func (c *cloud) watcher(t *testing.T) string {
 	t.Helper()
 	meta := metav1.ObjectMeta{Name: "watcher"}
@@ -132,7 +132,7 @@ func (c *cloud) watcher(t *testing.T) string {
 }
 
 // prepare makes a namespace that enforces the Pod Security Standard "restricted",
-// with what has to be there beside the chart.
+// with the objects that the chart needs beside it.
 func (c *cloud) prepare(t *testing.T, namespace string) {
 	t.Helper()
 	core := c.client.CoreV1()

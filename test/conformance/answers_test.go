@@ -26,8 +26,8 @@ func (a answers) total() int {
 	return n
 }
 
-// judge compares a round with those that had to answer, or with the one failure
-// that is allowed where there are none.
+// judge compares a round with the addresses that must answer, or, if there are none,
+// with the one failure that is allowed.
 func (a answers) judge(want []string, refusal string) error {
 	if len(want) == 0 {
 		if len(a.by) > 0 || len(a.failures) != 1 || a.failures[refusal] == 0 {

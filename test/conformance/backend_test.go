@@ -15,8 +15,8 @@ import (
 // port is where all backends listen.
 const port = 8080
 
-// member is a worker with a backend on each of its addresses. A backend answers
-// users with its address, whatever its health check says.
+// member is a worker with a backend on each of its addresses. A backend always
+// answers users with its address, also when its health check fails.
 type member struct {
 	name      string
 	addresses []netip.Addr
@@ -56,7 +56,7 @@ func (m *member) serve(t *testing.T, address netip.Addr) {
 	go func() { _ = server.Serve(listener) }()
 }
 
-// inventory is the member as an inventory file has it.
+// inventory is the node as an inventory file has it.
 func (m *member) inventory(leaving bool) map[string]any {
 	return map[string]any{
 		"name": m.name, "private_ips": m.addresses, "ready": true, "worker": true, "leaving": leaving,

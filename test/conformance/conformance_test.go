@@ -74,8 +74,8 @@ func (x *target) check(t *testing.T, consumer string, a asker) {
 	}
 }
 
-// families are those that a consumer is asked for, one after the other. Traefik
-// cannot be asked for one.
+// families are the address families to ask a consumer for, one after the other.
+// Traefik cannot be asked for one.
 func (x *target) families(consumer string) []string {
 	switch {
 	case consumer == traefik:
@@ -87,7 +87,7 @@ func (x *target) families(consumer string) []string {
 	}
 }
 
-// wantFrom are the addresses that have to answer.
+// wantFrom are the addresses that must answer.
 func (x *target) wantFrom(consumer, family string) []string {
 	want := []string{}
 	for _, i := range x.in(x.answers(consumer)) {

@@ -35,7 +35,7 @@ func (c *ingress) ask(t *testing.T, x *target, _ string, n int) answers {
 		switch {
 		case err != nil:
 			got.failures[err.Error()]++
-			return got // it may hang: more of them show no more
+			return got // it may hang: more requests would show the same
 		case status == http.StatusOK:
 			got.by[body]++
 		default:

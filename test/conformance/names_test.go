@@ -31,8 +31,8 @@ func startCoreDNS(t *testing.T, w *world) *names {
 	}}}
 }
 
-// ask counts each address of each answer, so that one that is listed twice is
-// seen. An answer without addresses is a failure.
+// ask counts each address of each answer: it sees an address that is listed twice. An
+// answer without addresses is a failure.
 func (c *names) ask(t *testing.T, x *target, family string, n int) answers {
 	t.Helper()
 	got := newAnswers()

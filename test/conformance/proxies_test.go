@@ -25,7 +25,7 @@ import (
 // requestTimeout is far more than a request needs; one that takes it hangs.
 const requestTimeout = 20 * time.Second
 
-// firstPort is beyond those that kube-proxy itself listens on.
+// firstPort is above the ports that kube-proxy itself listens on.
 const firstPort = 20000
 
 // proxy asks through the rules that a kube-proxy makes in a namespace.
@@ -59,7 +59,7 @@ func (p *proxy) ask(t *testing.T, x *target, family string, n int) answers {
 				got.failures["connection refused"]++
 			default:
 				got.failures[err.Error()]++
-				return // a hang: more of them show no more
+				return // a hang: more requests would show the same
 			}
 		}
 	})
@@ -92,7 +92,7 @@ func inside(namespace string, f func()) error {
 	return <-done
 }
 
-// fetch asks who answers at an address.
+// fetch returns what the server at an address answers: its address.
 func fetch(ctx context.Context, from int, address string) (string, error) {
 	dialer := net.Dialer{Timeout: requestTimeout, LocalAddr: &net.TCPAddr{Port: from}}
 	connection, err := dialer.DialContext(ctx, "tcp", address)

@@ -4,8 +4,8 @@ package conformance_test
 
 import "slices"
 
-// state is what the daemon publishes of a member, or absent, and the words of
-// the table.
+// state is what the daemon publishes for an endpoint, or absent, and the words of the
+// table.
 type state string
 
 const (
@@ -37,21 +37,21 @@ var refusal = map[string]string{
 	traefik:  "503 Service Unavailable",
 }
 
-// scenario is one state of a Service's members, and which of them answer.
-// Every backend would answer if it were asked, also that of a member that is
-// down (its health check says 503), so who gets nothing gets it by choice.
+// scenario is one state of a Service's endpoints, and which of them get traffic.
+// Every backend answers every request, also one that is down (its health check says
+// 503). So an endpoint without traffic got none because the consumer chose so.
 type scenario struct {
 	// name is a part of names in the API too.
 	name string
 	// what is the row of the table.
 	what string
-	// members are what the inventory and the health checks say; outcome is what
-	// the daemon makes of them, where that is something else.
+	// members are what the inventory and the health checks say; outcome is what the
+	// daemon publishes, if that differs.
 	members, outcome []state
-	// allFail lets every health check fail: what the members are then, the
-	// daemon decides, and the case of readiness is called failing open.
+	// allFail makes every health check fail. Then the daemon decides the states, and
+	// the case of readiness is called failing open.
 	allFail bool
-	// bothFamilies gives each member an address of each family.
+	// bothFamilies gives each node an address of each family.
 	bothFamilies bool
 	// env are settings beyond the common ones.
 	env []string
@@ -84,7 +84,8 @@ var scenarios = []scenario{
 	{
 		// Without health checks nothing says that they still work.
 		name: "all-draining", what: "all draining (`HEALTH_CHECK_MODE=off`)", members: []state{draining, draining, draining}, env: []string{"HEALTH_CHECK_MODE=off"},
-		// Only kube-proxy falls back to members that still serve when none is ready.
+		// Only kube-proxy falls back to endpoints that still serve when none is
+		// ready.
 		want: map[string]state{nftables: draining, iptables: draining, coreDNS: none, traefik: none},
 	},
 	{
@@ -115,7 +116,7 @@ func (s scenario) answers(consumer string) state {
 	return ready
 }
 
-// states are those that the slices must say, one for each member.
+// states are the states that the slices must have, one for each endpoint.
 func (s scenario) states() []state {
 	if s.outcome != nil {
 		return s.outcome
@@ -123,7 +124,7 @@ func (s scenario) states() []state {
 	return s.members
 }
 
-// in returns the members that are published in a state, by their number.
+// in returns the numbers of the endpoints that are published in a state.
 func (s scenario) in(want state) []int {
 	var members []int
 	for i, got := range s.states() {
@@ -134,5 +135,5 @@ func (s scenario) in(want state) []int {
 	return members
 }
 
-// has reports whether a member is in the state.
+// has reports whether an endpoint is in the state.
 func (s scenario) has(want state) bool { return slices.Contains(s.members, want) }

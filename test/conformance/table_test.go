@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write the table of consumers anew")
 
 const (
 	page = "../../docs/reference/consumers.md"
-	// The table stands between two lines of the page, and all else is written by hand.
+	// The table is between two lines of the page; everything else is written by hand.
 	begin = "<!-- begin: what was seen -->\n"
 	end   = "<!-- end: what was seen -->\n"
 )

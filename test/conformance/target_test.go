@@ -21,13 +21,13 @@ import (
 
 const (
 	namespace = "default"
-	// headless is appended to the name of the Service without a ClusterIP, which
-	// is what DNS lists members for.
+	// headless is appended to the name of the Service without a ClusterIP: for such a
+	// Service DNS lists the endpoints.
 	headless = "-headless"
 )
 
-// target is a scenario in the world: two Services, each with a daemon, over the
-// same members.
+// target is a scenario in the world: two Services, each with a daemon, over the same
+// nodes.
 type target struct {
 	scenario
 	world   *world
@@ -38,7 +38,7 @@ type target struct {
 	logs      map[string]string
 }
 
-// newTarget makes the Services and starts the daemons, all members being ready.
+// newTarget makes the Services and starts the daemons. All endpoints are ready.
 func (w *world) newTarget(t *testing.T, s scenario) *target {
 	t.Helper()
 	x := &target{scenario: s, world: w, file: filepath.Join(t.TempDir(), "inventory.json"), clusterIP: map[string]string{}, logs: map[string]string{}}
@@ -110,7 +110,7 @@ func (x *target) startDaemon(t *testing.T, service string) {
 	x.logs[service] = run(t, service, append(env, x.env...), built.Program(t))
 }
 
-// begin waits until all members are ready and then brings them into their states.
+// begin waits until all endpoints are ready and then brings them into their states.
 func (x *target) begin(t *testing.T) {
 	t.Helper()
 	x.wantPublished(t, func(int) state { return ready })
@@ -120,7 +120,7 @@ func (x *target) begin(t *testing.T) {
 	x.writeInventory(t, func(i int) state { return x.scenario.members[i] })
 }
 
-// awaitSlices waits until the slices say so.
+// awaitSlices waits until the slices have those states.
 func (x *target) awaitSlices(t *testing.T) {
 	t.Helper()
 	x.wantPublished(t, func(i int) state { return x.states()[i] })

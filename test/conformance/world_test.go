@@ -23,7 +23,7 @@ import (
 const (
 	// waitTimeout bounds every wait; on an idle machine the longest takes five seconds.
 	waitTimeout = time.Minute
-	// bound is when a run in which much is wrong asks no more.
+	// bound ends a run in which much is wrong.
 	bound  = 10 * time.Minute
 	glance = 100 * time.Millisecond
 )
@@ -58,7 +58,8 @@ func newWorld(t *testing.T) *world {
 	return &world{cp: cp, client: client, next4: netip.MustParseAddr("10.77.1.1"), next6: netip.MustParseAddr("fd77::1:1")}
 }
 
-// addClient makes a namespace with a link to ours, over which all else is reached.
+// addClient makes a namespace with a link to ours. Every other address is reached
+// over that link.
 func addClient(t *testing.T, name string, number byte) []netip.Addr {
 	t.Helper()
 	netns.Add(t, name)

@@ -13,12 +13,12 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Config is the access of an administrator without limits by RBAC. The
-// client limits itself neither. Callers own the copy.
+// Config is the access of an administrator, with every right in RBAC. The client has
+// no rate limit. Callers own the copy.
 func (cp *ControlPlane) Config() *rest.Config { return rest.CopyConfig(cp.admin) }
 
-// UserConfig is the access of a user who may do what RBAC objects allow the
-// name or the groups. The server has not to know the user before.
+// UserConfig is the access of a user with the rights that RBAC objects give to the
+// name or the groups. The user need not exist before.
 func (cp *ControlPlane) UserConfig(user string, groups ...string) *rest.Config {
 	cp.t.Helper()
 	config, err := cp.newConfig(user, groups...)

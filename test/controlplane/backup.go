@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Backup keeps all that the API server holds, for [ControlPlane.Restore]. Both
-// programs are started again for it.
+// Backup keeps everything that the API server holds, for [ControlPlane.Restore]. It
+// restarts both programs.
 func (cp *ControlPlane) Backup() {
 	cp.t.Helper()
 	cp.withoutEtcd(func() error {

@@ -89,8 +89,8 @@ func (a *authority) sign(template *x509.Certificate) (pair, error) {
 	return pair{certPEM: encodeCertificate(der), keyPEM: keyPEM}, nil
 }
 
-// newTemplate is valid from an hour ago, so that no rounding of clocks matters,
-// for a day.
+// newTemplate is valid for a day, from an hour ago: rounding of clocks does not
+// matter.
 func newTemplate(subject pkix.Name) (*x509.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package controlplane gives a test a Kubernetes API server of its own: a real
-// etcd and a real kube-apiserver, run as child processes on free ports, with
-// their data in the test's temporary directory. RBAC is on, the default
-// admission plugins are on except ServiceAccount (unless there is a controller
-// manager, which creates the accounts), and both address families have a
-// service range. Nothing of it outlives the test, however the test ends.
+// Package controlplane gives a test a Kubernetes API server of its own: a real etcd
+// and a real kube-apiserver, run as child processes on free ports, with their data in
+// the test's temporary directory. RBAC is on. The default admission plugins are on
+// except ServiceAccount, which is on only with a controller manager, because that
+// creates the accounts. Both address families have a service range. Nothing of it
+// outlives the test.
 //
 // The programs are built by tools/build.sh. The package is for tests only.
 package controlplane
@@ -61,9 +61,9 @@ const (
 	pollInterval = 20 * time.Millisecond
 )
 
-// Start runs a control plane until the test ends and returns when it is ready
-// to serve. Without the programs the test fails with the remedy; under -short
-// it is skipped, for a start costs seconds.
+// Start runs a control plane until the test ends and returns when it is ready to
+// serve. Without the programs the test fails with the remedy; under -short it is
+// skipped, because a start costs seconds.
 func Start(t testing.TB, options Options) *ControlPlane {
 	t.Helper()
 	if testing.Short() {

@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newClient closes its connections with the test, so that none outlives it.
+// newClient closes its connections when the test ends.
 func newClient(t *testing.T, config *rest.Config) *kubernetes.Clientset {
 	t.Helper()
 	httpClient, err := rest.HTTPClientFor(config)

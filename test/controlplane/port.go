@@ -8,11 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reserve finds a free port of the address and keeps it until release: a
-// socket is bound to it and never listens. That refuses connections while the
-// API server is down, and nobody else can take the port meanwhile, not even as
-// the source port of a connection. SO_REUSEPORT lets the server bind it beside
-// us.
+// reserve finds a free port of the address and keeps it until release. It binds a
+// socket to the port and never listens: while the API server is down, connections are
+// refused, and no other program can take the port, not even as the source port of a
+// connection. SO_REUSEPORT lets the server bind the port too.
 func reserve(address netip.Addr) (port uint16, release func(), err error) {
 	family, local := socketAddress(address)
 	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)

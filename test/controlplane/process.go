@@ -39,8 +39,8 @@ func start(path string, args []string, dir string) (*process, error) {
 
 	started := make(chan error)
 	go func() {
-		// The death signal is sent when the *thread* that started the child
-		// ends, so that thread is kept until the child has ended.
+		// The death signal is sent when the *thread* that started the child ends. So
+		// that thread is kept until the child has ended.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := command.Start()

@@ -11,14 +11,14 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// AwaitRights waits until the user has the rights, or has lost them: the API
-// server takes note of new Roles and bindings a moment after it has stored them.
-// An empty namespace stands for the whole cluster.
+// AwaitRights waits until the user has the rights, or has lost them: the API server
+// applies new Roles and bindings a moment after it has stored them. An empty
+// namespace means the whole cluster.
 func (cp *ControlPlane) AwaitRights(t testing.TB, user string, granted bool, resource authorizationv1.ResourceAttributes, verbs ...string) {
 	t.Helper()
 	config := cp.Config()
-	// With a proxy function the connection is not shared, so that it ends here
-	// and no test that looks for what was left behind finds it.
+	// With a proxy function the connection is not shared. It ends here, so a test
+	// that looks for leaks does not find it.
 	config.Proxy = http.ProxyFromEnvironment
 	connection, err := rest.HTTPClientFor(config)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/kubelet"
 )
 
-// TestTheManifestsApplied holds every test that needs a cluster, so that one
-// serves them all.
+// TestTheManifestsApplied holds every test that needs a cluster: one cluster serves
+// them all.
 func TestTheManifestsApplied(t *testing.T) {
 	w := newWorld(t)
 	dir := w.filledIn(t)
@@ -162,7 +162,7 @@ func (w *world) nothingDenied(t *testing.T) map[string]bool {
 	return used
 }
 
-// offered are the lines of controller-config.example.yaml that are to be taken in
+// offered are the lines of controller-config.example.yaml that an operator may enable
 // for the script.
 var offered = regexp.MustCompile(`(?m)^  # ([A-Z_]+: ")`)
 

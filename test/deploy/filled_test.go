@@ -14,7 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// watcherToken makes the user who may read the nodes, and returns the token.
+// watcherToken creates a user with the right to read the nodes, and returns the
+// token.
 func (w *world) watcherToken(t *testing.T) string {
 	t.Helper()
 	meta := metav1.ObjectMeta{Name: watcher}

@@ -128,8 +128,8 @@ func (w *world) staysAnotherVersion(t *testing.T, s *terminal) {
 	}
 }
 
-// takesOver runs the daemon of a Pod: no endpoint leaves the slice meanwhile, and
-// it is written once.
+// takesOver runs the daemon of a Pod. No endpoint leaves the slice, and the daemon
+// writes the slice once.
 func (w *world) takesOver(t *testing.T) {
 	events, err := w.client.DiscoveryV1().EndpointSlices(namespace).Watch(t.Context(), metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=web"})
 	must(t, err)

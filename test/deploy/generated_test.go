@@ -18,7 +18,7 @@ const (
 	script   = "../../scripts/render_inventory.py"
 )
 
-// generated says how each manifest is made that is not written by hand.
+// generated says how each generated manifest is made.
 var generated = map[string]func(t *testing.T) string{
 	"rbac.example.yaml":                    rbac,
 	"controller-config.example.yaml":       controllerConfig,
@@ -97,13 +97,13 @@ var layout = []struct {
 	{"For the kubelet's probes and Prometheus.", []string{"METRICS_ADDRESS"}},
 }
 
-// elsewhere are the variables that the daemon is told in another way.
+// elsewhere are the variables that the daemon gets in another way.
 var elsewhere = map[string]string{
 	"TARGET_NAMESPACE":          "the Pod knows it",
 	"LEADER_ELECTION_NAMESPACE": "it is TARGET_NAMESPACE by default",
 }
 
-// ownValues are the variables that nobody can guess.
+// ownValues are the variables without a value that fits every cluster.
 var ownValues = map[string]bool{"IONOS_DATACENTER_ID": true, "IONOS_PRIVATE_LAN_ID": true, "SECURED_SUBNET_CIDR": true}
 
 func controllerConfig(t *testing.T) string {

@@ -37,8 +37,8 @@ type terminal struct {
 	env        []string
 }
 
-// newTerminal copies what the pages name of the repository, without anybody's
-// own files, and has kubectl in its PATH.
+// newTerminal copies the files that the pages name, without files of a user, and has
+// kubectl in its PATH.
 func newTerminal(t *testing.T, w *world) *terminal {
 	t.Helper()
 	dir, home := t.TempDir(), t.TempDir()
@@ -113,7 +113,7 @@ func (s *terminal) fillsTheCopiesIn(t *testing.T) {
 
 func TestTheCopiesAreIgnoredByGit(t *testing.T) {
 	if _, err := os.Stat("../../.git"); err != nil {
-		return // nobody can commit a Secret here
+		return // without a repository no Secret can be committed
 	}
 	ignored := exec.CommandContext(t.Context(), "git", "check-ignore", "--no-index", "deploy/ionos-token-secret.yaml", "deploy/kubeconfigs-secret.yaml")
 	ignored.Dir = "../.."

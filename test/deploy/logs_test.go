@@ -18,12 +18,12 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-// machine is a node of the local cluster whose kubelet knows nothing but logs.
+// machine is a node of the local cluster. Its kubelet serves only logs.
 const machine = "machine"
 
-// serveLogs makes the machine. Of each container its kubelet tells a first line at
-// once, and where the log is followed a second one after the signal; then it goes on
-// until it is left.
+// serveLogs makes the machine. Its kubelet sends a first line of each container at
+// once. If the log is followed, it sends a second line after the signal and then
+// keeps the stream open until the client ends it.
 func (w *world) serveLogs(t *testing.T, second <-chan struct{}) {
 	t.Helper()
 	address := netns.Addresses(t, 1)[0]

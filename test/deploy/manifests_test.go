@@ -93,8 +93,8 @@ func TestTheKustomizationIsTheSumOfTheManifests(t *testing.T) {
 	}
 }
 
-// TestTheManifestsGrantAndRunWhatTheChartDoes compares objects, so that it does
-// not depend on how the text is made.
+// TestTheManifestsGrantAndRunWhatTheChartDoes compares objects, because the form of
+// the text does not matter.
 func TestTheManifestsGrantAndRunWhatTheChartDoes(t *testing.T) {
 	chart := documents(t, render(t, "serviceaccount", "role", "leaserole", "deployment"))
 	ours := all(t)
@@ -150,8 +150,8 @@ func TestEachPlaceholderIsFound(t *testing.T) {
 	}
 }
 
-// TestTheConfigurationIsRefusedAsItIs: whoever forgets the placeholders, and
-// hack/apply-order.sh too, is told by the Pods.
+// TestTheConfigurationIsRefusedAsItIs: an operator who forgets the placeholders and
+// hack/apply-order.sh reads so in the log of the Pods.
 func TestTheConfigurationIsRefusedAsItIs(t *testing.T) {
 	command := exec.CommandContext(t.Context(), built.Program(t), "config", "validate")
 	command.Env = []string{"TARGET_NAMESPACE=" + namespace}

@@ -28,7 +28,7 @@ import (
 const (
 	// waitTimeout bounds every wait of a test; none is expected to take so long.
 	waitTimeout = 90 * time.Second
-	// namespace is that of the how-to pages, whose commands run as they are printed.
+	// namespace is that of the how-to pages: their commands run as they are printed.
 	namespace  = "backends"
 	datacenter = "8feda53f-15f0-447f-badf-ebe32dad2fc0"
 	lan        = 2
@@ -38,8 +38,8 @@ const (
 )
 
 // world is everything around the manifests: the cluster they are applied to, the
-// nodes of the remote cluster (the same one, for that makes no difference to
-// anybody), the IONOS Cloud API, and backends.
+// nodes of the remote cluster, the IONOS Cloud API, and backends. One cluster is also
+// the remote cluster: the difference does not matter here.
 type world struct {
 	cp        *controlplane.ControlPlane
 	kubelet   kubelet.Kubelet
@@ -190,7 +190,7 @@ func (w *world) becomeReady(t *testing.T) (stop func()) {
 		for ticker := time.NewTicker(100 * time.Millisecond); ctx.Err() == nil; <-ticker.C {
 			list, err := pods.List(ctx, metav1.ListOptions{})
 			if err != nil {
-				continue // it was stopped, or the rollout will tell
+				continue // it was stopped, or the rollout will report it
 			}
 			for _, pod := range list.Items {
 				if len(pod.Status.Conditions) > 0 {

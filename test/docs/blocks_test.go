@@ -30,10 +30,9 @@ const (
 	ready = "http://127.0.0.1:8081/readyz"
 )
 
-// before and after stand around a block. Variables are kept for the next one,
-// as in a terminal that stays open, and .envrc is loaded as direnv does it. A
-// command that fails ends the block, but for diff, which says by status 1 that
-// something differs.
+// before and after stand around a block. Variables are kept for the next block, as in
+// a terminal that stays open, and .envrc is loaded as direnv does it. A command that
+// fails ends the block, except diff: its status 1 says that something differs.
 const (
 	before = `set -uEa
 state=$1
@@ -47,7 +46,8 @@ export -p > "$state"
 `
 )
 
-// session is one person who follows a page, in a copy of the repository.
+// session is a terminal in a copy of the repository. It follows a page as a person
+// would.
 type session struct {
 	dir, home, state string
 	env              []string
@@ -106,7 +106,7 @@ func newSession(t *testing.T) *session {
 func copyFile(from, to string) error {
 	info, err := os.Stat(from)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // somebody else's, of a moment
+		return nil // a temporary file of another program
 	}
 	if err != nil {
 		return err

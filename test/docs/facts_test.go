@@ -117,7 +117,7 @@ func TestNoRequestWasLostWhereThePagesSaySo(t *testing.T) {
 // ours is a version of this project, where one is named: an image, a chart, a build.
 var ours = regexp.MustCompile(`(?:image\.tag=|tag: |VERSION=|targetRevision: |[-_]controller[:_]|set-image\.sh )v?(\d+\.\d+\.\d+)`)
 
-// TestPagesNameOnlyReleasesThatThereAre: those of the changelog.
+// TestPagesNameOnlyReleasesThatThereAre: the releases of the changelog.
 func TestPagesNameOnlyReleasesThatThereAre(t *testing.T) {
 	var released []string
 	for _, heading := range regexp.MustCompile(`(?m)^## \[?v?(\d+\.\d+\.\d+)`).FindAllStringSubmatch(read(t, "CHANGELOG.md"), -1) {

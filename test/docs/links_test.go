@@ -32,7 +32,7 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	}
 }
 
-// follow says what is wrong with a link; those to elsewhere are not followed.
+// follow says what is wrong with a link; it does not follow links to other sites.
 func follow(all []page, from, target string) error {
 	u, err := url.Parse(target)
 	if err != nil || u.Scheme != "" {
@@ -55,7 +55,7 @@ func follow(all []page, from, target string) error {
 	return nil
 }
 
-// anchors are those that GitHub gives the headings.
+// anchors are the anchors that GitHub gives the headings.
 func (p page) anchors() []string {
 	var anchors []string
 	seen := map[string]int{}

@@ -127,8 +127,7 @@ func eachLine(t *testing.T, name *regexp.Regexp, what string, known []string) {
 	}
 }
 
-// elsewhere are words in the form of our reasons that are not ours, by whose
-// they are.
+// elsewhere are words of other programs in the form of our reasons, by owner.
 var elsewhere = []string{
 	// Kubernetes: types of addresses and Services, values, reasons, admission.
 	"InternalIP", "ExternalIP", "ClusterIP", "NodePort", "LoadBalancer", "ExternalName", "PreferDualStack",

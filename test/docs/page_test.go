@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// skipped are folders without pages of ours.
+// skipped are folders without our pages.
 var skipped = []string{".git", ".tools", "bin", "node_modules"}
 
 // page is one Markdown file.

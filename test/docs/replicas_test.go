@@ -10,10 +10,10 @@ import (
 )
 
 var (
-	// logsOfOne are those of one Pod of a Deployment, which may be the standby's. A page
-	// may speak of "deploy/...".
+	// logsOfOne matches the logs of one Pod of a Deployment, which may be the
+	// standby's. A page may speak of "deploy/...".
 	logsOfOne = regexp.MustCompile(`\blogs\b[^|;&]*\b(?:deploy|deployment|deployments|deployment\.apps|deployments\.apps)[/ ][^.\s]`)
-	// logsOfAll are those of the Pods with a label.
+	// logsOfAll matches the logs of the Pods with a label.
 	logsOfAll = regexp.MustCompile(`\bkubectl\b[^|;&]*\blogs\b[^|;&]*(?: -l |--selector)[^|;&]*`)
 	// inEither is the program in one Pod of a Deployment.
 	inEither = regexp.MustCompile(`\bexec\b[^|;&]*\bdeploy(?:ment)?/\S+ -- /ionos-endpointslice-controller ([a-z]+)`)

@@ -16,7 +16,7 @@ func TestTheAPIServerIsRestoredFromABackup(t *testing.T) {
 	w.start()
 	w.wantPublished(w.all())
 	cp.Backup()
-	for range 3 { // so that the versions are well ahead
+	for range 3 { // the versions are well ahead then
 		w.nodes[0].backends[0].kill()
 		w.wantPublished(w.all("down"))
 		w.nodes[0].backends[0].start(t)

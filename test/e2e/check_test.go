@@ -137,8 +137,7 @@ type mistake struct {
 	name string
 	// make makes the mistake and returns changes of the environment.
 	make func(*world) []string
-	// result is fail unless it says otherwise; id is the check that finds it,
-	// with the words.
+	// result is fail by default; id is the check that finds it, with the words.
 	result, id string
 	says       []string
 }
@@ -160,7 +159,7 @@ func (m mistake) test(t *testing.T, w *world) {
 	if result == "warn" && len(got.with("fail")) > 0 {
 		t.Errorf("got failures %+v, want a warning", got.with("fail"))
 	}
-	// A store that cannot be read is told of by kubectl as well.
+	// kubectl also reports a store that cannot be read.
 	if m.id == "api-reachable" || m.id == "api-access" {
 		got.Checks = slices.DeleteFunc(got.Checks, func(c checkItem) bool { return c.ID == "api-kubectl" })
 	}
@@ -221,7 +220,7 @@ func mistakesOfTheWay() []mistake {
 	}
 }
 
-// mistakes are those that make a difference with the store.
+// mistakes are the mistakes for which the store makes a difference.
 func mistakes(store string) []mistake {
 	all := slices.Concat(mistakesOfTheWay(), mistakesOfTheService())
 	if store == "kubectl" {

@@ -74,7 +74,7 @@ func (w *world) changeService(change func(*corev1.Service)) {
 	}
 }
 
-// mistakesOfTheSlices are about what is beside our slices, or in their place.
+// mistakesOfTheSlices are about objects beside our slices, or in their place.
 func mistakesOfTheSlices() []mistake {
 	const mirroring = "endpointslicemirroring-controller.k8s.io"
 	return []mistake{
@@ -108,7 +108,7 @@ func mistakesOfTheSlices() []mistake {
 	}
 }
 
-// createSlice makes a slice with one endpoint that somebody manages.
+// createSlice makes a slice with one endpoint and a manager.
 func (w *world) createSlice(name, manager, service string) {
 	w.t.Helper()
 	slice := &discoveryv1.EndpointSlice{
@@ -136,7 +136,7 @@ func leftoverEndpoints(t *testing.T, w *world, rules []rbacv1.PolicyRule) {
 	}
 }
 
-// createEndpoints makes an Endpoints object as an operator did by hand.
+// createEndpoints makes an Endpoints object, as an operator does by hand.
 func (w *world) createEndpoints() {
 	w.t.Helper()
 	endpoints := &corev1.Endpoints{ //nolint:staticcheck // what is left of them is what check looks for
@@ -176,7 +176,7 @@ func allOutside(t *testing.T, w *world) {
 	}
 }
 
-// allSilent: the way is the first suspect.
+// allSilent: the network is the first possible cause.
 func allSilent(t *testing.T, w *world) {
 	for _, n := range w.nodes {
 		n.backends[0].kill()

@@ -103,8 +103,8 @@ func chartRules(t *testing.T, store string) []rbacv1.PolicyRule {
 	return rules
 }
 
-// setRules makes the rules those of the daemon's Role, and waits until they
-// count, as does what is missing of the rules before.
+// setRules sets the rules of the daemon's Role. It waits until the new rules and the
+// loss of the old ones are effective.
 func (w *world) setRules(rules []rbacv1.PolicyRule, lost ...authorizationv1.ResourceAttributes) {
 	w.t.Helper()
 	roles := w.client.RbacV1().Roles(w.namespace)

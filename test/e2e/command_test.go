@@ -92,7 +92,7 @@ func once(t *testing.T, w *world) {
 	w.wantPublished(w.all())
 }
 
-// nobody is a kubeconfig of an API server that is not there.
+// nobody is a kubeconfig of an API server that does not exist.
 func (w *world) nobody(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(w.env["KUBECONFIG"])

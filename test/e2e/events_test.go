@@ -60,9 +60,9 @@ func (w *world) reasons() []string {
 	return all
 }
 
-// wantTold compares how many Events of each reason there are, EndpointsUpdated
-// apart, when the next change of the slices has been told of as well: Events are
-// delivered in order.
+// wantTold compares the number of Events of each reason except EndpointsUpdated.
+// Events arrive in order, so it waits until the next change of the slices has its
+// Event.
 func (w *world) wantTold(want ...string) {
 	w.t.Helper()
 	before := len(w.told("EndpointsUpdated"))
@@ -92,7 +92,7 @@ func tellsOfEachChange(t *testing.T, w *world) {
 	want = append(want, fmt.Sprintf("3 of 3 endpoints ready; changed %s (ready)", two))
 	w.awaitEvent("EndpointsUpdated", 3)
 	d.stop()
-	w.start() // which changes nothing, and so tells of nothing
+	w.start() // a start changes nothing, so it makes no Event
 	w.nodes[2].backends[0].kill()
 	want = append(want, fmt.Sprintf("2 of 3 endpoints ready; changed %s (down)", three))
 	w.awaitEvent("EndpointsUpdated", 4)
@@ -229,7 +229,7 @@ func (w *world) editService(change func(*corev1.Service)) {
 	}
 }
 
-// foreignSlice makes a slice of the Service that somebody else manages.
+// foreignSlice makes a slice of the Service that another program manages.
 func (w *world) foreignSlice(name, manager string) {
 	w.t.Helper()
 	slice := &discoveryv1.EndpointSlice{

@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// standbyAnswers asks the standby what "kubectl exec deploy/... --" asks of a Pod that
-// may be either: it knows what only the leader can know, and says when no leader
-// answers.
+// standbyAnswers asks the standby what "kubectl exec deploy/... --" asks, which may
+// reach either Pod. The standby answers what only the leader knows, and says so when
+// no leader answers.
 func standbyAnswers(t *testing.T, w *world) {
 	tm := newTeam(t, w, 2)
 	// As in a Pod, where it listens on every address.

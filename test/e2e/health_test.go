@@ -27,8 +27,8 @@ func (s *surfaces) asked(path string) (int, string) {
 	return response.StatusCode, string(text)
 }
 
-// wantHealth demands what Kubernetes is told: that it lives, whatever happens,
-// and whether it is ready.
+// wantHealth checks what Kubernetes reads: the daemon always lives, and is ready or
+// not.
 func (s *surfaces) wantHealth(when string, ready int) {
 	s.world.t.Helper()
 	for path, want := range map[string]int{"/livez": http.StatusOK, "/readyz": ready} {
@@ -52,7 +52,7 @@ func (w *world) onRoad() (*road, string) {
 	return r.road, r.environ(w)
 }
 
-// deadNeighboursFailNoProbe: whatever else dies, Kubernetes has no reason to
+// deadNeighboursFailNoProbe: if another program dies, Kubernetes has no reason to
 // restart us or to take us out.
 func deadNeighboursFailNoProbe(t *testing.T, w *world) {
 	road, access := w.onRoad()
@@ -71,7 +71,7 @@ func deadNeighboursFailNoProbe(t *testing.T, w *world) {
 	w.until(func() bool { return s.status().Mode == "FailOpen" }, func() string { return "it does not fail open" })
 	s.wantHealth("the backends are dead", 200)
 	road.close(refusing)
-	w.nodes[0].backends[0].start(t) // so that there is something to write
+	w.nodes[0].backends[0].start(t) // then there is something to write
 	w.until(func() bool { return s.status().Store.LastError != "" }, func() string { return "the page does not say that the slices cannot be written" })
 	s.wantHealth("the API server is dead", 200)
 	if page := s.get(s.admin, "/"); !strings.Contains(page, "The slices cannot be ") || !strings.Contains(page, "The source cannot be read") {

@@ -11,8 +11,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-// survivesABrokenInventory: whatever the file says, no working member goes, and
-// one line says why.
+// survivesABrokenInventory: with any content of the file, no working endpoint goes,
+// and one line says why.
 func survivesABrokenInventory(t *testing.T, w *world) {
 	for _, addr := range netns.Addresses(t, 7) {
 		w.nodes = append(w.nodes, w.newNode(addr))

@@ -155,7 +155,7 @@ func stopsUnanswered(t *testing.T, w *world) {
 	tm.wantOneWriter(2)
 }
 
-// A standby whose connections died without a word is not late.
+// A standby is not late when its connections died without a reset.
 func takesOverThoughStranded(t *testing.T, w *world) {
 	tm := newTeam(t, w, 2)
 	leader := tm.lead()

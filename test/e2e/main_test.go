@@ -15,8 +15,8 @@ func TestMain(m *testing.M) {
 	built.Main(m)
 }
 
-// sideBySide runs six worlds at the same time, unless -parallel says otherwise:
-// they wait for most of their time, so that two leave two cores idle.
+// sideBySide runs six worlds at the same time if -parallel is not set: they mostly
+// wait, so two of them leave two cores idle.
 func sideBySide() {
 	parallel := flag.Lookup("test.parallel")
 	flag.Parse()
@@ -25,8 +25,8 @@ func sideBySide() {
 	}
 }
 
-// TestTheDaemon holds every test that needs the API server, so that one serves
-// them all.
+// TestTheDaemon holds every test that needs the API server: one server serves them
+// all.
 func TestTheDaemon(t *testing.T) {
 	netns.Require(t)
 	cp := controlplane.Start(t, controlplane.Options{Audit: true})

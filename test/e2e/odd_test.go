@@ -22,8 +22,8 @@ type oddity struct {
 	says string
 }
 
-// TestOddInventories breaks the inventory of a running daemon in ways that nobody
-// means, one after the other: each is an error, and no member goes.
+// TestOddInventories breaks the inventory of a running daemon with one mistake after
+// the other: each is an error, and no endpoint goes.
 func TestOddInventories(t *testing.T) {
 	netns.Require(t)
 	t.Run("file", func(t *testing.T) {

@@ -29,8 +29,8 @@ func (d *daemon) refused(words string) {
 	}
 }
 
-// wantGrowingPauses demands that what is refused is tried ever more rarely: the pauses
-// are random, up to 1, 2, 4, ... seconds.
+// wantGrowingPauses demands that the pauses between tries of a refused write grow:
+// they are random, up to 1, 2, 4, ... seconds.
 func (w *world) wantGrowingPauses(verb string, during time.Duration) {
 	w.t.Helper()
 	tried := func() (n int) {
@@ -139,7 +139,7 @@ func aQuotaIsUsedUp(t *testing.T, w *world) {
 func theNamespaceIsBeingDeleted(t *testing.T, w *world) {
 	d := w.start()
 	w.wantPublished(w.all())
-	// There is nobody here who would empty it.
+	// This cluster has no controller that would empty it.
 	if err := w.client.CoreV1().Namespaces().Delete(t.Context(), w.namespace, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -198,8 +198,8 @@ func theSliceIsDeletedByHand(t *testing.T, w *world) {
 	}
 }
 
-// aSliceHasAnotherFamily: a slice of our name, with our label, whose address type
-// can never be ours.
+// aSliceHasAnotherFamily: a slice has our name and our label, but an address type
+// that can never be ours.
 func aSliceHasAnotherFamily(t *testing.T, w *world) {
 	client := w.client.DiscoveryV1().EndpointSlices(w.namespace)
 	odd := &discoveryv1.EndpointSlice{
@@ -242,7 +242,8 @@ func hanging(w *world) *daemon {
 	return d
 }
 
-// twiceEndsAtOnce: who sends a second SIGTERM does not want to wait for the write.
+// twiceEndsAtOnce: an operator who sends a second SIGTERM does not want to wait for
+// the write.
 func twiceEndsAtOnce(t *testing.T, w *world) {
 	d := hanging(w)
 	w.until(func() bool {
@@ -260,7 +261,7 @@ func twiceEndsAtOnce(t *testing.T, w *world) {
 	w.wantPublished(w.all())
 }
 
-// hangupIsLikeACrash: the terminal of a daemon that was started by hand is closed.
+// hangupIsLikeACrash: a daemon was started in a terminal, and the terminal is closed.
 func hangupIsLikeACrash(t *testing.T, w *world) {
 	// Under nohup the daemon would inherit that SIGHUP is ignored.
 	hangup := make(chan os.Signal, 1)

@@ -11,9 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// theRightToWatchIsTaken: nothing happens meanwhile that would show it. Every
-// surface says so within 90 s (contract 36), which is what every wait here is
-// bounded by, and health checks go on to decide.
+// theRightToWatchIsTaken: no other event shows the loss. Every surface reports it
+// within 90 s (contract 36), the bound of every wait here. Health checks still
+// decide.
 func theRightToWatchIsTaken(t *testing.T, w *world) {
 	s := newSurfaces(w.start())
 	w.wantPublished(w.all())
@@ -63,7 +63,7 @@ func theRightToWatchIsTaken(t *testing.T, w *world) {
 	}
 }
 
-// theKubeconfigIsReplaced: the credentials that the daemon began with count no more.
+// theKubeconfigIsReplaced: the credentials from the start are no longer valid.
 func theKubeconfigIsReplaced(t *testing.T, w *world) {
 	path := w.onServer(func(text string) string { return text })
 	w.start("KUBECONFIG=" + path)

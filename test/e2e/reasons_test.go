@@ -30,15 +30,15 @@ type reasonCase struct {
 	before, then func(w *world)
 	// subject is the name of the node; the default is that of the first.
 	subject string
-	// event is the Event on the Service that tells of it, and says what its note
-	// contains; there is none where nothing published changes.
+	// event is the Event on the Service that reports it, and says is a part of its
+	// note. It is empty where nothing published changes.
 	event, says string
-	// remote says that the nodes are those of a real cluster.
+	// remote says that the nodes are nodes of a real cluster.
 	remote bool
 }
 
-// reasonCases has a way into each reason. The daemon's other two nodes are ready,
-// unless the case says otherwise.
+// reasonCases has a way into each reason. By default the daemon's other two nodes are
+// ready.
 func reasonCases() map[string]reasonCase {
 	listed := func(fields string) func(*world) { return func(w *world) { w.listFirst(fields) } }
 	killFirst := func(w *world) { w.nodes[0].backends[0].kill() }
@@ -91,13 +91,13 @@ func (w *world) listFirst(fields string) {
 	w.writeFile(fmt.Sprintf(`[{"name": "odd", %s}, %s`, fields, marshal(w.t, w.nodes)[1:]))
 }
 
-// silenceFirst takes the address of the first node away: nobody answers.
+// silenceFirst removes the address of the first node: no machine answers.
 func silenceFirst(w *world) {
 	w.t.Helper()
 	netns.RemoveAddress(w.t, netip.MustParseAddr(w.nodes[0].IP))
 }
 
-// farAway lists a node on a cable at whose end nobody has its address.
+// farAway lists a node on a cable, and no machine at the other end has its address.
 func farAway(w *world) {
 	w.t.Helper()
 	for _, line := range []string{"link add near type veth peer name far", "link set near up", "link set far up", "address add 10.9.0.1/24 dev near"} {
@@ -110,7 +110,7 @@ func farAway(w *world) {
 	w.writeInventory(append([]node{far}, w.nodes...))
 }
 
-// lacking skips the test, unless this machine is one that has to have everything.
+// lacking skips the test, or fails it on a machine that must have everything.
 func (w *world) lacking(what string) {
 	w.t.Helper()
 	if os.Getenv("CI") == "true" {
@@ -139,7 +139,8 @@ func servesErrors(w *world) {
 	w.t.Cleanup(server.Close)
 }
 
-// servesStrangersTLS has a certificate of nobody that the daemon trusts.
+// servesStrangersTLS has a certificate of an authority that the daemon does not
+// trust.
 func servesStrangersTLS(w *world) {
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.Listener, server.Config.ErrorLog = w.takeOver(), log.New(io.Discard, "", 0)

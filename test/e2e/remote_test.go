@@ -28,9 +28,9 @@ type remote struct {
 	kubeconfig string
 }
 
-// newRemote makes a Node for each node of the world, and lets the world's daemon
-// watch them with the rights that docs/how-to/kubernetes-source.md names. A poll
-// that would come first is put off: what is seen in time was told by the watch.
+// newRemote makes a Node for each node of the world. The world's daemon watches them
+// with the rights that docs/how-to/kubernetes-source.md names. The poll interval is
+// long: a change that is seen in time came from the watch.
 func newRemote(t *testing.T, cp *controlplane.ControlPlane, w *world) *remote {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(cp.Config())
@@ -150,7 +150,7 @@ func (r *remote) address(name, ip string) {
 	r.report(name, func(n *corev1.Node) { n.Status.Addresses[1].Address = ip })
 }
 
-// announced lets the autoscaler announce the deletion of a node.
+// announced sets what the autoscaler sets to announce the deletion of a node.
 func announced(n *corev1.Node) {
 	n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "ToBeDeletedByClusterAutoscaler", Effect: corev1.TaintEffectNoSchedule})
 }
@@ -162,7 +162,7 @@ func unannounced(n *corev1.Node) {
 // asked returns what the daemon asked a server for so far, Events apart.
 func asked(cp *controlplane.ControlPlane, user string) []controlplane.AuditEvent {
 	return slices.DeleteFunc(cp.Audit(), func(e controlplane.AuditEvent) bool {
-		again := e.Verb == "watch" && e.Resource != "nodes" // the local watches, which are opened anew each minute
+		again := e.Verb == "watch" && e.Resource != "nodes" // the local watches, which are opened again each minute
 		return e.User != user || e.Resource == "events" || again
 	})
 }

@@ -193,7 +193,7 @@ func heartbeatsAreMeasured(t *testing.T, r *remote, d *daemon) {
 	const beats = 500
 	spent := d.cpu()
 	now := time.Now()
-	for i := range beats { // each in a second of its own, for no update says the same twice
+	for i := range beats { // each in a second of its own: an equal update would change nothing
 		r.report(name, func(n *corev1.Node) {
 			n.Status.Conditions[0].LastHeartbeatTime = metav1.NewTime(now.Add(time.Duration(i) * time.Second))
 		})

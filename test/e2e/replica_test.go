@@ -22,8 +22,8 @@ const (
 	lostStatus    = 6
 )
 
-// team is several replicas in one world, each with a user of its own, so that
-// the audit log tells them apart.
+// team is several replicas in one world. Each has a user of its own, so the audit log
+// shows which replica made a request.
 type team struct {
 	*world
 
@@ -39,8 +39,8 @@ type replica struct {
 	road *road
 }
 
-// newTeam grants the rights that docs/how-to/run-two-replicas.md names, beside
-// those of the store, to that many replicas. None runs yet.
+// newTeam grants the rights that docs/how-to/run-two-replicas.md names, and those of
+// the store, to size replicas. None runs yet.
 func newTeam(t *testing.T, w *world, size int) *team {
 	t.Helper()
 	tm := &team{world: w}
@@ -83,7 +83,7 @@ func (tm *team) bind(role, user string) {
 	}
 }
 
-// environ is the environment of a replica, whose requests go by its road.
+// environ is the environment of a replica. Its requests go by its road.
 func (r *replica) environ(w *world) string {
 	w.t.Helper()
 	path := w.cp.UserKubeconfig(w.t, r.user)
@@ -186,7 +186,7 @@ func (tm *team) wantOneWriter(writes int) {
 	}
 }
 
-// wantStandby demands that a replica asked for nothing but the lease.
+// wantStandby demands that a replica asked only for the lease.
 func (tm *team) wantStandby(r *replica) {
 	tm.t.Helper()
 	asked := 0

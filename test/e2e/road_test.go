@@ -67,8 +67,8 @@ func (r *road) close(how cut) {
 	}
 }
 
-// strand lets the connections of today swallow everything from now on; new ones
-// are as the road is.
+// strand makes the open connections swallow everything from now on. New connections
+// work as the road does.
 func (r *road) strand() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

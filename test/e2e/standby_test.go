@@ -45,7 +45,7 @@ func standbyDoesNothing(t *testing.T, w *world) {
 	if holder := standby.says("standing by")["holder"]; holder != "somebody" {
 		t.Errorf("it says that %v leads, want somebody", holder)
 	}
-	<-time.After(2 * leaseDuration) // the lease is renewed meanwhile
+	<-time.After(2 * leaseDuration) // the lease is renewed during this time
 	if _, err := os.Stat(ran); err == nil || probes.Load() > 0 {
 		t.Errorf("got a source that ran (%v) and %d probes, want neither", err == nil, probes.Load())
 	}
@@ -58,7 +58,7 @@ func standbyDoesNothing(t *testing.T, w *world) {
 	}
 }
 
-// hold keeps the lease in another hand until the function it returns releases it.
+// hold keeps the lease as another process until the function it returns releases it.
 func (tm *team) hold() (release func()) {
 	tm.t.Helper()
 	leases := tm.client.CoordinationV1().Leases(tm.namespace)

@@ -9,7 +9,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-// freeAddress is an address of this machine on which nobody listens.
+// freeAddress is an address of this machine without a listener.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -91,7 +91,7 @@ var statusSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	return compiler.Compile(filepath.Join("..", "..", "docs", "reference", "status.schema.json"))
 })
 
-// status fetches the document, which has to fit the schema.
+// status fetches the document, which must fit the schema.
 func (s *surfaces) status() status {
 	s.world.t.Helper()
 	text := s.get(s.admin, "/api/v1/status")

@@ -64,8 +64,8 @@ var namespaces atomic.Int64
 // port is where all backends listen.
 const port = 8080
 
-// newWorld makes a namespace with the Service "web", whose port is called "http",
-// a user with the rights that the README names, and three nodes with backends.
+// newWorld makes a namespace with the Service "web" and its port "http", a user with
+// the rights that the README names, and three nodes with backends.
 func newWorld(t *testing.T, cp *controlplane.ControlPlane, store string) *world {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(cp.Config())
@@ -155,7 +155,7 @@ func (w *world) newNode(addr netip.Addr) node {
 	return node{Name: "worker-" + strings.NewReplacer(".", "-", ":", "-").Replace(addr.String()), IP: addr.String(), Ready: true, Worker: true, backends: []*backend{b}}
 }
 
-// start lets the backend accept connections.
+// start makes the backend accept connections.
 func (b *backend) start(t *testing.T) {
 	t.Helper()
 	listener, err := net.Listen("tcp", netip.AddrPortFrom(b.addr, port).String())
@@ -238,8 +238,8 @@ func state(c discoveryv1.EndpointConditions) string {
 	return fmt.Sprint("odd ", *c.Ready, *c.Serving, *c.Terminating)
 }
 
-// all returns what is published when each node is in its state: "ready" for the
-// nodes beyond those given.
+// all returns what is published when each node is in its state. A node without a
+// given state is "ready".
 func (w *world) all(states ...string) []string {
 	var want []string
 	for i, n := range w.nodes {
@@ -275,8 +275,8 @@ func (w *world) until(condition func() bool, complaint func() string) {
 	}
 }
 
-// writes returns the daemon's own writes so far, Events apart: those have tests of
-// their own.
+// writes returns the daemon's own writes so far, without Events: other tests check
+// those.
 func (w *world) writes() []controlplane.AuditEvent {
 	w.t.Helper()
 	return slices.DeleteFunc(w.cp.Audit(), func(e controlplane.AuditEvent) bool {
@@ -284,7 +284,7 @@ func (w *world) writes() []controlplane.AuditEvent {
 	})
 }
 
-// wantWrites compares how many writes there were beyond those known before.
+// wantWrites compares the number of writes since before.
 func (w *world) wantWrites(before []controlplane.AuditEvent, want int) {
 	w.t.Helper()
 	if got := w.writes()[len(before):]; len(got) != want {

@@ -80,7 +80,7 @@ func TestEveryFaultHasATestThatThereIs(t *testing.T) {
 	}
 }
 
-// functions are the tests of a folder, whatever tags its files have.
+// functions are the tests of a folder, with all build tags.
 func functions(t *testing.T, folder string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))

@@ -74,7 +74,8 @@ func appliesInOrder(t *testing.T, w *world) {
 	}
 }
 
-// versions are those of the objects in the namespace; of the Deployment without its status.
+// versions are those of the objects in the namespace. The version of the Deployment
+// leaves its status out.
 func (w *world) versions(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{controller: fmt.Sprint(w.deployment(t).Generation)}

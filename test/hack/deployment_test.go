@@ -13,7 +13,7 @@ import (
 )
 
 // setImage is a call of set-image.sh for a folder of the test's own: deploy/ may hold
-// somebody's manifests.
+// manifests of a user.
 func (w *world) setImage(folder string, args ...string) script {
 	return w.script("set-image.sh", append([]string{"--folder", folder}, args...)...)
 }
@@ -190,8 +190,8 @@ func restarts(t *testing.T, w *world) {
 	}
 }
 
-// kubelet makes a kubectl whose logs are those of the test, for there is no
-// kubelet to have any; everything else is asked of the API server.
+// kubelet makes a kubectl that prints the logs of the test, because there is no
+// kubelet with any. Everything else is asked of the API server.
 func (w *world) kubelet(t *testing.T, logs string) (kubectl, record string) {
 	t.Helper()
 	record = filepath.Join(t.TempDir(), "calls")

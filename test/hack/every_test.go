@@ -101,7 +101,7 @@ func TestEveryScriptNamesTheProgramThatIsMissing(t *testing.T) {
 	}
 }
 
-// What each script needs to be told.
+// Each script names what it needs.
 func TestEveryScriptNamesTheVariableThatIsMissing(t *testing.T) {
 	env := map[string]string{
 		"TARGET_SERVICE_NAME": "web", "SECURED_SUBNET_CIDR": "10.0.0.0/24", "IONOS_TOKEN": "x", "IONOS_CLUSTER_ID": "2b7ca7c7-6c73-4a9c-8d8b-0f7f4b1f5c11",

@@ -70,7 +70,7 @@ func TestTheLocalScriptsReadEnvrcThemselves(t *testing.T) {
 	}
 }
 
-// Standard output is for the array, whatever else is said.
+// Standard output is for the array; all other text goes elsewhere.
 func TestTheLocalInventoryPrintsJSONAlone(t *testing.T) {
 	dir, env := firstSteps(t)
 	example, err := os.ReadFile(filepath.Join(dir, ".envrc"))

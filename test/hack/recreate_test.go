@@ -28,8 +28,8 @@ const (
 	clusterID  = "2b7ca7c7-6c73-4a9c-8d8b-0f7f4b1f5c11"
 )
 
-// cloud adds the fake of the IONOS Cloud with three nodes, and the first of them to
-// the cluster under a name of its own, for all tests share the cluster.
+// cloud adds the fake of the IONOS Cloud with three nodes. It also adds the first of
+// them to the cluster under a name of its own, because all tests share the cluster.
 func (w *world) cloud(t *testing.T) (api *ionostest.API, node string) {
 	t.Helper()
 	w.service(t, corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "http", Port: 80}}})
@@ -157,7 +157,7 @@ func replacesTheNode(t *testing.T, w *world) {
 func replacesNothing(t *testing.T, w *world) {
 	api, node := w.cloud(t)
 	call := func(args ...string) script { return w.script("recreate-ionos-node.sh", append(args, node)...) }
-	// Nobody else would answer.
+	// No other endpoint would answer.
 	call("--yes").run(t).want(1, "no other endpoint is ready", "remedy: ")
 	service, err := w.client.CoreV1().Services(w.namespace).Get(t.Context(), "web", metav1.GetOptions{})
 	if err != nil {

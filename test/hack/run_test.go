@@ -30,7 +30,7 @@ type script struct {
 	path string
 	// stdin is what a person would type, but without a terminal.
 	stdin string
-	// dir is the working directory; a script has to work from any.
+	// dir is the working directory; a script must work from any.
 	dir string
 }
 
@@ -96,7 +96,7 @@ func (s script) execute(t *testing.T, program string, args ...string) did {
 	return did{t, call, command.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// want fails the test unless the call ended so and said each of these.
+// want checks that the call ended with the status and said each of these.
 func (d did) want(status int, said ...string) did {
 	d.t.Helper()
 	if d.status != status {
@@ -124,7 +124,7 @@ func (d did) lacks(said ...string) did {
 	return d
 }
 
-// pathWithout makes a PATH with all that the scripts use, but for some programs.
+// pathWithout makes a PATH with every program that the scripts use, except some.
 func pathWithout(t *testing.T, missing ...string) string {
 	t.Helper()
 	dir := t.TempDir()

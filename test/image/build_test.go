@@ -61,8 +61,8 @@ func TestTheBuildStagesYieldTheImages(t *testing.T) {
 	}
 }
 
-// clone is the repository as somebody else would have it, as far as the builder
-// is given it: the committed files, with what is changed here and not committed.
+// clone is what the builder gets of the repository on another machine: the committed
+// files, with the changes here that are not committed.
 func clone(t *testing.T) string {
 	t.Helper()
 	list := exec.CommandContext(t.Context(), "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")

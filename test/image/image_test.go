@@ -41,7 +41,7 @@ func TestEveryImageIsPinnedByDigest(t *testing.T) {
 	}
 }
 
-// TestTheBuilderHasTheGoOfTheModule, or it would have to fetch another.
+// TestTheBuilderHasTheGoOfTheModule: otherwise it would have to fetch another Go.
 func TestTheBuilderHasTheGoOfTheModule(t *testing.T) {
 	mod := read(t, "go.mod")
 	asked := regexp.MustCompile(`(?m)^go (1\.\d+)(?:\.(\d+))?$`).FindStringSubmatch(mod)

@@ -1,11 +1,11 @@
-// Package kubelet runs the daemon of a Pod as a kubelet would, though on this
-// machine and without an image: the built program gets the environment, the
-// arguments, the files and the ServiceAccount token that the Pod has, and
-// nothing else, as the image's user and with the image as its whole file system.
+// Package kubelet runs the daemon of a Pod as a kubelet would, but on this machine
+// and without an image. The built program gets the environment, the arguments, the
+// files and the ServiceAccount token that the Pod has, and nothing else. It runs as
+// the image's user and with the image as its whole file system.
 //
-// Isolation ends there: network and processes are those of the machine. What it
-// does not know of a Pod fails the test, so that nothing is passed over silently.
-// It is for tests only.
+// Isolation ends there: network and processes are those of the machine. A part of a
+// Pod that the package does not know fails the test: nothing is ignored silently. It
+// is for tests only.
 package kubelet
 
 import (
@@ -25,13 +25,13 @@ import (
 )
 
 const (
-	// imageUser is who runs it, and the user's group.
+	// imageUser is the user of the image, and the user's group.
 	imageUser = 65532
 	// toolboxPath is the PATH of the toolbox image.
 	toolboxPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 )
 
-// Kubelet knows what a Pod is told of its cluster.
+// Kubelet knows what a Pod must know of its cluster.
 type Kubelet struct {
 	// Client reads what a Pod refers to; it must be an administrator's.
 	Client kubernetes.Interface
@@ -44,9 +44,9 @@ type Kubelet struct {
 	Kubectl string
 }
 
-// Command makes a process of the only container of a Pod. The changes are
-// variables that differ from those of the Pod, for two Pods on one machine
-// cannot listen on the same port, and fakes are not where the originals are.
+// Command makes a process of the only container of a Pod. The changes are variables
+// that differ from those of the Pod: two Pods on one machine cannot listen on the
+// same port, and fakes have addresses of their own.
 func (k *Kubelet) Command(t *testing.T, pod *corev1.Pod, changes map[string]string) *exec.Cmd {
 	t.Helper()
 	if len(pod.Spec.Containers) != 1 || len(pod.Spec.InitContainers) != 0 {
@@ -112,8 +112,8 @@ func (k *Kubelet) toolbox(t *testing.T, root string, command []string) *exec.Cmd
 	return made
 }
 
-// environment is what the container's variables come to, and what every Pod is
-// told of the API server.
+// environment is the values of the container's variables, and those that every Pod
+// gets for the API server.
 func (k *Kubelet) environment(t *testing.T, pod *corev1.Pod) map[string]string {
 	t.Helper()
 	env := map[string]string{

@@ -28,8 +28,8 @@ type Process struct {
 	output  bytes.Buffer
 }
 
-// Start runs the daemon of a Pod until the test ends, whose log it then shows if
-// the test failed. The changes are those of [Kubelet.Command].
+// Start runs the daemon of a Pod until the test ends. If the test failed, it then
+// shows the daemon's log. The changes are those of [Kubelet.Command].
 func (k *Kubelet) Start(t *testing.T, pod *corev1.Pod, changes map[string]string) *Process {
 	t.Helper()
 	p := &Process{command: k.Command(t, pod, changes), done: make(chan struct{})}

@@ -1,6 +1,6 @@
-// Package kubeproxy runs a real kube-proxy inside a named network namespace, so
-// that a ClusterIP of a real API server carries traffic from there to whatever
-// the EndpointSlices list.
+// Package kubeproxy runs a real kube-proxy inside a named network namespace. From
+// there a ClusterIP of a real API server carries traffic to the endpoints that the
+// EndpointSlices list.
 //
 // The namespace must reach the API server ([controlplane.Options].BindAddress)
 // and have a route for the ClusterIPs, such as a default route: the rules
@@ -97,14 +97,14 @@ func Start(t testing.TB, cp *controlplane.ControlPlane, options Options) *Proxy 
 	return p
 }
 
-// Stop kills kube-proxy; the rules stay as they are, as on a node whose
-// kube-proxy has crashed.
+// Stop kills kube-proxy; the rules stay as they are, as on a node after a crash of
+// kube-proxy.
 func (p *Proxy) Stop() { p.process.kill() }
 
 // Log returns the last lines of kube-proxy's log.
 func (p *Proxy) Log() string { return p.process.tail() }
 
-// createNode makes the Node, whose InternalIP kube-proxy waits for.
+// createNode makes the Node. kube-proxy waits for its InternalIP.
 func createNode(t testing.TB, cp *controlplane.ControlPlane, options Options) {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(cp.Config())
@@ -128,8 +128,8 @@ func createNode(t testing.TB, cp *controlplane.ControlPlane, options Options) {
 	}
 }
 
-// writeConfig writes a KubeProxyConfiguration. What it does not say has
-// kube-proxy's default, as it has in clusters.
+// writeConfig writes a KubeProxyConfiguration. Fields that it leaves out have
+// kube-proxy's default, as in real clusters.
 func writeConfig(file, kubeconfig string, options Options) error {
 	config := map[string]any{
 		"apiVersion":       "kubeproxy.config.k8s.io/v1alpha1",

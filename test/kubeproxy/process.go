@@ -36,8 +36,8 @@ func start(namespace, program string, args []string, dir string) (*process, erro
 
 	started := make(chan error)
 	go func() {
-		// The death signal is sent when the *thread* that started the child
-		// ends, so that thread is kept until the child has ended.
+		// The death signal is sent when the *thread* that started the child ends. So
+		// that thread is kept until the child has ended.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := command.Start()

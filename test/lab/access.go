@@ -12,8 +12,8 @@ import (
 // watcher is the user of all daemons at the remote API server.
 const watcher = "watcher"
 
-// rules are the rights that the README names, for the store that needs most,
-// with those for leader election.
+// rules are the rights that the README names, for the store that needs most, and
+// those for leader election.
 var rules = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: []string{"get", "list", "watch"}},
 	{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: []string{"get", "list", "watch", "create", "update"}},
@@ -45,8 +45,8 @@ func (x *Target) grant() string {
 	return x.world.Local.UserKubeconfig(x.t, x.User)
 }
 
-// grantNodes lets the daemons read the nodes of the remote cluster, and returns
-// the kubeconfig for it.
+// grantNodes gives the daemons the right to read the nodes of the remote cluster, and
+// returns the kubeconfig for it.
 func (x *Target) grantNodes() string {
 	x.t.Helper()
 	ctx, rbac, meta := x.t.Context(), x.world.remote.RbacV1(), metav1.ObjectMeta{Name: watcher}

@@ -25,7 +25,7 @@ var (
 	nodeRead  = apiproxy.Match{Resource: "nodes"}
 )
 
-// badAPIServers let a worker die while the local API server misbehaves.
+// badAPIServers kill a worker while the local API server misbehaves.
 func badAPIServers(*testing.T) []trouble {
 	return []trouble{
 		{name: "refuses", behind: true, text: "connections are refused for 6 s, and a backend ends meanwhile",
@@ -65,7 +65,7 @@ func badAPIServers(*testing.T) []trouble {
 	}
 }
 
-// whileDown lets the victim die in an outage. It can only leave afterwards.
+// whileDown kills the victim in an outage. It can only leave afterwards.
 func whileDown(fault func(*tale)) func(*tale) {
 	return func(s *tale) {
 		s.Mark("the API server fails")
@@ -79,7 +79,7 @@ func whileDown(fault func(*tale)) func(*tale) {
 	}
 }
 
-// answers lets the API server answer every request with a status.
+// answers makes the API server answer every request with a status.
 func answers(status int, retryAfter time.Duration) func(*tale) {
 	return func(s *tale) { s.Local.Set(apiproxy.Fault{Status: status, RetryAfter: retryAfter}) }
 }
@@ -164,7 +164,7 @@ func killedInALoad(s *tale) {
 	s.dies(refusedBound)
 }
 
-// killedInARenewal leaves a Lease behind that nobody holds and nobody may take
+// killedInARenewal leaves a Lease without a living holder. No process may take it
 // before its 15 s are over.
 func killedInARenewal(s *tale) {
 	s.happens(s.Local.Break(apiproxy.Arrives, leaseUpdate, s.Daemon.Kill))

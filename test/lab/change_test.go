@@ -14,14 +14,15 @@ import (
 type scenario struct {
 	name, text string
 	options    lab.Options
-	// story is what happens under traffic; nobody may notice it unless bound is set.
+	// story is what happens under traffic; no client may notice it if bound is not
+	// set.
 	story func(t *testing.T, w *lab.World, x *lab.Target)
 	// bound is how long after the mark "fault" the last lost request may begin.
 	bound time.Duration
 }
 
-// TestChanges lets the world change in every planned way, and lets the daemon
-// end in the middle of it.
+// TestChanges changes the world in every planned way, and ends the daemon in the
+// middle of it.
 func TestChanges(t *testing.T) {
 	w := lab.Start(t)
 	tell(t, w, []scenario{
@@ -61,8 +62,8 @@ func tell(t *testing.T, w *lab.World, scenarios []scenario) {
 }
 
 // bounded judges what was lost: nothing, or only within the bound after the mark
-// "fault". Where requests begin late, so do the three checks that take a backend
-// down, and the bound grows with them.
+// "fault". If requests begin late, the three checks that take a backend down begin
+// late too, and the bound grows with them.
 func bounded(t *testing.T, x *lab.Target, bound time.Duration) []traffic.Fact {
 	t.Helper()
 	if bound == 0 {
@@ -119,7 +120,7 @@ func swapPool(_ *testing.T, _ *lab.World, x *lab.Target) {
 	x.Mark("other workers are listed")
 	x.Replace(fresh...)
 	x.AwaitAnswers(fresh...)
-	// Removals of a suspect read wait for EMPTY_RESULT_THRESHOLD reads.
+	// Removals of a rejected inventory wait for EMPTY_RESULT_THRESHOLD reads.
 	for _, w := range old {
 		x.AwaitState(w, "draining")
 	}
@@ -150,7 +151,7 @@ func late(_ *testing.T, _ *lab.World, x *lab.Target) {
 	}
 }
 
-// reuseAddress gives an address from hand to hand.
+// reuseAddress gives one address to one worker after the other.
 func reuseAddress(t *testing.T, _ *lab.World, x *lab.Target) {
 	for range 3 {
 		old := x.Workers()[0]
@@ -210,8 +211,8 @@ func killed(t *testing.T, _ *lab.World, x *lab.Target) {
 	})
 }
 
-// upgraded replaces the older of two replicas, as a Deployment does: the new one
-// is ready before the old one is told to end.
+// upgraded replaces the older of two replicas, as a Deployment does: the new one is
+// ready before the old one gets its signal.
 func upgraded(t *testing.T, _ *lab.World, x *lab.Target) {
 	older, newer := x.Daemon, x.NewDaemon()
 	newer.Start()
@@ -226,8 +227,8 @@ func upgraded(t *testing.T, _ *lab.World, x *lab.Target) {
 	})
 }
 
-// leaderKilled lets the other replica take over, which it does when the lease
-// has run out; meanwhile nobody writes.
+// leaderKilled kills the leader. The other replica takes over when the lease has run
+// out; until then no process writes.
 func leaderKilled(t *testing.T, _ *lab.World, x *lab.Target) {
 	other := x.NewDaemon()
 	other.Start()

@@ -54,7 +54,7 @@ func (d *deaths) die(t *testing.T, x *lab.Target, crashing, falling *lab.Worker)
 	t.Helper()
 	x.Mark("%s crashes", crashing.Name)
 	crashed := crashing.Kill()
-	// Apart from each other, so that the two changes do not share kube-proxy's second.
+	// The two changes are apart and do not share kube-proxy's second.
 	pause(600 * time.Millisecond)
 	x.Mark("%s falls silent", falling.Name)
 	fell := falling.Silence("both")
@@ -106,9 +106,9 @@ func TestADeadBackendCostsRequestsForSecondsOnly(t *testing.T) {
 	})
 }
 
-// daemonDeaths lets two workers of a large pool die in each round. The dead stay
-// so until there are too many silent ones at once: then the daemon would rightly
-// suspect itself.
+// daemonDeaths lets two workers of a large pool die in each round. They stay dead
+// until too many are silent at once: then the daemon would rightly assume that its
+// own network is at fault.
 func daemonDeaths(t *testing.T, w *lab.World, random *rand.Rand, rounds int) {
 	const pool = 44
 	x := w.Target(t, lab.Options{Workers: pool, Env: map[string]string{"SOURCE_POLL_INTERVAL": "30s"}})

@@ -31,7 +31,7 @@ func badNetworks(*testing.T) []trouble {
 	}
 }
 
-// goesBad tells the victim to misbehave, and to be well again once it is out.
+// goesBad makes the victim misbehave, and makes it well again once it is out.
 func goesBad(mode string, bound time.Duration) func(*tale) {
 	return func(s *tale) {
 		s.Mark("%s", mode)
@@ -102,8 +102,8 @@ func (s *tale) wired() (workers []*lab.Worker, wires []*wire.Wire) {
 	return workers, wires
 }
 
-// onWires spoils two of five cables in a way that costs nobody a request, and
-// must not mislead the daemon either.
+// onWires spoils two of five cables in a way that costs no request. It must not
+// mislead the daemon either.
 func onWires(c wire.Condition) func(*tale) {
 	return func(s *tale) {
 		workers, wires := s.wired()
@@ -121,8 +121,8 @@ func onWires(c wire.Condition) func(*tale) {
 	}
 }
 
-// packetLoss costs those requests whose packets are lost, which take a second to
-// come again, and no others: a backend that mostly answers stays.
+// packetLoss costs only the requests whose packets are lost: a packet takes a second
+// to be sent again. A backend that mostly answers stays.
 func packetLoss(percent int) func(*tale) {
 	return func(s *tale) { s.losePackets(percent) }
 }

@@ -25,7 +25,7 @@ import (
 type Daemon struct {
 	// Env is its environment from the next start on.
 	Env map[string]string
-	// Program is what is run; the built one unless a test puts another there.
+	// Program is the program to run; the built one by default.
 	Program string
 
 	t         testing.TB
@@ -91,7 +91,7 @@ func (d *Daemon) Get(listener, path string) (status int, body string, err error)
 	return response.StatusCode, string(text), err
 }
 
-// AwaitReady waits until /readyz says so: the first decision is made.
+// AwaitReady waits until /readyz answers 200: the first decision is made.
 func (d *Daemon) AwaitReady() {
 	d.t.Helper()
 	until(d.t, func() string { return d.name + " is not ready\n" + d.Log() }, func() bool {
@@ -100,7 +100,7 @@ func (d *Daemon) AwaitReady() {
 	})
 }
 
-// Metric returns the sum of a metric's values, whatever its labels: 0 without any.
+// Metric returns the sum of a metric's values over all labels, or 0 without any.
 func (d *Daemon) Metric(name string) float64 {
 	d.t.Helper()
 	_, text, err := d.Get("METRICS_ADDRESS", "/metrics")

@@ -41,7 +41,7 @@ func (w *World) TargetBehindProxies(t testing.TB, options Options) (*Target, Pro
 	return x, p
 }
 
-// unstarted makes a target whose daemon is ready to start.
+// unstarted makes a target with a daemon that is ready to start.
 func (w *World) unstarted(t testing.TB, options Options) *Target {
 	t.Helper()
 	options.Program = "none"
@@ -138,10 +138,10 @@ func (x *Target) LastLost(fault time.Time, failure string) (after time.Duration,
 	return after, count
 }
 
-// Allowance is what a promise of time is stretched by on a machine that is
-// starved: nothing while 99 of 100 requests begin within 20 ms of their time,
-// beyond that ten times their lateness, for that many programs have to be
-// scheduled one after the other before a change arrives. At most two seconds.
+// Allowance is how much longer a promise may take on a starved machine: nothing while
+// 99 of 100 requests begin within 20 ms of their time. Beyond that it is ten times
+// their lateness, because so many programs must be scheduled one after the other
+// before a change arrives. It is at most two seconds.
 func Allowance(record *traffic.Record) time.Duration {
 	late := record.Lateness()
 	if late <= 20*time.Millisecond {

@@ -48,8 +48,8 @@ func (c *cost) fact(name string) traffic.Fact {
 // median is the time until a death was published.
 func (c *cost) median() time.Duration { return traffic.Percentile(c.slices, 50) }
 
-// costs are those of the ways to die: one backend refuses, half of six do at once,
-// one machine is silent.
+// costs are the costs of each way to die: one backend refuses, half of six do at
+// once, one machine is silent.
 type costs struct{ refused, half, silent cost }
 
 // heldDeaths compares deaths with connections held and without. In the short form
@@ -92,7 +92,7 @@ func heldDeaths(t *testing.T, w *lab.World, random *rand.Rand) {
 func (c *costs) die(t *testing.T, x *lab.Target, random *rand.Rand, held bool) {
 	singles, halves, silences := 4, 2, 0
 	if held {
-		silences = 1 // a held connection does not tell of it any earlier
+		silences = 1 // a held connection does not report it any earlier
 	}
 	if long() {
 		singles, halves, silences = 20, 20, 20

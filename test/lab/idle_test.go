@@ -14,7 +14,7 @@ import (
 // is. No request may be lost by that, and no endpoint taken down.
 func heldConnections(*testing.T) []trouble {
 	held := lab.Options{Env: holding}
-	// Of the checks over a wire that loses five packets of a hundred a tenth fails.
+	// A wire that loses five packets of a hundred makes a tenth of the checks fail.
 	patient := lab.Options{Env: maps.Clone(holding)}
 	patient.Env["HEALTH_CHECK_FALL"] = "4"
 	return []trouble{
@@ -30,8 +30,8 @@ func heldConnections(*testing.T) []trouble {
 	}
 }
 
-// losesConnections has all backends end idle connections, at about the same time:
-// those alarms but for one mean nothing.
+// losesConnections makes all backends end idle connections, at about the same time:
+// such alarms mean nothing, except one.
 func losesConnections(mode string, d time.Duration) func(*tale) {
 	return func(s *tale) {
 		s.AwaitHeld()
@@ -104,8 +104,8 @@ func cutOffShortly(s *tale) {
 	s.wantNoWrites()
 }
 
-// oneAtATime restarts the daemon, so that a connection that it holds is one that
-// the backends serve alone.
+// oneAtATime makes the backends serve one connection at a time and restarts the
+// daemon: its held connections are then the only ones that they serve.
 func oneAtATime(s *tale) {
 	for _, w := range s.Workers() {
 		w.Say("single")

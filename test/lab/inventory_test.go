@@ -17,8 +17,8 @@ const (
 	rejected = "ionos_endpointslice_suspect_reads"
 )
 
-// wrongInventories let the source forget workers that serve (contract 13): an
-// endpoint that passes its health check stays, and a dead one goes as ever.
+// wrongInventories make the source forget workers that serve (contract 13): an
+// endpoint that passes its health check stays, and a dead one goes as usual.
 func wrongInventories(*testing.T) []trouble {
 	options := func(workers int) lab.Options {
 		return lab.Options{Workers: workers, Env: map[string]string{"SOURCE_POLL_INTERVAL": "1s", "DRAIN_PERIOD": "5s"}}
@@ -69,8 +69,8 @@ func (s *tale) lists(workers ...*lab.Worker) {
 	s.AwaitEvent("RemovalReleased")
 }
 
-// emptyForLong: nothing changes as long as workers serve. Dead ones go down as
-// fast as ever, and are removed when they were down for the threshold.
+// emptyForLong: nothing changes as long as workers serve. Dead ones go down as fast
+// as usual, and are removed when they were down for the threshold.
 func emptyForLong(s *tale) {
 	workers := s.Workers()
 	s.Mark("the inventory is empty")
@@ -94,7 +94,7 @@ func emptyForLong(s *tale) {
 	s.lists(workers...)
 }
 
-// emptyAndKilled: a restart forgets no endpoint, and the count begins anew.
+// emptyAndKilled: a restart forgets no endpoint, and the count begins again.
 func emptyAndKilled(s *tale) {
 	workers := s.Workers()
 	s.Mark("the inventory is empty")
@@ -114,7 +114,7 @@ func emptyAndKilled(s *tale) {
 	s.lists(workers...)
 }
 
-// emptyAndCutOff: with neither an inventory nor a health check nothing changes,
+// emptyAndCutOff: without an inventory and without a health check nothing changes,
 // not even for an endpoint that was down before.
 func emptyAndCutOff(s *tale) {
 	workers := s.Workers()
@@ -155,7 +155,7 @@ func otherNodes(s *tale) {
 	for _, w := range old {
 		s.AwaitState(w, "draining")
 	}
-	// From the first to the last of them are nine intervals of 0.9 s at least.
+	// From the first to the last of them are at least nine intervals of 0.9 s.
 	if took := s.Mark("the old ones drain").Sub(replaced); took < 8*time.Second {
 		s.Errorf("the old nodes drain %v after the new ones were listed, want EMPTY_RESULT_THRESHOLD=%d inventories first", took, threshold)
 	}
@@ -171,8 +171,8 @@ func otherNodes(s *tale) {
 	}
 }
 
-// aThird: what is left out and serves is kept for good, and every surface says
-// so. It does not stand in the way of the next ordinary removal.
+// aThird: an endpoint that is left out and serves is kept for good, and every surface
+// says so. It does not block the next ordinary removal.
 func aThird(s *tale) {
 	all := s.Workers()
 	s.Mark("two thirds are missing")

@@ -90,7 +90,7 @@ func (x *Target) answering(since time.Time) bool {
 	return true
 }
 
-// tell shows progress until the load ends.
+// tell prints progress until the load ends.
 func (x *Target) tell(stop <-chan struct{}) {
 	ticker := time.NewTicker(progressInterval)
 	defer ticker.Stop()
@@ -153,8 +153,8 @@ func (x *Target) AwaitAnswers(workers ...*Worker) {
 	})
 }
 
-// AwaitNoAnswers waits until a worker has not been asked for two seconds: it is
-// drained, whatever the slice says.
+// AwaitNoAnswers waits until a worker has had no request for two seconds: then it is
+// drained, also if the slice does not say so.
 func (x *Target) AwaitNoAnswers(w *Worker) {
 	x.t.Helper()
 	begin := time.Now()

@@ -11,9 +11,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/lab"
 )
 
-// One dead backend has to be out of use after oneCrash, or oneSilence if it
-// does not even refuse. The promise is 2.5 s and 5.5 s at the 95th percentile,
-// which a scenario with one sample cannot judge; see the scenarios that crash.
+// One dead backend must be out of use after oneCrash, or after oneSilence if it does
+// not even refuse. The promise is 2.5 s and 5.5 s at the 95th percentile. A scenario
+// with one sample cannot judge that; see the scenarios that crash.
 const (
 	oneCrash   = 4 * time.Second
 	oneSilence = 7 * time.Second
@@ -67,8 +67,9 @@ func TestTheLocalAPIServerRestarts(t *testing.T) {
 	})
 }
 
-// replaceDrained replaces a worker, which ends when nobody asks it any more, as
-// after a drain of minutes: while there is no API server nobody can be told.
+// replaceDrained replaces a worker. The old one ends when it gets no request any
+// more, as after a drain of minutes: without an API server no consumer learns of the
+// drain.
 func replaceDrained(x *lab.Target, old, fresh *lab.Worker) {
 	x.Mark("%s joins", fresh.Name)
 	x.Join(fresh)
@@ -90,8 +91,8 @@ func outage() time.Duration {
 	return 10 * time.Second
 }
 
-// diesMeanwhile lets a worker end when reads have failed for a while: its
-// requests are lost until the health check has seen it, and no others.
+// diesMeanwhile ends a worker when reads have failed for a while. Its requests are
+// lost until the health check has seen it; no other request is lost.
 func diesMeanwhile(x *lab.Target) {
 	pause(outage() / 3)
 	victim := x.Workers()[0]
@@ -106,7 +107,7 @@ func cloudDown(_ *testing.T, _ *lab.World, x *lab.Target) {
 	diesMeanwhile(x)
 }
 
-// TestTheRemoteClusterIsDown has a world of its own, for nothing else works then.
+// TestTheRemoteClusterIsDown has a world of its own, because nothing else works then.
 func TestTheRemoteClusterIsDown(t *testing.T) {
 	w := lab.Start(t)
 	down := func(_ *testing.T, w *lab.World, x *lab.Target) {

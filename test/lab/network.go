@@ -28,7 +28,8 @@ func build(t testing.TB) {
 	t.Helper()
 	for bridge, address := range map[string]string{mgmt: "02:00:00:00:78:01", data: "02:00:00:00:77:01"} {
 		// Without an address of its own a bridge has that of a port, and loses it
-		// with the port: whoever had learnt it then talks to nobody for seconds.
+		// with the port: then a neighbour that had learnt it would send to an
+		// address without a machine for seconds.
 		ip(t, "link", "add", bridge, "address", address, "type", "bridge", "forward_delay", "0", "mcast_snooping", "0")
 		t.Cleanup(func() { _ = exec.Command("ip", "link", "del", bridge).Run() })
 		ip(t, "link", "set", bridge, "up")
@@ -36,11 +37,11 @@ func build(t testing.TB) {
 	ip(t, "address", "add", gateway+"/16", "dev", mgmt)
 }
 
-// leg gives a namespace an interface on a bridge, named like it, and returns when
-// it carries packets. Then the neighbours are told whose the address is, for
-// another may have had it before: with arp_notify a change of the hardware
-// address tells them, and with arp_accept they accept it. A neighbour that has
-// to ask can lose its question on a busy machine, and repeats it a second later.
+// leg gives a namespace an interface on a bridge, named like it, and returns when it
+// carries packets. Then the neighbours learn the owner of the address, because
+// another interface may have had it before: with arp_notify a change of the hardware
+// address is announced, and with arp_accept they accept it. A neighbour that has to
+// ask can lose its question on a busy machine, and repeats it a second later.
 func leg(t testing.TB, namespace, bridge string, address netip.Addr) {
 	t.Helper()
 	port := namespace + "-" + bridge[:1]
@@ -84,8 +85,8 @@ func nft(t testing.TB, namespace, script string) {
 	}
 }
 
-// silence is a table that drops what comes in, goes out, or both. Packets of the
-// loopback interface pass.
+// silence is a table that drops incoming packets, outgoing packets, or both. Packets
+// of the loopback interface pass.
 func silence(directions string) string {
 	script := "table inet silence {}\ndelete table inet silence\ntable inet silence {\n"
 	if directions != "out" {

@@ -19,7 +19,7 @@ import (
 // waitTimeout bounds every wait; none is expected to take so long.
 const waitTimeout = 90 * time.Second
 
-// process is a child that dies with the test, however it ends.
+// process is a child that always dies with the test.
 type process struct {
 	t     testing.TB
 	name  string
@@ -31,8 +31,8 @@ type process struct {
 	out   *bufio.Scanner
 }
 
-// start runs a command. Its standard error, and what it prints unless it is
-// read, go to a file, whose end is shown if the test fails.
+// start runs a command. Its standard error goes to a file, and its standard output
+// too if the test does not read it. The end of the file is shown if the test fails.
 func start(t testing.TB, name string, env, args []string, readOutput bool) *process {
 	t.Helper()
 	p := &process{t: t, name: name, log: filepath.Join(t.TempDir(), name+".log"), done: make(chan struct{})}

@@ -23,7 +23,7 @@ func (x *Target) Report(scenario, text string, facts ...traffic.Fact) {
 	x.ReportSeries(scenario, text, nil, facts...)
 }
 
-// ReportSeries is [Target.Report] with what was sampled meanwhile.
+// ReportSeries is [Target.Report] with the samples of that time.
 func (x *Target) ReportSeries(scenario, text string, series []traffic.Series, facts ...traffic.Fact) {
 	x.t.Helper()
 	writes, requests := x.APIRequests()

@@ -30,7 +30,7 @@ const (
 	rate = 450
 )
 
-// TestRotation replaces every worker, by every source: nobody may notice.
+// TestRotation replaces every worker, by every source: no client may notice.
 func TestRotation(t *testing.T) {
 	w := lab.Start(t)
 	for _, kind := range lab.Sources {

@@ -19,7 +19,7 @@ type Sample struct {
 	// Memory is its resident set in MiB.
 	Memory                  float64
 	Goroutines, Descriptors float64
-	// Requests are those to API servers since its start.
+	// Requests counts the requests to API servers since its start.
 	Requests float64
 }
 
@@ -112,7 +112,7 @@ func (s *Samples) Quarter(n int) Sample {
 	return q
 }
 
-// Series are the samples for a picture; requests are those of each step.
+// Series are the samples for a picture; requests are counted for each step.
 func (s *Samples) Series() []traffic.Series {
 	series := []traffic.Series{{Name: "resident memory", Unit: "MiB"}, {Name: "goroutines"}, {Name: "open descriptors"}, {Name: "requests to API servers in a step"}}
 	for i, one := range s.taken {

@@ -17,13 +17,13 @@ import (
 // soakTime is how long the soak lasts where LAB_DURATION says nothing else.
 const soakTime = 50 * time.Second
 
-// TestSoak breaks and replaces one thing after the other around one daemon, as
-// fast as it gets over them, and looks for what grows (contract 33).
+// TestSoak breaks and replaces one thing after the other around one daemon, as fast
+// as it gets over them, and looks for what grows (contract 33).
 //
-// Whoever forgets one goroutine, descriptor or connection for each fault has as
-// many too many at the end as there were faults. So the daemon at rest after all
-// faults is compared with itself at rest before; only memory, which the
-// garbage collector gives back when it likes, is judged by its trend.
+// A program that loses one goroutine, descriptor or connection for each fault has as
+// many too many at the end as there were faults. So the test compares the daemon at
+// rest after all faults with the daemon at rest before them. Only memory is judged by
+// its trend, because the garbage collector gives it back at any time.
 func TestSoak(t *testing.T) {
 	w := lab.Start(t)
 	length := soakTime
@@ -67,8 +67,8 @@ func judge(t *testing.T, before, after lab.Sample, watch *lab.Samples, steps int
 		t.Errorf("at rest after %d steps: got %.0f goroutines and %.0f descriptors, before them %.0f and %.0f, want no more than %d and %d beyond",
 			steps, after.Goroutines, after.Descriptors, before.Goroutines, before.Descriptors, goroutines, descriptors)
 	}
-	// The garbage collector lets the heap grow to twice what is in use, which is
-	// some 5 MiB, and the trend must not take more than that.
+	// The garbage collector lets the heap grow to twice what is in use, about 5 MiB.
+	// That growth is not a trend.
 	const memory = 6 // MiB
 	if second, last := watch.Quarter(1), watch.Quarter(3); last.Memory > second.Memory*1.1+memory {
 		t.Errorf("resident memory: got %.1f MiB in the last quarter, %.1f MiB in the second", last.Memory, second.Memory)

@@ -18,9 +18,9 @@ import (
 // Sources are every SOURCE_KIND.
 var Sources = []string{"static", "file", "command", "kubernetes", "ionos"}
 
-// lister tells the daemon which nodes there are, as one source learns it.
+// lister gives the daemon the list of nodes, in the way of one source.
 type lister interface {
-	// list makes these the nodes; those that leave are marked so.
+	// list makes these the nodes. Workers that leave are marked so.
 	list(workers []*Worker)
 }
 
@@ -85,7 +85,7 @@ func (s fixed) list(workers []*Worker) {
 	}
 	d, nodes := s.x.Daemon, strings.Join(staying, ",")
 	if d.Env["STATIC_NODES"] == nodes {
-		return // the one who leaves was not listed before
+		return // the one that leaves was not listed before
 	}
 	d.Env["STATIC_NODES"] = nodes
 	if d.process != nil {
@@ -167,7 +167,7 @@ func (s machines) list(workers []*Worker) {
 	s.cloud.SetNodes(nodes...)
 }
 
-// both tells two, for a source that asks two.
+// both lists in two ways, for a source that asks two.
 type both [2]lister
 
 func (s both) list(workers []*Worker) {

@@ -40,7 +40,7 @@ func (d *Daemon) AwaitMetric(name string, least float64) {
 	})
 }
 
-// AwaitEvent waits until an Event with that reason tells of the Service.
+// AwaitEvent waits until the Service has an Event with that reason.
 func (x *Target) AwaitEvent(reason string) {
 	x.t.Helper()
 	var got []string

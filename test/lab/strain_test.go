@@ -14,7 +14,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/strain"
 )
 
-// strains let a worker die while the daemon itself is in trouble.
+// strains kill a worker while the daemon itself is in trouble.
 func strains(t *testing.T) []trouble {
 	t.Helper()
 	disk := strain.NewDisk(t)
@@ -48,8 +48,8 @@ func paused(s *tale) {
 	s.revives()
 }
 
-// pausedLeader lets a leader sleep through the end of its Lease: the other
-// replica leads, and the one that wakes up must not write (contract 29).
+// pausedLeader stops a leader until after the end of its Lease. The other replica
+// leads, and the one that continues must not write (contract 29).
 func pausedLeader(s *tale) {
 	other := s.NewDaemon()
 	other.Start()
@@ -65,8 +65,8 @@ func pausedLeader(s *tale) {
 	s.dies(refusedBound)
 }
 
-// withoutDescriptors takes every descriptor that is not in use: probes fail for
-// a reason of our own, which counts for nothing (contract 9).
+// withoutDescriptors takes every descriptor that is not in use: probes fail for a
+// local reason, which counts for nothing (contract 9).
 func withoutDescriptors(s *tale) {
 	s.Mark("no descriptors")
 	restore := strain.NoDescriptors(s.T, s.Daemon.PID())
@@ -78,8 +78,8 @@ func withoutDescriptors(s *tale) {
 	s.revives()
 }
 
-// withoutDescriptorsOrConnections takes the connections, too: the daemon has
-// neither inventory nor slices nor probes.
+// withoutDescriptorsOrConnections takes the connections, too: the daemon has no
+// inventory, no slices and no probes.
 func withoutDescriptorsOrConnections(s *tale) {
 	s.Mark("no descriptors, no connections")
 	restore := strain.NoDescriptors(s.T, s.Daemon.PID())
@@ -107,8 +107,8 @@ func shortOfCPU(s *tale) {
 	s.dies(refusedBound)
 }
 
-// fullDisk restarts the daemon so that whatever it writes to disk fails, and
-// lets a new inventory be cut off by the full disk.
+// fullDisk restarts the daemon so that its writes to disk fail, and lets the full
+// disk cut off a new inventory.
 func fullDisk(disk *strain.Disk) func(*tale) {
 	return func(s *tale) {
 		for _, folder := range []string{"home", "tmp"} {

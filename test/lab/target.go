@@ -119,7 +119,8 @@ func (x *Target) NewDaemon() *Daemon {
 	return d
 }
 
-// Workers are those that the inventory lists, in the order in which they joined.
+// Workers are the workers that the inventory lists, in the order in which they
+// joined.
 func (x *Target) Workers() []*Worker { return slices.Clone(x.workers) }
 
 // AddWorker starts a machine that the inventory does not list yet.
@@ -134,15 +135,15 @@ func (x *Target) AddWorkerAt(address netip.Addr) *Worker {
 	return x.world.newWorker(x.t, address)
 }
 
-// Join lets the inventory list workers.
+// Join makes the inventory list workers.
 func (x *Target) Join(workers ...*Worker) {
 	x.t.Helper()
 	x.workers = append(x.workers, workers...)
 	x.list()
 }
 
-// Leave lets the inventory say that workers are about to leave. A source that
-// cannot say so does not list them any more.
+// Leave makes the inventory say that workers are about to leave. A source that cannot
+// say so no longer lists them.
 func (x *Target) Leave(workers ...*Worker) {
 	x.t.Helper()
 	for _, w := range workers {
@@ -168,8 +169,8 @@ func (x *Target) Replace(workers ...*Worker) {
 // CutProber drops all packets between the daemon and the workers.
 func (x *Target) CutProber() { nft(x.t, x.prober, silenceOn(data)) }
 
-// ForgetHeld lets a firewall before the prober forget the connections that are
-// open to workers now, and returns how many.
+// ForgetHeld makes a firewall before the prober forget the connections that are open
+// to workers now, and returns their number.
 func (x *Target) ForgetHeld() int {
 	x.t.Helper()
 	args := netns.Inside(x.prober, "ss", "-Htn", "state", "established", "dport", "=", fmt.Sprint(Port))
@@ -255,7 +256,7 @@ func (x *Target) AwaitStates(want map[netip.Addr]string) {
 	})
 }
 
-// AwaitState waits until a worker is published so; "" stands for not at all.
+// AwaitState waits until a worker is published in that state; "" means not at all.
 func (x *Target) AwaitState(w *Worker, want string) {
 	x.t.Helper()
 	until(x.t, func() string {

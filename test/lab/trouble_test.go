@@ -12,9 +12,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/traffic"
 )
 
-// shared is what a scenario grants because others run beside it, and because one
-// death is no percentile: kube-proxy writes its rules once a second at most, for
-// all of them.
+// shared is what a scenario allows beyond the promise. Other scenarios run beside it,
+// and kube-proxy writes its rules for all of them, at most once a second. One death
+// is also no percentile.
 const shared = 1500 * time.Millisecond
 
 // trouble is a scenario with faults of what stands around the daemon, or of
@@ -42,9 +42,9 @@ type tale struct {
 // excuse is a time in which a dead backend may cost requests.
 type excuse struct{ from, to time.Time }
 
-// TestTroubles lets everything go wrong that stands around the daemon, and the
-// daemon itself. A worker that dies meanwhile has to leave as soon as the fault
-// allows it; no other request may be lost.
+// TestTroubles makes everything around the daemon go wrong, and the daemon itself. A
+// worker that dies in that time must leave as soon as the fault allows it. No other
+// request may be lost.
 func TestTroubles(t *testing.T) {
 	w := lab.Start(t)
 	for group, troubles := range map[string]func(*testing.T) []trouble{
@@ -110,9 +110,9 @@ func (s *tale) judge() {
 		count, s.Record().Len(), s.Record().Lateness(), text.String(), s.Daemon.Log())
 }
 
-// starved reports whether these few losses tell of the machine and not of the
-// daemon: one request of a hundred began a tenth of a second late or more, so
-// some took a whole one. It says so in the log and in the report.
+// starved reports whether the machine, not the daemon, explains these few losses: one
+// request of a hundred began a tenth of a second late or more, so some took a whole
+// second. It says so in the log and in the report.
 func (s *tale) starved(lost int) bool {
 	s.Helper()
 	late, requests := s.Record().Lateness(), s.Record().Len()
@@ -128,8 +128,8 @@ func (s *tale) starved(lost int) bool {
 // victim is the worker that dies.
 func (s *tale) victim() *lab.Worker { return s.Workers()[0] }
 
-// kill lets the victim crash. It may cost requests from now on, until
-// [tale.leaves] ends that.
+// kill crashes the victim. It may cost requests from now on, until [tale.leaves] ends
+// that.
 func (s *tale) kill() time.Time {
 	s.Helper()
 	return s.crashes(s.victim())
@@ -191,7 +191,7 @@ func (s *tale) dies(bound time.Duration) {
 	s.revives()
 }
 
-// happens waits for what a proxy was told to do.
+// happens waits until a proxy has done what it was asked to do.
 func (s *tale) happens(done <-chan struct{}) {
 	s.Helper()
 	select {

@@ -29,7 +29,7 @@ type Worker struct {
 	backend *process
 }
 
-// newWorker starts a machine; nobody knows of it yet.
+// newWorker starts a machine that no inventory lists yet.
 func (w *World) newWorker(t testing.TB, address netip.Addr) *Worker {
 	t.Helper()
 	n := w.count.Add(1)
@@ -42,7 +42,7 @@ func (w *World) newWorker(t testing.TB, address netip.Addr) *Worker {
 	}
 	netns.Add(t, worker.Name)
 	leg(t, worker.Name, data, address)
-	// So no worker has to ask who a new source address is.
+	// So no worker has to ask for the neighbour at a new source address.
 	netns.Run(t, worker.Name, "ip", "route", "add", sources, "via", clientNode, "dev", data)
 	worker.Boot()
 	return worker
@@ -90,7 +90,8 @@ func (w *Worker) Stop() {
 	w.backend.await()
 }
 
-// Pause lets the backend hang: the kernel accepts connections, nobody answers.
+// Pause makes the backend hang: the kernel accepts connections, the backend does not
+// answer.
 func (w *Worker) Pause() { w.backend.signal(syscall.SIGSTOP) }
 
 // Resume ends Pause.
@@ -111,7 +112,7 @@ func (w *Worker) Hear() {
 	nft(w.t, w.Name, hear)
 }
 
-// Unplug takes the interface down, as when a machine is switched off: nobody
+// Unplug takes the interface down, like a machine that is switched off: no machine
 // answers for its address.
 func (w *Worker) Unplug() time.Time {
 	w.t.Helper()

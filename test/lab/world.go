@@ -105,7 +105,8 @@ func source(n int64) netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 77, byte(128 + n>>2%128), byte(n << 6)}), 26)
 }
 
-// progress tells who watches. It goes past the test's log, which is shown at its end.
+// progress prints for people who watch. It goes past the test's log, which is shown
+// at its end.
 func progress(format string, args ...any) {
 	fmt.Printf("    %s  %s\n", time.Now().Format("15:04:05"), fmt.Sprintf(format, args...))
 }

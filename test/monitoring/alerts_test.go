@@ -75,7 +75,7 @@ func TestEveryRuleKeepsInstallationsApart(t *testing.T) {
 		}
 		for _, s := range q.selectors {
 			for _, m := range s.matchers {
-				// up is everybody's, so it is told by the name of the job.
+				// Every job has up: the name of the job selects it.
 				if slices.Contains(targetLabels, m.label) && s.metric != "up" {
 					t.Errorf("%s: %s is asked for one %s only", r.Alert, s.metric, m.label)
 				}

@@ -32,8 +32,8 @@ func TestEveryQueryOfTheDashboardAnswers(t *testing.T) {
 	promtool(t, "test", "rules", tests)
 }
 
-// everything returns each metric of one target with each value of its labels,
-// those of buckets that end at a second and at infinity included. Counters rise.
+// everything returns each metric of one target with each value of its labels, with
+// buckets that end at a second and at infinity. Counters rise.
 func everything(c catalogue) []map[string]string {
 	var all []map[string]string
 	for _, name := range slices.Sorted(maps.Keys(c)) {

@@ -14,7 +14,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics/viewmetrics"
 )
 
-// targetLabels are those that Prometheus adds. Rules may group by the first
+// targetLabels are the labels that Prometheus adds. Rules may group by the first
 // three; an instance passes.
 var targetLabels = []string{"cluster", "namespace", "job", "instance"}
 
@@ -22,8 +22,8 @@ var targetLabels = []string{"cluster", "namespace", "job", "instance"}
 // where they are open.
 type catalogue map[string]map[string][]string
 
-// known returns the metrics that a target has: those of the program as its
-// families declare them, those of Go and the process as they are gathered.
+// known returns the metrics of a target: those of the program as its families declare
+// them, those of Go and the process as they are gathered.
 func known(t *testing.T) catalogue {
 	t.Helper()
 	all := catalogue{"up": {}}
@@ -64,7 +64,7 @@ func known(t *testing.T) catalogue {
 	return all
 }
 
-// mistakes says what an expression asks for that there is not.
+// mistakes says which parts of an expression do not exist.
 func (c catalogue) mistakes(q query) []string {
 	var found []string
 	labels := slices.Concat(targetLabels, q.made)

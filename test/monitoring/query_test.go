@@ -10,7 +10,7 @@ import (
 // promtool's to say; here only names are picked out of it.
 type query struct {
 	selectors []selector
-	// grouped are the labels of by, on and the like, made those that
+	// grouped are the labels of by, on and the like, made the labels that
 	// label_replace makes.
 	grouped, made []string
 	// groupings are the lists of by as they stand there.

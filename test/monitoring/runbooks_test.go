@@ -16,7 +16,7 @@ import (
 // index is the page about all runbooks.
 const index = "README.md"
 
-// sections are what a person who was woken looks for, in this order.
+// sections are what a person on call looks for, in this order.
 var sections = []string{"**Meaning.**", "**Impact.**", "## First five minutes", "## Causes and remedies", "## When it clears", "## False alarms"}
 
 // runbooks returns the text of each runbook by name, without the index.

@@ -72,8 +72,8 @@ func addresses(t testing.TB, first netip.Addr, n int) []netip.Addr {
 	return added
 }
 
-// given holds the addresses that running tests hold. One that a test has taken
-// away stays its own until it ends: it must not become another's meanwhile.
+// given holds the addresses that running tests hold. A test keeps an address that it
+// has removed until it ends: no other test may get the address before.
 var given sync.Map
 
 // add reports whether a test or the namespace holds the address already.

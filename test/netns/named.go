@@ -9,9 +9,9 @@ import (
 // folder is where ip keeps the names of network namespaces.
 const folder = "/run/netns"
 
-// named is a namespace from which others can be made, by name. Their names lie
-// in a mount namespace of its own: whatever was made is gone with the last
-// process in it, however that ends, and the machine never sees any of it.
+// named is a namespace from which others can be made, by name. Their names lie in a
+// mount namespace of its own: they go with the last process in it, and the machine
+// never sees any of them.
 var named = world{
 	ways: [][]string{{"--net", "--mount", "--propagation", "private"}},
 	setup: `set -e

@@ -12,8 +12,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-// In a process of their own, the tests below enter named namespaces, where the
-// others of this package are in the one with the loopback routes.
+// The tests below enter named namespaces, in a process of their own. The other tests
+// of this package are in the namespace with the loopback routes.
 const namedVariable = "TEST_NETNS_NAMED"
 
 func TestNamedNamespacesAreApartAndVanishWithTheProcess(t *testing.T) {
@@ -43,7 +43,7 @@ func TestInsideNamed(t *testing.T) {
 	netns.Run(t, "near", "ip", "link", "add", "near0", "type", "veth", "peer", "name", "far0", "netns", "far")
 	netns.Run(t, "near", "sh", "-c", "ip address add 10.1.0.1/24 dev near0 && ip link set near0 up")
 	netns.Run(t, "far", "sh", "-c", "ip address add 10.1.0.2/24 dev far0 && ip link set far0 up")
-	// Nobody listens, so an answer of the kernel is all that there is to hear.
+	// Nothing listens, so the only possible answer comes from the kernel.
 	_, err := netns.Dial(t.Context(), "near", "tcp", "10.1.0.2:1")
 	if err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("from near to far: got %v, want refused", err)

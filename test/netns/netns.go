@@ -1,8 +1,8 @@
-// Package netns gives a test binary a network namespace of its own, so that
-// backends can have addresses that the API server accepts (it refuses loopback
-// ones) while the machine is left alone. Inside, 10.0.0.0/16 and fd00::/64 are
-// routed to the loopback interface: an address that a test has added answers,
-// any other stays silent, as a dead host does.
+// Package netns gives a test binary a network namespace of its own. There backends
+// can have addresses that the API server accepts (it refuses loopback ones), and the
+// machine is not changed. Inside, 10.0.0.0/16 and fd00::/64 are routed to the
+// loopback interface: an address that a test has added answers. Any other stays
+// silent, like a dead host.
 //
 // A package opts in with
 //
@@ -26,8 +26,8 @@ import (
 	"testing"
 )
 
-// The state is an environment variable, for it has to survive the exec. It
-// holds entered, or why there is no namespace.
+// The state is an environment variable, because it must survive the exec. It holds
+// entered, or why there is no namespace.
 const (
 	stateVariable = "TEST_NETNS"
 	entered       = "entered"
@@ -41,8 +41,8 @@ func Main(m *testing.M) {
 }
 
 // Enter is [Main] for a TestMain that has more to do: it returns in the new
-// namespace, after the test binary was executed anew, or at once if no
-// namespace can be made.
+// namespace, after the test binary was executed again, or at once if no namespace can
+// be made.
 func Enter() { enterWorld(loopback) }
 
 // enterWorld returns inside, or outside when there is no way in.
@@ -75,8 +75,9 @@ ip -6 route add fd00::/64 dev lo 2>/dev/null || true
 [ $# = 0 ] || exec "$@"`,
 }
 
-// enter replaces the process by one in a new namespace. It tries before with a
-// process that does nothing, for after an exec there is nobody to report to.
+// enter replaces the process with one in a new namespace. It tries first with a
+// process that does nothing, because after an exec no process is left that could
+// report an error.
 func enter(w world) error {
 	unshare, err := exec.LookPath("unshare")
 	if err != nil {
@@ -108,9 +109,9 @@ func usableFlags(unshare string, w world) ([]string, error) {
 	return nil, fmt.Errorf("%s", strings.Join(errs, "; "))
 }
 
-// Require skips the test if the binary does not run in a network namespace of
-// its own, and says why. Where CI=true stands for a machine that has to have
-// everything, the test fails instead.
+// Require skips the test if the binary does not run in a network namespace of its
+// own, and says why. With CI=true the test fails instead: such a machine must have
+// everything.
 func Require(t testing.TB) {
 	t.Helper()
 	switch state := os.Getenv(stateVariable); state {

@@ -1,3 +1,3 @@
-// Package oracle contains one test: random Services and slices are joined by
-// internal/view and by the code of kube-proxy, and both have to say the same.
+// Package oracle contains one test: internal/view and the code of kube-proxy join
+// random Services and slices, and both must have the same result.
 package oracle

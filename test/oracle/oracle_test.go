@@ -43,8 +43,8 @@ func TestContract38TheJoinIsKubeProxys(t *testing.T) {
 	})
 }
 
-// TestEachStateIsOneThatKubeProxyMayFind: where kube-proxy's answer depends on
-// chance, ours is one of its answers, for each endpoint.
+// TestEachStateIsOneThatKubeProxyMayFind: if kube-proxy's answer depends on chance,
+// ours is one of its answers, for each endpoint.
 func TestEachStateIsOneThatKubeProxyMayFind(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		service, all := world(t)
@@ -73,8 +73,8 @@ func TestEachStateIsOneThatKubeProxyMayFind(t *testing.T) {
 	})
 }
 
-// states are those that an endpoint with these conditions may have, whatever the
-// others are.
+// states are those that an endpoint with these conditions may have; other conditions
+// do not matter.
 func states(e proxy.Endpoint) []views.State {
 	switch {
 	case e.IsReady():
@@ -89,7 +89,7 @@ func shuffle(all []*discoveryv1.EndpointSlice) {
 	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 }
 
-// TestContract38EveryEndpointThatKubeProxyKnowsHasAView whatever its conditions are, once.
+// TestContract38EveryEndpointThatKubeProxyKnowsHasAView, once, with any conditions.
 func TestContract38EveryEndpointThatKubeProxyKnowsHasAView(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		service, all := world(t)

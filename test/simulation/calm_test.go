@@ -61,19 +61,19 @@ func (w *world) calm() {
 }
 
 // waitTimeout is how long after a storm the slices may still be wrong: back-off of
-// reads, Retry-After, suspect reads, draining, an edit war, and a moment.
+// reads, Retry-After, rejected inventories, draining, an edit war, and a moment.
 func (w *world) waitTimeout() time.Duration {
 	p := w.set.policy
 	return 5*time.Minute + 90*time.Second + time.Duration(p.Threshold+1)*w.set.poll*11/10 + time.Duration(p.Threshold+2)*w.set.poll*11/10 + 2*p.DrainPeriod + 5*time.Minute + time.Minute + takeover
 }
 
-// settling is how long slices that are right have to stay so: a read that began in
-// the storm may still come.
+// settling is how long slices that are right must stay so: a read that began in the
+// storm may still come.
 func (w *world) settling() time.Duration {
 	settling := w.set.sourceTimeout + 2*w.set.poll + w.set.policy.DrainPeriod + 30*time.Second
 	if w.set.forced {
-		// One may still hold what the other has let go, until it accepts its reads
-		// and its turn in their edit war has come.
+		// One process may still keep what the other has removed, until it accepts its
+		// reads and its turn in their edit war has come.
 		settling += time.Duration(w.set.policy.Threshold+1)*w.set.poll*11/10 + 5*time.Minute
 	}
 	return settling
@@ -134,7 +134,7 @@ func (w *world) checkRight(report reporter) {
 	}
 }
 
-// checkForm is contracts 19 and 20, as far as a stored slice shows them.
+// checkForm checks contracts 19 and 20 on a stored slice.
 func (w *world) checkForm(report reporter, s plan.Slice) {
 	want := []plan.Port{{Name: "http", Protocol: plan.TCP, Number: 8080}}
 	if s.Drift != "" || s.Owner != w.service.UID || !slices.Equal(s.Ports, want) {
@@ -185,9 +185,9 @@ func (w *world) checkFamily(report reporter, got map[netip.Addr]inventory.State,
 	}
 }
 
-// mayStay reports whether an endpoint that no node has stays for good all the same:
-// rejected inventories take nothing away that passes (contract 13), nor anything
-// while nothing else passes.
+// mayStay reports whether an endpoint without a node may stay for good: rejected
+// inventories remove nothing that passes (contract 13), and nothing while nothing
+// else passes.
 func (w *world) mayStay(a netip.Addr, state inventory.State, anyPasses bool) bool {
 	if w.set.policy.HealthOff {
 		return false
@@ -206,11 +206,11 @@ func (w *world) mayStay(a netip.Addr, state inventory.State, anyPasses bool) boo
 	return !anyPasses
 }
 
-// isAsFound reports whether the address stands as a process found it that has seen
-// nothing of the family pass since it started, and something of it is ready. Such a
-// process has proved nothing but itself: its failures demote nobody, so health
-// leaves something ready (contract 15), and nothing that was published changes
-// (contract 28, ADR 6). One that found nothing ready has no such excuse.
+// isAsFound reports whether the address is as the process found it: the process has
+// seen nothing of the family pass since its start, and something of the family is
+// ready. The fault may be the process itself. So its failures demote no endpoint,
+// health leaves something ready (contract 15), and nothing that was published changes
+// (contract 28, ADR 6). This does not hold for a process that found nothing ready.
 func (w *world) isAsFound(a netip.Addr, got map[netip.Addr]inventory.State) bool {
 	for _, p := range []*process{w.daemon, w.second} {
 		if p != nil && p.recovered && p.passedAt[a.Is4()].IsZero() && got[a] == p.found[a] {

@@ -1,8 +1,8 @@
-// Package simulation runs the real syncer, guard, plan and scheduler of probes
-// in a scripted world with simulated time: a storm of random faults of source,
-// backends, store, Service and process, and then calm. What the contract
-// promises is checked at every request to the store and at every step; after the
-// storm the slices have to become right, and writing has to stop.
+// Package simulation runs the real syncer, guard, plan and scheduler of probes in a
+// scripted world with simulated time: a storm of random faults of source, backends,
+// store, Service and process, and then calm. It checks the promises of the contract
+// at every request to the store and at every step. After the storm the slices must
+// become right, and writing must stop.
 //
 // One seed scripts one world, and a failure names it:
 //
@@ -10,16 +10,16 @@
 //	make simulate SEED=17              # one seed, which failed
 //	make simulate SEEDS=50000 DAYS=20  # a night's worth
 //
-// A seed replays, and a test holds it to that: one goroutine runs at a time, no
-// two things outside of the daemon happen at the same instant, the daemon's own
-// jitter is drawn from the seed, and the garbage is collected between two steps.
-// What remains is Go's scheduler: a goroutine that runs for more than 10 ms of real
-// time, as where the machine takes the CPU away, is put behind those that are
-// ready as well. So on a busy machine a failure may take a second try; and so may
-// one of the fifth of the seeds that have a leader election, whose clock is the
-// machine's own, because it counts the time in which the machine was suspended.
+// A seed replays, and a test checks that: one goroutine runs at a time, no two things
+// outside of the daemon happen at the same instant, the daemon's own jitter is drawn
+// from the seed, and the garbage is collected between two steps. Go's scheduler is
+// the exception: it puts a goroutine that runs for more than 10 ms of real time
+// behind others that are ready, for example when the machine takes the CPU away. So
+// on a busy machine a failure may need a second try. The same holds for the fifth of
+// the seeds with a leader election: its clock is the machine's own, because it counts
+// the time in which the machine was suspended.
 //
-// The oracle is derived from docs/contract.md and docs/adr alone, and is
-// cautious: where several faults together leave room, it asks nothing. It
-// contains tests only.
+// The oracle is derived from docs/contract.md and docs/adr alone, and is cautious: if
+// several faults together leave room, it checks nothing. The package contains tests
+// only.
 package simulation

@@ -35,12 +35,12 @@ type line struct {
 	cause error
 }
 
-// held are those that are open, in the order in which they were opened. They have
-// a lock of their own: a holder closes connections under its own.
+// held are the open connections, in the order in which they were opened. They have a
+// lock of their own, because a holder closes connections under its own.
 type held struct {
 	mu   sync.Mutex
 	open []*line
-	// losses are when one was last lost, for each process.
+	// losses are when a connection was last lost, for each process.
 	losses map[*process][]time.Time
 }
 
@@ -188,9 +188,9 @@ func (w *world) strikeConnections() {
 	})
 }
 
-// sawCrash reports whether the connection that an address left behind when it began
-// to refuse is an alarm that counts: of those that the process held few were lost
-// in the same interval.
+// sawCrash reports whether the loss of an address's connection is an alarm that
+// counts: the address began to refuse, and the process lost few of its held
+// connections in the same interval.
 func (p *process) sawCrash(a netip.Addr) bool {
 	w := p.w
 	if !w.alarmed[a][p] {

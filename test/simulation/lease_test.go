@@ -61,7 +61,7 @@ func (r *replica) RoundTrip(request *http.Request) (*http.Response, error) {
 	return w.leases.list(), nil
 }
 
-// holder returns who holds the Lease.
+// holder returns the holder of the Lease.
 func (l *leases) holder() string {
 	if l.lease == nil || l.lease.Spec.HolderIdentity == nil {
 		return ""
@@ -91,7 +91,7 @@ func (l *leases) write(method string, lease *coordinationv1.Lease) *http.Respons
 	return answer(http.StatusOK, l.lease)
 }
 
-// store makes the Lease what it is told, nil for none, and tells the watches.
+// store sets the Lease (nil for none) and informs the watches.
 func (l *leases) store(lease *coordinationv1.Lease) {
 	kind, told := "MODIFIED", lease
 	if lease == nil {

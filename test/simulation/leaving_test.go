@@ -51,8 +51,8 @@ func (p *process) excuses(a netip.Addr) string {
 	return time.Since(m.began).String() + " ago the first missed it, the last pass was " + time.Since(p.passAt[a]).String() + " ago"
 }
 
-// checkDrained checks how an endpoint goes that passes: it drained for as long as
-// it has to, and something present works in its place.
+// checkDrained checks the removal of an endpoint that passes: it drained for the
+// required time, and something present works in its place.
 func (p *process) checkDrained(a netip.Addr, from inventory.State) {
 	w := p.w
 	period := w.set.policy.DrainPeriod
@@ -152,11 +152,11 @@ func (p *process) noteTaken(at time.Time) {
 	}
 }
 
-// letGo reports whether the process had to let the address go, and the store kept
-// that write away. To the process it is gone, and comes back as one that was never
-// published and has to pass first (ADR 2): it cannot know of the health checks of
-// before that they still hold, and what stands in the store is only what it could
-// not write. Where the store takes writes, the removal lands, and is judged then.
+// letGo reports whether the process had to remove the address, but the store refused
+// that write. For the process the address is gone. It comes back as a new address,
+// which must pass first (ADR 2): the process cannot know that earlier health checks
+// still hold, and the store holds only what the process could not write. If the store
+// takes writes, the removal lands, and is judged then.
 func (p *process) letGo(a netip.Addr, slice string) bool {
 	const again = 40 * time.Second // until a store that failed is asked again
 	at, ok := p.takenAt[a]
@@ -187,7 +187,7 @@ func (p *process) moved(a netip.Addr) bool {
 // passedFor reports whether the backend has passed every check for that long.
 func (w *world) passedFor(a netip.Addr, d time.Duration) bool {
 	if w.set.policy.HealthOff {
-		return true // as far as anybody can know
+		return true // without checks every backend counts as passing
 	}
 	b, ok := w.backends[a]
 	return ok && b.is == passes && time.Since(b.since) >= d

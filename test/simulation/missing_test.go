@@ -15,8 +15,8 @@ type missing struct {
 	began time.Time
 	// ended is when an inventory listed it again, zero while none has.
 	ended time.Time
-	// counts are those that may have been scheduled: a poll interval apart, less
-	// its jitter.
+	// counts are the inventories that may have been scheduled: a poll interval apart,
+	// less its jitter.
 	counts []time.Time
 	// served: it was ready or draining when an inventory last listed it.
 	served bool
@@ -57,8 +57,9 @@ func (p *process) noteMissing(d delivery) {
 	}
 }
 
-// add adds one more inventory that misses the address. One that has been kept for
-// the threshold stays, however later ones are judged by what is listed (13 a).
+// add adds one more inventory that leaves the address out. An endpoint that was kept
+// for the threshold stays, also when later inventories are judged by what is listed
+// (13 a).
 func (m *missing) add(d delivery, a netip.Addr, s settings) {
 	pastThreshold := s.policy.Threshold > 0 && len(m.counts) >= s.policy.Threshold+2
 	if n := len(m.counts); n == 0 || d.at.Sub(m.counts[n-1]) >= s.poll*9/10-slack/10 {
@@ -115,11 +116,11 @@ func (p *process) mayGo(a netip.Addr) bool {
 	return policy.Threshold > 0 && m.since(p.passAt[a]) >= policy.Threshold
 }
 
-// judge says what the plainest reading of contract 13 makes of a read: whether it
-// has to be rejected, judged by all endpoints, and with those left out that have
-// been kept for long as well; and whether it has to be accepted. An endpoint that
-// fails may fall between the read and the decision on it, and then counts no more;
-// one that was brought by a rejected inventory may count or not.
+// judge applies the plainest reading of contract 13 to a read. It says whether the
+// read must be rejected, judged by all endpoints, and judged without those that were
+// kept for long; and whether it must be accepted. An endpoint may fail between the
+// read and the decision on it; then it no longer counts. An endpoint that a rejected
+// inventory added may count or not.
 func (p *process) judge(d *delivery, is4 bool, kind string) {
 	w := p.w
 	var all, failing, pastThreshold, both, firm tally
@@ -175,8 +176,8 @@ func (p *process) judge(d *delivery, is4 bool, kind string) {
 	d.certain[is4] = calm && stays > 0 && kind != readsTwins && !firm.tooMany(percent) && !w.downMissing(d, is4)
 }
 
-// mayCountDown reports whether an endpoint that is down may count as if it served:
-// inventories left it out until now, so that it counts as it was before; or it was
+// mayCountDown reports whether an endpoint that is down may count as if it served.
+// Either inventories left it out until now, and it counts as it was before; or it was
 // recovered as down, and no check of this process has counted yet (contract 13).
 func (p *process) mayCountDown(a netip.Addr) bool {
 	if m := p.missing[a]; m != nil && m.ended.IsZero() {
@@ -198,7 +199,7 @@ func (w *world) downMissing(d *delivery, is4 bool) bool {
 	return false
 }
 
-// tally counts endpoints, and those of them that a read would take away.
+// tally counts endpoints, and how many of them a read would take away.
 type tally struct{ of, taken int }
 
 func (t *tally) add(taken bool) {
@@ -211,8 +212,8 @@ func (t *tally) add(taken bool) {
 // tooMany reports whether more would go than one and than the share allows.
 func (t *tally) tooMany(percent int) bool { return t.taken*100 > max(100, percent*t.of) }
 
-// noteReplaced notes whether as many that pass are listed, and not long known, as
-// still pass of those that the read misses (13 b).
+// noteReplaced notes whether the read lists at least as many new endpoints that pass
+// as it leaves out endpoints that pass (13 b).
 func (p *process) noteReplaced(d *delivery, is4 bool) {
 	kept, fresh := 0, 0
 	for a, state := range p.w.truth() {

@@ -12,14 +12,14 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 )
 
-// The two ways in which the mode is told.
+// The two ways in which the mode is reported.
 const (
 	byNotice = iota
 	byLine
 )
 
-// Announce holds notices to contract 16: who leaves a mode was in it, and who
-// enters one was not.
+// Announce checks notices against contract 16: a process that leaves a mode was in
+// it, and a process that enters a mode was not.
 func (p *process) Announce(notice narration.Notice) {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
@@ -39,7 +39,7 @@ func (p *process) Announce(notice narration.Notice) {
 	}
 }
 
-// turn notes that a change of the mode was told. The caller has the lock.
+// turn notes that a change of the mode was reported. The caller has the lock.
 func (p *process) turn(way int, from, to guard.Mode) {
 	if p.told[way] != from {
 		p.w.breach(16, "a change of the mode from %s to %s was told after one to %s", from, to, p.told[way])
@@ -54,7 +54,7 @@ func (p *process) turn(way int, from, to guard.Mode) {
 	p.w.counts["modes told"]++
 }
 
-// checkMode checks that what was told of the mode is what is shown.
+// checkMode checks that the reported mode is the mode that is shown.
 func (p *process) checkMode() {
 	is := p.syncer.Status().Verdict.Mode
 	for way, told := range p.told {
@@ -95,7 +95,7 @@ func (m modeLines) Handle(_ context.Context, line slog.Record) error {
 }
 
 // checkMemory is contract 33, once the storm is over: what is alive in memory does
-// not hang on how long it was.
+// not depend on the length of the storm.
 func (w *world) checkMemory() {
 	const most = 32 << 20
 	var stats runtime.MemStats

@@ -17,7 +17,7 @@ import (
 // slack is how much later than it was decided something may be sent.
 const slack = 2 * time.Second
 
-// checkRequest checks a write when it is sent, whatever becomes of it.
+// checkRequest checks a write when it is sent; its result does not matter.
 func (p *process) checkRequest(write plan.Write) {
 	w, name := p.w, write.Slice.Name
 	p.checkHolder()
@@ -62,7 +62,7 @@ func (p *process) checkRequest(write plan.Write) {
 	}
 }
 
-// landed checks a write that changed the store, and what it did to the members.
+// landed checks a write that changed the store, and what it did to the endpoints.
 func (p *process) landed(write plan.Write, before *discoveryv1.EndpointSlice, was map[netip.Addr]inventory.State) {
 	w, name := p.w, write.Slice.Name
 	if before != nil {
@@ -107,9 +107,9 @@ func (p *process) landed(write plan.Write, before *discoveryv1.EndpointSlice, wa
 	w.counts["landed"]++
 }
 
-// decided is the state in which a write left an address that was published in
-// another before: that of the slice itself, where a worse copy stands elsewhere. Where
-// only that copy is left, nobody can tell what was decided.
+// decided is the state in which a write left an address that was published in another
+// state before. It is the state in the slice itself, also where a worse copy stands
+// elsewhere. If only that copy is left, the decision is unknown.
 func decided(s plan.Slice, a netip.Addr, was, is inventory.State) inventory.State {
 	switch own := s.StateOf(a); {
 	case was == is, is == inventory.Absent:
@@ -121,7 +121,7 @@ func decided(s plan.Slice, a netip.Addr, was, is inventory.State) inventory.Stat
 	}
 }
 
-// checkMove checks one member's way from one published state to the next.
+// checkMove checks one endpoint's way from one published state to the next.
 func (p *process) checkMove(a netip.Addr, slice string, from, to inventory.State) {
 	serving := from == inventory.StateReady || from == inventory.StateDraining
 	if from == inventory.StateDown && to == inventory.Absent {
@@ -171,7 +171,7 @@ func (p *process) checkJoining(a netip.Addr) {
 	}
 }
 
-// injected reports whether only a foreign hand ever publishes the address.
+// injected reports whether only another client ever publishes the address.
 func (w *world) injected(a netip.Addr) bool {
 	return a.String() == w.unused(discoveryv1.AddressTypeIPv4) || a.String() == w.unused(discoveryv1.AddressTypeIPv6)
 }
@@ -186,8 +186,8 @@ func (p *process) noteEmptied(is4 bool, was, is map[netip.Addr]inventory.State) 
 	}
 }
 
-// checkNotEmpty is contract 15, after all that was decided was written: health
-// alone never empties a family.
+// checkNotEmpty is contract 15, after every decision was written: health alone never
+// empties a family.
 func (p *process) checkNotEmpty(is4 bool) {
 	emptied := p.emptied[is4]
 	p.emptied[is4] = false
@@ -214,7 +214,7 @@ func (p *process) listedFor(a netip.Addr, d time.Duration) bool {
 	return ok && time.Since(since) > d
 }
 
-// serving counts the members of a family that get traffic.
+// serving counts the endpoints of a family that get traffic.
 func serving(members map[netip.Addr]inventory.State, is4 bool) int {
 	n := 0
 	for a, state := range members {

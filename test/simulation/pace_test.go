@@ -87,7 +87,7 @@ func (p *process) answered(name string, f fate, err error) {
 			p.unavailable = asked
 		}
 	case !errors.Is(err, context.DeadlineExceeded) && !time.Now().Before(p.unavailable):
-		p.awayAt = time.Time{} // it answered, whatever it said
+		p.awayAt = time.Time{} // any answer ends the outage
 	}
 	if !f.denied {
 		t.refusals = nil
@@ -127,10 +127,10 @@ func (w *world) delay() time.Duration {
 	return time.Duration(2+(len(w.now().Slices)+most-1)/most) * slowWrite
 }
 
-// checkFresh is contract 26: what goes out was decided a second ago at the most. So
-// no write publishes as ready what had been refusing for longer, whatever kept it
-// waiting. One that was silent since, as so many others are, may come back by
-// contract 14.
+// checkFresh is contract 26: a write is sent at most one second after its decision.
+// So no write publishes an endpoint as ready that had been refusing for longer, even
+// if the write had to wait. An endpoint that was silent since, as many others are,
+// may come back by contract 14.
 func (p *process) checkFresh(write plan.Write) {
 	w := p.w
 	if w.set.policy.HealthOff || !w.set.policy.FailOpen || !w.smooth(time.Minute, "probes", "daemon", "service") || !p.recovered {
@@ -208,7 +208,7 @@ func (p *process) decidesReady(is4 bool) bool {
 	})
 }
 
-// checkErrors is contract 26 in the calm: what is over is shown no more.
+// checkErrors is contract 26 in the calm: an error that is over is no longer shown.
 func (p *process) checkErrors() {
 	s := p.syncer.Status().Store
 	if s.LoadErr != nil || s.WriteErr != nil || s.Pending != 0 {

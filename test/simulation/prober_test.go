@@ -10,7 +10,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// The kinds of a prober's fault: nothing can be told of anybody.
+// The kinds of a prober's fault: then the prober knows nothing of any endpoint.
 const (
 	cutOff  = "the prober is cut off"
 	noFiles = "the prober has no file descriptors"

@@ -24,7 +24,7 @@ type process struct {
 	stop   context.CancelFunc
 	done   chan error
 	begun  time.Time
-	// dead processes were killed: nothing of theirs reaches the store any more.
+	// dead processes were killed: none of their writes reaches the store.
 	dead    bool
 	replica *replica // nil without leader election
 
@@ -42,15 +42,15 @@ type process struct {
 	// excusedAt is when nothing else passed, or so many were silent, that a ready
 	// endpoint that fails might stay so.
 	excusedAt map[netip.Addr]time.Time
-	// informed is when the newest write of a slice was sent, zero where it was sent
-	// before the process could see all that another hand had done.
+	// informed is when the newest write of a slice was sent. It is zero if the write
+	// was sent before the process could see all changes of other clients.
 	informed map[string]time.Time
 	// lookedAt is when it was last seen to be so.
 	lookedAt map[netip.Addr]time.Time
 	// passAt is when the newest pass came, drainsAt when it was published draining.
 	passAt, drainsAt map[netip.Addr]time.Time
 	// silentSince is since when all results are silence, troubleSince since when all
-	// are troubles of our own.
+	// are local errors.
 	silentSince, troubleSince map[netip.Addr]time.Time
 	troubledAt                time.Time
 	// toldGone is when an Event named an endpoint that rejected inventories take
@@ -61,8 +61,8 @@ type process struct {
 	// is ready or draining.
 	dryAt, bareAt map[bool]time.Time
 	holders       map[netip.Addr]string
-	// listedSince is the read since which all list the address, at the same node
-	// or as a member; sentAtPass is when the newest check that passed was sent.
+	// listedSince is the read since which all list the address, at the same node or
+	// as an endpoint; sentAtPass is when the newest check that passed was sent.
 	listedSince, sentAtPass map[netip.Addr]time.Time
 	// listedAt is the newest read that lists the address.
 	listedAt map[netip.Addr]time.Time
@@ -74,11 +74,11 @@ type process struct {
 	told       []guard.Mode // by notices and by lines of the log
 	openAt     time.Time    // when it last left FailOpen
 
-	// fails counts in a row, fresh only those that ADR 6 does not forgive; countedAt is
-	// when the last that counted was sent.
+	// fails counts in a row, fresh only failures that ADR 6 does not forgive;
+	// countedAt is when the last that counted was sent.
 	fails, fresh      map[netip.Addr]int
 	fellAt, countedAt map[netip.Addr]time.Time
-	passedAt          map[bool]time.Time // by being IPv4: the newest pass of anybody
+	passedAt          map[bool]time.Time // by being IPv4: the newest pass of any endpoint
 
 	recovered bool
 	// found is what stood there when it started, slices what it published since.
@@ -118,8 +118,9 @@ type delivery struct {
 	leaving map[netip.Addr]bool
 	// given are the addresses that it gives to another node than before.
 	given map[netip.Addr]bool
-	// By family: suspectAll and suspect say that it had to be rejected, certain that
-	// it had to be accepted, replaced that it may be a replacement; see judge.
+	// By family: a read that must be rejected sets suspectAll or suspect, one that
+	// must be accepted sets certain, and one that may be a replacement sets replaced;
+	// see judge.
 	suspectAll, suspect, certain, replaced map[bool]bool
 }
 
@@ -209,7 +210,7 @@ func (p *process) beginRead() {
 	}
 }
 
-// ending reports whether the process was told to stop.
+// ending reports whether the process was asked to stop.
 func (p *process) ending() bool { return p.dead || p.replica != nil && p.replica.stopped }
 
 func (p *process) endRead(err error) {
@@ -217,8 +218,7 @@ func (p *process) endRead(err error) {
 	p.failedRead, p.endedRead = err != nil, time.Now()
 }
 
-// checkRetry is contract 3: a source that costs nobody anything is read again
-// without back-off.
+// checkRetry is contract 3: a source without a cost is read again without back-off.
 func (p *process) checkRetry() {
 	const soon = 1500 * time.Millisecond
 	if p.w.set.free && !p.ending() && p.failedRead && p.reading == 0 && time.Since(p.endedRead) > soon && time.Since(p.askedFor) > soon {
@@ -352,8 +352,9 @@ func (p *process) endCheck(a netip.Addr, outcome inventory.Outcome, sent time.Ti
 	}
 }
 
-// published is the state in which the process published an address, and in which
-// it stood there until now: what another hand put there is nobody's promise.
+// published is the state in which the process published an address, and in which it
+// stood there until now: the process promises nothing about what another program
+// wrote.
 func (p *process) published(a netip.Addr, stood inventory.State) inventory.State {
 	state := inventory.Absent
 	for _, endpoints := range p.slices {

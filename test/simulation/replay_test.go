@@ -12,7 +12,8 @@ func TestASeedReplays(t *testing.T) {
 	alone(t)
 	for seed := *first; seed < *first+min(*seeds, 20); seed++ {
 		one, two := simulate(t, seed), simulate(t, seed)
-		// An election runs by a clock that counts suspended time, which nobody simulates.
+		// An election runs by a clock that counts suspended time. The simulation has
+		// no such clock.
 		if one.set.election || one.digest.Sum64() == two.digest.Sum64() {
 			continue
 		}

@@ -27,7 +27,7 @@ type replica struct {
 	again time.Time
 }
 
-// takeover is how long nobody may lead after the holder is gone, and a moment.
+// takeover is how long no process may lead after the holder is gone, and a moment.
 const takeover = election.LeaseDuration + 4*election.RetryPeriod
 
 // enlist starts a replica. The caller has the lock.
@@ -74,7 +74,7 @@ func (w *world) lead(ctx context.Context, r *replica, elector *election.Elector)
 	return err
 }
 
-// mendReplicas starts what has to run. The caller has the lock.
+// mendReplicas starts the replicas that must run. The caller has the lock.
 func (w *world) mendReplicas() error {
 	for i, r := range w.replicas {
 		if r != nil {
@@ -132,8 +132,8 @@ func (w *world) strikeReplica(r *rand.Rand) {
 	w.roughen("daemon", rough)
 }
 
-// checkHolder is contract 29: who writes holds the Lease, but for the moment in
-// which somebody took it by force.
+// checkHolder is contract 29: a process that writes holds the Lease, except in the
+// moment after another process took the Lease by force.
 func (p *process) checkHolder() {
 	w := p.w
 	if p.replica == nil || p.dead || time.Since(w.stolenAt) < election.LeaseDuration {

@@ -15,8 +15,8 @@ import (
 // child is set in the environment of the processes that inProcesses starts.
 const child = "SIMULATION_CHILD"
 
-// alone makes what runs next hang on nothing but the seed, as far as that can be:
-// one goroutine runs at a time, and the garbage is collected between two steps.
+// alone makes what runs next depend on the seed only, as far as possible: one
+// goroutine runs at a time, and the garbage is collected between two steps.
 func alone(t *testing.T) {
 	t.Helper()
 	procs, percent := runtime.GOMAXPROCS(1), debug.SetGCPercent(-1)
@@ -28,7 +28,7 @@ func alone(t *testing.T) {
 	})
 }
 
-// tidy collects the garbage now and then, when nobody but the world runs.
+// tidy collects the garbage now and then, when only the world runs.
 func tidy(steps int) {
 	if steps%1000 == 0 {
 		runtime.GC()

@@ -62,8 +62,8 @@ func (w *world) untilAct() time.Duration {
 	return time.Until(w.start.Add(w.acts[0].at))
 }
 
-// happen lets the next act happen, or anything where there is no scene. The caller
-// has the lock.
+// happen runs the next act, or any event if there is no scene. The caller has the
+// lock.
 func (w *world) happen(r *rand.Rand) {
 	if w.set.connections > 0 {
 		w.strikeConnections()
@@ -171,8 +171,8 @@ func (w *world) behaveNode(n *node, is behaviour) {
 	}
 }
 
-// leave takes nodes out of the remote cluster, whose backends go on answering, and
-// returns their addresses.
+// leave takes nodes out of the remote cluster and returns their addresses. Their
+// backends still answer.
 func (w *world) leave(nodes []*node) []netip.Addr {
 	var addrs []netip.Addr
 	for _, n := range slices.Clone(nodes) {
@@ -203,8 +203,8 @@ func (w *world) replaceAll(r *rand.Rand) []netip.Addr {
 	return w.leave(old)
 }
 
-// checkAllReady is the first scene's point: what passes serves, whatever the
-// inventory says.
+// checkAllReady is the first scene's point: an endpoint that passes serves, with any
+// inventory.
 func (w *world) checkAllReady() {
 	if w.set.policy.HealthOff {
 		return
@@ -218,8 +218,8 @@ func (w *world) checkAllReady() {
 	}
 }
 
-// checkGone checks that addresses are published no more, if no restart made counts
-// begin anew.
+// checkGone checks that addresses are no longer published. A restart resets the
+// counts; then it checks nothing.
 func (w *world) checkGone(addrs []netip.Addr, why string) {
 	for _, a := range addrs {
 		if state, ok := w.truth()[a]; ok && w.unrest == 0 && w.passedFor(a, time.Minute) && w.allPass() {

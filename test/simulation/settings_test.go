@@ -23,13 +23,13 @@ type settings struct {
 	poll, sourceTimeout, healthTimeout time.Duration
 	concurrency, maxEndpoints, nodes   int
 	dual, signals, free, echoes        bool
-	// connections bounds those that are held; 0 where none is.
+	// connections bounds the held connections; 0 where none is held.
 	connections int
 	// election says that two replicas run for one Lease, forced that two processes
 	// write without one.
 	election, forced bool
 	storm, gap       time.Duration
-	// scene is a course of events in place of random ones, empty for those.
+	// scene is a course of events in place of random ones; empty for random ones.
 	scene string
 }
 
@@ -98,7 +98,7 @@ func newWorld(seed uint64, storm time.Duration) (*world, error) {
 		w.replicas = make([]*replica, 2)
 	}
 	if w.set.forced {
-		w.roughen("slices", time.Now().Add(1000*time.Hour)) // each is a foreign hand to the other, in the calm too
+		w.roughen("slices", time.Now().Add(1000*time.Hour)) // each is another client for the other, in the calm too
 	}
 	for range w.set.nodes {
 		w.join(w.free(r)...)

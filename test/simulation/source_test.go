@@ -142,7 +142,7 @@ func (w *world) damaged(nodes []inventory.Node, kind string, r *rand.Rand) []inv
 	return out
 }
 
-// wrong are addresses that may be published, and where nobody answers.
+// wrong are addresses that may be published, but no backend answers there.
 func (w *world) wrong(addrs []netip.Addr) []netip.Addr {
 	var wrong []netip.Addr
 	for _, a := range addrs {
@@ -173,8 +173,8 @@ func (w *world) newcomers() []inventory.Node {
 	return nodes
 }
 
-// linger waits like sleep, for an odd time: what happens at the same instant may
-// happen in any order, and a replay needs one.
+// linger waits like sleep, for an odd time: events at the same instant may happen in
+// any order, and a replay needs one order.
 func (w *world) linger(ctx context.Context, d time.Duration) error {
 	w.mu.Lock()
 	d += odd(w.odd)

@@ -45,7 +45,7 @@ func (w *world) mend() error {
 	return err
 }
 
-// step checks what has to hold at any time. The caller has the lock.
+// step checks what must hold at any time. The caller has the lock.
 func (w *world) step() {
 	p := w.daemon
 	if p == nil {
@@ -95,17 +95,17 @@ func (w *world) soon(p *process, slice string) time.Duration {
 // fast is how often an address in question is checked.
 func (w *world) fast() time.Duration { return max(w.set.policy.Interval/10, 100*time.Millisecond) }
 
-// isPlain reports whether nothing but backends and source has been wrong for a
-// while, as far as it concerns the slice.
+// isPlain reports whether only backends and source have been wrong for a while, with
+// regard to the slice.
 func (w *world) isPlain(p *process, d time.Duration, slice string) bool {
 	return w.smooth(recovery+d, "store", "probes", "daemon", "service", "slices", "slice "+slice) &&
 		p.recovered && w.set.policy.FailOpen && !w.set.policy.HealthOff
 }
 
-// checkDead is contract 10 and 26: a backend that refuses, or is silent, while
-// another passes and nothing is wrong with prober, store or process, is out of
-// ready after FALL checks, the write's turn, and a moment: whatever the inventory
-// does, and whatever becomes of other slices.
+// checkDead is contract 10 and 26. A backend refuses or is silent, while another
+// passes and nothing is wrong with prober, store or process. Then it is out of ready
+// after FALL checks, the write's turn, and a moment. The inventory and other slices
+// do not matter.
 func (w *world) checkDead(p *process, a netip.Addr, slice string) {
 	policy, b := w.set.policy, w.backends[a]
 	if b == nil || b.is != refuses && b.is != silent {
@@ -131,14 +131,14 @@ func (w *world) checkDead(p *process, a netip.Addr, slice string) {
 	}
 }
 
-// othersPass reports whether another member of the family is there and has passed
-// all that time, so that nothing excuses a refusal.
+// othersPass reports whether another endpoint of the family is there and has passed
+// all that time. Then nothing excuses a refusal.
 func (w *world) othersPass(p *process, a netip.Addr, d time.Duration) bool {
 	return w.passing(p, a, d) > 0
 }
 
-// passing counts the other members of the family that are ready and have passed
-// all that time, listed or kept.
+// passing counts the other endpoints of the family that are ready and have passed all
+// that time, listed or kept.
 func (w *world) passing(p *process, a netip.Addr, d time.Duration) int {
 	n := 0
 	for other, state := range w.truth() {
@@ -149,9 +149,8 @@ func (w *world) passing(p *process, a netip.Addr, d time.Duration) int {
 	return n
 }
 
-// fewSilent reports whether so many pass that contract 14 excuses no silence,
-// whoever does not pass: of those that the inventory lists, if one of them passes,
-// and of all.
+// fewSilent reports whether so many pass that contract 14 excuses no silence. It
+// counts all endpoints, and the listed ones alone if one of those passes.
 func (w *world) fewSilent(p *process, a netip.Addr, d time.Duration) bool {
 	truth := w.truth()
 	var all, listed tally
@@ -180,15 +179,15 @@ func (w *world) fewSilent(p *process, a netip.Addr, d time.Duration) bool {
 }
 
 // longSilent reports whether the address is down and has been silent for so long that
-// it counts no more (contract 14).
+// it no longer counts (contract 14).
 func (p *process) longSilent(a netip.Addr) bool {
 	long := max(time.Duration(p.w.set.policy.Fall)*p.w.set.policy.Interval, 5*time.Minute)
 	at, ok := p.silentSince[a]
 	return ok && time.Since(at) > long+recovery && p.w.truth()[a] == inventory.StateDown
 }
 
-// checkBack is contract 10 the other way: who passes, listed or kept, is not down
-// after RISE checks, the write's turn, and a moment.
+// checkBack is contract 10 the other way: an endpoint that passes, listed or kept, is
+// not down after RISE checks, the write's turn, and a moment.
 func (w *world) checkBack(p *process, a netip.Addr, slice string) {
 	policy := w.set.policy
 	bound := policy.Interval + time.Duration(policy.Rise-1)*w.fast() + w.soon(p, slice)
@@ -197,8 +196,8 @@ func (w *world) checkBack(p *process, a netip.Addr, slice string) {
 	}
 }
 
-// checkCut is contract 14: once a cut-off prober is found out, who was fine
-// before is not down.
+// checkCut is contract 14: once a cut-off prober is found out, an endpoint that was
+// fine before is not down.
 func (w *world) checkCut(p *process) {
 	policy := w.set.policy
 	if !w.cutOffFor(time.Duration(policy.Fall)*policy.Interval+w.set.healthTimeout+2*slack) || p.begun.After(w.cutAt) {
@@ -243,8 +242,8 @@ func (w *world) checkBounds(p *process) {
 	}
 }
 
-// checkBeside is contract 23 and 24: a slice of another name stays as it is, and
-// none is deleted but by the foreign hand.
+// checkBeside is contract 23 and 24: a slice of another name stays as it is, and only
+// other clients delete one.
 func (w *world) checkBeside() {
 	if have := w.object(besideName); have != nil {
 		want := w.beside()

@@ -151,8 +151,8 @@ func (f fate) ofStuck(kind string, r *rand.Rand) fate {
 	return f
 }
 
-// undone notes that the process does not know what became of a write, so that
-// the next Load looks at the slice itself.
+// undone notes that the process does not know what became of a write. The next Load
+// then looks at the slice itself.
 func (s shelf) undone(write plan.Write, err error) error {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
@@ -235,7 +235,7 @@ func (s shelf) Load(ctx context.Context) (plan.State, error) {
 	return state, nil
 }
 
-// cache remembers what a Load showed, for those that are stale.
+// cache remembers what a Load showed, for later loads that are stale.
 func (w *world) cache(state plan.State) {
 	clear(w.cached)
 	clear(w.fresh)
@@ -256,8 +256,8 @@ func (p *process) learn(state plan.State) {
 	p.w.note("process %d recovers %v", p.number, p.found)
 }
 
-// truth is what our slices publish: each address once, in its best state. It is
-// made anew when the store has changed, and never changed itself.
+// truth is what our slices publish: each address once, in its best state. A change of
+// the store makes a new one; it is never changed itself.
 func (w *world) truth() map[netip.Addr]inventory.State {
 	state := w.now()
 	if w.published != nil {
@@ -274,7 +274,7 @@ func (w *world) truth() map[netip.Addr]inventory.State {
 	return w.published
 }
 
-// sorted returns the addresses in order, so that a replay checks them in the same.
+// sorted returns the addresses in order: a replay checks them in the same order.
 func sorted[V any](all map[netip.Addr]V) []netip.Addr {
 	return slices.SortedFunc(maps.Keys(all), netip.Addr.Compare)
 }
@@ -313,7 +313,7 @@ func (w *world) now() plan.State {
 	return *w.shown
 }
 
-// put, drop and serve are how another hand changes the slices and the Service.
+// put, drop and serve change the slices and the Service as another client would.
 func (w *world) put(object *discoveryv1.EndpointSlice) {
 	w.store.Put(object)
 	w.handAt = time.Now()
@@ -338,7 +338,7 @@ func (w *world) slice(name string) (plan.Slice, bool) {
 	return all[i], true
 }
 
-// touch writes a foreign label, so that whoever read the slice before is late.
+// touch writes a foreign label. A reader of the version before gets a conflict.
 func (w *world) touch(name string) {
 	object := w.object(name)
 	if object == nil {

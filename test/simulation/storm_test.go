@@ -143,7 +143,7 @@ func (w *world) strikeService(r *rand.Rand) {
 		wrong.HasSelector = true
 	case 3:
 		wrong.Ports = []plan.ServicePort{{Name: "other", Protocol: plan.TCP, Port: 81}}
-	case 4: // made anew
+	case 4: // deleted and made again
 		w.service.UID += "1"
 		wrong = w.service
 	}
@@ -171,7 +171,7 @@ func (w *world) serviceWrong() bool {
 	return s.UID == "" || s.Deleting || s.HasSelector || len(s.Ports) != 1 || s.Ports[0].Name != "http"
 }
 
-// strikeSlice is a foreign hand in the slices.
+// strikeSlice changes the slices as another client would.
 func (w *world) strikeSlice(r *rand.Rand) {
 	all := w.store.Slices()
 	if len(all) == 0 || r.IntN(6) == 0 {
@@ -218,7 +218,7 @@ func (w *world) unused(kind discoveryv1.AddressType) string {
 
 const besideName = "web-of-others"
 
-// beside is a slice of the Service that has no name of ours.
+// beside is a slice of the Service without one of our names.
 func (w *world) beside() *discoveryv1.EndpointSlice {
 	return &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.target.Namespace, Name: besideName, Labels: map[string]string{
@@ -245,7 +245,7 @@ func (w *world) strikeDaemon(r *rand.Rand) {
 	w.roughen("daemon", w.rough["daemon until"])
 }
 
-// noteCut remembers who was fine when the prober was cut off.
+// noteCut remembers which endpoints were fine when the prober was cut off.
 func (w *world) noteCut() {
 	w.standing = map[netip.Addr]bool{}
 	if !w.probing.in(cutOff) || w.daemon == nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// noteTrouble notes since when nothing but our own troubles came of the checks of
-// an address.
+// noteTrouble notes since when the checks of an address gave only local errors.
 func (p *process) noteTrouble(a netip.Addr, outcome inventory.Outcome, sent time.Time) {
 	if outcome != inventory.LocalError {
 		delete(p.troubleSince, a)
@@ -20,8 +19,8 @@ func (p *process) noteTrouble(a netip.Addr, outcome inventory.Outcome, sent time
 	}
 }
 
-// forgetTroubles forgets them where the checks may begin anew: the address is not
-// listed, or it has gone to another node.
+// forgetTroubles forgets local errors where the checks may begin again: the address
+// is not listed, or it has gone to another node.
 func (p *process) forgetTroubles(d delivery) {
 	for a := range p.troubleSince {
 		if !d.listed[a] || d.given[a] {
@@ -30,8 +29,8 @@ func (p *process) forgetTroubles(d delivery) {
 	}
 }
 
-// checkUnchecked is contract 9: an endpoint for which nothing but local errors came
-// for longer than FALL intervals says since when and why, and is counted.
+// checkUnchecked is contract 9: if the checks of an endpoint gave only local errors
+// for longer than FALL intervals, it says since when and why, and is counted.
 func (p *process) checkUnchecked() {
 	policy := p.w.set.policy
 	late := time.Duration(policy.Fall)*policy.Interval + p.w.set.healthTimeout + slack // a check takes its time
@@ -77,7 +76,7 @@ func (p *process) noteAccepted(note string) {
 	}
 }
 
-// checkTold is contract 13: what only rejected inventories took away was told of.
+// checkTold is contract 13: an Event names what only rejected inventories took away.
 func (p *process) checkTold(a netip.Addr, slice string) {
 	m := p.missingOf(a)
 	if m == nil || m.accepted || m.given || p.moved(a) || p.w.injected(a) || time.Since(p.firstRead) < weighed {

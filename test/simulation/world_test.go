@@ -32,11 +32,11 @@ const (
 	troubles behaviour = "cannot be asked"
 )
 
-// backend is what listens at an address, whoever holds it.
+// backend is what listens at an address, of any node.
 type backend struct {
 	is    behaviour
 	since time.Time
-	// asked counts the checks, so that the n-th has the same answer in a replay.
+	// asked counts the checks: the n-th has the same answer in a replay.
 	asked int
 	odd   *rand.Rand
 	// refused says that it has refused once: what took it down may not be silence.
@@ -86,15 +86,15 @@ type world struct {
 	enlisted int
 	stolenAt time.Time
 	started  int
-	// source, storing, loading and probing are the faults in force: probing that of
-	// the prober, which cannot tell anything of anybody.
+	// source, storing, loading and probing are the faults in force. With probing the
+	// prober knows nothing of any endpoint.
 	source, storing, loading, probing fault
 	// rough is until when each part of the world was not as it should be.
 	rough map[string]time.Time
 	// cached is what a stale Load shows; fresh are slices that it cannot.
 	cached map[string]plan.Slice
 	fresh  map[string]bool
-	// edited are the slices that a foreign hand wrote last, and when.
+	// edited are the slices that another client wrote last, and when.
 	edited map[string]time.Time
 	calls  map[string]int
 	odd    *rand.Rand  // see linger
@@ -102,7 +102,7 @@ type world struct {
 	// published is the truth that shown tells, objects the slices as stored.
 	published map[netip.Addr]inventory.State
 	objects   []*discoveryv1.EndpointSlice
-	handAt    time.Time // when another hand last changed what slices publish
+	handAt    time.Time // when another client last changed what slices publish
 	trace     []string
 	// held are the connections that are held; alarmed says which processes lost one
 	// when an address began to refuse.
@@ -115,12 +115,11 @@ type world struct {
 	writes  int
 	counts  map[string]int
 	cutAt   time.Time
-	// standing are the members that were fine when the prober was cut off.
+	// standing are the endpoints that were fine when the prober was cut off.
 	standing map[netip.Addr]bool
 }
 
-// dice returns random numbers that hang on nothing but the seed and what they
-// are for.
+// dice returns random numbers that depend only on the seed and on what they are for.
 func (w *world) dice(what string, n int) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = fmt.Fprint(h, what, " ", n)
@@ -254,7 +253,7 @@ func allowed(a netip.Addr) bool {
 	return bytes.HasPrefix(b[:], []byte{0xfd, 0, 0, 1, 0, 0, 0, 0})
 }
 
-// join adds a node with these addresses, whose backends pass.
+// join adds a node with these addresses. Its backends pass.
 func (w *world) join(addrs ...netip.Addr) {
 	w.made++
 	name := fmt.Sprintf("node-%d", w.made)
@@ -269,7 +268,8 @@ func (w *world) join(addrs ...netip.Addr) {
 	w.signal()
 }
 
-// free returns the addresses of a new node: now and then those of one that left.
+// free returns the addresses of a new node. Now and then they belonged to a node that
+// left.
 func (w *world) free(r *rand.Rand) []netip.Addr {
 	for {
 		octet := 1 + r.IntN(30)

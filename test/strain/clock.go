@@ -17,13 +17,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A real clock cannot be stepped for one process alone: a time namespace has
-// clocks of its own for what is monotonic, but not for the time of day. So the
-// program is built with a package time whose Now adds an offset, and nothing
-// else about it differs: go build -overlay replaces the file that has Now and
-// adds one that maps a page of shared memory, which the test writes. Timers,
-// sleeps and the monotonic part of every time go on as they were, exactly as
-// when somebody sets the clock of a machine.
+// A real clock cannot be stepped for one process alone: a time namespace has clocks
+// of its own for monotonic time, but not for the time of day. So the program is built
+// with a package time whose Now adds an offset. Nothing else about it differs: go
+// build -overlay replaces the file that has Now and adds one that maps a page of
+// shared memory, which the test writes. Timers, sleeps and the monotonic part of
+// every time continue as they were, exactly as when an administrator sets the clock
+// of a machine.
 
 // variable names the file with the offset in the program's environment.
 const variable = "TEST_CLOCK"
@@ -77,10 +77,10 @@ func stepped(sec int64, nsec int32) (int64, int32) {
 }
 `
 
-// SteppedBuild builds a package of this module so that a [Clock] can step its
-// wall clock, and returns the program's path. The first build on a machine
-// compiles nearly everything anew, which takes a minute or two; later ones come
-// out of Go's build cache.
+// SteppedBuild builds a package of this module for a [Clock] that can step its wall
+// clock, and returns the program's path. The first build on a machine compiles almost
+// everything again, which takes a minute or two. Later builds come out of Go's build
+// cache.
 func SteppedBuild(t testing.TB, path string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), filepath.Base(path))
@@ -164,8 +164,8 @@ func NewClock(t testing.TB) *Clock {
 // Environment is the variable that a program follows this clock by.
 func (c *Clock) Environment() string { return variable + "=" + c.path }
 
-// Set puts the clock this far ahead of the true time, or behind it when
-// negative, whatever it was before.
+// Set puts the clock this far ahead of the true time, or behind it when negative. The
+// earlier offset does not matter.
 func (c *Clock) Set(ahead time.Duration) {
 	atomic.StoreInt64((*int64)(unsafe.Pointer(&c.page[0])), int64(ahead))
 }

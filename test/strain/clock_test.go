@@ -11,8 +11,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/strain"
 )
 
-// clockProgram tells the time whenever it is asked, and how much of it has
-// passed since it started.
+// clockProgram prints the time when it is asked, and how much of it has passed since
+// it started.
 const clockProgram = `package main
 
 import (

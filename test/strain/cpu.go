@@ -20,10 +20,10 @@ const cpuGroups = "/sys/fs/cgroup/cpu"
 // the next begins.
 const cpuPeriod = 100 * time.Millisecond
 
-// StarveCPU leaves a process this share of one CPU, 0 to 1, by a control group,
-// or, on a machine without those of the first version, by stopping it for the
-// rest of each period. The returned function, which the end of the test calls
-// at the latest, takes it back.
+// StarveCPU leaves a process this share of one CPU, 0 to 1, by a control group. On a
+// machine without control groups of the first version it stops the process for the
+// rest of each period. The returned function ends that. The end of the test calls it
+// at the latest.
 func StarveCPU(t testing.TB, pid int, share float64) (restore func()) {
 	t.Helper()
 	if _, err := os.Stat(filepath.Join(cpuGroups, "cpu.cfs_quota_us")); err != nil {
@@ -49,7 +49,8 @@ func limit(pid int, share float64) (restore func(), err error) {
 		return nil, err
 	}
 	restore = func() {
-		// A process that has ended is in no group, and one without members goes.
+		// A process that has ended is in no group, and a group without processes
+		// goes.
 		_ = os.WriteFile(filepath.Join(cpuGroups, before, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o600)
 		for deadline := time.Now().Add(time.Second); os.Remove(group) != nil && time.Now().Before(deadline); {
 			time.Sleep(time.Millisecond)

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NoDescriptors lets a process open nothing any more: no file, no connection.
-// What is open stays so. The returned function, which the end of the test calls
-// at the latest, takes it back.
+// NoDescriptors makes every open of a process fail: no file, no connection. What is
+// open stays open. The returned function ends that. The end of the test calls it at
+// the latest.
 func NoDescriptors(t testing.TB, pid int) (restore func()) {
 	t.Helper()
 	var before unix.Rlimit
@@ -32,8 +32,8 @@ func NoDescriptors(t testing.TB, pid int) (restore func()) {
 	return restore
 }
 
-// lacking ends a test that has not the rights for a fault: it is skipped, but
-// fails where CI=true stands for a machine that has to have everything.
+// lacking ends a test without the rights for a fault. It skips the test, or fails it
+// with CI=true: such a machine must have everything.
 func lacking(t testing.TB, err error) {
 	t.Helper()
 	switch {

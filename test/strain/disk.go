@@ -20,8 +20,8 @@ type Disk struct {
 // diskSize holds a few files of a test.
 const diskSize = 1 << 20
 
-// NewDisk mounts a disk until the test ends. The caller is in a mount namespace
-// of its own, so that the machine sees nothing of it.
+// NewDisk mounts a disk until the test ends. The caller is in a mount namespace of
+// its own: the machine sees nothing of it.
 func NewDisk(t testing.TB) *Disk {
 	t.Helper()
 	d := &Disk{Path: t.TempDir(), t: t}

@@ -2,8 +2,8 @@ package traffic
 
 import "time"
 
-// A column of a picture stands for shortest, or longer where there would be more
-// than columns.
+// A column of a picture is shortest long, or longer if there would be too many
+// columns.
 const (
 	shortest = 100 * time.Millisecond
 	columns  = 1500

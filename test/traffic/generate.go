@@ -45,8 +45,8 @@ type Result struct {
 // Lost reports whether the request failed in any way.
 func (r Result) Lost() bool { return r.Failure != "" }
 
-// The ports of each source: below are those that programs listen on, such as
-// kube-proxy, which holds 10249 and 10256 of every address.
+// The ports of each source. Programs listen on ports below, such as kube-proxy on
+// 10249 and 10256 of every address.
 const firstPort, lastPort = 11000, 61000
 
 // Generate sends requests until ctx ends or the sources are used up, and hands
@@ -75,7 +75,7 @@ func Generate(ctx context.Context, options Options, report func(Result)) error {
 	}
 }
 
-// errUsedUp tells that no source is left.
+// errUsedUp says that no source is left.
 func errUsedUp(options Options, next netip.Addr) error {
 	if options.Sources.Contains(next) {
 		return nil
@@ -83,8 +83,8 @@ func errUsedUp(options Options, next netip.Addr) error {
 	return errors.New("every source address and port is used up; give the load more addresses")
 }
 
-// next is the source after this one: all ports of an address before the next
-// address, so that the neighbours have few addresses to resolve.
+// next is the source after this one: all ports of an address come before the next
+// address, because then the neighbours resolve few addresses.
 func next(source netip.AddrPort) netip.AddrPort {
 	if source.Port() < lastPort {
 		return netip.AddrPortFrom(source.Addr(), source.Port()+1)
@@ -141,7 +141,7 @@ func ask(source, target netip.AddrPort, deadline time.Time) (backend string, err
 	if err := conn.SetDeadline(deadline); err != nil {
 		return "", err
 	}
-	// Nobody waits for what is left of the connection: it is reset.
+	// The rest of the connection is not needed: it is reset.
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
 	}

@@ -77,8 +77,8 @@ func (r *Record) AnsweredSince(at time.Time) map[string]int {
 	return answered
 }
 
-// starved is how late a request must have begun for the machine to have had no
-// time for anybody.
+// starved is how late a request must have begun to show that the machine was too
+// busy.
 const starved = 250 * time.Millisecond
 
 // Excused returns the time-outs among the results that say nothing of the Service:

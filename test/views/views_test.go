@@ -65,7 +65,8 @@ func walkThrough(t *testing.T, server *controlplane.ControlPlane, namespace stri
 	expect(t, events, views.Deleted, 6)
 }
 
-// outage: the API server is away and comes back, and nothing is told but what changed.
+// outage: the API server goes away and comes back, and the stream reports only what
+// changed.
 func outage(t *testing.T, server *controlplane.ControlPlane) {
 	c := client(t, server.Config())
 	createNamespace(t, c, "outage")
@@ -81,7 +82,7 @@ func outage(t *testing.T, server *controlplane.ControlPlane) {
 	}
 	server.Start()
 	update(t, c, "outage", slice("web-1", "web", "10.0.0.12"))
-	// Two are new and two are gone, in whatever order; nothing else happened.
+	// Two are new and two are gone, in any order; nothing else happened.
 	got := map[views.EventType][]string{}
 	for range 4 {
 		e := <-events

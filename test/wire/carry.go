@@ -59,7 +59,7 @@ func (d *direction) read(from *os.File, line chan<- frame) {
 			d.lost.Add(1)
 			continue
 		}
-		d.carried.Add(1)                                                  // before anybody can see that it was
+		d.carried.Add(1)                                                  // before any reader can see that it was carried
 		line <- frame{data: append([]byte(nil), buffer[:n]...), due: due} // there is room: no other sends
 	}
 }

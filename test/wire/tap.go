@@ -82,8 +82,8 @@ func inside(namespace string, do func() error) error {
 	return <-done
 }
 
-// refuse ends a test that cannot have a wire. One that lacks only the rights or
-// the device is skipped, but where CI=true stands for a machine that has to have
+// refuse ends a test that cannot have a wire. If only the rights or the device are
+// missing, the test is skipped, or fails with CI=true: such a machine must have
 // everything.
 func refuse(t testing.TB, err error) {
 	t.Helper()

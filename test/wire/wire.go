@@ -1,14 +1,13 @@
-// Package wire is a cable between two network namespaces that a test can make
-// bad while traffic runs over it: slow, unsteady, lossy, cut in one direction
-// or both, or of a kind that swallows large packets without a word. It says
-// nothing to either end about what it does: no ICMP, no reset, the link stays
-// up, as with a bad cable, a full buffer or a firewall somewhere on the way.
+// Package wire is a cable between two network namespaces that a test can make bad
+// while traffic runs over it: slow, unsteady, lossy, cut in one direction or both, or
+// silently dropping large packets. It reports nothing to either end: no ICMP, no
+// reset, the link stays up, as with a bad cable, a full buffer or a firewall on the
+// way.
 //
-// Each end is a TAP device, and the test process copies the frames. So the
-// kernel needs no traffic shaper, and packets are no larger than on a real
-// line, for a TAP device offloads nothing. It carries some ten thousand frames
-// a second, which is meant for few hosts; a host without faults is better off
-// with a veth.
+// Each end is a TAP device, and the test process copies the frames. So the kernel
+// needs no traffic shaper, and packets are no larger than on a real line, because a
+// TAP device offloads nothing. It carries about ten thousand frames a second, enough
+// for few hosts; for a host without faults use a veth.
 //
 // It needs root (or a user namespace in which the test is root) and
 // /dev/net/tun. The package is for tests only.
@@ -97,7 +96,7 @@ func (w *Wire) Both(c Condition) {
 	w.Back(c)
 }
 
-// Mend lets the wire carry everything at once again.
+// Mend makes the wire carry everything at once again.
 func (w *Wire) Mend() { w.Both(Condition{}) }
 
 // Traffic returns what the wire was given so far, from the first end to the

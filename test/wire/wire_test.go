@@ -109,7 +109,7 @@ func (l laid) atFarEnd(t *testing.T, do func() error) {
 	}
 }
 
-// echo serves at the far end: what comes in goes back. It counts connections.
+// echo serves at the far end: it sends back what it receives. It counts connections.
 func (l laid) echo(t *testing.T) (address string, accepted chan struct{}) {
 	t.Helper()
 	var listener net.Listener
@@ -234,7 +234,7 @@ func TestACutInOneDirectionLetsTheOtherThrough(t *testing.T) {
 func TestACutWireIsSilentToNewConnections(t *testing.T) {
 	l := lay(t)
 	address, _ := l.echo(t)
-	_ = dial(t, address) // so that both ends know each other's hardware address
+	_ = dial(t, address) // then both ends know each other's hardware address
 	l.Both(wire.Condition{Cut: true})
 	_, err := net.DialTimeout("tcp", address, silence)
 	var timeout net.Error

@@ -13,12 +13,12 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/bench/probing"
 )
 
-// patience bounds how long a side may need until every backend was asked once.
-// One that cannot keep up is measured all the same.
+// patience bounds how long a side may need until it has checked every backend once. A
+// side that cannot keep up is measured too.
 const patience = 15 * time.Second
 
-// settled is how long a side goes on after that before it is measured. Slow
-// backends have to be known as such; the daemon has had its time while it wrote.
+// settled is how long a side continues after that before it is measured. It must
+// learn which backends are slow; the daemon had its time while it wrote.
 func settled(c probing.Case) time.Duration {
 	switch {
 	case c.Slow != probing.Nothing:

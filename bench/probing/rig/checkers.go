@@ -103,7 +103,7 @@ func poll(ctx context.Context, c probing.Case) error {
 	})
 }
 
-// get reads an answer to its end, whatever it is.
+// get reads any answer to its end.
 func get(ctx context.Context, client *http.Client, url string) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

@@ -1,13 +1,14 @@
-// Command rig measures one case of package probing, and plays every part in it:
+// Command rig measures one case of package probing. It also plays every part of the
+// case:
 //
 //	rig case JSON      measures; prints the line of a benchmark
-//	rig respond JSON   answers for all backends, and says who was asked when
+//	rig respond JSON   answers for all backends, and reports which backend was asked when
 //	rig probe JSON     checks with internal/probe
 //	rig plain JSON     checks with net/http or net.Dial
 //	rig poll JSON      asks blackbox_exporter for each probe
 //
-// JSON is a probing.Case. It runs in a network namespace that package probing
-// makes; without arguments it measures all cases of the report.
+// JSON is a probing.Case. The command runs in a network namespace that package
+// probing makes. Without arguments it measures all cases of the report.
 package main
 
 import (

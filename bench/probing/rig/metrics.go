@@ -42,14 +42,14 @@ func metric(ctx context.Context, c probing.Case, name string) (float64, error) {
 	return sum, nil
 }
 
-// overruns is how many intervals were over before all that was due in them had
-// been checked.
+// overruns is how many intervals ended before everything due in them had been
+// checked.
 func overruns(ctx context.Context, c probing.Case) (float64, error) {
 	return metric(ctx, c, "probe_round_overruns_total")
 }
 
-// awaitSlices waits until the daemon has written its slices, which is no part of
-// what is measured. The store in memory prints them, so that takes a while.
+// awaitSlices waits until the daemon has written its slices. That is not measured.
+// The store in memory prints the slices, which takes a while.
 func awaitSlices(ctx context.Context, c probing.Case) error {
 	if !c.IsDaemon() {
 		return nil

@@ -91,9 +91,9 @@ func (p *process) memory() (resident, peak float64, err error) {
 	return resident, peak, nil
 }
 
-// descriptors returns how many files the program has open, and what the kernel has
-// for those that are sockets: the objects of an idle TCP connection, whose buffers
-// are empty. Without the right to read their sizes that is 0.
+// descriptors returns how many files the program has open, and the kernel's memory
+// for those that are sockets: the objects of an idle TCP connection with empty
+// buffers. Without the right to read their sizes that is 0.
 func (p *process) descriptors() (open, socketBytes float64, err error) {
 	dir := fmt.Sprintf("/proc/%d/fd", p.cmd.Process.Pid)
 	entries, err := os.ReadDir(dir)

@@ -84,8 +84,8 @@ func (r *responder) accept(ctx context.Context, listener net.Listener) {
 	}
 }
 
-// serve answers one request, or waits for the end. As most servers do that are
-// told "Connection: close", it ends its own direction first.
+// serve answers one request, or waits for the end. It ends its own direction first,
+// as most servers do after "Connection: close".
 func (r *responder) serve(ctx context.Context, conn net.Conn, backend int) {
 	defer func() { _ = conn.Close() }()
 	buffer := make([]byte, 1024)

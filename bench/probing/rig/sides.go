@@ -10,8 +10,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/bench/probing"
 )
 
-// side starts who checks the backends, in an empty folder. The first process is
-// the one that is measured.
+// side starts the processes that check the backends, in an empty folder. The first
+// process is the one that is measured.
 func side(ctx context.Context, c probing.Case, dir string) ([]*process, error) {
 	switch c.Side {
 	case probing.Daemon, probing.Holding:
@@ -29,8 +29,8 @@ func side(ctx context.Context, c probing.Case, dir string) ([]*process, error) {
 	return nil, fmt.Errorf("there is no side %q", c.Side)
 }
 
-// daemon runs the built program with its defaults where there are some. Its
-// slices are few, for the store in memory prints all of them at each write.
+// daemon runs the built program with its defaults where there are some. It has few
+// slices, because the store in memory prints all of them at each write.
 func daemon(ctx context.Context, c probing.Case, dir string) ([]*process, error) {
 	type node struct {
 		Name    string `json:"name"`
@@ -75,7 +75,7 @@ const modules = `modules:
     tcp: {preferred_ip_protocol: ip4, ip_protocol_fallback: false}
 `
 
-// blackbox runs blackbox_exporter, and who asks it.
+// blackbox runs blackbox_exporter and the program that asks it.
 func blackbox(ctx context.Context, c probing.Case, dir string) ([]*process, error) {
 	path := filepath.Join(dir, "blackbox.yml")
 	if err := os.WriteFile(path, fmt.Appendf(nil, modules, probing.Timeout), 0o600); err != nil {

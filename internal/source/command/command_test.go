@@ -160,11 +160,11 @@ func TestContract03ATimeOutKillsTheWholeProcessGroup(t *testing.T) {
 	}
 }
 
-// openWhenThere opens a FIFO for reading as soon as somebody has made it.
+// openWhenThere opens a FIFO for reading as soon as it exists.
 func openWhenThere(t *testing.T, fifo string) *os.File {
 	t.Helper()
 	for {
-		// Opening blocks until somebody opens it for writing.
+		// Opening blocks until the other end is opened for writing.
 		f, err := os.Open(fifo)
 		if err == nil {
 			t.Cleanup(func() { _ = f.Close() })

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// Contract 35: whatever the command does with its token, no error holds it or a
-// part of it.
+// Contract 35: no error holds the token of the command or a part of it.
 func TestContract35NoErrorHoldsASecretOfTheEnvironment(t *testing.T) {
 	var token strings.Builder
 	for i := range 100 {

@@ -56,8 +56,9 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// inMemory opens for reading what is opened with more flags than that: else the
-// memory file system opens for writing, and each close is a new modification time.
+// inMemory opens for reading when any other flag is given too. Otherwise the memory
+// file system would open for writing, and each close would set a new modification
+// time.
 type inMemory struct{ afero.Fs }
 
 func (m inMemory) OpenFile(name string, flag int, perm os.FileMode) (afero.File, error) {

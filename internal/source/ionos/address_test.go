@@ -90,8 +90,9 @@ func TestAFailoverAddressThatIsAddedLaterIsNeverReported(t *testing.T) {
 	}
 }
 
-// A network card of something else than a server is no node, and no reason to
-// ask for the servers. One whose link does not say is, if a node is missing.
+// A network card that does not belong to a server is no node, and no reason to ask
+// for the servers. A card whose link names no owner is such a reason if a node is
+// missing.
 func TestLinksOfNetworkCardsSayWhoseTheyAre(t *testing.T) {
 	c := newCloud(t)
 	balancer := "https://api.ionos.com/cloudapi/v6/datacenters/" + datacenter + "/networkloadbalancers/" + serverID(7) + "/nics/" + nicID(7)

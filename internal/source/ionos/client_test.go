@@ -198,7 +198,7 @@ func TestTheVariablesOfTheSDKHaveNoEffect(t *testing.T) {
 	}
 }
 
-// captureStderr returns what is written to standard error meanwhile.
+// captureStderr returns what do writes to standard error.
 func captureStderr(t *testing.T, do func()) string {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))

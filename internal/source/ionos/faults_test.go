@@ -51,7 +51,7 @@ func faults() map[ionostest.Kind]string {
 	}
 }
 
-// Contract 2 and 3: whatever the API does, there is the whole list or an error
+// Contract 2 and 3: with any fault of the API there is the whole list or an error
 // that names what is wrong, and nothing needs a restart.
 func TestContract02EveryMisbehaviourIsAnErrorOrTheWholeList(t *testing.T) {
 	for _, kind := range ionostest.Kinds() {

@@ -10,9 +10,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos/ionostest"
 )
 
-// Contract 2: one document inside an answer that lacks what a decision needs
-// makes the whole read an error, whatever the rest of the answer says. Passed
-// over, it would look like a node that has left the LAN.
+// Contract 2: if one document inside an answer lacks what a decision needs, the whole
+// read is an error. If the document were skipped, the node would seem to have left
+// the LAN.
 func TestContract02AnIncompleteDocumentFailsTheWholeRead(t *testing.T) {
 	server, card := "server "+serverID(0)+" (worker-0)", "network card "+nicID(0)
 	tests := []struct{ on, lacks, document, field string }{

@@ -83,8 +83,8 @@ func TestManagedNodesHaveTheZoneAndTheExclusionOfTheirNodePool(t *testing.T) {
 	}
 }
 
-// Without a selector the labels decide nothing but the exclusion, and an answer
-// without them is as good as one that has none.
+// Without a selector the labels decide only the exclusion, and an answer without
+// labels counts as one with none set.
 func TestContract02ASelectorNeedsTheLabelsOfEveryNodePool(t *testing.T) {
 	c := pooled(t)
 	plain := c.source(t, nil)

@@ -83,7 +83,7 @@ func TestANodeFoundByNameHasTheIDOfItsServer(t *testing.T) {
 	}
 }
 
-// What the reader of the nodes says goes through, but for the addresses.
+// The source passes on everything of the reader of the nodes, except the addresses.
 func TestEverythingButTheAddressesIsTheReadersOwn(t *testing.T) {
 	c := newCloud(t)
 	c.SetServers(machine(1, "w1", "10.0.0.1"))

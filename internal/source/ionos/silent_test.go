@@ -114,7 +114,7 @@ func (p *proxy) silence() {
 	}
 }
 
-// muted swallows what is written once it is told to.
+// muted drops what is written once the test sets it.
 type muted struct {
 	net.Conn
 	mute *atomic.Bool
@@ -127,8 +127,8 @@ func (m muted) Write(data []byte) (int, error) {
 	return m.Conn.Write(data)
 }
 
-// A connection that goes silent must not keep the source from the API for longer
-// than the pings of HTTP/2 need to notice, however short its reads are.
+// A connection goes silent. The source must reach the API again as soon as the pings
+// of HTTP/2 notice it, also with short reads.
 func TestReadsRecoverWhenOpenConnectionsGoSilent(t *testing.T) {
 	t.Parallel()
 	c, trust := newCloudTLS(t)

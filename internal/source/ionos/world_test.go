@@ -53,7 +53,7 @@ func (c *cloud) options() ionos.Options {
 	}
 }
 
-// source reads nodes that the test tells of.
+// source reads the nodes that the test gives.
 func (c *cloud) source(t testing.TB, nodes ionos.NodeReader, change ...func(*ionos.Options)) *ionos.Source {
 	t.Helper()
 	options := c.options()
@@ -76,7 +76,7 @@ func (c *cloud) source(t testing.TB, nodes ionos.NodeReader, change ...func(*ion
 	return source
 }
 
-// told are nodes as the test tells of them.
+// told are the nodes that the test gives.
 type told struct {
 	mu      sync.Mutex
 	nodes   []inventory.Node
@@ -122,7 +122,7 @@ func read(t testing.TB, source *ionos.Source) []inventory.Node {
 	return nodes
 }
 
-// readError reads what has to fail, and returns the error.
+// readError makes a read that must fail, and returns the error.
 func readError(t testing.TB, source *ionos.Source) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)

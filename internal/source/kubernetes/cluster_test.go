@@ -36,7 +36,7 @@ var users atomic.Int64
 func newCluster(t *testing.T, server *controlplane.ControlPlane) *cluster {
 	t.Helper()
 	config := server.Config()
-	// A connection that other tests do not share, so that it ends with this one.
+	// A connection that other tests do not share ends with this test.
 	config.Proxy = http.ProxyFromEnvironment
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -194,7 +194,8 @@ func object(n inventory.Node) *corev1.Node {
 	return node
 }
 
-// same reports whether both lists say the same, whatever the order and Detail.
+// same reports whether both lists hold the same nodes. Order and Detail do not
+// matter.
 func same(a, b []inventory.Node) bool {
 	return slices.Equal(lines(a), lines(b))
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/kubernetes"
 )
 
-// A node is deleted while no stream can be opened. Only a complete list shows that:
-// a stream from the old revision on tells nothing.
+// A node is deleted while no stream can be opened. Only a complete list shows that: a
+// stream from the old revision on sends no event.
 func TestContract02AfterAGapLongerThanTheGraceACompleteListIsAskedFor(t *testing.T) {
 	const short, long = grace - 2*time.Second, grace + 2*time.Second
 	for name, c := range map[string]struct {
 		gap time.Duration
-		// busy is a server that answers 429 meanwhile; any other refuses connections.
+		// busy is a server that answers 429; any other refuses connections.
 		busy bool
 		// complete says that a complete list is wanted after the gap.
 		complete bool
@@ -43,8 +43,8 @@ func TestContract02AfterAGapLongerThanTheGraceACompleteListIsAskedFor(t *testing
 	}
 }
 
-// stale fails the test unless reads are errors as soon as the stream, which is
-// about to end, has been over for the grace.
+// stale checks that reads are errors as soon as the stream, which is about to end,
+// has been over for the grace.
 func stale(t *testing.T, source *kubernetes.Source, gap time.Duration) {
 	t.Helper()
 	for over := 500 * time.Millisecond; over < gap; over += time.Second {
@@ -102,8 +102,7 @@ func tooMany(d time.Duration) http.HandlerFunc {
 	}
 }
 
-// changedMeanwhile is a server whose list is empty, and which tells nothing after
-// that.
+// changedMeanwhile is a server with an empty list. It sends nothing after that.
 func changedMeanwhile(w http.ResponseWriter, r *http.Request) {
 	if begins(r) {
 		list(w)

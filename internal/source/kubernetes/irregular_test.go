@@ -13,15 +13,15 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/kubernetes"
 )
 
-// TestContract30AKubeconfigThatIsAFIFOKeepsNobodyWaiting: nobody writes to it, and
-// what waits for it to be opened can be ended by nothing.
+// TestContract30AKubeconfigThatIsAFIFOKeepsNobodyWaiting: the FIFO has no writer, and
+// an open that waits for one cannot be cancelled.
 func TestContract30AKubeconfigThatIsAFIFOKeepsNobodyWaiting(t *testing.T) {
 	folder := t.TempDir()
 	fifo := filepath.Join(folder, "fifo")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// Whoever waits is let go at the end, for the sake of the check for leaks.
+	// Release the open that waits, or the check for leaks would fail.
 	t.Cleanup(func() {
 		if f, err := os.OpenFile(fifo, os.O_RDWR|syscall.O_NONBLOCK, 0); err == nil {
 			<-time.After(100 * time.Millisecond)

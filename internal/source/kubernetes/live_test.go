@@ -40,9 +40,9 @@ func TestTheSourceOnARealAPIServer(t *testing.T) {
 // current is a source that can be replaced by a new one.
 type current struct{ *kubernetes.Source }
 
-// newHarness puts a gate between the source and the API server. A source that
-// watches knows a change when it has been told, so Put waits for that, and does
-// not read before.
+// newHarness puts a gate between the source and the API server. A source that watches
+// learns a change from the watch. So Put waits for the watch and does not read
+// before.
 func newHarness(t *testing.T, server *controlplane.ControlPlane, nodes []inventory.Node) sourcetest.Harness {
 	t.Helper()
 	c := newCluster(t, server)
@@ -56,7 +56,7 @@ func newHarness(t *testing.T, server *controlplane.ControlPlane, nodes []invento
 		return source
 	}
 	source := &current{start()}
-	read(t, source.Source) // what runs is running, for the suite looks for leaks
+	read(t, source.Source) // start everything before the suite looks for leaks
 	lost := func() {
 		if _, err := source.Read(t.Context()); err == nil {
 			await(t, source.Source, "the loss", failed)

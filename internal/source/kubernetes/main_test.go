@@ -85,8 +85,8 @@ func read(t *testing.T, source *kubernetes.Source) []inventory.Node {
 	return nodes
 }
 
-// await reads whenever the source says that something changed, and never without
-// having been told, until the answer is as wanted.
+// await reads each time the source says that something changed, and at no other time,
+// until the answer is as wanted.
 func await(t *testing.T, source *kubernetes.Source, what string, wanted func([]inventory.Node, error) bool) {
 	t.Helper()
 	deadline := time.NewTimer(waitTimeout)

@@ -34,7 +34,7 @@ type pipes struct {
 
 func newPipes() *pipes { return &pipes{arriving: make(chan net.Conn), closed: make(chan struct{})} }
 
-// dial opens a connection, unless the other side refuses.
+// dial opens a connection, or returns an error when the other side refuses.
 func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	p.mu.Lock()
 	refuses := p.refuses

@@ -101,7 +101,7 @@ users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, com
 	if took := time.Since(started); took > 3*time.Second {
 		t.Errorf("stopping took %v, want no wait for the plugin", took)
 	}
-	<-time.After(6 * time.Second) // the plugin's own end, for the sake of the check for leaks
+	<-time.After(6 * time.Second) // the plugin ends by itself, so the check for leaks passes
 }
 
 func write(t *testing.T, path, text string) string {

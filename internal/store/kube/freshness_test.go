@@ -93,7 +93,7 @@ func reason(code int) metav1.StatusReason {
 	return metav1.StatusReasonForbidden
 }
 
-// stream tells nothing, and ends in time unless nothing is answered any more.
+// stream sends nothing. It ends in time, but not while nothing is answered.
 func (k *keeper) stream(r *http.Request, seconds string) *http.Response {
 	response := reply(r, http.StatusOK, nil)
 	body := &ending{done: make(chan struct{})}
@@ -157,7 +157,7 @@ func toldWithin(t *testing.T, store *kube.Store, d time.Duration) error {
 	return state.Stale
 }
 
-// Contract 36: whoever cannot see says so.
+// Contract 36: a store whose watch fails reports it.
 func TestContract36AWatchThatIsRefusedOrSilentIsToldWithin90Seconds(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(*keeper)
@@ -213,8 +213,8 @@ func TestARefusalOfAMomentIsNotTold(t *testing.T) {
 	})
 }
 
-// A server that does not answer is asked on new connections, each time for ten
-// seconds at the most.
+// A server that does not answer is asked on new connections, each time for at most
+// ten seconds.
 func TestContract36OpeningAWatchIsGivenUp(t *testing.T) {
 	kept(t, func(t *testing.T, k *keeper, store *kube.Store) {
 		k.set(func() { k.hangs = true })
@@ -232,7 +232,7 @@ func TestContract36OpeningAWatchIsGivenUp(t *testing.T) {
 }
 
 // TestContract21ASliceThatCannotBeReadKeepsNoOtherFromBeingLoaded: its last write
-// failed, and nobody answers what became of it.
+// failed, and the API server does not answer what became of it.
 func TestContract21ASliceThatCannotBeReadKeepsNoOtherFromBeingLoaded(t *testing.T) {
 	kept(t, func(t *testing.T, k *keeper, store *kube.Store) {
 		k.set(func() { k.writes, k.mute = http.StatusInternalServerError, "web-remote-2" })
@@ -262,8 +262,8 @@ func TestContract21ASliceThatCannotBeReadKeepsNoOtherFromBeingLoaded(t *testing.
 	})
 }
 
-// TestContract21ARestoredServerCounts: its revisions begin anew at an earlier one, so
-// what a write had answered looks newer than all that comes.
+// TestContract21ARestoredServerCounts: its revisions begin again at an earlier one,
+// so the answer of a write looks newer than everything that follows.
 func TestContract21ARestoredServerCounts(t *testing.T) {
 	older := discoveryv1.EndpointSlice{AddressType: discoveryv1.AddressTypeIPv4}
 	older.Name, older.ResourceVersion = "web-remote", "3"
@@ -318,10 +318,10 @@ func TestAListSaysWhichSlicesBesideOursAreGone(t *testing.T) {
 	})
 }
 
-// longestWatch is how long a watch lasts at the most.
+// longestWatch is the longest time that a watch lasts.
 const longestWatch = time.Minute
 
-// ending is a body that tells nothing.
+// ending is a body that sends nothing.
 type ending struct {
 	done  chan struct{}
 	close func()

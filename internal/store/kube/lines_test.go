@@ -20,8 +20,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/storetest"
 )
 
-// webhook is an API server one of whose slices hangs in a webhook. It answers the
-// others when the test lets it.
+// webhook is an API server with one slice that hangs in a webhook. The test decides
+// when it answers the others.
 type webhook struct {
 	*httptest.Server
 
@@ -135,7 +135,7 @@ func TestAfterSilenceTheNextWriteHasAConnectionOfItsOwn(t *testing.T) {
 			if _, err := store.Write(t.Context(), createOf("web-remote")); err != nil {
 				t.Fatal(err)
 			}
-			// What HTTP/2 still had to say of the first write ends the silence of the next.
+			// A late HTTP/2 frame of the first write ends the silence of the next.
 			for try := 0; try < 50 && server.opened.Load() < 2; try++ {
 				ctx, giveUp := context.WithTimeout(t.Context(), 100*time.Millisecond)
 				if _, err := store.Write(ctx, createOf("web-remote-2")); !errors.Is(err, context.DeadlineExceeded) {

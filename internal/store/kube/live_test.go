@@ -185,7 +185,7 @@ func nothingIsLeft(t *testing.T, server *controlplane.ControlPlane) {
 	goleak.VerifyNone(t, before)
 }
 
-// awaitSilence returns when the frozen server answers no more: the signal takes
+// awaitSilence returns when the frozen server no longer answers: the signal takes
 // effect a moment after it was sent.
 func awaitSilence(t *testing.T, server *controlplane.ControlPlane) {
 	t.Helper()

@@ -21,8 +21,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/storetest"
 )
 
-// script is an API server that holds one Service, no slice, and tells what the
-// test writes into its watches.
+// script is an API server that holds one Service and no slice. It sends what the test
+// writes into its watches.
 type script struct {
 	slices, services *io.PipeWriter
 	watches          map[string]io.ReadCloser
@@ -229,7 +229,8 @@ func TestAnEchoBeforeTheAnswerIsNoNewsEither(t *testing.T) {
 	}
 }
 
-// TestTheEndOfASliceDuringAWriteIsNews, for the write's answer says that it is there.
+// TestTheEndOfASliceDuringAWriteIsNews: the write's answer says that the slice
+// exists.
 func TestTheEndOfASliceDuringAWriteIsNews(t *testing.T) {
 	scripted(t, func(t *testing.T, s *script, store *kube.Store) {
 		s.before = func() {

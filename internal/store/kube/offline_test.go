@@ -110,8 +110,8 @@ func TestTheUserAgentNamesTheProgram(t *testing.T) {
 	}
 }
 
-// A local API server that was away has to be seen again within a few seconds,
-// however long it was away.
+// The store must see a local API server again within a few seconds of its return,
+// also after a long outage.
 func TestAnAPIServerThatIsAwayIsAskedEveryFewSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

@@ -115,8 +115,7 @@ func (s *scene) fresh() {
 	}
 }
 
-// await waits for Changed until the state is as wanted. It never asks without
-// having been told.
+// await waits for Changed until the state is as wanted. It loads only after Changed.
 func (s *scene) await(what string, condition func(plan.State) bool) {
 	s.t.Helper()
 	deadline := time.NewTimer(patience)

@@ -13,9 +13,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 )
 
-// strandedConnections is what a firewall does that forgets connections, and a
-// load balancer whose server was replaced: on what is open nobody answers, and
-// new connections are served. client-go notices that after most of a minute.
+// strandedConnections does what a firewall does that forgets connections, or a load
+// balancer with a replaced server: open connections get no answer, and new
+// connections are served. client-go notices that after almost a minute.
 func strandedConnections(t *testing.T, server *controlplane.ControlPlane) {
 	s := newScene(t, server)
 	s.publish("10.0.0.1")
@@ -34,7 +34,8 @@ func strandedConnections(t *testing.T, server *controlplane.ControlPlane) {
 	if _, err := s.store.Write(ctx, write); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("got %v, want no answer", err)
 	}
-	// Each step may take patience, which is less than client-go would need.
+	// Each step may take as long as patience, which is less than client-go would
+	// need.
 	s.publish("10.0.0.1", "10.0.0.2")
 	s.fresh()
 }

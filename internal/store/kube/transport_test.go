@@ -29,7 +29,7 @@ func (t *transport) wrap(inner http.RoundTripper) http.RoundTripper {
 	return t
 }
 
-// stall holds back what the watches tell from now on.
+// stall delays all events of the watches from now on.
 func (t *transport) stall() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -48,7 +48,7 @@ func (t *transport) flow() {
 	close(t.gate)
 }
 
-// loseNextAnswer lets the next write arrive and its answer not.
+// loseNextAnswer delivers the next write and drops its answer.
 func (t *transport) loseNextAnswer() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -34,7 +34,7 @@ func TestContract27TheMemoryStoreConforms(t *testing.T) {
 	})
 }
 
-// hand is the other client: it talks to the store past its interface.
+// hand is the other client: it changes the store past its interface.
 type hand struct {
 	*memory.Store
 

@@ -1,12 +1,11 @@
-// Command poller is what the daemon is compared with: the loop that one writes
-// on an afternoon. Every five seconds it asks each backend once, all at the same
-// time, for at most three seconds, and hands those that answered to kubectl
-// when they are others than before. One failure takes a backend out, one answer
-// takes it in.
+// Command poller is a simple polling loop that the daemon is compared with. Every
+// five seconds it asks each backend once, all at the same time, for at most three
+// seconds. If the set of backends that answered has changed, it gives the new set to
+// kubectl. One failure takes a backend out, one answer takes it in.
 //
-// It takes nodes and target from the variables that the daemon reads:
-// STATIC_NODES, TARGET_NAMESPACE, TARGET_SERVICE_NAME, TARGET_PORT, KUBECTL_PATH
-// and KUBECONFIG. It ends by a signal only.
+// It takes nodes and target from the variables that the daemon reads: STATIC_NODES,
+// TARGET_NAMESPACE, TARGET_SERVICE_NAME, TARGET_PORT, KUBECTL_PATH and KUBECONFIG.
+// Only a signal ends it.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Command report makes test/lab/results/traffic.md of the figures that scenarios
-// of the lab have left in a folder: one table for each group of scenarios. A
-// picture of each scenario goes beside its figures, and those that the page shows
+// Command report makes test/lab/results/traffic.md of the figures that scenarios of
+// the lab have left in a folder: one table for each group of scenarios. It puts a
+// picture of each scenario beside its figures, and the pictures that the page shows
 // beside the page. It writes no figure that was not measured.
 package main
 
@@ -76,8 +76,9 @@ func read(dir string) ([]traffic.Figures, error) {
 	return all, nil
 }
 
-// shown reports whether the page shows the picture of the scenario: those that
-// compare the daemon with a polling loop. The others are for who looks into a run.
+// shown reports whether the page shows the picture of the scenario: only pictures
+// that compare the daemon with a polling loop. The others are for people who study a
+// run.
 func shown(f traffic.Figures) bool { return group(f) == "crash" && f.Requests > 0 }
 
 // picture is the name of the scenario's picture.

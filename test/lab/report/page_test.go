@@ -49,7 +49,7 @@ func TestThePageHoldsEveryScenarioOnceInItsGroup(t *testing.T) {
 		}
 		at += found
 	}
-	for folder, want := range map[string]int{to: 1, from: 4} { // those of scenarios with requests
+	for folder, want := range map[string]int{to: 1, from: 4} { // figures of scenarios with requests
 		if pictures, err := filepath.Glob(filepath.Join(folder, "*.svg")); err != nil || len(pictures) != want {
 			t.Errorf("got the pictures %v, %v, want %d", pictures, err, want)
 		}

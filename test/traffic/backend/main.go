@@ -1,7 +1,7 @@
-// Command backend is a worker's HTTP server that can be told to misbehave. It
-// answers every request with its name. Each line on its input is a [mode]; it
-// prints a line when the mode holds. SIGTERM ends it gracefully: the requests
-// under way are answered. It ends with its input, too.
+// Command backend is a worker's HTTP server that misbehaves on request. It answers
+// every request with its name. Each line on its input is a [mode]; it prints a line
+// when the mode holds. SIGTERM ends it gracefully: it answers the requests under way.
+// The end of its input ends it too.
 package main
 
 import (
@@ -20,10 +20,10 @@ import (
 	"time"
 )
 
-// mode is what the backend is told: "ok", "refuse" (nobody listens), "hang"
-// (accepts and never answers), "status 503", "slow 300ms" (answers later),
-// "idle 5s" (closes connections without a request after that time), "reset 2s" (the
-// same with a reset), or "single" (serves one connection at a time).
+// mode is the order for the backend: "ok", "refuse" (does not listen), "hang"
+// (accepts and never answers), "status 503", "slow 300ms" (answers later), "idle 5s"
+// (closes connections without a request after that time), "reset 2s" (the same with a
+// reset), or "single" (serves one connection at a time).
 type mode struct {
 	word   string
 	status int

@@ -1,5 +1,5 @@
-// Command load sends requests at a constant rate and prints one line for each,
-// as package traffic writes them, until its input ends or it is told to stop.
+// Command load sends requests at a constant rate and prints one line for each, as
+// package traffic writes them, until its input ends or a signal stops it.
 package main
 
 import (
@@ -46,7 +46,7 @@ func run(target, sources string, rate int) error {
 	out := bufio.NewWriterSize(os.Stdout, 64<<10)
 	last := time.Now()
 	err = traffic.Generate(ctx, traffic.Options{Target: address, Rate: rate, Sources: network}, func(r traffic.Result) {
-		_, _ = out.WriteString(r.Line()) // Flush tells
+		_, _ = out.WriteString(r.Line()) // Flush returns the error
 		if now := time.Now(); now.Sub(last) > 100*time.Millisecond {
 			last = now
 			_ = out.Flush()
