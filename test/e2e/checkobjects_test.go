@@ -191,14 +191,14 @@ func allSilent(t *testing.T, w *world) {
 	}
 }
 
-// allRefuse: the way is open, so it is the workload.
+// allRefuse: the network is open, so it is the workload.
 func allRefuse(t *testing.T, w *world) {
 	for _, n := range w.nodes {
 		n.backends[0].kill()
 	}
 	got := w.checked()
 	wantCounts(t, got, map[string]int{"probes-none": 1, "probes-address": 3})
-	if !strings.Contains(got.stdout, "the way is open") || strings.Contains(got.stdout, "security group") {
+	if !strings.Contains(got.stdout, "the network is open") || strings.Contains(got.stdout, "security group") {
 		t.Errorf("got no word of the workload, or one of the way, in %s", got.stdout)
 	}
 }
