@@ -101,16 +101,17 @@ func silence(directions string) string {
 // hear ends silence.
 const hear = "table inet silence {}\ndelete table inet silence\n"
 
-// forgetting is what a firewall does that has forgotten the connections of these
-// ports: it drops what belongs to them. New connections pass.
-func forgetting(ports []string) string {
+// forgetting is what a firewall does that has forgotten these connections, each
+// "WORKER . LOCAL PORT": it drops what belongs to them. Other connections pass, also
+// those that share a local port with one of them.
+func forgetting(connections []string) string {
 	return fmt.Sprintf(`table inet silence {}
 delete table inet silence
 table inet silence {
-chain in { type filter hook prerouting priority -400; tcp dport { %[1]s } drop; }
-chain out { type filter hook postrouting priority 400; tcp sport { %[1]s } drop; }
+chain in { type filter hook prerouting priority -400; ip saddr . tcp dport { %[1]s } drop; }
+chain out { type filter hook postrouting priority 400; ip daddr . tcp sport { %[1]s } drop; }
 }
-`, strings.Join(ports, ", "))
+`, strings.Join(connections, ", "))
 }
 
 // silenceOn is [silence] of one interface, in both directions.

@@ -87,7 +87,7 @@ func wantLostOnlyAfterDeaths(t *testing.T, x *lab.Target) {
 		excused := slices.ContainsFunc(x.Record().Marks(), func(m traffic.Mark) bool {
 			// One that was sent up to its time-out before may lose its backend.
 			after := lost.Start.Sub(m.At)
-			return (m.Text == "crash" || m.Text == "unplug") && after > -traffic.Timeout && after < oneSilence
+			return (m.Text == "crash" || m.Text == "unplug") && after > -traffic.Timeout && after < outOfUse(x, m)
 		})
 		if !excused {
 			t.Errorf("a request is lost although nobody has just died: %s, %s after %v", lost.Start.Format("15:04:05.000"), lost.Failure, lost.Took)
@@ -172,4 +172,18 @@ func loseLocal(w *lab.World, x *lab.Target, old *lab.Worker) {
 	pause(time.Second)
 	w.Local.Start()
 	renew(w, x, old)
+}
+
+// outOfUse is after how long a dead backend is out of use: FALL intervals later
+// where the prober has just been cut off, because silence takes nothing down so long.
+func outOfUse(x *lab.Target, death traffic.Mark) time.Duration {
+	const fallIntervals = 6 * time.Second
+	cutOff := slices.ContainsFunc(x.Record().Marks(), func(m traffic.Mark) bool {
+		before := death.At.Sub(m.At)
+		return m.Text == "prober cut off" && before >= 0 && before < oneSilence+fallIntervals
+	})
+	if cutOff {
+		return oneSilence + fallIntervals
+	}
+	return oneSilence
 }

@@ -178,14 +178,15 @@ func (x *Target) ForgetHeld() int {
 	if err != nil {
 		x.t.Fatalf("list the connections of %s: %v", x.prober, err)
 	}
-	var ports []string
+	var connections []string
 	for line := range strings.Lines(string(output)) {
 		if fields := strings.Fields(line); len(fields) >= 4 {
-			ports = append(ports, fields[2][strings.LastIndex(fields[2], ":")+1:])
+			worker, _, _ := strings.Cut(fields[3], ":")
+			connections = append(connections, worker+" . "+fields[2][strings.LastIndex(fields[2], ":")+1:])
 		}
 	}
-	nft(x.t, x.prober, forgetting(ports))
-	return len(ports)
+	nft(x.t, x.prober, forgetting(connections))
+	return len(connections)
 }
 
 // MendProber ends CutProber and ForgetHeld.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -81,6 +82,7 @@ func outage(t *testing.T, server *controlplane.ControlPlane) {
 		t.Errorf("got %d of /readyz without the API server, want 200: clients would lose their server", code)
 	}
 	server.Start()
+	back := time.Now()
 	update(t, c, "outage", slice("web-1", "web", "10.0.0.12"))
 	// Two are new and two are gone, in any order; nothing else happened.
 	got := map[views.EventType][]string{}
@@ -88,6 +90,7 @@ func outage(t *testing.T, server *controlplane.ControlPlane) {
 		e := <-events
 		got[e.Type] = append(got[e.Type], e.Object.Spec.Address)
 	}
+	t.Logf("right again %s after the API server was ready", time.Since(back).Round(time.Millisecond))
 	if !slices.Equal(got[views.Added], []string{"10.0.0.12", "10.0.0.12"}) || !slices.Equal(got[views.Deleted], []string{"10.0.0.11", "10.0.0.11"}) {
 		t.Errorf("got %v", got)
 	}
