@@ -56,7 +56,7 @@ test: packages ## Run every test: unit, race, properties, and against a real API
 	@tools/build.sh test
 	@# -count=1: some tests run the built program, which go's cache of results does not know of.
 	go vet $(PACKAGES)
-	go test -race -count=1 -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $(PACKAGES)
+	hack/run-tests.sh $(PACKAGES) -- -race -count=1 -timeout $(TEST_TIMEOUT) $(TESTFLAGS)
 	@# A module of its own: kube-proxy's code, against which internal/view is held.
 	cd test/oracle && go vet ./... && go test -count=1 -timeout $(TEST_TIMEOUT) ./...
 
