@@ -159,7 +159,9 @@ func together(workers []*lab.Worker) time.Time {
 	return at
 }
 
-// revive starts what has ended and waits until all is as before.
+// revive starts what has ended and waits until all is as before and kube-proxy has
+// rested: it writes its rules once a second at most, so a death within a second of
+// the write that brought a backend back would be kube-proxy's time and not ours.
 func revive(x *lab.Target, held bool) {
 	for _, w := range x.Workers() {
 		if w.Ended() {
@@ -170,4 +172,5 @@ func revive(x *lab.Target, held bool) {
 	if held {
 		x.AwaitHeld()
 	}
+	pause(quietTime)
 }
