@@ -51,5 +51,5 @@ func (p prober) overruns() uint64 {
 	if p.loop == nil {
 		return 0
 	}
-	return p.loop.Stats().Overruns
+	return p.loop.Overruns()
 }

@@ -40,9 +40,6 @@ func (q *waitQueue) remove(e *entry) {
 	}
 }
 
-// len returns the number of entries.
-func (q *waitQueue) len() int { return len(q.urgent) + len(q.regular) }
-
 // queue is a heap of entries, the one that is due first in front.
 type queue []*entry
 

@@ -4,34 +4,47 @@ import (
 	"net/netip"
 	"slices"
 	"time"
-
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// watch makes the targets the addresses to check. It looks only at what differs
-// from the last call, which mostly is nothing.
-func (s *schedule) watch(targets []Target, now time.Duration) {
-	if slices.Equal(targets, s.watched) {
+// watch makes the targets the addresses to check for a feed. It looks only at what
+// differs from the last call, which mostly is nothing.
+func (s *schedule) watch(f *feed, targets []Target, now time.Duration) {
+	if f.closed || slices.Equal(targets, f.watched) {
+		f.refused = 0
 		return
 	}
 	targets = distinct(targets)
-	var dropped []netip.Addr
-	for before, after := s.watched, targets; len(before) > 0 || len(after) > 0; {
+	watched := f.spare[:0]
+	var dropped, added []Target
+	for before, after := f.watched, targets; len(before) > 0 || len(after) > 0; {
 		switch {
 		case len(before) > 0 && len(after) > 0 && before[0].Address == after[0].Address:
 			if before[0].Urgent != after[0].Urgent {
-				s.setUrgent(s.entries[after[0].Address], after[0].Urgent, now)
+				e := f.kind.entries[after[0].Address]
+				e.of(f).urgent = after[0].Urgent
+				s.setUrgent(e, now)
 			}
+			watched = append(watched, after[0])
 			before, after = before[1:], after[1:]
 		case len(after) == 0 || len(before) > 0 && before[0].Address.Less(after[0].Address):
-			dropped, before = append(dropped, before[0].Address), before[1:]
+			dropped, before = append(dropped, before[0]), before[1:]
 		default:
-			s.add(after[0], now)
-			after = after[1:]
+			added, after = append(added, after[0]), after[1:]
 		}
 	}
-	s.drop(dropped)
-	s.watched = append(s.watched[:0], targets...)
+	s.drop(f, dropped, now)
+	f.refused = 0
+	for _, target := range added {
+		if s.add(f, target, now) {
+			watched = append(watched, target)
+		} else {
+			f.refused++
+		}
+	}
+	if len(added) > 0 {
+		slices.SortFunc(watched, func(a, b Target) int { return a.Address.Compare(b.Address) })
+	}
+	f.watched, f.spare = watched, f.watched
 }
 
 // distinct returns the targets sorted, each address once, and without those that
@@ -58,24 +71,92 @@ func distinct(targets []Target) []Target {
 	return all
 }
 
-// add begins to watch a target. Its address may still be checked for the last
-// time it was watched: the result of that says nothing.
-func (s *schedule) add(target Target, now time.Duration) {
-	e := s.entries[target.Address]
+// add begins to watch a target, and reports whether there was room for it. Its
+// address may still be checked for the last time it was watched: the result of that
+// says nothing.
+func (s *schedule) add(f *feed, target Target, now time.Duration) bool {
+	e := f.kind.entries[target.Address]
 	if e == nil {
-		e = &entry{address: target.Address, place: s.phases.take()}
-		s.entries[target.Address] = e
+		if s.maxChecks > 0 && s.entries >= s.maxChecks {
+			return false
+		}
+		e = &entry{address: target.Address, kind: f.kind, place: s.phasesOf(f.kind).take()}
+		f.kind.entries[target.Address] = e
+		s.entries++
 		s.plan(e, now)
 	}
-	if e.gone {
-		e.gone = false
-		e.life++
+	shared := len(e.subscribers) > 0
+	e.subscribers = append(slices.Clip(slices.Clone(e.subscribers)), &subscriber{feed: f, urgent: target.Urgent})
+	e.charge()
+	s.setUrgent(e, now)
+	if shared {
+		s.advance(e, now)
 	}
-	s.setUrgent(e, target.Urgent, now)
+	return true
 }
 
-// setUrgent changes the urgency of an entry, and moves its next check at once.
-func (s *schedule) setUrgent(e *entry, urgent bool, now time.Duration) {
+// advance has an entry checked soon that one more feed waits for.
+func (s *schedule) advance(e *entry, now time.Duration) {
+	switch {
+	case e.state == planned:
+		e.leave()
+		s.plan(e, e.nextDue(now))
+	case e.state == idle && e.checks == 0:
+		s.plan(e, e.nextDue(now))
+	}
+}
+
+// phasesOf returns the places in the interval of a kind.
+func (s *schedule) phasesOf(k *kind) *phases {
+	p := s.phases[k.id.interval]
+	if p == nil {
+		p = &phases{}
+		s.phases[k.id.interval] = p
+	}
+	return p
+}
+
+// charge makes the share of the subscribers that has the fewest entries the one
+// whose slots the entry takes.
+func (e *entry) charge() {
+	var least *share
+	for _, b := range e.subscribers {
+		h := b.feed.share
+		if least == nil || h != least && h.load(e) < least.load(e) {
+			least = h
+		}
+	}
+	if least == e.share {
+		return
+	}
+	queued := e.state == waiting
+	if queued {
+		e.leave()
+	}
+	if e.share != nil {
+		e.share.entries--
+	}
+	if e.share = least; least == nil {
+		return
+	}
+	least.entries++
+	if queued {
+		least.enqueue(e)
+	}
+}
+
+// load returns how many entries the share has with this one.
+func (h *share) load(e *entry) int {
+	if e.share == h {
+		return h.entries
+	}
+	return h.entries + 1
+}
+
+// setUrgent finds out whether an entry is urgent, and moves its next check at once
+// where that has changed.
+func (s *schedule) setUrgent(e *entry, now time.Duration) {
+	urgent := slices.ContainsFunc(e.subscribers, func(b *subscriber) bool { return b.urgent })
 	if e.urgent == urgent {
 		return
 	}
@@ -83,129 +164,48 @@ func (s *schedule) setUrgent(e *entry, urgent bool, now time.Duration) {
 	e.urgent = urgent
 	switch e.state {
 	case planned:
-		s.plan(e, s.nextDue(e, now))
+		s.plan(e, e.nextDue(now))
 	case waiting:
-		s.enqueue(e)
+		e.share.enqueue(e)
 	case idle:
-		e.due = s.nextDue(e, now)
-		if urgent && s.overlap > 0 && e.checks > 0 && e.untaken == 0 {
+		e.due = e.nextDue(now)
+		if urgent && e.kind.id.overlap > 0 && e.checks > 0 && e.untaken() == 0 {
 			s.plan(e, e.due)
 		}
 	}
 }
 
-// drop forgets addresses. One that is being checked is forgotten when that ends,
-// so that nothing is taken for a result of the address if it comes back.
-func (s *schedule) drop(addresses []netip.Addr) {
+// drop forgets targets of a feed. An address that is being checked is forgotten
+// when that ends, so that nothing is taken for a result of the address if it comes
+// back.
+func (s *schedule) drop(f *feed, targets []Target, now time.Duration) {
 	results := false
-	for _, address := range addresses {
-		e := s.entries[address]
-		results = results || e.untaken > 0
-		e.gone, e.untaken, e.alarms = true, 0, 0
+	for _, target := range targets {
+		e := f.kind.entries[target.Address]
+		b := e.of(f)
+		results = results || b.untaken > 0
+		b.gone = true
+		e.subscribers = slices.DeleteFunc(slices.Clone(e.subscribers), func(other *subscriber) bool { return other == b })
+		if len(e.subscribers) > 0 {
+			e.charge()
+			s.setUrgent(e, now)
+			continue
+		}
 		e.leave()
-		e.state = idle
+		e.charge()
+		e.alarms, e.urgent, e.state = 0, false, idle
 		if e.checks == 0 {
 			s.forget(e)
 		}
 	}
 	if results {
-		s.results = slices.DeleteFunc(s.results, func(a untakenResult) bool { return a.gone })
+		f.results = slices.DeleteFunc(f.results, func(u untakenResult) bool { return u.gone })
 	}
 }
 
 // forget removes an entry that is in no queue.
 func (s *schedule) forget(e *entry) {
-	delete(s.entries, e.address)
-	s.phases.giveBack(e.place)
-}
-
-// offerAt returns when the results should be offered: a while after the last
-// batch was taken, and, unless no further result is about to come, a while after
-// the first of them came. What answers an alarm does not wait.
-func (s *schedule) offerAt() time.Duration {
-	if s.hurry {
-		return s.oldest
-	}
-	at := s.taken + s.gather
-	if s.running > 0 {
-		at = max(at, s.oldest+s.gather)
-	}
-	return at
-}
-
-// offer reports whether to signal results to the consumer, once for each batch.
-func (s *schedule) offer(now time.Duration) bool {
-	if len(s.results) == 0 || s.offered || now < s.offerAt() {
-		return false
-	}
-	s.offered = true
-	return true
-}
-
-// deliver returns the results and plans the next checks of their addresses.
-func (s *schedule) deliver(now time.Duration) []inventory.Result {
-	s.taken, s.offered, s.hurry = now, false, false
-	if len(s.results) == 0 {
-		return nil
-	}
-	results := make([]inventory.Result, len(s.results))
-	for i, a := range s.results {
-		results[i] = a.result
-		a.untaken--
-		if a.untaken == 0 && a.state == idle && (a.checks == 0 || a.alarms > 0) {
-			s.plan(a.entry, a.due)
-		}
-	}
-	clear(s.results)
-	s.results = s.results[:0]
-	return results
-}
-
-// startRounds begins to count overruns.
-func (s *schedule) startRounds(now time.Duration) {
-	s.roundEnd, s.late = now+s.interval, false
-}
-
-// closeRound counts the interval that ended, if one did, as overrun where a
-// check is a whole interval late or was given up. Intervals that passed
-// without a call count once.
-func (s *schedule) closeRound(now time.Duration) {
-	if now < s.roundEnd {
-		return
-	}
-	late := s.late
-	for _, e := range s.entries {
-		if e.state != planned && !e.gone && now-e.due >= s.interval {
-			late = true
-			break
-		}
-	}
-	if late {
-		s.overruns++
-	}
-	s.late = false
-	s.roundEnd = now + s.interval - (now-s.roundEnd)%s.interval
-}
-
-// idleUntil returns when there is something to do again, if nothing happens.
-func (s *schedule) idleUntil(now time.Duration) time.Duration {
-	next := s.roundEnd
-	if e := s.planned.first(); e != nil {
-		next = min(next, e.due)
-	}
-	if len(s.results) > 0 && !s.offered {
-		next = min(next, s.offerAt())
-	}
-	return max(next, now)
-}
-
-// stats returns the counts.
-func (s *schedule) stats() Stats {
-	return Stats{
-		Overruns:    s.overruns,
-		Addresses:   len(s.watched),
-		InFlight:    s.running,
-		Waiting:     s.quick.len() + s.slow.len(),
-		Undelivered: len(s.results),
-	}
+	delete(e.kind.entries, e.address)
+	s.phasesOf(e.kind).giveBack(e.place)
+	s.entries--
 }
