@@ -33,6 +33,12 @@ func (o *Outbox) Next(now time.Time) (next Turn, found bool) {
 	return next, found
 }
 
+// Waits reports whether a write waits for nothing but a lane.
+func (o *Outbox) Waits(now time.Time) bool {
+	_, found := o.Next(now)
+	return found && o.server.takes(max(o.underway(), o.server.Underway), now)
+}
+
 // lossWaits reports whether a loss waits until something is ready.
 func (o *Outbox) lossWaits(now time.Time) bool {
 	return slices.ContainsFunc(o.waiting, func(e entry) bool {
