@@ -19,9 +19,10 @@ import (
 // them.
 type crowd struct {
 	testing.TB
-	set  *target.Set
-	all  map[string]*served
-	stop func()
+	set *target.Set
+	all map[string]*served
+	// cancel asks the set to stop, stop also waits for it.
+	cancel, stop func()
 }
 
 // served is one Service, "namespace/name", and its store.
@@ -89,7 +90,7 @@ func (c *crowd) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); c.set.Run(ctx) }()
-	c.stop = func() { cancel(); <-done }
+	c.cancel, c.stop = cancel, func() { cancel(); <-done }
 	c.Cleanup(c.stop)
 }
 

@@ -239,3 +239,90 @@ func TestContract54AnOutageDelaysAllAndOneTriesFirst(t *testing.T) {
 		}
 	})
 }
+
+// busy makes the writes of Services take that long, and returns the most that were
+// under way at a time since the last call.
+func (c *crowd) busy(takes time.Duration, names ...string) (most func() int) {
+	flying, top := 0, 0
+	first := c.all["shop/web"]
+	for _, name := range names {
+		c.all[name].set(func() {
+			c.all[name].write = func(ctx context.Context, _ plan.Write) error {
+				first.set(func() { flying++; top = max(top, flying) })
+				defer first.set(func() { flying-- })
+				return wait(ctx, takes)
+			}
+		})
+	}
+	return func() int {
+		first.mu.Lock()
+		defer first.mu.Unlock()
+		got := top
+		top = flying
+		return got
+	}
+}
+
+func TestContract54AServiceHasTwoWritersAtMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, target.SetOptions{}, "shop/web")
+		hog := newServed(t, "shop/hog", 1)
+		c.all["shop/hog"] = hog
+		c.start()
+		most := c.busy(500*time.Millisecond, "shop/hog")
+		c.set.Publish("blue", verdict(50))
+		during(time.Minute)
+		if got := most(); got != 2 || strings.Count(hog.published(), "ready") != 50 {
+			t.Errorf("got %d writers for one of two Services, want 2; it has %q", got, hog.published())
+		}
+		c.remove(c.all["shop/web"])
+		during(2 * time.Minute)
+		c.set.Publish("blue", zoned(50, "z2"))
+		during(time.Minute)
+		if got := most(); got != 8 {
+			t.Errorf("got %d writers for the only Service, want all 8", got)
+		}
+		c.stop()
+	})
+}
+
+// severalNamespaces are ten Services in each of five namespaces.
+func severalNamespaces() []string {
+	var names []string
+	for i := range 50 {
+		names = append(names, fmt.Sprintf("bad%d/web%d", i%5, i))
+	}
+	return names
+}
+
+func TestContract54SlowNamespacesTogetherLeaveTwoWritersToTheOthers(t *testing.T) {
+	inCrowd(t, target.SetOptions{}, severalNamespaces(), func(t *testing.T, c *crowd) {
+		most := c.busy(4*time.Second, severalNamespaces()...)
+		c.set.Publish("blue", zoned(2, "z2"))
+		during(9 * time.Second) // by now it is known that they are slow
+		most()
+		for range 5 {
+			c.wantAtOnce("five namespaces are slow")
+		}
+		if got := most(); got != 6 {
+			t.Errorf("slow namespaces had %d writers, want 6", got)
+		}
+		during(5 * time.Minute)
+	})
+}
+
+func TestContract54WhatFailedIsTriedAgainByTwoWritersAtMost(t *testing.T) {
+	inCrowd(t, target.SetOptions{}, severalNamespaces(), func(t *testing.T, c *crowd) {
+		most := c.busy(time.Hour, severalNamespaces()...)
+		c.set.Publish("blue", zoned(2, "z2"))
+		during(time.Minute)
+		most()
+		during(time.Minute)
+		if got := most(); got != 2 {
+			t.Errorf("got %d writers that try again what failed, want 2", got)
+		}
+		for range 5 {
+			c.wantAtOnce("five namespaces hang")
+		}
+	})
+}

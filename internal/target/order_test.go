@@ -78,6 +78,31 @@ func TestContract55LossesDoNotCountAgainstTheRateOfAll(t *testing.T) {
 		if got := taken(c); got != 402 {
 			t.Errorf("got %d losses written at once, want all of 402", got)
 		}
+		c.set.Publish("blue", verdict(2))
+		during(10 * time.Second)
+		if got := taken(c); got < 98 || got > 102 {
+			t.Errorf("got %d writes in ten seconds after the losses, want 10 a second as before", got)
+		}
+		during(time.Minute)
+	})
+}
+
+// TestContract55WhatALossWaitsForIsNoLessUrgent: an endpoint that is the last one
+// ready stays until another is.
+func TestContract55WhatALossWaitsForIsNoLessUrgent(t *testing.T) {
+	inCrowd(t, target.SetOptions{Lanes: 4, Rate: 10}, manyNames(400), func(t *testing.T, c *crowd) {
+		s := newServed(t, "shop/small", 1)
+		s.fill.Pool = "red"
+		c.add(s)
+		c.set.Publish("red", verdict(2, 2))
+		during(time.Minute)
+		c.set.Publish("blue", zoned(2, "z2")) // 400 writes that can wait, and spend the rate
+		during(5 * time.Second)
+		c.set.Publish("red", verdict(2, 1))
+		synctest.Wait()
+		if got := s.published(); got != "1=down 2=ready" {
+			t.Errorf("got %q at once, want the endpoint that is to be ready, and then the loss", got)
+		}
 		during(time.Minute)
 	})
 }
@@ -94,6 +119,24 @@ func TestContract55NamespacesTakeTurns(t *testing.T) {
 		for _, name := range neighbours {
 			if at := slices.Index(*order, name); at < 0 || at > 30 {
 				t.Errorf("%s was write %d of %d, want it among the first although its namespace is small", name, at, len(*order))
+			}
+		}
+	})
+}
+
+func TestContract55NamespacesOfOneSizeAreWrittenEvenly(t *testing.T) {
+	inCrowd(t, target.SetOptions{Lanes: 4}, manyNames(400), func(t *testing.T, c *crowd) {
+		order := c.log(10 * time.Millisecond)
+		c.set.Publish("blue", verdict(2, 1))
+		during(time.Minute)
+		count := make(map[string]int)
+		for _, name := range (*order)[:100] {
+			namespace, _, _ := strings.Cut(name, "/")
+			count[namespace]++
+		}
+		for i := range 20 {
+			if got := count[fmt.Sprint("ns", i)]; got < 3 || got > 7 {
+				t.Errorf("got %d of the first 100 writes in namespace %d of 20, want about 5", got, i)
 			}
 		}
 	})
@@ -237,7 +280,28 @@ func TestContract30ASetStopsWithTheWritesUnderWayAndBeginsNone(t *testing.T) {
 	}
 }
 
-// TestSeveralPools: their slices are apart, and one that fails open yields to another
+// TestContract30NothingBeginsOnceASetIsToldToStop although there is something to
+// write by then.
+func TestContract30NothingBeginsOnceASetIsToldToStop(t *testing.T) {
+	for range 20 { // of two things that happened any may be seen first
+		inCrowd(t, target.SetOptions{}, nil, func(t *testing.T, c *crowd) {
+			s := c.all["shop/web"]
+			s.set(func() {
+				s.observe = func(target.Outcome) { // the loop is busy when both happen
+					c.cancel()
+					c.set.Publish("blue", verdict(2, 2))
+				}
+			})
+			s.added.Changed()
+			during(time.Minute)
+			if got := s.published(); got != "1=ready 2=ready" {
+				t.Fatalf("got %q, want nothing written after the stop", got)
+			}
+		})
+	}
+}
+
+// TestContract54SeveralPoolsOfOneServiceAreWrittenApart: one that fails open yields to another
 // that works.
 func TestContract54SeveralPoolsOfOneServiceAreWrittenApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
