@@ -124,7 +124,8 @@ type Verdict struct {
 	Cause Cause
 	// Message explains Cause with the actual numbers; empty in Publish.
 	Message string
-	// Members are to be published, sorted by address.
+	// Members are to be published where this pool is the only one, sorted by
+	// address. Published is for targets of several pools.
 	Members []inventory.Member
 	// Decisions say what became of every candidate and member, sorted by
 	// address.
@@ -144,6 +145,8 @@ type Verdict struct {
 	Next time.Time
 	// Memory is the input of the next decision.
 	Memory Memory
+	// parts are what Published needs.
+	parts [families]part
 }
 
 // Removal is what will happen if the source does not recover.
@@ -187,7 +190,7 @@ func Decide(in Input, policy Policy) Verdict {
 // wins, and IPv4's explanation where both are as severe. IPv4 addresses come
 // before IPv6 ones, so what is sorted stays so.
 func (v *Verdict) add(f family, r ruling) {
-	v.Memory.pools[f] = r.pool
+	v.Memory.pools[f], v.parts[f] = r.pool, r.part
 	if r.mode > v.Mode {
 		v.Mode, v.Cause, v.Message = r.mode, r.cause, r.message
 	}

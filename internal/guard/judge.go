@@ -21,6 +21,7 @@ type ruling struct {
 	removal         Removal
 	unchecked       int
 	next            time.Time
+	part            part
 }
 
 // judge decides the state of every member and candidate of one family. counts
@@ -35,6 +36,7 @@ func judge(p pool, health inventory.Health, now time.Time, policy Policy, counts
 	for i := range rows {
 		rows[i].next = rows[i].decide(w)
 	}
+	weigh(rows, w)
 	readyDraining(p, rows, w)
 	w.nonePassed = !w.mayDemote && (allFail(rows, policy) || w.checked() && someFailed(rows, policy))
 	failOpen(rows, w)
@@ -63,6 +65,7 @@ func rule(p pool, rows []row, w *world, outcome acceptance) ruling {
 		r.take(&rows[i], &p, w)
 	}
 	r.mode, r.cause, r.message = mode(p, rows, w, outcome)
+	r.part = newPart(rows, w, r.members)
 	return r
 }
 

@@ -37,6 +37,8 @@ type machine struct {
 	// written is what the slices hold; writes fail while broken.
 	written []inventory.Member
 	broken  bool
+	// recovered is what the slices held at the last restart.
+	recovered []inventory.Member
 	// joinedUnproved says that the last decision published new endpoints as down.
 	joinedUnproved bool
 }
@@ -266,7 +268,7 @@ func (m *machine) restart(t *rapid.T) {
 	for _, member := range m.written {
 		m.models[member.Address.Is4()].recoverFrom([]inventory.Member{member})
 	}
-	m.health = inventory.Health{}
+	m.health, m.recovered = inventory.Health{}, m.written
 	m.verdict = guard.Verdict{Members: m.written, Memory: guard.Recover(m.written, m.now)}
 	m.decide(t, nil)
 	if got, want := statesOf(m.verdict.Members), statesOf(m.written); got != want {

@@ -129,6 +129,9 @@ type member struct {
 	// unconfirmed says that it was down in a slice at start, and no health check
 	// of this process has confirmed it.
 	unconfirmed bool
+	// recovered says that it came from a slice and is as it was there: no check of
+	// this process has judged it.
+	recovered bool
 	// longSilent says that it was silent for so long that it proves nothing any
 	// more about the prober.
 	longSilent bool
@@ -151,6 +154,8 @@ type member struct {
 	silenced time.Time
 	// since is when the state last changed.
 	since time.Time
+	// apart is what evidence says of it, nil where that is the same.
+	apart *apart
 }
 
 // or returns the member that has become of m: m itself where nothing has changed,
@@ -179,7 +184,7 @@ func Recover(members []inventory.Member, now time.Time) Memory {
 	for _, m := range members {
 		if m.State != inventory.Absent {
 			p := &memory.pools[familyOf(m.Address)]
-			p.members = append(p.members, &member{Member: m, since: now, everPassed: true, unconfirmed: m.State == inventory.StateDown})
+			p.members = append(p.members, &member{Member: m, since: now, everPassed: true, recovered: true, unconfirmed: m.State == inventory.StateDown})
 			p.recovered = true
 		}
 	}

@@ -34,7 +34,7 @@ func observe(before pool, read Read, f family, now time.Time, policy Policy) poo
 			after.candidates[i] = &accepted
 		}
 	}
-	listed, others := after.walk(), part(read.Ineligible, f)
+	listed, others := after.walk(), ofFamily(read.Ineligible, f)
 	after.members = make([]*member, 0, len(before.members))
 	for _, m := range before.members {
 		var holders []inventory.Candidate
@@ -57,7 +57,7 @@ func observe(before pool, read Read, f family, now time.Time, policy Policy) poo
 // list returns the candidates of one family and notes which addresses another
 // node held before: they have to prove themselves again (contract 7).
 func list(before pool, candidates []inventory.Candidate, f family, now time.Time) []*candidate {
-	candidates = part(candidates, f)
+	candidates = ofFamily(candidates, f)
 	listed := make([]*candidate, 0, len(candidates))
 	known := before.walk()
 	for i := range candidates {
@@ -80,8 +80,8 @@ func list(before pool, candidates []inventory.Candidate, f family, now time.Time
 	return listed
 }
 
-// part returns the candidates of one family. They are sorted, IPv4 before IPv6.
-func part(candidates []inventory.Candidate, f family) []inventory.Candidate {
+// ofFamily returns the candidates of one family. They are sorted, IPv4 before IPv6.
+func ofFamily(candidates []inventory.Candidate, f family) []inventory.Candidate {
 	second, _ := slices.BinarySearchFunc(candidates, ipv6, func(c inventory.Candidate, f family) int {
 		return cmp.Compare(familyOf(c.Address), f)
 	})

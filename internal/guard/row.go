@@ -37,6 +37,10 @@ type row struct {
 	next inventory.State
 	// longSilent: silent for so long that it proves nothing about the prober.
 	longSilent bool
+	// evident is the state by evidence; shadow is what that was decided on, nil
+	// where it is the row itself.
+	evident inventory.State
+	shadow  *row
 	// waits: as it was, until a first check of others tells whether anything
 	// works.
 	waits bool

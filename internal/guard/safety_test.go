@@ -32,6 +32,9 @@ func (m *machine) decide(t *rapid.T, read *guard.Read) {
 	}
 	in := guard.Input{Now: m.now, Read: read, Health: m.health, Memory: m.verdict.Memory}
 	m.verdict = decideLawfully(t, in, m.policy)
+	if got, want := statesOf(m.verdict.Published(guard.Working{}, m.recovered)), statesOf(m.verdict.Members); got != want {
+		t.Fatalf("one target of one pool gets %q, want %q", got, want)
+	}
 	m.joinedUnproved = joinedUnproved(in, m.verdict)
 	if got, want := statesOf(m.verdict.Members), m.modelStates(); got != want || m.verdict.Mode != mode {
 		t.Fatalf("got %q and mode %s of %q, the model says %q and %s", got, m.verdict.Mode, statesOf(before), want, mode)

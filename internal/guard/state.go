@@ -161,15 +161,24 @@ func (r *row) remember(w *world) (m member) {
 	}
 	m.longSilent = r.longSilent
 	m.everPassed = r.everPassed()
+	m.recovered = m.recovered && r.basis(w) != judged
+	m.apart = r.rememberApart(w, &m)
 	m.unconfirmed = m.unconfirmed && r.condition != passing && r.condition != failing
-	switch served := m.State == inventory.StateReady || m.State == inventory.StateDraining; {
-	case r.next != inventory.StateDown:
-		m.silenced = time.Time{}
-	case served && r.silent():
-		m.silenced = w.now
-	}
+	m.silenced = r.silencedBy(r.next, m.State, m.silenced, w)
 	m.State = r.next
 	return m
+}
+
+// silencedBy returns when silence took the address down, if it is down in its next
+// state.
+func (r *row) silencedBy(next, before inventory.State, silenced time.Time, w *world) time.Time {
+	switch {
+	case next != inventory.StateDown:
+		return time.Time{}
+	case r.silent() && (before == inventory.StateReady || before == inventory.StateDraining):
+		return w.now
+	}
+	return silenced
 }
 
 // urgent reports whether the last result contradicts the state, so that the next
