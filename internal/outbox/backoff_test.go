@@ -77,7 +77,7 @@ func TestContract26TheWaitAfterFailuresInARowDoublesUpTo15Seconds(t *testing.T) 
 		s.wantTaken("s1")
 		s.fail(errRefused, "s1")
 		s.load()
-		wake := s.box.Wake(s.now).Sub(s.now)
+		wake := wake(s.box, s.server, s.now).Sub(s.now)
 		got = append(got, wake.Round(10*time.Millisecond))
 		s.pass(wake)
 	}

@@ -57,6 +57,7 @@ type machine struct {
 	version int
 
 	box     *outbox.Outbox
+	server  *outbox.Server
 	lanes   int
 	known   []plan.Slice
 	members []inventory.Member
@@ -94,7 +95,8 @@ func newMachine(t *rapid.T) *machine {
 		Namespace: "default", Service: "web", SliceName: "web", ManagedBy: "test",
 		Ports: []plan.Port{{Name: "http", Protocol: plan.TCP, Number: 8080}}, MaxEndpoints: rapid.IntRange(1, 4).Draw(t, "max"),
 	}
-	m.box = outbox.New(outbox.Options{Lanes: m.lanes, Random: func() float64 { return rapid.Float64Range(0, 0.999).Draw(t, "random") }})
+	m.server = &outbox.Server{}
+	m.box = outbox.New(outbox.Options{Lanes: m.lanes, Server: m.server, Random: func() float64 { return rapid.Float64Range(0, 0.999).Draw(t, "random") }})
 	return m
 }
 
@@ -199,11 +201,12 @@ func (m *machine) next() time.Time {
 		}
 		at(r.ends)
 	}
-	wake := m.box.Wake(m.now)
-	if !wake.IsZero() && !wake.After(m.now) {
-		m.t.Fatalf("got a wake %s ago", m.now.Sub(wake))
+	for _, wake := range []time.Time{m.box.Wake(m.now), m.server.Wake(m.now)} {
+		if !wake.IsZero() && !wake.After(m.now) {
+			m.t.Fatalf("got a wake %s ago", m.now.Sub(wake))
+		}
+		at(wake)
 	}
-	at(wake)
 	return next
 }
 

@@ -9,16 +9,17 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
-// rank is how urgent a write is, the most urgent first.
-type rank int
+// Rank is how urgent a write is, the most urgent first.
+type Rank int
 
+// The ranks.
 const (
-	// loss takes an endpoint away from traffic that must not get it any more.
-	loss rank = iota
-	// gain gives traffic an endpoint.
-	gain
-	// rest is all else: ports, zones, endpoints that drain.
-	rest
+	// Loss takes an endpoint away from traffic that must not get it any more.
+	Loss Rank = iota
+	// Gain gives traffic an endpoint.
+	Gain
+	// Rest is all else: ports, zones, endpoints that drain.
+	Rest
 )
 
 // ranked returns the writes with their ranks, the most urgent first. What another
@@ -52,17 +53,17 @@ func (o *Outbox) ranked(writes []plan.Write, known []plan.Slice) []entry {
 
 // rankOf says how urgent a write is that changes the slice as it is, where final
 // is what all slices come to. What only moves to another slice is no loss.
-func rankOf(w plan.Write, have plan.Slice, final []plan.Slice) rank {
+func rankOf(w plan.Write, have plan.Slice, final []plan.Slice) Rank {
 	lost := func(addr netip.Addr) bool { return serves(have, addr) && !served(final, addr) }
 	switch {
 	case slices.ContainsFunc(w.Changed, lost), slices.ContainsFunc(w.Removed, lost):
-		return loss
+		return Loss
 	case slices.ContainsFunc(slices.Concat(w.Added, w.Changed), func(addr netip.Addr) bool {
 		return w.Slice.StateOf(addr) == inventory.StateReady && have.StateOf(addr) != inventory.StateReady
 	}):
-		return gain
+		return Gain
 	}
-	return rest
+	return Rest
 }
 
 // serves reports whether traffic can reach the address by the slice.
@@ -85,7 +86,7 @@ func served(all []plan.Slice, addr netip.Addr) bool {
 // takes no part.
 func (o *Outbox) blocked(w plan.Write) bool {
 	r := o.records[w.Slice.Name]
-	if r != nil && (r.write != nil || r.failing() && o.failing() >= failingLanes) {
+	if r != nil && r.write != nil {
 		return true
 	}
 	for _, name := range w.After {
@@ -105,7 +106,7 @@ func (o *Outbox) failing() int {
 			n++
 		}
 	}
-	return n
+	return max(n, o.server.Retrying)
 }
 
 // arriving reports whether a write that is not known to have landed publishes the

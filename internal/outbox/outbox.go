@@ -28,6 +28,9 @@ type Options struct {
 	Lanes int
 	// Random draws the waits after failures: at least 0 and less than 1.
 	Random func() float64
+	// Server is what outboxes for the same API server share; nil where there is no
+	// other.
+	Server *Server
 }
 
 // Outbox holds the newest diff and what is known of each slice. It is not safe for
@@ -44,7 +47,7 @@ type Outbox struct {
 	// ready is how many ready endpoints each slice is known to publish.
 	ready   readiness
 	records map[string]*record
-	outage  outage
+	server  *Server
 	// ended is how many requests have ended.
 	ended int
 }
@@ -52,7 +55,7 @@ type Outbox struct {
 // entry is one write of the newest diff.
 type entry struct {
 	plan.Write
-	rank rank
+	rank Rank
 }
 
 // Result is what came of one request.
@@ -70,7 +73,10 @@ func New(o Options) *Outbox {
 	if o.Lanes == 0 {
 		o.Lanes = Lanes
 	}
-	return &Outbox{lanes: o.Lanes, random: o.Random, records: make(map[string]*record)}
+	if o.Server == nil {
+		o.Server = &Server{}
+	}
+	return &Outbox{lanes: o.Lanes, random: o.Random, server: o.Server, records: make(map[string]*record)}
 }
 
 // Offer replaces the diff by a newer one, which leads from the given slices, as
@@ -110,22 +116,26 @@ func (o *Outbox) Stale(now time.Time) bool {
 
 // next returns the index of the write that may go out now, or -1.
 func (o *Outbox) next(now time.Time) int {
-	if !o.free(now) || now.Before(o.outage.until) {
+	if !o.free(now) {
 		return -1
 	}
+	full := o.failing() >= failingLanes
 	return slices.IndexFunc(o.waiting, func(e entry) bool {
-		return !o.due(e.Write, now).After(now) && !o.blocked(e.Write) && !o.wouldEmpty(e.Write)
+		return o.sendable(e, now) && (!full || !o.Retries(e.Slice.Name))
 	})
 }
 
-// Wake returns when time alone makes a write due, zero if it does not.
+// sendable reports whether the write waits for nothing but a lane.
+func (o *Outbox) sendable(e entry, now time.Time) bool {
+	return !o.due(e.Write, now).After(now) && !o.blocked(e.Write) && !o.wouldEmpty(e.Write)
+}
+
+// Wake returns when time alone makes a write due, zero if it does not. The server
+// may make it wait longer.
 func (o *Outbox) Wake(now time.Time) time.Time {
 	var wake time.Time
-	if !o.free(now) {
-		return wake // a report comes first
-	}
 	for _, e := range o.waiting {
-		at := later(o.due(e.Write, now), o.outage.until)
+		at := o.due(e.Write, now)
 		if at.After(now) && (wake.IsZero() || at.Before(wake)) {
 			wake = at
 		}
@@ -143,7 +153,7 @@ func (o *Outbox) Report(result Result, now time.Time) {
 	o.ended++
 	r.ended = o.ended
 	if Answered(result.Err) {
-		o.outage.over(now)
+		o.server.outage.over(now)
 	}
 	switch {
 	case result.Err == nil:
@@ -152,7 +162,7 @@ func (o *Outbox) Report(result Result, now time.Time) {
 		r.landed(result)
 		return
 	case errors.Is(result.Err, plan.ErrUnavailable):
-		o.outage.begin(result, now, o.random)
+		o.server.outage.begin(result, now, o.random)
 	case errors.Is(result.Err, plan.ErrConflict) && r.failures == 0:
 		r.failures++ // it was decided on an old state: the next try need not wait
 	default:
@@ -238,13 +248,10 @@ func (o *Outbox) Err() error {
 	return fmt.Errorf("%d slices cannot be written; the first: %w", failing, o.records[first].err)
 }
 
-// free reports whether a lane is free. While the server cannot be reached there is
-// only one.
+// free reports whether a lane is free.
 func (o *Outbox) free(now time.Time) bool {
-	if o.outage.lasts(now) {
-		return o.underway() == 0
-	}
-	return o.underway() < o.lanes
+	underway := o.underway()
+	return underway < o.lanes && o.server.takes(max(underway, o.server.Underway), now)
 }
 
 // underway is how many requests are in flight.

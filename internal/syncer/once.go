@@ -17,6 +17,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
 
 // SourceError says that the source could not be read.
@@ -61,7 +62,7 @@ func (a Assessment) Landed() int {
 // Assess loads the slices, reads the source once, checks every address as often as
 // a decision takes, and decides. It writes nothing.
 func (s *Syncer) Assess(ctx context.Context) (Assessment, error) {
-	state, err := s.target.Load(ctx)
+	state, err := target.Load(ctx, s.opts.Store)
 	if err != nil {
 		return Assessment{}, &StoreError{err}
 	}
@@ -213,7 +214,7 @@ func (s *Syncer) writeAll(ctx context.Context, writes []plan.Write) []outbox.Res
 			failed = append(failed, w.Slice.Name)
 			continue
 		}
-		r := s.target.Write(ctx, w)
+		r := target.Write(ctx, s.opts.Store, w)
 		results = append(results, r)
 		if errors.Is(r.Err, plan.ErrConflict) {
 			break

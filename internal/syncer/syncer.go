@@ -71,10 +71,13 @@ type Options struct {
 
 // Syncer keeps the slices of one target equal to the healthy nodes of one pool.
 type Syncer struct {
-	opts   Options
-	pool   *pool.Pool
-	target *target.Target
-	board  *board
+	opts    Options
+	pool    *pool.Pool
+	targets *target.Set
+	target  *target.Target
+	board   *board
+	// recovered gets what the slices publish at first.
+	recovered chan plan.State
 }
 
 // New checks the options. It neither reads nor writes anything.
@@ -85,7 +88,7 @@ func New(opts Options) (*Syncer, error) {
 	if opts.Random == nil {
 		opts.Random = rand.Float64
 	}
-	s := &Syncer{opts: opts, board: newBoard(opts)}
+	s := &Syncer{opts: opts, board: newBoard(opts), recovered: make(chan plan.State, 1)}
 	var poolErr, targetErr error
 	s.pool, poolErr = pool.New(pool.Options{
 		Source: opts.Source, Changed: opts.SourceChanged, FreeReads: opts.FreeReads,
@@ -94,11 +97,10 @@ func New(opts Options) (*Syncer, error) {
 		HealthTimeout: opts.HealthTimeout, Concurrency: opts.Concurrency, Hold: opts.Hold,
 		Observe: s.board.pooled, Random: opts.Random,
 	})
-	s.target, targetErr = target.New(target.Options{
-		Store: opts.Store, Changed: opts.StoreChanged, Reload: opts.PollInterval,
-		Target: opts.Target, Lanes: opts.Lanes, DryRun: opts.DryRun,
-		Observe: s.board.targeted, Random: opts.Random,
-	})
+	s.targets, targetErr = target.NewSet(target.SetOptions{Lanes: opts.Lanes, Random: opts.Random})
+	if targetErr == nil {
+		s.target, targetErr = s.targets.Add(s.only())
+	}
 	if err := errors.Join(poolErr, targetErr); err != nil {
 		return nil, err
 	}
@@ -109,19 +111,56 @@ func New(opts Options) (*Syncer, error) {
 // started has stopped. It starts from what the slices publish: a restart changes
 // nothing (contract 28). It leaves the slices as they are.
 func (s *Syncer) Run(ctx context.Context) error {
-	state, ok := s.target.Recover(ctx)
-	if !ok {
-		return nil
-	}
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	s.board.started(ctx, state)
-	verdicts := s.pool.Subscribe()
 	var running sync.WaitGroup
 	defer running.Wait()
-	running.Go(func() { s.target.Run(ctx, state, verdicts) })
 	defer cancel()
-	return s.pool.Run(ctx, plan.Published(state))
+	running.Go(func() { s.targets.Run(ctx) })
+	select {
+	case <-ctx.Done():
+		return nil
+	case state := <-s.recovered:
+		s.board.started(ctx, state)
+		verdicts := s.pool.Subscribe()
+		running.Go(func() { s.forward(ctx, verdicts) })
+		return s.pool.Run(ctx, plan.Published(state))
+	}
+}
+
+// only is the only target.
+func (s *Syncer) only() target.Options {
+	o := target.Options{
+		Fills:  []target.Fill{{Store: s.opts.Store, Target: s.opts.Target}},
+		DryRun: s.opts.DryRun,
+		Observe: func(o target.Outcome) {
+			s.board.targeted(o)
+			if o.Recovered {
+				select {
+				case s.recovered <- o.State:
+				default: // it was tried again after a defect
+				}
+			}
+		},
+	}
+	if s.opts.StoreChanged == nil {
+		o.Reload = s.opts.PollInterval
+	}
+	return o
+}
+
+// forward gives the target what its pool decides, and tells it when the store has
+// changed.
+func (s *Syncer) forward(ctx context.Context, verdicts <-chan *guard.Verdict) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case v := <-verdicts:
+			s.targets.Publish("", v)
+		case <-s.opts.StoreChanged:
+			s.target.Changed()
+		}
+	}
 }
 
 // Alive reports whether the loops, where they run, still come round. A dead
@@ -130,7 +169,7 @@ func (s *Syncer) Alive() bool { return s.LoopAge() < Stalled }
 
 // LoopAge returns how long ago the slower of the loops came round last, 0 where
 // none runs.
-func (s *Syncer) LoopAge() time.Duration { return max(s.pool.Age(), s.target.Age()) }
+func (s *Syncer) LoopAge() time.Duration { return max(s.pool.Age(), s.targets.Age()) }
 
 // Status returns what the newest pass saw and decided. The answer is shared and
 // must not be changed.

@@ -2,7 +2,6 @@ package target
 
 import (
 	"context"
-	"reflect"
 	"slices"
 	"time"
 
@@ -13,190 +12,270 @@ import (
 
 // loop is what Run remembers between two events. Only Run's goroutine touches it.
 type loop struct {
-	*Target
-	loads   chan int
-	loaded  chan loaded
-	jobs    chan plan.Write
-	reports chan outbox.Result
+	*Set
+	// fills are all that are there, or were a while ago.
+	fills map[string]*fill
+	// takers are the targets of each pool, verdicts the newest one of each.
+	takers   map[string]map[*Target]bool
+	verdicts map[string]*guard.Verdict
 
-	// verdict is the newest one, nil before the first.
-	verdict *guard.Verdict
-	// state is what the store is known to hold.
-	state   plan.State
+	lanes  lanes
+	bucket bucket
+	turns  turns
+	agenda agenda
+	// undecided are the fills that the newest verdicts did not reach yet, touched those
+	// that had an event in this turn, unread those that wait for a load.
+	undecided, touched, unread []*fill
+	// loading counts the loads under way, reloading those after a failure.
+	loading, reloading int
+
+	writes  chan writing
+	written chan writing
+	reads   chan reading
+	read    chan reading
+	// atOnce is closed.
+	atOnce chan time.Time
+}
+
+// writing is a request on its way to the store and back.
+type writing struct {
+	fill    *fill
+	store   Store
 	outbox  *outbox.Outbox
-	reader  reader
-	results results
-	outcome Outcome
+	service *service
+	retry   bool
+	write   plan.Write
+	result  outbox.Result
 }
 
-// newLoop starts from a state.
-func newLoop(t *Target, state plan.State) *loop {
-	l := &loop{
-		Target: t, state: state,
-		loads: make(chan int, 1), loaded: make(chan loaded),
-		jobs: make(chan plan.Write, t.opts.Lanes), reports: make(chan outbox.Result, t.opts.Lanes),
-		outbox: outbox.New(outbox.Options{Lanes: t.opts.Lanes, Random: t.opts.Random}),
-	}
-	if t.opts.Changed == nil {
-		l.reader.reload, l.reader.next = t.opts.Reload, time.Now().Add(t.opts.Reload)
-	}
-	return l
+// reading is a load on its way to the store and back.
+type reading struct {
+	fill    *fill
+	machine *machine
+	store   Store
+	retry   bool
+	loaded  loaded
 }
 
-// pass is the picture of the package comment: what the pool decided becomes
-// slices, and the difference is written.
-func (l *loop) pass() {
-	planned := l.state
-	planned.Slices = l.outbox.Planned(l.state.Slices)
-	desired, problem := plan.Desired(l.verdict.Members, planned, l.opts.Target)
-	writes := plan.Diff(planned.Slices, desired)
-	if !l.opts.DryRun {
-		l.outbox.Offer(l.state.Slices, writes, time.Now())
-		l.send()
-	}
-	l.outcome.Passed, l.outcome.Problem, l.outcome.Writes = true, problem, writes
-}
-
-// send gives the writes that are due to the lanes that are free.
-func (l *loop) send() {
-	for {
-		w, ok := l.outbox.Take(time.Now())
-		if !ok {
-			return
-		}
-		l.jobs <- w // there is room: no more are taken than there are lanes
+// newLoop starts without targets.
+func newLoop(s *Set) *loop {
+	atOnce := make(chan time.Time)
+	close(atOnce)
+	return &loop{
+		Set: s, atOnce: atOnce, fills: make(map[string]*fill),
+		takers: make(map[string]map[*Target]bool), verdicts: make(map[string]*guard.Verdict),
+		lanes: newLanes(s.opts.Lanes), bucket: newBucket(s.opts.Rate),
+		writes: make(chan writing, s.opts.Lanes), written: make(chan writing, s.opts.Lanes),
+		reads: make(chan reading, loaders), read: make(chan reading, loaders),
 	}
 }
 
-// event is one thing that happened; the zero event is that time went by.
-type event struct {
-	verdict *guard.Verdict
-	report  *outbox.Result
-	loaded  *loaded
-	// changed says that the store announced a change.
-	changed bool
+// writer carries out one write after the other.
+func (l *loop) writer(ctx context.Context) {
+	for w := range l.writes {
+		w.result = Write(ctx, w.store, w.write)
+		l.written <- w // there is room for each writer's
+	}
 }
 
-// wait returns the next event, or false when ctx has ended, whatever else has
-// happened by then.
-func (l *loop) wait(ctx context.Context, verdicts <-chan *guard.Verdict) (event, bool) {
-	if ctx.Err() != nil {
-		return event{}, false
+// reader loads one state after the other.
+func (l *loop) reader(ctx context.Context) {
+	for r := range l.reads {
+		r.loaded.state, r.loaded.err = Load(ctx, r.store)
+		l.read <- r // there is room for each reader's
 	}
-	timer := time.NewTimer(l.pause(time.Now()))
-	defer timer.Stop()
+}
+
+// happened is what came from another goroutine; the zero one is that time went by.
+type happened struct {
+	news    bool
+	written *writing
+	read    *reading
+}
+
+// wait returns what happens next. While fills wait for their verdicts it does not
+// wait.
+func (l *loop) wait(ctx context.Context) happened {
+	var due <-chan time.Time
+	if len(l.undecided) == 0 {
+		timer := time.NewTimer(l.pause(time.Now()))
+		defer timer.Stop()
+		due = timer.C
+	} else {
+		due = l.atOnce
+	}
 	select {
 	case <-ctx.Done():
-		return event{}, false
-	case v := <-verdicts:
-		return event{verdict: v}, true
-	case r := <-l.reports:
-		return event{report: &r}, true
-	case r := <-l.loaded:
-		return event{loaded: &r}, true
-	case <-l.opts.Changed:
-		return event{changed: true}, true
-	case <-timer.C:
-		return event{}, true
+	case w := <-l.written:
+		return happened{written: &w}
+	case r := <-l.read:
+		return happened{read: &r}
+	case <-l.inbox.filled:
+		return happened{news: true}
+	case <-due:
 	}
+	return happened{}
 }
 
 // pause is how long nothing is to be done if nothing happens.
 func (l *loop) pause(now time.Time) time.Duration {
-	pause := heartbeat
-	for _, at := range []time.Time{l.outbox.Wake(now), l.reader.wake(), l.results.due()} {
-		if !at.IsZero() {
-			pause = min(pause, at.Sub(now))
+	next := earliest(now.Add(heartbeat), l.agenda.next())
+	if l.turns.waiting > 0 {
+		next = earliest(next, l.lanes.server.Wake(now))
+		if at := l.bucket.next(); at.After(now) {
+			next = earliest(next, at)
 		}
 	}
-	return max(pause, time.Nanosecond)
+	return max(next.Sub(now), time.Nanosecond)
 }
 
-// handle takes an event in, plans anew where it calls for that, and sends what is
-// due.
-func (l *loop) handle(e event) {
+// turn takes in what happened, lets each fill that it concerns decide, sends what is
+// most urgent, and tells. Of many fills that a verdict concerns it takes one, so that
+// the writers need not wait for all.
+func (l *loop) turn(h happened) {
 	now := time.Now()
-	replan := l.absorb(e, now) || l.outbox.Stale(now)
-	if l.verdict != nil && replan {
-		l.pass()
-	} else {
-		l.send()
+	switch {
+	case h.news:
+		l.absorb(l.inbox.take(), now)
+	case h.written != nil:
+		l.report(*h.written, now)
+	case h.read != nil:
+		l.loaded(*h.read, now)
 	}
-	if l.reader.start(now) {
-		l.loads <- l.outbox.Ended() // there is room: at most one load is asked for
+	if len(l.undecided) > 0 {
+		f := l.undecided[0]
+		l.undecided[0], l.undecided = nil, l.undecided[1:]
+		l.decide(f, now)
 	}
-	l.tell(now)
+	for f := l.agenda.pop(now); f != nil; f = l.agenda.pop(now) {
+		l.wake(f, now)
+	}
+	l.settle(now)
+}
+
+// absorb takes in what came from outside.
+func (l *loop) absorb(n news, now time.Time) {
+	for _, m := range n.moves {
+		if m.gone {
+			l.remove(m.target, now)
+		} else {
+			l.add(m.target, now)
+		}
+	}
+	for pool, v := range n.verdicts {
+		if v == nil {
+			delete(l.verdicts, pool)
+			continue
+		}
+		l.verdicts[pool] = v
+		for t := range l.takers[pool] {
+			l.undecide(t)
+		}
+	}
+	for t := range n.changed {
+		for _, f := range t.fills {
+			l.handle(f, event{changed: true}, now)
+		}
+	}
+}
+
+// report takes in what came of a write, also of one whose target is gone.
+func (l *loop) report(w writing, now time.Time) {
+	f := w.fill
+	l.lanes.ended(w.service, w.retry, now.Sub(w.result.Sent))
+	f.flying--
+	switch {
+	case f.outbox != w.outbox: // a panic made it a stranger
+	case f.machine != nil:
+		l.handle(f, event{report: &w.result}, now)
+	default:
+		survive(func() { f.outbox.Report(w.result, now) })
+	}
+}
+
+// loaded takes in what the store holds.
+func (l *loop) loaded(r reading, now time.Time) {
+	l.loading--
+	if r.retry {
+		l.reloading--
+	}
+	if r.fill.machine == r.machine {
+		l.handle(r.fill, event{loaded: &r.loaded}, now)
+	}
+}
+
+// settle lets the fills that had an event queue up, sends, and tells what came of it.
+func (l *loop) settle(now time.Time) {
+	for _, f := range l.touched {
+		l.queue(f, now)
+	}
+	l.send(now)
+	for i := 0; i < len(l.touched); i++ { // sending and telling may add to them
+		f := l.touched[i]
+		f.touched = false
+		l.tell(f, now)
+	}
+	clear(l.touched)
+	l.touched = l.touched[:0]
+	l.load(now)
+}
+
+// send gives the most urgent writes to the writers that are free.
+func (l *loop) send(now time.Time) {
+	allowed := func(class int) bool {
+		return (class < classOf(outbox.Turn{Rank: outbox.Gain}) || !l.bucket.next().After(now)) &&
+			(!retries(class) || l.lanes.server.TakesRetries())
+	}
+	for l.turns.waiting > 0 && l.lanes.free(now) {
+		f, class := l.turns.take(allowed, l.lanes.forNamespace, l.lanes.forFill)
+		if f == nil {
+			return
+		}
+		l.touch(f)
+		w, ok := l.take(f, now)
+		if !ok {
+			continue // tell makes it due again
+		}
+		if class >= classOf(outbox.Turn{Rank: outbox.Gain}) {
+			l.bucket.take(now)
+		}
+		l.writes <- w // there is room: no more are taken than there are writers
+		l.queue(f, now)
+	}
+}
+
+// load starts loads while readers are free.
+func (l *loop) load(now time.Time) {
+	for i := 0; i < len(l.unread) && l.loading < loaders; {
+		f := l.unread[i]
+		if f.machine == nil || !f.unread {
+			l.unread = slices.Delete(l.unread, i, i+1)
+			continue
+		}
+		retry := f.machine.reader.failures > 0
+		if retry && l.reloading >= failingLoaders {
+			i++
+			continue
+		}
+		l.unread = slices.Delete(l.unread, i, i+1)
+		f.unread = false
+		l.loading++
+		if retry {
+			l.reloading++
+		}
+		l.reads <- reading{fill: f, machine: f.machine, store: f.Store, retry: retry, loaded: loaded{ended: f.outbox.Ended()}}
+	}
 }
 
 // finish waits for the writes under way, at most WriteTimeout, and reports them.
-func (l *loop) finish() {
-	for l.outbox.Underway() {
-		l.absorbReport(<-l.reports, time.Now())
+func (l *loop) finish(h happened) {
+	if h.written != nil {
+		l.report(*h.written, time.Now())
 	}
-	l.results.add(time.Now(), l.outbox.GiveUp()...)
-	l.tell(time.Now())
-}
-
-// absorb takes an event in, and reports whether slices have to be planned anew.
-func (l *loop) absorb(e event, now time.Time) bool {
-	switch {
-	case e.verdict != nil:
-		l.verdict = e.verdict
-		return true
-	case e.report != nil:
-		return l.absorbReport(*e.report, now)
-	case e.loaded != nil:
-		return l.absorbLoaded(*e.loaded, now)
-	case e.changed:
-		l.reader.want()
+	for l.lanes.server.Underway > 0 {
+		l.report(<-l.written, time.Now())
 	}
-	return false
-}
-
-// absorbReport takes in what came of a write. After a success the state is what
-// was planned, and there is nothing to plan anew.
-func (l *loop) absorbReport(r outbox.Result, now time.Time) bool {
-	l.outbox.Report(r, now)
-	if l.outbox.Unread() {
-		l.reader.want()
+	for _, f := range l.fills {
+		l.isolated(f, time.Now(), func(m *machine) { f.observe(m.finish(time.Now())) })
 	}
-	if r.Err == nil {
-		l.state.Slices = outbox.Landed(l.state.Slices, r)
-		l.results.add(now, r)
-	}
-	return false
-}
-
-// absorbLoaded takes in what the store holds. Mostly it only confirms a write of
-// ours.
-func (l *loop) absorbLoaded(r loaded, now time.Time) bool {
-	trouble := r.err
-	if trouble == nil {
-		trouble = r.state.Stale
-	}
-	l.reader.ended(trouble, now, l.opts.loadBackoff)
-	l.outcome.Loaded, l.outcome.LoadErr = true, trouble
-	if r.err != nil {
-		l.results.add(now, l.outbox.GiveUp()...)
-		return false
-	}
-	before := l.state
-	l.state = r.state
-	merged, results, resolved := l.outbox.Merge(before.Slices, r.state, r.ended)
-	l.state.Slices = merged
-	l.results.add(now, results...)
-	if trouble != nil {
-		l.results.add(now, l.outbox.GiveUp()...)
-	}
-	if l.outbox.Unread() {
-		l.reader.want()
-	}
-	return resolved || !same(before, l.state)
-}
-
-// same reports whether both states are equal, versions included, so that nothing
-// has to be planned anew.
-func same(a, b plan.State) bool {
-	return reflect.DeepEqual(a.Service, b.Service) && slices.Equal(a.Refused, b.Refused) && slices.Equal(a.Beside, b.Beside) &&
-		slices.EqualFunc(a.Slices, b.Slices, plan.Slice.SameVersion)
 }

@@ -9,8 +9,15 @@ import (
 
 // Outcome is what one event came to. It is not changed any more.
 type Outcome struct {
-	// At is when the event came.
-	At time.Time
+	// At is when the event came, and Pool the pool of the fill that it concerns.
+	At   time.Time
+	Pool string
+	// Recovered says that the store was read for the first time: State is what
+	// everything starts from.
+	Recovered bool
+	// Defect is why the target is not handled for now, nil if it is. What else the
+	// outcome says is then empty.
+	Defect *Defect
 	// Passed says that the slices were planned anew; Problem is what prevents that,
 	// and Writes are what differed then.
 	Passed  bool
@@ -66,25 +73,4 @@ func (r *results) take(underway bool, now time.Time) []outbox.Result {
 	all := r.all
 	r.all = nil
 	return all
-}
-
-// tell tells the observer what the event came to, if anything.
-func (l *loop) tell(now time.Time) {
-	o := &l.outcome
-	o.Results = l.results.take(l.outbox.Underway(), now)
-	pending, failing := l.outbox.Pending(), l.outbox.Err()
-	if l.opts.DryRun {
-		pending = len(o.Writes)
-	}
-	if !o.Passed && !o.Loaded && o.Results == nil && pending == o.Pending && (failing == nil) == (o.WriteErr == nil) {
-		return
-	}
-	for i, r := range o.Results {
-		if i == 0 || r.Sent.Before(o.Began) {
-			o.Began = r.Sent
-		}
-	}
-	o.At, o.State, o.Pending, o.WriteErr = now, l.state, pending, failing
-	l.opts.Observe(*o)
-	o.Passed, o.Loaded = false, false
 }

@@ -320,8 +320,8 @@ func TestRecoverTriesUntilTheStateIsKnown(t *testing.T) {
 			t.Errorf("recovered after %s, want within 15 s after it could be", took)
 		}
 		told := w.told()
-		if n := len(told); n < 200 || n > 350 || told[n-1].LoadErr == nil {
-			t.Errorf("got %d failures told in an hour, want each of about 270", n)
+		if n := len(told); n < 200 || n > 350 || told[n-2].LoadErr == nil || !told[n-1].Recovered || told[n-1].LoadErr != nil {
+			t.Errorf("got %d failures told in an hour, want each of about 270, and then that it is recovered", n)
 		}
 		w.stop()
 	})

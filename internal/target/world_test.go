@@ -26,7 +26,7 @@ import (
 type world struct {
 	*testing.T
 	store    *memory.Store
-	opts     target.Options
+	opts     options
 	verdicts chan *guard.Verdict
 	members  map[int]inventory.Member
 	// cancel asks the target to stop, stop also waits for it.
@@ -41,6 +41,18 @@ type world struct {
 	writes       []written
 	loaded       int
 	outcomes     []target.Outcome
+}
+
+// options are what the target of a world is made of.
+type options struct {
+	Store   target.Store
+	Changed <-chan struct{}
+	Reload  time.Duration
+	Target  plan.Target
+	Lanes   int
+	DryRun  bool
+	Observe func(target.Outcome)
+	Random  func() float64
 }
 
 // written is one write as the store saw it.
@@ -65,7 +77,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w := &world{T: t, store: store, verdicts: make(chan *guard.Verdict, 1), members: map[int]inventory.Member{}}
-	w.opts = target.Options{
+	w.opts = options{
 		Store: w, Changed: store.Changed(), Target: aim, Random: func() float64 { return 0.9 },
 		Observe: func(o target.Outcome) { w.set(func() { w.outcomes = append(w.outcomes, o) }) },
 	}
@@ -87,21 +99,43 @@ func in(t *testing.T, n int, test func(w *world)) {
 	})
 }
 
-// start runs the target until stop.
+// start runs the target until stop, from when it was read.
 func (w *world) start() {
 	w.Helper()
-	tg, err := target.New(w.opts)
+	recovered := make(chan struct{}, 1)
+	set, err := target.NewSet(target.SetOptions{Lanes: w.opts.Lanes, Random: w.opts.Random})
+	if err != nil {
+		w.Fatal(err)
+	}
+	one, err := set.Add(target.Options{
+		Fills: []target.Fill{{Pool: "blue", Store: w.opts.Store, Target: w.opts.Target}}, Reload: w.opts.Reload, DryRun: w.opts.DryRun,
+		Observe: func(o target.Outcome) {
+			w.opts.Observe(o)
+			if o.Recovered {
+				recovered <- struct{}{}
+			}
+		},
+	})
 	if err != nil {
 		w.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(w.Context())
-	state, ok := tg.Recover(ctx)
-	if !ok {
-		w.Fatal("not recovered")
-	}
-	done := make(chan struct{})
-	go func() { defer close(done); tg.Run(ctx, state, w.verdicts) }()
-	w.cancel, w.stop = cancel, func() { cancel(); <-done }
+	var running sync.WaitGroup
+	running.Go(func() { set.Run(ctx) })
+	running.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case v := <-w.verdicts:
+				set.Publish("blue", v)
+			case <-w.opts.Changed:
+				one.Changed()
+			}
+		}
+	})
+	<-recovered
+	w.cancel, w.stop = cancel, func() { cancel(); running.Wait() }
 }
 
 // decide gives endpoints a state, and publishes the verdict.

@@ -1,38 +1,25 @@
 package target
 
 import (
-	"context"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+const (
+	// loadBackoffMin and loadBackoffMax bound the wait after a failed load:
+	// shorter than that after a failed read, because dead backends wait for it.
+	loadBackoffMin = time.Second
+	loadBackoffMax = 15 * time.Second
 )
 
 // loaded is what came of reading the store.
 type loaded struct {
 	state plan.State
 	err   error
-	// ended is how many writes had ended when the load was asked for. The state may
-	// lack later ones.
+	// ended is how many writes had ended when the load began. The state may lack
+	// later ones.
 	ended int
-}
-
-// loadLoop reads the store when it is asked to. It has a goroutine of its own, so
-// that an API server that hangs delays nothing else.
-func (t *Target) loadLoop(ctx context.Context, asked <-chan int, out chan<- loaded) {
-	for {
-		var r loaded
-		select {
-		case <-ctx.Done():
-			return
-		case r.ended = <-asked:
-		}
-		r.state, r.err = t.Load(ctx)
-		select {
-		case out <- r:
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // reader says when the store is read: when something may have changed, and after
@@ -45,31 +32,35 @@ type reader struct {
 	// next when that is due.
 	reload time.Duration
 	next   time.Time
+	// random draws the waits after failures.
+	random func() float64
 }
 
 // want asks for a load that begins later than now.
 func (r *reader) want() { r.wanted = true }
 
-// start reports whether a load is to begin now.
-func (r *reader) start(now time.Time) bool {
+// due reports whether a load is to begin.
+func (r *reader) due(now time.Time) bool {
 	if r.reload > 0 && !now.Before(r.next) {
 		r.wanted = true
 	}
-	if !r.wanted || r.busy || now.Before(r.notBefore) {
-		return false
-	}
+	return r.wanted && !r.busy && !now.Before(r.notBefore)
+}
+
+// began notes that a load has begun.
+func (r *reader) began(now time.Time) {
 	r.wanted, r.busy, r.next = false, true, now.Add(r.reload)
-	return true
 }
 
 // ended notes that the load has ended, and after an error when the next may begin.
-func (r *reader) ended(err error, now time.Time, backoff func(failures int) time.Duration) {
+func (r *reader) ended(err error, now time.Time) {
 	r.busy = false
 	if err == nil {
 		r.failures, r.notBefore = 0, time.Time{}
 		return
 	}
-	r.wanted, r.notBefore = true, now.Add(backoff(r.failures))
+	bound := min(loadBackoffMin<<min(r.failures, 20), loadBackoffMax)
+	r.wanted, r.notBefore = true, now.Add(time.Duration(r.random()*float64(bound))+1) // "full jitter"
 	r.failures++
 }
 

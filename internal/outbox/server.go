@@ -1,0 +1,80 @@
+package outbox
+
+import (
+	"errors"
+	"time"
+)
+
+// Server is what is known of the API server, for all outboxes whose writes go there.
+// Where several share one, the caller counts the requests in flight.
+type Server struct {
+	// Underway is how many requests are in flight, and Retrying how many of those try
+	// again what failed.
+	Underway, Retrying int
+	outage             outage
+}
+
+// Takes reports whether a request may be sent at now.
+func (s *Server) Takes(now time.Time) bool { return s.takes(s.Underway, now) }
+
+// takes does that for so many requests in flight. While the server cannot be reached
+// there is only one.
+func (s *Server) takes(underway int, now time.Time) bool {
+	return !now.Before(s.outage.until) && (underway == 0 || !s.outage.lasts(now))
+}
+
+// TakesRetries reports whether one more request may try again what failed.
+func (s *Server) TakesRetries() bool { return s.Retrying < failingLanes }
+
+// Wake returns when time alone lets the server take a request again, zero if it does
+// not.
+func (s *Server) Wake(now time.Time) time.Time {
+	if !now.Before(s.outage.until) {
+		return time.Time{}
+	}
+	return s.outage.until
+}
+
+// outage is that the server cannot be reached, or asks for a pause.
+type outage struct {
+	// failures counts them in a row, and until is when the next try is due.
+	failures int
+	until    time.Time
+	// since is when the newest one that counted came: requests that were sent
+	// before it met the same outage.
+	since time.Time
+	// asked is until when the server asked for a pause.
+	asked time.Time
+}
+
+// begin notes a failure. Those of requests that were sent before the last one
+// came are the same failure: back-off counts time, not requests.
+func (u *outage) begin(result Result, now time.Time, random func() float64) {
+	if !u.lasts(now) {
+		u.over(now)
+	}
+	if u.failures == 0 || result.Sent.After(u.since) {
+		u.until = later(u.until, now.Add(backoff(u.failures, random)))
+		u.failures++
+		u.since = now
+	}
+	var asks interface{ RetryAfter() time.Duration }
+	if errors.As(result.Err, &asks) {
+		u.asked = later(u.asked, now.Add(asks.RetryAfter()))
+		u.until = later(u.until, u.asked)
+	}
+}
+
+// over notes that the server answers. A server that asked for a pause still answers
+// requests sent before.
+func (u *outage) over(now time.Time) {
+	if !now.Before(u.asked) {
+		*u = outage{}
+	}
+}
+
+// lasts reports whether the server cannot be reached as far as is known. It
+// is over when no request has failed for long after the next try was due.
+func (u *outage) lasts(now time.Time) bool {
+	return u.failures > 0 && now.Before(u.until.Add(backoffMax))
+}

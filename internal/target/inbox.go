@@ -1,0 +1,75 @@
+package target
+
+import (
+	"sync"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+)
+
+// inbox gathers what comes from other goroutines until the loop takes it. Of several
+// verdicts of a pool it keeps the newest, and of several changes of a store one.
+type inbox struct {
+	mu sync.Mutex
+	// filled has a value when there is something.
+	filled chan struct{}
+	news   news
+}
+
+// news is what came since the loop took the last.
+type news struct {
+	// moves are targets that came or went, in order.
+	moves    []move
+	verdicts map[string]*guard.Verdict
+	changed  map[*Target]bool
+}
+
+// move is a target that came or went.
+type move struct {
+	target *Target
+	gone   bool
+}
+
+// newInbox returns an empty inbox.
+func newInbox() *inbox { return &inbox{filled: make(chan struct{}, 1)} }
+
+// put changes what is in the inbox, and wakes the loop.
+func (i *inbox) put(change func(*news)) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	change(&i.news)
+	select {
+	case i.filled <- struct{}{}:
+	default:
+	}
+}
+
+func (i *inbox) move(t *Target, gone bool) {
+	i.put(func(n *news) { n.moves = append(n.moves, move{t, gone}) })
+}
+
+func (i *inbox) decided(pool string, v *guard.Verdict) {
+	i.put(func(n *news) {
+		if n.verdicts == nil {
+			n.verdicts = make(map[string]*guard.Verdict)
+		}
+		n.verdicts[pool] = v
+	})
+}
+
+func (i *inbox) changed(t *Target) {
+	i.put(func(n *news) {
+		if n.changed == nil {
+			n.changed = make(map[*Target]bool)
+		}
+		n.changed[t] = true
+	})
+}
+
+// take empties the inbox.
+func (i *inbox) take() news {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	taken := i.news
+	i.news = news{}
+	return taken
+}

@@ -1,0 +1,328 @@
+package target_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
+)
+
+// neighbours are two Services of two namespaces that a third must not delay.
+var neighbours = []string{"shop/web", "blog/web"}
+
+// inCrowd runs a test in a bubble, with the neighbours and more Services that publish
+// two endpoints.
+func inCrowd(t *testing.T, opts target.SetOptions, more []string, test func(t *testing.T, c *crowd)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		if opts.Random == nil {
+			opts.Random = func() float64 { return 0.9 }
+		}
+		c := newCrowd(t, opts, append(more, neighbours...)...)
+		c.start()
+		c.set.Publish("blue", verdict(2))
+		during(time.Minute)
+		for _, s := range c.all {
+			if got := s.published(); got != "1=ready 2=ready" {
+				t.Fatalf("%s: got %q after the start", s.name, got)
+			}
+			s.taken()
+		}
+		test(t, c)
+		c.stop()
+	})
+}
+
+// wantAtOnce publishes a loss, and wants it in the neighbours' slices at once.
+func (c *crowd) wantAtOnce(what string) {
+	c.Helper()
+	c.wantWithin(what, 0)
+}
+
+// wantWithin publishes a loss, and wants it in the neighbours' slices soon.
+func (c *crowd) wantWithin(what string, most time.Duration) {
+	c.Helper()
+	c.set.Publish("blue", verdict(2, 2))
+	during(most)
+	synctest.Wait()
+	for _, name := range neighbours {
+		if got := c.all[name].published(); got != "1=ready 2=down" {
+			c.Errorf("%s: %s has %q %s after the verdict, want the loss", what, name, got, most)
+		}
+	}
+	c.set.Publish("blue", verdict(2))
+	during(7 * time.Second)
+}
+
+func TestContract54ATargetThatCannotBeWrittenDelaysNoOther(t *testing.T) {
+	hangs := func(ctx context.Context, _ plan.Write) error { return wait(ctx, time.Hour) }
+	for name, fault := range map[string]func(context.Context, plan.Write) error{
+		"forbidden":       func(context.Context, plan.Write) error { return errRefused },
+		"a quota":         func(context.Context, plan.Write) error { return errors.New("exceeded quota: slices") },
+		"conflicts":       func(context.Context, plan.Write) error { return plan.ErrConflict },
+		"hangs":           hangs,
+		"takes 4 seconds": func(ctx context.Context, _ plan.Write) error { return wait(ctx, 4*time.Second) },
+		"panics":          func(context.Context, plan.Write) error { panic("store") },
+		"an answer is late": func(ctx context.Context, _ plan.Write) error {
+			return errors.Join(wait(ctx, 2*time.Second), errRefused)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var broken []string
+			for i := range 40 { // one namespace has more Services than there are writers
+				broken = append(broken, fmt.Sprintf("bad/web%d", i))
+			}
+			inCrowd(t, target.SetOptions{}, broken, func(t *testing.T, c *crowd) {
+				for _, name := range broken {
+					c.all[name].set(func() { c.all[name].write = fault })
+				}
+				for round := range 6 {
+					c.wantAtOnce(fmt.Sprint("round ", round))
+				}
+				for _, name := range broken {
+					c.all[name].set(func() { c.all[name].write = nil })
+				}
+				during(time.Minute)
+				for _, s := range c.all {
+					if got := s.published(); got != "1=ready 2=ready" || s.last().WriteErr != nil {
+						t.Errorf("%s: got %q and %v after the fault was over", s.name, got, s.last().WriteErr)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestContract54StoresThatCannotBeReadDelayNoOther(t *testing.T) {
+	for name, fault := range map[string]func(context.Context) error{
+		"hangs":  func(ctx context.Context) error { return wait(ctx, time.Hour) },
+		"panics": func(context.Context) error { panic("store") },
+		"fails":  func(context.Context) error { return errors.New("no watch") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var broken []string
+			for i := range 10 {
+				broken = append(broken, fmt.Sprintf("bad/web%d", i))
+			}
+			inCrowd(t, target.SetOptions{}, broken, func(t *testing.T, c *crowd) {
+				for _, name := range broken {
+					c.all[name].set(func() { c.all[name].load = fault })
+					c.all[name].added.Changed()
+				}
+				during(20 * time.Second)
+				for range 5 {
+					before := c.all["shop/web"].loads
+					c.all["shop/web"].Store.Remove("web.blue")
+					c.all["shop/web"].added.Changed()
+					synctest.Wait()
+					if got := c.all["shop/web"].loads - before; got != 1 {
+						t.Errorf("got %d loads of a store that answers, want 1 at once", got)
+					}
+					if got := c.all["shop/web"].published(); got != "1=ready 2=ready" {
+						t.Errorf("got %q, want the slice repaired", got)
+					}
+					during(7 * time.Minute)
+				}
+				for _, name := range broken { // and what they decide is still written
+					c.all[name].set(func() { c.all[name].load = nil })
+				}
+				c.set.Publish("blue", verdict(2, 1))
+				during(time.Minute)
+				for _, name := range broken {
+					if got := c.all[name].published(); got != "1=down 2=ready" {
+						t.Errorf("%s: got %q", name, got)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestContract54APanicStopsOneTargetAndIsTriedAgain(t *testing.T) {
+	inCrowd(t, target.SetOptions{}, []string{"bad/web"}, func(t *testing.T, c *crowd) {
+		bad, panics := c.all["bad/web"], 0
+		bad.set(func() {
+			bad.observe = func(o target.Outcome) {
+				if o.Passed && o.Defect == nil {
+					panics++
+					panic("the observer of one target")
+				}
+			}
+		})
+		c.set.Publish("blue", verdict(2, 1))
+		synctest.Wait()
+		for _, name := range neighbours {
+			if got := c.all[name].published(); got != "1=down 2=ready" {
+				t.Errorf("%s has %q after a neighbour's panic", name, got)
+			}
+		}
+		got := bad.last()
+		if got.Defect == nil || got.Pool != "blue" || !strings.Contains(got.Defect.Error(), "the observer of one target") ||
+			!strings.Contains(got.Defect.Stack, "target_test") || time.Until(got.Defect.Again) > time.Second {
+			t.Errorf("got %+v, want the panic, its place, and that the target is tried in a second", got.Defect)
+		}
+		bad.taken()
+		during(time.Hour)
+		if panics < 10 || panics > 25 || c.set.Defects() != uint64(panics) {
+			t.Errorf("got %d tries in an hour, counted %d, want them ever rarer, down to one in 5 min", panics, c.set.Defects())
+		}
+		for range 3 {
+			c.wantAtOnce("while a target is stopped")
+		}
+		bad.set(func() { bad.observe = nil })
+		during(6 * time.Minute)
+		if got := bad.published(); got != "1=ready 2=ready" || bad.last().Defect != nil {
+			t.Errorf("got %q and %v, want the newest verdict once the defect is over", got, bad.last().Defect)
+		}
+	})
+}
+
+// TestContract54AWriteUnderWayAtAPanicIsOverBeforeTheNext: a slice has one request in
+// flight.
+func TestContract54AWriteUnderWayAtAPanicIsOverBeforeTheNext(t *testing.T) {
+	inCrowd(t, target.SetOptions{}, []string{"bad/web"}, func(t *testing.T, c *crowd) {
+		bad, flying, most, fail := c.all["bad/web"], 0, 0, false
+		bad.set(func() {
+			bad.write = func(ctx context.Context, _ plan.Write) error {
+				bad.set(func() { flying++; most = max(most, flying) })
+				defer bad.set(func() { flying-- })
+				return wait(ctx, 4*time.Second)
+			}
+			bad.observe = func(target.Outcome) {
+				if fail {
+					fail = false
+					panic("once")
+				}
+			}
+		})
+		c.set.Publish("blue", verdict(2, 1))
+		synctest.Wait()
+		fail = true
+		c.set.Publish("blue", verdict(2, 2))
+		during(30 * time.Second)
+		if got := bad.published(); most != 1 || got != "1=ready 2=down" {
+			t.Errorf("got %d requests at a time and %q, want 1 and the newest verdict", most, got)
+		}
+	})
+}
+
+func TestContract54AnOutageDelaysAllAndOneTriesFirst(t *testing.T) {
+	inCrowd(t, target.SetOptions{}, manyNames(100), func(t *testing.T, c *crowd) {
+		tries := 0
+		for _, s := range c.all {
+			s.set(func() {
+				s.write = func(context.Context, plan.Write) error {
+					c.all["shop/web"].set(func() { tries++ })
+					return plan.ErrUnavailable
+				}
+			})
+		}
+		c.set.Publish("blue", verdict(2, 2))
+		during(10 * time.Minute)
+		if tries > 8+60 { // as many as there are writers, then one in 13.5 s
+			t.Errorf("got %d requests to a server that is away for ten minutes, want one in 13.5 s", tries)
+		}
+		for _, s := range c.all {
+			s.set(func() { s.write = nil })
+		}
+		during(15 * time.Second)
+		for _, s := range c.all {
+			if got := s.published(); got != "1=ready 2=down" {
+				t.Errorf("%s: got %q after the outage", s.name, got)
+			}
+		}
+	})
+}
+
+// busy makes the writes of Services take that long, and returns the most that were
+// under way at a time since the last call.
+func (c *crowd) busy(takes time.Duration, names ...string) (most func() int) {
+	flying, top := 0, 0
+	first := c.all["shop/web"]
+	for _, name := range names {
+		c.all[name].set(func() {
+			c.all[name].write = func(ctx context.Context, _ plan.Write) error {
+				first.set(func() { flying++; top = max(top, flying) })
+				defer first.set(func() { flying-- })
+				return wait(ctx, takes)
+			}
+		})
+	}
+	return func() int {
+		first.mu.Lock()
+		defer first.mu.Unlock()
+		got := top
+		top = flying
+		return got
+	}
+}
+
+func TestContract54AServiceHasTwoWritersAtMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, target.SetOptions{}, "shop/web")
+		hog := newServed(t, "shop/hog", 1)
+		c.all["shop/hog"] = hog
+		c.start()
+		most := c.busy(500*time.Millisecond, "shop/hog")
+		c.set.Publish("blue", verdict(50))
+		during(time.Minute)
+		if got := most(); got != 2 || strings.Count(hog.published(), "ready") != 50 {
+			t.Errorf("got %d writers for one of two Services, want 2; it has %q", got, hog.published())
+		}
+		c.remove(c.all["shop/web"])
+		during(2 * time.Minute)
+		c.set.Publish("blue", zoned(50, "z2"))
+		during(time.Minute)
+		if got := most(); got != 8 {
+			t.Errorf("got %d writers for the only Service, want all 8", got)
+		}
+		c.stop()
+	})
+}
+
+// severalNamespaces are ten Services in each of five namespaces.
+func severalNamespaces() []string {
+	var names []string
+	for i := range 50 {
+		names = append(names, fmt.Sprintf("bad%d/web%d", i%5, i))
+	}
+	return names
+}
+
+func TestContract54SlowNamespacesTogetherLeaveTwoWritersToTheOthers(t *testing.T) {
+	inCrowd(t, target.SetOptions{}, severalNamespaces(), func(t *testing.T, c *crowd) {
+		most := c.busy(4*time.Second, severalNamespaces()...)
+		c.set.Publish("blue", zoned(2, "z2"))
+		during(9 * time.Second) // by now it is known that they are slow
+		most()
+		for range 5 {
+			c.wantAtOnce("five namespaces are slow")
+		}
+		if got := most(); got != 6 {
+			t.Errorf("slow namespaces had %d writers, want 6", got)
+		}
+		during(5 * time.Minute)
+	})
+}
+
+func TestContract54WhatFailedIsTriedAgainByTwoWritersAtMost(t *testing.T) {
+	inCrowd(t, target.SetOptions{}, severalNamespaces(), func(t *testing.T, c *crowd) {
+		most := c.busy(time.Hour, severalNamespaces()...)
+		c.set.Publish("blue", zoned(2, "z2"))
+		during(time.Minute)
+		most()
+		during(time.Minute)
+		if got := most(); got != 2 {
+			t.Errorf("got %d writers that try again what failed, want 2", got)
+		}
+		for range 5 {
+			c.wantAtOnce("five namespaces hang")
+		}
+	})
+}

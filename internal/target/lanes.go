@@ -1,0 +1,148 @@
+package target
+
+import (
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/outbox"
+)
+
+const (
+	// perService is how many writers one Service may have.
+	perService = 2
+	// spare is how many writers no single namespace gets, nor all slow ones together.
+	spare = 2
+	// slowAfter is how long a request of a slow namespace takes at least.
+	slowAfter = time.Second
+	// window is for how long the bucket of all targets saves what it may spend.
+	window = 10 * time.Second
+)
+
+// lanes counts the requests in flight, so that whatever hangs leaves writers to the
+// others. A Service without others may have all of them.
+type lanes struct {
+	all        int
+	server     outbox.Server
+	services   map[string]*service
+	namespaces map[string]*namespace
+	// slow is how many requests of slow namespaces are in flight.
+	slow int
+}
+
+// service counts the requests of one Service. It is there while it has fills.
+type service struct {
+	name          string
+	namespace     *namespace
+	fills, flying int
+}
+
+// namespace counts the requests of one namespace.
+type namespace struct {
+	name             string
+	services, flying int
+	// slow says that the last request took long.
+	slow bool
+}
+
+// newLanes returns so many lanes without targets.
+func newLanes(all int) lanes {
+	return lanes{all: all, services: make(map[string]*service), namespaces: make(map[string]*namespace)}
+}
+
+// join returns the counts of the Service that a fill is for.
+func (l *lanes) join(f Fill) *service {
+	s := l.services[f.service()]
+	if s == nil {
+		ns := l.namespaces[f.Target.Namespace]
+		if ns == nil {
+			ns = &namespace{name: f.Target.Namespace}
+			l.namespaces[ns.name] = ns
+		}
+		ns.services++
+		s = &service{name: f.service(), namespace: ns}
+		l.services[s.name] = s
+	}
+	s.fills++
+	return s
+}
+
+// leave forgets a fill that has no request in flight.
+func (l *lanes) leave(s *service) {
+	if s.fills--; s.fills > 0 {
+		return
+	}
+	delete(l.services, s.name)
+	if s.namespace.services--; s.namespace.services == 0 {
+		delete(l.namespaces, s.namespace.name)
+	}
+}
+
+// free reports whether a request may be sent at now.
+func (l *lanes) free(now time.Time) bool {
+	return l.server.Underway < l.all && l.server.Takes(now)
+}
+
+// forNamespace reports whether the namespace may have one more.
+func (l *lanes) forNamespace(ns *namespace) bool {
+	most := max(l.all-spare, 1)
+	return len(l.namespaces) == 1 || ns.flying < most && (!ns.slow || l.slow < most)
+}
+
+// forFill reports whether the Service of the fill may have one more.
+func (l *lanes) forFill(f *fill) bool {
+	return len(l.services) == 1 || f.service.flying < perService
+}
+
+// sent and ended count a request.
+func (l *lanes) sent(s *service, retry bool) { l.count(s, retry, 1) }
+
+func (l *lanes) ended(s *service, retry bool, took time.Duration) {
+	l.count(s, retry, -1)
+	ns := s.namespace
+	if slow := took >= slowAfter; slow != ns.slow {
+		ns.slow = slow
+		if slow {
+			l.slow += ns.flying
+		} else {
+			l.slow -= ns.flying
+		}
+	}
+}
+
+func (l *lanes) count(s *service, retry bool, n int) {
+	l.server.Underway += n
+	s.flying += n
+	s.namespace.flying += n
+	if s.namespace.slow {
+		l.slow += n
+	}
+	if retry {
+		l.server.Retrying += n
+	}
+}
+
+// bucket holds the tokens of all targets together. It gives interval by interval a
+// token, and saves those of a window; an interval of 0 means that there is no bound.
+type bucket struct {
+	interval time.Duration
+	// full is when the last token that was taken has come back.
+	full time.Time
+}
+
+// newBucket returns a full one.
+func newBucket(perSecond int) bucket {
+	if perSecond == 0 {
+		return bucket{}
+	}
+	return bucket{interval: time.Second / time.Duration(perSecond)}
+}
+
+// take takes a token.
+func (b *bucket) take(now time.Time) {
+	if b.full.Before(now) {
+		b.full = now
+	}
+	b.full = b.full.Add(b.interval)
+}
+
+// next returns when there is a token.
+func (b *bucket) next() time.Time { return b.full.Add(b.interval - window) }
