@@ -61,8 +61,9 @@ type Hub struct {
 // New returns a hub that does nothing until Run is called. It reads the access, so that
 // one that cannot be used is told at once.
 func New(options Options) (*Hub, error) {
-	if only := options.Only; only != nil {
-		options.ManagedBy, options.Namespaces = only.ManagedBy, []string{only.Namespace}
+	if options.Only != nil {
+		only := *options.Only
+		options.Only, options.ManagedBy, options.Namespaces = &only, only.ManagedBy, []string{only.Namespace}
 	}
 	if options.ManagedBy == "" {
 		return nil, errors.New("kube store: there is no managed-by value")

@@ -31,6 +31,9 @@ func TestTheClientGoStoreOnARealAPIServer(t *testing.T) {
 	t.Run("contract 27: it conforms with the least rights", func(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) *storetest.Fixture { return newFixture(t, server) })
 	})
+	t.Run("contract 56: the view of one of several targets conforms too", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) *storetest.Fixture { return newHubFixture(t, server) })
+	})
 	for name, test := range map[string]func(*testing.T, *controlplane.ControlPlane){
 		"contract 21: what was written is seen while the watch stalls":             ownWritesWhileTheWatchStalls,
 		"contract 21: after a conflict the state is fresh while the watch stalls":  conflictWhileTheWatchStalls,
@@ -108,7 +111,7 @@ func newSingle(options kube.Options) (*single, error) {
 func (s *single) Changed() <-chan struct{} { return s.Store.Changed() }
 
 // run runs the store until stop is called or the test ends.
-func run(t *testing.T, store *single) (stop func()) {
+func run(t *testing.T, store interface{ Run(context.Context) error }) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
