@@ -236,11 +236,15 @@ func (p Program) newStore(c config.Config, t plan.Target, m *metrics.Metrics) (s
 		s, err := kubectl.New(kubectl.Options{Target: t, Path: c.Store.KubectlPath, Environ: c.Store.Environment.Read})
 		return storage{Store: s}, err
 	case config.StoreClientGo:
-		s, err := kube.New(kube.Options{Target: t, Way: localWay(c.Store, m, metrics.ClientStore)})
+		hub, err := kube.New(kube.Options{Only: &t, Way: localWay(c.Store, m, metrics.ClientStore)})
 		if err != nil {
 			return storage{}, fmt.Errorf("STORE_KIND=client-go: %w", err)
 		}
-		return storage{Store: s, changed: s.Changed(), run: s.Run, expiry: s.Expiry}, nil
+		s, err := hub.Target(t)
+		if err != nil {
+			return storage{}, fmt.Errorf("STORE_KIND=client-go: %w", err)
+		}
+		return storage{Store: s, changed: s.Changed(), run: hub.Run, expiry: hub.Expiry}, nil
 	}
 	return storage{}, fmt.Errorf("STORE_KIND=%s is not built in", c.Store.Kind)
 }

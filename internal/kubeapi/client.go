@@ -68,8 +68,21 @@ type link struct {
 	changed    func() bool // whether the access is another one now
 	generation int
 	expiry     Expiry
-	http       *http.Client
-	versions   map[schema.GroupVersion]rest.Interface
+	// Watches have connections of their own, so that they wait for no request: a
+	// connection of HTTP/2 carries a bounded number of requests at a time.
+	requests, watches *lane
+}
+
+// lane is a set of connections, and a client for each version that uses them.
+type lane struct {
+	http     *http.Client
+	versions map[schema.GroupVersion]rest.Interface
+}
+
+// closeIdle closes the connections that carry nothing.
+func (l *link) closeIdle() {
+	l.requests.http.CloseIdleConnections()
+	l.watches.http.CloseIdleConnections()
 }
 
 // look is one look at the files of the access.
@@ -159,7 +172,7 @@ func (c *Client) newest(used *link) (*link, error) {
 	link.changed, link.expiry, link.generation = changed, expiry, 1
 	if used != nil {
 		link.generation += used.generation
-		used.http.CloseIdleConnections()
+		used.closeIdle()
 	}
 	return link, nil
 }
@@ -211,7 +224,7 @@ func (c *Client) current() (*link, error) {
 // callers that know that the old ones no longer work.
 func (c *Client) Reconnect() {
 	if link := c.inUse(); link != nil {
-		link.http.CloseIdleConnections()
+		link.closeIdle()
 	}
 	c.connections.closeAll()
 }
@@ -223,8 +236,8 @@ func (c *Client) LocalAddr() netip.Addr { return c.connections.localAddr() }
 // Close ends every connection.
 func (c *Client) Close() { c.Reconnect() }
 
-// connect makes the clients of all versions; it owns the configuration. The dialer
-// makes client-go's cache of transports, and with it the connections, ours.
+// connect makes the lanes; it owns the configuration. The dialer makes client-go's
+// cache of transports, and with it the connections, ours.
 func (c *Client) connect(config *rest.Config) (*link, error) {
 	config.UserAgent = c.options.UserAgent
 	// No throttle of our own: a write that removes a dead endpoint must not queue
@@ -242,11 +255,21 @@ func (c *Client) connect(config *rest.Config) (*link, error) {
 	config.Dial = c.connections.through(dial)
 	c.secrets.Add(config.BearerToken, config.Password)
 	config.Wrap(c.observe)
+	l := &link{}
+	var err error
+	if l.requests, err = newLane(config); err == nil {
+		l.watches, err = newLane(config)
+	}
+	return l, err
+}
+
+// newLane makes the clients of all versions on connections of their own.
+func newLane(config *rest.Config) (*lane, error) {
 	made, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, err
 	}
-	l := &link{http: &http.Client{Transport: made.Transport, CheckRedirect: refuseRedirect}, versions: map[schema.GroupVersion]rest.Interface{}}
+	l := &lane{http: &http.Client{Transport: made.Transport, CheckRedirect: refuseRedirect}, versions: map[schema.GroupVersion]rest.Interface{}}
 	bound(config, l.http)
 	for version := range types() {
 		one := rest.CopyConfig(config)

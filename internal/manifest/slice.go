@@ -9,6 +9,13 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
+// Prefix is what the names of our labels and annotations begin with, and LabelPool is
+// the label of a slice that names the pool it is filled from.
+const (
+	Prefix    = "endpoints.ablmnzde.github.io/"
+	LabelPool = Prefix + "pool"
+)
+
 // ToSlice returns what the object says in the words of package plan, or a
 // refusal when the object has a name of the target but is not ours to touch:
 //

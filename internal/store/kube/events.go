@@ -1,115 +1,202 @@
 package kube
 
 import (
-	"errors"
+	"fmt"
+	"sync"
 
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"k8s.io/client-go/tools/cache"
 )
 
-// The methods by which the reflector fills the cache, which owns the objects from
-// then on.
-
-var errForeignType = errors.New("the watch of slices told of something else")
-
-// Add takes over a slice that the watch tells of.
-func (c *sliceCache) Add(object any) error { return c.Update(object) }
-
-// Update takes over a slice that changed.
-func (c *sliceCache) Update(object any) error {
-	slice, ok := object.(*discoveryv1.EndpointSlice)
-	if !ok {
-		return errForeignType
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.watched(slice.Name, slice, slice.ResourceVersion)
-	return nil
+// feed takes what the watch of one kind tells, reduced to what is kept of each object.
+// The functions but reduce are called under the lock.
+type feed[T any] struct {
+	fresh *freshness
+	lock  sync.Locker
+	// reduce gets an object, or what was made of it before.
+	reduce       func(object any) (T, error)
+	update, gone func(T)
+	replace      func(all []T, revision string)
 }
 
-// Delete takes over that a slice is gone, or that the watch selects it no longer.
-func (c *sliceCache) Delete(object any) error {
-	slice, ok := object.(*discoveryv1.EndpointSlice)
-	if !ok {
-		return errForeignType
+// Add takes over an object that the watch tells of.
+func (f *feed[T]) Add(object any) error { return f.take(object, f.update) }
+
+// Update takes over an object that changed.
+func (f *feed[T]) Update(object any) error { return f.take(object, f.update) }
+
+// Delete takes over that an object is gone, or that the watch selects it no longer.
+func (f *feed[T]) Delete(object any) error { return f.take(object, f.gone) }
+
+func (f *feed[T]) take(object any, how func(T)) error {
+	reduced, err := f.reduce(object)
+	if err != nil {
+		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.watched(slice.Name, nil, slice.ResourceVersion)
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	how(reduced)
 	return nil
 }
 
 // Replace takes over a complete list.
-func (c *sliceCache) Replace(objects []any, revision string) error {
-	listed := make(map[string]*discoveryv1.EndpointSlice, len(objects))
+func (f *feed[T]) Replace(objects []any, revision string) error {
+	all := make([]T, 0, len(objects))
 	for _, object := range objects {
-		slice, ok := object.(*discoveryv1.EndpointSlice)
-		if !ok {
-			return errForeignType
+		reduced, err := f.reduce(object)
+		if err != nil {
+			return err
 		}
-		listed[slice.Name] = slice
+		all = append(all, reduced)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for name := range c.others {
-		if listed[name] == nil {
-			c.watched(name, nil, revision)
-		}
-	}
-	for name, s := range c.slices {
-		if !follows(revision, s.revision) {
-			c.mark(s)
-		}
-		if listed[name] == nil {
-			c.watched(name, nil, revision)
-		}
-	}
-	for name, slice := range listed {
-		c.watched(name, slice, revision)
-	}
-	c.freshness.synced()
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	f.replace(all, revision)
+	f.fresh.synced()
 	return nil
 }
 
-// Resync has nothing to do: it is never called.
-func (c *sliceCache) Resync() error { return nil }
+// Transformer is applied to what is kept until a list is complete.
+func (f *feed[T]) Transformer() cache.TransformFunc {
+	return func(object any) (any, error) { return f.reduce(object) }
+}
 
-// watched takes over what the watch says of one slice at a revision, nil for one that
-// it does not select, and passes on what is news. The echo of a write of ours is none,
-// whether it comes after the write's answer or before.
-func (c *sliceCache) watched(name string, object *discoveryv1.EndpointSlice, revision string) {
-	if _, _, ours := c.target.ParseName(name); !ours {
-		c.watchedOther(name, object)
-		return
-	}
-	s := c.slice(name)
-	before := *s
-	switch {
-	case object != nil:
-		s.set(object, revision)
-	case s.object != nil:
-		c.mark(s)
-	}
-	if !s.writing && (s.dirty != before.dirty || versionOf(s.object) != versionOf(before.object)) {
-		c.notify()
+// Resync has nothing to do: it is never called.
+func (f *feed[T]) Resync() error { return nil }
+
+// slicesFeed takes what the watch of slices tells.
+func (s *scope) slicesFeed() *feed[*content] {
+	return &feed[*content]{
+		fresh: &s.slices, lock: &s.mu, reduce: s.reduceSlice, replace: s.replaceSlices,
+		update: func(c *content) { s.watchedSlice(c.namespace, c.name, c, c.version) },
+		gone:   func(c *content) { s.watchedSlice(c.namespace, c.name, nil, c.version) },
 	}
 }
 
-// watchedOther takes over what a slice of another name publishes, if that is anything;
-// of the slice itself nothing is kept.
-func (c *sliceCache) watchedOther(name string, object *discoveryv1.EndpointSlice) {
-	var publishes plan.Beside
-	if object != nil {
-		publishes = manifest.ToBeside(object, c.target)
+func (s *scope) reduceSlice(object any) (*content, error) {
+	switch o := object.(type) {
+	case *content:
+		return o, nil
+	case *discoveryv1.EndpointSlice:
+		return pack(o, s.hub.options.ManagedBy)
 	}
-	before := c.others[name]
-	delete(c.others, name)
-	if publishes.Endpoints > 0 {
-		c.others[name] = publishes
+	return nil, fmt.Errorf("the watch of %s told of a %T", s.slices.what, object)
+}
+
+func (s *scope) replaceSlices(all []*content, revision string) {
+	listed := make(map[[2]string]bool, len(all))
+	for _, c := range all {
+		listed[[2]string{c.namespace, c.name}] = true
 	}
-	if c.others[name] != before {
-		c.notify()
+	for namespace, space := range s.spaces {
+		for name, one := range space.slices {
+			if !follows(revision, one.revision) {
+				s.mark(one)
+			}
+			if !listed[[2]string{namespace, name}] {
+				s.watchedSlice(namespace, name, nil, revision)
+			}
+		}
 	}
+	for _, c := range all {
+		s.watchedSlice(c.namespace, c.name, c, revision)
+	}
+}
+
+// watchedSlice takes over what the watch says of one slice at a revision, nil for one
+// that it does not select, and passes on what is news. The echo of a write of ours is
+// none, whether it comes after the write's answer or before.
+func (s *scope) watchedSlice(namespace, name string, is *content, revision string) {
+	space := s.space(namespace)
+	one := space.slice(name)
+	before := *one
+	switch {
+	case is != nil:
+		one.set(is, revision)
+	case one.owner == nil:
+		one.content = nil
+	case one.content != nil:
+		s.mark(one)
+	}
+	if one.owner != nil && !one.writing && (one.dirty != before.dirty || versionOf(one.content) != versionOf(before.content)) {
+		signal(one.owner.changed)
+	}
+	for _, store := range space.stores {
+		if before.beside(store) != one.beside(store) {
+			signal(store.changed)
+		}
+	}
+	space.drop(name)
+	s.tidy(namespace)
+}
+
+// markUnselected makes the next Load read the slices that the watch of an Only target
+// does not select, so that one that goes or is mended is noticed.
+func (s *scope) markUnselected() {
+	only := s.hub.options.Only
+	if only == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.space(only.Namespace).slices {
+		if one.owner != nil && one.content != nil && one.content.service != only.Service {
+			s.mark(one)
+			signal(one.owner.changed)
+		}
+	}
+}
+
+// servicesFeed takes what the watch of Services tells.
+func (s *scope) servicesFeed() *feed[*Service] {
+	return &feed[*Service]{
+		fresh: &s.services, lock: &s.mu, reduce: s.reduceService, replace: s.replaceServices,
+		update: func(o *Service) { s.watchedService(o.Namespace, o.Name, o) },
+		gone:   func(o *Service) { s.watchedService(o.Namespace, o.Name, nil) },
+	}
+}
+
+func (s *scope) reduceService(object any) (*Service, error) {
+	switch o := object.(type) {
+	case *Service:
+		return o, nil
+	case *corev1.Service:
+		return newService(o), nil
+	}
+	return nil, fmt.Errorf("the watch of %s told of a %T", s.services.what, object)
+}
+
+func (s *scope) replaceServices(all []*Service, _ string) {
+	listed := make(map[[2]string]bool, len(all))
+	for _, service := range all {
+		listed[[2]string{service.Namespace, service.Name}] = true
+		s.watchedService(service.Namespace, service.Name, service)
+	}
+	for namespace, space := range s.spaces {
+		for name := range space.services {
+			if !listed[[2]string{namespace, name}] {
+				s.watchedService(namespace, name, nil)
+			}
+		}
+	}
+}
+
+// watchedService takes over what the watch says of a Service, nil for one that is gone,
+// and passes on what is news: a Service's status may change often.
+func (s *scope) watchedService(namespace, name string, is *Service) {
+	space := s.space(namespace)
+	before := space.services[name]
+	if is == nil {
+		delete(space.services, name)
+	} else {
+		space.services[name] = is
+	}
+	if !before.same(is) {
+		signal(s.hub.changed)
+	}
+	if !before.plan().Same(is.plan()) {
+		space.tell(name)
+	}
+	s.tidy(namespace)
 }

@@ -66,6 +66,19 @@ func (f *freshness) await(ctx context.Context) error {
 	return fmt.Errorf("no answer yet to the watch of %s: %w; last: %w", f.what, ctx.Err(), f.last)
 }
 
+// complete reports whether there was a complete answer, and otherwise what is known of
+// the reason.
+func (f *freshness) complete() (bool, error) {
+	select {
+	case <-f.done:
+		return true, nil
+	default:
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return false, f.last
+}
+
 // stale says since when what is known of the watch may be out of date, and why; nil
 // while it is current.
 func (f *freshness) stale(now time.Time) error {

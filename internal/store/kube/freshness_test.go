@@ -116,13 +116,14 @@ func (k *keeper) stream(r *http.Request, seconds string) *http.Response {
 }
 
 // kept runs the test in a bubble with a store that is in sync.
-func kept(t *testing.T, test func(t *testing.T, k *keeper, store *kube.Store)) {
+func kept(t *testing.T, test func(t *testing.T, k *keeper, store *single)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		k := &keeper{revision: "10"}
 		config := &rest.Config{Host: "https://192.0.2.1"}
 		config.Wrap(func(http.RoundTripper) http.RoundTripper { return k })
-		store, err := kube.New(kube.Options{Way: kubeapi.Fixed(config), Target: storetest.Target("default")})
+		target := storetest.Target("default")
+		store, err := newSingle(kube.Options{Way: kubeapi.Fixed(config), Only: &target})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +139,7 @@ func kept(t *testing.T, test func(t *testing.T, k *keeper, store *kube.Store)) {
 
 // toldWithin waits until the store announces a change, and returns why it is stale
 // by then.
-func toldWithin(t *testing.T, store *kube.Store, d time.Duration) error {
+func toldWithin(t *testing.T, store *single, d time.Duration) error {
 	t.Helper()
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -173,7 +174,7 @@ func TestContract36AWatchThatIsRefusedOrSilentIsToldWithin90Seconds(t *testing.T
 		"the watch of services hangs": {func(k *keeper) { k.hangs, k.only = true, "services" }, "the watch of the Service tells nothing since"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			kept(t, func(t *testing.T, k *keeper, store *kube.Store) {
+			kept(t, func(t *testing.T, k *keeper, store *single) {
 				time.Sleep(10 * time.Minute)
 				if n := drain(store); n > 0 {
 					t.Fatalf("got %d changes in 10 quiet minutes, want none", n)
@@ -196,7 +197,7 @@ func TestContract36AWatchThatIsRefusedOrSilentIsToldWithin90Seconds(t *testing.T
 }
 
 func TestARefusalOfAMomentIsNotTold(t *testing.T) {
-	kept(t, func(t *testing.T, k *keeper, store *kube.Store) {
+	kept(t, func(t *testing.T, k *keeper, store *single) {
 		k.set(func() { k.code = http.StatusForbidden })
 		before := 0
 		k.set(func() { before = k.requests })
@@ -216,7 +217,7 @@ func TestARefusalOfAMomentIsNotTold(t *testing.T) {
 // A server that does not answer is asked on new connections, each time for at most
 // ten seconds.
 func TestContract36OpeningAWatchIsGivenUp(t *testing.T) {
-	kept(t, func(t *testing.T, k *keeper, store *kube.Store) {
+	kept(t, func(t *testing.T, k *keeper, store *single) {
 		k.set(func() { k.hangs = true })
 		time.Sleep(90 * time.Second)
 		before := 0
@@ -234,7 +235,7 @@ func TestContract36OpeningAWatchIsGivenUp(t *testing.T) {
 // TestContract21ASliceThatCannotBeReadKeepsNoOtherFromBeingLoaded: its last write
 // failed, and the API server does not answer what became of it.
 func TestContract21ASliceThatCannotBeReadKeepsNoOtherFromBeingLoaded(t *testing.T) {
-	kept(t, func(t *testing.T, k *keeper, store *kube.Store) {
+	kept(t, func(t *testing.T, k *keeper, store *single) {
 		k.set(func() { k.writes, k.mute = http.StatusInternalServerError, "web-remote-2" })
 		for _, name := range []string{"web-remote", "web-remote-2", "web-remote-3"} {
 			if _, err := store.Write(t.Context(), createOf(name)); err == nil {
@@ -266,13 +267,13 @@ func TestContract21ASliceThatCannotBeReadKeepsNoOtherFromBeingLoaded(t *testing.
 // so the answer of a write looks newer than everything that follows.
 func TestContract21ARestoredServerCounts(t *testing.T) {
 	older := discoveryv1.EndpointSlice{AddressType: discoveryv1.AddressTypeIPv4}
-	older.Name, older.ResourceVersion = "web-remote", "3"
+	older.Namespace, older.Name, older.ResourceVersion = "default", "web-remote", "3"
 	older.Labels = map[string]string{discoveryv1.LabelServiceName: "web", discoveryv1.LabelManagedBy: "ionos-endpointslice-controller"}
 	for name, restored := range map[string][]discoveryv1.EndpointSlice{
 		"without the slice": nil, "with the slice as it was": {older},
 	} {
 		t.Run(name, func(t *testing.T) {
-			kept(t, func(t *testing.T, k *keeper, store *kube.Store) {
+			kept(t, func(t *testing.T, k *keeper, store *single) {
 				k.set(func() { k.writes = http.StatusCreated })
 				if _, err := store.Write(t.Context(), createOf("web-remote")); err != nil {
 					t.Fatal(err)
@@ -300,9 +301,9 @@ func TestContract21ARestoredServerCounts(t *testing.T) {
 }
 
 func TestAListSaysWhichSlicesBesideOursAreGone(t *testing.T) {
-	kept(t, func(t *testing.T, k *keeper, store *kube.Store) {
+	kept(t, func(t *testing.T, k *keeper, store *single) {
 		other := discoveryv1.EndpointSlice{Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.9.0.1"}}}}
-		other.Name, other.Labels = "web-x7f2k", map[string]string{discoveryv1.LabelServiceName: "web"}
+		other.Namespace, other.Name, other.Labels = "default", "web-x7f2k", map[string]string{discoveryv1.LabelServiceName: "web"}
 		for _, listed := range [][]discoveryv1.EndpointSlice{{other}, nil} {
 			k.set(func() { k.listed, k.code = listed, http.StatusGone })
 			time.Sleep(longestWatch)

@@ -31,6 +31,9 @@ func TestTheClientGoStoreOnARealAPIServer(t *testing.T) {
 	t.Run("contract 27: it conforms with the least rights", func(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) *storetest.Fixture { return newFixture(t, server) })
 	})
+	t.Run("contract 56: the view of one of several targets conforms too", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) *storetest.Fixture { return newHubFixture(t, server) })
+	})
 	for name, test := range map[string]func(*testing.T, *controlplane.ControlPlane){
 		"contract 21: what was written is seen while the watch stalls":             ownWritesWhileTheWatchStalls,
 		"contract 21: after a conflict the state is fresh while the watch stalls":  conflictWhileTheWatchStalls,
@@ -62,14 +65,14 @@ func newFixture(t *testing.T, server *controlplane.ControlPlane) *storetest.Fixt
 }
 
 // start runs a store as that user until the test ends.
-func start(t *testing.T, server *controlplane.ControlPlane, user string, target plan.Target) *kube.Store {
+func start(t *testing.T, server *controlplane.ControlPlane, user string, target plan.Target) *single {
 	t.Helper()
 	store := newStore(t, server.UserConfig(user), target)
 	run(t, store)
 	return store
 }
 
-func newStore(t *testing.T, config *rest.Config, target plan.Target) *kube.Store {
+func newStore(t *testing.T, config *rest.Config, target plan.Target) *single {
 	t.Helper()
 	counting, err := metrics.New(metrics.Options{})
 	if err != nil {
@@ -77,15 +80,38 @@ func newStore(t *testing.T, config *rest.Config, target plan.Target) *kube.Store
 	}
 	config = rest.CopyConfig(config)
 	config.Wrap(counting.Transport(metrics.ClientStore)) // as in the daemon
-	store, err := kube.New(kube.Options{Way: kubeapi.Fixed(config), Target: target, Recheck: 50 * time.Millisecond})
+	store, err := newSingle(kube.Options{Way: kubeapi.Fixed(config), Only: &target, Recheck: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return store
 }
 
+// single is a store of a hub that has no other.
+type single struct {
+	*kube.Store
+	*hub
+}
+
+type hub = kube.Hub
+
+func newSingle(options kube.Options) (*single, error) {
+	hub, err := kube.New(options)
+	if err != nil {
+		return nil, err
+	}
+	store, err := hub.Target(*options.Only)
+	if err != nil {
+		return nil, err
+	}
+	return &single{store, hub}, nil
+}
+
+// Changed is the store's, not the hub's.
+func (s *single) Changed() <-chan struct{} { return s.Store.Changed() }
+
 // run runs the store until stop is called or the test ends.
-func run(t *testing.T, store *kube.Store) (stop func()) {
+func run(t *testing.T, store interface{ Run(context.Context) error }) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)

@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/storetest"
 )
 
@@ -60,7 +59,7 @@ func newWebhook(t *testing.T, http2 bool) *webhook {
 }
 
 // store is one of that server.
-func (w *webhook) store(t *testing.T) *kube.Store {
+func (w *webhook) store(t *testing.T) *single {
 	config := &rest.Config{Host: w.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
 	store := newStore(t, config, storetest.Target("default"))
 	t.Cleanup(func() {

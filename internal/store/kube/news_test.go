@@ -17,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/storetest"
 )
 
@@ -94,7 +93,7 @@ func (s *script) listed(query url.Values) {
 // A server may answer a list at resourceVersion 0 from a cache of any age, and a
 // standby that takes over would begin from slices of long ago.
 func TestContract28WhereListsCannotBeStreamedTheNewestIsAskedFor(t *testing.T) {
-	scripted(t, func(t *testing.T, s *script, _ *kube.Store) {
+	scripted(t, func(t *testing.T, s *script, _ *single) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if !slices.Equal(s.lists, []string{"", ""}) {
@@ -112,18 +111,19 @@ func reply(r *http.Request, code int, object any) *http.Response {
 }
 
 func slice(object *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
-	object.APIVersion, object.Kind = "discovery.k8s.io/v1", "EndpointSlice"
+	object.APIVersion, object.Kind, object.Namespace = "discovery.k8s.io/v1", "EndpointSlice", "default"
 	return object
 }
 
 func knownService(version string) *corev1.Service {
 	object := service()
 	object.APIVersion, object.Kind, object.UID, object.ResourceVersion = "v1", "Service", "s-1", version
+	object.Namespace = "default"
 	return object
 }
 
 // scripted runs the test in a bubble with a store that is in sync.
-func scripted(t *testing.T, test func(t *testing.T, s *script, store *kube.Store)) {
+func scripted(t *testing.T, test func(t *testing.T, s *script, store *single)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript()
 		config := &rest.Config{Host: "https://192.0.2.1"}
@@ -142,7 +142,7 @@ func scripted(t *testing.T, test func(t *testing.T, s *script, store *kube.Store
 }
 
 // tell sends one event and returns how much news it makes.
-func tell(t *testing.T, watch io.Writer, store *kube.Store, kind string, object any) int {
+func tell(t *testing.T, watch io.Writer, store *single, kind string, object any) int {
 	t.Helper()
 	if err := json.NewEncoder(watch).Encode(map[string]any{"type": kind, "object": object}); err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func tell(t *testing.T, watch io.Writer, store *kube.Store, kind string, object 
 
 // drain returns how much news there is when everybody has done what there was
 // to do.
-func drain(store *kube.Store) int {
+func drain(store *single) int {
 	synctest.Wait()
 	for n := 0; ; n++ {
 		select {
@@ -164,7 +164,7 @@ func drain(store *kube.Store) int {
 }
 
 func TestTheEchoOfAWriteIsNoNews(t *testing.T) {
-	scripted(t, func(t *testing.T, s *script, store *kube.Store) {
+	scripted(t, func(t *testing.T, s *script, store *single) {
 		if _, err := store.Write(t.Context(), create()); err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +200,7 @@ func TestAnEchoBeforeTheAnswerIsNoNewsEither(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			scripted(t, func(t *testing.T, s *script, store *kube.Store) {
+			scripted(t, func(t *testing.T, s *script, store *single) {
 				s.code = test.code
 				s.before = func() {
 					for _, version := range test.versions {
@@ -232,7 +232,7 @@ func TestAnEchoBeforeTheAnswerIsNoNewsEither(t *testing.T) {
 // TestTheEndOfASliceDuringAWriteIsNews: the write's answer says that the slice
 // exists.
 func TestTheEndOfASliceDuringAWriteIsNews(t *testing.T) {
-	scripted(t, func(t *testing.T, s *script, store *kube.Store) {
+	scripted(t, func(t *testing.T, s *script, store *single) {
 		s.before = func() {
 			for _, kind := range []string{"ADDED", "DELETED"} {
 				object := &discoveryv1.EndpointSlice{}
@@ -258,7 +258,7 @@ func TestTheEndOfASliceDuringAWriteIsNews(t *testing.T) {
 // TestContract21AReadThatBeganBeforeAWriteFailedSaysNothingOfIt: that write may have
 // been carried out after the read was answered.
 func TestContract21AReadThatBeganBeforeAWriteFailedSaysNothingOfIt(t *testing.T) {
-	scripted(t, func(t *testing.T, s *script, store *kube.Store) {
+	scripted(t, func(t *testing.T, s *script, store *single) {
 		s.code = http.StatusInternalServerError
 		fail := func() {
 			if _, err := store.Write(t.Context(), create()); err == nil {
@@ -284,7 +284,7 @@ func TestContract21AReadThatBeganBeforeAWriteFailedSaysNothingOfIt(t *testing.T)
 }
 
 func TestWhatPublishesBesideOursIsNewsWhenItChanges(t *testing.T) {
-	scripted(t, func(t *testing.T, s *script, store *kube.Store) {
+	scripted(t, func(t *testing.T, s *script, store *single) {
 		told := func(kind, version string, endpoints, want, known int) {
 			t.Helper()
 			object := &discoveryv1.EndpointSlice{}
@@ -312,7 +312,7 @@ func TestWhatPublishesBesideOursIsNewsWhenItChanges(t *testing.T) {
 }
 
 func TestASliceDeletedRightAfterOurWriteIsGone(t *testing.T) {
-	scripted(t, func(t *testing.T, s *script, store *kube.Store) {
+	scripted(t, func(t *testing.T, s *script, store *single) {
 		if _, err := store.Write(t.Context(), create()); err != nil {
 			t.Fatal(err)
 		}
@@ -346,7 +346,7 @@ func TestOnlyWhatMattersOfTheServiceIsNews(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			scripted(t, func(t *testing.T, s *script, store *kube.Store) {
+			scripted(t, func(t *testing.T, s *script, store *single) {
 				object := knownService("11")
 				test.change(object)
 				if got := tell(t, s.services, store, "MODIFIED", object); got != test.want {

@@ -158,15 +158,15 @@ func TestALoadWithoutAnAnswerEndsWithItsContextAndSaysWhy(t *testing.T) {
 }
 
 func TestIncompleteOptionsAreRefused(t *testing.T) {
-	target := storetest.Target("default")
+	target, named := storetest.Target("default"), storetest.Target("default")
 	target.SliceName = ""
 	for name, options := range map[string]kube.Options{
-		"no config": {Target: storetest.Target("default")},
-		"no name":   {Target: target, Way: kubeapi.Fixed(&rest.Config{Host: "https://192.0.2.1"})},
-		"bad CA": {Target: storetest.Target("default"), Way: kubeapi.Fixed(&rest.Config{
+		"no config": {Only: &named},
+		"no name":   {Only: &target, Way: kubeapi.Fixed(&rest.Config{Host: "https://192.0.2.1"})},
+		"bad CA": {Only: &named, Way: kubeapi.Fixed(&rest.Config{
 			Host: "https://192.0.2.1", TLSClientConfig: rest.TLSClientConfig{CAFile: "/does/not/exist"}})},
 	} {
-		if _, err := kube.New(options); err == nil {
+		if _, err := newSingle(options); err == nil {
 			t.Errorf("%s: got no error", name)
 		}
 	}

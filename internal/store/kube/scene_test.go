@@ -12,7 +12,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/storetest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/storetest/cluster"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
@@ -26,7 +25,7 @@ type scene struct {
 
 	t       *testing.T
 	target  plan.Target
-	store   *kube.Store
+	store   *single
 	network *transport
 	stop    func()
 }

@@ -1,86 +1,56 @@
 package kube
 
 import (
-	"errors"
-	"slices"
-	"sync"
+	"maps"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
-// service is what the watch says of the target's Service; the zero plan.Service
-// where there is none. It keeps only what matters of it.
-type service struct {
-	name   string
-	notify func()
+// Service is what is kept of a Service. It is never changed.
+type Service struct {
+	plan.Service
 
-	freshness freshness
-
-	mu    sync.Mutex
-	known plan.Service
+	Namespace, Name string
+	Labels          map[string]string
+	// Annotations are those whose names begin with manifest.Prefix.
+	Annotations map[string]string
 }
 
-func newService(target plan.Target, notify func()) *service {
-	return &service{name: target.Service, notify: notify, freshness: newFreshness("the Service")}
-}
-
-// get returns what is known. The caller owns it.
-func (s *service) get() plan.Service {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	known := s.known
-	known.Ports = slices.Clone(known.Ports)
-	return known
-}
-
-// Add takes over the Service.
-func (s *service) Add(object any) error { return s.Update(object) }
-
-// Update takes over the Service.
-func (s *service) Update(object any) error {
-	known, ok := object.(*corev1.Service)
-	if !ok {
-		return errors.New("the watch of the Service told of something else")
-	}
-	if known.Name == s.name {
-		s.set(manifest.ServiceOf(known))
-	}
-	return nil
-}
-
-// Delete forgets the Service.
-func (s *service) Delete(any) error {
-	s.set(plan.Service{})
-	return nil
-}
-
-// Replace takes over a complete answer: one Service or none.
-func (s *service) Replace(objects []any, _ string) error {
-	if len(objects) == 0 {
-		s.set(plan.Service{})
-	}
-	for _, object := range objects {
-		if err := s.Update(object); err != nil {
-			return err
+func newService(object *corev1.Service) *Service {
+	out := &Service{Service: manifest.ServiceOf(object), Namespace: object.Namespace, Name: object.Name, Labels: object.Labels}
+	for name, value := range object.Annotations {
+		if strings.HasPrefix(name, manifest.Prefix) {
+			if out.Annotations == nil {
+				out.Annotations = make(map[string]string)
+			}
+			out.Annotations[name] = value
 		}
 	}
-	s.freshness.synced()
-	return nil
+	return out
 }
 
-// Resync has nothing to do: it is never called.
-func (s *service) Resync() error { return nil }
+// GetObjectMeta lets the reflector keep it in place of the object.
+func (s *Service) GetObjectMeta() metav1.Object {
+	return &metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name}
+}
 
-// set passes the news on if it is news: a Service's status may change often.
-func (s *service) set(known plan.Service) {
-	s.mu.Lock()
-	news := !s.known.Same(known)
-	s.known = known
-	s.mu.Unlock()
-	if news {
-		s.notify()
+// plan returns what matters to a target, the zero value where there is no Service.
+func (s *Service) plan() plan.Service {
+	if s == nil {
+		return plan.Service{}
 	}
+	return s.Service
+}
+
+// same reports whether both say the same; nil says that there is none.
+func (s *Service) same(other *Service) bool {
+	if s == nil || other == nil {
+		return s == other
+	}
+	return s.Service.Same(other.Service) && maps.Equal(s.Labels, other.Labels) && maps.Equal(s.Annotations, other.Annotations)
 }

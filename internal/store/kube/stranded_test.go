@@ -27,6 +27,7 @@ func strandedConnections(t *testing.T, server *controlplane.ControlPlane) {
 	}
 	s.store = newStore(t, config, s.target)
 	run(t, s.store)
+	s.publish("10.0.0.2") // opens the connection that is stranded
 	write := s.plan("10.0.0.1", "10.0.0.2")
 	proxy.Strand()
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)

@@ -5,6 +5,7 @@
 package cluster
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -23,8 +24,8 @@ import (
 
 // Namespace is an empty namespace with its user. It is also the other client.
 type Namespace struct {
-	// Name is the namespace's name, and its user's.
-	Name string
+	// Name is the namespace's name, User that of its user.
+	Name, User string
 
 	t      *testing.T
 	server *controlplane.ControlPlane
@@ -33,6 +34,13 @@ type Namespace struct {
 
 // New makes a namespace whose user has the rights.
 func New(t *testing.T, server *controlplane.ControlPlane, rights ...rbacv1.PolicyRule) *Namespace {
+	t.Helper()
+	return NewFor(t, server, "", rights...)
+}
+
+// NewFor makes a namespace in which that user has the rights, one of the namespace's
+// name where it is empty.
+func NewFor(t *testing.T, server *controlplane.ControlPlane, user string, rights ...rbacv1.PolicyRule) *Namespace {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(server.Config())
 	if err != nil {
@@ -43,8 +51,10 @@ func New(t *testing.T, server *controlplane.ControlPlane, rights ...rbacv1.Polic
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &Namespace{Name: namespace.Name, t: t, server: server, client: client}
-	n.grant(rights)
+	n := &Namespace{Name: namespace.Name, User: cmp.Or(user, namespace.Name), t: t, server: server, client: client}
+	if len(rights) > 0 {
+		n.Grant(rights...)
+	}
 	return n
 }
 
@@ -53,7 +63,8 @@ func Rights(group, resource string, verbs ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
 }
 
-func (n *Namespace) grant(rights []rbacv1.PolicyRule) {
+// Grant gives the user the rights in the namespace.
+func (n *Namespace) Grant(rights ...rbacv1.PolicyRule) {
 	n.t.Helper()
 	meta := metav1.ObjectMeta{Name: n.Name, Namespace: n.Name}
 	_, err := n.client.RbacV1().Roles(n.Name).Create(n.t.Context(),
@@ -64,22 +75,32 @@ func (n *Namespace) grant(rights []rbacv1.PolicyRule) {
 	_, err = n.client.RbacV1().RoleBindings(n.Name).Create(n.t.Context(), &rbacv1.RoleBinding{
 		ObjectMeta: meta,
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: n.Name},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: n.Name}},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: n.User}},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		n.t.Fatal(err)
 	}
 	for _, rule := range rights {
 		asked := authorizationv1.ResourceAttributes{Namespace: n.Name, Group: rule.APIGroups[0], Resource: rule.Resources[0]}
-		n.server.AwaitRights(n.t, n.Name, true, asked, rule.Verbs...)
+		n.server.AwaitRights(n.t, n.User, true, asked, rule.Verbs...)
 	}
+}
+
+// Revoke takes the rights away.
+func (n *Namespace) Revoke(resource authorizationv1.ResourceAttributes, verbs ...string) {
+	n.t.Helper()
+	if err := n.client.RbacV1().RoleBindings(n.Name).Delete(n.t.Context(), n.Name, metav1.DeleteOptions{}); err != nil {
+		n.t.Fatal(err)
+	}
+	resource.Namespace = n.Name
+	n.server.AwaitRights(n.t, n.User, false, resource, verbs...)
 }
 
 // Requests returns what the user asked for in the namespace so far.
 func (n *Namespace) Requests() []storetest.Request {
 	var requests []storetest.Request
 	for _, event := range n.server.Audit() {
-		if event.User == n.Name && event.Namespace == n.Name {
+		if event.User == n.User && event.Namespace == n.Name {
 			requests = append(requests, storetest.Request{
 				Verb: event.Verb, Resource: event.Resource, Name: event.Name, Path: event.Path,
 			})

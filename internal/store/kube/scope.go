@@ -1,0 +1,252 @@
+package kube
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// scope is what one pair of watches tells of: the whole cluster, a namespace, or the
+// one target of the hub.
+type scope struct {
+	hub       *Hub
+	namespace string // empty for the whole cluster
+	services  freshness
+	slices    freshness
+
+	mu       sync.Mutex
+	spaces   map[string]*space
+	marks    int  // how many dirty marks there were
+	wasStale bool // as it was told last
+}
+
+// space is what is known of one namespace.
+type space struct {
+	services map[string]*Service
+	slices   map[string]*cachedSlice
+	stores   []*Store
+}
+
+func newScope(hub *Hub, namespace string) *scope {
+	service, objects := "Services", "slices"
+	switch {
+	case hub.options.Only != nil:
+		service = "the Service"
+	case namespace != "":
+		service, objects = service+" of namespace "+namespace, objects+" of namespace "+namespace
+	}
+	return &scope{
+		hub: hub, namespace: namespace, spaces: make(map[string]*space),
+		services: newFreshness(service), slices: newFreshness(objects),
+	}
+}
+
+func (s *scope) watches() []*freshness { return []*freshness{&s.slices, &s.services} }
+
+// stale says which watch is not current, nil if both are.
+func (s *scope) stale(now time.Time) error {
+	for _, watch := range s.watches() {
+		if err := watch.stale(now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tellStale passes on that a watch is no longer current, or is so again.
+func (s *scope) tellStale(now time.Time) {
+	is := s.stale(now) != nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if is == s.wasStale {
+		return
+	}
+	s.wasStale = is
+	signal(s.hub.changed)
+	for _, space := range s.spaces {
+		for _, store := range space.stores {
+			signal(store.changed)
+		}
+	}
+}
+
+// join adds a store, whose the slices of its target's names are from now on.
+func (s *scope) join(store *Store) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	space, target := s.space(store.target.Namespace), store.target
+	for _, other := range space.stores {
+		_, _, overlaps := other.target.ParseName(target.SliceName)
+		_, _, overlapped := target.ParseName(other.target.SliceName)
+		if overlaps || overlapped {
+			return fmt.Errorf("kube store: the targets of Services %s and %s in namespace %s have slice names in common: %s and %s",
+				other.target.Service, target.Service, target.Namespace, other.target.SliceName, target.SliceName)
+		}
+	}
+	space.stores = append(space.stores, store)
+	for name, one := range space.slices {
+		if _, _, its := target.ParseName(name); its {
+			one.owner = store
+		}
+	}
+	space.tell(target.Service)
+	return nil
+}
+
+// leave removes a store. What is known of its slices stays for the next one.
+func (s *scope) leave(store *Store) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	space := s.space(store.target.Namespace)
+	space.stores = slices.DeleteFunc(space.stores, func(other *Store) bool { return other == store })
+	for name, one := range space.slices {
+		if one.owner == store {
+			one.owner = nil
+			space.drop(name)
+		}
+	}
+	space.tell(store.target.Service)
+	s.tidy(store.target.Namespace)
+}
+
+// known returns the target's Service, and the slices that its state is made of: its
+// own, and those that publish beside them.
+func (s *scope) known(store *Store) (service plan.Service, contents []*content) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	space := s.space(store.target.Namespace)
+	service = space.services[store.target.Service].plan()
+	service.Ports = slices.Clone(service.Ports)
+	for _, one := range space.slices {
+		if one.content != nil && (one.owner == store || one.beside(store).endpoints > 0) {
+			contents = append(contents, one.content)
+		}
+	}
+	return service, contents
+}
+
+// dirty returns the marks of the store's slices that have to be read.
+func (s *scope) dirty(store *Store) map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	marks := make(map[string]int)
+	for name, one := range s.space(store.target.Namespace).slices {
+		if one.owner == store && one.dirty != 0 {
+			marks[name] = one.dirty
+		}
+	}
+	return marks
+}
+
+// clean takes over what was read because of a mark.
+func (s *scope) clean(namespace, name string, mark int, is *content, revision string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.space(namespace).slice(name)
+	one.set(is, revision)
+	if one.dirty == mark {
+		one.dirty = 0
+	}
+}
+
+// begin is called before a write of the slice, and returns what the slice is; end is
+// called after it, with the server's answer, nil where it failed.
+func (s *scope) begin(namespace, name string) *content {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.space(namespace).slice(name)
+	one.writing = true
+	return one.content
+}
+
+// end passes on what the watch told meanwhile, unless that was the write itself.
+func (s *scope) end(namespace, name string, base, answer *content) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one, expected := s.space(namespace).slice(name), base
+	one.writing = false
+	if answer != nil {
+		one.set(answer, answer.version)
+		expected = answer
+	}
+	if one.owner != nil && (one.dirty != 0 || versionOf(one.content) != versionOf(expected)) {
+		signal(one.owner.changed)
+	}
+	if answer == nil {
+		s.mark(one)
+	}
+}
+
+// addTo adds what is known to a snapshot.
+func (s *scope) addTo(out *Snapshot) {
+	sight := Sight{Namespace: s.namespace, Complete: true, Err: s.stale(time.Now())}
+	for _, watch := range s.watches() {
+		if complete, err := watch.complete(); !complete {
+			sight.Complete, sight.Err = false, err
+		}
+	}
+	out.Sights = append(out.Sights, sight)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, space := range s.spaces {
+		out.Services = slices.AppendSeq(out.Services, maps.Values(space.services))
+		for _, one := range space.slices {
+			if c := one.content; c != nil && c.pool != "" && c.manager == s.hub.options.ManagedBy {
+				out.Published = append(out.Published, Published{c.namespace, c.name, c.service, c.pool})
+			}
+		}
+	}
+}
+
+func (s *scope) mark(one *cachedSlice) {
+	s.marks++
+	one.dirty, one.revision = s.marks, ""
+}
+
+// space returns what is known of the namespace of that name.
+func (s *scope) space(namespace string) *space {
+	if s.spaces[namespace] == nil {
+		s.spaces[namespace] = &space{services: make(map[string]*Service), slices: make(map[string]*cachedSlice)}
+	}
+	return s.spaces[namespace]
+}
+
+// tidy forgets a namespace of which there is nothing to know.
+func (s *scope) tidy(namespace string) {
+	if space := s.spaces[namespace]; len(space.services)+len(space.slices)+len(space.stores) == 0 {
+		delete(s.spaces, namespace)
+	}
+}
+
+// slice returns what is known of the slice of that name.
+func (s *space) slice(name string) *cachedSlice {
+	if s.slices[name] == nil {
+		s.slices[name] = &cachedSlice{}
+		for _, store := range s.stores {
+			if _, _, its := store.target.ParseName(name); its {
+				s.slices[name].owner = store
+			}
+		}
+	}
+	return s.slices[name]
+}
+
+// drop forgets a slice that does not exist and that no target would make.
+func (s *space) drop(name string) {
+	if one := s.slices[name]; one.owner == nil && one.content == nil {
+		delete(s.slices, name)
+	}
+}
+
+// tell passes on that something may have changed for the targets of a Service.
+func (s *space) tell(service string) {
+	for _, store := range s.stores {
+		if store.target.Service == service {
+			signal(store.changed)
+		}
+	}
+}

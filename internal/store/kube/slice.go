@@ -1,0 +1,131 @@
+package kube
+
+import (
+	"fmt"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
+)
+
+// cachedSlice is what is known of one slice. Of each the newest revision holds, wherever
+// it comes from: the watch, the answer to a write of ours, or a read. So a watch that
+// lags takes nothing back.
+//
+// A slice is dirty when it may be anything by now. It takes whatever is told of it
+// next, and stays dirty until a read that began after the mark says what it is:
+//
+//	a write of it failed                  the write may have been carried out
+//	it left the watch                     it is gone, or has lost its label
+//	it is newer than a complete list      it was written meanwhile, or the server was
+//	                                      restored and its revisions began anew
+//	the watch does not select it          it is read again from time to time
+type cachedSlice struct {
+	owner    *Store   // the one whose target has this name, nil where none has
+	content  *content // nil where there is no such slice
+	revision string   // up to which that is known, empty where it is not
+	dirty    int      // the number of its last mark, 0 while it is clean
+	// writing says that a write of ours is under way: what the watch tells of the slice
+	// is no news until it is known what came of the write.
+	writing bool
+}
+
+// set takes over what the slice is at a revision, unless something newer is known.
+func (s *cachedSlice) set(is *content, revision string) {
+	if follows(revision, s.revision) {
+		s.content, s.revision = is, revision
+	}
+}
+
+// beside returns what the slice publishes beside those of the store, the zero value
+// where that is nothing. The slices of other targets that fill the same Service are
+// not beside it.
+func (s *cachedSlice) beside(store *Store) publication {
+	c := s.content
+	if c == nil || c.endpoints == 0 || c.service != store.target.Service || s.owner != nil && s.owner.target.Service == c.service {
+		return publication{}
+	}
+	return c.publication
+}
+
+// content is what is kept of an EndpointSlice. It is never changed.
+type content struct {
+	namespace, name, version, pool string
+	publication
+	// packed is the object as protobuf has it, a ninth of what it takes otherwise.
+	packed []byte
+}
+
+// publication is what a slice says of itself.
+type publication struct {
+	service, manager string
+	endpoints        int
+}
+
+// GetObjectMeta lets the reflector keep the content in place of the object.
+func (c *content) GetObjectMeta() metav1.Object {
+	return &metav1.ObjectMeta{Namespace: c.namespace, Name: c.name}
+}
+
+// pack returns what is kept of an object. Of a slice of another manager it is what
+// package manifest says of such slices: labels, address type, and how many endpoints.
+func pack(object *discoveryv1.EndpointSlice, managedBy string) (*content, error) {
+	c := &content{
+		namespace: object.Namespace, name: object.Name, version: object.ResourceVersion,
+		pool: object.Labels[manifest.LabelPool],
+		publication: publication{
+			service: object.Labels[discoveryv1.LabelServiceName], manager: object.Labels[discoveryv1.LabelManagedBy], endpoints: len(object.Endpoints),
+		},
+	}
+	kept := *object
+	kept.ManagedFields = nil
+	if c.manager == managedBy {
+		c.manager = managedBy // one string for all
+	} else {
+		kept = discoveryv1.EndpointSlice{AddressType: object.AddressType, Endpoints: make([]discoveryv1.Endpoint, c.endpoints)}
+		kept.Namespace, kept.Name, kept.ResourceVersion = c.namespace, c.name, c.version
+		for _, label := range []string{discoveryv1.LabelServiceName, discoveryv1.LabelManagedBy} {
+			if value, ok := object.Labels[label]; ok {
+				metav1.SetMetaDataLabel(&kept.ObjectMeta, label, value)
+			}
+		}
+	}
+	var err error
+	if c.packed, err = kept.Marshal(); err != nil {
+		return nil, fmt.Errorf("pack slice %s/%s: %w", c.namespace, c.name, err)
+	}
+	return c, nil
+}
+
+// unpack returns the object, which the caller owns; nil where there is none.
+func (c *content) unpack() (*discoveryv1.EndpointSlice, error) {
+	if c == nil {
+		return nil, nil //nolint:nilnil // no slice is an answer
+	}
+	object := &discoveryv1.EndpointSlice{}
+	if err := object.Unmarshal(c.packed); err != nil {
+		return nil, fmt.Errorf("unpack slice %s/%s: %w", c.namespace, c.name, err)
+	}
+	return object, nil
+}
+
+// versionOf is the slice's, empty where there is none.
+func versionOf(c *content) string {
+	if c == nil {
+		return ""
+	}
+	return c.version
+}
+
+// follows reports whether revision a is b or later. Anything follows what is not known,
+// and revisions that cannot be compared follow each other, so that nothing is kept for
+// ever.
+func follows(a, b string) bool {
+	if b == "" {
+		return true
+	}
+	order, err := resourceversion.CompareResourceVersion(a, b)
+	return err != nil || order >= 0
+}

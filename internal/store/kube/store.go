@@ -1,0 +1,170 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// Store is what a hub keeps for one target. Its methods may be called at the same time.
+type Store struct {
+	hub     *Hub
+	scope   *scope
+	target  plan.Target
+	changed chan struct{}
+}
+
+// Changed receives a value when something in Load's answer may have changed by
+// another hand than ours.
+func (s *Store) Changed() <-chan struct{} { return s.changed }
+
+// Release ends the store: the hub forgets the target, and leaves its slices as they
+// are. Load and Write must have ended.
+func (s *Store) Release() { s.scope.leave(s) }
+
+// Load returns the slices and the Service as they are, or as they were last known
+// with the reason in Stale. It waits for the first answer of the watches, and asks
+// the server itself only about dirty slices.
+func (s *Store) Load(ctx context.Context) (plan.State, error) {
+	for _, watch := range s.scope.watches() {
+		if err := watch.await(ctx); err != nil {
+			return plan.State{}, err
+		}
+	}
+	unread, failed := s.readDirty(ctx)
+	service, contents := s.scope.known(s)
+	objects := make([]*discoveryv1.EndpointSlice, 0, len(contents))
+	for _, c := range contents {
+		object, err := c.unpack()
+		if err != nil {
+			return plan.State{}, err
+		}
+		objects = append(objects, object)
+	}
+	state := manifest.State(service, objects, s.target)
+	state.Unread, state.Stale = unread, s.scope.stale(time.Now())
+	if state.Stale == nil {
+		state.Stale = failed
+	}
+	return state, nil
+}
+
+// readDirty asks the server about the dirty slices, a few at a time, and returns the
+// names of those that it did not answer about in time, sorted, and why not.
+func (s *Store) readDirty(ctx context.Context) (unread []string, failed error) {
+	var reading sync.WaitGroup
+	var mu sync.Mutex
+	free := make(chan struct{}, mostReadsOfOne)
+	for name, mark := range s.scope.dirty(s) {
+		free <- struct{}{}
+		reading.Go(func() {
+			defer func() { <-free }()
+			err := s.read(ctx, name, mark)
+			if err == nil {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			unread, failed = append(unread, name), fmt.Errorf("read slice %s again: %w", name, err)
+		})
+	}
+	reading.Wait()
+	slices.Sort(unread)
+	return unread, failed
+}
+
+// read reads one slice, because of a mark, from the server's storage, past every cache.
+// It lists instead of getting, for the answer of a list also says at which revision the
+// slice was absent.
+func (s *Store) read(ctx context.Context, name string, mark int) error {
+	select {
+	case s.hub.reads <- struct{}{}:
+		defer func() { <-s.hub.reads }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	list := &discoveryv1.EndpointSliceList{}
+	if err := s.hub.client.List(ctx, kubeapi.EndpointSlices(s.target.Namespace), kubeapi.Named(name), list); err != nil {
+		return available(err)
+	}
+	var is *content
+	if len(list.Items) > 0 {
+		var err error
+		if is, err = pack(&list.Items[0], s.target.ManagedBy); err != nil {
+			return err
+		}
+	}
+	s.scope.clean(s.target.Namespace, name, mark, is, list.ResourceVersion)
+	return nil
+}
+
+// Write carries out one write by one request and returns the version that the
+// server answers. The error wraps plan.ErrConflict when the slice is not what the
+// write was computed from, and plan.ErrUnavailable when the server is.
+func (s *Store) Write(ctx context.Context, write plan.Write) (version string, err error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	base := s.scope.begin(s.target.Namespace, write.Slice.Name)
+	answer, err := s.send(ctx, write, base)
+	s.scope.end(s.target.Namespace, write.Slice.Name, base, answer)
+	if err != nil {
+		return "", explain(write.Operation, err)
+	}
+	return answer.version, nil
+}
+
+// send carries out one write by one request, which is never repeated, so that a
+// write is never sent again later than it was decided. Without an error it returns
+// the server's answer.
+func (s *Store) send(ctx context.Context, write plan.Write, known *content) (*content, error) {
+	base, err := known.unpack()
+	if err == nil {
+		err = manifest.Fence(base, write, s.target)
+	}
+	if err != nil {
+		return nil, err
+	}
+	resource := kubeapi.EndpointSlices(s.target.Namespace)
+	object, answer := manifest.Apply(base, write, s.target), &discoveryv1.EndpointSlice{}
+	if write.Operation == plan.Update {
+		err = s.hub.client.Update(ctx, resource, object.Name, object, answer)
+	} else {
+		err = s.hub.client.Create(ctx, resource, object, answer)
+	}
+	if err != nil {
+		return nil, available(err)
+	}
+	return pack(answer, s.target.ManagedBy)
+}
+
+// available says of an error in the words of package plan whether no slice can be
+// written.
+func available(err error) error {
+	if failed := new(kubeapi.Error); errors.As(err, &failed) && failed.Unavailable {
+		return plan.Unavailable(err, failed.RetryAfter)
+	}
+	return err
+}
+
+// explain turns the server's answer to a write into ours: one that says that
+// the slice is not what was known is a conflict.
+func explain(operation plan.Operation, err error) error {
+	if kubeapi.Denied(err) {
+		return err
+	}
+	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) || apierrors.IsNotFound(err) && operation == plan.Update {
+		return fmt.Errorf("%w: %w", plan.ErrConflict, err)
+	}
+	return err
+}
