@@ -79,7 +79,11 @@ func (l *leave) one(t target, i int, out *Plan) PoolUse {
 			u.emptied = true
 		}
 	}
-	if u.emptied {
+	switch {
+	case u.emptied && u.next != nil: // the old one is over, so the new one need not be ready
+		*u = use{Use: *u.next}
+		told = PoolUse{Use: u.Use, State: Active}
+	case u.emptied:
 		told.State, told.Until, told.Message = Emptied, time.Time{}, "its time is over: its slices are emptied"
 	}
 	return told

@@ -132,8 +132,8 @@ func TestContract61AForbiddenPortLeavesEvenIfTheNewOneIsNotReady(t *testing.T) {
 	w.unready[tcp("blue", 31000)] = true
 	w.in.Pools[0], w.in.Services[0] = pool("blue", []string{"shop"}, "31000"), service("shop/a", 31000)
 	w.after(0).want("shop/a blue:30080 Leaving then blue:31000")
-	w.after(releaseAfter).want("shop/a blue:30080 Emptied then blue:31000")
-	w.after(0).want("shop/a blue:31000 Active")
+	w.after(releaseAfter - 1).want("shop/a blue:30080 Leaving then blue:31000")
+	w.after(1).want("shop/a blue:31000 Active")
 }
 
 func TestContract62TheOldStaysUntilTheNewIsReady(t *testing.T) {
