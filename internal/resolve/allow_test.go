@@ -139,4 +139,42 @@ func TestLimitsOfANamespace(t *testing.T) {
 	w.in.Nodes["blue"] = 1000
 	w.in.Pools[0].Spec.Allow[0].MaxTargets = new(int32(1))
 	w.after(0).want("blog/x blue:30002 Active", "shop/a blue:30000 Active", "shop/b blue:30000 Active", "shop/c blue:30001 Active")
+	w.refused("shop/0 blue LimitReached")
+}
+
+func TestTheWholeProcessHasALimitOfChecks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, pool("blue", []string{"shop"}, "30000-32767"), pool("green", []string{"shop"}, "30000-32767"))
+	w.in.Nodes["blue"], w.in.Nodes["green"] = resolve.MaxChecks-1, 2
+	for i := range w.in.Pools {
+		w.in.Pools[i].Spec.Allow[0].MaxChecks = new(int32(resolve.MaxChecks))
+	}
+	w.in.Bindings = []v1alpha1.EndpointBinding{binding("shop/a", "blue"), binding("shop/b", "green"), binding("shop/c", "blue")}
+	w.in.Services = []resolve.Service{service("shop/a", 30080), service("shop/b", 30080), service("shop/c", 30080)}
+	w.after(0).want("shop/a blue:30080 Active", "shop/c blue:30080 Active").refused("shop/b green LimitReached")
+}
+
+func TestLabelsThatCouldNotBeReadForbidNothing(t *testing.T) {
+	t.Parallel()
+	p := pool("blue", nil)
+	p.Spec.Allow = []v1alpha1.PoolAllowance{{NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "gold"}}, Ports: []string{"30080"}}}
+	p.SetDefaults()
+	w := newWorld(t, p)
+	w.in.Bindings, w.in.Services = []v1alpha1.EndpointBinding{binding("shop/web", "blue")}, []resolve.Service{service("shop/web", 30080)}
+	w.in.Namespaces = map[string]map[string]string{"shop": {"tier": "gold"}}
+	w.after(0).want("shop/web blue:30080 Active")
+	w.in.Namespaces, w.in.Complete = nil, false
+	w.after(0).want("shop/web blue:30080 Active")
+	w.in.Complete = true
+	w.after(0).want("shop/web blue:30080 Leaving")
+}
+
+func TestAServiceThatWasNotReadIsNotCalledMissing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, pool("blue", []string{"shop"}, "30080"))
+	w.in.Bindings, w.in.Complete = []v1alpha1.EndpointBinding{binding("shop/web", "blue")}, false
+	w.after(0).refused("shop/web  ServiceMissing")
+	if got := w.plan.Refusals[0].Message; !strings.Contains(got, "was not read") {
+		t.Errorf("got %q, want that it was not read", got)
+	}
 }

@@ -77,6 +77,28 @@ func TestContract60AMassDisappearanceIsKept(t *testing.T) {
 	}
 }
 
+func TestContract60TheTimeOfWhatWasKeptBeginsAnew(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a", "shop/b", "shop/c")
+	bindings := w.in.Bindings
+	w.in.Bindings = bindings[2:]
+	w.after(0).after(releaseAfter).want("shop/a blue:30080 Kept", "shop/b blue:30080 Kept", "shop/c blue:30080 Active")
+	w.in.Bindings = bindings[1:]
+	w.after(releaseAfter-1).want("shop/a blue:30080 Leaving", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
+	w.after(1).want("shop/a blue:30080 Emptied", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
+}
+
+func TestARecoveredSliceKeepsItsName(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a", "shop/b")
+	w.in.Bindings = w.in.Bindings[1:]
+	w.in.Published[0].Slice = "web-remote"
+	w.restart().after(0)
+	if got := w.plan.Targets[0].Uses[0]; got.SliceName(key("shop/a")) != "web-remote" {
+		t.Errorf("got %+v, want the slice that is there", got)
+	}
+}
+
 func TestContract60NothingVanishesWhileNotAllIsRead(t *testing.T) {
 	t.Parallel()
 	w := filled(t, "shop/a", "shop/b", "shop/c")
@@ -159,6 +181,18 @@ func TestContract62AnotherPoolTakesOverWhenItIsReady(t *testing.T) {
 	delete(w.unready, tcp("green", 30080))
 	w.after(0).want("shop/a green:30080 Active", "shop/a blue:30080 Emptied")
 	w.after(0).want("shop/a green:30080 Active")
+}
+
+func TestContract62NothingLeavesForAPoolThatStillChanges(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a")
+	w.in.Bindings[0] = binding("shop/a", "blue", "green")
+	w.after(0).want("shop/a blue:30080 Active", "shop/a green:30080 Active")
+	w.unready[tcp("green", 31000)] = true
+	w.in.Bindings[0], w.in.Services[0] = binding("shop/a", "green"), service("shop/a", 31000)
+	w.after(0).want("shop/a green:30080 Active then green:31000", "shop/a blue:30080 Leaving")
+	delete(w.unready, tcp("green", 31000))
+	w.after(0).want("shop/a green:31000 Active", "shop/a blue:30080 Emptied")
 }
 
 func TestAMistakeOfATeamTakesNothingAway(t *testing.T) {
