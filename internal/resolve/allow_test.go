@@ -88,25 +88,28 @@ func TestContract59AForbiddenPoolLooksLikeOneThatDoesNotExist(t *testing.T) {
 
 func TestAServiceThatCannotBeFilledSaysWhy(t *testing.T) {
 	t.Parallel()
-	for reason, change := range map[string]func(*resolve.Service){
-		"ServiceMissing":      func(s *resolve.Service) { s.UID = "" },
-		"ServiceHasSelector":  func(s *resolve.Service) { s.HasSelector = true },
-		"ServiceExternalName": func(s *resolve.Service) { s.ExternalName = true },
-		"PortMismatch":        func(s *resolve.Service) { s.Ports[0].TargetPort = 0 },
-		"HealthCheckPortAmbiguous": func(s *resolve.Service) {
+	for _, c := range []struct {
+		reason string
+		change func(*resolve.Service)
+	}{
+		{"ServiceMissing", func(s *resolve.Service) { s.UID = "" }},
+		{"ServiceHasSelector", func(s *resolve.Service) { s.HasSelector = true }},
+		{"ServiceExternalName", func(s *resolve.Service) { s.ExternalName = true }},
+		{"PortMismatch", func(s *resolve.Service) { s.Ports[0].TargetPort = 0 }},
+		{"HealthCheckPortAmbiguous", func(s *resolve.Service) {
 			s.Ports = append(s.Ports, plan.ServicePort{Name: "b", Protocol: plan.TCP, Port: 81, TargetPort: 30081})
-		},
-		"HealthCheckPortAmbiguous ": func(s *resolve.Service) { s.Ports[0].Protocol = plan.UDP },
+		}},
+		{"HealthCheckPortAmbiguous", func(s *resolve.Service) { s.Ports[0].Protocol = plan.UDP }},
 	} {
-		t.Run(reason, func(t *testing.T) {
+		t.Run(c.reason, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, pool("blue", []string{"shop"}, "30000-32767"))
 			s := service("shop/web", 30080)
-			change(&s)
+			c.change(&s)
 			w.in.Bindings, w.in.Services = []v1alpha1.EndpointBinding{binding("shop/web", "blue")}, []resolve.Service{s}
 			w.after(0).want()
-			if got := w.plan.Refusals; len(got) != 1 || got[0].Reason != strings.TrimSpace(reason) {
-				t.Errorf("got %v, want %s", got, reason)
+			if got := w.plan.Refusals; len(got) != 1 || got[0].Reason != c.reason {
+				t.Errorf("got %v, want %s", got, c.reason)
 			}
 		})
 	}

@@ -127,7 +127,7 @@ func (w *world) want(lines ...string) *world {
 }
 
 // refused compares the refusals with lines like "shop/web blue PortNotAllowed".
-func (w *world) refused(lines ...string) *world {
+func (w *world) refused(lines ...string) {
 	w.t.Helper()
 	var got []string
 	for _, r := range w.plan.Refusals {
@@ -139,5 +139,4 @@ func (w *world) refused(lines ...string) *world {
 	if !slices.Equal(got, lines) {
 		w.t.Errorf("got refusals %q, want %q", got, lines)
 	}
-	return w
 }
