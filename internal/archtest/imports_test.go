@@ -22,9 +22,11 @@ var allowed = map[string]struct {
 	"internal/process":   {nil, "it runs programs and knows nothing of what for"},
 	"internal/redact":    {nil, "it makes texts fit to be shown and knows nothing of where they come from"},
 	"internal/kubeapi":   {of("redact", "retryafter"), "it makes clients of API servers and knows nothing of what for"},
-	"internal/config":    {nil, "it is raw text to typed values; who uses them translates"},
+	"internal/config":    {of("setting"), "it is raw text to typed values; who uses them translates"},
 
 	"internal/retryafter": {nil, "it reads one header and knows nothing of who sent it"},
+
+	"internal/documents": {append(of("config", "filter", "setting"), "api/v1alpha1"), "it judges documents, wherever they come from and whoever acts on them"},
 
 	"internal/filter": {of("inventory"), "a stage knows what flows, not the other stages"},
 	"internal/probe":  {of("inventory"), "a stage knows what flows, not the other stages"},
@@ -178,7 +180,7 @@ var pure = struct {
 	clock     []string
 	reason    string
 }{
-	places:    []string{"internal/setting", "internal/inventory", "internal/filter", "internal/guard", "internal/plan", "internal/manifest", "internal/view"},
+	places:    []string{"internal/setting", "internal/inventory", "internal/filter", "internal/guard", "internal/plan", "internal/manifest", "internal/view", "internal/documents"},
 	forbidden: []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"},
 	clock:     []string{"Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "Sleep"},
 	reason:    "a pure stage takes values and returns values, so that a property test can drive it through any history",
