@@ -195,7 +195,7 @@ func (h *history) named(use string) bool {
 
 func TestNoHistoryTakesAwayWhatAValidBindingAsksFor(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(300) {
+	for seed := range uint64(100) {
 		h := newHistory(t, seed)
 		h.after(0)
 		for range 80 {
