@@ -22,15 +22,19 @@ var allowed = map[string]struct {
 	"internal/process":   {nil, "it runs programs and knows nothing of what for"},
 	"internal/redact":    {nil, "it makes texts fit to be shown and knows nothing of where they come from"},
 	"internal/kubeapi":   {of("redact", "retryafter"), "it makes clients of API servers and knows nothing of what for"},
-	"internal/config":    {nil, "it is raw text to typed values; who uses them translates"},
+	"internal/config":    {of("setting"), "it is raw text to typed values; who uses them translates"},
 
 	"internal/retryafter": {nil, "it reads one header and knows nothing of who sent it"},
+
+	"internal/documents": {append(of("config", "filter", "setting"), "api/v1alpha1"), "it judges documents, wherever they come from and whoever acts on them"},
 
 	"internal/filter": {of("inventory"), "a stage knows what flows, not the other stages"},
 	"internal/probe":  {of("inventory"), "a stage knows what flows, not the other stages"},
 	"internal/hold":   {nil, "it holds connections and knows nothing of what for"},
 	"internal/guard":  {of("inventory"), "a stage knows what flows, not the other stages"},
 	"internal/plan":   {of("inventory", "setting"), "a stage knows what flows, not the other stages"},
+
+	"internal/resolve": {append(of("plan", "config", "documents"), "api/v1alpha1"), "it says who may use what; pools and targets are run elsewhere"},
 
 	"internal/manifest": {of("inventory", "plan"), "it translates our slices, and only translates"},
 
@@ -62,6 +66,7 @@ var allowed = map[string]struct {
 		"source/static", "source/file", "source/command", "source/ionos", "source/kubernetes",
 		"store/memory", "store/kubectl", "store/kube", "syncer", "kubeapi", "election", "report", "metrics", "event", "admin", "preflight"), "it is the only package that knows every adapter"},
 
+	"api/v1alpha1":  {nil, "it is for other programs too, which get apimachinery with it and nothing else"},
 	"pkg/views":     {nil, "it is for other programs, which get the standard library with it and nothing else"},
 	"internal/view": {[]string{"pkg/views"}, "it joins values, wherever they come from"},
 
@@ -175,7 +180,7 @@ var pure = struct {
 	clock     []string
 	reason    string
 }{
-	places:    []string{"internal/setting", "internal/inventory", "internal/filter", "internal/guard", "internal/plan", "internal/manifest", "internal/view"},
+	places:    []string{"internal/setting", "internal/inventory", "internal/filter", "internal/guard", "internal/plan", "internal/manifest", "internal/view", "internal/documents"},
 	forbidden: []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"},
 	clock:     []string{"Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "Sleep"},
 	reason:    "a pure stage takes values and returns values, so that a property test can drive it through any history",

@@ -4,20 +4,21 @@ import "slices"
 
 // Config is the whole configuration. Load is the only way to get a valid one.
 type Config struct {
-	Source  Source
-	Static  Static
-	File    File
-	Command Command
-	Secured Secured
-	IONOS   IONOS
-	Target  Target
-	Health  Health
-	Guard   Guard
-	Store   Store
-	Leader  Leader
-	Listen  Listen
-	Log     Log
-	Run     Run
+	Source    Source
+	Documents Documents
+	Static    Static
+	File      File
+	Command   Command
+	Secured   Secured
+	IONOS     IONOS
+	Target    Target
+	Health    Health
+	Guard     Guard
+	Store     Store
+	Leader    Leader
+	Listen    Listen
+	Log       Log
+	Run       Run
 
 	// origins says for each variable that is not at its default where its
 	// value comes from.
@@ -45,6 +46,9 @@ func (c *Config) sections() []section {
 		{"Source", &c.Source,
 			"Where the nodes of the remote cluster come from, and how often they are read.",
 			"SOURCE_KIND=file\nINVENTORY_FILE_PATH=/etc/inventory/inventory.json\nSOURCE_POLL_INTERVAL=10s"},
+		{"Documents", &c.Documents,
+			"Many Services from many remote clusters, as [documents](documents.md) in mounted files.",
+			"DOCUMENTS_DIR=/etc/endpoints/documents\nCREDENTIALS_DIR=/etc/endpoints/credentials"},
 		{"Source: static", &c.Static,
 			"A fixed list of nodes, all ready workers, for `SOURCE_KIND=static`.",
 			"STATIC_NODES=worker-1=10.0.0.11,worker-2=10.0.0.12"},

@@ -105,7 +105,7 @@ func (l *loader) load(v variable) {
 			return
 		}
 	} else if value = v.tags.Get("default"); value == "" {
-		if v.tags.Get("required") == "true" {
+		if v.tags.Get("required") == "true" && !l.byDocuments() {
 			l.mistake(v.name, "is required and not set", "set it, for example to "+v.tags.Get("example"))
 		}
 		return

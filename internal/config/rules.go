@@ -11,6 +11,10 @@ import (
 // derive fills in the defaults that follow from other variables.
 func (l *loader) derive() {
 	c := l.config
+	l.environments()
+	if l.byDocuments() {
+		return // nothing else that would follow is used
+	}
 	if !l.set("TARGET_ENDPOINTSLICE_NAME") && l.sound("TARGET_SERVICE_NAME") {
 		c.Target.SliceName = c.Target.ServiceName + "-remote"
 		l.origins["TARGET_ENDPOINTSLICE_NAME"] = Derived
@@ -27,7 +31,6 @@ func (l *loader) derive() {
 		c.Health.Port = ports[0].Number
 		l.origins["HEALTH_CHECK_PORT"] = Derived
 	}
-	l.environments()
 }
 
 func tcpPorts(ports []Port) []Port {
@@ -36,11 +39,14 @@ func tcpPorts(ports []Port) []Port {
 
 // check holds the variables against each other.
 func (l *loader) check() {
-	l.checkSource()
-	l.checkTarget()
-	l.checkHealthPort()
-	l.checkHealthMode()
-	l.checkTLS()
+	l.checkDocuments()
+	if !l.byDocuments() {
+		l.checkSource()
+		l.checkTarget()
+		l.checkHealthPort()
+		l.checkHealthMode()
+		l.checkTLS()
+	}
 	l.checkListen()
 	l.checkLeader()
 }

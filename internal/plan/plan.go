@@ -12,7 +12,7 @@ import (
 // still kept right, unless the Service is gone: then they are left as they are
 // (contract 25).
 func Desired(members []inventory.Member, state State, target Target) ([]Slice, Problem) {
-	ports, problem := resolvePorts(state.Service, target)
+	ports, problem := ResolvePorts(state.Service, target)
 	if problem.Kind.gone() {
 		return slices.Clone(state.Slices), problem
 	}

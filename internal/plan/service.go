@@ -27,9 +27,9 @@ type Problem struct {
 	Message string
 }
 
-// resolvePorts returns the ports of the target with the Service's names and
+// ResolvePorts returns the ports of the target with the Service's names and
 // appProtocols, sorted, or why there are none.
-func resolvePorts(service Service, target Target) ([]Port, Problem) {
+func ResolvePorts(service Service, target Target) ([]Port, Problem) {
 	name := target.Namespace + "/" + target.Service
 	switch {
 	case service.UID == "":

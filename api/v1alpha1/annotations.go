@@ -1,0 +1,32 @@
+package v1alpha1
+
+// Annotations of a Service. They are the short form of a binding, and are named like
+// the variables and the fields. A binding with the name of the Service wins over them.
+// Another annotation with this prefix is reported and has no effect.
+const (
+	// AnnotationPool names the pool that backs the Service. An empty value is no pool:
+	// the Service is no target.
+	AnnotationPool = GroupName + "/pool"
+	// AnnotationHealthCheckMode is spec.healthCheck.mode of a binding, and so on.
+	AnnotationHealthCheckMode           = GroupName + "/health-check-mode"
+	AnnotationHealthCheckPath           = GroupName + "/health-check-path"
+	AnnotationHealthCheckHost           = GroupName + "/health-check-host"
+	AnnotationHealthCheckPort           = GroupName + "/health-check-port"
+	AnnotationHealthCheckExpectedStatus = GroupName + "/health-check-expected-status"
+
+	// AnnotationViews is no setting of a target: endpoint-views shows a Service that has
+	// it with the value "true".
+	AnnotationViews = GroupName + "/views"
+)
+
+// LabelPool is on each EndpointSlice of a target and names the pool that fills it.
+const LabelPool = GroupName + "/pool"
+
+// BindingAnnotations are the annotations that choose a pool and a health check, in the
+// order of the fields of a binding.
+func BindingAnnotations() []string {
+	return []string{
+		AnnotationPool, AnnotationHealthCheckMode, AnnotationHealthCheckPath, AnnotationHealthCheckHost,
+		AnnotationHealthCheckPort, AnnotationHealthCheckExpectedStatus,
+	}
+}

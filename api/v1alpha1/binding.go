@@ -1,0 +1,127 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// EndpointBinding fills the Service of the same name in the same namespace from pools.
+// There is one for each Service, because it is named like it. A team writes it. It only
+// chooses: a pool that does not allow the namespace or a port is not used.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+type EndpointBinding struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What the team wants.
+	Spec EndpointBindingSpec `json:"spec"`
+	// What the controller found. Files have no status.
+	// +optional
+	Status EndpointBindingStatus `json:"status,omitempty"`
+}
+
+// EndpointBindingList is a list of bindings.
+//
+// +kubebuilder:object:root=true
+type EndpointBindingList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []EndpointBinding `json:"items"`
+}
+
+// EndpointBindingSpec is what the team wants.
+type EndpointBindingSpec struct {
+	// Names of the pools that fill the Service, each different. Each pool has its own
+	// slices and its own guard.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=4
+	// +listType=set
+	Pools []string `json:"pools"`
+	// Ports of the endpoints. Without any: the numeric target ports of the Service.
+	// +optional
+	// +kubebuilder:validation:MaxItems=100
+	// +listType=atomic
+	Ports []BindingPort `json:"ports,omitempty"`
+	// A check of its own instead of mode, port, path, host and expected status of the
+	// pools. Intervals, timeouts and counts are always the pool's.
+	// +optional
+	HealthCheck *BindingHealthCheck `json:"healthCheck,omitempty"`
+	// Publish writes the slices. DryRun decides and reports, and writes none.
+	// +optional
+	// +kubebuilder:default=Publish
+	Mode BindingMode `json:"mode,omitempty"`
+	// Name of a slice that exists already and is taken over, such as web-remote, which
+	// the installation by variables made. The further slices of that name (web-remote-2,
+	// web-remote-ipv6) go with it. Needs the only pool of the binding.
+	// +optional
+	// +kubebuilder:validation:MaxLength=243
+	Adopt string `json:"adopt,omitempty"`
+}
+
+// Protocol is a transport protocol.
+//
+// +kubebuilder:validation:Enum=TCP;UDP;SCTP
+type Protocol string
+
+// The protocols of ports.
+const (
+	ProtocolTCP  Protocol = "TCP"
+	ProtocolUDP  Protocol = "UDP"
+	ProtocolSCTP Protocol = "SCTP"
+)
+
+// BindingPort is one port of the endpoints.
+type BindingPort struct {
+	// Name of the port in the Service. It may be left out where there is one port, and is
+	// then taken from the Service.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name,omitempty"`
+	// The number on the endpoints, which the pools must allow.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	Port int32 `json:"port"`
+	// The protocol of the port.
+	// +optional
+	// +kubebuilder:default=TCP
+	Protocol Protocol `json:"protocol,omitempty"`
+}
+
+// BindingHealthCheck replaces how the endpoints of one Service are checked. Nothing in
+// it is taken from the pool: a field that is left out has its default.
+type BindingHealthCheck struct {
+	// How an endpoint is checked, as in a pool.
+	// +optional
+	// +kubebuilder:default=TCP
+	Mode HealthCheckMode `json:"mode,omitempty"`
+	// TCP port to check, which the pools must allow. Without one: the only TCP port of
+	// the target.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	Port *int32 `json:"port,omitempty"`
+	// Path of the request, without a query. For HTTP and HTTPS, where / is the default.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Path string `json:"path,omitempty"`
+	// Host header of the request, without a port. Without one: the address of the
+	// endpoint. It never decides where to connect to. For HTTP and HTTPS.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Host string `json:"host,omitempty"`
+	// HTTP statuses that pass, as numbers from 100 to 599 and ranges, separated by
+	// commas. For HTTP and HTTPS, where 200-399 is the default.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	ExpectedStatus string `json:"expectedStatus,omitempty"`
+}
+
+// BindingMode says whether slices are written.
+//
+// +kubebuilder:validation:Enum=Publish;DryRun
+type BindingMode string
+
+// The modes of a binding.
+const (
+	BindingPublish BindingMode = "Publish"
+	BindingDryRun  BindingMode = "DryRun"
+)

@@ -1,0 +1,126 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// EndpointPoolStatus is what the controller found about a pool.
+type EndpointPoolStatus struct {
+	// The generation of the spec that this status is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// The field of spec.source that is set: kubernetes, ionos, static, file or command.
+	// +optional
+	Source string `json:"source,omitempty"`
+	// Nodes in the last inventory.
+	// +optional
+	Nodes int32 `json:"nodes"`
+	// Services that the pool backs.
+	// +optional
+	Targets int32 `json:"targets"`
+	// Accepted, SourceReady and Held.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// EndpointBindingStatus is what the controller found about a binding.
+type EndpointBindingStatus struct {
+	// The generation of the spec that this status is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// Endpoints by state, over all pools.
+	// +optional
+	Endpoints EndpointCounts `json:"endpoints,omitempty"`
+	// Ready endpoints of all endpoints, for people: 99/100.
+	// +optional
+	Ready string `json:"ready,omitempty"`
+	// Accepted, Programmed, Ready and Held.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// EndpointCounts counts endpoints by state.
+type EndpointCounts struct {
+	// Endpoints that get traffic.
+	Ready int32 `json:"ready"`
+	// Endpoints that leave and still pass their health check.
+	Draining int32 `json:"draining"`
+	// Endpoints that fail their health check.
+	Down int32 `json:"down"`
+}
+
+// The types of conditions.
+const (
+	// ConditionAccepted says whether the document is valid and permitted.
+	ConditionAccepted = "Accepted"
+	// ConditionSourceReady says whether the source of a pool can be read.
+	ConditionSourceReady = "SourceReady"
+	// ConditionProgrammed says whether the slices of a binding say what was decided.
+	ConditionProgrammed = "Programmed"
+	// ConditionReady says whether a binding has a ready endpoint.
+	ConditionReady = "Ready"
+	// ConditionHeld says whether something is published otherwise than it was observed.
+	ConditionHeld = "Held"
+)
+
+// The reasons of Accepted, of pools and bindings.
+const (
+	ReasonAccepted           = "Accepted"
+	ReasonInvalid            = "Invalid"
+	ReasonCredentialsMissing = "CredentialsMissing"
+	ReasonLimitReached       = "LimitReached"
+	// ReasonShadowed is for a document in the API server that a file has too: the file
+	// counts.
+	ReasonShadowed = "Shadowed"
+	// ReasonOutsideBounds is for a pool in the API server beyond what the installation
+	// permits.
+	ReasonOutsideBounds = "OutsideBounds"
+)
+
+// The reasons of Accepted, of bindings.
+const (
+	// ReasonPoolNotAllowed is one reason for a pool that does not exist and for one that
+	// the namespace may not use, so that nothing tells a team which pools exist.
+	ReasonPoolNotAllowed           = "PoolNotAllowed"
+	ReasonPortNotAllowed           = "PortNotAllowed"
+	ReasonHealthCheckPortAmbiguous = "HealthCheckPortAmbiguous"
+	ReasonServiceMissing           = "ServiceMissing"
+	ReasonServiceHasSelector       = "ServiceHasSelector"
+	ReasonServiceExternalName      = "ServiceExternalName"
+	ReasonPortMismatch             = "PortMismatch"
+	ReasonSliceOwnedByOther        = "SliceOwnedByOther"
+)
+
+// The reasons of SourceReady.
+const (
+	ReasonSourceRead         = "Read"
+	ReasonSourceReadFailed   = "ReadFailed"
+	ReasonSourceIncomplete   = "Incomplete"
+	ReasonSourceUnauthorized = "Unauthorized"
+)
+
+// The reasons of Programmed.
+const (
+	ReasonProgrammed  = "Programmed"
+	ReasonPending     = "Pending"
+	ReasonWriteFailed = "WriteFailed"
+	ReasonDryRun      = "DryRun"
+	ReasonReleasing   = "Releasing"
+)
+
+// The reasons of Ready.
+const (
+	ReasonEndpointsReady  = "EndpointsReady"
+	ReasonFailOpen        = "FailOpen"
+	ReasonNoEndpointReady = "NoEndpointReady"
+)
+
+// The reasons of Held.
+const (
+	ReasonInventoryRejected = "InventoryRejected"
+	ReasonCutOff            = "CutOff"
+	ReasonManyReleased      = "ManyReleased"
+	ReasonNotHeld           = "NotHeld"
+)

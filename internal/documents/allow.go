@@ -1,0 +1,157 @@
+package documents
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+)
+
+// Ports are ranges of ports, each with both ends.
+type Ports [][2]int32
+
+// Contains reports whether a range contains the port.
+func (p Ports) Contains(port int32) bool {
+	for _, r := range p {
+		if r[0] <= port && port <= r[1] {
+			return true
+		}
+	}
+	return false
+}
+
+// String returns the ranges as documents spell them.
+func (p Ports) String() string {
+	words := make([]string, 0, len(p))
+	for _, r := range p {
+		word := strconv.Itoa(int(r[0]))
+		if r[0] != r[1] {
+			word += "-" + strconv.Itoa(int(r[1]))
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, ", ")
+}
+
+// Allowance is what a pool allows one namespace.
+type Allowance struct {
+	Ports                 Ports
+	MaxTargets, MaxChecks int
+}
+
+// Allowed returns what a valid pool allows a namespace with these labels: no ports where
+// it allows nothing. It is the one place that decides this, for every carrier.
+func Allowed(pool *v1alpha1.EndpointPoolSpec, namespace string, names map[string]string) Allowance {
+	var all Allowance
+	for _, entry := range pool.Allow {
+		if !selects(entry, namespace, names) {
+			continue
+		}
+		for _, text := range entry.Ports {
+			if first, last, ok := parsePorts(text); ok {
+				all.Ports = append(all.Ports, [2]int32{first, last})
+			}
+		}
+		all.MaxTargets = max(all.MaxTargets, limit(entry.MaxTargets, v1alpha1.DefaultMaxTargets))
+		all.MaxChecks = max(all.MaxChecks, limit(entry.MaxChecks, v1alpha1.DefaultMaxChecks))
+	}
+	return all
+}
+
+func limit(value *int32, fallback int) int {
+	if value == nil {
+		return fallback
+	}
+	return int(*value)
+}
+
+// selects reports whether an entry is for a namespace. What is no selector selects
+// nothing.
+func selects(entry v1alpha1.PoolAllowance, namespace string, names map[string]string) bool {
+	for _, name := range entry.Namespaces {
+		if name == namespace {
+			return true
+		}
+	}
+	if isEmpty(entry.NamespaceSelector) {
+		return false
+	}
+	selector, err := metav1.LabelSelectorAsSelector(entry.NamespaceSelector)
+	return err == nil && selector.Matches(labels.Set(names))
+}
+
+func isEmpty(s *metav1.LabelSelector) bool {
+	return s == nil || len(s.MatchLabels)+len(s.MatchExpressions) == 0
+}
+
+// parsePorts reads "30080" or "31000-31999".
+func parsePorts(text string) (first, last int32, ok bool) {
+	low, high, isRange := strings.Cut(text, "-")
+	if !isRange {
+		high = low
+	}
+	if !wholeNumber.MatchString(low) || !wholeNumber.MatchString(high) {
+		return 0, 0, false
+	}
+	a, errLow := strconv.ParseInt(low, 10, 32)
+	b, errHigh := strconv.ParseInt(high, 10, 32)
+	ok = errLow == nil && errHigh == nil && 1 <= a && a <= b && b <= 65535
+	return int32(a), int32(b), ok
+}
+
+// checkAllowance holds one entry against the rules.
+func (w *walk) checkAllowance(path string, entry v1alpha1.PoolAllowance) {
+	named, selected := w.has(path+".namespaces"), w.has(path+".namespaceSelector")
+	switch {
+	case named && selected:
+		w.note(path, problem{"has both namespaces and namespaceSelector", "make two entries of it"})
+	case !named && !selected && w.sound(path):
+		w.missing(path+".namespaces", "write namespaces or namespaceSelector; an entry for every namespace is not assumed")
+	case named:
+		w.count(path+".namespaces", len(entry.Namespaces), 1, 256)
+	}
+	for i, namespace := range entry.Namespaces {
+		if at := fmt.Sprintf("%s.namespaces[%d]", path, i); w.sound(at) {
+			w.form(at, namespace, config.FormLabel)
+		}
+	}
+	if at := path + ".namespaceSelector"; selected && w.sound(at) {
+		w.checkSelector(at, entry.NamespaceSelector)
+	}
+	if at := path + ".ports"; w.required(at) {
+		w.count(at, len(entry.Ports), 1, 64)
+	}
+	for i, text := range entry.Ports {
+		w.checkPorts(fmt.Sprintf("%s.ports[%d]", path, i), text)
+	}
+	w.number(path+".maxTargets", entry.MaxTargets, 1, 10_000)
+	w.number(path+".maxChecks", entry.MaxChecks, 1, 20_000)
+}
+
+func (w *walk) checkSelector(path string, selector *metav1.LabelSelector) {
+	if isEmpty(selector) {
+		w.note(path, problem{"is empty, which would allow every namespace", "write matchLabels; to allow all: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: Exists}]}"})
+		return
+	}
+	if _, err := metav1.LabelSelectorAsSelector(selector); err != nil {
+		w.note(path, problem{"is not a label selector", "write for example {matchLabels: {tier: gold}}"})
+	}
+}
+
+func (w *walk) checkPorts(path, text string) {
+	if _, _, ok := parsePorts(text); ok || !w.sound(path) {
+		return
+	}
+	p := problem{"is not a port from 1 to 65535 or a range of them", `write for example "30080" or "31000-31999"`}
+	if low, high, isRange := strings.Cut(text, "-"); isRange {
+		if _, _, reversed := parsePorts(high + "-" + low); reversed {
+			p = problem{"ends before it begins", "write " + config.Quote(high+"-"+low)}
+		}
+	}
+	w.noteValue(path, text, p)
+}

@@ -1,0 +1,103 @@
+package documents
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// ignored are fields that the API server sets. They are in what kubectl prints, and mean
+// nothing in a file.
+func ignored(path string) bool {
+	switch path {
+	case "status",
+		"metadata.uid", "metadata.resourceVersion", "metadata.generation", "metadata.creationTimestamp",
+		"metadata.managedFields", "metadata.selfLink":
+		return true
+	}
+	return false
+}
+
+// used are the fields of metadata that mean something in a file.
+func used(path string) bool {
+	switch path {
+	case "metadata.name", "metadata.namespace", "metadata.labels", "metadata.annotations":
+		return true
+	}
+	return !strings.HasPrefix(path, "metadata.")
+}
+
+// fields decodes a mapping into a struct. Each name is a field, or a mistake.
+func (w *walk) fields(node *yaml.Node, target reflect.Value, path string) {
+	if node.Kind != yaml.MappingNode {
+		w.note(path, problem{"is " + nounOf(node) + ", not a group of fields", "write {...}, or one line for each field"})
+		return
+	}
+	known := fieldsOf(target, path)
+	for name, value := range w.pairs(node, path) {
+		at := strings.TrimPrefix(path+"."+name, ".")
+		if ignored(at) {
+			continue
+		}
+		field, ok := known[name]
+		if !ok {
+			w.unknown(node, name, at, path, known)
+			continue
+		}
+		w.value(value, field, at)
+	}
+}
+
+// unknown notes a name that is no field, at the line of the name.
+func (w *walk) unknown(node *yaml.Node, name, at, path string, known map[string]reflect.Value) {
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value == name {
+			w.lines[at] = node.Content[i].Line
+		}
+	}
+	var names []string
+	for each := range known {
+		names = append(names, each)
+	}
+	slices.Sort(names)
+	remedy := remedyFor(name, names)
+	if strings.HasPrefix(remedy, "write ") && !strings.EqualFold(strings.TrimPrefix(remedy, "write "), name) {
+		remedy = "remove it; the fields here are " + strings.Join(names, ", ")
+	}
+	p := problem{"is not a field", remedy}
+	if path == "spec" || strings.HasPrefix(path, "spec.") {
+		p = special(at, p)
+	}
+	w.note(at, p)
+}
+
+// special explains names that people look for, and that a document has on purpose not.
+func special(at string, p problem) problem {
+	switch name := at[strings.LastIndex(at, ".")+1:]; strings.ToLower(name) {
+	case "kubeconfig", "token", "tokenfile", "password", "username", "secret", "secretref", "secretname", "cafile":
+		return problem{"is not a field: a document holds no credential and no path to one", "name a folder in spec.credentials of the pool, and put the file into it"}
+	case "apiurl", "url", "server":
+		return problem{"is not a field: a document cannot say where a credential is sent", "remove it; IONOS_API_URL is a variable"}
+	}
+	return p
+}
+
+// fieldsOf returns the fields of a struct by their names in documents.
+func fieldsOf(target reflect.Value, path string) map[string]reflect.Value {
+	fields := map[string]reflect.Value{}
+	for i := range target.NumField() {
+		name, options, _ := strings.Cut(target.Type().Field(i).Tag.Get("json"), ",")
+		at := strings.TrimPrefix(path+"."+name, ".")
+		switch {
+		case strings.Contains(options, "inline"):
+			for name, field := range fieldsOf(target.Field(i), path) {
+				fields[name] = field
+			}
+		case name != "" && name != "-" && used(at):
+			fields[name] = target.Field(i)
+		}
+	}
+	return fields
+}

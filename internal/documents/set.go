@@ -1,0 +1,160 @@
+package documents
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+)
+
+// File is what was found under one name.
+type File struct {
+	Name string
+	Data []byte
+	// Problem says why the file could not be read, and Remedy what to do. Both are empty
+	// where Data is the whole file.
+	Problem, Remedy string
+}
+
+// Folder is what one look at a folder found: its files with names that documents have.
+type Folder struct {
+	Files []File
+	// Problem says why the folder could not be read as a whole, and Remedy what to do.
+	Problem, Remedy string
+}
+
+// Entry is one document that is in effect, or that exists and cannot be.
+type Entry struct {
+	Key Key
+	// File and Line say where the document stands, or stood when it could last be read.
+	File string
+	Line int
+	// Pool or Binding is the last good version, with its defaults. Both are nil where this
+	// process has seen none: then nothing is known but that the document exists, and what
+	// it published before must stay.
+	Pool    *v1alpha1.EndpointPool
+	Binding *v1alpha1.EndpointBinding
+	// Kept says that the version in effect is not the one in the file, or that the file
+	// could not be read.
+	Kept bool
+	// Mistakes say why.
+	Mistakes []Mistake
+	// Forbidden are what the pools of the set forbid the binding, by their names alone.
+	// Allowed decides at the time; this is for those who read reports.
+	Forbidden []Mistake
+}
+
+// Usable reports whether there is a version to act on.
+func (e Entry) Usable() bool { return e.Pool != nil || e.Binding != nil }
+
+// Set is all documents that are in effect. It is a value: nothing changes it.
+type Set struct {
+	// Generation counts the changes: it is another one when anything of a set is.
+	Generation uint64
+	// Entries are sorted by kind, namespace and name.
+	Entries []Entry
+	// Complete says that every file could be read and every document in it could be
+	// identified. Otherwise there may be documents that no entry tells of, so what slices
+	// say of others must stay.
+	Complete bool
+	// Mistakes are those of all entries and files, in the order of the files.
+	Mistakes []Mistake
+}
+
+// Entry returns the entry with a key.
+func (s Set) Entry(key Key) (Entry, bool) {
+	i, found := slices.BinarySearchFunc(s.Entries, key, func(e Entry, key Key) int { return e.Key.compare(key) })
+	if !found {
+		return Entry{}, false
+	}
+	return s.Entries[i], true
+}
+
+// Pools returns the usable pools, sorted by name.
+func (s Set) Pools() []*v1alpha1.EndpointPool {
+	var pools []*v1alpha1.EndpointPool
+	for _, e := range s.Entries {
+		if e.Pool != nil {
+			pools = append(pools, e.Pool)
+		}
+	}
+	return pools
+}
+
+// Bindings returns the usable bindings, sorted by namespace and name.
+func (s Set) Bindings() []*v1alpha1.EndpointBinding {
+	var bindings []*v1alpha1.EndpointBinding
+	for _, e := range s.Entries {
+		if e.Binding != nil {
+			bindings = append(bindings, e.Binding)
+		}
+	}
+	return bindings
+}
+
+// What is what became of a document.
+type What string
+
+// What becomes of documents.
+const (
+	// Added is a document that was not there, or could not be used.
+	Added What = "Added"
+	// Changed is one with another version in effect.
+	Changed What = "Changed"
+	// Kept is one whose last good version stays in effect.
+	Kept What = "Kept"
+	// Corrected is one whose version in effect is that of the file again.
+	Corrected What = "Corrected"
+	// Unusable is one that exists and never had a good version.
+	Unusable What = "Unusable"
+	// Gone is one that no file holds any more.
+	Gone What = "Gone"
+)
+
+// Change is what became of one document.
+type Change struct {
+	What  What
+	Entry Entry
+}
+
+// Changes compares two sets, in the order of keys.
+func Changes(before, after Set) []Change {
+	var changes []Change
+	for _, e := range after.Entries {
+		old, existed := before.Entry(e.Key)
+		if what := changeOf(old, e, existed); what != "" {
+			changes = append(changes, Change{What: what, Entry: e})
+		}
+	}
+	for _, old := range before.Entries {
+		if _, exists := after.Entry(old.Key); !exists {
+			changes = append(changes, Change{What: Gone, Entry: old})
+		}
+	}
+	slices.SortStableFunc(changes, func(a, b Change) int { return a.Entry.Key.compare(b.Entry.Key) })
+	return changes
+}
+
+func changeOf(old, e Entry, existed bool) What {
+	switch {
+	case !e.Usable():
+		if existed && reflect.DeepEqual(old.Mistakes, e.Mistakes) {
+			return ""
+		}
+		return Unusable
+	case !existed || !old.Usable():
+		return Added
+	case !sameVersion(old, e):
+		return Changed
+	case e.Kept && !old.Kept:
+		return Kept
+	case !e.Kept && old.Kept:
+		return Corrected
+	}
+	return ""
+}
+
+// sameVersion reports whether two entries have the same version in effect.
+func sameVersion(a, b Entry) bool {
+	return reflect.DeepEqual(a.Pool, b.Pool) && reflect.DeepEqual(a.Binding, b.Binding)
+}

@@ -1,0 +1,83 @@
+package resolve_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+)
+
+const prefix = v1alpha1.GroupName + "/"
+
+// annotated is a world with one Service that has these annotations.
+func annotated(t *testing.T, annotations ...string) *world {
+	for i := 0; i < len(annotations); i += 2 {
+		annotations[i] = prefix + annotations[i]
+	}
+	w := newWorld(t, pool("blue", []string{"shop"}, "30080", "30081"))
+	w.in.Services = []resolve.Service{service("shop/web", 30080, annotations...)}
+	return w.after(0)
+}
+
+func TestAnnotationsAreTheShortFormOfABinding(t *testing.T) {
+	t.Parallel()
+	annotated(t, "pool", "blue").want("shop/web blue:30080 Active").refused()
+	annotated(t, "pool", "").want().refused()
+	annotated(t).want().refused()
+	annotated(t, "views", "true").want().refused()
+
+	w := annotated(t, "pool", "blue", "health-check-mode", "HTTP", "health-check-path", "/ready", "health-check-host", "web.example.org",
+		"health-check-port", "30081", "health-check-expected-status", "200-204")
+	want := resolve.Group{Pool: "blue", Check: resolve.Check{
+		Mode: v1alpha1.HealthCheckHTTP, Port: 30081, Path: "/ready", Host: "web.example.org", ExpectedStatus: "200-204",
+	}}
+	if got := w.plan.Groups(); len(got) != 1 || got[0] != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestMistakesInAnnotationsAreToldAllAtOnceByTheirNames(t *testing.T) {
+	t.Parallel()
+	w := annotated(t, "pool", "blue", "health-check-mode", "HTPP", "health-check-port", "http", "health-check-path", "/a?secret=1")
+	w.want().refused("shop/web  Invalid")
+	for _, said := range []string{prefix + "health-check-mode", prefix + "health-check-port", prefix + "health-check-path", "HTTP"} {
+		if got := w.plan.Refusals[0].Message; !strings.Contains(got, said) {
+			t.Errorf("got %q, want %q in it", got, said)
+		}
+	}
+	w = annotated(t, "pool", "Not_A_Name")
+	w.refused("shop/web  Invalid")
+	if got := w.plan.Refusals[0].Message; !strings.Contains(got, prefix+"pool") {
+		t.Errorf("got %q, want the name of the annotation", got)
+	}
+}
+
+func TestAMisspeltAnnotationIsToldWithTheRightName(t *testing.T) {
+	t.Parallel()
+	w := annotated(t, "pool", "blue", "health-chek-path", "/ready")
+	if got := w.plan.Notices; len(got) != 1 || got[0].Reason != resolve.UnknownAnnotation || !strings.Contains(got[0].Message, "did you mean "+prefix+"health-check-path?") {
+		t.Errorf("got %v", got)
+	}
+	w.want("shop/web blue:30080 Active")
+}
+
+func TestABindingWinsOverAnnotations(t *testing.T) {
+	t.Parallel()
+	w := annotated(t, "pool", "blue", "health-check-mode", "None")
+	w.in.Bindings = []v1alpha1.EndpointBinding{binding("shop/web", "blue")}
+	w.after(0).want("shop/web blue:30080 Active")
+	if got := w.plan.Notices; len(got) != 1 || got[0].Reason != resolve.BindingWins {
+		t.Errorf("got %v, want that the binding wins", got)
+	}
+	if got, want := w.plan.Groups(), tcp("blue", 30080); len(got) != 1 || got[0] != want {
+		t.Errorf("got %v, want the check of the binding", got)
+	}
+}
+
+func TestContract60AWrongAnnotationTakesNothingAway(t *testing.T) {
+	t.Parallel()
+	w := annotated(t, "pool", "blue")
+	w.in.Services[0] = service("shop/web", 30080, prefix+"pool", "blue", prefix+"health-check-mode", "off")
+	w.after(releaseAfter).want("shop/web blue:30080 Active").refused("shop/web  Invalid")
+}

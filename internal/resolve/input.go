@@ -1,0 +1,90 @@
+package resolve
+
+import (
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// Input is everything that decides who may use what.
+type Input struct {
+	// Now carries a monotonic reading.
+	Now time.Time
+	// Complete says that documents, Services and, where a pool selects them by labels,
+	// namespaces were read, and that none of these lists is refused or its kind missing.
+	// Otherwise no target vanishes.
+	Complete bool
+	// Pools and Bindings are the last good versions, with defaults and without
+	// duplicates.
+	Pools    []v1alpha1.EndpointPool
+	Bindings []v1alpha1.EndpointBinding
+	Services []Service
+	// Namespaces are the labels of namespaces, for pools that select them by labels.
+	Namespaces map[string]map[string]string
+	// Published are our slices, by Service and pool.
+	Published []Published
+	// Nodes is how many endpoints each pool has. A pool that was not read yet has none.
+	Nodes map[string]int
+	// Ready reports whether all endpoints of a group were checked and at least one
+	// passes. It is false for a group that does not run.
+	Ready func(Group) bool
+}
+
+// Service is one Service of the local cluster.
+type Service struct {
+	Key
+	Annotations map[string]string
+	plan.Service
+}
+
+// Published is what the slices of one Service and pool show.
+type Published struct {
+	Key
+	Pool string
+	// Slice is the name of the first slice.
+	Slice string
+	Ports []plan.Port
+	// Endpoints is how many the slices hold together.
+	Endpoints int
+}
+
+// Key names a target: the Service and its namespace.
+type Key struct{ Namespace, Service string }
+
+// String returns the key as namespace/service.
+func (k Key) String() string { return k.Namespace + "/" + k.Service }
+
+// Check is how an endpoint is checked. Port is 0 with the mode None.
+type Check struct {
+	Mode                       v1alpha1.HealthCheckMode
+	Port                       uint16
+	Path, Host, ExpectedStatus string
+}
+
+// Group is a pool whose endpoints are checked in one way. All targets of a group share
+// its checks and its verdict.
+type Group struct {
+	Pool  string
+	Check Check
+}
+
+// Use is what a target takes from one pool.
+type Use struct {
+	Group
+	// Ports are those of the endpoints. With PortFromService there is one, whose name
+	// is taken from the Service.
+	Ports           []plan.Port
+	PortFromService bool
+	// Adopt is the name of a slice that exists already and is taken over, or empty.
+	Adopt string
+}
+
+// SliceName is the name of the first slice: the Service and the pool, which no other
+// target can have, because the name of a Service has no dots.
+func (u Use) SliceName(key Key) string {
+	if u.Adopt != "" {
+		return u.Adopt
+	}
+	return key.Service + "." + u.Pool
+}

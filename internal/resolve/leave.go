@@ -1,0 +1,129 @@
+package resolve
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+)
+
+// leave decides what becomes of uses that are not wanted any more.
+type leave struct {
+	in      *Input
+	pools   map[string]v1alpha1.EndpointPool
+	targets map[Key]target
+	// kept says that so many targets vanished that none of them leaves.
+	kept bool
+}
+
+// all writes the targets into the plan, and forgets what is done.
+func (l *leave) all(out *Plan) {
+	if gone, all := l.vanished(); gone > max(1, all/2) {
+		l.kept, out.Kept = true, keptMessage(gone, all)
+	}
+	for key, t := range l.targets {
+		t.uses = slices.DeleteFunc(t.uses, func(u use) bool { return u.emptied && !l.published(key, u.Pool) })
+		told := Target{Key: key}
+		for i := range t.uses {
+			told.Uses = append(told.Uses, l.one(t, i, out))
+		}
+		// A dry run ends where only what it had before is left to be emptied.
+		told.DryRun = t.dryRun && slices.ContainsFunc(t.uses, func(u use) bool { return !u.emptied })
+		if len(t.uses) == 0 {
+			delete(l.targets, key)
+			continue
+		}
+		l.targets[key] = t
+		out.Targets = append(out.Targets, told)
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.pools)) {
+		out.Pools = append(out.Pools, l.pools[name])
+	}
+}
+
+// vanished counts the targets of which something vanished, and all.
+func (l *leave) vanished() (gone, all int) {
+	for _, t := range l.targets {
+		if slices.ContainsFunc(t.uses, func(u use) bool { return !u.emptied }) {
+			all++
+		}
+		if slices.ContainsFunc(t.uses, func(u use) bool { return !u.emptied && u.end == vanished }) {
+			gone++
+		}
+	}
+	return gone, all
+}
+
+// one says what becomes of one use now.
+func (l *leave) one(t target, i int, out *Plan) PoolUse {
+	u := &t.uses[i]
+	told := PoolUse{Use: u.Use, State: Active, Next: u.next}
+	if u.next != nil {
+		told.Message = "the endpoints of the new port, health check or pool were not all checked yet, or none passes: the old ones stay until then"
+	}
+	switch u.end {
+	case vanished:
+		if l.kept || !l.in.Complete {
+			u.since = l.in.Now // the time begins when it is no mistake any more
+			told.State, told.Message = Kept, "its binding, its annotation or its pool is gone, and so are others', or not everything could be read: its endpoints stay published and checked"
+			return told
+		}
+		l.wait(u, &told, out, "its binding, its annotation or its pool is gone")
+	case revoked:
+		l.wait(u, &told, out, "the pool does not allow it any more")
+	case replaced:
+		told.State, told.Message = Leaving, "the binding does not name the pool any more: its endpoints stay until those of the other pools are checked and one passes"
+		if l.othersReady(t, i) {
+			u.emptied = true
+		}
+	}
+	switch {
+	case u.emptied && u.next != nil: // the old one is over, so the new one need not be ready
+		*u = use{Use: *u.next}
+		told = PoolUse{Use: u.Use, State: Active}
+	case u.emptied:
+		told.State, told.Until, told.Message = Emptied, time.Time{}, "its time is over: its slices are emptied"
+	}
+	return told
+}
+
+// wait lets a use leave when its time is over.
+func (l *leave) wait(u *use, told *PoolUse, out *Plan, why string) {
+	period := v1alpha1.DefaultReleaseAfter
+	if pool, ok := l.pools[u.Pool]; ok && pool.Spec.ReleaseAfter != nil {
+		period = pool.Spec.ReleaseAfter.Duration
+	}
+	until := u.since.Add(period)
+	if !u.emptied && l.in.Now.Before(until) {
+		told.State, told.Until = Leaving, until
+		told.Message = fmt.Sprintf("%s: its endpoints stay published and checked for spec.releaseAfter=%s of the pool", why, period)
+		if out.Next.IsZero() || until.Before(out.Next) {
+			out.Next = until
+		}
+		return
+	}
+	u.emptied = true
+}
+
+// othersReady reports whether what the target takes from other pools can replace a use:
+// there is something, and every group of it is ready.
+func (l *leave) othersReady(t target, i int) bool {
+	any := false
+	for j, other := range t.uses {
+		if j == i || other.end != "" {
+			continue
+		}
+		if other.next != nil || !l.in.Ready(other.Group) {
+			return false
+		}
+		any = true
+	}
+	return any
+}
+
+// published reports whether slices of a target hold endpoints of a pool.
+func (l *leave) published(key Key, pool string) bool {
+	return slices.ContainsFunc(l.in.Published, func(p Published) bool { return p.Key == key && p.Pool == pool && p.Endpoints > 0 })
+}

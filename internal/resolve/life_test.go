@@ -1,0 +1,229 @@
+package resolve_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+)
+
+const releaseAfter = v1alpha1.DefaultReleaseAfter
+
+// filled is a world in which each Service is filled from the pool blue.
+func filled(t *testing.T, names ...string) *world {
+	w := newWorld(t, pool("blue", []string{"shop"}, "30000-32767"), pool("green", []string{"shop"}, "30000-32767"))
+	for _, name := range names {
+		w.in.Bindings = append(w.in.Bindings, binding(name, "blue"))
+		w.in.Services = append(w.in.Services, service(name, 30080))
+	}
+	return w.after(0)
+}
+
+func TestContract60AVanishedTargetStaysForAWhile(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a", "shop/b", "shop/c")
+	bindings := w.in.Bindings
+	w.in.Bindings = bindings[1:]
+	w.after(time.Second).want("shop/a blue:30080 Leaving", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
+	if want := w.in.Now.Add(releaseAfter); !w.plan.Next.Equal(want) {
+		t.Errorf("got the next change at %v, want %v", w.plan.Next, want)
+	}
+	w.after(releaseAfter-1).want("shop/a blue:30080 Leaving", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
+
+	w.in.Bindings = bindings // back in time, and gone again: the time begins anew
+	w.after(1).want("shop/a blue:30080 Active", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
+	w.in.Bindings = bindings[1:]
+	w.after(releaseAfter).want("shop/a blue:30080 Leaving", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
+	w.after(releaseAfter).want("shop/a blue:30080 Emptied", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
+	w.after(0).want("shop/b blue:30080 Active", "shop/c blue:30080 Active")
+
+	w.in.Bindings = bindings
+	w.after(0).want("shop/a blue:30080 Active", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
+}
+
+func TestContract60AMassDisappearanceIsKept(t *testing.T) {
+	t.Parallel()
+	for name, vanish := range map[string]func(w *world){
+		"bindings":    func(w *world) { w.in.Bindings = w.in.Bindings[3:] },
+		"a pool":      func(w *world) { w.in.Pools = w.in.Pools[1:] },
+		"all at once": func(w *world) { w.in.Bindings, w.in.Pools = nil, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := filled(t, "shop/a", "shop/b", "shop/c", "shop/d")
+			bindings, pools := w.in.Bindings, w.in.Pools
+			vanish(w)
+			for range 5 {
+				w.after(releaseAfter)
+				if w.plan.Kept == "" {
+					t.Fatal("got nothing said, want that they are kept")
+				}
+				for _, target := range w.plan.Targets {
+					if s := target.Uses[0].State; s != resolve.Kept && s != resolve.Active {
+						t.Fatalf("%v: got %v, want it kept", target.Key, s)
+					}
+				}
+			}
+			if len(w.plan.Targets) != 4 || len(w.plan.Pools) == 0 || w.plan.Pools[0].Name != "blue" {
+				t.Errorf("got %v from %v, want all targets with their pool", w.plan.Targets, w.plan.Pools)
+			}
+			w.in.Bindings, w.in.Pools = bindings, pools
+			w.after(0)
+			if w.plan.Kept != "" {
+				t.Errorf("got %q, want nothing when they are back", w.plan.Kept)
+			}
+		})
+	}
+}
+
+func TestContract60TheTimeOfWhatWasKeptBeginsAnew(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a", "shop/b", "shop/c")
+	bindings := w.in.Bindings
+	w.in.Bindings = bindings[2:]
+	w.after(0).after(releaseAfter).want("shop/a blue:30080 Kept", "shop/b blue:30080 Kept", "shop/c blue:30080 Active")
+	w.in.Bindings = bindings[1:]
+	w.after(releaseAfter-1).want("shop/a blue:30080 Leaving", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
+	w.after(1).want("shop/a blue:30080 Emptied", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
+}
+
+func TestARecoveredSliceKeepsItsName(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a", "shop/b")
+	w.in.Bindings = w.in.Bindings[1:]
+	w.in.Published[0].Slice = "web-remote"
+	w.restart().after(0)
+	if got := w.plan.Targets[0].Uses[0]; got.SliceName(key("shop/a")) != "web-remote" {
+		t.Errorf("got %+v, want the slice that is there", got)
+	}
+}
+
+func TestContract60NothingVanishesWhileNotAllIsRead(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a", "shop/b", "shop/c")
+	services := w.in.Services
+	w.in.Complete, w.in.Bindings, w.in.Services = false, w.in.Bindings[1:], nil
+	w.after(2*releaseAfter).want("shop/a blue:30080 Kept", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
+	w.in.Complete, w.in.Services = true, services
+	w.after(0).want("shop/a blue:30080 Leaving", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
+}
+
+func TestContract60ARestartFindsVanishedTargetsInTheSlices(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a", "shop/b", "shop/c")
+	w.in.Bindings = w.in.Bindings[1:]
+	w.after(releaseAfter - time.Second)
+	w.restart().after(0).want("shop/a blue:30080 Leaving", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
+	w.after(releaseAfter-1).want("shop/a blue:30080 Leaving", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
+	w.after(1).want("shop/a blue:30080 Emptied", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
+	w.restart().after(0).want("shop/b blue:30080 Active", "shop/c blue:30080 Active")
+
+	w.in.Pools = w.in.Pools[1:]
+	w.restart().after(0).want()
+	if len(w.plan.Lost) != 2 {
+		t.Errorf("got %v, want the slices whose pool is not known", w.plan.Lost)
+	}
+}
+
+func TestTheSlicesOfADeletedServiceAreLeftToTheGarbageCollector(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a", "shop/b")
+	w.in.Services, w.in.Bindings = w.in.Services[1:], w.in.Bindings[1:]
+	w.after(0).want("shop/b blue:30080 Active").after(2 * releaseAfter).want("shop/b blue:30080 Active")
+}
+
+func TestContract61WhatAPoolForbidsIsNeverKept(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a", "shop/b", "shop/c")
+	w.in.Pools[0] = pool("blue", []string{"shop"}, "31000")
+	w.after(0).want("shop/a blue:30080 Leaving", "shop/b blue:30080 Leaving", "shop/c blue:30080 Leaving")
+	w.refused("shop/a blue PortNotAllowed", "shop/b blue PortNotAllowed", "shop/c blue PortNotAllowed")
+	w.after(releaseAfter).want("shop/a blue:30080 Emptied", "shop/b blue:30080 Emptied", "shop/c blue:30080 Emptied")
+	w.after(0).want()
+
+	w.in.Pools[0] = pool("blue", []string{"shop"}, "30080")
+	w.after(0)
+	w.in.Pools[0] = pool("blue", nil)
+	w.after(0).after(releaseAfter).want("shop/a blue:30080 Emptied", "shop/b blue:30080 Emptied", "shop/c blue:30080 Emptied")
+}
+
+func TestContract61AForbiddenPortLeavesEvenIfTheNewOneIsNotReady(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a")
+	w.unready[tcp("blue", 31000)] = true
+	w.in.Pools[0], w.in.Services[0] = pool("blue", []string{"shop"}, "31000"), service("shop/a", 31000)
+	w.after(0).want("shop/a blue:30080 Leaving then blue:31000")
+	w.after(releaseAfter - 1).want("shop/a blue:30080 Leaving then blue:31000")
+	w.after(1).want("shop/a blue:31000 Active")
+}
+
+func TestContract62TheOldStaysUntilTheNewIsReady(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a")
+	w.unready[tcp("blue", 31000)] = true
+	w.in.Services[0] = service("shop/a", 31000)
+	w.after(time.Hour).want("shop/a blue:30080 Active then blue:31000")
+	w.after(time.Hour).want("shop/a blue:30080 Active then blue:31000")
+	if got := w.plan.Groups(); len(got) != 2 {
+		t.Errorf("got %v, want the old group and the new one", got)
+	}
+	delete(w.unready, tcp("blue", 31000))
+	w.after(0).want("shop/a blue:31000 Active")
+}
+
+func TestContract62AnotherPoolTakesOverWhenItIsReady(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a")
+	w.unready[tcp("green", 30080)] = true
+	w.in.Bindings[0] = binding("shop/a", "green")
+	w.after(time.Hour).want("shop/a green:30080 Active", "shop/a blue:30080 Leaving")
+	delete(w.unready, tcp("green", 30080))
+	w.after(0).want("shop/a green:30080 Active", "shop/a blue:30080 Emptied")
+	w.after(0).want("shop/a green:30080 Active")
+}
+
+func TestContract62NothingLeavesForAPoolThatStillChanges(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a")
+	w.in.Bindings[0] = binding("shop/a", "blue", "green")
+	w.after(0).want("shop/a blue:30080 Active", "shop/a green:30080 Active")
+	w.unready[tcp("green", 31000)] = true
+	w.in.Bindings[0], w.in.Services[0] = binding("shop/a", "green"), service("shop/a", 31000)
+	w.after(0).want("shop/a green:30080 Active then green:31000", "shop/a blue:30080 Leaving")
+	delete(w.unready, tcp("green", 31000))
+	w.after(0).want("shop/a green:31000 Active", "shop/a blue:30080 Emptied")
+}
+
+func TestAMistakeOfATeamTakesNothingAway(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(w *world){
+		"a pool that is not allowed": func(w *world) { w.in.Bindings[0] = binding("shop/a", "white") },
+		"a port that is not allowed": func(w *world) { w.in.Services[0] = service("shop/a", 22) },
+		"a named target port":        func(w *world) { w.in.Services[0].Ports[0].TargetPort = 0 },
+		"a selector":                 func(w *world) { w.in.Services[0].HasSelector = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := filled(t, "shop/a", "shop/b")
+			change(w)
+			w.after(time.Hour)
+			if got := w.plan.Targets[0].Uses[0]; got.Pool != "blue" || got.State == resolve.Emptied || got.Ports[0].Number != 30080 {
+				t.Errorf("got %+v, want what was there", got)
+			}
+			if len(w.plan.Refusals) != 1 {
+				t.Errorf("got %v, want it told", w.plan.Refusals)
+			}
+		})
+	}
+}
+
+func TestADryRunWritesNothingUntilOnlyOldSlicesAreLeft(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a", "shop/b")
+	w.in.Bindings[0].Spec.Mode = v1alpha1.BindingDryRun
+	w.after(0)
+	if !w.plan.Targets[0].DryRun || w.plan.Targets[1].DryRun {
+		t.Errorf("got %+v, want a dry run of the first", w.plan.Targets)
+	}
+}

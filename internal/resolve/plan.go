@@ -1,0 +1,116 @@
+package resolve
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+)
+
+// Plan is who is served by what.
+type Plan struct {
+	// Pools are those of the input, and those that vanished and are still in use,
+	// sorted by name.
+	Pools []v1alpha1.EndpointPool
+	// Targets are sorted by namespace and Service.
+	Targets []Target
+	// Refusals say which wishes are not granted, and Notices what else a reader should
+	// know; both sorted like Targets.
+	Refusals []Refusal
+	Notices  []Notice
+	// Kept says that so many targets vanished at once that they are kept, and what to
+	// do; empty otherwise.
+	Kept string
+	// Lost are slices whose pool nobody knows. They stay as they are.
+	Lost []Published
+	// Next is when time alone changes the plan; zero if it does not.
+	Next time.Time
+}
+
+// Target is a Service to fill.
+type Target struct {
+	Key
+	// DryRun decides and reports, and writes nothing.
+	DryRun bool
+	// Uses has one for each pool, those of the binding first and in its order.
+	Uses []PoolUse
+}
+
+// PoolUse is what a target takes from one pool, and for how long.
+type PoolUse struct {
+	Use
+	State State
+	// Until is when a leaving one is emptied; zero where no time says so.
+	Until time.Time
+	// Next is wanted instead, as soon as its group is ready; nil if nothing is.
+	Next *Use
+	// Message says why it is not active; empty where it is.
+	Message string
+}
+
+// State is what becomes of what a target takes from a pool.
+type State string
+
+// The states.
+const (
+	// Active is checked and published.
+	Active State = "Active"
+	// Leaving is checked and published until its time is over, or until what replaces
+	// it is ready.
+	Leaving State = "Leaving"
+	// Kept is checked and published although it vanished, because too many did.
+	Kept State = "Kept"
+	// Emptied is to be published without endpoints.
+	Emptied State = "Emptied"
+)
+
+// Refusal is a wish that is not granted.
+type Refusal struct {
+	Key
+	// Pool is empty where the whole binding is concerned.
+	Pool string
+	// Reason is a reason of the condition Accepted of a binding.
+	Reason, Message string
+}
+
+// Notice tells something that changes nothing.
+type Notice struct {
+	Key
+	Reason, Message string
+}
+
+// The reasons of notices.
+const (
+	// UnknownAnnotation is an annotation with our prefix that has no effect.
+	UnknownAnnotation = "UnknownAnnotation"
+	// BindingWins is a Service with annotations and a binding.
+	BindingWins = "BindingWins"
+)
+
+// Groups returns the groups that have to run, sorted.
+func (p *Plan) Groups() []Group {
+	var groups []Group
+	for _, t := range p.Targets {
+		for _, u := range t.Uses {
+			if u.State != Emptied {
+				groups = append(groups, u.Group)
+			}
+			if u.Next != nil {
+				groups = append(groups, u.Next.Group)
+			}
+		}
+	}
+	slices.SortFunc(groups, compareGroups)
+	return slices.Compact(groups)
+}
+
+func compareGroups(a, b Group) int {
+	x, y := a.Check, b.Check
+	return cmp.Or(cmp.Compare(a.Pool, b.Pool), cmp.Compare(x.Mode, y.Mode), cmp.Compare(x.Port, y.Port), cmp.Compare(x.Path, y.Path),
+		cmp.Compare(x.Host, y.Host), cmp.Compare(x.ExpectedStatus, y.ExpectedStatus))
+}
+
+func compareKeys(a, b Key) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Service, b.Service))
+}

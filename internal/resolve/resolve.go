@@ -1,0 +1,161 @@
+package resolve
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+)
+
+// Resolve says who is served by what. Its order is the same in every process: targets
+// that are served already come first, then by namespace and name, so that a limit that
+// is reached takes nothing from anybody.
+func Resolve(in Input, memory Memory) (Plan, Memory) {
+	wanted, notices := requests(in)
+	before, lost := recovered(&in, memory, wanted)
+	r := newRules(&in)
+	after := make(map[Key]target, len(before))
+	out := Plan{Notices: notices, Lost: lost}
+	for _, key := range order(before, wanted) {
+		t := before[key]
+		req, asked := wanted[key]
+		if !asked && in.Complete && r.services[key] == nil {
+			continue // the Service was deleted: its slices are left to the garbage collector
+		}
+		var w wish
+		if asked {
+			w = r.wish(key, req, t.uses)
+			t.dryRun = req.spec.Mode == v1alpha1.BindingDryRun
+		}
+		t.uses = r.life(key, t.uses, asked, w)
+		out.Refusals = append(out.Refusals, w.refusals...)
+		if len(t.uses) > 0 {
+			after[key] = t
+		}
+	}
+	l := leave{in: &in, pools: poolsInUse(&in, memory, after), targets: after}
+	l.all(&out)
+	out.sort()
+	return out, Memory{targets: after, pools: l.pools}
+}
+
+// order lists the keys of targets that have something first, each part sorted.
+func order(before map[Key]target, wanted map[Key]request) []Key {
+	keys := slices.SortedFunc(maps.Keys(before), compareKeys)
+	var others []Key
+	for key := range wanted {
+		if _, has := before[key]; !has {
+			others = append(others, key)
+		}
+	}
+	slices.SortFunc(others, compareKeys)
+	return append(keys, others...)
+}
+
+// life takes a wish in: what is wanted comes or stays, what is not wanted gets its end.
+func (r *rules) life(key Key, uses []use, asked bool, w wish) []use {
+	var after []use
+	for _, want := range w.uses {
+		i := slices.IndexFunc(uses, func(u use) bool { return u.Pool == want.Pool })
+		if i < 0 {
+			after = append(after, use{Use: want})
+			continue
+		}
+		after = append(after, r.change(key, uses[i], want))
+	}
+	for _, u := range uses {
+		if !slices.ContainsFunc(w.uses, func(want Use) bool { return want.Pool == u.Pool }) {
+			u.next = nil
+			after = append(after, u.ended(r.endOf(key, u, asked, w), r.in.Now))
+		}
+	}
+	return after
+}
+
+// change makes a use what is wanted, as soon as the group of that is ready. Until then
+// the old one stays, unless the pool forbids it.
+func (r *rules) change(key Key, u use, want Use) use {
+	switch {
+	case same(u.Use, want), u.emptied, r.in.Ready(want.Group):
+		return use{Use: want}
+	case r.forbidden(key, u):
+		u = u.ended(revoked, r.in.Now)
+	default:
+		u = u.ended("", time.Time{})
+	}
+	u.next = &want
+	return u
+}
+
+// endOf says why a use is not wanted; empty where it stays although nothing asks for it.
+func (r *rules) endOf(key Key, u use, asked bool, w wish) end {
+	pool := r.pools[u.Pool]
+	if pool == nil {
+		return vanished
+	}
+	if r.forbidden(key, u) {
+		return revoked
+	}
+	refused := slices.ContainsFunc(w.refusals, func(f Refusal) bool { return f.Pool == u.Pool })
+	switch {
+	case !asked:
+		return vanished
+	case w.broken, refused:
+		return "" // the wish changed to one that is not granted: what it was stays
+	}
+	return replaced
+}
+
+// forbidden reports whether a present pool does not allow a use any more. Labels of a
+// namespace that could not be read forbid nothing.
+func (r *rules) forbidden(key Key, u use) bool {
+	pool := r.pools[u.Pool]
+	if pool == nil {
+		return false
+	}
+	_, known := r.in.Namespaces[key.Namespace]
+	bySelector := slices.ContainsFunc(pool.Spec.Allow, func(a v1alpha1.PoolAllowance) bool { return a.NamespaceSelector != nil })
+	if bySelector && !known && !r.in.Complete {
+		return false
+	}
+	_, forbidden := allowanceOf(pool, key.Namespace, r.in.Namespaces).forbids(u.Use, pool)
+	return forbidden
+}
+
+// ended gives a use an end, from now on unless it has it already.
+func (u use) ended(e end, now time.Time) use {
+	if u.end != e {
+		u.end, u.since = e, now
+	}
+	return u
+}
+
+// poolsInUse are the pools of the input, and the last versions of vanished ones that
+// are in use.
+func poolsInUse(in *Input, memory Memory, targets map[Key]target) map[string]v1alpha1.EndpointPool {
+	pools := make(map[string]v1alpha1.EndpointPool, len(in.Pools))
+	for _, t := range targets {
+		for _, u := range t.uses {
+			if p, ok := memory.pools[u.Pool]; ok {
+				pools[u.Pool] = p
+			}
+		}
+	}
+	for _, p := range in.Pools {
+		pools[p.Name] = p
+	}
+	return pools
+}
+
+func (p *Plan) sort() {
+	slices.SortFunc(p.Targets, func(a, b Target) int { return compareKeys(a.Key, b.Key) })
+	slices.SortStableFunc(p.Refusals, func(a, b Refusal) int { return compareKeys(a.Key, b.Key) })
+	slices.SortStableFunc(p.Notices, func(a, b Notice) int { return compareKeys(a.Key, b.Key) })
+}
+
+// keptMessage says what a mass disappearance means.
+func keptMessage(gone, all int) string {
+	return fmt.Sprintf("%d of %d Services lost their binding, their annotation or their pool at once, which may be a mistake: their endpoints stay published and checked; bring the documents back, or, if it is meant, remove the namespaces from spec.allow of the pools or delete the Services", gone, all)
+}

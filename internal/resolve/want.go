@@ -1,0 +1,154 @@
+package resolve
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// rules are what wishes are held against.
+type rules struct {
+	in       *Input
+	pools    map[string]*v1alpha1.EndpointPool
+	services map[Key]*Service
+	quota    quota
+}
+
+func newRules(in *Input) *rules {
+	r := &rules{
+		in: in, pools: make(map[string]*v1alpha1.EndpointPool, len(in.Pools)), services: make(map[Key]*Service, len(in.Services)),
+		quota: newQuota(in.Nodes),
+	}
+	for i := range in.Pools {
+		r.pools[in.Pools[i].Name] = &in.Pools[i]
+	}
+	for i := range in.Services {
+		r.services[in.Services[i].Key] = &in.Services[i]
+	}
+	return r
+}
+
+// wish is what one request asks for: a use of each pool that grants it, and why the
+// others, or all, do not.
+type wish struct {
+	uses     []Use
+	refusals []Refusal
+	// broken says that the request cannot be carried out as it stands. What is in use
+	// stays.
+	broken bool
+}
+
+// wish holds a request against the pools.
+func (r *rules) wish(key Key, req request, had []use) wish {
+	ports, refusal := r.ports(key, req)
+	if refusal.Reason != "" {
+		return wish{refusals: []Refusal{refusal}, broken: true}
+	}
+	var w wish
+	for _, name := range req.spec.Pools {
+		u := Use{Group: Group{Pool: name}, Ports: ports.Ports, PortFromService: ports.PortFromService, Adopt: req.spec.Adopt}
+		if refusal := r.grant(key, req, &u, had); refusal.Reason != "" {
+			w.refusals = append(w.refusals, refusal)
+			continue
+		}
+		w.uses = append(w.uses, u)
+	}
+	return w
+}
+
+// grant completes a use with its check, or says why the pool does not grant it. A pool
+// that does not exist and one that is forbidden get the same answer, so that no answer
+// tells which pools there are.
+func (r *rules) grant(key Key, req request, u *Use, had []use) Refusal {
+	refuse := func(reason, format string, args ...any) Refusal {
+		return Refusal{key, u.Pool, reason, fmt.Sprintf(format, args...)}
+	}
+	pool := r.pools[u.Pool]
+	var allowed allowance
+	if pool != nil {
+		allowed = allowanceOf(pool, key.Namespace, r.in.Namespaces)
+	}
+	if len(allowed.ports) == 0 {
+		return refuse(v1alpha1.ReasonPoolNotAllowed, "namespace %s may not use a pool %s: nothing is published from it; ask the platform to name the namespace in spec.allow of that pool, or correct its name", key.Namespace, u.Pool)
+	}
+	check, ok := checkOf(pool, req.spec.HealthCheck, u.Ports)
+	if !ok {
+		return refuse(v1alpha1.ReasonHealthCheckPortAmbiguous, "Service %s has not exactly one TCP port, so it is not clear which one to check; set the port of the health check", key)
+	}
+	u.Check = check
+	if port, forbidden := allowed.forbids(*u, pool); forbidden {
+		return refuse(v1alpha1.ReasonPortNotAllowed, "pool %s does not allow namespace %s port %d: nothing is published from it; use an allowed port, or ask the platform to add it to spec.allow of the pool", u.Pool, key.Namespace, port)
+	}
+	if message := r.quota.take(key, *u, allowed, pool, had); message != "" {
+		return Refusal{key, u.Pool, v1alpha1.ReasonLimitReached, message}
+	}
+	return Refusal{}
+}
+
+// checkOf returns the check of a target: its own, else the pool's. The port is the
+// check's, else the only TCP port of the target; without one it is not clear.
+func checkOf(pool *v1alpha1.EndpointPool, own *v1alpha1.BindingHealthCheck, ports []plan.Port) (Check, bool) {
+	c := pool.Spec.HealthCheck
+	check, port := Check{Mode: c.Mode, Path: c.Path, Host: c.Host, ExpectedStatus: c.ExpectedStatus}, c.Port
+	if own != nil {
+		check, port = Check{Mode: own.Mode, Path: own.Path, Host: own.Host, ExpectedStatus: own.ExpectedStatus}, own.Port
+	}
+	if check.Mode == v1alpha1.HealthCheckNone {
+		return Check{Mode: v1alpha1.HealthCheckNone}, true
+	}
+	if port != nil {
+		check.Port = uint16(*port)
+		return check, true
+	}
+	for _, p := range ports {
+		if p.Protocol == plan.TCP {
+			if check.Port != 0 && check.Port != p.Number {
+				return Check{}, false
+			}
+			check.Port = p.Number
+		}
+	}
+	return check, check.Port != 0
+}
+
+// ports returns the ports of the endpoints: those of the binding, else the numeric
+// target ports of the Service.
+func (r *rules) ports(key Key, req request) (plan.Target, Refusal) {
+	refuse := func(reason, message string) (plan.Target, Refusal) {
+		return plan.Target{}, Refusal{Key: key, Reason: reason, Message: message}
+	}
+	if req.mistakes != "" {
+		return refuse(v1alpha1.ReasonInvalid, req.mistakes)
+	}
+	service := plan.Service{}
+	switch s := r.services[key]; {
+	case s != nil:
+		service = s.Service
+	case !r.in.Complete:
+		return refuse(v1alpha1.ReasonServiceMissing, fmt.Sprintf("Service %s was not read: not all Services could be read yet; if that lasts, give the controller the right to list Services in namespace %s", key, key.Namespace))
+	}
+	target := plan.Target{Namespace: key.Namespace, Service: key.Service}
+	for _, p := range req.spec.Ports {
+		target.Ports = append(target.Ports, plan.Port{Name: p.Name, Protocol: plan.Protocol(p.Protocol), Number: uint16(p.Port)})
+	}
+	target.PortFromService = len(target.Ports) == 1 && target.Ports[0].Name == ""
+	if len(target.Ports) == 0 {
+		for _, p := range service.Ports {
+			if p.TargetPort == 0 {
+				return refuse(v1alpha1.ReasonPortMismatch, fmt.Sprintf("port %q of Service %s has a target port that is no number, which names a port of Pods: no slice is made; give it the number of the port on the nodes, or set spec.ports of a binding", p.Name, key))
+			}
+			target.Ports = append(target.Ports, plan.Port{Name: p.Name, Protocol: p.Protocol, Number: p.TargetPort})
+		}
+	}
+	if _, problem := plan.ResolvePorts(service, target); problem.Kind != "" {
+		return refuse(string(problem.Kind), problem.Message)
+	}
+	return target, Refusal{}
+}
+
+// same reports whether two uses publish the same with the same check.
+func same(a, b Use) bool {
+	return a.Group == b.Group && a.PortFromService == b.PortFromService && a.Adopt == b.Adopt && slices.Equal(a.Ports, b.Ports)
+}

@@ -1,0 +1,142 @@
+package resolve_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+)
+
+// world is what a test changes between two calls of Resolve.
+type world struct {
+	t      *testing.T
+	in     resolve.Input
+	memory resolve.Memory
+	// unready are the groups that are not ready; the others are.
+	unready map[resolve.Group]bool
+	plan    resolve.Plan
+}
+
+var begin = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+
+func newWorld(t *testing.T, pools ...v1alpha1.EndpointPool) *world {
+	w := &world{t: t, unready: map[resolve.Group]bool{}}
+	w.in = resolve.Input{Now: begin, Complete: true, Pools: pools, Nodes: map[string]int{}}
+	w.in.Ready = func(g resolve.Group) bool { return !w.unready[g] }
+	for _, p := range pools {
+		w.in.Nodes[p.Name] = 10
+	}
+	return w
+}
+
+// pool allows namespaces ports.
+func pool(name string, namespaces []string, ports ...string) v1alpha1.EndpointPool {
+	p := v1alpha1.EndpointPool{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if len(ports) > 0 {
+		p.Spec.Allow = []v1alpha1.PoolAllowance{{Namespaces: namespaces, Ports: ports}}
+	}
+	p.SetDefaults()
+	return p
+}
+
+// binding fills namespace/service from pools.
+func binding(name string, pools ...string) v1alpha1.EndpointBinding {
+	namespace, service, _ := strings.Cut(name, "/")
+	b := v1alpha1.EndpointBinding{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: service}}
+	b.Spec.Pools = pools
+	b.SetDefaults()
+	return b
+}
+
+// service has one port with a target port.
+func service(name string, port uint16, annotations ...string) resolve.Service {
+	s := resolve.Service{Key: key(name), Annotations: map[string]string{}}
+	s.UID = "uid-" + name
+	s.Ports = []plan.ServicePort{{Name: "http", Protocol: plan.TCP, Port: 80, TargetPort: port}}
+	for i := 0; i+1 < len(annotations); i += 2 {
+		s.Annotations[annotations[i]] = annotations[i+1]
+	}
+	return s
+}
+
+func key(name string) resolve.Key {
+	namespace, service, _ := strings.Cut(name, "/")
+	return resolve.Key{Namespace: namespace, Service: service}
+}
+
+// tcp is the group of a pool that checks a port by TCP.
+func tcp(pool string, port uint16) resolve.Group {
+	return resolve.Group{Pool: pool, Check: resolve.Check{Mode: v1alpha1.HealthCheckTCP, Port: port}}
+}
+
+// after resolves once more, later. What was planned before is published by then.
+func (w *world) after(d time.Duration) *world {
+	w.in.Now = w.in.Now.Add(d)
+	w.plan, w.memory = resolve.Resolve(w.in, w.memory)
+	w.publish()
+	return w
+}
+
+// publish writes the plan as a runtime would.
+func (w *world) publish() {
+	for _, t := range w.plan.Targets {
+		for _, u := range t.Uses {
+			w.in.Published = slices.DeleteFunc(w.in.Published, func(p resolve.Published) bool { return p.Key == t.Key && p.Pool == u.Pool })
+			if t.DryRun {
+				continue
+			}
+			p := resolve.Published{Key: t.Key, Pool: u.Pool, Slice: u.SliceName(t.Key), Ports: u.Ports, Endpoints: 10}
+			if u.State == resolve.Emptied {
+				p.Endpoints = 0
+			}
+			w.in.Published = append(w.in.Published, p)
+		}
+	}
+}
+
+// restart forgets what is not in the slices.
+func (w *world) restart() *world {
+	w.memory = resolve.Memory{}
+	return w
+}
+
+// want compares the plan with lines like "shop/web blue:30080 Active".
+func (w *world) want(lines ...string) *world {
+	w.t.Helper()
+	var got []string
+	for _, t := range w.plan.Targets {
+		for _, u := range t.Uses {
+			line := fmt.Sprintf("%s %s:%d %s", t.Key, u.Pool, u.Ports[0].Number, u.State)
+			if u.Next != nil {
+				line += fmt.Sprintf(" then %s:%d", u.Next.Pool, u.Next.Ports[0].Number)
+			}
+			got = append(got, line)
+		}
+	}
+	if !slices.Equal(got, lines) {
+		w.t.Errorf("after %v: got %q, want %q", w.in.Now.Sub(begin), got, lines)
+	}
+	return w
+}
+
+// refused compares the refusals with lines like "shop/web blue PortNotAllowed".
+func (w *world) refused(lines ...string) {
+	w.t.Helper()
+	var got []string
+	for _, r := range w.plan.Refusals {
+		got = append(got, fmt.Sprintf("%s %s %s", r.Key, r.Pool, r.Reason))
+		if r.Message == "" {
+			w.t.Errorf("%v: got no message", r)
+		}
+	}
+	if !slices.Equal(got, lines) {
+		w.t.Errorf("got refusals %q, want %q", got, lines)
+	}
+}
