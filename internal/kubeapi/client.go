@@ -58,7 +58,7 @@ type Client struct {
 	connections *connections
 
 	mu      sync.Mutex
-	link    *link
+	link    *link     // of generation 0 before the access was read
 	look    *look     // at the files, nil while there is none
 	checked time.Time // when the last one began
 }
@@ -92,6 +92,7 @@ func New(options Options) (*Client, error) {
 	scheme := newScheme()
 	return &Client{
 		options: options, scheme: scheme, codec: runtime.NewParameterCodec(scheme), connections: newConnections(),
+		link: &link{http: &http.Client{Transport: &http.Transport{}}},
 	}, nil
 }
 
@@ -144,7 +145,7 @@ func (c *Client) take(l *look, used *link) {
 
 // newest returns the link that was used, or one of what the files hold now.
 func (c *Client) newest(used *link) (*link, error) {
-	if used != nil && !used.changed() {
+	if used.generation > 0 && !used.changed() {
 		return used, nil
 	}
 	config, changed, err := c.options.Way.Snapshot()
@@ -156,30 +157,17 @@ func (c *Client) newest(used *link) (*link, error) {
 	if err != nil {
 		return used, c.options.Way.Describe(ErrUnusable)
 	}
-	link.changed, link.expiry, link.generation = changed, expiry, 1
-	if used != nil {
-		link.generation += used.generation
-		used.http.CloseIdleConnections()
-	}
+	link.changed, link.expiry, link.generation = changed, expiry, used.generation+1
+	used.http.CloseIdleConnections()
 	return link, nil
 }
 
 // Expiry returns when the credential in use ends. It is not known before the access
 // was read.
-func (c *Client) Expiry() Expiry {
-	if link := c.inUse(); link != nil {
-		return link.expiry
-	}
-	return Expiry{}
-}
+func (c *Client) Expiry() Expiry { return c.inUse().expiry }
 
 // Generation is another number with each access that was read, 0 before the first.
-func (c *Client) Generation() int {
-	if link := c.inUse(); link != nil {
-		return link.generation
-	}
-	return 0
-}
+func (c *Client) Generation() int { return c.inUse().generation }
 
 func (c *Client) inUse() *link {
 	c.mu.Lock()
@@ -195,13 +183,13 @@ func (c *Client) current() (*link, error) {
 	c.mu.Unlock()
 	wait := fileWait
 	switch {
-	case link == nil:
+	case link.generation == 0:
 		wait = fileTimeout
 	case !due:
 		return link, nil
 	}
 	err := c.refresh(wait)
-	if link = c.inUse(); link == nil {
+	if link = c.inUse(); link.generation == 0 {
 		return nil, err
 	}
 	return link, nil
@@ -210,9 +198,7 @@ func (c *Client) current() (*link, error) {
 // Reconnect ends every connection: the next request makes a new one. It is for
 // callers that know that the old ones no longer work.
 func (c *Client) Reconnect() {
-	if link := c.inUse(); link != nil {
-		link.http.CloseIdleConnections()
-	}
+	c.inUse().http.CloseIdleConnections()
 	c.connections.closeAll()
 }
 
