@@ -67,7 +67,7 @@ func (a *Announcer) deliver(ctx, last context.Context, i item) {
 		case lacksRight(err):
 			a.fail(i, forbidden, fmt.Errorf("the right to create events of events.k8s.io in namespace %s is missing; add it to the Role: %w", a.opts.Namespace, err))
 			return
-		case !worthwhile(err), attempt == attempts, !sleep(ctx, wait(attempt, err)):
+		case !worthwhile(err), attempt == attempts, !kubeapi.Wait(ctx, wait(attempt, err)):
 			a.fail(i, other, fmt.Errorf("send Event %s on Service %s/%s: %w", event.Reason, a.opts.Namespace, a.opts.Service, err))
 			return
 		}
@@ -169,16 +169,4 @@ func wait(attempt int, err error) time.Duration {
 	}
 	longest := pause << (attempt - 1)
 	return longest/2 + rand.N(longest/2)
-}
-
-// sleep reports whether the time passed before ctx ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }
