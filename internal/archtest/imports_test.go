@@ -39,7 +39,7 @@ var allowed = map[string]struct {
 	"internal/source/file":            {of("inventory"), "a source yields nodes; the loop lives elsewhere"},
 	"internal/source/command":         {of("inventory", "process"), "a source yields nodes; the loop lives elsewhere"},
 	"internal/source/ionos":           {of("inventory", "jwt", "redact", "retryafter"), "a source yields nodes; the loop lives elsewhere"},
-	"internal/source/kubernetes":      {of("inventory", "kubeapi"), "a source yields nodes; the loop lives elsewhere"},
+	"internal/source/kubernetes":      {of("inventory", "kubeapi", "redact"), "a source yields nodes; the loop lives elsewhere"},
 	"internal/source/ionos/ionostest": {nil, "it stands for a cloud that does not know us"},
 	"internal/source/sourcetest":      {of("inventory"), "the suite knows sources by their promise only"},
 

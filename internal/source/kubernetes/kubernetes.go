@@ -95,19 +95,14 @@ func (s *Source) Changed() <-chan struct{} { return s.changed }
 // Run watches until ctx ends, and then returns nil; nothing of it is left
 // running but an exec plugin that does not end.
 func (s *Source) Run(ctx context.Context) error {
-	defer s.cache.close()
+	defer s.cache.expiry.Stop()
 	defer s.client.Close()
 	var pauses pauses
 	for ctx.Err() == nil {
 		started, lists := time.Now(), s.cache.received()
 		s.session(ctx)
 		pause := pauses.after(time.Since(started), s.cache.received() > lists)
-		timer := time.NewTimer(pause/2 + rand.N(pause))
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		}
-		timer.Stop()
+		kubeapi.Wait(ctx, pause/2+rand.N(pause))
 	}
 	return nil
 }
