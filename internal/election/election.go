@@ -55,8 +55,6 @@ type Options struct {
 	// Identity is what the Lease calls this process. No other process, not even
 	// an earlier one of the same Pod, may have the same.
 	Identity string
-	// UserAgent names the program in audit logs; see kubeapi.Options.
-	UserAgent string
 	// Changed gets each state that differs from the one before; it may be nil. It
 	// is not called twice at a time and must not block.
 	Changed func(before, after State)
@@ -112,7 +110,7 @@ func New(opts Options) (*Elector, error) {
 	if opts.Random == nil {
 		opts.Random = rand.Float64
 	}
-	client, err := kubeapi.New(kubeapi.Options{Way: opts.Way, UserAgent: opts.UserAgent, Timeout: requestTimeout})
+	client, err := kubeapi.New(kubeapi.Options{Way: opts.Way, Timeout: requestTimeout})
 	if err == nil {
 		err = client.Refresh()
 	}

@@ -123,10 +123,12 @@ func (a *Announcer) name(at time.Time) string {
 	return fmt.Sprintf("%s.%x", a.opts.Service, at.UnixNano())
 }
 
-// fail gives the notice up.
+// fail gives the notice up: it is left out, and so are those that it counts.
 func (a *Announcer) fail(i item, k kind, err error) {
-	a.leave(i)
-	a.count(func(s *Stats) { s.Failed++ })
+	a.mu.Lock()
+	a.leftOut[i.Reason] += i.leftOut + 1
+	a.stats.Failed++
+	a.mu.Unlock()
 	a.tell(k, err)
 }
 

@@ -128,13 +128,6 @@ func (a *Announcer) Announce(notice narration.Notice) {
 	a.stats.Dropped++
 }
 
-// leave notes that the notice, and those that it counts, were left out.
-func (a *Announcer) leave(i item) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.leftOut[i.Reason] += i.leftOut + 1
-}
-
 // Run delivers until ctx ends, and then for a second at the most what is queued.
 func (a *Announcer) Run(ctx context.Context) error {
 	defer a.opts.Client.Close()

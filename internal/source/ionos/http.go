@@ -85,7 +85,7 @@ func newClient(options Options) *client {
 	transport := newTransport(options)
 	config := &ionoscloud.Configuration{
 		Servers:    ionoscloud.ServerConfigurations{{URL: baseURL(options.APIURL)}},
-		UserAgent:  options.UserAgent,
+		UserAgent:  "ionos-endpointslice-controller",
 		LogLevel:   ionoscloud.Off,
 		MaxRetries: 1, // the caller backs off, and honours Retry-After
 		HTTPClient: &http.Client{},

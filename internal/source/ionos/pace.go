@@ -59,8 +59,7 @@ type Options struct {
 	// not there before. With 0 they are read at every call.
 	PollInterval time.Duration
 	// Subnets are what may be published, for Warnings.
-	Subnets   []netip.Prefix
-	UserAgent string
+	Subnets []netip.Prefix
 	// Wrap goes around the transport that sends the requests, to watch them; it
 	// may be nil. It must pass on what it gets.
 	Wrap func(http.RoundTripper) http.RoundTripper
@@ -97,9 +96,6 @@ type Source struct {
 func New(options Options) (*Source, error) {
 	if err := options.check(); err != nil {
 		return nil, fmt.Errorf("source ionos: %w", err)
-	}
-	if options.UserAgent == "" {
-		options.UserAgent = "ionos-endpointslice-controller"
 	}
 	s := &Source{options: options, client: newClient(options), changed: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
 	if options.Nodes != nil {
@@ -176,7 +172,7 @@ func (s *Source) read(ctx context.Context) ([]inventory.Node, error) {
 // explainPending says of nodes that were not looked for that nothing is known.
 func (s *Source) explainPending(nodes, resolved []inventory.Node) {
 	for i, node := range nodes {
-		if isWanted(node) && !s.asked[node.Identity()] && len(resolved[i].Addresses) == 0 {
+		if s.isNew(node) && len(resolved[i].Addresses) == 0 {
 			resolved[i].Detail = join(node.Detail, "its network card was not looked for yet, to spare the API's rate limit")
 		}
 	}
@@ -252,10 +248,10 @@ func (s *Source) Warnings() []string {
 //
 // It returns how long until the network cards of new nodes may be read, or 0.
 func (s *Source) look(ctx context.Context, nodes []inventory.Node) (pending time.Duration, err error) {
-	wanted, now := wantedOf(nodes), time.Now()
+	now := time.Now()
 	stale := s.at.IsZero() || now.Sub(s.at) >= s.options.PollInterval/2
 	switch wait := s.pause(stale, now); {
-	case !stale && s.covers(wanted):
+	case !stale && !slices.ContainsFunc(nodes, s.isNew):
 		return 0, nil
 	case wait > 0 && !stale:
 		return wait, nil
@@ -263,10 +259,14 @@ func (s *Source) look(ctx context.Context, nodes []inventory.Node) (pending time
 		return 0, &waitError{fmt.Errorf("not asked again for another %s: %w", wait.Round(time.Millisecond), s.failed), wait}
 	}
 	s.tried = now
-	if s.failed = s.ask(ctx, nodes); s.failed == nil {
-		s.at, s.asked = time.Now(), wanted
+	if s.failed = s.ask(ctx, nodes); s.failed != nil {
+		return 0, s.failed
 	}
-	return 0, s.failed
+	s.at, s.asked = time.Now(), map[inventory.Identity]bool{}
+	for _, node := range nodes {
+		s.asked[node.Identity()] = isWanted(node)
+	}
+	return 0, nil
 }
 
 // ask reads the LAN, if it is time to, and asks the cheapest question that has an
@@ -360,26 +360,10 @@ func (r RateLimit) refill(requests int) time.Duration {
 	return time.Duration(requests) * time.Minute / time.Duration(max(r.Limit, 1))
 }
 
-// covers reports whether the last look was for all of these nodes.
-func (s *Source) covers(wanted map[inventory.Identity]bool) bool {
-	for identity := range wanted {
-		if !s.asked[identity] {
-			return false
-		}
-	}
-	return true
+// isNew reports whether the last look was not for a node that needs an address.
+func (s *Source) isNew(node inventory.Node) bool {
+	return isWanted(node) && !s.asked[node.Identity()]
 }
 
 // isWanted reports whether the node's address can ever be published.
 func isWanted(node inventory.Node) bool { return node.Worker && !node.Excluded }
-
-// wantedOf are the nodes that need an address.
-func wantedOf(nodes []inventory.Node) map[inventory.Identity]bool {
-	wanted := map[inventory.Identity]bool{}
-	for _, node := range nodes {
-		if isWanted(node) {
-			wanted[node.Identity()] = true
-		}
-	}
-	return wanted
-}

@@ -44,12 +44,10 @@ var errGap = errors.New("the known nodes are too old to resume the watch: a comp
 type session struct {
 	client *kubeapi.Client
 	cache  *nodeCache
-	start  time.Time
 	// notBefore is when the server wants to be asked again (Retry-After).
 	notBefore time.Time
-	// lastEvent is when anything was received last, or is expected, as a Duration
-	// since start.
-	lastEvent atomic.Int64
+	// lastEvent is when anything was received last, or is expected.
+	lastEvent atomic.Pointer[time.Time]
 	// watchErr is why the watch failed, unless the server only cannot stream lists:
 	// then a list would be of no use.
 	watchErr error
@@ -127,7 +125,7 @@ func (s *session) awaitRetryAfter(ctx context.Context) error {
 func (s *session) failed(ctx context.Context, err error) error {
 	if answer := new(kubeapi.Error); errors.As(err, &answer) && answer.RetryAfter > 0 {
 		s.notBefore = time.Now().Add(answer.RetryAfter)
-		s.lastEvent.Store(int64(s.notBefore.Sub(s.start)))
+		s.expect(s.notBefore)
 	}
 	forbidden, unauthorized := apierrors.IsForbidden(err), apierrors.IsUnauthorized(err)
 	switch {
@@ -142,13 +140,13 @@ func (s *session) failed(ctx context.Context, err error) error {
 	return err
 }
 
-func (s *session) touch() { s.lastEvent.Store(int64(time.Since(s.start))) }
+func (s *session) touch() { s.expect(time.Now()) }
+
+func (s *session) expect(at time.Time) { s.lastEvent.Store(&at) }
 
 // silent reports whether nothing was received for so long that the connection must
 // be broken.
-func (s *session) silent() bool {
-	return time.Since(s.start)-time.Duration(s.lastEvent.Load()) > silence
-}
+func (s *session) silent() bool { return time.Since(*s.lastEvent.Load()) > silence }
 
 // stream passes on the events of a watch and notes when it ends.
 type stream struct {
