@@ -130,15 +130,12 @@ func (c *candidate) follow(ctx context.Context, revision string) error {
 	c.failed(nil)
 	for {
 		c.round()
-		timer := time.NewTimer(max(time.Nanosecond, min(c.seen.expiresIn(c.opts.Identity), silence)))
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return nil
-		case <-timer.C:
+		case <-time.After(min(c.seen.expiresIn(c.opts.Identity), silence)):
 			return nil
 		case event, open := <-events.ResultChan():
-			timer.Stop()
 			lease, ok := event.Object.(*coordinationv1.Lease)
 			if !open || !ok {
 				return errAgain

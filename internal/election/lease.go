@@ -27,7 +27,6 @@ func (e *Elector) look(ctx context.Context) (lease *coordinationv1.Lease, revisi
 	return lease, list.ResourceVersion, nil
 }
 
-// create makes the Lease.
 func (e *Elector) create(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	answer := &coordinationv1.Lease{}
 	return answer, e.explain("create", e.client.Create(ctx, kubeapi.Leases(e.opts.Namespace), lease, answer))
@@ -39,7 +38,6 @@ func (e *Elector) update(ctx context.Context, lease *coordinationv1.Lease) (*coo
 	return answer, e.explain("update", e.client.Update(ctx, kubeapi.Leases(e.opts.Namespace), e.opts.Name, lease, answer))
 }
 
-// watch watches the Lease from a revision on.
 func (e *Elector) watch(ctx context.Context, revision string) (watch.Interface, error) {
 	options := kubeapi.Named(e.opts.Name)
 	options.ResourceVersion = revision

@@ -75,14 +75,12 @@ func (a *Announcer) deliver(ctx, last context.Context, i item) {
 	}
 }
 
-// send sends the Event once.
 func (a *Announcer) send(ctx context.Context, event *eventsv1.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	return a.opts.Client.Create(ctx, kubeapi.Events(event.Namespace), event, nil)
 }
 
-// event is the Event of the notice.
 func (a *Announcer) event(i item) *eventsv1.Event {
 	e := &eventsv1.Event{
 		ObjectMeta:          metav1.ObjectMeta{Namespace: a.opts.Namespace, Name: a.name(i.at)},

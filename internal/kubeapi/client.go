@@ -112,12 +112,10 @@ var errHangs = errors.New("the file, or one that it names, was not read in time;
 // refresh waits so long for a look at the files.
 func (c *Client) refresh(wait time.Duration) error {
 	l := c.begun()
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	select {
 	case <-l.done:
 		return l.err
-	case <-timer.C:
+	case <-time.After(wait):
 		return c.options.Way.Describe(errHangs)
 	}
 }
@@ -199,7 +197,7 @@ func (c *Client) current() (*link, error) {
 // callers that know that the old ones no longer work.
 func (c *Client) Reconnect() {
 	c.inUse().http.CloseIdleConnections()
-	c.connections.closeAll()
+	c.connections.closeIf(func(*connection) bool { return true })
 }
 
 // LocalAddr returns the address from which this machine reaches the server: that of

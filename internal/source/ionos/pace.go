@@ -360,7 +360,7 @@ func (r RateLimit) refill(requests int) time.Duration {
 	return time.Duration(requests) * time.Minute / time.Duration(max(r.Limit, 1))
 }
 
-// isNew reports whether the last look was not for a node that needs an address.
+// isNew reports whether a node needs an address and the last look was not for it.
 func (s *Source) isNew(node inventory.Node) bool {
 	return isWanted(node) && !s.asked[node.Identity()]
 }

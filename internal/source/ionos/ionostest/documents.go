@@ -127,7 +127,6 @@ func (w answer) cards(server Server, depth int, href string) any {
 	return entity
 }
 
-// lan is the LAN itself.
 func (w answer) lan() object {
 	o := base(fmt.Sprint(w.options.LAN), w.kind("lan"), w.datacenter()+"/lans/"+fmt.Sprint(w.options.LAN))
 	failover := []any{}
@@ -141,7 +140,6 @@ func (w answer) lan() object {
 	return o
 }
 
-// nodePools are the node pools.
 func (w answer) nodePools() []object {
 	var names []string
 	for _, node := range w.nodes {
