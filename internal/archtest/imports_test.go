@@ -21,10 +21,11 @@ var allowed = map[string]struct {
 	"internal/inventory": {nil, "it is what flows through every stage, so it depends on none"},
 	"internal/process":   {nil, "it runs programs and knows nothing of what for"},
 	"internal/redact":    {nil, "it makes texts fit to be shown and knows nothing of where they come from"},
-	"internal/kubeapi":   {of("redact", "retryafter"), "it makes clients of API servers and knows nothing of what for"},
+	"internal/kubeapi":   {of("jwt", "redact", "retryafter"), "it makes clients of API servers and knows nothing of what for"},
 	"internal/config":    {of("setting"), "it is raw text to typed values; who uses them translates"},
 
 	"internal/retryafter": {nil, "it reads one header and knows nothing of who sent it"},
+	"internal/jwt":        {nil, "it reads one token and knows nothing of whose it is"},
 
 	"internal/documents": {append(of("config", "filter", "setting"), "api/v1alpha1"), "it judges documents, wherever they come from and whoever acts on them"},
 
@@ -41,8 +42,8 @@ var allowed = map[string]struct {
 	"internal/source/static":          {of("inventory"), "a source yields nodes; the loop lives elsewhere"},
 	"internal/source/file":            {of("inventory"), "a source yields nodes; the loop lives elsewhere"},
 	"internal/source/command":         {of("inventory", "process"), "a source yields nodes; the loop lives elsewhere"},
-	"internal/source/ionos":           {of("inventory", "redact", "retryafter"), "a source yields nodes; the loop lives elsewhere"},
-	"internal/source/kubernetes":      {of("inventory", "kubeapi"), "a source yields nodes; the loop lives elsewhere"},
+	"internal/source/ionos":           {of("inventory", "jwt", "redact", "retryafter"), "a source yields nodes; the loop lives elsewhere"},
+	"internal/source/kubernetes":      {of("inventory", "kubeapi", "redact"), "a source yields nodes; the loop lives elsewhere"},
 	"internal/source/ionos/ionostest": {nil, "it stands for a cloud that does not know us"},
 	"internal/source/sourcetest":      {of("inventory"), "the suite knows sources by their promise only"},
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
 
 // errAgain says that the Lease has to be read again: another process was faster, or
@@ -74,15 +76,15 @@ func nameOf(holder string) string {
 // try reads the Lease once, takes it if it is free, and otherwise follows it
 // until it may be.
 func (c *candidate) try(ctx context.Context) (*coordinationv1.Lease, error) {
-	now, err := c.leases.look(ctx)
+	lease, revision, err := c.look(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c.observe(now.lease)
+	c.observe(lease)
 	if c.seen.expiresIn(c.opts.Identity) == 0 {
-		return c.take(ctx, now.lease)
+		return c.take(ctx, lease)
 	}
-	return nil, c.follow(ctx, now.revision)
+	return nil, c.follow(ctx, revision)
 }
 
 // observe takes in the Lease and shows its holder.
@@ -96,9 +98,9 @@ func (c *candidate) observe(lease *coordinationv1.Lease) {
 // take writes our name into the Lease, from what was seen of it.
 func (c *candidate) take(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	started := begin()
-	write := c.leases.update
+	write := c.update
 	if lease == nil {
-		write = c.leases.create
+		write = c.create
 	}
 	lease, err := write(ctx, taken(lease, c.opts, c.address()))
 	switch {
@@ -120,7 +122,7 @@ const silence = 3 * RetryPeriod
 // follow watches the Lease from a revision on. It returns nil when it is time to
 // read it again: it was released or has expired, or the watch was silent.
 func (c *candidate) follow(ctx context.Context, revision string) error {
-	events, err := c.leases.watch(ctx, revision)
+	events, err := c.watch(ctx, revision)
 	if err != nil {
 		return err
 	}
@@ -128,15 +130,12 @@ func (c *candidate) follow(ctx context.Context, revision string) error {
 	c.failed(nil)
 	for {
 		c.round()
-		timer := time.NewTimer(max(time.Nanosecond, min(c.seen.expiresIn(c.opts.Identity), silence)))
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return nil
-		case <-timer.C:
+		case <-time.After(min(c.seen.expiresIn(c.opts.Identity), silence)):
 			return nil
 		case event, open := <-events.ResultChan():
-			timer.Stop()
 			lease, ok := event.Object.(*coordinationv1.Lease)
 			if !open || !ok {
 				return errAgain
@@ -159,17 +158,5 @@ func (c *candidate) pause(ctx context.Context) {
 	if left := c.seen.expiresIn(c.opts.Identity); left > 0 {
 		wait = min(wait, left)
 	}
-	await(ctx, wait)
-}
-
-// await waits, or returns false when ctx has ended.
-func await(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(max(time.Nanosecond, d))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+	kubeapi.Wait(ctx, wait)
 }

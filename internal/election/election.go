@@ -55,8 +55,6 @@ type Options struct {
 	// Identity is what the Lease calls this process. No other process, not even
 	// an earlier one of the same Pod, may have the same.
 	Identity string
-	// UserAgent names the program in audit logs; its name by default.
-	UserAgent string
 	// Changed gets each state that differs from the one before; it may be nil. It
 	// is not called twice at a time and must not block.
 	Changed func(before, after State)
@@ -87,7 +85,7 @@ type State struct {
 // Elector stands for one Lease. Its methods may be called at the same time.
 type Elector struct {
 	opts   Options
-	leases *leases
+	client *kubeapi.Client
 
 	mu    sync.Mutex
 	state State
@@ -106,20 +104,20 @@ func New(opts Options) (*Elector, error) {
 	if opts.Namespace == "" || opts.Name == "" || opts.Identity == "" {
 		return nil, errors.New("leader election: namespace and name of the lease, and an identity, are required")
 	}
-	if opts.UserAgent == "" {
-		opts.UserAgent = "ionos-endpointslice-controller"
-	}
 	if opts.Changed == nil {
 		opts.Changed = func(_, _ State) {}
 	}
 	if opts.Random == nil {
 		opts.Random = rand.Float64
 	}
-	leases, err := newLeases(opts)
+	client, err := kubeapi.New(kubeapi.Options{Way: opts.Way, Timeout: requestTimeout})
+	if err == nil {
+		err = client.Refresh()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("leader election: %w", err)
 	}
-	return &Elector{opts: opts, leases: leases, state: State{Enabled: true, Since: time.Now()}}, nil
+	return &Elector{opts: opts, client: client, state: State{Enabled: true, Since: time.Now()}}, nil
 }
 
 // Run waits until this process holds the Lease, and then runs do. The context of
@@ -128,7 +126,7 @@ func New(opts Options) (*Elector, error) {
 // that wraps ErrLost; when ctx ended before the Lease was held, it returns an
 // error that wraps ErrNotElected and the cause. It can be called once.
 func (e *Elector) Run(ctx context.Context, do func(context.Context) error) error {
-	defer e.leases.close()
+	defer e.client.Close()
 	e.setRunning(true)
 	defer e.setRunning(false)
 	lease, err := e.campaign(ctx)
@@ -175,15 +173,15 @@ func (e *Elector) release(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	for {
-		seen, err := e.leases.look(ctx)
+		lease, _, err := e.look(ctx)
 		if err != nil {
 			return err
 		}
-		if seen.lease == nil || recordOf(seen.lease).holder != e.opts.Identity {
+		if lease == nil || recordOf(lease).holder != e.opts.Identity {
 			return nil
 		}
 		// A renewal that was cancelled may still arrive and come between.
-		if _, err = e.leases.update(ctx, released(seen.lease)); !raced(err) {
+		if _, err = e.update(ctx, released(lease)); !raced(err) {
 			return err
 		}
 	}

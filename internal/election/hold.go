@@ -7,7 +7,10 @@ import (
 	"net/netip"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
 
 // hold renews the Lease until ctx ends, and then returns nil. It returns an
@@ -15,7 +18,7 @@ import (
 // not be renewed for RenewDeadline.
 func (e *Elector) hold(ctx context.Context, lease *coordinationv1.Lease) error {
 	pause := RetryPeriod
-	for await(ctx, min(pause, e.Remaining())) {
+	for kubeapi.Wait(ctx, min(pause, e.Remaining())) {
 		e.round()
 		if e.Remaining() == 0 {
 			// A process that was stopped gets here before any request: another
@@ -66,25 +69,25 @@ const renewals = 3
 func (e *Elector) renew(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.Remaining())
 	defer cancel()
-	write := e.leases.update
+	write := e.update
 	for try := 1; ; try++ {
 		renewed, err := write(ctx, taken(lease, e.opts, e.address()))
 		if err == nil {
 			return renewed, nil
 		}
-		if !raced(err) && !absent(err) || try == renewals {
+		if !raced(err) && !apierrors.IsNotFound(err) || try == renewals {
 			return nil, err
 		}
-		seen, err := e.leases.look(ctx)
+		seen, _, err := e.look(ctx)
 		switch {
 		case err != nil:
 			return nil, err
-		case seen.lease == nil:
-			write, lease = e.leases.create, anew(lease)
-		case recordOf(seen.lease).holder != e.opts.Identity:
-			return nil, &heldByOther{recordOf(seen.lease).holder}
+		case seen == nil:
+			write, lease = e.create, anew(lease)
+		case recordOf(seen).holder != e.opts.Identity:
+			return nil, &heldByOther{recordOf(seen).holder}
 		default:
-			write, lease = e.leases.update, seen.lease
+			write, lease = e.update, seen
 		}
 	}
 }

@@ -12,74 +12,50 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
 
-// leases sends the requests for the one Lease.
-type leases struct {
-	client          *kubeapi.Client
-	namespace, name string
-}
+// The requests for the one Lease.
 
-func newLeases(opts Options) (*leases, error) {
-	client, err := kubeapi.New(kubeapi.Options{Way: opts.Way, UserAgent: opts.UserAgent, Timeout: requestTimeout})
-	if err == nil {
-		err = client.Refresh()
-	}
-	return &leases{client, opts.Namespace, opts.Name}, err
-}
-
-// snapshot is the Lease, nil where there is none, at a revision of the server.
-type snapshot struct {
-	lease    *coordinationv1.Lease
-	revision string
-}
-
-// look reads the Lease from the server's storage. It lists, because a list has a
-// revision even if there is no Lease.
-func (l *leases) look(ctx context.Context) (snapshot, error) {
+// look reads the Lease from the server's storage, nil where there is none. It lists,
+// because a list has a revision even if there is no Lease.
+func (e *Elector) look(ctx context.Context) (lease *coordinationv1.Lease, revision string, err error) {
 	list := &coordinationv1.LeaseList{}
-	if err := l.client.List(ctx, kubeapi.Leases(l.namespace), kubeapi.Named(l.name), list); err != nil {
-		return snapshot{}, l.explain("list", err)
+	if err := e.client.List(ctx, kubeapi.Leases(e.opts.Namespace), kubeapi.Named(e.opts.Name), list); err != nil {
+		return nil, "", e.explain("list", err)
 	}
-	seen := snapshot{revision: list.ResourceVersion}
 	if len(list.Items) > 0 {
-		seen.lease = &list.Items[0]
+		lease = &list.Items[0]
 	}
-	return seen, nil
+	return lease, list.ResourceVersion, nil
 }
 
-// create makes the Lease.
-func (l *leases) create(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+func (e *Elector) create(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	answer := &coordinationv1.Lease{}
-	return answer, l.explain("create", l.client.Create(ctx, kubeapi.Leases(l.namespace), lease, answer))
+	return answer, e.explain("create", e.client.Create(ctx, kubeapi.Leases(e.opts.Namespace), lease, answer))
 }
 
 // update replaces the Lease, provided that it still has the resourceVersion.
-func (l *leases) update(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+func (e *Elector) update(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	answer := &coordinationv1.Lease{}
-	return answer, l.explain("update", l.client.Update(ctx, kubeapi.Leases(l.namespace), l.name, lease, answer))
+	return answer, e.explain("update", e.client.Update(ctx, kubeapi.Leases(e.opts.Namespace), e.opts.Name, lease, answer))
 }
 
-// watch watches the Lease from a revision on.
-func (l *leases) watch(ctx context.Context, revision string) (watch.Interface, error) {
-	options := kubeapi.Named(l.name)
+func (e *Elector) watch(ctx context.Context, revision string) (watch.Interface, error) {
+	options := kubeapi.Named(e.opts.Name)
 	options.ResourceVersion = revision
-	events, err := l.client.Watch(ctx, kubeapi.Leases(l.namespace), options)
-	return events, l.explain("watch", err)
+	events, err := e.client.Watch(ctx, kubeapi.Leases(e.opts.Namespace), options)
+	return events, e.explain("watch", err)
 }
-
-// close ends every connection.
-func (l *leases) close() { l.client.Close() }
 
 // explain says what to do about an error.
-func (l *leases) explain(verb string, err error) error {
+func (e *Elector) explain(verb string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case apierrors.IsForbidden(err):
-		err = fmt.Errorf("%w; grant list, watch, create and update of leases (coordination.k8s.io) in the namespace %s", err, l.namespace)
+		err = fmt.Errorf("%w; grant list, watch, create and update of leases (coordination.k8s.io) in the namespace %s", err, e.opts.Namespace)
 	case verb == "create" && apierrors.IsNotFound(err):
 		err = fmt.Errorf("%w; create the namespace, or set LEADER_ELECTION_NAMESPACE to one that exists", err)
 	}
-	return fmt.Errorf("%s lease %s/%s: %w", verb, l.namespace, l.name, err)
+	return fmt.Errorf("%s lease %s/%s: %w", verb, e.opts.Namespace, e.opts.Name, err)
 }
 
 // raced reports whether a write came too late: the Lease is not what it was
@@ -87,9 +63,6 @@ func (l *leases) explain(verb string, err error) error {
 func raced(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
 }
-
-// absent reports whether there is no Lease to update.
-func absent(err error) bool { return apierrors.IsNotFound(err) }
 
 // answered reports whether the server refused for a reason of its own, so that
 // nothing was written.

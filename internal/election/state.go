@@ -1,7 +1,10 @@
 package election
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"net/netip"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,12 +28,46 @@ func (e *Elector) Remaining() time.Duration {
 	return max(0, RenewDeadline-e.renewed.elapsed())
 }
 
+// Fence runs do while the Lease is surely held, and ends its context when the Lease
+// may not be ours any more. It looks at the clock each time, so a process that was
+// stopped for a minute writes nothing when it goes on.
+// An error that wraps ErrLost says that do was not run, or that the Lease ended it.
+func (e *Elector) Fence(ctx context.Context, do func(context.Context) error) error {
+	remaining := e.Remaining()
+	if remaining == 0 {
+		return fmt.Errorf("nothing is written: %w", ErrLost)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, remaining, ErrLost)
+	defer cancel()
+	return do(ctx)
+}
+
 // Alive reports whether the election, where it runs, still comes round. An API
 // server that is away does not stop it (contract 31).
 func (e *Elector) Alive() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return !e.running || time.Since(e.beat) < Stalled
+}
+
+// ListensOn says where this process answers the other replicas, for the Lease to
+// tell them while it leads. It is called before Run.
+func (e *Elector) ListensOn(address netip.AddrPort) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.listening = address
+}
+
+// address is what the Lease says of that. A process that listens on every address is
+// reached at the one from which it reaches the API server.
+func (e *Elector) address() netip.AddrPort {
+	e.mu.Lock()
+	listening := e.listening
+	e.mu.Unlock()
+	if !listening.IsValid() || !listening.Addr().IsUnspecified() {
+		return listening
+	}
+	return netip.AddrPortFrom(e.client.LocalAddr(), listening.Port())
 }
 
 // setRunning notes that the election begins or ends.

@@ -67,7 +67,7 @@ func (a *Announcer) deliver(ctx, last context.Context, i item) {
 		case lacksRight(err):
 			a.fail(i, forbidden, fmt.Errorf("the right to create events of events.k8s.io in namespace %s is missing; add it to the Role: %w", a.opts.Namespace, err))
 			return
-		case !worthwhile(err), attempt == attempts, !sleep(ctx, wait(attempt, err)):
+		case !worthwhile(err), attempt == attempts, !kubeapi.Wait(ctx, wait(attempt, err)):
 			a.fail(i, other, fmt.Errorf("send Event %s on Service %s/%s: %w", event.Reason, a.opts.Namespace, a.opts.Service, err))
 			return
 		}
@@ -75,14 +75,12 @@ func (a *Announcer) deliver(ctx, last context.Context, i item) {
 	}
 }
 
-// send sends the Event once.
 func (a *Announcer) send(ctx context.Context, event *eventsv1.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	return a.opts.Client.Create(ctx, kubeapi.Events(event.Namespace), event, nil)
 }
 
-// event is the Event of the notice.
 func (a *Announcer) event(i item) *eventsv1.Event {
 	e := &eventsv1.Event{
 		ObjectMeta:          metav1.ObjectMeta{Namespace: a.opts.Namespace, Name: a.name(i.at)},
@@ -123,10 +121,12 @@ func (a *Announcer) name(at time.Time) string {
 	return fmt.Sprintf("%s.%x", a.opts.Service, at.UnixNano())
 }
 
-// fail gives the notice up.
+// fail gives the notice up: it is left out, and so are those that it counts.
 func (a *Announcer) fail(i item, k kind, err error) {
-	a.leave(i)
-	a.count(func(s *Stats) { s.Failed++ })
+	a.mu.Lock()
+	a.leftOut[i.Reason] += i.leftOut + 1
+	a.stats.Failed++
+	a.mu.Unlock()
 	a.tell(k, err)
 }
 
@@ -169,16 +169,4 @@ func wait(attempt int, err error) time.Duration {
 	}
 	longest := pause << (attempt - 1)
 	return longest/2 + rand.N(longest/2)
-}
-
-// sleep reports whether the time passed before ctx ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

@@ -87,13 +87,6 @@ func New(opts Options) (*Announcer, error) {
 	}, nil
 }
 
-// Announce queues a notice and returns at once.
-func (a *Announcer) Announce(notice narration.Notice) {
-	if i := (item{Notice: notice, at: time.Now()}); !a.enqueue(i) {
-		a.count(func(s *Stats) { s.Dropped++ })
-	}
-}
-
 // Stats returns what became of the notices so far.
 func (a *Announcer) Stats() Stats {
 	a.mu.Lock()
@@ -107,8 +100,10 @@ func (a *Announcer) count(add func(*Stats)) {
 	add(&a.stats)
 }
 
-// enqueue reports whether there was room for the notice; else it is left out.
-func (a *Announcer) enqueue(i item) bool {
+// Announce queues a notice and returns at once. Where there is no room for it, it is
+// left out.
+func (a *Announcer) Announce(notice narration.Notice) {
+	i := item{Notice: notice, at: time.Now()}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	limiter, ok := a.allowed[i.Reason]
@@ -125,19 +120,12 @@ func (a *Announcer) enqueue(i item) bool {
 		select {
 		case a.queue <- i:
 			delete(a.leftOut, i.Reason)
-			return true
+			return
 		default:
 		}
 	}
 	a.leftOut[i.Reason]++
-	return false
-}
-
-// leave notes that the notice, and those that it counts, were left out.
-func (a *Announcer) leave(i item) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.leftOut[i.Reason] += i.leftOut + 1
+	a.stats.Dropped++
 }
 
 // Run delivers until ctx ends, and then for a second at the most what is queued.
@@ -146,28 +134,15 @@ func (a *Announcer) Run(ctx context.Context) error {
 	// Requests outlive ctx, so that the last notices of the loop are sent.
 	last, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	stop := context.AfterFunc(ctx, func() {
-		left := time.NewTimer(grace)
-		defer left.Stop()
-		select {
-		case <-left.C:
-			cancel()
-		case <-last.Done():
-		}
-	})
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })
 	defer stop()
-	for {
+	for ctx.Err() == nil {
 		select {
 		case i := <-a.queue:
 			a.deliver(ctx, last, i)
 		case <-ctx.Done():
-			return a.drain(ctx, last)
 		}
 	}
-}
-
-// drain delivers what is still queued, while last lasts.
-func (a *Announcer) drain(ctx, last context.Context) error {
 	for {
 		select {
 		case i := <-a.queue:

@@ -58,7 +58,7 @@ type Client struct {
 	connections *connections
 
 	mu      sync.Mutex
-	link    *link
+	link    *link     // of generation 0 before the access was read
 	look    *look     // at the files, nil while there is none
 	checked time.Time // when the last one began
 }
@@ -70,7 +70,7 @@ type link struct {
 	expiry     Expiry
 	// Watches have connections of their own, so that they wait for no request: a
 	// connection of HTTP/2 carries a bounded number of requests at a time.
-	requests, watches *lane
+	requests, watches lane
 }
 
 // lane is a set of connections, and a client for each version that uses them.
@@ -105,6 +105,7 @@ func New(options Options) (*Client, error) {
 	scheme := newScheme()
 	return &Client{
 		options: options, scheme: scheme, codec: runtime.NewParameterCodec(scheme), connections: newConnections(),
+		link: &link{requests: lane{http: &http.Client{Transport: &http.Transport{}}}, watches: lane{http: &http.Client{Transport: &http.Transport{}}}},
 	}, nil
 }
 
@@ -124,12 +125,10 @@ var errHangs = errors.New("the file, or one that it names, was not read in time;
 // refresh waits so long for a look at the files.
 func (c *Client) refresh(wait time.Duration) error {
 	l := c.begun()
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	select {
 	case <-l.done:
 		return l.err
-	case <-timer.C:
+	case <-time.After(wait):
 		return c.options.Way.Describe(errHangs)
 	}
 }
@@ -157,7 +156,7 @@ func (c *Client) take(l *look, used *link) {
 
 // newest returns the link that was used, or one of what the files hold now.
 func (c *Client) newest(used *link) (*link, error) {
-	if used != nil && !used.changed() {
+	if used.generation > 0 && !used.changed() {
 		return used, nil
 	}
 	config, changed, err := c.options.Way.Snapshot()
@@ -169,30 +168,17 @@ func (c *Client) newest(used *link) (*link, error) {
 	if err != nil {
 		return used, c.options.Way.Describe(ErrUnusable)
 	}
-	link.changed, link.expiry, link.generation = changed, expiry, 1
-	if used != nil {
-		link.generation += used.generation
-		used.closeIdle()
-	}
+	link.changed, link.expiry, link.generation = changed, expiry, used.generation+1
+	used.closeIdle()
 	return link, nil
 }
 
 // Expiry returns when the credential in use ends. It is not known before the access
 // was read.
-func (c *Client) Expiry() Expiry {
-	if link := c.inUse(); link != nil {
-		return link.expiry
-	}
-	return Expiry{}
-}
+func (c *Client) Expiry() Expiry { return c.inUse().expiry }
 
 // Generation is another number with each access that was read, 0 before the first.
-func (c *Client) Generation() int {
-	if link := c.inUse(); link != nil {
-		return link.generation
-	}
-	return 0
-}
+func (c *Client) Generation() int { return c.inUse().generation }
 
 func (c *Client) inUse() *link {
 	c.mu.Lock()
@@ -208,13 +194,13 @@ func (c *Client) current() (*link, error) {
 	c.mu.Unlock()
 	wait := fileWait
 	switch {
-	case link == nil:
+	case link.generation == 0:
 		wait = fileTimeout
 	case !due:
 		return link, nil
 	}
 	err := c.refresh(wait)
-	if link = c.inUse(); link == nil {
+	if link = c.inUse(); link.generation == 0 {
 		return nil, err
 	}
 	return link, nil
@@ -223,10 +209,8 @@ func (c *Client) current() (*link, error) {
 // Reconnect ends every connection: the next request makes a new one. It is for
 // callers that know that the old ones no longer work.
 func (c *Client) Reconnect() {
-	if link := c.inUse(); link != nil {
-		link.closeIdle()
-	}
-	c.connections.closeAll()
+	c.inUse().closeIdle()
+	c.connections.closeIf(func(*connection) bool { return true })
 }
 
 // LocalAddr returns the address from which this machine reaches the server: that of
@@ -264,12 +248,12 @@ func (c *Client) connect(config *rest.Config) (*link, error) {
 }
 
 // newLane makes the clients of all versions on connections of their own.
-func newLane(config *rest.Config) (*lane, error) {
+func newLane(config *rest.Config) (lane, error) {
 	made, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return nil, err
+		return lane{}, err
 	}
-	l := &lane{http: &http.Client{Transport: made.Transport, CheckRedirect: refuseRedirect}, versions: map[schema.GroupVersion]rest.Interface{}}
+	l := lane{http: &http.Client{Transport: made.Transport, CheckRedirect: refuseRedirect}, versions: map[schema.GroupVersion]rest.Interface{}}
 	bound(config, l.http)
 	for version := range types() {
 		one := rest.CopyConfig(config)
@@ -278,7 +262,7 @@ func newLane(config *rest.Config) (*lane, error) {
 			one.APIPath = "/api"
 		}
 		if l.versions[version], err = rest.RESTClientForConfigAndClient(one, l.http); err != nil {
-			return nil, err
+			return lane{}, err
 		}
 	}
 	return l, nil

@@ -71,9 +71,7 @@ func (c *connections) closeSilent(since time.Time, own *connection) {
 	})
 }
 
-// closeAll closes every connection.
-func (c *connections) closeAll() { c.closeIf(func(*connection) bool { return true }) }
-
+// closeIf closes the chosen connections.
 func (c *connections) closeIf(chosen func(*connection) bool) {
 	var closing []*connection
 	c.mu.Lock()

@@ -2,13 +2,12 @@ package kubeapi
 
 import (
 	"crypto/x509"
-	"encoding/base64"
-	"encoding/json"
 	"encoding/pem"
-	"strings"
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/jwt"
 )
 
 // Credential is what identifies the user to an API server.
@@ -43,11 +42,12 @@ const (
 // returns it. The zero Expiry is that of opaque tokens, of passwords, and of what
 // an exec plugin gets. Signatures are for the API server to check.
 func ExpiryOf(config *rest.Config) Expiry {
-	certificate, token := expiryOfCertificate(config.CertData), expiryOfToken(config.BearerToken)
-	if !certificate.Known() || token.Known() && token.Ends.Before(certificate.Ends) {
-		return token
+	certificate := expiryOfCertificate(config.CertData)
+	begins, ends := jwt.Validity(config.BearerToken)
+	if ends.IsZero() || certificate.Known() && !ends.Before(certificate.Ends) {
+		return certificate
 	}
-	return certificate
+	return Expiry{Token, begins, ends}
 }
 
 // Known reports whether it is known when the credential ends.
@@ -87,39 +87,4 @@ func expiryOfCertificate(data []byte) Expiry {
 		}
 		return Expiry{Credential: ClientCertificate, Begins: certificate.NotBefore, Ends: certificate.NotAfter}
 	}
-}
-
-// expiryOfToken reads a JSON Web Token.
-func expiryOfToken(token string) Expiry {
-	parts := strings.Split(token, ".")
-	if len(parts) != 3 {
-		return Expiry{}
-	}
-	payload, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
-	if err != nil {
-		return Expiry{}
-	}
-	var claims map[string]any
-	if json.Unmarshal(payload, &claims) != nil {
-		return Expiry{}
-	}
-	ends, begins := moment(claims["exp"]), moment(claims["iat"])
-	if ends.IsZero() {
-		return Expiry{}
-	}
-	if begins.IsZero() {
-		begins = moment(claims["nbf"])
-	}
-	return Expiry{Credential: Token, Begins: begins, Ends: ends}
-}
-
-// moment is the time that a claim says, zero where it says none before the year
-// 10000.
-func moment(claim any) time.Time {
-	const latest = 253402300799
-	seconds, ok := claim.(float64)
-	if !ok || seconds < 1 || seconds > latest {
-		return time.Time{}
-	}
-	return time.Unix(int64(seconds), 0)
 }

@@ -26,27 +26,23 @@ const (
 
 // Get reads one object.
 func (c *Client) Get(ctx context.Context, r Resource, name string, into runtime.Object) error {
-	return c.read(ctx, func(l *link) error {
-		return c.do(ctx, l.requests.request("GET", r).Name(name), into)
-	})
+	return c.read(ctx, func(l *lane) *rest.Request { return l.request("GET", r).Name(name) }, decode(into))
 }
 
 // List reads objects. Where the options name no revision the answer comes from the
 // server's storage, past every cache.
 func (c *Client) List(ctx context.Context, r Resource, options metav1.ListOptions, into runtime.Object) error {
-	return c.read(ctx, func(l *link) error {
-		return c.do(ctx, l.requests.request("GET", r).VersionedParams(&options, c.codec), into)
-	})
+	return c.read(ctx, func(l *lane) *rest.Request { return l.request("GET", r).VersionedParams(&options, c.codec) }, decode(into))
 }
 
 // Raw reads what is at a path, such as /version.
 func (c *Client) Raw(ctx context.Context, path string) (body []byte, err error) {
-	err = c.read(ctx, func(l *link) error {
-		request := l.requests.versions[corev1.SchemeGroupVersion].Verb("GET").MaxRetries(0).AbsPath(path)
-		return c.send(ctx, request, func(answer rest.Result) error {
-			body, err = answer.Raw()
-			return err
-		})
+	get := func(l *lane) *rest.Request {
+		return l.versions[corev1.SchemeGroupVersion].Verb("GET").MaxRetries(0).AbsPath(path)
+	}
+	err = c.read(ctx, get, func(answer rest.Result) error {
+		body, err = answer.Raw()
+		return err
 	})
 	return body, err
 }
@@ -54,13 +50,13 @@ func (c *Client) Raw(ctx context.Context, path string) (body []byte, err error) 
 // Create sends an object that is new, and reads the server's answer, unless there is
 // nothing to read it into.
 func (c *Client) Create(ctx context.Context, r Resource, object, into runtime.Object) error {
-	return c.once(func(l *link) error { return c.do(ctx, l.requests.request("POST", r).Body(object), into) })
+	return c.send(ctx, func(l *lane) *rest.Request { return l.request("POST", r).Body(object) }, decode(into))
 }
 
 // Update sends an object that replaces the one of the name, and reads the server's
 // answer.
 func (c *Client) Update(ctx context.Context, r Resource, name string, object, into runtime.Object) error {
-	return c.once(func(l *link) error { return c.do(ctx, l.requests.request("PUT", r).Name(name).Body(object), into) })
+	return c.send(ctx, func(l *lane) *rest.Request { return l.request("PUT", r).Name(name).Body(object) }, decode(into))
 }
 
 // Watch returns when the server has begun to answer, which is bounded as a request
@@ -69,32 +65,31 @@ func (c *Client) Update(ctx context.Context, r Resource, name string, object, in
 // ended as a watch that is over already; it is an error here, for a stream that was
 // never open proves nothing.
 func (c *Client) Watch(ctx context.Context, r Resource, options metav1.ListOptions) (watch.Interface, error) {
+	l, err := c.current()
+	if err != nil {
+		return nil, err
+	}
 	options.Watch = true
-	var opened watch.Interface
-	err := c.once(func(l *link) error {
-		ctx, cancel := context.WithCancelCause(ctx)
-		request := c.begin()
-		timer := time.AfterFunc(c.options.Timeout, func() { cancel(context.DeadlineExceeded) })
-		events, err := l.watches.request("GET", r).VersionedParams(&options, c.codec).Watch(request.trace(ctx))
-		if late := !timer.Stop(); late && err == nil {
-			events.Stop()
-			err = context.DeadlineExceeded
-		}
-		if err == nil && reflect.TypeOf(events) == reflect.TypeOf(watch.NewEmptyWatch()) {
-			err = request.unanswered()
-		}
-		if err != nil {
-			defer cancel(nil)
-			return request.end(ctx, err, 0)
-		}
-		one := &stream{Interface: events, cancel: cancel}
-		if seconds := options.TimeoutSeconds; seconds != nil {
-			one.end = time.AfterFunc(time.Duration(*seconds)*time.Second+overtime, func() { cancel(nil) })
-		}
-		opened = one
-		return nil
-	})
-	return opened, err
+	ctx, cancel := context.WithCancelCause(ctx)
+	request := c.begin()
+	timer := time.AfterFunc(c.options.Timeout, func() { cancel(context.DeadlineExceeded) })
+	events, err := l.watches.request("GET", r).VersionedParams(&options, c.codec).Watch(request.trace(ctx))
+	if late := !timer.Stop(); late && err == nil {
+		events.Stop()
+		err = context.DeadlineExceeded
+	}
+	if err == nil && reflect.TypeOf(events) == reflect.TypeOf(watch.NewEmptyWatch()) {
+		err = request.unanswered()
+	}
+	if err != nil {
+		defer cancel(nil)
+		return nil, request.end(ctx, err, 0)
+	}
+	opened := &stream{Interface: events, cancel: cancel}
+	if seconds := options.TimeoutSeconds; seconds != nil {
+		opened.end = time.AfterFunc(time.Duration(*seconds)*time.Second+overtime, func() { cancel(nil) })
+	}
+	return opened, nil
 }
 
 // stream is a watch whose context ends with it.
@@ -119,46 +114,47 @@ func (l *lane) request(verb string, r Resource) *rest.Request {
 	return l.versions[r.Version].Verb(verb).MaxRetries(0).NamespaceIfScoped(r.Namespace, r.Namespace != "").Resource(r.Name)
 }
 
-// once sends what may be sent one time only.
-func (c *Client) once(send func(*link) error) error {
+// read sends what may be sent again.
+func (c *Client) read(ctx context.Context, build func(*lane) *rest.Request, take func(rest.Result) error) error {
+	for attempt := 1; ; attempt++ {
+		err := c.send(ctx, build, take)
+		if !errors.Is(err, net.ErrClosed) || attempt == closedAttempts || !Wait(ctx, closedPause) {
+			return err
+		}
+	}
+}
+
+// send sends a request once, within the client's time-out.
+func (c *Client) send(ctx context.Context, build func(*lane) *rest.Request, take func(rest.Result) error) error {
 	l, err := c.current()
 	if err != nil {
 		return err
 	}
-	return send(l)
-}
-
-// read sends what may be sent again.
-func (c *Client) read(ctx context.Context, send func(*link) error) error {
-	for attempt := 1; ; attempt++ {
-		err := c.once(send)
-		if attempt == closedAttempts || !errors.Is(err, net.ErrClosed) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(closedPause):
-		}
-	}
-}
-
-// do sends a request once, and decodes the answer where that is wanted.
-func (c *Client) do(ctx context.Context, request *rest.Request, into runtime.Object) error {
-	return c.send(ctx, request, func(answer rest.Result) error {
-		if into == nil {
-			return answer.Error()
-		}
-		return answer.Into(into)
-	})
-}
-
-// send sends a request once, within the client's time-out.
-func (c *Client) send(ctx context.Context, request *rest.Request, take func(rest.Result) error) error {
 	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
 	one := c.begin()
 	var code int
-	err := take(request.Do(one.trace(ctx)).StatusCode(&code))
+	err = take(build(&l.requests).Do(one.trace(ctx)).StatusCode(&code))
 	return one.end(ctx, err, code)
+}
+
+// decode takes an answer, and decodes it where that is wanted.
+func decode(into runtime.Object) func(rest.Result) error {
+	return func(answer rest.Result) error {
+		if into == nil {
+			return answer.Error()
+		}
+		return answer.Into(into)
+	}
+}
+
+// Wait waits for so long, and reports whether ctx has not ended by then.
+func Wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	return ctx.Err() == nil
 }

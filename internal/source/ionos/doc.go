@@ -16,12 +16,10 @@
 // one: a node whose server is gone, or has no address yet, is reported without
 // address and with a Detail that says so.
 //
-//	ionos.go                                 the source
-//	pace.go                                  when the API is asked, and what
-//	client.go, transport.go                  HTTP: requests and pages; connections,
-//	                                         credentials and refusals
-//	documents.go, managed.go, resolve.go     pure: documents in, nodes out
+//	pace.go       the source: when the API is asked, and what
+//	http.go       requests and pages, connections, credentials and refusals
+//	resolve.go    pure: documents in, nodes out
 //
-// The SDK's types go no further than client.go and transport.go. The package never
-// writes and never logs, and no error of it holds a secret.
+// The SDK's types go no further than http.go. The package never writes and never
+// logs, and no error of it holds a secret.
 package ionos

@@ -6,9 +6,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// ExpiryOf is exported for its fuzz test.
-var ExpiryOf = expiryOf
-
 // Translate is all that happens between the raw answer of one call and nodes.
 func Translate(payload []byte, byServer bool, lan int, nodes []inventory.Node) ([]inventory.Node, error) {
 	translate := directoryOfLAN

@@ -60,16 +60,3 @@ func FuzzTranslate(f *testing.F) {
 		}
 	})
 }
-
-func FuzzTokenExpiry(f *testing.F) {
-	f.Add(jwt(`{"exp": 1700000000}`))
-	f.Add(jwt(`{"exp": 1e300}`))
-	f.Add(jwt(`{"exp": -1}`))
-	f.Add("a.b.c")
-	f.Fuzz(func(t *testing.T, token string) {
-		at, ok := ionos.ExpiryOf(token)
-		if ok && (at.Year() < 1969 || at.Year() > 10000) {
-			t.Errorf("%q: got %v", token, at)
-		}
-	})
-}

@@ -2,12 +2,16 @@ package ionos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
 	"slices"
-	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
@@ -24,34 +28,55 @@ const (
 	slowest, fastest = 2 * time.Second, time.Second
 )
 
-// RateLimit is what the service said about its limits in its last answer.
-type RateLimit struct {
-	// Limit is the requests allowed in a minute, Burst those at once, Remaining
-	// those left.
-	Limit, Burst, Remaining int
-	// At is when the service said it.
-	At time.Time
+// NodeReader lists the nodes whose addresses are looked for.
+type NodeReader interface {
+	Read(ctx context.Context) ([]inventory.Node, error)
 }
 
-// rateLimit reads the limits from an answer, if it has them.
-func rateLimit(header http.Header, now time.Time) (RateLimit, bool) {
-	said := func(name string, fallback int) int {
-		if value, err := strconv.Atoi(header.Get("X-RateLimit-" + name)); err == nil {
-			return max(value, 0)
-		}
-		return fallback
-	}
-	limit := said("Limit", 0)
-	return RateLimit{Limit: limit, Burst: said("Burst", 0), Remaining: said("Remaining", limit), At: now}, limit > 0
+// Options say what to ask, and as whom.
+type Options struct {
+	// Token is called for every request. Without it, Username and Password are
+	// used.
+	Token    func() (string, error)
+	Username string
+	Password func() (string, error)
+	// APIURL is empty for the public API.
+	APIURL       string
+	DatacenterID string
+	LANID        int
+	// Nodes are the nodes; without it they are those of ClusterID, a managed
+	// cluster, that Selector selects by what is known of their node pools.
+	Nodes NodeReader
+	// NodesChanged receives a value when what Nodes answers differs, and RunNodes is
+	// what has to run for it; nil where there is no such thing.
+	NodesChanged <-chan struct{}
+	RunNodes     func(context.Context) error
+	ClusterID    string
+	// Selector is SECURED_NODE_SELECTOR; empty for every node of ClusterID.
+	Selector string
+	// PollInterval is how often Read is called when nothing changes. Between
+	// two such calls the network cards are read again only for nodes that were
+	// not there before. With 0 they are read at every call.
+	PollInterval time.Duration
+	// Subnets are what may be published, for Warnings.
+	Subnets []netip.Prefix
+	// Wrap goes around the transport that sends the requests, to watch them; it
+	// may be nil. It must pass on what it gets.
+	Wrap func(http.RoundTripper) http.RoundTripper
 }
 
-// refill is how long the limit takes to allow that many requests more.
-func (r RateLimit) refill(requests int) time.Duration {
-	return time.Duration(requests) * time.Minute / time.Duration(max(r.Limit, 1))
-}
+// Source finds the private addresses of nodes.
+type Source struct {
+	options Options
+	client  *client
+	changed chan struct{}
+	// warnings are what is odd about the LAN, nil before it was read.
+	warnings atomic.Pointer[[]string]
 
-// lastLook is what the source found last, and when.
-type lastLook struct {
+	// turn is held by the one read that asks. What follows belongs to it, and so does
+	// what the client remembers.
+	turn chan struct{}
+	// found is what the last look found, and failover the addresses that move.
 	found    directory
 	failover map[netip.Addr]bool
 	// at is when the network cards were read, lanAt when the LAN was.
@@ -63,6 +88,154 @@ type lastLook struct {
 	// failed what came of it.
 	tried  time.Time
 	failed error
+	// wake is the signal that is to come, if any.
+	wake *time.Timer
+}
+
+// New checks the options. It asks nothing and starts nothing.
+func New(options Options) (*Source, error) {
+	if err := options.check(); err != nil {
+		return nil, fmt.Errorf("source ionos: %w", err)
+	}
+	s := &Source{options: options, client: newClient(options), changed: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
+	if options.Nodes != nil {
+		return s, nil
+	}
+	all := managed{client: s.client}
+	if options.Selector != "" {
+		selector, err := labels.Parse(options.Selector)
+		if err != nil {
+			return nil, fmt.Errorf("source ionos: SECURED_NODE_SELECTOR=%s: %w", options.Selector, err)
+		}
+		all.selector = selector
+	}
+	s.options.Nodes = all
+	return s, nil
+}
+
+// check returns all mistakes together.
+func (o Options) check() error {
+	var mistakes []error
+	if o.Token == nil && (o.Username == "" || o.Password == nil) {
+		mistakes = append(mistakes, errors.New("there are no credentials; set IONOS_TOKEN, or IONOS_USERNAME and IONOS_PASSWORD"))
+	}
+	if o.DatacenterID == "" {
+		mistakes = append(mistakes, errors.New("the data centre is not given; set IONOS_DATACENTER_ID"))
+	}
+	if o.LANID < 1 {
+		mistakes = append(mistakes, errors.New("the LAN is not given; set IONOS_PRIVATE_LAN_ID"))
+	}
+	if o.Nodes == nil && o.ClusterID == "" {
+		mistakes = append(mistakes, errors.New("there is no cluster; set SECURED_KUBECONFIG, or IONOS_CLUSTER_ID for a managed one"))
+	}
+	if _, err := http.NewRequest(http.MethodGet, baseURL(o.APIURL), http.NoBody); err != nil { //nolint:noctx // it is never sent
+		mistakes = append(mistakes, errors.New("IONOS_API_URL is not a URL"))
+	}
+	return errors.Join(mistakes...)
+}
+
+// Read returns every node with the addresses of its server on the LAN.
+func (s *Source) Read(ctx context.Context) ([]inventory.Node, error) {
+	nodes, err := s.read(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("source ionos: %w", err)
+	}
+	return nodes, nil
+}
+
+func (s *Source) read(ctx context.Context) ([]inventory.Node, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	nodes, err := s.options.Nodes.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pending, err := s.look(ctx, nodes)
+	if err != nil {
+		return nil, err
+	}
+	resolved := resolve(nodes, s.found, s.failover, s.client.place)
+	if pending > 0 {
+		s.signalAfter(pending)
+		s.explainPending(nodes, resolved)
+	}
+	return resolved, nil
+}
+
+// explainPending says of nodes that were not looked for that nothing is known.
+func (s *Source) explainPending(nodes, resolved []inventory.Node) {
+	for i, node := range nodes {
+		if s.isNew(node) && len(resolved[i].Addresses) == 0 {
+			resolved[i].Detail = join(node.Detail, "its network card was not looked for yet, to spare the API's rate limit")
+		}
+	}
+}
+
+// Changed receives a value when the next read will differ: when the nodes do, or
+// when network cards that were not read to spare the rate limit may be read now.
+func (s *Source) Changed() <-chan struct{} { return s.changed }
+
+// Run runs what the nodes come from, and passes the signals of changes on, until ctx
+// ends. Without it, Read works and Changed stays silent.
+func (s *Source) Run(ctx context.Context) error {
+	defer s.client.CloseIdleConnections()
+	var running sync.WaitGroup
+	defer running.Wait()
+	ended := make(chan error, 1)
+	if s.options.RunNodes != nil {
+		running.Go(func() { ended <- s.options.RunNodes(ctx) })
+	}
+	for {
+		select {
+		case <-s.options.NodesChanged:
+			s.signal()
+		case err := <-ended:
+			return err
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (s *Source) signal() {
+	select {
+	case s.changed <- struct{}{}:
+	default: // one is waiting
+	}
+}
+
+// signalAfter replaces the signal that was to come, if any.
+func (s *Source) signalAfter(wait time.Duration) {
+	if s.wake != nil {
+		s.wake.Stop()
+	}
+	s.wake = time.AfterFunc(wait, s.signal)
+}
+
+// RateLimit returns what the service said of its limits last, if it ever did.
+func (s *Source) RateLimit() (RateLimit, bool) {
+	if limits := s.client.limits.Load(); limits != nil {
+		return *limits, true
+	}
+	return RateLimit{}, false
+}
+
+// TokenExpiry returns when the token that was used last expires, if it says so.
+func (s *Source) TokenExpiry() (time.Time, bool) { return s.client.credentials.expires() }
+
+// Warnings returns what is odd about the LAN, as far as it was read.
+func (s *Source) Warnings() []string {
+	if warnings := s.warnings.Load(); warnings != nil {
+		return slices.Clone(*warnings)
+	}
+	return nil
 }
 
 // look makes the directory recent enough for these nodes:
@@ -75,10 +248,10 @@ type lastLook struct {
 //
 // It returns how long until the network cards of new nodes may be read, or 0.
 func (s *Source) look(ctx context.Context, nodes []inventory.Node) (pending time.Duration, err error) {
-	wanted, now := wantedOf(nodes), time.Now()
-	stale := s.at.IsZero() || now.Sub(s.at) >= s.poll/2
+	now := time.Now()
+	stale := s.at.IsZero() || now.Sub(s.at) >= s.options.PollInterval/2
 	switch wait := s.pause(stale, now); {
-	case !stale && s.covers(wanted):
+	case !stale && !slices.ContainsFunc(nodes, s.isNew):
 		return 0, nil
 	case wait > 0 && !stale:
 		return wait, nil
@@ -86,10 +259,14 @@ func (s *Source) look(ctx context.Context, nodes []inventory.Node) (pending time
 		return 0, &waitError{fmt.Errorf("not asked again for another %s: %w", wait.Round(time.Millisecond), s.failed), wait}
 	}
 	s.tried = now
-	if s.failed = s.ask(ctx, nodes); s.failed == nil {
-		s.at, s.asked = time.Now(), wanted
+	if s.failed = s.ask(ctx, nodes); s.failed != nil {
+		return 0, s.failed
 	}
-	return 0, s.failed
+	s.at, s.asked = time.Now(), map[inventory.Identity]bool{}
+	for _, node := range nodes {
+		s.asked[node.Identity()] = isWanted(node)
+	}
+	return 0, nil
 }
 
 // ask reads the LAN, if it is time to, and asks the cheapest question that has an
@@ -102,23 +279,22 @@ func (s *Source) ask(ctx context.Context, nodes []inventory.Node) error {
 			return err
 		}
 	}
-	questions := []func(context.Context) (directory, int, error){s.client.cards, s.client.servers}
+	questions := []question{s.client.cards, s.client.servers}
 	if slices.ContainsFunc(nodes, func(n inventory.Node) bool { return isWanted(n) && serverID(n) == "" }) {
 		questions = questions[1:]
 	}
 	var found directory
-	cost := 0
-	for _, question := range questions {
-		var requests int
+	before := s.client.sent
+	for _, ask := range questions {
 		var err error
-		found, requests, err = s.askTwice(ctx, nodes, question)
-		if cost += requests; err != nil {
+		if found, err = s.askTwice(ctx, nodes, ask); err != nil {
 			return err
 		}
 		if !found.hasUnknownOwner() || found.answers(nodes) {
 			break
 		}
 	}
+	cost := s.client.sent - before
 	if !due && found.grewFrom(s.found) {
 		if err := s.readLAN(ctx); err != nil {
 			return err
@@ -128,22 +304,42 @@ func (s *Source) ask(ctx context.Context, nodes []inventory.Node) error {
 	return nil
 }
 
+// question is a list of network cards that the API can be asked for.
+type question func(context.Context) (directory, error)
+
 // askTwice asks once more where a list of several pages misses a network card that
 // was there before: one that was deleted meanwhile moves another from the start of the
 // next page to the end of the last.
-func (s *Source) askTwice(ctx context.Context, nodes []inventory.Node, question func(context.Context) (directory, int, error)) (directory, int, error) {
-	found, requests, err := question(ctx)
-	if err != nil || requests < 2 || !found.lost(nodes, s.found) {
-		return found, requests, err
+func (s *Source) askTwice(ctx context.Context, nodes []inventory.Node, ask question) (directory, error) {
+	before := s.client.sent
+	found, err := ask(ctx)
+	if err != nil || s.client.sent < before+2 || !found.lost(nodes, s.found) {
+		return found, err
 	}
-	again, more, err := question(ctx)
-	return again.with(found), requests + more, err
+	again, err := ask(ctx)
+	return again.with(found), err
+}
+
+// readLAN reads the properties of the LAN.
+func (s *Source) readLAN(ctx context.Context) error {
+	lan, err := s.client.network(ctx)
+	if err != nil {
+		return err
+	}
+	moving, err := lan.failoverAddresses()
+	if err != nil {
+		return fmt.Errorf("read LAN %d: %w", s.client.lan, err)
+	}
+	s.failover, s.lanAt = moving, time.Now()
+	warnings := lan.warnings(s.client.lan, s.options.Subnets)
+	s.warnings.Store(&warnings)
+	return nil
 }
 
 // pause is how long the network cards should not be asked for: for new nodes at
 // most half of the rate limit is used, and nothing that is not left.
 func (s *Source) pause(stale bool, now time.Time) time.Duration {
-	if s.poll <= 0 || s.tried.IsZero() {
+	if s.options.PollInterval <= 0 || s.tried.IsZero() {
 		return 0
 	}
 	gap := slowest
@@ -152,33 +348,22 @@ func (s *Source) pause(stale bool, now time.Time) time.Duration {
 	if known {
 		gap = max(fastest, 2*refill)
 	}
-	wait := s.tried.Add(min(gap, s.poll/2)).Sub(now)
+	wait := s.tried.Add(min(gap, s.options.PollInterval/2)).Sub(now)
 	if known && !stale && limits.Remaining < max(s.requests, 1) {
 		wait = max(wait, limits.At.Add(refill).Sub(now))
 	}
 	return max(wait, 0)
 }
 
-// covers reports whether the last look was for all of these nodes.
-func (s *Source) covers(wanted map[inventory.Identity]bool) bool {
-	for identity := range wanted {
-		if !s.asked[identity] {
-			return false
-		}
-	}
-	return true
+// refill is how long the limit takes to allow that many requests more.
+func (r RateLimit) refill(requests int) time.Duration {
+	return time.Duration(requests) * time.Minute / time.Duration(max(r.Limit, 1))
+}
+
+// isNew reports whether a node needs an address and the last look was not for it.
+func (s *Source) isNew(node inventory.Node) bool {
+	return isWanted(node) && !s.asked[node.Identity()]
 }
 
 // isWanted reports whether the node's address can ever be published.
 func isWanted(node inventory.Node) bool { return node.Worker && !node.Excluded }
-
-// wantedOf are the nodes that need an address.
-func wantedOf(nodes []inventory.Node) map[inventory.Identity]bool {
-	wanted := map[inventory.Identity]bool{}
-	for _, node := range nodes {
-		if isWanted(node) {
-			wanted[node.Identity()] = true
-		}
-	}
-	return wanted
-}

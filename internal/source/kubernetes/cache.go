@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
@@ -58,12 +61,15 @@ type nodeCache struct {
 	final bool
 	// updated is closed when synced or final may have changed.
 	updated chan struct{}
-	// expiry fires when the grace is over.
+	// expiry fires when the grace is over; it is stopped while following.
 	expiry *time.Timer
 }
 
 func newCache(selector labels.Selector, grace time.Duration, notify func()) *nodeCache {
-	return &nodeCache{selector: selector, grace: grace, notify: notify, updated: make(chan struct{})}
+	c := &nodeCache{selector: selector, grace: grace, notify: notify, updated: make(chan struct{})}
+	c.expiry = time.AfterFunc(grace, c.expired)
+	c.expiry.Stop()
+	return c
 }
 
 // received returns how many complete lists there were.
@@ -148,9 +154,7 @@ func (c *nodeCache) connected(resumes bool) {
 // follow is called when the nodes are complete and the stream goes on from them.
 func (c *nodeCache) follow() {
 	c.following, c.last, c.final = true, nil, false
-	if c.expiry != nil {
-		c.expiry.Stop()
-	}
+	c.expiry.Stop()
 }
 
 // disconnected says that the stream is closed. Nodes were known until then if it
@@ -166,23 +170,17 @@ func (c *nodeCache) disconnected() {
 		c.last = errEnded
 	}
 	if c.synced {
-		c.expire(c.grace - time.Since(c.known))
+		c.expiry.Reset(c.grace - time.Since(c.known))
 	}
 }
 
-// expire notifies the reader when the nodes are no longer to be trusted.
-func (c *nodeCache) expire(after time.Duration) {
-	if c.expiry != nil {
-		c.expiry.Stop()
+// expired notifies the reader if the nodes are no longer to be trusted.
+func (c *nodeCache) expired() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.trusted() {
+		c.notify()
 	}
-	c.expiry = time.AfterFunc(after, func() {
-		c.mu.Lock()
-		lost := !c.trusted()
-		c.mu.Unlock()
-		if lost {
-			c.notify()
-		}
-	})
 }
 
 // failed notes what went wrong.
@@ -198,11 +196,105 @@ func (c *nodeCache) signal() {
 	c.updated = make(chan struct{})
 }
 
-// close ends the timer.
-func (c *nodeCache) close() {
+// The methods by which the reflector fills the cache.
+
+var errForeignType = errors.New("the watch of nodes sent an object that is not a node")
+
+// Add takes over a new node.
+func (c *nodeCache) Add(object any) error { return c.Update(object) }
+
+// Update takes over a node that changed. Most updates are heartbeats, which
+// change nothing here.
+func (c *nodeCache) Update(object any) error {
+	node, ok := object.(*corev1.Node)
+	if !ok {
+		return errForeignType
+	}
+	is := Translate(node, c.selector)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.expiry != nil {
-		c.expiry.Stop()
+	c.delivered = true
+	i, known := c.find(is.Name)
+	switch {
+	case !known:
+		c.nodes = slices.Insert(c.nodes, i, is)
+	case !equal(c.nodes[i], is):
+		c.nodes[i] = is
+	default:
+		return nil
 	}
+	c.notify()
+	return nil
+}
+
+// Delete forgets a node that is gone.
+func (c *nodeCache) Delete(object any) error {
+	node, ok := object.(*corev1.Node)
+	if !ok {
+		return errForeignType
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.delivered = true
+	if i, known := c.find(node.Name); known {
+		c.nodes = slices.Delete(c.nodes, i, i+1)
+		c.notify()
+	}
+	return nil
+}
+
+// Replace takes over a complete list.
+func (c *nodeCache) Replace(objects []any, _ string) error {
+	nodes := make([]inventory.Node, 0, len(objects))
+	for _, object := range objects {
+		node, ok := object.(*corev1.Node)
+		if !ok {
+			return errForeignType
+		}
+		nodes = append(nodes, Translate(node, c.selector))
+	}
+	slices.SortFunc(nodes, func(a, b inventory.Node) int { return strings.Compare(a.Name, b.Name) })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.trusted() || !slices.EqualFunc(c.nodes, nodes, equal) {
+		c.notify()
+	}
+	c.nodes, c.synced, c.delivered, c.known = nodes, true, true, time.Now()
+	c.lists++
+	if c.open {
+		c.follow()
+	}
+	c.signal()
+	return nil
+}
+
+// Transformer is applied to what is kept until a list is complete.
+func (c *nodeCache) Transformer() cache.TransformFunc {
+	return func(object any) (any, error) {
+		if node, ok := object.(*corev1.Node); ok {
+			return slim(node), nil
+		}
+		return object, nil
+	}
+}
+
+// Resync does nothing; it is never asked for.
+func (c *nodeCache) Resync() error { return nil }
+
+// Bookmark says that nothing else happened up to the revision.
+func (c *nodeCache) Bookmark(string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.delivered = true
+	return nil
+}
+
+func (c *nodeCache) find(name string) (int, bool) {
+	return slices.BinarySearchFunc(c.nodes, name, func(n inventory.Node, name string) int { return strings.Compare(n.Name, name) })
+}
+
+// equal reports whether both nodes are equal.
+func equal(a, b inventory.Node) bool {
+	return a.ID == b.ID && a.Name == b.Name && a.Zone == b.Zone && a.Ready == b.Ready && a.Worker == b.Worker &&
+		a.Leaving == b.Leaving && a.Excluded == b.Excluded && a.Detail == b.Detail && slices.Equal(a.Addresses, b.Addresses)
 }

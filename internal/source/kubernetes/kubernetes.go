@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -22,8 +23,6 @@ type Options struct {
 	// Selector is SECURED_NODE_SELECTOR; empty for every node without the label
 	// or taint of a control plane.
 	Selector string
-	// UserAgent names the program in audit logs; see kubeapi.Options.
-	UserAgent string
 	// Grace is how long nodes count as known after the watch closed; 5 s by
 	// default. A watch is closed and opened every few minutes, in milliseconds.
 	Grace time.Duration
@@ -62,7 +61,7 @@ func New(options Options) (*Source, error) {
 	if options.Recheck <= 0 {
 		options.Recheck = 5 * time.Second
 	}
-	client, err := kubeapi.New(kubeapi.Options{Way: options.Way, UserAgent: options.UserAgent, Timeout: answerTimeout})
+	client, err := kubeapi.New(kubeapi.Options{Way: options.Way, Timeout: answerTimeout})
 	if err != nil {
 		return nil, fmt.Errorf("kubernetes source: %w", err)
 	}
@@ -95,19 +94,14 @@ func (s *Source) Changed() <-chan struct{} { return s.changed }
 // Run watches until ctx ends, and then returns nil; nothing of it is left
 // running but an exec plugin that does not end.
 func (s *Source) Run(ctx context.Context) error {
-	defer s.cache.close()
+	defer s.cache.expiry.Stop()
 	defer s.client.Close()
 	var pauses pauses
 	for ctx.Err() == nil {
 		started, lists := time.Now(), s.cache.received()
 		s.session(ctx)
 		pause := pauses.after(time.Since(started), s.cache.received() > lists)
-		timer := time.NewTimer(pause/2 + rand.N(pause))
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		}
-		timer.Stop()
+		kubeapi.Wait(ctx, pause/2+rand.N(pause))
 	}
 	return nil
 }
@@ -143,30 +137,22 @@ func (s *Source) session(ctx context.Context) {
 	generation := s.client.Generation()
 	// No connection of the time before an outage is used again.
 	defer s.client.Reconnect()
-	one := &session{client: s.client, cache: s.cache, start: time.Now(), notBefore: s.notBefore}
-	defer func() { s.notBefore = one.notBefore }()
+	one := &session{client: s.client, cache: s.cache, notBefore: s.notBefore}
+	one.touch()
 	ctx, stop := context.WithCancelCause(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer stop(errStopped)
-		one.run(ctx)
-	}()
-	ticker := time.NewTicker(s.recheck)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-done:
-			return
-		case <-ticker.C:
+	var supervising sync.WaitGroup
+	supervising.Go(func() {
+		for kubeapi.Wait(ctx, s.recheck) {
 			_ = s.client.Refresh() // what cannot be read replaces nothing
 			if one.silent() || s.client.Generation() != generation {
 				stop(errStopped)
-				<-done
-				return
 			}
 		}
-	}
+	})
+	one.run(ctx)
+	stop(errStopped)
+	supervising.Wait()
+	s.notBefore = one.notBefore
 }
 
 // notify leaves one value in the channel, however much happens before it is

@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
 )
 
 const (
@@ -44,7 +46,7 @@ func Translate(node *corev1.Node, selector labels.Selector) inventory.Node {
 		Worker:    worker,
 		Leaving:   leaving,
 		Excluded:  excluded,
-		Detail:    sentence(remarks),
+		Detail:    strings.Join(slices.DeleteFunc(remarks, func(r string) bool { return r == "" }), "; "),
 	}
 }
 
@@ -151,33 +153,11 @@ func departure(node *corev1.Node) (leaving bool, remark string) {
 }
 
 func tainted(node *corev1.Node, key string) bool {
-	for _, taint := range node.Spec.Taints {
-		if taint.Key == key {
-			return true
-		}
-	}
-	return false
-}
-
-// sentence joins the remarks there are.
-func sentence(remarks []string) string {
-	var said []string
-	for _, remark := range remarks {
-		if remark != "" {
-			said = append(said, remark)
-		}
-	}
-	return strings.Join(said, "; ")
+	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == key })
 }
 
 // short bounds a text of others.
-func short(text string) string {
-	const most = 200
-	if len(text) > most {
-		return strings.ToValidUTF8(text[:most], "") + "..."
-	}
-	return text
-}
+func short(text string) string { return redact.Cut(text, 200) }
 
 // slim returns a Node with nothing but what Translate reads: what is only kept
 // to be translated later should not hold lists of images and managed fields.

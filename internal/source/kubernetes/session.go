@@ -44,12 +44,10 @@ var errGap = errors.New("the known nodes are too old to resume the watch: a comp
 type session struct {
 	client *kubeapi.Client
 	cache  *nodeCache
-	start  time.Time
 	// notBefore is when the server wants to be asked again (Retry-After).
 	notBefore time.Time
-	// lastEvent is when anything was received last, or is expected, as a Duration
-	// since start.
-	lastEvent atomic.Int64
+	// lastEvent is when anything was received last, or is expected.
+	lastEvent atomic.Pointer[time.Time]
 	// watchErr is why the watch failed, unless the server only cannot stream lists:
 	// then a list would be of no use.
 	watchErr error
@@ -57,12 +55,11 @@ type session struct {
 
 // run lists and watches until the session is over.
 func (s *session) run(ctx context.Context) {
-	reflection := kubeapi.Reflection{Object: &corev1.Node{}, List: s.list, Watch: s.watch, Store: s.cache, Backoff: betweenWatches()}
+	reflection := kubeapi.Reflection{
+		Object: &corev1.Node{}, List: s.list, Watch: s.watch, Store: s.cache,
+		Backoff: wait.Backoff{Duration: pauseMin, Factor: 2, Jitter: 0.5, Steps: 10, Cap: pauseMax},
+	}
 	_ = reflection.Run(ctx) // its error was noted where it arose
-}
-
-func betweenWatches() wait.Backoff {
-	return wait.Backoff{Duration: pauseMin, Factor: 2, Jitter: 0.5, Steps: 10, Cap: pauseMax}
 }
 
 // list answers the reflector, which asks so only where the server cannot stream
@@ -116,15 +113,11 @@ func (s *session) watch(ctx context.Context, options metav1.ListOptions) (watch.
 
 // awaitRetryAfter waits until the server wants to be asked again.
 func (s *session) awaitRetryAfter(ctx context.Context) error {
-	timer := time.NewTimer(time.Until(s.notBefore))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
+	if !kubeapi.Wait(ctx, time.Until(s.notBefore)) {
 		return ctx.Err()
-	case <-timer.C:
-		s.touch()
-		return nil
 	}
+	s.touch()
+	return nil
 }
 
 // failed notes an error, unless we ended the request ourselves, and returns it
@@ -132,32 +125,28 @@ func (s *session) awaitRetryAfter(ctx context.Context) error {
 func (s *session) failed(ctx context.Context, err error) error {
 	if answer := new(kubeapi.Error); errors.As(err, &answer) && answer.RetryAfter > 0 {
 		s.notBefore = time.Now().Add(answer.RetryAfter)
-		s.lastEvent.Store(int64(s.notBefore.Sub(s.start)))
+		s.expect(s.notBefore)
 	}
+	forbidden, unauthorized := apierrors.IsForbidden(err), apierrors.IsUnauthorized(err)
 	switch {
-	case apierrors.IsForbidden(err):
+	case forbidden:
 		err = fmt.Errorf("%w; grant the user of SECURED_KUBECONFIG get, list and watch on nodes", err)
-	case apierrors.IsUnauthorized(err):
+	case unauthorized:
 		err = fmt.Errorf("%w; the API server does not accept the credentials in SECURED_KUBECONFIG: renew them", err)
 	}
 	if !errors.Is(context.Cause(ctx), errStopped) {
-		s.cache.failed(err, final(err))
+		s.cache.failed(err, forbidden || unauthorized)
 	}
 	return err
 }
 
-// final reports whether somebody has to correct the error.
-func final(err error) bool {
-	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)
-}
+func (s *session) touch() { s.expect(time.Now()) }
 
-func (s *session) touch() { s.lastEvent.Store(int64(time.Since(s.start))) }
+func (s *session) expect(at time.Time) { s.lastEvent.Store(&at) }
 
 // silent reports whether nothing was received for so long that the connection must
 // be broken.
-func (s *session) silent() bool {
-	return time.Since(s.start)-time.Duration(s.lastEvent.Load()) > silence
-}
+func (s *session) silent() bool { return time.Since(*s.lastEvent.Load()) > silence }
 
 // stream passes on the events of a watch and notes when it ends.
 type stream struct {

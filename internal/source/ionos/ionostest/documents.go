@@ -35,10 +35,7 @@ func (w answer) datacenter() string { return w.root + "/datacenters/" + w.option
 
 // nic is a network card at a depth; 0 has no properties.
 func (w answer) nic(server Server, nic NIC, depth int) object {
-	href := nic.ForeignHref
-	if href == "" {
-		href = w.datacenter() + "/servers/" + server.ID + "/nics/" + nic.ID
-	}
+	href := cmp.Or(nic.ForeignHref, w.datacenter()+"/servers/"+server.ID+"/nics/"+nic.ID)
 	o := base(nic.ID, w.kind("nic"), href)
 	if w.fault.Kind == NoHref {
 		o["href"] = w.datacenter() + "/lans/" + fmt.Sprint(nic.LAN) + "/nics/" + nic.ID
@@ -130,7 +127,6 @@ func (w answer) cards(server Server, depth int, href string) any {
 	return entity
 }
 
-// lan is the LAN itself.
 func (w answer) lan() object {
 	o := base(fmt.Sprint(w.options.LAN), w.kind("lan"), w.datacenter()+"/lans/"+fmt.Sprint(w.options.LAN))
 	failover := []any{}
@@ -144,7 +140,6 @@ func (w answer) lan() object {
 	return o
 }
 
-// nodePools are the node pools.
 func (w answer) nodePools() []object {
 	var names []string
 	for _, node := range w.nodes {
@@ -175,24 +170,15 @@ func (w answer) members(pool string) []object {
 		if node.pool() != pool {
 			continue
 		}
-		state := node.State
-		if state == "" {
-			state = "READY"
-		}
 		o := base(node.ID, w.kind("node"), w.root+"/k8s/"+w.options.Cluster+"/nodepools/"+pool+"/nodes/"+node.ID)
-		o["metadata"] = metadata(state)
+		o["metadata"] = metadata(cmp.Or(node.State, "READY"))
 		o["properties"] = object{"name": node.Name, "publicIP": "", "privateIP": "", "k8sVersion": "1.34.2"}
 		members = append(members, o)
 	}
 	return members
 }
 
-func (n Node) pool() string {
-	if n.Pool == "" {
-		return "pool-1"
-	}
-	return n.Pool
-}
+func (n Node) pool() string { return cmp.Or(n.Pool, "pool-1") }
 
 // kind is the type of an element; the SDK knows 35 of them.
 func (w answer) kind(known string) string {

@@ -1,7 +1,9 @@
 package ionostest
 
 import (
+	"cmp"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,11 +52,15 @@ const (
 
 // Kinds lists all of them.
 func Kinds() []Kind {
-	return []Kind{
+	return append([]Kind{
 		Unauthorized, Forbidden, NotFound, RateLimited, Failed, BadGateway, Unavailable, NoItems, Null, Empty, NoContent,
 		Truncated, Cut, HTML, Huge, Redirect, Slow, Dropped, SecondPage, Incomplete,
-		UnknownType, IPsNull, IPsEmpty, IPsHoled, NICsNull, NICsEmpty, Shuffled, NoHref, NoLinks, Endless,
-	}
+	}, changes()...)
+}
+
+// changes lists the kinds that change documents.
+func changes() []Kind {
+	return []Kind{UnknownType, IPsNull, IPsEmpty, IPsHoled, NICsNull, NICsEmpty, Shuffled, NoHref, NoLinks, Endless}
 }
 
 // Fault says how to misbehave.
@@ -93,13 +99,7 @@ func (f *Fault) take(r *http.Request) Fault {
 }
 
 // spoils reports whether the fault replaces the answer.
-func (f Fault) spoils() bool {
-	switch f.Kind {
-	case "", UnknownType, IPsNull, IPsEmpty, IPsHoled, NICsNull, NICsEmpty, Shuffled, NoHref, NoLinks, Endless:
-		return false
-	}
-	return true
-}
+func (f Fault) spoils() bool { return f.Kind != "" && !slices.Contains(changes(), f.Kind) }
 
 // spoil answers wrongly. Some do so by half of the right answer.
 func (f Fault) spoil(w http.ResponseWriter, r *http.Request, right http.Handler) {
@@ -119,24 +119,12 @@ func (f Fault) spoil(w http.ResponseWriter, r *http.Request, right http.Handler)
 		w.Header().Set("Location", "/elsewhere")
 		w.WriteHeader(http.StatusFound)
 	default:
-		fail(w, f.status(), "told by the fake, credentials "+r.Header.Get("Authorization"))
+		status := map[Kind]int{
+			Unauthorized: http.StatusUnauthorized, Forbidden: http.StatusForbidden, NotFound: http.StatusNotFound,
+			RateLimited: http.StatusTooManyRequests, Unavailable: http.StatusServiceUnavailable,
+		}[f.Kind]
+		fail(w, cmp.Or(status, http.StatusInternalServerError), "told by the fake, credentials "+r.Header.Get("Authorization"))
 	}
-}
-
-func (f Fault) status() int {
-	switch f.Kind {
-	case Unauthorized:
-		return http.StatusUnauthorized
-	case Forbidden:
-		return http.StatusForbidden
-	case NotFound:
-		return http.StatusNotFound
-	case RateLimited:
-		return http.StatusTooManyRequests
-	case Unavailable:
-		return http.StatusServiceUnavailable
-	}
-	return http.StatusInternalServerError
 }
 
 // retryAfter is the header: seconds stay, durations become a date.

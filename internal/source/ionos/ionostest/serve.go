@@ -1,15 +1,26 @@
 package ionostest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
 )
 
 const prefix = "/cloudapi/v6"
+
+// NewTLSServer serves a handler as the real API is served: by HTTP/2 over TLS.
+// Its certificate is for 127.0.0.1; Client of the server trusts it.
+func NewTLSServer(handler http.Handler) *httptest.Server {
+	server := httptest.NewUnstartedServer(handler)
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	return server
+}
 
 // ServeHTTP implements http.Handler.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -50,10 +61,18 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // handler are the calls, with what a fault does to the documents.
 func (a *API) handler(fault Fault) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+prefix+"/datacenters/{dc}/lans/{lan}", a.lanOnly(fault, func(w http.ResponseWriter, _ *http.Request, view answer) {
-		write(w, view.lan())
-	}))
-	mux.HandleFunc("GET "+prefix+"/datacenters/{dc}/lans/{lan}/nics", a.lanOnly(fault, func(w http.ResponseWriter, r *http.Request, view answer) {
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { notFound(w) })
+	handle := func(pattern string, call func(w http.ResponseWriter, r *http.Request, view answer)) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			call(w, r, answer{a, fault, origin(r) + prefix})
+		})
+	}
+	datacenter := prefix + "/datacenters/" + cmp.Or(a.options.Datacenter, "none")
+	lan, pools := fmt.Sprint(datacenter, "/lans/", a.options.LAN), prefix+"/k8s/"+cmp.Or(a.options.Cluster, "none")+"/nodepools"
+	handle("GET "+lan, func(w http.ResponseWriter, _ *http.Request, view answer) { write(w, view.lan()) })
+	handle("GET "+lan+"/nics", func(w http.ResponseWriter, r *http.Request, view answer) {
 		var items []object
 		for _, server := range view.servers {
 			for _, nic := range server.NICs {
@@ -63,51 +82,37 @@ func (a *API) handler(fault Fault) http.Handler {
 			}
 		}
 		view.page(w, r, items)
-	}))
-	mux.HandleFunc("GET "+prefix+"/datacenters/{dc}/servers", a.datacenterOnly(fault, func(w http.ResponseWriter, r *http.Request, view answer) {
+	})
+	handle("GET "+datacenter+"/servers", func(w http.ResponseWriter, r *http.Request, view answer) {
 		items := make([]object, 0, len(view.servers))
 		for _, server := range view.servers {
 			items = append(items, view.server(server, number(r, "depth")))
 		}
 		view.page(w, r, items)
-	}))
-	mux.HandleFunc("GET "+prefix+"/k8s/{cluster}/nodepools", a.clusterOnly(fault, func(w http.ResponseWriter, r *http.Request, view answer) {
-		write(w, list(r, view.nodePools()))
-	}))
-	mux.HandleFunc("GET "+prefix+"/k8s/{cluster}/nodepools/{pool}/nodes", a.clusterOnly(fault, func(w http.ResponseWriter, r *http.Request, view answer) {
+	})
+	handle("GET "+pools, func(w http.ResponseWriter, r *http.Request, view answer) { write(w, list(r, view.nodePools())) })
+	handle("GET "+pools+"/{pool}/nodes", func(w http.ResponseWriter, r *http.Request, view answer) {
 		write(w, list(r, view.members(r.PathValue("pool"))))
-	}))
-	a.replaceable(mux, fault)
+	})
+	// Both have the same end, at once; see replace.
+	handle("DELETE "+pools+"/{pool}/nodes/{node}", a.replace)
+	handle("POST "+pools+"/{pool}/nodes/{node}/replace", a.replace)
 	return mux
 }
 
-type view func(w http.ResponseWriter, r *http.Request, view answer)
-
-func (a *API) datacenterOnly(fault Fault, next view) http.HandlerFunc {
-	return a.only(fault, func(r *http.Request) bool { return r.PathValue("dc") == a.options.Datacenter }, next)
-}
-
-func (a *API) lanOnly(fault Fault, next view) http.HandlerFunc {
-	return a.only(fault, func(r *http.Request) bool {
-		return r.PathValue("dc") == a.options.Datacenter && r.PathValue("lan") == strconv.Itoa(a.options.LAN)
-	}, next)
-}
-
-func (a *API) clusterOnly(fault Fault, next view) http.HandlerFunc {
-	return a.only(fault, func(r *http.Request) bool { return r.PathValue("cluster") == a.options.Cluster }, next)
-}
-
-// only answers 404 for what does not exist.
-func (a *API) only(fault Fault, exists func(*http.Request) bool, next view) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if !exists(r) {
-			fail(w, http.StatusNotFound, "Resource does not exist")
-			return
-		}
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		next(w, r, answer{a, fault, origin(r) + prefix})
+// replace removes a node and its server, and adds another one to the same pool.
+func (a *API) replace(w http.ResponseWriter, r *http.Request, _ answer) {
+	pool, id := r.PathValue("pool"), r.PathValue("node")
+	at := slices.IndexFunc(a.nodes, func(n Node) bool { return n.ID == id && n.pool() == pool })
+	if at < 0 {
+		notFound(w)
+		return
 	}
+	a.nodes = slices.Delete(slices.Clone(a.nodes), at, at+1)
+	a.servers = slices.DeleteFunc(slices.Clone(a.servers), func(s Server) bool { return s.ID == id })
+	a.add()
+	a.nodes[len(a.nodes)-1].Pool = pool
+	w.WriteHeader(http.StatusAccepted)
 }
 
 // page writes the part of a list that the request asks for.
@@ -160,6 +165,8 @@ func write(w http.ResponseWriter, document any) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(document) // whoever asked is gone
 }
+
+func notFound(w http.ResponseWriter) { fail(w, http.StatusNotFound, "Resource does not exist") }
 
 // fail answers with the API's document of an error.
 func fail(w http.ResponseWriter, status int, message string) {

@@ -5,28 +5,18 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// recorder keeps an answer instead of sending it.
-type recorder struct {
-	header http.Header
-	body   bytes.Buffer
-	status int
-}
-
-func (r *recorder) Header() http.Header         { return r.header }
-func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }
-func (r *recorder) WriteHeader(status int)      { r.status = status }
-
 // garble answers 200, or 204, and less than a whole document.
 func (f Fault) garble(w http.ResponseWriter, r *http.Request, right http.Handler) {
-	whole := &recorder{header: http.Header{}}
+	whole := httptest.NewRecorder()
 	right.ServeHTTP(whole, r)
-	body := whole.body.Bytes()
+	body := whole.Body.Bytes()
 	w.Header().Set("Content-Type", "application/json")
 	switch f.Kind {
 	case NoItems, Incomplete:
@@ -90,11 +80,11 @@ func (f Fault) stall(w http.ResponseWriter, r *http.Request, right http.Handler)
 	case Dropped:
 		panic(http.ErrAbortHandler)
 	case Truncated:
-		whole := &recorder{header: http.Header{}}
+		whole := httptest.NewRecorder()
 		right.ServeHTTP(whole, r)
 		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Content-Length", strconv.Itoa(whole.body.Len()))
-		_, _ = w.Write(whole.body.Bytes()[:whole.body.Len()/2])
+		w.Header().Set("Content-Length", strconv.Itoa(whole.Body.Len()))
+		_, _ = w.Write(whole.Body.Bytes()[:whole.Body.Len()/2])
 		panic(http.ErrAbortHandler)
 	case Huge:
 		w.Header().Set("Content-Type", "application/json")

@@ -9,6 +9,7 @@ package ionostest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 )
@@ -81,63 +82,40 @@ func New(options Options) *API {
 	return &API{options: options, limits: [3]int{6000, 600, 5999}, counts: Counts{ByPath: map[string]int{}}}
 }
 
-// SetServers replaces all servers.
-func (a *API) SetServers(servers ...Server) {
+// change changes the world.
+func (a *API) change(change func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.servers = slices.Clone(servers)
+	change()
 }
 
+// SetServers replaces all servers.
+func (a *API) SetServers(servers ...Server) { a.change(func() { a.servers = slices.Clone(servers) }) }
+
 // SetNodes replaces all nodes of the managed cluster.
-func (a *API) SetNodes(nodes ...Node) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.nodes = slices.Clone(nodes)
-}
+func (a *API) SetNodes(nodes ...Node) { a.change(func() { a.nodes = slices.Clone(nodes) }) }
 
 // SetPools replaces what the node pools say; which there are follows from the
 // nodes.
-func (a *API) SetPools(pools ...Pool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.pools = slices.Clone(pools)
-}
+func (a *API) SetPools(pools ...Pool) { a.change(func() { a.pools = slices.Clone(pools) }) }
 
 // SetFailover replaces the addresses of the LAN's failover group.
-func (a *API) SetFailover(addrs ...string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.failover = slices.Clone(addrs)
-}
+func (a *API) SetFailover(addrs ...string) { a.change(func() { a.failover = slices.Clone(addrs) }) }
 
 // SetPublic says whether the LAN is public.
-func (a *API) SetPublic(public bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.public = public
-}
+func (a *API) SetPublic(public bool) { a.change(func() { a.public = public }) }
 
 // SetRateLimit sets what the headers about the rate limit say; without a limit
 // there are none.
 func (a *API) SetRateLimit(limit, burst, remaining int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.limits = [3]int{limit, burst, remaining}
+	a.change(func() { a.limits = [3]int{limit, burst, remaining} })
 }
 
 // Accept makes these the only values of Authorization that are accepted.
-func (a *API) Accept(headers ...string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.accepted = slices.Clone(headers)
-}
+func (a *API) Accept(headers ...string) { a.change(func() { a.accepted = slices.Clone(headers) }) }
 
 // Break makes the API misbehave until Heal, or as often as the fault says.
-func (a *API) Break(fault Fault) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.fault = fault
-}
+func (a *API) Break(fault Fault) { a.change(func() { a.fault = fault }) }
 
 // Heal ends the fault.
 func (a *API) Heal() { a.Break(Fault{}) }
@@ -147,19 +125,12 @@ func (a *API) Counts() Counts {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	counts := a.counts
-	counts.ByPath = map[string]int{}
-	for path, count := range a.counts.ByPath {
-		counts.ByPath[path] = count
-	}
+	counts.ByPath = maps.Clone(counts.ByPath)
 	return counts
 }
 
 // Forget sets the counts to nothing.
-func (a *API) Forget() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.counts = Counts{ByPath: map[string]int{}}
-}
+func (a *API) Forget() { a.change(func() { a.counts = Counts{ByPath: map[string]int{}} }) }
 
 // Populate makes a world of that many servers, each the node of a managed
 // cluster, with an address in 10.0.0.0/8 on the LAN.
