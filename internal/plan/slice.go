@@ -156,12 +156,12 @@ func (s Slice) StateOf(addr netip.Addr) inventory.State { return inventory.State
 // Refusal is a slice that has a name of ours but is not ours to touch.
 type Refusal struct {
 	Name string
-	// Message says who manages it, or what else is wrong, and the remedy.
+	// Message says which program manages it, or what else is wrong, and the remedy.
 	Message string
 }
 
 // Beside is a slice of the Service that is not ours and publishes endpoints beside
-// ours: they get traffic too, without our health checks.
+// ours: they get traffic too, and are not checked.
 type Beside struct {
 	Name string
 	// Manager is the value of the slice's managed-by label, empty without one.

@@ -18,7 +18,7 @@
 {{- $names := dict }}
 {{- range .Values.clients }}
 {{- if hasKey $names .name }}
-{{- $m = append $m (printf "clients: %s stands twice; write its namespaces into one entry" .name) }}
+{{- $m = append $m (printf "clients: %s is listed twice; write its namespaces into one entry" .name) }}
 {{- end }}
 {{- $_ := set $names .name true }}
 {{- if not (or .tokenSecret (include "views.usesClientCA" $)) }}
@@ -43,6 +43,6 @@
 {{- $m = append $m "serviceAccount.name: needed with serviceAccount.create=false" }}
 {{- end }}
 {{- if $m }}
-{{- fail (printf "\n\n%d mistakes in the values:\n  - %s\n" (len $m) (join "\n  - " $m)) }}
+{{- fail (printf "\n\n%d %s in the values:\n  - %s\n" (len $m) (ternary "mistake" "mistakes" (eq (len $m) 1)) (join "\n  - " $m)) }}
 {{- end }}
 {{- end }}

@@ -55,10 +55,10 @@
 {{- $object := include "controller.extraObject" (list $ .) | fromYaml }}
 {{- $name := dig "metadata" "name" "" $object }}
 {{- if or (eq $object.kind "EndpointSlice") (and (eq $object.kind "Service") (eq $name $c.targetServiceName)) }}
-{{- $m = append $m (printf "extraObjects: the %s %s must not be part of the release, because removing the release would take the backends away; apply it apart" $object.kind $name) }}
+{{- $m = append $m (printf "extraObjects: the %s %s must not be part of the release, because removing the release would remove the endpoints; apply it apart" $object.kind $name) }}
 {{- end }}
 {{- end }}
 {{- if $m }}
-{{- fail (printf "\n\n%d mistakes in the values:\n  - %s\n" (len $m) (join "\n  - " $m)) }}
+{{- fail (printf "\n\n%d %s in the values:\n  - %s\n" (len $m) (ternary "mistake" "mistakes" (eq (len $m) 1)) (join "\n  - " $m)) }}
 {{- end }}
 {{- end }}

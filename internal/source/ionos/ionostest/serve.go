@@ -163,7 +163,7 @@ func number(r *http.Request, name string) int {
 
 func write(w http.ResponseWriter, document any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(document) // whoever asked is gone
+	_ = json.NewEncoder(w).Encode(document) // the client is gone
 }
 
 func notFound(w http.ResponseWriter) { fail(w, http.StatusNotFound, "Resource does not exist") }
