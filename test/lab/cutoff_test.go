@@ -130,10 +130,19 @@ func packetLoss(percent int) func(*tale) {
 func (s *tale) losePackets(percent int) {
 	s.Helper()
 	workers, wires := s.wired()
+	bad := wires[:1]
+	if s.beside != nil {
+		_, others := s.beside.wired()
+		bad = append(bad, others[0])
+	}
 	from := s.Mark("a cable loses packets")
-	wires[0].Both(wire.Condition{Loss: float64(percent) / 100})
+	for _, cable := range bad {
+		cable.Both(wire.Condition{Loss: float64(percent) / 100})
+	}
 	pause(10 * time.Second)
-	wires[0].Mend()
+	for _, cable := range bad {
+		cable.Mend()
+	}
 	s.excuses = append(s.excuses, excuse{from.Add(-traffic.Timeout), time.Now()})
 	if state := s.States()[workers[0].Address]; state != "ready" {
 		s.Errorf("%s is %q, want ready", workers[0].Name, state)
