@@ -34,6 +34,8 @@ type Options struct {
 	// to Pods (as objects; there is no scheduler and no kubelet), namespaces
 	// have a ServiceAccount, and what has lost its owner is collected.
 	ControllerManager bool
+	// NodeLifecycle lets the controller manager take nodes without a kubelet for dead.
+	NodeLifecycle bool
 	// Flags are appended to the command line of kube-apiserver, so they win.
 	Flags []string
 }
@@ -85,7 +87,7 @@ func Start(t testing.TB, options Options) *ControlPlane {
 	cp.waitEtcd()
 	cp.Start()
 	if options.ControllerManager {
-		cp.manager = cp.run("kube-controller-manager", managerFlags())
+		cp.manager = cp.run("kube-controller-manager", managerFlags(options))
 	}
 	return cp
 }

@@ -70,14 +70,18 @@ func (cp *ControlPlane) serverFlags() []string {
 	return append(flags, cp.options.Flags...)
 }
 
-// managerFlags run every controller that is on by default but the one that
-// takes nodes without a kubelet for dead, and serve nothing.
-func managerFlags() []string {
+// managerFlags run every controller that is on by default, and serve nothing. The one
+// that takes nodes without a kubelet for dead runs only where it is asked for.
+func managerFlags(options Options) []string {
+	controllers := "*"
+	if !options.NodeLifecycle {
+		controllers += ",-node-lifecycle-controller"
+	}
 	return []string{
 		"--kubeconfig=" + managerFile,
 		"--root-ca-file=" + caFile,
 		"--service-account-private-key-file=" + accountKey,
-		"--controllers=*,-node-lifecycle-controller",
+		"--controllers=" + controllers,
 		"--secure-port=0",
 		"--leader-elect=false",
 	}

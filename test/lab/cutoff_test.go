@@ -26,6 +26,8 @@ func badNetworks(*testing.T) []trouble {
 		{name: "prober cut off", text: "the daemon alone reaches no worker for 15 s; a backend ends when it is over", story: cutOff},
 		{name: "latency", text: "each packet from and to two of five workers takes 40 to 80 ms", story: onWires(wire.Condition{Latency: 40 * time.Millisecond, Jitter: 40 * time.Millisecond})},
 		{name: "MTU hole", text: "packets of more than 1000 bytes from and to two of five workers vanish; requests are smaller", story: onWires(wire.Condition{MaxPacket: 1000})},
+		{name: "kubelet silent", text: "machines go off one after the other, and their kubelets with them; what the remote API server says of it, and when",
+			options: lab.Options{Workers: 8}, story: kubeletsFallSilent},
 		{name: "packet loss", text: "a wire loses three packets of a hundred, in both directions", story: packetLoss(3)},
 		{name: "one-way loss", text: "what a worker sends is lost on the wire", story: oneWayLoss},
 	}
@@ -130,10 +132,19 @@ func packetLoss(percent int) func(*tale) {
 func (s *tale) losePackets(percent int) {
 	s.Helper()
 	workers, wires := s.wired()
+	bad := wires[:1]
+	if s.beside != nil {
+		_, others := s.beside.wired()
+		bad = append(bad, others[0])
+	}
 	from := s.Mark("a cable loses packets")
-	wires[0].Both(wire.Condition{Loss: float64(percent) / 100})
+	for _, cable := range bad {
+		cable.Both(wire.Condition{Loss: float64(percent) / 100})
+	}
 	pause(10 * time.Second)
-	wires[0].Mend()
+	for _, cable := range bad {
+		cable.Mend()
+	}
 	s.excuses = append(s.excuses, excuse{from.Add(-traffic.Timeout), time.Now()})
 	if state := s.States()[workers[0].Address]; state != "ready" {
 		s.Errorf("%s is %q, want ready", workers[0].Name, state)

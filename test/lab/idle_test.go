@@ -11,23 +11,34 @@ import (
 )
 
 // heldConnections are lost without a backend being dead, in every way that there
-// is. No request may be lost by that, and no endpoint taken down.
+// is. No request may be lost or delayed by that, and no endpoint taken down. A target beside,
+// of which no connection is held, shows whether requests are delayed.
 func heldConnections(*testing.T) []trouble {
-	held := lab.Options{Env: holding}
 	// A wire that loses five packets of a hundred makes a tenth of the checks fail.
-	tolerant := lab.Options{Env: maps.Clone(holding)}
-	tolerant.Env["HEALTH_CHECK_FALL"] = "4"
+	tolerant := map[string]string{"HEALTH_CHECK_FALL": "4"}
+	// The alarms of all are to count, also when they come at the same time.
+	https := map[string]string{"HEALTH_CHECK_MODE": "https", "HEALTH_CHECK_TLS_INSECURE": "true", "HEALTH_CHECK_MAX_SILENT_PERCENT": "100"}
 	return []trouble{
-		{name: "idle connections closed", text: "backends close connections that are idle for 5 s", options: held, story: losesConnections("idle 5s", 8*time.Second)},
-		{name: "idle connections reset", text: "what stands before the backends resets connections that are idle for 1 s", options: held, story: losesConnections("reset 1s", 8*time.Second)},
-		{name: "all connections flushed", text: "a firewall resets all connections at once", options: held, story: losesConnections("reset 300ms", 4*time.Second)},
-		{name: "connections forgotten", text: "a firewall forgets connections, and drops what belongs to them", options: held, story: forgotten},
-		{name: "restart in 50 ms", text: "backends are away for 50 ms, one after the other, which costs the requests of that time", options: held, story: restartsQuickly},
-		{name: "5 % packet loss", text: "a wire loses five packets of a hundred, in both directions", options: tolerant, story: packetLoss(5)},
-		{name: "prober cut off for 3 s", text: "the daemon alone reaches no worker for 3 s", options: held, story: cutOffShortly},
 		{name: "one connection at a time", text: "backends serve one connection at a time, and none is held: the default", story: oneAtATime},
-		{name: "one connection at a time, held", text: "the same with a connection held to each: it occupies them, which is why that is off by default", options: held, story: occupied},
+		held(trouble{name: "one connection at a time, held", text: "the same with a connection held to each: it occupies them, which is why that is off by default", story: occupied, delays: true}, nil),
+		held(trouble{name: "idle connections closed", text: "backends close connections that are idle for 5 s", story: losesConnections("idle 5s", 8*time.Second)}, nil),
+		held(trouble{name: "idle connections reset", text: "what stands before the backends resets connections that are idle for 1 s", story: losesConnections("reset 1s", 8*time.Second)}, nil),
+		held(trouble{name: "all connections flushed", text: "a firewall resets all connections at once", story: losesConnections("reset 300ms", 4*time.Second)}, nil),
+		held(trouble{name: "connections forgotten", text: "a firewall forgets connections, and drops what belongs to them", story: forgotten}, nil),
+		held(trouble{name: "restart in 50 ms", text: "backends are away for 50 ms, one after the other, which costs the requests of that time", story: restartsQuickly}, nil),
+		held(trouble{name: "5 % packet loss", text: "a wire loses five packets of a hundred, in both directions", story: packetLoss(5)}, tolerant),
+		held(trouble{name: "prober cut off for 3 s", text: "the daemon alone reaches no worker for 3 s", story: cutOffShortly}, nil),
+		held(trouble{name: "TLS", text: "backends speak TLS, and close connections without a handshake after 1 s", story: noHandshakes, options: lab.Options{Handshake: time.Second}}, https),
 	}
+}
+
+// held has connections held to the backends of a scenario, and none to those beside.
+func held(s trouble, env map[string]string) trouble {
+	beside := s.options
+	s.options.Env, beside.Env = maps.Clone(holding), env
+	maps.Copy(s.options.Env, env)
+	s.beside = &beside
+	return s
 }
 
 // losesConnections makes all backends end idle connections, at about the same time:
@@ -37,8 +48,10 @@ func losesConnections(mode string, d time.Duration) func(*tale) {
 		s.AwaitHeld()
 		before := s.alarms()
 		s.Mark("%s", mode)
-		for _, w := range s.Workers() {
-			w.Say(mode)
+		for _, one := range s.both() {
+			for _, w := range one.Workers() {
+				w.Say(mode)
+			}
 		}
 		pause(d)
 		if lost := s.alarms() - before; lost < len(s.Workers()) {
@@ -48,6 +61,51 @@ func losesConnections(mode string, d time.Duration) func(*tale) {
 			s.Error("no alarm was ignored although all connections were lost at once")
 		}
 		s.wantNoWrites()
+	}
+}
+
+// noHandshakes holds connections to TLS servers, which end them after a second because
+// no handshake comes.
+func noHandshakes(s *tale) {
+	s.AwaitHeld()
+	before, checks := s.alarms(), s.Daemon.Metric(probes)
+	begin := s.Mark("held without a handshake")
+	pause(12 * time.Second)
+	lost, took := s.alarms()-before, time.Since(begin)
+	if most := endings(took) * len(s.Workers()); lost < 2*len(s.Workers()) || lost > most {
+		s.Errorf("%d connections to %d workers are lost in %v, want at most %d, and at least two each", lost, len(s.Workers()), took, most)
+	}
+	s.wantChecks(checks, begin, lost)
+	s.wantNoWrites()
+}
+
+// endings is how many connections end in that time, each after a second, if one is open
+// when it begins and the pause between two doubles from a second on.
+func endings(in time.Duration) int {
+	count := 0
+	for at, pause := time.Duration(0), time.Second; at < in; at, pause = at+time.Second+pause, 2*pause {
+		count++
+	}
+	return count
+}
+
+// probes counts the health checks.
+const probes = "ionos_endpointslice_probes_total"
+
+// wantChecks fails the test unless all checks since then passed, and each alarm cost one
+// check: the others are an interval apart.
+func (s *tale) wantChecks(before float64, since time.Time, alarms int) {
+	s.Helper()
+	made := s.Daemon.Metric(probes) - before
+	regular := float64(len(s.Workers())) * (time.Since(since).Seconds()/2 + 1)
+	if made > regular+float64(alarms) {
+		s.Errorf("%v checks, want at most %.0f and one for each of %d alarms", made, regular, alarms)
+	}
+	if confirmed := s.Daemon.Metric("ionos_endpointslice_connection_alarms_confirmed_total"); confirmed != 0 {
+		s.Errorf("a check failed after %v alarms, want none", confirmed)
+	}
+	if ignored := s.Daemon.Metric("ionos_endpointslice_connection_alarms_ignored_total"); ignored != 0 {
+		s.Errorf("%v alarms were ignored, want none", ignored)
 	}
 }
 
@@ -74,12 +132,17 @@ func forgotten(s *tale) {
 func restartsQuickly(s *tale) {
 	s.AwaitHeld()
 	away := time.Duration(0)
-	for _, w := range s.Workers() {
+	for i, w := range s.Workers() {
 		s.Mark("%s restarts", w.Name)
 		began := s.excuse(time.Now())
-		w.Say("refuse")
-		pause(50 * time.Millisecond)
-		w.Say("ok")
+		for _, mode := range []string{"refuse", "ok"} {
+			for _, one := range s.both() {
+				one.Workers()[i].Say(mode)
+			}
+			if mode == "refuse" {
+				pause(50 * time.Millisecond)
+			}
+		}
 		away = max(away, time.Since(began))
 		s.excuses[len(s.excuses)-1].to = time.Now()
 		pause(time.Second)
@@ -96,9 +159,13 @@ func restartsQuickly(s *tale) {
 func cutOffShortly(s *tale) {
 	s.AwaitHeld()
 	s.Mark("the prober is cut off")
-	s.CutProber()
+	for _, one := range s.both() {
+		one.CutProber()
+	}
 	pause(3 * time.Second)
-	s.MendProber()
+	for _, one := range s.both() {
+		one.MendProber()
+	}
 	s.Mark("the prober is back")
 	pause(4 * time.Second)
 	s.wantNoWrites()
@@ -107,13 +174,15 @@ func cutOffShortly(s *tale) {
 // oneAtATime makes the backends serve one connection at a time and restarts the
 // daemon: its held connections are then the only ones that they serve.
 func oneAtATime(s *tale) {
-	for _, w := range s.Workers() {
-		w.Say("single")
-	}
 	s.Mark("one connection at a time")
-	s.Daemon.Stop()
-	s.Daemon.Start()
-	s.Daemon.AwaitReady()
+	for _, one := range s.both() {
+		for _, w := range one.Workers() {
+			w.Say("single")
+		}
+		one.Daemon.Stop()
+		one.Daemon.Start()
+		one.Daemon.AwaitReady()
+	}
 	pause(5 * time.Second)
 }
 

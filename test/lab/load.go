@@ -25,16 +25,17 @@ type load struct {
 }
 
 // startLoad sends requests to the target, and hands over each result.
-func (w *World) startLoad(t testing.TB, name, target string, rate int, take func(traffic.Result)) *load {
-	t.Helper()
-	args := netns.Inside(clients, w.load, "-target", target, "-rate", fmt.Sprint(rate), "-sources", source(w.loads.Add(1)).String())
-	l := &load{t: t, process: start(t, "load-"+name, nil, args, true), done: make(chan struct{})}
+func (x *Target) startLoad(rate int, take func(traffic.Result)) *load {
+	x.t.Helper()
+	args := netns.Inside(clients, x.world.load, "-target", x.service, "-rate", fmt.Sprint(rate),
+		"-sources", source(x.world.loads.Add(1)).String(), fmt.Sprintf("-tls=%t", x.handshake > 0))
+	l := &load{t: x.t, process: start(x.t, "load-"+x.Name, nil, args, true), done: make(chan struct{})}
 	go func() {
 		defer close(l.done)
 		for l.process.out.Scan() {
 			result, err := traffic.ParseLine(l.process.out.Text())
 			if err != nil {
-				t.Errorf("load %s: %v", name, err)
+				x.t.Errorf("load %s: %v", x.Name, err)
 				return
 			}
 			take(result)
@@ -62,7 +63,7 @@ func (x *Target) Begin(rate int) {
 	x.rate = rate
 	var counts atomic.Pointer[time.Time] // from when on
 	counts.Store(&time.Time{})
-	x.load = x.world.startLoad(x.t, x.Name, x.service, rate, func(r traffic.Result) {
+	x.load = x.startLoad(rate, func(r traffic.Result) {
 		if !r.Start.Before(*counts.Load()) {
 			x.Record().Add(r)
 		}

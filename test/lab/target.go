@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -32,6 +33,9 @@ type Options struct {
 	// Env is added to the daemon's environment. SOURCE_POLL_INTERVAL is 2s where
 	// it says nothing else, all other settings have their defaults.
 	Env map[string]string
+	// Handshake makes the backends HTTPS servers, and the clients ask over TLS. It is
+	// how long a backend waits for a handshake.
+	Handshake time.Duration
 	// Program is run instead of the built daemon, with the same environment and
 	// network: for what the daemon is compared with. None runs when it is "none".
 	Program string
@@ -57,6 +61,7 @@ type Target struct {
 	source    lister
 	workers   []*Worker
 	daemons   int
+	handshake time.Duration
 
 	rate         int
 	load         *load
@@ -71,7 +76,7 @@ func (w *World) Target(t testing.TB, options Options) *Target {
 	n := w.count.Add(1)
 	x := &Target{Name: fmt.Sprintf("t%d", n), t: t, world: w, prober: fmt.Sprintf("prober-%d", n)}
 	x.record.Store(&traffic.Record{})
-	x.namespace, x.User = x.Name, "daemon-"+x.Name
+	x.namespace, x.User, x.handshake = x.Name, "daemon-"+x.Name, options.Handshake
 	x.createService()
 	netns.Add(t, x.prober)
 	onMgmt, onData := probers(n)
@@ -126,13 +131,13 @@ func (x *Target) Workers() []*Worker { return slices.Clone(x.workers) }
 // AddWorker starts a machine that the inventory does not list yet.
 func (x *Target) AddWorker() *Worker {
 	x.t.Helper()
-	return x.world.newWorker(x.t, netip.Addr{})
+	return x.world.newWorker(x.t, netip.Addr{}, x.handshake)
 }
 
 // AddWorkerAt is [Target.AddWorker] with an address that another had.
 func (x *Target) AddWorkerAt(address netip.Addr) *Worker {
 	x.t.Helper()
-	return x.world.newWorker(x.t, address)
+	return x.world.newWorker(x.t, address, x.handshake)
 }
 
 // Join makes the inventory list workers.

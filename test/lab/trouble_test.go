@@ -24,6 +24,11 @@ type trouble struct {
 	options    lab.Options
 	// behind puts proxies between the daemon and the API servers.
 	behind bool
+	// beside is a second target that has the same faults and needs no excuse. The
+	// requests of the first are compared with those of the second.
+	beside *lab.Options
+	// delays says that the requests of the first do take longer.
+	delays bool
 	story  func(*tale)
 }
 
@@ -32,7 +37,9 @@ type tale struct {
 	*testing.T
 	*lab.Target
 	lab.Proxies
-	world   *lab.World
+	world *lab.World
+	// beside is what the requests are compared with; see [trouble].
+	beside  *tale
 	excuses []excuse
 	facts   []traffic.Fact
 	// writesAtStart is how often slices had been written when the story began.
@@ -72,12 +79,18 @@ func suffer(t *testing.T, w *lab.World, group string, troubles []trouble) {
 			} else {
 				tale.Target = w.Target(t, s.options)
 			}
+			if s.beside != nil {
+				tale.beside = begunBeside(t, w, *s.beside)
+			}
 			tale.Begin(100)
 			tale.writesAtStart, _ = tale.APIRequests()
 			s.story(tale)
 			pause(quietTime)
 			tale.End()
 			tale.judge()
+			if s.beside != nil {
+				tale.compare(s.delays)
+			}
 			tale.Report(group+"/"+s.name, s.text, tale.facts...)
 		})
 	}

@@ -23,14 +23,15 @@ type Worker struct {
 	// ID is the id of the machine, a UUID.
 	ID string
 
-	t       testing.TB
-	world   *World
-	leaving bool
-	backend *process
+	t         testing.TB
+	world     *World
+	leaving   bool
+	backend   *process
+	handshake time.Duration
 }
 
 // newWorker starts a machine that no inventory lists yet.
-func (w *World) newWorker(t testing.TB, address netip.Addr) *Worker {
+func (w *World) newWorker(t testing.TB, address netip.Addr, handshake time.Duration) *Worker {
 	t.Helper()
 	n := w.count.Add(1)
 	if !address.IsValid() {
@@ -38,7 +39,7 @@ func (w *World) newWorker(t testing.TB, address netip.Addr) *Worker {
 	}
 	worker := &Worker{
 		Name: fmt.Sprintf("worker-%d", n), Address: address, ID: fmt.Sprintf("6f1d2c3b-0000-4000-8000-%012d", n),
-		t: t, world: w,
+		t: t, world: w, handshake: handshake,
 	}
 	netns.Add(t, worker.Name)
 	leg(t, worker.Name, data, address)
@@ -51,7 +52,7 @@ func (w *World) newWorker(t testing.TB, address netip.Addr) *Worker {
 // Boot starts the backend and returns when it listens.
 func (w *Worker) Boot() {
 	w.t.Helper()
-	args := netns.Inside(w.Name, w.world.backend, "-name", w.Name, "-listen", fmt.Sprintf(":%d", Port))
+	args := netns.Inside(w.Name, w.world.backend, "-name", w.Name, "-listen", fmt.Sprintf(":%d", Port), "-handshake", w.handshake.String())
 	w.backend = start(w.t, w.Name, nil, args, true)
 	w.confirmed("start")
 }

@@ -3,6 +3,7 @@ package traffic
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -26,6 +27,8 @@ type Options struct {
 	// Sources are the addresses that requests come from: all must be local.
 	// Each gives 50,000 requests; when they are used up the run ends.
 	Sources netip.Prefix
+	// TLS makes it HTTPS; every certificate is accepted.
+	TLS bool
 }
 
 // Result is what became of one request.
@@ -111,7 +114,7 @@ func (g *generator) send(source netip.AddrPort, due time.Time) {
 	defer g.flying.Done()
 	r := Result{Start: time.Now()}
 	r.Late = r.Start.Sub(due)
-	backend, err := ask(source, g.options.Target, r.Start.Add(Timeout))
+	backend, err := g.ask(source, r.Start.Add(Timeout))
 	r.Took, r.Backend = time.Since(r.Start), backend
 	if err != nil {
 		r.Failure = word(err)
@@ -131,9 +134,9 @@ type errStatus struct{ status string }
 func (e errStatus) Error() string { return "status " + e.status }
 
 // ask sends one request on a connection of its own.
-func ask(source, target netip.AddrPort, deadline time.Time) (backend string, err error) {
+func (g *generator) ask(source netip.AddrPort, deadline time.Time) (backend string, err error) {
 	dialer := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(source), Deadline: deadline, KeepAlive: -1}
-	conn, err := dialer.Dial("tcp", target.String())
+	conn, err := dialer.Dial("tcp", g.options.Target.String())
 	if err != nil {
 		return "", err
 	}
@@ -144,6 +147,9 @@ func ask(source, target netip.AddrPort, deadline time.Time) (backend string, err
 	// The rest of the connection is not needed: it is reset.
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
+	}
+	if g.options.TLS {
+		conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true}) // the backend made its own certificate
 	}
 	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: lab\r\nUser-Agent: lab\r\n\r\n"); err != nil {
 		return "", err

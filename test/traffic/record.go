@@ -114,6 +114,18 @@ func (r *Record) LastLost(fault time.Time) (after time.Duration, count int) {
 	return after, count
 }
 
+// Latencies returns how long the requests took that began between two times. One that
+// was lost counts with the time until it was.
+func (r *Record) Latencies(from, to time.Time) []time.Duration {
+	var took []time.Duration
+	for _, result := range r.Results() {
+		if !result.Start.Before(from) && !result.Start.After(to) {
+			took = append(took, result.Took)
+		}
+	}
+	return took
+}
+
 // Lateness returns by how much 99 of 100 requests began too late at most: how
 // starved the load was.
 func (r *Record) Lateness() time.Duration {

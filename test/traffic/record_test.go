@@ -47,6 +47,21 @@ func TestAnswersAreCountedByBackend(t *testing.T) {
 	}
 }
 
+func TestLatenciesAreOfATimeAndOfLostRequestsToo(t *testing.T) {
+	var r traffic.Record
+	for _, result := range []traffic.Result{
+		{Start: at(99), Took: 1},
+		{Start: at(200), Took: time.Second, Failure: "time-out"},
+		{Start: at(100), Took: 2},
+		{Start: at(201), Took: 3},
+	} {
+		r.Add(result)
+	}
+	if diff := cmp.Diff([]time.Duration{2, time.Second}, r.Latencies(at(100), at(200))); diff != "" {
+		t.Errorf("latencies (-want +got):\n%s", diff)
+	}
+}
+
 func TestPercentilesAreValuesThatWereMeasured(t *testing.T) {
 	var values []time.Duration
 	for i := 20; i > 0; i-- {

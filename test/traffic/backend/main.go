@@ -1,7 +1,7 @@
 // Command backend is a worker's HTTP server that misbehaves on request. It answers
 // every request with its name. Each line on its input is a [mode]; it prints a line
 // when the mode holds. SIGTERM ends it gracefully: it answers the requests under way.
-// The end of its input ends it too.
+// The end of its input ends it too. With -handshake it is an HTTPS server.
 package main
 
 import (
@@ -50,14 +50,17 @@ func parse(line string) (mode, error) {
 type backend struct {
 	name, listen string
 	mode         atomic.Pointer[mode]
-	server       *http.Server
-	idle         idle
+	// handshake is how long a TLS handshake may take; without TLS it is 0.
+	handshake time.Duration
+	server    *http.Server
+	idle      idle
 }
 
 func main() {
 	b := &backend{}
 	flag.StringVar(&b.name, "name", "backend", "what every answer says")
 	flag.StringVar(&b.listen, "listen", ":8080", "where to listen")
+	flag.DurationVar(&b.handshake, "handshake", 0, "speak TLS, and close a connection whose handshake takes longer")
 	flag.Parse()
 	terminated := make(chan os.Signal, 1)
 	signal.Notify(terminated, syscall.SIGTERM)
@@ -106,14 +109,30 @@ func (b *backend) obey(line string) error {
 		err = b.server.Close()
 		b.server = nil
 	case m.word != "refuse" && b.server == nil:
-		var listener net.Listener
-		if listener, err = net.Listen("tcp", b.listen); err == nil {
-			b.server = &http.Server{Handler: b, ConnState: b.idle.track}
-			go func(s *http.Server) { _ = s.Serve(&oneByOne{Listener: listener, backend: b}) }(b.server)
-		}
+		err = b.serve()
 	}
 	b.idle.bound(m)
 	return err
+}
+
+// serve begins to listen.
+func (b *backend) serve() error {
+	listener, err := net.Listen("tcp", b.listen)
+	if err != nil {
+		return err
+	}
+	// Of the time-outs of a server this one bounds the handshake.
+	s := &http.Server{Handler: b, ConnState: b.idle.track, ReadHeaderTimeout: b.handshake}
+	serve := s.Serve
+	if b.handshake > 0 {
+		if s.TLSConfig, err = selfSigned(); err != nil {
+			return err
+		}
+		serve = func(l net.Listener) error { return s.ServeTLS(l, "", "") }
+	}
+	b.server = s
+	go func() { _ = serve(&oneByOne{Listener: listener, backend: b}) }()
+	return nil
 }
 
 // stop ends gracefully, as a program in a Pod does when its node is drained.

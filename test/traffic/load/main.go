@@ -21,20 +21,19 @@ func main() {
 	target := flag.String("target", "", "address and port to ask")
 	sources := flag.String("sources", "", "network whose addresses the requests come from, all local")
 	rate := flag.Int("rate", 100, "requests a second")
+	secure := flag.Bool("tls", false, "ask over TLS, and accept every certificate")
 	flag.Parse()
-	if err := run(*target, *sources, *rate); err != nil {
+	if err := run(traffic.Options{Rate: *rate, TLS: *secure}, *target, *sources); err != nil {
 		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(1)
 	}
 }
 
-func run(target, sources string, rate int) error {
-	address, err := netip.ParseAddrPort(target)
-	if err != nil {
+func run(options traffic.Options, target, sources string) (err error) {
+	if options.Target, err = netip.ParseAddrPort(target); err != nil {
 		return fmt.Errorf("-target: %w", err)
 	}
-	network, err := netip.ParsePrefix(sources)
-	if err != nil {
+	if options.Sources, err = netip.ParsePrefix(sources); err != nil {
 		return fmt.Errorf("-sources: %w", err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -45,7 +44,7 @@ func run(target, sources string, rate int) error {
 	}()
 	out := bufio.NewWriterSize(os.Stdout, 64<<10)
 	last := time.Now()
-	err = traffic.Generate(ctx, traffic.Options{Target: address, Rate: rate, Sources: network}, func(r traffic.Result) {
+	err = traffic.Generate(ctx, options, func(r traffic.Result) {
 		_, _ = out.WriteString(r.Line()) // Flush returns the error
 		if now := time.Now(); now.Sub(last) > 100*time.Millisecond {
 			last = now
