@@ -15,6 +15,8 @@ type Views struct {
 	Stream  ViewsStream
 	Log     Log
 
+	// origins and warnings are as in Config.
+	origins  map[string]Origin
 	warnings Mistakes
 }
 
@@ -90,7 +92,7 @@ func LoadViews(environ []string) (Views, error) {
 	if len(l.mistakes) > 0 {
 		return Views{}, l.mistakes.sorted(l.place)
 	}
-	v.warnings = l.warnings
+	v.origins, v.warnings = l.origins, l.warnings
 	return v, nil
 }
 
