@@ -172,7 +172,7 @@ func (w *world) flips(t *testing.T) {
 		t.Errorf("got %v in the end, want %s", got, want)
 	}
 	result(w.label("ViewsFlips", 1, "views"), flips+1, "flips", readers[0].lines.Load()-before, "lines", w.told.lines.Load()-told, "bare-lines",
-		reconciler.calls.Load()-calls, "reconciles", max(readers[0].after(wrote), 0), "after-write-ns/op")
+		reconciler.calls.Load()-calls, "reconciles", max(readers[0].after(wrote), 0), "after-write-ns/op", max(w.told.after(wrote), 0), "bare-after-write-ns/op")
 	w.flip(t, 0, 0)
 	until(t, func() bool { return readers[0].ready.Load() != (want == views.Ready) })
 }
