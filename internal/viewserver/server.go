@@ -58,6 +58,8 @@ type Server struct {
 	lists    chan struct{}
 	listener net.Listener
 	stats    stats
+	// authority is that of clients' certificates.
+	authority authority
 	// stopping is closed when the server stops, so that streams end.
 	stopping chan struct{}
 }
@@ -83,7 +85,7 @@ func New(opts Options) (*Server, error) {
 		opts.Take = takeTime
 	}
 	return &Server{
-		opts: opts, lists: make(chan struct{}, mostLists), stopping: make(chan struct{}),
+		opts: opts, authority: authority{file: opts.TLS.ClientCAFile}, lists: make(chan struct{}, mostLists), stopping: make(chan struct{}),
 		clients: clients{most: opts.MostClients, mostOfOne: opts.MostOfOne, of: make(map[string]int)},
 	}, nil
 }

@@ -3,6 +3,8 @@ package viewserver
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
@@ -74,7 +76,7 @@ func (s *Server) identify(r *http.Request, asked request) (*Identity, *refusal) 
 	if s.opts.Identities == nil {
 		return nil, nil
 	}
-	identity, err := s.opts.Identities.of(r)
+	identity, err := s.opts.Identities.of(r, s.authority.accepts)
 	if err != nil {
 		return nil, refuse(http.StatusUnauthorized, "Unauthorized", "%v", err)
 	}
@@ -134,6 +136,8 @@ type stream struct {
 	out      *bufio.Writer
 	// complete says that the state at the beginning was told, due that a bookmark is.
 	complete, due bool
+	// trusted is the authority that the client's certificate was last verified against.
+	trusted *x509.CertPool
 	// began is when the last batch was begun to be written.
 	began time.Time
 }
@@ -204,8 +208,19 @@ func (s *stream) may() bool {
 	if s.identity == nil {
 		return true
 	}
-	now, err := s.opts.Identities.of(s.request)
+	now, err := s.opts.Identities.of(s.request, s.accepts)
 	return err == nil && now.Name == s.identity.Name && slices.Equal(now.Namespaces, s.identity.Namespaces)
+}
+
+// accepts verifies the client's certificate where the authority is another one since.
+// When the certificate expires the stream ends anyway.
+func (s *stream) accepts(state *tls.ConnectionState) error {
+	pool := s.authority.current()
+	if pool != nil && pool == s.trusted {
+		return nil
+	}
+	s.trusted = pool
+	return s.authority.accepts(state)
 }
 
 // send writes a batch, and what marks the end of the state at the beginning.
