@@ -9,7 +9,8 @@ const viewsIntro = `## Endpoint views
 
 The built ` + "`endpoint-views serve`" + ` on a real API server, slices of 100 endpoints, and streams over HTTP that the measuring process reads. All of them share this machine.
 
-%s- *bare* (bench/informer) is the least that client-go needs: an informer with protobuf, whose handler compares two states of a slice and prints a line for each endpoint that differs. It joins nothing, resumes nothing, and has one reader in every row.
+%s%s
+- *bare* (bench/informer) is the least that client-go needs: an informer with protobuf, whose handler compares two states of a slice and prints a line for each endpoint that differs. It joins nothing, resumes nothing, and has one reader in every row.
 - Both sides tell of *the same write at the same time*, so each pair shares the machine's load. *times* is the ratio of the medians.
 - *Time* is from the moment in which the write was sent to the API server to the consumer's line; with several readers that of the median reader, *last* that of the last one.
 
@@ -22,6 +23,13 @@ Every endpoint changes at once, 100 in a write, 4 writes at a time. The time end
 
 | endpoints | readers | events a second | lines a second | bare, events a second | times the bare one's time | CPU of an event | bare |
 |---:|---:|---:|---:|---:|---:|---:|---:|
+`
+
+const outageIntro = `
+The API server is killed and started again after a time. As soon as it is ready an endpoint changes. *Lines* are what each side reported since before the outage: one is right.
+
+| endpoints | away | views: the change after the return | lines | bare: the change after the return | lines |
+|---:|---:|---:|---:|---:|---:|
 `
 
 const viewsMemoryIntro = `
@@ -47,7 +55,7 @@ Nothing changes, as the audit log of the API server says. A watch ends after abo
 
 func presentViews(r results) part {
 	var b strings.Builder
-	fmt.Fprintf(&b, viewsIntro, r.measuredOn())
+	fmt.Fprintf(&b, viewsIntro, r.measuredOn(), viewsSummary(r))
 	for _, c := range viewsCases(r, "ViewsChange") {
 		ours, bare := viewsAt("ViewsChange", c.endpoints, c.readers, "views"), viewsAt("ViewsChange", c.endpoints, c.readers, "bare")
 		fmt.Fprintf(&b, "| %s | %d | %s | %s | %s | %s | %.2f |\n", number(float64(c.endpoints)), c.readers, duration(r.quantile(ours, "ns/op", 0.5)),
@@ -69,6 +77,12 @@ func presentViews(r results) part {
 	for _, c := range viewsCases(r, "ViewsFlips") {
 		v := func(unit string) float64 { return r.most(viewsAt("ViewsFlips", c.endpoints, c.readers, "views"), unit) }
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", number(float64(c.endpoints)), number(v("flips")), number(v("lines")), number(v("bare-lines")), number(v("reconciles")), duration(v("after-write-ns/op")))
+	}
+	b.WriteString(outageIntro)
+	for _, c := range viewsCases(r, "ViewsOutage") {
+		ours, bare := viewsAt("ViewsOutage", c.endpoints, c.readers, "views"), viewsAt("ViewsOutage", c.endpoints, c.readers, "bare")
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", number(float64(c.endpoints)), duration(r.most(ours, "away-ns/op")),
+			duration(r.most(ours, "ns/op")), number(r.most(ours, "lines")), duration(r.most(bare, "ns/op")), number(r.most(bare, "lines")))
 	}
 	b.WriteString(viewsIdleIntro)
 	for _, c := range viewsCases(r, "ViewsIdle") {

@@ -64,11 +64,12 @@ func viewsTargets(r results) []target {
 	if name := viewsAt("ViewsMemory", 10_000, 50, "views"); r.has(name) {
 		t.add("views: memory at 10,000 endpoints with 50 readers", "at most 100 MB", size(r.most(name, "resident-B")), r.most(name, "resident-B") <= 100e6, "")
 	}
-	requests, length := 0.0, 0.0
-	for _, c := range viewsCases(r, "ViewsIdle") {
-		name := viewsAt("ViewsIdle", c.endpoints, c.readers, "views")
-		requests, length = requests+r.most(name, "requests"), length+r.most(name, "s")
+	for _, c := range viewsCases(r, "ViewsFlips") {
+		after := r.most(viewsAt("ViewsFlips", c.endpoints, c.readers, "views"), "after-write-ns/op")
+		t.add(fmt.Sprintf("views: 100 quick changes of one of %s endpoints: the last line after the last write", number(float64(c.endpoints))), "at most 100 ms",
+			duration(after), after <= 100e6, r.unrest())
 	}
+	requests, length := idleOf(r)
 	if length > 0 {
 		t.add("views: requests when idle, but for watches", "0", fmt.Sprintf("%s, in %s s", short(requests), number(length)), requests == 0, "")
 	}

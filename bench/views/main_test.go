@@ -14,20 +14,24 @@ var formName = flag.String("form", "", "how thorough to measure: tiny, short or 
 
 // form is how thorough a run is.
 type form struct {
-	// sizes are how many endpoints there are, readers how many streams.
-	sizes, readers []int
-	// changes and bursts are how many are measured of each.
-	changes, bursts int
-	// idle is longer than a watch lasts, except in the form tiny.
-	idle time.Duration
+	// sizes are how many endpoints there are.
+	sizes []int
+	loads []load
+	// idle is longer than a watch lasts, away longer than the longest pause between two
+	// attempts to reach the API server; except in the form tiny.
+	idle, away time.Duration
 }
+
+// load is a number of readers, and how many changes and bursts are measured with them.
+// Many readers cost the measuring process much time for each, so there are fewer.
+type load struct{ readers, changes, bursts int }
 
 func forms() map[string]form {
 	return map[string]form{
 		// To see that all of it works.
-		"tiny":  {[]int{200}, []int{1, 3}, 4, 2, time.Second},
-		"short": {[]int{1_000, 10_000}, []int{1, 50}, 50, 4, 70 * time.Second},
-		"long":  {[]int{1_000, 10_000}, []int{1, 50, 500}, 200, 10, 10 * time.Minute},
+		"tiny":  {[]int{200}, []load{{1, 4, 2}, {3, 4, 2}}, time.Second, time.Second},
+		"short": {[]int{1_000, 10_000}, []load{{1, 50, 4}, {50, 50, 4}, {500, 20, 1}}, 70 * time.Second, 5 * time.Second},
+		"long":  {[]int{1_000, 10_000}, []load{{1, 200, 10}, {50, 200, 10}, {500, 100, 5}}, 10 * time.Minute, time.Minute},
 	}
 }
 

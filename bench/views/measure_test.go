@@ -24,15 +24,16 @@ func TestMeasure(t *testing.T) {
 			w.grow(t, n)
 			w.run(t)
 			w.idle(t)
-			for _, readers := range f.readers {
-				all, end := w.open(t, readers, n)
-				w.change(t, all)
-				w.burst(t, all)
-				result(w.label("ViewsMemory", readers, "views"), w.views.resident(t), "resident-B")
-				result(w.label("ViewsMemory", readers, "bare"), w.bare.resident(t), "resident-B")
+			for _, l := range f.loads {
+				all, end := w.open(t, l.readers, n)
+				w.change(t, all, l.changes)
+				w.burst(t, all, l.bursts)
+				result(w.label("ViewsMemory", l.readers, "views"), w.views.resident(t), "resident-B")
+				result(w.label("ViewsMemory", l.readers, "bare"), w.bare.resident(t), "resident-B")
 				end()
 			}
 			w.flips(t)
+			w.outage(t)
 		})
 	}
 }
@@ -43,10 +44,10 @@ func (w *world) label(what string, readers int, side string) string {
 }
 
 // change changes single endpoints. Both sides report the same write.
-func (w *world) change(t *testing.T, readers []*reader) {
+func (w *world) change(t *testing.T, readers []*reader, changes int) {
 	t.Helper()
 	everybody := append([]*reader{w.told}, readers...)
-	for i := range w.form.changes {
+	for i := range changes {
 		before := counts(everybody)
 		sent := time.Now()
 		w.flip(t, i*7%len(w.slices), i*31%perSlice)
@@ -62,11 +63,11 @@ func (w *world) change(t *testing.T, readers []*reader) {
 }
 
 // burst lets every endpoint change at once.
-func (w *world) burst(t *testing.T, readers []*reader) {
+func (w *world) burst(t *testing.T, readers []*reader, bursts int) {
 	t.Helper()
 	n := len(w.slices) * perSlice
 	everybody := append([]*reader{w.told}, readers...)
-	for range w.form.bursts {
+	for range bursts {
 		before, views, bare := counts(everybody), w.views.cpu(t), w.bare.cpu(t)
 		began := time.Now()
 		w.flipAll(t)
@@ -171,7 +172,7 @@ func (w *world) flips(t *testing.T) {
 		t.Errorf("got %v in the end, want %s", got, want)
 	}
 	result(w.label("ViewsFlips", 1, "views"), flips+1, "flips", readers[0].lines.Load()-before, "lines", w.told.lines.Load()-told, "bare-lines",
-		reconciler.calls.Load()-calls, "reconciles", max(readers[0].after(wrote), 0), "after-write-ns/op")
+		reconciler.calls.Load()-calls, "reconciles", max(readers[0].after(wrote), 0), "after-write-ns/op", max(w.told.after(wrote), 0), "bare-after-write-ns/op")
 	w.flip(t, 0, 0)
 	until(t, func() bool { return readers[0].ready.Load() != (want == views.Ready) })
 }

@@ -24,6 +24,8 @@ var allowed = map[string]struct {
 	"internal/kubeapi":   {of("jwt", "redact", "retryafter"), "it makes clients of API servers and knows nothing of what for"},
 	"internal/config":    {of("setting"), "it is raw text to typed values; who uses them translates"},
 
+	"internal/commandline": {of("config"), "it is what both programs' command lines have in common"},
+
 	"internal/retryafter": {nil, "it reads one header and knows nothing of who sent it"},
 	"internal/jwt":        {nil, "it reads one token and knows nothing of whose it is"},
 
@@ -63,7 +65,7 @@ var allowed = map[string]struct {
 	"internal/event":     {of("plan", "narration", "syncer", "kubeapi", "redact"), "it delivers what the syncer announces"},
 	"internal/admin":     {of("inventory", "guard", "report"), "it serves what others made and decides nothing"},
 	"internal/preflight": {of("inventory", "config", "filter", "plan", "manifest", "kubeapi", "redact"), "it looks at everything once and judges it; the ways to it come from outside"},
-	"internal/cli": {of("inventory", "process", "config", "filter", "probe", "guard", "plan", "manifest",
+	"internal/cli": {of("inventory", "process", "config", "commandline", "filter", "probe", "guard", "plan", "manifest",
 		"source/static", "source/file", "source/command", "source/ionos", "source/kubernetes",
 		"store/memory", "store/kubectl", "store/kube", "syncer", "kubeapi", "election", "report", "metrics", "event", "admin", "preflight"), "it is the only package that knows every adapter"},
 
@@ -75,7 +77,7 @@ var allowed = map[string]struct {
 	"internal/viewsource":          {of("view", "viewcache", "kubeapi"), "it fills the cache from an API server and knows no reader"},
 	"internal/viewserver":          {append(of("viewcache"), "pkg/views"), "it serves what the cache holds and decides nothing but who may see it"},
 	"internal/metrics/viewmetrics": {append(of("viewcache", "viewserver"), "pkg/views"), "it counts what the server and its cache did"},
-	"internal/viewcli": {append(of("config", "kubeapi", "redact", "view", "viewcache", "viewsource", "viewserver", "metrics/viewmetrics"), "pkg/views"),
+	"internal/viewcli": {append(of("config", "commandline", "kubeapi", "redact", "view", "viewcache", "viewsource", "viewserver", "metrics/viewmetrics"), "pkg/views"),
 		"it is the only package of endpoint-views that knows every part"},
 	"cmd/endpoint-views": {of("viewcli", "config"), "main knows signals and exit status, nothing else"},
 

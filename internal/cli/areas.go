@@ -8,6 +8,7 @@ import (
 	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/preflight"
 )
 
@@ -59,7 +60,7 @@ func unknownArea(name string) error {
 	var meant []string
 	lower := strings.ToLower(name)
 	for _, area := range preflight.Sections() {
-		if name != "" && (strings.HasPrefix(string(area), lower) || levenshtein.ComputeDistance(lower, string(area)) <= mostLetters) {
+		if name != "" && (strings.HasPrefix(string(area), lower) || levenshtein.ComputeDistance(lower, string(area)) <= commandline.MostLetters) {
 			meant = append(meant, string(area))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/preflight"
@@ -47,7 +48,7 @@ func (p Program) checkCommand() *cobra.Command {
 		},
 	}
 	timeoutFlag(cmd, &timeout)
-	outputFlag(cmd, &form.out)
+	commandline.OutputFlag(cmd, &form.out)
 	onlyFlag(cmd, &only)
 	cmd.Flags().BoolVar(&form.short, "short", false, "one line for each area, and below it warnings and failures")
 	return cmd
@@ -55,7 +56,7 @@ func (p Program) checkCommand() *cobra.Command {
 
 // reportForm is the form in which a report is printed.
 type reportForm struct {
-	out   format
+	out   commandline.Format
 	short bool
 }
 
@@ -65,7 +66,7 @@ func (p Program) printReport(form reportForm, report preflight.Report) error {
 	if form.short {
 		data, text = report.Short(), report.ShortText
 	}
-	if err := form.out.print(p.Stdout, data, text(p.colour(p.Stdout))); err != nil {
+	if err := form.out.Print(p.Stdout, data, text(p.colour(p.Stdout))); err != nil {
 		return err
 	}
 	switch {

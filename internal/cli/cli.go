@@ -3,13 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 )
 
@@ -50,7 +49,7 @@ func (p Program) command() *cobra.Command {
 			"Exit status: 0 done or no difference, 1 differences, not ready or not done,\n" +
 			"2 usage or configuration, 3 source, 4 store or Service, 5 endpoints kept by the\n" +
 			"guard, 6 lease lost or not got, 124 time-out.",
-		Args:          knownCommand,
+		Args:          commandline.Known,
 		RunE:          run.RunE,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -58,26 +57,9 @@ func (p Program) command() *cobra.Command {
 	}
 	root.SetVersionTemplate(p.thisVersion().String() + "\n")
 	root.Flags().AddFlagSet(run.Flags())
-	root.AddCommand(run, p.diffCommand(), p.statusCommand(), p.explainCommand(), p.inventoryCommand(), p.checkCommand(), p.configCommand(), p.versionCommand())
+	configuration := commandline.Config[config.Config]{Load: p.load, Reference: config.Reference, Stdout: p.Stdout, Stderr: p.Stderr}
+	root.AddCommand(run, p.diffCommand(), p.statusCommand(), p.explainCommand(), p.inventoryCommand(), p.checkCommand(), configuration.Command(), p.versionCommand())
 	return root
-}
-
-// mostLetters is how many letters a command may be mistaken in and is still
-// recognised.
-const mostLetters = 2
-
-// knownCommand takes no argument: an argument here is an unknown subcommand. It
-// proposes the most similar commands.
-func knownCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	cmd.SuggestionsMinimumDistance = mostLetters
-	message := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
-	if meant := cmd.SuggestionsFor(args[0]); len(meant) > 0 {
-		return fmt.Errorf("%s; did you mean %s?", message, strings.Join(meant, " or "))
-	}
-	return fmt.Errorf("%s; `%s --help` lists the commands", message, cmd.CommandPath())
 }
 
 // load reads the configuration; every mistake in it is reported, and ends the

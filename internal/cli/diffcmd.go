@@ -9,6 +9,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
@@ -17,7 +18,7 @@ import (
 // diffCommand shows what one run would change.
 func (p Program) diffCommand() *cobra.Command {
 	var timeout time.Duration
-	var out format
+	var out commandline.Format
 	cmd := &cobra.Command{
 		Use:   "diff",
 		Short: "Print what would change as a unified diff; exit status 1 if something would",
@@ -30,7 +31,7 @@ func (p Program) diffCommand() *cobra.Command {
 		},
 	}
 	timeoutFlag(cmd, &timeout)
-	outputFlag(cmd, &out)
+	commandline.OutputFlag(cmd, &out)
 	return cmd
 }
 
@@ -45,7 +46,7 @@ type difference struct {
 }
 
 // diff assesses and prints the writes.
-func (b *parts) diff(ctx context.Context, p Program, out format) error {
+func (b *parts) diff(ctx context.Context, p Program, out commandline.Format) error {
 	a, err := b.syncer.Assess(ctx)
 	if err != nil {
 		return err
@@ -70,7 +71,7 @@ func (b *parts) diff(ctx context.Context, p Program, out format) error {
 			Added: words(w.Added), Removed: words(w.Removed), Changed: words(w.Changed),
 		})
 	}
-	if err := out.print(p.Stdout, differences, asText.String()); err != nil {
+	if err := out.Print(p.Stdout, differences, asText.String()); err != nil {
 		return err
 	}
 	if len(a.Writes) > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 )
@@ -18,7 +19,7 @@ import (
 func (p Program) explainCommand() *cobra.Command {
 	l := &looking{Program: p}
 	var timeout time.Duration
-	var out format
+	var out commandline.Format
 	cmd := &cobra.Command{
 		Use:   "explain NODE|IP",
 		Short: "Say why a node or an address is in a slice or not; exit status 1 if it is not ready",
@@ -42,7 +43,7 @@ func (p Program) explainCommand() *cobra.Command {
 				return ended(ctx, err)
 			}
 			e := explain(v, args[0])
-			if err := out.print(p.Stdout, e, e.text(v.document)); err != nil {
+			if err := out.Print(p.Stdout, e, e.text(v.document)); err != nil {
 				return err
 			}
 			if !e.Ready {
@@ -53,7 +54,7 @@ func (p Program) explainCommand() *cobra.Command {
 	}
 	computeFlag(cmd, &l.alone)
 	timeoutFlag(cmd, &timeout)
-	outputFlag(cmd, &out)
+	commandline.OutputFlag(cmd, &out)
 	return cmd
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 )
@@ -31,7 +32,7 @@ func (p Program) statusCommand() *cobra.Command {
 	l := &looking{Program: p}
 	var wait bool
 	var timeout time.Duration
-	var out format
+	var out commandline.Format
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show what is published and why; exit status 1 if something is wrong",
@@ -64,7 +65,7 @@ func (p Program) statusCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait until the exit status is 0")
 	computeFlag(cmd, &l.alone)
 	timeoutFlag(cmd, &timeout)
-	chooseOutput(cmd, &out, text, wide, asJSON, asYAML)
+	commandline.ChooseOutput(cmd, &out, commandline.Text, commandline.Wide, commandline.JSON, commandline.YAML)
 	return cmd
 }
 
@@ -98,7 +99,7 @@ func (l *looking) look(ctx context.Context) (view, error) {
 
 // await repeats until the document says healthy, and says on stderr what is wrong
 // whenever that changes. At the time-out it shows the last document.
-func (l *looking) await(ctx context.Context, out format) error {
+func (l *looking) await(ctx context.Context, out commandline.Format) error {
 	var last view
 	for {
 		v, err := l.lookAgain(ctx)
@@ -170,7 +171,7 @@ func progress(d *report.Document) string {
 }
 
 // show prints the view, and returns the exit status that it stands for.
-func (l *looking) show(v view, out format) error {
+func (l *looking) show(v view, out commandline.Format) error {
 	if err := l.print(v, out); err != nil {
 		return err
 	}
@@ -182,10 +183,10 @@ func (l *looking) show(v view, out format) error {
 
 // print prints the view. What the daemon wrote is printed with all its fields,
 // known here or not.
-func (l *looking) print(v view, out format) error {
+func (l *looking) print(v view, out commandline.Format) error {
 	var data any = v.document
 	if v.raw != nil {
 		data = v.raw
 	}
-	return out.print(l.Stdout, data, statusText(v.document, out == wide))
+	return out.Print(l.Stdout, data, statusText(v.document, out == commandline.Wide))
 }

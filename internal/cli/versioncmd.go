@@ -5,21 +5,23 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 )
 
 // versionCommand says which build this is.
 func (p Program) versionCommand() *cobra.Command {
-	var out format
+	var out commandline.Format
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(_ *cobra.Command, _ []string) error {
 			v := p.thisVersion()
-			return out.print(p.Stdout, v, v.String()+"\n")
+			return out.Print(p.Stdout, v, v.String()+"\n")
 		},
 	}
-	outputFlag(cmd, &out)
+	commandline.OutputFlag(cmd, &out)
 	return cmd
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -26,28 +27,28 @@ type Settings []Setting
 
 // Describe returns the effective values with their origins. Secrets are masked;
 // the twin that names a secret's file follows it.
-func (c Config) Describe() Settings {
+func (c Config) Describe() Settings { return describe(c.variables(), c.origins) }
+
+// Describe is that of endpoint-views.
+func (v Views) Describe() Settings { return describe(variablesOf(v.sections()), v.origins) }
+
+// describe returns the values of variables, which come from the origins.
+func describe(variables []variable, origins map[string]Origin) Settings {
+	from := func(name string) Origin { return cmp.Or(origins[name], FromDefault) }
 	var settings Settings
-	for _, v := range c.variables() {
+	for _, v := range variables {
 		secret, isSecret := v.secret()
-		setting := Setting{Variable: v.name, Value: render(v), Origin: c.origin(v.name), Secret: isSecret}
+		setting := Setting{Variable: v.name, Value: render(v), Origin: from(v.name), Secret: isSecret}
 		if setting.Value == "" {
 			setting.Unset = v.tags.Get("fallback")
 		}
 		settings = append(settings, setting)
 		if isSecret {
 			twin := v.name + fileSuffix
-			settings = append(settings, Setting{Variable: twin, Value: secret.path, Origin: c.origin(twin)})
+			settings = append(settings, Setting{Variable: twin, Value: secret.path, Origin: from(twin)})
 		}
 	}
 	return settings
-}
-
-func (c Config) origin(name string) Origin {
-	if origin, ok := c.origins[name]; ok {
-		return origin
-	}
-	return FromDefault
 }
 
 // String returns a table for people: variable, value, origin.

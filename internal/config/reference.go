@@ -55,10 +55,11 @@ func Reference() string {
 const viewsReferenceHead = "<!-- Generated from internal/config by \"go generate ./internal/config\". Do not edit. -->\n" + `
 # Configuration of endpoint-views
 
-The program is configured by environment variables alone. All mistakes are reported together, before anything is read; the exit status is then 2.
+The program is configured by environment variables alone. ` + "`endpoint-views config validate`" + ` checks them, ` + "`config show`" + ` prints what is in effect and where it comes from, and ` + "`config docs`" + ` prints this page.
 
+- All mistakes are reported together, before anything is read; the exit status is then 2.
 - A variable that is set but blank counts as unset. White space around a value is dropped.
-- A misspelling of one of these is a mistake. Any other variable that begins like one of these has no effect; ` + "`endpoint-views serve`" + ` names it at the start.
+- A misspelling of one of these is a mistake. Any other variable that begins like one of these has no effect; ` + "`endpoint-views config validate` and the log of `endpoint-views serve`" + ` name it.
 - ` + "`endpoint-views get`" + ` and ` + "`endpoint-views explain`" + ` use ` + "`KUBECONFIG`, or else `~/.kube/config`" + `, as kubectl does.
 - [Endpoint views](../how-to/endpoint-views.md) shows how to use them.
 `

@@ -15,6 +15,8 @@ type Views struct {
 	Stream  ViewsStream
 	Log     Log
 
+	// origins and warnings are as in Config.
+	origins  map[string]Origin
 	warnings Mistakes
 }
 
@@ -34,7 +36,7 @@ type ViewsStream struct {
 	MetricsAddress netip.AddrPort `envconfig:"METRICS_ADDRESS" default:"127.0.0.1:8083" desc:"IP address and port of /livez, /readyz and /metrics; port 0 takes any free one"`
 	Certificate    string         `envconfig:"VIEWS_TLS_CERT_FILE" fallback:"no TLS" desc:"file with the certificate of the server, read again at each handshake"`
 	Key            string         `envconfig:"VIEWS_TLS_KEY_FILE" desc:"file with its key"`
-	ClientCA       string         `envconfig:"VIEWS_CLIENT_CA_FILE" fallback:"no client certificates" desc:"file with the authority of clients' certificates, read again at each handshake; a certificate names its client by a URI SAN that ends in /ns/NAMESPACE/client/NAME"`
+	ClientCA       string         `envconfig:"VIEWS_CLIENT_CA_FILE" fallback:"no client certificates" desc:"file with the authority of clients' certificates, read again when it changes, for open connections too; a certificate names its client by a URI SAN that ends in /ns/NAMESPACE/client/NAME"`
 	Identities     string         `envconfig:"VIEWS_IDENTITIES_FILE" fallback:"everything, on a loopback address only" desc:"YAML file that says which client may see which namespaces, read again when it changes; a client that is not in it sees nothing"`
 	MostClients    int            `envconfig:"VIEWS_MAX_CLIENTS" default:"500" min:"1" max:"10000" desc:"streams that may be open at a time"`
 	MostOfOne      int            `envconfig:"VIEWS_MAX_CLIENTS_PER_IDENTITY" default:"50" min:"1" max:"10000" desc:"streams of one client that may be open at a time"`
@@ -90,7 +92,7 @@ func LoadViews(environ []string) (Views, error) {
 	if len(l.mistakes) > 0 {
 		return Views{}, l.mistakes.sorted(l.place)
 	}
-	v.warnings = l.warnings
+	v.origins, v.warnings = l.origins, l.warnings
 	return v, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/view"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 
 const (
@@ -36,9 +37,11 @@ type Cache struct {
 	services map[view.Key]*service
 	synced   bool
 	seq      uint64
-	forms    [forms]changes
-	slots    slots
-	graves   []grave
+	// told counts the changes of single endpoints.
+	told   uint64
+	forms  [forms]changes
+	slots  slots
+	graves []grave
 	// pruned is the number of the newest change that is forgotten.
 	pruned uint64
 	// epoch counts how often history began anew.
@@ -126,6 +129,26 @@ func (c *Cache) Count() int {
 		n += len(s.items)
 	}
 	return n
+}
+
+// States returns how many endpoints are in each state.
+func (c *Cache) States() map[views.State]int {
+	states := map[views.State]int{views.Ready: 0, views.Draining: 0, views.Down: 0}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, s := range c.services {
+		for i := range s.joined {
+			states[s.joined[i].State]++
+		}
+	}
+	return states
+}
+
+// Changes returns how many endpoints were added, changed and removed so far.
+func (c *Cache) Changes() uint64 {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.told
 }
 
 // token is how far the watches are for clients. It is called under the lock.

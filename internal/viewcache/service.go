@@ -143,6 +143,9 @@ func (c *Cache) vanish(one *item, now time.Time) {
 // changed notes a change of an object that is there or not.
 func (c *Cache) changed(one *item, there, ready bool) {
 	c.seq++
+	if one.form == single {
+		c.told++
+	}
 	one.seq, one.at, one.revision = c.seq, c.scopes[one.service.scope].reached, c.batch
 	one.set(there, ready)
 	c.forms[one.form].add(one)

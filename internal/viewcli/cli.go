@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewsource"
@@ -80,29 +81,18 @@ func (p Program) command() *cobra.Command {
 		Long: "Joins Services and EndpointSlices by kube-proxy's rules, for every Service with the\n" +
 			"annotation endpoints.ablmnzde.github.io/views: \"true\" (VIEWS_ANNOTATION), and says\n" +
 			"at any moment which endpoints stand behind which port. It only reads.\n\n" +
+			"Configuration is read from the environment: see `config docs`.\n\n" +
 			"Exit status: 0 done, 1 what was asked for is not there, 2 usage or configuration,\n" +
 			"4 the API server or the server did not answer.",
-		Args:          knownCommand,
+		Args:          commandline.Known,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true, SilenceUsage: true,
 		Version: p.Version,
 	}
 	root.SetVersionTemplate(fmt.Sprintf("endpoint-views %s (%s %s/%s)\n", p.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH))
-	root.AddCommand(p.serveCommand(), p.getCommand(), p.explainCommand(), p.checkCommand())
+	configuration := commandline.Config[config.Views]{Load: p.load, Reference: config.ViewsReference, Stdout: p.Stdout, Stderr: p.Stderr}
+	root.AddCommand(p.serveCommand(), p.getCommand(), p.explainCommand(), p.checkCommand(), configuration.Command())
 	return root
-}
-
-// knownCommand takes no argument: an argument here is an unknown command. It
-// proposes the most similar commands.
-func knownCommand(root *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	root.SuggestionsMinimumDistance = 2
-	if meant := root.SuggestionsFor(args[0]); len(meant) > 0 {
-		return fmt.Errorf("unknown command %q; did you mean %s?", args[0], strings.Join(meant, " or "))
-	}
-	return fmt.Errorf("unknown command %q; `endpoint-views --help` lists the commands", args[0])
 }
 
 // load reads the configuration; every mistake in it is reported.

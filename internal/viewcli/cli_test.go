@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcli"
 )
 
@@ -23,7 +24,7 @@ func carryOut(t *testing.T, environ []string, args ...string) (code int, stdout,
 
 func TestAWrongCommandLineSaysWhatToWrite(t *testing.T) {
 	for line, want := range map[string]string{
-		"gte":                         `unknown command "gte"; did you mean get?`,
+		"gte":                         `unknown command "gte" for "endpoint-views"; did you mean get?`,
 		"bogus":                       "`endpoint-views --help` lists the commands",
 		"get a b":                     "give one, or none",
 		"get -o text":                 "write wide, json, yaml or name",
@@ -47,6 +48,33 @@ func TestEveryMistakeOfTheConfigurationIsReportedAtOnce(t *testing.T) {
 	code, _, stderr := carryOut(t, []string{"VIEWS_ADDRESS=0.0.0.0:1", "VIEWS_MAX_CLIENTS=0"}, "serve")
 	if code != 2 || !strings.Contains(stderr, "VIEWS_ADDRESS") || !strings.Contains(stderr, "VIEWS_MAX_CLIENTS") {
 		t.Errorf("got %d %s", code, stderr)
+	}
+}
+
+func TestConfigShowsValidatesAndExplainsTheConfiguration(t *testing.T) {
+	environ := []string{"VIEWS_NAMESPACES=shop", "VIEWS_MAX_STREAMS=3"}
+	for line, want := range map[string][]string{
+		"config":                 {"show", "validate", "docs"},
+		"config show":            {"VIEWS_NAMESPACES", "shop", "environment", "127.0.0.1:8082", "default", "(no TLS)"},
+		"config show -o json":    {`"variable": "VIEWS_NAMESPACES",`, `"value": "shop",`, `"origin": "environment",`},
+		"config show -o yaml":    {"- origin: environment", "variable: VIEWS_NAMESPACES"},
+		"config validate":        {"The configuration is valid.", "warning: VIEWS_MAX_STREAMS"},
+		"config docs":            {config.ViewsReference()},
+		"config validate --help": {"exit status 2"},
+	} {
+		code, stdout, stderr := carryOut(t, environ, strings.Fields(line)...)
+		for _, one := range want {
+			if code != 0 || !strings.Contains(stdout+stderr, one) {
+				t.Errorf("%s: got %d\n%s%s\nwant %q in it", line, code, stdout, stderr, one)
+			}
+		}
+	}
+	code, _, stderr := carryOut(t, []string{"VIEWS_ADDRESS=0.0.0.0:1", "VIEWS_MAX_CLIENTS=0"}, "config", "validate")
+	if code != 2 || !strings.Contains(stderr, "VIEWS_ADDRESS") || !strings.Contains(stderr, "VIEWS_MAX_CLIENTS") {
+		t.Errorf("got %d %s, want 2 and both mistakes", code, stderr)
+	}
+	if code, _, stderr := carryOut(t, nil, "config", "shwo"); code != 2 || !strings.Contains(stderr, "did you mean show?") {
+		t.Errorf("got %d %s, want 2 and what was meant", code, stderr)
 	}
 }
 

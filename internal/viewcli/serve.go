@@ -88,6 +88,7 @@ func (p Program) build(c config.Views) (*serving, error) {
 	}
 	scrape, err := viewmetrics.Handler(viewmetrics.Options{
 		Version: p.Version, Cache: s.source.Cache(), Server: s.server, Stale: s.source.Stale, Identities: s.identities,
+		Known: s.source.Known, Requests: s.source.Requests,
 	})
 	if err != nil {
 		return nil, err

@@ -49,8 +49,8 @@ func (c *clients) count() int {
 
 // stats counts what the server did.
 type stats struct {
-	added, modified, deleted, expired, resumed, lists atomic.Uint64
-	refused                                           [600]atomic.Uint64
+	added, modified, deleted, expired, slow, resumed, lists atomic.Uint64
+	refused                                                 [600]atomic.Uint64
 }
 
 // event counts an event.
@@ -72,9 +72,10 @@ type Stats struct {
 	Clients int
 	// Events are those sent, by type.
 	Events map[views.EventType]uint64
-	// Expired are the streams that ended with 410, Resumed those that went on from a
-	// token, Lists the lists sent.
-	Expired, Resumed, Lists uint64
+	// Expired are the streams that ended with 410, Slow those that ended because the
+	// client took nothing for too long, Resumed those that went on from a token, Lists
+	// the lists sent.
+	Expired, Slow, Resumed, Lists uint64
 	// Refused are the requests that were refused, by HTTP status.
 	Refused map[int]uint64
 }
@@ -82,7 +83,7 @@ type Stats struct {
 // Stats returns what the server did so far.
 func (s *Server) Stats() Stats {
 	now := Stats{
-		Clients: s.clients.count(), Expired: s.stats.expired.Load(), Resumed: s.stats.resumed.Load(), Lists: s.stats.lists.Load(),
+		Clients: s.clients.count(), Expired: s.stats.expired.Load(), Slow: s.stats.slow.Load(), Resumed: s.stats.resumed.Load(), Lists: s.stats.lists.Load(),
 		Events: map[views.EventType]uint64{
 			views.Added: s.stats.added.Load(), views.Modified: s.stats.modified.Load(), views.Deleted: s.stats.deleted.Load(),
 		},

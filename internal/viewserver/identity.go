@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -175,9 +176,9 @@ var (
 	errUnknownToken = errors.New("the token is not in the list of identities")
 )
 
-// of returns the identity of a request; an error where it shows none. An identity
-// that no list names sees nothing.
-func (i *Identities) of(r *http.Request) (*Identity, error) {
+// of returns the identity of a request; an error where it shows none, or a certificate
+// that is not accepted any more. An identity that no list names sees nothing.
+func (i *Identities) of(r *http.Request, accepts func(*tls.ConnectionState) error) (*Identity, error) {
 	all := i.current()
 	if secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		return byToken(all, secret)
@@ -187,6 +188,9 @@ func (i *Identities) of(r *http.Request) (*Identity, error) {
 	}
 	name, err := nameOf(r.TLS.PeerCertificates[0])
 	if err != nil {
+		return nil, err
+	}
+	if err := accepts(r.TLS); err != nil {
 		return nil, err
 	}
 	if known := all[name]; known != nil {

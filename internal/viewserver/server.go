@@ -29,14 +29,16 @@ type Options struct {
 	Stale func(time.Time) (time.Time, error)
 	// MostClients bounds the streams, MostOfOne those of one identity.
 	MostClients, MostOfOne int
-	Logger                 *slog.Logger
+	// Take is how long a client may take nothing; 20 s by default.
+	Take   time.Duration
+	Logger *slog.Logger
 }
 
 // The bounds of the listener.
 const (
 	// headerTime is how long a client may take for the handshake and its headers.
 	headerTime = 5 * time.Second
-	// takeTime is how long a client may take nothing.
+	// takeTime is the default of Options.Take.
 	takeTime = 20 * time.Second
 	// idleTime is how long a connection may lie idle between two requests.
 	idleTime = time.Minute
@@ -56,6 +58,8 @@ type Server struct {
 	lists    chan struct{}
 	listener net.Listener
 	stats    stats
+	// authority is that of clients' certificates.
+	authority authority
 	// stopping is closed when the server stops, so that streams end.
 	stopping chan struct{}
 }
@@ -77,8 +81,11 @@ func New(opts Options) (*Server, error) {
 			return nil, err
 		}
 	}
+	if opts.Take <= 0 {
+		opts.Take = takeTime
+	}
 	return &Server{
-		opts: opts, lists: make(chan struct{}, mostLists), stopping: make(chan struct{}),
+		opts: opts, authority: authority{file: opts.TLS.ClientCAFile}, lists: make(chan struct{}, mostLists), stopping: make(chan struct{}),
 		clients: clients{most: opts.MostClients, mostOfOne: opts.MostOfOne, of: make(map[string]int)},
 	}, nil
 }

@@ -3,6 +3,8 @@ package viewserver
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
@@ -74,7 +76,7 @@ func (s *Server) identify(r *http.Request, asked request) (*Identity, *refusal) 
 	if s.opts.Identities == nil {
 		return nil, nil
 	}
-	identity, err := s.opts.Identities.of(r)
+	identity, err := s.opts.Identities.of(r, s.authority.accepts)
 	if err != nil {
 		return nil, refuse(http.StatusUnauthorized, "Unauthorized", "%v", err)
 	}
@@ -113,45 +115,6 @@ func (s *Server) reader(ctx context.Context, asked request, identity *Identity) 
 	}
 }
 
-// list answers a list.
-func (s *Server) list(w http.ResponseWriter, r *http.Request, asked request, identity *Identity) {
-	end, no := s.begin()
-	if no != nil {
-		s.refuse(w, r, no)
-		return
-	}
-	defer end()
-	objects, token, err := s.opts.Cache.List(asked.selection(identity))
-	if err != nil {
-		s.refuse(w, r, refused(err))
-		return
-	}
-	s.stats.lists.Add(1)
-	control := http.NewResponseController(w)
-	_ = control.SetWriteDeadline(time.Now().Add(takeTime))
-	w.Header().Set("Content-Type", "application/json")
-	out := bufio.NewWriterSize(w, buffered)
-	list(out, asked.kind(), views.ListMetadata{ResourceVersion: token, Annotations: s.annotations()}, objects)
-	_ = out.Flush() // a client that left misses nothing
-}
-
-// begin takes one of the places for lists until end is called.
-func (s *Server) begin() (end func(), no *refusal) {
-	select {
-	case s.lists <- struct{}{}:
-		return func() { <-s.lists }, nil
-	default:
-		return nil, refuse(http.StatusTooManyRequests, "TooManyRequests", "%d lists are being sent; ask again", mostLists).after(1)
-	}
-}
-
-func (r request) kind() string {
-	if r.gather {
-		return views.KindServicePortView
-	}
-	return views.KindEndpointView
-}
-
 // annotations say that the cache is not current, if it is not.
 func (s *Server) annotations() map[string]string {
 	since, err := s.opts.Stale(time.Now())
@@ -173,6 +136,10 @@ type stream struct {
 	out      *bufio.Writer
 	// complete says that the state at the beginning was told, due that a bookmark is.
 	complete, due bool
+	// trusted is the authority that the client's certificate was last verified against.
+	trusted *x509.CertPool
+	// began is when the last batch was begun to be written.
+	began time.Time
 }
 
 // run tells the client everything until one of both ends it, and returns why.
@@ -185,7 +152,7 @@ func (s *stream) run() string {
 			return s.end(refused(err))
 		}
 		if err := s.send(batch); err != nil {
-			return "the client takes nothing, or went away"
+			return s.lost()
 		}
 		if batch.Changed == nil {
 			if !s.may() {
@@ -214,6 +181,15 @@ func (s *stream) run() string {
 	}
 }
 
+// lost says why a client took nothing more, and counts those that are too slow.
+func (s *stream) lost() string {
+	if time.Since(s.began) >= s.opts.Take { // the error is another one in HTTP/2
+		s.stats.slow.Add(1)
+		return "the client took nothing for " + s.opts.Take.String()
+	}
+	return "the client went away"
+}
+
 // lifetime is how long the stream may last: not longer than the certificate.
 func (s *stream) lifetime() time.Duration {
 	most := longestStream - rand.N(longestStream/5)
@@ -232,13 +208,25 @@ func (s *stream) may() bool {
 	if s.identity == nil {
 		return true
 	}
-	now, err := s.opts.Identities.of(s.request)
+	now, err := s.opts.Identities.of(s.request, s.accepts)
 	return err == nil && now.Name == s.identity.Name && slices.Equal(now.Namespaces, s.identity.Namespaces)
+}
+
+// accepts verifies the client's certificate where the authority is another one since.
+// When the certificate expires the stream ends anyway.
+func (s *stream) accepts(state *tls.ConnectionState) error {
+	pool := s.authority.current()
+	if pool != nil && pool == s.trusted {
+		return nil
+	}
+	s.trusted = pool
+	return s.authority.accepts(state)
 }
 
 // send writes a batch, and what marks the end of the state at the beginning.
 func (s *stream) send(batch viewcache.Batch) error {
-	_ = s.control.SetWriteDeadline(time.Now().Add(takeTime))
+	s.began = time.Now()
+	_ = s.control.SetWriteDeadline(s.began.Add(s.opts.Take))
 	for _, event := range batch.Events {
 		line(s.out, event.Type, event.Object())
 		s.stats.event(event.Type)
@@ -284,7 +272,7 @@ func (s *stream) end(no *refusal) string {
 		s.stats.expired.Add(1)
 	}
 	text, _ := json.Marshal(no.Status) // nothing in it cannot be encoded
-	_ = s.control.SetWriteDeadline(time.Now().Add(takeTime))
+	_ = s.control.SetWriteDeadline(time.Now().Add(s.opts.Take))
 	line(s.out, views.Error, text)
 	_ = s.out.Flush() // a client that left misses nothing
 	return no.Message

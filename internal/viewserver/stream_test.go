@@ -141,6 +141,33 @@ func TestContract40ASlowReaderDelaysNoOtherAndGetsTheNewestStates(t *testing.T) 
 	}
 }
 
+// TestContract40AClientThatTakesNothingIsCutOffAndCounted, over HTTP/2 as well, where
+// the error is another one.
+func TestContract40AClientThatTakesNothingIsCutOffAndCounted(t *testing.T) {
+	for name, secured := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, "shop")
+			s := startWith(t, c, identities, viewserver.Options{Take: 300 * time.Millisecond})
+			client := s.client(t, nil)
+			if !secured {
+				client.Transport.(*http.Transport).ForceAttemptHTTP2 = false //nolint:forcetypeassert // made above
+			}
+			response := open(t, client, s.url+"/api/v1/views?watch=true", token)
+			defer response.Body.Close() // it is never read
+			var sets [2][]int           // all endpoints change each time, so that there is much to tell
+			for i := range 10_000 {
+				sets[i%2] = append(sets[i%2], i+10)
+			}
+			round := 0
+			s.until(t, "the client is cut off", func() bool {
+				round++
+				c.slice("shop", sets[round%2]...)
+				return s.Stats().Slow == 1 && s.Stats().Clients == 0
+			})
+		})
+	}
+}
+
 func TestReadyShowsAFlipAsDeletedAndAdded(t *testing.T) {
 	c := newCluster(t, "shop")
 	address := plain(t, c)

@@ -2,12 +2,12 @@ package viewserver
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 )
 
 // TLS are the files of the server's certificate and key, and of the authority that
-// clients' certificates have to be of. All are read again at each handshake.
+// clients' certificates have to be of. All are read again at each handshake, the
+// authority also while a connection lasts.
 type TLS struct {
 	CertificateFile, KeyFile string
 	// ClientCAFile is empty where clients show tokens only.
@@ -47,13 +47,8 @@ func (t TLS) read() (*tls.Config, error) {
 	if t.ClientCAFile == "" {
 		return config, nil
 	}
-	text, err := readFile(t.ClientCAFile)
-	if err != nil {
-		return nil, fmt.Errorf("read the authority of clients: %w", err)
-	}
-	config.ClientCAs = x509.NewCertPool()
-	if !config.ClientCAs.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("%s holds no certificate in PEM", t.ClientCAFile)
+	if config.ClientCAs, _, err = readAuthority(t.ClientCAFile); err != nil {
+		return nil, err
 	}
 	// A client may show a token instead; one that shows neither sees nothing.
 	config.ClientAuth = tls.VerifyClientCertIfGiven

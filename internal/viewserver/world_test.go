@@ -138,10 +138,13 @@ func sign(t testing.TB, template, parent *x509.Certificate, key, signer *ecdsa.P
 // issue returns a certificate for clients or servers, and its key, as PEM.
 func (a *authority) issue(t testing.TB, usage x509.ExtKeyUsage, uris ...string) (certificate, key []byte) {
 	t.Helper()
-	template := &x509.Certificate{
-		Subject: pkix.Name{CommonName: "leaf"}, ExtKeyUsage: []x509.ExtKeyUsage{usage},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
+	return a.issued(t, &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{usage}}, uris...)
+}
+
+// issued returns a certificate after a template.
+func (a *authority) issued(t testing.TB, template *x509.Certificate, uris ...string) (certificate, key []byte) {
+	t.Helper()
+	template.Subject, template.IPAddresses = pkix.Name{CommonName: "leaf"}, []net.IP{net.IPv4(127, 0, 0, 1)}
 	for _, text := range uris {
 		parsed, err := url.Parse(text)
 		if err != nil {
@@ -180,6 +183,12 @@ const token = "t0ken-of-sixteen-characters-or-more"
 // start runs a server with the list of identities until the test ends.
 func start(t *testing.T, c *cluster, identities string) *secured {
 	t.Helper()
+	return startWith(t, c, identities, viewserver.Options{})
+}
+
+// startWith runs a server with these options and those that every one has.
+func startWith(t *testing.T, c *cluster, identities string, options viewserver.Options) *secured {
+	t.Helper()
 	s := &secured{dir: t.TempDir(), ca: newAuthority(t)}
 	certificate, key := s.ca.issue(t, x509.ExtKeyUsageServerAuth)
 	write(t, filepath.Join(s.dir, "token"), []byte(token+"\n"))
@@ -192,10 +201,10 @@ func start(t *testing.T, c *cluster, identities string) *secured {
 	if s.identities, err = viewserver.ReadIdentities(s.list(t, identities)); err != nil {
 		t.Fatal(err)
 	}
-	s.Server = run(t, viewserver.Options{
-		Address: netip.MustParseAddrPort("127.0.0.1:0"), TLS: files, Identities: s.identities, Cache: c.Cache, Stale: current,
-		MostClients: 10, MostOfOne: 3, Logger: slog.New(slog.DiscardHandler),
-	})
+	options.Address, options.TLS, options.Identities = netip.MustParseAddrPort("127.0.0.1:0"), files, s.identities
+	options.Cache, options.Stale, options.Logger = c.Cache, current, discard()
+	options.MostClients, options.MostOfOne = 10, 3
+	s.Server = run(t, options)
 	s.url = "https://" + s.Address().String()
 	return s
 }
@@ -244,10 +253,21 @@ func run(t *testing.T, options viewserver.Options) *viewserver.Server {
 // without one.
 func (s *secured) client(t *testing.T, by *authority, uris ...string) *http.Client {
 	t.Helper()
+	if by == nil {
+		return s.shows(t, nil, nil)
+	}
+	return s.shows(t, by, &x509.Certificate{}, uris...)
+}
+
+// shows is a client whose certificate is made after a template; it shows none without
+// an authority.
+func (s *secured) shows(t *testing.T, by *authority, template *x509.Certificate, uris ...string) *http.Client {
+	t.Helper()
 	config := &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
 	config.RootCAs.AddCert(s.ca.certificate)
 	if by != nil {
-		certificate, key := by.issue(t, x509.ExtKeyUsageClientAuth, uris...)
+		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+		certificate, key := by.issued(t, template, uris...)
 		pair, err := tls.X509KeyPair(certificate, key)
 		if err != nil {
 			t.Fatal(err)
@@ -275,12 +295,34 @@ func get(t *testing.T, client *http.Client, address, bearer string) (int, string
 	return response.StatusCode, string(body)
 }
 
-func open(t *testing.T, client *http.Client, address, bearer string) *http.Response {
+// ask is a request.
+func ask(t *testing.T, address string) *http.Request {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return request
+}
+
+// answer is what comes of a request: code, the protocol and the text; zero without one.
+func answer(t *testing.T, client *http.Client, request *http.Request) (code, protocol int, text string) {
+	t.Helper()
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, 0, ""
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, response.ProtoMajor, string(body)
+}
+
+func open(t *testing.T, client *http.Client, address, bearer string) *http.Response {
+	t.Helper()
+	request := ask(t, address)
 	if bearer != "" {
 		request.Header.Set("Authorization", "Bearer "+bearer)
 	}
@@ -318,7 +360,13 @@ func (l lines) next(t *testing.T) event {
 // watch opens a stream.
 func watch(t *testing.T, client *http.Client, address string) lines {
 	t.Helper()
-	response := open(t, client, address, "")
+	return watchAs(t, client, address, "")
+}
+
+// watchAs opens a stream with a token.
+func watchAs(t *testing.T, client *http.Client, address, bearer string) lines {
+	t.Helper()
+	response := open(t, client, address, bearer)
 	if response == nil || response.StatusCode != http.StatusOK {
 		t.Fatalf("got %v, want a stream", response)
 	}

@@ -45,6 +45,7 @@ type Source struct {
 	selected func(*corev1.Service) bool
 	cache    *viewcache.Cache
 	watches  []*watched
+	requests requests
 	// asked wakes the goroutine that asks about suspects.
 	asked chan struct{}
 }
@@ -95,6 +96,18 @@ func (s *Source) Stale(now time.Time) (since time.Time, err error) {
 	return since, err
 }
 
+// Known returns when the API server last accepted a request of the watch of which this
+// is longest ago; zero before every watch was accepted once.
+func (s *Source) Known() time.Time {
+	oldest := s.watches[0].sight.last()
+	for _, w := range s.watches[1:] {
+		if known := w.sight.last(); known.Before(oldest) {
+			oldest = known
+		}
+	}
+	return oldest
+}
+
 // Trouble returns what each watch met last that has not told a complete list yet.
 func (s *Source) Trouble() error {
 	var all []error
@@ -116,6 +129,7 @@ func (s *Source) watch(scope int, kind viewcache.Kind) *watched {
 		w.resource, w.object = kubeapi.EndpointSlices(s.scopes[scope]), &discoveryv1.EndpointSlice{}
 		w.list = func() runtime.Object { return &discoveryv1.EndpointSliceList{} }
 	}
+	w.requests = &s.requests
 	w.sight.what = kind.String()
 	if s.scopes[scope] != "" {
 		w.sight.what += " of namespace " + s.scopes[scope]
@@ -182,6 +196,7 @@ func (s *Source) read(ctx context.Context, suspect viewcache.Suspect) {
 		resource, object = kubeapi.EndpointSlices(key.Namespace), &discoveryv1.EndpointSlice{}
 	}
 	err := s.client.Get(ctx, resource, key.Name, object)
+	s.requests.note(verbGet, err)
 	if missing(err, key.Name) {
 		s.cache.Gone(suspect)
 		return

@@ -35,6 +35,7 @@ type watched struct {
 	list     func() runtime.Object
 	store    *store
 	sight    sight
+	requests *requests
 
 	mu sync.Mutex
 	// stop ends what runs at the moment, so that a new complete list is made.
@@ -48,6 +49,12 @@ func (w *watched) listAgain() {
 	if w.stop != nil {
 		w.stop()
 	}
+}
+
+// answered notes what came of a request.
+func (w *watched) answered(verb string, err error) {
+	w.requests.note(verb, err)
+	w.sight.answered(err)
 }
 
 // once lists and watches until something ends it.
@@ -69,14 +76,14 @@ func (w *watched) run(ctx context.Context) {
 		List: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			list := w.list()
 			err := w.client.List(ctx, w.resource, options, list)
-			w.sight.answered(err)
+			w.answered(verbList, err)
 			return list, err
 		},
 		Watch: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			seconds := int64((longestWatch - rand.N(longestWatch/4)).Seconds())
 			options.TimeoutSeconds = &seconds
 			events, err := w.client.Watch(ctx, w.resource, options)
-			w.sight.answered(err)
+			w.answered(verbWatch, err)
 			return events, err
 		},
 	}
@@ -162,19 +169,26 @@ type sight struct {
 	what string
 
 	mu sync.Mutex
-	// known is when the server last accepted a request, last why it did not since.
-	known time.Time
-	last  error
+	// known is when the server last accepted a request, failed why it did not since.
+	known  time.Time
+	failed error
 }
 
 // answered notes what came of a request.
 func (s *sight) answered(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last = err
+	s.failed = err
 	if err == nil {
 		s.known = time.Now()
 	}
+}
+
+// last is when the server last accepted a request; zero where it never did.
+func (s *sight) last() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known
 }
 
 // stale returns since when the watch tells nothing, and why; a nil error while it is
@@ -186,18 +200,18 @@ func (s *sight) stale(now time.Time) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	text := fmt.Sprintf("the watch of %s has sent nothing since %s", s.what, s.known.UTC().Format(time.RFC3339))
-	if s.last == nil {
+	if s.failed == nil {
 		return s.known, fmt.Errorf("%s", text)
 	}
-	return s.known, fmt.Errorf("%s: %w", text, s.last)
+	return s.known, fmt.Errorf("%s: %w", text, s.failed)
 }
 
 // trouble is why there was no answer yet, nil if there was one.
 func (s *sight) trouble() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.last == nil {
+	if s.failed == nil {
 		return nil
 	}
-	return fmt.Errorf("watch %s: %w", s.what, s.last)
+	return fmt.Errorf("watch %s: %w", s.what, s.failed)
 }

@@ -74,10 +74,12 @@ func TestTheGeneratedPartsAreCurrent(t *testing.T) {
 	schema := filepath.Join(chartDir, "values.schema.json")
 	compare(t, schema, withController(t, read(t, schema), all))
 	for copied, source := range map[string]string{
-		"alerts.yaml":    "../../deploy/monitoring/alerts.yaml",
-		"dashboard.json": "../../deploy/monitoring/dashboard.json",
+		filepath.Join(chartDir, "files", "alerts.yaml"):    "alerts.yaml",
+		filepath.Join(chartDir, "files", "dashboard.json"): "dashboard.json",
+		filepath.Join(viewsDir, "files", "alerts.yaml"):    "endpoint-views-alerts.yaml",
+		filepath.Join(viewsDir, "files", "dashboard.json"): "endpoint-views-dashboard.json",
 	} {
-		compare(t, filepath.Join(chartDir, "files", copied), read(t, source))
+		compare(t, copied, read(t, filepath.Join("../../deploy/monitoring", source)))
 	}
 	for _, chart := range charts {
 		compare(t, filepath.Join(chart, "README.md"), helmDocs(t, chart))

@@ -16,20 +16,22 @@ import (
 // every metric has every label value: one that compares or joins what does not
 // fit answers nothing.
 func TestEveryQueryOfTheDashboardAnswers(t *testing.T) {
-	var asked, checks []any
-	for _, p := range board(t).Panels {
-		for _, target := range p.Targets {
-			name := fmt.Sprintf("panel %d %s: %s", p.ID, target.RefID, p.Title)
-			asked = append(asked, map[string]any{"alert": name, "expr": fmt.Sprintf("count(%s) > 0", substitutes.Replace(target.Expr))})
-			checks = append(checks, map[string]any{"eval_time": "5m", "alertname": name, "exp_alerts": []any{map[string]any{}}})
+	eachBoard(t, func(t *testing.T, of program, d dashboard) {
+		var asked, checks []any
+		for _, p := range d.Panels {
+			for _, target := range p.Targets {
+				name := fmt.Sprintf("panel %d %s: %s", p.ID, target.RefID, p.Title)
+				asked = append(asked, map[string]any{"alert": name, "expr": fmt.Sprintf("count(%s) > 0", substitutes.Replace(target.Expr))})
+				checks = append(checks, map[string]any{"eval_time": "5m", "alertname": name, "exp_alerts": []any{map[string]any{}}})
+			}
 		}
-	}
-	dir := t.TempDir()
-	write(t, dir, "rules.yaml", map[string]any{"groups": []any{map[string]any{"name": "dashboard", "rules": asked}}})
-	tests := write(t, dir, "test.yaml", map[string]any{"rule_files": []string{"rules.yaml"}, "evaluation_interval": "15s", "tests": []any{
-		map[string]any{"interval": "15s", "input_series": everything(known(t)), "alert_rule_test": checks},
-	}})
-	promtool(t, "test", "rules", tests)
+		dir := t.TempDir()
+		write(t, dir, "rules.yaml", map[string]any{"groups": []any{map[string]any{"name": "dashboard", "rules": asked}}})
+		tests := write(t, dir, "test.yaml", map[string]any{"rule_files": []string{"rules.yaml"}, "evaluation_interval": "15s", "tests": []any{
+			map[string]any{"interval": "15s", "input_series": everything(of.own(known(t))), "alert_rule_test": checks},
+		}})
+		promtool(t, "test", "rules", tests)
+	})
 }
 
 // everything returns each metric of one target with each value of its labels, with

@@ -2,8 +2,10 @@ package monitoring_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,8 +17,8 @@ import (
 
 // The files under test.
 const (
-	dashboardPath = "../../deploy/monitoring/dashboard.json"
-	runbooksPath  = "../../docs/runbooks"
+	monitoringPath = "../../deploy/monitoring"
+	runbooksPath   = "../../docs/runbooks"
 )
 
 // rulesPaths are the files of alert rules, ruleTestsPaths their tests.
@@ -125,13 +127,58 @@ type target struct {
 
 type datasource struct{ Type, UID string }
 
-// board returns the dashboard, with a duration in place of Grafana's interval:
-// that one is no string, so PromQL would not know it.
-func board(t *testing.T) dashboard {
+// program is one of the two, with what its dashboard has.
+type program struct {
+	dashboard, uid string
+	rows           []string
+	// prefixes are those of its metrics.
+	prefixes []string
+}
+
+func programs() []program {
+	return []program{
+		{
+			"dashboard.json", "ionos-endpointslice",
+			[]string{"Now", "Why not", "Endpoints", "Inventories", "Health checks", "Writes", "API requests", "Credentials and leadership", "Process"},
+			[]string{"ionos_endpointslice_", "rest_client_"},
+		},
+		{"endpoint-views-dashboard.json", "endpoint-views", []string{"Now", "Endpoints", "Readers", "API server", "Process"}, []string{"endpoint_views_"}},
+	}
+}
+
+// own leaves the metrics of the other program out.
+func (p program) own(all catalogue) catalogue {
+	own := maps.Clone(all)
+	for _, other := range programs() {
+		if other.uid == p.uid {
+			continue
+		}
+		maps.DeleteFunc(own, func(name string, _ map[string][]string) bool { return other.has(name) })
+	}
+	return own
+}
+
+// has reports whether a metric is one of the program.
+func (p program) has(metric string) bool {
+	return slices.ContainsFunc(p.prefixes, func(prefix string) bool { return strings.HasPrefix(metric, prefix) })
+}
+
+// eachBoard runs a test for the dashboard of each program.
+func eachBoard(t *testing.T, test func(*testing.T, program, dashboard)) {
+	t.Helper()
+	for _, p := range programs() {
+		t.Run(p.dashboard, func(t *testing.T) { test(t, p, board(t, p.dashboard)) })
+	}
+}
+
+// board returns a dashboard, with a duration in place of Grafana's interval: that one
+// is no string, so PromQL would not know it.
+func board(t *testing.T, file string) dashboard {
 	t.Helper()
 	var d dashboard
-	if err := json.Unmarshal([]byte(read(t, dashboardPath)), &d); err != nil {
-		t.Fatalf("%s: %v", dashboardPath, err)
+	path := filepath.Join(monitoringPath, file)
+	if err := json.Unmarshal([]byte(read(t, path)), &d); err != nil {
+		t.Fatalf("%s: %v", path, err)
 	}
 	for _, p := range d.Panels {
 		for i := range p.Targets {

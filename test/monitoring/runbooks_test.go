@@ -149,7 +149,7 @@ func TestRunbooksNameOnlyWhatExists(t *testing.T) {
 
 func TestRunbooksLinkToWhatExists(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
-	for _, dir := range []string{runbooksPath, filepath.Dir(dashboardPath)} {
+	for _, dir := range []string{runbooksPath, monitoringPath} {
 		paths, err := filepath.Glob(filepath.Join(dir, "*.md"))
 		if err != nil || len(paths) == 0 {
 			t.Fatalf("%s: %d pages, %v", dir, len(paths), err)

@@ -29,17 +29,23 @@ const (
 // Families are all metrics of the program, in the order of the reference.
 func Families() []Family {
 	kinds := []string{string(views.Added), string(views.Modified), string(views.Deleted)}
+	states := []string{string(views.Ready), string(views.Draining), string(views.Down)}
+	verbs := []string{"list", "watch", "get"}
 	return []Family{
 		{prefix + "build_info", gauge, map[string][]string{"version": nil, "goversion": nil}, "Always 1; the labels say what runs.", prefix + "build_info", "which versions run"},
 		{prefix + "synced", gauge, nil, "1 when every watch has brought a complete list.", prefix + "synced == 0", "the replica serves nothing yet; `/readyz` says which watch is missing"},
-		{prefix + "endpoints", gauge, nil, "Endpoints that are shown, of all states.", prefix + "endpoints", "replicas that watch the same show the same number"},
+		{prefix + "endpoints", gauge, map[string][]string{"state": states}, "Endpoints that are shown, by state.", "sum by (instance) (" + prefix + "endpoints)", "replicas that watch the same show the same number"},
+		{prefix + "changes_total", counter, nil, "Endpoints that were added, changed or removed.", "rate(" + prefix + "changes_total[5m])", "how much changes in the cluster, whoever is told of it"},
 		{prefix + "suspects", gauge, nil, "Services and slices that a list of the API server left out and that are kept until it confirms that they are gone.", prefix + "suspects > 0", "for seconds: normal after an outage; for minutes: the API server does not answer the confirmation"},
 		{prefix + "stale_seconds", gauge, nil, "Seconds since a watch of the API server was last current; 0 while all are current.", prefix + "stale_seconds > 0", "the last state is kept; see the runbook EndpointViewsNotCurrent"},
+		{prefix + "watch_age_seconds", gauge, nil, "Seconds since the API server last accepted a request of a watch, of the watch of which that is longest ago.", prefix + "watch_age_seconds > 75", "a watch is opened anew every minute; this one is refused or not answered"},
+		{prefix + "api_requests_total", counter, map[string][]string{"verb": verbs, "code": nil}, "Requests to the API server, by verb and HTTP status; `<error>` where there was no answer.", "sum by (verb, code) (rate(" + prefix + "api_requests_total[5m]))", "at rest only watches, about one a minute for each kind and namespace"},
 		{prefix + "identities_current", gauge, nil, "1 while the newest list of identities is in effect, 0 while it has a mistake.", prefix + "identities_current == 0", "the last good list is in effect; the log names the mistake"},
 		{prefix + "clients", gauge, nil, "Streams that are open.", "sum(" + prefix + "clients)", "compare with VIEWS_MAX_CLIENTS times the replicas"},
 		{prefix + "events_total", counter, map[string][]string{"type": kinds}, "Events sent, by type.", "rate(" + prefix + "events_total[5m])", "how much changes, times the clients"},
 		{prefix + "refused_total", counter, map[string][]string{"code": nil}, "Requests that were refused, by HTTP status.", "rate(" + prefix + `refused_total{code="403"}[5m])`, "a client asks for what it may not see"},
 		{prefix + "expired_total", counter, nil, "Streams that ended with 410.", "rate(" + prefix + "expired_total[5m])", "clients that had to read everything again: too slow, away too long, or rights that changed"},
+		{prefix + "slow_total", counter, nil, "Streams that ended because the client took nothing for 20 s.", "rate(" + prefix + "slow_total[5m])", "clients that hang, or whose network does"},
 		{prefix + "resumed_total", counter, nil, "Streams that went on from a token.", "rate(" + prefix + "resumed_total[5m])", "clients that connect again and miss nothing"},
 		{prefix + "lists_total", counter, nil, "Lists sent.", "rate(" + prefix + "lists_total[5m])", "clients that poll; a stream is cheaper"},
 	}

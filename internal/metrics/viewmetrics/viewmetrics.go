@@ -23,6 +23,11 @@ type Options struct {
 	Server  *viewserver.Server
 	// Stale says since when the cache is not current; a nil error while it is.
 	Stale func(time.Time) (time.Time, error)
+	// Known is when the API server last accepted a request of every watch; zero where
+	// it has not yet.
+	Known func() time.Time
+	// Requests calls count for each verb and status of requests to the API server.
+	Requests func(count func(verb, code string, requests uint64))
 	// Identities says why the newest list of identities is not in effect.
 	Identities func() error
 }
@@ -58,14 +63,13 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	count := func(name string, value uint64, labels ...string) { emit(name, float64(value), labels...) }
 	emit("build_info", 1, runtime.Version(), c.Version)
 	emit("synced", truth(c.Cache.Synced()))
-	emit("endpoints", float64(c.Cache.Count()))
-	emit("suspects", float64(len(c.Cache.Suspects())))
-	now := time.Now()
-	stale := 0.0
-	if since, err := c.Stale(now); err != nil {
-		stale = now.Sub(since).Seconds()
+	for state, n := range c.Cache.States() {
+		emit("endpoints", float64(n), string(state))
 	}
-	emit("stale_seconds", stale)
+	count("changes_total", c.Cache.Changes())
+	emit("suspects", float64(len(c.Cache.Suspects())))
+	c.sight(time.Now(), emit)
+	c.Requests(func(verb, code string, requests uint64) { count("api_requests_total", requests, code, verb) })
 	emit("identities_current", truth(c.Identities() == nil))
 	stats := c.Server.Stats()
 	emit("clients", float64(stats.Clients))
@@ -76,8 +80,21 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		count("refused_total", n, strconv.Itoa(code))
 	}
 	count("expired_total", stats.Expired)
+	count("slow_total", stats.Slow)
 	count("resumed_total", stats.Resumed)
 	count("lists_total", stats.Lists)
+}
+
+// sight emits whether the watches are current.
+func (c *collector) sight(now time.Time, emit func(string, float64, ...string)) {
+	stale := 0.0
+	if since, err := c.Stale(now); err != nil {
+		stale = now.Sub(since).Seconds()
+	}
+	emit("stale_seconds", stale)
+	if known := c.Known(); !known.IsZero() {
+		emit("watch_age_seconds", now.Sub(known).Seconds())
+	}
 }
 
 func truth(yes bool) float64 {

@@ -52,7 +52,9 @@ func TestTheReferenceListsWhatIsServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler, err := viewmetrics.Handler(viewmetrics.Options{Version: "v1", Cache: cache, Server: server, Stale: current, Identities: func() error { return nil }})
+	handler, err := viewmetrics.Handler(viewmetrics.Options{Version: "v1", Cache: cache, Server: server, Stale: current, Identities: func() error { return nil },
+		Known: func() time.Time { return time.Now().Add(-time.Second) }, Requests: func(count func(verb, code string, requests uint64)) { count("watch", "200", 3) },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package cli
+package commandline
 
 import (
 	"encoding/json"
@@ -11,21 +11,23 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// format is the form of a command's data: -o text, json or yaml, and for some
-// commands wide, which is text with everything in it.
-type format string
+// Format is the form of a command's data, which -o asks for.
+type Format string
 
+// The forms. Wide is text with everything in it, for some commands.
 const (
-	text     format = "text"
-	wide     format = "wide"
-	asJSON   format = "json"
-	asYAML   format = "yaml"
-	flagName        = "output"
+	Text Format = "text"
+	Wide Format = "wide"
+	JSON Format = "json"
+	YAML Format = "yaml"
 )
+
+// flagName is the long form of -o.
+const flagName = "output"
 
 // formatFlag takes one of some formats.
 type formatFlag struct {
-	format  *format
+	format  *Format
 	choices []string
 }
 
@@ -43,18 +45,18 @@ func (f formatFlag) Set(value string) error {
 		last := len(f.choices) - 1
 		return fmt.Errorf("has to be %s or %s", strings.Join(f.choices[:last], ", "), f.choices[last])
 	}
-	*f.format = format(value)
+	*f.format = Format(value)
 	return nil
 }
 
 // Type names the flag's value in the help.
 func (f formatFlag) Type() string { return strings.Join(f.choices, "|") }
 
-// outputFlag adds -o to a command.
-func outputFlag(cmd *cobra.Command, f *format) { chooseOutput(cmd, f, text, asJSON, asYAML) }
+// OutputFlag adds -o to a command, with text, JSON and YAML.
+func OutputFlag(cmd *cobra.Command, f *Format) { ChooseOutput(cmd, f, Text, JSON, YAML) }
 
-// chooseOutput adds -o with other choices, the first of which is the default.
-func chooseOutput(cmd *cobra.Command, f *format, choices ...format) {
+// ChooseOutput adds -o with other choices, the first of which is the default.
+func ChooseOutput(cmd *cobra.Command, f *Format, choices ...Format) {
 	flag := formatFlag{format: f}
 	for _, c := range choices {
 		flag.choices = append(flag.choices, string(c))
@@ -64,17 +66,17 @@ func chooseOutput(cmd *cobra.Command, f *format, choices ...format) {
 	_ = cmd.RegisterFlagCompletionFunc(flagName, cobra.FixedCompletions(flag.choices, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// print writes data in the form asked for; asText is its text form.
-func (f *format) print(out io.Writer, data any, asText string) error {
+// Print writes data in the form asked for; asText is its text form.
+func (f *Format) Print(out io.Writer, data any, asText string) error {
 	var rendered []byte
 	var err error
 	switch *f {
-	case asJSON:
+	case JSON:
 		rendered, err = json.MarshalIndent(data, "", "  ")
 		rendered = append(rendered, '\n')
-	case asYAML:
+	case YAML:
 		rendered, err = yaml.Marshal(data)
-	case text, wide:
+	case Text, Wide:
 		rendered = []byte(asText)
 	}
 	if err != nil {
