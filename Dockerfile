@@ -41,7 +41,7 @@ RUN version=$(sed -nE 's|^[[:space:]]*k8s\.io/kubernetes (v[^ ]+).*|\1|p' go.mod
       -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$version" \
       -o /out/kubectl k8s.io/kubernetes/cmd/kubectl
 
-# For SOURCE_KIND=command and STORE_KIND=kubectl, compatible with the original, not recommended. No shell, and nobody to become root.
+# For SOURCE_KIND=command and STORE_KIND=kubectl, compatible with the original, not recommended. No shell, and no way to become root.
 FROM ${TOOLBOX_IMAGE} AS toolbox
 ARG VERSION=unknown
 ARG REVISION=unknown

@@ -113,7 +113,7 @@ apply() {
   [ "$dry_run" = false ] || options+=(--dry-run=server)
   say "$2"
   kube apply "${options[@]}" -f "$2" >&2 ||
-    die "$2 was refused, see above; what came before it is applied" "remedy: mend it and run this again; nothing is applied twice"
+    die "$2 was refused, see above; what came before it is applied" "remedy: correct it and run this again; nothing is applied twice"
 }
 
 use_cluster

@@ -58,7 +58,7 @@ case ${1:-} in
   *) die "unknown argument $1, see --help" ;;
 esac
 
-# ip lies in a folder that a user's PATH may lack.
+# ip is in a folder that a user's PATH may lack.
 PATH=$PATH:/usr/sbin:/sbin
 mapfile -t packages < <(missing)
 [ ${#packages[@]} -gt 0 ] || exit 0

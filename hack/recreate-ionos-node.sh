@@ -101,7 +101,7 @@ addresses_of() {
   jq -r --arg id "$1" 'select(.href | ascii_downcase | contains("/servers/" + ($id | ascii_downcase) + "/")) | .properties | (.ips // [])[], (.ipv6Ips // [])[] | select(. != null and . != "")' <<<"$cards"
 }
 
-# published prints what our slices publish: address and whether it is ready.
+# published prints what the daemon's slices publish: address and whether it is ready.
 published() {
   kube -n "$target_namespace" get endpointslices -o json \
     --selector "kubernetes.io/service-name=$TARGET_SERVICE_NAME,endpointslice.kubernetes.io/managed-by=${TARGET_MANAGED_BY:-ionos-endpointslice-controller}" |

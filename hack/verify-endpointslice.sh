@@ -71,11 +71,11 @@ def conditions(endpoint):
 
 
 def look(item, seen, count):
-    """Check one slice of ours."""
+    """Check one slice of the daemon."""
     at = "slice " + item["metadata"]["name"]
     family = item["addressType"]
     pattern = re.escape(name) + ("-ipv6" if family == "IPv6" else "") + NUMBER
-    check(re.fullmatch(pattern, item["metadata"]["name"]), f"{at}: a slice of ours for {family} is called {pattern}")
+    check(re.fullmatch(pattern, item["metadata"]["name"]), f"{at}: a slice of the daemon for {family} is called {pattern}")
     owners = [(o["kind"], o["uid"]) for o in item["metadata"].get("ownerReferences") or []]
     check(("Service", service["metadata"]["uid"]) in owners, f"{at}: its owner is not the Service, so it would outlive it")
     endpoints = item.get("endpoints") or []
@@ -113,7 +113,7 @@ for item in slices["items"]:
     elif served:
         wrong.append(f"slice {item['metadata']['name']} is for the Service too, managed by {label(item, MANAGER) or 'no program'}: its endpoints get traffic too")
     elif called:
-        wrong.append(f"slice {item['metadata']['name']} has a name of ours, but its labels say Service {label(item, SERVICE) or 'none'}, managed by {label(item, MANAGER) or 'no program'}")
+        wrong.append(f"slice {item['metadata']['name']} has a name of the daemon, but its labels say Service {label(item, SERVICE) or 'none'}, managed by {label(item, MANAGER) or 'no program'}")
 check(ours, f"no slice for {title} is managed by {manager}: does the daemon run?")
 check(not ours or count.get("ready"), "no endpoint is ready: the Service has nothing to send traffic to")
 for text in wrong:

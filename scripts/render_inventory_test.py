@@ -378,7 +378,7 @@ class MappingTest(Case):
     def test_an_ambiguous_name_is_an_error(self) -> None:
         self.world.names[2] = "x"
         self.nodes(managed(1), managed(2))
-        self.assertEqual(len(self.inventory()), 2, "nobody asks for the name")
+        self.assertEqual(len(self.inventory()), 2, "no request asks for the name")
         self.nodes(node("x"))
         self.fails("node x: 2 servers have this name", "providerID")
 
@@ -394,7 +394,7 @@ class MappingTest(Case):
         self.world.add(5, href="")
         self.world.nics[4]["server"] = 99  # of a load balancer, say
         self.assertEqual(self.addresses(), {"w1": ["10.0.0.1"], "w2": ["10.0.0.2"]})
-        self.assertEqual(self.world.requests, [NICS + "@0", f"lans/{LAN}"], "nobody asks for those")
+        self.assertEqual(self.world.requests, [NICS + "@0", f"lans/{LAN}"], "no request asks for those")
         self.nodes(managed(3), managed(4), managed(5))
         self.assertEqual(self.addresses(), {"w3": ["10.0.0.3"], "w4": ["10.0.0.4"], "w5": []})
 
@@ -468,7 +468,7 @@ class MisbehaviourTest(Case):
         self.nodes(managed(1), node("server-2"))
 
     def tearDown(self) -> None:
-        """Check that nothing of the failure stays when the world is mended."""
+        """Check that nothing of the failure stays when the world is repaired."""
         self.world.broken = {}
         self.env["IONOS_API_URL"] = self.url
         self.assertEqual(len(self.inventory()), 2)
@@ -655,7 +655,7 @@ class SettingsTest(Case):
     """Variables and arguments: every mistake is told before anything is asked."""
 
     def tearDown(self) -> None:
-        """Check that nobody was asked."""
+        """Check that no request was made."""
         self.assertEqual(self.world.requests, [])
 
     def test_each_missing_variable_is_named(self) -> None:

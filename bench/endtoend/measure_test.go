@@ -78,7 +78,7 @@ func (w *world) measureChanges(s side, p *program, idle float64) {
 		sent, answered := w.setReady(node, ready)
 		e, came := w.watched.next(seen)
 		if !came {
-			p.fail("%s, %d nodes: no slice was written within %v of change %d", s.name, w.nodeCount, patience, i)
+			p.fail("%s, %d nodes: no slice was written within %v of change %d", s.name, w.nodeCount, waitLimit, i)
 		}
 		result(w.label("Change", s.name), 1, e.at.Sub(sent), "ns/op", e.at.Sub(answered), "answered-ns/op")
 		time.Sleep(time.Until(e.at.Add(pace)))

@@ -80,7 +80,7 @@ func (w *world) measureStarts() {
 			p := s.start()
 			e, came := w.watched.next(seen)
 			if !came {
-				p.fail("nothing was written within %v of the start", patience)
+				p.fail("nothing was written within %v of the start", waitLimit)
 			}
 			result(w.label("Start", "daemon")+"/check="+mode, 1, e.at.Sub(p.started), "ns/op")
 			p.stop()

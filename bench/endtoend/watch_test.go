@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// patience bounds every wait. On an idle machine each takes seconds.
-const patience = 2 * time.Minute
+// waitLimit bounds every wait. On an idle machine each takes seconds.
+const waitLimit = 2 * time.Minute
 
 // event is a change of a slice, as a watch reported it.
 type event struct {
@@ -70,7 +70,7 @@ func (w *watched) count() int {
 
 // next waits for the first event after so many, and reports whether it came.
 func (w *watched) next(after int) (event, bool) {
-	timeout := time.After(patience)
+	timeout := time.After(waitLimit)
 	for {
 		w.mu.Lock()
 		if len(w.events) > after {
@@ -118,9 +118,9 @@ func (w *world) readyAddresses() map[string]bool {
 // awaitReady returns when so many addresses are ready.
 func (w *world) awaitReady(p *program, n int) {
 	w.t.Helper()
-	for deadline := time.Now().Add(patience); len(w.readyAddresses()) != n; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(waitLimit); len(w.readyAddresses()) != n; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			p.fail("got %d ready addresses after %v, want %d", len(w.readyAddresses()), patience, n)
+			p.fail("got %d ready addresses after %v, want %d", len(w.readyAddresses()), waitLimit, n)
 		}
 	}
 }

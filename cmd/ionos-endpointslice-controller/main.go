@@ -36,7 +36,7 @@ func run() int {
 
 // stderr is standard error under another number. A write to number 2 that finds
 // no reader any more ends a Go program by SIGPIPE; the daemon has work to do even
-// where nobody takes its log.
+// where no program reads its log.
 func stderr() *os.File {
 	fd, err := syscall.Dup(syscall.Stderr)
 	if err != nil {

@@ -62,7 +62,7 @@ func TestEachExitStatusMeansWhatTheHelpSays(t *testing.T) {
 		{"differences", base, []string{"diff"}, 1},
 		{"ready", base, []string{"explain", "w1"}, 0},
 		{"not ready", base, []string{"explain", "elsewhere"}, 1},
-		{"unknown node", base, []string{"explain", "nobody"}, 1},
+		{"unknown node", base, []string{"explain", "absent"}, 1},
 		{"a node that cannot be published", base, []string{"check"}, 1},
 		{"a good source", append([]string{"STATIC_NODES=w1=127.0.0.11"}, append([]string{base[0]}, base[2:]...)...), []string{"check"}, 0},
 		{"a source that cannot be read", append([]string{"INVENTORY_FILE_PATH=/nonexistent/inventory.json"}, replaced("SOURCE_KIND=file")...), []string{"check"}, 1},

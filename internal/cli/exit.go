@@ -84,8 +84,8 @@ func outcomeOf(err error) Outcome {
 // errTimeout is the cause of a context that --timeout ended.
 var errTimeout = errors.New("not done within --timeout; give it more time")
 
-// errStopped says that the program was told to stop before it was done.
-var errStopped = errors.New("told to stop before it was done")
+// errStopped says that a signal came before the program was done.
+var errStopped = errors.New("stopped by a signal before it was done")
 
 // ended puts before an error why its context ended, if --timeout or a signal
 // ended it: an error that the end of a context causes is no failure.

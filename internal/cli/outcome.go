@@ -88,7 +88,7 @@ A number means the same in every command.
 | 0 | done, no difference, or ready | all commands |
 | 1 | there are differences | ` + "`diff`" + ` |
 | 1 | the subject is not ready, or a check failed (with ` + "`--only`" + `: a check of these areas) | ` + "`status`, `explain`, `inventory`, `check`, `run --once`" + ` |
-| 1 | a signal came before the command was done | ` + "`run --once`, `diff`, `status`, `explain`, `inventory`" + `; the daemon ends with 0 when it is told to stop |
+| 1 | a signal came before the command was done | ` + "`run --once`, `diff`, `status`, `explain`, `inventory`" + `; a signal ends the daemon with 0 |
 | 2 | the command line or the configuration is wrong | all commands |
 | 3 | the source could not be read | ` + "`run --once`, `diff`, `status`, `explain`, `inventory`" + ` |
 | 4 | the slices could not be loaded or written | ` + "`run --once`, `diff`, `status`, `explain`" + ` |

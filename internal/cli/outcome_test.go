@@ -118,8 +118,8 @@ func TestAnErrorHasTheOutcomeOfItsCause(t *testing.T) {
 		"conflict":           {&syncer.StoreError{Err: fmt.Errorf("update: %w", plan.ErrConflict)}, cli.Conflict},
 		"lost while writing": {&syncer.StoreError{Err: fmt.Errorf("nothing is written: %w", election.ErrLost)}, cli.LeaseNotHeld},
 		"never elected":      {cli.Ended(stopped, fmt.Errorf("%w: %w", election.ErrNotElected, context.Canceled)), cli.LeaseNotHeld},
-		"told to stop":       {cli.Ended(stopped, &syncer.SourceError{Err: context.Canceled}), cli.Stopped},
-		"not told to stop":   {cli.Ended(t.Context(), source), cli.SourceFailed},
+		"a signal":           {cli.Ended(stopped, &syncer.SourceError{Err: context.Canceled}), cli.Stopped},
+		"without a signal":   {cli.Ended(t.Context(), source), cli.SourceFailed},
 		"command line":       {errors.New("unknown flag"), cli.Misused},
 	} {
 		if got := cli.OutcomeOf(c.err); got != c.want {
@@ -134,7 +134,7 @@ func TestARunThatIsToldToStopReportsNoFailure(t *testing.T) {
 	stop()
 	var out, errs buffer
 	code := cli.Program{Environ: base, Stdout: &out, Stderr: &errs}.Run(ctx, []string{"run", "--once"})
-	if said := errs.String(); code != 1 || !strings.Contains(said, `"outcome":"Stopped"`) || !strings.Contains(said, "told to stop before it was done") {
-		t.Errorf("got exit status %d, want 1 and that it was told to stop:\n%s", code, said)
+	if said := errs.String(); code != 1 || !strings.Contains(said, `"outcome":"Stopped"`) || !strings.Contains(said, "stopped by a signal before it was done") {
+		t.Errorf("got exit status %d, want 1 and that a signal stopped it:\n%s", code, said)
 	}
 }

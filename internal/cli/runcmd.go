@@ -19,10 +19,10 @@ func (p Program) runCommand() *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "Keep the slices right until told to stop (the default command)",
-		Long: "Reads the source, checks the endpoints and keeps the slices right until it is\n" +
-			"told to stop by SIGTERM or SIGINT. With STORE_KIND=memory it prints the slices\n" +
-			"as YAML whenever they change. With LEADER_ELECTION=true it first waits until\n" +
+		Short: "Keep the slices right until a signal ends it (the default command)",
+		Long: "Reads the source, checks the endpoints and keeps the slices right until\n" +
+			"SIGTERM or SIGINT ends it. With STORE_KIND=memory it prints the slices as YAML\n" +
+			"whenever they change. With LEADER_ELECTION=true it first waits until\n" +
 			"it holds the lease; a dry run does not take part in the election.\n\n" +
 			"With --once the exit status says the result: 0 the slices are right and\n" +
 			"an endpoint is ready, 1 no endpoint is ready or none passes its health check,\n" +
@@ -33,9 +33,9 @@ func (p Program) runCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			log := newQueue(p.Stderr)
 			defer log.end()
-			patient := p
-			patient.Stderr = log
-			parts, err := patient.build(dryRun)
+			daemon := p
+			daemon.Stderr = log
+			parts, err := daemon.build(dryRun)
 			if err != nil {
 				return err
 			}

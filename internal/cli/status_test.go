@@ -238,7 +238,7 @@ func TestExplainShowsWhatOnlyTheDaemonKnows(t *testing.T) {
 		notes   string
 	}{
 		"a ready node": {unchanged, "a-worker", 0, []string{"a-worker is published ready.", "Ready for 60m", "Pass 7 times in a row", "filter", "it is inside", "guard", "nothing to do"}, ""},
-		"an address":   {unhealthy, "10.0.0.12", 1, []string{"10.0.0.12 is not published ready.", "b-worker", "down, ProbeRefused", "start the workload on the backend port"}, ""},
+		"an address":   {unhealthy, "10.0.0.12", 1, []string{"10.0.0.12 is not published ready.", "b-worker", "down, ProbeRefused", "start the workload on its port"}, ""},
 		"an address that two claim": {func(d *report.Document) {
 			d.Nodes = append(d.Nodes, node("thief", "10.0.0.11", "absent", "DuplicateAddress", d.At))
 		}, "10.0.0.11", 0, []string{"10.0.0.11 is published ready.", "a-worker", "thief"}, ""},

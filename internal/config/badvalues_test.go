@@ -172,7 +172,7 @@ func contradictions() []contradiction {
 			`HEALTH_CHECK_TLS_SERVER_NAME="web": has no effect with HEALTH_CHECK_MODE=tcp; set HEALTH_CHECK_MODE=https, or remove it`},
 		{"insecure TLS with http", env{"HEALTH_CHECK_MODE": "http", "HEALTH_CHECK_TLS_INSECURE": "true"},
 			`HEALTH_CHECK_TLS_INSECURE="true": has no effect with HEALTH_CHECK_MODE=http; set HEALTH_CHECK_MODE=https, or remove it`},
-		{"authorities that nobody uses", env{"HEALTH_CHECK_MODE": "https", "HEALTH_CHECK_TLS_INSECURE": "true", "HEALTH_CHECK_TLS_CA_FILE": "/x"},
+		{"authorities that are not used", env{"HEALTH_CHECK_MODE": "https", "HEALTH_CHECK_TLS_INSECURE": "true", "HEALTH_CHECK_TLS_CA_FILE": "/x"},
 			`HEALTH_CHECK_TLS_INSECURE="true": contradicts HEALTH_CHECK_TLS_CA_FILE; remove one of them`},
 		{"authorities that are missing", env{"HEALTH_CHECK_MODE": "https", "HEALTH_CHECK_TLS_CA_FILE": "testdata/missing.pem"},
 			`HEALTH_CHECK_TLS_CA_FILE="testdata/missing.pem": does not name a file with certificates: no such file or directory; name a PEM file that this process may read`},

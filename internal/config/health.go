@@ -36,7 +36,7 @@ type Health struct {
 	// time would hang for its clients while ours is idle in it.
 	HoldConnection bool `envconfig:"HEALTH_CHECK_HOLD_CONNECTION" default:"false" desc:"hold one idle TCP connection to each endpoint; when it is lost the endpoint is checked at once, so that a crash is seen within half a second. Wrong for servers that handle one connection at a time"`
 
-	TLSCAFile     string `envconfig:"HEALTH_CHECK_TLS_CA_FILE" fallback:"system's roots" example:"/etc/backend/ca.crt" desc:"PEM file with the authorities that sign the certificates of the endpoints; for https"`
+	TLSCAFile     string `envconfig:"HEALTH_CHECK_TLS_CA_FILE" fallback:"system's roots" example:"/etc/endpoints/ca.crt" desc:"PEM file with the authorities that sign the certificates of the endpoints; for https"`
 	TLSServerName string `envconfig:"HEALTH_CHECK_TLS_SERVER_NAME" format:"host" fallback:"HEALTH_CHECK_HOST, else the address" example:"web.example.com" desc:"name that the certificate must be for; for https"`
 	// TLSInsecure is for certificates that cannot be verified.
 	TLSInsecure bool `envconfig:"HEALTH_CHECK_TLS_INSECURE" default:"false" desc:"accept any certificate; for https. The check then proves that something answers, not what"`

@@ -106,7 +106,7 @@ func TestArgsRefuseWhatOnlyAShellCanDo(t *testing.T) {
 	}
 }
 
-func TestOnlyReadsThatAskNobodyAndRunNothingAreFree(t *testing.T) {
+func TestOnlyReadsWithoutARequestOrAProgramAreFree(t *testing.T) {
 	for kind, want := range map[config.SourceKind]bool{
 		config.SourceStatic: true, config.SourceFile: true,
 		config.SourceCommand: false, config.SourceIONOS: false, config.SourceKubernetes: false,

@@ -35,7 +35,7 @@ type ViewsStream struct {
 	Certificate    string         `envconfig:"VIEWS_TLS_CERT_FILE" fallback:"no TLS" desc:"file with the certificate of the server, read again at each handshake"`
 	Key            string         `envconfig:"VIEWS_TLS_KEY_FILE" desc:"file with its key"`
 	ClientCA       string         `envconfig:"VIEWS_CLIENT_CA_FILE" fallback:"no client certificates" desc:"file with the authority of clients' certificates, read again at each handshake; a certificate names its client by a URI SAN that ends in /ns/NAMESPACE/client/NAME"`
-	Identities     string         `envconfig:"VIEWS_IDENTITIES_FILE" fallback:"everything, on a loopback address only" desc:"YAML file that says which client may see which namespaces, read again when it changes; who is not in it sees nothing"`
+	Identities     string         `envconfig:"VIEWS_IDENTITIES_FILE" fallback:"everything, on a loopback address only" desc:"YAML file that says which client may see which namespaces, read again when it changes; a client that is not in it sees nothing"`
 	MostClients    int            `envconfig:"VIEWS_MAX_CLIENTS" default:"500" min:"1" max:"10000" desc:"streams that may be open at a time"`
 	MostOfOne      int            `envconfig:"VIEWS_MAX_CLIENTS_PER_IDENTITY" default:"50" min:"1" max:"10000" desc:"streams of one client that may be open at a time"`
 }
@@ -73,7 +73,7 @@ func annotation(value string) error {
 func (v *Views) sections() []section {
 	return []section{
 		{"Cluster", &v.Cluster, "What is watched.", "VIEWS_NAMESPACES=shop"},
-		{"Stream", &v.Stream, "How clients are served, and who may see what.", "VIEWS_ADDRESS=0.0.0.0:8443\nVIEWS_TLS_CERT_FILE=/tls/tls.crt\nVIEWS_TLS_KEY_FILE=/tls/tls.key\nVIEWS_IDENTITIES_FILE=/etc/endpoint-views/identities.yaml"},
+		{"Stream", &v.Stream, "How clients are served, and what each may see.", "VIEWS_ADDRESS=0.0.0.0:8443\nVIEWS_TLS_CERT_FILE=/tls/tls.crt\nVIEWS_TLS_KEY_FILE=/tls/tls.key\nVIEWS_IDENTITIES_FILE=/etc/endpoint-views/identities.yaml"},
 		{"Log", &v.Log, "What is logged to standard error, and how.", "LOG_LEVEL=debug"},
 	}
 }

@@ -37,7 +37,7 @@ func TestContract30TheLeaseIsReleasedAfterTheWorkHasEnded(t *testing.T) {
 			t.Errorf("got %v, want no error", leader.err)
 		}
 		if state := leader.elector.State(); state.Leading || state.Holder != "" || state.LastErr != nil || leader.elector.Remaining() != 0 {
-			t.Errorf("got %+v, want nobody", state)
+			t.Errorf("got %+v, want no leader", state)
 		}
 	})
 }
@@ -254,7 +254,7 @@ func TestALeaseThatIsTakenWhileItIsMadeAnewIsLost(t *testing.T) {
 
 // Contract 30: the whole exit takes less than ten seconds. The work has five of them,
 // also when the API server does not answer.
-func TestContract30AReleaseThatNobodyAnswersIsGivenUp(t *testing.T) {
+func TestContract30AReleaseWithoutAnAnswerIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, leader, standby := lead(t)
 		leader.stop()

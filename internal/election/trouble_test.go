@@ -132,7 +132,7 @@ func TestSIGTERMWhileTheLeaseIsTakenLeavesItFree(t *testing.T) {
 		p.stop()
 		within(t, soon, "end", p.ended)
 		if a.holder() != "" {
-			t.Errorf("got holder %q, want nobody", a.holder())
+			t.Errorf("got holder %q, want none", a.holder())
 		}
 	})
 }

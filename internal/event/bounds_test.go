@@ -12,7 +12,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 )
 
-func TestASlowServerKeepsNobodyWaitingAndNothingGrows(t *testing.T) {
+func TestASlowServerDelaysNothingAndNothingGrows(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.api.takes = time.Hour
 		start := time.Now()

@@ -57,7 +57,7 @@ func TestContract13AddressOfAnotherNodeIsNotKept(t *testing.T) {
 		l.takenOver("d", "a b c")
 		l.want("a=ready b=ready c=ready d=ready")
 	})
-	t.Run("a node that nobody knows before a restart may be its own", func(t *testing.T) {
+	t.Run("a node that is not known after a restart may be its own", func(t *testing.T) {
 		l := restarted(t, "a=ready b=ready c=ready d=ready")
 		l.pass("a b c d")
 		l.takenOver("d", "a@new")
@@ -164,7 +164,7 @@ func TestContract13NewEndpointsMustOutnumberTheKeptOnes(t *testing.T) {
 	})
 }
 
-func TestContract09EndpointsThatNobodyChecksAreSaidToBeUnchecked(t *testing.T) {
+func TestContract09EndpointsThatAreNotCheckedAreSaidToBeUnchecked(t *testing.T) {
 	l := running(t, "a b c d")
 	l.refuse("b b b")
 	l.wait(time.Minute)

@@ -66,7 +66,7 @@ func TestContract07FirstResultDecidesOnAMovedAddress(t *testing.T) {
 		l.pass("a")
 		l.want("a=ready b=ready c=ready")
 	})
-	t.Run("passes of the node before it bring nobody back", func(t *testing.T) {
+	t.Run("passes of the node before it bring no endpoint back", func(t *testing.T) {
 		l := running(t, "a b c")
 		l.refuse("a a a")
 		l.wait(time.Minute)

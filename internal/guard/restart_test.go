@@ -33,7 +33,7 @@ func TestContract28RestartChangesNothing(t *testing.T) {
 	}
 }
 
-func TestContract28FailuresDemoteNobodyBeforeAProbeHasPassed(t *testing.T) {
+func TestContract28FailuresTakeNoEndpointDownBeforeACheckHasPassed(t *testing.T) {
 	l := restarted(t, "a=ready b=ready c=ready")
 	l.refuse("a a a a a")
 	l.want("a=ready b=ready c=ready")

@@ -51,7 +51,7 @@ func TestContract14ProberIsCutOffAboveTheSmallerOfAllButOneAndThePercentage(t *t
 	}
 }
 
-func TestContract14SilenceThatLastsDemotesNobody(t *testing.T) {
+func TestContract14SilenceThatLastsTakesNoEndpointDown(t *testing.T) {
 	l := running(t, "a b c d")
 	for range 200 {
 		l.silence("a b c d")
@@ -97,7 +97,7 @@ func TestContract14MembersThatSilenceDemotedWithinFallIntervalsComeBack(t *testi
 	}
 }
 
-func TestContract14NobodyComesBackWithoutACutOff(t *testing.T) {
+func TestContract14NoEndpointComesBackWithoutACutOff(t *testing.T) {
 	l := running(t, "a b c d")
 	l.silence("a a a")
 	l.pass("a")
@@ -129,7 +129,7 @@ func TestContract14SilenceWhileCutOffIsForgivenAfterwards(t *testing.T) {
 	l.want("a=ready b=ready c=ready d=ready")
 	l.wait(6 * time.Second)
 	l.wantMode("Publish")
-	t.Run("a probe in flight demotes nobody", func(t *testing.T) {
+	t.Run("a check in flight takes no endpoint down", func(t *testing.T) {
 		l := *l
 		l.TB = t
 		l.silence("a")

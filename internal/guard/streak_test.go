@@ -94,7 +94,7 @@ func TestContract09LocalErrorCountsForNothing(t *testing.T) {
 	l.wantReason("x", inventory.ProbePending, "LocalError")
 }
 
-func TestContract32TimeAloneDemotesNobody(t *testing.T) {
+func TestContract32TimeAloneTakesNoEndpointDown(t *testing.T) {
 	jumps := []time.Duration{time.Nanosecond, time.Hour, 1000 * time.Hour, -time.Hour, -1000 * time.Hour}
 	for _, jump := range jumps {
 		l := running(t, "a b c d e f g")

@@ -77,7 +77,7 @@ func Reasons() []ReasonDoc {
 		{ReadyDraining, "leaving and still passing; published ready because no endpoint of the inventory has passed HEALTH_CHECK_RISE times in a row yet", "find out why the endpoints that are to replace it do not pass"},
 		{Draining, "leaving and still passing; removed after DRAIN_PERIOD, once an endpoint of the inventory passes", "nothing to do"},
 		{ProbePending, "no health check has counted yet: the endpoint is new, its address moved, or this daemon could not check it", "wait for the next health check; if the message names an error of this daemon, repair that"},
-		{ProbeRefused, "the connection of the health check was refused, reset, or closed without an answer", "start the workload on the backend port, or open the firewall"},
+		{ProbeRefused, "the connection of the health check was refused, reset, or closed without an answer", "start the workload on its port, or open the firewall"},
 		{ProbeTimeout, "the health check was not answered within HEALTH_CHECK_TIMEOUT", "check the node, its firewall and the private network"},
 		{ProbeUnreachable, "the network says that the address cannot be reached", "check the routes to the private network"},
 		{ProbeStatus, "the HTTP status is not among HEALTH_CHECK_EXPECTED_STATUS", "check HEALTH_CHECK_PATH, or the workload"},

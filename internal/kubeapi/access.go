@@ -144,7 +144,7 @@ func regular(path string) error {
 
 var lineNumber = regexp.MustCompile(`line \d+`)
 
-// unparsed holds back what a parser quotes of a file that holds secrets.
+// unparsed removes what a parser quotes of a file that holds secrets.
 func unparsed(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return err

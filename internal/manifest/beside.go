@@ -28,7 +28,7 @@ func ToBeside(object *discoveryv1.EndpointSlice, target plan.Target) plan.Beside
 	if beside.Endpoints == 1 {
 		count = "1 endpoint"
 	}
-	beside.Message = fmt.Sprintf("slice %s/%s publishes %s for Service %s beside ours, without our health checks; ",
+	beside.Message = fmt.Sprintf("slice %s/%s also publishes %s for Service %s, without health checks; ",
 		target.Namespace, object.Name, count, target.Service) + remedy(beside, target)
 	return beside
 }
@@ -36,14 +36,14 @@ func ToBeside(object *discoveryv1.EndpointSlice, target plan.Target) plan.Beside
 // remedy says where the slice comes from and how to remove it. Until our own slices
 // hold what is needed, the other one may be all that serves.
 func remedy(b plan.Beside, target plan.Target) string {
-	const first = "once our slices hold the ready endpoints that are needed, "
+	const first = "once the slices of this daemon hold the ready endpoints that are needed, "
 	switch b.Manager {
 	case mirrorer:
 		return fmt.Sprintf("it mirrors the Endpoints object %[2]s: %[3]srun \"kubectl -n %[1]s label endpoints %[2]s %[4]s=true\", "+
 			"which removes the slice (remove the label to undo that); delete the Endpoints object only after that, and not the slice: it would come back",
 			target.Namespace, target.Service, first, discoveryv1.LabelSkipMirror)
 	case target.ManagedBy:
-		return fmt.Sprintf("it has our managed-by label, as after a change of TARGET_ENDPOINTSLICE_NAME: %sand if no other instance of this program writes it, delete it", first)
+		return fmt.Sprintf("it has the managed-by label of this daemon, as after a change of TARGET_ENDPOINTSLICE_NAME: %sand if no other instance of this program writes it, delete it", first)
 	case "":
 		return fmt.Sprintf("it has no label %s, so it may have been made by hand: %sdelete it", discoveryv1.LabelManagedBy, first)
 	}

@@ -35,8 +35,8 @@ func TestWhatPublishesBesideOursIsNamedWithTheSafeRemedy(t *testing.T) {
 				t.Errorf("got %+v, want %s of %q with %d endpoints", got, o.Name, test.manager, len(o.Endpoints))
 			}
 			// Nothing may be taken away before our own slices hold what is needed.
-			ours := strings.Index(got.Message, "once our slices hold the ready endpoints")
-			for _, want := range append(test.want, "without our health checks") {
+			ours := strings.Index(got.Message, "once the slices of this daemon hold the ready endpoints")
+			for _, want := range append(test.want, "without health checks") {
 				if !strings.Contains(got.Message, want) {
 					t.Errorf("got %q, want it to say %q", got.Message, want)
 				}

@@ -63,7 +63,7 @@ func refuse(object *discoveryv1.EndpointSlice, target plan.Target, family plan.F
 			target.Namespace, object.Name, bounded(manager), target.ManagedBy, bounded(manager))}
 	case service != "" && service != target.Service:
 		return &plan.Refusal{Name: object.Name, Message: fmt.Sprintf(
-			"slice %[1]s/%[2]s has our managed-by label, but belongs to Service %[3]q, not to %[4]q: "+
+			"slice %[1]s/%[2]s has the managed-by label of this daemon, but belongs to Service %[3]q, not to %[4]q: "+
 				"it is left alone, and its endpoints go into slices with other numbers; if two installations use this slice name, set TARGET_ENDPOINTSLICE_NAME of one of them to another name; "+
 				"if TARGET_SERVICE_NAME was changed and Service %[3]q is not in use any more, run \"kubectl -n %[1]s delete endpointslice %[2]s\"",
 			target.Namespace, object.Name, bounded(service), target.Service)}

@@ -184,10 +184,10 @@ func TestContract23ASliceThatIsNotOursIsRefusedWithTheRemedy(t *testing.T) {
 	}{
 		{"managed by another", func(o *discoveryv1.EndpointSlice) { o.Labels[discoveryv1.LabelManagedBy] = "somebody" },
 			[]string{`default/web-remote is managed by "somebody"`, "TARGET_ENDPOINTSLICE_NAME"}},
-		{"managed by nobody", func(o *discoveryv1.EndpointSlice) { delete(o.Labels, discoveryv1.LabelManagedBy) },
+		{"without a manager", func(o *discoveryv1.EndpointSlice) { delete(o.Labels, discoveryv1.LabelManagedBy) },
 			[]string{"has no label endpointslice.kubernetes.io/managed-by", "delete it"}},
 		{"of another Service", func(o *discoveryv1.EndpointSlice) { o.Labels[discoveryv1.LabelServiceName] = "shop" },
-			[]string{`default/web-remote has our managed-by label, but belongs to Service "shop", not to "web"`, "it is left alone",
+			[]string{`default/web-remote has the managed-by label of this daemon, but belongs to Service "shop", not to "web"`, "it is left alone",
 				"set TARGET_ENDPOINTSLICE_NAME", "TARGET_SERVICE_NAME was changed", `"kubectl -n default delete endpointslice web-remote"`}},
 		{"other addressType", func(o *discoveryv1.EndpointSlice) { o.AddressType = discoveryv1.AddressTypeIPv6 },
 			[]string{"addressType IPv6 instead of IPv4", "delete the slice"}},

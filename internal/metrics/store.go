@@ -99,7 +99,7 @@ func storeFamilies() []Family {
 		{
 			Name: prefix + "store_unavailable", Type: Gauge,
 			Help: "1 while the slices and the Service cannot be read, or what is known of them may be out of date, else 0.",
-			Use:  `ionos_endpointslice_store_unavailable == 1`, Advice: "the local API server does not answer, or refuses, or its watch tells nothing; the log and `status` name the error",
+			Use:  `ionos_endpointslice_store_unavailable == 1`, Advice: "the local API server does not answer, or refuses, or its watch is silent; the log and `status` name the error",
 			sample: func(m snapshot, emit emit) { emit(boolValue(m.status.Store.LoadErr != nil)) },
 		},
 		{
@@ -116,7 +116,7 @@ func storeFamilies() []Family {
 		},
 		{
 			Name: prefix + "refused_slices", Type: Gauge,
-			Help: "Slices that have one of our names but belong to another manager or Service; they are left alone.",
+			Help: "Slices that have a name of this daemon but belong to another manager or Service; they are left alone.",
 			Use:  `ionos_endpointslice_refused_slices > 0`, Advice: "choose another `TARGET_ENDPOINTSLICE_NAME`, or remove the slice; `status` names it",
 			sample: func(m snapshot, emit emit) { emit(float64(len(m.status.State.Refused))) },
 		},

@@ -115,7 +115,7 @@ func TestATransportPassesEverythingOn(t *testing.T) {
 		t.Errorf("got %d calls to close idle connections, want the 3 that can arrive", base.closed)
 	}
 	if (*metrics.Metrics)(nil).Transport(metrics.ClientStore) != nil {
-		t.Error("nobody counts, but something is wrapped")
+		t.Error("nothing is counted, but something is wrapped")
 	}
 }
 

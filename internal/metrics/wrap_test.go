@@ -81,16 +81,16 @@ func TestWhatIsWrappedAnswersAsBefore(t *testing.T) {
 	}
 }
 
-// patient is an error that asks to wait.
-type patient struct{}
+// limited is an error that asks to wait.
+type limited struct{}
 
-func (patient) Error() string { return "too many requests" }
+func (limited) Error() string { return "too many requests" }
 
-func (patient) RetryAfter() time.Duration { return 42 * time.Second }
+func (limited) RetryAfter() time.Duration { return 42 * time.Second }
 
 func TestErrorsPassAsTheyAre(t *testing.T) {
 	m, _ := newMetrics(t)
-	for _, err := range []error{errOutage, fmt.Errorf("update: %w", plan.ErrConflict), fmt.Errorf("list: %w", patient{})} {
+	for _, err := range []error{errOutage, fmt.Errorf("update: %w", plan.ErrConflict), fmt.Errorf("list: %w", limited{})} {
 		p := &part{err: err, nodes: []inventory.Node{node("a", "10.0.0.1")}}
 		nodes, read := m.Source("ionos", p).Read(t.Context())
 		_, load := m.Store(p).Load(t.Context())
@@ -100,7 +100,7 @@ func TestErrorsPassAsTheyAre(t *testing.T) {
 				t.Errorf("%s: got %v, want %v itself", what, got, err)
 			}
 			var asks interface{ RetryAfter() time.Duration }
-			if errors.Is(err, patient{}) && (!errors.As(got, &asks) || asks.RetryAfter() != 42*time.Second) {
+			if errors.Is(err, limited{}) && (!errors.As(got, &asks) || asks.RetryAfter() != 42*time.Second) {
 				t.Errorf("%s: %v does not ask to wait any more", what, got)
 			}
 		}
@@ -121,7 +121,7 @@ func TestContract36ALoadThatMayBeOutOfDateIsCounted(t *testing.T) {
 	want(t, shown(), map[string]float64{`store_errors_total`: 1})
 }
 
-func TestWhatWeEndOurselvesIsNobodysFailure(t *testing.T) {
+func TestWhatWeEndOurselvesIsNoFailure(t *testing.T) {
 	m, shown := newMetrics(t)
 	stopped, stop := context.WithCancel(t.Context())
 	stop()

@@ -47,14 +47,14 @@ func NoticesReference() string {
 
 # Events
 
-The daemon tells what happened to the Service as Events on it:
+The daemon reports what happened to the Service as Events on it:
 
 ` + "```sh" + `
 kubectl -n NAMESPACE describe service SERVICE
 kubectl -n NAMESPACE events --for service/SERVICE
 ` + "```" + `
 
-An Event tells one thing that happened, with the actual values in its note. A state that lasts is told once, and a steady state makes no Event. The log says the same. There are none in a dry run and none with ` + "`STORE_KIND=memory`" + `. The daemon needs the right to create ` + "`events`" + ` of ` + "`events.k8s.io`" + ` in the namespace of the Service; without it, and while the API server cannot be reached, it goes on without Events and logs that once.
+An Event reports one thing that happened, with the actual values in its note. A state that lasts is reported once, and a steady state makes no Event. The log says the same. There are none in a dry run and none with ` + "`STORE_KIND=memory`" + `. The daemon needs the right to create ` + "`events`" + ` of ` + "`events.k8s.io`" + ` in the namespace of the Service; without it, and while the API server cannot be reached, it goes on without Events and logs that once.
 
 Of one reason at most 25 Events come at once and then one in ten seconds. The next one says how many were left out.
 

@@ -124,7 +124,7 @@ func TestContract13AThreatenedRemovalIsToldBeforeItHappens(t *testing.T) {
 	}
 }
 
-func TestContract09ThatNobodyWatchesIsSaidOnceAndWhenItIsOver(t *testing.T) {
+func TestContract09UncheckedEndpointsAreSaidOnceAndWhenItIsOver(t *testing.T) {
 	t.Parallel()
 	var l listener
 	for _, step := range []struct {

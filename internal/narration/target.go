@@ -110,12 +110,12 @@ func (s *Story) problem(before, after plan.Problem) {
 }
 
 // seen says once of each slice that it has one of our names but is not ours, or
-// that it publishes endpoints beside ours.
+// that it publishes endpoints too.
 func (s *Story) seen(before, after plan.State) {
 	for _, r := range after.Refused {
 		if !slices.Contains(before.Refused, r) {
 			s.announce(Notice{Reason: SliceOwnedByOther, Note: r.Message})
-			s.say(Warn, "slice is not ours and is left alone", "slice", r.Name, "message", r.Message)
+			s.say(Warn, "slice has another owner and is left alone", "slice", r.Name, "message", r.Message)
 		}
 	}
 	for _, b := range after.Beside {
@@ -123,10 +123,10 @@ func (s *Story) seen(before, after plan.State) {
 		same := func(was plan.Beside) bool { return was.Name == b.Name && was.Manager == b.Manager }
 		if !slices.ContainsFunc(before.Beside, same) {
 			s.announce(Notice{Reason: MirroredSliceFound, Note: b.Message})
-			s.say(Warn, "another slice publishes endpoints beside ours", "slice", b.Name, "manager", b.Manager, "endpoints", b.Endpoints, "message", b.Message)
+			s.say(Warn, "another slice publishes endpoints of the Service", "slice", b.Name, "manager", b.Manager, "endpoints", b.Endpoints, "message", b.Message)
 		}
 	}
 	if len(before.Beside) > 0 && len(after.Beside) == 0 {
-		s.say(Info, "no other slice publishes endpoints beside ours any more")
+		s.say(Info, "no other slice publishes endpoints of the Service any more")
 	}
 }

@@ -159,11 +159,11 @@ func TestContract26NothingReadyWaitsForWhatMakesSomethingReady(t *testing.T) {
 			[]string{"s1: a=ready", "s2: b=down"}, []string{"s1: a=down", "s2: b=down c=down"},
 			[]string{"s1", "s2"}, nil,
 		},
-		"what is ready in the other family helps nobody": {
+		"what is ready in the other family does not help": {
 			[]string{"s1: a=ready", "s2: b=down", "t1: A=ready"}, []string{"s1: a=down", "s2: b=ready"},
 			[]string{"s2"}, []string{"s1"},
 		},
-		"what becomes ready in the other family helps nobody": {
+		"what becomes ready in the other family does not help": {
 			[]string{"s1: a=ready", "t1: A=down"}, []string{"s1: a=down", "t1: A=ready"},
 			[]string{"s1", "t1"}, nil,
 		},

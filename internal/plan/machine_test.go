@@ -73,7 +73,7 @@ func (m *machine) some(t *rapid.T) []netip.Addr {
 	return rapid.SliceOfNDistinct(rapid.SampledFrom(addrs), 1, len(addrs), rapid.ID[netip.Addr]).Draw(t, "some")
 }
 
-// trouble draws a Service that cannot be filled, or mends it.
+// trouble draws a Service that cannot be filled, or repairs it.
 func (m *machine) trouble(t *rapid.T) {
 	kinds := troubles()
 	name := rapid.SampledFrom(append(slices.Sorted(maps.Keys(kinds)), "none", "none", "none")).Draw(t, "trouble")

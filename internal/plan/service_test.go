@@ -56,7 +56,7 @@ func TestContract25EveryTroubleWithTheServiceHasItsKindAndRemedyAndNothingIsCrea
 			}
 			w.state.Service = service()
 			if writes := w.publish(numbered(1, 3)); len(writes) != 1 {
-				t.Errorf("after the Service is mended: got writes %v, want the create", writes)
+				t.Errorf("after the Service is corrected: got writes %v, want the create", writes)
 			}
 		})
 	}

@@ -161,7 +161,7 @@ type Refusal struct {
 }
 
 // Beside is a slice of the Service that is not ours and publishes endpoints beside
-// ours: they get traffic too, without our health checks.
+// ours: they get traffic too, and are not checked.
 type Beside struct {
 	Name string
 	// Manager is the value of the slice's managed-by label, empty without one.

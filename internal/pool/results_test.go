@@ -93,9 +93,9 @@ func cutOff(v *guard.Verdict) bool {
 	return false
 }
 
-// TestPassesThatNobodyWaitsForCostAFifthAtMost: while every check fails, each failure
+// TestPassesThatAreNotUrgentCostAFifthAtMost: while every check fails, each failure
 // may change something, but nothing urgent.
-func TestPassesThatNobodyWaitsForCostAFifthAtMost(t *testing.T) {
+func TestPassesThatAreNotUrgentCostAFifthAtMost(t *testing.T) {
 	const took = 30 * time.Millisecond
 	for name, c := range map[string]struct {
 		world   func(*guard.Verdict) bool

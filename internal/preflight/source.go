@@ -44,7 +44,7 @@ func JudgeCloud(facts CloudFacts, now time.Time) []Check {
 	const share = 10 // a tenth is little
 	switch {
 	case facts.Limit == 0:
-		checks = append(checks, SourceLimit.skip("rate limit", "the API has not told its limit"))
+		checks = append(checks, SourceLimit.skip("rate limit", "the API has not sent its limit"))
 	case facts.Remaining*share < facts.Limit:
 		checks = append(checks, SourceLimit.warn("rate limit", "%d of %s a minute are left", facts.Remaining, plural(facts.Limit, "request")))
 	default:

@@ -85,11 +85,11 @@ func TestContract33RefusedChecksLeaveNothingBehind(t *testing.T) {
 	defer func() { _ = listener.Close() }()
 	port := listener.Addr().(*net.TCPAddr).AddrPort().Port()
 	checker := newChecker(t, probe.Options{Port: port})
-	nobody := netip.MustParseAddr("127.0.0.2")
-	expect(t, checker, nobody, inventory.Refused, inventory.ProbeRefused)
+	unused := netip.MustParseAddr("127.0.0.2")
+	expect(t, checker, unused, inventory.Refused, inventory.ProbeRefused)
 	goroutines, files := runtime.NumGoroutine(), descriptors(t)
 	for range 1_000 {
-		expect(t, checker, nobody, inventory.Refused, inventory.ProbeRefused)
+		expect(t, checker, unused, inventory.Refused, inventory.ProbeRefused)
 	}
 	eventually(t, "goroutines", goroutines, runtime.NumGoroutine)
 	eventually(t, "descriptors", files, func() int { return descriptors(t) })

@@ -190,7 +190,7 @@ func TestContract33AConsumerThatTakesNothingStopsTheChecksAndNothingElse(t *test
 		f.watchAll()
 		time.Sleep(time.Minute)
 		if got := len(f.allStarts()); got != 100 {
-			t.Errorf("got %d checks while nobody took the results, want 100", got)
+			t.Errorf("got %d checks while the results were not taken, want 100", got)
 		}
 		if got := f.loop.Stats(); got.Undelivered != 100 || got.Overruns == 0 {
 			t.Errorf("got %+v, want 100 undelivered results and overruns", got)

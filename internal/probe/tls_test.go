@@ -189,7 +189,7 @@ func TestRotatedRootsWorkWithoutARestart(t *testing.T) {
 	})
 }
 
-func TestContract32AJumpOfTheClockDemotesNobodyByCertificate(t *testing.T) {
+func TestContract32AJumpOfTheClockTakesNoEndpointDownByCertificate(t *testing.T) {
 	ours := newAuthority(t)
 	yesterday := time.Now().AddDate(0, 0, -1)
 	port := secureBackend(t, &tls.Config{Certificates: []tls.Certificate{ours.issue(t, yesterday, "127.0.0.1")}})

@@ -52,7 +52,7 @@ func TestRunReturnsTheWholeOutput(t *testing.T) {
 		{"standard input", process.Command{
 			Path: "/bin/cat", Stdin: []byte("kind: EndpointSlice\n"), MaxOutput: 20,
 		}, process.Output{Stdout: []byte("kind: EndpointSlice\n")}},
-		{"standard input that nobody reads", process.Command{
+		{"standard input that the program does not read", process.Command{
 			Path: "/bin/true", Stdin: make([]byte, 1<<20), MaxOutput: 1,
 		}, process.Output{}},
 		{"no standard input", process.Command{Path: "/bin/cat"}, process.Output{}},

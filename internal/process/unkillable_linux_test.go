@@ -154,7 +154,7 @@ func checkRefusedUntilReleased(t *testing.T, runner *process.Runner, h held) {
 	}
 }
 
-func TestContract03AProgramThatCannotBeKilledDelaysNobodyAndIsTheOnlyOne(t *testing.T) {
+func TestContract03AProgramThatCannotBeKilledDelaysNothingAndIsTheOnlyOne(t *testing.T) {
 	runner := new(process.Runner)
 	command, ready := newVictim(t, "")
 	before := runtime.NumGoroutine()
@@ -170,7 +170,7 @@ func TestContract03AProgramThatCannotBeKilledDelaysNobodyAndIsTheOnlyOne(t *test
 
 // In a container the program is often process 1, and inherits what the killed
 // program had started.
-func TestContract03AChildOfTheProgramThatCannotBeKilledDelaysNobodyEither(t *testing.T) {
+func TestContract03AChildOfTheProgramThatCannotBeKilledDelaysNothingEither(t *testing.T) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		t.Fatal(err)
 	}

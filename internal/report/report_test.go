@@ -62,13 +62,13 @@ func TestTheHeadlineIsAsGoodAsTheNodes(t *testing.T) {
 		}, "3 of 3 nodes ready in default/web; the Service cannot be filled: ServiceHasSelector", false},
 		"what is decided is not written": {func(w *world, _ *report.Facts) { w.state.Slices = nil }, "3 of 3 nodes ready in default/web", false},
 		"a dry run does not write it":    {func(w *world, f *report.Facts) { w.state.Slices, f.DryRun = nil, true }, "3 of 3 nodes ready in default/web", true},
-		"a slice of somebody else": {func(w *world, _ *report.Facts) {
+		"a slice of another program": {func(w *world, _ *report.Facts) {
 			w.state.Refused = []plan.Refusal{{Name: "web-remote-2", Message: "is managed by somebody"}}
 		}, "3 of 3 nodes ready in default/web", false},
 		"a standby": {func(_ *world, f *report.Facts) {
 			f.Leader, f.Election, f.Status = false, report.Election{Enabled: true, Holder: "pod-1"}, &syncer.Status{}
 		}, "standing by for default/web; pod-1 leads", false},
-		"a standby of nobody": {func(_ *world, f *report.Facts) {
+		"a standby without a leader": {func(_ *world, f *report.Facts) {
 			f.Leader, f.Election, f.Status = false, report.Election{Enabled: true}, &syncer.Status{}
 		}, "standing by for default/web; no replica is known to lead", false},
 		"nothing decided": {func(_ *world, f *report.Facts) { f.Status = &syncer.Status{} }, "no decision yet for default/web", false},
@@ -189,7 +189,7 @@ func TestWhatHasNoEntryIsToldWithItsNodeOnly(t *testing.T) {
 		want []string
 	}{
 		"one node": {named, []string{"filter 10.100.100.2", "probe 10.100.100.2", "filter", "probe", "guard", "guard 10.100.100.2"}},
-		"nobody":   {nameless, []string{"probe", "guard"}},
+		"no node":  {nameless, []string{"probe", "guard"}},
 	} {
 		status := *test.w.assess(t)
 		status.Findings = status.Findings[:1]
@@ -250,7 +250,7 @@ func TestTheStatusOfFiveThousandNodesIsBounded(t *testing.T) {
 		"healthy":          func(*world) {},
 		"all refuse":       func(w *world) { w.refuses = func(netip.Addr) bool { return true } },
 		"all are held":     func(w *world) { w.nodes = w.nodes[:10] },
-		"nobody is a name": func(w *world) { w.nodes = nil },
+		"no node is known": func(w *world) { w.nodes = nil },
 		"one node has all": func(w *world) {
 			for i := range w.nodes {
 				w.nodes[0].Addresses = append(w.nodes[0].Addresses, ip(i), netip.AddrFrom4([4]byte{172, 16, byte(i >> 8), byte(i)}))

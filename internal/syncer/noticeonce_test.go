@@ -75,8 +75,8 @@ func TestEachForeignSliceIsAnnouncedOnce(t *testing.T) {
 		e.wantReasons(t)
 		put("web-abcde", "endpointslicemirroring-controller.k8s.io", 1, "MirroredSliceFound") // it is back
 		for message, want := range map[string]int{
-			"slice is not ours and is left alone": 2, "another slice publishes endpoints beside ours": 4,
-			"no other slice publishes endpoints beside ours any more": 1,
+			"slice has another owner and is left alone": 2, "another slice publishes endpoints of the Service": 4,
+			"no other slice publishes endpoints of the Service any more": 1,
 		} {
 			if got := len(w.logs.with(message)); got != want {
 				t.Errorf("got %d lines %q, want %d", got, message, want)

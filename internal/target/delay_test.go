@@ -231,7 +231,7 @@ func TestContract26ChangesOfASliceWhoseWriteIsUnderWayNeedNoReadAndMeetNoConflic
 		during(5 * time.Second)
 		for _, wr := range w.taken() {
 			if wr.err != nil {
-				t.Errorf("got %v of a slice that nobody else writes", wr.err)
+				t.Errorf("got %v of a slice that no other program writes", wr.err)
 			}
 		}
 		if got := w.loads() - loads; got > 0 {

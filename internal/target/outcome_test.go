@@ -291,7 +291,7 @@ func TestAStoreThatTellsNoVersionIsReadAfterItsWrites(t *testing.T) {
 		w.wantPublished("1=down 2=down")
 		for _, wr := range w.taken() {
 			if wr.err != nil {
-				t.Errorf("got %v of a slice that nobody else writes", wr.err)
+				t.Errorf("got %v of a slice that no other program writes", wr.err)
 			}
 		}
 		loads := w.loads()

@@ -111,7 +111,7 @@ func TestASuspectIsKeptUntilTheServerConfirms(t *testing.T) {
 	s.gone(viewcache.Slices, "web-1")
 	r.relist(viewcache.Slices, nil) // the watch has told nothing of it
 	if got := listed(r.Cache, false); len(got) != 1 {
-		t.Errorf("got %v, want the endpoint that nobody said is gone", got)
+		t.Errorf("got %v, want the endpoint: no answer said that it is gone", got)
 	}
 	want := []viewcache.Suspect{{Kind: viewcache.Slices, Key: view.Key{Namespace: "shop", Name: "web-1"}}}
 	if diff := cmp.Diff(want, r.Suspects()); diff != "" {

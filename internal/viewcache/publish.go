@@ -103,7 +103,7 @@ func (c *Cache) advance(s step) {
 	}
 }
 
-// apply notes what is new of one object. Nobody but the holder of the input's lock
+// apply notes what is new of one object. Only the holder of the input's lock
 // sees what it changes.
 func (c *Cache) apply(s step, in Input, touched map[view.Key]*dirty) {
 	before := c.known[s.kind][in.Key]

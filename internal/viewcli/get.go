@@ -75,7 +75,7 @@ func (p Program) getCommand() *cobra.Command {
 // serverFlags are those that say which running endpoint-views is asked, and how.
 func (a *asking) serverFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&a.server, "server", "", "address of a running endpoint-views, such as https://endpoint-views:8443")
-	flags.StringVar(&a.tokenFile, "token-file", "", "with --server: file with the token that shows who asks")
+	flags.StringVar(&a.tokenFile, "token-file", "", "with --server: file with the token of this client")
 	flags.StringVar(&a.certificate, "certificate", "", "with --server: file with the client's certificate")
 	flags.StringVar(&a.key, "key", "", "with --server: file with its key")
 	flags.StringVar(&a.authority, "ca", "", "with --server: file with the authority of the server's certificate")
@@ -135,9 +135,9 @@ func (a *asking) await(ctx context.Context, cache *viewcache.Cache, trouble func
 		select {
 		case <-moved:
 		case <-timer.C:
-			return &exitError{exitFailed, errors.Join(fmt.Errorf("the API server has not told everything within %v; give it more time by --timeout", a.timeout), trouble())}
+			return &exitError{exitFailed, errors.Join(fmt.Errorf("the API server has not sent everything within %v; give it more time by --timeout", a.timeout), trouble())}
 		case <-ctx.Done():
-			return &exitError{exitFailed, errors.Join(errors.New("told to stop before it was done"), trouble())}
+			return &exitError{exitFailed, errors.Join(errors.New("stopped by a signal before it was done"), trouble())}
 		}
 	}
 }

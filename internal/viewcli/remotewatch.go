@@ -40,7 +40,7 @@ func (r *remote) watch(ctx context.Context, take func(views.EventType, []byte) e
 	}
 	late := time.AfterFunc(r.timeout, func() {
 		if !complete.Load() {
-			cancel(fmt.Errorf("%s has not told everything within %v; give it more time by --timeout", r.address, r.timeout))
+			cancel(fmt.Errorf("%s has not sent everything within %v; give it more time by --timeout", r.address, r.timeout))
 		}
 	})
 	defer late.Stop()

@@ -22,7 +22,7 @@ import (
 func (p Program) serveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the views as lists and streams until told to stop",
+		Short: "Serve the views as lists and streams until a signal ends it",
 		Long: "Watches Services and EndpointSlices and serves GET /api/v1/views at VIEWS_ADDRESS:\n" +
 			"a list, or with watch=true a stream in the form of a Kubernetes watch. Every\n" +
 			"replica serves; there is no leader. Stop it by SIGTERM or SIGINT.",
@@ -151,7 +151,7 @@ func (s *serving) tell(ctx context.Context) {
 		case now := <-ticker.C:
 			if !synced && s.source.Cache().Synced() {
 				synced = true
-				s.log.Info("every watch has told a complete list", "endpoints", s.source.Cache().Count())
+				s.log.Info("every watch has brought a complete list", "endpoints", s.source.Cache().Count())
 			}
 			if _, err := s.source.Stale(now); turned(&stale, err) {
 				if err != nil {

@@ -20,7 +20,7 @@ func Health(cache *viewcache.Cache, trouble func() error, scrape http.Handler) h
 			fmt.Fprint(w, "ok")
 			return
 		}
-		text := "[-]join failed: not every watch has told a complete list yet"
+		text := "[-]join failed: not every watch has brought a complete list yet"
 		if err := trouble(); err != nil {
 			text += ": " + err.Error()
 		}

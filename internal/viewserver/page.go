@@ -111,7 +111,7 @@ func (s *Server) describe(shown *shown, identity *Identity, now time.Time) {
 		cause = ": " + err.Error()
 	}
 	if err != nil {
-		shown.Stale = "The API server has told nothing since " + since.UTC().Format(moment) + cause + "."
+		shown.Stale = "The API server has sent nothing since " + since.UTC().Format(moment) + cause + "."
 	}
 }
 

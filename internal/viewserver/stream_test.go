@@ -96,10 +96,10 @@ func TestContract41ATokenOfAReplicaThatIsFurtherIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestContract40ASlowReaderDelaysNobodyAndGetsTheNewestStates: one client takes nothing while
+// TestContract40ASlowReaderDelaysNoOtherAndGetsTheNewestStates: one client takes nothing while
 // thousands of changes happen; another one sees each at once, and the first one the
 // newest state of each object.
-func TestContract40ASlowReaderDelaysNobodyAndGetsTheNewestStates(t *testing.T) {
+func TestContract40ASlowReaderDelaysNoOtherAndGetsTheNewestStates(t *testing.T) {
 	c := newCluster(t, "shop")
 	address := plain(t, c)
 	slow := watch(t, http.DefaultClient, address+"?watch=true")

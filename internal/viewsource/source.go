@@ -137,7 +137,7 @@ func (s *Source) input(object any) (viewcache.Input, error) {
 		revision, err := viewcache.ParseRevision(o.ResourceVersion)
 		return viewcache.Input{Key: view.Key{Namespace: o.Namespace, Name: o.Name}, Revision: revision, Slice: view.ToSlice(o)}, err
 	}
-	return viewcache.Input{}, fmt.Errorf("the watch told of a %T", object)
+	return viewcache.Input{}, fmt.Errorf("the watch brought a %T", object)
 }
 
 // ask wakes confirm.

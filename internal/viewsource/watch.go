@@ -185,7 +185,7 @@ func (s *sight) stale(now time.Time) (time.Time, error) {
 	if s.known.IsZero() || now.Sub(s.known) < longestSilence {
 		return time.Time{}, nil
 	}
-	text := fmt.Sprintf("the watch of %s tells nothing since %s", s.what, s.known.UTC().Format(time.RFC3339))
+	text := fmt.Sprintf("the watch of %s has sent nothing since %s", s.what, s.known.UTC().Format(time.RFC3339))
 	if s.last == nil {
 		return s.known, fmt.Errorf("%s", text)
 	}

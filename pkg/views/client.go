@@ -21,7 +21,7 @@ type Options struct {
 	// HTTP sends the requests, with the client's certificate where there is one. It
 	// must have no Timeout, which would end streams. http.DefaultClient by default.
 	HTTP *http.Client
-	// Token returns the token that shows who asks; nil where a certificate does. It is
+	// Token returns the token of this client; nil where a certificate takes its place. It is
 	// called for each request, so that a token that changes is used at once.
 	Token func() (string, error)
 	// Namespaces are those wanted; none for all that the client may see.

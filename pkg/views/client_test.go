@@ -187,8 +187,8 @@ func TestContract42ABeginningThatBreaksOffDeletesNothing(t *testing.T) {
 	same(t, r.tokens, "", "", "")
 }
 
-// TestATokenThatNobodyKnowsIsGivenUpInTheEnd: the cluster was restored from a backup.
-func TestATokenThatNobodyKnowsIsGivenUpInTheEnd(t *testing.T) {
+// TestATokenThatNoReplicaKnowsIsGivenUpInTheEnd: the cluster was restored from a backup.
+func TestATokenThatNoReplicaKnowsIsGivenUpInTheEnd(t *testing.T) {
 	script := []part{{lines: []string{line("ADDED", "a", "ready", "1.1"), mark("500.500")}}}
 	for range 6 {
 		script = append(script, part{code: http.StatusServiceUnavailable})

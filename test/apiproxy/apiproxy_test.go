@@ -215,7 +215,7 @@ func isFull(w *world) {
 	}
 	w.Mend()
 	if err := w.get(waitTimeout); err != nil {
-		w.t.Errorf("mended: %v", err)
+		w.t.Errorf("after the fault: %v", err)
 	}
 }
 
@@ -248,7 +248,7 @@ func refuses(w *world) {
 	}
 	w.Mend()
 	if err := w.get(waitTimeout); err != nil {
-		w.t.Errorf("mended: %v", err)
+		w.t.Errorf("after the fault: %v", err)
 	}
 }
 
@@ -270,7 +270,7 @@ func swallows(w *world) {
 	}
 	w.Mend()
 	if err := <-later; err != nil {
-		w.t.Errorf("mended: %v", err)
+		w.t.Errorf("after the fault: %v", err)
 	}
 }
 

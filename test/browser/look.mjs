@@ -62,7 +62,7 @@ async function look (page, view) {
   }))
   expect(found.scroll <= view.width, `scrolls sideways: ${found.scroll} in ${view.width}`)
   expect(found.x === undefined, 'a script of a name ran')
-  expect(found.active === 0, `has ${found.active} elements that a name or nobody should have made`)
+  expect(found.active === 0, `has ${found.active} elements that a name must not make`)
   expect(found.title.includes(found.headline), `the title ${found.title} has not the headline ${found.headline}`)
   await tab.screenshot({ path: join(todo.out, `${page.name} ${view.name}.png`.replaceAll(' ', '-')), fullPage: page.rows < 100 })
   await context.close()

@@ -162,7 +162,7 @@ func TestTheChartIsASubchart(t *testing.T) {
 		}
 		got = helm(t, version, append([]string{"template", "release", parent, "--set", "edge.replicas=3"}, args...)...)
 		if !got.failed || !strings.Contains(got.stderr, "replicas") {
-			t.Errorf("%s: a key that nobody knows: got %v, %s", version, got.failed, got.stderr)
+			t.Errorf("%s: an unknown key: got %v, %s", version, got.failed, got.stderr)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func TestMistakesInTheValuesOfViewsAreReportedByName(t *testing.T) {
 		"an unknown variable":     {but("--set", "views.viewsMaxClient=1"), []string{"views", "viewsMaxClient"}},
 		"an unknown key":          {but("--set", "replicas=2"), []string{"replicas"}},
 		"a level that is none":    {but("--set", "views.logLevel=loud"), []string{"logLevel"}},
-		"an account of nobody":    {but("--set", "serviceAccount.create=false"), []string{"serviceAccount.name"}},
+		"an account without name": {but("--set", "serviceAccount.create=false"), []string{"serviceAccount.name"}},
 		"a digest that is none":   {but("--set", "image.digest=latest"), []string{"digest"}},
 		"an API server, no ports": {but("--set-json", "networkPolicy.egress.kubernetes.ports=[]"), []string{"kubernetes", "ports"}},
 	})

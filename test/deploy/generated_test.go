@@ -92,7 +92,7 @@ var layout = []struct {
 	{"The data centre of the nodes (a UUID), and the private LAN whose addresses are published (a number).", []string{"IONOS_DATACENTER_ID", "IONOS_PRIVATE_LAN_ID"}},
 	{"Only addresses inside are ever published or probed, for example 10.0.0.0/24.", []string{"SECURED_SUBNET_CIDR"}},
 	{"Files of the Secrets ionos-token and kubeconfigs, as the Deployment mounts them.", []string{"IONOS_TOKEN_FILE", "SECURED_KUBECONFIG"}},
-	{"The Service of service.example.yaml, in the namespace of the Pods, and the port of the backends.", []string{"TARGET_SERVICE_NAME", "TARGET_PORT"}},
+	{"The Service of service.example.yaml, in the namespace of the Pods, and the port on which the workload listens on the nodes.", []string{"TARGET_SERVICE_NAME", "TARGET_PORT"}},
 	{"Write the slices as the ServiceAccount, and only the replica that leads.", []string{"STORE_KIND", "LEADER_ELECTION", "LEADER_ELECTION_NAME"}},
 	{"For the kubelet's probes and Prometheus.", []string{"METRICS_ADDRESS"}},
 }
@@ -126,7 +126,7 @@ data:
 		for _, variable := range group.names {
 			value, ok := env[variable]
 			if !ok {
-				t.Errorf("the chart renders no variable %s; mend the layout in test/deploy", variable)
+				t.Errorf("the chart renders no variable %s; correct the layout in test/deploy", variable)
 			}
 			delete(env, variable)
 			if ownValues[variable] {

@@ -137,7 +137,7 @@ func TestEachPlaceholderIsFound(t *testing.T) {
 			}
 			found[file]++
 			if strings.HasPrefix(strings.TrimSpace(line), "#") {
-				t.Errorf("%s: got a placeholder in a comment, which nobody would replace: %s", file, line)
+				t.Errorf("%s: got a placeholder in a comment, which would never be replaced: %s", file, line)
 			}
 		}
 	}

@@ -36,7 +36,7 @@ func diffAndExplain(t *testing.T, w *world) {
 		{w.nodes[0].IP, 0, []string{w.nodes[0].Name, "Ready"}},
 		{"elsewhere", 1, []string{"filter", "OutsideSubnet", "192.168.7.7", "SECURED_SUBNET_CIDR=10.0.0.0/16"}},
 		{w.nodes[2].Name, 1, []string{"probe", "ProbeRefused", "refused", w.nodes[2].IP, "guard", "down"}},
-		{"nobody", 1, []string{"source", "unknown", "4 nodes", w.nodes[0].Name}},
+		{"absent", 1, []string{"source", "unknown", "4 nodes", w.nodes[0].Name}},
 	} {
 		got := w.command(nil, "explain", c.subject)
 		if got.code != c.code {
@@ -49,7 +49,7 @@ func diffAndExplain(t *testing.T, w *world) {
 		}
 	}
 	var explained map[string]any
-	if err := json.Unmarshal([]byte(w.command(nil, "explain", "nobody", "-o", "json").stdout), &explained); err != nil || explained["found"] != false {
+	if err := json.Unmarshal([]byte(w.command(nil, "explain", "absent", "-o", "json").stdout), &explained); err != nil || explained["found"] != false {
 		t.Errorf("explain -o json: got %v, %v", explained, err)
 	}
 }
@@ -67,7 +67,7 @@ func once(t *testing.T, w *world) {
 		"a broken source":               {"{", nil, 3, "read source"},
 		"an empty inventory":            {"[]", nil, 5, "Inventory rejected"},
 		"every node outside the subnet": {marshal(t, w.nodes), []string{"SECURED_SUBNET_CIDR=192.168.0.0/24"}, 5, fmt.Sprintf("OutsideSubnet=%d", len(w.nodes))},
-		"an API server away":            {marshal(t, w.nodes), []string{"KUBECONFIG=" + w.nobody(t)}, 4, "as they were"},
+		"an API server away":            {marshal(t, w.nodes), []string{"KUBECONFIG=" + w.unreachable(t)}, 4, "as they were"},
 		"a Service that is gone":        {marshal(t, w.nodes), []string{"TARGET_SERVICE_NAME=nothing"}, 4, "ServiceMissing"},
 	} {
 		w.writeFile(c.inventory)
@@ -92,8 +92,8 @@ func once(t *testing.T, w *world) {
 	w.wantPublished(w.all())
 }
 
-// nobody is a kubeconfig of an API server that does not exist.
-func (w *world) nobody(t *testing.T) string {
+// unreachable is a kubeconfig of an API server that does not exist.
+func (w *world) unreachable(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(w.env["KUBECONFIG"])
 	if err != nil {

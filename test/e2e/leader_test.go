@@ -21,7 +21,7 @@ func TestTheElection(t *testing.T) {
 		"Contract29EndsWhenItsConnectionsAreRefused":       func(t *testing.T, w *world) { endsWhenCutOff(t, w, refusing) },
 		"Contract29EndsWhenItsConnectionsAreSwallowed":     func(t *testing.T, w *world) { endsWhenCutOff(t, w, swallowing) },
 		"Contract30HandsOverWhenTerminated":                handsOver,
-		"Contract30StopsInTimeWhenNobodyAnswers":           stopsUnanswered,
+		"Contract30StopsInTimeWithoutAnAnswer":             stopsUnanswered,
 		"Contract29TakesOverThoughItsConnectionsAreDead":   takesOverThoughStranded,
 		"Contract29OnlyOneOfThreeTakesOver":                oneOfThree,
 		"Contract21And29TwoForcedLeadersConverge":          twoLeadersConverge,

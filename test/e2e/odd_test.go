@@ -43,7 +43,7 @@ func TestOddInventories(t *testing.T) {
 	})
 }
 
-// survives makes each oddity and mends it.
+// survives makes each oddity and ends it.
 func (s *surfaces) survives(odd []oddity, path string, mend func()) {
 	w := s.world
 	w.t.Helper()
@@ -63,9 +63,9 @@ func (s *surfaces) survives(odd []oddity, path string, mend func()) {
 		}
 		mend()
 		w.until(func() bool { return s.status().Source.LastError == "" }, func() string {
-			return o.name + " is mended: got the error " + s.status().Source.LastError
+			return o.name + " is over: got the error " + s.status().Source.LastError
 		})
-		s.wantAllReady(o.name + " is mended")
+		s.wantAllReady(o.name + " is over")
 	}
 }
 

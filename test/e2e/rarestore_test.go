@@ -214,7 +214,7 @@ func aSliceHasAnotherFamily(t *testing.T, w *world) {
 	}
 	d := w.start()
 	w.wantPublished(w.all())
-	if got := fmt.Sprint(d.says("slice is not ours and is left alone")["message"]); !strings.Contains(got, "IPv6") {
+	if got := fmt.Sprint(d.says("slice has another owner and is left alone")["message"]); !strings.Contains(got, "IPv6") {
 		t.Errorf("got the message %s, want the family in it", got)
 	}
 	w.nodes[0].backends[0].kill()

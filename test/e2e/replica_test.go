@@ -130,7 +130,7 @@ func (tm *team) successor() (*replica, time.Time) {
 			}
 		}
 		return found != nil
-	}, func() string { return "nobody took over" })
+	}, func() string { return "no replica took over" })
 	at, err := time.Parse(time.RFC3339Nano, fmt.Sprint(found.says("leading")["time"]))
 	if err != nil {
 		tm.t.Fatal(err)

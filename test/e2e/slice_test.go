@@ -173,7 +173,7 @@ func repairsForeignEdits(t *testing.T, w *world) {
 	}
 	d := w.start("MAX_ENDPOINTS_PER_SLICE=2")
 	w.wantPublished(w.all())
-	d.says("slice is not ours and is left alone")
+	d.says("slice has another owner and is left alone")
 	slice, err := client.Get(t.Context(), "web-remote", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)

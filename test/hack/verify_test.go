@@ -45,8 +45,8 @@ var mistakes = map[string]struct {
 	spoil func(*discoveryv1.EndpointSlice)
 	says  string
 }{
-	"a name that is not ours":     {func(s *discoveryv1.EndpointSlice) { s.Name = "web-remote-x" }, "slice web-remote-x: a slice of ours"},
-	"the first slice as number 1": {func(s *discoveryv1.EndpointSlice) { s.Name = "web-remote-1" }, "slice web-remote-1: a slice of ours"},
+	"not a name of the daemon":    {func(s *discoveryv1.EndpointSlice) { s.Name = "web-remote-x" }, "slice web-remote-x: a slice of the daemon"},
+	"the first slice as number 1": {func(s *discoveryv1.EndpointSlice) { s.Name = "web-remote-1" }, "slice web-remote-1: a slice of the daemon"},
 	"no owner":                    {func(s *discoveryv1.EndpointSlice) { s.OwnerReferences = nil }, "its owner is not the Service"},
 	"a Service that was before":   {func(s *discoveryv1.EndpointSlice) { s.OwnerReferences[0].UID = "gone" }, "its owner is not the Service"},
 	"another port name":           {func(s *discoveryv1.EndpointSlice) { name := "web"; s.Ports[0].Name = &name }, "no port is called 'http' (TCP)"},
@@ -66,7 +66,7 @@ var mistakes = map[string]struct {
 	"none ready":             {func(s *discoveryv1.EndpointSlice) { s.Endpoints = s.Endpoints[1:] }, "no endpoint is ready"},
 	"managed by another":     {func(s *discoveryv1.EndpointSlice) { s.Labels[discoveryv1.LabelManagedBy] = "x" }, "is for the Service too, managed by x"},
 	"managed by no program":  {func(s *discoveryv1.EndpointSlice) { delete(s.Labels, discoveryv1.LabelManagedBy) }, "is for the Service too, managed by no program"},
-	"for another Service":    {func(s *discoveryv1.EndpointSlice) { s.Labels[discoveryv1.LabelServiceName] = "x" }, "has a name of ours, but its labels say Service x"},
+	"for another Service":    {func(s *discoveryv1.EndpointSlice) { s.Labels[discoveryv1.LabelServiceName] = "x" }, "has a name of the daemon, but its labels say Service x"},
 }
 
 func findsMistakes(t *testing.T, w *world) {
@@ -100,7 +100,7 @@ func findsMistakes(t *testing.T, w *world) {
 		six.Endpoints = six.Endpoints[:1]
 		six.Endpoints[0].Addresses[0] = "fd00:10::1"
 		with(t, six, func() {
-			verify.run(t).want(1, "fd00:10::1 is outside SECURED_SUBNET_CIDR").lacks("a slice of ours")
+			verify.run(t).want(1, "fd00:10::1 is outside SECURED_SUBNET_CIDR").lacks("a slice of the daemon")
 			verify.with(map[string]string{"SECURED_SUBNET_CIDR": "10.0.0.0/8, fd00:10::/64"}).run(t).want(0, "2 slices, 2 ready")
 		})
 		other := right(service)

@@ -54,7 +54,7 @@ func TestTheBuilderHasTheGoOfTheModule(t *testing.T) {
 	}
 }
 
-func TestTheImagesRunAsNobodyAndSayWhatTheyAre(t *testing.T) {
+func TestTheImagesRunWithoutRootAndSayWhatTheyAre(t *testing.T) {
 	d := parse(t)
 	const daemon, run = `["/ionos-endpointslice-controller"]`, `["run"]`
 	for name, starts := range map[string][2]string{

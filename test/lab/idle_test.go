@@ -15,15 +15,15 @@ import (
 func heldConnections(*testing.T) []trouble {
 	held := lab.Options{Env: holding}
 	// A wire that loses five packets of a hundred makes a tenth of the checks fail.
-	patient := lab.Options{Env: maps.Clone(holding)}
-	patient.Env["HEALTH_CHECK_FALL"] = "4"
+	tolerant := lab.Options{Env: maps.Clone(holding)}
+	tolerant.Env["HEALTH_CHECK_FALL"] = "4"
 	return []trouble{
 		{name: "idle connections closed", text: "backends close connections that are idle for 5 s", options: held, story: losesConnections("idle 5s", 8*time.Second)},
 		{name: "idle connections reset", text: "what stands before the backends resets connections that are idle for 1 s", options: held, story: losesConnections("reset 1s", 8*time.Second)},
 		{name: "all connections flushed", text: "a firewall resets all connections at once", options: held, story: losesConnections("reset 300ms", 4*time.Second)},
 		{name: "connections forgotten", text: "a firewall forgets connections, and drops what belongs to them", options: held, story: forgotten},
 		{name: "restart in 50 ms", text: "backends are away for 50 ms, one after the other, which costs the requests of that time", options: held, story: restartsQuickly},
-		{name: "5 % packet loss", text: "a wire loses five packets of a hundred, in both directions", options: patient, story: packetLoss(5)},
+		{name: "5 % packet loss", text: "a wire loses five packets of a hundred, in both directions", options: tolerant, story: packetLoss(5)},
 		{name: "prober cut off for 3 s", text: "the daemon alone reaches no worker for 3 s", options: held, story: cutOffShortly},
 		{name: "one connection at a time", text: "backends serve one connection at a time, and none is held: the default", story: oneAtATime},
 		{name: "one connection at a time, held", text: "the same with a connection held to each: it occupies them, which is why that is off by default", options: held, story: occupied},

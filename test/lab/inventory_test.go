@@ -30,7 +30,7 @@ func wrongInventories(*testing.T) []trouble {
 			options: options(4), story: emptyAndKilled},
 		{name: "empty, prober cut off", text: "the inventory is empty, and the daemon alone reaches no worker meanwhile; a backend that was down before is back when the network is",
 			options: options(5), story: emptyAndCutOff},
-		{name: "other nodes", text: "from one read to the next all nodes are others, and the old ones serve until nobody asks them",
+		{name: "other nodes", text: "from one read to the next all nodes are others, and the old ones serve until no request comes to them",
 			options: options(3), story: otherNodes},
 		{name: "a third of the nodes", text: "two thirds of the nodes are missing for more than EMPTY_RESULT_THRESHOLD reads and serve; then a listed node leaves",
 			options: options(9), story: aThird},

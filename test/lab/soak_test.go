@@ -90,7 +90,7 @@ func wantLostOnlyAfterDeaths(t *testing.T, x *lab.Target) {
 			return (m.Text == "crash" || m.Text == "unplug") && after > -traffic.Timeout && after < outOfUse(x, m)
 		})
 		if !excused {
-			t.Errorf("a request is lost although nobody has just died: %s, %s after %v", lost.Start.Format("15:04:05.000"), lost.Failure, lost.Took)
+			t.Errorf("a request is lost although no backend has just died: %s, %s after %v", lost.Start.Format("15:04:05.000"), lost.Failure, lost.Took)
 			x.WantNoneLost() // shows the marks
 			return
 		}

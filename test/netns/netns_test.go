@@ -141,7 +141,7 @@ func dial(t *testing.T, target netip.AddrPort) error {
 	return connection.Close()
 }
 
-func TestAnAddressThatATestTookAwayIsNobodyElsesUntilItEnds(t *testing.T) {
+func TestAnAddressThatATestTookAwayIsNoOtherTestsUntilItEnds(t *testing.T) {
 	netns.Require(t)
 	first := netns.Addresses(t, 1)[0]
 	netns.RemoveAddress(t, first)

@@ -222,7 +222,7 @@ func (p *process) endRead(err error) {
 func (p *process) checkRetry() {
 	const soon = 1500 * time.Millisecond
 	if p.w.set.free && !p.ending() && p.failedRead && p.reading == 0 && time.Since(p.endedRead) > soon && time.Since(p.askedFor) > soon {
-		p.w.breach(3, "a read that costs nobody anything failed %s ago and was not tried again", time.Since(p.endedRead))
+		p.w.breach(3, "a read that costs nothing failed %s ago and was not tried again", time.Since(p.endedRead))
 	}
 }
 

@@ -104,7 +104,7 @@ func (w *world) wait(r *rand.Rand) time.Duration {
 	return time.Duration(r.ExpFloat64() * float64(w.set.gap))
 }
 
-// look mends what is due, and checks what must hold at any time.
+// look ends what is due, and checks what must hold at any time.
 func (w *world) look(t *testing.T) {
 	t.Helper()
 	w.mu.Lock()

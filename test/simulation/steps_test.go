@@ -17,7 +17,7 @@ import (
 // background is the context of what the world itself does to the store.
 func (w *world) background() context.Context { return context.Background() }
 
-// mend ends what has its time, and starts the daemon again. The caller has the
+// mend ends what is over, and starts the daemon again. The caller has the
 // lock.
 func (w *world) mend() error {
 	if until := w.rough["service until"]; !until.IsZero() && !time.Now().Before(until) {

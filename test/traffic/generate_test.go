@@ -102,7 +102,7 @@ func TestWhatIsLostIsNamed(t *testing.T) {
 	target := netip.MustParseAddrPort(listener.Addr().String())
 	listener.Close()
 	if r := collect(t, target, 1)[0]; r.Failure != "refused" {
-		t.Errorf("nobody listens: got %q, want refused", r.Failure)
+		t.Errorf("nothing listens: got %q, want refused", r.Failure)
 	}
 }
 

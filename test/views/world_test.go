@@ -25,8 +25,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 
-// patience bounds every wait; a machine that tests much else is slow.
-const patience = time.Minute
+// waitLimit bounds every wait; a machine that tests much else is slow.
+const waitLimit = time.Minute
 
 // program is the built program; TestMain builds it.
 var program = sync.OnceValues(func() (string, error) {
@@ -139,9 +139,9 @@ func status(t *testing.T, url string) int {
 // until waits for a condition.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(waitLimit); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("waited %v in vain: %s", patience, what)
+			t.Fatalf("waited %v in vain: %s", waitLimit, what)
 		}
 	}
 }
@@ -198,7 +198,7 @@ func expect(t *testing.T, events <-chan event, kind views.EventType, count int) 
 				t.Fatalf("got %s of %s, want %s", e.Type, e.Object.Metadata.Name, kind)
 			}
 			names = append(names, e.Object.Metadata.Name)
-		case <-time.After(patience):
+		case <-time.After(waitLimit):
 			t.Fatalf("got %d events of type %s (%v), want %d", len(names), kind, names, count)
 		}
 	}

@@ -227,7 +227,7 @@ func TestACutInOneDirectionLetsTheOtherThrough(t *testing.T) {
 	}
 	l.Mend()
 	if err := send(conn, 0, waitTimeout); err != nil {
-		t.Errorf("mended: %v", err)
+		t.Errorf("after the fault: %v", err)
 	}
 }
 
@@ -258,7 +258,7 @@ func TestLargePacketsVanishWhileSmallOnesPass(t *testing.T) {
 	}
 	l.Mend()
 	if err := send(dial(t, address), 5000, waitTimeout); err != nil {
-		t.Errorf("mended: %v", err)
+		t.Errorf("after the fault: %v", err)
 	}
 }
 

@@ -13,9 +13,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/bench/probing"
 )
 
-// patience bounds how long a side may need until it has checked every backend once. A
+// waitLimit bounds how long a side may need until it has checked every backend once. A
 // side that cannot keep up is measured too.
-const patience = 15 * time.Second
+const waitLimit = 15 * time.Second
 
 // settled is how long a side continues after that before it is measured. It must
 // learn which backends are slow; the daemon had its time while it wrote.
@@ -199,7 +199,7 @@ func (r *counterpart) awaitAll(ctx context.Context, c probing.Case) error {
 			answering++
 		}
 	}
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(waitLimit); time.Now().Before(deadline); {
 		if err := pause(ctx, 50*time.Millisecond); err != nil {
 			return err
 		}

@@ -55,7 +55,7 @@
 {{- $object := include "controller.extraObject" (list $ .) | fromYaml }}
 {{- $name := dig "metadata" "name" "" $object }}
 {{- if or (eq $object.kind "EndpointSlice") (and (eq $object.kind "Service") (eq $name $c.targetServiceName)) }}
-{{- $m = append $m (printf "extraObjects: the %s %s must not be part of the release, because removing the release would take the backends away; apply it apart" $object.kind $name) }}
+{{- $m = append $m (printf "extraObjects: the %s %s must not be part of the release, because removing the release would remove the endpoints; apply it apart" $object.kind $name) }}
 {{- end }}
 {{- end }}
 {{- if $m }}

@@ -156,7 +156,7 @@ func TestContract03ATimeOutKillsTheWholeProcessGroup(t *testing.T) {
 	// The end of the FIFO is the end of the last process that could write to it.
 	must(t, alive.SetReadDeadline(time.Now().Add(5*time.Second)))
 	if n, err := alive.Read(buffer); n != 0 || err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("got %d bytes, %v, want the end: nobody of the group is left", n, err)
+		t.Errorf("got %d bytes, %v, want the end: no process of the group is left", n, err)
 	}
 }
 

@@ -88,7 +88,7 @@ func TestContract02EveryMisbehaviourIsAnErrorOrTheWholeList(t *testing.T) {
 			}
 			c.Heal()
 			if d := cmp.Diff(briefs(whole), briefs(read(t, source))); d != "" {
-				t.Errorf("after the API was mended (-want +got):\n%s", d)
+				t.Errorf("after the API was repaired (-want +got):\n%s", d)
 			}
 		})
 	}
@@ -143,6 +143,6 @@ func TestContract02ServersWithoutTheirNetworkCardsAreNoAnswer(t *testing.T) {
 	}
 	c.Heal()
 	if d := cmp.Diff(want, briefs(read(t, source))); d != "" {
-		t.Errorf("after the API was mended (-want +got):\n%s", d)
+		t.Errorf("after the API was repaired (-want +got):\n%s", d)
 	}
 }

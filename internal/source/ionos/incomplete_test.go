@@ -59,7 +59,7 @@ func TestContract02AnIncompleteDocumentFailsTheWholeRead(t *testing.T) {
 				}
 				c.Heal()
 				if d := cmp.Diff(whole, briefs(read(t, source))); d != "" {
-					t.Errorf("after the API was mended (-want +got):\n%s", d)
+					t.Errorf("after the API was repaired (-want +got):\n%s", d)
 				}
 			})
 		}

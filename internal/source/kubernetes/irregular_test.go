@@ -13,9 +13,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/kubernetes"
 )
 
-// TestContract30AKubeconfigThatIsAFIFOKeepsNobodyWaiting: the FIFO has no writer, and
+// TestContract30AKubeconfigThatIsAFIFODelaysNothing: the FIFO has no writer, and
 // an open that waits for one cannot be cancelled.
-func TestContract30AKubeconfigThatIsAFIFOKeepsNobodyWaiting(t *testing.T) {
+func TestContract30AKubeconfigThatIsAFIFODelaysNothing(t *testing.T) {
 	folder := t.TempDir()
 	fifo := filepath.Join(folder, "fifo")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {

@@ -74,7 +74,7 @@ func newHarness(t *testing.T, server *controlplane.ControlPlane, nodes []invento
 		},
 		Breaks: map[string]func(){
 			"the network is cut": func() { g.sever(); lost() },
-			"the kubeconfig is of nobody": func() {
+			"the kubeconfig is of a user without rights": func() {
 				writeKubeconfig(t, kubeconfig, g.url(), server.UserConfig("nobody"))
 				lost()
 			},

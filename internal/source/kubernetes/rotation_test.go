@@ -87,7 +87,7 @@ users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, com
 	await(t, source, "the new credentials", func(nodes []inventory.Node, err error) bool { return err == nil && len(nodes) == 1 })
 }
 
-func TestAnExecPluginThatHangsKeepsNobodyWaiting(t *testing.T) {
+func TestAnExecPluginThatHangsDelaysNothing(t *testing.T) {
 	a := newAPI(t, serve(whole()))
 	dir := t.TempDir()
 	kubeconfig := write(t, filepath.Join(dir, "kubeconfig"), fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c,

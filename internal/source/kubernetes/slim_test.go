@@ -66,7 +66,7 @@ func TestOfANodeEverythingThatIsReadIsKeptAndNothingElse(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
 			if got.ManagedFields != nil || got.Annotations != nil || got.Status.Images != nil || got.Status.Capacity != nil {
-				t.Error("got managed fields, annotations, images or the capacity, which nobody reads")
+				t.Error("got managed fields, annotations, images or the capacity, which are not read")
 			}
 		})
 	}

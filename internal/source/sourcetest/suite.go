@@ -122,7 +122,7 @@ func (s suite) broken(t *testing.T) {
 			}
 			h.Put(want)
 			if d := diff(want, read(t, h.Source)); d != "" {
-				t.Errorf("after the world was mended (-want +got):\n%s", d)
+				t.Errorf("after the world was repaired (-want +got):\n%s", d)
 			}
 		})
 	}

@@ -116,7 +116,7 @@ func (c *sliceCache) end(name string, base, answer *discoveryv1.EndpointSlice) {
 }
 
 // markUnselected makes the next Load read the slices that the watch does not select,
-// so that one that goes or is mended is noticed.
+// so that one that goes or is repaired is noticed.
 func (c *sliceCache) markUnselected() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 // The methods by which the reflector fills the cache, which owns the objects from
 // then on.
 
-var errForeignType = errors.New("the watch of slices told of something else")
+var errForeignType = errors.New("the watch of slices brought something else")
 
 // Add takes over a slice that the watch tells of.
 func (c *sliceCache) Add(object any) error { return c.Update(object) }

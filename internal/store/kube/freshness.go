@@ -76,7 +76,7 @@ func (f *freshness) stale(now time.Time) error {
 	}
 	since := f.known.UTC().Format(time.RFC3339)
 	if f.last == nil {
-		return fmt.Errorf("the watch of %s tells nothing since %s", f.what, since)
+		return fmt.Errorf("the watch of %s has sent nothing since %s", f.what, since)
 	}
-	return fmt.Errorf("the watch of %s tells nothing since %s: %w", f.what, since, f.last)
+	return fmt.Errorf("the watch of %s has sent nothing since %s: %w", f.what, since, f.last)
 }

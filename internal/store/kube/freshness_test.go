@@ -168,9 +168,9 @@ func TestContract36AWatchThatIsRefusedOrSilentIsToldWithin90Seconds(t *testing.T
 		"the Service alone":           {func(k *keeper) { k.code, k.only = http.StatusForbidden, "services" }, "the watch of the Service"},
 		"the slices alone":            {func(k *keeper) { k.code, k.only = http.StatusForbidden, "endpointslices" }, "the watch of slices"},
 		"an error of the server":      {func(k *keeper) { k.code = http.StatusInternalServerError }, "not for you"},
-		"nothing is answered":         {func(k *keeper) { k.hangs = true }, "tells nothing since"},
-		"the watch of slices hangs":   {func(k *keeper) { k.hangs, k.only = true, "endpointslices" }, "the watch of slices tells nothing since"},
-		"the watch of services hangs": {func(k *keeper) { k.hangs, k.only = true, "services" }, "the watch of the Service tells nothing since"},
+		"nothing is answered":         {func(k *keeper) { k.hangs = true }, "has sent nothing since"},
+		"the watch of slices hangs":   {func(k *keeper) { k.hangs, k.only = true, "endpointslices" }, "the watch of slices has sent nothing since"},
+		"the watch of services hangs": {func(k *keeper) { k.hangs, k.only = true, "services" }, "the watch of the Service has sent nothing since"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kept(t, func(t *testing.T, k *keeper, store *kube.Store) {

@@ -32,17 +32,17 @@ func TestTheClientGoStoreOnARealAPIServer(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) *storetest.Fixture { return newFixture(t, server) })
 	})
 	for name, test := range map[string]func(*testing.T, *controlplane.ControlPlane){
-		"contract 21: what was written is seen while the watch stalls":             ownWritesWhileTheWatchStalls,
-		"contract 21: after a conflict the state is fresh while the watch stalls":  conflictWhileTheWatchStalls,
-		"contract 21: a write whose answer is lost is found by the next load":      lostAnswer,
-		"contract 22: steady state costs no request but the watches":               steadyState,
-		"contract 23: a foreign edit is told without being asked for":              foreignEditIsTold,
-		"contract 23: a slice that lost its label is told as drift, not as gone":   lostLabelIsTold,
-		"contract 23: the end of a slice that no watch sees is told":               straysEndIsTold,
-		"contract 25: a Service that appears later is told":                        laterServiceIsTold,
-		"contract 21: a write that nobody answered is not sent into the same hole": strandedConnections,
-		"a missing right is named":                                                 missingRight,
-		"contract 33: nothing of it is left running":                               nothingIsLeft,
+		"contract 21: what was written is seen while the watch stalls":            ownWritesWhileTheWatchStalls,
+		"contract 21: after a conflict the state is fresh while the watch stalls": conflictWhileTheWatchStalls,
+		"contract 21: a write whose answer is lost is found by the next load":     lostAnswer,
+		"contract 22: steady state costs no request but the watches":              steadyState,
+		"contract 23: a foreign edit is told without being asked for":             foreignEditIsTold,
+		"contract 23: a slice that lost its label is told as drift, not as gone":  lostLabelIsTold,
+		"contract 23: the end of a slice that no watch sees is told":              straysEndIsTold,
+		"contract 25: a Service that appears later is told":                       laterServiceIsTold,
+		"contract 21: a write without an answer is not sent into the same hole":   strandedConnections,
+		"a missing right is named":                                                missingRight,
+		"contract 33: nothing of it is left running":                              nothingIsLeft,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, server) })
 	}

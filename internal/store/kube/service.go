@@ -43,7 +43,7 @@ func (s *service) Add(object any) error { return s.Update(object) }
 func (s *service) Update(object any) error {
 	known, ok := object.(*corev1.Service)
 	if !ok {
-		return errors.New("the watch of the Service told of something else")
+		return errors.New("the watch of the Service brought something else")
 	}
 	if known.Name == s.name {
 		s.set(manifest.ServiceOf(known))

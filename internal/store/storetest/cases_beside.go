@@ -52,7 +52,7 @@ func besides(t *testing.T, f *Fixture) {
 	f.Hand.PutService(service)
 	eventually(t, "a Service with a selector has slices of its own", func() bool { return len(f.load(t).Beside) == 0 })
 	f.Hand.PutService(newService())
-	eventually(t, "without it they are beside ours again", func() bool { return len(f.load(t).Beside) == 2 })
+	eventually(t, "without it they are counted again", func() bool { return len(f.load(t).Beside) == 2 })
 
 	f.Hand.Put(foreign("web-zz", "somebody"))
 	f.Hand.Delete("web-abcde")

@@ -122,7 +122,7 @@ func otherServiceStray(t *testing.T, f *Fixture) {
 	same(t, "members", ready("10.0.0.1"), members(f.load(t)))
 	same(t, "slices", []string{"web-remote", "web-remote-2"}, f.storedNames())
 
-	// Without the label it belongs to nobody, and is taken over.
+	// Without the label it has no owner, and is taken over.
 	before.Labels = map[string]string{discoveryv1.LabelManagedBy: f.Target.ManagedBy}
 	f.Hand.Put(before)
 	f.converge(t, "the slice is taken over", ready("10.0.0.1"), func() bool {

@@ -184,7 +184,7 @@ func (a *API) Churn(count int) {
 	}
 }
 
-// add adds a server that nobody had before. The caller holds mu.
+// add adds a new server. The caller holds mu.
 func (a *API) add() {
 	n := a.next
 	a.next++
