@@ -48,14 +48,14 @@ func statusURL(listening netip.AddrPort) string {
 // in its place.
 func ask(ctx context.Context, c config.Config) (view, error) {
 	if c.Listen.Admin.Port() == 0 {
-		return view{}, errors.New("ask the daemon: ADMIN_ADDRESS has port 0, so that only its log says where it listens")
+		return view{}, errors.New("ADMIN_ADDRESS has port 0, so only its log says where it listens")
 	}
 	url := statusURL(c.Listen.Admin)
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	v, err := fetch(ctx, url, "", c.Target)
 	if err != nil {
-		return view{}, fmt.Errorf("ask the daemon at %s: %w", url, brief(err, askTimeout))
+		return view{}, fmt.Errorf("%s: %w", url, brief(err, askTimeout))
 	}
 	return v, nil
 }

@@ -75,7 +75,7 @@ func (l *looking) lookInside(ctx context.Context) (view, error) {
 	if err != nil || v.raw == nil || v.document.Decided && !standsBy(v.document) {
 		return v, err
 	}
-	l.say("The daemon knows no nodes, evaluating locally instead: " + plain(progress(v.document)) + ".")
+	l.say("The daemon knows no nodes: " + plain(progress(v.document)) + "; evaluating locally instead.")
 	return l.compute(ctx)
 }
 

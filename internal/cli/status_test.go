@@ -252,7 +252,7 @@ func TestExplainShowsWhatOnlyTheDaemonKnows(t *testing.T) {
 		}, "a-worker", 0, []string{"HOLD for 60s: NoNodes: the source lists no node\n", "PENDING: 1 kept endpoint will be removed when 1 more scheduled inventory is rejected\n"}, ""},
 		"what left":       {unchanged, "gone", 1, []string{"absent, Gone for 60s", "no longer in the inventory"}, ""},
 		"a slip":          {unchanged, "a-wroker", 1, []string{"a-wroker is unknown: the source lists 2 nodes", "Known are, for example: a-worker, b-worker,"}, ""},
-		"a standby":       {standby("pod-1"), "w1", 0, []string{"w1 is published ready."}, "The daemon knows no nodes, evaluating locally instead: standing by for default/web; pod-1 leads, but its status cannot be read: nothing listens there."},
+		"a standby":       {standby("pod-1"), "w1", 0, []string{"w1 is published ready."}, "The daemon knows no nodes: standing by for default/web; pod-1 leads, but its status cannot be read: nothing listens there; evaluating locally instead."},
 		"nothing decided": {func(d *report.Document) { d.Decided, d.Nodes = false, nil }, "w1", 0, []string{"w1 is published ready."}, "evaluating locally"},
 		"a hostile answer": {func(d *report.Document) {
 			d.Nodes[0].Message, d.Nodes[0].Decisions[0].Message = "\x1b[2J", "a\tb\n\u202ec"

@@ -91,7 +91,7 @@ func (l *looking) look(ctx context.Context) (view, error) {
 		if ctx.Err() != nil {
 			return view{}, ctx.Err()
 		}
-		l.say("No daemon to ask, evaluating locally instead: " + err.Error() + ".")
+		l.say("No answer from the daemon: " + err.Error() + "; evaluating locally instead.")
 	}
 	return l.compute(ctx)
 }

@@ -82,12 +82,7 @@ func (p Program) command() *cobra.Command {
 			"at any moment which endpoints stand behind which port. It only reads.\n\n" +
 			"Exit status: 0 done, 1 what was asked for is not there, 2 usage or configuration,\n" +
 			"4 the API server or the server did not answer.",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("unknown command %q; `endpoint-views --help` lists the commands", args[0])
-			}
-			return nil
-		},
+		Args:          knownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true, SilenceUsage: true,
 		Version: p.Version,
@@ -95,6 +90,19 @@ func (p Program) command() *cobra.Command {
 	root.SetVersionTemplate(fmt.Sprintf("endpoint-views %s (%s %s/%s)\n", p.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH))
 	root.AddCommand(p.serveCommand(), p.getCommand(), p.explainCommand(), p.checkCommand())
 	return root
+}
+
+// knownCommand takes no argument: an argument here is an unknown command. It
+// proposes the most similar commands.
+func knownCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	root.SuggestionsMinimumDistance = 2
+	if meant := root.SuggestionsFor(args[0]); len(meant) > 0 {
+		return fmt.Errorf("unknown command %q; did you mean %s?", args[0], strings.Join(meant, " or "))
+	}
+	return fmt.Errorf("unknown command %q; `endpoint-views --help` lists the commands", args[0])
 }
 
 // load reads the configuration; every mistake in it is reported.

@@ -23,7 +23,8 @@ func carryOut(t *testing.T, environ []string, args ...string) (code int, stdout,
 
 func TestAWrongCommandLineSaysWhatToWrite(t *testing.T) {
 	for line, want := range map[string]string{
-		"gte":                         "unknown command",
+		"gte":                         `unknown command "gte"; did you mean get?`,
+		"bogus":                       "`endpoint-views --help` lists the commands",
 		"get a b":                     "give one, or none",
 		"get -o text":                 "write wide, json, yaml or name",
 		"get --server endpoint-views": "https://endpoint-views:8443",
