@@ -62,6 +62,9 @@ func reported(t *testing.T, chart string, mistakes map[string]mistake) {
 				if !got.failed {
 					t.Fatal("got no error")
 				}
+				if strings.Contains(got.stderr, "\n1 mistakes") {
+					t.Errorf("got a plural for one mistake:\n%s", got.stderr)
+				}
 				for _, says := range c.says {
 					if !strings.Contains(got.stderr, says) {
 						t.Errorf("got no %q in\n%s", says, got.stderr)

@@ -43,6 +43,6 @@
 {{- $m = append $m "serviceAccount.name: needed with serviceAccount.create=false" }}
 {{- end }}
 {{- if $m }}
-{{- fail (printf "\n\n%d mistakes in the values:\n  - %s\n" (len $m) (join "\n  - " $m)) }}
+{{- fail (printf "\n\n%d %s in the values:\n  - %s\n" (len $m) (ternary "mistake" "mistakes" (eq (len $m) 1)) (join "\n  - " $m)) }}
 {{- end }}
 {{- end }}

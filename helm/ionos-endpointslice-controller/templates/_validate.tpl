@@ -59,6 +59,6 @@
 {{- end }}
 {{- end }}
 {{- if $m }}
-{{- fail (printf "\n\n%d mistakes in the values:\n  - %s\n" (len $m) (join "\n  - " $m)) }}
+{{- fail (printf "\n\n%d %s in the values:\n  - %s\n" (len $m) (ternary "mistake" "mistakes" (eq (len $m) 1)) (join "\n  - " $m)) }}
 {{- end }}
 {{- end }}
