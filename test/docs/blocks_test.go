@@ -39,7 +39,7 @@ state=$1
 [ ! -f "$state" ] || . "$state"
 [ ! -f .envrc ] || . ./.envrc
 direnv() { [ "$1" = allow ] && . ./.envrc; }
-trap 'code=$?; case "$code $BASH_COMMAND" in "1 "*ionos-endpointslice-controller" diff") ;; *) echo "exit status $code: $BASH_COMMAND" >&2; exit $code ;; esac' ERR
+trap 'code=$?; case "$code $BASH_COMMAND" in "1 "*ionos-endpointslice-controller" diff" | "1 kubectl diff "*) ;; *) echo "exit status $code: $BASH_COMMAND" >&2; exit $code ;; esac' ERR
 `
 	after = `
 export -p > "$state"
@@ -121,7 +121,12 @@ func copyFile(from, to string) error {
 // follow runs the blocks of a page in their order.
 func (s *session) follow(t *testing.T, path string) {
 	t.Helper()
-	p := newPage(path, read(t, path))
+	s.blocks(t, newPage(path, read(t, path)), func(int) {})
+}
+
+// blocks runs them, and calls then after each with their number so far.
+func (s *session) blocks(t *testing.T, p page, then func(done int)) {
+	t.Helper()
 	ran := 0
 	for _, b := range p.blocks {
 		if b.language != "sh" || strings.HasPrefix(b.mark, "not run here") {
@@ -129,11 +134,12 @@ func (s *session) follow(t *testing.T, path string) {
 		}
 		ran++
 		if out, err := s.run(t, b); err != nil {
-			t.Fatalf("%s:%d: %v\n%s\n%s", path, b.line, err, b.text, out)
+			t.Fatalf("%s:%d: %v\n%s\n%s", p.path, b.line, err, b.text, out)
 		}
+		then(ran)
 	}
 	if ran == 0 {
-		t.Errorf("%s: no block was run", path)
+		t.Errorf("%s: no block was run", p.path)
 	}
 }
 

@@ -1,0 +1,119 @@
+package docs_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
+)
+
+// release makes what the pages expect that are read after an installation.
+const release = `kubectl create namespace backends
+helm install ionos-endpointslice-controller helm/ionos-endpointslice-controller --namespace backends \
+  --set controller.securedSubnetCidr=10.7.222.0/24 --set controller.ionosDatacenterId=8feda53f-15f0-447f-badf-ebe32dad2fc0 \
+  --set controller.ionosPrivateLanId=2 --set image.tag=dev
+`
+
+// node is the user whose rights the YAML blocks of the page give, with the paths
+// and the context of the page.
+const node = `kubectl -n kube-system create serviceaccount node-reader
+token=$(kubectl -n kube-system create token node-reader)
+cp ~/.kube/config remote/kubeconfig
+kubectl config --kubeconfig remote/kubeconfig set-credentials node-reader --token="$token"
+kubectl config --kubeconfig remote/kubeconfig set-context node-reader --cluster="$(kubectl config view -o jsonpath='{.clusters[0].name}')" --user=node-reader
+kubectl config --kubeconfig remote/kubeconfig use-context node-reader
+kubectl config rename-context "$(kubectl config current-context)" remote
+`
+
+// howtos are the pages that are followed here, and what was there before.
+var howtos = map[string]string{
+	"docs/how-to/install-with-helm.md": "cp ~/.kube/config remote-kubeconfig.yaml\necho x > token\n" +
+		`printf 'image: {tag: dev}\ncontroller: {securedSubnetCidr: 10.7.222.0/24, ionosDatacenterId: 8feda53f-15f0-447f-badf-ebe32dad2fc0, ionosPrivateLanId: 2}\n' > values.yaml`,
+	"docs/how-to/ionos-source.md":      "",
+	"docs/how-to/kubernetes-source.md": node,
+	"docs/how-to/remove-cleanly.md":    release,
+	"docs/how-to/rotate-the-token.md":  release + "echo x > token\ncp ~/.kube/config node-reader.yaml",
+	"docs/how-to/upgrade.md":           release + "VERSION=v0.0.0",
+}
+
+// followed are the pages whose blocks other tests run: test/deploy, and those of
+// this package.
+var followed = []string{"docs/how-to/install-with-manifests.md", "docs/how-to/maintain.md", viewsPage}
+
+// TestTheBlocksOfTheHowTosWork has one API server for both clusters, where kubectl
+// looks for it.
+func TestTheBlocksOfTheHowTosWork(t *testing.T) {
+	netns.Require(t)
+	for path, given := range howtos {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			s := newSession(t)
+			for _, folder := range []string{filepath.Join(s.home, ".kube"), filepath.Join(s.dir, "remote")} {
+				if err := os.Mkdir(folder, 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := copyFile(controlplane.Start(t, controlplane.Options{}).Kubeconfig(t), filepath.Join(s.home, ".kube", "config")); err != nil {
+				t.Fatal(err)
+			}
+			s.must(t, given)
+			p := newPage(path, strings.ReplaceAll(read(t, path), "/etc/remote/", "remote/"))
+			s.apply(t, p)
+			s.blocks(t, p, func(done int) {
+				// The two blocks of that page are two ways.
+				if path == "docs/how-to/remove-cleanly.md" && done == 1 {
+					s.must(t, strings.TrimPrefix(release, "kubectl create namespace backends\n"))
+				}
+			})
+		})
+	}
+}
+
+// TestEveryBlockOfAHowToIsRunOrMarked: a reader must see what was never tried.
+func TestEveryBlockOfAHowToIsRunOrMarked(t *testing.T) {
+	run := map[string]bool{"docs/tutorial.md": true}
+	for _, path := range followed {
+		run[path] = true
+	}
+	for path := range howtos {
+		run[path] = true
+	}
+	blocks := 0
+	for _, p := range pages(t) {
+		if !strings.HasPrefix(p.path, "docs/how-to/") && p.path != "docs/checklist.md" || run[p.path] {
+			continue
+		}
+		for _, b := range p.blocks {
+			if b.language != "sh" {
+				continue
+			}
+			blocks++
+			if b.mark == "" {
+				t.Errorf("%s:%d: no test runs this block, and no comment before it says why", p.path, b.line)
+			}
+		}
+	}
+	if blocks < 8 {
+		t.Errorf("got %d blocks: are they still recognised?", blocks)
+	}
+}
+
+// must runs commands that are on no page.
+func (s *session) must(t *testing.T, commands string) {
+	t.Helper()
+	if out, err := s.run(t, block{text: commands}); err != nil {
+		t.Fatalf("%v\n%s\n%s", err, commands, out)
+	}
+}
+
+// apply creates the rights that a page shows.
+func (s *session) apply(t *testing.T, p page) {
+	t.Helper()
+	for _, b := range p.blocks {
+		if b.language == "yaml" && strings.HasPrefix(b.text, "apiVersion: rbac.") {
+			s.must(t, "kubectl apply -f - <<'EOF'\n"+b.text+"\nEOF")
+		}
+	}
+}
