@@ -85,7 +85,7 @@ def look(item, seen, count):
         for port in sorted(wanted - ports):
             wrong.append(f"{at}: no port is called {port[0]!r} ({port[1]}), as the Service calls it")
         for port in sorted(ports - wanted):
-            wrong.append(f"{at}: port {port[0]!r} ({port[1]}) is none of the Service's")
+            wrong.append(f"{at}: port {port[0]!r} ({port[1]}) is no port of the Service")
     for endpoint in endpoints:
         check(len(endpoint["addresses"]) == 1, f"{at}: an endpoint has {len(endpoint['addresses'])} addresses, not one")
         for address in endpoint["addresses"]:
@@ -98,7 +98,7 @@ def look(item, seen, count):
             check(state, f"{at}: {address}: ready, serving, terminating are {conditions(endpoint)}, which is no state of an endpoint")
             count[state] = count.get(state, 0) + 1
         for key in ("nodeName", "targetRef", "hostname"):
-            check(key not in endpoint, f"{at}: {endpoint['addresses'][0]} has a {key}, but its node is none of this cluster")
+            check(key not in endpoint, f"{at}: {endpoint['addresses'][0]} has a {key}, but its node is not in this cluster")
 
 
 check(not service["spec"].get("selector"), f"Service {title} has a selector: Kubernetes fills slices for it as well; remove it")

@@ -54,11 +54,11 @@ func (r *row) explainReady(p *pool, w *world) (inventory.Reason, string) {
 	case r.waits:
 		return inventory.ReadyFailing, joinText(last, ": ", "ready as before, until each endpoint has been checked once")
 	case r.kept() && r.was.announced:
-		return inventory.ReadyHeld, joinText(r.explainKept(p)+"; ready because no other endpoint that passes is", "; ", last)
+		return inventory.ReadyHeld, joinText(r.explainKept(p)+"; ready, because no other endpoint passes and is ready", "; ", last)
 	case r.kept():
 		return inventory.ReadyHeld, joinText(r.explainKept(p), "; ", last)
 	case r.drains:
-		return inventory.ReadyDraining, joinText(fmt.Sprintf("%s: ready because no other endpoint that passes is, until one that stays passes HEALTH_CHECK_RISE=%d times in a row", r.leaves(), w.policy.Rise), "; ", last)
+		return inventory.ReadyDraining, joinText(fmt.Sprintf("%s: ready, because no other endpoint passes and is ready; drains when one that stays has passed HEALTH_CHECK_RISE=%d times in a row", r.leaves(), w.policy.Rise), "; ", last)
 	case r.protected(w):
 		return inventory.ReadyHeld, joinText(last, "; ", w.silence)
 	case r.condition == unknown:

@@ -135,7 +135,7 @@ func (s *Story) eligible(was, is []inventory.Decision) {
 		reasons[d.Reason]++
 	}
 	if len(is) == 0 {
-		s.say(Info, "no node is ineligible any more")
+		s.say(Info, "all nodes of the inventory are eligible")
 		return
 	}
 	args := []any{"not_eligible", len(is)}

@@ -100,9 +100,9 @@ func judgeFamilies(object *corev1.Service, candidates []inventory.Candidate) []C
 	}
 	switch fitting {
 	case len(candidates):
-		return []Check{ServiceFamilies.ok(subject, "the Service has %s, and all eligible endpoints are of it", has)}
+		return []Check{ServiceFamilies.ok(subject, "the Service has %s, and so have all eligible endpoints", has)}
 	case 0:
-		return []Check{ServiceFamilies.fail(subject, "the Service has only %s, and none of %s is of it", has, plural(len(candidates), "endpoint"))}
+		return []Check{ServiceFamilies.fail(subject, "the Service has only %s, and no endpoint is of that family: %s would be published but never used", has, plural(len(candidates), "endpoint"))}
 	}
 	return []Check{ServiceFamilies.warn(subject, "the Service has only %s, so %d of %s are published but never used", has, len(candidates)-fitting, plural(len(candidates), "endpoint"))}
 }

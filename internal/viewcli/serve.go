@@ -155,14 +155,14 @@ func (s *serving) tell(ctx context.Context) {
 			}
 			if _, err := s.source.Stale(now); turned(&stale, err) {
 				if err != nil {
-					s.log.Warn("the watches are not current, the last state stands", "error", err)
+					s.log.Warn("the watches are not current, the last state is kept", "error", err)
 				} else {
 					s.log.Info("the watches are current again")
 				}
 			}
 			if err := s.identities(); turned(&identities, err) {
 				if err != nil {
-					s.log.Warn("the new list of identities has a mistake, the last good one stands", "error", err)
+					s.log.Warn("the new list of identities has a mistake, the last good one stays in effect", "error", err)
 				} else {
 					s.log.Info("the list of identities is in effect")
 				}

@@ -122,7 +122,7 @@ func TestMistakesInAListOfIdentitiesAreNamed(t *testing.T) {
 	write(t, filepath.Join(dir, "long"), []byte(token))
 	for text, want := range map[string]string{
 		"identities: [{name: haproxy}]":                                                                    "NAMESPACE/NAME",
-		"identities: [{name: a/b}, {name: a/b}]":                                                           "stands twice",
+		"identities: [{name: a/b}, {name: a/b}]":                                                           "is listed twice",
 		"identities: [{name: a/b, namespaces: ['shop*']}]":                                                 "no namespace",
 		"identities: [{name: a/b, tokenFile: " + dir + "/missing}]":                                        "cannot be read",
 		"identities: [{name: a/b, tokenFile: " + dir + "/short}]":                                          "could be guessed",

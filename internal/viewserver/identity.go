@@ -101,7 +101,7 @@ func (i *Identity) check(others map[string]*Identity) error {
 		return errors.New("has no name of the form NAMESPACE/NAME; write for example shop/haproxy")
 	}
 	if others[i.Name] != nil {
-		return errors.New("stands twice; write its namespaces into one entry")
+		return errors.New("is listed twice; write its namespaces into one entry")
 	}
 	for _, n := range i.Namespaces {
 		if n != allNamespaces && !isLabel(n) {
@@ -172,7 +172,7 @@ var (
 	errNoCredential = errors.New("no client certificate and no token was given; give one of them")
 	errTwoNames     = errors.New("the client certificate names several clients; it has to have one URI SAN that ends in /ns/NAMESPACE/client/NAME")
 	errNoName       = errors.New("the client certificate names no client; it has to have a URI SAN that ends in /ns/NAMESPACE/client/NAME")
-	errUnknownToken = errors.New("the token is none of those in the list of identities")
+	errUnknownToken = errors.New("the token is not in the list of identities")
 )
 
 // of returns the identity of a request; an error where it shows none. An identity

@@ -4,5 +4,5 @@
 //
 // In: the address of an endpoint-views server. Out: Events, or calls of a
 // Reconciler. It writes nothing, and never takes an endpoint away because the server
-// was away: the last state stands until the server says otherwise.
+// was away: the last state is kept until the server says otherwise.
 package views

@@ -117,7 +117,7 @@ const (
 	// AnnotationInitialEventsEnd is "true" on the bookmark after the initial state.
 	AnnotationInitialEventsEnd = "k8s.io/initial-events-end"
 	// AnnotationStaleSince is there while the server does not see its API server. It
-	// says since when; the last state stands.
+	// says since when; the last state is kept.
 	AnnotationStaleSince = "endpoints.ablmnzde.github.io/stale-since"
 )
 

@@ -31,7 +31,7 @@ func TestMistakesInTheValuesOfViewsAreReportedByName(t *testing.T) {
 		"a client without credential": {clients(`[{"name":"edge/haproxy","namespaces":["shop"]}]`), []string{"clients: edge/haproxy has no tokenSecret", "tls.clientCA"}},
 		"a client twice": {
 			clients(`[{"name":"a/b","namespaces":["*"],"tokenSecret":{"name":"x"}},{"name":"a/b","namespaces":["*"],"tokenSecret":{"name":"y"}}]`),
-			[]string{"clients: a/b stands twice"},
+			[]string{"clients: a/b is listed twice"},
 		},
 		"a namespace not shown":   {but("--set", "clients[0].namespaces={blog}"), []string{"clients: edge/haproxy may see the namespace blog", "add it to namespaces"}},
 		"a token with no Secret":  {but("--set", "clients[0].tokenSecret.name="), []string{"tokenSecret", "name"}},

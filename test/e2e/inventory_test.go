@@ -43,7 +43,7 @@ func survivesABrokenInventory(t *testing.T, w *world) {
 		{"missing file", "-", failed, "error", "no such file", "source recovered"},
 		{"empty list", "[]", mode, "cause", "NoNodes", mode},
 		{"a tenth of the nodes", marshal(t, w.nodes[:1]), mode, "cause", "TooManyRemovals", mode},
-		{"an address twice", marshal(t, twice), refuses, "message", "also the address of", "no node is ineligible any more"},
+		{"an address twice", marshal(t, twice), refuses, "message", "also the address of", "all nodes of the inventory are eligible"},
 		{"an address twice, another missing", marshal(t, contrary), mode, "cause", "ContradictoryRead", mode},
 	} {
 		t.Run(fault.name, func(*testing.T) {

@@ -55,7 +55,7 @@ var mistakes = map[string]struct {
 		more := s.Ports[0]
 		more.Name = &name
 		s.Ports = append(s.Ports, more)
-	}, "port 'more' (TCP) is none of the Service's"},
+	}, "port 'more' (TCP) is no port of the Service"},
 	"another protocol":       {func(s *discoveryv1.EndpointSlice) { p := corev1.ProtocolUDP; s.Ports[0].Protocol = &p }, "no port is called 'http' (TCP)"},
 	"an address outside":     {func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].Addresses[0] = "192.168.0.1" }, "192.168.0.1 is outside SECURED_SUBNET_CIDR"},
 	"an address twice":       {func(s *discoveryv1.EndpointSlice) { s.Endpoints[1].Addresses[0] = "10.0.0.11" }, "10.0.0.11 is in slice web-remote as well"},

@@ -18,7 +18,7 @@
 {{- $names := dict }}
 {{- range .Values.clients }}
 {{- if hasKey $names .name }}
-{{- $m = append $m (printf "clients: %s stands twice; write its namespaces into one entry" .name) }}
+{{- $m = append $m (printf "clients: %s is listed twice; write its namespaces into one entry" .name) }}
 {{- end }}
 {{- $_ := set $names .name true }}
 {{- if not (or .tokenSecret (include "views.usesClientCA" $)) }}

@@ -34,7 +34,7 @@ func Families() []Family {
 		{prefix + "synced", gauge, nil, "1 when every watch has brought a complete list.", prefix + "synced == 0", "the replica serves nothing yet; `/readyz` says which watch is missing"},
 		{prefix + "endpoints", gauge, nil, "Endpoints that are shown, of all states.", prefix + "endpoints", "replicas that watch the same show the same number"},
 		{prefix + "suspects", gauge, nil, "Services and slices that a list of the API server left out and that are kept until it confirms that they are gone.", prefix + "suspects > 0", "for seconds: normal after an outage; for minutes: the API server does not answer the confirmation"},
-		{prefix + "stale_seconds", gauge, nil, "Seconds since a watch of the API server was last current; 0 while all are current.", prefix + "stale_seconds > 0", "the last state stands; see the runbook EndpointViewsNotCurrent"},
+		{prefix + "stale_seconds", gauge, nil, "Seconds since a watch of the API server was last current; 0 while all are current.", prefix + "stale_seconds > 0", "the last state is kept; see the runbook EndpointViewsNotCurrent"},
 		{prefix + "identities_current", gauge, nil, "1 while the newest list of identities is in effect, 0 while it has a mistake.", prefix + "identities_current == 0", "the last good list is in effect; the log names the mistake"},
 		{prefix + "clients", gauge, nil, "Streams that are open.", "sum(" + prefix + "clients)", "compare with VIEWS_MAX_CLIENTS times the replicas"},
 		{prefix + "events_total", counter, map[string][]string{"type": kinds}, "Events sent, by type.", "rate(" + prefix + "events_total[5m])", "how much changes, times the clients"},

@@ -175,7 +175,7 @@ func TestOddDocuments(t *testing.T) {
 		{"no LAN", card(`{"ips": ["10.0.0.1"]}`), bareLAN, "w1 10.0.0.1"},
 		{"null everywhere", card(`{"lan": null, "ips": null, "ipv6Ips": null}`), bareLAN, "w1 "},
 		{"no properties", card(`null`), bareLAN, "error: network card n1 has no properties"},
-		{"an address that is none", card(`{"ips": ["10.0.0.1/24"]}`), bareLAN, `error: network card n1 has the address "10.0.0.1/24", which is none`},
+		{"an address that is none", card(`{"ips": ["10.0.0.1/24"]}`), bareLAN, `error: network card n1 has the address "10.0.0.1/24", which is no IP address`},
 		{"addresses that are no list", card(`{"ips": "10.0.0.1"}`), bareLAN, `error: the answer has a wrong type at "items.properties.ips"`},
 		{"an item without id", `{"items": [{}]}`, bareLAN, "error: item 1 of the answer has no id"},
 		{"a null item", `{"items": [null]}`, bareLAN, "error: item 1 of the answer has no id"},
@@ -183,7 +183,7 @@ func TestOddDocuments(t *testing.T) {
 		{"a second document", `{"items": []}{"items": []}`, bareLAN, "error: the answer is not JSON"},
 		{"no nodes at all", `{"items": []}`, bareLAN, "w1 "},
 		{"a LAN without properties", `{"items": []}`, `{"id": "2"}`, "error: the answer has no properties"},
-		{"a failover address that is none", `{"items": []}`, `{"properties": {"ipFailover": [{"ip": "x"}]}}`, `error: read LAN 2: the failover address "x" is none`},
+		{"a failover address that is none", `{"items": []}`, `{"properties": {"ipFailover": [{"ip": "x"}]}}`, `error: read LAN 2: the failover address "x" is no IP address`},
 		{"a failover entry without its address", `{"items": []}`, `{"properties": {"ipFailover": [{}]}}`, "error: read LAN 2: the answer has no properties.ipFailover.ip, so the answer is incomplete"},
 		{"null in the failover group", card(`{"ips": ["10.0.0.1"]}`), `{"properties": {"ipFailover": [{"ip": null}, null]}}`, "w1 10.0.0.1"},
 	}

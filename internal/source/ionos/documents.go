@@ -163,7 +163,7 @@ func (d document) addresses() ([]netip.Addr, error) {
 		for _, entry := range entries {
 			addr, err := address(entry)
 			if err != nil {
-				return nil, fmt.Errorf("network card %s has the address %.64q, which is none", d.ID, *entry)
+				return nil, fmt.Errorf("network card %s has the address %.64q, which is no IP address", d.ID, *entry)
 			}
 			if addr.IsValid() {
 				addrs = append(addrs, addr)
@@ -200,7 +200,7 @@ func (d document) failoverAddresses() (map[netip.Addr]bool, error) {
 		}
 		addr, err := address(&entry.IP.value)
 		if err != nil {
-			return nil, fmt.Errorf("the failover address %.64q is none", entry.IP.value)
+			return nil, fmt.Errorf("the failover address %.64q is no IP address", entry.IP.value)
 		}
 		addrs[addr] = true
 	}
