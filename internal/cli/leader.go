@@ -100,7 +100,7 @@ func (l leadership) leading() string {
 	return l.identity
 }
 
-// state returns who leads.
+// state returns which replica leads.
 func (l leadership) state() election.State {
 	if l.elector == nil {
 		return election.State{Leading: true, Since: l.since}

@@ -1,6 +1,6 @@
 // Package election lets one of several processes work: the one that holds a
 // Lease. In: the way to the API server, the Lease's name and what to do. Out:
-// whether this process leads, until when it may write, who holds the Lease, and
+// whether this process leads, until when it may write, which process holds the Lease, and
 // where that process answers the others.
 //
 //	        observe (list, watch)           renew every 2 s

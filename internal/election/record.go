@@ -77,7 +77,7 @@ func (o *observation) expiresIn(identity string) time.Duration {
 	return max(0, duration-o.since.elapsed())
 }
 
-// taken returns the Lease with a new holder, who answers at the address. Like
+// taken returns the Lease with a new holder, which answers at the address. Like
 // client-go, it counts a transition unless the holder stays or there was no Lease.
 func taken(lease *coordinationv1.Lease, opts Options, address netip.AddrPort) *coordinationv1.Lease {
 	now := metav1.NowMicro()

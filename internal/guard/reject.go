@@ -93,7 +93,7 @@ func (n count) reject(p pool, read Read, f family, policy Policy) (Cause, string
 }
 
 // duplicate returns the first address that the inventory gives to two nodes, if
-// there is one. It makes the whole inventory doubtful, so its family does not
+// there is one. It makes the whole inventory questionable, so its family does not
 // matter.
 func duplicate(read Read) (addr netip.Addr, found bool) {
 	for i := range read.Decisions {

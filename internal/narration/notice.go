@@ -50,7 +50,7 @@ const (
 	MirroredSliceFound NoticeReason = "MirroredSliceFound"
 )
 
-// Warning reports whether somebody has to act.
+// Warning reports whether a person has to act.
 func (r NoticeReason) Warning() bool {
 	switch r {
 	case EndpointsUpdated, SourceRecovered, StoreRecovered, RemovalReleased, FailOpenCleared:

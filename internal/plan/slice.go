@@ -156,7 +156,7 @@ func (s Slice) StateOf(addr netip.Addr) inventory.State { return inventory.State
 // Refusal is a slice that has a name of ours but is not ours to touch.
 type Refusal struct {
 	Name string
-	// Message says who manages it, or what else is wrong, and the remedy.
+	// Message says which program manages it, or what else is wrong, and the remedy.
 	Message string
 }
 

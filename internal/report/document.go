@@ -76,7 +76,7 @@ type Removal struct {
 // String is a sentence without a full stop.
 func (r Removal) String() string { return narration.PendingRemoval(guard.Removal(r)) }
 
-// Election says who leads.
+// Election says which replica leads.
 type Election struct {
 	Enabled bool `json:"enabled"`
 	// Holder is the identity that holds the lease, empty if none is known.
@@ -133,7 +133,7 @@ type Store struct {
 	Beside  []string `json:"beside,omitempty"`
 }
 
-// Problem is why the Service cannot be filled; somebody has to correct it.
+// Problem is why the Service cannot be filled; a person has to correct it.
 type Problem struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`

@@ -1,6 +1,6 @@
 // Package view joins Services and EndpointSlices: which endpoints stand behind which
 // port of which Service, and what may be sent to them. In: a Service and all slices
-// that name it, whoever wrote them. Out: its endpoints, each once and sorted, and
+// that name it, whichever program wrote them. Out: its endpoints, each once and sorted, and
 // what changed between two joins.
 //
 // The rules are kube-proxy's, so that a proxy that follows the views sends where

@@ -23,7 +23,7 @@ var ErrWentBack = errors.New("the list is older than what the server said before
 
 // Cache holds the views. Its methods may be called at the same time.
 type Cache struct {
-	// input is held by whoever changes something, from the first look at what is
+	// input is held by the caller that changes something, from the first look at what is
 	// known to the publication; it keeps no reader waiting.
 	input sync.Mutex
 	known [kinds]map[view.Key]*known
@@ -137,7 +137,7 @@ func (c *Cache) token() Token {
 	return token
 }
 
-// tell wakes those who wait for what was published.
+// tell wakes the readers that wait for what was published.
 func (c *Cache) tell() {
 	if c.news {
 		close(c.changes)

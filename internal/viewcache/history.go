@@ -42,7 +42,7 @@ func (h *history) note(kind Kind, revision Revision) {
 // unchanged reports whether nothing of the Service is later than the position.
 func (h *history) unchanged(since Position) bool { return since.covers(h.last) }
 
-// crossed reports whether whoever was at the position may have seen a state of the
+// crossed reports whether a reader that was at the position may have seen a state of the
 // Service that was never here: an event of one kind that is later than the position
 // came here before one of the other kind that is not.
 func (h *history) crossed(at Position) bool {

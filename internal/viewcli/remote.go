@@ -60,7 +60,7 @@ func newRemote(a *asking) (*remote, error) {
 	return &remote{asking: a, address: strings.TrimSuffix(a.server, "/"), client: &http.Client{Transport: transport}}, nil
 }
 
-// token is what shows who asks, read anew for each request.
+// token is that of this client, read anew for each request.
 func (r *remote) token() (string, error) {
 	text, err := os.ReadFile(r.tokenFile)
 	if err != nil {

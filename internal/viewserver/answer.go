@@ -58,7 +58,7 @@ func (r *refusal) write(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(r.Code)
 	text, _ := json.Marshal(r.Status)  // nothing in it cannot be encoded
-	_, _ = w.Write(append(text, '\n')) // who went away misses nothing
+	_, _ = w.Write(append(text, '\n')) // a client that left misses nothing
 }
 
 // line writes one event of a stream; the writer keeps the first error.

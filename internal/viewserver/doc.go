@@ -1,5 +1,5 @@
 // Package viewserver serves the endpoint views over HTTP: lists, and streams in the
-// form of a Kubernetes watch, to clients that say who they are by a certificate or a
+// form of a Kubernetes watch, to clients that identify themselves by a certificate or a
 // token. In: a viewcache, the identities and what each may see. Out: JSON.
 //
 // Everything is bounded: clients, those of one identity, connections, lists at a

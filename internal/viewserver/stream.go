@@ -59,7 +59,7 @@ func (s *Server) views(w http.ResponseWriter, r *http.Request) {
 	s.opts.Logger.Debug("stream ends", "client", name, "remote_address", r.RemoteAddr, "reason", why)
 }
 
-// admit finds out who asks for what, and whether that may be.
+// admit finds out which client asks for what, and whether it may.
 func (s *Server) admit(r *http.Request) (request, *Identity, *refusal) {
 	asked, err := parse(r.URL.Query())
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Server) admit(r *http.Request) (request, *Identity, *refusal) {
 	return asked, identity, no
 }
 
-// identify finds out who asks, and whether it may be told that.
+// identify finds out which client asks, and whether it may see that.
 func (s *Server) identify(r *http.Request, asked request) (*Identity, *refusal) {
 	if s.opts.Identities == nil {
 		return nil, nil
@@ -132,7 +132,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, asked request, ide
 	w.Header().Set("Content-Type", "application/json")
 	out := bufio.NewWriterSize(w, buffered)
 	list(out, asked.kind(), views.ListMetadata{ResourceVersion: token, Annotations: s.annotations()}, objects)
-	_ = out.Flush() // who went away misses nothing
+	_ = out.Flush() // a client that left misses nothing
 }
 
 // begin takes one of the places for lists until end is called.
@@ -286,6 +286,6 @@ func (s *stream) end(no *refusal) string {
 	text, _ := json.Marshal(no.Status) // nothing in it cannot be encoded
 	_ = s.control.SetWriteDeadline(time.Now().Add(takeTime))
 	line(s.out, views.Error, text)
-	_ = s.out.Flush() // who went away misses nothing
+	_ = s.out.Flush() // a client that left misses nothing
 	return no.Message
 }

@@ -2,7 +2,7 @@
 // slices that the daemon writes: kube-proxy in both modes, CoreDNS and Traefik,
 // all real, against one real API server. A scenario brings real backends and a
 // real daemon into one state, and each consumer is asked until "never" means
-// something. What they must route to stands in scenarios_test.go, and as a
+// something. What they must route to is in scenarios_test.go, and as a
 // table, which the test writes, in docs/reference/consumers.md.
 //
 // All but this file carries the build tag lab: it needs root, iproute2,

@@ -21,7 +21,7 @@ type Source interface {
 }
 
 // Harness is a source and its world. What ends with the test, such as a server,
-// is registered with t.Cleanup by whoever makes the harness.
+// is registered with t.Cleanup by the test that makes the harness.
 //
 // Each function that the world has no counterpart for is nil, and the text after
 // it says why; the suite fails where neither or both are given.

@@ -158,7 +158,7 @@ func number(r *http.Request, name string) int {
 
 func write(w http.ResponseWriter, document any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(document) // whoever asked is gone
+	_ = json.NewEncoder(w).Encode(document) // the client is gone
 }
 
 // fail answers with the API's document of an error.

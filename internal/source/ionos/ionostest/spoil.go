@@ -52,7 +52,7 @@ func (f Fault) garble(w http.ResponseWriter, r *http.Request, right http.Handler
 		body = []byte("<html><body>Please log in</body></html>")
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body) // whoever asked is gone
+	_, _ = w.Write(body) // the client is gone
 }
 
 // remove removes the field at that place from the first document that has it,
