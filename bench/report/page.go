@@ -1,7 +1,7 @@
 package main
 
 import (
-	_ "embed" // for mended
+	_ "embed" // for hotSpots
 	"fmt"
 	"strings"
 )
@@ -27,11 +27,11 @@ Each section keeps what it measured in a file beside this page, as ` + "`go test
 |---|---|---|---|
 `
 
-// mended describes profiles and the changes that came of them, before and after. The
+// hotSpots describes profiles and the changes that came of them, before and after. The
 // figures are of one day; a later run cannot take them again.
 //
-//go:embed mended.txt
-var mended string
+//go:embed hotspots.txt
+var hotSpots string
 
 func page(parts []part) string {
 	var b strings.Builder
@@ -59,7 +59,7 @@ func page(parts []part) string {
 	for _, p := range parts {
 		b.WriteString(p.capacity)
 	}
-	if text := strings.TrimSpace(mended); text != "" {
+	if text := strings.TrimSpace(hotSpots); text != "" {
 		b.WriteString("\n" + text + "\n")
 	}
 	return b.String()

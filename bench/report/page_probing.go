@@ -1,7 +1,7 @@
 package main
 
 import (
-	_ "embed" // for mendedProbing
+	_ "embed" // for hotSpotsProbing
 	"fmt"
 	"strings"
 
@@ -55,10 +55,10 @@ const probingHeld = `
 |---:|---|---:|---:|---:|---:|
 `
 
-// mendedProbing describes what came of the profiles, with the figures of one day.
+// hotSpotsProbing describes what came of the profiles, with the figures of one day.
 //
-//go:embed mended_probing.txt
-var mendedProbing string
+//go:embed hotspots_probing.txt
+var hotSpotsProbing string
 
 // probed are the sizes and checks of the table.
 var probed = struct {
@@ -87,7 +87,7 @@ func presentProbing(r results) part {
 			b.WriteString(slowRow(r, c))
 		}
 	}
-	b.WriteString(probingSlow + probingHeld + heldRows(r) + "\n" + mendedProbing)
+	b.WriteString(probingSlow + probingHeld + heldRows(r) + "\n" + hotSpotsProbing)
 	var t rows
 	thousand := probing.Name(probing.Daemon, probing.HTTP, 1_000, probing.Nothing)
 	cores := r.least(thousand, "cores")
