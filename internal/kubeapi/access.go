@@ -14,6 +14,26 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
+// Way says how an API server is reached. Access is the way that files say.
+type Way interface {
+	// Snapshot returns the access as it is now, which the caller owns, and a function
+	// that reports whether it is another one by then.
+	Snapshot() (config *rest.Config, changed func() bool, err error)
+	// Describe adds to an error where the access comes from, and the remedy.
+	Describe(err error) error
+}
+
+// Fixed is a way that never changes.
+func Fixed(config *rest.Config) Way { return fixed{config} }
+
+type fixed struct{ config *rest.Config }
+
+func (f fixed) Snapshot() (config *rest.Config, changed func() bool, err error) {
+	return rest.CopyConfig(f.config), func() bool { return false }, nil
+}
+
+func (f fixed) Describe(err error) error { return err }
+
 // Access is the way to an API server as files say it: a kubeconfig, or without one
 // the ServiceAccount of the Pod. Its errors name the setting and the remedy and
 // quote nothing of the files, for libraries quote passwords in theirs.

@@ -105,3 +105,13 @@ func TestASelectorThatIsNoneIsRefused(t *testing.T) {
 		t.Errorf("got error %v, want the variable and its value", err)
 	}
 }
+
+func TestContract02ANodeThatIsListedTwiceIsNoAnswer(t *testing.T) {
+	for _, pool := range []string{"web", "db"} {
+		c := pooled(t)
+		c.SetNodes(ionostest.Node{ID: serverID(1), Name: "web-a", Pool: "web"}, ionostest.Node{ID: serverID(1), Name: "web-a", Pool: pool})
+		if err := readError(t, c.source(t, nil)); !strings.Contains(err.Error(), "node "+serverID(1)+" is listed before") {
+			t.Errorf("in %s: got error %v, want the node", pool, err)
+		}
+	}
+}
