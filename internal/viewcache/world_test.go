@@ -111,39 +111,21 @@ type replica struct {
 	// scope is that of the objects; a scope before it has none.
 	scope int
 	next  [2]int // the event that comes next
-	// heard says of which kinds the cache has had a list.
-	heard [2]bool
 }
 
 func newReplica(s *server) *replica { return newScoped(s, 0) }
 
 func newScoped(s *server, scope int) *replica {
-	r := &replica{server: s, scope: scope}
-	r.restart(viewcache.Services)
-	r.sync()
-	return r
-}
-
-// restart begins anew, with a list of one kind alone.
-func (r *replica) restart(kind viewcache.Kind) {
-	r.Cache, r.heard = viewcache.New(r.scope+1), [2]bool{}
-	r.next = [2]int{len(r.server.log[0]), len(r.server.log[1])}
-	r.relist(kind, nil)
-}
-
-// sync gives every watch a complete list where one has told none yet.
-func (r *replica) sync() {
-	if r.Synced() {
-		return
-	}
+	r := &replica{Cache: viewcache.New(scope + 1), server: s, scope: scope}
 	for _, kind := range []viewcache.Kind{viewcache.Services, viewcache.Slices} {
 		r.relist(kind, nil)
-		for other := range r.scope {
-			if err := r.Replace(other, kind, nil, max(r.server.revision, 1)); err != nil {
+		for other := range scope {
+			if err := r.Replace(other, kind, nil, max(s.revision, 1)); err != nil {
 				panic(err)
 			}
 		}
 	}
+	return r
 }
 
 // relist gives the cache a complete list without the objects that a fault leaves out.
@@ -154,7 +136,7 @@ func (r *replica) relist(kind viewcache.Kind, left map[view.Key]bool) {
 			all = append(all, in)
 		}
 	}
-	r.next[kind], r.heard[kind] = len(r.server.log[kind]), true
+	r.next[kind] = len(r.server.log[kind])
 	if err := r.Replace(r.scope, kind, all, max(r.server.revision, 1)); err != nil {
 		panic(err)
 	}
