@@ -154,14 +154,14 @@ func TestContract40AClientThatTakesNothingIsCutOffAndCounted(t *testing.T) {
 			}
 			response := open(t, client, s.url+"/api/v1/views?watch=true", token)
 			defer response.Body.Close() // it is never read
-			var sets [2][]int           // all endpoints change each time, so that there is much to tell
-			for i := range 10_000 {
-				sets[i%2] = append(sets[i%2], i+10)
+			var states [2][]int         // every endpoint flips each time, so that there is much to tell
+			for i := range 5_000 {
+				states[0], states[1] = append(states[0], i+10), append(states[1], -i-10)
 			}
 			round := 0
 			s.until(t, "the client is cut off", func() bool {
 				round++
-				c.slice("shop", sets[round%2]...)
+				c.slice("shop", states[round%2]...)
 				return s.Stats().Slow == 1 && s.Stats().Clients == 0
 			})
 		})
