@@ -28,7 +28,7 @@ var allowed = map[string]struct {
 
 	"internal/documents": {append(of("config", "filter", "setting"), "api/v1alpha1"), "it judges documents, wherever they come from and whoever acts on them"},
 
-	"internal/documents/folder": {of("documents"), "it reads files; what is in them is judged elsewhere"},
+	"internal/folder": {of("documents"), "it reads files; what is in them is judged elsewhere"},
 
 	"internal/filter": {of("inventory"), "a stage knows what flows, not the other stages"},
 	"internal/probe":  {of("inventory"), "a stage knows what flows, not the other stages"},

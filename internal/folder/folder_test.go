@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents/folder"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/folder"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
