@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/folder"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/preflight"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos"
@@ -23,7 +25,7 @@ func (p Program) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Check everything that has to be right before the daemon can work",
-		Long: "Checks the configuration, the source, the nodes and their addresses, the local\n" +
+		Long: "Checks the configuration, the documents, the source, the nodes and their addresses, the local\n" +
 			"API server and every right that is needed in it, the Service, the slices and\n" +
 			"other slices of the Service, and checks each endpoint once. Changes nothing.\n\n" +
 			"With --only, what an area needs is checked as well, and shown only if it failed:\n" +
@@ -39,6 +41,9 @@ func (p Program) checkCommand() *cobra.Command {
 			}
 			ctx, cancel := within(cmd.Context(), timeout)
 			defer cancel()
+			if c.Documents.Used() {
+				return p.printReport(form, preflight.RunDocuments(c, documentsOf(ctx, c), only))
+			}
 			report := p.preflight(ctx, c, only)
 			if err := p.printReport(form, report); !errors.Is(context.Cause(ctx), errTimeout) {
 				return err
@@ -51,6 +56,11 @@ func (p Program) checkCommand() *cobra.Command {
 	onlyFlag(cmd, &only)
 	cmd.Flags().BoolVar(&form.short, "short", false, "one line for each area, and below it warnings and failures")
 	return cmd
+}
+
+// documentsOf returns what a process that starts now would find in the folder.
+func documentsOf(ctx context.Context, c config.Config) documents.Set {
+	return documents.Advance(documents.Set{}, folder.Read(ctx, c.Documents.Dir))
 }
 
 // reportForm is the form in which a report is printed.

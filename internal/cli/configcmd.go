@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 )
 
 // configCommand shows, checks and explains the configuration.
@@ -31,22 +32,6 @@ func (p Program) configCommand() *cobra.Command {
 		},
 	}
 	outputFlag(show, &out)
-	validate := &cobra.Command{
-		Use:   "validate",
-		Short: "Report every mistake of the configuration; exit status 2 if there is one",
-		Args:  cobra.NoArgs,
-		RunE: func(_ *cobra.Command, _ []string) error {
-			c, err := p.load()
-			if err != nil {
-				return err
-			}
-			for _, warning := range c.Warnings() {
-				fmt.Fprintln(p.Stderr, "warning:", warning.Error())
-			}
-			_, err = fmt.Fprintln(p.Stdout, "The configuration is valid.")
-			return err
-		},
-	}
 	docs := &cobra.Command{
 		Use:   "docs",
 		Short: "Print the reference of all variables as Markdown",
@@ -56,6 +41,35 @@ func (p Program) configCommand() *cobra.Command {
 			return err
 		},
 	}
-	cmd.AddCommand(show, validate, docs)
+	cmd.AddCommand(show, p.validateCommand(), docs)
 	return cmd
+}
+
+// validateCommand reports the mistakes of the variables, and of the documents where they
+// name a folder of them.
+func (p Program) validateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "validate",
+		Short: "Report every mistake of the configuration and its documents; exit status 2 if there is one",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := p.load()
+			if err != nil {
+				return err
+			}
+			for _, warning := range c.Warnings() {
+				fmt.Fprintln(p.Stderr, "warning:", warning.Error())
+			}
+			said := "The configuration is valid."
+			if c.Documents.Used() {
+				set := documentsOf(cmd.Context(), c)
+				if len(set.Mistakes) > 0 {
+					return &exitError{ExitUsage, documents.Mistakes(set.Mistakes)}
+				}
+				said = fmt.Sprintf("The configuration is valid, with %s and %s.", plural(len(set.Pools()), "pool"), plural(len(set.Bindings()), "binding"))
+			}
+			_, err = fmt.Fprintln(p.Stdout, said)
+			return err
+		},
+	}
 }
