@@ -30,6 +30,8 @@ var allowed = map[string]struct {
 
 	"internal/folder": {of("documents"), "it reads files; what is in them is judged elsewhere"},
 
+	"internal/documents/variables": {append(of("config", "documents", "setting"), "api/v1alpha1"), "it translates between two forms, and only translates"},
+
 	"internal/filter": {of("inventory"), "a stage knows what flows, not the other stages"},
 	"internal/probe":  {of("inventory"), "a stage knows what flows, not the other stages"},
 	"internal/hold":   {nil, "it holds connections and knows nothing of what for"},
@@ -64,7 +66,7 @@ var allowed = map[string]struct {
 	"internal/preflight": {append(of("inventory", "config", "documents", "filter", "plan", "manifest", "kubeapi", "redact"), "api/v1alpha1"), "it looks at everything once and judges it; the ways to it come from outside"},
 	"internal/cli": {of("inventory", "process", "config", "filter", "probe", "guard", "plan", "manifest",
 		"source/static", "source/file", "source/command", "source/ionos", "source/kubernetes",
-		"store/memory", "store/kubectl", "store/kube", "syncer", "kubeapi", "election", "report", "metrics", "event", "admin", "documents", "folder", "preflight"), "it is the only package that knows every adapter"},
+		"store/memory", "store/kubectl", "store/kube", "syncer", "kubeapi", "election", "report", "metrics", "event", "admin", "documents", "documents/variables", "folder", "preflight"), "it is the only package that knows every adapter"},
 
 	"api/v1alpha1":  {nil, "it is for other programs too, which get apimachinery with it and nothing else"},
 	"pkg/views":     {nil, "it is for other programs, which get the standard library with it and nothing else"},

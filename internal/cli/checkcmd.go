@@ -10,8 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/folder"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/preflight"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos"
@@ -56,11 +54,6 @@ func (p Program) checkCommand() *cobra.Command {
 	onlyFlag(cmd, &only)
 	cmd.Flags().BoolVar(&form.short, "short", false, "one line for each area, and below it warnings and failures")
 	return cmd
-}
-
-// documentsOf returns what a process that starts now would find in the folder.
-func documentsOf(ctx context.Context, c config.Config) documents.Set {
-	return documents.Advance(documents.Set{}, folder.Read(ctx, c.Documents.Dir))
 }
 
 // reportForm is the form in which a report is printed.

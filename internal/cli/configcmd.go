@@ -21,17 +21,24 @@ func (p Program) configCommand() *cobra.Command {
 	show := &cobra.Command{
 		Use:   "show",
 		Short: "Print the effective values and where each comes from; secrets are masked",
-		Args:  cobra.NoArgs,
-		RunE: func(_ *cobra.Command, _ []string) error {
+		Long: "Prints the effective values and where each comes from. Secrets are masked.\n\n" +
+			"With -o documents, prints the variables as an EndpointPool and an EndpointBinding\n" +
+			"that decide the same; what has no field is in comments. With DOCUMENTS_DIR, prints\n" +
+			"the documents with their defaults.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := p.load()
 			if err != nil {
 				return err
+			}
+			if out == asDocuments {
+				return p.showDocuments(cmd.Context(), c)
 			}
 			settings := c.Describe()
 			return out.print(p.Stdout, settings, settings.String())
 		},
 	}
-	outputFlag(show, &out)
+	chooseOutput(show, &out, text, asJSON, asYAML, asDocuments)
 	docs := &cobra.Command{
 		Use:   "docs",
 		Short: "Print the reference of all variables as Markdown",

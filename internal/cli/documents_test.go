@@ -108,3 +108,27 @@ func TestCommandsForOneServiceRefuseDocuments(t *testing.T) {
 		}
 	}
 }
+
+func TestConfigShowPrintsDocumentsThatAreReadAgain(t *testing.T) {
+	t.Parallel()
+	code, stdout, stderr := run(t, replaced("SECURED_SUBNET_CIDR=10.0.0.0/24"), "config", "show", "-o", "documents")
+	if code != 0 || stderr != "" || !strings.Contains(stdout, "adopt: web-remote") || !strings.Contains(stdout, "# ADMIN_ADDRESS=127.0.0.1:0 stays a variable.") {
+		t.Errorf("got status %d, %s and %q", code, stdout, stderr)
+	}
+	environ := mounted(t, stdout)
+	if code, _, stderr := run(t, environ, "config", "validate"); code != 0 {
+		t.Errorf("the output is not valid: %s", stderr)
+	}
+	code, stdout, _ = run(t, environ, "config", "show", "-o", "documents")
+	if code != 0 || !strings.Contains(stdout, "releaseAfter: 10m0s") || !strings.Contains(stdout, "# documents.yaml:") {
+		t.Errorf("got status %d and %s, want defaults and places", code, stdout)
+	}
+	again := mounted(t, stdout)
+	if code, third, _ := run(t, again, "config", "show", "-o", "documents"); code != 0 || strings.Count(third, "kind: ") != 2 {
+		t.Errorf("got status %d and %s", code, third)
+	}
+	// Variables allow a subnet that documents do not.
+	if code, _, stderr := run(t, base, "config", "show", "-o", "documents"); code != 0 || !strings.Contains(stderr, "contains loopback addresses") {
+		t.Errorf("got status %d and %q", code, stderr)
+	}
+}

@@ -16,11 +16,13 @@ import (
 type format string
 
 const (
-	text     format = "text"
-	wide     format = "wide"
-	asJSON   format = "json"
-	asYAML   format = "yaml"
-	flagName        = "output"
+	text   format = "text"
+	wide   format = "wide"
+	asJSON format = "json"
+	asYAML format = "yaml"
+	// asDocuments is the configuration as pools and bindings.
+	asDocuments format = "documents"
+	flagName           = "output"
 )
 
 // formatFlag takes one of some formats.
@@ -74,7 +76,7 @@ func (f *format) print(out io.Writer, data any, asText string) error {
 		rendered = append(rendered, '\n')
 	case asYAML:
 		rendered, err = yaml.Marshal(data)
-	case text, wide:
+	case text, wide, asDocuments:
 		rendered = []byte(asText)
 	}
 	if err != nil {

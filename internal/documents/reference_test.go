@@ -179,6 +179,7 @@ An ` + "`EndpointPool`" + ` says which nodes of a remote cluster may back Servic
 - Everything that a document does not allow is forbidden. A pool without ` + "`spec.allow`" + ` backs no Service.
 - A binding chooses among what its pools allow. It names no address, no subnet, no program and no credential.
 - All mistakes are reported together, each with file, line, field, rule and remedy: ` + "`config validate`" + ` and ` + "`check --only documents`" + ` print them.
+- ` + "`config show -o documents`" + ` prints the variables of an installation as documents that decide the same, and with ` + "`DOCUMENTS_DIR`" + ` the documents with their defaults.
 - The files are read again when they change. A document that is invalid, forbidden, in a file that cannot be read, or there twice keeps its last good version. It is gone only when every file could be read and none holds it. To remove the last document, leave an empty file: an empty folder counts as a volume that is not mounted.
 - A revocation is no mistake: what a valid pool no longer allows takes effect.
 - Namespaces in one entry of ` + "`spec.allow`" + ` trust each other on its ports: each may send traffic to what the others run there.
