@@ -142,7 +142,7 @@ func (l *loop) decide(f *fill, now time.Time) {
 		}
 	}
 	l.isolated(f, now, func(m *machine) {
-		if chosen := choose(offers)[slices.Index(f.target.fills, f)]; chosen != nil {
+		if chosen := choose(offers, slices.Index(f.target.fills, f)); chosen != nil {
 			m.handle(event{decided: chosen}, now)
 		}
 	})

@@ -299,7 +299,7 @@ func TestContract54SlowNamespacesTogetherLeaveTwoWritersToTheOthers(t *testing.T
 	inCrowd(t, target.SetOptions{}, severalNamespaces(), func(t *testing.T, c *crowd) {
 		most := c.busy(4*time.Second, severalNamespaces()...)
 		c.set.Publish("blue", zoned(2, "z2"))
-		during(9 * time.Second) // by now it is known that they are slow
+		during(21 * time.Second) // by now it is known of each that it is slow
 		most()
 		for range 5 {
 			c.wantAtOnce("five namespaces are slow")

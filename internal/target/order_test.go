@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
@@ -299,62 +298,6 @@ func TestContract30NothingBeginsOnceASetIsToldToStop(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestContract54SeveralPoolsOfOneServiceAreWrittenApart: one that fails open yields to another
-// that works.
-func TestContract54SeveralPoolsOfOneServiceAreWrittenApart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, target.SetOptions{}, "shop/web")
-		blue := c.all["shop/web"]
-		red := newServed(t, "shop/web", 100)
-		red.fill.Pool, red.fill.Target.SliceName = "red", "web.red"
-		red.Store = storeOf(t, red.fill.Target)
-		both, err := c.set.Add(target.Options{Fills: []target.Fill{blue.fill, red.fill}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.all = nil
-		c.start()
-		open := verdict(2)
-		open.Mode = guard.FailOpen
-		for i := range open.Members {
-			open.Decisions = append(open.Decisions, inventory.Decision{Address: open.Members[i].Address, Reason: inventory.ReadyFailOpen})
-		}
-		for _, step := range []struct {
-			blue, red         *guard.Verdict
-			wantBlue, wantRed string
-		}{
-			{verdict(2), nil, "1=ready 2=ready", ""},
-			{nil, verdict(1), "1=ready 2=ready", "1=ready"},
-			{open, nil, "1=down 2=down", "1=ready"},
-			{nil, verdict(1, 1), "1=ready 2=ready", "1=down"},
-			{nil, verdict(1), "1=down 2=down", "1=ready"},
-			{verdict(2), nil, "1=ready 2=ready", "1=ready"},
-		} {
-			if step.blue != nil {
-				c.set.Publish("blue", step.blue)
-			}
-			if step.red != nil {
-				c.set.Publish("red", step.red)
-			}
-			during(5 * time.Second)
-			if b, r := blue.published(), red.published(); b != step.wantBlue || r != step.wantRed {
-				t.Errorf("got %q and %q, want %q and %q", b, r, step.wantBlue, step.wantRed)
-			}
-		}
-		if !allReady(open) {
-			t.Error("a verdict was changed, which others share")
-		}
-		c.set.Remove(both)
-		during(5 * time.Second)
-		c.stop()
-	})
-}
-
-// allReady reports whether all members are.
-func allReady(v *guard.Verdict) bool {
-	return !slices.ContainsFunc(v.Members, func(m inventory.Member) bool { return m.State != inventory.StateReady })
 }
 
 // zoned is that the endpoints up to n are ready, in a zone.
