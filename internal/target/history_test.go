@@ -169,7 +169,7 @@ func live(t *testing.T, moments []moment, names ...string) map[string]string {
 // to others.
 func TestContract54EachTargetEndsWhereItWouldHaveEndedAlone(t *testing.T) {
 	names := []string{"a/1", "a/2", "a/3", "b/1", "c/1", "shop/web"}
-	for seed := range uint64(40) {
+	for seed := range uint64(12) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			moments := draw(rand.New(rand.NewPCG(seed, 17)), names, 60)
 			together := live(t, moments, names...)

@@ -174,7 +174,7 @@ func TestMachine(t *testing.T) {
 			{"verdict", decide(2), "gain; passed, 2 pending 0 results"},
 			{"taken", (*bench).take, ""},
 			{"landed", (*bench).land, "0 pending 2 results"},
-			{"a zone", func(b *bench) { b.Decide(zoned(2, "z2").Members, b.now) }, "rest; passed, 2 pending 0 results"},
+			{"a zone", func(b *bench) { b.Decide(zoned(2).Members, b.now) }, "rest; passed, 2 pending 0 results"},
 			{"down", func(b *bench) { b.Decide(verdict(2, 1).Members, b.now) }, "loss; passed, 1 pending 0 results"},
 		}},
 		"a dry run says what it would write": {known: true, dryRun: true, steps: []step{
