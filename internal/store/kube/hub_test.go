@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -82,6 +83,7 @@ func TestContract56ASliceThatCannotBeReadDelaysOnlyItsOwnTarget(t *testing.T) {
 			state, _ := stuck.Load(ctx)
 			done <- state
 		}()
+		synctest.Wait() // until it reads
 		began := time.Now()
 		loaded(t, free)
 		if waited := time.Since(began); waited > 0 {
