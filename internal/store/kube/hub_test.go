@@ -56,7 +56,7 @@ func TestContract56AWatchThatIsRefusedIsToldForTheTargetsOfItsNamespace(t *testi
 	})
 }
 
-// TestContract56ASliceThatCannotBeReadDelaysOnlyItsOwnTarget: the writes of twelve
+// TestContract56ASliceThatCannotBeReadDelaysOnlyItsOwnTarget: the writes of seventy
 // slices of one target and of one slice of another failed, and the API server answers
 // only about that one.
 func TestContract56ASliceThatCannotBeReadDelaysOnlyItsOwnTarget(t *testing.T) {
@@ -65,7 +65,7 @@ func TestContract56ASliceThatCannotBeReadDelaysOnlyItsOwnTarget(t *testing.T) {
 		w.writes, w.mute = http.StatusInternalServerError, "web.blue"
 		stuck, free := viewOf(t, hub, "shop", "web", "web.blue"), viewOf(t, hub, "shop", "api", "api.blue")
 		loaded(t, free)
-		for i := range 13 {
+		for i := range 71 {
 			store, write := stuck, createOf("web.blue")
 			if i > 1 {
 				write.Slice.Name += fmt.Sprintf("-%d", i)
@@ -89,8 +89,8 @@ func TestContract56ASliceThatCannotBeReadDelaysOnlyItsOwnTarget(t *testing.T) {
 		if waited := time.Since(began); waited > 0 {
 			t.Errorf("the other target waited %v, want not at all", waited)
 		}
-		if state := <-done; len(state.Unread) != 12 || state.Stale == nil {
-			t.Errorf("got %q unread and %v, want all twelve and why", state.Unread, state.Stale)
+		if state := <-done; len(state.Unread) != 70 || state.Stale == nil {
+			t.Errorf("got %q unread and %v, want all seventy and why", state.Unread, state.Stale)
 		}
 		if n := news(free.Changed()); n > 0 {
 			t.Errorf("got %d news for the other target, want none", n)
