@@ -67,7 +67,7 @@ type Results struct{ l *loop }
 
 // NewResults decided this, from those streaks.
 func NewResults(policy guard.Policy, v *guard.Verdict, health inventory.Health) *Results {
-	return &Results{&loop{holder: &holder{}, Pool: &Pool{opts: Options{Policy: policy}}, verdict: v, intake: intake{health: health}}}
+	return &Results{&loop{holder: &holder{}, Group: &Group{opts: GroupOptions{Policy: policy}}, verdict: v, intake: intake{health: health}}}
 }
 
 // Waits notes an inventory that waits.

@@ -51,7 +51,7 @@ type alarm struct {
 }
 
 // newHolder makes the holder; what it tells goes to the prober.
-func (o Options) newHolder(prober prober) (*holder, error) {
+func (o GroupOptions) newHolder(prober prober) (*holder, error) {
 	h := &holder{alarms: make(map[netip.Addr]alarm)}
 	if o.Hold.Port == 0 || o.Policy.HealthOff {
 		return h, nil
@@ -73,9 +73,10 @@ func (o Options) newHolder(prober prober) (*holder, error) {
 	return h, err
 }
 
-func (h *holder) run(ctx context.Context) {
+// start holds connections until ctx ends.
+func (h *holder) start(ctx context.Context, running *sync.WaitGroup) {
 	if h.held != nil {
-		h.held.Run(ctx)
+		running.Go(func() { h.held.Run(ctx) })
 	}
 }
 

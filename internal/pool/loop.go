@@ -14,10 +14,10 @@ import (
 
 // loop is what Run remembers between two events. Only Run's goroutine touches it.
 type loop struct {
-	*Pool
+	*Group
 	prober prober
 	holder *holder
-	reads  chan Reading
+	box    *box
 
 	intake    intake
 	publisher publisher
@@ -38,16 +38,16 @@ type loop struct {
 }
 
 // newLoop starts from the members that are published.
-func newLoop(p *Pool, prober prober, holder *holder, members []inventory.Member) *loop {
+func newLoop(g *Group, prober prober, holder *holder, members []inventory.Member) *loop {
 	now := time.Now()
 	l := &loop{
-		Pool: p, prober: prober, holder: holder, reads: make(chan Reading), judged: now, beatDue: now.Add(heartbeat),
-		intake:     intake{wait: min(p.opts.HealthTimeout, firstCheck) + p.opts.grace()},
-		ineligible: Ineligible(members, p.opts.Rules),
+		Group: g, prober: prober, holder: holder, box: g.opts.Reader.subscribe(), judged: now, beatDue: now.Add(heartbeat),
+		intake:     intake{wait: min(g.opts.HealthTimeout, firstCheck) + g.opts.grace()},
+		ineligible: Ineligible(members, g.opts.Reader.opts.Rules),
 	}
-	verdict := guard.Decide(guard.Input{Now: now, Memory: guard.Recover(members, now).Forbid(l.ineligible)}, p.opts.Policy)
+	verdict := guard.Decide(guard.Input{Now: now, Memory: guard.Recover(members, now).Forbid(l.ineligible)}, g.opts.Policy)
 	l.verdict = &verdict
-	l.publisher = publisher{grace: p.opts.grace(), published: l.verdict}
+	l.publisher = publisher{grace: g.opts.grace(), published: l.verdict}
 	l.publish(l.verdict)
 	l.tell(Outcome{Recovered: &Recovered{Members: len(members), Ineligible: len(l.ineligible)}})
 	return l
@@ -69,7 +69,7 @@ func Ineligible(members []inventory.Member, rules filter.Rules) map[netip.Addr]b
 func (l *loop) pass() {
 	now := time.Now()
 	read, health := l.intake.take(l.uncheckedMember, now)
-	verdict := guard.Decide(guard.Input{Now: now, Read: read, Health: health, Memory: l.verdict.Memory}, l.opts.Policy)
+	verdict := l.decide(guard.Input{Now: now, Read: read, Health: health, Memory: l.verdict.Memory}, l.opts.Policy)
 	if ready := l.publisher.offer(&verdict, l.unchecked, l.holder.asking, now); ready != nil {
 		l.publish(ready)
 	}
@@ -133,7 +133,7 @@ func (l *loop) uncheckedMember() bool {
 
 // event is one thing that happened; a heartbeat is the zero event.
 type event struct {
-	reading *Reading
+	answer  *answer
 	results []inventory.Result
 }
 
@@ -144,8 +144,8 @@ func (l *loop) wait(ctx context.Context) (event, bool) {
 	select {
 	case <-ctx.Done():
 		return event{}, false
-	case r := <-l.reads:
-		return event{reading: &r}, true
+	case <-l.box.ready:
+		return event{answer: l.box.take()}, true
 	case <-l.prober.ready():
 		return event{results: l.prober.loop.Take()}, true
 	case <-timer.C:
@@ -163,8 +163,8 @@ func (l *loop) wake() time.Time {
 func (l *loop) handle(e event) {
 	now := time.Now()
 	switch {
-	case e.reading != nil:
-		l.read(*e.reading, now)
+	case e.answer != nil:
+		l.read(*e.answer, now)
 		return
 	case e.results != nil:
 		if l.results(e.results, now) {
@@ -181,23 +181,18 @@ func (l *loop) handle(e event) {
 }
 
 // read takes the answer of the source in, and decides on it unless it has to wait.
-func (l *loop) read(r Reading, now time.Time) {
+func (l *loop) read(a answer, now time.Time) {
 	s := &l.outcome.Source
-	s.LastAttempt, s.LastErr, s.Next = r.At, r.Err, r.Next
-	if r.Err != nil {
-		l.tell(Outcome{Read: &r})
-		return
-	}
-	filtered := filter.Apply(r.Nodes, l.opts.Rules)
-	s.LastSuccess, s.Nodes, s.Decisions = r.At, len(r.Nodes), filtered.Decisions
-	l.intake.accept(&guard.Read{
-		Nodes: len(r.Nodes), Candidates: filtered.Candidates, Decisions: filtered.Decisions, Ineligible: filtered.Ineligible,
-		Scheduled: r.Scheduled,
-	}, now)
-	l.outcome.Read = &r
-	if l.intake.due(l.uncheckedMember, now) {
-		l.pass()
-		return
+	s.LastAttempt, s.LastErr, s.Next = a.reading.At, a.reading.Err, a.reading.Next
+	l.outcome.Read = &a.reading
+	if a.inventory != nil {
+		r := &a.inventory.reading
+		s.LastSuccess, s.Nodes, s.Decisions = r.At, len(r.Nodes), a.inventory.read.Decisions
+		l.intake.accept(&a.inventory.read, now)
+		if l.intake.due(l.uncheckedMember, now) {
+			l.pass()
+			return
+		}
 	}
 	l.tell(Outcome{})
 }
