@@ -3,6 +3,7 @@ package pool
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -121,7 +122,7 @@ func (g *Group) Run(ctx context.Context, members []inventory.Member) error {
 }
 
 // begin makes the loop, which gets every answer of the source from now on.
-func (g *Group) begin(members []inventory.Member) (*loop, error) {
+func (g *Group) begin(members []inventory.Member) (l *loop, err error) {
 	prober, err := g.opts.newProber()
 	if err != nil {
 		return nil, err
@@ -131,14 +132,27 @@ func (g *Group) begin(members []inventory.Member) (*loop, error) {
 		prober.close()
 		return nil, err
 	}
-	return newLoop(g, prober, holder, members), nil
+	l = &loop{Group: g, prober: prober, holder: holder, box: g.opts.Reader.subscribe()}
+	defer func() {
+		if cause := recover(); cause != nil {
+			l.end()
+			l, err = nil, fmt.Errorf("pool: the first decision panicked: %v", cause)
+		}
+	}()
+	l.start(members)
+	return l, nil
+}
+
+// end takes the loop off what it got its input from.
+func (l *loop) end() {
+	l.opts.Reader.unsubscribe(l.box)
+	l.prober.close()
 }
 
 // serve runs the loop.
 func (l *loop) serve(ctx context.Context) error {
 	defer l.Group.beat.Store(0)
-	defer l.opts.Reader.unsubscribe(l.box)
-	defer l.prober.close()
+	defer l.end()
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -146,7 +160,7 @@ func (l *loop) serve(ctx context.Context) error {
 	l.holder.start(ctx, &running)
 	l.watch()
 	for {
-		l.Group.beat.Store(int64(max(time.Since(l.start), 1)))
+		l.Group.beat.Store(int64(max(time.Since(l.Group.start), 1)))
 		e, ok := l.wait(ctx)
 		if !ok {
 			return nil

@@ -22,6 +22,7 @@ type loop struct {
 	intake    intake
 	publisher publisher
 	pace      pace
+	trouble   trouble
 	// watched is what the prober checks, addresses are those of it.
 	watched   []guard.Watch
 	addresses []netip.Addr
@@ -37,20 +38,17 @@ type loop struct {
 	outcome Outcome
 }
 
-// newLoop starts from the members that are published.
-func newLoop(g *Group, prober prober, holder *holder, members []inventory.Member) *loop {
+// start begins with the members that are published.
+func (l *loop) start(members []inventory.Member) {
 	now := time.Now()
-	l := &loop{
-		Group: g, prober: prober, holder: holder, box: g.opts.Reader.subscribe(), judged: now, beatDue: now.Add(heartbeat),
-		intake:     intake{wait: min(g.opts.HealthTimeout, firstCheck) + g.opts.grace()},
-		ineligible: Ineligible(members, g.opts.Reader.opts.Rules),
-	}
-	verdict := guard.Decide(guard.Input{Now: now, Memory: guard.Recover(members, now).Forbid(l.ineligible)}, g.opts.Policy)
+	l.judged, l.beatDue = now, now.Add(heartbeat)
+	l.intake.wait = min(l.opts.HealthTimeout, firstCheck) + l.opts.grace()
+	l.ineligible = Ineligible(members, l.opts.Reader.opts.Rules)
+	verdict := l.decide(guard.Input{Now: now, Memory: guard.Recover(members, now).Forbid(l.ineligible)}, l.opts.Policy)
 	l.verdict = &verdict
-	l.publisher = publisher{grace: g.opts.grace(), published: l.verdict}
+	l.publisher = publisher{grace: l.opts.grace(), published: l.verdict}
 	l.publish(l.verdict)
 	l.tell(Outcome{Recovered: &Recovered{Members: len(members), Ineligible: len(l.ineligible)}})
-	return l
 }
 
 // Ineligible returns the members that are not eligible today.
@@ -68,6 +66,10 @@ func Ineligible(members []inventory.Member, rules filter.Rules) map[netip.Addr]b
 // verdict, and the targets get it before anything else happens.
 func (l *loop) pass() {
 	now := time.Now()
+	if l.trouble.holds(now) {
+		l.tell(Outcome{})
+		return
+	}
 	read, health := l.intake.take(l.uncheckedMember, now)
 	verdict := l.decide(guard.Input{Now: now, Read: read, Health: health, Memory: l.verdict.Memory}, l.opts.Policy)
 	if ready := l.publisher.offer(&verdict, l.unchecked, l.holder.asking, now); ready != nil {
@@ -75,7 +77,9 @@ func (l *loop) pass() {
 	}
 	l.verdict, l.judged = &verdict, now
 	l.watch()
+	l.trouble.shown = nil
 	l.tell(Outcome{Passed: true})
+	l.trouble = trouble{}
 	l.pace.passed(now, time.Now(), l.verdict)
 }
 
@@ -155,12 +159,15 @@ func (l *loop) wait(ctx context.Context) (event, bool) {
 
 // wake returns when time alone calls for a pass, zero if it does not.
 func (l *loop) wake() time.Time {
+	if !l.trouble.until.IsZero() {
+		return l.trouble.until
+	}
 	wake := earlier(l.verdict.Next, l.publisher.deadline())
 	return earlier(earlier(wake, l.intake.deadline()), l.pace.due)
 }
 
-// handle takes an event in, and decides where it calls for that.
-func (l *loop) handle(e event) {
+// absorb takes an event in, and decides where it calls for that.
+func (l *loop) absorb(e event) {
 	now := time.Now()
 	switch {
 	case e.answer != nil:
@@ -202,13 +209,20 @@ func (l *loop) read(a answer, now time.Time) {
 func (l *loop) beat(now time.Time) {
 	l.beatDue = now.Add(heartbeat)
 	l.intake.fold()
-	l.tell(Outcome{Beat: true, Overruns: l.prober.overruns()})
+	refused := l.prober.refused()
+	if refused > 0 {
+		l.prober.watch(l.targets()) // there may be room by now
+	}
+	l.tell(Outcome{Beat: true, Overruns: l.prober.overruns(), Refused: refused})
 }
 
 // tell tells the observer what an event came to.
 func (l *loop) tell(o Outcome) {
 	o.At, o.Verdict, o.Judged, o.Health = time.Now(), l.verdict, l.judged, l.intake.health
-	o.Source, o.Held = l.outcome.Source, l.holder.stats()
+	o.Source, o.Held, o.Trouble = l.outcome.Source, l.holder.stats(), l.trouble.shown
+	if !o.Beat {
+		o.Refused = l.outcome.Refused
+	}
 	if o.Overruns == 0 {
 		o.Overruns = l.outcome.Overruns
 	}
