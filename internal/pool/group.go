@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/hold"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 )
@@ -32,8 +33,11 @@ type GroupOptions struct {
 	// Concurrency is how many checks of all groups may be in flight.
 	Concurrency int
 	Hold        HoldOptions
-	Observe     func(Outcome)
-	Random      func() float64
+	// HoldHub holds the connections of all groups; where it is nil, the group has a
+	// hub of its own, with the bounds of Hold.
+	HoldHub *hold.Hub
+	Observe func(Outcome)
+	Random  func() float64
 }
 
 // Group decides about the endpoints of one pool by one health check, for any
@@ -146,6 +150,7 @@ func (g *Group) begin(members []inventory.Member) (l *loop, err error) {
 // end takes the loop off what it got its input from.
 func (l *loop) end() {
 	l.opts.Reader.unsubscribe(l.box)
+	l.holder.close()
 	l.prober.close()
 }
 
