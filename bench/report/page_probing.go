@@ -66,7 +66,7 @@ const probingKeepAlive = `
 `
 
 const probingKeepAliveLegend = `
-The daemon sends one every 15 s. No period finds a dead endpoint earlier than the health checks do: the kernel gives a connection up after three that are not answered, 5 s apart. A keep-alive is for what no check sees: a firewall that has forgotten the connection. Firewalls forget idle connections after minutes, some after one; 15 s is well below, and the CPU is of no importance. A shorter period would send more packets for nothing.
+The daemon sends one every 15 s. No period finds a dead endpoint earlier than the health checks do: the kernel gives a connection up after three that are not answered, 5 s apart. A keep-alive is for what no check sees: a firewall that has forgotten the connection. Firewalls forget idle connections after minutes, some after one; 15 s is well below, and a shorter period would send more packets for nothing. With a minute the kernel sends many at the same moment; the loopback device drops some, and they are sent again.
 `
 
 // hotSpotsProbing describes what came of the profiles, with the figures of one day.
