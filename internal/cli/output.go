@@ -22,8 +22,9 @@ const (
 	asYAML format = "yaml"
 	// asDocuments is the configuration as pools and bindings.
 	asDocuments format = "documents"
-	flagName           = "output"
 )
+
+const flagName = "output"
 
 // formatFlag takes one of some formats.
 type formatFlag struct {
