@@ -96,7 +96,7 @@ func (w *Watcher) await(ctx context.Context, answers <-chan documents.Folder) (f
 		case <-ctx.Done():
 			return found, true
 		case found = <-answers:
-			return found, false
+			return found, ctx.Err() != nil
 		case <-timer.C:
 			w.advance(documents.Folder{
 				Problem: fmt.Sprintf("the folder DOCUMENTS_DIR did not answer in %v", slow), Remedy: "look at the volume",
