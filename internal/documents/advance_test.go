@@ -148,6 +148,14 @@ func TestContract47APoolAllowsNothingThatItDoesNotName(t *testing.T) {
 	if got := documents.Allowed(&all, "shop", map[string]string{"a": "b"}); len(got.Ports) > 0 {
 		t.Errorf("an empty selector allows %v", got.Ports)
 	}
+	// A selector that excludes selects no namespace whose labels are not known.
+	others := v1alpha1.EndpointPoolSpec{Allow: []v1alpha1.PoolAllowance{{
+		NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "team", Operator: metav1.LabelSelectorOpDoesNotExist}}},
+		Ports:             []string{"30080"},
+	}}}
+	if known, unknown := documents.Allowed(&others, "shop", map[string]string{"a": "b"}), documents.Allowed(&others, "shop", nil); len(known.Ports) != 1 || len(unknown.Ports) > 0 {
+		t.Errorf("got %v with labels and %v without, want the port and none", known.Ports, unknown.Ports)
+	}
 	empty := documents.Decode("f", []byte(pool(sound)))[0].Pool.Spec
 	if got := documents.Allowed(&empty, "shop", nil); len(got.Ports) > 0 {
 		t.Errorf("a pool without an entry allows %v", got.Ports)
