@@ -147,7 +147,9 @@ func (l *loop) turn(h happened) {
 	if len(l.undecided) > 0 {
 		f := l.undecided[0]
 		l.undecided[0], l.undecided = nil, l.undecided[1:]
-		l.decide(f, now)
+		if f.undecided {
+			l.decide(f, now)
+		}
 	}
 	for f := l.agenda.pop(now); f != nil; f = l.agenda.pop(now) {
 		l.wake(f, now)
@@ -232,6 +234,11 @@ func (l *loop) send(now time.Time) {
 			return
 		}
 		l.touch(f)
+		if f.undecided { // nothing is sent that a newer verdict may have undone
+			l.decide(f, now)
+			l.queue(f, now)
+			continue
+		}
 		w, ok := l.take(f, now)
 		if !ok {
 			continue // tell makes it due again

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,37 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
+
+// TestContract26NothingIsSentThatANewerVerdictHasUndone, although 400 targets have to be
+// planned for it.
+func TestContract26NothingIsSentThatANewerVerdictHasUndone(t *testing.T) {
+	inCrowd(t, target.SetOptions{Lanes: 4}, manyNames(400), func(t *testing.T, c *crowd) {
+		var begun, late atomic.Int32
+		for _, s := range c.all {
+			s.set(func() {
+				s.write = func(_ context.Context, w plan.Write) error {
+					if begun.Add(1) == 20 {
+						c.set.Publish("blue", verdict(2))
+					}
+					if begun.Load() > 20 && len(w.Slice.Endpoints) == 3 {
+						late.Add(1)
+					}
+					return nil
+				}
+			})
+		}
+		c.set.Publish("blue", verdict(3))
+		during(time.Minute)
+		if got := late.Load(); got > 40 {
+			t.Errorf("got %d writes of a verdict that a newer one has undone, want those that were under way", got)
+		}
+		for _, s := range c.all {
+			if got := s.published(); got != "1=ready 2=ready" {
+				t.Errorf("%s: got %q", s.name, got)
+			}
+		}
+	})
+}
 
 // log makes every Service's writes take that long, and returns who wrote, in the
 // order in which the writes began.
