@@ -68,9 +68,10 @@ type link struct {
 	changed    func() bool // whether the access is another one now
 	generation int
 	expiry     Expiry
-	// Watches have connections of their own, so that they wait for no request: a
+	lane
+	// watches have connections of their own, so that they wait for no request: a
 	// connection of HTTP/2 carries a bounded number of requests at a time.
-	requests, watches *lane
+	watches lane
 }
 
 // lane is a set of connections, and a client for each version that uses them.
@@ -81,7 +82,7 @@ type lane struct {
 
 // closeIdle closes the connections that carry nothing.
 func (l *link) closeIdle() {
-	l.requests.http.CloseIdleConnections()
+	l.http.CloseIdleConnections()
 	l.watches.http.CloseIdleConnections()
 }
 
@@ -257,19 +258,19 @@ func (c *Client) connect(config *rest.Config) (*link, error) {
 	config.Wrap(c.observe)
 	l := &link{}
 	var err error
-	if l.requests, err = newLane(config); err == nil {
+	if l.lane, err = newLane(config); err == nil {
 		l.watches, err = newLane(config)
 	}
 	return l, err
 }
 
 // newLane makes the clients of all versions on connections of their own.
-func newLane(config *rest.Config) (*lane, error) {
+func newLane(config *rest.Config) (lane, error) {
 	made, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return nil, err
+		return lane{}, err
 	}
-	l := &lane{http: &http.Client{Transport: made.Transport, CheckRedirect: refuseRedirect}, versions: map[schema.GroupVersion]rest.Interface{}}
+	l := lane{http: &http.Client{Transport: made.Transport, CheckRedirect: refuseRedirect}, versions: map[schema.GroupVersion]rest.Interface{}}
 	bound(config, l.http)
 	for version := range types() {
 		one := rest.CopyConfig(config)
@@ -278,7 +279,7 @@ func newLane(config *rest.Config) (*lane, error) {
 			one.APIPath = "/api"
 		}
 		if l.versions[version], err = rest.RESTClientForConfigAndClient(one, l.http); err != nil {
-			return nil, err
+			return lane{}, err
 		}
 	}
 	return l, nil

@@ -27,7 +27,7 @@ const (
 // Get reads one object.
 func (c *Client) Get(ctx context.Context, r Resource, name string, into runtime.Object) error {
 	return c.read(ctx, func(l *link) error {
-		return c.do(ctx, l.requests.request("GET", r).Name(name), into)
+		return c.do(ctx, l.request("GET", r).Name(name), into)
 	})
 }
 
@@ -35,14 +35,14 @@ func (c *Client) Get(ctx context.Context, r Resource, name string, into runtime.
 // server's storage, past every cache.
 func (c *Client) List(ctx context.Context, r Resource, options metav1.ListOptions, into runtime.Object) error {
 	return c.read(ctx, func(l *link) error {
-		return c.do(ctx, l.requests.request("GET", r).VersionedParams(&options, c.codec), into)
+		return c.do(ctx, l.request("GET", r).VersionedParams(&options, c.codec), into)
 	})
 }
 
 // Raw reads what is at a path, such as /version.
 func (c *Client) Raw(ctx context.Context, path string) (body []byte, err error) {
 	err = c.read(ctx, func(l *link) error {
-		request := l.requests.versions[corev1.SchemeGroupVersion].Verb("GET").MaxRetries(0).AbsPath(path)
+		request := l.versions[corev1.SchemeGroupVersion].Verb("GET").MaxRetries(0).AbsPath(path)
 		return c.send(ctx, request, func(answer rest.Result) error {
 			body, err = answer.Raw()
 			return err
@@ -54,13 +54,13 @@ func (c *Client) Raw(ctx context.Context, path string) (body []byte, err error) 
 // Create sends an object that is new, and reads the server's answer, unless there is
 // nothing to read it into.
 func (c *Client) Create(ctx context.Context, r Resource, object, into runtime.Object) error {
-	return c.once(func(l *link) error { return c.do(ctx, l.requests.request("POST", r).Body(object), into) })
+	return c.once(func(l *link) error { return c.do(ctx, l.request("POST", r).Body(object), into) })
 }
 
 // Update sends an object that replaces the one of the name, and reads the server's
 // answer.
 func (c *Client) Update(ctx context.Context, r Resource, name string, object, into runtime.Object) error {
-	return c.once(func(l *link) error { return c.do(ctx, l.requests.request("PUT", r).Name(name).Body(object), into) })
+	return c.once(func(l *link) error { return c.do(ctx, l.request("PUT", r).Name(name).Body(object), into) })
 }
 
 // Watch returns when the server has begun to answer, which is bounded as a request
