@@ -104,7 +104,7 @@ func TestContract45ADocumentWithoutAGoodVersionExists(t *testing.T) {
 		t.Error(diff)
 	}
 	if set := documents.Advance(documents.Set{}, folder("a: [", bindingOf(30080))); set.Complete {
-		t.Error("a set with a file that nobody can read is called complete")
+		t.Error("a set with an unreadable file is called complete")
 	}
 }
 

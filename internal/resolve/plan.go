@@ -22,7 +22,7 @@ type Plan struct {
 	// Kept says that so many targets vanished at once that they are kept, and what to
 	// do; empty otherwise.
 	Kept string
-	// Lost are slices whose pool nobody knows. They stay as they are.
+	// Lost are slices whose pool no document describes. They stay as they are.
 	Lost []Published
 	// Next is when time alone changes the plan; zero if it does not.
 	Next time.Time

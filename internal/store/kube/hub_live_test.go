@@ -134,7 +134,7 @@ func (v *view) deleteService() {
 
 func (v *view) load() plan.State {
 	v.t.Helper()
-	ctx, cancel := context.WithTimeout(v.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(v.t.Context(), waitLimit)
 	defer cancel()
 	state, err := v.Load(ctx)
 	if err != nil {
@@ -146,13 +146,13 @@ func (v *view) load() plan.State {
 // await waits until the state is as wanted, and loads once before it waits for Changed.
 func (v *view) await(what string, condition func(plan.State) bool) {
 	v.t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(waitLimit)
 	defer deadline.Stop()
 	for !condition(v.load()) {
 		select {
 		case <-v.Changed():
 		case <-deadline.C:
-			v.t.Fatalf("%s/%s waited %v in vain to be told of %s", v.target.Namespace, v.target.Service, patience, what)
+			v.t.Fatalf("%s/%s was not told of %[4]s within %[3]v", v.target.Namespace, v.target.Service, waitLimit, what)
 		}
 	}
 }
@@ -169,7 +169,7 @@ func (v *view) publish(addresses ...string) error {
 	state := v.load()
 	desired, _ := plan.Desired(members, state, v.target)
 	for _, write := range plan.Diff(state.Slices, desired) {
-		ctx, cancel := context.WithTimeout(v.t.Context(), patience)
+		ctx, cancel := context.WithTimeout(v.t.Context(), waitLimit)
 		_, err := v.Write(ctx, write)
 		cancel()
 		if err != nil {
@@ -296,7 +296,7 @@ func forbiddenNamespace(t *testing.T, server *controlplane.ControlPlane) {
 		}
 		return strings.Contains(err.Error(), "of namespace "+bad.Name) && strings.Contains(err.Error(), "cannot list resource")
 	}
-	for deadline := time.Now().Add(patience); !told(); {
+	for deadline := time.Now().Add(waitLimit); !told(); {
 		if time.Now().After(deadline) {
 			t.Fatal("the missing right is not named")
 		}
@@ -341,7 +341,7 @@ func deletedNamespace(t *testing.T, server *controlplane.ControlPlane) {
 // a slice again may be gone too.
 func (v *view) awaitRefused() {
 	v.t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(waitLimit)
 	defer deadline.Stop()
 	for state := v.load(); state.Service.UID != "" || len(state.Slices) > len(state.Unread); state = v.load() {
 		select {

@@ -166,7 +166,7 @@ func missingRight(t *testing.T, server *controlplane.ControlPlane) {
 		}
 		return strings.Contains(err.Error(), `cannot list resource "services"`)
 	}
-	for deadline := time.Now().Add(patience); !told(); {
+	for deadline := time.Now().Add(waitLimit); !told(); {
 		if time.Now().After(deadline) {
 			t.Fatal("the missing right is not named")
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 )
 
-const patience = 30 * time.Second
+const waitLimit = 30 * time.Second
 
 // scene is a store that runs on a network that can fail, with a Service.
 type scene struct {
@@ -51,7 +51,7 @@ func service() *corev1.Service {
 
 func (s *scene) load() plan.State {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.t.Context(), waitLimit)
 	defer cancel()
 	state, err := s.store.Load(ctx)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *scene) plan(addresses ...string) plan.Write {
 }
 
 func (s *scene) write(write plan.Write) error {
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.t.Context(), waitLimit)
 	defer cancel()
 	_, err := s.store.Write(ctx, write)
 	return err
@@ -117,7 +117,7 @@ func (s *scene) fresh() {
 // await waits for Changed until the state is as wanted. It loads only after Changed.
 func (s *scene) await(what string, condition func(plan.State) bool) {
 	s.t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(waitLimit)
 	defer deadline.Stop()
 	for {
 		select {
@@ -126,7 +126,7 @@ func (s *scene) await(what string, condition func(plan.State) bool) {
 				return
 			}
 		case <-deadline.C:
-			s.t.Fatalf("waited %v in vain to be told of %s", patience, what)
+			s.t.Fatalf("waited %v in vain to be told of %s", waitLimit, what)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func strandedConnections(t *testing.T, server *controlplane.ControlPlane) {
 	if _, err := s.store.Write(ctx, write); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("got %v, want no answer", err)
 	}
-	// Each step may take as long as patience, which is less than client-go would
+	// Each step may take as long as waitLimit, which is less than client-go would
 	// need.
 	s.publish("10.0.0.1", "10.0.0.2")
 	s.fresh()
