@@ -46,8 +46,6 @@ type Cache struct {
 	pruned uint64
 	// epoch counts how often history began anew.
 	epoch uint64
-	// batch is the token of before what is being published.
-	batch string
 	news  bool
 	// changes is closed by the next change, moves by the next move of a watch.
 	changes, moves chan struct{}

@@ -22,9 +22,10 @@ const kept = "kept.http.10-0-0-250.8080"
 // TestContract39NoHistoryOfFaultsTakesAwayWhatTheServerHolds runs two replicas with
 // independent watches, and clients that move between them. There are empty and
 // partial lists, replayed events, lists of the past, Services that come after their
-// slices, replicas that begin anew and are not in sync, and times in which nothing is heard
-// until what is gone is forgotten. What the server holds all the time is never away. In the end every client
-// has exactly what the server has.
+// slices, Services that are selected and not selected in turn, replicas that begin anew
+// and are not in sync, streams that end in the middle of a change, and times in which
+// nothing is heard until what is gone is forgotten. What the server holds all the time is
+// never away. In the end every client has exactly what the server has.
 func TestContract39NoHistoryOfFaultsTakesAwayWhatTheServerHolds(t *testing.T) {
 	for range 4 { // rapid stops after a day, which here is simulated
 		synctest.Test(t, func(t *testing.T) { rapid.Check(bubble{t}, history) })
@@ -135,6 +136,10 @@ func (w *world) step(t *rapid.T) {
 		time.Sleep(11 * time.Minute)
 	case 16:
 		r.listAgain()
+	case 17: // the connection ends in the middle of a change
+		if err := c.takes(rapid.IntRange(0, 2).Draw(t, "taken")); err != nil {
+			t.Fatal(err)
+		}
 	default:
 		r.deliver(kind)
 		w.take(t, c)

@@ -50,7 +50,6 @@ func (c *Cache) publish(s step) {
 	slices.SortFunc(all, func(a, b *dirty) int { return compareKeys(a.key, b.key) })
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.batch = c.token().String()
 	c.advance(s)
 	for _, d := range all {
 		c.services[d.key] = d.service

@@ -144,7 +144,7 @@ func (c *Cache) changed(one *item, there, ready bool) {
 	if one.form == single {
 		c.told++
 	}
-	one.seq, one.at, one.revision = c.seq, c.scopes[one.service.scope].reached, c.batch
+	one.seq, one.at = c.seq, c.scopes[one.service.scope].reached
 	one.set(there, ready)
 	c.forms[one.form].add(one)
 	c.news = true

@@ -264,7 +264,11 @@ func (c *client) connect(r *replica) error {
 }
 
 // take takes one batch, and says what is wrong with it.
-func (c *client) take() error {
+func (c *client) take() error { return c.takes(1000) }
+
+// takes takes at most so many events of a batch. After less than all the connection
+// ends: the client has a state of no token, and begins anew.
+func (c *client) takes(most int) error {
 	if c.reader == nil {
 		return nil
 	}
@@ -277,7 +281,14 @@ func (c *client) take() error {
 	if c.fresh != nil {
 		known = c.fresh
 	}
-	for _, e := range batch.Events {
+	if len(batch.Events) > 0 && c.fresh == nil {
+		c.token = ""
+	}
+	for i, e := range batch.Events {
+		if i == most {
+			c.reader = nil
+			return nil
+		}
 		var object views.EndpointView
 		if err := json.Unmarshal(e.Object(), &object); err != nil {
 			return err
