@@ -167,7 +167,7 @@ func (w *world) fault(t *rapid.T, kind viewcache.Kind) map[view.Key]bool {
 func (w *world) change(t *rapid.T) {
 	service := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "service")
 	slice := service + rapid.SampledFrom([]string{"-1", "-2"}).Draw(t, "slice")
-	endpoints := rapid.SliceOfN(rapid.SampledFrom([]int{1, 2, -2, 3, -3}), 0, 3).Draw(t, "endpoints")
+	endpoints := rapid.SliceOfN(rapid.SampledFrom([]int{1, 2, -2, leaving + 2, 3, -3, leaving + 3}), 0, 3).Draw(t, "endpoints")
 	switch rapid.IntRange(0, 7).Draw(t, "change") {
 	case 0, 1:
 		w.server.service(service, rapid.Int32Range(80, 82).Draw(t, "port"), true)

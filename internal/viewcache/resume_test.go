@@ -68,24 +68,53 @@ func TestContract41AClientThatMovesMissesNothingAndKeepsNothing(t *testing.T) {
 			to.deliver(viewcache.Slices)
 			to.deliver(viewcache.Slices)
 		},
+		"an endpoint that came and went between two lists of the other replica": func(s *server, from, to *replica) {
+			s.service("web", 80, true)
+			to.catchUp()
+			s.slice("web-1", "web", 1)
+			from.catchUp()
+			s.gone(viewcache.Slices, "web-1")
+			to.relist(viewcache.Slices, nil)
+		},
+		"a slice whose end the other replica learnt by a read, after the Service was no more selected": func(s *server, from, to *replica) {
+			s.service("web", 80, true)
+			s.slice("web-1", "web", 1) // without it what leaves is ready
+			s.slice("web-2", "web", leaving+2)
+			from.catchUp()
+			to.catchUp()
+			s.gone(viewcache.Slices, "web-1")
+			from.deliver(viewcache.Slices)
+			to.relist(viewcache.Slices, nil)
+			s.service("web", 80, false)
+			s.slice("other-1", "other", 1)
+			to.deliver(viewcache.Services)
+			to.deliver(viewcache.Slices)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newServer()
 				from, to := newReplica(s), newReplica(s)
 				history(s, from, to)
-				c := newClient(false)
-				if err := errors.Join(c.connect(from), c.take()); err != nil {
-					t.Fatal(err)
-				}
-				to.catchUp()
-				if err := errors.Join(c.connect(to), c.take()); err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(s.views(false), c.has); diff != "" {
-					t.Errorf("-server +client\n%s", diff)
+				for _, ready := range []bool{false, true} {
+					move(t, s, newClient(ready), from, to)
 				}
 			})
 		})
+	}
+}
+
+// move lets a client take everything at one replica and go on at another one.
+func move(t *testing.T, s *server, c *client, from, to *replica) {
+	t.Helper()
+	if err := errors.Join(c.connect(from), c.take()); err != nil {
+		t.Fatal(err)
+	}
+	to.catchUp()
+	if err := errors.Join(c.connect(to), c.take()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(s.views(c.selection.Ready), c.has); diff != "" {
+		t.Errorf("-server +client\n%s", diff)
 	}
 }

@@ -61,6 +61,9 @@ func (s *server) service(name string, port int32, selected bool) {
 	s.set(viewcache.Services, in, false)
 }
 
+// leaving is added to the number of an endpoint that is terminating and serves.
+const leaving = 1 << 16
+
 // slice writes a slice with endpoints by the last number of their address; those
 // below zero are not ready.
 func (s *server) slice(name, service string, endpoints ...int) {
@@ -69,9 +72,11 @@ func (s *server) slice(name, service string, endpoints ...int) {
 		AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Name: ptr.To("http"), Port: ptr.To(int32(8080))}},
 	}
 	for _, e := range endpoints {
-		object.Endpoints = append(object.Endpoints, discoveryv1.Endpoint{
-			Addresses: []string{address(max(e, -e))}, Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(e > 0)},
-		})
+		conditions := discoveryv1.EndpointConditions{Ready: ptr.To(e > 0)}
+		if e > leaving {
+			conditions = discoveryv1.EndpointConditions{Ready: ptr.To(false), Serving: ptr.To(true), Terminating: ptr.To(true)}
+		}
+		object.Endpoints = append(object.Endpoints, discoveryv1.Endpoint{Addresses: []string{address(max(e, -e) % leaving)}, Conditions: conditions})
 	}
 	s.set(viewcache.Slices, viewcache.Input{Key: view.Key{Namespace: "shop", Name: name}, Slice: view.ToSlice(object)}, false)
 }
