@@ -27,13 +27,17 @@ const kept = "kept.http.10-0-0-250.8080"
 // nothing is heard until what is gone is forgotten. What the server holds all the time is
 // never away. In the end every client has exactly what the server has.
 func TestContract39NoHistoryOfFaultsTakesAwayWhatTheServerHolds(t *testing.T) {
-	for range 4 { // rapid stops after a day, which here is simulated
-		synctest.Test(t, func(t *testing.T) { rapid.Check(bubble{t}, history) })
-	}
+	rapid.Check(t, func(round *rapid.T) {
+		var failed any
+		synctest.Test(t, func(*testing.T) {
+			defer func() { failed = recover() }() // rapid waits for it outside
+			history(round)
+		})
+		if failed != nil {
+			panic(failed)
+		}
+	})
 }
-
-// bubble is a test in simulated time. It has no deadline that rapid could ask for.
-type bubble struct{ rapid.TB }
 
 // history is one random history.
 func history(t *rapid.T) {
