@@ -46,8 +46,6 @@ type Cache struct {
 	pruned uint64
 	// epoch counts how often history began anew.
 	epoch uint64
-	// batch is the token of before what is being published.
-	batch string
 	news  bool
 	// changes is closed by the next change, moves by the next move of a watch.
 	changes, moves chan struct{}
@@ -60,22 +58,21 @@ type scope struct {
 	reached   Position
 	lists     [kinds]bool
 	backwards [kinds]bool
-	// held is where the position stands still for clients while a suspect is
-	// neither confirmed nor back.
-	held [kinds]Revision
+	// wrong says that the last complete list left out something that is there.
+	wrong [kinds]bool
+	// unsure says that the last complete list may be wrong, or is.
+	unsure [kinds]bool
 	// floor is the first position that can be gone on from.
 	floor Position
 }
 
-// published is the position that clients are told.
+// published is the position that clients are told: none, before every position, while
+// a list may be wrong. Clients may have been shown less or more than it stands for.
 func (s *scope) published() Position {
-	p := s.reached
-	for kind, held := range s.held {
-		if held > 0 {
-			p[kind] = held
-		}
+	if s.unsure != [kinds]bool{} {
+		return Position{}
 	}
-	return p
+	return s.reached
 }
 
 // known is what is known of one object of a watch.
@@ -86,11 +83,15 @@ type known struct {
 	slice    *view.Slice
 }
 
-// grave is an object that is gone.
+// grave is an object that is gone, or the history of a Service of which neither it nor
+// a slice is left.
 type grave struct {
-	item *item
+	item *item // nil for a history
 	seq  uint64
-	at   time.Time
+	// service and last are those of a history.
+	service *service
+	last    Position
+	at      time.Time
 }
 
 // Suspect is an object that a complete list does not have, although it was there and
@@ -178,25 +179,34 @@ func (c *Cache) prune(now time.Time) {
 	}
 	n := 0
 	for n < len(c.graves) && (now.Sub(c.graves[n].at) > remembered || len(c.graves)-n > most) {
-		g := c.graves[n]
-		n++
-		if g.item.seq != g.seq {
-			continue // it came back
+		if g := c.graves[n]; g.item != nil {
+			c.forget(g)
+		} else {
+			c.forgetHistory(g)
 		}
-		s := g.item.service
-		c.pruned = max(c.pruned, g.seq)
-		c.scopes[s.scope].floor = c.scopes[s.scope].floor.join(g.item.at)
-		delete(s.gone, goneKey{g.item.form, g.item.name})
-		c.forms[g.item.form].remove(g.item)
-		c.slots.give(g.item.slot)
-		c.drop(s)
+		n++
 	}
 	c.graves = slices.Delete(c.graves, 0, n)
 }
 
-// drop forgets a Service of which nothing is known any more.
-func (c *Cache) drop(s *service) {
-	if s.empty() {
+// forget forgets an object, if it did not come back.
+func (c *Cache) forget(g grave) {
+	if g.item.seq != g.seq {
+		return
+	}
+	s := g.item.service
+	c.pruned = max(c.pruned, g.seq)
+	c.scopes[s.scope].floor = c.scopes[s.scope].floor.join(g.item.at)
+	delete(s.gone, goneKey{g.item.form, g.item.name})
+	c.forms[g.item.form].remove(g.item)
+	c.slots.give(g.item.slot)
+}
+
+// forgetHistory forgets a Service, if it did not come back. Its objects have older
+// graves.
+func (c *Cache) forgetHistory(g grave) {
+	if s := g.service; c.services[s.key] == s && s.empty() && s.history.last == g.last {
+		c.scopes[s.scope].floor = c.scopes[s.scope].floor.join(g.last)
 		delete(c.services, s.key)
 	}
 }

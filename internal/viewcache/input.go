@@ -22,23 +22,35 @@ type Input struct {
 func (i Input) said() bool { return i.Service != nil || i.Slice != nil }
 
 // Set takes over an object that a watch tells of. One that is not newer than what the
-// watch told before has no effect.
-func (c *Cache) Set(scope int, kind Kind, in Input) { c.event(scope, kind, in) }
+// watch told before has no effect. It reports whether the last list was wrong, as There
+// does.
+func (c *Cache) Set(scope int, kind Kind, in Input) (wrong bool) { return c.event(scope, kind, in) }
 
-// Delete forgets an object that a watch says is gone.
-func (c *Cache) Delete(scope int, kind Kind, in Input) {
+// Delete forgets an object that a watch says is gone. It reports whether the last list
+// was wrong, as There does.
+func (c *Cache) Delete(scope int, kind Kind, in Input) (wrong bool) {
 	in.Service, in.Slice = nil, nil
-	c.event(scope, kind, in)
+	return c.event(scope, kind, in)
 }
 
-func (c *Cache) event(scope int, kind Kind, in Input) {
+func (c *Cache) event(scope int, kind Kind, in Input) (wrong bool) {
 	c.input.Lock()
 	defer c.input.Unlock()
 	if in.Revision <= c.scopes[scope].reached[kind] {
-		return
+		return false
 	}
-	delete(c.suspects, Suspect{scope, kind, in.Key})
+	if wrong = c.trusted(Suspect{scope, kind, in.Key}); wrong {
+		c.scopes[scope].wrong[kind] = true
+	}
 	c.publish(step{scope: scope, kind: kind, revision: in.Revision, news: []Input{in}})
+	return wrong
+}
+
+// trusted removes a suspect, and reports whether it was one.
+func (c *Cache) trusted(suspect Suspect) bool {
+	_, was := c.suspects[suspect]
+	delete(c.suspects, suspect)
+	return was
 }
 
 // Bookmark says that a watch is as far as that and told everything.
@@ -61,7 +73,7 @@ func (c *Cache) Replace(scope int, kind Kind, all []Input, revision Revision) er
 		s.backwards[kind] = true
 		return ErrWentBack
 	}
-	s.backwards[kind] = false
+	s.backwards[kind], s.wrong[kind] = false, false
 	listed := make(map[view.Key]bool, len(all))
 	news := make([]Input, 0, len(all))
 	for _, in := range all {
@@ -72,49 +84,46 @@ func (c *Cache) Replace(scope int, kind Kind, all []Input, revision Revision) er
 		}
 	}
 	for key, known := range c.known[kind] {
-		switch {
-		case known.scope != scope || listed[key]:
-		case c.matters(kind, known):
+		if known.scope == scope && !listed[key] {
 			c.suspects[Suspect{scope, kind, key}] = struct{}{}
-		default:
-			news = append(news, Input{Key: key, Revision: revision})
 		}
 	}
 	c.publish(step{scope: scope, kind: kind, revision: revision, news: news, list: true, back: back})
 	return nil
 }
 
-// matters reports whether something that is published depends on a known object.
-func (c *Cache) matters(kind Kind, known *known) bool {
-	if kind == Services {
-		return true
-	}
-	s := c.services[view.Key{Namespace: known.slice.Namespace, Name: known.slice.Service}]
-	return s != nil && s.input != nil
-}
-
 // Gone says that the server has confirmed that a suspect is gone.
-func (c *Cache) Gone(suspect Suspect) { c.resolve(suspect, Input{Key: suspect.Key, Revision: 1}) }
-
-// There says that the server still has a suspect, as it is now. It reports whether the
-// list that left it out was wrong, and so is to be asked for again.
-func (c *Cache) There(suspect Suspect, in Input) (wrong bool) {
-	at, still := c.resolve(suspect, in)
-	return still && in.Revision <= at
+func (c *Cache) Gone(suspect Suspect) {
+	c.resolve(suspect, Input{Key: suspect.Key}, false)
 }
 
-// resolve takes over what the server says of a suspect, and returns how far the watch
-// is, and whether it still was a suspect.
-func (c *Cache) resolve(suspect Suspect, in Input) (at Revision, still bool) {
+// There says that the server has a suspect, as it is now. It reports whether that is
+// news. Then the list that left it out counts as wrong, and is to be asked for again: it
+// may have left out more, of which nothing is known here.
+func (c *Cache) There(suspect Suspect, in Input) (wrong bool) {
+	return c.resolve(suspect, in, true)
+}
+
+// resolve takes over what the server says of a suspect, if it still is one.
+func (c *Cache) resolve(suspect Suspect, in Input, wrong bool) (still bool) {
 	c.input.Lock()
 	defer c.input.Unlock()
-	if _, still = c.suspects[suspect]; !still {
-		return 0, false
+	if !c.trusted(suspect) {
+		return false
 	}
-	delete(c.suspects, suspect)
-	at = c.scopes[suspect.Scope].reached[suspect.Kind]
-	c.publish(step{scope: suspect.Scope, kind: suspect.Kind, revision: at, news: []Input{in}})
-	return at, true
+	s := &c.scopes[suspect.Scope]
+	s.wrong[suspect.Kind] = s.wrong[suspect.Kind] || wrong
+	c.publish(step{scope: suspect.Scope, kind: suspect.Kind, revision: s.reached[suspect.Kind], news: []Input{in}})
+	return true
+}
+
+// Asks reports whether the server is to be asked about a suspect: not if the list that
+// left it out is wrong, because another list follows.
+func (c *Cache) Asks(suspect Suspect) bool {
+	c.input.Lock()
+	defer c.input.Unlock()
+	_, still := c.suspects[suspect]
+	return still && !c.scopes[suspect.Scope].wrong[suspect.Kind]
 }
 
 // Suspects returns what a complete list did not have, sorted. It stays until the
@@ -131,8 +140,8 @@ func compareKeys(a, b view.Key) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }
 
-// holding reports whether a kind has suspects.
-func (c *Cache) holding(scope int, kind Kind) bool {
+// doubts reports whether a kind has suspects.
+func (c *Cache) doubts(scope int, kind Kind) bool {
 	for suspect := range c.suspects {
 		if suspect.Scope == scope && suspect.Kind == kind {
 			return true

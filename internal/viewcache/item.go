@@ -39,8 +39,6 @@ type item struct {
 	// came and readied are where it last came, and last became ready.
 	came, readied Position
 	wasReady      bool // at any time
-	// revision is where a stream that has told this change goes on.
-	revision string
 	// object is the newest state of an endpoint, and stays when it is gone.
 	object *views.EndpointView
 	// last are the endpoints of a port that is gone.
@@ -107,29 +105,16 @@ func (i *item) snapshot() *encoding {
 
 // encoder returns what makes the newest state of values that never change.
 func (i *item) encoder() func() any {
-	revision := i.revision
 	switch {
 	case i.form == single:
 		object := i.object
-		return func() any {
-			one := *object
-			one.Metadata.ResourceVersion = revision
-			return &one
-		}
+		return func() any { return object }
 	case i.last != nil:
 		last := i.last
-		return func() any {
-			one := *last
-			one.Metadata.ResourceVersion = revision
-			return &one
-		}
+		return func() any { return last }
 	}
 	input, port, ready, objects := i.service.input, i.port, i.form == gatheredReady, i.service.objects(i.port)
-	return func() any {
-		one := gather(input, port, objects, ready)
-		one.Metadata.ResourceVersion = revision
-		return one
-	}
+	return func() any { return gather(input, port, objects, ready) }
 }
 
 // gather makes the object of one port.

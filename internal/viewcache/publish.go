@@ -50,7 +50,6 @@ func (c *Cache) publish(s step) {
 	slices.SortFunc(all, func(a, b *dirty) int { return compareKeys(a.key, b.key) })
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.batch = c.token().String()
 	c.advance(s)
 	for _, d := range all {
 		c.services[d.key] = d.service
@@ -62,7 +61,9 @@ func (c *Cache) publish(s step) {
 		if c.synced || first {
 			c.rejoin(d.service, before, d.joined, now)
 		}
-		c.drop(d.service)
+		if d.empty() {
+			c.graves = append(c.graves, grave{service: d.service, last: d.history.last, at: now})
+		}
 	}
 	if first {
 		c.begin()
@@ -82,7 +83,6 @@ func (c *Cache) begin() {
 // advance moves the position.
 func (c *Cache) advance(s step) {
 	at := &c.scopes[s.scope]
-	before := at.reached[s.kind]
 	if s.list {
 		if at.lists[s.kind] {
 			at.floor[s.kind] = s.revision
@@ -91,15 +91,13 @@ func (c *Cache) advance(s step) {
 	}
 	if s.back {
 		c.epoch++
-		before, at.held[s.kind] = 1, 0
 		c.news = true
 	}
 	at.reached[s.kind] = s.revision
-	switch holding := c.holding(s.scope, s.kind); {
-	case !holding:
-		at.held[s.kind] = 0
-	case at.held[s.kind] == 0:
-		at.held[s.kind] = before
+	was := at.unsure[s.kind]
+	at.unsure[s.kind] = at.wrong[s.kind] || c.doubts(s.scope, s.kind)
+	if was || at.unsure[s.kind] {
+		at.floor = at.floor.join(at.reached)
 	}
 }
 

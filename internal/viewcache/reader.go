@@ -121,10 +121,14 @@ func (r *Reader) recall(all []change) {
 // resumable says why a reader cannot go on from a token.
 func (c *Cache) resumable(selection Selection, from Token) error {
 	for i := range c.scopes {
-		if !from[i].covers(c.scopes[i].floor) {
+		switch published := c.scopes[i].published(); {
+		case from[i] == Position{}:
 			return ErrExpired
-		}
-		if !c.scopes[i].published().covers(from[i]) {
+		case published == Position{}:
+			return ErrBehind
+		case !from[i].covers(c.scopes[i].floor):
+			return ErrExpired
+		case !published.covers(from[i]):
 			return ErrBehind
 		}
 	}

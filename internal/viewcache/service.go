@@ -42,10 +42,8 @@ func newService(key view.Key, scope int) *service {
 	}
 }
 
-// empty reports whether nothing is known of the Service any more.
-func (s *service) empty() bool {
-	return s.input == nil && len(s.slices) == 0 && len(s.items) == 0 && len(s.ports) == 0 && len(s.gone) == 0
-}
+// empty reports whether the server holds nothing of the Service.
+func (s *service) empty() bool { return s.input == nil && len(s.slices) == 0 }
 
 // objects are the endpoints of a port.
 func (s *service) objects(port string) []*views.EndpointView {
@@ -137,7 +135,7 @@ func (c *Cache) vanish(one *item, now time.Time) {
 	c.changed(one, false, false)
 	c.forms[one.form].live--
 	one.service.gone[goneKey{one.form, one.name}] = one
-	c.graves = append(c.graves, grave{one, one.seq, now})
+	c.graves = append(c.graves, grave{item: one, seq: one.seq, at: now})
 }
 
 // changed notes a change of an object that is there or not.
@@ -146,7 +144,7 @@ func (c *Cache) changed(one *item, there, ready bool) {
 	if one.form == single {
 		c.told++
 	}
-	one.seq, one.at, one.revision = c.seq, c.scopes[one.service.scope].reached, c.batch
+	one.seq, one.at = c.seq, c.scopes[one.service.scope].reached
 	one.set(there, ready)
 	c.forms[one.form].add(one)
 	c.news = true

@@ -31,7 +31,7 @@ type event struct {
 }
 
 func newServer() *server {
-	return &server{held: [2]map[view.Key]viewcache.Input{{}, {}}}
+	return &server{revision: 1, held: [2]map[view.Key]viewcache.Input{{}, {}}}
 }
 
 // set writes an object, or deletes it where the input says nothing.
@@ -61,6 +61,9 @@ func (s *server) service(name string, port int32, selected bool) {
 	s.set(viewcache.Services, in, false)
 }
 
+// leaving is added to the number of an endpoint that is terminating and serves.
+const leaving = 1 << 16
+
 // slice writes a slice with endpoints by the last number of their address; those
 // below zero are not ready.
 func (s *server) slice(name, service string, endpoints ...int) {
@@ -69,9 +72,11 @@ func (s *server) slice(name, service string, endpoints ...int) {
 		AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Name: ptr.To("http"), Port: ptr.To(int32(8080))}},
 	}
 	for _, e := range endpoints {
-		object.Endpoints = append(object.Endpoints, discoveryv1.Endpoint{
-			Addresses: []string{address(max(e, -e))}, Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(e > 0)},
-		})
+		conditions := discoveryv1.EndpointConditions{Ready: ptr.To(e > 0)}
+		if e > leaving {
+			conditions = discoveryv1.EndpointConditions{Ready: ptr.To(false), Serving: ptr.To(true), Terminating: ptr.To(true)}
+		}
+		object.Endpoints = append(object.Endpoints, discoveryv1.Endpoint{Addresses: []string{address(max(e, -e) % leaving)}, Conditions: conditions})
 	}
 	s.set(viewcache.Slices, viewcache.Input{Key: view.Key{Namespace: "shop", Name: name}, Slice: view.ToSlice(object)}, false)
 }
@@ -111,21 +116,42 @@ type replica struct {
 	// scope is that of the objects; a scope before it has none.
 	scope int
 	next  [2]int // the event that comes next
+	// heard says of which kinds the cache has had a list.
+	heard [2]bool
+	// again says of which kinds the cache wants another list.
+	again [2]bool
 }
 
 func newReplica(s *server) *replica { return newScoped(s, 0) }
 
 func newScoped(s *server, scope int) *replica {
-	r := &replica{Cache: viewcache.New(scope + 1), server: s, scope: scope}
+	r := &replica{server: s, scope: scope}
+	r.restart(viewcache.Services)
+	r.sync()
+	return r
+}
+
+// restart begins anew, with a list of one kind alone.
+func (r *replica) restart(kind viewcache.Kind) {
+	r.Cache, r.heard = viewcache.New(r.scope+1), [2]bool{}
+	r.again = [2]bool{}
+	r.next = [2]int{len(r.server.log[0]), len(r.server.log[1])}
+	r.relist(kind, nil)
+}
+
+// sync gives every watch a complete list where one has told none yet.
+func (r *replica) sync() {
+	if r.Synced() {
+		return
+	}
 	for _, kind := range []viewcache.Kind{viewcache.Services, viewcache.Slices} {
 		r.relist(kind, nil)
-		for other := range scope {
-			if err := r.Replace(other, kind, nil, max(s.revision, 1)); err != nil {
+		for other := range r.scope {
+			if err := r.Replace(other, kind, nil, r.server.revision); err != nil {
 				panic(err)
 			}
 		}
 	}
-	return r
 }
 
 // relist gives the cache a complete list without the objects that a fault leaves out.
@@ -136,8 +162,8 @@ func (r *replica) relist(kind viewcache.Kind, left map[view.Key]bool) {
 			all = append(all, in)
 		}
 	}
-	r.next[kind] = len(r.server.log[kind])
-	if err := r.Replace(r.scope, kind, all, max(r.server.revision, 1)); err != nil {
+	r.next[kind], r.heard[kind], r.again[kind] = len(r.server.log[kind]), true, false
+	if err := r.Replace(r.scope, kind, all, r.server.revision); err != nil {
 		panic(err)
 	}
 }
@@ -153,31 +179,45 @@ func (r *replica) deliver(kind viewcache.Kind) bool {
 }
 
 func (r *replica) tell(kind viewcache.Kind, e event) {
+	takes := r.Set
 	if e.deleted {
-		r.Delete(r.scope, kind, e.Input)
-	} else {
-		r.Set(r.scope, kind, e.Input)
+		takes = r.Delete
+	}
+	if takes(r.scope, kind, e.Input) {
+		r.again[kind] = true
 	}
 }
 
 // bookmark says that nothing else happened.
 func (r *replica) bookmark(kind viewcache.Kind) {
-	if r.next[kind] == len(r.server.log[kind]) && r.server.revision > 0 {
+	if r.next[kind] == len(r.server.log[kind]) {
 		for scope := range r.scope + 1 {
 			r.Bookmark(scope, kind, r.server.revision)
 		}
 	}
 }
 
-// confirm asks the server about each object in suspects.
+// confirm asks the server about each suspect that the cache asks about.
 func (r *replica) confirm() {
 	for _, suspect := range r.Suspects() {
+		if !r.Asks(suspect) {
+			continue
+		}
 		if in, there := r.server.held[suspect.Kind][suspect.Key]; there {
 			if r.There(suspect, in) {
-				r.relist(suspect.Kind, nil)
+				r.again[suspect.Kind] = true
 			}
 		} else {
 			r.Gone(suspect)
+		}
+	}
+}
+
+// listAgain brings the lists that the cache wants again.
+func (r *replica) listAgain() {
+	for _, kind := range []viewcache.Kind{viewcache.Services, viewcache.Slices} {
+		if r.again[kind] {
+			r.relist(kind, nil)
 		}
 	}
 }
@@ -189,6 +229,8 @@ func (r *replica) catchUp() {
 		}
 		r.bookmark(kind)
 	}
+	r.confirm()
+	r.listAgain()
 	r.confirm()
 }
 
@@ -227,7 +269,11 @@ func (c *client) connect(r *replica) error {
 }
 
 // take takes one batch, and says what is wrong with it.
-func (c *client) take() error {
+func (c *client) take() error { return c.takes(1000) }
+
+// takes takes at most so many events of a batch. After less than all the connection
+// ends: the client has a state of no token, and begins anew.
+func (c *client) takes(most int) error {
 	if c.reader == nil {
 		return nil
 	}
@@ -240,7 +286,14 @@ func (c *client) take() error {
 	if c.fresh != nil {
 		known = c.fresh
 	}
-	for _, e := range batch.Events {
+	if len(batch.Events) > 0 && c.fresh == nil {
+		c.token = ""
+	}
+	for i, e := range batch.Events {
+		if i == most {
+			c.reader = nil
+			return nil
+		}
 		var object views.EndpointView
 		if err := json.Unmarshal(e.Object(), &object); err != nil {
 			return err
@@ -285,4 +338,13 @@ func listed(c *viewcache.Cache, ready bool) map[string]string {
 		found[object.Metadata.Name] = fmt.Sprint(object.Spec.Port, " ", object.Spec.State)
 	}
 	return found
+}
+
+// everything is what an empty list leaves out.
+func everything(s *server, kind viewcache.Kind) map[view.Key]bool {
+	left := map[view.Key]bool{}
+	for key := range s.held[kind] {
+		left[key] = true
+	}
+	return left
 }

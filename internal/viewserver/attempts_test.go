@@ -34,16 +34,11 @@ func TestContract43ATokenToGoOnFromOpensNoNamespace(t *testing.T) {
 	c := newCluster(t, "shop", "blog", "secret")
 	s := secure(t, c)
 	before := watch(t, s.client(t, s.ca, dnsURI), s.url+"/api/v1/views?watch=true")
-	var token string
-	for e := before.next(t); ; e = before.next(t) {
-		if token = e.Object.Metadata.ResourceVersion; e.Type == views.Bookmark {
-			break
-		}
-	}
+	token := before.mark(t)
 	c.slice("secret", 7)
+	hidden := before.mark(t) // after a change that is hidden
 	c.slice("blog", -1)
 	c.slice("shop", 1, 2)
-	hidden := before.next(t).Object.Metadata.ResourceVersion // in the middle of a change that is hidden
 	for _, from := range []string{token, hidden} {
 		for _, form := range []string{"", "&ready=true", "&gather=true", "&gather=true&ready=true"} {
 			s := secure(t, c) // another replica, with places of its own for streams

@@ -230,6 +230,7 @@ func (s *stream) send(batch viewcache.Batch) error {
 	for _, event := range batch.Events {
 		line(s.out, event.Type, event.Object())
 		s.stats.event(event.Type)
+		s.due = true
 	}
 	switch {
 	case batch.Token == "":

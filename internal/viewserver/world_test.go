@@ -346,12 +346,36 @@ type event struct {
 	Type   views.EventType `json:"type"`
 	Object struct {
 		views.EndpointView
+		Metadata struct {
+			views.Metadata
+			ResourceVersion string `json:"resourceVersion"`
+		} `json:"metadata"`
 		Code int `json:"code"`
 	} `json:"object"`
 }
 
 // lines reads a stream line by line.
 type lines struct{ *bufio.Scanner }
+
+// change is the next line that is no mark.
+func (l lines) change(t *testing.T) event {
+	t.Helper()
+	for {
+		if e := l.next(t); e.Type != views.Bookmark {
+			return e
+		}
+	}
+}
+
+// mark is where the stream can be gone on from next.
+func (l lines) mark(t *testing.T) string {
+	t.Helper()
+	for {
+		if e := l.next(t); e.Type == views.Bookmark {
+			return e.Object.Metadata.ResourceVersion
+		}
+	}
+}
 
 func (l lines) next(t *testing.T) event {
 	t.Helper()

@@ -129,7 +129,7 @@ func (s *Source) watch(scope int, kind viewcache.Kind) *watched {
 		w.resource, w.object = kubeapi.EndpointSlices(s.scopes[scope]), &discoveryv1.EndpointSlice{}
 		w.list = func() runtime.Object { return &discoveryv1.EndpointSliceList{} }
 	}
-	w.requests = &s.requests
+	w.requests, w.store.again = &s.requests, w.listAgain
 	w.sight.what = kind.String()
 	if s.scopes[scope] != "" {
 		w.sight.what += " of namespace " + s.scopes[scope]
@@ -187,9 +187,12 @@ func (s *Source) confirm(ctx context.Context) {
 	}
 }
 
-// read asks about one suspect. An answer that is neither the object nor that exactly
+// read asks about one suspect, if that is needed still. An answer that is neither the object nor that exactly
 // this object does not exist says nothing.
 func (s *Source) read(ctx context.Context, suspect viewcache.Suspect) {
+	if !s.cache.Asks(suspect) {
+		return
+	}
 	key := suspect.Key
 	resource, object := kubeapi.Services(key.Namespace), runtime.Object(&corev1.Service{})
 	if suspect.Kind == viewcache.Slices {

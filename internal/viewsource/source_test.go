@@ -32,11 +32,13 @@ type api struct {
 	revision int
 	slices   map[string]int // the revision of each slice
 	// empty makes so many lists of slices empty, missing what single reads of absent
-	// slices answer, down refuses everything.
+	// slices answer, secret refuses single reads, down refuses everything.
 	empty   int
 	missing string
+	secret  bool
 	down    bool
 	watches []*io.PipeWriter
+	events  *io.PipeWriter // of the slices
 	reads   int
 }
 
@@ -60,6 +62,15 @@ func (a *api) expire() {
 	}
 }
 
+// tell sends an event of a slice.
+func (a *api) tell(name string) {
+	a.mu.Lock()
+	events := a.events
+	text, _ := json.Marshal(map[string]any{"type": "MODIFIED", "object": a.slice(name)})
+	a.mu.Unlock()
+	_, _ = events.Write(append(text, '\n'))
+}
+
 func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -72,11 +83,15 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 		return reply(r, http.StatusUnprocessableEntity, nil), nil
 	case query.Has("watch"):
 		body, end := io.Pipe()
-		a.watches = append(a.watches, end)
+		if a.watches = append(a.watches, end); strings.HasSuffix(r.URL.Path, "/endpointslices") {
+			a.events = end
+		}
 		context.AfterFunc(r.Context(), func() { _ = end.Close() })
 		response := reply(r, http.StatusOK, nil)
 		response.Body = body
 		return response, nil
+	case single && a.secret:
+		return reply(r, http.StatusForbidden, nil), nil
 	case single && a.slices[name] == 0:
 		a.reads++
 		return reply(r, http.StatusNotFound, json.RawMessage(a.missing)), nil
@@ -188,6 +203,24 @@ func TestContract39AnEmptyListTakesNothingAwayThatTheServerHolds(t *testing.T) {
 				t.Fatalf("got %v, want what the server holds", got)
 			}
 		}
+		if got := addresses(t, source); len(got) != 3 || len(source.Cache().Suspects()) != 0 {
+			t.Errorf("got %v, want also what only the wrong list left out", got)
+		}
+	})
+}
+
+// TestContract39AnEventOfWhatAListLeftOutBringsAnotherList, also where reads are refused.
+func TestContract39AnEventOfWhatAListLeftOutBringsAnotherList(t *testing.T) {
+	watched(t, func(t *testing.T, a *api, source *viewsource.Source) {
+		a.set(func() { a.empty, a.secret, a.slices["web-3"] = 1, true, a.revision })
+		a.expire()
+		time.Sleep(5 * time.Second)
+		if got := len(source.Cache().Suspects()); got != 2 {
+			t.Fatalf("got %d suspects, want both slices that are known", got)
+		}
+		a.set(func() { a.slices["web-1"] = a.revision })
+		a.tell("web-1")
+		time.Sleep(5 * time.Second)
 		if got := addresses(t, source); len(got) != 3 || len(source.Cache().Suspects()) != 0 {
 			t.Errorf("got %v, want also what only the wrong list left out", got)
 		}

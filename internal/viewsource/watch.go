@@ -108,8 +108,8 @@ type store struct {
 	scope int
 	kind  viewcache.Kind
 	input func(object any) (viewcache.Input, error)
-	// replaced is called after each complete list.
-	replaced func()
+	// replaced is called after each complete list, again where one was wrong.
+	replaced, again func()
 }
 
 // Add takes over an object that the watch tells of.
@@ -118,8 +118,8 @@ func (s *store) Add(object any) error { return s.Update(object) }
 // Update takes over an object that changed.
 func (s *store) Update(object any) error {
 	in, err := s.input(object)
-	if err == nil {
-		s.cache.Set(s.scope, s.kind, in)
+	if err == nil && s.cache.Set(s.scope, s.kind, in) {
+		s.again()
 	}
 	return err
 }
@@ -127,8 +127,8 @@ func (s *store) Update(object any) error {
 // Delete forgets an object that is gone.
 func (s *store) Delete(object any) error {
 	in, err := s.input(object)
-	if err == nil {
-		s.cache.Delete(s.scope, s.kind, in)
+	if err == nil && s.cache.Delete(s.scope, s.kind, in) {
+		s.again()
 	}
 	return err
 }

@@ -111,11 +111,22 @@ func same(t *testing.T, got []string, want ...string) {
 
 func TestContract42WatchGoesOnWhereAStreamEnded(t *testing.T) {
 	r := newReplica(t,
-		part{lines: []string{line("ADDED", "a", "ready", "1.1"), mark("5.5"), line("ADDED", "b", "ready", "5.6")}},
+		part{lines: []string{line("ADDED", "a", "ready", "1.1"), mark("5.5"), line("ADDED", "b", "ready", "5.6"), mark("5.6")}},
 		part{lines: []string{line("ADDED", "b", "ready", "5.6"), line("MODIFIED", "a", "down", "5.7")}, hold: true},
 	)
 	same(t, follow(t, 4, r.URL), "ADDED a ready", "SYNCED", "ADDED b ready", "MODIFIED a down")
 	same(t, r.tokens, "", "5.6")
+}
+
+// TestContract42WatchGoesOnFromAMarkOnly: what a replica showed in the middle of a change
+// may never be at another one.
+func TestContract42WatchGoesOnFromAMarkOnly(t *testing.T) {
+	r := newReplica(t,
+		part{lines: []string{line("ADDED", "a", "ready", "1.1"), mark("5.5"), line("ADDED", "b", "ready", "5.6")}},
+		part{lines: []string{line("ADDED", "a", "ready", "5.6"), mark("5.7")}, hold: true},
+	)
+	same(t, follow(t, 5, r.URL), "ADDED a ready", "SYNCED", "ADDED b ready", "DELETED b ready", "SYNCED")
+	same(t, r.tokens, "", "")
 }
 
 func TestWatchComparesEverythingAfter410(t *testing.T) {

@@ -33,10 +33,6 @@ const (
 type Metadata struct {
 	Name      string `json:"name"`
 	Namespace string `json:"namespace"`
-	// ResourceVersion is where a stream that has told this object can go on: what
-	// follows it may repeat, and never leaves out. It is empty in objects that were
-	// joined locally.
-	ResourceVersion string `json:"resourceVersion,omitempty"`
 }
 
 // EndpointView is one endpoint of one port of one Service.

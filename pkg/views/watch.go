@@ -120,7 +120,8 @@ type watching[T shown[T]] struct {
 	// failed is what handle returned.
 	failed error
 	has    map[string]*T
-	// token is where the next stream goes on; empty where it begins anew.
+	// token is where the next stream goes on; empty where it begins anew, because no
+	// mark came after the last change.
 	token string
 	// resumed says that the last stream went on from a token, behind how many servers
 	// in a row did not know it yet.
@@ -172,7 +173,7 @@ func (w *watching[T]) take(event wireEvent) error {
 		return err
 	}
 	if w.fresh == nil {
-		w.token = (*view).metadata().ResourceVersion
+		w.token = "" // until the next mark the state is that of no token
 	}
 	return nil
 }

@@ -1,0 +1,120 @@
+package viewcache_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcache"
+)
+
+// TestContract41AClientThatMovesMissesNothingAndKeepsNothing: each history ends with a
+// client that has taken everything at one replica, and goes on at another one.
+func TestContract41AClientThatMovesMissesNothingAndKeepsNothing(t *testing.T) {
+	for name, history := range map[string]func(s *server, from, to *replica){
+		"a Service that the other replica saw after its slice was gone": func(s *server, from, to *replica) {
+			s.service("web", 80, true)
+			s.slice("web-1", "web", 1)
+			from.catchUp()
+			s.gone(viewcache.Slices, "web-1")
+			to.deliver(viewcache.Slices)
+			to.deliver(viewcache.Slices)
+			to.deliver(viewcache.Services)
+		},
+		"the same, ten minutes later": func(s *server, from, to *replica) {
+			s.service("web", 80, true)
+			s.slice("web-1", "web", 1)
+			from.catchUp()
+			s.gone(viewcache.Slices, "web-1")
+			to.deliver(viewcache.Slices)
+			to.deliver(viewcache.Slices)
+			time.Sleep(11 * time.Minute)
+			s.slice("other-1", "other", 1) // something happens, and the cache looks at the time
+			to.deliver(viewcache.Slices)
+			to.deliver(viewcache.Services)
+		},
+		"slices of a Service that was not selected when a list left them out": func(s *server, from, to *replica) {
+			s.slice("web-1", "web", 1)
+			from.catchUp()
+			to.catchUp()
+			from.relist(viewcache.Slices, everything(s, viewcache.Slices))
+			s.service("web", 80, true)
+			from.deliver(viewcache.Services)
+		},
+		"a new slice that a wrong list left out, until the next list": func(s *server, from, to *replica) {
+			s.service("web", 80, true)
+			s.slice("web-1", "web", 1)
+			from.catchUp()
+			to.catchUp()
+			s.slice("web-2", "web", 2)
+			from.relist(viewcache.Slices, everything(s, viewcache.Slices))
+			for _, suspect := range from.Suspects() {
+				from.There(suspect, s.held[suspect.Kind][suspect.Key])
+			}
+			to.deliver(viewcache.Slices)
+		},
+		"the same, when the watch tells first of what was left out": func(s *server, from, to *replica) {
+			s.service("web", 80, true)
+			s.slice("web-1", "web", 1)
+			from.catchUp()
+			to.catchUp()
+			s.slice("web-2", "web", 2)
+			from.relist(viewcache.Slices, everything(s, viewcache.Slices))
+			s.slice("web-1", "web", 1, 3)
+			from.deliver(viewcache.Slices)
+			to.deliver(viewcache.Slices)
+			to.deliver(viewcache.Slices)
+		},
+		"an endpoint that came and went between two lists of the other replica": func(s *server, from, to *replica) {
+			s.service("web", 80, true)
+			to.catchUp()
+			s.slice("web-1", "web", 1)
+			from.catchUp()
+			s.gone(viewcache.Slices, "web-1")
+			to.relist(viewcache.Slices, nil)
+		},
+		"a slice whose end the other replica learnt by a read, after the Service was no more selected": func(s *server, from, to *replica) {
+			s.service("web", 80, true)
+			s.slice("web-1", "web", 1) // without it what leaves is ready
+			s.slice("web-2", "web", leaving+2)
+			from.catchUp()
+			to.catchUp()
+			s.gone(viewcache.Slices, "web-1")
+			from.deliver(viewcache.Slices)
+			to.relist(viewcache.Slices, nil)
+			s.service("web", 80, false)
+			s.slice("other-1", "other", 1)
+			to.deliver(viewcache.Services)
+			to.deliver(viewcache.Slices)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer()
+				from, to := newReplica(s), newReplica(s)
+				history(s, from, to)
+				for _, ready := range []bool{false, true} {
+					move(t, s, newClient(ready), from, to)
+				}
+			})
+		})
+	}
+}
+
+// move lets a client take everything at one replica and go on at another one.
+func move(t *testing.T, s *server, c *client, from, to *replica) {
+	t.Helper()
+	if err := errors.Join(c.connect(from), c.take()); err != nil {
+		t.Fatal(err)
+	}
+	to.catchUp()
+	if err := errors.Join(c.connect(to), c.take()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(s.views(c.selection.Ready), c.has); diff != "" {
+		t.Errorf("-server +client\n%s", diff)
+	}
+}
