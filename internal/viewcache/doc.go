@@ -9,10 +9,12 @@
 // One that was away for longer is told that its history ended.
 //
 // A token is the revisions of the watches, so that every replica can go on from it.
-// A replica refuses a token if it cannot say for certain what was gone by then.
+// A replica refuses a token if it cannot say for certain what was gone by then. It
+// gives none while what it shows may be no state of the server.
 //
 //	event older than what is known        no effect
 //	missing in a new complete list        kept until the server confirms that it is gone
+//	one of those is there                 the list was wrong: another one is asked for
 //	a list from before what is known      refused once, accepted the second time
 //
 // It makes no requests: package viewsource does.
