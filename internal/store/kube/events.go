@@ -52,8 +52,8 @@ func (f *feed[T]) Replace(objects []any, revision string) error {
 	}
 	f.lock.Lock()
 	defer f.lock.Unlock()
+	f.fresh.synced() // whoever waits for it gets the lock after the list was taken over
 	f.replace(all, revision)
-	f.fresh.synced()
 	return nil
 }
 
@@ -102,6 +102,7 @@ func (s *scope) replaceSlices(all []*content, revision string) {
 	for _, c := range all {
 		s.watchedSlice(c.namespace, c.name, c, revision)
 	}
+	signal(s.hub.changed)
 }
 
 // watchedSlice takes over what the watch says of one slice at a revision, nil for one
@@ -180,6 +181,7 @@ func (s *scope) replaceServices(all []*Service, _ string) {
 			}
 		}
 	}
+	signal(s.hub.changed)
 }
 
 // watchedService takes over what the watch says of a Service, nil for one that is gone,

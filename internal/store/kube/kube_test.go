@@ -111,7 +111,7 @@ func newSingle(options kube.Options) (*single, error) {
 func (s *single) Changed() <-chan struct{} { return s.Store.Changed() }
 
 // run runs the store until stop is called or the test ends.
-func run(t *testing.T, store interface{ Run(context.Context) error }) (stop func()) {
+func run(t testing.TB, store interface{ Run(context.Context) error }) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)

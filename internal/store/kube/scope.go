@@ -87,13 +87,13 @@ func (s *scope) join(store *Store) error {
 				other.target.Service, target.Service, target.Namespace, other.target.SliceName, target.SliceName)
 		}
 	}
+	space.tell(target.Service)
 	space.stores = append(space.stores, store)
 	for name, one := range space.slices {
 		if _, _, its := target.ParseName(name); its {
 			one.owner = store
 		}
 	}
-	space.tell(target.Service)
 	return nil
 }
 

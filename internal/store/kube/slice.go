@@ -54,7 +54,7 @@ func (s *cachedSlice) beside(store *Store) publication {
 type content struct {
 	namespace, name, version, pool string
 	publication
-	// packed is the object as protobuf has it, a ninth of what it takes otherwise.
+	// packed is the object as protobuf has it, about an eighth of what it takes otherwise.
 	packed []byte
 }
 

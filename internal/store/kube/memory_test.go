@@ -1,0 +1,83 @@
+package kube_test
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"testing"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
+)
+
+const others = "endpointslice-controller.k8s.io"
+
+// TestContract57OfASliceOnlyWhatIsNeededIsKept: as an object a slice of 100 endpoints
+// takes more than 20 kB.
+func TestContract57OfASliceOnlyWhatIsNeededIsKept(t *testing.T) {
+	for managedBy, most := range map[string]int{manager: 6000, others: 2500} {
+		each := (memoryOf(t, 250, 100, managedBy) - memoryOf(t, 50, 100, managedBy)) / 200
+		if t.Logf("%s: %d bytes", managedBy, each); each > most {
+			t.Errorf("got %d bytes for a slice of %s and its Service, want at most %d", each, managedBy, most)
+		}
+	}
+}
+
+// BenchmarkMemory measures what is kept of 1,000 targets, and of a cluster with 10,000
+// other slices.
+func BenchmarkMemory(b *testing.B) {
+	for name, size := range map[string]struct {
+		slices, endpoints int
+		manager           string
+	}{
+		"ours/1000x100":    {1000, 100, manager},
+		"others/10000x010": {10_000, 10, others},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				b.ReportMetric(float64(memoryOf(b, size.slices, size.endpoints, size.manager))/1e6, "MB")
+			}
+		})
+	}
+}
+
+// memoryOf returns how much is in use for a hub that watches so many slices, each of
+// a Service of its own, with a view of each that is ours.
+func memoryOf(t testing.TB, many, endpoints int, managedBy string) int {
+	t.Helper()
+	w := &world{revision: 10, refused: map[string]bool{}, watches: map[*io.PipeWriter][2]string{}}
+	for i := range many {
+		service := fmt.Sprintf("web-%d", i)
+		w.put("ADDED", serviceOf("shop", service))
+		w.put("ADDED", sliceOf("shop", service+".blue", service, managedBy, endpoints))
+	}
+	before := heap()
+	hub := w.hub(t, nil)
+	stop := run(t, hub)
+	defer stop()
+	targets := 1
+	if managedBy == manager {
+		targets = many
+	}
+	var stores []*kube.Store
+	for i := range targets {
+		service := fmt.Sprintf("web-%d", i)
+		store := viewOf(t, hub, "shop", service, service+".blue")
+		if state, err := store.Load(t.Context()); err != nil || len(state.Slices)+len(state.Refused) != 1 {
+			t.Fatalf("got %+v and %v, want one slice", state, err)
+		}
+		stores = append(stores, store)
+	}
+	used := heap() - before
+	runtime.KeepAlive(w)
+	runtime.KeepAlive(stores)
+	return used
+}
+
+// heap is what is in use after garbage was collected.
+func heap() int {
+	runtime.GC()
+	runtime.GC()
+	var now runtime.MemStats
+	runtime.ReadMemStats(&now)
+	return int(now.HeapAlloc)
+}

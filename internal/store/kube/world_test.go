@@ -1,0 +1,221 @@
+package kube_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/storetest"
+)
+
+// world is an API server with several namespaces.
+type world struct {
+	mu       sync.Mutex
+	revision int
+	services []corev1.Service
+	slices   []discoveryv1.EndpointSlice
+	// refused are namespaces of which every request is refused, mute the beginning of
+	// the names of slices about which no read is answered, and writes is the code of
+	// every answer to a write.
+	refused map[string]bool
+	mute    string
+	writes  int
+	watches map[*io.PipeWriter][2]string // namespace and resource of each
+}
+
+// put makes an object say so, and tells the watches.
+func (w *world) put(kind string, object any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.revision++
+	namespace, resource := "", "services"
+	switch o := object.(type) {
+	case *corev1.Service:
+		o.APIVersion, o.Kind, o.ResourceVersion = "v1", "Service", strconv.Itoa(w.revision)
+		namespace, w.services = o.Namespace, append(w.services, *o)
+	case *discoveryv1.EndpointSlice:
+		o.APIVersion, o.Kind, o.ResourceVersion = "discovery.k8s.io/v1", "EndpointSlice", strconv.Itoa(w.revision)
+		namespace, resource, w.slices = o.Namespace, "endpointslices", append(w.slices, *o)
+	}
+	for stream, of := range w.watches {
+		if of[1] == resource && (of[0] == namespace || of[0] == "") {
+			_ = json.NewEncoder(stream).Encode(map[string]any{"type": kind, "object": object})
+		}
+	}
+}
+
+// refuse ends the watches of a namespace and refuses all of it from now on, or no more.
+func (w *world) refuse(namespace string, refused bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refused[namespace] = refused
+	for stream, of := range w.watches {
+		if of[0] == namespace {
+			stream.Close()
+		}
+	}
+}
+
+func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
+	namespace, resource := "", r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+	if _, after, ok := strings.Cut(r.URL.Path, "/namespaces/"); ok {
+		namespace, _, _ = strings.Cut(after, "/")
+	}
+	query := r.URL.Query()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	name, one := strings.CutPrefix(query.Get("fieldSelector"), "metadata.name=")
+	switch {
+	case w.refused[namespace]:
+		return reply(r, http.StatusForbidden, metav1.Status{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: http.StatusForbidden, Message: "not for you",
+		}), nil
+	case r.Method != http.MethodGet:
+		return reply(r, w.writes, nil), nil
+	case query.Has("sendInitialEvents"):
+		return reply(r, http.StatusUnprocessableEntity, nil), nil
+	case query.Has("watch"):
+		return w.stream(r, namespace, resource, query.Get("timeoutSeconds")), nil
+	case one && w.mute != "" && strings.HasPrefix(name, w.mute):
+		w.mu.Unlock()
+		defer w.mu.Lock()
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	return w.list(r, namespace, resource, name), nil
+}
+
+func (w *world) list(r *http.Request, namespace, resource, name string) *http.Response {
+	meta := metav1.ListMeta{ResourceVersion: strconv.Itoa(w.revision)}
+	if resource == "services" {
+		list := &corev1.ServiceList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceList"}, ListMeta: meta}
+		for _, o := range w.services {
+			if namespace == "" || o.Namespace == namespace {
+				list.Items = append(list.Items, o)
+			}
+		}
+		return reply(r, http.StatusOK, list)
+	}
+	list := &discoveryv1.EndpointSliceList{TypeMeta: metav1.TypeMeta{APIVersion: "discovery.k8s.io/v1", Kind: "EndpointSliceList"}, ListMeta: meta}
+	for _, o := range w.slices {
+		if (namespace == "" || o.Namespace == namespace) && (name == "" || o.Name == name) {
+			list.Items = append(list.Items, o)
+		}
+	}
+	return reply(r, http.StatusOK, list)
+}
+
+// stream is a watch, which ends in time.
+func (w *world) stream(r *http.Request, namespace, resource, seconds string) *http.Response {
+	body, stream := io.Pipe()
+	w.watches[stream] = [2]string{namespace, resource}
+	n, _ := strconv.Atoi(seconds)
+	timer := time.AfterFunc(time.Duration(n)*time.Second, func() { stream.Close() })
+	context.AfterFunc(r.Context(), func() {
+		timer.Stop()
+		stream.Close()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.watches, stream)
+	})
+	response := reply(r, http.StatusOK, nil)
+	response.Body = body
+	return response
+}
+
+// inWorld runs the test in a bubble with a hub over the namespaces that runs.
+func inWorld(t *testing.T, namespaces []string, test func(*testing.T, *world, *kube.Hub)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{revision: 10, refused: map[string]bool{}, watches: map[*io.PipeWriter][2]string{}}
+		hub := w.hub(t, namespaces)
+		stop := run(t, hub)
+		test(t, w, hub)
+		stop()
+	})
+}
+
+func (w *world) hub(t testing.TB, namespaces []string) *kube.Hub {
+	t.Helper()
+	config := &rest.Config{Host: "https://192.0.2.1"}
+	config.Wrap(func(http.RoundTripper) http.RoundTripper { return w })
+	hub, err := kube.New(kube.Options{Way: kubeapi.Fixed(config), ManagedBy: manager, Namespaces: namespaces})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hub
+}
+
+// viewOf returns the view of a target that fills a Service by slices of that name.
+func viewOf(t testing.TB, hub *kube.Hub, namespace, service, sliceName string) *kube.Store {
+	t.Helper()
+	store, err := hub.Target(targetOf(namespace, service, sliceName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+func targetOf(namespace, service, sliceName string) plan.Target {
+	target := storetest.Target(namespace)
+	target.Service, target.SliceName = service, sliceName
+	return target
+}
+
+func serviceOf(namespace, name string) *corev1.Service {
+	object := service()
+	object.Namespace, object.Name, object.UID = namespace, name, "s-1"
+	return object
+}
+
+// sliceOf is a slice of a Service with so many endpoints.
+func sliceOf(namespace, name, service, managedBy string, endpoints int) *discoveryv1.EndpointSlice {
+	object := &discoveryv1.EndpointSlice{AddressType: discoveryv1.AddressTypeIPv4}
+	object.Namespace, object.Name = namespace, name
+	object.Labels = map[string]string{discoveryv1.LabelServiceName: service, discoveryv1.LabelManagedBy: managedBy}
+	for i := range endpoints {
+		address := "10.0." + strconv.Itoa(i/250) + "." + strconv.Itoa(i%250+1)
+		object.Endpoints = append(object.Endpoints, discoveryv1.Endpoint{
+			Addresses: []string{address}, Zone: new("zone-a"),
+			Conditions: discoveryv1.EndpointConditions{Ready: new(true), Serving: new(true), Terminating: new(false)},
+		})
+	}
+	return object
+}
+
+// loaded returns what the store says without any doubt.
+func loaded(t *testing.T, store *kube.Store) plan.State {
+	t.Helper()
+	state, err := store.Load(t.Context())
+	if err != nil || state.Stale != nil || len(state.Unread) > 0 {
+		t.Errorf("got %v, %v and %q unread, want no doubt", err, state.Stale, state.Unread)
+	}
+	return state
+}
+
+// news is how much of it there is when everybody has done what there was to do.
+func news(changed <-chan struct{}) int {
+	synctest.Wait()
+	for n := 0; ; n++ {
+		select {
+		case <-changed:
+		default:
+			return n
+		}
+	}
+}
