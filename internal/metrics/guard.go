@@ -19,6 +19,12 @@ func decisionFamilies() []Family {
 			},
 		},
 		{
+			Name: prefix + "defects_total", Type: Counter,
+			Help: "How often a defect of the program (a panic) stopped a target: its slices stay as they are until it is tried again.",
+			Use:  `increase(ionos_endpointslice_defects_total[1h]) > 0`, Advice: "the log has the place; report it, and go back to the version before if endpoints that die are not taken out",
+			sample: func(m snapshot, emit emit) { emit(float64(m.status.Counts.Defects)) },
+		},
+		{
 			Name: prefix + "mode", Type: Gauge, Labels: label("mode", spell(modes())...),
 			Help: "1 for the mode that the guard is in, 0 for the others.",
 			Use:  `ionos_endpointslice_mode{mode!="Publish"} == 1`, Advice: "`Hold` keeps endpoints that a rejected inventory or silent health checks would take away, or that leave while nothing else passes; `FailOpen` publishes all because none passes; the log and `status` name the cause",

@@ -26,6 +26,10 @@ type Target struct {
 // Tell returns what an outcome is worth telling, and the memory for the next one.
 func (t Target) Tell(o target.Outcome) (Target, Story) {
 	var s Story
+	if o.Defect != nil {
+		s.say(Error, "target stopped by a defect of the program, its slices stay as they are", "error", o.Defect, "again", o.Defect.Again, "stack", o.Defect.Stack)
+		return t, s
+	}
 	if o.Loaded {
 		s.loaded(t.loadFailed, o.LoadErr)
 		t.loadFailed = o.LoadErr != nil

@@ -87,6 +87,11 @@ func (b *board) targeted(o target.Outcome) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := &b.next
+	if o.Defect != nil {
+		s.Counts.Defects++
+		b.publish(story)
+		return
+	}
 	s.State, s.Problem = o.State, o.Problem
 	s.Store.LoadErr, s.Store.WriteErr, s.Store.Pending = o.LoadErr, o.WriteErr, o.Pending
 	if landed(o.Results) {

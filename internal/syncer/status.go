@@ -60,6 +60,8 @@ type Counts struct {
 	// Unchanged, Changed and Blocked are passes: slices are as they should be, are
 	// to be written, or cannot be because of the Service.
 	Unchanged, Changed, Blocked uint64
+	// Defects are panics that stopped the target for a while.
+	Defects uint64
 	// Accepted are endpoints that rejected inventories took away.
 	Accepted uint64
 	// Moves are members that entered the state, by state.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
 // offer is what is known of one pool of a target.
@@ -15,54 +16,35 @@ type offer struct {
 	own []inventory.Member
 }
 
-// choose returns what the slices of each pool publish, nil for a pool that decided
-// nothing yet. Failing open counts over the whole target: while an endpoint of
-// another pool works, endpoints that fail are down here.
-func choose(offers []offer) []*decision {
-	chosen := make([]*decision, len(offers))
+// choose returns what the slices of one of the pools publish, nil where that pool
+// decided nothing yet. Failing open counts over the whole target: while an endpoint
+// of another pool works, endpoints that fail are down here.
+func choose(offers []offer, which int) *decision {
+	if offers[which].verdict == nil {
+		return nil
+	}
+	var others guard.Working
 	for i, o := range offers {
-		if o.verdict == nil {
-			continue
+		if i != which {
+			others = others.And(o.working())
 		}
-		others := false
-		for k, other := range offers {
-			others = others || k != i && works(other)
-		}
-		chosen[i] = &decision{published(o, others)}
 	}
-	return chosen
+	return &decision{offers[which].verdict.Published(others, offers[which].own)}
 }
 
-// works reports whether an endpoint of the pool is known to work. Before its first
-// verdict it is as its slices say.
-func works(o offer) bool {
-	members := o.own
+// working returns what works in the pool. Before its first verdict it is as its
+// slices say.
+func (o offer) working() guard.Working {
 	if o.verdict != nil {
-		if o.verdict.Mode == guard.FailOpen {
-			return false
-		}
-		members = o.verdict.Members
+		return o.verdict.Working()
 	}
-	return slices.ContainsFunc(members, func(m inventory.Member) bool { return m.State == inventory.StateReady })
-}
-
-// published returns what the slices of one pool publish, where an endpoint of another
-// pool works or not. It never changes the verdict, which others share.
-func published(o offer, others bool) []inventory.Member {
-	members := o.verdict.Members
-	if !others || o.verdict.Mode != guard.FailOpen {
-		return members
-	}
-	members = slices.Clone(members)
-	for _, d := range o.verdict.Decisions {
-		if d.Reason != inventory.ReadyFailOpen {
-			continue
+	work := func(family plan.Family) guard.Work {
+		if slices.ContainsFunc(o.own, func(m inventory.Member) bool {
+			return plan.FamilyOf(m.Address) == family && m.State == inventory.StateReady
+		}) {
+			return guard.ReadyWorks
 		}
-		for i := range members {
-			if members[i].Address == d.Address {
-				members[i].State = inventory.StateDown
-			}
-		}
+		return guard.NothingWorks
 	}
-	return members
+	return guard.Working{IPv4: work(plan.IPv4), IPv6: work(plan.IPv6)}
 }

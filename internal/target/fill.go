@@ -80,7 +80,10 @@ func (l *loop) remove(t *Target, now time.Time) {
 		f.target, f.machine, f.unread, f.State = nil, nil, false, nil
 		l.agenda.set(f, now.Add(remembered))
 	}
-	t.fills = nil
+	t.fills, t.removed = nil, true
+	if t.requests == 0 {
+		close(t.gone)
+	}
 }
 
 // start makes the machine of a fill, or sees later where an old one has writes in
@@ -142,7 +145,7 @@ func (l *loop) decide(f *fill, now time.Time) {
 		}
 	}
 	l.isolated(f, now, func(m *machine) {
-		if chosen := choose(offers)[slices.Index(f.target.fills, f)]; chosen != nil {
+		if chosen := choose(offers, slices.Index(f.target.fills, f)); chosen != nil {
 			m.handle(event{decided: chosen}, now)
 		}
 	})
@@ -177,11 +180,12 @@ func (l *loop) queue(f *fill, now time.Time) {
 // take takes the next write of a fill.
 func (l *loop) take(f *fill, now time.Time) (w writing, ok bool) {
 	l.isolated(f, now, func(m *machine) {
-		w = writing{fill: f, store: f.Store, outbox: f.outbox, service: f.service}
+		w = writing{target: f.target, fill: f, store: f.Store, outbox: f.outbox, service: f.service}
 		w.write, w.retry, ok = m.take(now)
 	})
 	if ok {
 		f.flying++
+		w.target.requests++
 		l.lanes.sent(f.service, w.retry)
 	}
 	return w, ok

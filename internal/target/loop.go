@@ -39,6 +39,7 @@ type loop struct {
 
 // writing is a request on its way to the store and back.
 type writing struct {
+	target  *Target
 	fill    *fill
 	store   Store
 	outbox  *outbox.Outbox
@@ -50,6 +51,7 @@ type writing struct {
 
 // reading is a load on its way to the store and back.
 type reading struct {
+	target  *Target
 	fill    *fill
 	machine *machine
 	store   Store
@@ -182,6 +184,7 @@ func (l *loop) absorb(n news, now time.Time) {
 // report takes in what came of a write, also of one whose target is gone.
 func (l *loop) report(w writing, now time.Time) {
 	f := w.fill
+	w.target.ended()
 	l.lanes.ended(w.service, w.retry, now.Sub(w.result.Sent))
 	f.flying--
 	switch {
@@ -196,6 +199,7 @@ func (l *loop) report(w writing, now time.Time) {
 // loaded takes in what the store holds.
 func (l *loop) loaded(r reading, now time.Time) {
 	l.loading--
+	r.target.ended()
 	if r.retry {
 		l.reloading--
 	}
@@ -217,7 +221,7 @@ func (l *loop) settle(now time.Time) {
 	}
 	clear(l.touched)
 	l.touched = l.touched[:0]
-	l.load(now)
+	l.load()
 }
 
 // send gives the most urgent writes to the writers that are free.
@@ -245,7 +249,7 @@ func (l *loop) send(now time.Time) {
 }
 
 // load starts loads while readers are free.
-func (l *loop) load(now time.Time) {
+func (l *loop) load() {
 	for i := 0; i < len(l.unread) && l.loading < loaders; {
 		f := l.unread[i]
 		if f.machine == nil || !f.unread {
@@ -263,7 +267,8 @@ func (l *loop) load(now time.Time) {
 		if retry {
 			l.reloading++
 		}
-		l.reads <- reading{fill: f, machine: f.machine, store: f.Store, retry: retry, loaded: loaded{ended: f.outbox.Ended()}}
+		f.target.requests++
+		l.reads <- reading{target: f.target, fill: f, machine: f.machine, store: f.Store, retry: retry, loaded: loaded{ended: f.outbox.Ended()}}
 	}
 }
 

@@ -27,6 +27,7 @@ func BenchmarkManyTargets(b *testing.B) {
 const benchLanes = 8
 
 func benchSet(b *testing.B, count int, answers time.Duration) {
+	b.Helper()
 	c := newCrowd(b, target.SetOptions{Lanes: benchLanes, Rate: 0}, manyNames(count)...)
 	var left sync.WaitGroup
 	for _, s := range c.all {
@@ -65,6 +66,7 @@ func (c counted) Write(ctx context.Context, w plan.Write) (string, error) {
 }
 
 func benchBare(b *testing.B, count int, answers time.Duration) {
+	b.Helper()
 	c := newCrowd(b, target.SetOptions{}, manyNames(count)...)
 	write := func(members *plan.Slice, jobs chan func()) {
 		for _, s := range c.all {

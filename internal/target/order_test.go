@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
@@ -46,7 +45,7 @@ func TestContract55ALossOfAnyTargetGoesFirst(t *testing.T) {
 				}
 				during(time.Minute)
 				order := c.log(100 * time.Millisecond)
-				c.set.Publish("blue", zoned(2, "z2")) // 400 writes that can wait
+				c.set.Publish("blue", zoned(2)) // 400 writes that can wait
 				during(time.Second)
 				*order = nil
 				c.set.Publish("red", verdict(2, 1))
@@ -64,7 +63,7 @@ func TestContract55ALossOfAnyTargetGoesFirst(t *testing.T) {
 
 func TestContract55LossesDoNotCountAgainstTheRateOfAll(t *testing.T) {
 	inCrowd(t, target.SetOptions{Lanes: 4, Rate: 10}, manyNames(400), func(t *testing.T, c *crowd) {
-		c.set.Publish("blue", zoned(2, "z2"))
+		c.set.Publish("blue", zoned(2))
 		during(time.Second)
 		if got := taken(c); got < 100 || got > 112 {
 			t.Errorf("got %d writes in the first second, want ten seconds' worth", got)
@@ -96,7 +95,7 @@ func TestContract55WhatALossWaitsForIsNoLessUrgent(t *testing.T) {
 		c.add(s)
 		c.set.Publish("red", verdict(2, 2))
 		during(time.Minute)
-		c.set.Publish("blue", zoned(2, "z2")) // 400 writes that can wait, and spend the rate
+		c.set.Publish("blue", zoned(2)) // 400 writes that can wait, and spend the rate
 		during(5 * time.Second)
 		c.set.Publish("red", verdict(2, 1))
 		synctest.Wait()
@@ -221,6 +220,44 @@ func TestContract55AWriteOfATargetThatWentCountsForTheOneThatComes(t *testing.T)
 	})
 }
 
+func TestATargetIsGoneWhenItsRequestsHaveEnded(t *testing.T) {
+	gone := func(s *served) bool {
+		synctest.Wait()
+		select {
+		case <-s.added.Gone():
+			return true
+		default:
+			return false
+		}
+	}
+	inCrowd(t, target.SetOptions{}, nil, func(t *testing.T, c *crowd) {
+		idle, busy := c.all["shop/web"], c.all["blog/web"]
+		busy.set(func() {
+			busy.write = func(ctx context.Context, _ plan.Write) error { return wait(ctx, 2*time.Second) }
+			busy.load = func(ctx context.Context) error { return wait(ctx, 3*time.Second) }
+		})
+		c.set.Publish("blue", verdict(2, 1))
+		busy.added.Changed()
+		synctest.Wait()
+		if gone(idle) {
+			t.Error("it is gone before it was removed")
+		}
+		c.remove(idle)
+		c.remove(busy)
+		if !gone(idle) || gone(busy) {
+			t.Errorf("got gone %t without requests and %t with two, want true and false", gone(idle), gone(busy))
+		}
+		during(2500 * time.Millisecond)
+		if gone(busy) {
+			t.Error("it is gone although it is read")
+		}
+		during(time.Second)
+		if !gone(busy) {
+			t.Error("it is not gone although its requests have ended")
+		}
+	})
+}
+
 func TestTwoTargetsForTheSameSlicesAreRefused(t *testing.T) {
 	c := newCrowd(t, target.SetOptions{}, "shop/web")
 	s := c.all["shop/web"]
@@ -301,67 +338,11 @@ func TestContract30NothingBeginsOnceASetIsToldToStop(t *testing.T) {
 	}
 }
 
-// TestContract54SeveralPoolsOfOneServiceAreWrittenApart: one that fails open yields to another
-// that works.
-func TestContract54SeveralPoolsOfOneServiceAreWrittenApart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(t, target.SetOptions{}, "shop/web")
-		blue := c.all["shop/web"]
-		red := newServed(t, "shop/web", 100)
-		red.fill.Pool, red.fill.Target.SliceName = "red", "web.red"
-		red.Store = storeOf(t, red.fill.Target)
-		both, err := c.set.Add(target.Options{Fills: []target.Fill{blue.fill, red.fill}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.all = nil
-		c.start()
-		open := verdict(2)
-		open.Mode = guard.FailOpen
-		for i := range open.Members {
-			open.Decisions = append(open.Decisions, inventory.Decision{Address: open.Members[i].Address, Reason: inventory.ReadyFailOpen})
-		}
-		for _, step := range []struct {
-			blue, red         *guard.Verdict
-			wantBlue, wantRed string
-		}{
-			{verdict(2), nil, "1=ready 2=ready", ""},
-			{nil, verdict(1), "1=ready 2=ready", "1=ready"},
-			{open, nil, "1=down 2=down", "1=ready"},
-			{nil, verdict(1, 1), "1=ready 2=ready", "1=down"},
-			{nil, verdict(1), "1=down 2=down", "1=ready"},
-			{verdict(2), nil, "1=ready 2=ready", "1=ready"},
-		} {
-			if step.blue != nil {
-				c.set.Publish("blue", step.blue)
-			}
-			if step.red != nil {
-				c.set.Publish("red", step.red)
-			}
-			during(5 * time.Second)
-			if b, r := blue.published(), red.published(); b != step.wantBlue || r != step.wantRed {
-				t.Errorf("got %q and %q, want %q and %q", b, r, step.wantBlue, step.wantRed)
-			}
-		}
-		if !allReady(open) {
-			t.Error("a verdict was changed, which others share")
-		}
-		c.set.Remove(both)
-		during(5 * time.Second)
-		c.stop()
-	})
-}
-
-// allReady reports whether all members are.
-func allReady(v *guard.Verdict) bool {
-	return !slices.ContainsFunc(v.Members, func(m inventory.Member) bool { return m.State != inventory.StateReady })
-}
-
-// zoned is that the endpoints up to n are ready, in a zone.
-func zoned(n int, zone string) *guard.Verdict {
+// zoned is that the endpoints up to n are ready, in another zone than before.
+func zoned(n int) *guard.Verdict {
 	v := verdict(n)
 	for i := range v.Members {
-		v.Members[i].Zone = zone
+		v.Members[i].Zone = "z2"
 	}
 	return v
 }

@@ -73,7 +73,7 @@ func (s *Set) Add(opts Options) (*Target, error) {
 	if opts.Observe == nil {
 		opts.Observe = func(Outcome) {}
 	}
-	t := &Target{opts: opts, inbox: s.inbox}
+	t := &Target{opts: opts, inbox: s.inbox, gone: make(chan struct{})}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	own := make(map[string]bool)

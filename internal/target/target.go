@@ -80,7 +80,23 @@ func (o Options) check() error {
 type Target struct {
 	opts  Options
 	inbox *inbox
-	fills []*fill
+	gone  chan struct{}
+
+	// Only the loop touches these: requests is how many are in flight.
+	fills    []*fill
+	removed  bool
+	requests int
+}
+
+// Gone is closed when the target was removed and none of its requests is in flight any
+// more, so that its stores may be closed. It stays open where Run ended before.
+func (t *Target) Gone() <-chan struct{} { return t.gone }
+
+// ended notes the end of a request.
+func (t *Target) ended() {
+	if t.requests--; t.requests == 0 && t.removed {
+		close(t.gone)
+	}
 }
 
 // Changed says that another client may have changed what the stores answer. It may
