@@ -68,9 +68,24 @@ func (v *Verdict) Published(others Working, own []inventory.Member) []inventory.
 	return members
 }
 
+// MayReplace reports whether the group can take over a target from one with another
+// check: everything was checked, and something works. Before that the old one stays.
+func (v *Verdict) MayReplace() bool {
+	some := false
+	for f := range v.parts {
+		some = some || v.parts[f].works == ReadyWorks
+		if v.parts[f].unchecked {
+			return false
+		}
+	}
+	return some
+}
+
 // part is what targets need to know of one family.
 type part struct {
-	works Work
+	// unchecked says that an address had no check yet.
+	unchecked bool
+	works     Work
 	// yields is what must work elsewhere for the states by evidence to apply.
 	yields Work
 	// unproven says that all checks fail and none has passed since the start.
@@ -112,6 +127,12 @@ func newPart(rows []row, w *world, members []inventory.Member) part {
 	p := part{members: members, works: working(rows, w), yields: LeavingWorks, unproven: w.nonePassed}
 	if w.readyDraining {
 		p.yields = ReadyWorks
+	}
+	for i := range rows {
+		if r := &rows[i]; r.neverProbed(w) && r.streak.Trouble == "" && !r.was.forbidden && (r.next != inventory.Absent || r.listed()) {
+			p.unchecked = true
+			break
+		}
 	}
 	for i := range rows {
 		if r := &rows[i]; r.next != inventory.Absent && (r.evident != r.next && !r.accepted || r.was.recovered) {

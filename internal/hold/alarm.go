@@ -21,31 +21,46 @@ type batch struct {
 	ignored bool
 }
 
-// raise tells of a lost connection, and reports whether it was one of so many that
-// they mean nothing. The first of a moment waits for the others and decides.
-func (h *Holder) raise(g *grip, kind Kind) (ignored bool) {
-	h.mu.Lock()
-	h.stats.Alarms[kind]++
-	b := h.batch
-	first := b == nil
-	if first {
-		b = &batch{decided: make(chan struct{})}
-		h.batch = b
+// raise tells the holders of a lost connection, and reports whether it was one of so
+// many for one of them that they mean nothing. The first of a moment waits for the
+// others and decides.
+func (u *Hub) raise(g *grip, kind Kind) (ignored bool) {
+	u.mu.Lock()
+	holders := g.holders
+	batches, first := make([]*batch, len(holders)), make([]bool, len(holders))
+	for i, h := range holders {
+		batches[i], first[i] = h.join(Alarm{Address: g.target.Addr(), Kind: kind, At: time.Now()})
 	}
-	b.alarms = append(b.alarms, Alarm{Address: g.address, Kind: kind, At: time.Now()})
-	h.mu.Unlock()
-	if !first {
+	u.mu.Unlock()
+	if slices.Contains(first, true) {
+		<-time.After(gathering)
+	}
+	for i, h := range holders {
+		if first[i] {
+			h.decide(batches[i])
+		}
+	}
+	for _, b := range batches {
 		<-b.decided
-		return b.ignored
+		ignored = ignored || b.ignored
 	}
-	<-time.After(gathering)
-	h.decide(b)
-	return b.ignored
+	return ignored
+}
+
+// join adds an alarm to those of the moment, and reports whether it is the first.
+func (h *Holder) join(a Alarm) (b *batch, first bool) {
+	h.stats.Alarms[a.Kind]++
+	first = h.batch == nil
+	if first {
+		h.batch = &batch{decided: make(chan struct{})}
+	}
+	h.batch.alarms = append(h.batch.alarms, a)
+	return h.batch, first
 }
 
 // decide tells of the alarms of a batch, unless there are too many.
 func (h *Holder) decide(b *batch) {
-	h.mu.Lock()
+	h.hub.mu.Lock()
 	h.batch = nil
 	h.recent.add(b.alarms, time.Now().Add(-h.options.Interval))
 	lost, left := h.recent.addresses(h.wanted)
@@ -53,7 +68,7 @@ func (h *Holder) decide(b *batch) {
 	if b.ignored {
 		h.stats.Ignored += uint64(len(b.alarms))
 	}
-	h.mu.Unlock()
+	h.hub.mu.Unlock()
 	close(b.decided)
 	if b.ignored {
 		return

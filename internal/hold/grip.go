@@ -10,14 +10,35 @@ import (
 	"time"
 )
 
-// grip is the hold on one address.
+// grip is the hold on one address and port.
 type grip struct {
-	address netip.Addr
+	target  netip.AddrPort
+	timeout time.Duration
 	// first is how long the first connect waits.
 	first    time.Duration
 	released chan struct{}
-	// conn is the open connection, under the lock of the holder.
-	conn net.Conn
+	// conn is the open connection, and holders are those that want it, under the
+	// lock of the hub.
+	conn    net.Conn
+	holders []*Holder
+}
+
+// serve makes these the holders of the connection.
+func (g *grip) serve(holders []*Holder) {
+	if g.conn != nil {
+		g.count(-1)
+	}
+	g.holders = holders
+	if g.conn != nil {
+		g.count(1)
+	}
+}
+
+// count counts the connection for its holders.
+func (g *grip) count(by int) {
+	for _, h := range g.holders {
+		h.stats.Held += by
+	}
 }
 
 // maxBytes bounds what is read of a peer that talks without being asked.
@@ -27,31 +48,31 @@ const maxBytes = 64 << 10
 //
 // It runs for each address, so its stack is kept small: what needs a deep one runs
 // in a goroutine of its own and ends.
-func (h *Holder) keep(ctx context.Context, g *grip) {
+func (u *Hub) keep(ctx context.Context, g *grip) {
 	pause := g.first
 	short := pauseMin
-	for h.wait(g, pause) {
+	for g.wait(pause) {
 		select {
 		case <-g.released:
 			return
-		case h.slots <- struct{}{}:
+		case u.slots <- struct{}{}:
 		}
 		opened := time.Now()
-		kind := h.session(ctx, g)
-		<-h.slots
+		kind := u.session(ctx, g)
+		<-u.slots
 		if time.Since(opened) > steady {
 			short = pauseMin
 		}
-		pause = short + time.Duration(h.options.Random()*float64(short)/4)
+		pause = short + time.Duration(u.options.Random()*float64(short)/4)
 		short = min(2*short, pauseMax)
-		if kind != none && h.raise(g, kind) {
-			pause += time.Duration(h.options.Random() * float64(spread))
+		if kind != none && u.raise(g, kind) {
+			pause += time.Duration(u.options.Random() * float64(spread))
 		}
 	}
 }
 
 // wait waits for a pause, and reports whether the address is still to be held.
-func (h *Holder) wait(g *grip, pause time.Duration) bool {
+func (g *grip) wait(pause time.Duration) bool {
 	timer := time.NewTimer(max(pause, time.Nanosecond))
 	defer timer.Stop()
 	select {
@@ -64,32 +85,32 @@ func (h *Holder) wait(g *grip, pause time.Duration) bool {
 
 // session opens a connection and returns how it was lost: none where it was not
 // opened, or where this side closed it.
-func (h *Holder) session(ctx context.Context, g *grip) Kind {
-	conn := h.open(ctx, g)
+func (u *Hub) session(ctx context.Context, g *grip) Kind {
+	conn := u.open(ctx, g)
 	if conn == nil {
 		return none
 	}
 	err := drain(conn)
 	_ = conn.Close()
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	g.conn = nil
-	h.stats.Held--
-	if h.grips[g.address] != g || errors.Is(err, errTalks) {
+	g.count(-1)
+	if u.grips[g.target] != g || errors.Is(err, errTalks) {
 		return none
 	}
 	return kindOf(err)
 }
 
 // open connects, or returns nil.
-func (h *Holder) open(ctx context.Context, g *grip) net.Conn {
+func (u *Hub) open(ctx context.Context, g *grip) net.Conn {
 	opened := make(chan net.Conn, 1)
 	go func() {
-		h.dialing <- struct{}{}
-		defer func() { <-h.dialing }()
-		bounded, cancel := context.WithTimeout(ctx, h.options.Timeout)
+		u.dialing <- struct{}{}
+		defer func() { <-u.dialing }()
+		bounded, cancel := context.WithTimeout(ctx, g.timeout)
 		defer cancel()
-		conn, err := h.options.Dial(bounded, netip.AddrPortFrom(g.address, h.options.Port))
+		conn, err := u.options.Dial(bounded, g.target)
 		if err != nil {
 			conn = nil
 		}
@@ -99,14 +120,14 @@ func (h *Holder) open(ctx context.Context, g *grip) net.Conn {
 	if conn == nil {
 		return nil
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.grips[g.address] != g {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.grips[g.target] != g {
 		_ = conn.Close()
 		return nil
 	}
 	g.conn = conn
-	h.stats.Held++
+	g.count(1)
 	return conn
 }
 

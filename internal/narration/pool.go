@@ -34,6 +34,7 @@ type Pool struct {
 	filtered, ineligible []inventory.Decision
 	register             register
 	overruns             uint64
+	panics, refused      int
 	// warnedAt is when overruns were last logged.
 	warnedAt time.Time
 }
@@ -53,6 +54,7 @@ func (p Pool) Tell(o pool.Outcome) (Pool, Story) {
 		p.verdict = o.Verdict
 	}
 	p.tellOverruns(o, &s)
+	p.tellTrouble(o, &s)
 	if o.Beat {
 		return p, s
 	}
@@ -97,6 +99,27 @@ func (p *Pool) tellOverruns(o pool.Outcome, s *Story) {
 	}
 	p.warnedAt = o.At
 	s.say(Warn, "a round of health checks took longer than HEALTH_CHECK_INTERVAL: raise it or HEALTH_CHECK_CONCURRENCY, or lower HEALTH_CHECK_TIMEOUT", "overruns", o.Overruns)
+}
+
+// tellTrouble says when no decision can be made, or not everything be checked, and
+// when that is over.
+func (p *Pool) tellTrouble(o pool.Outcome, s *Story) {
+	switch t := o.Trouble; {
+	case t != nil && t.Failures != p.panics:
+		p.panics = t.Failures
+		s.say(Error, "deciding panicked: endpoints stay as they are published; this is a mistake of the program, please report it", "panic", t.Panic, "failures", t.Failures, "retry", t.Retry.UTC().Format(time.TimeOnly), "stack", t.Stack)
+	case t == nil && p.panics > 0:
+		p.panics = 0
+		s.say(Info, "decisions are made again")
+	}
+	if o.Refused != p.refused && (o.Refused == 0 || p.refused == 0) {
+		if o.Refused > 0 {
+			s.say(Warn, "there are as many health checks as there may be: some endpoints are not checked; use fewer different checks", "endpoints", o.Refused)
+		} else {
+			s.say(Info, "all endpoints are checked again")
+		}
+	}
+	p.refused = o.Refused
 }
 
 // recovered says what the program starts from.

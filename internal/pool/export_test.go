@@ -67,7 +67,7 @@ type Results struct{ l *loop }
 
 // NewResults decided this, from those streaks.
 func NewResults(policy guard.Policy, v *guard.Verdict, health inventory.Health) *Results {
-	return &Results{&loop{holder: &holder{}, Pool: &Pool{opts: Options{Policy: policy}}, verdict: v, intake: intake{health: health}}}
+	return &Results{&loop{holder: &holder{}, Group: &Group{opts: GroupOptions{Policy: policy}}, verdict: v, intake: intake{health: health}}}
 }
 
 // Waits notes an inventory that waits.
@@ -83,3 +83,40 @@ func (r *Results) Passed(began, ended time.Time) { r.l.pace.passed(began, ended,
 
 // Wake returns when a pass is made although nothing happens.
 func (r *Results) Wake() time.Time { return r.l.wake() }
+
+// Break has every decision of the group panic while broken says so.
+func (g *Group) Break(broken func() bool) {
+	g.decide = func(in guard.Input, policy guard.Policy) guard.Verdict {
+		if broken() {
+			panic("broken")
+		}
+		return guard.Decide(in, policy)
+	}
+}
+
+// Box holds what a group has not taken of the source.
+type Box struct{ b *box }
+
+// NewBox is empty.
+func NewBox() *Box { return &Box{&box{ready: make(chan struct{}, 1)}} }
+
+// Inventory puts an inventory of so many nodes in, Error an error.
+func (b *Box) Inventory(nodes int) {
+	b.b.put(answer{Reading{}, &inventoryRead{Reading{}, guard.Read{Nodes: nodes}}})
+}
+
+// Error puts an error in.
+func (b *Box) Error(err error) { b.b.put(answer{reading: Reading{Err: err}}) }
+
+// Take returns the nodes of the inventory in the box, -1 where there is none, and the
+// error of the newest answer.
+func (b *Box) Take() (nodes int, err error) {
+	a := b.b.take()
+	if a == nil {
+		return -1, nil
+	}
+	if a.inventory == nil {
+		return -1, a.reading.Err
+	}
+	return a.inventory.read.Nodes, a.reading.Err
+}

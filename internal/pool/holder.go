@@ -34,7 +34,9 @@ type Held struct {
 // holder is the part of hold.Holder that the pool uses, and what became of its
 // alarms; without held connections it does nothing.
 type holder struct {
-	held    *hold.Holder
+	held *hold.Holder
+	// own is the hub, unless groups share one.
+	own     *hold.Hub
 	watched []netip.Addr
 
 	mu sync.Mutex
@@ -51,20 +53,21 @@ type alarm struct {
 }
 
 // newHolder makes the holder; what it tells goes to the prober.
-func (o Options) newHolder(prober prober) (*holder, error) {
+func (o GroupOptions) newHolder(prober prober) (*holder, error) {
 	h := &holder{alarms: make(map[netip.Addr]alarm)}
 	if o.Hold.Port == 0 || o.Policy.HealthOff {
 		return h, nil
 	}
-	var err error
-	most := o.Hold.MaxConnections
-	if most == 0 {
-		most = hold.MaxConnections(o.Concurrency)
+	hub, err := o.holdHub()
+	if err != nil {
+		return nil, err
 	}
-	h.held, err = hold.New(hold.Options{
-		Port: o.Hold.Port, Timeout: o.HealthTimeout, MaxConnections: most,
+	if o.HoldHub == nil {
+		h.own = hub
+	}
+	h.held, err = hub.Holder(hold.Options{
+		Port: o.Hold.Port, Timeout: o.HealthTimeout,
 		Interval: o.Policy.Interval, MaxAlarmPercent: o.Policy.MaxSilentPercent,
-		Dial: o.Hold.Dial, Random: o.Random,
 		Alarm: func(a hold.Alarm) {
 			h.note(a)
 			prober.loop.Alarm(a.Address, o.Policy.Fall)
@@ -73,9 +76,29 @@ func (o Options) newHolder(prober prober) (*holder, error) {
 	return h, err
 }
 
-func (h *holder) run(ctx context.Context) {
+// holdHub returns the hub of the connections, one of its own where there is none.
+func (o GroupOptions) holdHub() (*hold.Hub, error) {
+	if o.HoldHub != nil {
+		return o.HoldHub, nil
+	}
+	most := o.Hold.MaxConnections
+	if most == 0 {
+		most = hold.MaxConnections(o.Concurrency)
+	}
+	return hold.NewHub(hold.HubOptions{MaxConnections: most, Dial: o.Hold.Dial, Random: o.Random})
+}
+
+// start runs a hub of its own until ctx ends.
+func (h *holder) start(ctx context.Context, running *sync.WaitGroup) {
+	if h.own != nil {
+		running.Go(func() { h.own.Run(ctx) })
+	}
+}
+
+// close ends what is held.
+func (h *holder) close() {
 	if h.held != nil {
-		h.held.Run(ctx)
+		h.held.Close()
 	}
 }
 

@@ -14,14 +14,15 @@ import (
 
 // loop is what Run remembers between two events. Only Run's goroutine touches it.
 type loop struct {
-	*Pool
+	*Group
 	prober prober
 	holder *holder
-	reads  chan Reading
+	box    *box
 
 	intake    intake
 	publisher publisher
 	pace      pace
+	trouble   trouble
 	// watched is what the prober checks, addresses are those of it.
 	watched   []guard.Watch
 	addresses []netip.Addr
@@ -37,20 +38,17 @@ type loop struct {
 	outcome Outcome
 }
 
-// newLoop starts from the members that are published.
-func newLoop(p *Pool, prober prober, holder *holder, members []inventory.Member) *loop {
+// start begins with the members that are published.
+func (l *loop) start(members []inventory.Member) {
 	now := time.Now()
-	l := &loop{
-		Pool: p, prober: prober, holder: holder, reads: make(chan Reading), judged: now, beatDue: now.Add(heartbeat),
-		intake:     intake{wait: min(p.opts.HealthTimeout, firstCheck) + p.opts.grace()},
-		ineligible: Ineligible(members, p.opts.Rules),
-	}
-	verdict := guard.Decide(guard.Input{Now: now, Memory: guard.Recover(members, now).Forbid(l.ineligible)}, p.opts.Policy)
+	l.judged, l.beatDue = now, now.Add(heartbeat)
+	l.intake.wait = min(l.opts.HealthTimeout, firstCheck) + l.opts.grace()
+	l.ineligible = Ineligible(members, l.opts.Reader.opts.Rules)
+	verdict := l.decide(guard.Input{Now: now, Memory: guard.Recover(members, now).Forbid(l.ineligible)}, l.opts.Policy)
 	l.verdict = &verdict
-	l.publisher = publisher{grace: p.opts.grace(), published: l.verdict}
+	l.publisher = publisher{grace: l.opts.grace(), published: l.verdict}
 	l.publish(l.verdict)
 	l.tell(Outcome{Recovered: &Recovered{Members: len(members), Ineligible: len(l.ineligible)}})
-	return l
 }
 
 // Ineligible returns the members that are not eligible today.
@@ -68,14 +66,20 @@ func Ineligible(members []inventory.Member, rules filter.Rules) map[netip.Addr]b
 // verdict, and the targets get it before anything else happens.
 func (l *loop) pass() {
 	now := time.Now()
+	if l.trouble.holds(now) {
+		l.tell(Outcome{})
+		return
+	}
 	read, health := l.intake.take(l.uncheckedMember, now)
-	verdict := guard.Decide(guard.Input{Now: now, Read: read, Health: health, Memory: l.verdict.Memory}, l.opts.Policy)
+	verdict := l.decide(guard.Input{Now: now, Read: read, Health: health, Memory: l.verdict.Memory}, l.opts.Policy)
 	if ready := l.publisher.offer(&verdict, l.unchecked, l.holder.asking, now); ready != nil {
 		l.publish(ready)
 	}
 	l.verdict, l.judged = &verdict, now
 	l.watch()
+	l.trouble.shown = nil
 	l.tell(Outcome{Passed: true})
+	l.trouble = trouble{}
 	l.pace.passed(now, time.Now(), l.verdict)
 }
 
@@ -133,7 +137,7 @@ func (l *loop) uncheckedMember() bool {
 
 // event is one thing that happened; a heartbeat is the zero event.
 type event struct {
-	reading *Reading
+	answer  *answer
 	results []inventory.Result
 }
 
@@ -144,8 +148,8 @@ func (l *loop) wait(ctx context.Context) (event, bool) {
 	select {
 	case <-ctx.Done():
 		return event{}, false
-	case r := <-l.reads:
-		return event{reading: &r}, true
+	case <-l.box.ready:
+		return event{answer: l.box.take()}, true
 	case <-l.prober.ready():
 		return event{results: l.prober.loop.Take()}, true
 	case <-timer.C:
@@ -155,16 +159,19 @@ func (l *loop) wait(ctx context.Context) (event, bool) {
 
 // wake returns when time alone calls for a pass, zero if it does not.
 func (l *loop) wake() time.Time {
+	if !l.trouble.until.IsZero() {
+		return l.trouble.until
+	}
 	wake := earlier(l.verdict.Next, l.publisher.deadline())
 	return earlier(earlier(wake, l.intake.deadline()), l.pace.due)
 }
 
-// handle takes an event in, and decides where it calls for that.
-func (l *loop) handle(e event) {
+// absorb takes an event in, and decides where it calls for that.
+func (l *loop) absorb(e event) {
 	now := time.Now()
 	switch {
-	case e.reading != nil:
-		l.read(*e.reading, now)
+	case e.answer != nil:
+		l.read(*e.answer, now)
 		return
 	case e.results != nil:
 		if l.results(e.results, now) {
@@ -181,23 +188,18 @@ func (l *loop) handle(e event) {
 }
 
 // read takes the answer of the source in, and decides on it unless it has to wait.
-func (l *loop) read(r Reading, now time.Time) {
+func (l *loop) read(a answer, now time.Time) {
 	s := &l.outcome.Source
-	s.LastAttempt, s.LastErr, s.Next = r.At, r.Err, r.Next
-	if r.Err != nil {
-		l.tell(Outcome{Read: &r})
-		return
-	}
-	filtered := filter.Apply(r.Nodes, l.opts.Rules)
-	s.LastSuccess, s.Nodes, s.Decisions = r.At, len(r.Nodes), filtered.Decisions
-	l.intake.accept(&guard.Read{
-		Nodes: len(r.Nodes), Candidates: filtered.Candidates, Decisions: filtered.Decisions, Ineligible: filtered.Ineligible,
-		Scheduled: r.Scheduled,
-	}, now)
-	l.outcome.Read = &r
-	if l.intake.due(l.uncheckedMember, now) {
-		l.pass()
-		return
+	s.LastAttempt, s.LastErr, s.Next = a.reading.At, a.reading.Err, a.reading.Next
+	l.outcome.Read = &a.reading
+	if a.inventory != nil {
+		r := &a.inventory.reading
+		s.LastSuccess, s.Nodes, s.Decisions = r.At, len(r.Nodes), a.inventory.read.Decisions
+		l.intake.accept(&a.inventory.read, now)
+		if l.intake.due(l.uncheckedMember, now) {
+			l.pass()
+			return
+		}
 	}
 	l.tell(Outcome{})
 }
@@ -207,13 +209,20 @@ func (l *loop) read(r Reading, now time.Time) {
 func (l *loop) beat(now time.Time) {
 	l.beatDue = now.Add(heartbeat)
 	l.intake.fold()
-	l.tell(Outcome{Beat: true, Overruns: l.prober.overruns()})
+	refused := l.prober.refused()
+	if refused > 0 {
+		l.prober.watch(l.targets()) // there may be room by now
+	}
+	l.tell(Outcome{Beat: true, Overruns: l.prober.overruns(), Refused: refused})
 }
 
 // tell tells the observer what an event came to.
 func (l *loop) tell(o Outcome) {
 	o.At, o.Verdict, o.Judged, o.Health = time.Now(), l.verdict, l.judged, l.intake.health
-	o.Source, o.Held = l.outcome.Source, l.holder.stats()
+	o.Source, o.Held, o.Trouble = l.outcome.Source, l.holder.stats(), l.trouble.shown
+	if !o.Beat {
+		o.Refused = l.outcome.Refused
+	}
 	if o.Overruns == 0 {
 		o.Overruns = l.outcome.Overruns
 	}

@@ -26,6 +26,11 @@ type Outcome struct {
 	// Overruns counts the rounds of checks that could not finish within the
 	// interval (contract 12).
 	Overruns uint64
+	// Refused counts the addresses that are not checked, because all groups have as
+	// many checks as there may be; known since the last beat.
+	Refused int
+	// Trouble says why no new verdict is made, nil where it is.
+	Trouble *Trouble
 	// Held is what held connections came to.
 	Held Held
 }

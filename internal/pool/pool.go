@@ -2,16 +2,14 @@ package pool
 
 import (
 	"context"
-	"errors"
-	"math/rand/v2"
 	"net/netip"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 )
 
 // Source reads the inventory of the remote cluster.
@@ -65,105 +63,54 @@ type Options struct {
 	Random func() float64
 }
 
-// Pool decides about the addresses of one remote cluster.
+// Pool is one pool with one group, as the environment sets them up.
 type Pool struct {
-	opts Options
-	// subscribers have one channel each, which holds the newest verdict.
-	subscribers []chan *guard.Verdict
-	// beat is when the loop last came round, as nanoseconds since start, 0 while
-	// it does not run.
-	beat  atomic.Int64
-	start time.Time
+	*Group
+	hub *probe.Hub
 }
 
 // New checks the options. It neither reads nor checks anything.
 func New(opts Options) (*Pool, error) {
-	switch {
-	case opts.Source == nil:
-		return nil, errors.New("pool: a source is needed")
-	case opts.Prober == nil && !opts.Policy.HealthOff:
-		return nil, errors.New("pool: a prober is needed unless health checks are off")
-	case opts.PollInterval <= 0, opts.SourceTimeout <= 0:
-		return nil, errors.New("pool: poll interval and source timeout have to be positive")
-	case opts.Prober != nil && (opts.Policy.Interval <= 0 || opts.HealthTimeout <= 0 || opts.Concurrency < 1):
-		return nil, errors.New("pool: health interval, timeout and concurrency have to be positive")
+	reader, err := NewReader(ReaderOptions{
+		Source: opts.Source, Changed: opts.Changed, FreeReads: opts.FreeReads, Rules: opts.Rules,
+		PollInterval: opts.PollInterval, SourceTimeout: opts.SourceTimeout, Random: opts.Random,
+	})
+	if err != nil {
+		return nil, err
 	}
-	if opts.Random == nil {
-		opts.Random = rand.Float64
+	p := &Pool{}
+	group := GroupOptions{
+		Reader: reader, Prober: opts.Prober, Policy: opts.Policy, HealthTimeout: opts.HealthTimeout,
+		Concurrency: opts.Concurrency, Hold: opts.Hold, Observe: opts.Observe, Random: opts.Random,
 	}
-	if opts.Observe == nil {
-		opts.Observe = func(Outcome) {}
-	}
-	return &Pool{opts: opts, start: time.Now()}, nil
-}
-
-// Subscribe returns a channel that holds the newest verdict until it is taken. It
-// has to be called before Run.
-func (p *Pool) Subscribe() <-chan *guard.Verdict {
-	c := make(chan *guard.Verdict, 1)
-	p.subscribers = append(p.subscribers, c)
-	return c
-}
-
-// publish gives every subscriber the verdict in place of one it has not taken.
-func (p *Pool) publish(v *guard.Verdict) {
-	for _, c := range p.subscribers {
-		select {
-		case <-c:
-		default:
+	if !opts.Policy.HealthOff {
+		if p.hub, err = probe.NewHub(probe.HubOptions{Concurrency: opts.Concurrency}); err != nil {
+			return nil, err
 		}
-		c <- v // there is room: this is the only sender
+		group.Hub, group.Share = p.hub, p.hub.Share(1)
 	}
+	p.Group, err = NewGroup(group)
+	return p, err
 }
+
+// Read asks the source once; see Reader.Read.
+func (p *Pool) Read(ctx context.Context) Reading { return p.opts.Reader.Read(ctx) }
 
 // Run reads, checks and decides until ctx ends, and returns when everything it
 // started has stopped. members are what is published: a restart changes none of
 // them (contract 28).
 func (p *Pool) Run(ctx context.Context, members []inventory.Member) error {
-	prober, err := p.opts.newProber()
+	l, err := p.begin(members)
 	if err != nil {
 		return err
 	}
-	holder, err := p.opts.newHolder(prober)
-	if err != nil {
-		return err
-	}
-	defer p.beat.Store(0)
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
-
-	l := newLoop(p, prober, holder, members)
-	running.Go(func() { p.readLoop(ctx, l.reads) })
-	running.Go(func() { prober.run(ctx) })
-	running.Go(func() { holder.run(ctx) })
-	l.watch()
-	for {
-		p.beat.Store(int64(max(time.Since(p.start), 1)))
-		e, ok := l.wait(ctx)
-		if !ok {
-			return nil
-		}
-		l.handle(e)
+	running.Go(func() { p.opts.Reader.Run(ctx) })
+	if p.hub != nil {
+		running.Go(func() { _ = p.hub.Run(ctx) }) // it only ends with ctx
 	}
+	return l.serve(ctx)
 }
-
-// Age returns how long ago the loop came round last, 0 where it does not run.
-func (p *Pool) Age() time.Duration {
-	beat := p.beat.Load()
-	if beat == 0 {
-		return 0
-	}
-	return time.Since(p.start) - time.Duration(beat)
-}
-
-// FastInterval is how often an address whose state is in question is checked.
-func (p *Pool) FastInterval() time.Duration { return p.opts.fastInterval() }
-
-func (o Options) fastInterval() time.Duration {
-	return max(o.Policy.Interval/10, 100*time.Millisecond)
-}
-
-// grace is how long a verdict waits for the first check of a new address.
-func (o Options) grace() time.Duration { return min(o.fastInterval(), time.Second) }

@@ -1,8 +1,6 @@
 package pool
 
 import (
-	"context"
-
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 )
 
@@ -10,25 +8,26 @@ import (
 // does nothing.
 type prober struct{ loop *probe.Loop }
 
-// newProber makes the scheduler of the checks.
-func (o Options) newProber() (prober, error) {
+// newProber joins the hub of the checks.
+func (o GroupOptions) newProber() (prober, error) {
 	if o.Policy.HealthOff {
 		return prober{}, nil
 	}
-	loop, err := probe.NewLoop(probe.LoopOptions{
+	loop, err := o.Hub.Loop(o.Share, probe.LoopOptions{
 		Check:        o.Prober.Check,
+		Key:          o.Key,
 		Interval:     o.Policy.Interval,
 		FastInterval: o.fastInterval(),
-		Concurrency:  o.Concurrency,
 		Gather:       gather,
 		Overlap:      o.HealthTimeout / 2,
 	})
 	return prober{loop}, err
 }
 
-func (p prober) run(ctx context.Context) {
+// close ends the checks.
+func (p prober) close() {
 	if p.loop != nil {
-		_ = p.loop.Run(ctx) // it only ends with ctx
+		p.loop.Close()
 	}
 }
 
@@ -36,6 +35,15 @@ func (p prober) watch(targets []probe.Target) {
 	if p.loop != nil {
 		p.loop.Watch(targets)
 	}
+}
+
+// refused counts the addresses that are not checked, because there are as many
+// checks as there may be.
+func (p prober) refused() int {
+	if p.loop == nil {
+		return 0
+	}
+	return p.loop.Refused()
 }
 
 // ready says that there are results to take.

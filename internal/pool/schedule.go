@@ -3,7 +3,6 @@ package pool
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
@@ -29,47 +28,9 @@ type Reading struct {
 	Took     time.Duration
 }
 
-// Read asks the source once, within SourceTimeout.
-func (p *Pool) Read(ctx context.Context) Reading {
-	r := Reading{Scheduled: true, At: time.Now()}
-	ctx, cancel := context.WithTimeout(ctx, p.opts.SourceTimeout)
-	defer cancel()
-	r.Nodes, r.Err = p.opts.Source.Read(ctx)
-	if errors.Is(r.Err, context.DeadlineExceeded) && ctx.Err() != nil {
-		r.Err = fmt.Errorf("no complete answer within SOURCE_TIMEOUT=%s: %w", p.opts.SourceTimeout, r.Err)
-	}
-	r.Took = time.Since(r.At)
-	return r
-}
-
-// readLoop reads again and again until ctx ends. At most one read is in flight.
-func (p *Pool) readLoop(ctx context.Context, out chan<- Reading) {
-	s := schedule{interval: p.opts.PollInterval, free: p.opts.FreeReads, random: p.opts.Random}
-	scheduled := true
-	timer := time.NewTimer(p.opts.PollInterval)
-	defer timer.Stop()
-	for {
-		r := p.Read(ctx)
-		r.Scheduled = scheduled
-		if ctx.Err() != nil {
-			return
-		}
-		s.took(r, time.Now())
-		r.Next, _ = s.next()
-		select {
-		case out <- r:
-		case <-ctx.Done():
-			return
-		}
-		if scheduled = p.awaitNext(ctx, &s, timer); ctx.Err() != nil {
-			return
-		}
-	}
-}
-
 // awaitNext waits until the source is to be read again, and reports whether the
 // poll interval says so.
-func (p *Pool) awaitNext(ctx context.Context, s *schedule, timer *time.Timer) (scheduled bool) {
+func (p *Reader) awaitNext(ctx context.Context, s *schedule, timer *time.Timer) (scheduled bool) {
 	for {
 		now := time.Now()
 		at, scheduled := s.next()

@@ -183,6 +183,13 @@ func (l *Loop) Overruns() uint64 {
 	return l.feed.overruns
 }
 
+// Refused is that of Stats, at less cost.
+func (l *Loop) Refused() int {
+	l.hub.mu.Lock()
+	defer l.hub.mu.Unlock()
+	return l.feed.refused
+}
+
 // Stats returns what the loop is doing.
 func (l *Loop) Stats() Stats {
 	l.hub.mu.Lock()

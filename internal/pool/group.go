@@ -1,0 +1,194 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/hold"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
+)
+
+// GroupOptions are what a Group is made of; see Options.
+type GroupOptions struct {
+	// Reader is the pool's.
+	Reader *Reader
+	// Hub makes the checks, with the pool's Share of the slots. Both are for
+	// Policy.HealthOff empty.
+	Hub   *probe.Hub
+	Share probe.Share
+	// Prober makes one check, which Key names: groups with the same Key share the
+	// checks of an address. With no Key they share none.
+	Prober        Prober
+	Key           any
+	Policy        guard.Policy
+	HealthTimeout time.Duration
+	// Concurrency is how many checks of all groups may be in flight.
+	Concurrency int
+	Hold        HoldOptions
+	// HoldHub holds the connections of all groups; where it is nil, the group has a
+	// hub of its own, with the bounds of Hold.
+	HoldHub *hold.Hub
+	Observe func(Outcome)
+	Random  func() float64
+}
+
+// Group decides about the endpoints of one pool by one health check, for any
+// number of targets. Groups of a pool may begin and end while it is read.
+type Group struct {
+	opts GroupOptions
+	// beat is when the loop last came round, as nanoseconds since start, 0 while
+	// it does not run.
+	beat  atomic.Int64
+	start time.Time
+	// decide is guard.Decide.
+	decide func(guard.Input, guard.Policy) guard.Verdict
+
+	mu sync.Mutex
+	// subscribers have one channel each, which holds the newest verdict.
+	subscribers []chan *guard.Verdict
+	published   *guard.Verdict
+}
+
+// NewGroup checks the options. It neither reads nor checks anything.
+func NewGroup(opts GroupOptions) (*Group, error) {
+	switch {
+	case opts.Reader == nil:
+		return nil, errors.New("pool: a reader is needed")
+	case (opts.Prober == nil || opts.Hub == nil) && !opts.Policy.HealthOff:
+		return nil, errors.New("pool: a prober is needed unless health checks are off")
+	case opts.Prober != nil && (opts.Policy.Interval <= 0 || opts.HealthTimeout <= 0 || opts.Concurrency < 1):
+		return nil, errors.New("pool: health interval, timeout and concurrency have to be positive")
+	}
+	if opts.Random == nil {
+		opts.Random = rand.Float64
+	}
+	if opts.Observe == nil {
+		opts.Observe = func(Outcome) {}
+	}
+	return &Group{opts: opts, start: time.Now(), decide: guard.Decide}, nil
+}
+
+// Subscribe returns a channel that holds the newest verdict until it is taken.
+// Targets may come and go while the group runs.
+func (g *Group) Subscribe() <-chan *guard.Verdict {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	c := make(chan *guard.Verdict, 1)
+	if g.published != nil {
+		c <- g.published
+	}
+	g.subscribers = append(g.subscribers, c)
+	return c
+}
+
+// Unsubscribe ends a subscription. The channel gets nothing any more.
+func (g *Group) Unsubscribe(c <-chan *guard.Verdict) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.subscribers = slices.DeleteFunc(g.subscribers, func(other chan *guard.Verdict) bool { return other == c })
+}
+
+// publish gives every subscriber the verdict in place of one it has not taken.
+func (g *Group) publish(v *guard.Verdict) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.published = v
+	for _, c := range g.subscribers {
+		select {
+		case <-c:
+		default:
+		}
+		c <- v // there is room: this is the only sender
+	}
+}
+
+// Run checks and decides until ctx ends, and returns when everything it started has
+// stopped. members are what is published, the best state of each endpoint in any of
+// the targets: a start changes none of them (contract 28).
+//
+// Where the check of a target changes, a group with the new one starts from what the
+// target publishes, and takes over when guard.Verdict.MayReplace says so. Until then
+// the old one stays.
+func (g *Group) Run(ctx context.Context, members []inventory.Member) error {
+	l, err := g.begin(members)
+	if err != nil {
+		return err
+	}
+	return l.serve(ctx)
+}
+
+// begin makes the loop, which gets every answer of the source from now on.
+func (g *Group) begin(members []inventory.Member) (l *loop, err error) {
+	prober, err := g.opts.newProber()
+	if err != nil {
+		return nil, err
+	}
+	holder, err := g.opts.newHolder(prober)
+	if err != nil {
+		prober.close()
+		return nil, err
+	}
+	l = &loop{Group: g, prober: prober, holder: holder, box: g.opts.Reader.subscribe()}
+	defer func() {
+		if cause := recover(); cause != nil {
+			l.end()
+			l, err = nil, fmt.Errorf("pool: the first decision panicked: %v", cause)
+		}
+	}()
+	l.start(members)
+	return l, nil
+}
+
+// end takes the loop off what it got its input from.
+func (l *loop) end() {
+	l.opts.Reader.unsubscribe(l.box)
+	l.holder.close()
+	l.prober.close()
+}
+
+// serve runs the loop.
+func (l *loop) serve(ctx context.Context) error {
+	defer l.Group.beat.Store(0)
+	defer l.end()
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	l.holder.start(ctx, &running)
+	l.watch()
+	for {
+		l.Group.beat.Store(int64(max(time.Since(l.Group.start), 1)))
+		e, ok := l.wait(ctx)
+		if !ok {
+			return nil
+		}
+		l.handle(e)
+	}
+}
+
+// Age returns how long ago the loop came round last, 0 where it does not run.
+func (g *Group) Age() time.Duration {
+	beat := g.beat.Load()
+	if beat == 0 {
+		return 0
+	}
+	return time.Since(g.start) - time.Duration(beat)
+}
+
+// FastInterval is how often an address whose state is in question is checked.
+func (g *Group) FastInterval() time.Duration { return g.opts.fastInterval() }
+
+func (o GroupOptions) fastInterval() time.Duration {
+	return max(o.Policy.Interval/10, 100*time.Millisecond)
+}
+
+// grace is how long a verdict waits for the first check of a new address.
+func (o GroupOptions) grace() time.Duration { return min(o.fastInterval(), time.Second) }

@@ -1,0 +1,182 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+)
+
+// ReaderOptions are what a Reader is made of; see Options.
+type ReaderOptions struct {
+	Source                      Source
+	Changed                     <-chan struct{}
+	FreeReads                   bool
+	Rules                       filter.Rules
+	PollInterval, SourceTimeout time.Duration
+	Random                      func() float64
+}
+
+// Reader reads the inventory of one remote cluster, for all groups of the pool.
+type Reader struct {
+	opts ReaderOptions
+
+	mu    sync.Mutex
+	boxes []*box
+	// last is the newest attempt to read, inventory the newest complete one.
+	last      *Reading
+	inventory *inventoryRead
+}
+
+// inventoryRead is one complete answer after the filter. It is not changed any
+// more.
+type inventoryRead struct {
+	reading Reading
+	read    guard.Read
+}
+
+// answer is what a group gets of the source: the newest attempt, and the newest
+// inventory that it has not taken, if there is one.
+type answer struct {
+	reading   Reading
+	inventory *inventoryRead
+}
+
+// NewReader checks the options. It reads nothing.
+func NewReader(opts ReaderOptions) (*Reader, error) {
+	switch {
+	case opts.Source == nil:
+		return nil, errors.New("pool: a source is needed")
+	case opts.PollInterval <= 0, opts.SourceTimeout <= 0:
+		return nil, errors.New("pool: poll interval and source timeout have to be positive")
+	}
+	if opts.Random == nil {
+		opts.Random = rand.Float64
+	}
+	return &Reader{opts: opts}, nil
+}
+
+// Read asks the source once, within SourceTimeout. A source that panics has given
+// no complete answer.
+func (p *Reader) Read(ctx context.Context) (r Reading) {
+	r = Reading{Scheduled: true, At: time.Now()}
+	ctx, cancel := context.WithTimeout(ctx, p.opts.SourceTimeout)
+	defer cancel()
+	defer func() {
+		if cause := recover(); cause != nil {
+			r.Nodes, r.Err = nil, fmt.Errorf("the source panicked: %v", cause)
+		}
+		r.Took = time.Since(r.At)
+	}()
+	r.Nodes, r.Err = p.opts.Source.Read(ctx)
+	if errors.Is(r.Err, context.DeadlineExceeded) && ctx.Err() != nil {
+		r.Err = fmt.Errorf("no complete answer within SOURCE_TIMEOUT=%s: %w", p.opts.SourceTimeout, r.Err)
+	}
+	return r
+}
+
+// Run reads again and again until ctx ends, and gives what it read to every group.
+// At most one read is in flight, and no group delays the next.
+func (p *Reader) Run(ctx context.Context) {
+	s := schedule{interval: p.opts.PollInterval, free: p.opts.FreeReads, random: p.opts.Random}
+	scheduled := true
+	timer := time.NewTimer(p.opts.PollInterval)
+	defer timer.Stop()
+	for {
+		r := p.Read(ctx)
+		r.Scheduled = scheduled
+		if ctx.Err() != nil {
+			return
+		}
+		s.took(r, time.Now())
+		r.Next, _ = s.next()
+		p.give(r)
+		if scheduled = p.awaitNext(ctx, &s, timer); ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// give filters an answer of the source, once for all groups.
+func (p *Reader) give(r Reading) {
+	var read *inventoryRead
+	if r.Err == nil {
+		filtered := filter.Apply(r.Nodes, p.opts.Rules)
+		read = &inventoryRead{r, guard.Read{
+			Nodes: len(r.Nodes), Candidates: filtered.Candidates, Decisions: filtered.Decisions, Ineligible: filtered.Ineligible,
+			Scheduled: r.Scheduled,
+		}}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = &r
+	if read != nil {
+		p.inventory = read
+	}
+	for _, b := range p.boxes {
+		b.put(answer{r, read})
+	}
+}
+
+// subscribe returns a box that gets every further answer. It holds the newest
+// inventory already, which was scheduled for others.
+func (p *Reader) subscribe() *box {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := &box{ready: make(chan struct{}, 1)}
+	p.boxes = append(p.boxes, b)
+	if p.last != nil {
+		a := answer{reading: *p.last}
+		if p.inventory != nil {
+			late := *p.inventory
+			late.read.Scheduled = false
+			a.inventory = &late
+		}
+		b.put(a)
+	}
+	return b
+}
+
+// unsubscribe ends a subscription.
+func (p *Reader) unsubscribe(b *box) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.boxes = slices.DeleteFunc(p.boxes, func(other *box) bool { return other == b })
+}
+
+// box holds what a group has not taken yet.
+type box struct {
+	ready chan struct{}
+	mu    sync.Mutex
+	held  *answer
+}
+
+// put adds an answer. An error takes the place of no inventory, and of two
+// inventories the newer counts.
+func (b *box) put(a answer) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.held != nil && a.inventory == nil {
+		a.inventory = b.held.inventory
+	}
+	b.held = &a
+	select {
+	case b.ready <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what the box holds, nil if it is empty.
+func (b *box) take() *answer {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a := b.held
+	b.held = nil
+	return a
+}
