@@ -175,8 +175,12 @@ type Snapshot struct {
 	Sights []Sight
 }
 
-// Published says whose slice a slice is by its labels.
-type Published struct{ Namespace, Name, Service, Pool string }
+// Published says whose slice a slice is by its labels, and what it publishes.
+type Published struct {
+	Namespace, Name, Service, Pool string
+	Ports                          []plan.Port
+	Endpoints                      int
+}
 
 // Sight is what a pair of watches is worth.
 type Sight struct {
