@@ -15,6 +15,8 @@ const (
 	Daemon Side = "daemon"
 	// Holding is the daemon with a connection held to each backend.
 	Holding Side = "holding"
+	// Holder is internal/hold alone: a connection to each backend, and no checks.
+	Holder Side = "holder"
 	// Prober is internal/probe with a consumer that only counts streaks.
 	Prober Side = "prober"
 	// Blackbox is blackbox_exporter, asked by a client for each probe.
@@ -66,6 +68,8 @@ type Case struct {
 	Slow     Slow
 	// Rounds is how many intervals are measured.
 	Rounds int
+	// KeepAlive is the time between two keep-alives of Holder, 0 for none.
+	KeepAlive time.Duration
 	// Daemon and Blackbox are the paths of the programs.
 	Daemon, Blackbox string
 	// Profile is where a profile of the CPU goes, for Prober; none if empty.
@@ -74,12 +78,20 @@ type Case struct {
 
 // Name names the case as a benchmark.
 func (c Case) Name() string {
+	if c.Side == Holder {
+		return HolderName(c.Backends, c.KeepAlive)
+	}
 	return Name(c.Side, c.Mode, c.Backends, c.Slow)
 }
 
 // Name names a case as a benchmark, without the word Benchmark.
 func Name(side Side, mode Mode, backends int, slow Slow) string {
 	return fmt.Sprintf("Probing/side=%s/mode=%s/backends=%d/tenth=%s", side, mode, backends, slow)
+}
+
+// HolderName is [Name] of a case that only holds connections.
+func HolderName(backends int, keepAlive time.Duration) string {
+	return fmt.Sprintf("%s/keepalive=%s", Name(Holder, TCP, backends, Nothing), keepAlive)
 }
 
 // IsDaemon reports whether the built program checks.
@@ -107,7 +119,22 @@ func Backend(address netip.Addr) int {
 	return int(a[1]&15)<<16 + int(a[2])<<8 + int(a[3]) - 1
 }
 
-// Default are the cases of the report, six minutes in all.
+// KeepAlives are the times between two keep-alives that are compared.
+func KeepAlives() []time.Duration {
+	return []time.Duration{0, time.Minute, 15 * time.Second, 5 * time.Second, time.Second}
+}
+
+// holders are the cases that only hold connections. Each is measured for as long as
+// every connection sends the same number of keep-alives.
+func holders() []Case {
+	var cases []Case
+	for _, every := range KeepAlives() {
+		cases = append(cases, Case{Side: Holder, Mode: TCP, Backends: 10_000, Slow: Nothing, Rounds: int(max(every, 30*time.Second) / Interval), KeepAlive: every})
+	}
+	return cases
+}
+
+// Default are the cases of the report, ten minutes in all.
 func Default() []Case {
 	var cases []Case
 	add := func(side Side, mode Mode, slow Slow, sizes ...int) {
@@ -126,5 +153,5 @@ func Default() []Case {
 	add(Daemon, HTTP, Late, 1_000)
 	add(Daemon, HTTP, Silent, 1_000, 10_000)
 	add(Blackbox, HTTP, Silent, 1_000)
-	return cases
+	return append(cases, holders()...)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	_ "embed" // for hotSpotsProbing
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/bench/probing"
@@ -55,6 +56,19 @@ const probingHeld = `
 |---:|---|---:|---:|---:|---:|
 `
 
+const probingKeepAlive = `
+### How often a connection is kept alive
+
+*holder* is the package ` + "`internal/hold`" + ` alone: it holds a connection to each of %s backends and checks nothing. The kernel sends the keep-alives; they cost the process nothing. *sent*: counted by the kernel. *cores of the kernel*: that times %s, the CPU of a keep-alive and its answer on both sides of the loopback device together, measured with the same packet sent from a call.
+
+| keep-alive | sent each second | cores of the kernel | cores of the process | descriptors | resident | kernel |
+|---|---:|---:|---:|---:|---:|---:|
+`
+
+const probingKeepAliveLegend = `
+The daemon sends one every 15 s. No period finds a dead endpoint earlier than the health checks do: the kernel gives a connection up after three that are not answered, 5 s apart. A keep-alive is for what no check sees: a firewall that has forgotten the connection. Firewalls forget idle connections after minutes, some after one; 15 s is well below, and a shorter period would send more packets for nothing. With a minute the kernel sends many at the same moment; the loopback device drops some, and they are sent again.
+`
+
 // hotSpotsProbing describes what came of the profiles, with the figures of one day.
 //
 //go:embed hotspots_probing.txt
@@ -87,7 +101,7 @@ func presentProbing(r results) part {
 			b.WriteString(slowRow(r, c))
 		}
 	}
-	b.WriteString(probingSlow + probingHeld + heldRows(r) + "\n" + hotSpotsProbing)
+	b.WriteString(probingSlow + probingHeld + heldRows(r) + keepAliveRows(r) + "\n" + hotSpotsProbing)
 	var t rows
 	thousand := probing.Name(probing.Daemon, probing.HTTP, 1_000, probing.Nothing)
 	cores := r.least(thousand, "cores")
@@ -125,6 +139,30 @@ func heldRows(r results) string {
 		}
 	}
 	return b.String()
+}
+
+// keepAliveRows compares the times between two keep-alives, the longest first.
+func keepAliveRows(r results) string {
+	const backends = 10_000
+	var b strings.Builder
+	one := r.least(probing.HolderName(backends, 0), "ns/keep-alive")
+	for _, every := range probing.KeepAlives() {
+		name := probing.HolderName(backends, every)
+		if !r.has(name) {
+			continue
+		}
+		said := "every " + every.String()
+		if every == 0 {
+			said = "none"
+		}
+		sent := r.least(name, "keep-alives/s")
+		fmt.Fprintf(&b, "| %s | %s | %.4f | %.4f | %s | %s | %s |\n", said, number(math.Round(sent)), sent*one/1e9,
+			r.least(name, "cores"), number(r.least(name, "descriptors")), size(r.least(name, "resident-bytes")), size(r.least(name, "socket-bytes")))
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return fmt.Sprintf(probingKeepAlive, number(backends), duration(one)) + b.String() + probingKeepAliveLegend
 }
 
 func slowRow(r results, c probing.Case) string {

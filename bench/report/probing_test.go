@@ -3,6 +3,7 @@ package main // a program has no tests from outside
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/bench/probing"
 )
@@ -66,6 +67,22 @@ func TestTheSectionOnProbingComparesTheDaemonWithItselfHoldingConnections(t *tes
 		t.Fatal(err)
 	}
 	for _, want := range []string{"| 1,000 | daemon | 0.050 | 20 | 30 MB | 4 MB |", "| 1,000 | holding | 0.050 | 1,020 | 30 MB | 4 MB |"} {
+		if p := presentProbing(r); !strings.Contains(p.prose, want) {
+			t.Errorf("got no %q in\n%s", want, p.prose)
+		}
+	}
+}
+
+func TestTheSectionOnProbingComparesTheTimesBetweenKeepAlives(t *testing.T) {
+	raw := "blackbox: v0.28.0\n"
+	for every, sent := range map[time.Duration]string{0: "0", 15 * time.Second: "666.667"} {
+		raw += "Benchmark" + probing.HolderName(10_000, every) + " 1 1e-06 cores " + sent + " keep-alives/s 6e+07 resident-bytes 10009 descriptors 3.7e+07 socket-bytes 4652 ns/keep-alive\n"
+	}
+	r, err := parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| none | 0 | 0.0000 |", "| every 15s | 667 | 0.0031 | 0.0000 | 10,009 | 60 MB | 37 MB |", "to each of 10,000 backends", "that times 4.65 µs"} {
 		if p := presentProbing(r); !strings.Contains(p.prose, want) {
 			t.Errorf("got no %q in\n%s", want, p.prose)
 		}

@@ -27,7 +27,7 @@ func measureProbing(ctx context.Context, f form) (string, error) {
 	cases := probing.Default()
 	for i := range cases {
 		if f.long {
-			cases[i].Rounds = 30
+			cases[i].Rounds = max(30, 2*cases[i].Rounds)
 		}
 	}
 	lines, err := probing.Measure(ctx, cases, os.Stderr)

@@ -31,6 +31,10 @@ var allowed = map[string]struct {
 
 	"internal/documents": {append(of("config", "filter", "setting"), "api/v1alpha1"), "it judges documents, wherever they come from and whoever acts on them"},
 
+	"internal/folder": {of("documents"), "it reads files; what is in them is judged elsewhere"},
+
+	"internal/documents/variables": {append(of("config", "documents", "setting"), "api/v1alpha1"), "it translates between two forms, and only translates"},
+
 	"internal/filter": {of("inventory"), "a stage knows what flows, not the other stages"},
 	"internal/probe":  {of("inventory"), "a stage knows what flows, not the other stages"},
 	"internal/hold":   {nil, "it holds connections and knows nothing of what for"},
@@ -64,10 +68,10 @@ var allowed = map[string]struct {
 	"internal/metrics":   {of("inventory", "hold", "guard", "plan", "syncer"), "it counts what the syncer and its parts did and decides nothing"},
 	"internal/event":     {of("plan", "narration", "syncer", "kubeapi", "redact"), "it delivers what the syncer announces"},
 	"internal/admin":     {of("inventory", "guard", "report"), "it serves what others made and decides nothing"},
-	"internal/preflight": {of("inventory", "config", "filter", "plan", "manifest", "kubeapi", "redact"), "it looks at everything once and judges it; the ways to it come from outside"},
+	"internal/preflight": {append(of("inventory", "config", "documents", "filter", "plan", "manifest", "kubeapi", "redact"), "api/v1alpha1"), "it looks at everything once and judges it; the ways to it come from outside"},
 	"internal/cli": {of("inventory", "process", "config", "commandline", "filter", "probe", "guard", "plan", "manifest",
 		"source/static", "source/file", "source/command", "source/ionos", "source/kubernetes",
-		"store/memory", "store/kubectl", "store/kube", "syncer", "kubeapi", "election", "report", "metrics", "event", "admin", "preflight"), "it is the only package that knows every adapter"},
+		"store/memory", "store/kubectl", "store/kube", "syncer", "kubeapi", "election", "report", "metrics", "event", "admin", "documents", "documents/variables", "folder", "preflight"), "it is the only package that knows every adapter"},
 
 	"api/v1alpha1":  {nil, "it is for other programs too, which get apimachinery with it and nothing else"},
 	"pkg/views":     {nil, "it is for other programs, which get the standard library with it and nothing else"},

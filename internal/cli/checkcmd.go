@@ -24,7 +24,7 @@ func (p Program) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Check everything that has to be right before the daemon can work",
-		Long: "Checks the configuration, the source, the nodes and their addresses, the local\n" +
+		Long: "Checks the configuration, the documents, the source, the nodes and their addresses, the local\n" +
 			"API server and every right that is needed in it, the Service, the slices and\n" +
 			"other slices of the Service, and checks each endpoint once. Changes nothing.\n\n" +
 			"With --only, what an area needs is checked as well, and shown only if it failed:\n" +
@@ -40,6 +40,9 @@ func (p Program) checkCommand() *cobra.Command {
 			}
 			ctx, cancel := within(cmd.Context(), timeout)
 			defer cancel()
+			if c.Documents.Used() {
+				return p.printReport(form, preflight.RunDocuments(c, documentsOf(ctx, c), only))
+			}
 			report := p.preflight(ctx, c, only)
 			if err := p.printReport(form, report); !errors.Is(context.Cause(ctx), errTimeout) {
 				return err

@@ -57,7 +57,9 @@ func (p Program) command() *cobra.Command {
 	}
 	root.SetVersionTemplate(p.thisVersion().String() + "\n")
 	root.Flags().AddFlagSet(run.Flags())
-	configuration := commandline.Config[config.Config]{Load: p.load, Reference: config.Reference, Stdout: p.Stdout, Stderr: p.Stderr}
+	configuration := commandline.Config[config.Config]{
+		Load: p.load, Reference: config.Reference, Documents: p.showDocuments, ShowHelp: showHelp, Found: foundDocuments, Stdout: p.Stdout, Stderr: p.Stderr,
+	}
 	root.AddCommand(run, p.diffCommand(), p.statusCommand(), p.explainCommand(), p.inventoryCommand(), p.checkCommand(), configuration.Command(), p.versionCommand())
 	return root
 }
@@ -71,6 +73,17 @@ func (p Program) load() (config.Config, error) {
 	}
 	return c, nil
 }
+
+// loadOne is load for a command that works with the one Service of the variables.
+func (p Program) loadOne() (config.Config, error) {
+	c, err := p.load()
+	if err == nil && c.Documents.Used() {
+		err = &exitError{ExitUsage, errDocuments}
+	}
+	return c, err
+}
+
+var errDocuments = errors.New("DOCUMENTS_DIR is set, and this command is for one Service of variables; use config validate or check")
 
 // within bounds a command by --timeout; 0 means no bound.
 func within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {

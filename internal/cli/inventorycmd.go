@@ -30,7 +30,7 @@ func (p Program) inventoryCommand() *cobra.Command {
 			"neither the local API server nor a running daemon.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := p.load()
+			c, err := p.loadOne()
 			if err != nil {
 				return err
 			}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -42,17 +41,12 @@ type parts struct {
 	syncer  *syncer.Syncer
 }
 
-var errDocuments = errors.New("DOCUMENTS_DIR is set, and this command is for one Service of variables; use config validate or check --only documents")
-
 // build reads the configuration and makes everything from it. Nothing is asked
 // or started yet.
 func (p Program) build(dryRun bool) (*parts, error) {
-	c, err := p.load()
+	c, err := p.loadOne()
 	if err != nil {
 		return nil, err
-	}
-	if c.Documents.Used() {
-		return nil, &exitError{ExitUsage, errDocuments}
 	}
 	b := &parts{config: c, version: p.Version, dryRun: dryRun || c.Run.DryRun, log: logger(p.Stderr, c.Log), target: target(c.Target)}
 	if b.metrics, err = b.newMetrics(); err != nil {

@@ -1,6 +1,7 @@
 package commandline
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -21,6 +22,13 @@ type Config[C Configuration] struct {
 	Load func() (C, error)
 	// Reference returns the reference of all variables as Markdown.
 	Reference func() string
+	// Documents prints the configuration as documents, for -o documents, which
+	// ShowHelp explains; nil where there is no such form.
+	Documents func(ctx context.Context, loaded C) error
+	ShowHelp  string
+	// Found looks at what a valid configuration names, and says what it found, such as
+	// "with 1 pool"; nil where it names nothing to look at.
+	Found func(ctx context.Context, loaded C) (string, error)
 	// Stdout takes data, Stderr warnings.
 	Stdout, Stderr io.Writer
 }
@@ -50,17 +58,25 @@ func (c Config[C]) show() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Print the effective values and where each comes from; secrets are masked",
+		Long:  c.ShowHelp,
 		Args:  cobra.NoArgs,
-		RunE: func(_ *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			loaded, err := c.Load()
 			if err != nil {
 				return err
+			}
+			if out == Documents {
+				return c.Documents(cmd.Context(), loaded)
 			}
 			settings := loaded.Describe()
 			return out.Print(c.Stdout, settings, settings.String())
 		},
 	}
-	OutputFlag(cmd, &out)
+	if c.Documents == nil {
+		OutputFlag(cmd, &out)
+	} else {
+		ChooseOutput(cmd, &out, Text, JSON, YAML, Documents)
+	}
 	return cmd
 }
 
@@ -69,7 +85,7 @@ func (c Config[C]) validate() *cobra.Command {
 		Use:   "validate",
 		Short: "Report every mistake of the configuration; exit status 2 if there is one",
 		Args:  cobra.NoArgs,
-		RunE: func(_ *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			loaded, err := c.Load()
 			if err != nil {
 				return err
@@ -77,7 +93,13 @@ func (c Config[C]) validate() *cobra.Command {
 			for _, warning := range loaded.Warnings() {
 				fmt.Fprintln(c.Stderr, "warning:", warning.Error())
 			}
-			_, err = fmt.Fprintln(c.Stdout, "The configuration is valid.")
+			found := ""
+			if c.Found != nil {
+				if found, err = c.Found(cmd.Context(), loaded); err != nil {
+					return err
+				}
+			}
+			_, err = fmt.Fprintf(c.Stdout, "The configuration is valid%s.\n", found)
 			return err
 		},
 	}

@@ -20,6 +20,8 @@ const (
 	Wide Format = "wide"
 	JSON Format = "json"
 	YAML Format = "yaml"
+	// Documents is a configuration as pools and bindings.
+	Documents Format = "documents"
 )
 
 // flagName is the long form of -o.
@@ -76,7 +78,7 @@ func (f *Format) Print(out io.Writer, data any, asText string) error {
 		rendered = append(rendered, '\n')
 	case YAML:
 		rendered, err = yaml.Marshal(data)
-	case Text, Wide:
+	case Text, Wide, Documents:
 		rendered = []byte(asText)
 	}
 	if err != nil {

@@ -121,7 +121,7 @@ func TestARevocationIsNotKept(t *testing.T) {
 	}
 }
 
-func TestAPoolAllowsNothingThatItDoesNotName(t *testing.T) {
+func TestContract47APoolAllowsNothingThatItDoesNotName(t *testing.T) {
 	t.Parallel()
 	spec := &documents.Decode("f", []byte(full))[0].Pool.Spec
 	tests := []struct {

@@ -127,7 +127,7 @@ func indent(text string) string {
 // sound is a spec of a pool that lacks nothing.
 const sound = "source: {static: {nodes: [{name: w1, addresses: [10.7.0.11]}]}}\nsubnets: [10.7.0.0/24]\n"
 
-func TestEachRuleSaysPlaceFieldRuleAndRemedy(t *testing.T) {
+func TestContract46EachRuleSaysPlaceFieldRuleAndRemedy(t *testing.T) {
 	t.Parallel()
 	const p, b = "EndpointPool blue ", "EndpointBinding shop/web "
 	tests := []struct{ name, text, want string }{
@@ -237,7 +237,7 @@ func TestEachRuleSaysPlaceFieldRuleAndRemedy(t *testing.T) {
 	}
 }
 
-func TestAllMistakesOfAllDocumentsAreReportedTogether(t *testing.T) {
+func TestContract46AllMistakesOfAllDocumentsAreReportedTogether(t *testing.T) {
 	t.Parallel()
 	text := pool("source: {kubernetes: {nodeSelctor: a}}\nsubnets: [10.0.0.1/24, 127.0.0.0/8]\nguard: {failOpen: maybe, maxRemovalPercent: 101}") +
 		"---\n" + binding("pools: []\nports: [{port: 0}]")
@@ -261,7 +261,7 @@ func TestWhatTheAPIServerAddsIsIgnored(t *testing.T) {
 	}
 }
 
-func TestAValueThatMayBeASecretIsNotRepeated(t *testing.T) {
+func TestContract46AValueThatMayBeASecretIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		pool(sound + "token: geheim"), pool(sound + "credentials: {token: geheim}"), pool("source: {ionos: {password: geheim}}\nsubnets: [10.0.0.0/24]"),

@@ -7,3 +7,5 @@
 // of each document that is invalid, forbidden or cannot be read. It does no I/O, knows no
 // Service and never takes a document for vanished because of a mistake.
 package documents
+
+//go:generate go test -run TestTheReferenceIsCurrent . -update

@@ -83,14 +83,33 @@ func (m Mistake) Subject() string {
 
 // Error returns the mistake as one line.
 func (m Mistake) Error() string {
-	text := m.Place() + ": "
-	if subject := m.Subject(); subject != "" {
-		text += subject + ": "
+	text := m.Rule + "; " + m.Remedy
+	for _, part := range []string{m.Subject(), m.Place()} {
+		if part != "" {
+			text = part + ": " + text
+		}
 	}
-	return text + m.Rule + "; " + m.Remedy
+	return text
 }
 
 // compare orders mistakes as one reads files.
 func (m Mistake) compare(other Mistake) int {
 	return cmp.Or(cmp.Compare(m.File, other.File), cmp.Compare(m.Line, other.Line), cmp.Compare(m.Field, other.Field), cmp.Compare(m.Rule, other.Rule))
+}
+
+// Mistakes are all that is wrong with the documents of a folder.
+type Mistakes []Mistake
+
+// Error returns one line for each mistake, after a line that counts them.
+func (m Mistakes) Error() string {
+	var text strings.Builder
+	plural := "s"
+	if len(m) == 1 {
+		plural = ""
+	}
+	fmt.Fprintf(&text, "%d mistake%s in the documents:", len(m), plural)
+	for _, mistake := range m {
+		text.WriteString("\n  " + mistake.Error())
+	}
+	return text.String()
 }

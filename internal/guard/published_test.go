@@ -43,6 +43,11 @@ func TestFailingEndpointsAreDownWhileAnotherPoolWorks(t *testing.T) {
 	l.wantMode("Publish")
 	l.want("a=ready b=ready") // alone, b has to fail anew
 	l.beside(guard.ReadyWorks, nil, "a=ready b=down")
+	l.pass("b")
+	if got := l.verdict.Watch[1]; !got.Urgent {
+		t.Errorf("%s is down beside another pool, but the second pass is not waited for", got.Address)
+	}
+	l.beside(guard.ReadyWorks, nil, "a=ready b=down")
 	for range 3 {
 		l.refuse("b")
 	}

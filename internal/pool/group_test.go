@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"net/netip"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
@@ -400,4 +403,37 @@ func TestContract53ASourceThatPanicsOrHangsConcernsItsPoolOnly(t *testing.T) {
 			}, 1, 2)
 		})
 	}
+}
+
+func TestContract52GroupsComeAndGoWhileThePoolIsRead(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		inSeveral(t, func(s *several) {
+			var parts []*part
+			for range rapid.IntRange(5, 25).Draw(r, "steps") {
+				switch step := rapid.IntRange(0, 4).Draw(r, "step"); {
+				case step == 0 || len(parts) == 0:
+					parts = append(parts, s.start(s.group(rapid.SampledFrom([]any{"a", "b"}).Draw(r, "key"), s.world)))
+				case step == 1:
+					i := rapid.IntRange(0, len(parts)-1).Draw(r, "ends")
+					parts[i].stop()
+					parts = slices.Delete(parts, i, i+1)
+				case step == 2:
+					a := address(rapid.IntRange(1, 2).Draw(r, "dies or comes back"))
+					s.set(func() { s.dead[a] = !s.dead[a] })
+				default:
+					s.signal()
+				}
+				during(time.Duration(rapid.IntRange(1, 3000).Draw(r, "pause")) * time.Millisecond)
+			}
+			during(20 * time.Second)
+			for i, p := range parts {
+				for o := 1; o <= 3; o++ {
+					got := inventory.StateOf(p.newest().Members, address(o))
+					if dead := s.dead[address(o)]; dead == (got == inventory.StateReady) {
+						r.Fatalf("group %d: %d is %s, and its being dead is %t", i, o, got, dead)
+					}
+				}
+			}
+		}, 1, 2, 3)
+	})
 }

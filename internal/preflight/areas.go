@@ -16,7 +16,7 @@ func (s Section) needs() []ID {
 		return []ID{SourceRead, NodesUsable}
 	case Rights, Service, Slices:
 		return []ID{APIAccess, APIReachable, APIIdentity}
-	case Configuration, Source, API:
+	case Configuration, Documents, Source, API:
 	}
 	return nil
 }

@@ -26,14 +26,34 @@ func Invalid(err error) []Check {
 	return checks
 }
 
+// OddWithDocuments is Odd for a configuration whose pools and targets are documents.
+func OddWithDocuments(c config.Config) []Check {
+	checks := append([]Check{ConfigurationValid.ok("configuration", "valid: DOCUMENTS_DIR=%s, STORE_KIND=%s", c.Documents.Dir, c.Store.Kind)}, unknown(c)...)
+	if c.Run.DryRun {
+		checks = append(checks, dryRun())
+	}
+	return checks
+}
+
+func dryRun() Check {
+	return ConfigurationDryRun.warn("DRY_RUN=true", "the daemon decides and reports, but writes nothing")
+}
+
+// unknown warns of variables that look like ours and are not.
+func unknown(c config.Config) []Check {
+	var checks []Check
+	for _, warning := range c.Warnings() {
+		checks = append(checks, ConfigurationUnknown.warn(warning.Variable, "%s", warning.Rule).remedied(warning.Remedy))
+	}
+	return checks
+}
+
 // Odd returns a warning for each setting of a valid configuration that is seldom
 // intended. inPod says that the program runs in a Pod.
 func Odd(c config.Config, inPod bool) []Check {
 	checks := []Check{ConfigurationValid.ok("configuration", "valid: SOURCE_KIND=%s, STORE_KIND=%s, Service %s/%s",
 		c.Source.Kind, c.Store.Kind, c.Target.Namespace, c.Target.ServiceName)}
-	for _, warning := range c.Warnings() {
-		checks = append(checks, ConfigurationUnknown.warn(warning.Variable, "%s", warning.Rule).remedied(warning.Remedy))
-	}
+	checks = append(checks, unknown(c)...)
 	for _, subnet := range c.Secured.Subnets {
 		if subnet.Bits() == 0 {
 			checks = append(checks, ConfigurationSubnet.warn("SECURED_SUBNET_CIDR="+subnet.String(), "every address is inside this subnet, so the filter accepts every address"))
@@ -52,7 +72,7 @@ func Odd(c config.Config, inPod bool) []Check {
 		checks = append(checks, ConfigurationElection.warn("LEADER_ELECTION=false", "this is right for exactly one Pod; a second one, also during a rolling update, would check and write too"))
 	}
 	if c.Run.DryRun {
-		checks = append(checks, ConfigurationDryRun.warn("DRY_RUN=true", "the daemon decides and reports, but writes nothing"))
+		checks = append(checks, dryRun())
 	}
 	return checks
 }

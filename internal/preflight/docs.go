@@ -33,6 +33,10 @@ func docsOfConfiguration() []Doc {
 		{ConfigurationDryRun, "The daemon writes. With `DRY_RUN=true` it only says what it would write.", "remove DRY_RUN to let the daemon write"},
 		{ConfigurationConcurrency, "If all endpoints of the last inventory were silent, one round of checks would still fit into `HEALTH_CHECK_INTERVAL`. Silent endpoints get three quarters of `HEALTH_CHECK_CONCURRENCY`, and each uses its slot for `HEALTH_CHECK_TIMEOUT`; with the defaults that is enough for 384 endpoints. With more, it takes longer to notice that the network is cut off, or which of many endpoints are dead. A single dead endpoint is noticed equally fast. With `--only configuration` the source is not read, so this is not checked.", "set HEALTH_CHECK_CONCURRENCY higher, HEALTH_CHECK_INTERVAL longer or HEALTH_CHECK_TIMEOUT shorter"},
 
+		{DocumentsValid, "With `DOCUMENTS_DIR`: every [document](documents.md) is valid. There is one entry for each mistake, with file, line, field, rule and remedy. With documents, `check` looks at the configuration and the documents only.", "correct the field; docs/reference/documents.md explains each"},
+		{DocumentsPool, "Every pool that a binding names is in the folder.", "correct the name, or add the pool"},
+		{DocumentsCredentials, "The folder in `CREDENTIALS_DIR` that a pool names has the files that its source needs: `kubeconfig`; or `token`, or `username` and `password`.", "mount the Secret with these keys as a folder of that name"},
+
 		{SourceRead, "The source returns one complete inventory within `SOURCE_TIMEOUT`. A warning says that it took more than half of that time.", "correct what the message names; while the source cannot be read, no endpoint changes because of it"},
 		{SourceRight, "In the remote cluster, the user of `SECURED_KUBECONFIG` has the rights to list and watch nodes.", "grant list and watch of nodes by a ClusterRole in the remote cluster"},
 		{SourceToken, "The token of the IONOS Cloud is valid for at least two more weeks.", "create a new token and replace the old one; with IONOS_TOKEN_FILE no restart is needed"},

@@ -18,6 +18,10 @@ const (
 	ConfigurationDryRun      ID = "configuration-dry-run"
 	ConfigurationConcurrency ID = "configuration-concurrency"
 
+	DocumentsValid       ID = "documents-valid"
+	DocumentsPool        ID = "documents-pool"
+	DocumentsCredentials ID = "documents-credentials"
+
 	SourceRead    ID = "source-read"
 	SourceRight   ID = "source-right"
 	SourceToken   ID = "source-token"
@@ -60,6 +64,7 @@ type Section string
 // The sections, in the order of the report.
 const (
 	Configuration Section = "configuration"
+	Documents     Section = "documents"
 	Source        Section = "source"
 	Nodes         Section = "nodes"
 	API           Section = "api"
@@ -71,7 +76,7 @@ const (
 
 // Sections lists the sections in the order of the report.
 func Sections() []Section {
-	return []Section{Configuration, Source, Nodes, API, Rights, Service, Slices, Probes}
+	return []Section{Configuration, Documents, Source, Nodes, API, Rights, Service, Slices, Probes}
 }
 
 // Title is the section's heading.
@@ -79,6 +84,8 @@ func (s Section) Title() string {
 	switch s {
 	case Configuration:
 		return "Configuration"
+	case Documents:
+		return "Documents"
 	case Source:
 		return "Source"
 	case Nodes:

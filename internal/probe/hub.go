@@ -11,6 +11,10 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
+// MaxChecks is how many distinct checks a process should make at most: at one every
+// two seconds each they take half of a processor.
+const MaxChecks = 20_000
+
 // HubOptions bound what a hub does.
 type HubOptions struct {
 	// Concurrency bounds the checks in flight; 256 where it is zero.

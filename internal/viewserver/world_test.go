@@ -42,6 +42,14 @@ type cluster struct {
 	*viewcache.Cache
 
 	revision viewcache.Revision
+	// last are the newest Service and slice.
+	last [2]viewcache.Input
+}
+
+// tell gives the cache an object.
+func (c *cluster) tell(kind viewcache.Kind, in viewcache.Input) {
+	c.last[kind] = in
+	c.Set(0, kind, in)
 }
 
 // newCluster has the Service web with one endpoint in each namespace.
@@ -62,7 +70,7 @@ func newCluster(t testing.TB, namespaces ...string) *cluster {
 
 func (c *cluster) service(namespace string) {
 	c.revision++
-	c.Set(0, viewcache.Services, viewcache.Input{
+	c.tell(viewcache.Services, viewcache.Input{
 		Key: view.Key{Namespace: namespace, Name: "web"}, Revision: c.revision,
 		Service: view.ToService(&corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"},
@@ -85,7 +93,7 @@ func (c *cluster) slice(namespace string, endpoints ...int) {
 			Addresses: []string{"10.0." + strconv.Itoa(number/256) + "." + strconv.Itoa(number%256)}, Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(e > 0)},
 		})
 	}
-	c.Set(0, viewcache.Slices, viewcache.Input{Key: view.Key{Namespace: namespace, Name: object.Name}, Revision: c.revision, Slice: view.ToSlice(object)})
+	c.tell(viewcache.Slices, viewcache.Input{Key: view.Key{Namespace: namespace, Name: object.Name}, Revision: c.revision, Slice: view.ToSlice(object)})
 }
 
 // authority signs certificates.

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/cli"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
@@ -142,6 +143,7 @@ var elsewhere = []string{
 func TestPagesNameOnlyWordsThatThereAre(t *testing.T) {
 	known := append(alerts(t), elsewhere...)
 	known = append(known, views.KindEndpointView, views.KindServicePortView)
+	known = append(known, v1alpha1.KindEndpointPool, v1alpha1.KindEndpointBinding, string(v1alpha1.BindingDryRun))
 	for _, doc := range inventory.Reasons() {
 		known = append(known, string(doc.Reason))
 	}

@@ -14,8 +14,13 @@ import (
 )
 
 // waitLimit bounds how long a side may need until it has checked every backend once. A
-// side that cannot keep up is measured too.
-const waitLimit = 15 * time.Second
+// side that cannot keep up is measured too. The holder takes 10 s for its connects.
+func waitLimit(c probing.Case) time.Duration {
+	if c.Side == probing.Holder {
+		return 40 * time.Second
+	}
+	return 15 * time.Second
+}
 
 // settled is how long a side continues after that before it is measured. It must
 // learn which backends are slow; the daemon had its time while it wrote.
@@ -40,6 +45,9 @@ type seen struct {
 	overruns float64
 	// descriptors are those that it has open, sockets what the kernel has for them.
 	descriptors, sockets float64
+	// keepAlives were sent meanwhile; keepAliveCost is what one costs the kernel, in
+	// nanoseconds. Only the holder has them, and the cost only where the kernel sends none.
+	keepAlives, keepAliveCost float64
 }
 
 // run measures a case.
@@ -75,16 +83,27 @@ func run(ctx context.Context, c probing.Case) (string, error) {
 	if err := pause(ctx, settled(c)); err != nil {
 		return "", err
 	}
+	cost := 0.0
+	if c.Side == probing.Holder && c.KeepAlive == 0 {
+		if cost, err = readCost(dir); err != nil {
+			return "", err
+		}
+	}
 	s, err := watch(ctx, c, processes[0], backends)
 	if err != nil {
 		return "", err
 	}
+	s.keepAliveCost = cost
 	return line(c, s), nil
 }
 
 // watch looks at a side for the rounds of the case.
 func watch(ctx context.Context, c probing.Case, p *process, backends *counterpart) (seen, error) {
 	overran, err := overruns(ctx, c)
+	if err != nil {
+		return seen{}, err
+	}
+	sent, err := readKeepAlives()
 	if err != nil {
 		return seen{}, err
 	}
@@ -103,7 +122,9 @@ func watch(ctx context.Context, c probing.Case, p *process, backends *counterpar
 		return seen{}, err
 	}
 	s := seen{cpu: after - before}
-	var errs [6]error
+	var errs [7]error
+	s.keepAlives, errs[6] = readKeepAlives()
+	s.keepAlives -= sent
 	s.arrivals, errs[0] = backends.arrivals()
 	s.connections, _, errs[1] = backends.seen()
 	s.resident, s.peak, errs[2] = p.memory()
@@ -111,7 +132,7 @@ func watch(ctx context.Context, c probing.Case, p *process, backends *counterpar
 	s.overruns, errs[4] = overruns(ctx, c)
 	s.overruns -= overran
 	s.descriptors, s.sockets, errs[5] = p.descriptors()
-	if len(s.arrivals) == 0 {
+	if len(s.arrivals) == 0 && c.Side != probing.Holder {
 		return seen{}, fmt.Errorf("no check reached a backend; %s says:\n%.2000s", p.cmd.Path, p.stderr)
 	}
 	return s, errors.Join(errs[:]...)
@@ -199,7 +220,7 @@ func (r *counterpart) awaitAll(ctx context.Context, c probing.Case) error {
 			answering++
 		}
 	}
-	for deadline := time.Now().Add(waitLimit); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(waitLimit(c)); time.Now().Before(deadline); {
 		if err := pause(ctx, 50*time.Millisecond); err != nil {
 			return err
 		}

@@ -12,6 +12,9 @@ import (
 // line says what was seen as go test -bench does.
 func line(c probing.Case, s seen) string {
 	seconds := float64(c.Rounds) * probing.Interval.Seconds()
+	if c.Side == probing.Holder {
+		return holderLine(c, s, seconds)
+	}
 	expected := 0
 	for i := range c.Backends {
 		if c.Answers(i) {
@@ -55,6 +58,16 @@ func line(c probing.Case, s seen) string {
 		add(count, fmt.Sprintf("bin%02d", i))
 	}
 	return b.String() + "\n"
+}
+
+// holderLine is [line] of a case without checks.
+func holderLine(c probing.Case, s seen, seconds float64) string {
+	text := fmt.Sprintf("Benchmark%s 1 %.6g cores %.6g keep-alives/s %.6g resident-bytes %.6g descriptors %.6g socket-bytes", c.Name(),
+		s.cpu.Seconds()/seconds, s.keepAlives/seconds, s.resident, s.descriptors, s.sockets)
+	if c.KeepAlive == 0 {
+		text += fmt.Sprintf(" %.6g ns/keep-alive", s.keepAliveCost)
+	}
+	return text + "\n"
 }
 
 // timeWait counts the sockets in TIME_WAIT on the two sides of the connections to

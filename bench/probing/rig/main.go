@@ -5,6 +5,7 @@
 //	rig respond JSON   answers for all backends, and reports which backend was asked when
 //	rig probe JSON     checks with internal/probe
 //	rig plain JSON     checks with net/http or net.Dial
+//	rig hold JSON      holds connections with internal/hold
 //	rig poll JSON      asks blackbox_exporter for each probe
 //
 // JSON is a probing.Case. The command runs in a network namespace that package
@@ -26,7 +27,7 @@ import (
 
 func main() {
 	only := flag.String("only", "", "measure the cases whose names match this regular expression")
-	rounds := flag.Int("rounds", 3, "intervals to measure of each case")
+	rounds := flag.Int("rounds", 0, "intervals to measure of each case; as in the report if 0")
 	profile := flag.String("profile", "", "write a profile of the CPU of cases of the side prober to this file")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -52,7 +53,10 @@ func measure(ctx context.Context, only string, rounds int, profile string) error
 	var cases []probing.Case
 	for _, c := range probing.Default() {
 		if wanted.MatchString(c.Name()) {
-			c.Rounds, c.Profile = rounds, profile
+			c.Profile = profile
+			if rounds > 0 {
+				c.Rounds = rounds
+			}
 			cases = append(cases, c)
 		}
 	}
@@ -76,6 +80,8 @@ func play(ctx context.Context, part, about string) error {
 		return respond(ctx, c, os.Stdin, os.Stdout)
 	case "probe":
 		return probeAll(ctx, c)
+	case "hold":
+		return holdAll(ctx, c)
 	case "plain":
 		return plain(ctx, c)
 	case "poll":

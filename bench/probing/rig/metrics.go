@@ -54,7 +54,7 @@ func awaitSlices(ctx context.Context, c probing.Case) error {
 	if !c.IsDaemon() {
 		return nil
 	}
-	return awaitRest(ctx, c, "writes_total", waitLimit)
+	return awaitRest(ctx, c, "writes_total", waitLimit(c))
 }
 
 // awaitHeld waits until all connections are held that may be.

@@ -18,12 +18,13 @@ func side(ctx context.Context, c probing.Case, dir string) ([]*process, error) {
 		return daemon(ctx, c, dir)
 	case probing.Blackbox:
 		return blackbox(ctx, c, dir)
-	case probing.Prober, probing.Plain:
-		name := map[probing.Side]string{probing.Prober: "probe", probing.Plain: "plain"}[c.Side]
+	case probing.Prober, probing.Plain, probing.Holder:
+		name := map[probing.Side]string{probing.Prober: "probe", probing.Plain: "plain", probing.Holder: "hold"}[c.Side]
 		p, err := part(ctx, name, c)
 		if err != nil {
 			return nil, err
 		}
+		p.cmd.Dir = dir
 		return []*process{p}, p.start()
 	}
 	return nil, fmt.Errorf("there is no side %q", c.Side)

@@ -27,7 +27,7 @@ type Namespace struct {
 	// Name is the namespace's name, User that of its user.
 	Name, User string
 
-	t      *testing.T
+	t      testing.TB
 	server *controlplane.ControlPlane
 	client *kubernetes.Clientset
 }
@@ -40,7 +40,7 @@ func New(t *testing.T, server *controlplane.ControlPlane, rights ...rbacv1.Polic
 
 // NewFor makes a namespace in which that user has the rights, one of the namespace's
 // name where it is empty.
-func NewFor(t *testing.T, server *controlplane.ControlPlane, user string, rights ...rbacv1.PolicyRule) *Namespace {
+func NewFor(t testing.TB, server *controlplane.ControlPlane, user string, rights ...rbacv1.PolicyRule) *Namespace {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(server.Config())
 	if err != nil {

@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents/variables"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/folder"
+)
+
+// documentsOf returns what a process that starts now would find in the folder.
+func documentsOf(ctx context.Context, c config.Config) documents.Set {
+	return documents.Advance(documents.Set{}, folder.Read(ctx, c.Documents.Dir))
+}
+
+// foundDocuments reports the mistakes of the documents where the variables name a folder of
+// them, and says how many there are.
+func foundDocuments(ctx context.Context, c config.Config) (string, error) {
+	if !c.Documents.Used() {
+		return "", nil
+	}
+	set := documentsOf(ctx, c)
+	if len(set.Mistakes) > 0 {
+		return "", &exitError{ExitUsage, documents.Mistakes(set.Mistakes)}
+	}
+	return fmt.Sprintf(", with %s and %s", plural(len(set.Pools()), "pool"), plural(len(set.Bindings()), "binding")), nil
+}
+
+// showHelp explains config show.
+const showHelp = "Prints the effective values and where each comes from. Secrets are masked.\n\n" +
+	"With -o documents, prints the variables as an EndpointPool and an EndpointBinding\n" +
+	"that decide the same; what has no field is in comments. With DOCUMENTS_DIR, prints\n" +
+	"the documents with their defaults."
+
+// showDocuments prints the documents with their defaults, or those that decide what the
+// variables do.
+func (p Program) showDocuments(ctx context.Context, c config.Config) error {
+	if c.Documents.Used() {
+		return p.printDocuments(documentsOf(ctx, c))
+	}
+	text, err := variables.Text(c)
+	if err != nil {
+		return err
+	}
+	for _, d := range documents.Decode("the output", []byte(text)) {
+		for _, m := range d.Mistakes { // variables allow a little more than documents
+			fmt.Fprintln(p.Stderr, "warning:", m.Error())
+		}
+	}
+	_, err = fmt.Fprint(p.Stdout, text)
+	return err
+}
+
+// printDocuments prints what is in effect, and on standard error what is not.
+func (p Program) printDocuments(set documents.Set) error {
+	for _, m := range set.Mistakes {
+		fmt.Fprintln(p.Stderr, "warning:", m.Error())
+	}
+	between := ""
+	for _, e := range set.Entries {
+		if !e.Usable() {
+			continue
+		}
+		var object any = e.Pool
+		if e.Binding != nil {
+			object = e.Binding
+		}
+		text, err := withoutStatus(object)
+		if err != nil {
+			return fmt.Errorf("%s: %w", e.Key, err)
+		}
+		if _, err := fmt.Fprintf(p.Stdout, "%s# %s:%d\n%s", between, e.File, e.Line, text); err != nil {
+			return err
+		}
+		between = "---\n"
+	}
+	return nil
+}
+
+// withoutStatus writes a document as a file has it.
+func withoutStatus(object any) ([]byte, error) {
+	data, err := json.Marshal(object)
+	if err != nil {
+		return nil, err
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return nil, err
+	}
+	delete(fields, "status")
+	return yaml.Marshal(fields)
+}
