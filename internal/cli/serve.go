@@ -76,19 +76,17 @@ func (p Program) buildMany(c config.Config, dryRun bool) (*many, error) {
 	return b, err
 }
 
-// newMetricsOfMany counts what the parts do. What is decided of each target has no
-// metrics yet.
+// newMetricsOfMany counts what the parts do.
 func (b *many) newMetricsOfMany() (*metrics.Metrics, error) {
 	return metrics.New(metrics.Options{
-		Version: b.version,
+		Version: b.version, Many: true,
 		Leading: func() bool { return b.leader.state().Leading },
 		LoopAge: func() time.Duration { return b.server.LoopAge() },
 		Events:  func() metrics.Events { return b.events.counts() },
 	})
 }
 
-// announcing returns what makes a notice known at a Service. Only one goroutine of the
-// server at a time asks for one.
+// announcing returns what makes a notice known at a Service.
 func (b *many) announcing() func(resolve.Key, narration.Notice) {
 	if b.events.announcer == nil {
 		return nil

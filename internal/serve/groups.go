@@ -30,7 +30,25 @@ type group struct {
 	guard   v1alpha1.PoolGuard
 	group   *pool.Group
 	verdict atomic.Pointer[guard.Verdict]
-	stop    context.CancelFunc
+	// failed says that it does not run any more, and has to be made anew.
+	failed atomic.Bool
+
+	mu   sync.Mutex
+	over bool
+	stop context.CancelFunc
+}
+
+// end stops the group. Nothing that it decided is published afterwards.
+func (g *group) end() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.over = true
+	g.stop()
+}
+
+// same reports whether the group reads and judges as the document says.
+func (g *group) same(p *running) bool {
+	return !g.failed.Load() && g.reader == p.reader && reflect.DeepEqual(g.health, p.document.Spec.HealthCheck) && reflect.DeepEqual(g.guard, p.document.Spec.Guard)
 }
 
 // name is the one under which the verdicts of a group are published.
@@ -47,7 +65,7 @@ func (g *groups) run(ctx context.Context, plan resolve.Plan, members func(resolv
 			continue // its pool cannot be read: what it decided stays
 		}
 		before := g.running[key]
-		if before != nil && before.reader == p.reader && reflect.DeepEqual(before.health, p.document.Spec.HealthCheck) && reflect.DeepEqual(before.guard, p.document.Spec.Guard) {
+		if before != nil && before.same(p) {
 			continue
 		}
 		from, known := members(plan, key)
@@ -65,13 +83,13 @@ func (g *groups) run(ctx context.Context, plan resolve.Plan, members func(resolv
 			continue
 		}
 		if before != nil {
-			before.stop()
+			before.end()
 		}
 		g.running[key] = now
 	}
 	for key, running := range g.running {
 		if !wanted[key] {
-			running.stop()
+			running.end()
 			g.server.set.Publish(name(key), nil)
 			delete(g.running, key)
 		}
@@ -106,6 +124,7 @@ func (g *groups) begin(ctx context.Context, key resolve.Group, p *running, from 
 	g.ended.Go(func() {
 		if err := now.group.Run(ctx, from); err != nil {
 			s.teller.group(key, err)
+			now.failed.Store(true)
 		}
 	})
 	g.ended.Go(func() { now.forward(ctx, s, key, verdicts) })
@@ -120,15 +139,22 @@ func (g *group) forward(ctx context.Context, s *Server, key resolve.Group, verdi
 		case <-ctx.Done():
 			return
 		case v := <-verdicts:
-			before := g.verdict.Swap(v)
-			if ctx.Err() != nil {
-				return // another one may have taken its place
-			}
-			s.set.Publish(name(key), v)
-			if before == nil || before.MayReplace() != v.MayReplace() {
-				s.signal()
-			}
+			g.publish(s, key, v)
 		}
+	}
+}
+
+// publish publishes a verdict, unless another group may have taken the place of this one.
+func (g *group) publish(s *Server, key resolve.Group, v *guard.Verdict) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.over {
+		return
+	}
+	before := g.verdict.Swap(v)
+	s.set.Publish(name(key), v)
+	if before == nil || before.MayReplace() != v.MayReplace() {
+		s.signal()
 	}
 }
 

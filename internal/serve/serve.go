@@ -143,7 +143,7 @@ func New(opts Options) (*Server, error) {
 	s.labels = &labels{server: s}
 	s.pools = &pools{server: s, running: make(map[string]*running)}
 	s.groups = &groups{server: s, running: make(map[resolve.Group]*group)}
-	s.targets = &targets{server: s, running: make(map[resolve.Key]*filled), leaving: make(map[string]bool)}
+	s.targets = &targets{server: s, running: make(map[resolve.Key]*filled), leaving: make(map[string]bool), broken: make(map[resolve.Key]bool)}
 	s.set.Publish(emptied, &guard.Verdict{})
 	return s, nil
 }

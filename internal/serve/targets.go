@@ -26,6 +26,8 @@ type targets struct {
 	mu      sync.Mutex
 	// leaving are the slices whose last target still has requests in flight.
 	leaving map[string]bool
+	// broken are the targets whose stores cannot be opened. No group waits for them.
+	broken map[resolve.Key]bool
 }
 
 // filled is one Service that is filled, or is about to be.
@@ -65,7 +67,10 @@ func (t *targets) prepare(ctx context.Context, p resolve.Plan) {
 		if before != nil {
 			t.end(ctx, each.Key, before)
 		}
-		if f := t.open(ctx, each.Key, fills, dryRun); f != nil {
+		f, err := t.open(ctx, fills, dryRun)
+		t.server.teller.target(each.Key, err)
+		t.broken[each.Key] = err != nil
+		if f != nil {
 			t.running[each.Key] = f
 		}
 	}
@@ -103,23 +108,21 @@ func sameFill(a, b fill) bool {
 }
 
 // open opens the stores of a target, and begins to read them. It returns nil where a
-// target before it has not ended yet, or where a store cannot be opened.
-func (t *targets) open(ctx context.Context, key resolve.Key, fills []fill, dryRun bool) *filled {
+// target before it has not ended yet.
+func (t *targets) open(ctx context.Context, fills []fill, dryRun bool) (*filled, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	f := &filled{fills: fills, dryRun: dryRun, stop: cancel, loads: len(fills)}
 	for i := range fills {
-		err := error(nil)
 		if t.left(fills[i].of) {
 			cancel()
 			f.release()
-			return nil
+			return nil, nil //nolint:nilnil // the next pass tries again
 		}
-		fills[i].store, err = t.server.opts.Hub.Target(fills[i].of)
-		t.server.teller.target(key, err)
-		if err != nil {
+		var err error
+		if fills[i].store, err = t.server.opts.Hub.Target(fills[i].of); err != nil {
 			cancel()
 			f.release()
-			return nil
+			return nil, err
 		}
 	}
 	for i := range fills {
@@ -134,7 +137,7 @@ func (t *targets) open(ctx context.Context, key resolve.Key, fills []fill, dryRu
 			t.server.signal()
 		})
 	}
-	return f
+	return f, nil
 }
 
 // release closes the stores of a target that never ran.
@@ -163,6 +166,9 @@ func (t *targets) members(p resolve.Plan, g resolve.Group) ([]inventory.Member, 
 				continue
 			}
 			f := t.running[each.Key]
+			if f == nil && t.broken[each.Key] {
+				continue
+			}
 			if f == nil || !f.known() {
 				return nil, false
 			}

@@ -236,7 +236,7 @@ func (t *teller) forget(holds map[subject]bool) {
 		}
 		if !holds[of] {
 			delete(t.said, of)
-			t.log.Info("over", "what", of.kind, "namespace", of.namespace, "service", of.name, "pool", of.pool)
+			t.log.Info("what was told before is over", "what", of.kind, "namespace", of.namespace, "service", of.name, "pool", of.pool)
 		}
 	}
 }
