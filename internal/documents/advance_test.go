@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
@@ -141,6 +142,19 @@ func TestContract47APoolAllowsNothingThatItDoesNotName(t *testing.T) {
 		if got.Ports.String() != test.want || got.MaxTargets != test.targets {
 			t.Errorf("%s %v: got %q and %d targets, want %q and %d", test.namespace, test.labels, got.Ports, got.MaxTargets, test.want, test.targets)
 		}
+	}
+	// Decode refuses an empty selector. Another carrier that lets one through allows nothing.
+	all := v1alpha1.EndpointPoolSpec{Allow: []v1alpha1.PoolAllowance{{NamespaceSelector: &metav1.LabelSelector{}, Ports: []string{"1-65535"}}}}
+	if got := documents.Allowed(&all, "shop", map[string]string{"a": "b"}); len(got.Ports) > 0 {
+		t.Errorf("an empty selector allows %v", got.Ports)
+	}
+	// A selector that excludes selects no namespace whose labels are not known.
+	others := v1alpha1.EndpointPoolSpec{Allow: []v1alpha1.PoolAllowance{{
+		NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "team", Operator: metav1.LabelSelectorOpDoesNotExist}}},
+		Ports:             []string{"30080"},
+	}}}
+	if known, unknown := documents.Allowed(&others, "shop", map[string]string{"a": "b"}), documents.Allowed(&others, "shop", nil); len(known.Ports) != 1 || len(unknown.Ports) > 0 {
+		t.Errorf("got %v with labels and %v without, want the port and none", known.Ports, unknown.Ports)
 	}
 	empty := documents.Decode("f", []byte(pool(sound)))[0].Pool.Spec
 	if got := documents.Allowed(&empty, "shop", nil); len(got.Ports) > 0 {

@@ -45,7 +45,8 @@ type Allowance struct {
 }
 
 // Allowed returns what a valid pool allows a namespace with these labels: no ports where
-// it allows nothing. It is the one place that decides this, for every carrier.
+// it allows nothing. It is the one place that decides this, for every carrier. Labels
+// that are not known are nil: then no selector selects the namespace.
 func Allowed(pool *v1alpha1.EndpointPoolSpec, namespace string, names map[string]string) Allowance {
 	var all Allowance
 	for _, entry := range pool.Allow {
@@ -78,7 +79,7 @@ func selects(entry v1alpha1.PoolAllowance, namespace string, names map[string]st
 			return true
 		}
 	}
-	if isEmpty(entry.NamespaceSelector) {
+	if names == nil || isEmpty(entry.NamespaceSelector) {
 		return false
 	}
 	selector, err := metav1.LabelSelectorAsSelector(entry.NamespaceSelector)

@@ -262,6 +262,38 @@ func TestContract45AVolumeThatHangsTakesNothingAway(t *testing.T) {
 	})
 }
 
+func TestContract45AFileThatIsBeingWrittenTakesNothingAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		whole := pool("a") + pool("b")
+		var written atomic.Int64
+		written.Store(int64(len(whole)))
+		w, err := folder.New(folder.Options{Dir: "/documents", Read: func(context.Context, string) documents.Folder {
+			return documents.Folder{Files: []documents.File{{Name: "a.yaml", Data: []byte(whole[:written.Load()])}}}
+		}})
+		must(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- w.Run(ctx) }()
+		<-w.Changed()
+		// The file is written anew, from its beginning: its first half is valid.
+		for n := range int64(len(whole)) {
+			written.Store(n)
+			time.Sleep(50 * time.Millisecond)
+			if got := names(w.Set()); got != "a, b" {
+				t.Fatalf("after %d bytes: got %q", n, got)
+			}
+		}
+		written.Store(int64(len(pool("a"))))
+		time.Sleep(3 * time.Second)
+		if got := names(w.Set()); got != "a" {
+			t.Errorf("when it stays so: got %q, want a", got)
+		}
+		cancel()
+		must(t, <-ended)
+	})
+}
+
 func TestAWatcherNeedsAFolder(t *testing.T) {
 	t.Parallel()
 	if _, err := folder.New(folder.Options{}); err == nil {

@@ -16,6 +16,9 @@ const (
 	// kubelet a minute. The files are few and small, so they are read, not watched: a
 	// watch sees nothing on many kinds of volumes.
 	every = 2 * time.Second
+	// settle is how long a change has to stay as it is before it counts: the first half
+	// of a file that is being written may well be valid, with fewer documents or subnets.
+	settle = 500 * time.Millisecond
 	// slow is how long a volume may take to answer.
 	slow = 10 * time.Second
 )
@@ -65,18 +68,25 @@ func (w *Watcher) Set() documents.Set {
 // Changed receives a value after the set changed. Several changes may be one value.
 func (w *Watcher) Changed() <-chan struct{} { return w.changed }
 
-// Run looks at the folder until ctx ends. A volume that does not answer is told as one
-// that cannot be read, and asked again when it has answered.
+// Run looks at the folder until ctx ends. What two looks in a row found alike counts. A
+// volume that does not answer is told as one that cannot be read, and asked again when it
+// has answered.
 func (w *Watcher) Run(ctx context.Context) error {
 	answers := make(chan documents.Folder, 1)
+	var previous *documents.Folder
 	for {
 		go func() { answers <- w.options.Read(ctx, w.options.Dir) }()
 		found, ended := w.await(ctx, answers)
 		if ended {
 			return nil
 		}
-		w.advance(found)
-		timer := time.NewTimer(w.options.Every)
+		pause := min(settle, w.options.Every)
+		if previous != nil && reflect.DeepEqual(found, *previous) {
+			w.advance(found)
+			pause = w.options.Every
+		}
+		previous = &found
+		timer := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -96,7 +106,7 @@ func (w *Watcher) await(ctx context.Context, answers <-chan documents.Folder) (f
 		case <-ctx.Done():
 			return found, true
 		case found = <-answers:
-			return found, false
+			return found, ctx.Err() != nil
 		case <-timer.C:
 			w.advance(documents.Folder{
 				Problem: fmt.Sprintf("the folder DOCUMENTS_DIR did not answer in %v", slow), Remedy: "look at the volume",

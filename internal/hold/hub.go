@@ -111,21 +111,20 @@ func (u *Hub) Run(ctx context.Context) {
 func (u *Hub) replace() []*grip {
 	u.mu.Lock()
 	wanted := make(map[netip.AddrPort][]*Holder)
+	var added []*grip
 	for _, h := range u.holders {
 		for _, a := range h.wanted {
 			target := netip.AddrPortFrom(a, h.options.Port)
 			wanted[target] = append(wanted[target], h)
+			if u.grips[target] == nil {
+				g := &grip{target: target, timeout: h.options.Timeout, released: make(chan struct{})}
+				u.grips[target] = g
+				added = append(added, g)
+			}
 		}
 	}
-	var added []*grip
 	for target, holders := range wanted {
-		g := u.grips[target]
-		if g == nil {
-			g = &grip{target: target, timeout: holders[0].options.Timeout, released: make(chan struct{})}
-			u.grips[target] = g
-			added = append(added, g)
-		}
-		g.serve(holders)
+		u.grips[target].serve(holders)
 	}
 	u.mu.Unlock()
 	u.release(wanted)

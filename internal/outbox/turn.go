@@ -46,6 +46,16 @@ func (o *Outbox) lossWaits(now time.Time) bool {
 	})
 }
 
+// Settled reports whether no failure of a slice is remembered.
+func (o *Outbox) Settled() bool {
+	for _, r := range o.records {
+		if r.failures > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // Retries reports whether the last write of the slice of that name failed.
 func (o *Outbox) Retries(name string) bool {
 	r := o.records[name]

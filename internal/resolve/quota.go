@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 )
 
 // MaxChecks is how many distinct checks, an address and a health check each, one
@@ -31,7 +32,7 @@ func newQuota(nodes map[string]int) quota {
 // take counts a use, or says which limit it would exceed. Checks that the pool does for
 // all its targets count for no namespace. What a target has already is never refused:
 // a pool that got more nodes, or a lower limit, takes nothing away.
-func (q *quota) take(key Key, u Use, allowed allowance, pool *v1alpha1.EndpointPool, had []use) string {
+func (q *quota) take(key Key, u Use, allowed documents.Allowance, pool *v1alpha1.EndpointPool, had []use) string {
 	t := tenant{u.Pool, key.Namespace}
 	nodes := q.nodes[u.Pool]
 	shared := u.Check.Mode == v1alpha1.HealthCheckNone || u.Check.Port == poolPort(pool) && u.Check == sharedCheck(pool)
@@ -46,10 +47,10 @@ func (q *quota) take(key Key, u Use, allowed allowance, pool *v1alpha1.EndpointP
 	}
 	switch {
 	case hasTarget && hasCheck:
-	case !hasTarget && targets > allowed.maxTargets:
-		return fmt.Sprintf("pool %s backs %d Services of namespace %s, which is its limit: this one is not filled; remove another, or ask the platform for a larger spec.allow[].maxTargets", u.Pool, allowed.maxTargets, key.Namespace)
-	case !shared && checks*nodes > allowed.maxChecks:
-		return fmt.Sprintf("%d different health checks on %d endpoints are more than the %d checks that pool %s allows namespace %s: this Service is not filled; use the check of another Service, or ask the platform for a larger spec.allow[].maxChecks", checks, nodes, allowed.maxChecks, u.Pool, key.Namespace)
+	case !hasTarget && targets > allowed.MaxTargets:
+		return fmt.Sprintf("pool %s backs %d Services of namespace %s, which is its limit: this one is not filled; remove another, or ask the platform for a larger spec.allow[].maxTargets", u.Pool, allowed.MaxTargets, key.Namespace)
+	case !shared && checks*nodes > allowed.MaxChecks:
+		return fmt.Sprintf("%d different health checks on %d endpoints are more than the %d checks that pool %s allows namespace %s: this Service is not filled; use the check of another Service, or ask the platform for a larger spec.allow[].maxChecks", checks, nodes, allowed.MaxChecks, u.Pool, key.Namespace)
 	case total > MaxChecks:
 		return fmt.Sprintf("this health check would be one of more than %d checks of the whole controller: this Service is not filled; use the check of another Service, or spec.healthCheck.port of pool %s for all", MaxChecks, u.Pool)
 	}

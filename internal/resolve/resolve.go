@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 )
 
 // Resolve says who is served by what. Its order is the same in every process: targets
@@ -120,7 +121,7 @@ func (r *rules) forbidden(key Key, u use) bool {
 	if bySelector && !known && !r.in.Complete {
 		return false
 	}
-	_, forbidden := allowanceOf(pool, key.Namespace, r.in.Namespaces).forbids(u.Use, pool)
+	_, forbidden := forbids(documents.Allowed(&pool.Spec, key.Namespace, r.in.Namespaces[key.Namespace]), u.Use, pool)
 	return forbidden
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
@@ -66,11 +67,11 @@ func (r *rules) grant(key Key, req request, u *Use, had []use) Refusal {
 		return Refusal{key, u.Pool, reason, fmt.Sprintf(format, args...)}
 	}
 	pool := r.pools[u.Pool]
-	var allowed allowance
+	var allowed documents.Allowance
 	if pool != nil {
-		allowed = allowanceOf(pool, key.Namespace, r.in.Namespaces)
+		allowed = documents.Allowed(&pool.Spec, key.Namespace, r.in.Namespaces[key.Namespace])
 	}
-	if len(allowed.ports) == 0 {
+	if len(allowed.Ports) == 0 {
 		return refuse(v1alpha1.ReasonPoolNotAllowed, "namespace %s may not use a pool %s: nothing is published from it; ask the platform to name the namespace in spec.allow of that pool, or correct its name", key.Namespace, u.Pool)
 	}
 	check, ok := checkOf(pool, req.spec.HealthCheck, u.Ports)
@@ -78,7 +79,7 @@ func (r *rules) grant(key Key, req request, u *Use, had []use) Refusal {
 		return refuse(v1alpha1.ReasonHealthCheckPortAmbiguous, "Service %s has not exactly one TCP port, so it is not clear which one to check; set the port of the health check", key)
 	}
 	u.Check = check
-	if port, forbidden := allowed.forbids(*u, pool); forbidden {
+	if port, forbidden := forbids(allowed, *u, pool); forbidden {
 		return refuse(v1alpha1.ReasonPortNotAllowed, "pool %s does not allow namespace %s port %d: nothing is published from it; use an allowed port, or ask the platform to add it to spec.allow of the pool", u.Pool, key.Namespace, port)
 	}
 	if message := r.quota.take(key, *u, allowed, pool, had); message != "" {

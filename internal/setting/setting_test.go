@@ -24,6 +24,7 @@ var variable = regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`)
 var elsewhere = map[string]string{
 	"config":                 "it says what is wrong with variables, to those who set them",
 	"setting":                "it is the list",
+	"documents/variables":    "it writes variables, for those who set them",
 	"metrics":                "a help text is one for all targets",
 	"archtest":               "it contains tests only",
 	"source/ionos/ionostest": "it stands for a cloud",

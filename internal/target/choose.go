@@ -12,8 +12,10 @@ import (
 type offer struct {
 	// verdict is the newest, nil before the first.
 	verdict *guard.Verdict
-	// own are the endpoints that the slices of the target published at first.
-	own []inventory.Member
+	// own are the endpoints that the slices of the target published at first, slices
+	// what they are now.
+	own    []inventory.Member
+	slices []plan.Slice
 }
 
 // choose returns what the slices of one of the pools publish, nil where that pool
@@ -32,19 +34,21 @@ func choose(offers []offer, which int) *decision {
 	return &decision{offers[which].verdict.Published(others, offers[which].own)}
 }
 
-// working returns what works in the pool. Before its first verdict it is as its
-// slices say.
+// working returns what works in the pool. Without a verdict it is as its slices say.
 func (o offer) working() guard.Working {
 	if o.verdict != nil {
 		return o.verdict.Working()
 	}
-	work := func(family plan.Family) guard.Work {
-		if slices.ContainsFunc(o.own, func(m inventory.Member) bool {
-			return plan.FamilyOf(m.Address) == family && m.State == inventory.StateReady
-		}) {
-			return guard.ReadyWorks
+	var works guard.Working
+	for _, s := range o.slices {
+		if !slices.ContainsFunc(s.Endpoints, func(m inventory.Member) bool { return m.State == inventory.StateReady }) {
+			continue
 		}
-		return guard.NothingWorks
+		if s.Family == plan.IPv4 {
+			works.IPv4 = guard.ReadyWorks
+		} else {
+			works.IPv6 = guard.ReadyWorks
+		}
 	}
-	return guard.Working{IPv4: work(plan.IPv4), IPv6: work(plan.IPv6)}
+	return works
 }

@@ -23,8 +23,9 @@ type fill struct {
 	machine *machine
 	outbox  *outbox.Outbox
 	defects defects
-	// flying is how many writes are in flight.
-	flying int
+	// flying is how many writes are in flight, and loading says that a load is.
+	flying  int
+	loading bool
 
 	// class is the place in turns, due and place are that in the agenda.
 	class int
@@ -141,7 +142,7 @@ func (l *loop) decide(f *fill, now time.Time) {
 	for i, each := range f.target.fills {
 		offers[i].verdict = l.verdicts[each.Pool]
 		if each.machine != nil {
-			offers[i].own = each.machine.own
+			offers[i].own, offers[i].slices = each.machine.own, each.machine.state.Slices
 		}
 	}
 	l.isolated(f, now, func(m *machine) {

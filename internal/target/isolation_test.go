@@ -144,6 +144,61 @@ func TestContract54StoresThatCannotBeReadDelayNoOther(t *testing.T) {
 	}
 }
 
+func TestContract54NewTargetsThatCannotBeReadDelayNoOther(t *testing.T) {
+	for name, c := range map[string]struct {
+		namespaces int
+		most       time.Duration
+	}{
+		"of one namespace":    {1, 0},
+		"of three namespaces": {3, 5 * time.Second}, // once, until it is known
+	} {
+		t.Run(name, func(t *testing.T) {
+			inCrowd(t, target.SetOptions{}, nil, func(t *testing.T, crowd *crowd) {
+				for i := range 60 {
+					s := newServed(t, fmt.Sprintf("bad%d/web%d", i%c.namespaces, i), 100)
+					s.load = func(ctx context.Context) error { return wait(ctx, time.Hour) }
+					crowd.add(s)
+				}
+				for i := range 6 {
+					during(c.most)
+					s := newServed(t, fmt.Sprintf("good/web%d", i), 100)
+					crowd.add(s)
+					synctest.Wait()
+					if i == 0 {
+						during(c.most)
+					}
+					if got := s.published(); got != "1=ready 2=ready" {
+						t.Errorf("%s: got %q at once, want its endpoints", s.name, got)
+					}
+					during(20 * time.Second)
+				}
+			})
+		})
+	}
+}
+
+// TestContract54AStoreThatHangsHasOneReader, however often its target comes and goes.
+func TestContract54AStoreThatHangsHasOneReader(t *testing.T) {
+	inCrowd(t, target.SetOptions{}, []string{"shop/flip"}, func(t *testing.T, c *crowd) {
+		s, flying, most := c.all["shop/flip"], 0, 0
+		s.set(func() {
+			s.load = func(ctx context.Context) error {
+				s.set(func() { flying++; most = max(most, flying) })
+				defer s.set(func() { flying-- })
+				return wait(ctx, time.Hour)
+			}
+		})
+		for range 50 {
+			c.remove(s)
+			c.add(s)
+			during(100 * time.Millisecond)
+		}
+		if most != 1 {
+			t.Errorf("got %d loads of one store at a time, want 1", most)
+		}
+	})
+}
+
 func TestContract54APanicStopsOneTargetAndIsTriedAgain(t *testing.T) {
 	inCrowd(t, target.SetOptions{}, []string{"bad/web"}, func(t *testing.T, c *crowd) {
 		bad, panics := c.all["bad/web"], 0

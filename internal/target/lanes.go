@@ -13,8 +13,6 @@ const (
 	spare = 2
 	// slowAfter is how long a request of a slow namespace takes at least.
 	slowAfter = time.Second
-	// window is for how long the bucket of all targets saves what it may spend.
-	window = 10 * time.Second
 )
 
 // lanes counts the requests in flight, so that whatever hangs leaves writers to the
@@ -41,6 +39,10 @@ type namespace struct {
 	services, flying int
 	// slow says that the last request took long.
 	slow bool
+	// loading is how many loads are in flight; unread says that the last one failed or
+	// took long.
+	loading int
+	unread  bool
 }
 
 // newLanes returns so many lanes without targets.
@@ -119,30 +121,3 @@ func (l *lanes) count(s *service, retry bool, n int) {
 		l.server.Retrying += n
 	}
 }
-
-// bucket holds the tokens of all targets together. It gives interval by interval a
-// token, and saves those of a window; an interval of 0 means that there is no bound.
-type bucket struct {
-	interval time.Duration
-	// full is when the last token that was taken has come back.
-	full time.Time
-}
-
-// newBucket returns a full one.
-func newBucket(perSecond int) bucket {
-	if perSecond == 0 {
-		return bucket{}
-	}
-	return bucket{interval: time.Second / time.Duration(perSecond)}
-}
-
-// take takes a token.
-func (b *bucket) take(now time.Time) {
-	if b.full.Before(now) {
-		b.full = now
-	}
-	b.full = b.full.Add(b.interval)
-}
-
-// next returns when there is a token.
-func (b *bucket) next() time.Time { return b.full.Add(b.interval - window) }

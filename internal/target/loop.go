@@ -26,8 +26,7 @@ type loop struct {
 	// undecided are the fills that the newest verdicts did not reach yet, touched those
 	// that had an event in this turn, unread those that wait for a load.
 	undecided, touched, unread []*fill
-	// loading counts the loads under way, reloading those after a failure.
-	loading, reloading int
+	loads                      loads
 
 	writes  chan writing
 	written chan writing
@@ -55,7 +54,8 @@ type reading struct {
 	fill    *fill
 	machine *machine
 	store   Store
-	retry   bool
+	began   time.Time
+	suspect bool
 	loaded  loaded
 }
 
@@ -147,7 +147,9 @@ func (l *loop) turn(h happened) {
 	if len(l.undecided) > 0 {
 		f := l.undecided[0]
 		l.undecided[0], l.undecided = nil, l.undecided[1:]
-		l.decide(f, now)
+		if f.undecided {
+			l.decide(f, now)
+		}
 	}
 	for f := l.agenda.pop(now); f != nil; f = l.agenda.pop(now) {
 		l.wake(f, now)
@@ -165,11 +167,9 @@ func (l *loop) absorb(n news, now time.Time) {
 		}
 	}
 	for pool, v := range n.verdicts {
-		if v == nil {
+		if l.verdicts[pool] = v; v == nil {
 			delete(l.verdicts, pool)
-			continue
 		}
-		l.verdicts[pool] = v
 		for t := range l.takers[pool] {
 			l.undecide(t)
 		}
@@ -198,11 +198,9 @@ func (l *loop) report(w writing, now time.Time) {
 
 // loaded takes in what the store holds.
 func (l *loop) loaded(r reading, now time.Time) {
-	l.loading--
 	r.target.ended()
-	if r.retry {
-		l.reloading--
-	}
+	r.fill.loading = false
+	l.loads.ended(r.fill.namespace, r.suspect, r.loaded.err != nil || now.Sub(r.began) >= slowAfter)
 	if r.fill.machine == r.machine {
 		l.handle(r.fill, event{loaded: &r.loaded}, now)
 	}
@@ -221,7 +219,7 @@ func (l *loop) settle(now time.Time) {
 	}
 	clear(l.touched)
 	l.touched = l.touched[:0]
-	l.load()
+	l.load(now)
 }
 
 // send gives the most urgent writes to the writers that are free.
@@ -236,6 +234,11 @@ func (l *loop) send(now time.Time) {
 			return
 		}
 		l.touch(f)
+		if f.undecided { // nothing is sent that a newer verdict may have undone
+			l.decide(f, now)
+			l.queue(f, now)
+			continue
+		}
 		w, ok := l.take(f, now)
 		if !ok {
 			continue // tell makes it due again
@@ -249,26 +252,23 @@ func (l *loop) send(now time.Time) {
 }
 
 // load starts loads while readers are free.
-func (l *loop) load() {
-	for i := 0; i < len(l.unread) && l.loading < loaders; {
+func (l *loop) load(now time.Time) {
+	for i := 0; i < len(l.unread) && l.loads.all < loaders; {
 		f := l.unread[i]
-		if f.machine == nil || !f.unread {
-			l.unread = slices.Delete(l.unread, i, i+1)
-			continue
-		}
-		retry := f.machine.reader.failures > 0
-		if retry && l.reloading >= failingLoaders {
+		if f.machine != nil && f.unread && (f.loading || !l.loads.takes(f.namespace, len(l.lanes.namespaces))) {
 			i++
 			continue
 		}
 		l.unread = slices.Delete(l.unread, i, i+1)
-		f.unread = false
-		l.loading++
-		if retry {
-			l.reloading++
+		if f.machine == nil || !f.unread {
+			continue
 		}
+		f.unread, f.loading = false, true
 		f.target.requests++
-		l.reads <- reading{target: f.target, fill: f, machine: f.machine, store: f.Store, retry: retry, loaded: loaded{ended: f.outbox.Ended()}}
+		l.reads <- reading{
+			target: f.target, fill: f, machine: f.machine, store: f.Store, began: now,
+			suspect: l.loads.began(f.namespace), loaded: loaded{ended: f.outbox.Ended()},
+		}
 	}
 }
 

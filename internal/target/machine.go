@@ -21,6 +21,8 @@ type machine struct {
 	// members are what the pools decided; decided says that they did.
 	members []inventory.Member
 	decided bool
+	// right says that the last pass had nothing to write.
+	right bool
 	// state is what the store is known to hold.
 	state plan.State
 	// own are the endpoints that the slices published at first.
@@ -77,6 +79,7 @@ func (m *machine) pass(now time.Time) {
 		m.outbox.Offer(m.state.Slices, writes, now)
 	}
 	m.outcome.Passed, m.outcome.Problem, m.outcome.Writes = true, problem, writes
+	m.right = len(writes) == 0 && m.outbox.Settled()
 }
 
 // turn returns how urgent the next write is, and false if nothing is to be written
@@ -113,7 +116,12 @@ func earliest(times ...time.Time) time.Time {
 func (m *machine) absorb(e event, now time.Time) bool {
 	switch {
 	case e.decided != nil:
+		same := m.decided && slices.Equal(m.members, e.decided.members)
 		m.members, m.decided = e.decided.members, true
+		if same && m.right {
+			m.outcome.Passed = true // it would come to the same
+			return false
+		}
 		return true
 	case e.report != nil:
 		m.absorbReport(*e.report, now)

@@ -177,6 +177,17 @@ func TestMachine(t *testing.T) {
 			{"a zone", func(b *bench) { b.Decide(zoned(2).Members, b.now) }, "rest; passed, 2 pending 0 results"},
 			{"down", func(b *bench) { b.Decide(verdict(2, 1).Members, b.now) }, "loss; passed, 1 pending 0 results"},
 		}},
+		"a failure that is over is forgotten at the next verdict": {known: true, steps: []step{
+			{"verdict", decide(1), "gain; passed, 1 pending 0 results"},
+			{"landed", func(b *bench) { b.take(); b.land() }, "0 pending 1 results"},
+			{"down", decide(1, 1), "loss; passed, 1 pending 0 results"},
+			{"failed", func(b *bench) { b.take(); b.fail(errRefused) }, "load; 1 pending 0 results, write error"},
+			{"loaded", loaded, "passed, 1 pending 1 results, write error; 500ms"},
+			{"up again", decide(1), "passed, 0 pending 0 results"},
+			{"a minute later", pass(time.Minute), ""},
+			{"the same verdict", decide(1), "passed, 0 pending 0 results"},
+			{"down", decide(1, 1), "loss; passed, 1 pending 0 results"},
+		}},
 		"a dry run says what it would write": {known: true, dryRun: true, steps: []step{
 			{"verdict", decide(2), "passed, 2 pending 0 results"},
 		}},
@@ -190,5 +201,22 @@ func TestMachine(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestTheSameVerdictCostsATargetThatIsRightNextToNothing(t *testing.T) {
+	b := newBench(t, true, 0, false)
+	b.Decide(verdict(100).Members, b.now)
+	for b.take(); len(b.flying) > 0; b.take() {
+		b.land()
+	}
+	same, other := verdict(100).Members, zoned(100).Members
+	b.Decide(same, b.now)
+	if got := testing.AllocsPerRun(10, func() { b.Decide(same, b.now) }); got > 1 {
+		t.Errorf("got %v allocations for a verdict that changes nothing, want 1", got)
+	}
+	b.Decide(other, b.now)
+	if turn, ok := b.Turn(b.now); !ok || turn.Rank != outbox.Rest {
+		t.Errorf("got %v, %t for a verdict that changes zones, want writes", turn, ok)
 	}
 }

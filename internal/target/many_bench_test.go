@@ -116,3 +116,98 @@ func manyNames(count int) []string {
 	}
 	return names
 }
+
+// BenchmarkManyTargetsStart is the time from the start until 1,000 targets, whose
+// slices are right, are known to be right. It reports what they hold in memory, without
+// their stores.
+func BenchmarkManyTargetsStart(b *testing.B) {
+	const count = 1000
+	stores := make([]*thin, count)
+	for i := range stores {
+		s := newServed(b, manyNames(count)[i], 100)
+		stores[i] = &thin{fill: s.fill, state: plan.State{Service: service}}
+	}
+	startThin(b, stores)() // writes everything
+	var used, goroutines uint64
+	for b.Loop() {
+		b.StopTimer()
+		before := heap()
+		for _, s := range stores {
+			s.writes = 0
+		}
+		b.StartTimer()
+		stop := startThin(b, stores)
+		b.StopTimer()
+		used, goroutines = heap()-before, uint64(runtime.NumGoroutine())
+		stop()
+		for _, s := range stores {
+			if s.writes > 0 {
+				b.Fatal("a restart wrote")
+			}
+		}
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(used)/1e6, "MB")
+	b.ReportMetric(float64(goroutines), "goroutines")
+}
+
+// startThin starts a set, and returns when every target has planned.
+func startThin(b *testing.B, stores []*thin) (stop func()) {
+	b.Helper()
+	set, err := target.NewSet(target.SetOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var planned sync.WaitGroup
+	for _, s := range stores {
+		planned.Add(1)
+		once := sync.OnceFunc(planned.Done)
+		_, err := set.Add(target.Options{Fills: []target.Fill{{Pool: "blue", Store: s, Target: s.fill.Target}}, Observe: func(o target.Outcome) {
+			if o.Passed && o.Pending == 0 || len(o.Results) > 0 {
+				once()
+			}
+		}})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	set.Publish("blue", verdict(100))
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { set.Run(ctx) })
+	planned.Wait()
+	stop = func() { cancel(); running.Wait() }
+	b.Cleanup(stop)
+	return stop
+}
+
+// heap is how much memory is in use.
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// thin is a store that holds what was written last, and nothing else.
+type thin struct {
+	fill   target.Fill
+	mu     sync.Mutex
+	state  plan.State
+	writes int
+}
+
+func (s *thin) Load(context.Context) (plan.State, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state, nil
+}
+
+func (s *thin) Write(_ context.Context, w plan.Write) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writes++
+	w.Slice.Version = fmt.Sprint(s.writes)
+	s.state.Slices = []plan.Slice{w.Slice}
+	return w.Slice.Version, nil
+}

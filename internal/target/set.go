@@ -13,14 +13,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/outbox"
 )
 
-const (
-	// loaders is how many stores are read at a time; those whose last read failed
-	// have failingLoaders of them.
-	loaders        = 4
-	failingLoaders = 2
-	// heartbeat is how often the loop comes round when nothing happens.
-	heartbeat = time.Second
-)
+// heartbeat is how often the loop comes round when nothing happens.
+const heartbeat = time.Second
 
 // SetOptions are what a Set is made of.
 type SetOptions struct {

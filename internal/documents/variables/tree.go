@@ -12,25 +12,27 @@ type tree struct{ *yaml.Node }
 func newTree() tree { return tree{&yaml.Node{Kind: yaml.MappingNode}} }
 
 // put sets the field of a path such as spec.guard.failOpen.
-func (t tree) put(path string, value *yaml.Node) {
+func (t tree) put(path string, value *yaml.Node) { put(t.Node, path, value) }
+
+func put(node *yaml.Node, path string, value *yaml.Node) {
 	name, rest, below := strings.Cut(path, ".")
-	for i := 0; i < len(t.Content); i += 2 {
-		if t.Content[i].Value != name {
+	for i := 0; i < len(node.Content); i += 2 {
+		switch {
+		case node.Content[i].Value != name:
 			continue
-		}
-		if below {
-			tree{t.Content[i+1]}.put(rest, value)
-		} else {
-			t.Content[i+1] = value
+		case below:
+			put(node.Content[i+1], rest, value)
+		default:
+			node.Content[i+1] = value
 		}
 		return
 	}
-	t.Content = append(t.Content, text(name), value)
 	if below {
 		group := newTree()
-		t.Content[len(t.Content)-1] = group.Node
 		group.put(rest, value)
+		value = group.Node
 	}
+	node.Content = append(node.Content, text(name), value)
 }
 
 // text is a value that YAML reads as text again, with quotes if need be.

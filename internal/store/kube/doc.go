@@ -6,8 +6,8 @@
 // In come the access, targets and writes; out go the slices and the Service of each
 // target as they are, and a Snapshot of all Services. Steady state costs no request but
 // the watches. What a write answered is seen by the next Load even if the watch lags,
-// and a write that failed, or a slice that vanished from the watch, makes the next Load
-// of that target ask the server about that slice. An update always carries the
+// and a write that failed, or a slice that a list leaves out, makes the next Load of that
+// target ask the server about that slice. An update always carries the
 // resourceVersion it was computed from; nothing is ever deleted or patched, and no slice
 // of another name is touched.
 //

@@ -69,8 +69,12 @@ func (f *feed[T]) Resync() error { return nil }
 func (s *scope) slicesFeed() *feed[*content] {
 	return &feed[*content]{
 		fresh: &s.slices, lock: &s.mu, reduce: s.reduceSlice, replace: s.replaceSlices,
-		update: func(c *content) { s.watchedSlice(c.namespace, c.name, c, c.version) },
-		gone:   func(c *content) { s.watchedSlice(c.namespace, c.name, nil, c.version) },
+		update: func(c *content) {
+			s.watchedSlice(c.namespace, c.name, func(one *cachedSlice) { one.set(c, c.version) })
+		},
+		gone: func(c *content) {
+			s.watchedSlice(c.namespace, c.name, func(one *cachedSlice) { s.gone(one, c.version) })
+		},
 	}
 }
 
@@ -95,39 +99,49 @@ func (s *scope) replaceSlices(all []*content, revision string) {
 				s.mark(one)
 			}
 			if !listed[[2]string{namespace, name}] {
-				s.watchedSlice(namespace, name, nil, revision)
+				s.watchedSlice(namespace, name, s.missing)
 			}
 		}
 	}
 	for _, c := range all {
-		s.watchedSlice(c.namespace, c.name, c, revision)
+		s.watchedSlice(c.namespace, c.name, func(one *cachedSlice) { one.set(c, revision) })
 	}
 	signal(s.hub.changed)
 }
 
-// watchedSlice takes over what the watch says of one slice at a revision, nil for one
-// that it does not select, and passes on what is news. The echo of a write of ours is
-// none, whether it comes after the write's answer or before.
-func (s *scope) watchedSlice(namespace, name string, is *content, revision string) {
-	space := s.space(namespace)
-	one := space.slice(name)
-	before := *one
+// gone takes over that a slice left the watch. One that selects slices by label does not
+// say whether the slice exists.
+func (s *scope) gone(one *cachedSlice, revision string) {
+	if s.hub.options.Only != nil {
+		s.missing(one)
+		return
+	}
+	one.set(nil, revision)
+}
+
+// missing takes over that a slice was not told of. For a target that is no proof that
+// there is none.
+func (s *scope) missing(one *cachedSlice) {
 	switch {
-	case is != nil:
-		one.set(is, revision)
 	case one.owner == nil:
 		one.content = nil
 	case one.content != nil:
 		s.mark(one)
 	}
+}
+
+// watchedSlice takes over what the watch says of one slice, and passes on what is news.
+// The echo of a write of ours is none, whether it comes after the write's answer or
+// before.
+func (s *scope) watchedSlice(namespace, name string, take func(*cachedSlice)) {
+	space := s.space(namespace)
+	one := space.slice(name)
+	before := *one
+	take(one)
 	if one.owner != nil && !one.writing && (one.dirty != before.dirty || versionOf(one.content) != versionOf(before.content)) {
 		signal(one.owner.changed)
 	}
-	for _, store := range space.stores {
-		if before.beside(store) != one.beside(store) {
-			signal(store.changed)
-		}
-	}
+	space.tellBeside(before, one)
 	space.drop(name)
 	s.tidy(namespace)
 }

@@ -146,11 +146,14 @@ func (s *scope) dirty(store *Store) map[string]int {
 func (s *scope) clean(namespace, name string, mark int, is *content, revision string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one := s.space(namespace).slice(name)
+	space := s.space(namespace)
+	one := space.slice(name)
+	before := *one
 	one.set(is, revision)
 	if one.dirty == mark {
 		one.dirty = 0
 	}
+	space.tellBeside(before, one)
 }
 
 // begin is called before a write of the slice, and returns what the slice is; end is
@@ -167,7 +170,9 @@ func (s *scope) begin(namespace, name string) *content {
 func (s *scope) end(namespace, name string, base, answer *content) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one, expected := s.space(namespace).slice(name), base
+	space, expected := s.space(namespace), base
+	one := space.slice(name)
+	before := *one
 	one.writing = false
 	if answer != nil {
 		one.set(answer, answer.version)
@@ -179,6 +184,7 @@ func (s *scope) end(namespace, name string, base, answer *content) {
 	if answer == nil {
 		s.mark(one)
 	}
+	space.tellBeside(before, one)
 }
 
 // addTo adds what is known to a snapshot.
@@ -246,6 +252,16 @@ func (s *space) drop(name string) {
 func (s *space) tell(service string) {
 	for _, store := range s.stores {
 		if store.target.Service == service {
+			signal(store.changed)
+		}
+	}
+}
+
+// tellBeside passes on what a slice publishes beside those of other targets, where that
+// is something else than before.
+func (s *space) tellBeside(before cachedSlice, is *cachedSlice) {
+	for _, store := range s.stores {
+		if before.beside(store) != is.beside(store) {
 			signal(store.changed)
 		}
 	}

@@ -18,11 +18,12 @@ import (
 // A slice is dirty when it may be anything by now. It takes whatever is told of it
 // next, and stays dirty until a read that began after the mark says what it is:
 //
-//	a write of it failed                  the write may have been carried out
-//	it left the watch                     it is gone, or has lost its label
-//	it is newer than a complete list      it was written meanwhile, or the server was
-//	                                      restored and its revisions began anew
-//	the watch does not select it          it is read again from time to time
+//	a write of it failed                 the write may have been carried out
+//	it left a watch that selects labels  it is gone, or has lost its label
+//	a complete list leaves it out        it is gone, or the list is wrong
+//	it is newer than a complete list     it was written meanwhile, or the server was
+//	                                     restored and its revisions began anew
+//	the watch does not select it         it is read again from time to time
 type cachedSlice struct {
 	owner    *Store   // the one whose target has this name, nil where none has
 	content  *content // nil where there is no such slice

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,6 +36,8 @@ type world struct {
 	refused map[string]bool
 	mute    string
 	writes  int
+	// expired is the revision before which no watch may begin.
+	expired int
 	watches map[*io.PipeWriter][2]string // namespace and resource of each
 }
 
@@ -47,10 +50,18 @@ func (w *world) put(kind string, object any) {
 	switch o := object.(type) {
 	case *corev1.Service:
 		o.APIVersion, o.Kind, o.ResourceVersion = "v1", "Service", strconv.Itoa(w.revision)
-		namespace, w.services = o.Namespace, append(w.services, *o)
+		namespace = o.Namespace
+		w.services = slices.DeleteFunc(w.services, func(p corev1.Service) bool { return p.Namespace == o.Namespace && p.Name == o.Name })
+		if kind != "DELETED" {
+			w.services = append(w.services, *o)
+		}
 	case *discoveryv1.EndpointSlice:
 		o.APIVersion, o.Kind, o.ResourceVersion = "discovery.k8s.io/v1", "EndpointSlice", strconv.Itoa(w.revision)
-		namespace, resource, w.slices = o.Namespace, "endpointslices", append(w.slices, *o)
+		namespace, resource = o.Namespace, "endpointslices"
+		w.slices = slices.DeleteFunc(w.slices, func(p discoveryv1.EndpointSlice) bool { return p.Namespace == o.Namespace && p.Name == o.Name })
+		if kind != "DELETED" {
+			w.slices = append(w.slices, *o)
+		}
 	}
 	for stream, of := range w.watches {
 		if of[1] == resource && (of[0] == namespace || of[0] == "") {
@@ -60,10 +71,12 @@ func (w *world) put(kind string, object any) {
 }
 
 // refuse ends the watches of a namespace and refuses all of it from now on, or no more.
+// Watches begin with a list after that.
 func (w *world) refuse(namespace string, refused bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.refused[namespace] = refused
+	w.revision++
+	w.refused[namespace], w.expired = refused, w.revision
 	for stream, of := range w.watches {
 		if of[0] == namespace {
 			stream.Close()
@@ -89,6 +102,8 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 		return reply(r, w.writes, nil), nil
 	case query.Has("sendInitialEvents"):
 		return reply(r, http.StatusUnprocessableEntity, nil), nil
+	case query.Has("watch") && w.before(query.Get("resourceVersion")):
+		return reply(r, http.StatusGone, nil), nil
 	case query.Has("watch"):
 		return w.stream(r, namespace, resource, query.Get("timeoutSeconds")), nil
 	case one && w.mute != "" && strings.HasPrefix(name, w.mute):
@@ -98,6 +113,12 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, r.Context().Err()
 	}
 	return w.list(r, namespace, resource, name), nil
+}
+
+// before reports whether a watch from the revision would miss something.
+func (w *world) before(revision string) bool {
+	n, _ := strconv.Atoi(revision)
+	return n < w.expired
 }
 
 func (w *world) list(r *http.Request, namespace, resource, name string) *http.Response {
