@@ -38,7 +38,8 @@ func (s *Server) input(now time.Time) (resolve.Input, bool) {
 	}
 	snapshot := s.opts.Hub.Snapshot()
 	for _, sight := range snapshot.Sights {
-		in.Complete = in.Complete && sight.Complete && sight.Err == nil
+		// Of a namespace that was never read nothing is known that could vanish.
+		in.Complete = in.Complete && (sight.Err == nil || !sight.Complete)
 		if !s.settled && !sight.Complete && sight.Err == nil {
 			return in, false
 		}

@@ -187,4 +187,22 @@ func TestContract49OneProcessFillsTheServicesThatDocumentsChoose(t *testing.T) {
 	p.nodes[1].backends[0].kill()
 	p.want("ready", "down")
 	p.wantWrites(before, 2)
+	if code, _ := d.stop(); code != 0 {
+		t.Fatalf("got exit status %d, want 0", code)
+	}
+
+	t.Log("a restart without the credentials of one pool takes nothing away, and dead endpoints still go")
+	text := p.poolText("blue", p.nodes, "["+p.namespace+"]", "  credentials: nowhere\n")
+	start, end := strings.Index(text, "  source:"), strings.Index(text, "  subnets:")
+	p.write("blue.yaml", text[:start]+"  source: {kubernetes: {}}\n"+text[end:])
+	d = p.start("CREDENTIALS_DIR=" + t.TempDir())
+	for d.says("source read failed, endpoints stay as they are")["pool"] != "blue" {
+	}
+	p.nodes[2].backends[0].kill()
+	p.want("ready", "down", "down")
+	p.green[0].backends[0].kill()
+	p.until(func() bool { return strings.Contains(p.bySlice()["shop.green"], p.green[0].IP+" down") }, func() string {
+		return fmt.Sprintf("slices: got %v, want %s down in shop.green", p.bySlice(), p.green[0].IP)
+	})
+	p.wantWrites(before, 2+2+2)
 }
