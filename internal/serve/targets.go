@@ -41,6 +41,8 @@ type filled struct {
 	mu      sync.Mutex
 	// loads is how many of its stores were not read yet.
 	loads int
+	// states are what the stores held at first, nil where that could not be read.
+	states []*plan.State
 }
 
 // fill is what one pool gives the Service.
@@ -49,8 +51,6 @@ type fill struct {
 	verdict string
 	of      plan.Target
 	store   *kube.Store
-	// state is what the store held at first, nil where it could not be read.
-	state *plan.State
 }
 
 // prepare opens the stores of new targets and reads them, and ends targets that are no
@@ -111,7 +111,7 @@ func sameFill(a, b fill) bool {
 // target before it has not ended yet.
 func (t *targets) open(ctx context.Context, fills []fill, dryRun bool) (*filled, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	f := &filled{fills: fills, dryRun: dryRun, stop: cancel, loads: len(fills)}
+	f := &filled{fills: fills, dryRun: dryRun, stop: cancel, loads: len(fills), states: make([]*plan.State, len(fills))}
 	for i := range fills {
 		if t.left(fills[i].of) {
 			cancel()
@@ -131,7 +131,7 @@ func (t *targets) open(ctx context.Context, fills []fill, dryRun bool) (*filled,
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			if err == nil {
-				fills[i].state = &state
+				f.states[i] = &state
 			}
 			f.loads--
 			t.server.signal()
@@ -174,8 +174,8 @@ func (t *targets) members(p resolve.Plan, g resolve.Group) ([]inventory.Member, 
 			}
 			if before := t.server.groups.running[u.Group]; before != nil && before.verdict.Load() != nil {
 				all.Slices = append(all.Slices, plan.Slice{Endpoints: before.verdict.Load().Members})
-			} else if f.fills[i].state != nil {
-				all.Slices = append(all.Slices, f.fills[i].state.Slices...)
+			} else if f.states[i] != nil {
+				all.Slices = append(all.Slices, f.states[i].Slices...)
 			}
 		}
 	}
@@ -189,9 +189,9 @@ func (t *targets) run(ctx context.Context) {
 			continue
 		}
 		options := target.Options{DryRun: f.dryRun, Observe: t.server.teller.ofTarget(key, f.dryRun, f.fills)}
-		for _, each := range f.fills {
+		for i, each := range f.fills {
 			options.Fills = append(options.Fills, target.Fill{
-				Pool: each.verdict, Store: t.server.opts.Fence(each.store), Target: each.of, State: each.state,
+				Pool: each.verdict, Store: t.server.opts.Fence(each.store), Target: each.of, State: f.states[i],
 			})
 		}
 		added, err := t.server.set.Add(options)
