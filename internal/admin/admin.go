@@ -20,7 +20,7 @@ type Options struct {
 	// Admin is ADMIN_ADDRESS, Metrics METRICS_ADDRESS. Port 0 takes a free one.
 	Admin, Metrics netip.AddrPort
 	// Document makes what page and JSON show, anew for every request, at most two
-	// at a time.
+	// at a time. Nil is a process without a page.
 	Document func() *report.Document
 	// Leader returns the leader's document where another replica leads, and an error
 	// where that cannot be had. It returns neither where this replica leads, or where
@@ -53,8 +53,8 @@ func New(opts Options) (*Server, error) {
 	switch {
 	case !opts.Admin.IsValid(), !opts.Metrics.IsValid():
 		return nil, errors.New("admin: two addresses to listen on are needed")
-	case opts.Document == nil, opts.Configuration == nil:
-		return nil, errors.New("admin: a document and a configuration to show are needed")
+	case opts.Configuration == nil:
+		return nil, errors.New("admin: a configuration to show is needed")
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)

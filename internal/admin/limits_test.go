@@ -277,7 +277,7 @@ func TestNewWantsAllThatItNeeds(t *testing.T) {
 	}
 	for name, change := range map[string]func(*admin.Options){
 		"address": func(o *admin.Options) { o.Admin = netip.AddrPort{} }, "other address": func(o *admin.Options) { o.Metrics = netip.AddrPort{} },
-		"document": func(o *admin.Options) { o.Document = nil }, "configuration": func(o *admin.Options) { o.Configuration = nil },
+		"configuration": func(o *admin.Options) { o.Configuration = nil },
 	} {
 		opts := whole
 		change(&opts)

@@ -15,11 +15,13 @@ import (
 // adminRoutes are those of ADMIN_ADDRESS.
 func (s *Server) adminRoutes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", s.page)
-	mux.HandleFunc("GET /style.css", style)
+	if s.opts.Document != nil {
+		mux.HandleFunc("GET /{$}", s.page)
+		mux.HandleFunc("GET /style.css", style)
+		mux.HandleFunc("GET /api/v1/status", s.status)
+	}
 	// Every browser asks for a picture; there is none, which is no error.
 	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	mux.HandleFunc("GET /api/v1/status", s.status)
 	mux.HandleFunc("GET /configz", s.configz)
 	return mux
 }
@@ -29,7 +31,9 @@ func (s *Server) metricsRoutes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /livez", probe{"livez", s.opts.Live})
 	mux.Handle("GET /readyz", probe{"readyz", s.opts.Ready})
-	mux.HandleFunc("GET "+LeaderPath, s.leader)
+	if s.opts.Document != nil {
+		mux.HandleFunc("GET "+LeaderPath, s.leader)
+	}
 	if s.opts.Scrape != nil {
 		mux.Handle("GET /metrics", s.opts.Scrape)
 	}

@@ -45,10 +45,11 @@ func newAnnouncer(c config.Config, log *slog.Logger, m *metrics.Metrics) (*event
 	if err != nil {
 		return nil, fmt.Errorf("name of this host: %w", err)
 	}
-	return event.New(event.Options{
-		Client: client, Namespace: c.Target.Namespace, Service: c.Target.ServiceName, Instance: host,
-		Trouble: func(err error) { tellTrouble(log, err) },
-	})
+	options := event.Options{Client: client, Instance: host, Trouble: func(err error) { tellTrouble(log, err) }}
+	if !c.Documents.Used() {
+		options.Namespace, options.Service = c.Target.Namespace, c.Target.ServiceName
+	}
+	return event.New(options)
 }
 
 // tellTrouble logs that Events are not delivered, or that they are again.

@@ -17,7 +17,7 @@ import (
 // ctx ends. If an address cannot be listened on, the program ends before it reads or
 // writes anything.
 func (b *parts) listening(ctx context.Context, do func(context.Context) error) error {
-	server, err := admin.New(admin.Options{
+	return b.serving(ctx, admin.Options{
 		Admin: b.config.Listen.Admin, Metrics: b.config.Listen.Metrics,
 		Document: b.document(time.Now()), Leader: b.leaderDocument, Identity: b.leader.leading,
 		Configuration: func() fmt.Stringer { return b.config.Describe() },
@@ -25,7 +25,12 @@ func (b *parts) listening(ctx context.Context, do func(context.Context) error) e
 		Ready:         []admin.Check{{Name: "decision", Run: b.decided}},
 		Scrape:        b.metrics.Handler(),
 		Logger:        b.log,
-	})
+	}, do)
+}
+
+// serving runs do with listeners that show something.
+func (b *parts) serving(ctx context.Context, options admin.Options, do func(context.Context) error) error {
+	server, err := admin.New(options)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
@@ -35,13 +36,14 @@ func (p Program) runCommand() *cobra.Command {
 			defer log.end()
 			daemon := p
 			daemon.Stderr = log
+			if c, err := config.Load(p.Environ); err == nil && c.Documents.Used() && !once {
+				return daemon.serve(cmd.Context(), c, dryRun)
+			}
 			parts, err := daemon.build(dryRun)
 			if err != nil {
 				return err
 			}
-			for _, warning := range parts.config.Warnings() {
-				parts.log.Warn("environment variable without effect", "variable", warning.Variable, "problem", warning.Rule, "remedy", warning.Remedy)
-			}
+			parts.warn()
 			if once {
 				ctx, cancel := within(cmd.Context(), timeout)
 				defer cancel()
@@ -64,9 +66,13 @@ func (b *parts) run(ctx context.Context) error {
 	if b.config.Leader.Election && b.dryRun {
 		b.log.Info("a dry run does not take part in the leader election")
 	}
-	err := b.listening(ctx, func(ctx context.Context) error { return b.lead(ctx, b.sync) })
+	return stoodBy(b.listening(ctx, func(ctx context.Context) error { return b.lead(ctx, b.sync) }))
+}
+
+// stoodBy returns no error for a standby that was told to stop.
+func stoodBy(err error) error {
 	if errors.Is(err, election.ErrNotElected) {
-		return nil // a standby was told to stop
+		return nil
 	}
 	return err
 }

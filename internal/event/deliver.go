@@ -59,16 +59,16 @@ func (a *Announcer) deliver(ctx, last context.Context, i item) {
 			return
 		case exists && attempt < attempts:
 			// Another process chose the same nanosecond.
-			event.Name = a.name(i.at.Add(time.Duration(1 + rand.IntN(1_000_000))))
+			event.Name = i.name(i.at.Add(time.Duration(1 + rand.IntN(1_000_000))))
 			continue
 		case last.Err() != nil:
 			a.count(func(s *Stats) { s.Dropped++ }) // stopping is not a failure
 			return
 		case lacksRight(err):
-			a.fail(i, forbidden, fmt.Errorf("the right to create events of events.k8s.io in namespace %s is missing; add it to the Role: %w", a.opts.Namespace, err))
+			a.fail(i, forbidden, fmt.Errorf("the right to create events of events.k8s.io in namespace %s is missing; add it to the Role: %w", i.subject.namespace, err))
 			return
 		case !worthwhile(err), attempt == attempts, !kubeapi.Wait(ctx, wait(attempt, err)):
-			a.fail(i, other, fmt.Errorf("send Event %s on Service %s/%s: %w", event.Reason, a.opts.Namespace, a.opts.Service, err))
+			a.fail(i, other, fmt.Errorf("send Event %s on Service %s/%s: %w", event.Reason, i.subject.namespace, i.subject.service, err))
 			return
 		}
 		sent = true
@@ -83,7 +83,7 @@ func (a *Announcer) send(ctx context.Context, event *eventsv1.Event) error {
 
 func (a *Announcer) event(i item) *eventsv1.Event {
 	e := &eventsv1.Event{
-		ObjectMeta:          metav1.ObjectMeta{Namespace: a.opts.Namespace, Name: a.name(i.at)},
+		ObjectMeta:          metav1.ObjectMeta{Namespace: i.subject.namespace, Name: i.name(i.at)},
 		EventTime:           metav1.NewMicroTime(i.at),
 		ReportingController: Controller,
 		ReportingInstance:   redact.Cut(a.opts.Instance, maxInstance),
@@ -92,7 +92,7 @@ func (a *Announcer) event(i item) *eventsv1.Event {
 		Type:                corev1.EventTypeNormal,
 		Note:                note(i),
 		Regarding: corev1.ObjectReference{
-			APIVersion: "v1", Kind: "Service", Namespace: a.opts.Namespace, Name: a.opts.Service, UID: types.UID(i.Service),
+			APIVersion: "v1", Kind: "Service", Namespace: i.subject.namespace, Name: i.subject.service, UID: types.UID(i.Service),
 		},
 	}
 	if i.Reason.Warning() {
@@ -110,6 +110,8 @@ func action(reason narration.NoticeReason) string {
 		return "Read"
 	case narration.RemovalHeld, narration.RemovalReleased, narration.RemovalPending, narration.RemovalAccepted, narration.FailOpenEngaged, narration.FailOpenCleared:
 		return "Guard"
+	case narration.Invalid, narration.PoolNotAllowed, narration.PortNotAllowed, narration.LimitReached, narration.HealthCheckPortAmbiguous:
+		return "Resolve"
 	case narration.SliceOwnedByOther, narration.MirroredSliceFound:
 	}
 	return "Check"
@@ -117,14 +119,14 @@ func action(reason narration.NoticeReason) string {
 
 // name is the name of an Event, made as client-go makes it. It stays the same in
 // every attempt, so that a lost answer never makes two Events.
-func (a *Announcer) name(at time.Time) string {
-	return fmt.Sprintf("%s.%x", a.opts.Service, at.UnixNano())
+func (i item) name(at time.Time) string {
+	return fmt.Sprintf("%s.%x", i.subject.service, at.UnixNano())
 }
 
 // fail gives the notice up: it is left out, and so are those that it counts.
 func (a *Announcer) fail(i item, k kind, err error) {
 	a.mu.Lock()
-	a.leftOut[i.Reason] += i.leftOut + 1
+	i.subject.leftOut[i.Reason] += i.leftOut + 1
 	a.stats.Failed++
 	a.mu.Unlock()
 	a.tell(k, err)

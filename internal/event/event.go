@@ -32,7 +32,8 @@ const (
 type Options struct {
 	// Client sends the Events. Run closes it.
 	Client *kubeapi.Client
-	// Namespace and Service name the Service that the Events are about.
+	// Namespace and Service name the Service that the Events are about; both are empty
+	// where there are several, see About.
 	Namespace, Service string
 	// Instance tells the processes that report apart: the name of the Pod.
 	Instance string
@@ -56,35 +57,52 @@ type Stats struct {
 type Announcer struct {
 	opts  Options
 	queue chan item
+	// only is the Service of the options.
+	only *Subject
 
 	mu       sync.Mutex
-	allowed  map[narration.NoticeReason]*rate.Limiter
-	leftOut  map[narration.NoticeReason]int
 	troubled kind
 	newest   time.Time
 	stats    Stats
 }
 
+// Subject is a Service that Events are about. It has an allowance of its own, so that
+// one that flaps takes none from others.
+type Subject struct {
+	announcer          *Announcer
+	namespace, service string
+	allowed            map[narration.NoticeReason]*rate.Limiter
+	leftOut            map[narration.NoticeReason]int
+}
+
 // item is one notice that waits.
 type item struct {
 	narration.Notice
-	at time.Time
+	subject *Subject
+	at      time.Time
 	// leftOut is how many of that reason before it were not delivered.
 	leftOut int
 }
 
 // New checks the options. It neither sends nor starts anything.
 func New(opts Options) (*Announcer, error) {
-	if opts.Client == nil || opts.Namespace == "" || opts.Service == "" || opts.Instance == "" {
+	if opts.Client == nil || (opts.Namespace == "") != (opts.Service == "") || opts.Instance == "" {
 		return nil, errors.New("events: client, namespace, Service and instance are required")
 	}
 	if opts.Trouble == nil {
 		opts.Trouble = func(error) {}
 	}
-	return &Announcer{
-		opts: opts, queue: make(chan item, queueSize),
+	a := &Announcer{opts: opts, queue: make(chan item, queueSize)}
+	a.only = a.About(opts.Namespace, opts.Service)
+	return a, nil
+}
+
+// About returns the Subject of one Service.
+func (a *Announcer) About(namespace, service string) *Subject {
+	return &Subject{
+		announcer: a, namespace: namespace, service: service,
 		allowed: make(map[narration.NoticeReason]*rate.Limiter), leftOut: make(map[narration.NoticeReason]int),
-	}, nil
+	}
 }
 
 // Stats returns what became of the notices so far.
@@ -100,31 +118,34 @@ func (a *Announcer) count(add func(*Stats)) {
 	add(&a.stats)
 }
 
+// Announce queues a notice about the Service of the options; see Subject.Announce.
+func (a *Announcer) Announce(notice narration.Notice) { a.only.Announce(notice) }
+
 // Announce queues a notice and returns at once. Where there is no room for it, it is
 // left out.
-func (a *Announcer) Announce(notice narration.Notice) {
-	i := item{Notice: notice, at: time.Now()}
+func (s *Subject) Announce(notice narration.Notice) {
+	a, i := s.announcer, item{Notice: notice, subject: s, at: time.Now()}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	limiter, ok := a.allowed[i.Reason]
+	limiter, ok := s.allowed[i.Reason]
 	if !ok {
 		limiter = rate.NewLimiter(rate.Every(every), burst)
-		a.allowed[i.Reason] = limiter
+		s.allowed[i.Reason] = limiter
 	}
 	// Each has a time of its own, for its name comes from it.
 	if !i.at.After(a.newest) {
 		i.at = a.newest.Add(1)
 	}
-	a.newest, i.leftOut = i.at, a.leftOut[i.Reason]
+	a.newest, i.leftOut = i.at, s.leftOut[i.Reason]
 	if limiter.AllowN(i.at, 1) {
 		select {
 		case a.queue <- i:
-			delete(a.leftOut, i.Reason)
+			delete(s.leftOut, i.Reason)
 			return
 		default:
 		}
 	}
-	a.leftOut[i.Reason]++
+	s.leftOut[i.Reason]++
 	a.stats.Dropped++
 }
 

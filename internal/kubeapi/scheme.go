@@ -34,6 +34,9 @@ func Endpoints(namespace string) Resource {
 // Nodes are those of the cluster.
 func Nodes() Resource { return Resource{corev1.SchemeGroupVersion, "nodes", ""} }
 
+// Namespaces are those of the cluster.
+func Namespaces() Resource { return Resource{corev1.SchemeGroupVersion, "namespaces", ""} }
+
 // EndpointSlices are those of a namespace.
 func EndpointSlices(namespace string) Resource {
 	return Resource{discoveryv1.SchemeGroupVersion, "endpointslices", namespace}

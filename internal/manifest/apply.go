@@ -16,7 +16,8 @@ import (
 // write was computed from, nil for a create, and stays as it is.
 //
 //	from base                                   ours
-//	foreign labels, annotations, finalizers     labels service-name, managed-by
+//	foreign labels, annotations, finalizers     labels service-name, managed-by,
+//	                                            and pool where there is one
 //	ownerReferences to others than the Service  ownerReference to the Service
 //	                                            endpoints, ports, addressType
 //	                                            last-change-trigger-time,
@@ -40,6 +41,9 @@ func Apply(base *discoveryv1.EndpointSlice, write plan.Write, target plan.Target
 	}
 	metav1.SetMetaDataLabel(&out.ObjectMeta, discoveryv1.LabelServiceName, target.Service)
 	metav1.SetMetaDataLabel(&out.ObjectMeta, discoveryv1.LabelManagedBy, target.ManagedBy)
+	if target.Pool != "" {
+		metav1.SetMetaDataLabel(&out.ObjectMeta, LabelPool, target.Pool)
+	}
 	delete(out.Annotations, publishNotReady)
 	if write.Slice.PublishNotReady {
 		metav1.SetMetaDataAnnotation(&out.ObjectMeta, publishNotReady, "true")

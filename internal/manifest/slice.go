@@ -37,6 +37,9 @@ func ToSlice(object *discoveryv1.EndpointSlice, target plan.Target) (plan.Slice,
 	if got := object.Labels[discoveryv1.LabelServiceName]; got != target.Service {
 		found.add("label %s is %q, not %q", discoveryv1.LabelServiceName, bounded(got), target.Service)
 	}
+	if got := object.Labels[LabelPool]; got != target.Pool && target.Pool != "" && !target.Adopted() {
+		found.add("label %s is %q, not %q", LabelPool, bounded(got), target.Pool)
+	}
 	notReadyToo, annotated := object.Annotations[publishNotReady]
 	if annotated && notReadyToo != "true" {
 		found.add("annotation %s is %q, not %q", publishNotReady, bounded(notReadyToo), "true")
@@ -81,6 +84,9 @@ func refuse(object *discoveryv1.EndpointSlice, target plan.Target, family plan.F
 	}
 	return nil
 }
+
+// Ports returns the ports of a slice as consumers read them, sorted.
+func Ports(object *discoveryv1.EndpointSlice) []plan.Port { return toPorts(object.Ports, &drift{}) }
 
 // toPorts returns the ports, sorted; a port that a consumer would ignore is left
 // out.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,6 +25,9 @@ type Options struct {
 	Registry *prometheus.Registry
 	// Version is that of the program.
 	Version string
+	// Many says that there are many pools and targets: what is said of the only ones is
+	// left out.
+	Many bool
 	// Status returns what the newest pass saw and decided.
 	Status func() *syncer.Status
 	// Leading reports whether this process reads, probes and writes. Without it,
@@ -107,12 +111,18 @@ func New(opts Options) (*Metrics, error) {
 	opts.fill()
 	counted := make(map[string]Family)
 	seen := states{opts: opts}
+	var process []string
+	for _, f := range processFamilies() {
+		process = append(process, f.Name)
+	}
 	for _, f := range Families() {
 		if f.sample == nil {
 			counted[f.Name] = f
 			continue
 		}
-		seen.families, seen.descs = append(seen.families, f), append(seen.descs, f.desc())
+		if !opts.Many || slices.Contains(process, f.Name) {
+			seen.families, seen.descs = append(seen.families, f), append(seen.descs, f.desc())
+		}
 	}
 	conflicts, loads, probeSeconds := counted[conflictsTotal].newCounter(), counted[storeErrorsTotal].newCounter(), counted[probeDuration].newHistogram()
 	m := &Metrics{

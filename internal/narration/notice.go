@@ -48,6 +48,13 @@ const (
 	FailOpenCleared    NoticeReason = "FailOpenCleared"
 	SliceOwnedByOther  NoticeReason = "SliceOwnedByOther"
 	MirroredSliceFound NoticeReason = "MirroredSliceFound"
+
+	// Of Services that documents or annotations want to fill.
+	Invalid                  NoticeReason = "Invalid"
+	PoolNotAllowed           NoticeReason = "PoolNotAllowed"
+	PortNotAllowed           NoticeReason = "PortNotAllowed"
+	LimitReached             NoticeReason = "LimitReached"
+	HealthCheckPortAmbiguous NoticeReason = "HealthCheckPortAmbiguous"
 )
 
 // Warning reports whether a person has to act.
@@ -55,7 +62,8 @@ func (r NoticeReason) Warning() bool {
 	switch r {
 	case EndpointsUpdated, SourceRecovered, StoreRecovered, RemovalReleased, FailOpenCleared:
 		return false
-	case SourceUnavailable, StoreUnavailable, RemovalHeld, RemovalPending, RemovalAccepted, FailOpenEngaged, SliceOwnedByOther, MirroredSliceFound:
+	case SourceUnavailable, StoreUnavailable, RemovalHeld, RemovalPending, RemovalAccepted, FailOpenEngaged, SliceOwnedByOther, MirroredSliceFound,
+		Invalid, PoolNotAllowed, PortNotAllowed, LimitReached, HealthCheckPortAmbiguous:
 	}
 	return true
 }

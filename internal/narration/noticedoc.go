@@ -37,6 +37,11 @@ func NoticeReasons() []NoticeDoc {
 		{NoticeReason(plan.PortMismatch), "the Service has no port that fits TARGET_PORT or TARGET_PORTS", "correct the variable or the Service; the note lists its ports"},
 		{SliceOwnedByOther, "a slice has a name of this daemon, but belongs to another program or another Service; it is left alone", "see the note: set TARGET_ENDPOINTSLICE_NAME to another name, or delete the slice if its manager is not in use any more"},
 		{MirroredSliceFound, "a slice of another name publishes endpoints for the Service too, which this daemon does not check; often it mirrors a leftover Endpoints object", "wait until the slices of this daemon hold the ready endpoints that are needed; then label the Endpoints object `endpointslice.kubernetes.io/skip-mirror=true`, or do what the note says of another manager"},
+		{Invalid, "the annotations of the Service, or its binding, are not valid; what was published before stays", "correct what the note names"},
+		{PoolNotAllowed, "the namespace may not use a pool of that name, or there is none: nothing is published from it", "correct the name, or ask the platform to name the namespace in `spec.allow` of the pool"},
+		{PortNotAllowed, "the pool does not allow the namespace a port of the endpoints or of the health check: nothing is published from it", "use an allowed port, or ask the platform to add it to `spec.allow` of the pool"},
+		{LimitReached, "the namespace has as many targets or distinct checks as the pool allows", "use the check of the pool, remove a target, or ask the platform for more"},
+		{HealthCheckPortAmbiguous, "the Service has not exactly one TCP port, so it is not clear which one to check", "set the port of the health check"},
 	}
 }
 

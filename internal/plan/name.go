@@ -13,16 +13,20 @@ import (
 //	1       <name>    <name>-ipv6
 //	2       <name>-2  <name>-ipv6-2
 //	n       <name>-n  <name>-ipv6-n
+//
+// The name that a target of a pool has by itself, web.blue, goes on with dots:
+// web.blue.2, web.blue.ipv6. With hyphens, web.blue-2 would be the second slice of
+// pool blue and the first of pool blue-2.
 
 // NameOf returns the name of the target's slice of that family and number,
 // counted from 1.
 func (t Target) NameOf(family Family, number int) string {
 	name := t.SliceName
 	if family == IPv6 {
-		name += "-ipv6"
+		name += t.separator() + "ipv6"
 	}
 	if number > 1 {
-		name += "-" + strconv.Itoa(number)
+		name += t.separator() + strconv.Itoa(number)
 	}
 	return name
 }
@@ -34,13 +38,13 @@ func (t Target) ParseName(name string) (family Family, number int, ok bool) {
 	if !ok {
 		return IPv4, 0, false
 	}
-	if after, v6 := strings.CutPrefix(rest, "-ipv6"); v6 {
+	if after, v6 := strings.CutPrefix(rest, t.separator()+"ipv6"); v6 {
 		family, rest = IPv6, after
 	}
 	if rest == "" {
 		return family, 1, true
 	}
-	digits, ok := strings.CutPrefix(rest, "-")
+	digits, ok := strings.CutPrefix(rest, t.separator())
 	if !ok {
 		return IPv4, 0, false
 	}
@@ -49,6 +53,18 @@ func (t Target) ParseName(name string) (family Family, number int, ok bool) {
 		return IPv4, 0, false
 	}
 	return family, number, true
+}
+
+// Adopted reports whether the slices have a name that the target of a pool does not give
+// by itself.
+func (t Target) Adopted() bool { return t.SliceName != t.Service+"."+t.Pool }
+
+// separator stands between the parts of a name.
+func (t Target) separator() string {
+	if t.Pool != "" && !t.Adopted() {
+		return "."
+	}
+	return "-"
 }
 
 // CompareNames orders slice names of the target by family, then by number;

@@ -127,3 +127,32 @@ func TestContract23RefusedNamesAreNeverUsed(t *testing.T) {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
 }
+
+// Pool blue-2 is another pool than blue, so the second slice of blue has another name
+// than the first of blue-2.
+func TestNamesOfTwoPoolsNeverMeet(t *testing.T) {
+	blue := plan.Target{Service: "web", SliceName: "web.blue", Pool: "blue"}
+	second := plan.Target{Service: "web", SliceName: "web.blue-2", Pool: "blue-2"}
+	for _, want := range []struct {
+		family plan.Family
+		number int
+		name   string
+	}{{plan.IPv4, 1, "web.blue"}, {plan.IPv4, 2, "web.blue.2"}, {plan.IPv6, 1, "web.blue.ipv6"}, {plan.IPv6, 2, "web.blue.ipv6.2"}} {
+		if got := blue.NameOf(want.family, want.number); got != want.name {
+			t.Errorf("got %s, want %s", got, want.name)
+		}
+		if family, number, ok := blue.ParseName(want.name); !ok || family != want.family || number != want.number {
+			t.Errorf("%s: got %v %d %v", want.name, family, number, ok)
+		}
+		if _, _, ok := second.ParseName(want.name); ok {
+			t.Errorf("%s is a name of pool blue-2 too", want.name)
+		}
+		if _, _, ok := blue.ParseName(second.NameOf(want.family, want.number)); ok {
+			t.Errorf("%s is a name of pool blue too", second.NameOf(want.family, want.number))
+		}
+	}
+	adopted := plan.Target{Service: "web", SliceName: "web-remote", Pool: "blue"}
+	if got := adopted.NameOf(plan.IPv4, 2); got != "web-remote-2" {
+		t.Errorf("an adopted slice: got %s, want web-remote-2", got)
+	}
+}

@@ -75,6 +75,9 @@ type Target struct {
 	Service   string
 	// SliceName is the name of the first IPv4 slice; the others follow from it.
 	SliceName string
+	// Pool names the pool that fills the slices, which have its name as a label; empty
+	// where the variables name the only one.
+	Pool      string
 	ManagedBy string
 	// Ports are the backend ports. With PortFromService there is exactly one,
 	// whose name is still to be taken from the Service.

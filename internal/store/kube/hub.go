@@ -33,6 +33,9 @@ type Options struct {
 	// Namespaces are those that are watched, each by a pair of watches of its own;
 	// none for the whole cluster by one pair. See Watch.
 	Namespaces []string
+	// Named says that only Namespaces and those of Watch are watched, also where there
+	// is none of them yet.
+	Named bool
 	// Only is the one target of the hub, nil for any number. Then the watches are
 	// limited to its Service and to slices with the label of that Service, and
 	// ManagedBy and Namespaces are the target's.
@@ -82,7 +85,7 @@ func New(options Options) (*Hub, error) {
 		options: options, client: client, reads: make(chan struct{}, mostReads),
 		changed: make(chan struct{}, 1), added: make(chan struct{}, 1),
 	}
-	if len(options.Namespaces) == 0 {
+	if len(options.Namespaces) == 0 && !options.Named {
 		h.scopes = []*scope{newScope(h, "")}
 	}
 	for _, namespace := range options.Namespaces {
@@ -175,8 +178,12 @@ type Snapshot struct {
 	Sights []Sight
 }
 
-// Published says whose slice a slice is by its labels.
-type Published struct{ Namespace, Name, Service, Pool string }
+// Published says whose slice a slice is by its labels, and what it publishes.
+type Published struct {
+	Namespace, Name, Service, Pool string
+	Ports                          []plan.Port
+	Endpoints                      int
+}
 
 // Sight is what a pair of watches is worth.
 type Sight struct {

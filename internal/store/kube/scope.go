@@ -202,7 +202,7 @@ func (s *scope) addTo(out *Snapshot) {
 		out.Services = slices.AppendSeq(out.Services, maps.Values(space.services))
 		for _, one := range space.slices {
 			if c := one.content; c != nil && c.pool != "" && c.manager == s.hub.options.ManagedBy {
-				out.Published = append(out.Published, Published{c.namespace, c.name, c.service, c.pool})
+				out.Published = append(out.Published, Published{c.namespace, c.name, c.service, c.pool, c.ports, c.endpoints})
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
 // cachedSlice is what is known of one slice. Of each the newest revision holds, wherever
@@ -54,6 +55,8 @@ func (s *cachedSlice) beside(store *Store) publication {
 // content is what is kept of an EndpointSlice. It is never changed.
 type content struct {
 	namespace, name, version, pool string
+	// ports are those of a slice of ours with the label of a pool.
+	ports []plan.Port
 	publication
 	// packed is the object as protobuf has it, about an eighth of what it takes otherwise.
 	packed []byte
@@ -84,6 +87,9 @@ func pack(object *discoveryv1.EndpointSlice, managedBy string) (*content, error)
 	kept.ManagedFields = nil
 	if c.manager == managedBy {
 		c.manager = managedBy // one string for all
+		if c.pool != "" {
+			c.ports = manifest.Ports(object)
+		}
 	} else {
 		kept = discoveryv1.EndpointSlice{AddressType: object.AddressType, Endpoints: make([]discoveryv1.Endpoint, c.endpoints)}
 		kept.Namespace, kept.Name, kept.ResourceVersion = c.namespace, c.name, c.version

@@ -1,0 +1,182 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+)
+
+// groups are which endpoints are checked how.
+type groups struct {
+	server  *Server
+	running map[resolve.Group]*group
+	ended   sync.WaitGroup
+	oldest  atomic.Pointer[[]*pool.Group]
+}
+
+// group is one that runs.
+type group struct {
+	reader  *pool.Reader
+	health  v1alpha1.PoolHealthCheck
+	guard   v1alpha1.PoolGuard
+	group   *pool.Group
+	verdict atomic.Pointer[guard.Verdict]
+	// failed says that it does not run any more, and has to be made anew.
+	failed atomic.Bool
+
+	mu   sync.Mutex
+	over bool
+	stop context.CancelFunc
+}
+
+// end stops the group. Nothing that it decided is published afterwards.
+func (g *group) end() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.over = true
+	g.stop()
+}
+
+// same reports whether the group reads and judges as the document says.
+func (g *group) same(p *running) bool {
+	return !g.failed.Load() && g.reader == p.reader && reflect.DeepEqual(g.health, p.document.Spec.HealthCheck) && reflect.DeepEqual(g.guard, p.document.Spec.Guard)
+}
+
+// name is the one under which the verdicts of a group are published.
+func name(g resolve.Group) string { return fmt.Sprintf("%s %v", g.Pool, g.Check) }
+
+// run starts and ends groups. One that begins starts from what is published: a start
+// changes nothing. It waits until members knows that.
+func (g *groups) run(ctx context.Context, plan resolve.Plan, members func(resolve.Plan, resolve.Group) ([]inventory.Member, bool)) {
+	wanted := make(map[resolve.Group]bool)
+	for _, key := range plan.Groups() {
+		wanted[key] = true
+		p := g.server.pools.running[key.Pool]
+		if p == nil {
+			continue // its pool cannot be read: what it decided stays
+		}
+		before := g.running[key]
+		if before != nil && before.same(p) {
+			continue
+		}
+		from, known := members(plan, key)
+		if before != nil {
+			if v := before.verdict.Load(); v != nil {
+				from, known = v.Members, true
+			}
+		}
+		if !known {
+			continue
+		}
+		now, err := g.begin(ctx, key, p, from)
+		g.server.teller.group(key, err)
+		if err != nil {
+			continue
+		}
+		if before != nil {
+			before.end()
+		}
+		g.running[key] = now
+	}
+	for key, running := range g.running {
+		if !wanted[key] {
+			running.end()
+			g.server.set.Publish(name(key), nil)
+			delete(g.running, key)
+		}
+	}
+	all := make([]*pool.Group, 0, len(g.running))
+	for _, running := range g.running {
+		all = append(all, running.group)
+	}
+	g.oldest.Store(&all)
+}
+
+func (g *groups) begin(ctx context.Context, key resolve.Group, p *running, from []inventory.Member) (*group, error) {
+	s := g.server
+	checking, err := s.opts.Checking(&p.document, key.Check)
+	if err != nil {
+		return nil, err
+	}
+	now := &group{reader: p.reader, health: p.document.Spec.HealthCheck, guard: p.document.Spec.Guard}
+	options := pool.GroupOptions{
+		Reader: p.reader, Prober: checking.Prober, Policy: checking.Policy, HealthTimeout: checking.Timeout, Concurrency: s.opts.Concurrency,
+		Hold: pool.HoldOptions{Port: checking.HoldPort}, HoldHub: s.holds, Observe: s.teller.ofGroup(key),
+	}
+	if checking.Prober != nil {
+		options.Hub, options.Share, options.Key = s.probes, p.share, checking.Key
+	}
+	if now.group, err = pool.NewGroup(options); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	now.stop = cancel
+	verdicts := now.group.Subscribe()
+	g.ended.Go(func() {
+		if err := now.group.Run(ctx, from); err != nil {
+			s.teller.group(key, err)
+			now.failed.Store(true)
+		}
+	})
+	g.ended.Go(func() { now.forward(ctx, s, key, verdicts) })
+	return now, nil
+}
+
+// forward gives the targets what the group decides, and asks for a pass where it becomes
+// ready to take over, or is so no more.
+func (g *group) forward(ctx context.Context, s *Server, key resolve.Group, verdicts <-chan *guard.Verdict) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case v := <-verdicts:
+			g.publish(s, key, v)
+		}
+	}
+}
+
+// publish publishes a verdict, unless another group may have taken the place of this one.
+func (g *group) publish(s *Server, key resolve.Group, v *guard.Verdict) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.over {
+		return
+	}
+	before := g.verdict.Swap(v)
+	s.set.Publish(name(key), v)
+	if before == nil || before.MayReplace() != v.MayReplace() {
+		s.signal()
+	}
+}
+
+// ready reports whether a group may take over.
+func (g *groups) ready(key resolve.Group) bool {
+	running := g.running[key]
+	if running == nil {
+		return false
+	}
+	v := running.verdict.Load()
+	return v != nil && v.MayReplace()
+}
+
+// age returns how long ago the slowest group came round last.
+func (g *groups) age() time.Duration {
+	var age time.Duration
+	if all := g.oldest.Load(); all != nil {
+		for _, one := range *all {
+			age = max(age, one.Age())
+		}
+	}
+	return age
+}
+
+func (g *groups) wait() { g.ended.Wait() }

@@ -1,0 +1,244 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/hold"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
+)
+
+const (
+	// pause is the least time between two passes, so that a team that changes a Service
+	// all the time makes ten a second.
+	pause = 100 * time.Millisecond
+	// again is how long nothing happens before a pass at the longest, and how long
+	// something that could not be made waits until it is tried again.
+	again = 5 * time.Second
+	// Stalled is how long a loop may not have come round before the program counts as
+	// dead (contract 31).
+	Stalled = 30 * time.Second
+	// rate is how many writes a second go out that are no losses: half of what an API
+	// server gives one client by default.
+	rate = 50
+)
+
+// Documents are the documents in effect.
+type Documents interface {
+	Set() documents.Set
+	// Changed receives a value after the set changed.
+	Changed() <-chan struct{}
+}
+
+// Supply is how one pool is read.
+type Supply struct {
+	// Make makes the source. It is tried again until it succeeds.
+	Make                  func() (Origin, error)
+	Free                  bool
+	Rules                 filter.Rules
+	PollInterval, Timeout time.Duration
+}
+
+// Origin is a source, and what goes with it.
+type Origin struct {
+	Source pool.Source
+	// Changed receives a value when the next read will differ, and Run has to run beside
+	// the source; nil where there is no such thing.
+	Changed <-chan struct{}
+	Run     func(context.Context) error
+}
+
+// Checking is how the endpoints of one group are checked and judged.
+type Checking struct {
+	// Prober is nil where nothing is checked. Groups with the same Key share checks.
+	Prober  pool.Prober
+	Key     string
+	Policy  guard.Policy
+	Timeout time.Duration
+	// HoldPort is 0 where no connection is held.
+	HoldPort uint16
+}
+
+// Options are what a Server is made of.
+type Options struct {
+	Documents Documents
+	// Watch keeps the documents current until its context ends.
+	Watch func(ctx context.Context) error
+	// Hub watches the local cluster; Run runs it. Fence goes around every store.
+	Hub   *kube.Hub
+	Fence func(target.Store) target.Store
+	// Labels reads the labels of all namespaces. It is called where a pool selects
+	// namespaces by labels.
+	Labels func(ctx context.Context) (map[string]map[string]string, error)
+	// Supply and Checking turn documents into what reads and checks. An error concerns
+	// that pool alone.
+	Supply   func(pool *v1alpha1.EndpointPool) (Supply, error)
+	Checking func(pool *v1alpha1.EndpointPool, check resolve.Check) (Checking, error)
+	// ManagedBy and MaxEndpoints are those of every slice, Concurrency is how many checks
+	// may be in flight.
+	ManagedBy    string
+	MaxEndpoints int
+	Concurrency  int
+	// DryRun decides and reports, and writes nothing.
+	DryRun bool
+	Logger *slog.Logger
+	// Announce makes a notice known at a Service. It must not block, and may be nil.
+	Announce func(key resolve.Key, notice narration.Notice)
+}
+
+// Server fills Services.
+type Server struct {
+	opts Options
+	// news says that a group, a reader or a store has something new to say.
+	news    chan struct{}
+	set     *target.Set
+	probes  *probe.Hub
+	holds   *hold.Hub
+	labels  *labels
+	pools   *pools
+	groups  *groups
+	targets *targets
+	teller  *teller
+	memory  resolve.Memory
+	// beat is when the loop last came round, as nanoseconds since start.
+	beat    atomic.Int64
+	start   time.Time
+	settled bool
+	decided atomic.Bool
+}
+
+// New checks the options. It neither reads, checks nor writes anything.
+func New(opts Options) (*Server, error) {
+	if opts.Documents == nil || opts.Watch == nil || opts.Hub == nil || opts.Supply == nil || opts.Checking == nil {
+		return nil, errors.New("serve: documents, a hub, and what makes sources and checks are needed")
+	}
+	if opts.Announce == nil {
+		opts.Announce = func(resolve.Key, narration.Notice) {}
+	}
+	if opts.Fence == nil {
+		opts.Fence = func(s target.Store) target.Store { return s }
+	}
+	s := &Server{opts: opts, news: make(chan struct{}, 1), start: time.Now()}
+	var setErr, probeErr, holdErr error
+	s.set, setErr = target.NewSet(target.SetOptions{Rate: rate})
+	s.probes, probeErr = probe.NewHub(probe.HubOptions{Concurrency: opts.Concurrency, MaxChecks: resolve.MaxChecks})
+	s.holds, holdErr = hold.NewHub(hold.HubOptions{MaxConnections: resolve.MaxChecks})
+	if err := errors.Join(setErr, probeErr, holdErr); err != nil {
+		return nil, err
+	}
+	s.teller = newTeller(opts)
+	s.labels = &labels{server: s}
+	s.pools = &pools{server: s, running: make(map[string]*running)}
+	s.groups = &groups{server: s, running: make(map[resolve.Group]*group)}
+	s.targets = &targets{server: s, running: make(map[resolve.Key]*filled), leaving: make(map[string]bool), broken: make(map[resolve.Key]bool)}
+	s.set.Publish(emptied, &guard.Verdict{})
+	return s, nil
+}
+
+// Run fills Services until ctx ends, and returns when everything it started has
+// stopped. It leaves the slices as they are.
+func (s *Server) Run(ctx context.Context) error {
+	// The hub outlives the rest, so that a write under way can end.
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var beside, parts sync.WaitGroup
+	defer beside.Wait()
+	defer stop()
+	beside.Go(func() { _ = s.opts.Hub.Run(background) }) // it only ends with its context
+	defer parts.Wait()
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	parts.Go(func() { _ = s.opts.Watch(inner) })
+	parts.Go(func() { _ = s.probes.Run(inner) })
+	parts.Go(func() { s.holds.Run(inner) })
+	parts.Go(func() { s.labels.run(inner) })
+	parts.Go(func() { s.set.Run(inner) })
+	defer s.beat.Store(0)
+	for s.await(inner, s.pass(inner, time.Now())) {
+	}
+	s.targets.wait()
+	s.groups.wait()
+	s.pools.wait()
+	return nil
+}
+
+// pass is the way of the data: what the documents, Services and slices say becomes a
+// plan, and the plan becomes what runs. It returns when time alone calls for the next.
+func (s *Server) pass(ctx context.Context, now time.Time) time.Time {
+	s.beat.Store(int64(max(time.Since(s.start), 1)))
+	in, ready := s.input(now)
+	if !ready {
+		return time.Time{}
+	}
+	plan, memory := resolve.Resolve(in, s.memory)
+	s.memory = memory
+	s.pools.run(ctx, plan)
+	s.targets.prepare(ctx, plan)
+	s.groups.run(ctx, plan, s.targets.members)
+	s.targets.run(ctx)
+	s.teller.tell(in, plan)
+	s.decided.Store(true)
+	return plan.Next
+}
+
+// await waits until a pass is due, and returns false when ctx has ended.
+func (s *Server) await(ctx context.Context, next time.Time) bool {
+	least := time.NewTimer(pause)
+	defer least.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-least.C:
+	}
+	longest := again
+	if !next.IsZero() {
+		longest = max(0, min(longest, time.Until(next)))
+	}
+	timer := time.NewTimer(longest)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+	case <-s.news:
+	case <-s.opts.Hub.Changed():
+	case <-s.opts.Documents.Changed():
+	}
+	return true
+}
+
+// signal asks for a pass.
+func (s *Server) signal() {
+	select {
+	case s.news <- struct{}{}:
+	default:
+	}
+}
+
+// Decided reports whether a first plan was made.
+func (s *Server) Decided() bool { return s.decided.Load() }
+
+// Alive reports whether the loops, where they run, still come round.
+func (s *Server) Alive() bool { return s.LoopAge() < Stalled }
+
+// LoopAge returns how long ago the slowest of the loops came round last, 0 where none
+// runs.
+func (s *Server) LoopAge() time.Duration {
+	age := max(s.set.Age(), s.groups.age())
+	if beat := s.beat.Load(); beat != 0 {
+		age = max(age, time.Since(s.start)-time.Duration(beat))
+	}
+	return age
+}

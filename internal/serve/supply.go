@@ -1,0 +1,109 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
+)
+
+// source is a source that is made when it can be: credentials may come later than the
+// pool. Until then each read is an error, and endpoints still follow their checks.
+type source struct {
+	make    func() (Origin, error)
+	changed chan struct{}
+	read    func(nodes int)
+
+	mu   sync.Mutex
+	made pool.Source
+	err  error
+}
+
+func newSource(supply Supply, read func(nodes int)) *source {
+	s := &source{make: supply.Make, changed: make(chan struct{}, 1), read: read}
+	return s
+}
+
+// Read implements pool.Source.
+func (s *source) Read(ctx context.Context) ([]inventory.Node, error) {
+	s.mu.Lock()
+	made, err := s.made, s.err
+	s.mu.Unlock()
+	if made == nil {
+		if err == nil {
+			err = fmt.Errorf("the source is not made yet")
+		}
+		return nil, err
+	}
+	nodes, err := made.Read(ctx)
+	if err == nil {
+		s.read(len(nodes))
+	}
+	return nodes, err
+}
+
+// run makes the source, and runs what has to run beside it, until ctx ends.
+func (s *source) run(ctx context.Context) {
+	origin, ok := s.await(ctx)
+	if !ok {
+		return
+	}
+	var running sync.WaitGroup
+	defer running.Wait()
+	if origin.Run != nil {
+		running.Go(func() { _ = carefully(func() error { return origin.Run(ctx) }) })
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-origin.Changed:
+			s.signal()
+		}
+	}
+}
+
+// await makes the source, again and again until that succeeds.
+func (s *source) await(ctx context.Context) (origin Origin, ok bool) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return Origin{}, false
+		case <-timer.C:
+		}
+		err := carefully(func() (err error) {
+			origin, err = s.make()
+			return err
+		})
+		s.mu.Lock()
+		s.made, s.err = origin.Source, err
+		s.mu.Unlock()
+		if err == nil {
+			s.signal()
+			return origin, true
+		}
+		timer.Reset(again)
+	}
+}
+
+func (s *source) signal() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+// carefully turns a panic into an error, so that it concerns one pool alone.
+func carefully(do func() error) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("a defect of the program, it panicked: %v", cause)
+		}
+	}()
+	return do()
+}

@@ -1,0 +1,271 @@
+package serve
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
+)
+
+// emptied is the name of the group that decides that there is no endpoint.
+const emptied = ""
+
+// targets are which Services are filled from which groups.
+type targets struct {
+	server  *Server
+	running map[resolve.Key]*filled
+	ended   sync.WaitGroup
+	mu      sync.Mutex
+	// leaving are the slices whose last target still has requests in flight.
+	leaving map[string]bool
+	// broken are the targets whose stores cannot be opened. No group waits for them.
+	broken map[resolve.Key]bool
+}
+
+// filled is one Service that is filled, or is about to be.
+type filled struct {
+	fills  []fill
+	dryRun bool
+	target *target.Target
+	stop   context.CancelFunc
+
+	loading sync.WaitGroup
+	mu      sync.Mutex
+	// loads is how many of its stores were not read yet.
+	loads int
+	// states are what the stores held at first, nil where that could not be read.
+	states []*plan.State
+}
+
+// fill is what one pool gives the Service.
+type fill struct {
+	// verdict is the name of the group.
+	verdict string
+	of      plan.Target
+	store   *kube.Store
+}
+
+// prepare opens the stores of new targets and reads them, and ends targets that are no
+// more, or are others now.
+func (t *targets) prepare(ctx context.Context, p resolve.Plan) {
+	wanted := make(map[resolve.Key]bool, len(p.Targets))
+	for _, each := range p.Targets {
+		wanted[each.Key] = true
+		fills, dryRun := t.fills(each), each.DryRun || t.server.opts.DryRun
+		before := t.running[each.Key]
+		if before != nil && before.dryRun == dryRun && slices.EqualFunc(before.fills, fills, sameFill) {
+			continue
+		}
+		if before != nil {
+			t.end(ctx, each.Key, before)
+		}
+		f, err := t.open(ctx, fills, dryRun)
+		t.server.teller.target(each.Key, err)
+		t.broken[each.Key] = err != nil
+		if f != nil {
+			t.running[each.Key] = f
+		}
+	}
+	for key, f := range t.running {
+		if !wanted[key] {
+			t.end(ctx, key, f)
+		}
+	}
+}
+
+// fills are what a target is made of. Its settings are spelled as its carrier does.
+func (t *targets) fills(each resolve.Target) []fill {
+	spelling := setting.Annotations
+	if _, ok := t.server.opts.Documents.Set().Entry(documents.Key{Kind: v1alpha1.KindEndpointBinding, Namespace: each.Namespace, Name: each.Service}); ok {
+		spelling = setting.Fields
+	}
+	fills := make([]fill, 0, len(each.Uses))
+	for _, u := range each.Uses {
+		f := fill{verdict: name(u.Group), of: plan.Target{
+			Namespace: each.Namespace, Service: each.Service, SliceName: u.SliceName(each.Key), Pool: u.Pool, ManagedBy: t.server.opts.ManagedBy,
+			Ports: u.Ports, PortFromService: u.PortFromService, MaxEndpoints: t.server.opts.MaxEndpoints, Spelling: spelling,
+		}}
+		if u.State == resolve.Emptied {
+			f.verdict = emptied
+		}
+		fills = append(fills, f)
+	}
+	return fills
+}
+
+func sameFill(a, b fill) bool {
+	x, y := a.of, b.of
+	return a.verdict == b.verdict && x.SliceName == y.SliceName && x.Pool == y.Pool && x.PortFromService == y.PortFromService &&
+		slices.Equal(x.Ports, y.Ports)
+}
+
+// open opens the stores of a target, and begins to read them. It returns nil where a
+// target before it has not ended yet.
+func (t *targets) open(ctx context.Context, fills []fill, dryRun bool) (*filled, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	f := &filled{fills: fills, dryRun: dryRun, stop: cancel, loads: len(fills), states: make([]*plan.State, len(fills))}
+	for i := range fills {
+		if t.left(fills[i].of) {
+			cancel()
+			f.release()
+			return nil, nil //nolint:nilnil // the next pass tries again
+		}
+		var err error
+		if fills[i].store, err = t.server.opts.Hub.Target(fills[i].of); err != nil {
+			cancel()
+			f.release()
+			return nil, err
+		}
+	}
+	for i := range fills {
+		f.loading.Go(func() {
+			state, err := target.Load(ctx, fills[i].store)
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if err == nil {
+				f.states[i] = &state
+			}
+			f.loads--
+			t.server.signal()
+		})
+	}
+	return f, nil
+}
+
+// release closes the stores of a target that never ran.
+func (f *filled) release() {
+	for _, each := range f.fills {
+		if each.store != nil {
+			each.store.Release()
+		}
+	}
+}
+
+// known reports whether every store was read, or could not be.
+func (f *filled) known() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.loads == 0
+}
+
+// members returns what is published by the targets of a group, or by those that will
+// take it. It is known when all their stores were read.
+func (t *targets) members(p resolve.Plan, g resolve.Group) ([]inventory.Member, bool) {
+	var all plan.State
+	for _, each := range p.Targets {
+		for i, u := range each.Uses {
+			if u.Group != g && (u.Next == nil || u.Next.Group != g) {
+				continue
+			}
+			f := t.running[each.Key]
+			if f == nil && t.broken[each.Key] {
+				continue
+			}
+			if f == nil || !f.known() {
+				return nil, false
+			}
+			if before := t.server.groups.running[u.Group]; before != nil && before.verdict.Load() != nil {
+				all.Slices = append(all.Slices, plan.Slice{Endpoints: before.verdict.Load().Members})
+			} else if f.states[i] != nil {
+				all.Slices = append(all.Slices, f.states[i].Slices...)
+			}
+		}
+	}
+	return plan.Published(all), true
+}
+
+// run adds the targets whose stores were read.
+func (t *targets) run(ctx context.Context) {
+	for key, f := range t.running {
+		if f.target != nil || !f.known() {
+			continue
+		}
+		options := target.Options{DryRun: f.dryRun, Observe: t.server.teller.ofTarget(key, f.dryRun, f.fills)}
+		for i, each := range f.fills {
+			options.Fills = append(options.Fills, target.Fill{
+				Pool: each.verdict, Store: t.server.opts.Fence(each.store), Target: each.of, State: f.states[i],
+			})
+		}
+		added, err := t.server.set.Add(options)
+		t.server.teller.target(key, err)
+		if err != nil {
+			continue
+		}
+		f.target = added
+		following, cancel := context.WithCancel(ctx)
+		stop := f.stop
+		f.stop = func() { stop(); cancel() }
+		for _, each := range f.fills {
+			t.ended.Go(func() {
+				for {
+					select {
+					case <-following.Done():
+						return
+					case <-each.store.Changed():
+						added.Changed()
+					}
+				}
+			})
+		}
+	}
+}
+
+// end ends a target. Its slices stay as they are, and its stores are closed when no
+// request is in flight any more.
+func (t *targets) end(ctx context.Context, key resolve.Key, f *filled) {
+	f.stop()
+	delete(t.running, key)
+	t.mark(f, true)
+	if f.target != nil {
+		t.server.set.Remove(f.target)
+	}
+	t.ended.Go(func() {
+		f.loading.Wait()
+		if f.target != nil {
+			select {
+			case <-f.target.Gone():
+			case <-ctx.Done():
+				return
+			}
+		}
+		f.release()
+		t.mark(f, false)
+		t.server.signal()
+	})
+}
+
+// mark notes whether the slices of a target are being left.
+func (t *targets) mark(f *filled, leaving bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, each := range f.fills {
+		if key := each.of.Namespace + "/" + each.of.SliceName; leaving {
+			t.leaving[key] = true
+		} else {
+			delete(t.leaving, key)
+		}
+	}
+}
+
+// left reports whether the target before it still has the slices.
+func (t *targets) left(of plan.Target) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.leaving[of.Namespace+"/"+of.SliceName]
+}
+
+// wait waits for all that was started.
+func (t *targets) wait() {
+	for _, f := range t.running {
+		f.loading.Wait()
+	}
+	t.ended.Wait()
+}

@@ -1,0 +1,208 @@
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
+)
+
+// platform is a world with documents in place of variables: pools blue and green, and
+// the Services web, of pool blue by a binding, shop, of pool green by an annotation, and
+// both, of both pools by a binding.
+type platform struct {
+	*world
+	folder string
+	green  []node
+}
+
+// newPlatform makes the world. Its own nodes are those of pool blue.
+func newPlatform(t *testing.T, cp *controlplane.ControlPlane) *platform {
+	t.Helper()
+	p := &platform{world: newWorld(t, cp, "client-go"), folder: t.TempDir()}
+	for _, addr := range netns.Addresses(t, 2) {
+		p.green = append(p.green, p.newNode(addr))
+	}
+	for _, variable := range []string{
+		"SOURCE_KIND", "INVENTORY_FILE_PATH", "SOURCE_POLL_INTERVAL", "SECURED_SUBNET_CIDR", "TARGET_NAMESPACE", "TARGET_SERVICE_NAME", "TARGET_PORT",
+	} {
+		delete(p.env, variable)
+	}
+	p.env["DOCUMENTS_DIR"] = p.folder
+	p.service("shop", map[string]string{"endpoints.ablmnzde.github.io/pool": "green"})
+	p.service("both", nil)
+	p.service("greedy", map[string]string{"endpoints.ablmnzde.github.io/pool": "secret"})
+	p.pool("blue", p.nodes, "")
+	p.pool("green", p.green, "")
+	p.write("secret.yaml", p.poolText("secret", p.nodes, "[elsewhere]", ""))
+	p.binding("web", "blue")
+	p.binding("both", "blue, green")
+	return p
+}
+
+// service makes a Service whose endpoints listen where the backends do.
+func (p *platform) service(name string, annotations map[string]string) {
+	p.t.Helper()
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations}, Spec: corev1.ServiceSpec{
+		Ports: []corev1.ServicePort{{Name: "http", Port: 80, TargetPort: intstr.FromInt32(port)}},
+	}}
+	if _, err := p.client.CoreV1().Services(p.namespace).Create(p.t.Context(), service, metav1.CreateOptions{}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// write replaces one file of the folder.
+func (p *platform) write(name, text string) {
+	p.t.Helper()
+	path := filepath.Join(p.folder, name)
+	if err := os.WriteFile(path+".next", []byte(text), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.Rename(path+".next", path); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *platform) poolText(name string, nodes []node, namespaces, more string) string {
+	var list []string
+	for _, n := range nodes {
+		list = append(list, fmt.Sprintf("{name: %s, addresses: [%s]}", n.Name, n.IP))
+	}
+	return fmt.Sprintf(`apiVersion: endpoints.ablmnzde.github.io/v1alpha1
+kind: EndpointPool
+metadata: {name: %s}
+spec:
+  source: {static: {nodes: [%s]}}
+  subnets: [10.0.0.0/16]
+  pollInterval: 500ms
+  allow: [{namespaces: %s, ports: ["%d"]}]
+%s`, name, strings.Join(list, ", "), namespaces, port, more)
+}
+
+func (p *platform) pool(name string, nodes []node, more string) {
+	p.t.Helper()
+	p.write(name+".yaml", p.poolText(name, nodes, "["+p.namespace+"]", more))
+}
+
+func (p *platform) binding(service, pools string) {
+	p.t.Helper()
+	p.write("binding-"+service+".yaml", fmt.Sprintf(`apiVersion: endpoints.ablmnzde.github.io/v1alpha1
+kind: EndpointBinding
+metadata: {name: %s, namespace: %s}
+spec: {pools: [%s], ports: [{name: http, port: %d}]}
+`, service, p.namespace, pools, port))
+}
+
+// bySlice returns what each slice publishes.
+func (p *platform) bySlice() map[string]string {
+	p.t.Helper()
+	got := map[string]string{}
+	for _, s := range p.slices() {
+		var endpoints []string
+		for _, e := range s.Endpoints {
+			endpoints = append(endpoints, strings.Join(e.Addresses, "+")+" "+state(e.Conditions))
+		}
+		got[s.Name] = fmt.Sprintf("%s of %s: %s", s.Labels["endpoints.ablmnzde.github.io/pool"], s.Labels["kubernetes.io/service-name"], strings.Join(endpoints, ", "))
+	}
+	return got
+}
+
+// want waits until the four slices publish the nodes of their pools in those states.
+func (p *platform) want(blue ...string) {
+	p.t.Helper()
+	of := func(nodes []node, states []string) string {
+		var endpoints []string
+		for i, n := range nodes {
+			s := "ready"
+			if i < len(states) {
+				s = states[i]
+			}
+			endpoints = append(endpoints, n.IP+" "+s)
+		}
+		slices.Sort(endpoints)
+		return strings.Join(endpoints, ", ")
+	}
+	want := map[string]string{
+		"web.blue": "blue of web: " + of(p.nodes, blue), "shop.green": "green of shop: " + of(p.green, nil),
+		"both.blue": "blue of both: " + of(p.nodes, blue), "both.green": "green of both: " + of(p.green, nil),
+	}
+	p.until(func() bool { return fmt.Sprint(p.bySlice()) == fmt.Sprint(want) }, func() string {
+		return fmt.Sprintf("slices: got %v, want %v", p.bySlice(), want)
+	})
+}
+
+// Contract 49: documents choose any number of Services, one process fills them all, and a
+// mistake in a document takes nothing away.
+func TestContract49OneProcessFillsTheServicesThatDocumentsChoose(t *testing.T) {
+	netns.Require(t)
+	p := newPlatform(t, controlplane.Start(t, controlplane.Options{Audit: true}))
+	d := p.start()
+	p.want()
+
+	// The Service of a team without right learns that it may not, and nothing more.
+	note := p.awaitEvent("PoolNotAllowed", 1)
+	if !strings.Contains(note, "may not use a pool secret") || strings.Contains(note, "elsewhere") {
+		t.Errorf("PoolNotAllowed: got note %q", note)
+	}
+
+	before := p.writes()
+	p.nodes[0].backends[0].kill()
+	p.want("down")
+	p.wantWrites(before, 2)
+	p.nodes[0].backends[0].start(t)
+	p.want()
+
+	t.Log("a document turns invalid")
+	before = p.writes()
+	p.write("blue.yaml", strings.Replace(p.poolText("blue", p.nodes[:1], "["+p.namespace+"]", ""), "subnets:", "subnetz:", 1))
+	d.says("a document is wrong, its last good version stays in effect")
+	p.pool("blue", p.nodes, "")
+	d.says("a document is in effect")
+
+	t.Log("a binding is removed, and comes back")
+	if err := os.Remove(filepath.Join(p.folder, "binding-web.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	d.says("a document is gone")
+	p.binding("web", "blue")
+	d.says("a document is in effect")
+	p.want()
+	p.wantWrites(before, 0)
+
+	t.Log("a restart writes nothing, and checks as before")
+	if code, _ := d.stop(); code != 0 {
+		t.Fatalf("got exit status %d, want 0", code)
+	}
+	d = p.start()
+	d.says("listening")
+	p.nodes[1].backends[0].kill()
+	p.want("ready", "down")
+	p.wantWrites(before, 2)
+	if code, _ := d.stop(); code != 0 {
+		t.Fatalf("got exit status %d, want 0", code)
+	}
+
+	t.Log("a restart without the credentials of one pool takes nothing away, and dead endpoints still go")
+	text := p.poolText("blue", p.nodes, "["+p.namespace+"]", "  credentials: nowhere\n")
+	start, end := strings.Index(text, "  source:"), strings.Index(text, "  subnets:")
+	p.write("blue.yaml", text[:start]+"  source: {kubernetes: {}}\n"+text[end:])
+	d = p.start("CREDENTIALS_DIR=" + t.TempDir())
+	for d.says("source read failed, endpoints stay as they are")["pool"] != "blue" {
+	}
+	p.nodes[2].backends[0].kill()
+	p.want("ready", "down", "down")
+	p.green[0].backends[0].kill()
+	p.until(func() bool { return strings.Contains(p.bySlice()["shop.green"], p.green[0].IP+" down") }, func() string {
+		return fmt.Sprintf("slices: got %v, want %s down in shop.green", p.bySlice(), p.green[0].IP)
+	})
+	p.wantWrites(before, 2+2+2)
+}
