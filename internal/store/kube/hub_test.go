@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/google/go-cmp/cmp"
@@ -191,6 +192,7 @@ func TestASnapshotSaysWhichServicesThereAreAndWhatWasPublished(t *testing.T) {
 		told(annotated.DeepCopy(), "MODIFIED", 1)
 		ours := sliceOf("shop", "web.blue", "web", manager, 1)
 		ours.Labels["endpoints.ablmnzde.github.io/pool"] = "blue"
+		ours.Ports = []discoveryv1.EndpointPort{{Name: new("http"), Protocol: new(corev1.ProtocolTCP), Port: new(int32(30080))}}
 		foreign := sliceOf("shop", "web.red", "web", "somebody", 1)
 		foreign.Labels["endpoints.ablmnzde.github.io/pool"] = "red"
 		for _, object := range []*discoveryv1.EndpointSlice{foreign, ours, sliceOf("shop", "web", "web", manager, 1)} {
@@ -209,7 +211,10 @@ func TestASnapshotSaysWhichServicesThereAreAndWhatWasPublished(t *testing.T) {
 		if diff := cmp.Diff(map[string]string{"endpoints.ablmnzde.github.io/pool": "green"}, web.Annotations); diff != "" || web.Labels["team"] != "edge" || web.UID != "s-1" {
 			t.Errorf("got %+v, annotations differ (-want +got):\n%s", web, diff)
 		}
-		if diff := cmp.Diff([]kube.Published{{Namespace: "shop", Name: "web.blue", Service: "web", Pool: "blue"}}, got.Published); diff != "" {
+		if diff := cmp.Diff([]kube.Published{{
+			Namespace: "shop", Name: "web.blue", Service: "web", Pool: "blue", Endpoints: 1,
+			Ports: []plan.Port{{Name: "http", Protocol: plan.TCP, Number: 30080}},
+		}}, got.Published); diff != "" {
 			t.Errorf("what was published differs (-want +got):\n%s", diff)
 		}
 		for _, sight := range got.Sights {
