@@ -69,7 +69,7 @@ var allowed = map[string]struct {
 	"internal/event":     {of("plan", "narration", "syncer", "kubeapi", "redact"), "it delivers what the syncer announces"},
 	"internal/admin":     {of("inventory", "guard", "report"), "it serves what others made and decides nothing"},
 	"internal/preflight": {append(of("inventory", "config", "documents", "filter", "plan", "manifest", "kubeapi", "redact"), "api/v1alpha1"), "it looks at everything once and judges it; the ways to it come from outside"},
-	"internal/serve": {append(of("inventory", "documents", "resolve", "filter", "probe", "hold", "guard", "plan", "setting", "pool", "target", "narration", "store/kube"), "api/v1alpha1"), "it starts and ends what package resolve says; sources and checks come from outside"},
+	"internal/serve":     {append(of("inventory", "documents", "resolve", "filter", "probe", "hold", "guard", "plan", "setting", "pool", "target", "narration", "store/kube"), "api/v1alpha1"), "it starts and ends what package resolve says; sources and checks come from outside"},
 	"internal/cli": {append(of("inventory", "process", "config", "commandline", "filter", "probe", "guard", "plan", "manifest",
 		"source/static", "source/file", "source/command", "source/ionos", "source/kubernetes",
 		"store/memory", "store/kubectl", "store/kube", "syncer", "kubeapi", "election", "report", "metrics", "event", "admin", "documents", "documents/variables", "folder", "resolve", "serve", "narration", "preflight"), "api/v1alpha1"), "it is the only package that knows every adapter"},
