@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -205,4 +206,37 @@ func TestContract49OneProcessFillsTheServicesThatDocumentsChoose(t *testing.T) {
 		return fmt.Sprintf("slices: got %v, want %s down in shop.green", p.bySlice(), p.green[0].IP)
 	})
 	p.wantWrites(before, 2+2+2)
+}
+
+// Contract 49: an installation by variables moves to the documents that it prints, and
+// back. Only endpoints that change are written, in the slices that are there.
+func TestContract49MovingToDocumentsAndBackWritesNothing(t *testing.T) {
+	netns.Require(t)
+	w := newWorld(t, controlplane.Start(t, controlplane.Options{Audit: true}), "client-go")
+	variables := maps.Clone(w.env)
+	d := w.start()
+	w.wantPublished(w.all())
+	d.stop()
+	printed := w.command(nil, "config", "show", "-o", "documents")
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "documents.yaml"), []byte(printed.stdout), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	documents := map[string]string{"DOCUMENTS_DIR": folder}
+	for _, name := range []string{"PATH", "HOME", "STORE_KIND", "KUBECONFIG", "LOG_LEVEL", "ADMIN_ADDRESS", "METRICS_ADDRESS"} {
+		documents[name] = variables[name]
+	}
+	before := w.writes()
+	for i, env := range []map[string]string{documents, variables} {
+		w.env = env
+		d := w.start()
+		d.says("listening")
+		w.nodes[i].backends[0].kill()
+		w.wantPublished(w.all(slices.Repeat([]string{"down"}, i+1)...))
+		w.wantWrites(before, i+1)
+		if len(w.slices()) != 1 {
+			t.Errorf("got %d slices, want the one that was there", len(w.slices()))
+		}
+		d.stop()
+	}
 }
