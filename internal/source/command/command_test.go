@@ -133,8 +133,8 @@ func TestContract03ATimeOutKillsTheWholeProcessGroup(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "alive")
 	source := newSource(t, `
 		mkfifo "$FIFO"
-		sh -c 'trap "" TERM INT HUP; exec 3>"$FIFO"; echo ready >&3; sleep 600 & wait' &
 		echo '[]'; echo waiting for the API >&2
+		sh -c 'trap "" TERM INT HUP; exec 3>"$FIFO"; echo ready >&3; sleep 600 & wait' &
 		wait`, "FIFO="+fifo)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
