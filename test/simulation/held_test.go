@@ -76,7 +76,7 @@ func (h *held) of(p *process, a netip.Addr) int {
 func (p *process) dial(ctx context.Context, target netip.AddrPort) (net.Conn, error) {
 	w, a := p.w, target.Addr()
 	w.mu.Lock()
-	takes := odd(w.next("dial"))
+	takes := odd(w.next("dial " + a.String()))
 	if !allowed(a) || target.Port() != w.target.Ports[0].Number {
 		w.breach(6, "a connection to %s", target)
 	}
@@ -93,6 +93,9 @@ func (p *process) dial(ctx context.Context, target netip.AddrPort) (net.Conn, er
 	w.mu.Unlock()
 	if is == silent {
 		<-ctx.Done()
+		// Connects that began together time out together, and the clock of a bubble
+		// draws the order of timers of one instant anew in each run.
+		time.Sleep(takes)
 		return nil, ctx.Err()
 	}
 	return nil, syscall.ECONNREFUSED
