@@ -81,7 +81,6 @@ func newWorld(seed uint64, storm time.Duration) (*world, error) {
 		seed: seed, start: time.Now(), backends: map[netip.Addr]*backend{}, rough: map[string]time.Time{},
 		stuck: map[string]fault{}, cached: map[string]plan.Slice{}, fresh: map[string]bool{}, edited: map[string]time.Time{},
 		calls: map[string]int{}, counts: map[string]int{}, digest: fnv.New64a(),
-		held: held{losses: map[*process][]time.Time{}}, alarmed: map[netip.Addr]map[*process]bool{},
 	}
 	r := w.dice("settings", 0)
 	w.set = drawSettings(r, storm)
