@@ -70,3 +70,23 @@ func TestConnectionsThatBeginTogetherTimeOutApart(t *testing.T) {
 		}
 	})
 }
+
+// Two processes that check at the same instants ask the world in any order.
+func TestTwoProcessesNeverCheckAtTheSameInstant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, err := newWorld(1, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.set.election, w.set.forced = false, true
+		for w.second == nil {
+			w.look(t)
+			time.Sleep(tick)
+			synctest.Wait()
+		}
+		if apart := w.second.begun.Sub(w.daemon.begun); apart%tick == 0 {
+			t.Errorf("the two began %s apart", apart)
+		}
+		w.end()
+	})
+}

@@ -82,6 +82,7 @@ func newWorld(seed uint64, storm time.Duration) (*world, error) {
 		stuck: map[string]fault{}, cached: map[string]plan.Slice{}, fresh: map[string]bool{}, edited: map[string]time.Time{},
 		calls: map[string]int{}, counts: map[string]int{}, digest: fnv.New64a(),
 	}
+	w.odd = w.dice("odd", 0)
 	r := w.dice("settings", 0)
 	w.set = drawSettings(r, storm)
 	w.set.connections = pick(w.dice("held", 0), 0, 0, 0, 0, 1000, 1000, 1000, 2)

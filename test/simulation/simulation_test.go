@@ -109,12 +109,22 @@ func (w *world) wait(r *rand.Rand) time.Duration {
 // look ends what is due, and checks what must hold at any time.
 func (w *world) look(t *testing.T) {
 	t.Helper()
+	w.part()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.mend(); err != nil {
 		t.Fatal(err)
 	}
 	w.step()
+}
+
+// part waits an odd time where two processes run: if they began at the same instant,
+// or whole ticks apart, they would check at the same instants.
+func (w *world) part() {
+	if w.set.forced {
+		time.Sleep(odd(w.odd))
+		synctest.Wait()
+	}
 }
 
 // becomeCalm ends the storm: the slices become right, and writing stops.

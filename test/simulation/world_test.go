@@ -97,6 +97,7 @@ type world struct {
 	// edited are the slices that another client wrote last, and when.
 	edited map[string]time.Time
 	calls  map[string]int
+	odd    *rand.Rand  // see part
 	shown  *plan.State // see now
 	// published is the truth that shown tells, objects the slices as stored.
 	published map[netip.Addr]inventory.State
