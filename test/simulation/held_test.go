@@ -40,8 +40,17 @@ type line struct {
 type held struct {
 	mu   sync.Mutex
 	open []*line
-	// losses are when a connection was last lost, for each process.
-	losses map[*process][]time.Time
+}
+
+// lossesKept is how long a process remembers lost connections.
+const lossesKept = 10 * time.Minute
+
+// loses notes that the process lost a connection.
+func (p *process) loses() {
+	for len(p.losses) > 0 && time.Since(p.losses[0]) > lossesKept {
+		p.losses = p.losses[1:]
+	}
+	p.losses = append(p.losses, time.Now())
 }
 
 func (l *line) Read(into []byte) (int, error) {
@@ -76,7 +85,7 @@ func (h *held) of(p *process, a netip.Addr) int {
 func (p *process) dial(ctx context.Context, target netip.AddrPort) (net.Conn, error) {
 	w, a := p.w, target.Addr()
 	w.mu.Lock()
-	takes := odd(w.next("dial"))
+	takes := odd(w.next("dial " + a.String()))
 	if !allowed(a) || target.Port() != w.target.Ports[0].Number {
 		w.breach(6, "a connection to %s", target)
 	}
@@ -93,6 +102,9 @@ func (p *process) dial(ctx context.Context, target netip.AddrPort) (net.Conn, er
 	w.mu.Unlock()
 	if is == silent {
 		<-ctx.Done()
+		// Connects that began together time out together, and the clock of a bubble
+		// draws the order of timers of one instant anew in each run.
+		time.Sleep(takes)
 		return nil, ctx.Err()
 	}
 	return nil, syscall.ECONNREFUSED
@@ -143,7 +155,7 @@ func (w *world) cut(cause error, chosen func(*line) bool) {
 		l.cause = cause
 		_ = l.far.Close()
 		l.far = nil
-		w.held.losses[l.process] = append(w.held.losses[l.process], time.Now())
+		l.process.loses()
 		w.counts["lost connections"]++
 	}
 }
@@ -151,11 +163,10 @@ func (w *world) cut(cause error, chosen func(*line) bool) {
 // crash ends what was connected to a backend that refuses from now on. That is
 // seen at once where its last check was none that takes long.
 func (w *world) crash(a netip.Addr, was behaviour) {
-	w.alarmed[a] = map[*process]bool{}
 	w.held.mu.Lock()
 	for _, l := range w.held.open {
 		if l.address == a && l.far != nil && was == passes {
-			w.alarmed[a][l.process] = true
+			l.process.alarmed[a] = true
 		}
 	}
 	w.held.mu.Unlock()
@@ -190,16 +201,16 @@ func (w *world) strikeConnections() {
 
 // sawCrash reports whether the loss of an address's connection is an alarm that
 // counts: the address began to refuse, and the process lost few of its held
-// connections in the same interval.
+// connections in the same interval. A loss long ago is no reason to be strict.
 func (p *process) sawCrash(a netip.Addr) bool {
 	w := p.w
-	if !w.alarmed[a][p] {
+	since, lost, held := w.backends[a].since, 0, 0
+	if !p.alarmed[a] || time.Since(since) > lossesKept-time.Minute {
 		return false
 	}
 	w.held.mu.Lock()
 	defer w.held.mu.Unlock()
-	since, lost, held := w.backends[a].since, 0, 0
-	for _, at := range w.held.losses[p] {
+	for _, at := range p.losses {
 		if apart := at.Sub(since).Abs(); apart <= w.set.policy.Interval+100*time.Millisecond {
 			lost++
 		}

@@ -33,7 +33,10 @@ const (
 // RoundTrip carries a replica's request for the Lease out.
 func (r *replica) RoundTrip(request *http.Request) (*http.Response, error) {
 	w, ctx := r.w, request.Context()
-	if err := w.linger(ctx, 0); err != nil {
+	w.mu.Lock()
+	takes := odd(r.chance)
+	w.mu.Unlock()
+	if err := sleep(ctx, takes); err != nil {
 		return nil, err
 	}
 	w.mu.Lock()

@@ -178,10 +178,12 @@ func (p *process) openOfLate() bool {
 	return p.told[byNotice] == guard.FailOpen || time.Since(p.openAt) < time.Minute
 }
 
-// moved reports whether another node took the address over of late.
+// moved reports whether another node took the address over of late, or whether the
+// address has not passed since: it is a new endpoint until then (contract 7), also
+// while none of its checks counts.
 func (p *process) moved(a netip.Addr) bool {
 	at, ok := p.movedAt[a]
-	return ok && at.After(p.readyAt[a].Add(-time.Minute))
+	return ok && (at.After(p.readyAt[a].Add(-time.Minute)) || at.After(p.sentAtPass[a]))
 }
 
 // passedFor reports whether the backend has passed every check for that long.

@@ -5,7 +5,6 @@ package simulation_test
 import (
 	"context"
 	"log/slog"
-	"runtime"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
@@ -92,16 +91,4 @@ func (m modeLines) Handle(_ context.Context, line slog.Record) error {
 	defer m.w.mu.Unlock()
 	m.turn(byLine, modes["from"], modes["mode"])
 	return nil
-}
-
-// checkMemory is contract 33, once the storm is over: what is alive in memory does
-// not depend on the length of the storm.
-func (w *world) checkMemory() {
-	const most = 32 << 20
-	var stats runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&stats)
-	if stats.HeapAlloc > most {
-		w.breach(33, "%d MiB are alive after %s", stats.HeapAlloc>>20, w.set.storm)
-	}
 }

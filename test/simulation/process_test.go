@@ -5,6 +5,7 @@ package simulation_test
 import (
 	"context"
 	"maps"
+	"math/rand/v2"
 	"net/netip"
 	"time"
 
@@ -27,6 +28,13 @@ type process struct {
 	// dead processes were killed: none of their writes reaches the store.
 	dead    bool
 	replica *replica // nil without leader election
+
+	// jitter is what the daemon draws, odd what its requests do, see linger.
+	jitter, odd *rand.Rand
+	// losses are when it lost a held connection, under the lock of held. alarmed are
+	// the addresses whose connection it lost when they began to refuse.
+	losses  []time.Time
+	alarmed map[netip.Addr]bool
 
 	sourceChanged, storeChanged chan struct{}
 	reading, checking           int
@@ -130,6 +138,7 @@ func (w *world) prepare(r *replica, elector *election.Elector) (*process, error)
 	w.started++
 	p := &process{
 		w: w, number: w.started, begun: time.Now(), done: make(chan error, 1),
+		jitter: w.dice("jitter", w.started), odd: w.dice("odd", w.started), alarmed: map[netip.Addr]bool{},
 		sourceChanged: make(chan struct{}, 1), storeChanged: make(chan struct{}, 1),
 		missing: map[netip.Addr]*missing{}, established: map[netip.Addr]bool{}, passAt: map[netip.Addr]time.Time{}, drainsAt: map[netip.Addr]time.Time{},
 		silentSince: map[netip.Addr]time.Time{}, dryAt: map[bool]time.Time{}, bareAt: map[bool]time.Time{},

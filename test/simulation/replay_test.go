@@ -3,8 +3,13 @@
 package simulation_test
 
 import (
+	"context"
+	"net/netip"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // A seed that failed is of use only if it fails again.
@@ -25,4 +30,63 @@ func TestASeedReplays(t *testing.T) {
 		t.Errorf("seed %d passed in two ways:\n%s\n\nand\n\n%s", seed,
 			strings.Join(one.trace[from:min(i+3, len(one.trace))], "\n"), strings.Join(two.trace[from:min(i+3, len(two.trace))], "\n"))
 	}
+}
+
+// Connections to silent backends that begin at the same instant have the same
+// deadline. If they also ended at the same instant, the runtime would draw which is
+// first, and the seed would not replay.
+func TestConnectionsThatBeginTogetherTimeOutApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, err := newWorld(1, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := w.prepare(nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var dialing sync.WaitGroup
+		ended := make(chan time.Time, 20)
+		for i := range cap(ended) {
+			a := netip.AddrFrom4([4]byte{10, 0, 0, byte(1 + i)})
+			w.behave(a, silent)
+			dialing.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), w.set.healthTimeout)
+				defer cancel()
+				if conn, err := p.dial(ctx, netip.AddrPortFrom(a, w.target.Ports[0].Number)); err == nil {
+					t.Errorf("%s is silent and was connected: %v", a, conn)
+				}
+				ended <- time.Now()
+			})
+		}
+		dialing.Wait()
+		close(ended)
+		seen := map[time.Time]bool{}
+		for at := range ended {
+			if seen[at] {
+				t.Fatalf("two connections timed out at the same instant")
+			}
+			seen[at] = true
+		}
+	})
+}
+
+// Two processes that check at the same instants ask the world in any order.
+func TestTwoProcessesNeverCheckAtTheSameInstant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, err := newWorld(1, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.set.election, w.set.forced = false, true
+		for w.second == nil {
+			w.look(t)
+			time.Sleep(tick)
+			synctest.Wait()
+		}
+		if apart := w.second.begun.Sub(w.daemon.begun); apart%tick == 0 {
+			t.Errorf("the two began %s apart", apart)
+		}
+		w.end()
+	})
 }

@@ -25,6 +25,15 @@ type replica struct {
 	dead, stopped bool
 	// again is when another takes its place, once it has ended.
 	again time.Time
+	// chance is what its election and its requests draw from.
+	chance *rand.Rand
+}
+
+// random is what the election draws its jitter from.
+func (r *replica) random() float64 {
+	r.w.mu.Lock()
+	defer r.w.mu.Unlock()
+	return r.chance.Float64()
 }
 
 // takeover is how long no process may lead after the holder is gone, and a moment.
@@ -33,10 +42,10 @@ const takeover = election.LeaseDuration + 4*election.RetryPeriod
 // enlist starts a replica. The caller has the lock.
 func (w *world) enlist() (*replica, error) {
 	w.enlisted++
-	r := &replica{w: w, identity: fmt.Sprint("replica-", w.enlisted), done: make(chan struct{})}
+	r := &replica{w: w, identity: fmt.Sprint("replica-", w.enlisted), done: make(chan struct{}), chance: w.dice("replica", w.enlisted)}
 	elector, err := election.New(election.Options{
 		Way: kubeapi.Fixed(&rest.Config{Host: "http://api", Transport: r}), Namespace: "default", Name: "lease",
-		Identity: r.identity, Random: w.random,
+		Identity: r.identity, Random: r.random,
 	})
 	if err != nil {
 		return nil, err

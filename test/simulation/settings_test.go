@@ -81,7 +81,6 @@ func newWorld(seed uint64, storm time.Duration) (*world, error) {
 		seed: seed, start: time.Now(), backends: map[netip.Addr]*backend{}, rough: map[string]time.Time{},
 		stuck: map[string]fault{}, cached: map[string]plan.Slice{}, fresh: map[string]bool{}, edited: map[string]time.Time{},
 		calls: map[string]int{}, counts: map[string]int{}, digest: fnv.New64a(),
-		held: held{losses: map[*process][]time.Time{}}, alarmed: map[netip.Addr]map[*process]bool{},
 	}
 	w.odd = w.dice("odd", 0)
 	r := w.dice("settings", 0)
@@ -111,7 +110,7 @@ func (w *world) options(p *process) syncer.Options {
 	options := syncer.Options{
 		Source: source{p}, Prober: prober{p}, Store: shelf{p}, StoreChanged: p.storeChanged, Target: w.target, Rules: rules(), Policy: w.set.policy,
 		PollInterval: w.set.poll, SourceTimeout: w.set.sourceTimeout, HealthTimeout: w.set.healthTimeout,
-		Concurrency: w.set.concurrency, Random: w.random,
+		Concurrency: w.set.concurrency, Random: p.random,
 		FreeReads: w.set.free, Announcer: p, Logger: slog.New(modeLines{p}),
 	}
 	if w.set.connections > 0 {
@@ -126,9 +125,10 @@ func (w *world) options(p *process) syncer.Options {
 	return options
 }
 
-// random is what the daemon draws its jitter from.
-func (w *world) random() float64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.next("jitter").Float64()
+// random is what a process draws its jitter from. Each has its own numbers: what one
+// that stops still draws changes nothing for the next.
+func (p *process) random() float64 {
+	p.w.mu.Lock()
+	defer p.w.mu.Unlock()
+	return p.jitter.Float64()
 }

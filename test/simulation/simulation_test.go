@@ -52,20 +52,22 @@ func weather(t *testing.T, from, count uint64) {
 func simulate(t *testing.T, seed uint64) *world {
 	t.Helper()
 	var w *world
+	atFirst := alive()
 	synctest.Test(t, func(t *testing.T) {
 		var err error
 		if w, err = newWorld(seed, *storming); err != nil {
 			t.Fatal(err)
 		}
+		w.atFirst = atFirst
 		w.storm(t)
 		if w.failed() == "" {
 			w.becomeCalm(t)
 		}
-		w.end()
 		w.checkMemory()
+		w.end()
 	})
 	if *verbose {
-		t.Logf("seed %d: %+v: %s, %d writes, %d processes, %v", seed, w.set, w.passed, w.writes, w.started, w.counts)
+		t.Logf("seed %d: %+v: %s, %d writes, %d processes, %d KiB more, %v", seed, w.set, w.passed, w.writes, w.started, w.grown>>10, w.counts)
 	}
 	return w
 }
@@ -107,12 +109,22 @@ func (w *world) wait(r *rand.Rand) time.Duration {
 // look ends what is due, and checks what must hold at any time.
 func (w *world) look(t *testing.T) {
 	t.Helper()
+	w.part()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.mend(); err != nil {
 		t.Fatal(err)
 	}
 	w.step()
+}
+
+// part waits an odd time where two processes run: if they began at the same instant,
+// or whole ticks apart, they would check at the same instants.
+func (w *world) part() {
+	if w.set.forced {
+		time.Sleep(odd(w.odd))
+		synctest.Wait()
+	}
 }
 
 // becomeCalm ends the storm: the slices become right, and writing stops.

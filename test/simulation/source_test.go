@@ -61,7 +61,7 @@ func (s source) Read(ctx context.Context) ([]inventory.Node, error) {
 	case readsSlow:
 		takes = time.Duration(r.Int64N(int64(w.set.sourceTimeout)))
 	}
-	err := w.linger(ctx, takes)
+	err := s.linger(ctx, takes)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	defer func() { s.endRead(failed) }()
@@ -174,11 +174,12 @@ func (w *world) newcomers() []inventory.Node {
 }
 
 // linger waits like sleep, for an odd time: events at the same instant may happen in
-// any order, and a replay needs one order.
-func (w *world) linger(ctx context.Context, d time.Duration) error {
-	w.mu.Lock()
-	d += odd(w.odd)
-	w.mu.Unlock()
+// any order, and a replay needs one order. For the same reason each process draws its
+// own: one that stops may draw before or after the one that starts.
+func (p *process) linger(ctx context.Context, d time.Duration) error {
+	p.w.mu.Lock()
+	d += odd(p.odd)
+	p.w.mu.Unlock()
 	return sleep(ctx, d)
 }
 

@@ -36,10 +36,10 @@ func (w *world) mend() error {
 		return nil
 	}
 	var err error
-	if w.daemon == nil {
+	switch {
+	case w.daemon == nil:
 		w.daemon, err = w.launch()
-	}
-	if w.second == nil && w.set.forced && err == nil {
+	case w.second == nil && w.set.forced: // at another look, see part
 		w.second, err = w.launch()
 	}
 	return err

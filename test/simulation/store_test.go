@@ -74,7 +74,7 @@ func (s shelf) Write(ctx context.Context, write plan.Write) (version string, err
 		w.touch(write.Slice.Name)
 	}
 	w.mu.Unlock()
-	err = w.linger(ctx, f.before)
+	err = s.linger(ctx, f.before)
 	time.Sleep(apart)
 	if err != nil && !f.lands {
 		return "", s.undone(write, err)
@@ -85,7 +85,7 @@ func (s shelf) Write(ctx context.Context, write plan.Write) (version string, err
 	if err != nil {
 		return "", err
 	}
-	err = w.linger(ctx, f.after)
+	err = s.linger(ctx, f.after)
 	time.Sleep(apart)
 	if err != nil || f.lost {
 		return "", s.undone(write, errors.New("the answer was lost"))
@@ -208,7 +208,7 @@ func (s shelf) Load(ctx context.Context) (plan.State, error) {
 	if kind == loadsSlow {
 		takes = time.Duration(r.Int64N(int64(6 * time.Second)))
 	}
-	if err := w.linger(ctx, takes); err != nil {
+	if err := s.linger(ctx, takes); err != nil {
 		return plan.State{}, err
 	}
 	if kind == loadsFail {

@@ -97,24 +97,24 @@ type world struct {
 	// edited are the slices that another client wrote last, and when.
 	edited map[string]time.Time
 	calls  map[string]int
-	odd    *rand.Rand  // see linger
+	odd    *rand.Rand  // see part
 	shown  *plan.State // see now
 	// published is the truth that shown tells, objects the slices as stored.
 	published map[netip.Addr]inventory.State
 	objects   []*discoveryv1.EndpointSlice
 	handAt    time.Time // when another client last changed what slices publish
 	trace     []string
-	// held are the connections that are held; alarmed says which processes lost one
-	// when an address began to refuse.
-	held    held
-	alarmed map[netip.Addr]map[*process]bool
-	digest  hash.Hash64 // of all that was ever noted
-	steps   int
-	passed  time.Duration
-	broken  string // the first promise that was broken
-	writes  int
-	counts  map[string]int
-	cutAt   time.Time
+	held      held
+	digest    hash.Hash64 // of all that was ever noted
+	steps     int
+	passed    time.Duration
+	broken    string // the first promise that was broken
+	writes    int
+	counts    map[string]int
+	cutAt     time.Time
+	// atFirst is how many bytes were alive before the world began, grown how many
+	// more are at its end.
+	atFirst, grown int64
 	// standing are the endpoints that were fine when the prober was cut off.
 	standing map[netip.Addr]bool
 }
@@ -206,7 +206,11 @@ func (w *world) behave(a netip.Addr, b behaviour) {
 		have.is, have.since = b, time.Now()
 		have.refused = have.refused || b == refuses
 		w.note("%s %s", a, b)
-		delete(w.alarmed, a)
+		for _, p := range []*process{w.daemon, w.second} {
+			if p != nil {
+				delete(p.alarmed, a)
+			}
+		}
 		if b == refuses {
 			w.crash(a, was)
 		}
