@@ -19,6 +19,7 @@ ENV CGO_ENABLED=0 GOTOOLCHAIN=local
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
+COPY api api
 COPY cmd cmd
 COPY internal internal
 COPY pkg pkg

@@ -44,7 +44,7 @@ func mistakesOfTheService() []mistake {
 		{name: "WrongPortName", id: "service-ports", says: []string{`"https"`, `"http" (80/TCP)`, "TARGET_PORTS"}, make: func(*world) []string {
 			return []string{"TARGET_PORT=", "TARGET_PORTS=https=8080"}
 		}},
-		{name: "NoFittingFamily", id: "service-families", says: []string{"only IPv4", "none of 1 endpoint"}, make: func(w *world) []string {
+		{name: "NoFittingFamily", id: "service-families", says: []string{"only IPv4", "no endpoint is of that family"}, make: func(w *world) []string {
 			w.nodes = []node{w.newNode(netns.Addresses6(w.t, 1)[0])}
 			w.writeInventory(w.nodes)
 			return nil

@@ -132,8 +132,8 @@ func (s *surfaces) await(name, reason string) {
 	}, func() string { return fmt.Sprintf("%s: got %+v, want %s", name, got, reason) })
 }
 
-// digits are the part of messages that goes on counting.
-var digits = regexp.MustCompile(`\d+`)
+// digits are the part of messages that goes on counting: 1 time, 2 times.
+var digits = regexp.MustCompile(`\d+(?: times?\b)?`)
 
 // gist is a message without its numbers.
 func gist(message string) string { return digits.ReplaceAllString(message, "#") }
