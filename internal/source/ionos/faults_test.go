@@ -81,7 +81,7 @@ func TestContract02EveryMisbehaviourIsAnErrorOrTheWholeList(t *testing.T) {
 					}
 				}
 			} else {
-				err := readError(t, source)
+				err := readFault(t, source, kind)
 				if !strings.HasPrefix(err.Error(), "source ionos: list the network cards of LAN 2 of data centre "+datacenter+": ") || !strings.Contains(err.Error(), want) {
 					t.Errorf("got error\n%v, want the call and\n%s", err, want)
 				}

@@ -125,7 +125,21 @@ func read(t testing.TB, source *ionos.Source) []inventory.Node {
 // readError makes a read that must fail, and returns the error.
 func readError(t testing.TB, source *ionos.Source) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	return readErrorWithin(t, source, time.Minute)
+}
+
+// readFault makes a read that must fail by a fault. Only a slow API has to be waited for.
+func readFault(t testing.TB, source *ionos.Source, kind ionostest.Kind) error {
+	t.Helper()
+	if kind == ionostest.Slow {
+		return readErrorWithin(t, source, 2*time.Second)
+	}
+	return readError(t, source)
+}
+
+func readErrorWithin(t testing.TB, source *ionos.Source, timeout time.Duration) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	nodes, err := source.Read(ctx)
 	if err == nil || nodes != nil {
