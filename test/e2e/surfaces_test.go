@@ -138,29 +138,40 @@ var digits = regexp.MustCompile(`\d+(?: times?\b)?`)
 // gist is a message without its numbers.
 func gist(message string) string { return digits.ReplaceAllString(message, "#") }
 
-// check wants the reason, with the message that the document gives, everywhere.
+// check wants the reason, with the message that the document gives, everywhere. An
+// endpoint may change its state between two surfaces, so all of them are asked again
+// until they agree.
 func (s *surfaces) check(name, reason string) {
+	s.world.t.Helper()
+	var wrong []string
+	s.world.until(func() bool {
+		wrong = s.disagreements(name, reason)
+		return len(wrong) == 0
+	}, func() string { return strings.Join(wrong, "\n") })
+}
+
+// disagreements says what each surface says otherwise than the document.
+func (s *surfaces) disagreements(name, reason string) (wrong []string) {
 	s.world.t.Helper()
 	n := s.status().find(name)
 	if n.Message == "" {
-		s.world.t.Errorf("JSON: got no message: %+v", n)
+		wrong = append(wrong, fmt.Sprintf("JSON: got no message: %+v", n))
 	}
-	for surface, said := range map[string][]string{
-		"page": s.onPage(name), "explain": s.explained(name), "explain by address": s.explained(n.Address), "log": s.logged(name),
-	} {
+	byName, unclear := s.explained(name)
+	byAddress, unclearToo := s.explained(n.Address)
+	wrong = slices.Concat(wrong, unclear, unclearToo)
+	for surface, said := range map[string][]string{"page": s.onPage(name), "explain": byName, "explain by address": byAddress, "log": s.logged(name)} {
 		found := slices.ContainsFunc(said, func(line string) bool {
 			return strings.HasPrefix(line, reason+" ") && gist(line) == gist(reason+" "+n.Message)
 		})
 		if !found && (surface != "explain by address" || n.Address != "") {
-			s.world.t.Errorf("%s: got no %q among %q", surface, reason+" "+n.Message, said)
+			wrong = append(wrong, fmt.Sprintf("%s: got no %q among %q", surface, reason+" "+n.Message, said))
 		}
 	}
-	s.world.until(func() bool { return s.counted(reason) == s.count(reason) }, func() string {
-		return fmt.Sprintf("metric: got %d candidates with reason %s, want %d", s.counted(reason), reason, s.count(reason))
-	})
-	if s.count(reason) == 0 {
-		s.world.t.Errorf("metric: no candidate has reason %s", reason)
+	if got, want := s.counted(reason), s.count(reason); got != want || want == 0 {
+		wrong = append(wrong, fmt.Sprintf("metric: got %d candidates with reason %s, want %d and at least one", got, reason, want))
 	}
+	return wrong
 }
 
 // count is how many entries of the document have the reason.
@@ -206,11 +217,11 @@ func (s *surfaces) onPage(name string) []string {
 }
 
 // explained returns reason and message of each entry that explain has, in all its
-// forms, when it asks the daemon.
-func (s *surfaces) explained(subject string) []string {
+// forms, when it asks the daemon, and what is wrong with them.
+func (s *surfaces) explained(subject string) (all, wrong []string) {
 	s.world.t.Helper()
 	if subject == "" {
-		return nil
+		return nil, nil
 	}
 	asking := []string{"ADMIN_ADDRESS=" + s.admin}
 	var e struct {
@@ -219,22 +230,21 @@ func (s *surfaces) explained(subject string) []string {
 	}
 	got := s.world.command(asking, "explain", subject, "-o", "json")
 	if err := json.Unmarshal([]byte(got.stdout), &e); err != nil || !e.Daemon {
-		s.world.t.Errorf("explain %s: %v, asked the daemon: %v: %+v", subject, err, e.Daemon, got)
+		wrong = append(wrong, fmt.Sprintf("explain %s: %v, asked the daemon: %v: %+v", subject, err, e.Daemon, got))
 	}
 	text := s.world.command(asking, "explain", subject).stdout
-	var all []string
 	ready := false
 	for _, n := range e.Nodes {
 		ready = ready || n.State == "ready"
 		all = append(all, n.Reason+" "+n.Message)
 		if !strings.Contains(gist(text), gist(n.Message)) || !strings.Contains(text, n.State+", "+n.Reason) {
-			s.world.t.Errorf("explain %s: got no %s, %s: %s in\n%s", subject, n.State, n.Reason, n.Message, text)
+			wrong = append(wrong, fmt.Sprintf("explain %s: got no %s, %s: %s in\n%s", subject, n.State, n.Reason, n.Message, text))
 		}
 	}
 	if ready != (got.code == 0) {
-		s.world.t.Errorf("explain %s: got status %d for %+v", subject, got.code, e.Nodes)
+		wrong = append(wrong, fmt.Sprintf("explain %s: got status %d for %+v", subject, got.code, e.Nodes))
 	}
-	return all
+	return all, wrong
 }
 
 // logged returns reason and message of each line about what became of a node.
