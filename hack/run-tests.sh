@@ -8,7 +8,7 @@ Usage: hack/run-tests.sh PACKAGE... -- [FLAG...]
 
 Runs "go test FLAG..." on the packages, which may be patterns such as ./... .
 The package test/e2e waits most of the time, so it runs beside the others from
-the start; what it prints follows what they print.
+the start, with four tests at a time; what it prints follows what they print.
 TXT
 }
 
@@ -33,7 +33,7 @@ fi
 
 log=$(mktemp)
 set -m # a process group of its own, so that it can be ended with all that it started
-go test "$@" "${waiting[@]}" >"$log" 2>&1 &
+go test -parallel 4 "$@" "${waiting[@]}" >"$log" 2>&1 &
 beside=$!
 set +m
 trap 'kill -- "-$beside" 2>/dev/null || true; rm -f "$log"' EXIT

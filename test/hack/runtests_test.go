@@ -13,7 +13,7 @@ set -eu
 case "$*" in
 "list ./...") printf '%s\n' example.org/m/internal/a example.org/m/test/e2e example.org/m/test/e2e/deeper ;;
 "list ./internal/a") echo example.org/m/internal/a ;;
-"test -v example.org/m/test/e2e")
+"test -parallel 4 -v example.org/m/test/e2e")
   echo waiting >"$PIPES/here"
   read -r _ <"$PIPES/there"
   echo "ran e2e" && exit "${E2E:-0}" ;;
