@@ -19,7 +19,7 @@ STORM ?= 10m
 LAB_RESULTS ?= $(CURDIR)/bin/lab
 LAB_PACKAGES = ./test/lab ./test/conformance
 # The lab's own tests are few and wait most of the time; more of them at once do not disturb each other.
-LAB_FLAGS = -tags lab -count=1 -p 1 -parallel 8 -v
+LAB_FLAGS = -tags lab -count=1 -p 1 -parallel 7 -v
 # The lab needs root. Who is not uses sudo, with the modules that are there and a build cache of root's own.
 LAB_ROOT = $(if $(filter-out 0,$(shell id -u)),sudo env CI="$$CI" PATH="$$PATH" GOMODCACHE="$$(go env GOMODCACHE)" GOFLAGS=-buildvcs=false) env
 # How long make soak lasts.
