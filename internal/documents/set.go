@@ -30,7 +30,7 @@ type Entry struct {
 	File string
 	Line int
 	// Pool or Binding is the last good version, with its defaults. Both are nil where this
-	// process has seen none: then nothing is known but that the document exists, and what
+	// process has seen none. Then only the existence of the document is known, and what
 	// it published before must stay.
 	Pool    *v1alpha1.EndpointPool
 	Binding *v1alpha1.EndpointBinding
