@@ -10,6 +10,8 @@ TESTFLAGS ?=
 # Bound of one package's tests; those that start API servers take minutes on a slow machine.
 TEST_TIMEOUT ?= 30m
 FUZZTIME ?= 2m
+# Not empty where make lint has just run: it knows all that go vet knows.
+LINTED ?=
 # How many random worlds make simulate lets pass, from which seed on, how long each storm is, and how many
 # storms of a day follow; or the one seed that it repeats.
 SEEDS ?= 1000
@@ -17,7 +19,7 @@ FIRST ?= 1
 STORM ?= 10m
 # Where the lab leaves its figures; with REPORT=1 it writes test/lab/results/traffic.md of them.
 LAB_RESULTS ?= $(CURDIR)/bin/lab
-LAB_PACKAGES = ./test/lab ./test/conformance
+LAB_PACKAGES = ./test/lab ./test/conformance ./test/envoy ./test/proxies
 # The lab's own tests are few and wait most of the time; more of them at once do not disturb each other.
 LAB_FLAGS = -tags lab -count=1 -p 1 -parallel 7 -v
 # The lab needs root. Who is not uses sudo, with the modules that are there and a build cache of root's own.
@@ -55,8 +57,8 @@ vet: ## Run go vet
 test: packages ## Run every test: unit, race, properties, and against a real API server
 	@tools/build.sh test
 	@# -count=1: some tests run the built program, which go's cache of results does not know of.
-	go vet $(PACKAGES)
-	hack/run-tests.sh $(PACKAGES) -- -race -count=1 -timeout $(TEST_TIMEOUT) $(TESTFLAGS)
+	$(if $(LINTED),,go vet $(PACKAGES))
+	hack/run-tests.sh $(PACKAGES) -- -race -count=1 -vet=off -timeout $(TEST_TIMEOUT) $(TESTFLAGS)
 	@# A module of its own: kube-proxy's code, against which internal/view is held.
 	cd test/oracle && go vet ./... && go test -count=1 -timeout $(TEST_TIMEOUT) ./...
 
@@ -69,6 +71,8 @@ lab: packages ## Send traffic through a real kube-proxy while the world changes,
 	@tools/build.sh test lab
 	@rm -rf $(LAB_RESULTS) && mkdir -p $(LAB_RESULTS)
 	$(LAB_ROOT) LAB_LONG=$(LONG) LAB_RESULTS=$(LAB_RESULTS) go test $(LAB_FLAGS) -timeout $(if $(LONG),24h,40m) $(TESTFLAGS) $(LAB_PACKAGES) | grep --line-buffered -Ev '^ *=== '
+	@# Of the tests of the charts only those that need a real Envoy; make test runs the others.
+	[ -n "$(TESTFLAGS)" ] || $(LAB_ROOT) go test $(LAB_FLAGS) -timeout 20m -run '^TestContract121AnEnvoy' ./test/chart | grep --line-buffered -Ev '^ *=== '
 	@[ -z "$(REPORT)" ] || go run ./test/lab/report -from $(LAB_RESULTS) -to test/lab/results
 
 .PHONY: soak
@@ -91,6 +95,8 @@ test-bench: ## Vet and test the module bench: the targets of that comparison
 lint: packages ## Check format, go.mod, scripts, workflows and the rules of .golangci.yml
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { printf 'not gofmt-ed: %s\n' $$unformatted; exit 1; }
 	go mod tidy -diff
+	cd bench && go mod tidy -diff
+	cd test/oracle && go mod tidy -diff
 	@tools/build.sh lint
 	git ls-files -z --cached --others --exclude-standard '*.sh' .ci/run | xargs -0 shellcheck --external-sources
 	git ls-files -z --cached --others --exclude-standard '*.sh' .ci/run | xargs -0 .tools/bin/shfmt -i 2 -ci -d
@@ -105,6 +111,8 @@ fuzz: ## Run each fuzz target for FUZZTIME (2m)
 simulate: ## Simulate SEEDS (1000) random storms of STORM (10m) and DAYS (2) of a day, or repeat SEED
 	go test -tags simulation -count=1 -timeout 24h -v ./test/simulation -storm $(STORM) \
 	  $(if $(SEED),-run TestStorm -seed $(SEED),-seeds $(SEEDS) -first $(FIRST) -days $(DAYS))
+	@# Many Services from several pools, one seed for each 25 of those.
+	[ -n "$(SEED)" ] || go test -count=1 -timeout 24h -v ./test/simulation/many -storm $(STORM) -seeds $$(($(SEEDS) / 25 + 1)) -first $(FIRST)
 
 .PHONY: generate
 generate: ## Write the generated documents anew

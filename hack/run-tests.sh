@@ -9,6 +9,7 @@ Usage: hack/run-tests.sh PACKAGE... -- [FLAG...]
 Runs "go test FLAG..." on the packages, which may be patterns such as ./... .
 The package test/e2e waits most of the time, so it runs beside the others from
 the start, with four tests at a time; what it prints follows what they print.
+The others wait too, so one more of them runs at once than there are processors.
 TXT
 }
 
@@ -32,15 +33,17 @@ if [ ${#waiting[@]} -eq 0 ] || [ ${#others[@]} -eq 0 ]; then
 fi
 
 log=$(mktemp)
+TEST_PROGRAMS=$(mktemp -d) # what one package builds is there for all: see test/built
+export TEST_PROGRAMS
 set -m # a process group of its own, so that it can be ended with all that it started
 go test -parallel 4 "$@" "${waiting[@]}" >"$log" 2>&1 &
 beside=$!
 set +m
-trap 'kill -- "-$beside" 2>/dev/null || true; rm -f "$log"' EXIT
+trap 'kill -- "-$beside" 2>/dev/null || true; rm -rf "$log" "$TEST_PROGRAMS"' EXIT
 trap 'exit 130' INT TERM
 
 failed=0
-go test "$@" "${others[@]}" || failed=1
+go test -p "$(($(nproc) + 1))" "$@" "${others[@]}" || failed=1
 exec 3<"$log"
 while kill -0 "$beside" 2>/dev/null; do
   cat <&3

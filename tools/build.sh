@@ -10,11 +10,12 @@ Usage: tools/build.sh [NAME...]
 
 Builds the named programs into .tools/bin of this repository and skips what is
 up to date. The versions stand in tools/*/go.mod; the source comes from the Go
-module proxy, no binary is downloaded.
+module proxy. Only Envoy, which is no Go program, is downloaded as a binary:
+tools/envoy/main.go pins its version and hash.
 
 Programs  kube-apiserver kube-controller-manager etcd kubectl promtool
-          helm3 helm4 helm-unittest helm-docs kube-score
-          kube-proxy coredns traefik
+          helm3 helm4 helm-unittest helm-docs kube-score crd-gen
+          kube-proxy coredns traefik envoy
           blackbox_exporter
           golangci-lint shfmt actionlint
 Groups    test (the first two lines and kube-proxy, the default), chart (the
@@ -27,9 +28,10 @@ runs at the same time wait for each other.
 TXT
 }
 
-# spec NAME sets module, package, tags and guess (how long a first build takes) for one program.
+# spec NAME sets module, package, tags and guess (how long a first build takes) for one program, and fetched where
+# the package is a program that fetches it.
 spec() {
-  tags=
+  tags='' fetched=''
   case $1 in
     kube-apiserver) module=kubernetes package=k8s.io/kubernetes/cmd/kube-apiserver guess="4 min" ;;
     kube-controller-manager) module=kubernetes package=k8s.io/kubernetes/cmd/kube-controller-manager guess="1 min" ;;
@@ -43,10 +45,13 @@ spec() {
     helm4) module=helm package=helm.sh/helm/v4/cmd/helm guess="30 s" ;;
     helm-unittest) module=helm package=github.com/helm-unittest/helm-unittest/cmd/helm-unittest guess="15 s" ;;
     helm-docs) module=helm package=github.com/norwoodj/helm-docs/cmd/helm-docs guess="15 s" ;;
+    # A main package of our own, for controller-gen knows no rules but its own.
+    crd-gen) module=controller-gen package=github.com/ablmnzde/ionoscloud-endpointslice-controller/tools/controller-gen guess="20 s" ;;
     kube-score) module=kube-score package=github.com/zegl/kube-score/cmd/kube-score guess="30 s" ;;
     # A main package of our own, for CoreDNS is compiled with the plugins that are asked for.
     coredns) module=coredns package=github.com/ablmnzde/ionoscloud-endpointslice-controller/tools/coredns guess="1 min" ;;
     traefik) module=traefik package=github.com/traefik/traefik/v3/cmd/traefik guess="5 min" ;;
+    envoy) module=envoy package=github.com/ablmnzde/ionoscloud-endpointslice-controller/tools/envoy fetched=yes guess="10 s" ;;
     golangci-lint) module=lint package=github.com/golangci/golangci-lint/v2/cmd/golangci-lint guess="1 min" ;;
     shfmt) module=shfmt package=mvdan.cc/sh/v3/cmd/shfmt guess="10 s" ;;
     actionlint) module=actionlint package=github.com/rhysd/actionlint/cmd/actionlint guess="10 s" ;;
@@ -56,8 +61,8 @@ spec() {
 
 # expand turns groups into programs.
 expand() {
-  local name chart="helm3 helm4 helm-unittest helm-docs kube-score" lint="golangci-lint shfmt actionlint"
-  local lab="kube-proxy coredns traefik" bench="blackbox_exporter" test="kube-apiserver kube-controller-manager etcd kubectl kube-proxy promtool $chart"
+  local name chart="helm3 helm4 helm-unittest helm-docs kube-score crd-gen" lint="golangci-lint shfmt actionlint"
+  local lab="kube-proxy coredns traefik envoy" bench="blackbox_exporter" test="kube-apiserver kube-controller-manager etcd kubectl kube-proxy promtool $chart"
   for name in "$@"; do
     case $name in
       test) echo "$test" ;;
@@ -114,14 +119,15 @@ toolchain() {
 
 # build NAME brings .tools/bin/NAME up to date.
 build() {
-  local name=$1 module package tags guess flags stamp log started seconds next=$every
+  local name=$1 module package tags fetched guess flags stamp log started seconds next=$every
   spec "$name"
   cd "$root/tools/$module"
   flags=$(linker_flags)
   stamp=$({
     echo "$package $flags${tags:+ -tags $tags}"
     toolchain
-    cat go.mod go.sum
+    cat go.mod
+    [ ! -e go.sum ] || cat go.sum
     find . -maxdepth 1 -name '*.go' -exec cat {} +
   } | sha256sum)
   if [ -x "$bin/$name" ] && [ "$(cat "$bin/.$name.stamp" 2>/dev/null)" = "$stamp" ]; then
@@ -151,6 +157,10 @@ build() {
       "remedy: the module proxy (go env GOPROXY) must be reachable and the disk have room; 'go clean -cache' after a full disk"
   fi
   compiler=
+  if [ -n "$fetched" ]; then
+    "$bin/.$name.new" "$bin/.$name.fetched" || die "remedy: files.pythonhosted.org must be reachable, directly or through HTTPS_PROXY, and nothing on the way may change the file"
+    mv -f "$bin/.$name.fetched" "$bin/.$name.new"
+  fi
   mv -f "$bin/.$name.new" "$bin/$name"
   echo "$stamp" >"$bin/.$name.stamp"
   say "built $name in $(clock $((SECONDS - started))), $(du -h "$bin/$name" | cut -f1)"

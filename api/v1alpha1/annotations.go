@@ -17,6 +17,13 @@ const (
 	// AnnotationViews is no setting of a target: endpoint-views shows a Service that has
 	// it with the value "true".
 	AnnotationViews = GroupName + "/views"
+	// AnnotationFleets and those below it are for endpoint-views too: what its clients do
+	// with the Service.
+	AnnotationFleets                  = GroupName + "/fleets"
+	AnnotationProxyProtocol           = GroupName + "/proxy-protocol"
+	AnnotationTLSCertificateAuthority = GroupName + "/tls-certificate-authority"
+	AnnotationTLSServerName           = GroupName + "/tls-server-name"
+	AnnotationTLSInsecureSkipVerify   = GroupName + "/tls-insecure-skip-verify"
 )
 
 // LabelPool is on each EndpointSlice of a target and names the pool that fills it.
@@ -28,5 +35,13 @@ func BindingAnnotations() []string {
 	return []string{
 		AnnotationPool, AnnotationHealthCheckMode, AnnotationHealthCheckPath, AnnotationHealthCheckHost,
 		AnnotationHealthCheckPort, AnnotationHealthCheckExpectedStatus,
+	}
+}
+
+// ViewAnnotations are the annotations of a Service that endpoint-views reads.
+func ViewAnnotations() []string {
+	return []string{
+		AnnotationViews, AnnotationFleets, AnnotationProxyProtocol,
+		AnnotationTLSCertificateAuthority, AnnotationTLSServerName, AnnotationTLSInsecureSkipVerify,
 	}
 }

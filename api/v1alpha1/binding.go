@@ -7,7 +7,16 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // chooses: a pool that does not allow the namespace or a port is not used.
 //
 // +kubebuilder:object:root=true
+// +kubebuilder:resource:shortName=ebind,categories=remote-endpoints
 // +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name=Pools,type=string,JSONPath=`.spec.pools`
+// +kubebuilder:printcolumn:name=Ready,type=string,JSONPath=`.status.ready`
+// +kubebuilder:printcolumn:name=State,type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name=Accepted,type=string,JSONPath=`.status.conditions[?(@.type=="Accepted")].reason`,priority=1
+// +kubebuilder:printcolumn:name=Programmed,type=string,JSONPath=`.status.conditions[?(@.type=="Programmed")].reason`,priority=1
+// +kubebuilder:printcolumn:name=Held,type=string,JSONPath=`.status.conditions[?(@.type=="Held")].reason`,priority=1
+// +kubebuilder:printcolumn:name=Age,type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="metadata.name is not a DNS label (at most 63 of a-z, 0-9 and -, a letter or digit at both ends); write the name of the Service"
 type EndpointBinding struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -29,17 +38,24 @@ type EndpointBindingList struct {
 }
 
 // EndpointBindingSpec is what the team wants.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.adopt) || self.adopt.size() == 0 || self.pools.size() == 1",message="is set with several pools, and a slice belongs to one; remove it, or bind one pool first and add the others later",fieldPath=".adopt"
+// +kubebuilder:validation:XValidation:rule="!has(self.healthCheck) || has(self.healthCheck.port) || has(self.healthCheck.mode) && self.healthCheck.mode == 'None' || !has(self.ports) || self.ports.size() == 0 || self.ports.exists_one(p, !has(p.protocol) || p.protocol == 'TCP')",message="is required, because spec.ports has several TCP ports or none; write the TCP port to check",fieldPath=".healthCheck.port",reason=FieldValueRequired
 type EndpointBindingSpec struct {
 	// Names of the pools that fill the Service, each different. Each pool has its own
 	// slices and its own guard.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=4
 	// +listType=set
+	// +format=dns-label
 	Pools []string `json:"pools"`
 	// Ports of the endpoints. Without any: the numeric target ports of the Service.
 	// +optional
 	// +kubebuilder:validation:MaxItems=100
 	// +listType=atomic
+	// +kubebuilder:validation:XValidation:rule="self.size() < 2 || self.all(p, has(p.name) && p.name.size() > 0)",message="has several entries, of which one has no name; give each the name of its Service port"
+	// +kubebuilder:validation:XValidation:rule="self.all(p, !has(p.name) || self.filter(q, has(q.name) && q.name == p.name).size() == 1)",message="has a name twice; give each entry the name of its Service port"
+	// +kubebuilder:validation:XValidation:rule="self.all(p, self.filter(q, q.port == p.port && (has(q.protocol) ? q.protocol : 'TCP') == (has(p.protocol) ? p.protocol : 'TCP')).size() == 1)",message="has a port and protocol twice; remove one of them"
 	Ports []BindingPort `json:"ports,omitempty"`
 	// A check of its own instead of mode, port, path, host and expected status of the
 	// pools. Intervals, timeouts and counts are always the pool's.
@@ -54,6 +70,7 @@ type EndpointBindingSpec struct {
 	// web-remote-ipv6) go with it. Needs the only pool of the binding.
 	// +optional
 	// +kubebuilder:validation:MaxLength=243
+	// +format=dns-subdomain
 	Adopt string `json:"adopt,omitempty"`
 }
 
@@ -75,6 +92,7 @@ type BindingPort struct {
 	// then taken from the Service.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
+	// +format=dns-label
 	Name string `json:"name,omitempty"`
 	// The number on the endpoints, which the pools must allow.
 	// +kubebuilder:validation:Minimum=1
@@ -102,16 +120,23 @@ type BindingHealthCheck struct {
 	// Path of the request, without a query. For HTTP and HTTPS, where / is the default.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:XValidation:rule="!self.contains('?')",message="holds a query; write the path alone"
+	// +format=url-path
+	// +modes=HTTP;HTTPS
 	Path string `json:"path,omitempty"`
 	// Host header of the request, without a port. Without one: the address of the
 	// endpoint. It never decides where to connect to. For HTTP and HTTPS.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
+	// +format=host
+	// +modes=HTTP;HTTPS
 	Host string `json:"host,omitempty"`
 	// HTTP statuses that pass, as numbers from 100 to 599 and ranges, separated by
 	// commas. For HTTP and HTTPS, where 200-399 is the default.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
+	// +format=status
+	// +modes=HTTP;HTTPS
 	ExpectedStatus string `json:"expectedStatus,omitempty"`
 }
 

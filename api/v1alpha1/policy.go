@@ -5,11 +5,16 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // PoolAllowance lets namespaces use ports. The namespaces of one entry trust each other
 // on its ports: each may send traffic to what the others run there. Exactly one of
 // namespaces and namespaceSelector is set.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.namespaces) || has(self.namespaceSelector)",message="names no namespace; write namespaces or namespaceSelector; an entry for every namespace is not assumed"
+// +kubebuilder:validation:XValidation:rule="!has(self.namespaces) || !has(self.namespaceSelector)",message="has both namespaces and namespaceSelector; make two entries of it"
 type PoolAllowance struct {
 	// Namespaces by name.
 	// +optional
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=256
-	// +listType=set
+	// +listType=atomic
+	// +format=dns-label
 	Namespaces []string `json:"namespaces,omitempty"`
 	// Namespaces by their labels. An empty selector is refused, because it would select
 	// every namespace by accident: write {matchExpressions: [{key:
@@ -20,7 +25,8 @@ type PoolAllowance struct {
 	// range with both ends included. "30080", "31000-31999".
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
-	// +listType=set
+	// +listType=atomic
+	// +format=ports
 	Ports []string `json:"ports"`
 	// How many Services of each of these namespaces the pool may back. Where several
 	// entries are for a namespace, the largest number counts.
@@ -58,6 +64,8 @@ const (
 )
 
 // PoolHealthCheck is how the endpoints of a pool are checked.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.timeout) || !has(self.interval) || duration(self.timeout) <= duration(self.interval)",message="is longer than the interval; write at most the interval",fieldPath=".timeout"
 type PoolHealthCheck struct {
 	// How an endpoint is checked. None: not at all, every endpoint counts as passing.
 	// TCP: it accepts a connection. HTTP and HTTPS: it answers a GET with an expected
@@ -76,16 +84,22 @@ type PoolHealthCheck struct {
 	// default.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
+	// +format=url-path
+	// +modes=HTTP;HTTPS
 	Path string `json:"path,omitempty"`
 	// Host header of the request, without a port. Without one: the address of the
 	// endpoint. It never decides where to connect to. For HTTP and HTTPS.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
+	// +format=host
+	// +modes=HTTP;HTTPS
 	Host string `json:"host,omitempty"`
 	// HTTP statuses that pass, as numbers from 100 to 599 and ranges, separated by
 	// commas. For HTTP and HTTPS, where 200-399 is the default.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
+	// +format=status
+	// +modes=HTTP;HTTPS
 	ExpectedStatus string `json:"expectedStatus,omitempty"`
 	// Time from the start of one round of checks to the start of the next.
 	// +optional
@@ -95,7 +109,7 @@ type PoolHealthCheck struct {
 	// Timeout of one check, at most the interval. Where the interval is shorter than 1s,
 	// the interval is the default.
 	// +optional
-	// +kubebuilder:default="1s"
+	// +fallback=1s
 	// +limits=10ms to 1h
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 	// Passes in a row after which an endpoint that is down is ready again.
@@ -119,11 +133,14 @@ type PoolHealthCheck struct {
 	// For HTTPS.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
+	// +format=host
+	// +modes=HTTPS
 	TLSServerName string `json:"tlsServerName,omitempty"`
 	// Accept any certificate. The check then proves that something answers, not what.
 	// For HTTPS.
 	// +optional
 	// +kubebuilder:default=false
+	// +modes=HTTPS
 	TLSInsecure *bool `json:"tlsInsecure,omitempty"`
 }
 

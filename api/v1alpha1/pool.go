@@ -8,8 +8,17 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // characters without dots, because the names of slices contain it: web.blue.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:scope=Cluster
+// +kubebuilder:resource:scope=Cluster,shortName=epool,categories=remote-endpoints
 // +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name=Source,type=string,JSONPath=`.status.source`
+// +kubebuilder:printcolumn:name=Nodes,type=integer,JSONPath=`.status.nodes`
+// +kubebuilder:printcolumn:name=Targets,type=integer,JSONPath=`.status.targets`
+// +kubebuilder:printcolumn:name=Read,type=string,JSONPath=`.status.conditions[?(@.type=="SourceReady")].reason`
+// +kubebuilder:printcolumn:name=Accepted,type=string,JSONPath=`.status.conditions[?(@.type=="Accepted")].reason`,priority=1
+// +kubebuilder:printcolumn:name=Held,type=string,JSONPath=`.status.conditions[?(@.type=="Held")].reason`,priority=1
+// +kubebuilder:printcolumn:name=Subnets,type=string,JSONPath=`.spec.subnets`,priority=1
+// +kubebuilder:printcolumn:name=Age,type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$')",message="metadata.name is not a DNS label of at most 40 characters; choose a shorter one without dots: the names of slices contain it"
 type EndpointPool struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -31,6 +40,8 @@ type EndpointPoolList struct {
 }
 
 // EndpointPoolSpec is what the platform wants.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.credentials) && self.credentials.size() > 0 || !has(self.source.kubernetes) && !has(self.source.ionos)",message="is required by the sources kubernetes and ionos; write the name of the folder below CREDENTIALS_DIR that holds the kubeconfig or the token",fieldPath=".credentials",reason=FieldValueRequired
 type EndpointPoolSpec struct {
 	// Where the nodes come from. Exactly one of its fields is set.
 	Source PoolSource `json:"source"`
@@ -40,6 +51,7 @@ type EndpointPoolSpec struct {
 	// sources kubernetes and ionos.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
+	// +format=dns-label
 	Credentials string `json:"credentials,omitempty"`
 	// Address ranges of the nodes. No address outside is ever published or checked. A
 	// range has no bits set after its prefix, has a prefix of at least /8 (IPv6: /32),
@@ -47,6 +59,7 @@ type EndpointPoolSpec struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=set
+	// +format=subnet
 	Subnets []string `json:"subnets"`
 	// Time between two reads of the source, varied by 10 % at random.
 	// +optional
@@ -74,6 +87,8 @@ type EndpointPoolSpec struct {
 }
 
 // PoolSource says where the nodes come from. Exactly one field is set.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.kubernetes), has(self.ionos), has(self.static)].exists_one(set, set)",message="has none of kubernetes, ionos and static, or several; keep exactly one of them, and make a pool of its own of each other one"
 type PoolSource struct {
 	// The nodes of the cluster of the kubeconfig in the credentials.
 	// +optional
@@ -87,10 +102,12 @@ type PoolSource struct {
 	// A JSON inventory. In mounted documents only: the kind in the API server has no
 	// such field.
 	// +optional
+	// +filesOnly
 	File *FileSource `json:"file,omitempty"`
 	// A program that prints the JSON inventory. In mounted documents only: the kind in
 	// the API server has no such field.
 	// +optional
+	// +filesOnly
 	Command *CommandSource `json:"command,omitempty"`
 }
 
@@ -99,12 +116,14 @@ type KubernetesSource struct {
 	// Label selector of the nodes to publish. Without one: all but control planes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
+	// +format=selector
 	NodeSelector string `json:"nodeSelector,omitempty"`
 }
 
 // IONOSSource is the servers of a data centre.
 type IONOSSource struct {
 	// UUID of the virtual data centre that holds the nodes.
+	// +kubebuilder:validation:XValidation:rule="self.size() > 0",message="is empty; copy the UUID from the IONOS console"
 	// +format=uuid
 	DatacenterID string `json:"datacenterID"`
 	// Number of the private LAN whose addresses are published.
@@ -119,6 +138,7 @@ type IONOSSource struct {
 	// Without a kubeconfig only the label endpoints.ablmnzde.github.io/node-pool is known.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
+	// +format=selector
 	NodeSelector string `json:"nodeSelector,omitempty"`
 }
 
@@ -137,11 +157,13 @@ type StaticNode struct {
 	// Name of the node, different from all others of the list.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +format=node-name
 	Name string `json:"name"`
 	// Addresses of the node: one of each family is published.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
-	// +listType=set
+	// +listType=atomic
+	// +format=address
 	Addresses []string `json:"addresses"`
 	// Zone of the node, which the slices tell.
 	// +optional

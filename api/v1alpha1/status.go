@@ -99,6 +99,8 @@ const (
 	ReasonSourceReadFailed   = "ReadFailed"
 	ReasonSourceIncomplete   = "Incomplete"
 	ReasonSourceUnauthorized = "Unauthorized"
+	// ReasonNotRead is for a pool that no Service uses, or that was not read yet.
+	ReasonNotRead = "NotRead"
 )
 
 // The reasons of Programmed.

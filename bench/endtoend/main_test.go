@@ -2,16 +2,13 @@ package endtoend_test
 
 import (
 	"flag"
-	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/bench/program"
 )
 
 var (
@@ -72,56 +69,5 @@ func TestMain(m *testing.M) {
 	if *formName == "" {
 		os.Exit(m.Run())
 	}
-	netns.Enter()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		panic(err)
-	}
-	for name, value := range map[string]string{
-		"KUBEBUILDER_ASSETS": filepath.Join(root, ".tools", "bin"), // bench has a go.mod of its own
-	} {
-		if err := os.Setenv(name, value); err != nil {
-			panic(err)
-		}
-	}
-	if out, err := exec.Command("ip", "route", "add", "local", subnet, "dev", "lo").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "ip route add local %s dev lo: %v: %s\n", subnet, err, out)
-		os.Exit(1)
-	}
-	os.Exit(m.Run())
-}
-
-// build compiles a program as the image does.
-func build(t *testing.T, dir, pkg string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), filepath.Base(pkg))
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", path, pkg)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
-	}
-	return path
-}
-
-// result prints what was measured as a benchmark would: values and units in turn.
-func result(name string, iterations int, values ...any) {
-	line := fmt.Sprintf("Benchmark%s %d", name, iterations)
-	for i := 0; i+1 < len(values); i += 2 {
-		switch v := values[i].(type) {
-		case time.Duration:
-			line += fmt.Sprintf(" %d %v", v.Nanoseconds(), values[i+1])
-		case float64:
-			line += fmt.Sprintf(" %.4g %v", v, values[i+1])
-		default:
-			line += fmt.Sprintf(" %v %v", v, values[i+1])
-		}
-	}
-	fmt.Println(line)
-}
-
-var begun = time.Now()
-
-// progress reports what happens now.
-func progress(format string, args ...any) {
-	fmt.Printf("# %4.0f s  %s\n", time.Since(begun).Seconds(), fmt.Sprintf(format, args...))
+	program.Main(m, subnet)
 }

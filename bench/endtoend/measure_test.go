@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/bench/program"
 )
 
 // TestMeasure takes all figures at one size after the other, on the same two
@@ -42,17 +44,17 @@ func (w *world) measureSide(s side) {
 	w.clear()
 	p := s.start()
 	w.awaitReady(p, w.nodeCount)
-	result(w.label("Sync", s.name), 1, w.watched.last().Sub(p.started), "ns/op", p.cpu(), "cpu-ns/op")
+	program.Result(w.label("Sync", s.name), 1, w.watched.last().Sub(p.Started), "ns/op", p.CPU(), "cpu-ns/op")
 	time.Sleep(1500 * time.Millisecond) // the pace of writes counts from the last one
 
-	before := p.cpu()
+	before := p.CPU()
 	time.Sleep(w.form.idle)
-	idle := float64(p.cpu()-before) / float64(w.form.idle)
+	idle := float64(p.CPU()-before) / float64(w.form.idle)
 	w.measureChanges(s, p, idle)
 	w.measureHeartbeats(s, p, idle)
-	now, peak := p.memory()
-	result(w.label("Memory", s.name), 1, now, "resident-B", peak, "peak-B")
-	p.stop()
+	now, peak := p.Memory()
+	program.Result(w.label("Memory", s.name), 1, now, "resident-B", peak, "peak-B")
+	p.Stop()
 }
 
 // group is how many nodes change before the first of them changes back. There are as
@@ -67,27 +69,27 @@ func (w *world) group(s side) (nodes int, pace time.Duration) {
 }
 
 // measureChanges lets single nodes fail and come back.
-func (w *world) measureChanges(s side, p *program, idle float64) {
+func (w *world) measureChanges(s side, p *program.Program, idle float64) {
 	w.t.Helper()
 	nodes, pace := w.group(s)
 	decided := w.decisions(s)
-	begun, before := time.Now(), p.cpu()
+	begun, before := time.Now(), p.CPU()
 	for i := range w.form.changes {
 		node, ready := i%nodes*w.nodeCount/nodes, i/nodes%2 == 1
 		seen := w.watched.count()
 		sent, answered := w.setReady(node, ready)
 		e, came := w.watched.next(seen)
 		if !came {
-			p.fail("%s, %d nodes: no slice was written within %v of change %d", s.name, w.nodeCount, waitLimit, i)
+			p.Fail("%s, %d nodes: no slice was written within %v of change %d", s.name, w.nodeCount, waitLimit, i)
 		}
-		result(w.label("Change", s.name), 1, e.at.Sub(sent), "ns/op", e.at.Sub(answered), "answered-ns/op")
+		program.Result(w.label("Change", s.name), 1, e.at.Sub(sent), "ns/op", e.at.Sub(answered), "answered-ns/op")
 		time.Sleep(time.Until(e.at.Add(pace)))
 	}
 	ended := time.Now()
-	cpu := float64(p.cpu()-before) - idle*float64(ended.Sub(begun))
+	cpu := float64(p.CPU()-before) - idle*float64(ended.Sub(begun))
 	changes := float64(w.form.changes)
 	at, from := requests(w.local, s.name, begun, ended), requests(w.remote, s.name, begun, ended)
-	result(w.label("ChangeCost", s.name), w.form.changes, max(cpu, 0)/changes, "cpu-ns/op",
+	program.Result(w.label("ChangeCost", s.name), w.form.changes, max(cpu, 0)/changes, "cpu-ns/op",
 		float64(at.writes)/changes, "writes/op", float64(at.events)/changes, "events/op", float64(at.reads)/changes, "local-reads/op", float64(from.all())/changes, "remote-requests/op",
 		(w.decisions(s)-decided)/changes, "decisions/op")
 	for i := range nodes { // all nodes are ready again
@@ -96,7 +98,7 @@ func (w *world) measureChanges(s side, p *program, idle float64) {
 	w.awaitReady(p, w.nodeCount)
 	time.Sleep(1500 * time.Millisecond)
 	if got := w.watched.count(); got == 0 {
-		p.fail("no event")
+		p.Fail("no event")
 	}
 }
 
@@ -109,17 +111,17 @@ func (w *world) decisions(s side) float64 {
 }
 
 // measureHeartbeats sends status updates that change nothing that matters.
-func (w *world) measureHeartbeats(s side, p *program, idle float64) {
+func (w *world) measureHeartbeats(s side, p *program.Program, idle float64) {
 	w.t.Helper()
 	decided := w.decisions(s)
-	begun, before, seen := time.Now(), p.cpu(), w.watched.count()
+	begun, before, seen := time.Now(), p.CPU(), w.watched.count()
 	sent := w.beat(w.form.rate, w.form.heartbeats)
 	time.Sleep(200 * time.Millisecond)
 	ended := time.Now()
-	cpu := float64(p.cpu() - before)
+	cpu := float64(p.CPU() - before)
 	decided = w.decisions(s) - decided
 	at, from := requests(w.local, s.name, begun, ended), requests(w.remote, s.name, begun, ended)
-	result(w.label("Heartbeat", s.name), sent, max(cpu-idle*float64(ended.Sub(begun)), 0)/float64(sent), "cpu-ns/op", cpu/float64(sent), "gross-cpu-ns/op",
+	program.Result(w.label("Heartbeat", s.name), sent, max(cpu-idle*float64(ended.Sub(begun)), 0)/float64(sent), "cpu-ns/op", cpu/float64(sent), "gross-cpu-ns/op",
 		w.watched.count()-seen, "writes", at.all()+from.all(), "requests",
 		decided, "decisions", ended.Sub(begun).Seconds(), "s")
 }

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/bench/program"
 )
 
 // nodeName and addressOf are in the same order: neighbours are in the same slice.
@@ -91,7 +93,7 @@ func (w *world) grow(n int) {
 			}
 		})
 		if (i+1)%2_500 == 0 {
-			progress("%d nodes", i+1)
+			program.Progress("%d nodes", i+1)
 		}
 	}
 	creating.Wait()
@@ -108,7 +110,7 @@ func (w *world) grow(n int) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	progress("%d nodes of %d bytes of JSON, %d of protobuf", n, len(text), node.Size())
+	program.Progress("%d nodes of %d bytes of JSON, %d of protobuf", n, len(text), node.Size())
 }
 
 // setReady changes the node's condition and returns when that was sent and when
@@ -127,6 +129,9 @@ func (w *world) setReady(i int, ready bool) (sent, answered time.Time) {
 	w.patch(w.t.Context(), i, patch)
 	return sent, time.Now()
 }
+
+// begun is when the first heartbeat is dated.
+var begun = time.Now()
 
 // heartbeat sends what a kubelet sends every five minutes or sooner. Its time is one
 // second later than that of the heartbeat before: with an equal time nothing would

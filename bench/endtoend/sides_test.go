@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/bench/program"
 )
 
 // metricsAddress is the same for every daemon: only one runs at a time.
@@ -17,7 +19,7 @@ type side struct {
 	perSlice int
 	// paced marks a program that writes a slice at most once a second.
 	paced bool
-	start func() *program
+	start func() *program.Program
 }
 
 // daemonSide is the program with its default settings, except for changes.
@@ -30,14 +32,14 @@ func (w *world) daemonSide(changes ...string) side {
 		"STORE_KIND=client-go", "KUBECONFIG=" + local,
 		"ADMIN_ADDRESS=127.0.0.1:0", "METRICS_ADDRESS=" + metricsAddress,
 	}, changes...)
-	return side{"daemon", 100, true, func() *program { return start(w.t, env, w.daemon) }}
+	return side{"daemon", 100, true, func() *program.Program { return program.Start(w.t, env, w.daemon) }}
 }
 
 // bareSide is bench/bare.
 func (w *world) bareSide() side {
 	remote, local := w.access("bare")
-	return side{"bare", 1_000, false, func() *program {
-		return start(w.t, os.Environ(), w.bare, "-remote", remote, "-local", local, "-namespace", namespace, "-service", service, "-port", strconv.Itoa(port))
+	return side{"bare", 1_000, false, func() *program.Program {
+		return program.Start(w.t, os.Environ(), w.bare, "-remote", remote, "-local", local, "-namespace", namespace, "-service", service, "-port", strconv.Itoa(port))
 	}}
 }
 

@@ -15,6 +15,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/bench/program"
 )
 
 // steadyRate is how many heartbeats a second there are in steady state: those of
@@ -30,20 +32,20 @@ func (w *world) measureSteady() {
 	p := s.start()
 	w.awaitReady(p, w.nodeCount)
 	time.Sleep(3 * time.Second) // every backend has been probed
-	first, _ := p.memory()
+	first, _ := p.Memory()
 	checks := w.metric("ionos_endpointslice_probes_total")
-	begun, before, seen := time.Now(), p.cpu(), w.watched.count()
+	begun, before, seen := time.Now(), p.CPU(), w.watched.count()
 	w.beat(steadyRate, w.form.steady)
 	ended := time.Now()
 	length := ended.Sub(begun)
-	cpu := p.cpu() - before
+	cpu := p.CPU() - before
 	checks = w.metric("ionos_endpointslice_probes_total") - checks
-	now, peak := p.memory()
+	now, peak := p.Memory()
 	at, from := requests(w.local, s.name, begun, ended), requests(w.remote, s.name, begun, ended)
-	result(w.label("Steady", s.name), 1, length.Seconds(), "s", float64(cpu)/float64(length), "cores", checks/length.Seconds(), "checks/s",
+	program.Result(w.label("Steady", s.name), 1, length.Seconds(), "s", float64(cpu)/float64(length), "cores", checks/length.Seconds(), "checks/s",
 		w.watched.count()-seen, "slice-events", at.writes, "writes", at.events, "events", at.reads+from.reads, "reads", at.watches+from.watches, "watches", at.leases, "lease-requests",
 		first, "first-resident-B", now, "resident-B", peak, "peak-B")
-	p.stop()
+	p.Stop()
 }
 
 // metric is the sum of all the daemon's series of this name.
@@ -80,10 +82,10 @@ func (w *world) measureStarts() {
 			p := s.start()
 			e, came := w.watched.next(seen)
 			if !came {
-				p.fail("nothing was written within %v of the start", waitLimit)
+				p.Fail("nothing was written within %v of the start", waitLimit)
 			}
-			result(w.label("Start", "daemon")+"/check="+mode, 1, e.at.Sub(p.started), "ns/op")
-			p.stop()
+			program.Result(w.label("Start", "daemon")+"/check="+mode, 1, e.at.Sub(p.Started), "ns/op")
+			p.Stop()
 		}
 	}
 }
@@ -119,8 +121,8 @@ func (w *world) measurePoller() {
 			continue // the one that creates
 		}
 		at, from := requests(w.local, "poller", begun, ended), requests(w.remote, "poller", begun, ended)
-		result(w.label("Change", "poller"), 1, w.watched.last().Sub(begun), "ns/op")
-		result(w.label("ChangeCost", "poller"), 1, cpu1+cpu2, "cpu-ns/op", at.writes, "writes/op", at.reads, "local-reads/op",
+		program.Result(w.label("Change", "poller"), 1, w.watched.last().Sub(begun), "ns/op")
+		program.Result(w.label("ChangeCost", "poller"), 1, cpu1+cpu2, "cpu-ns/op", at.writes, "writes/op", at.reads, "local-reads/op",
 			from.all(), "remote-requests/op", max(peak1, peak2), "peak-B")
 	}
 	w.setReady(0, true)

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/bench/program"
 )
 
 // waitLimit bounds every wait. On an idle machine each takes seconds.
@@ -116,11 +118,11 @@ func (w *world) readyAddresses() map[string]bool {
 }
 
 // awaitReady returns when so many addresses are ready.
-func (w *world) awaitReady(p *program, n int) {
+func (w *world) awaitReady(p *program.Program, n int) {
 	w.t.Helper()
 	for deadline := time.Now().Add(waitLimit); len(w.readyAddresses()) != n; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			p.fail("got %d ready addresses after %v, want %d", len(w.readyAddresses()), waitLimit, n)
+			p.Fail("got %d ready addresses after %v, want %d", len(w.readyAddresses()), waitLimit, n)
 		}
 	}
 }

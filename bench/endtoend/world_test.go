@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/bench/program"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 )
 
@@ -41,8 +42,8 @@ type world struct {
 
 func newWorld(t *testing.T, f form) *world {
 	t.Helper()
-	w := &world{t: t, form: f, daemon: build(t, "../..", "./cmd/ionos-endpointslice-controller"), bare: build(t, "..", "./bare")}
-	progress("the programs are built")
+	w := &world{t: t, form: f, daemon: program.Build(t, "../..", "./cmd/ionos-endpointslice-controller"), bare: program.Build(t, "..", "./bare")}
+	program.Progress("the programs are built")
 	w.remote = controlplane.Start(t, controlplane.Options{Audit: true})
 	w.local = controlplane.Start(t, controlplane.Options{Audit: true})
 	w.nodes, w.slices = clientset(t, w.remote.Config()), clientset(t, w.local.Config())
@@ -55,7 +56,7 @@ func newWorld(t *testing.T, f form) *world {
 	}
 	w.watched = watch(t, w.local.Config())
 	answer(t)
-	progress("two API servers run")
+	program.Progress("two API servers run")
 	return w
 }
 

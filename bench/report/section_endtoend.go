@@ -9,14 +9,15 @@ import (
 	"strings"
 )
 
-// measureTests runs a package whose tests measure, and keeps its lines of benchmarks.
-func measureTests(pkg string) func(context.Context, form) (string, error) {
+// measureTests runs the tests of a package that measure, and keeps their lines of
+// benchmarks.
+func measureTests(pkg, tests string) func(context.Context, form) (string, error) {
 	return func(ctx context.Context, f form) (string, error) {
 		name := "short"
 		if f.long {
 			name = "long"
 		}
-		out, err := goTest(ctx, "-v", "-count", "1", "-timeout", "3h", pkg, "-form", name)
+		out, err := goTest(ctx, "-v", "-count", "1", "-timeout", "3h", "-run", tests, pkg, "-form", name)
 		var b strings.Builder
 		for text := range strings.Lines(out) {
 			if strings.HasPrefix(text, "Benchmark") {

@@ -24,9 +24,10 @@ func measureProbing(ctx context.Context, f form) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("ask for the version of blackbox_exporter: %w", err)
 	}
-	cases := probing.Default()
-	for i := range cases {
-		if f.long {
+	cases := probing.Short()
+	if f.long {
+		cases = probing.Default()
+		for i := range cases {
 			cases[i].Rounds = max(30, 2*cases[i].Rounds)
 		}
 	}

@@ -14,11 +14,15 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-func TestMain(m *testing.M) { netns.Main(m) }
+func TestMain(m *testing.M) {
+	netns.Enter()
+	built.Main(m)
+}
 
 // TestHAProxy is a life of a Service behind a real HAProxy: a real API server, the
 // built endpoint-views, and the example. Requests are sent all the time, and each is

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 )
 
@@ -32,7 +33,7 @@ const (
 // world is what runs beside the API server.
 type world struct {
 	kubeconfig, socket, config string
-	viewsPath, agentPath       string // the built programs
+	agentPath                  string // the built example
 	haproxy                    *program
 	source                     *program
 	mu                         sync.Mutex
@@ -45,13 +46,13 @@ func newWorld(t *testing.T, api *controlplane.ControlPlane) *world {
 	dir := t.TempDir()
 	w := &world{
 		kubeconfig: api.Kubeconfig(t), socket: filepath.Join(dir, "s"), config: filepath.Join(dir, "haproxy.cfg"),
-		viewsPath: filepath.Join(dir, "endpoint-views"), agentPath: filepath.Join(dir, "agent"),
-		held: map[string]chan struct{}{}, arrived: make(chan struct{}, 1),
+		agentPath: filepath.Join(dir, "agent"),
+		held:      map[string]chan struct{}{}, arrived: make(chan struct{}, 1),
 	}
-	for path, from := range map[string]string{w.viewsPath: "../../cmd/endpoint-views", w.agentPath: "."} {
-		if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, from).CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
+	command := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", w.agentPath, ".")
+	command.Env = append(os.Environ(), "CGO_ENABLED=0") // as the others, which are compiled already
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
 	return w
 }
@@ -128,7 +129,7 @@ func (w *world) restartProxy(t *testing.T) {
 // views starts endpoint-views.
 func (w *world) views(t *testing.T, address string) *program {
 	t.Helper()
-	p := w.start(t, []string{"KUBECONFIG=" + w.kubeconfig, "VIEWS_ADDRESS=" + address, "METRICS_ADDRESS=127.0.0.1:0"}, w.viewsPath, "serve")
+	p := w.start(t, []string{"KUBECONFIG=" + w.kubeconfig, "VIEWS_ADDRESS=" + address, "METRICS_ADDRESS=127.0.0.1:0"}, built.Views(t), "serve")
 	w.until(t, "endpoint-views listens", func() bool {
 		text, err := os.ReadFile(p.log)
 		for line := range bytes.Lines(text) {

@@ -22,6 +22,16 @@ type Options struct {
 	// Document makes what page and JSON show, anew for every request, at most two
 	// at a time. Nil is a process without a page.
 	Document func() *report.Document
+	// Targets, Target and Explain make the answers about the targets of the process,
+	// where there are any: the list, one of them, and what they know of a node. An error
+	// of Target is a report.NoTarget.
+	Targets func(report.Query) *report.Targets
+	Target  func(namespace, service string) (*report.Document, error)
+	Explain func(subject string, q report.Query) *report.Explanation
+	// Ask gets what the leader answers to a path below LeaderPath, where another replica
+	// leads. It reports false where this replica leads, or where none does. An error may
+	// be a report.NoTarget. Nil is a process without others.
+	Ask func(ctx context.Context, path string, into report.Answer) (led bool, err error)
 	// Leader returns the leader's document where another replica leads, and an error
 	// where that cannot be had. It returns neither where this replica leads, or where
 	// none does. It bounds the time that it takes. Nil is a process without others.
@@ -61,6 +71,9 @@ func New(opts Options) (*Server, error) {
 	}
 	if opts.Leader == nil {
 		opts.Leader = func(context.Context) (*report.Document, error) { return nil, nil }
+	}
+	if opts.Ask == nil {
+		opts.Ask = func(context.Context, string, report.Answer) (bool, error) { return false, nil }
 	}
 	if opts.Identity == nil {
 		opts.Identity = func() string { return "" }

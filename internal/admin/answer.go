@@ -3,6 +3,8 @@ package admin
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -23,23 +25,51 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, contentType stri
 	s.send(w, r, contentType, render)
 }
 
-// show sends what render makes of the document, which is the leader's where another
-// replica leads. A leader that does not answer holds no place where things are made.
-func (s *Server) show(w http.ResponseWriter, r *http.Request, contentType string, render func(*report.Document) ([]byte, error)) {
+// known is something that one replica knows, and another may hand on.
+type known interface {
+	// StandsStill says why the program does not move on, WithoutLeader why this is not
+	// what the leader says.
+	StandsStill(why string)
+	WithoutLeader(err error)
+}
+
+// asked is what a request asks for.
+type asked[K known] struct {
+	contentType string
+	// leader returns what the leader says, and false where this replica leads, or where
+	// none does.
+	leader func(context.Context) (K, bool, error)
+	// own makes what this process knows, render what is sent of either.
+	own    func() (K, error)
+	render func(K) ([]byte, error)
+}
+
+// show sends what is asked for, which is the leader's where another replica leads. A
+// leader that does not answer holds no place where things are made.
+func show[K known](s *Server, w http.ResponseWriter, r *http.Request, a asked[K]) {
 	if !s.sending.enter(r.Context()) {
 		busy(w)
 		return
 	}
 	defer s.sending.leave()
-	d, err := s.opts.Leader(r.Context())
-	s.send(w, r, contentType, func() ([]byte, error) {
-		if d == nil {
-			d = s.document()
+	said, led, err := a.leader(r.Context())
+	if none := (*report.NoTarget)(nil); errors.As(err, &none) {
+		http.Error(w, none.Message, http.StatusNotFound)
+		return
+	}
+	s.send(w, r, a.contentType, func() ([]byte, error) {
+		if !led {
+			own, fault := a.own()
+			if fault != nil {
+				return nil, fault
+			}
+			own.StandsStill(s.standstill())
+			if err != nil {
+				own.WithoutLeader(err)
+			}
+			said = own
 		}
-		if err != nil {
-			d.WithoutLeader(err)
-		}
-		return render(d)
+		return a.render(said)
 	})
 }
 
@@ -56,6 +86,10 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, contentType string
 		text, err = packed(text)
 	}
 	s.rendering.leave()
+	if none := (*report.NoTarget)(nil); errors.As(err, &none) {
+		http.Error(w, none.Message, http.StatusNotFound)
+		return
+	}
 	if err != nil {
 		s.opts.Logger.Error("cannot render an answer", "path", r.URL.Path, "error", err)
 		http.Error(w, "the answer cannot be rendered; the log says why", http.StatusInternalServerError)

@@ -18,6 +18,11 @@ const (
 	bad  tone = "bad"
 )
 
+// sign is the tone as a character.
+func (t tone) sign() string {
+	return map[tone]string{good: "✓", calm: "…", warn: "!", bad: "✗"}[t]
+}
+
 // banner is one thing that the reader must not miss.
 type banner struct {
 	Tone  tone
@@ -35,7 +40,7 @@ func banners(d *report.Document, m moments) []banner {
 	var all []banner
 	for _, b := range []*banner{
 		standstillBanner(d), failOpenBanner(d, m), problemBanner(d), storeBanner(d, m), refusedBanner(d), uncheckedBanner(d), removalBanner(d, m), holdBanner(d, m),
-		besideBanner(d), sourceBanner(d, m), warningsBanner(d), handedOnBanner(d), standbyBanner(d, m), dryRunBanner(d),
+		refusalBanner(d), usesBanner(d, m), besideBanner(d), sourceBanner(d, m), warningsBanner(d), noticesBanner(d), handedOnBanner(d), standbyBanner(d, m), dryRunBanner(d),
 	} {
 		if b != nil {
 			all = append(all, *b)

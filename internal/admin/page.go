@@ -30,11 +30,16 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	if q.Refresh > 0 {
 		w.Header().Set("Refresh", strconv.Itoa(q.Refresh))
 	}
-	s.show(w, r, "text/html; charset=utf-8", func(d *report.Document) ([]byte, error) {
-		var out bytes.Buffer
-		if err := pageTemplate.Execute(&out, viewOf(d, q)); err != nil {
-			return nil, fmt.Errorf("render the page: %w", err)
-		}
-		return out.Bytes(), nil
-	})
+	show(s, w, r, s.whole(htmlType, func(d *report.Document) ([]byte, error) { return rendered(pageTemplate, viewOf(d, q)) }))
+}
+
+const htmlType = "text/html; charset=utf-8"
+
+// rendered fills a template.
+func rendered(page *template.Template, view any) ([]byte, error) {
+	var out bytes.Buffer
+	if err := page.Execute(&out, view); err != nil {
+		return nil, fmt.Errorf("render the page: %w", err)
+	}
+	return out.Bytes(), nil
 }

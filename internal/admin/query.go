@@ -25,6 +25,8 @@ const (
 
 // query is what the URL of the page asks for.
 type query struct {
+	// Page is the path of the page, and JSON that of the same document.
+	Page, JSON string
 	// Text is what a node has to contain: each word of it, anywhere.
 	Text string
 	// State is one of filterStates, empty for all.
@@ -43,7 +45,7 @@ func filterStates() []string {
 // parseQuery reads the parameters of the page. What it does not know it leaves
 // alone; an empty one is not set, as a form sends it.
 func parseQuery(values url.Values) (query, error) {
-	q := query{Text: strings.TrimSpace(values.Get("q")), State: values.Get("state")}
+	q := query{Page: "/", JSON: "/api/v1/status", Text: strings.TrimSpace(values.Get("q")), State: values.Get("state")}
 	for _, name := range []string{"q", "state", "refresh"} {
 		if len(values[name]) > 1 {
 			return q, fmt.Errorf("%s is given %d times; give it once", name, len(values[name]))
@@ -57,14 +59,22 @@ func parseQuery(values url.Values) (query, error) {
 	case q.State != "" && !slices.Contains(filterStates(), q.State):
 		return q, fmt.Errorf("state=%q is not known; write one of %s", q.State, strings.Join(filterStates(), ", "))
 	}
-	if wanted := values.Get("refresh"); wanted != "" {
-		seconds, err := strconv.Atoi(wanted)
-		if err != nil || seconds < minRefresh || seconds > maxRefresh {
-			return q, fmt.Errorf("refresh=%q is not a number of seconds from %d to %d", wanted, minRefresh, maxRefresh)
-		}
-		q.Refresh = seconds
+	var err error
+	q.Refresh, err = parseRefresh(values)
+	return q, err
+}
+
+// parseRefresh reads after how many seconds a page loads itself anew, 0 for never.
+func parseRefresh(values url.Values) (int, error) {
+	wanted := values.Get("refresh")
+	if wanted == "" {
+		return 0, nil
 	}
-	return q, nil
+	seconds, err := strconv.Atoi(wanted)
+	if err != nil || seconds < minRefresh || seconds > maxRefresh {
+		return 0, fmt.Errorf("refresh=%q is not a number of seconds from %d to %d", wanted, minRefresh, maxRefresh)
+	}
+	return seconds, nil
 }
 
 // link returns the URL of the page with this query.
@@ -80,9 +90,9 @@ func (q query) link() string {
 		values.Set("refresh", strconv.Itoa(q.Refresh))
 	}
 	if len(values) == 0 {
-		return "/"
+		return q.Page
 	}
-	return "/?" + values.Encode()
+	return q.Page + "?" + values.Encode()
 }
 
 // inState returns the query with another state.

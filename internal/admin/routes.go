@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -17,8 +18,13 @@ func (s *Server) adminRoutes() http.Handler {
 	mux := http.NewServeMux()
 	if s.opts.Document != nil {
 		mux.HandleFunc("GET /{$}", s.page)
-		mux.HandleFunc("GET /style.css", style)
 		mux.HandleFunc("GET /api/v1/status", s.status)
+	}
+	if s.opts.Targets != nil {
+		s.targetRoutes(mux)
+	}
+	if s.opts.Document != nil || s.opts.Targets != nil {
+		mux.HandleFunc("GET /style.css", style)
 	}
 	// Every browser asks for a picture; there is none, which is no error.
 	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
@@ -32,7 +38,16 @@ func (s *Server) metricsRoutes() http.Handler {
 	mux.Handle("GET /livez", probe{"livez", s.opts.Live})
 	mux.Handle("GET /readyz", probe{"readyz", s.opts.Ready})
 	if s.opts.Document != nil {
-		mux.HandleFunc("GET "+LeaderPath, s.leader)
+		mux.HandleFunc("GET "+LeaderPath, s.toReplicas(func(w http.ResponseWriter, r *http.Request) {
+			s.answer(w, r, "application/json", func() ([]byte, error) {
+				d, err := s.document()
+				d.StandsStill(s.standstill())
+				return encoded(d, err)
+			})
+		}))
+	}
+	if s.opts.Targets != nil {
+		s.leaderRoutes(mux)
 	}
 	if s.opts.Scrape != nil {
 		mux.Handle("GET /metrics", s.opts.Scrape)
@@ -42,28 +57,44 @@ func (s *Server) metricsRoutes() http.Handler {
 
 // status is the document as JSON.
 func (s *Server) status(w http.ResponseWriter, r *http.Request) {
-	s.show(w, r, "application/json", encoded)
+	show(s, w, r, s.whole("application/json", func(d *report.Document) ([]byte, error) { return encoded(d, nil) }))
 }
 
-// encoded is a document as JSON.
-func encoded(d *report.Document) ([]byte, error) {
-	text, err := json.Marshal(d)
+// whole asks for the document of a process that fills one Service.
+func (s *Server) whole(contentType string, render func(*report.Document) ([]byte, error)) asked[*report.Document] {
+	return asked[*report.Document]{
+		contentType: contentType, own: s.document, render: render,
+		leader: func(ctx context.Context) (*report.Document, bool, error) {
+			d, err := s.opts.Leader(ctx)
+			return d, d != nil, err
+		},
+	}
+}
+
+// encoded is an answer as JSON.
+func encoded(answer any, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(answer)
 	return append(text, '\n'), err
 }
 
-// document is this process's own: the document, and whether the program still moves
-// on.
-func (s *Server) document() *report.Document {
-	d := *s.opts.Document() // a copy: two requests may get the same one
+// document is this process's own, as a copy: two requests may get the same one.
+func (s *Server) document() (*report.Document, error) {
+	d := *s.opts.Document()
+	return &d, nil
+}
+
+// standstill says why the program does not move on, as /livez does; empty where it does.
+func (s *Server) standstill() string {
 	var faults []string
 	for _, check := range s.opts.Live {
 		if err := check.Run(); err != nil {
 			faults = append(faults, check.Name+": "+err.Error())
 		}
 	}
-	d.Standstill = strings.Join(faults, "; ")
-	d.Judge()
-	return &d
+	return strings.Join(faults, "; ")
 }
 
 // style is the style sheet of the page.

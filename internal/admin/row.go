@@ -51,6 +51,7 @@ type group struct {
 type row struct {
 	State, Sign             string
 	Name, ID, Address, Zone string
+	Pool                    string
 	Reason, Message         string
 	Probe                   *check
 	Since                   *moment
@@ -139,7 +140,7 @@ const maxOpen = 2
 // rowOf makes the row of a node.
 func rowOf(n report.Node, m moments, open bool) row {
 	r := row{
-		State: n.State, Sign: sign(n), InQuestion: rankOf(n) == inQuestion, Name: legible(n.Name), ID: legible(n.ID), Address: n.Address, Zone: legible(n.Zone),
+		State: n.State, Sign: sign(n), InQuestion: rankOf(n) == inQuestion, Name: legible(n.Name), ID: legible(n.ID), Address: n.Address, Zone: legible(n.Zone), Pool: legible(n.Pool),
 		Reason: n.Reason, Message: prose(n.Message), Since: m.at(n.Since), Open: open,
 	}
 	if p := n.Probe; p != nil {

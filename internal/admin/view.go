@@ -26,7 +26,9 @@ type view struct {
 	// are not shown, Uncounted those of all that the headline does not count.
 	Known, Matching, Hidden, Uncounted int
 	// Empty says why there is no node.
-	Empty  string
+	Empty string
+	// Pools are those of the Service, where documents say which.
+	Pools  []partRow
 	Cycles []cycle
 }
 
@@ -60,18 +62,24 @@ func viewOf(d *report.Document, q query) view {
 	v := view{
 		Query: q, Headline: legible(d.Summary),
 		Now: m.at(d.At), LastRead: m.at(d.Source.LastSuccess), NextRead: m.at(d.Source.NextRead),
-		Banners: legibly(d, banners(d, m)), Stages: stages(d), Facts: facts(d, m), Cycles: cycles(d, m),
+		Banners: legibly(d, banners(d, m)), Stages: stages(d), Facts: facts(d, m), Cycles: cycles(d, m), Pools: parts(d, m),
 	}
 	v.Tone, v.Word = mood(d, v.Banners)
-	v.Sign = map[tone]string{good: "✓", calm: "…", warn: "!", bad: "✗"}[v.Tone]
+	v.Sign = v.Tone.sign()
 	v.Title = v.Sign + " " + v.Headline
 	v.pick(d, m)
-	v.Refreshes = []int{5, 15, 60}
-	if q.Refresh > 0 && !slices.Contains(v.Refreshes, q.Refresh) {
-		v.Refreshes = append(v.Refreshes, q.Refresh)
-		slices.Sort(v.Refreshes)
-	}
+	v.Refreshes = refreshes(q.Refresh)
 	return v
+}
+
+// refreshes are the pauses that the page offers, with the one that is chosen.
+func refreshes(chosen int) []int {
+	all := []int{5, 15, 60}
+	if chosen > 0 && !slices.Contains(all, chosen) {
+		all = append(all, chosen)
+		slices.Sort(all)
+	}
+	return all
 }
 
 // legibly makes the texts of banners legible, and spells settings as the document
@@ -169,6 +177,9 @@ func facts(d *report.Document, m moments) []fact {
 	}
 	if len(d.Target.Slices) == 0 {
 		all[4].Text = "none"
+	}
+	for _, document := range d.DecidedBy {
+		all = append(all, fact{Name: "Decided by", Text: document.String()})
 	}
 	for i := range all {
 		all[i].Text, all[i].Detail = legible(all[i].Text), legible(all[i].Detail)

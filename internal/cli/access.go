@@ -23,7 +23,7 @@ func localWay(store config.Store, m *metrics.Metrics, client metrics.Client) kub
 func remoteWay(secured config.Secured, m *metrics.Metrics) kubeapi.Access {
 	return kubeapi.Access{
 		Kubeconfig: secured.Kubeconfig, Setting: "SECURED_KUBECONFIG", Context: secured.Context, ContextSetting: "SECURED_KUBECTL_CONTEXT",
-		Wrap: m.Transport(metrics.ClientSource),
+		Wrap: m.Transport(metrics.ClientSource), NoPrograms: secured.NoPrograms,
 	}
 }
 

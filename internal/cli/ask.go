@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"syscall"
 	"time"
 
@@ -21,19 +22,25 @@ const (
 	askTimeout = 3 * time.Second
 	// mostAnswer bounds its answer; one of 5,000 nodes has 5 MB at the most.
 	mostAnswer = 16 << 20
+	// mostMessage bounds what the daemon says instead of an answer.
+	mostMessage = 4 << 10
+	// noPage is what net/http answers where a path is not known.
+	noPage = "404 page not found"
 )
 
-// view is what there is to show, and where it comes from.
+// view is what there is to show, and where it comes from: the document of one Service, or
+// pools and Services.
 type view struct {
 	document *report.Document
+	targets  *report.Targets
 	// raw is the document as the daemon wrote it, with fields that only a newer
 	// one knows; nil where there was no daemon to ask.
 	raw json.RawMessage
 }
 
-// statusURL is where the daemon of this configuration answers. One that listens
+// adminURL is where the daemon of this configuration answers. One that listens
 // on every address is asked on the machine itself.
-func statusURL(listening netip.AddrPort) string {
+func adminURL(listening netip.AddrPort) string {
 	addr := listening.Addr()
 	switch {
 	case addr == netip.IPv6Unspecified():
@@ -41,16 +48,19 @@ func statusURL(listening netip.AddrPort) string {
 	case addr.IsUnspecified():
 		addr = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	}
-	return "http://" + netip.AddrPortFrom(addr, listening.Port()).String() + "/api/v1/status"
+	return "http://" + netip.AddrPortFrom(addr, listening.Port()).String()
 }
+
+// errNoPort says that the daemon cannot be asked.
+var errNoPort = errors.New("ADMIN_ADDRESS has port 0, so only its log says where it listens")
 
 // ask asks the running daemon, without proxy or redirect: no other server can answer
 // in its place.
 func ask(ctx context.Context, c config.Config) (view, error) {
 	if c.Listen.Admin.Port() == 0 {
-		return view{}, errors.New("ADMIN_ADDRESS has port 0, so only its log says where it listens")
+		return view{}, errNoPort
 	}
-	url := statusURL(c.Listen.Admin)
+	url := adminURL(c.Listen.Admin) + "/api/v1/status"
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	v, err := fetch(ctx, url, "", c.Target)
@@ -95,6 +105,12 @@ func get(ctx context.Context, url, identity string) ([]byte, error) {
 		return nil, err
 	}
 	defer response.Body.Close()
+	if response.StatusCode == http.StatusNotFound {
+		// Of a path that the daemon does not know it says only that.
+		if text, err := io.ReadAll(io.LimitReader(response.Body, mostMessage)); err == nil && strings.TrimSpace(string(text)) != noPage {
+			return nil, &report.NoTarget{Message: strings.TrimSpace(string(text))}
+		}
+	}
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the answer is %s", response.Status)
 	}

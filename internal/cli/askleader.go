@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -19,20 +20,67 @@ const leaderTimeout = 2 * time.Second
 // askLeader returns the document of the replica that holds the lease, for a standby to
 // hand on (ADR 30).
 func askLeader(ctx context.Context, leader election.State, target config.Target) (*report.Document, error) {
+	var v view
+	err := asking(ctx, leader, "", func(ctx context.Context, url string) (err error) {
+		v, err = fetch(ctx, url, leader.Holder, target)
+		if err == nil && (!v.document.Leader || v.document.Election.Holder != leader.Holder) {
+			err = notFrom(leader)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v.document, nil
+}
+
+// leaderAnswer gets what the replica that holds the lease answers to a path below
+// admin.LeaderPath. It reports false where this process leads, or where none is known to.
+func (b *parts) leaderAnswer(ctx context.Context, path string, into report.Answer) (bool, error) {
+	leader := b.leader.state()
+	if leader.Leading || leader.Holder == "" {
+		return false, nil
+	}
+	err := askLeaderFor(ctx, leader, b.leader.name, path, into)
+	return err == nil, err
+}
+
+// askLeaderFor gets what the replica that holds the lease answers to a path, for the
+// standby of that name to hand on.
+func askLeaderFor(ctx context.Context, leader election.State, by, path string, into report.Answer) error {
+	return asking(ctx, leader, path, func(ctx context.Context, url string) error {
+		text, err := get(ctx, url, leader.Holder)
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(text, into); err != nil || !into.HandOn(by, leader.Holder) {
+			return notFrom(leader)
+		}
+		return nil
+	})
+}
+
+func notFrom(leader election.State) error {
+	return fmt.Errorf("the answer is not from %s", leader.Holder)
+}
+
+// asking asks the leader within leaderTimeout, and says of what goes wrong where.
+func asking(ctx context.Context, leader election.State, path string, ask func(ctx context.Context, url string) error) error {
 	if !leader.Address.IsValid() {
-		return nil, errors.New("the lease does not say where the leader answers: the leader runs with --once, or has an older version")
+		return errors.New("the lease does not say where the leader answers: the leader runs with --once, or has an older version")
 	}
 	url := "http://" + leader.Address.String() + admin.LeaderPath
 	ctx, cancel := context.WithTimeout(ctx, leaderTimeout)
 	defer cancel()
-	v, err := fetch(ctx, url, leader.Holder, target)
+	err := ask(ctx, url+path)
+	var none *report.NoTarget
 	switch {
-	case err != nil && leader.Address.Addr().IsLoopback():
-		return nil, fmt.Errorf("ask the leader at %s: %w. Only its own machine reaches that address; set METRICS_ADDRESS to one that the other replicas reach", url, brief(err, leaderTimeout))
-	case err != nil:
-		return nil, fmt.Errorf("ask the leader at %s: %w", url, brief(err, leaderTimeout))
-	case !v.document.Leader || v.document.Election.Holder != leader.Holder:
-		return nil, fmt.Errorf("ask the leader at %s: the answer is not from %s", url, leader.Holder)
+	case err == nil:
+		return nil
+	case errors.As(err, &none) && path != "":
+		return err
+	case leader.Address.Addr().IsLoopback():
+		return fmt.Errorf("ask the leader at %s: %w. Only its own machine reaches that address; set METRICS_ADDRESS to one that the other replicas reach", url, brief(err, leaderTimeout))
 	}
-	return v.document, nil
+	return fmt.Errorf("ask the leader at %s: %w", url, brief(err, leaderTimeout))
 }

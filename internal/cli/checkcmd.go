@@ -41,7 +41,7 @@ func (p Program) checkCommand() *cobra.Command {
 			ctx, cancel := within(cmd.Context(), timeout)
 			defer cancel()
 			if c.Documents.Used() {
-				return p.printReport(form, preflight.RunDocuments(c, documentsOf(ctx, c), only))
+				return p.printReport(form, preflight.RunDocuments(c, documentsNow(ctx, c), only))
 			}
 			report := p.preflight(ctx, c, only)
 			if err := p.printReport(form, report); !errors.Is(context.Cause(ctx), errTimeout) {

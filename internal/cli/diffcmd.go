@@ -19,17 +19,36 @@ import (
 func (p Program) diffCommand() *cobra.Command {
 	var timeout time.Duration
 	var out commandline.Format
+	var s scope
 	cmd := &cobra.Command{
-		Use:   "diff",
+		Use:   "diff [-n NAMESPACE [SERVICE] | -A]",
 		Short: "Print what would change as a unified diff; exit status 1 if something would",
 		Long: "Prints what one run would change in the slices, as a unified diff.\n\n" +
 			"With STORE_KIND=memory there are no slices to compare with: every slice is shown\n" +
-			"as created. Set STORE_KIND=client-go to compare with those of a cluster.",
-		Args: cobra.NoArgs,
+			"as created. Set STORE_KIND=client-go to compare with those of a cluster.\n\n" +
+			"With DOCUMENTS_DIR, -n NAMESPACE SERVICE compares one Service, -n NAMESPACE those\n" +
+			"of a namespace, and -A all.",
+		Example: "  ionos-endpointslice-controller diff\n" +
+			"  ionos-endpointslice-controller diff -n shop web\n" +
+			"  ionos-endpointslice-controller diff -A",
+		Args: s.takes(nil),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := p.load()
+			if err == nil {
+				err = s.check(c, "diff", "")
+			}
+			if err != nil {
+				return err
+			}
+			if c.Documents.Used() {
+				ctx, cancel := within(cmd.Context(), timeout)
+				defer cancel()
+				return p.diffMany(ctx, c, s, out)
+			}
 			return p.once(cmd, timeout, func(ctx context.Context, b *parts) error { return b.diff(ctx, p, out) })
 		},
 	}
+	scopeFlags(cmd, &s)
 	timeoutFlag(cmd, &timeout)
 	commandline.OutputFlag(cmd, &out)
 	return cmd
@@ -37,6 +56,10 @@ func (p Program) diffCommand() *cobra.Command {
 
 // difference is one write, for -o json and yaml.
 type difference struct {
+	// Namespace, Service and Pool are given where there may be many.
+	Namespace string   `json:"namespace,omitempty"`
+	Service   string   `json:"service,omitempty"`
+	Pool      string   `json:"pool,omitempty"`
 	Operation string   `json:"operation"`
 	Slice     string   `json:"slice"`
 	Added     []string `json:"added"`
@@ -58,20 +81,15 @@ func (b *parts) diff(ctx context.Context, p Program, out commandline.Format) err
 	if b.config.Store.Kind == config.StoreMemory {
 		fmt.Fprintln(p.Stderr, "STORE_KIND=memory has no slices to compare with: shown are the slices that a daemon would make in an empty cluster. To compare with those of a cluster, set STORE_KIND=client-go.")
 	}
-	differences := make([]difference, 0, len(a.Writes))
-	var asText strings.Builder
-	for _, w := range a.Writes {
-		unified, err := b.unified(a.Current, w)
-		if err != nil {
-			return err
-		}
-		asText.WriteString(unified)
-		differences = append(differences, difference{
-			Operation: string(w.Operation), Slice: w.Slice.Name, Diff: unified,
-			Added: words(w.Added), Removed: words(w.Removed), Changed: words(w.Changed),
-		})
+	all, err := differences(b.target, a.Current, a.Writes)
+	if err != nil {
+		return err
 	}
-	if err := out.Print(p.Stdout, differences, asText.String()); err != nil {
+	var asText strings.Builder
+	for _, d := range all {
+		asText.WriteString(d.Diff)
+	}
+	if err := out.Print(p.Stdout, all, asText.String()); err != nil {
 		return err
 	}
 	if len(a.Writes) > 0 {
@@ -80,21 +98,37 @@ func (b *parts) diff(ctx context.Context, p Program, out commandline.Format) err
 	return nil
 }
 
+// differences describes writes.
+func differences(t plan.Target, current []plan.Slice, writes []plan.Write) ([]difference, error) {
+	all := make([]difference, 0, len(writes))
+	for _, w := range writes {
+		diff, err := unified(t, current, w)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, difference{
+			Operation: string(w.Operation), Slice: w.Slice.Name, Diff: diff,
+			Added: words(w.Added), Removed: words(w.Removed), Changed: words(w.Changed),
+		})
+	}
+	return all, nil
+}
+
 // unified returns the write as a unified diff of the slice's YAML.
-func (b *parts) unified(current []plan.Slice, w plan.Write) (string, error) {
-	name := b.target.Namespace + "/" + w.Slice.Name
+func unified(t plan.Target, current []plan.Slice, w plan.Write) (string, error) {
+	name := t.Namespace + "/" + w.Slice.Name
 	before, from := "", "/dev/null"
 	for _, s := range current {
 		if s.Name != w.Slice.Name {
 			continue
 		}
-		rendered, err := b.render(s)
+		rendered, err := render(t, s)
 		if err != nil {
 			return "", err
 		}
 		before, from = rendered, "current/"+name
 	}
-	after, err := b.render(w.Slice)
+	after, err := render(t, w.Slice)
 	if err != nil {
 		return "", err
 	}
@@ -102,8 +136,8 @@ func (b *parts) unified(current []plan.Slice, w plan.Write) (string, error) {
 }
 
 // render returns a slice as the YAML that would be written.
-func (b *parts) render(s plan.Slice) (string, error) {
-	object := manifest.Apply(nil, plan.Write{Operation: plan.Update, Slice: s}, b.target)
+func render(t plan.Target, s plan.Slice) (string, error) {
+	object := manifest.Apply(nil, plan.Write{Operation: plan.Update, Slice: s}, t)
 	object.ResourceVersion = ""
 	rendered, err := manifest.YAML(object)
 	if err != nil {

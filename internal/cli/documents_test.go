@@ -24,13 +24,17 @@ metadata: {name: web, namespace: shop}
 spec: {pools: [blue], ports: [{port: 30080}]}
 `
 
+// remoteKubeconfig is one whose token does not say when it expires.
+const remoteKubeconfig = `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
+clusters: [{name: c, cluster: {server: "https://127.0.0.1:1", insecure-skip-tls-verify: true}}], users: [{name: u, user: {token: opaque}}]}`
+
 // mounted returns the environment of a folder with one file of documents, and of one with
 // the credentials that they name.
 func mounted(t *testing.T, text string) []string {
 	t.Helper()
 	dir, credentials := t.TempDir(), t.TempDir()
 	for path, content := range map[string]string{
-		filepath.Join(dir, "documents.yaml"): text, filepath.Join(credentials, "blue", "kubeconfig"): "",
+		filepath.Join(dir, "documents.yaml"): text, filepath.Join(credentials, "blue", "kubeconfig"): remoteKubeconfig,
 	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
@@ -99,12 +103,28 @@ func TestCheckReportsEachMistakeOfTheDocuments(t *testing.T) {
 	}
 }
 
-func TestCommandsForOneServiceRefuseDocuments(t *testing.T) {
+func TestACommandForManyServicesHasToBeToldWhich(t *testing.T) {
 	t.Parallel()
 	environ := mounted(t, poolAndBinding)
-	for _, args := range [][]string{{"run", "--once"}, {"diff"}, {"inventory"}} {
-		if code, _, stderr := run(t, environ, args...); code != 2 || !strings.Contains(stderr, "DOCUMENTS_DIR is set") {
-			t.Errorf("%v: got status %d and %q", args, code, stderr)
+	for command, says := range map[string]string{
+		"diff":                  "name one with `diff -n NAMESPACE SERVICE`, or take all with `diff -A`",
+		"status":                "name one with `status -n NAMESPACE SERVICE`, or take all with `status -A`",
+		"explain 10.0.0.12":     "name one with `explain -n NAMESPACE SERVICE NODE|IP`, or take all with `explain -A NODE|IP`",
+		"explain -A":            "no node to explain",
+		"explain -n shop":       "no node to explain",
+		"explain -n shop a b c": "3 arguments: give one Service at a time",
+		"status web":            "a Service needs its namespace: `status -n NAMESPACE web`",
+		"status -n shop a b":    "2 arguments: give one Service at a time",
+		"status -A -n shop web": "-A and -n exclude each other",
+		"diff -A web":           "a Service needs its namespace: `diff -n NAMESPACE web`",
+	} {
+		if code, _, stderr := run(t, environ, strings.Fields(command)...); code != 2 || !strings.Contains(stderr, says) {
+			t.Errorf("%s: got status %d and %q, want 2 and %q", command, code, stderr, says)
+		}
+	}
+	for _, command := range []string{"status -n default other", "explain -n shop web w1", "diff -n shop"} {
+		if code, _, stderr := run(t, base, strings.Fields(command)...); code != 2 || !strings.Contains(stderr, "this configuration fills Service default/web") {
+			t.Errorf("%s with variables: got status %d and %q", command, code, stderr)
 		}
 	}
 }

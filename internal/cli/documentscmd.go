@@ -11,15 +11,41 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents/variables"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/folder"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 )
 
 // documentsOf returns what a process that starts now would find in the folder.
 func documentsOf(ctx context.Context, c config.Config) documents.Set {
+	if c.Documents.Dir == "" {
+		return none()
+	}
 	return documents.Advance(documents.Set{}, folder.Read(ctx, c.Documents.Dir))
 }
 
+// documentsNow returns what a process that starts now would find in the folder and in the
+// API server. That the API server cannot be asked is a mistake like others.
+func documentsNow(ctx context.Context, c config.Config) documents.Set {
+	objects, err := objectsOf(ctx, c, nil)
+	if err != nil {
+		objects = documents.Set{Generation: 1, Mistakes: []documents.Mistake{{File: documents.APIServer, Rule: err.Error(), Remedy: "correct KUBECONFIG, or set DOCUMENTS_API=false"}}}
+	}
+	return documents.Join(documents.Set{}, documentsOf(ctx, c), objects)
+}
+
+// objectsOf reads the documents of the API server once, where there are to be any.
+func objectsOf(ctx context.Context, c config.Config, m *metrics.Metrics) (documents.Set, error) {
+	if !c.Documents.API {
+		return none(), nil
+	}
+	watcher, err := newKinds(c, m)
+	if err != nil {
+		return documents.Set{}, err
+	}
+	return watcher.Read(ctx), nil
+}
+
 // foundDocuments reports the mistakes of the documents where the variables name a folder of
-// them, and says how many there are.
+// them, and says how many there are. It asks no server.
 func foundDocuments(ctx context.Context, c config.Config) (string, error) {
 	if !c.Documents.Used() {
 		return "", nil
@@ -28,18 +54,31 @@ func foundDocuments(ctx context.Context, c config.Config) (string, error) {
 	if len(set.Mistakes) > 0 {
 		return "", &exitError{ExitUsage, documents.Mistakes(set.Mistakes)}
 	}
-	return fmt.Sprintf(", with %s and %s", plural(len(set.Pools()), "pool"), plural(len(set.Bindings()), "binding")), nil
+	found := ""
+	if c.Documents.Dir != "" {
+		found = fmt.Sprintf(", with %s and %s", plural(len(set.Pools()), "pool"), plural(len(set.Bindings()), "binding"))
+		if c.Documents.API {
+			found += " in files"
+		}
+	}
+	if c.Documents.API {
+		found += "; objects in the API server were not looked at: `check` does that"
+	}
+	return found, nil
 }
 
 // showHelp explains config show.
 const showHelp = "Prints the effective values and where each comes from. Secrets are masked.\n\n" +
 	"With -o documents, prints the variables as an EndpointPool and an EndpointBinding\n" +
 	"that decide the same; what has no field is in comments. With DOCUMENTS_DIR, prints\n" +
-	"the documents with their defaults."
+	"the documents with their defaults; those in the API server `kubectl get` prints."
 
 // showDocuments prints the documents with their defaults, or those that decide what the
 // variables do.
 func (p Program) showDocuments(ctx context.Context, c config.Config) error {
+	if c.Documents.API {
+		fmt.Fprintln(p.Stderr, "Documents in files are printed; `kubectl get endpointpools,endpointbindings -A -o yaml` prints those in the API server.")
+	}
 	if c.Documents.Used() {
 		return p.printDocuments(documentsOf(ctx, c))
 	}

@@ -14,6 +14,10 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
+// manyNotices is how many notices of many Services may wait: one for each that a team
+// makes at once, and for each that may not be filled when a process starts.
+const manyNotices = 4096
+
 // events are the Events on the Service. There are none in a dry run, none where
 // there is no API server, and none where err says why.
 type events struct {
@@ -33,10 +37,7 @@ func newEvents(c config.Config, dryRun bool, log *slog.Logger, m *metrics.Metric
 }
 
 func newAnnouncer(c config.Config, log *slog.Logger, m *metrics.Metrics) (*event.Announcer, error) {
-	client, err := kubeapi.New(kubeapi.Options{Way: localWay(c.Store, m, metrics.ClientEvents), UserAgent: event.Controller})
-	if err == nil {
-		err = client.Refresh()
-	}
+	client, err := kubeapi.Open(kubeapi.Options{Way: localWay(c.Store, m, metrics.ClientEvents), UserAgent: event.Controller})
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +47,9 @@ func newAnnouncer(c config.Config, log *slog.Logger, m *metrics.Metrics) (*event
 		return nil, fmt.Errorf("name of this host: %w", err)
 	}
 	options := event.Options{Client: client, Instance: host, Trouble: func(err error) { tellTrouble(log, err) }}
-	if !c.Documents.Used() {
+	if c.Documents.Used() {
+		options.Queue = manyNotices
+	} else {
 		options.Namespace, options.Service = c.Target.Namespace, c.Target.ServiceName
 	}
 	return event.New(options)

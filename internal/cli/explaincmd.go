@@ -21,7 +21,7 @@ func (p Program) explainCommand() *cobra.Command {
 	var timeout time.Duration
 	var out commandline.Format
 	cmd := &cobra.Command{
-		Use:   "explain NODE|IP",
+		Use:   "explain [-n NAMESPACE [SERVICE] | -A] NODE|IP",
 		Short: "Say why a node or an address is in a slice or not; exit status 1 if it is not ready",
 		Long: "Shows what each stage decided on a node, by its name or id, or on an address, with\n" +
 			"the actual values, and what to do.\n\n" +
@@ -29,33 +29,51 @@ func (p Program) explainCommand() *cobra.Command {
 			"often checks passed or failed, which endpoints are kept or drain, and what left\n" +
 			"within ten minutes. A daemon that stands by answers with what the leader knows. If\n" +
 			"no daemon or no leader answers, the command reads source and slices and checks the\n" +
-			"endpoints itself, writes nothing, and says so.",
-		Args: oneSubject,
+			"endpoints itself, writes nothing, and says so.\n\n" +
+			"With DOCUMENTS_DIR, -n NAMESPACE SERVICE asks for one Service, and -A says it for\n" +
+			"every Service; -n NAMESPACE for those of a namespace. Exit status 0 then means that\n" +
+			"each Service that knows the node or address publishes it ready.",
+		Example: "  ionos-endpointslice-controller explain worker-1\n" +
+			"  ionos-endpointslice-controller explain -n shop web 10.0.0.12\n" +
+			"  ionos-endpointslice-controller explain -A 10.0.0.12",
+		Args: l.scope.takes(oneSubject),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
-			if l.config, err = p.load(); err != nil {
+			if l.config, err = p.load(); err == nil {
+				err = l.scope.check(l.config, "explain", "NODE|IP")
+			}
+			if err != nil {
 				return err
 			}
 			ctx, cancel := within(cmd.Context(), timeout)
 			defer cancel()
-			v, err := l.lookInside(ctx)
-			if err != nil {
-				return ended(ctx, err)
-			}
-			e := explain(v, args[0])
-			if err := out.Print(p.Stdout, e, e.text(v.document)); err != nil {
-				return err
-			}
-			if !e.Ready {
-				return &exitError{code: ExitDifferent}
-			}
-			return nil
+			return ended(ctx, l.explain(ctx, args[len(args)-1], out))
 		},
 	}
+	scopeFlags(cmd, &l.scope)
 	computeFlag(cmd, &l.alone)
 	timeoutFlag(cmd, &timeout)
-	commandline.OutputFlag(cmd, &out)
+	commandline.ChooseOutput(cmd, &out, commandline.Text, commandline.Wide, commandline.JSON, commandline.YAML)
 	return cmd
+}
+
+// explain shows what is known of the subject.
+func (l *looking) explain(ctx context.Context, subject string, out commandline.Format) error {
+	if l.scope.many() {
+		return l.explainMany(ctx, subject, out)
+	}
+	v, err := l.lookInside(ctx)
+	if err != nil {
+		return err
+	}
+	e := explain(v, subject)
+	if err := out.Print(l.Stdout, e, e.text(v.document)); err != nil {
+		return err
+	}
+	if !e.Ready {
+		return &exitError{code: ExitDifferent}
+	}
+	return nil
 }
 
 // oneSubject takes one argument, and says which where there is none.
@@ -77,7 +95,7 @@ func (l *looking) lookInside(ctx context.Context) (view, error) {
 		return v, err
 	}
 	l.say("The daemon knows no nodes: " + plain(progress(v.document)) + "; evaluating locally instead.")
-	return l.compute(ctx)
+	return l.evaluate(ctx)
 }
 
 // explanation is what is known of one node or address.
@@ -97,6 +115,8 @@ type explanation struct {
 	Message string          `json:"message,omitempty"`
 	Similar []string        `json:"similar,omitempty"`
 	Nodes   []explainedNode `json:"nodes"`
+	// DecidedBy are the documents whose fields the messages name.
+	DecidedBy []report.DecidedBy `json:"decidedBy,omitempty"`
 }
 
 // explainedNode is an entry of the document with the words of the reference.
@@ -109,7 +129,7 @@ type explainedNode struct {
 // explain picks the entries about the subject.
 func explain(v view, subject string) explanation {
 	d := v.document
-	e := explanation{Subject: subject, Daemon: v.raw != nil, Mode: d.Mode, Removal: d.Removal, Nodes: []explainedNode{}}
+	e := explanation{Subject: subject, Daemon: v.raw != nil, Mode: d.Mode, Removal: d.Removal, Nodes: []explainedNode{}, DecidedBy: d.DecidedBy}
 	docs := make(map[string]inventory.ReasonDoc)
 	for _, doc := range inventory.Reasons() {
 		docs[string(doc.Reason)] = doc
@@ -118,7 +138,7 @@ func explain(v view, subject string) explanation {
 		e.Found = true
 		e.Ready = e.Ready || n.State == inventory.StateReady.String()
 		e.Nodes = append(e.Nodes, explainedNode{
-			Node: n, Meaning: d.Target.Spelling.Of(meaning(n, docs)), Remedy: d.Target.Spelling.Of(docs[n.Reason].Remedy),
+			Node: n, Meaning: d.Target.Spelling.Naming(meaning(n, docs), d.Owner(n.Pool)), Remedy: d.Target.Spelling.Naming(docs[n.Reason].Remedy, d.Owner(n.Pool)),
 		})
 	}
 	if !e.Found {
@@ -153,6 +173,16 @@ func (e explanation) text(d *report.Document) string {
 	}
 	for _, banner := range modeBanners(d) {
 		fmt.Fprintln(&b, plain(banner))
+	}
+	for i, document := range e.DecidedBy {
+		between := "Decided by "
+		if i > 0 {
+			between = ", "
+		}
+		b.WriteString(between + plain(document.String()))
+	}
+	if len(e.DecidedBy) > 0 {
+		b.WriteString("\n")
 	}
 	for _, n := range e.Nodes {
 		b.WriteString("\n")

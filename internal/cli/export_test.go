@@ -7,8 +7,11 @@ var (
 	WarnOfCredential = warnOfCredential
 )
 
-// AskLeader is exported for what answers badly.
-var AskLeader = askLeader
+// AskLeader and AskLeaderFor are exported for what answers badly.
+var (
+	AskLeader    = askLeader
+	AskLeaderFor = askLeaderFor
+)
 
 // Judge, OutcomeOf and Ended are exported for what no small world brings about.
 var (

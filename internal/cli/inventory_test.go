@@ -103,3 +103,47 @@ func TestInventoryAsksTheSourceAlone(t *testing.T) {
 		t.Errorf("got exit status %d, %q and on standard error %q; want 0 and %q", code, stdout, stderr, want)
 	}
 }
+
+const twoPools = `apiVersion: endpoints.ablmnzde.github.io/v1alpha1
+kind: EndpointPool
+metadata: {name: blue}
+spec:
+  source: {static: {nodes: [{name: b1, addresses: [10.0.0.11]}, {name: b2, addresses: [10.9.0.12], zone: a}]}}
+  subnets: [10.0.0.0/24]
+---
+apiVersion: endpoints.ablmnzde.github.io/v1alpha1
+kind: EndpointPool
+metadata: {name: green}
+spec:
+  source: {static: {nodes: [{name: g1, addresses: [10.1.0.11]}]}}
+  subnets: [10.1.0.0/24]
+`
+
+// With documents it needs neither the local API server nor credentials of other pools.
+func TestInventoryPrintsTheNodesOfAPool(t *testing.T) {
+	t.Parallel()
+	_, green, _ := strings.Cut(twoPools, "---\n")
+	const node = `{"name":"g1","private_ip":"10.1.0.11","ready":true,"worker":true}`
+	for name, c := range map[string]struct {
+		text, command string
+		code          int
+		says          []string
+	}{
+		"by name":        {twoPools, "inventory --pool green", 0, []string{node}},
+		"the only one":   {green, "inventory", 0, []string{node}},
+		"not eligible":   {twoPools, "inventory --pool blue", 0, []string{`"b1"`, "Not eligible: 1 of 2 nodes (OutsideSubnet=1), for example b2: ", "spec.subnets"}},
+		"one of several": {twoPools, "inventory", 2, []string{"the documents have 2 pools, and a command reads one: name it with --pool, as one of blue, green"}},
+		"an unknown one": {twoPools, "inventory --pool red", 2, []string{"no valid document is the pool red; the pools are blue, green"}},
+		"no pool":        {"# nothing\n", "inventory", 2, []string{"the documents have no valid pool; `config validate` says what is wrong with them"}},
+		"a source that cannot be made": {poolAndBinding + "---\n" + strings.Replace(green, "static: {nodes: [{name: g1, addresses: [10.1.0.11]}]}", "ionos: {datacenterID: 8feda53f-15f0-447f-badf-ebe32dad2fc0, lanID: 2}", 1) + "  credentials: blue\n",
+			"inventory --pool green", 2, []string{"pool green: the folder ", "/blue has no file token, nor username and password; put it there, or correct spec.credentials=blue"}},
+		"a source that fails": {poolAndBinding, "inventory", 3, []string{"pool blue: read source: "}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			says(t, append(mounted(t, c.text), "SOURCE_TIMEOUT=300ms"), c.command, c.code, c.says...)
+		})
+	}
+	says(t, base, "inventory --pool blue", 2, "--pool names a pool of DOCUMENTS_DIR, which is not set")
+	says(t, mounted(t, poolAndBinding)[:1], "inventory", 2, "pool blue: CREDENTIALS_DIR is not set, so spec.credentials=blue names no folder; set it to the folder that holds the folder blue")
+}

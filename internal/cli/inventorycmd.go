@@ -8,43 +8,75 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // inventoryCommand shows the eligible nodes that the source lists.
 func (p Program) inventoryCommand() *cobra.Command {
 	var timeout time.Duration
+	var pool string
 	cmd := &cobra.Command{
-		Use:   "inventory",
+		Use:   "inventory [--pool NAME]",
 		Short: "Print the eligible nodes as a JSON inventory; exit status 1 if there is none",
 		Long: "Reads the source once and prints the nodes that may be published, with the\n" +
 			"addresses that may be published, as a JSON array that SOURCE_KIND=file reads.\n" +
 			"Says on standard error which nodes are not eligible. Checks no endpoint, and asks\n" +
-			"neither the local API server nor a running daemon.",
+			"neither the local API server nor a running daemon.\n\n" +
+			"With DOCUMENTS_DIR it reads the source of one pool, which --pool names where there\n" +
+			"are several.",
+		Example: "  ionos-endpointslice-controller inventory\n" +
+			"  ionos-endpointslice-controller inventory --pool blue",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := p.loadOne()
+			c, err := p.load()
 			if err != nil {
 				return err
 			}
 			ctx, cancel := within(cmd.Context(), timeout)
 			defer cancel()
-			nodes, err := p.readOnce(ctx, c)
+			l, err := p.listNodes(ctx, c, pool)
 			if err != nil {
 				return ended(ctx, err)
 			}
-			return p.printInventory(nodes, c)
+			return p.printInventory(l)
 		},
 	}
+	cmd.Flags().StringVar(&pool, "pool", "", "the EndpointPool whose source is read, with DOCUMENTS_DIR")
 	timeoutFlag(cmd, &timeout)
 	return cmd
+}
+
+// listed is what a source lists, and how it is filtered and told.
+type listed struct {
+	nodes    []inventory.Node
+	rules    filter.Rules
+	spelling setting.Spelling
+}
+
+// listNodes reads the source of the variables or, with documents, of one pool.
+func (p Program) listNodes(ctx context.Context, c config.Config, pool string) (listed, error) {
+	switch {
+	case c.Documents.Used():
+		return p.listPool(ctx, c, pool)
+	case pool != "":
+		return listed{}, &exitError{ExitUsage, errors.New("--pool names a pool of DOCUMENTS_DIR, which is not set: this configuration has one source, so leave --pool out")}
+	}
+	nodes, err := p.readOnce(ctx, c)
+	return listed{nodes, rules(c), target(c.Target).Spelling}, err
 }
 
 // readOnce reads the source once, as the daemon would.
@@ -68,24 +100,87 @@ func (p Program) readOnce(ctx context.Context, c config.Config) (nodes []invento
 	return nodes, err
 }
 
-// printInventory prints the eligible ones of nodes, and says of the others why
+// listPool reads the source of one pool of the documents once, as the daemon would.
+func (p Program) listPool(ctx context.Context, c config.Config, name string) (listed, error) {
+	pool, err := choosePool(documentsNow(ctx, c), name)
+	if err != nil {
+		return listed{}, &exitError{ExitUsage, err}
+	}
+	b := &many{parts: &parts{config: c, version: p.Version, log: logger(p.Stderr, c.Log)}, environ: p.Environ, seen: metrics.NewMany()}
+	if b.metrics, err = b.newMetricsOfMany(); err != nil {
+		return listed{}, err
+	}
+	supply, err := b.supply(pool)
+	if err != nil {
+		return listed{}, err
+	}
+	source, err := supply.Make()
+	if err != nil {
+		return listed{}, &exitError{ExitUsage, fmt.Errorf("pool %s: %s", pool.Name, setting.Fields.Of(err.Error()))}
+	}
+	nodes, err := readBeside(ctx, supply.Timeout, source)
+	if err != nil {
+		err = fmt.Errorf("pool %s: %w", pool.Name, err)
+	}
+	return listed{nodes, supply.Rules, setting.Fields}, err
+}
+
+// choosePool returns the pool of that name, or the only one where there is no name.
+func choosePool(set documents.Set, name string) (*v1alpha1.EndpointPool, error) {
+	pools := set.Pools()
+	var names []string
+	for _, pool := range pools {
+		if names = append(names, pool.Name); pool.Name == name {
+			return pool, nil
+		}
+	}
+	switch {
+	case len(pools) == 0:
+		return nil, errors.New("the documents have no valid pool; `config validate` says what is wrong with them")
+	case name != "":
+		return nil, fmt.Errorf("no valid document is the pool %s; the pools are %s", name, strings.Join(names, ", "))
+	case len(pools) == 1:
+		return pools[0], nil
+	}
+	return nil, fmt.Errorf("the documents have %d pools, and a command reads one: name it with --pool, as one of %s", len(pools), strings.Join(names, ", "))
+}
+
+// readBeside reads a source once, while what has to run beside it does.
+func readBeside(ctx context.Context, timeout time.Duration, source serve.Origin) ([]inventory.Node, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	defer cancel()
+	var failed error
+	if source.Run != nil {
+		beside.Go(func() { failed = source.Run(ctx) })
+	}
+	nodes, err := source.Source.Read(ctx)
+	cancel()
+	beside.Wait()
+	if err = cmp.Or(err, failed); err != nil {
+		return nil, &syncer.SourceError{Err: err}
+	}
+	return nodes, nil
+}
+
+// printInventory prints the eligible ones of the nodes, and says of the others why
 // they are not.
-func (p Program) printInventory(nodes []inventory.Node, c config.Config) error {
-	filtered := filter.Apply(nodes, rules(c))
-	text, err := inventory.Encode(eligible(nodes, filtered.Candidates))
+func (p Program) printInventory(l listed) error {
+	filtered := filter.Apply(l.nodes, l.rules)
+	text, err := inventory.Encode(eligible(l.nodes, filtered.Candidates))
 	if err != nil {
 		return err
 	}
 	if _, err := p.Stdout.Write(text); err != nil {
 		return err
 	}
-	spelling := target(c.Target).Spelling
-	left := spelling.Of(leftOutOf(filtered.Decisions, len(nodes)))
+	left := l.spelling.Of(leftOutOf(filtered.Decisions, len(l.nodes)))
 	switch {
-	case len(nodes) == 0:
+	case len(l.nodes) == 0:
 		return &exitError{ExitDifferent, errors.New("the source lists no node; check what the source reads")}
 	case len(filtered.Candidates) == 0:
-		return &exitError{ExitDifferent, errors.New(sentences("No node is eligible.", left, spelling.Of(remedyOf(filtered.Decisions))))}
+		return &exitError{ExitDifferent, errors.New(sentences("No node is eligible.", left, l.spelling.Of(remedyOf(filtered.Decisions))))}
 	case left != "":
 		fmt.Fprintln(p.Stderr, left)
 	}

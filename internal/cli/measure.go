@@ -18,11 +18,11 @@ func (b *parts) newMetrics() (*metrics.Metrics, error) {
 		Status:      func() *syncer.Status { return b.syncer.Status() },
 		Leading:     func() bool { return b.leader.state().Leading },
 		LoopAge:     func() time.Duration { return b.syncer.LoopAge() },
-		TokenExpiry: b.tokenExpiry,
+		TokenExpiry: func() (time.Time, bool) { return b.source.tokenExpiry() },
 
-		RemoteCredential: func() metrics.Credential { return credentialOf(b.remoteExpiry()) },
+		RemoteCredential: func() metrics.Credential { return credentialOf(b.source.remoteExpiry()) },
 		LocalCredential:  func() metrics.Credential { return credentialOf(b.localExpiry()) },
-		RateLimit:        b.rateLimit,
+		RateLimit:        func() (int, bool) { return b.source.rateLimit() },
 		Events:           func() metrics.Events { return b.events.counts() },
 	})
 }
@@ -32,18 +32,18 @@ func credentialOf(expiry kubeapi.Expiry) metrics.Credential {
 }
 
 // tokenExpiry returns when the token of the IONOS Cloud expires, if that is known.
-func (b *parts) tokenExpiry() (time.Time, bool) {
-	if b.source.cloud != nil {
-		return b.source.cloud.TokenExpiry()
+func (o origin) tokenExpiry() (time.Time, bool) {
+	if o.cloud != nil {
+		return o.cloud.TokenExpiry()
 	}
 	return time.Time{}, false
 }
 
 // remoteExpiry returns when the credential of the remote cluster that is in use
 // expires; the zero Expiry where that is not known.
-func (b *parts) remoteExpiry() kubeapi.Expiry {
-	if b.source.remote != nil {
-		return b.source.remote.Expiry()
+func (o origin) remoteExpiry() kubeapi.Expiry {
+	if o.remote != nil {
+		return o.remote.Expiry()
 	}
 	return kubeapi.Expiry{}
 }
@@ -59,9 +59,9 @@ func (b *parts) localExpiry() kubeapi.Expiry {
 
 // rateLimit returns how many requests the IONOS Cloud still allows, if it has
 // said so.
-func (b *parts) rateLimit() (int, bool) {
-	if b.source.cloud != nil {
-		limit, known := b.source.cloud.RateLimit()
+func (o origin) rateLimit() (int, bool) {
+	if o.cloud != nil {
+		limit, known := o.cloud.RateLimit()
 		return limit.Remaining, known
 	}
 	return 0, false
@@ -73,8 +73,8 @@ func (b *parts) sync(ctx context.Context) error {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer stop()
-	beside.Go(func() { warnOfToken(ctx, b.log, b.tokenExpiry) })
-	beside.Go(func() { warnOfCredential(ctx, b.log, "SECURED_KUBECONFIG", b.remoteExpiry) })
+	beside.Go(func() { warnOfToken(ctx, b.log, b.source.tokenExpiry) })
+	beside.Go(func() { warnOfCredential(ctx, b.log, "SECURED_KUBECONFIG", b.source.remoteExpiry) })
 	beside.Go(func() { warnOfCredential(ctx, b.log, "KUBECONFIG", b.localExpiry) })
 	return b.syncer.Run(ctx)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
@@ -36,26 +35,41 @@ func (p Program) runCommand() *cobra.Command {
 			defer log.end()
 			daemon := p
 			daemon.Stderr = log
-			if c, err := config.Load(p.Environ); err == nil && c.Documents.Used() && !once {
-				return daemon.serve(cmd.Context(), c, dryRun)
-			}
-			parts, err := daemon.build(dryRun)
-			if err != nil {
-				return err
-			}
-			parts.warn()
+			ctx := cmd.Context()
 			if once {
-				ctx, cancel := within(cmd.Context(), timeout)
+				var cancel context.CancelFunc
+				ctx, cancel = within(ctx, timeout)
 				defer cancel()
-				return parts.once(ctx)
 			}
-			return parts.run(cmd.Context())
+			return daemon.runOrOnce(ctx, once, dryRun)
 		},
 	}
 	cmd.Flags().BoolVar(&once, "once", false, "decide and write once, then exit")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "decide and report, write nothing; like DRY_RUN=true")
 	cmd.Flags().DurationVar(&timeout, "timeout", time.Minute, "with --once: give up after this time, with exit status 124; 0 waits for ever")
 	return cmd
+}
+
+// runOrOnce fills the one Service of the variables, or those that documents choose.
+func (p Program) runOrOnce(ctx context.Context, once, dryRun bool) error {
+	c, err := p.load()
+	switch {
+	case err != nil:
+		return err
+	case c.Documents.Used() && once:
+		return p.serveOnce(ctx, c, dryRun)
+	case c.Documents.Used():
+		return p.serve(ctx, c, dryRun)
+	}
+	b, err := p.build(dryRun)
+	if err != nil {
+		return err
+	}
+	b.warn()
+	if once {
+		return b.once(ctx)
+	}
+	return b.run(ctx)
 }
 
 // run keeps the slices right until ctx ends.

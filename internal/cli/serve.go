@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,10 +13,10 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/admin"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/event"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/folder"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
@@ -27,27 +28,57 @@ type many struct {
 	*parts
 	environ []string
 	server  *serve.Server
+	hub     *kube.Hub
+	// carriers are nil for a command that reads once.
+	carriers *carriers
+	// seen is what metrics know of pools and targets.
+	seen *metrics.Many
 }
 
 // serve fills the Services that documents choose, until ctx ends.
 func (p Program) serve(ctx context.Context, c config.Config, dryRun bool) error {
-	b, err := p.buildMany(c, dryRun)
+	b, err := p.buildMany(c, dryRun, watched)
 	if err != nil {
 		return &exitError{ExitUsage, err}
 	}
 	b.warn()
-	b.log.Info("starting", "version", b.version, "documents_dir", c.Documents.Dir, "store_kind", string(c.Store.Kind),
+	b.log.Info("starting", "version", b.version, "documents_dir", c.Documents.Dir, "documents_api", c.Documents.API, "store_kind", string(c.Store.Kind),
 		"dry_run", b.dryRun, "leader_election", b.leader.state().Enabled)
 	defer b.log.Info("stopped, the slices are left as they are")
-	return stoodBy(b.serving(ctx, b.surfaces(), func(ctx context.Context) error { return b.lead(ctx, b.server.Run) }))
+	return stoodBy(b.serving(ctx, b.surfaces(), func(ctx context.Context) error { return b.lead(ctx, b.run) }))
 }
 
-// buildMany makes everything from the configuration. Nothing is asked or started yet.
-func (p Program) buildMany(c config.Config, dryRun bool) (*many, error) {
-	if c.Store.Kind != config.StoreClientGo {
-		return nil, fmt.Errorf("STORE_KIND=%s is for one Service of variables; with DOCUMENTS_DIR set STORE_KIND=client-go, and DRY_RUN=true to write nothing", c.Store.Kind)
+// run fills the Services, and warns of what is going to stop that.
+func (b *many) run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	defer stop()
+	beside.Go(func() { warnOfCredential(ctx, b.log, "KUBECONFIG", b.hub.Expiry) })
+	if b.carriers.kinds != nil && !b.dryRun {
+		beside.Go(func() { b.carriers.kinds.Tell(ctx, b.telling()) })
 	}
-	b := &many{parts: &parts{config: c, version: p.Version, dryRun: dryRun || c.Run.DryRun, log: logger(p.Stderr, c.Log)}, environ: p.Environ}
+	return b.server.Run(ctx)
+}
+
+// reading makes the documents of a process, and what keeps them current.
+type reading func(b *many) (set serve.Documents, watch func(context.Context) error, err error)
+
+// watched are documents that are read again when they change.
+func watched(b *many) (set serve.Documents, watch func(context.Context) error, err error) {
+	b.carriers, err = newCarriers(b.config, b.metrics)
+	if err != nil {
+		return nil, nil, err
+	}
+	return b.carriers, b.carriers.Run, nil
+}
+
+// buildMany makes everything from the configuration. Nothing is started yet.
+func (p Program) buildMany(c config.Config, dryRun bool, read reading) (*many, error) {
+	if c.Store.Kind != config.StoreClientGo {
+		return nil, fmt.Errorf("STORE_KIND=%s is for one Service of variables; with documents set STORE_KIND=client-go, and DRY_RUN=true to write nothing", c.Store.Kind)
+	}
+	b := &many{parts: &parts{config: c, version: p.Version, dryRun: dryRun || c.Run.DryRun, log: logger(p.Stderr, c.Log)}, environ: p.Environ, seen: metrics.NewMany()}
 	var err error
 	if b.metrics, err = b.newMetricsOfMany(); err != nil {
 		return nil, err
@@ -55,23 +86,23 @@ func (p Program) buildMany(c config.Config, dryRun bool) (*many, error) {
 	if b.leader, err = newLeadership(c, b.dryRun, b.log, b.metrics); err != nil {
 		return nil, err
 	}
-	hub, err := kube.New(kube.Options{Way: localWay(c.Store, b.metrics, metrics.ClientStore), ManagedBy: c.Target.ManagedBy, Named: true})
-	if err != nil {
+	if b.hub, err = kube.New(kube.Options{Way: localWay(c.Store, b.metrics, metrics.ClientStore), ManagedBy: c.Target.ManagedBy, Named: true}); err != nil {
 		return nil, fmt.Errorf("STORE_KIND=client-go: %w", err)
 	}
-	watcher, err := folder.New(folder.Options{Dir: c.Documents.Dir})
+	set, watch, err := read(b)
 	if err != nil {
 		return nil, err
 	}
 	b.events = newEvents(c, b.dryRun, b.log, b.metrics)
 	b.server, err = serve.New(serve.Options{
-		Documents: watcher, Watch: watcher.Run, Hub: hub, Labels: b.namespaceLabels,
+		Documents: set, Watch: watch, Hub: serve.Cluster{Hub: b.hub}, Labels: b.namespaceLabels,
 		Fence:    func(s syncer.Store) syncer.Store { return b.metrics.Store(b.leader.fence(s)) },
+		Bounds:   bounded(c.Documents),
 		Supply:   b.supply,
 		Checking: b.checking,
 
 		ManagedBy: c.Target.ManagedBy, MaxEndpoints: c.Target.MaxEndpointsPerSlice, Concurrency: c.Health.Concurrency,
-		DryRun: b.dryRun, Logger: b.log, Announce: b.announcing(),
+		DryRun: b.dryRun, Logger: b.log, Announce: b.announcing(), Observe: b.observing(),
 	})
 	return b, err
 }
@@ -79,11 +110,29 @@ func (p Program) buildMany(c config.Config, dryRun bool) (*many, error) {
 // newMetricsOfMany counts what the parts do.
 func (b *many) newMetricsOfMany() (*metrics.Metrics, error) {
 	return metrics.New(metrics.Options{
-		Version: b.version, Many: true,
-		Leading: func() bool { return b.leader.state().Leading },
-		LoopAge: func() time.Duration { return b.server.LoopAge() },
-		Events:  func() metrics.Events { return b.events.counts() },
+		Version: b.version, Many: b.seen,
+		Leading:         func() bool { return b.leader.state().Leading },
+		LoopAge:         func() time.Duration { return b.server.LoopAge() },
+		Events:          func() metrics.Events { return b.events.counts() },
+		LocalCredential: func() metrics.Credential { return credentialOf(b.localExpiry()) },
 	})
+}
+
+// observing returns what tells the metrics of pools and targets.
+func (b *many) observing() serve.Observe {
+	return serve.Observe{
+		Planned: b.seen.Planned, Read: b.seen.Read, Pool: b.seen.Pool, Group: b.seen.Group, Target: b.seen.Target,
+		OfGroup: b.seen.OfGroup, OfTarget: b.seen.OfTarget,
+	}
+}
+
+// localExpiry returns when the credential of the local cluster expires. It is not known of
+// a standby, which reads the credential again only when it leads.
+func (b *many) localExpiry() kubeapi.Expiry {
+	if !b.leader.state().Leading {
+		return kubeapi.Expiry{}
+	}
+	return b.hub.Expiry()
 }
 
 // announcing returns what makes a notice known at a Service.
@@ -97,14 +146,11 @@ func (b *many) announcing() func(resolve.Key, narration.Notice) {
 
 // namespaceLabels reads the labels of all namespaces.
 func (b *many) namespaceLabels(ctx context.Context) (map[string]map[string]string, error) {
-	client, err := kubeapi.New(kubeapi.Options{Way: localWay(b.config.Store, b.metrics, metrics.ClientStore), UserAgent: event.Controller})
+	client, err := kubeapi.Open(kubeapi.Options{Way: localWay(b.config.Store, b.metrics, metrics.ClientStore), UserAgent: event.Controller})
 	if err != nil {
 		return nil, err
 	}
 	defer client.Close()
-	if err := client.Refresh(); err != nil {
-		return nil, err
-	}
 	var list corev1.NamespaceList
 	if err := client.List(ctx, kubeapi.Namespaces(), metav1.ListOptions{}, &list); err != nil {
 		return nil, err
@@ -116,15 +162,31 @@ func (b *many) namespaceLabels(ctx context.Context) (map[string]map[string]strin
 	return labels, nil
 }
 
-// surfaces are what the listeners show: probes, metrics and the configuration.
+// surfaces are what the listeners show.
 func (b *many) surfaces() admin.Options {
+	facts := b.manyFacts(time.Now())
 	return admin.Options{
-		Admin: b.config.Listen.Admin, Metrics: b.config.Listen.Metrics,
+		Admin: b.config.Listen.Admin, Metrics: b.config.Listen.Metrics, Identity: b.leader.leading, Ask: b.leaderAnswer,
+		Targets:       func(q report.Query) *report.Targets { return facts().Targets(q) },
+		Target:        func(namespace, service string) (*report.Document, error) { return facts().Target(namespace, service) },
+		Explain:       func(subject string, q report.Query) *report.Explanation { return facts().Explain(subject, q) },
 		Configuration: func() fmt.Stringer { return b.config.Describe() },
 		Live:          []admin.Check{{Name: "loop", Run: b.alive}, {Name: "election", Run: b.electionAlive}},
 		Ready:         []admin.Check{{Name: "decision", Run: b.planned}},
 		Scrape:        b.metrics.Handler(),
 		Logger:        b.log,
+	}
+}
+
+// manyFacts returns what makes the facts about this process at any moment.
+func (b *many) manyFacts(started time.Time) func() report.Many {
+	return func() report.Many {
+		leader := b.leader.state()
+		return report.Many{
+			Now: time.Now(), Snapshot: b.server.Snapshot(), StoreKind: string(b.config.Store.Kind), Leader: leader.Leading,
+			Election: report.Election{Enabled: leader.Enabled, Holder: leader.Holder, Since: leader.Since},
+			DryRun:   b.dryRun, Version: b.version, Started: started, Unwritten: b.unwritten(),
+		}
 	}
 }
 

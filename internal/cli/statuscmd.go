@@ -21,6 +21,7 @@ const statusPause = time.Second
 type looking struct {
 	Program
 	config config.Config
+	scope  scope
 	// alone says not to ask a daemon.
 	alone bool
 	// said is the last message on stderr; each is given once.
@@ -34,7 +35,7 @@ func (p Program) statusCommand() *cobra.Command {
 	var timeout time.Duration
 	var out commandline.Format
 	cmd := &cobra.Command{
-		Use:   "status",
+		Use:   "status [-n NAMESPACE [SERVICE] | -A]",
 		Short: "Show what is published and why; exit status 1 if something is wrong",
 		Long: "Asks the daemon that runs with this configuration, at ADMIN_ADDRESS, what it last\n" +
 			"saw and decided. If no daemon answers, the command reads source and slices and\n" +
@@ -43,11 +44,20 @@ func (p Program) statusCommand() *cobra.Command {
 			"that should be published is ready, the source can be read, all is written, and\n" +
 			"nothing else needs attention. A daemon that stands by answers with the document of\n" +
 			"the leader. 1 if not healthy, or if no leader answers. With --wait the command\n" +
-			"repeats until the exit status is 0.",
-		Args: cobra.NoArgs,
+			"repeats until the exit status is 0.\n\n" +
+			"With DOCUMENTS_DIR, -n NAMESPACE SERVICE shows one Service, and -A the pools and all\n" +
+			"Services, the worst first; -n NAMESPACE those of a namespace. Healthy then means\n" +
+			"that every pool and every Service is.",
+		Example: "  ionos-endpointslice-controller status\n" +
+			"  ionos-endpointslice-controller status -n shop web\n" +
+			"  ionos-endpointslice-controller status -A -o wide",
+		Args: l.scope.takes(nil),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
-			if l.config, err = p.load(); err != nil {
+			if l.config, err = p.load(); err == nil {
+				err = l.scope.check(l.config, "status", "")
+			}
+			if err != nil {
 				return err
 			}
 			ctx, cancel := within(cmd.Context(), timeout)
@@ -62,6 +72,7 @@ func (p Program) statusCommand() *cobra.Command {
 			return l.await(ctx, out)
 		},
 	}
+	scopeFlags(cmd, &l.scope)
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait until the exit status is 0")
 	computeFlag(cmd, &l.alone)
 	timeoutFlag(cmd, &timeout)
@@ -85,16 +96,46 @@ func (l *looking) say(message string) {
 // look asks the daemon or, where none answers, computes.
 func (l *looking) look(ctx context.Context) (view, error) {
 	if !l.alone {
-		v, err := ask(ctx, l.config)
-		if err == nil {
+		v, err := l.ask(ctx)
+		var none *report.NoTarget
+		switch {
+		case err == nil:
 			return v, nil
-		}
-		if ctx.Err() != nil {
+		case errors.As(err, &none):
+			return view{}, &exitError{ExitDifferent, err}
+		case ctx.Err() != nil:
 			return view{}, ctx.Err()
 		}
 		l.say("No answer from the daemon: " + err.Error() + "; evaluating locally instead.")
 	}
-	return l.compute(ctx)
+	return l.evaluate(ctx)
+}
+
+// ask asks the daemon for what the scope names.
+func (l *looking) ask(ctx context.Context) (view, error) {
+	switch {
+	case l.scope.many():
+		return askTargets(ctx, l.config, l.scope)
+	case l.config.Documents.Used():
+		return askTarget(ctx, l.config, l.scope)
+	}
+	return ask(ctx, l.config)
+}
+
+// evaluate finds out without a daemon what the scope names.
+func (l *looking) evaluate(ctx context.Context) (view, error) {
+	k, err := l.computeKnown(ctx)
+	switch {
+	case err != nil:
+		return view{}, err
+	case l.scope.many():
+		return view{targets: k.targets(l.scope)}, nil
+	}
+	d, err := k.target(l.scope)
+	if err != nil {
+		return view{}, &exitError{ExitDifferent, err}
+	}
+	return view{document: d}, nil
 }
 
 // await repeats until the document says healthy, and says on stderr what is wrong
@@ -107,14 +148,14 @@ func (l *looking) await(ctx context.Context, out commandline.Format) error {
 		switch {
 		case errors.As(err, &usage) && usage.code == ExitUsage:
 			return err
-		case err == nil && v.document.Healthy:
+		case err == nil && v.healthy():
 			return l.show(v, out)
 		case ctx.Err() != nil:
 		case err != nil:
 			l.say("Waiting: " + err.Error())
 		default:
 			last = v
-			l.say("Waiting: " + progress(v.document))
+			l.say("Waiting: " + v.progress())
 		}
 		pause := time.NewTimer(statusPause)
 		select {
@@ -123,7 +164,7 @@ func (l *looking) await(ctx context.Context, out commandline.Format) error {
 		case <-ctx.Done():
 			pause.Stop()
 		}
-		if last.document != nil {
+		if last.document != nil || last.targets != nil {
 			_ = l.show(last, out) // the time-out is the error
 		}
 		return ended(ctx, ctx.Err())
@@ -134,15 +175,14 @@ func (l *looking) await(ctx context.Context, out commandline.Format) error {
 // published is in that process and nowhere else.
 func (l *looking) lookAgain(ctx context.Context) (view, error) {
 	if !l.alone && l.config.Store.Kind == config.StoreMemory {
-		return ask(ctx, l.config)
+		return l.ask(ctx)
 	}
-	if l.alone {
-		return l.compute(ctx)
+	if !l.alone {
+		if v, err := l.ask(ctx); err == nil {
+			return v, nil
+		}
 	}
-	if v, err := ask(ctx, l.config); err == nil {
-		return v, nil
-	}
-	return l.compute(ctx)
+	return l.evaluate(ctx)
 }
 
 // standsBy reports whether the document is of a standby that has none of the leader,
@@ -175,7 +215,7 @@ func (l *looking) show(v view, out commandline.Format) error {
 	if err := l.print(v, out); err != nil {
 		return err
 	}
-	if !v.document.Healthy {
+	if !v.healthy() {
 		return &exitError{code: ExitDifferent}
 	}
 	return nil
@@ -184,9 +224,40 @@ func (l *looking) show(v view, out commandline.Format) error {
 // print prints the view. What the daemon wrote is printed with all its fields,
 // known here or not.
 func (l *looking) print(v view, out commandline.Format) error {
-	var data any = v.document
-	if v.raw != nil {
-		data = v.raw
+	return out.Print(l.Stdout, v.data(), v.text(out == commandline.Wide))
+}
+
+// healthy reports whether nothing needs attention.
+func (v view) healthy() bool {
+	if v.targets != nil {
+		return v.targets.Healthy
 	}
-	return out.Print(l.Stdout, data, statusText(v.document, out == commandline.Wide))
+	return v.document.Healthy
+}
+
+// progress says what there is to wait for.
+func (v view) progress() string {
+	if v.targets != nil {
+		return strings.Join(append([]string{v.targets.Summary}, manyBanners(v.targets)...), "; ")
+	}
+	return progress(v.document)
+}
+
+// data is the document as the daemon wrote it where it did, else as it is known here.
+func (v view) data() any {
+	switch {
+	case v.raw != nil:
+		return v.raw
+	case v.targets != nil:
+		return v.targets
+	}
+	return v.document
+}
+
+// text renders the view for people.
+func (v view) text(all bool) string {
+	if v.targets != nil {
+		return targetsText(v.targets, all)
+	}
+	return statusText(v.document, all)
 }

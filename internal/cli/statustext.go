@@ -9,8 +9,6 @@ import (
 	"time"
 	"unicode"
 
-	"k8s.io/apimachinery/pkg/util/duration"
-
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
@@ -49,16 +47,7 @@ func statusText(d *report.Document, all bool) string {
 // inventory was rejected or silent checks do not count, which endpoints that will
 // remove and when, and how many endpoints are not checked.
 func modeBanners(d *report.Document) []string {
-	var all []string
-	if d.HandedOnBy != "" {
-		all = append(all, fmt.Sprintf("%s stands by and hands on the status of the leader, %s.", d.HandedOnBy, d.Election.Holder))
-	}
-	if d.Election.LeaderError != "" {
-		all = append(all, "The status of the leader cannot be read: "+d.Election.LeaderError)
-	}
-	if d.Standstill != "" {
-		all = append(all, "STANDS STILL, the rest is old: "+d.Standstill)
-	}
+	all := headBanners(d.Election, d.HandedOnBy, d.Standstill)
 	if d.Mode != guard.Publish.String() {
 		all = append(all, fmt.Sprintf("%s for %s: %s: %s", strings.ToUpper(d.Mode), age(d, d.Since), d.Reason, d.Message))
 	}
@@ -196,10 +185,7 @@ func latency(p *report.Probe) string {
 
 // age is how old a time was when the document was made.
 func age(d *report.Document, at time.Time) string {
-	if at.IsZero() {
-		return ""
-	}
-	return duration.HumanDuration(max(0, d.At.Sub(at)))
+	return ageOf(d.At, at)
 }
 
 // ago is age with a word for what is not known.

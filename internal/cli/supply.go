@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents/variables"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/preflight"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 )
@@ -40,19 +43,44 @@ func (b *many) supply(pool *v1alpha1.EndpointPool) (serve.Supply, error) {
 
 // origin makes the source of a pool, with the credentials as they are now.
 func (b *many) origin(pool *v1alpha1.EndpointPool) (serve.Origin, error) {
+	if pool.Spec.Source == (v1alpha1.PoolSource{}) {
+		return serve.Origin{}, fmt.Errorf("not read: the document of pool %s has a mistake, and no version before it is known; correct the document", pool.Name)
+	}
 	if fixed := pool.Spec.Source.Static; fixed != nil {
 		nodes, err := fixedNodes(fixed.Nodes)
 		return serve.Origin{Source: nodes}, err
+	}
+	if err := b.lackingCredentials(pool); err != nil {
+		return serve.Origin{}, err
 	}
 	c, err := b.configOf(pool, resolve.Check{Mode: v1alpha1.HealthCheckNone})
 	if err != nil {
 		return serve.Origin{}, err
 	}
+	// Whoever may write into the API server may not have programs run here by that.
+	c.Secured.NoPrograms = pool.UID != ""
 	made, err := newSource(c, b.metrics)
 	if err != nil {
 		return serve.Origin{}, err
 	}
-	return serve.Origin{Source: b.metrics.Source(string(c.Source.Kind), made), Changed: made.changed, Run: made.run}, nil
+	b.seen.Reaches(pool.Name, made.access())
+	out := serve.Origin{Source: b.metrics.Source(string(c.Source.Kind), made), Changed: made.changed, Run: b.warningOf(pool, made)}
+	if made.cloud != nil {
+		out.Warnings = made.cloud.Warnings
+	}
+	return out, nil
+}
+
+// access tells of the way to the source.
+func (o origin) access() metrics.Access {
+	a := metrics.Access{
+		TokenExpiry: o.tokenExpiry, RateLimit: o.rateLimit,
+		Credential: func() metrics.Credential { return credentialOf(o.remoteExpiry()) },
+	}
+	if o.cloud != nil {
+		a.Warnings = o.cloud.Warnings
+	}
+	return a
 }
 
 // checking says how the endpoints of a group are checked and judged. It needs no
@@ -73,7 +101,7 @@ func (b *many) checking(pool *v1alpha1.EndpointPool, check resolve.Check) (serve
 		return serve.Checking{}, err
 	}
 	h := c.Health
-	out.Prober = b.metrics.Prober(checker)
+	out.Prober = b.seen.Prober(pool.Name, b.metrics.Prober(checker))
 	out.Key = strings.Join([]string{
 		string(check.Mode), h.Timeout.String(), check.Path, check.Host, check.ExpectedStatus, h.TLSCAFile, h.TLSServerName,
 		map[bool]string{true: "insecure", false: ""}[h.TLSInsecure], "port", netip.AddrPortFrom(netip.IPv4Unspecified(), h.Port).String(),
@@ -124,6 +152,20 @@ func (b *many) credentials(pool *v1alpha1.EndpointPool) variables.Credentials {
 		c.Username = strings.TrimSpace(string(name))
 	}
 	return c
+}
+
+// lackingCredentials says which file of its credentials a source cannot do without.
+func (b *many) lackingCredentials(pool *v1alpha1.EndpointPool) error {
+	c := b.credentials(pool)
+	lacking := preflight.Lacks(&pool.Spec.Source, func(file string) bool { return slices.Contains(c.Files, file) })
+	name := pool.Spec.Credentials
+	switch {
+	case lacking == "":
+		return nil
+	case c.Dir == "":
+		return &serve.MissingCredentials{Message: fmt.Sprintf("CREDENTIALS_DIR is not set, so spec.credentials=%s names no folder; set it to the folder that holds the folder %s", name, name)}
+	}
+	return &serve.MissingCredentials{Message: fmt.Sprintf("the folder %s has no file %s; put it there, or correct spec.credentials=%s", c.Dir, lacking, name)}
 }
 
 // fixed is the source of a list of nodes in a document.

@@ -93,6 +93,9 @@ func render(v variable) string {
 		}
 		return strconv.Itoa(int(*value))
 	case *netip.AddrPort:
+		if !value.IsValid() {
+			return ""
+		}
 		return value.String()
 	}
 	return fmt.Sprint(v.field.Interface())

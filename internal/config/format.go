@@ -35,6 +35,12 @@ func checkFormat(format, value string) error {
 		return program(value)
 	case "annotation":
 		return annotation(value)
+	case "host-port":
+		return hostPort(value)
+	case "image":
+		return image(value)
+	case "server-url":
+		return serverURL(value)
 	}
 	return nil
 }

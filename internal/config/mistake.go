@@ -41,14 +41,17 @@ func (m Mistake) Error() string {
 type Mistakes []Mistake
 
 // Error returns one line for each mistake, after a line that counts them.
-func (m Mistakes) Error() string {
+func (m Mistakes) Error() string { return Counted(m, "the configuration") }
+
+// Counted returns one line for each mistake, after a line that counts them.
+func Counted[M error](mistakes []M, in string) string {
 	var text strings.Builder
 	plural := "s"
-	if len(m) == 1 {
+	if len(mistakes) == 1 {
 		plural = ""
 	}
-	fmt.Fprintf(&text, "%d mistake%s in the configuration:", len(m), plural)
-	for _, mistake := range m {
+	fmt.Fprintf(&text, "%d mistake%s in %s:", len(mistakes), plural, in)
+	for _, mistake := range mistakes {
 		text.WriteString("\n  " + mistake.Error())
 	}
 	return text.String()

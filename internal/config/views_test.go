@@ -23,6 +23,11 @@ func TestLoadViewsReportsEveryMistakeWithItsRemedy(t *testing.T) {
 		"an authority without TLS": {[]string{"VIEWS_CLIENT_CA_FILE=/a", "VIEWS_IDENTITIES_FILE=/i"}, []string{"VIEWS_CLIENT_CA_FILE"}},
 		"names that are none":      {[]string{"VIEWS_NAMESPACES=Shop,", "VIEWS_ANNOTATION=a b"}, []string{"VIEWS_NAMESPACES", "VIEWS_NAMESPACES", "VIEWS_ANNOTATION"}},
 		"bounds":                   {[]string{"VIEWS_MAX_CLIENTS=0"}, []string{"VIEWS_MAX_CLIENTS"}},
+		"xDS":                      {[]string{"XDS_ADDRESS=127.0.0.1:0", "XDS_FLEETS_FILE=/f"}, nil},
+		"xDS for others":           {[]string{"XDS_ADDRESS=0.0.0.0:18000"}, []string{"XDS_ADDRESS"}},
+		"xDS without an authority": {[]string{"XDS_ADDRESS=0.0.0.0:18000", "VIEWS_TLS_CERT_FILE=/c", "VIEWS_TLS_KEY_FILE=/k"}, []string{"XDS_ADDRESS"}},
+		"xDS at a taken address":   {[]string{"XDS_ADDRESS=127.0.0.1:8082"}, []string{"XDS_ADDRESS"}},
+		"fleets without xDS":       {[]string{"XDS_FLEETS_FILE=/f"}, []string{"XDS_FLEETS_FILE"}},
 		"a misspelling":            {[]string{"VIEWS_NAMESPACE=shop"}, []string{"VIEWS_NAMESPACE"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,7 +2,6 @@ package documents
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 )
 
@@ -10,7 +9,8 @@ import (
 //
 //	the document is                          in effect afterwards
 //	sound                                    the version of the file
-//	invalid, forbidden or there twice        its last good version
+//	invalid, forbidden or there twice        its last good version; of an invalid pool
+//	                                         without one, how its endpoints are checked
 //	in a file that cannot be read            its last good version
 //	in no file, and every file is readable   none: it is gone
 //	in no file, and a file is not readable   its last good version
@@ -28,14 +28,7 @@ func Advance(before Set, folder Folder) Set {
 	slices.SortFunc(after.Entries, func(a, b Entry) int { return a.Key.compare(b.Key) })
 	forbid(before, &after)
 	after.Mistakes = l.mistakes
-	for _, e := range after.Entries {
-		after.Mistakes = append(append(after.Mistakes, e.Mistakes...), e.Forbidden...)
-	}
-	slices.SortFunc(after.Mistakes, Mistake.compare)
-	after.Mistakes = slices.Compact(after.Mistakes)
-	if !reflect.DeepEqual(before, after) {
-		after.Generation++
-	}
+	after.finish(before)
 	return after
 }
 
@@ -107,13 +100,14 @@ func (l *look) reasons(file string) []Mistake {
 func (l *look) entry(key Key) Entry {
 	found := l.seen[key]
 	old, _ := l.before.Entry(key)
-	e := Entry{Key: key, File: old.File, Line: old.Line, Pool: old.Pool, Binding: old.Binding, Kept: true}
+	e := Entry{Key: key, File: old.File, Line: old.Line, Pool: old.Pool, Binding: old.Binding, OnlyChecked: old.OnlyChecked, OwnCheck: old.OwnCheck, Kept: true}
 	switch len(found) {
 	case 0:
 		e.Mistakes = l.reasons(old.File)
 	case 1:
 		d := found[0]
 		e.File, e.Line, e.Mistakes = d.File, d.Line, d.Mistakes
+		e.OnlyChecked, e.OwnCheck = checkable(d.OnlyChecked), d.OwnCheck
 		if len(d.Mistakes) == 0 {
 			e.Pool, e.Binding, e.Kept = d.Pool, d.Binding, false
 		}
@@ -126,6 +120,9 @@ func (l *look) entry(key Key) Entry {
 				Rule: fmt.Sprintf("is also in %s:%d", other.File, other.Line), Remedy: "remove one of them; until then neither counts",
 			})
 		}
+	}
+	if e.Usable() {
+		e.OnlyChecked, e.OwnCheck = nil, nil
 	}
 	e.Kept = e.Kept && e.Usable()
 	return e

@@ -139,7 +139,12 @@ func (w *walk) checkSelector(path string, selector *metav1.LabelSelector) {
 		w.note(path, problem{"is empty, which would allow every namespace", "write matchLabels; to allow all: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: Exists}]}"})
 		return
 	}
-	if _, err := metav1.LabelSelectorAsSelector(selector); err != nil {
+	w.count(path+".matchLabels", len(selector.MatchLabels), 0, 16)
+	w.count(path+".matchExpressions", len(selector.MatchExpressions), 0, 8)
+	for i, expression := range selector.MatchExpressions {
+		w.count(fmt.Sprintf("%s.matchExpressions[%d].values", path, i), len(expression.Values), 0, 32)
+	}
+	if _, err := metav1.LabelSelectorAsSelector(selector); err != nil && w.sound(path) {
 		w.note(path, problem{"is not a label selector", "write for example {matchLabels: {tier: gold}}"})
 	}
 }

@@ -78,6 +78,12 @@ func decodeDocument(file string, node *yaml.Node) Document {
 		w.mistakes[i].Document = w.document
 	}
 	if document.Mistakes = w.mistakes; len(document.Mistakes) > 0 {
+		if document.Pool != nil {
+			document.OnlyChecked = w.onlyChecked(document.Pool)
+		}
+		if document.Binding != nil && w.sound("spec.healthCheck") {
+			document.OwnCheck = document.Binding.Spec.HealthCheck
+		}
 		document.Pool, document.Binding = nil, nil
 	}
 	if !w.identified {

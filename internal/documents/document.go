@@ -38,11 +38,18 @@ type Document struct {
 	// File and Line say where the document begins.
 	File string
 	Line int
+	// Object is nil for a document of a file.
+	Object *Object
 	// Pool or Binding is the document with its defaults; both are nil where Mistakes has
 	// entries.
 	Pool     *v1alpha1.EndpointPool
 	Binding  *v1alpha1.EndpointBinding
 	Mistakes []Mistake
+	// OnlyChecked is what of a pool with mistakes is enough to check what its slices
+	// publish; nil where that is not enough.
+	OnlyChecked *v1alpha1.EndpointPool
+	// OwnCheck is the check of a binding with mistakes, where it is sound.
+	OwnCheck *v1alpha1.BindingHealthCheck
 }
 
 // Mistake is one thing that is wrong with one document.
@@ -94,22 +101,11 @@ func (m Mistake) Error() string {
 
 // compare orders mistakes as one reads files.
 func (m Mistake) compare(other Mistake) int {
-	return cmp.Or(cmp.Compare(m.File, other.File), cmp.Compare(m.Line, other.Line), cmp.Compare(m.Field, other.Field), cmp.Compare(m.Rule, other.Rule))
+	return cmp.Or(cmp.Compare(m.File, other.File), cmp.Compare(m.Line, other.Line), cmp.Compare(m.Document, other.Document), cmp.Compare(m.Field, other.Field), cmp.Compare(m.Rule, other.Rule))
 }
 
 // Mistakes are all that is wrong with the documents of a folder.
 type Mistakes []Mistake
 
 // Error returns one line for each mistake, after a line that counts them.
-func (m Mistakes) Error() string {
-	var text strings.Builder
-	plural := "s"
-	if len(m) == 1 {
-		plural = ""
-	}
-	fmt.Fprintf(&text, "%d mistake%s in the documents:", len(m), plural)
-	for _, mistake := range m {
-		text.WriteString("\n  " + mistake.Error())
-	}
-	return text.String()
-}
+func (m Mistakes) Error() string { return config.Counted(m, "the documents") }

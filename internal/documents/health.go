@@ -2,6 +2,7 @@ package documents
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -27,9 +28,7 @@ func (w *walk) checkRequest(path string, r request) {
 	if r.path != "" && w.text(path+".path", r.path, 1, r.longestPath) {
 		w.form(path+".path", r.path, config.FormPath)
 	}
-	if r.host != "" && w.text(path+".host", r.host, 1, 253) {
-		w.form(path+".host", r.host, config.FormHost)
-	}
+	w.host(path+".host", r.host)
 	if r.expectedStatus != "" && w.text(path+".expectedStatus", r.expectedStatus, 1, 256) {
 		w.form(path+".expectedStatus", r.expectedStatus, config.FormStatus)
 	}
@@ -37,6 +36,18 @@ func (w *walk) checkRequest(path string, r request) {
 		for _, name := range []string{"path", "host", "expectedStatus"} {
 			w.useless(path+"."+name, "TCP", "HTTP or HTTPS")
 		}
+	}
+}
+
+// host holds the name of a host against the rules of the API server, which knows no zones
+// and no IPv4 written as IPv6.
+func (w *walk) host(path, value string) {
+	if value == "" || !w.text(path, value, 1, 253) {
+		return
+	}
+	w.form(path, value, config.FormHost)
+	if _, err := netip.ParseAddr(value); err == nil {
+		w.checkAddress(path, value)
 	}
 }
 
@@ -75,9 +86,7 @@ func (w *walk) checkPoolHealth(c *v1alpha1.PoolHealthCheck) {
 	}
 	w.number(path+".rise", c.Rise, 1, 1000)
 	w.number(path+".fall", c.Fall, 1, 1000)
-	if c.TLSServerName != "" && w.text(path+".tlsServerName", c.TLSServerName, 1, 253) {
-		w.form(path+".tlsServerName", c.TLSServerName, config.FormHost)
-	}
+	w.host(path+".tlsServerName", c.TLSServerName)
 	if c.Mode == v1alpha1.HealthCheckHTTPS || c.Mode == v1alpha1.HealthCheckNone || !w.sound(path+".mode") {
 		return
 	}

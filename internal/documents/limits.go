@@ -3,6 +3,7 @@ package documents
 import (
 	"fmt"
 	"strconv"
+	"unicode/utf8"
 )
 
 // required notes a field that is not set, unless it, or what is around it, has a
@@ -25,7 +26,7 @@ func (w *walk) text(path, value string, least, most int) bool {
 		w.missing(path, "write it; docs/reference/documents.md has the form")
 	case len(value) < least:
 		w.note(path, problem{"is empty", "write a value"})
-	case len(value) > most:
+	case utf8.RuneCountInString(value) > most:
 		w.noteValue(path, value, problem{fmt.Sprintf("has more than %d characters", most), "write a shorter one"})
 	default:
 		return true

@@ -93,7 +93,7 @@ func (s source) fields(name, path string) []field {
 		row := field{path: path + tag, kind: kindOf(kind, list), meaning: prose(f.Doc)}
 		markers := f.Doc.Text() + s.markers[kind]
 		row.required = !strings.Contains(f.Doc.Text(), "+optional")
-		row.fallback, row.limits = marker(markers, "+kubebuilder:default="), limitsOf(markers)
+		row.fallback, row.limits = marker(markers, "+kubebuilder:default=")+marker(markers, "+fallback="), limitsOf(markers)
 		if _, isWord := s.words[kind]; isWord {
 			row.kind = "word"
 		}
@@ -183,6 +183,7 @@ An ` + "`EndpointPool`" + ` says which nodes of a remote cluster may back Servic
 - The files are read again when they change. A document that is invalid, forbidden, in a file that cannot be read, or there twice keeps its last good version. It is gone only when every file could be read and none holds it. To remove the last document, leave an empty file: an empty folder counts as a volume that is not mounted.
 - A revocation is no mistake: what a valid pool no longer allows takes effect.
 - Namespaces in one entry of ` + "`spec.allow`" + ` trust each other on its ports: each may send traffic to what the others run there.
+- With ` + "`DOCUMENTS_API=true`" + ` the same documents are objects of the API server, without ` + "`spec.source.file`" + ` and ` + "`spec.source.command`" + `. It refuses mistakes when they are written, drops unknown fields or, as kubectl asks it to, refuses them, and fills in defaults. Their status, which files do not have, is below. ` + "`kubectl get epool`" + ` and ` + "`kubectl get ebind -A`" + ` list them ([how to](../how-to/many-services.md#pools-and-bindings-in-the-api-server)).
 - A duration is a number with a unit: ` + "`500ms`, `30s`, `2m`" + `. Enumerations are words, and numbers have no quotes. Ports in ` + "`spec.allow`" + ` are text, because they may be ranges.
 
 `

@@ -29,11 +29,20 @@ type Entry struct {
 	// File and Line say where the document stands, or stood when it could last be read.
 	File string
 	Line int
+	// Object says which object of the API server it is, and Reason is a reason of its
+	// condition Accepted; nil and empty for a document of a file.
+	Object *Object
+	Reason string
 	// Pool or Binding is the last good version, with its defaults. Both are nil where this
 	// process has seen none. Then only the existence of the document is known, and what
 	// it published before must stay.
 	Pool    *v1alpha1.EndpointPool
 	Binding *v1alpha1.EndpointBinding
+	// OnlyChecked is set for a pool without a good version, where its check is known: it
+	// has no source.
+	OnlyChecked *v1alpha1.EndpointPool
+	// OwnCheck is the check of a binding without a good version, where that is known.
+	OwnCheck *v1alpha1.BindingHealthCheck
 	// Kept says that the version in effect is not the one in the file, or that the file
 	// could not be read.
 	Kept bool
@@ -59,6 +68,11 @@ type Set struct {
 	Complete bool
 	// Mistakes are those of all entries and files, in the order of the files.
 	Mistakes []Mistake
+	// Shadowed are documents of the API server that a file has too: the file counts.
+	Shadowed []Entry
+	// Missing are kinds that the API server never had while this process ran, and Lost
+	// those that it had.
+	Missing, Lost []string
 }
 
 // Entry returns the entry with a key.

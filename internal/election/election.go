@@ -110,10 +110,7 @@ func New(opts Options) (*Elector, error) {
 	if opts.Random == nil {
 		opts.Random = rand.Float64
 	}
-	client, err := kubeapi.New(kubeapi.Options{Way: opts.Way, Timeout: requestTimeout})
-	if err == nil {
-		err = client.Refresh()
-	}
+	client, err := kubeapi.Open(kubeapi.Options{Way: opts.Way, Timeout: requestTimeout})
 	if err != nil {
 		return nil, fmt.Errorf("leader election: %w", err)
 	}

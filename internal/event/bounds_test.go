@@ -1,6 +1,7 @@
 package event_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	eventsv1 "k8s.io/api/events/v1"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/event"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 )
 
@@ -32,6 +34,25 @@ func TestASlowServerDelaysNothingAndNothingGrows(t *testing.T) {
 		if got, most := w.Stats().Dropped, uint64(10*len(narration.NoticeReasons())-64); got != most && got != most-1 {
 			t.Errorf("got %d notices dropped, want all but 64 or 65", got)
 		}
+	})
+}
+
+// Contract 76: a team that makes a thousand Services at once keeps no owner from being
+// told, of those or of others.
+func TestContract76EachOfManyServicesIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorldWith(t, event.Options{Instance: "pod-1", Queue: 2000})
+		w.api.takes = time.Millisecond
+		w.start()
+		for i := range 1000 {
+			w.About("hog", fmt.Sprintf("web-%d", i)).Announce(narration.Notice{Reason: narration.LimitReached, Note: "a"})
+		}
+		w.About("shop", "web").Announce(narration.Notice{Reason: narration.PortNotAllowed, Note: "b"})
+		during(2 * time.Minute) // ten a second, so that they do not compete with slices
+		if got := len(w.api.events()); got != 1001 || w.Stats().Dropped > 0 {
+			t.Errorf("got %d Events, and %d dropped, want 1001 and none", got, w.Stats().Dropped)
+		}
+		w.stop()
 	})
 }
 

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -16,13 +17,18 @@ import (
 const Controller = "ionos-endpointslice-controller"
 
 const (
-	// queueSize is how many notices wait for their delivery.
-	queueSize = 64
+	// defaultQueue is how many notices wait for their delivery.
+	defaultQueue = 64
 	// burst and every are the allowance of one reason: so many Events at once,
 	// then one in that time. Endpoints that flap all day leave at most some four
 	// hundred Events of a reason in the hour for which a server keeps them.
 	burst = 25
 	every = 10 * time.Second
+	// togetherBurst and together are the allowance of all Services: so many Events at
+	// once, then one in that time. When a node of 1,000 Services dies, their slices are
+	// more urgent than as many Events.
+	togetherBurst = 25
+	together      = 100 * time.Millisecond
 	// grace is how long Run goes on delivering what is queued when it is told to
 	// stop.
 	grace = time.Second
@@ -35,6 +41,8 @@ type Options struct {
 	// Namespace and Service name the Service that the Events are about; both are empty
 	// where there are several, see About.
 	Namespace, Service string
+	// Queue is how many notices may wait for their delivery; 64 by default.
+	Queue int
 	// Instance tells the processes that report apart: the name of the Pod.
 	Instance string
 	// Trouble is called once when Events cannot be delivered, with the remedy, and
@@ -57,6 +65,7 @@ type Stats struct {
 type Announcer struct {
 	opts  Options
 	queue chan item
+	pace  *rate.Limiter
 	// only is the Service of the options.
 	only *Subject
 
@@ -92,7 +101,7 @@ func New(opts Options) (*Announcer, error) {
 	if opts.Trouble == nil {
 		opts.Trouble = func(error) {}
 	}
-	a := &Announcer{opts: opts, queue: make(chan item, queueSize)}
+	a := &Announcer{opts: opts, queue: make(chan item, cmp.Or(opts.Queue, defaultQueue)), pace: rate.NewLimiter(rate.Every(together), togetherBurst)}
 	a.only = a.About(opts.Namespace, opts.Service)
 	return a, nil
 }
@@ -160,6 +169,7 @@ func (a *Announcer) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		select {
 		case i := <-a.queue:
+			_ = a.pace.Wait(ctx) // at the end nothing waits
 			a.deliver(ctx, last, i)
 		case <-ctx.Done():
 		}

@@ -177,15 +177,20 @@ func newWorld(t *testing.T) *world { t.Helper(); return newWorldOf(t, "pod-1") }
 // newWorldOf makes a world whose process has that name.
 func newWorldOf(t *testing.T, instance string) *world {
 	t.Helper()
+	return newWorldWith(t, event.Options{Namespace: "default", Service: "web", Instance: instance})
+}
+
+// newWorldWith makes a world whose process has these options, and the world's client.
+func newWorldWith(t *testing.T, options event.Options) *world {
+	t.Helper()
 	w := &world{t: t, api: &api{t: t, kept: map[string]*eventsv1.Event{}}}
 	client, err := kubeapi.New(kubeapi.Options{Way: kubeapi.Fixed(&rest.Config{Host: "http://api", Transport: w.api}), UserAgent: event.Controller})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Announcer, err = event.New(event.Options{
-		Client: client, Namespace: "default", Service: "web", Instance: instance,
-		Trouble: func(err error) { w.mu.Lock(); defer w.mu.Unlock(); w.troubles = append(w.troubles, err) },
-	})
+	options.Client = client
+	options.Trouble = func(err error) { w.mu.Lock(); defer w.mu.Unlock(); w.troubles = append(w.troubles, err) }
+	w.Announcer, err = event.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,3 +10,12 @@ func ForbiddenIPv4() []netip.Prefix {
 	}
 	return all
 }
+
+// Forbidden are all ranges that no pool may contain.
+func Forbidden() []netip.Prefix {
+	var all []netip.Prefix
+	for _, r := range allForbidden() {
+		all = append(all, r.prefix)
+	}
+	return all
+}

@@ -83,15 +83,20 @@ func forbiddenBecause(addr netip.Addr, allowLoopback bool) string {
 // ForbiddenIn says what in a range is never published nor probed, or returns the empty
 // string.
 func ForbiddenIn(subnet netip.Prefix) string {
-	ranges := []forbiddenRange{
-		{netip.MustParsePrefix("127.0.0.0/8"), "loopback addresses"}, {netip.MustParsePrefix("::1/128"), "a loopback address"},
-		{netip.MustParsePrefix("169.254.0.0/16"), "link-local addresses"}, {netip.MustParsePrefix("fe80::/10"), "link-local addresses"},
-		{netip.MustParsePrefix("224.0.0.0/4"), "multicast addresses"}, {netip.MustParsePrefix("ff00::/8"), "multicast addresses"},
-	}
-	for _, r := range append(append(ranges, forbidden4...), forbidden6...) {
+	for _, r := range allForbidden() {
 		if r.prefix.Overlaps(subnet) {
 			return strings.Replace(r.what, "of ", "addresses of ", 1)
 		}
 	}
 	return ""
+}
+
+// allForbidden are the ranges, those that net/netip can tell by itself included.
+func allForbidden() []forbiddenRange {
+	ranges := []forbiddenRange{
+		{netip.MustParsePrefix("127.0.0.0/8"), "loopback addresses"}, {netip.MustParsePrefix("::1/128"), "a loopback address"},
+		{netip.MustParsePrefix("169.254.0.0/16"), "link-local addresses"}, {netip.MustParsePrefix("fe80::/10"), "link-local addresses"},
+		{netip.MustParsePrefix("224.0.0.0/4"), "multicast addresses"}, {netip.MustParsePrefix("ff00::/8"), "multicast addresses"},
+	}
+	return append(append(ranges, forbidden4...), forbidden6...)
 }

@@ -132,6 +132,8 @@ type member struct {
 	// recovered says that it came from a slice and is as it was there: no check of
 	// this process has judged it.
 	recovered bool
+	// unlisted says that it came from a slice, and no inventory has listed it since.
+	unlisted bool
 	// longSilent says that it was silent for so long that it proves nothing any
 	// more about the prober.
 	longSilent bool
@@ -184,7 +186,7 @@ func Recover(members []inventory.Member, now time.Time) Memory {
 	for _, m := range members {
 		if m.State != inventory.Absent {
 			p := &memory.pools[familyOf(m.Address)]
-			p.members = append(p.members, &member{Member: m, since: now, everPassed: true, recovered: true, unconfirmed: m.State == inventory.StateDown})
+			p.members = append(p.members, &member{Member: m, since: now, everPassed: true, recovered: true, unlisted: true, unconfirmed: m.State == inventory.StateDown})
 			p.recovered = true
 		}
 	}

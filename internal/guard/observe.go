@@ -105,7 +105,7 @@ func splitAt(candidates []inventory.Candidate, addr netip.Addr) (same, after []i
 
 // list takes over what the newest inventory says of a member that it lists.
 func (m *member) list(c *candidate) {
-	m.node, m.Zone, m.movedAt, m.newly, m.foreign = c.Node, c.Zone, c.movedAt, c.newly, false
+	m.node, m.Zone, m.movedAt, m.newly, m.foreign, m.unlisted = c.Node, c.Zone, c.movedAt, c.newly, false, false
 	if c.Leaving {
 		m.announced = true
 		return

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
@@ -54,6 +55,8 @@ func (v *Verdict) Working() Working {
 // own are the endpoints of the pool that the slices of the target published when the
 // program started, sorted by address. One that no check of this process has judged
 // stays as it was there, absence included, even where it is better in another target.
+// One that no inventory of this process has listed stays in the targets whose slices had
+// it, unless nothing else is ready: slices of one team make no endpoint of another.
 //
 // With no others, and with the members that the pool started from as own, these are
 // Members.
@@ -65,7 +68,23 @@ func (v *Verdict) Published(others Working, own []inventory.Member) []inventory.
 	for f := range v.parts {
 		members = append(members, v.parts[f].published(others.of(family(f)), own)...)
 	}
+	if slices.Equal(members, v.Members) {
+		return v.Members // many targets share it
+	}
 	return members
+}
+
+// Settled reports whether all targets with the same others publish the same: nothing
+// depends on what their slices published when the program started.
+func (v *Verdict) Settled() bool {
+	for f := range v.parts {
+		for i := range v.parts[f].details {
+			if d := &v.parts[f].details[i]; d.alone.basis != judged || d.evident.basis != judged || d.stranger {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // MayReplace reports whether the group can take over a target from one with another
@@ -102,6 +121,8 @@ type detail struct {
 	alone, evident opinion
 	address        netip.Addr
 	zone           string
+	// stranger says that only slices speak for it.
+	stranger bool
 }
 
 // opinion is a state, and how much a target may hold on to its own.
@@ -135,7 +156,7 @@ func newPart(rows []row, w *world, members []inventory.Member) part {
 		}
 	}
 	for i := range rows {
-		if r := &rows[i]; r.next != inventory.Absent && (r.evident != r.next && !r.accepted || r.was.recovered) {
+		if r := &rows[i]; r.next != inventory.Absent && (r.evident != r.next && !r.accepted || r.was.recovered || r.stranger()) {
 			p.details = details(rows, w, len(members))
 			break
 		}
@@ -173,7 +194,7 @@ func details(rows []row, w *world, members int) []detail {
 		if r.next == inventory.Absent {
 			continue
 		}
-		d := detail{address: r.address, zone: r.zone()}
+		d := detail{address: r.address, zone: r.zone(), stranger: r.stranger()}
 		d.alone = opinion{r.next, r.basis(w)}
 		d.evident = opinion{r.evident, r.byEvidence().basis(&sure)}
 		if r.accepted {
@@ -208,23 +229,37 @@ func (p *part) published(others Work, own []inventory.Member) []inventory.Member
 	if p.details == nil {
 		return p.members
 	}
-	alone, serves := others < p.yields, false
-	members := make([]inventory.Member, 0, len(p.details))
-	for i := range p.details {
-		d := &p.details[i]
-		is := d.evident
-		if alone {
-			is = d.alone
-		}
-		if state := is.heldTo(inventory.StateOf(own, d.address)); state != inventory.Absent {
-			serves = serves || state == inventory.StateReady || state == inventory.StateDraining
-			members = append(members, inventory.Member{Address: d.address, State: state, Zone: d.zone})
-		}
+	alone := others < p.yields
+	members, best := p.ofTarget(alone, false, own)
+	if best != inventory.StateReady {
+		members, best = p.ofTarget(alone, true, own)
 	}
-	if p.unproven && alone && !serves {
+	if p.unproven && alone && best != inventory.StateReady && best != inventory.StateDraining {
 		return p.members
 	}
 	return members
+}
+
+// ofTarget returns the members in the states that a target gives them, and the best of
+// these. Without strangers, those are left out that the target did not publish itself.
+func (p *part) ofTarget(alone, strangers bool, own []inventory.Member) (members []inventory.Member, best inventory.State) {
+	members = make([]inventory.Member, 0, len(p.details))
+	for i := range p.details {
+		d := &p.details[i]
+		is, was := d.evident, inventory.StateOf(own, d.address)
+		if alone {
+			is = d.alone
+		}
+		state := is.heldTo(was)
+		if state == inventory.Absent || d.stranger && was == inventory.Absent && !strangers {
+			continue
+		}
+		if best == inventory.Absent || state < best {
+			best = state
+		}
+		members = append(members, inventory.Member{Address: d.address, State: state, Zone: d.zone})
+	}
+	return members, best
 }
 
 // heldTo returns the state in a target whose slices published the address so. The

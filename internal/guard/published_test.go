@@ -130,6 +130,46 @@ func TestAfterARestartEachTargetKeepsWhatItsSlicesSay(t *testing.T) {
 	targets(guard.NothingWorks, "a=ready b=ready", "a=ready b=ready c=down")
 }
 
+func TestContract75WhatOnlySlicesOfOneTargetSayIsNoEndpointOfAnother(t *testing.T) {
+	l := restarted(t, "a=ready b=ready x=ready y=ready z=ready")
+	one, two := membersOf(t, "a=ready b=ready"), membersOf(t, "x=ready y=ready z=ready")
+	l.read("a b") // rejected: it would take away more than half
+	l.pass("a b x y z")
+	l.wantMode("Hold TooManyRemovals")
+	l.want("a=ready b=ready x=ready y=ready z=ready")
+	l.beside(guard.NothingWorks, one, "a=ready b=ready")
+	l.beside(guard.NothingWorks, two, "a=ready b=ready x=ready y=ready z=ready")
+	l.beside(guard.NothingWorks, nil, "a=ready b=ready")
+	for range 3 {
+		l.refuse("a b x")
+	}
+	// Where nothing else is ready, every endpoint that passes counts.
+	l.beside(guard.NothingWorks, one, "a=down b=down x=down y=ready z=ready")
+}
+
+func TestATargetsOwnSlicesMatterUntilEveryEndpointIsJudged(t *testing.T) {
+	l := restarted(t, "a=ready b=ready")
+	for _, step := range []struct {
+		act  func()
+		want bool
+	}{
+		{func() {}, false},
+		{func() { l.read("a b") }, false},
+		{func() { l.pass("a") }, false},
+		{func() { l.pass("b") }, true},
+		{func() {
+			for range 3 {
+				l.refuse("a b")
+			}
+			l.wantMode("FailOpen NothingPasses")
+		}, true},
+	} {
+		if step.act(); l.verdict.Settled() != step.want {
+			t.Errorf("%s: got settled %v, want %v", l.states(), !step.want, step.want)
+		}
+	}
+}
+
 func TestAfterARestartFailuresCountWhereAnotherPoolWorks(t *testing.T) {
 	l := restarted(t, "a=ready b=ready")
 	own := membersOf(t, "a=ready b=ready")

@@ -102,6 +102,10 @@ func (r *row) present() bool {
 // leaves it out.
 func (r *row) kept() bool { return r.was.standing == kept }
 
+// stranger reports whether only slices speak for the address: it came from one, and the
+// inventories that were read since leave it out.
+func (r *row) stranger() bool { return r.was.unlisted && r.was.standing != unread }
+
 // stays reports whether the address is present or kept: it may be failed open.
 func (r *row) stays() bool { return r.present() || r.kept() }
 

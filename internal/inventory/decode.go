@@ -33,7 +33,7 @@ const MaxBytes = 8 << 20
 func Decode(data []byte) ([]Node, error) {
 	nodes, err := decodeDocument(data)
 	if err != nil {
-		return nil, fmt.Errorf("decode inventory: %w", err)
+		return nil, Fault(ErrIncomplete, fmt.Errorf("decode inventory: %w", err))
 	}
 	return nodes, nil
 }

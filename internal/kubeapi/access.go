@@ -52,6 +52,8 @@ type Access struct {
 	// Wrap goes around the transport of every client, to see its requests; it
 	// may be nil. It must pass on what it gets.
 	Wrap func(http.RoundTripper) http.RoundTripper
+	// NoPrograms refuses an access that runs a program.
+	NoPrograms bool
 }
 
 // Config returns the access as the files say it now. client-go reads the files of
@@ -136,8 +138,14 @@ func (a Access) load() (*rest.Config, error) {
 	if err != nil {
 		return nil, ErrUnusable
 	}
+	if a.NoPrograms && config.ExecProvider != nil {
+		return nil, errProgram
+	}
 	return config, nil
 }
+
+// errProgram says that the access would run a program.
+var errProgram = errors.New("the kubeconfig runs a program (exec), which only a pool in a mounted document may have; use a token or a client certificate")
 
 // files are those that the access is made of.
 func (a Access) files(config *rest.Config) []string {

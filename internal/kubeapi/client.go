@@ -109,6 +109,19 @@ func New(options Options) (*Client, error) {
 	}, nil
 }
 
+// Open makes a client and reads its access, so that one that cannot be used is told at
+// once.
+func Open(options Options) (*Client, error) {
+	c, err := New(options)
+	if err == nil {
+		err = c.Refresh()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
 // Refresh reads the access if its files have changed, or were not read yet. Where
 // that fails the client goes on with the access that it has, and so it does, without
 // an error, while their file system hangs.

@@ -2,9 +2,11 @@ package kubeapi
 
 import (
 	"context"
+	"errors"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
@@ -27,6 +29,7 @@ type Reflection struct {
 // Run asks for a complete list and watches from there on, until ctx ends or the next
 // complete list is due. The list is never older than the call: a server may answer
 // one of resourceVersion "0", which client-go asks for, from any time in the past.
+// A watch goes on where the one before ended, but not after a refused connection.
 func (r Reflection) Run(ctx context.Context) error {
 	logger := klog.New(nil)
 	reflector := cache.NewReflectorWithOptions(&cache.ListWatch{
@@ -36,7 +39,15 @@ func (r Reflection) Run(ctx context.Context) error {
 			}
 			return r.List(ctx, options)
 		},
-		WatchFuncWithContext: r.Watch,
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			events, err := r.Watch(ctx, options)
+			if utilnet.IsConnectionRefused(err) {
+				// The server was away, and may come back from a backup: it says nothing to a
+				// watch from a revision that it has not reached. client-go would watch on.
+				err = errors.New(err.Error())
+			}
+			return events, err
+		},
 	}, r.Object, r.Store, cache.ReflectorOptions{Logger: &logger, Backoff: &r.Backoff})
 	return reflector.ListAndWatchWithContext(quiet(ctx))
 }

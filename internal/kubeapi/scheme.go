@@ -11,6 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	fleetv1alpha1 "github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 )
 
 // Resource is what a request is about: the objects of one kind in one namespace, or
@@ -42,6 +45,16 @@ func EndpointSlices(namespace string) Resource {
 	return Resource{discoveryv1.SchemeGroupVersion, "endpointslices", namespace}
 }
 
+// Secrets are those of a namespace.
+func Secrets(namespace string) Resource {
+	return Resource{corev1.SchemeGroupVersion, "secrets", namespace}
+}
+
+// Envoys are the fleets of a namespace.
+func Envoys(namespace string) Resource {
+	return Resource{fleetv1alpha1.GroupVersion(), fleetv1alpha1.ResourceEnvoys, namespace}
+}
+
 // Leases are those of a namespace.
 func Leases(namespace string) Resource {
 	return Resource{coordinationv1.SchemeGroupVersion, "leases", namespace}
@@ -71,7 +84,7 @@ func Named(name string) metav1.ListOptions {
 func types() map[schema.GroupVersion][]runtime.Object {
 	return map[schema.GroupVersion][]runtime.Object{
 		corev1.SchemeGroupVersion: {
-			&corev1.Service{}, &corev1.ServiceList{}, &corev1.Node{}, &corev1.NodeList{},
+			&corev1.Service{}, &corev1.ServiceList{}, &corev1.Node{}, &corev1.NodeList{}, &corev1.Secret{},
 			&corev1.Endpoints{}, //nolint:staticcheck // deprecated; what is left of them is what the check looks for
 		},
 		discoveryv1.SchemeGroupVersion:      {&discoveryv1.EndpointSlice{}, &discoveryv1.EndpointSliceList{}},
@@ -79,6 +92,8 @@ func types() map[schema.GroupVersion][]runtime.Object {
 		eventsv1.SchemeGroupVersion:         {&eventsv1.Event{}},
 		authenticationv1.SchemeGroupVersion: {&authenticationv1.SelfSubjectReview{}},
 		authorizationv1.SchemeGroupVersion:  {&authorizationv1.SelfSubjectAccessReview{}},
+		v1alpha1.GroupVersion():             nil, // see Raw
+		fleetv1alpha1.GroupVersion():        {&fleetv1alpha1.Envoy{}, &fleetv1alpha1.EnvoyList{}},
 	}
 }
 
@@ -88,6 +103,10 @@ func newScheme() *runtime.Scheme {
 	for version, objects := range types() {
 		scheme.AddKnownTypes(version, objects...)
 		metav1.AddToGroupVersion(scheme, version)
+	}
+	for _, kind := range []string{v1alpha1.KindEndpointPool, v1alpha1.KindEndpointBinding} {
+		scheme.AddKnownTypeWithName(v1alpha1.GroupVersion().WithKind(kind), &Raw{})
+		scheme.AddKnownTypeWithName(v1alpha1.GroupVersion().WithKind(kind+"List"), &RawList{})
 	}
 	return scheme
 }

@@ -56,19 +56,24 @@ func Apply(base *discoveryv1.EndpointSlice, write plan.Write, target plan.Target
 	return out
 }
 
-// fromMembers returns one endpoint with one address for each member, sorted.
+// fromMembers returns one endpoint with one address for each member, sorted. Endpoints
+// in the same state share their conditions.
 func fromMembers(slice plan.Slice) []discoveryv1.Endpoint {
-	sorted := slices.SortedFunc(slices.Values(slice.Endpoints), inventory.CompareMembers)
-	out := make([]discoveryv1.Endpoint, 0, len(sorted))
-	for _, member := range sorted {
-		endpoint := discoveryv1.Endpoint{
-			Addresses:  []string{member.Address.String()},
-			Conditions: conditionsOf(member.State, slice.PublishNotReady),
+	sorted := slice.Endpoints
+	if !slices.IsSortedFunc(sorted, inventory.CompareMembers) {
+		sorted = slices.SortedFunc(slices.Values(sorted), inventory.CompareMembers)
+	}
+	out, addresses := make([]discoveryv1.Endpoint, len(sorted)), make([]string, len(sorted))
+	conditions := make(map[inventory.State]discoveryv1.EndpointConditions)
+	for i, member := range sorted {
+		if _, known := conditions[member.State]; !known {
+			conditions[member.State] = conditionsOf(member.State, slice.PublishNotReady)
 		}
+		addresses[i] = member.Address.String()
+		out[i] = discoveryv1.Endpoint{Addresses: addresses[i : i+1 : i+1], Conditions: conditions[member.State]}
 		if member.Zone != "" {
-			endpoint.Zone = new(member.Zone)
+			out[i].Zone = new(member.Zone)
 		}
-		out = append(out, endpoint)
 	}
 	return out
 }

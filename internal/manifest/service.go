@@ -1,6 +1,9 @@
 package manifest
 
 import (
+	"slices"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -32,6 +35,33 @@ func ServiceOf(object *corev1.Service) plan.Service {
 		service.Ports = append(service.Ports, out)
 	}
 	return service
+}
+
+// TraitsOf returns what else of a Service matters to its clients.
+func TraitsOf(object *corev1.Service) plan.Traits {
+	spec := &object.Spec
+	traits := plan.Traits{
+		IPv4:     slices.Contains(spec.IPFamilies, corev1.IPv4Protocol),
+		IPv6:     slices.Contains(spec.IPFamilies, corev1.IPv6Protocol),
+		Headless: spec.ClusterIP == corev1.ClusterIPNone,
+	}
+	var local []string
+	if spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal {
+		local = append(local, "spec.externalTrafficPolicy")
+	}
+	if p := spec.InternalTrafficPolicy; p != nil && *p == corev1.ServiceInternalTrafficPolicyLocal {
+		local = append(local, "spec.internalTrafficPolicy")
+	}
+	traits.Local = strings.Join(local, " and ")
+	for _, name := range []string{corev1.AnnotationTopologyMode, corev1.DeprecatedAnnotationTopologyAwareHints} {
+		if strings.EqualFold(object.Annotations[name], "Auto") {
+			traits.Topology = "annotation " + name
+		}
+	}
+	if spec.TrafficDistribution != nil {
+		traits.Topology = "spec.trafficDistribution"
+	}
+	return traits
 }
 
 // portNumber is 0 for what is no port number; the API server refuses those.

@@ -7,9 +7,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
@@ -33,6 +37,42 @@ func BenchmarkScrape10000Nodes(b *testing.B) {
 		if text := serve(m.Handler(), "text/plain"); len(text) == 0 {
 			b.Fatal("got nothing")
 		}
+	}
+}
+
+// BenchmarkScrape1000Targets is a scrape of a daemon that fills 1,000 Services of 100
+// endpoints: all are well, or all have a problem and so series of their own.
+func BenchmarkScrape1000Targets(b *testing.B) {
+	for _, well := range []bool{true, false} {
+		b.Run(fmt.Sprintf("well=%t", well), func(b *testing.B) {
+			c := newCrowd(b, "blue")
+			g := group("blue", 80)
+			c.many.OfGroup(g)(pool.Outcome{Verdict: &guard.Verdict{Members: members(100, 0)}}, narration.Pool{})
+			for i := range 1000 {
+				o := written(100, 0)
+				if !well {
+					o.WriteErr = errOutage
+				}
+				c.many.OfTarget(c.fills(fmt.Sprintf("team-%d/web-%d", i%10, i), use(g, resolve.Active)), false)(o)
+			}
+			c.planned(documents.Set{})
+			b.ReportAllocs()
+			for b.Loop() {
+				if text := serve(c.metrics.Handler(), "text/plain"); len(text) == 0 {
+					b.Fatal("got nothing")
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkOutcome is what the metrics add to one event of a target of 100 endpoints.
+func BenchmarkOutcome(b *testing.B) {
+	c := newCrowd(b, "blue")
+	o, observe := written(100, 0), c.many.OfTarget(c.fills("shop/web", use(group("blue", 80), resolve.Active)), false)
+	b.ReportAllocs()
+	for b.Loop() {
+		observe(o)
 	}
 }
 

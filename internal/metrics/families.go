@@ -15,6 +15,7 @@ const (
 	probesTotal      = prefix + "probes_total"
 	probeDuration    = prefix + "probe_duration_seconds"
 	writesTotal      = prefix + "writes_total"
+	writeDuration    = prefix + "write_duration_seconds"
 	conflictsTotal   = prefix + "conflicts_total"
 	storeErrorsTotal = prefix + "store_errors_total"
 	requestsTotal    = "rest_client_requests_total"
@@ -32,7 +33,23 @@ const (
 // Families lists every metric of the program in the order of the reference. The
 // collectors of Go and of the process come in addition.
 func Families() []Family {
-	return slices.Concat(sourceFamilies(), decisionFamilies(), memberFamilies(), probeFamilies(), heldFamilies(), storeFamilies(), processFamilies(), reportedFamilies(), credentialFamilies(), requestFamilies())
+	return slices.Concat(
+		in(Variables, sourceFamilies(), decisionFamilies(), memberFamilies(), probeFamilies(), heldFamilies(), writeFamilies(), storeFamilies()),
+		processFamilies(), reportedFamilies(), credentialFamilies(), requestFamilies(),
+		in(Documents, documentFamilies(), serviceFamilies(), poolFamilies(), targetFamilies()),
+	)
+}
+
+// in says in which form there are such metrics. What is counted as things happen is there
+// in both.
+func in(form Form, all ...[]Family) []Family {
+	families := slices.Concat(all...)
+	for i := range families {
+		if families[i].sample != nil {
+			families[i].Form = form
+		}
+	}
+	return families
 }
 
 // label is one with a closed list of values.

@@ -29,6 +29,8 @@ type Family struct {
 	// Use is a query to begin with, Advice what the answer means.
 	Use    string
 	Advice string
+	// Form is in which form of configuration there is such a metric.
+	Form Form
 
 	// buckets are a histogram's upper bounds in seconds.
 	buckets []float64
@@ -36,6 +38,19 @@ type Family struct {
 	// are counted as things happen.
 	sample func(m snapshot, emit emit)
 }
+
+// Form is a form of configuration.
+type Form int
+
+// The forms.
+const (
+	// Both: the metric is there in every form.
+	Both Form = iota
+	// Variables set up one pool and one Service.
+	Variables
+	// Documents (DOCUMENTS_DIR) set up any number of both.
+	Documents
+)
 
 // Label is one label of a metric.
 type Label struct {
@@ -50,6 +65,7 @@ type snapshot struct {
 	Options
 
 	status *syncer.Status
+	many   *view
 }
 
 // emit hands on one value; the label values are in the order of the labels.

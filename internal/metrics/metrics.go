@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,9 +24,9 @@ type Options struct {
 	Registry *prometheus.Registry
 	// Version is that of the program.
 	Version string
-	// Many says that there are many pools and targets: what is said of the only ones is
-	// left out.
-	Many bool
+	// Many knows the pools and targets of documents; nil where variables set up the only
+	// ones.
+	Many *Many
 	// Status returns what the newest pass saw and decided.
 	Status func() *syncer.Status
 	// Leading reports whether this process reads, probes and writes. Without it,
@@ -103,7 +102,8 @@ type Metrics struct {
 	// conflicts and loads have no labels.
 	conflicts, loads prometheus.Counter
 	readSeconds      *prometheus.HistogramVec
-	probeSeconds     prometheus.Observer
+
+	probeSeconds, writeSeconds prometheus.Observer
 }
 
 // New registers all metrics. It starts nothing.
@@ -111,29 +111,30 @@ func New(opts Options) (*Metrics, error) {
 	opts.fill()
 	counted := make(map[string]Family)
 	seen := states{opts: opts}
-	var process []string
-	for _, f := range processFamilies() {
-		process = append(process, f.Name)
+	form := Variables
+	if opts.Many != nil {
+		form = Documents
 	}
 	for _, f := range Families() {
-		if f.sample == nil {
+		switch {
+		case f.sample == nil:
 			counted[f.Name] = f
-			continue
-		}
-		if !opts.Many || slices.Contains(process, f.Name) {
+		case f.Form == Both, f.Form == form:
 			seen.families, seen.descs = append(seen.families, f), append(seen.descs, f.desc())
 		}
 	}
-	conflicts, loads, probeSeconds := counted[conflictsTotal].newCounter(), counted[storeErrorsTotal].newCounter(), counted[probeDuration].newHistogram()
+	conflicts, loads := counted[conflictsTotal].newCounter(), counted[storeErrorsTotal].newCounter()
+	probeSeconds, writeSeconds := counted[probeDuration].newHistogram(), counted[writeDuration].newHistogram()
 	m := &Metrics{
 		reads: counted[readsTotal].newCounter(), probes: counted[probesTotal].newCounter(),
 		writes: counted[writesTotal].newCounter(), requests: counted[requestsTotal].newCounter(),
 		readSeconds: counted[readDuration].newHistogram(),
-		conflicts:   conflicts.WithLabelValues(), loads: loads.WithLabelValues(), probeSeconds: probeSeconds.WithLabelValues(),
+		conflicts:   conflicts.WithLabelValues(), loads: loads.WithLabelValues(),
+		probeSeconds: probeSeconds.WithLabelValues(), writeSeconds: writeSeconds.WithLabelValues(),
 	}
 	var mistakes []error
 	for _, c := range []prometheus.Collector{
-		&seen, m.reads, m.readSeconds, m.probes, probeSeconds, m.writes, conflicts, loads, m.requests,
+		&seen, m.reads, m.readSeconds, m.probes, probeSeconds, m.writes, writeSeconds, conflicts, loads, m.requests,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	} {
 		mistakes = append(mistakes, opts.Registry.Register(c))
@@ -170,6 +171,9 @@ func (s *states) Describe(out chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector. All values are of one status.
 func (s *states) Collect(out chan<- prometheus.Metric) {
 	now := snapshot{Options: s.opts, status: s.opts.Status()}
+	if s.opts.Many != nil {
+		now.many = s.opts.Many.look(time.Now())
+	}
 	for i, f := range s.families {
 		kind := prometheus.GaugeValue
 		if f.Type == Counter {

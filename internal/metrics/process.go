@@ -113,7 +113,7 @@ func requestFamilies() []Family {
 	return []Family{{
 		Name: requestsTotal, Type: Counter,
 		Labels: []Label{
-			{Name: "client", Values: texts([]Client{ClientStore, ClientSource, ClientLease, ClientEvents})},
+			{Name: "client", Values: texts([]Client{ClientStore, ClientSource, ClientLease, ClientEvents, ClientDocuments})},
 			{Name: "code", Note: "the status of the answer, `4xx` and the like for one that HTTP does not define, `<error>` where there was no answer"},
 			{Name: "method", Note: "the method of HTTP"},
 		},

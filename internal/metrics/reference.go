@@ -14,15 +14,34 @@ func Reference() string {
 
 # Metrics
 
-They are served at ` + "`/metrics` of `METRICS_ADDRESS`" + `, as text or OpenMetrics. The values of each label are a closed list; no metric names a node or an address. A value that can occur is there from the start, with 0, unless its meaning says otherwise.
+They are served at ` + "`/metrics` of `METRICS_ADDRESS`" + `, as text or OpenMetrics. The values of each label are a closed list, except for the names of pools and Services; no metric names a node or an address. A value that can occur is there from the start, with 0, unless its meaning says otherwise.
 
-| metric | type | labels | meaning | to begin with |
-|---|---|---|---|---|
 `)
-	for _, f := range Families() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | `%s`: %s |\n", f.Name, f.Type, labels(f), f.Help, f.Use, f.Advice)
+	table(&b, Both)
+	b.WriteString(`
+## One Service, by variables
+
+`)
+	table(&b, Variables)
+	b.WriteString(`
+## Many Services, by documents
+
+With ` + "`DOCUMENTS_DIR`" + ` there are these instead. ` + "`ionos_endpointslice_reads_total`, `ionos_endpointslice_probes_total`" + ` and the like count for all pools together.
+
+`)
+	table(&b, Documents)
+	b.WriteString(`
+### Problems of a Service
+
+| kind | means |
+|---|---|
+`)
+	for _, p := range problemDocs() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", p.problem, p.means)
 	}
 	b.WriteString(`
+## Go, the process, and standbys
+
 Go and the process report themselves in addition: ` + "`go_*`, `process_*`" + ` (memory, goroutines, processor time, open files), and ` + "`promhttp_metric_handler_errors_total{cause}`" + ` counts scrapes that could not be answered in full.
 
 A standby of a leader election has ` + "`ionos_endpointslice_leader` 0" + `: it reads, checks and publishes nothing, so its figures of endpoints and reads are 0. Ask only the leader, for example:
@@ -32,6 +51,16 @@ ionos_endpointslice_members{state="ready"} == 0 and on (instance, job) ionos_end
 ` + "```" + `
 `)
 	return b.String()
+}
+
+// table writes the metrics that are there in a form.
+func table(b *strings.Builder, of Form) {
+	b.WriteString("| metric | type | labels | meaning | to begin with |\n|---|---|---|---|---|\n")
+	for _, f := range Families() {
+		if f.Form == of {
+			fmt.Fprintf(b, "| `%s` | %s | %s | %s | `%s`: %s |\n", f.Name, f.Type, labels(f), f.Help, f.Use, f.Advice)
+		}
+	}
 }
 
 // labels describes the labels of a family and their values.

@@ -74,8 +74,8 @@ func heldFamilies() []Family {
 	}
 }
 
-// storeFamilies tell how loading and writing slices goes.
-func storeFamilies() []Family {
+// writeFamilies tell how writing slices goes.
+func writeFamilies() []Family {
 	return []Family{
 		{
 			Name: writesTotal, Type: Counter,
@@ -87,10 +87,22 @@ func storeFamilies() []Family {
 			Use:  `rate(ionos_endpointslice_writes_total{result="error"}[5m]) > 0`, Advice: "the slices are not what was decided; the log names the error",
 		},
 		{
+			Name: writeDuration, Type: Histogram,
+			buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5},
+			Help:    "Seconds that writes of slices took, failed ones included.",
+			Use:     `histogram_quantile(0.99, rate(ionos_endpointslice_write_duration_seconds_bucket[10m]))`, Advice: "the local API server is slow if it stays above a second",
+		},
+		{
 			Name: conflictsTotal, Type: Counter,
 			Help: "Writes that were refused because the slice had changed; they are decided again.",
 			Use:  `increase(ionos_endpointslice_conflicts_total[1h])`, Advice: "a few are harmless; many mean that another client writes the slices",
 		},
+	}
+}
+
+// storeFamilies tell how loading slices goes, and what is left to be written.
+func storeFamilies() []Family {
+	return []Family{
 		{
 			Name: storeErrorsTotal, Type: Counter,
 			Help: "Loads of the slices and the Service that failed or may be out of date.",

@@ -16,6 +16,8 @@ const (
 	ClientSource Client = "source"
 	ClientLease  Client = "lease"
 	ClientEvents Client = "events"
+	// ClientDocuments is that of EndpointPools and EndpointBindings.
+	ClientDocuments Client = "documents"
 )
 
 // Transport returns what goes around the transport of an HTTP client, such as

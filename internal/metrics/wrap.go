@@ -94,7 +94,9 @@ func (s *store) Load(ctx context.Context) (plan.State, error) {
 
 // Write implements syncer.Store.
 func (s *store) Write(ctx context.Context, write plan.Write) (version string, err error) {
+	start := time.Now()
 	version, err = s.inner.Write(ctx, write)
+	s.m.writeSeconds.Observe(time.Since(start).Seconds())
 	result := success
 	switch {
 	case errors.Is(err, plan.ErrConflict):

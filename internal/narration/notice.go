@@ -55,6 +55,12 @@ const (
 	PortNotAllowed           NoticeReason = "PortNotAllowed"
 	LimitReached             NoticeReason = "LimitReached"
 	HealthCheckPortAmbiguous NoticeReason = "HealthCheckPortAmbiguous"
+	UnknownAnnotation        NoticeReason = "UnknownAnnotation"
+	BindingWins              NoticeReason = "BindingWins"
+	TrafficPolicyLocal       NoticeReason = "TrafficPolicyLocal"
+	TopologyIgnored          NoticeReason = "TopologyIgnored"
+	FamilyUnused             NoticeReason = "FamilyUnused"
+	HeadlessPort             NoticeReason = "HeadlessPort"
 )
 
 // Warning reports whether a person has to act.
@@ -63,7 +69,8 @@ func (r NoticeReason) Warning() bool {
 	case EndpointsUpdated, SourceRecovered, StoreRecovered, RemovalReleased, FailOpenCleared:
 		return false
 	case SourceUnavailable, StoreUnavailable, RemovalHeld, RemovalPending, RemovalAccepted, FailOpenEngaged, SliceOwnedByOther, MirroredSliceFound,
-		Invalid, PoolNotAllowed, PortNotAllowed, LimitReached, HealthCheckPortAmbiguous:
+		Invalid, PoolNotAllowed, PortNotAllowed, LimitReached, HealthCheckPortAmbiguous,
+		UnknownAnnotation, BindingWins, TrafficPolicyLocal, TopologyIgnored, FamilyUnused, HeadlessPort:
 	}
 	return true
 }

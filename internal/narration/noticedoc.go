@@ -37,11 +37,17 @@ func NoticeReasons() []NoticeDoc {
 		{NoticeReason(plan.PortMismatch), "the Service has no port that fits TARGET_PORT or TARGET_PORTS", "correct the variable or the Service; the note lists its ports"},
 		{SliceOwnedByOther, "a slice has a name of this daemon, but belongs to another program or another Service; it is left alone", "see the note: set TARGET_ENDPOINTSLICE_NAME to another name, or delete the slice if its manager is not in use any more"},
 		{MirroredSliceFound, "a slice of another name publishes endpoints for the Service too, which this daemon does not check; often it mirrors a leftover Endpoints object", "wait until the slices of this daemon hold the ready endpoints that are needed; then label the Endpoints object `endpointslice.kubernetes.io/skip-mirror=true`, or do what the note says of another manager"},
-		{Invalid, "the annotations of the Service, or its binding, are not valid; what was published before stays", "correct what the note names"},
+		{Invalid, "the annotations of the Service, its binding, or the document of a pool that fills it, are not valid; what was published before stays", "correct what the note names"},
 		{PoolNotAllowed, "the namespace may not use a pool of that name, or there is none: nothing is published from it", "correct the name, or ask the platform to name the namespace in `spec.allow` of the pool"},
 		{PortNotAllowed, "the pool does not allow the namespace a port of the endpoints or of the health check: nothing is published from it", "use an allowed port, or ask the platform to add it to `spec.allow` of the pool"},
 		{LimitReached, "the namespace has as many targets or distinct checks as the pool allows", "use the check of the pool, remove a target, or ask the platform for more"},
 		{HealthCheckPortAmbiguous, "the Service has not exactly one TCP port, so it is not clear which one to check", "set the port of the health check"},
+		{UnknownAnnotation, "the Service has an annotation that begins with `endpoints.ablmnzde.github.io/` and is not known; it has no effect", "the note names the one that may be meant"},
+		{BindingWins, "the Service has the annotation of a pool and an EndpointBinding: the binding counts", "remove one of them"},
+		{TrafficPolicyLocal, "with `externalTrafficPolicy` or `internalTrafficPolicy` `Local` a node uses only endpoints on itself, and remote endpoints are on no node of this cluster: connections are dropped. With documents; in the environment form `check` tells it, as the next three", "set it to Cluster"},
+		{TopologyIgnored, "`spec.trafficDistribution` or an annotation asks for near endpoints, which needs hints in every slice; it has no effect", "remove it"},
+		{FamilyUnused, "the Service lacks the address family of endpoints, so these are published but never used", "add the family to `spec.ipFamilies`, or leave the subnet out of the pool"},
+		{HeadlessPort, "the Service is headless, and its endpoints listen on another port than the Service's: clients choose the port themselves", "give both the same number"},
 	}
 }
 
@@ -60,6 +66,8 @@ kubectl -n NAMESPACE events --for service/SERVICE
 ` + "```" + `
 
 An Event reports one thing that happened, with the actual values in its note. A state that lasts is reported once, and a steady state makes no Event. The log says the same. There are none in a dry run and none with ` + "`STORE_KIND=memory`" + `. The daemon needs the right to create ` + "`events`" + ` of ` + "`events.k8s.io`" + ` in the namespace of the Service; without it, and while the API server cannot be reached, it goes on without Events and logs that once.
+
+With ` + "`DOCUMENTS_DIR`" + ` each Service has the Events about itself and its slices. What happens to a pool (` + "`SourceUnavailable`, `SourceRecovered`, `RemovalHeld`, `RemovalPending`, `RemovalAccepted`, `RemovalReleased`, `FailOpenEngaged`, `FailOpenCleared`" + `) is reported at the Services that use it, and the note begins with the name of the pool. A pool may have thousands of Services, so of each pool and reason at most 50 Services get it at once and then one in ten seconds; the first Service of each namespace comes before the second of any. Why a source cannot be read is in the log only: the error is for those who have its credentials.
 
 Of one reason at most 25 Events come at once and then one in ten seconds. The next one says how many were left out.
 

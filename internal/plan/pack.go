@@ -73,12 +73,12 @@ func (p *packer) keep(members []inventory.Member, current []Slice) []inventory.M
 	slices.SortFunc(p.bins, byNumber)
 	placements := p.placements(members)
 	for _, b := range p.bins {
-		b.kept.of = b.have.Endpoints
+		b.kept.of, b.kept.all = b.have.Endpoints, members
 	}
 	var additions []inventory.Member
 	for i, m := range members {
 		if b := placements[i]; b != nil {
-			b.kept.add(m)
+			b.kept.add(i)
 		} else {
 			additions = append(additions, m)
 		}

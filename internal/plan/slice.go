@@ -110,6 +110,18 @@ func (s Service) Same(other Service) bool {
 		slices.Equal(s.Ports, other.Ports)
 }
 
+// Traits are what else a Service says that decides what its clients make of endpoints.
+// No slice depends on them.
+type Traits struct {
+	// IPv4 and IPv6 are the families that clients can use.
+	IPv4, IPv6 bool
+	// Headless: clients get the addresses of endpoints from DNS.
+	Headless bool
+	// Local names the fields that are Local, and Topology the field or annotation that
+	// asks for near endpoints; both are empty where there is none.
+	Local, Topology string
+}
+
 // ServicePort is one port of a Service.
 type ServicePort struct {
 	Name     string

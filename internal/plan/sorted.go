@@ -11,6 +11,9 @@ import (
 // stands in two slices, as after a crash between the writes of a move, is there
 // once, in the state that serves more: a consumer may use either copy.
 func Published(state State) []inventory.Member {
+	if len(state.Slices) == 1 {
+		return slices.Clip(byAddress(state.Slices[0].Endpoints)) // mostly the very ones
+	}
 	size := 0
 	for _, s := range state.Slices {
 		size += len(s.Endpoints)
@@ -62,33 +65,67 @@ func (c *cursor) seek(m inventory.Member) (at int, found bool) {
 	return at + i, found
 }
 
-// excerpt gathers members of a list in its order, some of them perhaps with
-// another state. As long as they are the list's first ones as they are, nothing is
-// copied; mostly they are all of it.
-type excerpt struct {
-	of []inventory.Member
-	// same is how many are the list's first ones, own is all where others follow.
-	same int
-	own  []inventory.Member
+// Shared returns the slices with the endpoint lists of desired where these are equal, so
+// that the slices of many Services share one list, whoever read them. Known is not
+// changed.
+func Shared(known, desired []Slice) []Slice {
+	shared := known
+	for i, have := range known {
+		at := slices.IndexFunc(desired, func(want Slice) bool { return want.Name == have.Name })
+		if at < 0 || len(have.Endpoints) == 0 || !slices.Equal(have.Endpoints, desired[at].Endpoints) || &have.Endpoints[0] == &desired[at].Endpoints[0] {
+			continue
+		}
+		if &shared[0] == &known[0] {
+			shared = slices.Clone(known)
+		}
+		shared[i].Endpoints = desired[at].Endpoints
+	}
+	return shared
 }
 
-// add adds the next member.
-func (e *excerpt) add(m inventory.Member) {
-	switch {
-	case e.own != nil:
-		e.own = append(e.own, m)
-	case e.same < len(e.of) && e.of[e.same] == m:
-		e.same++
-	default:
-		e.own = append(make([]inventory.Member, 0, len(e.of)), e.of[:e.same]...)
+// excerpt gathers members of a sorted list, for a slice that held some of them perhaps
+// with another state. As long as they follow each other in the list, or are the slice's
+// first ones as they are, nothing is copied; mostly they are all of the list. So the
+// slices of many Services share it.
+type excerpt struct {
+	// of is what the slice held, all the list.
+	of, all []inventory.Member
+	// count is how many there are, run how many of them follow each other in the list
+	// from first on, and same how many are the slice's first ones. Where neither is all
+	// of them, own has them.
+	count, run, first, same int
+	own                     []inventory.Member
+}
+
+// add adds the member at that place of the list.
+func (e *excerpt) add(at int) {
+	if e.count == 0 {
+		e.first = at
+	}
+	m := e.all[at]
+	run, same := e.run == e.count && at == e.first+e.count, e.same == e.count && e.same < len(e.of) && e.of[e.same] == m
+	if e.own == nil && !run && !same {
+		e.own = append(make([]inventory.Member, 0, len(e.of)), e.members()...)
+	}
+	if e.own != nil {
 		e.own = append(e.own, m)
 	}
+	if run {
+		e.run++
+	}
+	if same {
+		e.same++
+	}
+	e.count++
 }
 
 // members returns them; an append to them copies them.
 func (e *excerpt) members() []inventory.Member {
-	if e.own != nil {
+	switch {
+	case e.own != nil:
 		return e.own
+	case e.run == e.count:
+		return slices.Clip(e.all[e.first : e.first+e.count])
 	}
 	return slices.Clip(e.of[:e.same])
 }

@@ -183,12 +183,10 @@ func (g *Group) Age() time.Duration {
 	return time.Since(g.start) - time.Duration(beat)
 }
 
-// FastInterval is how often an address whose state is in question is checked.
-func (g *Group) FastInterval() time.Duration { return g.opts.fastInterval() }
+func (o GroupOptions) fastInterval() time.Duration { return fastInterval(o.Policy) }
 
-func (o GroupOptions) fastInterval() time.Duration {
-	return max(o.Policy.Interval/10, 100*time.Millisecond)
-}
+// fastInterval is how often an address whose state is in question is checked.
+func fastInterval(p guard.Policy) time.Duration { return max(p.Interval/10, 100*time.Millisecond) }
 
 // grace is how long a verdict waits for the first check of a new address.
 func (o GroupOptions) grace() time.Duration { return min(o.fastInterval(), time.Second) }

@@ -21,6 +21,9 @@ type ReaderOptions struct {
 	Rules                       filter.Rules
 	PollInterval, SourceTimeout time.Duration
 	Random                      func() float64
+	// Observe gets each attempt to read that Run makes. It must not block, and may be
+	// nil.
+	Observe func(Reading)
 }
 
 // Reader reads the inventory of one remote cluster, for all groups of the pool.
@@ -59,6 +62,9 @@ func NewReader(opts ReaderOptions) (*Reader, error) {
 	if opts.Random == nil {
 		opts.Random = rand.Float64
 	}
+	if opts.Observe == nil {
+		opts.Observe = func(Reading) {}
+	}
 	return &Reader{opts: opts}, nil
 }
 
@@ -96,6 +102,7 @@ func (p *Reader) Run(ctx context.Context) {
 		}
 		s.took(r, time.Now())
 		r.Next, _ = s.next()
+		p.opts.Observe(r)
 		p.give(r)
 		if scheduled = p.awaitNext(ctx, &s, timer); ctx.Err() != nil {
 			return

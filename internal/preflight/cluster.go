@@ -31,10 +31,7 @@ const (
 type cluster struct{ client *kubeapi.Client }
 
 func newCluster(config *rest.Config) (*cluster, error) {
-	client, err := kubeapi.New(kubeapi.Options{Way: kubeapi.Fixed(config), Timeout: requestTimeout})
-	if err == nil {
-		err = client.Refresh()
-	}
+	client, err := kubeapi.Open(kubeapi.Options{Way: kubeapi.Fixed(config), Timeout: requestTimeout})
 	return &cluster{client}, err
 }
 

@@ -20,6 +20,7 @@ const (
 
 	DocumentsValid       ID = "documents-valid"
 	DocumentsPool        ID = "documents-pool"
+	DocumentsKind        ID = "documents-kind"
 	DocumentsCredentials ID = "documents-credentials"
 
 	SourceRead    ID = "source-read"

@@ -121,15 +121,15 @@ func TestContract11AtMostTenKibibytesAreRead(t *testing.T) {
 		head := "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"
 		return head + strings.Repeat("a", length-len(head))
 	}
-	check := func(serve func(*net.TCPConn), timeout time.Duration) inventory.Result {
+	read := func(serve func(*net.TCPConn), timeout time.Duration) inventory.Result {
 		port := backend(t, loopback, serve)
-		return newChecker(t, probe.Options{Mode: probe.HTTP, Port: port, Timeout: timeout}).Check(context.Background(), loopback)
+		return check(context.Background(), newChecker(t, probe.Options{Mode: probe.HTTP, Port: port, Timeout: timeout}), loopback)
 	}
 	// What comes after 10 KiB is not waited for, what comes before is.
-	if got := check(answer(padded(10<<10)), 0); got.Outcome != inventory.Pass {
+	if got := read(answer(padded(10<<10)), 0); got.Outcome != inventory.Pass {
 		t.Errorf("10 KiB and then nothing: got %s (%s), want Pass", got.Outcome, got.Message)
 	}
-	if got := check(answer(padded(10<<10-1)), time.Second); got.Outcome != inventory.Silent {
+	if got := read(answer(padded(10<<10-1)), time.Second); got.Outcome != inventory.Silent {
 		t.Errorf("a byte less and then nothing: got %s (%s), want Silent", got.Outcome, got.Message)
 	}
 	endless := func(conn *net.TCPConn) {
@@ -139,7 +139,7 @@ func TestContract11AtMostTenKibibytesAreRead(t *testing.T) {
 			_, err = conn.Write([]byte("400\r\n" + strings.Repeat("a", 1024) + "\r\n"))
 		}
 	}
-	if got := check(endless, 0); got.Outcome != inventory.Pass {
+	if got := read(endless, 0); got.Outcome != inventory.Pass {
 		t.Errorf("a body without end: got %s (%s), want Pass", got.Outcome, got.Message)
 	}
 }

@@ -108,10 +108,32 @@ func TestContract03TheEndOfTheContextKillsTheWholeGroup(t *testing.T) {
 	}
 }
 
+// overdue is a context whose deadline has passed as soon as it is done.
+type overdue struct{ context.Context }
+
+func (o overdue) Err() error {
+	if o.Context.Err() != nil {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
 func TestContract03ADeadlineKillsAndSaysWhatTheProgramSaidLast(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	command, pids := newFamily(t, "echo connecting to 10.0.0.1 >&2; echo said >\"$1\"; wait")
+	inner, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, err := new(process.Runner).Run(ctx, sh("trap '' TERM; echo connecting to 10.0.0.1 >&2; sleep 600 & wait"))
+	ctx := overdue{inner}
+	result := make(chan error)
+	go func() {
+		_, err := new(process.Runner).Run(ctx, command)
+		result <- err
+	}()
+	pids()
+	if _, err := os.ReadFile(command.Args[len(command.Args)-1]); err != nil { // when it has said that
+		t.Fatal(err)
+	}
+	cancel()
+	err := <-result
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got error %v, want context.DeadlineExceeded", err)
 	}

@@ -2,11 +2,9 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"net/netip"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
@@ -35,6 +33,19 @@ type Facts struct {
 
 // Build makes the document. It shares nothing with the facts that could change.
 func Build(f Facts) *Document {
+	d := frame(f)
+	d.Stages, d.Nodes = stagesOf(f), nodesOf(f.Status)
+	for _, c := range f.Status.Cycles {
+		d.Cycles = append(d.Cycles, cycleOf(c))
+	}
+	d.summarise(d.count())
+	d.Judge()
+	d.spell(nil)
+	return d
+}
+
+// frame makes the document without what depends on the endpoints.
+func frame(f Facts) *Document {
 	s := f.Status
 	d := &Document{
 		APIVersion: APIVersion, At: stamp(f.Now), Decided: s.Decided(),
@@ -44,8 +55,7 @@ func Build(f Facts) *Document {
 		Target:  targetOf(f.Target, s.State),
 		Source:  sourceOf(f),
 		Store:   storeOf(f.StoreKind, s),
-		Stages:  stagesOf(f),
-		Nodes:   nodesOf(s),
+		Nodes:   []Node{},
 		Cycles:  make([]Cycle, 0, len(s.Cycles)),
 	}
 	d.Election.Since = stamp(d.Election.Since)
@@ -57,12 +67,6 @@ func Build(f Facts) *Document {
 	if s.Problem.Kind != "" {
 		d.Problem = &Problem{Kind: string(s.Problem.Kind), Message: s.Problem.Message}
 	}
-	for _, c := range s.Cycles {
-		d.Cycles = append(d.Cycles, cycleOf(c))
-	}
-	d.summarise()
-	d.Judge()
-	d.spell()
 	return d
 }
 
@@ -157,74 +161,4 @@ func cycleOf(c narration.Cycle) Cycle {
 		At: stamp(c.At), DurationSeconds: seconds(c.Took), Writes: c.Writes, Repeats: c.Repeats, Error: words(c.Err),
 		Added: addresses(c.Added), Removed: addresses(c.Removed), Changed: addresses(c.Changed),
 	}
-}
-
-// summarise writes the headline. It counts what the nodes say, so that it cannot
-// be better than they are.
-func (d *Document) summarise() {
-	c := d.count()
-	where := d.Target.Namespace + "/" + d.Target.Service
-	d.Summary = fmt.Sprintf("%d of %d nodes ready in %s", c.ready, c.meant, where)
-	switch {
-	case !d.Leader && d.Election.Enabled && d.Election.Holder != "":
-		d.Summary = fmt.Sprintf("standing by for %s; %s leads", where, d.Election.Holder)
-	case !d.Leader && d.Election.Enabled:
-		d.Summary = fmt.Sprintf("standing by for %s; no replica is known to lead", where)
-	case !d.Decided:
-		d.Summary = fmt.Sprintf("no decision yet for %s", where)
-	case d.Mode == guard.Hold.String():
-		d.Summary = "Holding: " + d.Summary
-	case d.Mode == guard.FailOpen.String():
-		d.Summary = fmt.Sprintf("Failing open: %d of %d nodes pass, %d of %d published ready in %s", c.passing, c.meant, c.ready, c.meant, where)
-	case d.Problem != nil:
-		d.Summary += "; the Service cannot be filled: " + d.Problem.Kind
-	}
-}
-
-// nodeCount is how many nodes are meant to be ready, are published ready, and
-// passed their last health check.
-type nodeCount struct{ meant, ready, passing int }
-
-// count counts nodes. What it says of a node holds for all its entries.
-func (d *Document) count() nodeCount {
-	type key struct{ name, id string }
-	type state struct{ unready, failing bool }
-	states := make(map[key]state)
-	for _, n := range d.Nodes {
-		if !n.Meant() {
-			continue
-		}
-		id := key{n.Name, n.ID}
-		if n.Name == "" && n.ID == "" {
-			id.id = n.Address // a member that no inventory has listed yet
-		}
-		s := states[id]
-		s.unready = s.unready || n.State != inventory.StateReady.String()
-		s.failing = s.failing || n.Probe == nil || n.Probe.Outcome != inventory.Pass.String()
-		states[id] = s
-	}
-	c := nodeCount{meant: len(states)}
-	for _, s := range states {
-		if !s.unready {
-			c.ready++
-		}
-		if !s.failing {
-			c.passing++
-		}
-	}
-	return c
-}
-
-// Meant reports whether the node is one that should be published: it is there and
-// stays, runs workloads and does not ask to be left out; or it leaves, and is
-// published ready because nothing else that passes is.
-func (n Node) Meant() bool {
-	switch inventory.Reason(n.Reason) {
-	case inventory.NotWorker, inventory.Excluded, inventory.Draining, inventory.Gone:
-		return false
-	case inventory.Ready, inventory.ReadyFailOpen, inventory.ReadyHeld, inventory.ReadyFailing, inventory.ReadyDraining,
-		inventory.ProbePending, inventory.ProbeRefused, inventory.ProbeTimeout, inventory.ProbeUnreachable, inventory.ProbeStatus, inventory.ProbeTLS,
-		inventory.NodeNotReady, inventory.NoPrivateAddress, inventory.InvalidAddress, inventory.ForbiddenAddress, inventory.OutsideSubnet, inventory.DuplicateAddress:
-	}
-	return true
 }

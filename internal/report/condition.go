@@ -1,6 +1,11 @@
 package report
 
-import "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+)
 
 // Condition is the whole in one word. Page, commands and Healthy have it from
 // Judge.
@@ -30,12 +35,14 @@ const (
 
 // Judge sets Condition and Healthy by the rest of the document. It has to be called
 // again when that changes.
-func (d *Document) Judge() {
-	d.Condition = d.condition()
+func (d *Document) Judge() { d.judge(d.count()) }
+
+func (d *Document) judge(c nodeCount) {
+	d.Condition = d.condition(c)
 	d.Healthy = d.Condition == Healthy
 }
 
-func (d *Document) condition() Condition {
+func (d *Document) condition(c nodeCount) Condition {
 	switch {
 	case !d.Leader && d.Election.Enabled:
 		return StandingBy
@@ -49,7 +56,7 @@ func (d *Document) condition() Condition {
 		return Hold
 	case d.Stages.Ready == 0:
 		return NothingReady
-	case !d.complete(), d.Source.LastError != "", len(d.Source.Warnings) > 0, len(d.Store.Beside) > 0:
+	case !d.complete(c), d.Source.LastError != "", len(d.Source.Warnings) > 0, len(d.Store.Beside) > 0, len(d.Refusals) > 0, d.moves():
 		return Degraded
 	}
 	return Healthy
@@ -57,7 +64,28 @@ func (d *Document) condition() Condition {
 
 // complete reports whether the source was read, every node that is meant to be
 // published is ready, and all of it is written but by a dry run.
-func (d *Document) complete() bool {
-	c := d.count()
+func (d *Document) complete(c nodeCount) bool {
 	return c.meant > 0 && c.ready == c.meant && !d.Source.LastSuccess.IsZero() && (d.Store.Pending == 0 || d.DryRun)
+}
+
+// moves reports whether the Service is about to take something else from a pool, or
+// nothing any more.
+func (d *Document) moves() bool {
+	return slices.ContainsFunc(d.Pools, func(p PoolPart) bool { return p.State != Current })
+}
+
+// conditions are all conditions, the worst first.
+func conditions() []Condition {
+	return []Condition{NothingReady, FailOpen, Failing, Refused, Hold, Starting, StandingBy, Degraded, Healthy}
+}
+
+// worse orders conditions, the worst first.
+func worse(a, b Condition) int {
+	all := conditions()
+	return cmp.Compare(slices.Index(all, a), slices.Index(all, b))
+}
+
+// worst returns the worst of conditions; without any it is Healthy.
+func worst(all ...Condition) Condition {
+	return slices.MinFunc(slices.Concat(all, []Condition{Healthy}), worse)
 }

@@ -61,6 +61,17 @@ type Document struct {
 	Nodes []Node `json:"nodes"`
 	// Cycles are the newest reads and changes, newest first.
 	Cycles []Cycle `json:"cycles"`
+	// Pools are what the Service takes from each of its pools; /api/v1/status leaves them
+	// out. Mode, Reason, Message, Since, Source and Removal are those of the worst pool,
+	// and everything else is about all of them.
+	Pools []PoolPart `json:"pools,omitempty"`
+	// Refusals are wishes of the Service that are not granted, Notices what of them has no
+	// effect.
+	Refusals []Refusal `json:"refusals,omitempty"`
+	Notices  []Notice  `json:"notices,omitempty"`
+	// DecidedBy are the documents whose fields the messages name: what asks for the pools,
+	// and the pools. It is left out for a target of variables.
+	DecidedBy []DecidedBy `json:"decidedBy,omitempty"`
 }
 
 // Removal is what will happen unless the source recovers.
@@ -160,6 +171,8 @@ type Node struct {
 	ID      string `json:"id,omitempty"`
 	Address string `json:"address,omitempty"`
 	Zone    string `json:"zone,omitempty"`
+	// Pool is given where the Service has several pools.
+	Pool string `json:"pool,omitempty"`
 	// State is ready, draining, down or absent.
 	State   string    `json:"state"`
 	Reason  string    `json:"reason"`

@@ -90,12 +90,19 @@ func nodeOf(f narration.Finding, zone string, health inventory.Health) Node {
 		return n
 	}
 	n.Address = f.Address.String()
-	streak, ok := health.Lookup(f.Address)
-	if !ok || f.Stage != inventory.StageGuard || f.Reason == inventory.Gone {
-		return n // the checks were another node's
+	if streak, ok := checksOf(f, health); ok {
+		n.Probe = probeOf(streak)
 	}
-	n.Probe = probeOf(streak)
 	return n
+}
+
+// checksOf returns the checks of the address of a finding, unless they were another
+// node's.
+func checksOf(f narration.Finding, health inventory.Health) (inventory.Streak, bool) {
+	if f.Stage != inventory.StageGuard || f.Reason == inventory.Gone {
+		return inventory.Streak{}, false
+	}
+	return health.Lookup(f.Address)
 }
 
 // probeOf returns what is known from probes, nil if nothing is.

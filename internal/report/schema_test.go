@@ -25,8 +25,11 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
-// schemaPath is the schema that users get.
-var schemaPath = filepath.Join("..", "..", "docs", "reference", "status.schema.json")
+// schemaPath is the schema of the document that users get, targetsPath that of the list.
+var (
+	schemaPath  = filepath.Join("..", "..", "docs", "reference", "status.schema.json")
+	targetsPath = filepath.Join("..", "..", "docs", "reference", "targets.schema.json")
+)
 
 // object is the part of a schema that the tests look at.
 type object struct {
@@ -43,9 +46,9 @@ type object struct {
 	Defs        map[string]object `json:"$defs"`
 }
 
-func readSchema(t *testing.T) object {
+func readSchema(t *testing.T, path string) object {
 	t.Helper()
-	text, err := os.ReadFile(schemaPath)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,14 +59,37 @@ func readSchema(t *testing.T) object {
 	return o
 }
 
-func TestEveryDocumentFitsTheSchema(t *testing.T) {
-	t.Parallel()
+// compiled returns what checks values.
+func compiled(t *testing.T, path string) *jsonschema.Schema {
+	t.Helper()
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
-	schema, err := compiler.Compile(schemaPath)
+	schema, err := compiler.Compile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return schema
+}
+
+// fits fails the test where a value does not fit its schema.
+func fits(t *testing.T, schema *jsonschema.Schema, of any) {
+	t.Helper()
+	text, err := json.Marshal(of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Validate(value); err != nil {
+		t.Errorf("%v\n%.2000s", err, text)
+	}
+}
+
+func TestEveryDocumentFitsTheSchema(t *testing.T) {
+	t.Parallel()
+	schema := compiled(t, schemaPath)
 	refused := func(netip.Addr) bool { return true }
 	for name, make := range map[string]func() *report.Document{
 		"healthy":     func() *report.Document { return newWorld(3).publish().document(t) },
@@ -97,24 +123,19 @@ func TestEveryDocumentFitsTheSchema(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			text, err := json.Marshal(make())
-			if err != nil {
-				t.Fatal(err)
-			}
-			value, err := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := schema.Validate(value); err != nil {
-				t.Errorf("%v\n%.2000s", err, text)
-			}
+			fits(t, schema, make())
 		})
 	}
 }
 
-func TestTheSchemaAndTheDocumentHaveTheSameFields(t *testing.T) {
+func TestTheSchemasAndTheDocumentsHaveTheSameFields(t *testing.T) {
 	t.Parallel()
-	schema := readSchema(t)
+	sameFields(t, readSchema(t, schemaPath), reflect.TypeFor[report.Document]())
+	sameFields(t, readSchema(t, targetsPath), reflect.TypeFor[report.Targets]())
+}
+
+func sameFields(t *testing.T, schema object, document reflect.Type) {
+	t.Helper()
 	described := map[string]bool{"reason": true}
 	var compare func(o object, of reflect.Type)
 	compare = func(o object, of reflect.Type) {
@@ -156,7 +177,7 @@ func TestTheSchemaAndTheDocumentHaveTheSameFields(t *testing.T) {
 			}
 		}
 	}
-	compare(schema, reflect.TypeFor[report.Document]())
+	compare(schema, document)
 	for name := range schema.Defs {
 		if !described[name] {
 			t.Errorf("the schema defines %s, which nothing uses", name)
@@ -176,7 +197,7 @@ func fields(of reflect.Type) map[string]reflect.StructField {
 
 func TestTheSchemaListsEveryWord(t *testing.T) {
 	t.Parallel()
-	schema := readSchema(t)
+	schema := readSchema(t, schemaPath)
 	var reasons []string
 	for _, doc := range inventory.Reasons() {
 		reasons = append(reasons, string(doc.Reason))

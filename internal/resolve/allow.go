@@ -6,15 +6,16 @@ import (
 )
 
 // forbids returns the first port of a use that may not be used, and whether there is
-// one. The port that the pool checks for everybody needs no permission.
-func forbids(allowed documents.Allowance, u Use, pool *v1alpha1.EndpointPool) (uint16, bool) {
+// one. The check that the pool does for everybody needs no permission; another check of
+// the same port does.
+func forbids(allowed documents.Allowance, u Use) (uint16, bool) {
 	for _, p := range u.Ports {
 		if !allowed.Ports.Contains(int32(p.Number)) {
 			return p.Number, true
 		}
 	}
 	port := u.Check.Port
-	if port == 0 || port == poolPort(pool) || allowed.Ports.Contains(int32(port)) {
+	if port == 0 || u.PoolCheck || allowed.Ports.Contains(int32(port)) {
 		return 0, false
 	}
 	return port, true

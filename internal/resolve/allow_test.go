@@ -74,13 +74,50 @@ func TestThePortThatAPoolChecksNeedsNoPermission(t *testing.T) {
 	}
 }
 
+func TestContract58AnotherCheckOfThePortThatAPoolChecksNeedsPermission(t *testing.T) {
+	t.Parallel()
+	p := pool("blue", []string{"shop"}, "30080")
+	p.Spec.HealthCheck.Port = new(int32(10256))
+	for name, annotations := range map[string][]string{
+		"the mode": {v1alpha1.AnnotationHealthCheckMode, "HTTP"},
+		"the path": {v1alpha1.AnnotationHealthCheckMode, "HTTP", v1alpha1.AnnotationHealthCheckPath, "/configz"},
+	} {
+		w := newWorld(t, p)
+		annotations = append(annotations, v1alpha1.AnnotationPool, "blue", v1alpha1.AnnotationHealthCheckPort, "10256")
+		w.in.Services = []resolve.Service{service("shop/web", 30080, annotations...)}
+		if w.after(0).refused("shop/web blue PortNotAllowed"); t.Failed() {
+			t.Fatal(name)
+		}
+	}
+}
+
+func TestContract62WhatAPoolCheckedStaysUntilTheNewCheckPasses(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*v1alpha1.PoolHealthCheck){
+		"port": func(c *v1alpha1.PoolHealthCheck) { c.Port = new(int32(10257)) },
+		"path": func(c *v1alpha1.PoolHealthCheck) { c.Mode, c.Path = v1alpha1.HealthCheckHTTP, "/typo" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := pool("blue", []string{"shop"}, "30080")
+			p.Spec.HealthCheck.Port = new(int32(10256))
+			w := newWorld(t, p)
+			w.in.Bindings, w.in.Services = []v1alpha1.EndpointBinding{binding("shop/web", "blue")}, []resolve.Service{service("shop/web", 30080)}
+			w.after(0).want("shop/web blue:30080 Active")
+			w.in.Ready = func(resolve.Group) bool { return false }
+			change(&w.in.Pools[0].Spec.HealthCheck)
+			w.after(0).after(2 * releaseAfter).want("shop/web blue:30080 Active then blue:30080")
+		})
+	}
+}
+
 func TestContract59AForbiddenPoolLooksLikeOneThatDoesNotExist(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, pool("green", []string{"blog"}, "30080"))
 	w.in.Bindings = []v1alpha1.EndpointBinding{binding("shop/a", "green"), binding("shop/b", "white")}
 	w.in.Services = []resolve.Service{service("shop/a", 30080), service("shop/b", 30080)}
 	w.after(0).refused("shop/a green PoolNotAllowed", "shop/b white PoolNotAllowed")
-	a := strings.ReplaceAll(w.plan.Refusals[0].Message, "green", "white")
+	a := strings.NewReplacer("green", "white", "shop/a", "shop/b").Replace(w.plan.Refusals[0].Message)
 	if b := w.plan.Refusals[1].Message; a != b {
 		t.Errorf("got %q for a forbidden pool and %q for a missing one, want the same", a, b)
 	}

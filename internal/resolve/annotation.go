@@ -46,13 +46,13 @@ func fromAnnotations(s Service) request {
 	}
 	data, err := json.Marshal(binding)
 	if err != nil {
-		return request{mistakes: fmt.Sprintf("the annotations of Service %s cannot be read: %v", s.Key, err)}
+		return request{annotated: true, mistakes: fmt.Sprintf("the annotations of Service %s cannot be read: %v", s.Key, err)}
 	}
 	document := documents.Decode("annotations", data)[0]
 	if document.Binding != nil {
-		return request{spec: document.Binding.Spec}
+		return request{annotated: true, spec: document.Binding.Spec}
 	}
-	return request{mistakes: mistakesOf(s.Key, document.Mistakes)}
+	return request{annotated: true, mistakes: mistakesOf(s.Key, document.Mistakes)}
 }
 
 // mistakesOf says what is wrong with annotations, all at once.
@@ -84,7 +84,7 @@ func annotationOf(field string) string {
 // unknownAnnotations tells of annotations with our prefix that have no effect. Those of
 // other programs of this project are none of them.
 func unknownAnnotations(s Service) []Notice {
-	known := append(v1alpha1.BindingAnnotations(), v1alpha1.AnnotationViews)
+	known := append(v1alpha1.BindingAnnotations(), v1alpha1.ViewAnnotations()...)
 	var notices []Notice
 	for _, name := range slices.Sorted(maps.Keys(s.Annotations)) {
 		if !strings.HasPrefix(name, v1alpha1.GroupName+"/") || slices.Contains(known, name) {

@@ -1,6 +1,7 @@
 package resolve_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -62,6 +63,17 @@ func TestAMisspeltAnnotationIsToldWithTheRightName(t *testing.T) {
 	w.want("shop/web blue:30080 Active")
 }
 
+func TestWhatEndpointViewsReadsIsNoMistake(t *testing.T) {
+	t.Parallel()
+	texts := []string{"pool", "blue"}
+	for _, name := range v1alpha1.ViewAnnotations() {
+		texts = append(texts, strings.TrimPrefix(name, prefix), "x")
+	}
+	if got := annotated(t, texts...).plan.Notices; len(got) > 0 {
+		t.Errorf("got %v", got)
+	}
+}
+
 func TestABindingWinsOverAnnotations(t *testing.T) {
 	t.Parallel()
 	w := annotated(t, "pool", "blue", "health-check-mode", "None")
@@ -80,4 +92,25 @@ func TestContract60AWrongAnnotationTakesNothingAway(t *testing.T) {
 	w := annotated(t, "pool", "blue")
 	w.in.Services[0] = service("shop/web", 30080, prefix+"pool", "blue", prefix+"health-check-mode", "off")
 	w.after(releaseAfter).want("shop/web blue:30080 Active").refused("shop/web  Invalid")
+}
+
+// TestAnnotationsAreReadOnce: with 1,000 Services, reading all annotations again in each
+// pass would take most of the time of a pass.
+func TestAnnotationsAreReadOnce(t *testing.T) {
+	w := annotated(t, "pool", "blue", "health-check-port", "30080")
+	allocations := func(in func() resolve.Input) float64 {
+		return testing.AllocsPerRun(20, func() { _, w.memory = resolve.Resolve(in(), w.memory) })
+	}
+	again := allocations(func() resolve.Input { return w.in })
+	other := 0
+	anew := allocations(func() resolve.Input {
+		other++
+		w.in.Services = []resolve.Service{service("shop/web", 30080, prefix+"pool", "blue", prefix+"health-check-port", strconv.Itoa(30080+other%2))}
+		return w.in
+	})
+	if again*2 > anew {
+		t.Errorf("got %.0f allocations where nothing changed and %.0f where the annotations did, want less than half", again, anew)
+	}
+	w.in.Services = []resolve.Service{service("shop/web", 30080, prefix+"pool", "blue", prefix+"health-check-mode", "HTPP")}
+	w.after(0).refused("shop/web  Invalid")
 }

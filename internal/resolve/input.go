@@ -15,11 +15,19 @@ type Input struct {
 	// namespaces were read, and that none of these lists is refused or its kind missing.
 	// Otherwise no target vanishes.
 	Complete bool
+	// Unread are namespaces whose Services are not known, or may have changed since.
+	// Nothing vanishes there; the others go on.
+	Unread map[string]bool
 	// Pools and Bindings are the last good versions, with defaults and without
 	// duplicates.
 	Pools    []v1alpha1.EndpointPool
 	Bindings []v1alpha1.EndpointBinding
-	Services []Service
+	// Broken are bindings that exist and cannot be used: what their Services have stays.
+	Broken []Broken
+	// OnlyChecked are pools that exist and cannot be used, without a source: they grant
+	// nothing, and what their slices publish is still checked.
+	OnlyChecked []v1alpha1.EndpointPool
+	Services    []Service
 	// Namespaces are the labels of namespaces, for pools that select them by labels.
 	Namespaces map[string]map[string]string
 	// Published are our slices, by Service and pool.
@@ -31,11 +39,23 @@ type Input struct {
 	Ready func(Group) bool
 }
 
+// complete reports whether what is missing in a namespace is gone.
+func (in *Input) complete(namespace string) bool { return in.Complete && !in.Unread[namespace] }
+
 // Service is one Service of the local cluster.
 type Service struct {
 	Key
 	Annotations map[string]string
 	plan.Service
+	plan.Traits
+}
+
+// Broken is a binding without a good version.
+type Broken struct {
+	Key
+	// HealthCheck is its check, nil where it has none or that has a mistake.
+	HealthCheck *v1alpha1.BindingHealthCheck
+	Mistakes    string
 }
 
 // Published is what the slices of one Service and pool show.
@@ -45,8 +65,9 @@ type Published struct {
 	// Slice is the name of the first slice.
 	Slice string
 	Ports []plan.Port
-	// Endpoints is how many the slices hold together.
-	Endpoints int
+	// Endpoints is how many the slices hold together, and IPv6 how many of those are of
+	// that family.
+	Endpoints, IPv6 int
 }
 
 // Key names a target: the Service and its namespace.
@@ -76,6 +97,9 @@ type Use struct {
 	// is taken from the Service.
 	Ports           []plan.Port
 	PortFromService bool
+	// PoolCheck says that the check is, or was, the one that the pool does for all its
+	// targets.
+	PoolCheck bool
 	// Adopt is the name of a slice that exists already and is taken over, or empty.
 	Adopt string
 }

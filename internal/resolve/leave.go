@@ -27,7 +27,7 @@ func (l *leave) all(out *Plan) {
 		t.uses = slices.DeleteFunc(t.uses, func(u use) bool { return u.emptied && !l.published(key, u.Pool) })
 		told := Target{Key: key}
 		for i := range t.uses {
-			told.Uses = append(told.Uses, l.one(t, i, out))
+			told.Uses = append(told.Uses, l.one(key, t, i, out))
 		}
 		// A dry run ends where only what it had before is left to be emptied.
 		told.DryRun = t.dryRun && slices.ContainsFunc(t.uses, func(u use) bool { return !u.emptied })
@@ -57,7 +57,7 @@ func (l *leave) vanished() (gone, all int) {
 }
 
 // one says what becomes of one use now.
-func (l *leave) one(t target, i int, out *Plan) PoolUse {
+func (l *leave) one(key Key, t target, i int, out *Plan) PoolUse {
 	u := &t.uses[i]
 	told := PoolUse{Use: u.Use, State: Active, Next: u.next}
 	if u.next != nil {
@@ -65,12 +65,15 @@ func (l *leave) one(t target, i int, out *Plan) PoolUse {
 	}
 	switch u.end {
 	case vanished:
-		if l.kept || !l.in.Complete {
+		if l.kept || !l.in.complete(key.Namespace) {
 			u.since = l.in.Now // the time begins when it is no mistake any more
 			told.State, told.Message = Kept, "its binding, its annotation or its pool is gone, and so are others', or not everything could be read: its endpoints stay published and checked"
 			return told
 		}
 		l.wait(u, &told, out, "its binding, its annotation or its pool is gone")
+	case broken:
+		told.State, told.Message = Kept, "the document of its pool has a mistake, and no version before it is known: its endpoints stay published and checked, and no inventory of the pool is read; correct the document of the pool"
+		return told
 	case revoked:
 		l.wait(u, &told, out, "the pool does not allow it any more")
 	case replaced:
@@ -98,7 +101,7 @@ func (l *leave) wait(u *use, told *PoolUse, out *Plan, why string) {
 	until := u.since.Add(period)
 	if !u.emptied && l.in.Now.Before(until) {
 		told.State, told.Until = Leaving, until
-		told.Message = fmt.Sprintf("%s: its endpoints stay published and checked for spec.releaseAfter=%s of the pool", why, period)
+		told.Message = fmt.Sprintf("%s: its endpoints stay published and checked for EndpointPool %s spec.releaseAfter=%s", why, u.Pool, period)
 		if out.Next.IsZero() || until.Before(out.Next) {
 			out.Next = until
 		}

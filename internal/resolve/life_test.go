@@ -109,6 +109,41 @@ func TestContract60NothingVanishesWhileNotAllIsRead(t *testing.T) {
 	w.after(0).want("shop/a blue:30080 Leaving", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
 }
 
+func TestContract60ARestartFindsTargetsThatAreNotGrantedAnyMore(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(w *world)
+		state  string
+	}{
+		"a selector":      {func(w *world) { w.in.Services[0].HasSelector = true }, "Active"},
+		"the pool's list": {func(w *world) { w.in.Pools[0] = pool("blue", []string{"blog"}, "30000-32767") }, "Leaving"},
+		"another port":    {func(w *world) { w.in.Services[0].Ports[0].TargetPort = 22 }, "Active"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, pool("blue", []string{"shop"}, "30000-32767"))
+			w.in.Services = []resolve.Service{service("shop/a", 30080, v1alpha1.AnnotationPool, "blue")}
+			w.after(0)
+			c.change(w)
+			w.after(0).want("shop/a blue:30080 " + c.state)
+			w.restart().after(0).want("shop/a blue:30080 " + c.state)
+			w.after(releaseAfter - 1).want("shop/a blue:30080 " + c.state)
+		})
+	}
+}
+
+func TestContract76ANamespaceThatCannotBeReadKeepsItsOwnTargetsAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, pool("blue", []string{"shop", "blog"}, "30000-32767"))
+	for _, name := range []string{"blog/a", "shop/a", "shop/b", "shop/c", "shop/d"} {
+		w.in.Bindings, w.in.Services = append(w.in.Bindings, binding(name, "blue")), append(w.in.Services, service(name, 30080))
+	}
+	w.after(0)
+	w.in.Unread, w.in.Bindings = map[string]bool{"blog": true}, w.in.Bindings[2:]
+	w.after(2*releaseAfter).want("blog/a blue:30080 Kept", "shop/a blue:30080 Leaving", "shop/b blue:30080 Active", "shop/c blue:30080 Active", "shop/d blue:30080 Active")
+	w.after(releaseAfter).want("blog/a blue:30080 Kept", "shop/a blue:30080 Emptied", "shop/b blue:30080 Active", "shop/c blue:30080 Active", "shop/d blue:30080 Active")
+}
+
 func TestContract60ARestartFindsVanishedTargetsInTheSlices(t *testing.T) {
 	t.Parallel()
 	w := filled(t, "shop/a", "shop/b", "shop/c")

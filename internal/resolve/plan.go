@@ -86,6 +86,14 @@ const (
 	UnknownAnnotation = "UnknownAnnotation"
 	// BindingWins is a Service with annotations and a binding.
 	BindingWins = "BindingWins"
+	// TrafficPolicyLocal is a Service whose clients use endpoints of their own node only.
+	TrafficPolicyLocal = "TrafficPolicyLocal"
+	// TopologyIgnored is a Service that asks for near endpoints.
+	TopologyIgnored = "TopologyIgnored"
+	// FamilyUnused is a Service without the family of some of its endpoints.
+	FamilyUnused = "FamilyUnused"
+	// HeadlessPort is a headless Service whose endpoints listen on other ports.
+	HeadlessPort = "HeadlessPort"
 )
 
 // Groups returns the groups that have to run, sorted.

@@ -14,7 +14,7 @@ import (
 // that are served already come first, then by namespace and name, so that a limit that
 // is reached takes nothing from anybody.
 func Resolve(in Input, memory Memory) (Plan, Memory) {
-	wanted, notices := requests(in)
+	wanted, notices, read := requests(in, memory.read)
 	before, lost := recovered(&in, memory, wanted)
 	r := newRules(&in)
 	after := make(map[Key]target, len(before))
@@ -22,24 +22,27 @@ func Resolve(in Input, memory Memory) (Plan, Memory) {
 	for _, key := range order(before, wanted) {
 		t := before[key]
 		req, asked := wanted[key]
-		if !asked && in.Complete && r.services[key] == nil {
+		if !asked && in.complete(key.Namespace) && r.services[key] == nil {
 			continue // the Service was deleted: its slices are left to the garbage collector
 		}
 		var w wish
 		if asked {
 			w = r.wish(key, req, t.uses)
-			t.dryRun = req.spec.Mode == v1alpha1.BindingDryRun
+			if req.mistakes == "" {
+				t.dryRun = req.spec.Mode == v1alpha1.BindingDryRun
+			}
 		}
 		t.uses = r.life(key, t.uses, asked, w)
 		out.Refusals = append(out.Refusals, w.refusals...)
 		if len(t.uses) > 0 {
 			after[key] = t
+			out.Notices = append(out.Notices, r.traits(key, t.uses)...)
 		}
 	}
 	l := leave{in: &in, pools: poolsInUse(&in, memory, after), targets: after}
 	l.all(&out)
 	out.sort()
-	return out, Memory{targets: after, pools: l.pools}
+	return out, Memory{targets: after, pools: l.pools, read: read}
 }
 
 // order lists the keys of targets that have something first, each part sorted.
@@ -68,7 +71,7 @@ func (r *rules) life(key Key, uses []use, asked bool, w wish) []use {
 	}
 	for _, u := range uses {
 		if !slices.ContainsFunc(w.uses, func(want Use) bool { return want.Pool == u.Pool }) {
-			u.next = nil
+			u.next, u.recovered = nil, false
 			after = append(after, u.ended(r.endOf(key, u, asked, w), r.in.Now))
 		}
 	}
@@ -79,7 +82,7 @@ func (r *rules) life(key Key, uses []use, asked bool, w wish) []use {
 // the old one stays, unless the pool forbids it.
 func (r *rules) change(key Key, u use, want Use) use {
 	switch {
-	case same(u.Use, want), u.emptied, r.in.Ready(want.Group):
+	case same(u.Use, want), u.emptied, u.recovered, r.in.Ready(want.Group):
 		return use{Use: want}
 	case r.forbidden(key, u):
 		u = u.ended(revoked, r.in.Now)
@@ -92,8 +95,10 @@ func (r *rules) change(key Key, u use, want Use) use {
 
 // endOf says why a use is not wanted; empty where it stays although nothing asks for it.
 func (r *rules) endOf(key Key, u use, asked bool, w wish) end {
-	pool := r.pools[u.Pool]
-	if pool == nil {
+	switch {
+	case r.broken(u.Pool):
+		return broken
+	case r.pools[u.Pool] == nil:
 		return vanished
 	}
 	if r.forbidden(key, u) {
@@ -121,7 +126,7 @@ func (r *rules) forbidden(key Key, u use) bool {
 	if bySelector && !known && !r.in.Complete {
 		return false
 	}
-	_, forbidden := forbids(documents.Allowed(&pool.Spec, key.Namespace, r.in.Namespaces[key.Namespace]), u.Use, pool)
+	_, forbidden := forbids(documents.Allowed(&pool.Spec, key.Namespace, r.in.Namespaces[key.Namespace]), u.Use)
 	return forbidden
 }
 
@@ -136,12 +141,29 @@ func (u use) ended(e end, now time.Time) use {
 // poolsInUse are the pools of the input, and the last versions of vanished ones that
 // are in use.
 func poolsInUse(in *Input, memory Memory, targets map[Key]target) map[string]v1alpha1.EndpointPool {
+	known := knownPools(in, memory)
 	pools := make(map[string]v1alpha1.EndpointPool, len(in.Pools))
 	for _, t := range targets {
 		for _, u := range t.uses {
-			if p, ok := memory.pools[u.Pool]; ok {
+			if p, ok := known[u.Pool]; ok {
 				pools[u.Pool] = p
 			}
+		}
+	}
+	for _, p := range in.Pools {
+		pools[p.Name] = p
+	}
+	return pools
+}
+
+// knownPools are all pools that something is known of: a version that was in effect counts
+// before one that can only be checked.
+func knownPools(in *Input, memory Memory) map[string]v1alpha1.EndpointPool {
+	pools := make(map[string]v1alpha1.EndpointPool, len(in.Pools)+len(memory.pools))
+	maps.Copy(pools, memory.pools)
+	for _, p := range in.OnlyChecked {
+		if before, known := pools[p.Name]; !known || before.Spec.Source == (v1alpha1.PoolSource{}) {
+			pools[p.Name] = p
 		}
 	}
 	for _, p := range in.Pools {

@@ -3,6 +3,7 @@ package resolve
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
@@ -14,19 +15,28 @@ type rules struct {
 	in       *Input
 	pools    map[string]*v1alpha1.EndpointPool
 	services map[Key]*Service
+	slices   map[Key][]Published
 	quota    quota
+}
+
+// broken reports whether a pool exists and its document cannot be used.
+func (r *rules) broken(name string) bool {
+	return r.pools[name] == nil && slices.ContainsFunc(r.in.OnlyChecked, func(p v1alpha1.EndpointPool) bool { return p.Name == name })
 }
 
 func newRules(in *Input) *rules {
 	r := &rules{
 		in: in, pools: make(map[string]*v1alpha1.EndpointPool, len(in.Pools)), services: make(map[Key]*Service, len(in.Services)),
-		quota: newQuota(in.Nodes),
+		slices: make(map[Key][]Published, len(in.Published)), quota: newQuota(in.Nodes),
 	}
 	for i := range in.Pools {
 		r.pools[in.Pools[i].Name] = &in.Pools[i]
 	}
 	for i := range in.Services {
 		r.services[in.Services[i].Key] = &in.Services[i]
+	}
+	for _, p := range in.Published {
+		r.slices[p.Key] = append(r.slices[p.Key], p)
 	}
 	return r
 }
@@ -63,27 +73,36 @@ func (r *rules) wish(key Key, req request, had []use) wish {
 // that does not exist and one that is forbidden get the same answer, so that no answer
 // tells which pools there are.
 func (r *rules) grant(key Key, req request, u *Use, had []use) Refusal {
-	refuse := func(reason, format string, args ...any) Refusal {
-		return Refusal{key, u.Pool, reason, fmt.Sprintf(format, args...)}
+	refuse := func(reason, field, format string, args ...any) Refusal {
+		seen, remedy, _ := strings.Cut(fmt.Sprintf(format, args...), "; ")
+		return Refusal{key, u.Pool, reason, seen + " (" + req.subject(key, field) + "); " + remedy}
 	}
 	pool := r.pools[u.Pool]
 	var allowed documents.Allowance
 	if pool != nil {
 		allowed = documents.Allowed(&pool.Spec, key.Namespace, r.in.Namespaces[key.Namespace])
 	}
+	has := slices.ContainsFunc(had, func(before use) bool { return before.Pool == u.Pool })
+	if has && r.broken(u.Pool) {
+		return refuse(v1alpha1.ReasonInvalid, "spec.pools", "the document of pool %s has a mistake: what the pool published for Service %s stays and is checked, and nothing new is published from it; ask the platform to correct the document", u.Pool, key)
+	}
 	if len(allowed.Ports) == 0 {
-		return refuse(v1alpha1.ReasonPoolNotAllowed, "namespace %s may not use a pool %s: nothing is published from it; ask the platform to name the namespace in spec.allow of that pool, or correct its name", key.Namespace, u.Pool)
+		return refuse(v1alpha1.ReasonPoolNotAllowed, "spec.pools", "namespace %s may not use a pool %s: nothing is published from it; ask the platform to name the namespace in spec.allow of that pool, or correct its name", key.Namespace, u.Pool)
 	}
 	check, ok := checkOf(pool, req.spec.HealthCheck, u.Ports)
 	if !ok {
-		return refuse(v1alpha1.ReasonHealthCheckPortAmbiguous, "Service %s has not exactly one TCP port, so it is not clear which one to check; set the port of the health check", key)
+		return refuse(v1alpha1.ReasonHealthCheckPortAmbiguous, "spec.healthCheck.port", "Service %s has not exactly one TCP port, so it is not clear which one to check; set the port of the health check", key)
 	}
-	u.Check = check
-	if port, forbidden := forbids(allowed, *u, pool); forbidden {
-		return refuse(v1alpha1.ReasonPortNotAllowed, "pool %s does not allow namespace %s port %d: nothing is published from it; use an allowed port, or ask the platform to add it to spec.allow of the pool", u.Pool, key.Namespace, port)
+	u.Check, u.PoolCheck = check, check == sharedCheck(pool)
+	if port, forbidden := forbids(allowed, *u); forbidden {
+		field := "spec.healthCheck.port"
+		if slices.ContainsFunc(u.Ports, func(p plan.Port) bool { return p.Number == port }) {
+			field = "spec.ports"
+		}
+		return refuse(v1alpha1.ReasonPortNotAllowed, field, "pool %s does not allow namespace %s port %d: nothing is published from it; use an allowed port, or ask the platform to add it to spec.allow of the pool", u.Pool, key.Namespace, port)
 	}
 	if message := r.quota.take(key, *u, allowed, pool, had); message != "" {
-		return Refusal{key, u.Pool, v1alpha1.ReasonLimitReached, message}
+		return refuse(v1alpha1.ReasonLimitReached, "spec.pools", "%s", message)
 	}
 	return Refusal{}
 }
@@ -127,7 +146,7 @@ func (r *rules) ports(key Key, req request) (plan.Target, Refusal) {
 	switch s := r.services[key]; {
 	case s != nil:
 		service = s.Service
-	case !r.in.Complete:
+	case !r.in.complete(key.Namespace):
 		return refuse(v1alpha1.ReasonServiceMissing, fmt.Sprintf("Service %s was not read: not all Services could be read yet; if that lasts, give the controller the right to list Services in namespace %s", key, key.Namespace))
 	}
 	target := plan.Target{Namespace: key.Namespace, Service: key.Service}

@@ -18,4 +18,5 @@
 //	groups   which endpoints are checked how
 //	targets  which Services are filled from which groups
 //	teller   what of it is told, once
+//	look     what one look at everything comes to, for a command that ends then
 package serve

@@ -1,5 +1,17 @@
 package serve
 
+import (
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
+)
+
 // What the tests of this package look at.
 var (
 	PublishedOf  = published
@@ -11,3 +23,54 @@ var NewSource = newSource
 
 // Run is what has to run beside a source.
 var Run = (*source).run
+
+// Settling tells when the slices of all Services are as decided.
+type Settling struct{ s *settling }
+
+// NewSettling returns one that waits for nothing.
+func NewSettling(log *slog.Logger) Settling { return Settling{newSettling(log)} }
+
+// Expect waits for a Service that is filled by those pools.
+func (s Settling) Expect(key resolve.Key, pools ...string) {
+	var fills []fill
+	for _, pool := range pools {
+		fills = append(fills, fill{verdict: pool})
+	}
+	s.s.expect(key, fills)
+}
+
+// Forget waits for a Service no longer, Take takes in an outcome.
+func (s Settling) Forget(key resolve.Key) { s.s.forget(key) }
+
+// Take takes in an outcome.
+func (s Settling) Take(key resolve.Key, dryRun bool, o target.Outcome) { s.s.take(key, dryRun, o) }
+
+// NewAudience returns where the notices of pools are announced.
+var NewAudience = newAudience
+
+// Planned and Tell are its methods.
+func (a *audience) Planned(plan resolve.Plan, uids map[resolve.Key]string) { a.planned(plan, uids) }
+
+func (a *audience) Tell(key resolve.Group, notices []narration.Notice, now time.Time) {
+	a.tell(key, notices, now)
+}
+
+// Seen is what is shown of a Service after those outcomes.
+func Seen(outcomes []target.Outcome, story narration.Story) *FillState {
+	f := &filled{fills: []fill{{verdict: "blue"}}, seen: make([]atomic.Pointer[FillState], 1)}
+	for _, o := range outcomes {
+		f.see(o, story)
+	}
+	return f.look()[0].State
+}
+
+// SeenOfGroup is what is shown of a group after an outcome.
+func SeenOfGroup(o pool.Outcome, story narration.Story) *GroupState {
+	var g group
+	g.see(o, narration.Pool{}, narration.Story{})
+	g.see(o, narration.Pool{}, story)
+	return g.seen.Load()
+}
+
+// Sharing returns what makes slices share their lists.
+func Sharing() func([]plan.Slice) { return new(lists).share }

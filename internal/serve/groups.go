@@ -30,6 +30,8 @@ type group struct {
 	guard   v1alpha1.PoolGuard
 	group   *pool.Group
 	verdict atomic.Pointer[guard.Verdict]
+	// seen is what its last event came to, nil before the first.
+	seen atomic.Pointer[GroupState]
 	// failed says that it does not run any more, and has to be made anew.
 	failed atomic.Bool
 
@@ -84,6 +86,7 @@ func (g *groups) run(ctx context.Context, plan resolve.Plan, members func(resolv
 		}
 		if before != nil {
 			before.end()
+			now.seen.CompareAndSwap(nil, before.seen.Load())
 		}
 		g.running[key] = now
 	}
@@ -110,7 +113,7 @@ func (g *groups) begin(ctx context.Context, key resolve.Group, p *running, from 
 	now := &group{reader: p.reader, health: p.document.Spec.HealthCheck, guard: p.document.Spec.Guard}
 	options := pool.GroupOptions{
 		Reader: p.reader, Prober: checking.Prober, Policy: checking.Policy, HealthTimeout: checking.Timeout, Concurrency: s.opts.Concurrency,
-		Hold: pool.HoldOptions{Port: checking.HoldPort}, HoldHub: s.holds, Observe: s.teller.ofGroup(key),
+		Hold: pool.HoldOptions{Port: checking.HoldPort}, HoldHub: s.holds, Observe: s.teller.ofGroup(key, now),
 	}
 	if checking.Prober != nil {
 		options.Hub, options.Share, options.Key = s.probes, p.share, checking.Key

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -20,38 +21,84 @@ import (
 // has told a list, or why it has none: a group starts from all that is published.
 func (s *Server) input(now time.Time) (resolve.Input, bool) {
 	set := s.opts.Documents.Set()
+	if set.Generation == 0 {
+		return resolve.Input{}, false // nothing was read yet, so no team is refused anything
+	}
 	in := resolve.Input{Now: now, Complete: set.Complete, Nodes: s.pools.nodes(), Ready: s.groups.ready}
-	for _, e := range set.Entries {
-		in.Complete = in.Complete && e.Usable() // one that was never sound may be anybody's
-	}
-	for _, p := range set.Pools() {
-		in.Pools = append(in.Pools, *p)
-	}
-	for _, b := range set.Bindings() {
-		in.Bindings = append(in.Bindings, *b)
-	}
+	addDocuments(&in, set)
 	var known bool
-	in.Namespaces, known = s.labels.of(in.Pools)
+	in.Namespaces, known = s.labels.of(slices.Concat(in.Pools, in.OnlyChecked))
 	in.Complete = in.Complete && known
 	for namespace := range namespaces(set, in.Namespaces) {
 		s.opts.Hub.Watch(namespace)
 	}
+	if len(set.Missing) > 0 { // then the slices tell whether the kind was there
+		for _, namespace := range s.opts.Bounds {
+			s.opts.Hub.Watch(namespace)
+		}
+		if !s.settled && !s.searched.Load() {
+			return in, false
+		}
+	}
 	snapshot := s.opts.Hub.Snapshot()
 	for _, sight := range snapshot.Sights {
-		// Of a namespace that was never read nothing is known that could vanish.
-		in.Complete = in.Complete && (sight.Err == nil || !sight.Complete)
 		if !s.settled && !sight.Complete && sight.Err == nil {
 			return in, false
 		}
+		in.Unread[sight.Namespace] = in.Unread[sight.Namespace] || !sight.Complete || sight.Err != nil
 	}
 	s.settled = s.settled || len(snapshot.Sights) > 0 || set.Complete
 	for _, service := range snapshot.Services {
 		in.Services = append(in.Services, resolve.Service{
-			Key: resolve.Key{Namespace: service.Namespace, Service: service.Name}, Annotations: service.Annotations, Service: service.Service,
+			Key: resolve.Key{Namespace: service.Namespace, Service: service.Name}, Annotations: service.Annotations, Service: service.Service, Traits: service.Traits,
 		})
 	}
 	in.Published = published(snapshot.Published)
+	if s.lost.look(&in, set) {
+		in.Complete = false
+	}
 	return in, s.settled
+}
+
+// addDocuments adds the documents in effect, and what one that has none takes the
+// certainty from.
+func addDocuments(in *resolve.Input, set documents.Set) {
+	in.Unread = make(map[string]bool)
+	for _, e := range set.Entries {
+		switch {
+		case e.Usable():
+		case e.Object != nil && e.Key.Namespace != "": // a team's, and of its Service alone
+			in.Unread[e.Key.Namespace] = true
+		default:
+			in.Complete = false // one that was never sound may be anybody's
+		}
+	}
+	for _, p := range set.Pools() {
+		in.Pools = append(in.Pools, *p)
+	}
+	for _, e := range set.Entries {
+		if e.Key.Kind == v1alpha1.KindEndpointBinding && !e.Usable() && e.Reason != v1alpha1.ReasonOutsideBounds {
+			in.Broken = append(in.Broken, broken(e))
+		}
+	}
+	for _, p := range set.OnlyChecked() {
+		in.OnlyChecked = append(in.OnlyChecked, *p)
+	}
+	for _, b := range set.Bindings() {
+		in.Bindings = append(in.Bindings, *b)
+	}
+}
+
+// broken is a binding that cannot be used, with what is wrong.
+func broken(e documents.Entry) resolve.Broken {
+	texts := make([]string, 0, len(e.Mistakes))
+	for _, m := range e.Mistakes {
+		texts = append(texts, m.Error())
+	}
+	return resolve.Broken{
+		Key: resolve.Key{Namespace: e.Key.Namespace, Service: e.Key.Name}, HealthCheck: e.OwnCheck,
+		Mistakes: cmp.Or(strings.Join(texts, ". "), e.Key.String()+" cannot be used"),
+	}
 }
 
 // namespaces are those that a pool allows, and those of the bindings.
@@ -60,7 +107,7 @@ func namespaces(set documents.Set, labels map[string]map[string]string) map[stri
 	for _, b := range set.Bindings() {
 		found[b.Namespace] = true
 	}
-	for _, p := range set.Pools() {
+	for _, p := range slices.Concat(set.Pools(), set.OnlyChecked()) {
 		for _, allow := range p.Spec.Allow {
 			for _, name := range allow.Namespaces {
 				found[name] = true
@@ -93,6 +140,9 @@ func published(all []kube.Published) []resolve.Published {
 			p.Slice = name
 		}
 		p.Endpoints += slice.Endpoints
+		if slice.IPv6 {
+			p.IPv6 += slice.Endpoints
+		}
 	}
 	var out []resolve.Published
 	for _, p := range found {
@@ -127,6 +177,7 @@ type labels struct {
 	mu     sync.Mutex
 	last   map[string]map[string]string
 	known  bool
+	err    error
 }
 
 // of returns the labels, and whether they are known where they are needed.
@@ -155,16 +206,28 @@ func (l *labels) run(ctx context.Context) {
 			}
 			due = now.Add(again)
 		}
-		read, err := l.server.opts.Labels(ctx)
-		l.server.teller.labels(err)
-		l.mu.Lock()
-		changed := l.known != (err == nil) || err == nil && !maps.EqualFunc(l.last, read, maps.Equal)
-		if l.known = err == nil; l.known {
-			l.last = read
-		}
-		l.mu.Unlock()
-		if changed {
+		if l.read(ctx) {
 			l.server.signal()
 		}
 	}
+}
+
+// read reads the labels once, and reports whether they are others than before.
+func (l *labels) read(ctx context.Context) (changed bool) {
+	read, err := l.server.opts.Labels(ctx)
+	l.server.teller.labels(err)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	changed = l.known != (err == nil) || err == nil && !maps.EqualFunc(l.last, read, maps.Equal)
+	if l.known, l.err = err == nil, err; l.known {
+		l.last = read
+	}
+	return changed
+}
+
+// failed returns why the labels could not be read, nil where they were or need not be.
+func (l *labels) failed() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
 }

@@ -23,6 +23,7 @@ type pools struct {
 type running struct {
 	document v1alpha1.EndpointPool
 	reader   *pool.Reader
+	source   *source
 	share    probe.Share
 	size     atomic.Int64
 	stop     context.CancelFunc
@@ -64,9 +65,10 @@ func (p *pools) run(ctx context.Context, plan resolve.Plan) {
 	}
 }
 
-// sameReading reports whether two documents ask for the same inventory.
+// sameReading reports whether two documents ask for the same inventory. One in the API
+// server, which has a UID, may not run what one in a file may.
 func sameReading(a, b *v1alpha1.EndpointPool) bool {
-	return reflect.DeepEqual(a.Spec.Source, b.Spec.Source) && a.Spec.Credentials == b.Spec.Credentials &&
+	return (a.UID == "") == (b.UID == "") && reflect.DeepEqual(a.Spec.Source, b.Spec.Source) && a.Spec.Credentials == b.Spec.Credentials &&
 		reflect.DeepEqual(a.Spec.Subnets, b.Spec.Subnets) && reflect.DeepEqual(a.Spec.PollInterval, b.Spec.PollInterval)
 }
 
@@ -75,10 +77,13 @@ func (p *pools) begin(ctx context.Context, document *v1alpha1.EndpointPool) (*ru
 	if err != nil {
 		return nil, err
 	}
+	name := document.Name
 	r := &running{document: *document, share: p.server.probes.Share(1)}
 	source := newSource(supply, func(nodes int) { r.size.Store(int64(nodes)) })
+	r.source = source
 	r.reader, err = pool.NewReader(pool.ReaderOptions{
 		Source: source, Changed: source.changed, FreeReads: supply.Free, Rules: supply.Rules, PollInterval: supply.PollInterval, SourceTimeout: supply.Timeout,
+		Observe: func(r pool.Reading) { p.server.opts.Observe.Read(name, r) },
 	})
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/hold"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
@@ -25,15 +26,17 @@ const (
 	// pause is the least time between two passes, so that a team that changes a Service
 	// all the time makes ten a second.
 	pause = 100 * time.Millisecond
-	// again is how long nothing happens before a pass at the longest, and how long
-	// something that could not be made waits until it is tried again.
+	// again is how long something that could not be made waits until it is tried again.
 	again = 5 * time.Second
+	// seldom is how long nothing happens before a pass at the longest. At rest, passes
+	// are most of what 1,000 Services cost.
+	seldom = 30 * time.Second
 	// Stalled is how long a loop may not have come round before the program counts as
 	// dead (contract 31).
 	Stalled = 30 * time.Second
-	// rate is how many writes a second go out that are no losses: half of what an API
-	// server gives one client by default.
-	rate = 50
+	// rate is how many writes a second go out that are no losses, after those of ten
+	// seconds at once: a restart or a large change of 1,000 Services need not wait.
+	rate = 100
 )
 
 // Documents are the documents in effect.
@@ -55,10 +58,12 @@ type Supply struct {
 // Origin is a source, and what goes with it.
 type Origin struct {
 	Source pool.Source
-	// Changed receives a value when the next read will differ, and Run has to run beside
-	// the source; nil where there is no such thing.
-	Changed <-chan struct{}
-	Run     func(context.Context) error
+	// Changed receives a value when the next read will differ, Run has to run beside the
+	// source, and Warnings tell what is odd about the remote side; nil where there is no
+	// such thing.
+	Changed  <-chan struct{}
+	Run      func(context.Context) error
+	Warnings func() []string
 }
 
 // Checking is how the endpoints of one group are checked and judged.
@@ -72,14 +77,54 @@ type Checking struct {
 	HoldPort uint16
 }
 
+// Hub watches the local cluster, and keeps a store for each target.
+type Hub interface {
+	// Watch makes one more namespace be watched.
+	Watch(namespace string)
+	// Snapshot returns what the watches say.
+	Snapshot() kube.Snapshot
+	// Changed receives a value after a Snapshot changed.
+	Changed() <-chan struct{}
+	// Find returns the namespaces with slices of ours, also those that are not watched.
+	Find(ctx context.Context) ([]string, error)
+	// Open returns the store of a target.
+	Open(of plan.Target) (Store, error)
+	// Run watches until ctx ends. Writes after that lose their connection.
+	Run(ctx context.Context) error
+}
+
+// Store is what is kept for one target.
+type Store interface {
+	target.Store
+	// Follow calls a function when Load's answer may have changed by another hand.
+	Follow(changed func())
+	// Release ends the store, after its Loads and Writes.
+	Release()
+}
+
+// Cluster is a Hub of a real API server.
+type Cluster struct{ *kube.Hub }
+
+// Open implements Hub.
+func (c Cluster) Open(of plan.Target) (Store, error) {
+	store, err := c.Target(of)
+	if err != nil {
+		return nil, err // a nil *kube.Store would not be a nil Store
+	}
+	return store, nil
+}
+
 // Options are what a Server is made of.
 type Options struct {
 	Documents Documents
 	// Watch keeps the documents current until its context ends.
 	Watch func(ctx context.Context) error
 	// Hub watches the local cluster; Run runs it. Fence goes around every store.
-	Hub   *kube.Hub
+	Hub   Hub
 	Fence func(target.Store) target.Store
+	// Bounds are the namespaces that documents in the API server may be about, none where
+	// these are all: a kind that is missing may have slices there.
+	Bounds []string
 	// Labels reads the labels of all namespaces. It is called where a pool selects
 	// namespaces by labels.
 	Labels func(ctx context.Context) (map[string]map[string]string, error)
@@ -97,11 +142,14 @@ type Options struct {
 	Logger *slog.Logger
 	// Announce makes a notice known at a Service. It must not block, and may be nil.
 	Announce func(key resolve.Key, notice narration.Notice)
+	// Observe is told what runs, and what comes of it.
+	Observe Observe
 }
 
 // Server fills Services.
 type Server struct {
 	opts Options
+	lost *lost
 	// news says that a group, a reader or a store has something new to say.
 	news    chan struct{}
 	set     *target.Set
@@ -117,7 +165,12 @@ type Server struct {
 	beat    atomic.Int64
 	start   time.Time
 	settled bool
-	decided atomic.Bool
+	// sizes is how many nodes the pools had in the last pass.
+	sizes map[string]int
+	// searched says that namespaces with slices that no document names were looked for.
+	searched atomic.Bool
+	// shown is what runs by the newest plan, nil before the first.
+	shown atomic.Pointer[shown]
 }
 
 // New checks the options. It neither reads, checks nor writes anything.
@@ -128,10 +181,13 @@ func New(opts Options) (*Server, error) {
 	if opts.Announce == nil {
 		opts.Announce = func(resolve.Key, narration.Notice) {}
 	}
+	opts.Observe.fill()
 	if opts.Fence == nil {
 		opts.Fence = func(s target.Store) target.Store { return s }
 	}
-	s := &Server{opts: opts, news: make(chan struct{}, 1), start: time.Now()}
+	lost := newLost(opts.Documents)
+	opts.Documents = lost
+	s := &Server{opts: opts, lost: lost, news: make(chan struct{}, 1), start: time.Now()}
 	var setErr, probeErr, holdErr error
 	s.set, setErr = target.NewSet(target.SetOptions{Rate: rate})
 	s.probes, probeErr = probe.NewHub(probe.HubOptions{Concurrency: opts.Concurrency, MaxChecks: resolve.MaxChecks})
@@ -143,7 +199,7 @@ func New(opts Options) (*Server, error) {
 	s.labels = &labels{server: s}
 	s.pools = &pools{server: s, running: make(map[string]*running)}
 	s.groups = &groups{server: s, running: make(map[resolve.Group]*group)}
-	s.targets = &targets{server: s, running: make(map[resolve.Key]*filled), leaving: make(map[string]bool), broken: make(map[resolve.Key]bool)}
+	s.targets = &targets{server: s, running: make(map[resolve.Key]*filled), leaving: make(map[string]bool), broken: make(map[resolve.Key]bool), settling: newSettling(s.teller.log)}
 	s.set.Publish(emptied, &guard.Verdict{})
 	return s, nil
 }
@@ -164,6 +220,7 @@ func (s *Server) Run(ctx context.Context) error {
 	parts.Go(func() { _ = s.probes.Run(inner) })
 	parts.Go(func() { s.holds.Run(inner) })
 	parts.Go(func() { s.labels.run(inner) })
+	parts.Go(func() { s.findLeft(inner) })
 	parts.Go(func() { s.set.Run(inner) })
 	defer s.beat.Store(0)
 	for s.await(inner, s.pass(inner, time.Now())) {
@@ -172,51 +229,6 @@ func (s *Server) Run(ctx context.Context) error {
 	s.groups.wait()
 	s.pools.wait()
 	return nil
-}
-
-// pass is the way of the data: what the documents, Services and slices say becomes a
-// plan, and the plan becomes what runs. It returns when time alone calls for the next.
-func (s *Server) pass(ctx context.Context, now time.Time) time.Time {
-	s.beat.Store(int64(max(time.Since(s.start), 1)))
-	in, ready := s.input(now)
-	if !ready {
-		return time.Time{}
-	}
-	plan, memory := resolve.Resolve(in, s.memory)
-	s.memory = memory
-	s.pools.run(ctx, plan)
-	s.targets.prepare(ctx, plan)
-	s.groups.run(ctx, plan, s.targets.members)
-	s.targets.run(ctx)
-	s.teller.tell(in, plan)
-	s.decided.Store(true)
-	return plan.Next
-}
-
-// await waits until a pass is due, and returns false when ctx has ended.
-func (s *Server) await(ctx context.Context, next time.Time) bool {
-	least := time.NewTimer(pause)
-	defer least.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-least.C:
-	}
-	longest := again
-	if !next.IsZero() {
-		longest = max(0, min(longest, time.Until(next)))
-	}
-	timer := time.NewTimer(longest)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-	case <-s.news:
-	case <-s.opts.Hub.Changed():
-	case <-s.opts.Documents.Changed():
-	}
-	return true
 }
 
 // signal asks for a pass.
@@ -228,7 +240,7 @@ func (s *Server) signal() {
 }
 
 // Decided reports whether a first plan was made.
-func (s *Server) Decided() bool { return s.decided.Load() }
+func (s *Server) Decided() bool { return s.shown.Load() != nil }
 
 // Alive reports whether the loops, where they run, still come round.
 func (s *Server) Alive() bool { return s.LoopAge() < Stalled }

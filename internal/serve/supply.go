@@ -7,8 +7,12 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 )
+
+// MissingCredentials is why a source cannot be made: a file that it needs is not there.
+type MissingCredentials struct{ Message string }
+
+func (m *MissingCredentials) Error() string { return m.Message }
 
 // source is a source that is made when it can be: credentials may come later than the
 // pool. Until then each read is an error, and endpoints still follow their checks.
@@ -18,7 +22,7 @@ type source struct {
 	read    func(nodes int)
 
 	mu   sync.Mutex
-	made pool.Source
+	made Origin
 	err  error
 }
 
@@ -30,7 +34,7 @@ func newSource(supply Supply, read func(nodes int)) *source {
 // Read implements pool.Source.
 func (s *source) Read(ctx context.Context) ([]inventory.Node, error) {
 	s.mu.Lock()
-	made, err := s.made, s.err
+	made, err := s.made.Source, s.err
 	s.mu.Unlock()
 	if made == nil {
 		if err == nil {
@@ -81,7 +85,7 @@ func (s *source) await(ctx context.Context) (origin Origin, ok bool) {
 			return err
 		})
 		s.mu.Lock()
-		s.made, s.err = origin.Source, err
+		s.made, s.err = origin, err
 		s.mu.Unlock()
 		if err == nil {
 			s.signal()
@@ -89,6 +93,17 @@ func (s *source) await(ctx context.Context) (origin Origin, ok bool) {
 		}
 		timer.Reset(again)
 	}
+}
+
+// warnings are those of the source, if it has any.
+func (s *source) warnings() []string {
+	s.mu.Lock()
+	warn := s.made.Warnings
+	s.mu.Unlock()
+	if warn == nil {
+		return nil
+	}
+	return warn()
 }
 
 func (s *source) signal() {

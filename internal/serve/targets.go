@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
@@ -11,7 +12,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
 
@@ -27,7 +27,9 @@ type targets struct {
 	// leaving are the slices whose last target still has requests in flight.
 	leaving map[string]bool
 	// broken are the targets whose stores cannot be opened. No group waits for them.
-	broken map[resolve.Key]bool
+	broken   map[resolve.Key]bool
+	settling *settling
+	lists    lists
 }
 
 // filled is one Service that is filled, or is about to be.
@@ -36,6 +38,8 @@ type filled struct {
 	dryRun bool
 	target *target.Target
 	stop   context.CancelFunc
+	// seen is what the last event of each fill came to, nil before the first.
+	seen []atomic.Pointer[FillState]
 
 	loading sync.WaitGroup
 	mu      sync.Mutex
@@ -50,7 +54,7 @@ type fill struct {
 	// verdict is the name of the group.
 	verdict string
 	of      plan.Target
-	store   *kube.Store
+	store   Store
 }
 
 // prepare opens the stores of new targets and reads them, and ends targets that are no
@@ -72,6 +76,7 @@ func (t *targets) prepare(ctx context.Context, p resolve.Plan) {
 		t.broken[each.Key] = err != nil
 		if f != nil {
 			t.running[each.Key] = f
+			t.settling.expect(each.Key, fills)
 		}
 	}
 	for key, f := range t.running {
@@ -83,10 +88,7 @@ func (t *targets) prepare(ctx context.Context, p resolve.Plan) {
 
 // fills are what a target is made of. Its settings are spelled as its carrier does.
 func (t *targets) fills(each resolve.Target) []fill {
-	spelling := setting.Annotations
-	if _, ok := t.server.opts.Documents.Set().Entry(documents.Key{Kind: v1alpha1.KindEndpointBinding, Namespace: each.Namespace, Name: each.Service}); ok {
-		spelling = setting.Fields
-	}
+	spelling := spellingOf(t.server.opts.Documents.Set(), each.Key)
 	fills := make([]fill, 0, len(each.Uses))
 	for _, u := range each.Uses {
 		f := fill{verdict: name(u.Group), of: plan.Target{
@@ -101,6 +103,14 @@ func (t *targets) fills(each resolve.Target) []fill {
 	return fills
 }
 
+// spellingOf is how the reader of messages about a target spells settings.
+func spellingOf(set documents.Set, key resolve.Key) setting.Spelling {
+	if _, ok := set.Entry(documents.Key{Kind: v1alpha1.KindEndpointBinding, Namespace: key.Namespace, Name: key.Service}); ok {
+		return setting.Fields
+	}
+	return setting.Annotations
+}
+
 func sameFill(a, b fill) bool {
 	x, y := a.of, b.of
 	return a.verdict == b.verdict && x.SliceName == y.SliceName && x.Pool == y.Pool && x.PortFromService == y.PortFromService &&
@@ -111,7 +121,10 @@ func sameFill(a, b fill) bool {
 // target before it has not ended yet.
 func (t *targets) open(ctx context.Context, fills []fill, dryRun bool) (*filled, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	f := &filled{fills: fills, dryRun: dryRun, stop: cancel, loads: len(fills), states: make([]*plan.State, len(fills))}
+	f := &filled{
+		fills: fills, dryRun: dryRun, stop: cancel, seen: make([]atomic.Pointer[FillState], len(fills)),
+		loads: len(fills), states: make([]*plan.State, len(fills)),
+	}
 	for i := range fills {
 		if t.left(fills[i].of) {
 			cancel()
@@ -119,7 +132,7 @@ func (t *targets) open(ctx context.Context, fills []fill, dryRun bool) (*filled,
 			return nil, nil //nolint:nilnil // the next pass tries again
 		}
 		var err error
-		if fills[i].store, err = t.server.opts.Hub.Target(fills[i].of); err != nil {
+		if fills[i].store, err = t.server.opts.Hub.Open(fills[i].of); err != nil {
 			cancel()
 			f.release()
 			return nil, err
@@ -128,6 +141,7 @@ func (t *targets) open(ctx context.Context, fills []fill, dryRun bool) (*filled,
 	for i := range fills {
 		f.loading.Go(func() {
 			state, err := target.Load(ctx, fills[i].store)
+			t.lists.share(state.Slices)
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			if err == nil {
@@ -159,7 +173,8 @@ func (f *filled) known() bool {
 // members returns what is published by the targets of a group, or by those that will
 // take it. It is known when all their stores were read.
 func (t *targets) members(p resolve.Plan, g resolve.Group) ([]inventory.Member, bool) {
-	var all plan.State
+	var all []inventory.Member
+	add := func(own ...plan.Slice) { all = merged(all, plan.Published(plan.State{Slices: own})) }
 	for _, each := range p.Targets {
 		for i, u := range each.Uses {
 			if u.Group != g && (u.Next == nil || u.Next.Group != g) {
@@ -173,22 +188,34 @@ func (t *targets) members(p resolve.Plan, g resolve.Group) ([]inventory.Member, 
 				return nil, false
 			}
 			if before := t.server.groups.running[u.Group]; before != nil && before.verdict.Load() != nil {
-				all.Slices = append(all.Slices, plan.Slice{Endpoints: before.verdict.Load().Members})
+				add(plan.Slice{Endpoints: before.verdict.Load().Members})
 			} else if f.states[i] != nil {
-				all.Slices = append(all.Slices, f.states[i].Slices...)
+				add(f.states[i].Slices...)
 			}
 		}
 	}
-	return plan.Published(all), true
+	return all, true
+}
+
+// merged returns what either of two targets publishes. Mostly that is the same, and a
+// list of what all targets publish would be long.
+func merged(all, more []inventory.Member) []inventory.Member {
+	if slices.Equal(all, more) {
+		return all
+	}
+	return slices.Clone(plan.Published(plan.State{Slices: []plan.Slice{{Endpoints: all}, {Endpoints: more}}}))
 }
 
 // run adds the targets whose stores were read.
-func (t *targets) run(ctx context.Context) {
+func (t *targets) run() {
+	loading := false
 	for key, f := range t.running {
-		if f.target != nil || !f.known() {
+		if known := f.known(); f.target != nil || !known {
+			loading = loading || !known
 			continue
 		}
-		options := target.Options{DryRun: f.dryRun, Observe: t.server.teller.ofTarget(key, f.dryRun, f.fills)}
+		tell := t.server.teller.ofTarget(key, f)
+		options := target.Options{DryRun: f.dryRun, Observe: func(o target.Outcome) { tell(o); t.settling.take(key, f.dryRun, o) }}
 		for i, each := range f.fills {
 			options.Fills = append(options.Fills, target.Fill{
 				Pool: each.verdict, Store: t.server.opts.Fence(each.store), Target: each.of, State: f.states[i],
@@ -200,21 +227,12 @@ func (t *targets) run(ctx context.Context) {
 			continue
 		}
 		f.target = added
-		following, cancel := context.WithCancel(ctx)
-		stop := f.stop
-		f.stop = func() { stop(); cancel() }
 		for _, each := range f.fills {
-			t.ended.Go(func() {
-				for {
-					select {
-					case <-following.Done():
-						return
-					case <-each.store.Changed():
-						added.Changed()
-					}
-				}
-			})
+			each.store.Follow(added.Changed)
 		}
+	}
+	if !loading {
+		t.lists.forget()
 	}
 }
 
@@ -223,6 +241,7 @@ func (t *targets) run(ctx context.Context) {
 func (t *targets) end(ctx context.Context, key resolve.Key, f *filled) {
 	f.stop()
 	delete(t.running, key)
+	t.settling.forget(key)
 	t.mark(f, true)
 	if f.target != nil {
 		t.server.set.Remove(f.target)

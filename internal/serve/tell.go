@@ -17,6 +17,8 @@ import (
 type teller struct {
 	opts Options
 	log  *slog.Logger
+	// audience is told what happens to pools.
+	audience *audience
 	// set is the one whose changes were told last.
 	set documents.Set
 
@@ -32,7 +34,11 @@ func newTeller(opts Options) *teller {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &teller{opts: opts, log: opts.Logger, said: make(map[subject]string)}
+	announce := opts.Announce
+	if opts.DryRun {
+		announce = func(resolve.Key, narration.Notice) {}
+	}
+	return &teller{opts: opts, log: opts.Logger, audience: newAudience(announce), said: make(map[subject]string)}
 }
 
 // news reports whether that was not said of the subject before; saying nothing forgets it.
@@ -66,7 +72,13 @@ func (t *teller) labels(err error) {
 	}
 }
 
+// unseen tells that there may be slices of which nothing is known.
+func (t *teller) unseen(err error) {
+	t.log.Info("slices in namespaces that no document names cannot be looked for; if there are any, they stay as they are and are not checked", "error", err)
+}
+
 func (t *teller) pool(name string, err error) {
+	t.opts.Observe.Pool(name, err)
 	switch text, news := t.trouble(subject{kind: "pool", name: name}, err); {
 	case news && err != nil:
 		t.log.Error("the pool cannot be read as its document says, its endpoints stay as they are", "pool", name, "error", text)
@@ -76,6 +88,7 @@ func (t *teller) pool(name string, err error) {
 }
 
 func (t *teller) group(key resolve.Group, err error) {
+	t.opts.Observe.Group(key, err)
 	log := t.log.With(groupArgs(key)...)
 	switch text, news := t.trouble(subject{kind: "group", name: name(key)}, err); {
 	case news && err != nil:
@@ -86,6 +99,7 @@ func (t *teller) group(key resolve.Group, err error) {
 }
 
 func (t *teller) target(key resolve.Key, err error) {
+	t.opts.Observe.Target(key, err)
 	log := t.log.With(keyArgs(key)...)
 	switch text, news := t.trouble(subject{"target", key.Namespace, key.Service, ""}, err); {
 	case news && err != nil:
@@ -103,30 +117,35 @@ func groupArgs(key resolve.Group) []any {
 	return []any{"pool", key.Pool, "health_check_mode", string(key.Check.Mode), "health_check_port", key.Check.Port}
 }
 
-// ofGroup returns what tells the outcomes of a group.
-func (t *teller) ofGroup(key resolve.Group) func(pool.Outcome) {
+// ofGroup returns what tells and shows the outcomes of a group.
+func (t *teller) ofGroup(key resolve.Group, g *group) func(pool.Outcome) {
 	var memory narration.Pool
-	log := t.log.With(groupArgs(key)...)
+	log, observe := t.log.With(groupArgs(key)...), t.opts.Observe.OfGroup(key)
 	return func(o pool.Outcome) {
 		var story narration.Story
 		memory, story = memory.Tell(o)
+		observe(o, memory)
+		g.see(o, memory, story)
 		say(log, setting.Fields, story)
+		t.audience.tell(key, story.Notices, o.At)
 	}
 }
 
-// ofTarget returns what tells the outcomes of a target, at its Service too.
-func (t *teller) ofTarget(key resolve.Key, dryRun bool, fills []fill) func(target.Outcome) {
-	memories := make(map[string]narration.Target, len(fills))
-	for _, each := range fills {
-		memories[each.verdict] = narration.Target{DryRun: dryRun}
+// ofTarget returns what tells and shows the outcomes of a target, at its Service too.
+func (t *teller) ofTarget(key resolve.Key, f *filled) func(target.Outcome) {
+	memories := make(map[string]narration.Target, len(f.fills))
+	for _, each := range f.fills {
+		memories[each.verdict] = narration.Target{DryRun: f.dryRun}
 	}
-	spelling := fills[0].of.Spelling
-	log := t.log.With(keyArgs(key)...)
+	spelling := f.fills[0].of.Spelling
+	log, observe := t.log.With(keyArgs(key)...), t.opts.Observe.OfTarget(key, f.dryRun)
 	return func(o target.Outcome) {
 		memory, story := memories[o.Pool].Tell(o)
 		memories[o.Pool] = memory
+		observe(o)
+		f.see(o, story)
 		say(log, spelling, story)
-		if dryRun {
+		if f.dryRun {
 			return
 		}
 		for _, notice := range story.Notices {
@@ -136,60 +155,38 @@ func (t *teller) ofTarget(key resolve.Key, dryRun bool, fills []fill) func(targe
 	}
 }
 
-// say logs a story, with settings as its readers spell them.
-func say(log *slog.Logger, spelling setting.Spelling, story narration.Story) {
-	for _, line := range story.Lines {
-		args := slices.Clone(line.Args)
-		for i, arg := range args {
-			switch value := arg.(type) {
-			case string:
-				args[i] = spelling.Of(value)
-			case error:
-				args[i] = spelling.Of(value.Error())
-			}
-		}
-		levelOf(line.Level, log)(spelling.Of(line.Message), args...)
-	}
-}
-
-func levelOf(level narration.Level, log *slog.Logger) func(string, ...any) {
-	switch level {
-	case narration.Debug:
-		return log.Debug
-	case narration.Warn:
-		return log.Warn
-	case narration.Error:
-		return log.Error
-	case narration.Info:
-	}
-	return log.Info
-}
-
-// tell tells what a plan says: documents that changed, wishes that are not granted, and
-// targets that leave.
-func (t *teller) tell(in resolve.Input, plan resolve.Plan) {
-	t.documents(t.opts.Documents.Set())
+// planned takes in which Services there are, before anything runs that may be announced at
+// them.
+func (t *teller) planned(in resolve.Input, plan resolve.Plan) {
 	uids := make(map[resolve.Key]string, len(in.Services))
 	for _, service := range in.Services {
 		uids[service.Key] = service.UID
 	}
+	t.audience.planned(plan, uids)
+}
+
+// tell tells what a plan says: documents that changed, wishes that are not granted, and
+// targets that leave.
+func (t *teller) tell(plan resolve.Plan) {
+	set := t.opts.Documents.Set()
+	t.documents(set)
+	uids := t.audience.uids
+	t.opts.Observe.Planned(t.set, &plan)
 	holds := make(map[subject]bool)
 	for _, r := range plan.Refusals {
 		of := subject{"refusal", r.Namespace, r.Service, r.Pool}
 		holds[of] = true
-		if !t.news(of, r.Reason+r.Message) {
-			continue
-		}
-		t.log.Warn("not granted", append(keyArgs(r.Key), "pool", r.Pool, "reason", r.Reason, "problem", r.Message)...)
-		if !t.opts.DryRun {
-			t.opts.Announce(r.Key, narration.Notice{Reason: narration.NoticeReason(r.Reason), Note: r.Message, Service: uids[r.Key]})
+		if message := spellingOf(set, r.Key).Of(r.Message); t.news(of, r.Reason+message) {
+			t.log.Warn("not granted", append(keyArgs(r.Key), "pool", r.Pool, "reason", r.Reason, "problem", message)...)
+			t.announce(r.Key, narration.Notice{Reason: narration.NoticeReason(r.Reason), Note: message, Service: uids[r.Key]})
 		}
 	}
 	for _, n := range plan.Notices {
 		of := subject{"notice " + n.Reason, n.Namespace, n.Service, n.Message}
 		holds[of] = true
 		if t.news(of, n.Message) {
-			t.log.Warn("a setting without effect", append(keyArgs(n.Key), "reason", n.Reason, "problem", n.Message)...)
+			t.log.Warn("a setting of the Service has another effect than it seems", append(keyArgs(n.Key), "reason", n.Reason, "problem", n.Message)...)
+			t.announce(n.Key, narration.Notice{Reason: narration.NoticeReason(n.Reason), Note: n.Message, Service: uids[n.Key]})
 		}
 	}
 	for _, l := range plan.Lost {
@@ -201,6 +198,13 @@ func (t *teller) tell(in resolve.Input, plan resolve.Plan) {
 	}
 	t.leaving(plan, holds)
 	t.forget(holds)
+}
+
+// announce makes a notice known at its Service, but in a dry run.
+func (t *teller) announce(key resolve.Key, notice narration.Notice) {
+	if !t.opts.DryRun {
+		t.opts.Announce(key, notice)
+	}
 }
 
 // leaving tells which targets leave, and why.
@@ -243,7 +247,7 @@ func (t *teller) forget(holds map[subject]bool) {
 
 // documents tells what became of documents.
 func (t *teller) documents(set documents.Set) {
-	if set.Generation == t.set.Generation {
+	if set.Generation == t.set.Generation && len(set.Lost) == len(t.set.Lost) {
 		return
 	}
 	for _, change := range documents.Changes(t.set, set) {
@@ -256,7 +260,21 @@ func (t *teller) documents(set documents.Set) {
 		case documents.Kept:
 			t.log.Error("a document is wrong, its last good version stays in effect", args...)
 		case documents.Unusable:
+			if change.Entry.OnlyChecked != nil {
+				t.log.Error("a document is wrong and has no good version, what it published before stays and is checked", args...)
+				continue
+			}
 			t.log.Error("a document is wrong and has no good version, what it published before stays", args...)
+		}
+	}
+	for _, kind := range set.Missing {
+		if !slices.Contains(t.set.Missing, kind) {
+			t.log.Info("the API server does not have the kind; documents in files and annotations count", "kind", kind)
+		}
+	}
+	for _, kind := range slices.Concat(t.set.Missing, t.set.Lost) {
+		if !slices.Contains(set.Missing, kind) && !slices.Contains(set.Lost, kind) {
+			t.log.Info("the API server has the kind", "kind", kind)
 		}
 	}
 	for _, m := range set.Mistakes {

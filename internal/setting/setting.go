@@ -1,5 +1,7 @@
 package setting
 
+import "slices"
+
 // Group is the group of the kinds and annotations of this program.
 const Group = "endpoints.ablmnzde.github.io"
 
@@ -17,6 +19,11 @@ type Setting struct {
 	// Words are the values that documents and annotations spell otherwise than
 	// the variable does, in pairs; nil where there are none.
 	Words []Word
+}
+
+// OnlyPool reports whether pools have the setting, and nothing else.
+func (s Setting) OnlyPool() bool {
+	return slices.ContainsFunc(pool(), func(of Setting) bool { return of.Variable == s.Variable })
 }
 
 // Word is one value of a setting.
@@ -90,7 +97,8 @@ func target() []Setting {
 // have: an IONOS_API_URL in a pool would carry the token anywhere.
 func process() []Setting {
 	names := []string{
-		"DOCUMENTS_DIR", "CREDENTIALS_DIR", "SOURCE_TIMEOUT", "INVENTORY_COMMAND_ENV", "IONOS_API_URL", "TARGET_MANAGED_BY", "MAX_ENDPOINTS_PER_SLICE", "HEALTH_CHECK_CONCURRENCY",
+		"DOCUMENTS_DIR", "CREDENTIALS_DIR", "DOCUMENTS_API", "BOUNDS_SUBNETS", "BOUNDS_NAMESPACES", "BOUNDS_PORTS",
+		"SOURCE_TIMEOUT", "INVENTORY_COMMAND_ENV", "IONOS_API_URL", "TARGET_MANAGED_BY", "MAX_ENDPOINTS_PER_SLICE", "HEALTH_CHECK_CONCURRENCY",
 		"STORE_KIND", "KUBECTL_PATH", "LEADER_ELECTION", "LEADER_ELECTION_NAMESPACE", "LEADER_ELECTION_NAME",
 		"ADMIN_ADDRESS", "METRICS_ADDRESS", "LOG_LEVEL", "LOG_FORMAT", "DRY_RUN",
 	}

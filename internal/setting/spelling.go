@@ -46,7 +46,15 @@ func (s *Spelling) UnmarshalText(text []byte) error {
 // Of returns a message in which every variable of All is spelled as the reader
 // spells it, with its value where the value is spelled otherwise too. Variables
 // leaves every text as it is, at no cost.
-func (s Spelling) Of(text string) string {
+func (s Spelling) Of(text string) string { return s.Naming(text, nil) }
+
+// Owner names the document that has a setting, as in "EndpointPool blue"; it returns
+// nothing where that is not known.
+type Owner func(Setting) string
+
+// Naming is Of with the document before each field: "EndpointPool blue spec.subnets". An
+// annotation is the Service's own.
+func (s Spelling) Naming(text string, owner Owner) string {
 	if s == Variables || !strings.Contains(text, "_") {
 		return text
 	}
@@ -63,7 +71,7 @@ func (s Spelling) Of(text string) string {
 		}
 		if known, ok := byVariable[text[at:end]]; ok && known.Field != "" {
 			b.WriteString(text[done:at])
-			b.WriteString(s.name(known))
+			b.WriteString(s.name(known, owner))
 			end = s.value(&b, known, text, end)
 			done = end
 		}
@@ -77,9 +85,12 @@ func (s Spelling) Of(text string) string {
 }
 
 // name is the setting as the reader spells it.
-func (s Spelling) name(known Setting) string {
+func (s Spelling) name(known Setting, owner Owner) string {
 	if s == Annotations && known.Annotation != "" {
 		return Group + "/" + known.Annotation
+	}
+	if owner != nil {
+		return strings.TrimSpace(owner(known) + " " + known.Field)
 	}
 	return known.Field
 }

@@ -3,20 +3,15 @@ package syncer
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/netip"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/outbox"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
 
@@ -80,7 +75,8 @@ func (s *Syncer) Assess(ctx context.Context) (Assessment, error) {
 		Nodes: len(r.Nodes), Candidates: filtered.Candidates, Decisions: filtered.Decisions, Ineligible: filtered.Ineligible,
 		Scheduled: true,
 	}
-	status.Verdict, status.Health, err = s.probeAndDecide(ctx, plan.Published(state), read)
+	look := pool.Look{Prober: s.opts.Prober, Policy: s.opts.Policy, Rules: s.opts.Rules, Slots: make(chan struct{}, max(1, s.opts.Concurrency))}
+	status.Verdict, status.Health, err = look.Decide(ctx, plan.Published(state), read)
 	if err != nil {
 		return Assessment{}, err
 	}
@@ -91,78 +87,6 @@ func (s *Syncer) Assess(ctx context.Context) (Assessment, error) {
 	status.Store.Pending = len(a.Writes)
 	s.board.status.Store(status)
 	return a, nil
-}
-
-// probeAndDecide checks members and candidates until all pass, at most the larger
-// of Rise and Fall rounds with a pause between them. The inventory is decided on
-// after the first round, as in Run.
-func (s *Syncer) probeAndDecide(ctx context.Context, members []inventory.Member, read guard.Read) (guard.Verdict, inventory.Health, error) {
-	var health inventory.Health
-	ineligible := pool.Ineligible(members, s.opts.Rules)
-	var targets []netip.Addr
-	for _, m := range members {
-		if !ineligible[m.Address] {
-			targets = append(targets, m.Address)
-		}
-	}
-	for _, c := range read.Candidates {
-		targets = append(targets, c.Address)
-	}
-	in := guard.Input{Read: &read, Memory: guard.Recover(members, time.Now()).Forbid(ineligible)}
-	for round := 1; ; round++ {
-		health = probe.Advance(health, s.probeAll(ctx, targets))
-		in.Now, in.Health = time.Now(), health
-		verdict := guard.Decide(in, s.opts.Policy)
-		in.Read, in.Memory = nil, verdict.Memory
-		if s.opts.Policy.HealthOff || round >= max(s.opts.Policy.Rise, s.opts.Policy.Fall) || allPass(health) {
-			return verdict, health, ctx.Err()
-		}
-		pause := time.NewTimer(s.pool.FastInterval())
-		select {
-		case <-ctx.Done():
-			pause.Stop()
-			return verdict, health, ctx.Err()
-		case <-pause.C:
-		}
-	}
-}
-
-// allPass reports whether every address passes, so that no further round is needed.
-func allPass(health inventory.Health) bool {
-	for _, streak := range health.All() {
-		if streak.Passes == 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// probeAll probes the addresses once each, Concurrency at a time.
-func (s *Syncer) probeAll(ctx context.Context, addrs []netip.Addr) []inventory.Result {
-	if s.opts.Policy.HealthOff {
-		return nil
-	}
-	seen := make(map[netip.Addr]bool, len(addrs))
-	slots := make(chan struct{}, s.opts.Concurrency)
-	var mu sync.Mutex
-	var results []inventory.Result
-	var checks sync.WaitGroup
-	for _, addr := range addrs {
-		if seen[addr] {
-			continue
-		}
-		seen[addr] = true
-		slots <- struct{}{}
-		checks.Go(func() {
-			defer func() { <-slots }()
-			result := s.opts.Prober.Check(ctx, addr)
-			mu.Lock()
-			defer mu.Unlock()
-			results = append(results, result)
-		})
-	}
-	checks.Wait()
-	return results
 }
 
 // Tries is how often Once decides when a slice changes before it is written, or the
@@ -183,13 +107,9 @@ func (s *Syncer) Once(ctx context.Context) (Assessment, error) {
 		for i := range a.Writes {
 			a.Writes[i].Trigger = now
 		}
-		results := s.writeAll(ctx, a.Writes)
+		results, err := target.WriteAll(ctx, s.opts.Store, a.Writes)
 		a.Results = slices.Concat(before, results)
 		s.board.wrote(results, a.Status.State)
-		err = errorsOf(results)
-		if err == nil && len(results) < len(a.Writes) {
-			err = fmt.Errorf("%d of %d writes were not tried: %w", len(a.Writes)-len(results), len(a.Writes), context.Cause(ctx))
-		}
 		switch {
 		case err == nil:
 			return a, nil
@@ -198,39 +118,4 @@ func (s *Syncer) Once(ctx context.Context) (Assessment, error) {
 		}
 		before = a.Results
 	}
-}
-
-// writeAll carries the writes out in order. A write whose predecessor failed is
-// left out, and so are all after a conflict, because the state has changed. When
-// ctx ends, the write under way is still finished.
-func (s *Syncer) writeAll(ctx context.Context, writes []plan.Write) []outbox.Result {
-	var results []outbox.Result
-	var failed []string
-	for _, w := range writes {
-		if ctx.Err() != nil {
-			break
-		}
-		if slices.ContainsFunc(w.After, func(name string) bool { return slices.Contains(failed, name) }) {
-			failed = append(failed, w.Slice.Name)
-			continue
-		}
-		r := target.Write(ctx, s.opts.Store, w)
-		results = append(results, r)
-		if errors.Is(r.Err, plan.ErrConflict) {
-			break
-		}
-		if r.Err != nil {
-			failed = append(failed, w.Slice.Name)
-		}
-	}
-	return results
-}
-
-// errorsOf joins the errors of writes.
-func errorsOf(results []outbox.Result) error {
-	var all []error
-	for _, r := range results {
-		all = append(all, r.Err)
-	}
-	return errors.Join(all...)
 }

@@ -12,8 +12,8 @@ import (
 type offer struct {
 	// verdict is the newest, nil before the first.
 	verdict *guard.Verdict
-	// own are the endpoints that the slices of the target published at first, slices
-	// what they are now.
+	// own are the endpoints that the slices of the target published when the group of the
+	// pool began to judge, slices what they are now.
 	own    []inventory.Member
 	slices []plan.Slice
 }
@@ -31,7 +31,8 @@ func choose(offers []offer, which int) *decision {
 			others = others.And(o.working())
 		}
 	}
-	return &decision{offers[which].verdict.Published(others, offers[which].own)}
+	v := offers[which].verdict
+	return &decision{members: v.Published(others, offers[which].own), checked: v.MayReplace()}
 }
 
 // working returns what works in the pool. Without a verdict it is as its slices say.
@@ -51,4 +52,26 @@ func (o offer) working() guard.Working {
 		}
 	}
 	return works
+}
+
+// Offer is what is known of one pool of a target that is decided on once.
+type Offer struct {
+	// Verdict is nil where nothing was decided.
+	Verdict *guard.Verdict
+	// Slices are those of the pool in the Service, as they are.
+	Slices []plan.Slice
+}
+
+// Choose returns what the slices of one of the pools of a target publish, and false where
+// nothing was decided on that pool.
+func Choose(all []Offer, which int) ([]inventory.Member, bool) {
+	offers := make([]offer, len(all))
+	for i, o := range all {
+		offers[i] = offer{verdict: o.Verdict, own: plan.Published(plan.State{Slices: o.Slices}), slices: o.Slices}
+	}
+	chosen := choose(offers, which)
+	if chosen == nil {
+		return nil, false
+	}
+	return chosen.members, true
 }

@@ -19,7 +19,7 @@ func NewMachine(f Fill, o Options, random func() float64, now time.Time) Machine
 
 // Decide takes what the pools decided.
 func (m Machine) Decide(members []inventory.Member, now time.Time) {
-	m.m.handle(event{decided: &decision{members}}, now)
+	m.m.handle(event{decided: &decision{members: members}}, now)
 }
 
 // Changed says that the store may have changed, Tick that time went by.

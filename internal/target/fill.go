@@ -138,6 +138,9 @@ func (l *loop) decide(f *fill, now time.Time) {
 	if f.target == nil {
 		return
 	}
+	if f.machine != nil {
+		f.machine.follow(l.verdicts[f.Pool])
+	}
 	offers := make([]offer, len(f.target.fills))
 	for i, each := range f.target.fills {
 		offers[i].verdict = l.verdicts[each.Pool]

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/outbox"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
@@ -25,8 +26,11 @@ type machine struct {
 	right bool
 	// state is what the store is known to hold.
 	state plan.State
-	// own are the endpoints that the slices published at first.
+	// own are the endpoints that the slices published when the group of the pool began to
+	// judge: at first, and when another group took its place. settled says that it had
+	// judged all of them since.
 	own     []inventory.Member
+	settled bool
 	outbox  *outbox.Outbox
 	reader  reader
 	results results
@@ -34,16 +38,30 @@ type machine struct {
 }
 
 // newMachine starts from the state of the fill, or with a load. The outbox may know
-// the slices from before.
+// the slices from before, also that one has to be read before it is written again.
 func newMachine(f Fill, o Options, box *outbox.Outbox, random func() float64, now time.Time) *machine {
 	m := &machine{fill: f, dryRun: o.DryRun, outbox: box, outcome: Outcome{Pool: f.Pool}}
 	m.reader = reader{reload: o.Reload, next: now.Add(o.Reload), random: random}
-	if f.State == nil {
+	if f.State == nil || box.Unread() {
 		m.reader.want()
-		return m
 	}
-	m.known, m.state, m.own = true, *f.State, plan.Published(*f.State)
+	if f.State != nil {
+		m.known, m.state, m.own = true, *f.State, plan.Published(*f.State)
+	}
 	return m
+}
+
+// follow notes whether a verdict is the first of a group that begins anew, because the
+// document of its pool changed: what it has not judged yet stays as it is published.
+func (m *machine) follow(v *guard.Verdict) {
+	if v == nil {
+		return
+	}
+	is := v.Settled()
+	if m.settled && !is && m.decided {
+		m.own = m.members
+	}
+	m.settled = is
 }
 
 // event is one thing that happened; the zero event is that time went by.
@@ -56,7 +74,11 @@ type event struct {
 }
 
 // decision is what the pools decided for one fill.
-type decision struct{ members []inventory.Member }
+type decision struct {
+	members []inventory.Member
+	// checked says that all endpoints of its pool were checked, and one works.
+	checked bool
+}
 
 // handle takes an event in, and plans anew where it calls for that.
 func (m *machine) handle(e event, now time.Time) {
@@ -78,6 +100,7 @@ func (m *machine) pass(now time.Time) {
 	if !m.dryRun {
 		m.outbox.Offer(m.state.Slices, writes, now)
 	}
+	m.state.Slices = plan.Shared(m.state.Slices, desired)
 	m.outcome.Passed, m.outcome.Problem, m.outcome.Writes = true, problem, writes
 	m.right = len(writes) == 0 && m.outbox.Settled()
 }
@@ -117,7 +140,7 @@ func (m *machine) absorb(e event, now time.Time) bool {
 	switch {
 	case e.decided != nil:
 		same := m.decided && slices.Equal(m.members, e.decided.members)
-		m.members, m.decided = e.decided.members, true
+		m.members, m.decided, m.outcome.Checked = e.decided.members, true, e.decided.checked
 		if same && m.right {
 			m.outcome.Passed = true // it would come to the same
 			return false

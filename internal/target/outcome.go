@@ -23,6 +23,8 @@ type Outcome struct {
 	Passed  bool
 	Problem plan.Problem
 	Writes  []plan.Write
+	// Checked says that all endpoints of the pool were checked, and one works.
+	Checked bool
 	// State is what the store is known to hold.
 	State plan.State
 	// Results are what came of writes since the last outcome with any, and Began is

@@ -128,3 +128,34 @@ func TestContract54APoolThatHasNotDecidedCountsAsItsSlicesSay(t *testing.T) {
 		}
 	})
 }
+
+// Contracts 52 and 54: a group that begins anew, because the document of its pool changed,
+// has judged nothing yet. What the Service publishes stays, also where its slices held
+// nothing when the program started.
+func TestContract52AGroupThatBeginsAnewTakesNothingAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, target.SetOptions{}, "shop/web")
+		c.start()
+		web := c.all["shop/web"]
+		f := &fleet{size: 2, now: time.Now()}
+		v := f.checked()
+		c.set.Publish(web.fill.Pool, v)
+		during(5 * time.Second)
+		if got := web.published(); got != "1=ready 2=ready" {
+			t.Fatalf("got %q", got)
+		}
+		web.taken()
+		anew := guard.Decide(guard.Input{Now: f.now, Memory: guard.Recover(v.Members, f.now)}, guard.Policy{Rise: 2, Fall: 3, Interval: 2 * time.Second, FailOpen: true})
+		c.set.Publish(web.fill.Pool, &anew)
+		during(5 * time.Second)
+		if got := web.taken(); len(got) > 0 {
+			t.Errorf("got %d writes and %q, want none", len(got), web.published())
+		}
+		c.set.Publish(web.fill.Pool, f.checked(1))
+		during(5 * time.Second)
+		if got := web.published(); got != "1=down 2=ready" {
+			t.Errorf("got %q, want the dead one down", got)
+		}
+		c.stop()
+	})
+}

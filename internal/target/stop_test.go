@@ -86,3 +86,34 @@ func TestContract30NothingBeginsOnceItIsToldToStop(t *testing.T) {
 		})
 	}
 }
+
+// TestContract26AWriteWithoutAnswerIsReadAlsoByTheNextTarget: what became of the write is
+// not known, and the target that asked is gone; the next one has a state from before.
+func TestContract26AWriteWithoutAnswerIsReadAlsoByTheNextTarget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, target.SetOptions{}, "shop/web")
+		s := c.all["shop/web"]
+		c.start()
+		c.set.Publish("blue", verdict(2))
+		during(5 * time.Second)
+		s.set(func() {
+			s.write = func(ctx context.Context, _ plan.Write) error { return wait(ctx, time.Hour) }
+		})
+		c.set.Publish("blue", verdict(2, 1))
+		during(time.Second)
+		c.remove(s)
+		<-s.added.Gone()
+		state, err := s.Load(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.fill.State = &state
+		s.set(func() { s.write = nil })
+		c.add(s)
+		during(20 * time.Second)
+		if got := s.published(); got != "1=down 2=ready" {
+			t.Errorf("got %q 20 s after the target came back, want the dead endpoint down", got)
+		}
+		c.stop()
+	})
+}

@@ -31,10 +31,9 @@ func compare(a, b *Endpoint) int {
 // in one slice twice.
 type copied struct {
 	address netip.Addr
-	target  int32
-	slice   int
-	index   int // within the slice
-	app     string
+	port    *slicePort
+	slice   int32
+	index   int32 // within the slice
 	*sliceEndpoint
 }
 
@@ -62,12 +61,12 @@ func Join(service *Service, all []*Slice) []Endpoint {
 func joinPort(service *Service, port Port, ordered []*Slice) []Endpoint {
 	copies := mentions(service, port, ordered)
 	slices.SortFunc(copies, func(a, b copied) int {
-		return cmp.Or(a.address.Compare(b.address), cmp.Compare(a.target, b.target), cmp.Compare(a.slice, b.slice), cmp.Compare(a.index, b.index))
+		return cmp.Or(a.address.Compare(b.address), cmp.Compare(a.port.number, b.port.number), cmp.Compare(a.slice, b.slice), cmp.Compare(a.index, b.index))
 	})
 	chosen := copies[:0]
 	for rest := copies; len(rest) > 0; {
 		same := 1
-		for same < len(rest) && rest[same].address == rest[0].address && rest[same].target == rest[0].target {
+		for same < len(rest) && rest[same].address == rest[0].address && rest[same].port.number == rest[0].port.number {
 			same++
 		}
 		one := choose(rest[:same])
@@ -82,11 +81,11 @@ func joinPort(service *Service, port Port, ordered []*Slice) []Endpoint {
 			ready = ready4
 		}
 		e := Endpoint{
-			Service: string(service.Type), Port: port, Address: c.address, TargetPort: c.target,
-			State: c.conditions.state(ready), Zone: c.zone, Node: c.node, Target: c.sliceEndpoint.target,
+			Service: string(service.Type), Port: port, Address: c.address, TargetPort: c.port.number,
+			State: c.conditions.state(ready), Zone: c.zone, Node: c.node, Target: c.target,
 		}
 		if e.Port.AppProtocol == "" {
-			e.Port.AppProtocol = c.app
+			e.Port.AppProtocol = c.port.appProtocol
 		}
 		endpoints = append(endpoints, e)
 	}
@@ -101,14 +100,15 @@ func mentions(service *Service, port Port, ordered []*Slice) []copied {
 	}
 	found := make([]copied, 0, most)
 	for at, slice := range ordered {
-		for _, p := range slice.ports {
+		for k := range slice.ports {
+			p := &slice.ports[k]
 			if p.name != port.Name || p.protocol != port.Protocol {
 				continue
 			}
 			for i := range slice.endpoints {
 				e := &slice.endpoints[i]
 				if e.address.Is4() && service.IPv4 || e.address.Is6() && service.IPv6 {
-					found = append(found, copied{e.address, p.number, at, i, p.appProtocol, e})
+					found = append(found, copied{e.address, p, int32(at), int32(i), e})
 				}
 			}
 		}

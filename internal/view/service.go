@@ -2,8 +2,11 @@ package view
 
 import (
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 )
 
 // Key names a Service.
@@ -16,8 +19,58 @@ type Service struct {
 	Type corev1.ServiceType
 	// IPv4 and IPv6 say which families the Service has.
 	IPv4, IPv6 bool
-	Ports      []Port
+	// IPv6First says that the first of its families is IPv6.
+	IPv6First bool
+	Ports     []Port
+	// Fleets are the fleets of proxies in other namespaces that may use the Service, as
+	// NAMESPACE/NAME.
+	Fleets []string
+	// ProxyProtocol is the header that the endpoints expect at the beginning of each
+	// connection, empty for none.
+	ProxyProtocol ProxyProtocol
+	// TLS says how the certificates of endpoints that speak TLS are checked.
+	TLS TLS
 }
+
+// TLS is how the certificates of endpoints are checked. Without Authorities and Unchecked
+// nothing is said.
+type TLS struct {
+	// Authorities are certificates in PEM, of which one has to have signed that of an
+	// endpoint.
+	Authorities string
+	// ServerName is the name that an endpoint is asked for, and that its certificate has
+	// to have. Empty is the host that the client asks for.
+	ServerName string
+	// Unchecked says that any certificate will do. Authorities count before it.
+	Unchecked bool
+}
+
+// Said reports whether the Service says how certificates are checked.
+func (t TLS) Said() bool { return t.Authorities != "" || t.Unchecked }
+
+// FleetsAnnotation names the fleets of other namespaces that may use a Service, separated
+// by commas.
+const FleetsAnnotation = v1alpha1.AnnotationFleets
+
+// ProxyProtocol is a version of the PROXY protocol.
+type ProxyProtocol string
+
+// The versions of the PROXY protocol.
+const (
+	ProxyV1 ProxyProtocol = "v1"
+	ProxyV2 ProxyProtocol = "v2"
+)
+
+// ProxyProtocolAnnotation says that the endpoints of a Service expect a PROXY header, v1 or
+// v2. Another value says nothing.
+const ProxyProtocolAnnotation = v1alpha1.AnnotationProxyProtocol
+
+// The annotations about the certificates of endpoints. The words are those of a kubeconfig.
+const (
+	AuthorityAnnotation  = v1alpha1.AnnotationTLSCertificateAuthority
+	ServerNameAnnotation = v1alpha1.AnnotationTLSServerName
+	SkipVerifyAnnotation = v1alpha1.AnnotationTLSInsecureSkipVerify
+)
 
 // Port is one port of a Service.
 type Port struct {
@@ -39,6 +92,21 @@ func ToService(object *corev1.Service) *Service {
 		IPv4: len(families) == 0 || slices.Contains(families, corev1.IPv4Protocol),
 		IPv6: len(families) == 0 || slices.Contains(families, corev1.IPv6Protocol),
 	}
+	service.IPv6First = len(families) > 0 && families[0] == corev1.IPv6Protocol
+	for name := range strings.SplitSeq(object.Annotations[FleetsAnnotation], ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			service.Fleets = append(service.Fleets, name)
+		}
+	}
+	switch header := ProxyProtocol(object.Annotations[ProxyProtocolAnnotation]); header {
+	case ProxyV1, ProxyV2:
+		service.ProxyProtocol = header
+	}
+	if text := object.Annotations[AuthorityAnnotation]; strings.TrimSpace(text) != "" {
+		service.TLS.Authorities = strings.ToValidUTF8(text, "?")
+	}
+	service.TLS.ServerName = strings.ToValidUTF8(strings.TrimSpace(object.Annotations[ServerNameAnnotation]), "?")
+	service.TLS.Unchecked = object.Annotations[SkipVerifyAnnotation] == "true"
 	if service.Type == "" {
 		service.Type = corev1.ServiceTypeClusterIP
 	}
@@ -60,10 +128,11 @@ func protocol(p corev1.Protocol) corev1.Protocol {
 	return p
 }
 
-// Equal reports whether the join of both is the same.
+// Equal reports whether both say the same to every reader.
 func (s *Service) Equal(other *Service) bool {
 	if s == nil || other == nil {
 		return s == other
 	}
-	return s.Key == other.Key && s.Type == other.Type && s.IPv4 == other.IPv4 && s.IPv6 == other.IPv6 && slices.Equal(s.Ports, other.Ports)
+	return s.Key == other.Key && s.Type == other.Type && s.IPv4 == other.IPv4 && s.IPv6 == other.IPv6 && slices.Equal(s.Ports, other.Ports) &&
+		s.IPv6First == other.IPv6First && slices.Equal(s.Fleets, other.Fleets) && s.ProxyProtocol == other.ProxyProtocol && s.TLS == other.TLS
 }

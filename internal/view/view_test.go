@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -220,4 +221,28 @@ func TestNamesAreDNSNamesAndSayTheIdentity(t *testing.T) {
 		}
 		seen[name] = identity
 	})
+}
+
+func TestContract108AnotherWordAboutCertificatesIsAnotherService(t *testing.T) {
+	of := func(annotations map[string]string) *view.Service {
+		return view.ToService(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Annotations: annotations}})
+	}
+	says := map[string]string{view.AuthorityAnnotation: "PEM\n", view.ServerNameAnnotation: " worker.internal ", view.SkipVerifyAnnotation: "true"}
+	all := of(says)
+	if want := (view.TLS{Authorities: "PEM\n", ServerName: "worker.internal", Unchecked: true}); all.TLS != want {
+		t.Errorf("got %+v, want %+v", all.TLS, want)
+	}
+	for name := range says {
+		fewer := maps.Clone(says)
+		delete(fewer, name)
+		if all.Equal(of(fewer)) {
+			t.Errorf("without %s it is the same Service", name)
+		}
+	}
+	// Nothing but the word true leaves certificates unchecked.
+	for _, text := range []string{"True", "yes", "1", ""} {
+		if of(map[string]string{view.SkipVerifyAnnotation: text, view.AuthorityAnnotation: " \n"}).TLS.Said() {
+			t.Errorf("%q is taken as a word about certificates", text)
+		}
+	}
 }

@@ -47,6 +47,8 @@ type Cache struct {
 	// epoch counts how often history began anew.
 	epoch uint64
 	news  bool
+	// followers are told which Services changed.
+	followers map[*Follower]struct{}
 	// changes is closed by the next change, moves by the next move of a watch.
 	changes, moves chan struct{}
 }
@@ -106,7 +108,8 @@ type Suspect struct {
 func New(scopes int) *Cache {
 	c := &Cache{
 		scopes: make([]scope, scopes), services: make(map[view.Key]*service), suspects: make(map[Suspect]struct{}),
-		changes: make(chan struct{}), moves: make(chan struct{}),
+		followers: make(map[*Follower]struct{}),
+		changes:   make(chan struct{}), moves: make(chan struct{}),
 	}
 	for kind := range c.known {
 		c.known[kind] = make(map[view.Key]*known)

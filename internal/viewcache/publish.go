@@ -61,6 +61,9 @@ func (c *Cache) publish(s step) {
 		if c.synced || first {
 			c.rejoin(d.service, before, d.joined, now)
 		}
+		for f := range c.followers {
+			f.note(d.key)
+		}
 		if d.empty() {
 			c.graves = append(c.graves, grave{service: d.service, last: d.history.last, at: now})
 		}
@@ -75,6 +78,9 @@ func (c *Cache) publish(s step) {
 // begin makes the views public.
 func (c *Cache) begin() {
 	c.synced, c.news = true, true
+	for f := range c.followers {
+		f.wake()
+	}
 	for i := range c.scopes {
 		c.scopes[i].floor = c.scopes[i].reached
 	}

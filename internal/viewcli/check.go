@@ -18,6 +18,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewserver"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds"
 )
 
 // noSuchName is what check asks for: the right is there when the answer is that the
@@ -69,10 +70,11 @@ func (p Program) check(ctx context.Context, c config.Views) bool {
 		_, err := viewserver.ReadIdentities(file)
 		say("list of identities", err)
 	}
-	client, err := kubeapi.New(kubeapi.Options{Way: p.way(c, true), UserAgent: "endpoint-views/" + p.Version})
-	if err == nil {
-		err = client.Refresh()
+	if file := c.XDS.Fleets; file != "" {
+		_, err := xds.ReadFleets(file)
+		say("list of fleets", err)
 	}
+	client, err := kubeapi.Open(kubeapi.Options{Way: p.way(c, true), UserAgent: "endpoint-views/" + p.Version})
 	say("access to the API server", err)
 	if err != nil {
 		return false

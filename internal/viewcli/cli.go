@@ -91,7 +91,7 @@ func (p Program) command() *cobra.Command {
 	}
 	root.SetVersionTemplate(fmt.Sprintf("endpoint-views %s (%s %s/%s)\n", p.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH))
 	configuration := commandline.Config[config.Views]{Load: p.load, Reference: config.ViewsReference, Stdout: p.Stdout, Stderr: p.Stderr}
-	root.AddCommand(p.serveCommand(), p.getCommand(), p.explainCommand(), p.checkCommand(), configuration.Command())
+	root.AddCommand(p.serveCommand(), p.getCommand(), p.explainCommand(), p.checkCommand(), p.bootstrapCommand(), p.fleetCommand(), p.drainCommand(), p.certificatesCommand(), configuration.Command())
 	return root
 }
 

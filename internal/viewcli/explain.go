@@ -23,39 +23,54 @@ import (
 // explainCommand answers why an address is, or is not, behind a Service.
 func (p Program) explainCommand() *cobra.Command {
 	a := &asking{Program: p}
+	var client string
 	cmd := &cobra.Command{
 		Use:   "explain ADDRESS",
 		Short: "Say of an address behind which Services it stands, in which state, and why; exit status 1 if nowhere",
 		Long: "Looks through all EndpointSlices of a namespace (-n) or of all (-A, the default) for\n" +
 			"the address, and says for each slice that lists it what follows, and why. With --server\n" +
-			"asks a running endpoint-views instead, which says what it shows, and not why.",
+			"asks a running endpoint-views instead, which says what it shows, and not why; and of each\n" +
+			"client of xDS whether it was sent that, and whether it acknowledged. With --server and\n" +
+			"--client NAME, a fleet, client or node, it says everything that this one was sent.",
 		Args: func(_ *cobra.Command, args []string) error {
+			if client != "" && len(args) == 0 {
+				return nil
+			}
 			if len(args) != 1 {
 				return fmt.Errorf("%d addresses to explain: give one, for example `explain 10.0.0.12`", len(args))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			address, err := netip.ParseAddr(args[0])
-			if err != nil || address.Zone() != "" {
-				return fmt.Errorf("%q is no IP address; give one, for example `explain 10.0.0.12`", args[0])
-			}
-			c, err := a.load()
-			if err != nil {
-				return err
-			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), a.timeout)
 			defer cancel()
-			if a.server != "" {
-				return a.explainThere(ctx, address.Unmap())
+			if client != "" {
+				return a.explainClient(ctx, client)
 			}
-			return a.explain(ctx, c, address.Unmap())
+			return a.explainAddress(ctx, args[0])
 		},
 	}
 	cmd.Flags().StringVarP(&a.namespace, "namespace", "n", "", "namespace to look into; all by default")
 	cmd.Flags().DurationVar(&a.timeout, "timeout", 30*time.Second, "give up after this time where nothing answers")
+	cmd.Flags().StringVar(&client, "client", "", "say what this fleet, client or node of xDS was sent, instead of an address")
 	a.serverFlags(cmd.Flags())
 	return cmd
+}
+
+// explainAddress says of an address where it stands.
+func (a *asking) explainAddress(ctx context.Context, text string) error {
+	address, err := netip.ParseAddr(text)
+	if err != nil || address.Zone() != "" {
+		return fmt.Errorf("%q is no IP address; give one, for example `explain 10.0.0.12`", text)
+	}
+	c, err := a.load()
+	if err != nil {
+		return err
+	}
+	if a.server != "" {
+		return a.explainThere(ctx, address.Unmap())
+	}
+	return a.explain(ctx, c, address.Unmap())
 }
 
 // explainThere says what a running endpoint-views shows of the address.
@@ -69,6 +84,10 @@ func (a *asking) explainThere(ctx context.Context, address netip.Addr) error {
 	if err != nil {
 		return &exitError{exitFailed, err}
 	}
+	streams, err := from.streams(ctx)
+	if err != nil && !notForUs(err) {
+		return &exitError{exitFailed, err}
+	}
 	found := false
 	for _, text := range objects {
 		var v views.EndpointView
@@ -79,6 +98,7 @@ func (a *asking) explainThere(ctx context.Context, address netip.Addr) error {
 			found = true
 			fmt.Fprintln(a.Stdout, redact.Printable(fmt.Sprintf("%s/%s: %s is %s: port %q, %d to %d, view %s",
 				v.Metadata.Namespace, s.ServiceName, s.Address, s.State, s.PortName, s.Port, s.TargetPort, v.Metadata.Name)))
+			a.explainProxies(streams, &v)
 		}
 	}
 	if !found {
@@ -90,10 +110,7 @@ func (a *asking) explainThere(ctx context.Context, address netip.Addr) error {
 
 // explain reads everything once and says what becomes of the address.
 func (a *asking) explain(ctx context.Context, c config.Views, address netip.Addr) error {
-	client, err := kubeapi.New(kubeapi.Options{Way: a.way(c, true), UserAgent: "endpoint-views/" + a.Version})
-	if err == nil {
-		err = client.Refresh()
-	}
+	client, err := kubeapi.Open(kubeapi.Options{Way: a.way(c, true), UserAgent: "endpoint-views/" + a.Version})
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}

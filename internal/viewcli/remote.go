@@ -69,7 +69,7 @@ func (r *remote) token() (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// get sends a request, and returns the body of an answer that is 200.
+// get asks for views.
 func (r *remote) get(ctx context.Context) (io.ReadCloser, error) {
 	query := url.Values{}
 	for name, on := range map[string]bool{"gather": r.gather, "ready": r.ready} {
@@ -83,7 +83,12 @@ func (r *remote) get(ctx context.Context) (io.ReadCloser, error) {
 	if r.service != "" {
 		query.Set("service", r.service)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.address+"/api/v1/views?"+query.Encode(), http.NoBody)
+	return r.ask(ctx, "/api/v1/views?"+query.Encode())
+}
+
+// ask sends a request, and returns the body of an answer that is 200.
+func (r *remote) ask(ctx context.Context, path string) (io.ReadCloser, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.address+path, http.NoBody)
 	if err != nil {
 		return nil, err
 	}

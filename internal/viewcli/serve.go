@@ -7,15 +7,19 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/fleetsource"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics/viewmetrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewserver"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewsource"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds"
 )
 
 // serveCommand serves the views until it is told to stop.
@@ -37,6 +41,11 @@ func (p Program) serveCommand() *cobra.Command {
 	}
 }
 
+// garbagePercent is how much garbage there may be beside what is in use, half of Go's
+// default: each change makes the endpoints of a Service anew, so that most of the memory
+// would be garbage.
+const garbagePercent = 50
+
 // serving is what serve runs.
 type serving struct {
 	log     *slog.Logger
@@ -44,11 +53,19 @@ type serving struct {
 	server  *viewserver.Server
 	health  *http.Server
 	metrics net.Listener
-	// identities says why the newest list is not in effect.
-	identities func() error
+	// identities and fleets say why the newest list is not in effect.
+	identities, fleets func() error
+	// objects is nil where fleets are not read from the API server.
+	objects *fleetsource.Source
+	// xds is nil where xDS is not served; then listening stays false.
+	xds       *xds.Server
+	listening atomic.Bool
 }
 
 func (p Program) serve(ctx context.Context, c config.Views) error {
+	if p.variable("GOGC") == "" {
+		debug.SetGCPercent(garbagePercent)
+	}
 	s, err := p.build(c)
 	if err != nil {
 		return err
@@ -66,7 +83,7 @@ func (p Program) serve(ctx context.Context, c config.Views) error {
 
 // build makes everything from the configuration. Nothing is asked or started yet.
 func (p Program) build(c config.Views) (*serving, error) {
-	s := &serving{log: p.logger(c.Log)}
+	s := &serving{log: p.logger(c.Log), fleets: func() error { return nil }}
 	var err error
 	if s.source, err = p.source(c, p.way(c, false), c.Cluster.Namespaces); err != nil {
 		return nil, err
@@ -78,27 +95,41 @@ func (p Program) build(c config.Views) (*serving, error) {
 		}
 	}
 	s.identities = identities.Problem
-	s.server, err = viewserver.New(viewserver.Options{
+	options := viewserver.Options{
 		Address: c.Stream.Address, Identities: identities, Cache: s.source.Cache(), Stale: s.source.Stale,
-		TLS:         viewserver.TLS{CertificateFile: c.Stream.Certificate, KeyFile: c.Stream.Key, ClientCAFile: c.Stream.ClientCA},
-		MostClients: c.Stream.MostClients, MostOfOne: c.Stream.MostOfOne, Logger: s.log,
-	})
-	if err != nil {
+		TLS: tlsFiles(c), MostClients: c.Stream.MostClients, MostOfOne: c.Stream.MostOfOne, Logger: s.log,
+	}
+	if c.XDS.On() {
+		options.Proxies, options.Following = s.proxies, s.following
+	}
+	if s.server, err = viewserver.New(options); err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
-	scrape, err := viewmetrics.Handler(viewmetrics.Options{
-		Version: p.Version, Cache: s.source.Cache(), Server: s.server, Stale: s.source.Stale, Identities: s.identities,
-		Known: s.source.Known, Requests: s.source.Requests,
-	})
-	if err != nil {
+	if err := p.buildXDS(s, c, identities); err != nil {
 		return nil, err
 	}
+	return s, s.buildHealth(p.Version)
+}
+
+// buildHealth makes the server of health and metrics.
+func (s *serving) buildHealth(version string) error {
+	options := viewmetrics.Options{
+		Version: version, Cache: s.source.Cache(), Server: s.server, Stale: s.source.Stale, Identities: s.identities,
+		Known: s.source.Known, Requests: s.source.Requests,
+	}
+	if s.xds != nil {
+		options.XDS = s.xds.Stats
+	}
+	scrape, err := viewmetrics.Handler(options)
+	if err != nil {
+		return err
+	}
 	s.health = &http.Server{
-		Handler:           viewserver.Health(s.source.Cache(), s.source.Trouble, scrape),
+		Handler:           viewserver.Health(s.source.Cache(), s.source.Trouble, s.opens, scrape),
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 15 * time.Second, IdleTimeout: time.Minute,
 		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
-	return s, nil
+	return nil
 }
 
 // listen takes both addresses.
@@ -126,6 +157,17 @@ func (s *serving) run(ctx context.Context) error {
 			cancel(err)
 		}
 	})
+	if s.objects != nil {
+		running.Go(func() { s.objects.Run(ctx) })
+		running.Go(func() { s.tellObjects(ctx) })
+	}
+	if s.xds != nil {
+		running.Go(func() {
+			if err := s.xds.Run(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
 	running.Go(func() {
 		if err := s.health.Serve(s.metrics); !errors.Is(err, http.ErrServerClosed) {
 			cancel(fmt.Errorf("serve %s: %w", s.metrics.Addr(), err))
@@ -144,7 +186,7 @@ func (s *serving) run(ctx context.Context) error {
 func (s *serving) tell(ctx context.Context) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	var synced, stale, identities bool
+	var synced, stale, identities, fleets bool
 	for {
 		select {
 		case <-ctx.Done():
@@ -166,6 +208,13 @@ func (s *serving) tell(ctx context.Context) {
 					s.log.Warn("the new list of identities has a mistake, the last good one stays in effect", "error", err)
 				} else {
 					s.log.Info("the list of identities is in effect")
+				}
+			}
+			if err := s.fleets(); turned(&fleets, err) {
+				if err != nil {
+					s.log.Warn("the new list of fleets has a mistake, the last good one stays in effect", "error", err)
+				} else {
+					s.log.Info("the list of fleets is in effect")
 				}
 			}
 		}

@@ -157,6 +157,15 @@ func (i *Identities) current() map[string]*Identity {
 	return i.all
 }
 
+// Namespaces are those that a client may see, as the files say them now. "*" among them
+// is every one.
+func (i *Identities) Namespaces(name string) []string {
+	if known := i.current()[name]; known != nil {
+		return known.Namespaces
+	}
+	return nil
+}
+
 // Problem says why the newest version of the files is not in effect, nil if it is.
 func (i *Identities) Problem() error {
 	if i == nil {

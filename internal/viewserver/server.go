@@ -29,6 +29,11 @@ type Options struct {
 	Stale func(time.Time) (time.Time, error)
 	// MostClients bounds the streams, MostOfOne those of one identity.
 	MostClients, MostOfOne int
+	// Proxies are the clients of xDS and what they were sent, as they are encoded to
+	// JSON; nil where xDS is not served.
+	Proxies func() any
+	// Following says in short how far the proxies of fleets follow; nil as Proxies.
+	Following func() any
 	// Take is how long a client may take nothing; 20 s by default.
 	Take   time.Duration
 	Logger *slog.Logger
@@ -101,6 +106,10 @@ func (s *Server) Listen(ctx context.Context) error {
 	return nil
 }
 
+// Accepts says why the certificate of a connection does not count any more: its authority
+// is another one now.
+func (s *Server) Accepts(state *tls.ConnectionState) error { return s.authority.accepts(state) }
+
 // Address is where the server listens, after Listen.
 func (s *Server) Address() net.Addr { return s.listener.Addr() }
 
@@ -141,6 +150,8 @@ func (s *Server) Run(ctx context.Context) error {
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/views", s.views)
+	mux.HandleFunc("GET /api/v1/xds", s.proxies(s.opts.Proxies))
+	mux.HandleFunc("GET /api/v1/fleets", s.proxies(s.opts.Following))
 	mux.HandleFunc("GET /{$}", s.page)
 	mux.HandleFunc("GET /style.css", style)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -33,6 +33,18 @@ func (t TLS) config() *tls.Config {
 	}
 }
 
+// Strict makes the configuration of one connection whose client has to show a
+// certificate.
+func (t TLS) Strict() (*tls.Config, error) {
+	config, err := t.read()
+	if err != nil {
+		return nil, err
+	}
+	config.ClientAuth = tls.RequireAndVerifyClientCert
+	config.NextProtos = []string{"h2"}
+	return config, nil
+}
+
 // read makes the configuration of one connection. No session is resumed: that would
 // pass by an authority that was taken away.
 func (t TLS) read() (*tls.Config, error) {

@@ -8,12 +8,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// The verbs of requests.
-const (
-	verbList  = "list"
-	verbWatch = "watch"
-	verbGet   = "get"
-)
+// verbGet is the verb of reads; those of the watches are package kubeapi's.
+const verbGet = "get"
 
 // noAnswer is the code of a request that got none.
 const noAnswer = "<error>"

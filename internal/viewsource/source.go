@@ -44,7 +44,8 @@ type Source struct {
 	scopes   []string
 	selected func(*corev1.Service) bool
 	cache    *viewcache.Cache
-	watches  []*watched
+	// watches are two of each scope, in the order of viewcache.Kind.
+	watches  []*kubeapi.Reflector
 	requests requests
 	// asked wakes the goroutine that asks about suspects.
 	asked chan struct{}
@@ -53,10 +54,7 @@ type Source struct {
 // New returns a source that does nothing until Run is called. It reads the access, so
 // that one that cannot be used is told at once.
 func New(options Options) (*Source, error) {
-	client, err := kubeapi.New(kubeapi.Options{Way: options.Way, UserAgent: options.UserAgent})
-	if err == nil {
-		err = client.Refresh()
-	}
+	client, err := kubeapi.Open(kubeapi.Options{Way: options.Way, UserAgent: options.UserAgent})
 	if err != nil {
 		return nil, fmt.Errorf("watch Services and EndpointSlices: %w", err)
 	}
@@ -66,7 +64,7 @@ func New(options Options) (*Source, error) {
 	}
 	s.cache = viewcache.New(len(s.scopes))
 	for i := range s.scopes {
-		s.watches = append(s.watches, s.watch(i, viewcache.Services), s.watch(i, viewcache.Slices))
+		s.watches = append(s.watches, s.newWatch(i, viewcache.Services), s.newWatch(i, viewcache.Slices))
 	}
 	return s, nil
 }
@@ -79,7 +77,7 @@ func (s *Source) Run(ctx context.Context) {
 	defer s.client.Close()
 	var running sync.WaitGroup
 	for _, w := range s.watches {
-		running.Go(func() { w.run(ctx) })
+		running.Go(func() { w.Run(ctx) })
 	}
 	running.Go(func() { s.confirm(ctx) })
 	running.Wait()
@@ -89,7 +87,7 @@ func (s *Source) Run(ctx context.Context) {
 // while all are current.
 func (s *Source) Stale(now time.Time) (since time.Time, err error) {
 	for _, w := range s.watches {
-		if known, problem := w.sight.stale(now); problem != nil && (err == nil || known.Before(since)) {
+		if known, problem := w.Stale(now); problem != nil && (err == nil || known.Before(since)) {
 			since, err = known, problem
 		}
 	}
@@ -99,9 +97,9 @@ func (s *Source) Stale(now time.Time) (since time.Time, err error) {
 // Known returns when the API server last accepted a request of the watch of which this
 // is longest ago; zero before every watch was accepted once.
 func (s *Source) Known() time.Time {
-	oldest := s.watches[0].sight.last()
+	oldest := s.watches[0].Known()
 	for _, w := range s.watches[1:] {
-		if known := w.sight.last(); known.Before(oldest) {
+		if known := w.Known(); known.Before(oldest) {
 			oldest = known
 		}
 	}
@@ -112,33 +110,15 @@ func (s *Source) Known() time.Time {
 func (s *Source) Trouble() error {
 	var all []error
 	for _, w := range s.watches {
-		all = append(all, w.sight.trouble())
+		if err := w.Failed(); err != nil {
+			all = append(all, fmt.Errorf("watch %s: %w", w.What, err))
+		}
 	}
 	return errors.Join(all...)
 }
 
-func (s *Source) watch(scope int, kind viewcache.Kind) *watched {
-	w := &watched{
-		client: s.client, resource: kubeapi.Services(s.scopes[scope]), object: &corev1.Service{},
-		list: func() runtime.Object { return &corev1.ServiceList{} },
-		store: &store{
-			cache: s.cache, scope: scope, kind: kind, input: s.input, replaced: s.ask,
-		},
-	}
-	if kind == viewcache.Slices {
-		w.resource, w.object = kubeapi.EndpointSlices(s.scopes[scope]), &discoveryv1.EndpointSlice{}
-		w.list = func() runtime.Object { return &discoveryv1.EndpointSliceList{} }
-	}
-	w.requests, w.store.again = &s.requests, w.listAgain
-	w.sight.what = kind.String()
-	if s.scopes[scope] != "" {
-		w.sight.what += " of namespace " + s.scopes[scope]
-	}
-	return w
-}
-
 // input translates an object of a watch.
-func (s *Source) input(object any) (viewcache.Input, error) {
+func (s *Source) input(object runtime.Object) (viewcache.Input, error) {
 	switch o := object.(type) {
 	case *corev1.Service:
 		revision, err := viewcache.ParseRevision(o.ResourceVersion)
@@ -208,7 +188,7 @@ func (s *Source) read(ctx context.Context, suspect viewcache.Suspect) {
 		return
 	}
 	if in, err := s.input(object); err == nil && in.Key == key && s.cache.There(suspect, in) {
-		s.watches[suspect.Scope*2+int(suspect.Kind)].listAgain()
+		s.watches[suspect.Scope*2+int(suspect.Kind)].ListAgain()
 	}
 }
 

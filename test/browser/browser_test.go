@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,17 +19,22 @@ type problem struct {
 }
 
 // TestThePageInABrowser has the script look.mjs open every page in several widths
-// and colours and complain of what is not as it should be. With -artifacts the
-// pictures that it takes are kept.
+// and colours and complain of what is not as it should be. With -artifacts it takes
+// pictures.
 func TestThePageInABrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute and a browser")
 	}
-	look(t, t.ArtifactDir(), append(pages(t), fixtures(t)...))
+	out := "" // no pictures, each of which takes a second
+	if keep := flag.Lookup("test.artifacts"); keep != nil && keep.Value.String() == "true" {
+		out = t.ArtifactDir()
+	}
+	look(t, out, append(pages(t), fixtures(t)...))
 }
 
 // look lets the script look at pages. It returns what the pages with a picture say,
-// by the name of the picture. The pictures are in the folder out.
+// by the name of the picture. The pictures are in the folder out; without one, none are
+// taken of the others.
 func look(t *testing.T, out string, pages []page) map[string][]string {
 	t.Helper()
 	var todo struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,12 +15,24 @@ import (
 // serve serves a document that no real program has made, until the test ends.
 func serve(t *testing.T, doc report.Document) string {
 	t.Helper()
+	return serving(t, admin.Options{Document: func() *report.Document { return &doc }})
+}
+
+// serveMany serves a list of targets that no real program has made.
+func serveMany(t *testing.T, list report.Targets) string {
+	t.Helper()
+	return serving(t, admin.Options{Targets: func(report.Query) *report.Targets {
+		one := list // of this request
+		return &one
+	}})
+}
+
+func serving(t *testing.T, options admin.Options) string {
+	t.Helper()
 	any := netip.MustParseAddrPort("127.0.0.1:0")
-	server, err := admin.New(admin.Options{
-		Admin: any, Metrics: any,
-		Document:      func() *report.Document { return &doc },
-		Configuration: func() fmt.Stringer { return time.Second },
-	})
+	options.Admin, options.Metrics = any, any
+	options.Configuration = func() fmt.Stringer { return time.Second }
+	server, err := admin.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +92,31 @@ func fixtures(t *testing.T) []page {
 			"In trouble", "ServiceHasSelector", "connection refused", "2 slices wait to be written", "managed by helm", "of the controller of endpoints",
 			"two servers have the address", "The next attempt is in 3 min", `abc\u202egnp.exe`, `worker\x00\u200b\n2`, "too many open files", "300 added", "and 294 more",
 		}, []string{"\u202e"}, "", 3, nil},
+		manyServices(t),
 	}
+}
+
+// manyServices is the page of a process that fills many Services.
+func manyServices(t *testing.T) page {
+	doc := blank()
+	list := report.Targets{
+		APIVersion: report.APIVersion, At: doc.At, Summary: "118 of 120 Services healthy: 1 FailOpen, 1 Refused", Condition: report.FailOpen, Decided: true, Leader: true, Program: doc.Program,
+		Documents: &report.Documents{Generation: 4, Mistakes: []report.Mistake{{Place: "pools/green.yaml:7", Message: "EndpointPool green spec.subnetz: is not known; write spec.subnets"}}},
+		Pools: []report.PoolStatus{
+			{Name: "blue", Condition: report.Healthy, Mode: "Publish", Source: &report.Source{Kind: "ionos", LastSuccess: doc.At.Add(-9 * time.Second)}, Targets: 119, Stages: report.Stages{Ready: 300}},
+			{Name: "green", Condition: report.FailOpen, Mode: "FailOpen", Reason: "NothingPasses", Message: "no endpoint passes its health check", Source: &report.Source{Kind: "kubernetes", LastError: "connection refused"}, Targets: 1, Stages: report.Stages{Ready: 3}},
+		},
+		Conditions: []report.ConditionCount{{Condition: report.FailOpen, Targets: 1}, {Condition: report.Refused, Targets: 1}, {Condition: report.Healthy, Targets: 118}},
+		Known:      120, Total: 120,
+		Targets: []report.TargetStatus{
+			{Namespace: "shop", Service: "db", Condition: report.FailOpen, Summary: "Failing open: 0 of 3 nodes pass, 3 of 3 published ready in shop/db", Pools: []report.PoolUse{{Name: "green", State: report.Leaving, Message: "its binding is gone"}}, Ready: 3, Total: 3},
+			{Namespace: "blog", Service: "abc\u202egnp", Condition: report.Refused, Summary: "nothing is published", Refusals: []report.Refusal{{Pool: "secret", Reason: "PoolNotAllowed", Message: "namespace blog may not use a pool secret"}}},
+			{Namespace: "a-namespace-" + strings.Repeat("n", 51), Service: "a-service-" + strings.Repeat("s", 53), Condition: report.Healthy, Summary: "3 of 3 nodes ready", Pools: []report.PoolUse{{Name: "blue", State: report.Current}}, Ready: 3, Total: 3},
+		},
+	}
+	return page{"many-services", serveMany(t, list), []string{
+		"118 of 120 Services healthy", "pools/green.yaml:7", "The source cannot be read: connection refused", "green (leaving)", "may not use a pool secret", `abc\u202egnp`, "1 to 3 of 120, the worst first", "After these",
+	}, []string{"\u202e"}, "", 5, nil}
 }
 
 // addresses are so many of them.

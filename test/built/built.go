@@ -1,6 +1,7 @@
 // Package built gives tests the built programs, and the tools that tools/build.sh
 // has built. It builds each program once in a process, as the image does, and
-// leaves nothing behind.
+// leaves nothing behind. Where the variable TEST_PROGRAMS names a folder, as
+// hack/run-tests.sh does, all processes share the programs in it.
 package built
 
 import (
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -19,33 +21,62 @@ const Version = "v1.2.3"
 // commands is where the programs' packages are.
 const commands = "github.com/ablmnzde/ionoscloud-endpointslice-controller/cmd/"
 
+// shared is the folder that all processes of a run share; empty without one.
+var shared = os.Getenv("TEST_PROGRAMS")
+
 // scratch is the folder of the programs.
-var scratch = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "ionos-endpointslice-controller") })
+var scratch = sync.OnceValues(func() (string, error) {
+	if shared != "" {
+		return shared, nil
+	}
+	return os.MkdirTemp("", "ionos-endpointslice-controller")
+})
 
 var (
 	program = sync.OnceValues(func() (string, error) { return build("ionos-endpointslice-controller") })
 	views   = sync.OnceValues(func() (string, error) { return build("endpoint-views") })
 )
 
-// build builds a program and returns its path.
+// build builds a program, unless another process has, and returns its path.
 func build(name string) (string, error) {
 	dir, err := scratch()
 	if err != nil {
 		return "", err
 	}
 	path := filepath.Join(dir, name)
-	command := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X main.version="+Version, "-o", path, commands+name)
+	unlock, err := lock(path + ".lock")
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	command := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X main.version="+Version, "-o", path+".new", commands+name)
 	command.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := command.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s: %w\n%s", strings.Join(command.Args, " "), err, out)
 	}
-	return path, nil
+	return path, os.Rename(path+".new", path)
 }
 
-// Main is a TestMain that removes the programs after the tests.
+// lock waits until no other process has the lock.
+func lock(path string) (unlock func(), err error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return func() { file.Close() }, nil
+}
+
+// Main is a TestMain that removes the programs after the tests, if no others share them.
 func Main(m *testing.M) {
 	code := m.Run()
-	if dir, err := scratch(); err == nil {
+	if dir, err := scratch(); err == nil && shared == "" {
 		_ = os.RemoveAll(dir) // in the folder for what is temporary
 	}
 	os.Exit(code)

@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	yamlutil "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -27,6 +29,34 @@ type serviceMonitor struct {
 			Port, Path, Interval, ScrapeTimeout string
 			Relabelings                         []map[string]any
 		}
+	} `json:"spec"`
+}
+
+type podMonitor struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		JobLabel          string               `json:"jobLabel"`
+		Selector          metav1.LabelSelector `json:"selector"`
+		NamespaceSelector struct {
+			Any        bool
+			MatchNames []string
+		}
+		PodMetricsEndpoints []struct {
+			Port, Path, Interval, ScrapeTimeout string
+			Relabelings                         []map[string]any
+		}
+	} `json:"spec"`
+}
+
+// certificateOf is an object of cert-manager.
+type certificateOf struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		SecretName             string
+		DNSNames, URIs, Usages []string
+		IssuerRef              struct{ Name, Kind, Group string }
 	} `json:"spec"`
 }
 
@@ -71,9 +101,18 @@ func documents(t *testing.T, manifests string) []any {
 		case "ServiceMonitor":
 			object = &serviceMonitor{}
 			err = yaml.UnmarshalStrict(text, object)
+		case "PodMonitor":
+			object = &podMonitor{}
+			err = yaml.UnmarshalStrict(text, object)
+		case "Certificate":
+			object = &certificateOf{}
+			err = yaml.UnmarshalStrict(text, object)
 		case "PrometheusRule":
 			object = &prometheusRule{}
 			err = yaml.UnmarshalStrict(text, object)
+		case "CustomResourceDefinition":
+			u := &unstructured.Unstructured{}
+			object, err = u, yaml.Unmarshal(text, &u.Object)
 		default:
 			object, _, err = decoder.Decode(text, nil, nil)
 		}
@@ -100,15 +139,31 @@ func one[T any](t *testing.T, objects []any) T {
 	return found[0]
 }
 
-// daemonPod is the Pod of the Deployment.
+// daemonPod is the Pod of the Deployment that serves.
 func daemonPod(t *testing.T, objects []any) corev1.PodSpec {
 	t.Helper()
-	return one[*appsv1.Deployment](t, objects).Spec.Template.Spec
+	return one[*appsv1.Deployment](t, slices.DeleteFunc(slices.Clone(objects), isOperator)).Spec.Template.Spec
+}
+
+// operatorPod is the Pod of the operator of fleets, nil where there is none.
+func operatorPod(objects []any) *corev1.PodSpec {
+	if at := slices.IndexFunc(objects, isOperator); at >= 0 {
+		return &objects[at].(*appsv1.Deployment).Spec.Template.Spec
+	}
+	return nil
+}
+
+func isOperator(object any) bool {
+	deployment, is := object.(*appsv1.Deployment)
+	return is && deployment.Labels["app.kubernetes.io/component"] == "fleet"
 }
 
 // metaOf returns the metadata of an object that documents returned.
 func metaOf(t *testing.T, object any) metav1.Object {
 	t.Helper()
+	if u, ok := object.(*unstructured.Unstructured); ok {
+		return u
+	}
 	o, ok := object.(metav1.ObjectMetaAccessor)
 	if !ok {
 		t.Fatalf("got a %T", object)

@@ -3,6 +3,7 @@ package chart_test
 import (
 	"fmt"
 	"net/netip"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -33,6 +34,8 @@ var peers = map[string]peer{
 	"ionos":      {address: netip.MustParseAddr("192.0.2.3")},
 	"backend":    {address: netip.MustParseAddr("10.7.222.11")},
 	"backend 6":  {address: netip.MustParseAddr("fd00:10::11")},
+	"berlin":     {address: netip.MustParseAddr("10.7.1.11")},
+	"london":     {address: netip.MustParseAddr("10.8.1.11")},
 	"neighbour":  {address: netip.MustParseAddr("10.7.223.11")},
 	"metadata":   {address: netip.MustParseAddr("169.254.169.254")},
 	"replica": {
@@ -114,6 +117,20 @@ func TestThePolicyOpensWhatIsNeededAndNothingElse(t *testing.T) {
 			opened(t, slices.Concat(readme, narrow, c.args), c.want)
 		})
 	}
+}
+
+// TestContract74ThePolicyOpensWhatPoolsNeedAndNothingElse: each pool its subnets, with the
+// ports that it allows and the one that it checks.
+func TestContract74ThePolicyOpensWhatPoolsNeedAndNothingElse(t *testing.T) {
+	const dns, apis, metrics = "TCP 53, UDP 53", "TCP 443 6443", "TCP 8081"
+	opened(t, append([]string{"--values", filepath.Join(chartDir, "ci", "pools-values.yaml")}, narrow[:8]...), map[string]string{
+		"dns": dns, "replica": metrics, "api": apis, "remote api": apis, "ionos": "TCP 443",
+		"berlin": "TCP 10256 30080-30081 31000-31999", "backend 6": "TCP 10256 30080-30081 31000-31999",
+		"london": "TCP 30443 31000-31999",
+	})
+	opened(t, append([]string{"--values", filepath.Join(chartDir, "ci", "folder-values.yaml")}, narrow[:8]...), map[string]string{
+		"dns": dns, "replica": metrics, "api": apis, "remote api": apis, "ionos": "TCP 443", "berlin": "TCP 30080 31000-31999",
+	})
 }
 
 // TestThePolicyIsClosedWithoutAnyAddressInTheValues: what is not narrowed is limited

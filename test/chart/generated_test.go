@@ -49,6 +49,12 @@ var chartMeanings = map[string]string{
 	"TARGET_NAMESPACE":          " Roles and lease are there too.",
 	"TARGET_PORTS":              " `targetPort` then has no effect.",
 	"LEADER_ELECTION_NAME":      " Each release needs one of its own.",
+	"DOCUMENTS_DIR":             " Without `pools`, for documents that something else brings, such as `extraVolumes`.",
+	"CREDENTIALS_DIR":           " Set by `credentials`.",
+	"DOCUMENTS_API":             " `crds.create` installs them.",
+	"BOUNDS_SUBNETS":            " Set by `bounds`.",
+	"BOUNDS_NAMESPACES":         " Set by `bounds`.",
+	"BOUNDS_PORTS":              " Set by `bounds`.",
 	"METRICS_ADDRESS":           " `[::]:8081` in a cluster of IPv6 alone.",
 	"ADMIN_ADDRESS":             " The default is reached by `kubectl port-forward`.",
 	"HEALTH_CHECK_MODE":         " `off` needs no quotes.",
@@ -65,6 +71,11 @@ var chartFallbacks = map[string]string{
 	"SECURED_KUBECONFIG":   "file of the Secret",
 	"IONOS_TOKEN_FILE":     "file of the Secret",
 	"IONOS_PASSWORD_FILE":  "file of the Secret",
+	"DOCUMENTS_DIR":        "folder of the ConfigMap",
+	"CREDENTIALS_DIR":      "folder of the Secrets",
+	"BOUNDS_SUBNETS":       "`bounds.subnets`",
+	"BOUNDS_NAMESPACES":    "`bounds.namespaces`",
+	"BOUNDS_PORTS":         "`bounds.ports`",
 }
 
 func TestTheGeneratedPartsAreCurrent(t *testing.T) {
@@ -74,10 +85,15 @@ func TestTheGeneratedPartsAreCurrent(t *testing.T) {
 	schema := filepath.Join(chartDir, "values.schema.json")
 	compare(t, schema, withController(t, read(t, schema), all))
 	for copied, source := range map[string]string{
-		filepath.Join(chartDir, "files", "alerts.yaml"):    "alerts.yaml",
-		filepath.Join(chartDir, "files", "dashboard.json"): "dashboard.json",
-		filepath.Join(viewsDir, "files", "alerts.yaml"):    "endpoint-views-alerts.yaml",
-		filepath.Join(viewsDir, "files", "dashboard.json"): "endpoint-views-dashboard.json",
+		filepath.Join(chartDir, "files", "alerts.yaml"):                   "alerts.yaml",
+		filepath.Join(chartDir, "files", "dashboard.json"):                "dashboard.json",
+		filepath.Join(chartDir, "files", "crds", "endpointpools.yaml"):    "../crds/endpointpools.yaml",
+		filepath.Join(chartDir, "files", "crds", "endpointbindings.yaml"): "../crds/endpointbindings.yaml",
+		filepath.Join(viewsDir, "files", "alerts.yaml"):                   "endpoint-views-alerts.yaml",
+		filepath.Join(viewsDir, "files", "dashboard.json"):                "endpoint-views-dashboard.json",
+		filepath.Join(viewsDir, "files", "fleet-alerts.yaml"):             "endpoint-views-fleet-alerts.yaml",
+		filepath.Join(viewsDir, "files", "fleet-dashboard.json"):          "endpoint-views-fleet-dashboard.json",
+		filepath.Join(viewsDir, "files", "crds", "envoys.yaml"):           "../fleet/fleet.ablmnzde.github.io_envoys.yaml",
 	} {
 		compare(t, copied, read(t, filepath.Join("../../deploy/monitoring", source)))
 	}
@@ -149,7 +165,7 @@ func controllerValues(all []variable) string {
 	return out.String()
 }
 
-// withController puts the variables into the schema.
+// withController puts the variables, and the fields of documents, into the schema.
 func withController(t *testing.T, schema string, all []variable) string {
 	t.Helper()
 	document := map[string]any{}
@@ -160,7 +176,9 @@ func withController(t *testing.T, schema string, all []variable) string {
 	for _, v := range all {
 		properties[v.key()] = schemaOf(v)
 	}
-	document["properties"].(map[string]any)["controller"] = map[string]any{
+	values := document["properties"].(map[string]any)
+	values["pools"], values["bindings"] = poolsSchema(t), bindingsSchema(t)
+	values["controller"] = map[string]any{
 		"type": "object", "additionalProperties": false, "properties": properties,
 		"required": []string{"sourceKind", "storeKind", "metricsAddress", "securedSubnetCidr"},
 	}

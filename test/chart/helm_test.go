@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
@@ -60,6 +61,27 @@ func renderOf(t *testing.T, chart, version string, args ...string) string {
 		t.Fatalf("%s template %v: %s", version, args, got.stderr)
 	}
 	return got.stdout
+}
+
+// renders are the charts rendered with the combinations of values.
+var renders sync.Map
+
+// renderOnce is renderOf for those that [eachCombination] gives: what several tests look
+// at is rendered once.
+func renderOnce(t *testing.T, chart, version string, args []string) string {
+	t.Helper()
+	type rendered struct {
+		sync.Once
+		text string
+	}
+	key := strings.Join(append([]string{chart, version}, args...), " ")
+	known, _ := renders.LoadOrStore(key, new(rendered))
+	made := known.(*rendered)
+	made.Do(func() { made.text = renderOf(t, chart, version, args...) })
+	if made.text == "" {
+		t.Fatalf("%s: another test could not render it", key)
+	}
+	return made.text
 }
 
 // combinations are the values files in ci/ of a chart, by name.

@@ -30,7 +30,7 @@ func environment(container corev1.Container) map[string]string {
 // with the variables and the files of the rendered Pod.
 func TestTheProgramAcceptsTheEnvironmentOfEveryCombination(t *testing.T) {
 	eachCombination(t, []string{chartDir}, func(t *testing.T, _, version string, args []string) {
-		objects := documents(t, render(t, version, args...))
+		objects := documents(t, renderOnce(t, chartDir, version, args))
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "edge", Namespace: "edge"}, Spec: daemonPod(t, objects)}
 		k := kubelet.Kubelet{
 			Client: fake.NewClientset(beside(pod.Spec, objects)...), Server: netip.MustParseAddrPort("10.96.0.1:443"), Program: built.Program(t),

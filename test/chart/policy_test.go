@@ -1,7 +1,6 @@
 package chart_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -74,12 +73,8 @@ func policyHolds(t *testing.T, i *installed) {
 			t.Errorf("%s: got %v, want it refused with %q", name, err, c.says)
 		}
 	}
-	many := slice(free)
-	for n := range 1000 {
-		many.Endpoints = append(many.Endpoints, discoveryv1.Endpoint{Addresses: []string{fmt.Sprintf("10.0.%d.%d", 1+n/250, n%250)}})
-	}
 	for name, s := range map[string]*discoveryv1.EndpointSlice{
-		"an empty one": slice(free), "a usual one": slice(free, "10.0.0.11"), "a full one": many,
+		"an empty one": slice(free), "a usual one": slice(free, "10.0.0.11"), "a full one": slice(free, many("10.0", 1000)...),
 		"one without ports": changed(slice(free, "10.0.0.11"), func(s *discoveryv1.EndpointSlice) { s.Ports = nil }),
 	} {
 		if err := create(s); err != nil {
@@ -110,6 +105,15 @@ func policyHolds(t *testing.T, i *installed) {
 	stays.Endpoints[1].Conditions.Ready = &no
 	if err := update(stays); err != nil {
 		t.Errorf("a dead member beside one that is outside since the subnets were narrowed: %v", err)
+	}
+	crowd := slice("web-remote-7", many("192.168", 1000)...)
+	crowd, err = admin.Create(t.Context(), crowd, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	crowd.Endpoints[7].Conditions.Ready = &no
+	if err := update(crowd); err != nil {
+		t.Errorf("a dead member of 1,000 that are outside since the subnets were narrowed: %v", err)
 	}
 	stays.Endpoints[1].Addresses[0] = "192.168.1.2"
 	if err := update(stays); err == nil || !strings.Contains(err.Error(), "every new address") {

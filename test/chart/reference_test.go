@@ -3,8 +3,11 @@ package chart_test
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 )
 
 const referencePath = "../../docs/reference/configuration.md"
@@ -22,6 +25,16 @@ func (v variable) key() string {
 	}
 	return strings.Join(words, "")
 }
+
+// inDocuments reports whether a pool or a binding has a field for it.
+func (v variable) inDocuments() bool {
+	return slices.ContainsFunc(setting.All(), func(s setting.Setting) bool {
+		return s.Field != "" && (s.Variable == v.name || s.Variable+"_FILE" == v.name)
+	})
+}
+
+// namesFolder reports whether it says where documents are.
+func (v variable) namesFolder() bool { return v.section == "Documents" }
 
 var (
 	heading = regexp.MustCompile(`^##+ (.+)$`)

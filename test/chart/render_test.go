@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 )
@@ -39,19 +40,21 @@ func TestTheUnitTestsOfTheChartsPass(t *testing.T) {
 // TestEveryCombinationIsWhatTheAPIKnows: strict decoding is in documents.
 func TestEveryCombinationIsWhatTheAPIKnows(t *testing.T) {
 	eachCombination(t, charts, func(t *testing.T, chart, version string, args []string) {
-		objects := documents(t, renderOf(t, chart, version, args...))
+		objects := documents(t, renderOnce(t, chart, version, args))
 		for _, object := range objects {
 			m := metaOf(t, object)
 			name := fmt.Sprintf("%T %s", object, m.GetName())
-			views := chart == viewsDir && strings.Contains(name, "ClusterRole")
-			cluster := views || strings.Contains(name, "Admission")
+			// Namespaces that are chosen by labels, and their labels, need a ClusterRole.
+			bound := strings.Contains(name, "ClusterRole") && (chart == viewsDir || slices.Contains([]string{"pools", "folder", "kinds"}, combination(args)))
+			_, definition := object.(*unstructured.Unstructured)
+			cluster := bound || definition || strings.Contains(name, "Admission") || strings.Contains(name, "FlowSchema")
 			if got := m.GetNamespace() == ""; got != cluster {
 				t.Errorf("%s: got namespace %q", name, m.GetNamespace())
 			}
 			if m.GetLabels()["app.kubernetes.io/instance"] != "edge" {
 				t.Errorf("%s: got labels %v", name, m.GetLabels())
 			}
-			if strings.Contains(name, "EndpointSlice") || strings.Contains(name, "Secret") || strings.Contains(name, "Cluster") && !views {
+			if strings.Contains(name, "EndpointSlice") || strings.Contains(name, "Secret") || strings.Contains(name, "Cluster") && !bound {
 				t.Errorf("got %s, which the chart must not render", name)
 			}
 		}
@@ -67,12 +70,17 @@ func TestEveryCombinationIsWhatTheAPIKnows(t *testing.T) {
 	})
 }
 
+// combination is the name of the values file in the arguments of eachCombination.
+func combination(args []string) string {
+	return strings.TrimSuffix(filepath.Base(args[1]), "-values.yaml")
+}
+
 func TestBothVersionsOfHelmRenderTheSame(t *testing.T) {
 	eachCombination(t, charts, func(t *testing.T, chart, version string, args []string) {
 		if version == helms[0] {
 			return // the other is compared with it
 		}
-		first, second := documents(t, renderOf(t, chart, helms[0], args...)), documents(t, renderOf(t, chart, version, args...))
+		first, second := documents(t, renderOnce(t, chart, helms[0], args)), documents(t, renderOnce(t, chart, version, args))
 		if diff := cmp.Diff(first, second); diff != "" {
 			t.Errorf("(-%s +%s)\n%s", helms[0], version, diff)
 		}
@@ -83,7 +91,7 @@ func TestBothVersionsOfHelmRenderTheSame(t *testing.T) {
 // never be in sync.
 func TestTwoRendersAreEqual(t *testing.T) {
 	eachCombination(t, charts, func(t *testing.T, chart, version string, args []string) {
-		if diff := cmp.Diff(renderOf(t, chart, version, args...), renderOf(t, chart, version, args...)); diff != "" {
+		if diff := cmp.Diff(renderOnce(t, chart, version, args), renderOf(t, chart, version, args...)); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -113,7 +121,7 @@ func TestKubeScoreFindsNothingCritical(t *testing.T) {
 	// A registry that is down must not keep a replica from starting.
 	const apart = "container-image-pull-policy"
 	eachCombination(t, charts, func(t *testing.T, chart, version string, args []string) {
-		if slices.Contains([]string{"file", "static", "minimal"}, strings.TrimSuffix(filepath.Base(args[1]), "-values.yaml")) || version != helms[0] {
+		if slices.Contains([]string{"file", "static", "minimal"}, combination(args)) || version != helms[0] {
 			return // these show what can be switched off; and both versions render the same
 		}
 		manifests := filepath.Join(t.TempDir(), "manifests.yaml")
@@ -169,24 +177,39 @@ func TestTheChartIsASubchart(t *testing.T) {
 
 func TestEveryVariableIsReachable(t *testing.T) {
 	given := map[string]string{"TARGET_PORT": "", "TARGET_PORTS": "http=8080", "STORE_KIND": "client-go"}
-	values := map[string]string{}
+	one, many := map[string]string{}, map[string]string{}
 	for _, v := range variables(t) {
-		if _, ok := given[v.name]; !ok {
-			given[v.name] = sample(v)
+		value, ok := given[v.name]
+		if !ok {
+			value = sample(v)
 		}
-		values[v.key()] = given[v.name]
+		if !v.namesFolder() {
+			one[v.key()] = value
+		}
+		if !v.inDocuments() {
+			many[v.key()] = value
+		}
 	}
-	text, err := json.Marshal(map[string]any{"controller": values, "image": map[string]any{"tag": "0.1.0"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "values.json")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	env := environment(daemonPod(t, documents(t, render(t, helms[1], "--values", file))).Containers[0])
-	delete(given, "TARGET_PORT")
-	if diff := cmp.Diff(given, env); diff != "" {
-		t.Errorf("environment (-values +Pod)\n%s", diff)
+	bounds := map[string]any{"namespaces": []string{"shop"}, "subnets": []string{"10.0.0.0/24"}, "ports": []int{8080}}
+	for _, values := range []map[string]any{{"controller": one}, {"controller": many, "bounds": bounds}} {
+		values["image"] = map[string]any{"tag": "0.1.0"}
+		text, err := json.Marshal(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "values.json")
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]string{}
+		for _, v := range variables(t) {
+			if value := values["controller"].(map[string]string)[v.key()]; value != "" {
+				want[v.name] = value
+			}
+		}
+		env := environment(daemonPod(t, documents(t, render(t, helms[1], "--values", file))).Containers[0])
+		if diff := cmp.Diff(want, env); diff != "" {
+			t.Errorf("environment (-values +Pod)\n%s", diff)
+		}
 	}
 }

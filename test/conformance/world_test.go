@@ -3,19 +3,17 @@
 package conformance_test
 
 import (
-	"context"
 	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/child"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
@@ -102,34 +100,13 @@ func ip(t *testing.T, args ...string) {
 func run(t *testing.T, name string, env []string, command ...string) string {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), name+".log")
-	output, err := os.Create(log)
+	program := exec.Command(command[0], command[1:]...)
+	program.Env = env
+	started, err := child.Start(program, log)
 	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	process := exec.CommandContext(ctx, command[0], command[1:]...)
-	process.Env, process.Stdout, process.Stderr = env, output, output
-	process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	started, done := make(chan error), make(chan struct{})
-	go func() {
-		defer close(done)
-		// The death signal is sent when the thread that started the child ends.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := process.Start()
-		started <- err
-		if err == nil {
-			_ = process.Wait() // the log says more
-		}
-	}()
-	if err := <-started; err != nil {
 		t.Fatalf("start %s: %v", name, err)
 	}
-	t.Cleanup(func() {
-		cancel()
-		<-done
-		_ = output.Close()
-	})
+	t.Cleanup(started.Kill)
 	return log
 }
 

@@ -103,9 +103,9 @@ func (cp *ControlPlane) waitFor(ctx context.Context, client *http.Client, path s
 			return nil
 		}
 		select {
-		case <-cp.server.done:
+		case <-cp.server.Done:
 			return fmt.Errorf("it ended by itself; last: %w", err)
-		case <-cp.etcd.done:
+		case <-cp.etcd.Done:
 			return fmt.Errorf("etcd ended by itself; last: %w", err)
 		case <-ctx.Done():
 			return fmt.Errorf("waited %v; last: %w", startTimeout, err)

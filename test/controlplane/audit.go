@@ -4,9 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 )
 
@@ -22,6 +27,8 @@ type AuditEvent struct {
 	User string
 	// UserAgent is what the client calls itself.
 	UserAgent string
+	// Source is the address that the request came from.
+	Source string
 	// Resource, Subresource, Namespace and Name say what the request was for;
 	// they are empty for a path that is no resource, such as /version.
 	Resource, Subresource, Namespace, Name string
@@ -60,15 +67,11 @@ func (cp *ControlPlane) Audit() []AuditEvent {
 		cp.t.Fatal("controlplane: Audit without Options.Audit")
 	}
 	for {
-		data, err := os.ReadFile(filepath.Join(cp.dir, auditFile))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			cp.t.Fatalf("controlplane: read the audit log: %v", err)
-		}
-		events, pending, err := parseAudit(data, time.Now().Add(-auditTimeout))
+		events, pending, err := cp.audit.read(filepath.Join(cp.dir, auditFile), time.Now().Add(-auditTimeout))
 		if err != nil {
-			cp.t.Fatalf("controlplane: parse the audit log: %v", err)
+			cp.t.Fatalf("controlplane: %v", err)
 		}
-		if !pending || cp.server.ended() {
+		if !pending || cp.server.Ended() {
 			return events
 		}
 		time.Sleep(auditInterval)
@@ -85,6 +88,7 @@ type auditRecord struct {
 	User       struct {
 		Username string `json:"username"`
 	} `json:"user"`
+	SourceIPs []string `json:"sourceIPs"`
 	ObjectRef struct {
 		Resource    string `json:"resource"`
 		Subresource string `json:"subresource"`
@@ -97,35 +101,79 @@ type auditRecord struct {
 	RequestReceivedTimestamp time.Time `json:"requestReceivedTimestamp"`
 }
 
-// parseAudit folds the stages of each request into one event. pending reports
-// a request without an answer that arrived after the limit.
-func parseAudit(log []byte, limit time.Time) (events []AuditEvent, pending bool, err error) {
-	position := map[string]int{} // of each audit ID in events
-	for line := range bytes.Lines(log) {
-		if !bytes.HasSuffix(line, []byte("\n")) {
-			break // being written
-		}
-		var r auditRecord
-		if err := json.Unmarshal(line, &r); err != nil {
-			return nil, false, err
-		}
-		if r.UserAgent == userAgent {
-			continue
-		}
-		i, seen := position[r.AuditID]
-		if !seen {
-			i = len(events)
-			position[r.AuditID] = i
-			events = append(events, AuditEvent{})
-		}
-		events[i] = r.event()
+// auditLog is what was read of an audit log so far. Tests ask in loops, so each line
+// is decoded once.
+type auditLog struct {
+	mu       sync.Mutex
+	offset   int64
+	events   []AuditEvent
+	position map[string]int // of each audit ID in events
+}
+
+// read reads what is new, and returns all events. pending reports a request without an
+// answer that arrived after the limit.
+func (l *auditLog) read(path string, limit time.Time) (events []AuditEvent, pending bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	lines, err := l.unread(path)
+	if err != nil {
+		return nil, false, fmt.Errorf("read the audit log: %w", err)
 	}
-	for _, e := range events {
+	if err := l.add(lines); err != nil {
+		return nil, false, fmt.Errorf("parse the audit log: %w", err)
+	}
+	for _, e := range l.events {
 		if e.Code == 0 && e.Verb != "watch" && e.Received.After(limit) {
 			pending = true
 		}
 	}
-	return events, pending, nil
+	return slices.Clone(l.events), pending, nil
+}
+
+// unread returns the complete lines that were not read before.
+func (l *auditLog) unread(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if _, err := file.Seek(l.offset, io.SeekStart); err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(file)
+	if err != nil {
+		return nil, err
+	}
+	lines := data[:bytes.LastIndexByte(data, '\n')+1] // the rest is being written
+	l.offset += int64(len(lines))
+	return lines, nil
+}
+
+// add folds the stages of each request into one event.
+func (l *auditLog) add(lines []byte) error {
+	if l.position == nil {
+		l.position = map[string]int{}
+	}
+	for line := range bytes.Lines(lines) {
+		var r auditRecord
+		if err := json.Unmarshal(line, &r); err != nil {
+			return err
+		}
+		if r.UserAgent == userAgent {
+			continue
+		}
+		i, seen := l.position[r.AuditID]
+		if !seen {
+			i = len(l.events)
+			l.position[r.AuditID] = i
+			l.events = append(l.events, AuditEvent{})
+		}
+		l.events[i] = r.event()
+	}
+	return nil
 }
 
 func (r auditRecord) event() AuditEvent {
@@ -133,6 +181,7 @@ func (r auditRecord) event() AuditEvent {
 		Verb:        r.Verb,
 		User:        r.User.Username,
 		UserAgent:   r.UserAgent,
+		Source:      strings.Join(r.SourceIPs, ","),
 		Resource:    r.ObjectRef.Resource,
 		Subresource: r.ObjectRef.Subresource,
 		Namespace:   r.ObjectRef.Namespace,

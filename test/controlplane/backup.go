@@ -28,8 +28,8 @@ func (cp *ControlPlane) Restore() {
 // withoutEtcd stops both programs, does something to the data and starts them.
 func (cp *ControlPlane) withoutEtcd(do func() error) {
 	cp.t.Helper()
-	cp.server.kill()
-	cp.etcd.kill()
+	cp.server.Kill()
+	cp.etcd.Kill()
 	err := do()
 	// What a killed etcd leaves of its sockets would look as if it served.
 	for _, socket := range []string{etcdSocket, peerSocket} {

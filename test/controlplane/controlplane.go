@@ -13,12 +13,15 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/child"
 )
 
 // Options says what a control plane needs beyond the usual. The zero value is
@@ -50,9 +53,10 @@ type ControlPlane struct {
 	address netip.AddrPort
 	ca      *authority
 	admin   *rest.Config
-	etcd    *process
-	server  *process
-	manager *process
+	etcd    *child.Child
+	server  *child.Child
+	manager *child.Child
+	audit   auditLog
 }
 
 const (
@@ -117,7 +121,7 @@ func (cp *ControlPlane) Start() {
 	ctx, cancel := context.WithTimeout(cp.t.Context(), startTimeout)
 	defer cancel()
 	if err := cp.waitReady(ctx); err != nil {
-		cp.t.Fatalf("controlplane: kube-apiserver is not ready: %v\n%s\n%s", err, cp.server.tail(), cp.etcd.tail())
+		cp.t.Fatalf("controlplane: kube-apiserver is not ready: %v\n%s\n%s", err, cp.server.Tail(), cp.etcd.Tail())
 	}
 }
 
@@ -125,24 +129,24 @@ func (cp *ControlPlane) Start() {
 // before backs off for a second.
 func (cp *ControlPlane) waitEtcd() {
 	cp.t.Helper()
-	for started := time.Now(); time.Since(started) < startTimeout && !cp.etcd.ended(); time.Sleep(pollInterval) {
+	for started := time.Now(); time.Since(started) < startTimeout && !cp.etcd.Ended(); time.Sleep(pollInterval) {
 		if _, err := os.Stat(filepath.Join(cp.dir, etcdSocket)); err == nil {
 			return
 		}
 	}
-	cp.t.Fatalf("controlplane: etcd does not serve\n%s", cp.etcd.tail())
+	cp.t.Fatalf("controlplane: etcd does not serve\n%s", cp.etcd.Tail())
 }
 
 // Stop kills the API server as a crash would: its connections are reset and
 // new ones refused, until [ControlPlane.Start]. The data stays.
-func (cp *ControlPlane) Stop() { cp.server.kill() }
+func (cp *ControlPlane) Stop() { cp.server.Kill() }
 
 // Pause freezes the API server: connections are accepted and never answered,
 // until [ControlPlane.Resume].
 func (cp *ControlPlane) Pause() {
 	cp.t.Helper()
 	cp.signal(syscall.SIGSTOP)
-	cp.server.stopped()
+	cp.server.AwaitStopped()
 }
 
 // Resume lets a paused API server go on.
@@ -156,23 +160,25 @@ func (cp *ControlPlane) KubectlPath() string { return filepath.Join(cp.bin, "kub
 
 func (cp *ControlPlane) signal(s syscall.Signal) {
 	cp.t.Helper()
-	if err := cp.server.signal(s); err != nil {
+	if err := cp.server.Signal(s); err != nil {
 		cp.t.Fatalf("controlplane: send %v to kube-apiserver: %v", s, err)
 	}
 }
 
 func (cp *ControlPlane) kill() {
-	for _, p := range []*process{cp.manager, cp.server, cp.etcd} {
+	for _, p := range []*child.Child{cp.manager, cp.server, cp.etcd} {
 		if p != nil {
-			p.kill()
+			p.Kill()
 		}
 	}
 }
 
 // run starts a program of the control plane in its directory, or fails the test.
-func (cp *ControlPlane) run(name string, flags []string) *process {
+func (cp *ControlPlane) run(name string, flags []string) *child.Child {
 	cp.t.Helper()
-	p, err := start(filepath.Join(cp.bin, name), flags, cp.dir)
+	command := exec.Command(filepath.Join(cp.bin, name), flags...)
+	command.Dir = cp.dir
+	p, err := child.Start(command, filepath.Join(cp.dir, name+".log"))
 	if err != nil {
 		cp.t.Fatalf("controlplane: start %s: %v", name, err)
 	}

@@ -82,6 +82,7 @@ func managerFlags(options Options) []string {
 		"--root-ca-file=" + caFile,
 		"--service-account-private-key-file=" + accountKey,
 		"--controllers=" + controllers,
+		"--horizontal-pod-autoscaler-sync-period=1s",
 		"--secure-port=0",
 		"--leader-elect=false",
 	}

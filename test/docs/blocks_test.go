@@ -92,15 +92,28 @@ func newSession(t *testing.T) *session {
 		}
 	}
 	s.env = []string{"HOME=" + home, "PATH=" + tools + ":" + os.Getenv("PATH"), "TMPDIR=" + home}
-	for _, name := range []string{"GOPATH", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOTOOLCHAIN", "GOPROXY"} {
-		value, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.env = append(s.env, name+"="+strings.TrimSpace(string(value)))
-	}
+	s.env = append(s.env, goEnv(t)...)
 	t.Cleanup(func() { s.stop(t) })
 	return s
+}
+
+// goEnv makes go in a copy of the repository compile as [built] does, so that what is
+// compiled already is used: each copy has another path.
+func goEnv(t *testing.T) []string {
+	t.Helper()
+	names := []string{"GOPATH", "GOCACHE", "GOMODCACHE", "GOTOOLCHAIN", "GOPROXY", "GOFLAGS"}
+	out, err := exec.CommandContext(t.Context(), "go", append([]string{"env"}, names...)...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"CGO_ENABLED=0"}
+	for i, value := range strings.Split(strings.TrimSuffix(string(out), "\n"), "\n") {
+		if names[i] == "GOFLAGS" {
+			value = strings.TrimSpace(value + " -trimpath")
+		}
+		env = append(env, names[i]+"="+value)
+	}
+	return env
 }
 
 func copyFile(from, to string) error {

@@ -28,20 +28,43 @@ kubectl config --kubeconfig remote/kubeconfig use-context node-reader
 kubectl config rename-context "$(kubectl config current-context)" remote
 `
 
+// frontService is what clients use today, with the kind Envoy beside it.
+const frontService = `kubectl apply -f deploy/fleet/fleet.ablmnzde.github.io_envoys.yaml
+until kubectl get envoys -A >/dev/null 2>&1; do sleep 0.1; done
+kubectl create namespace shop
+kubectl -n shop create service clusterip web --tcp=80:8080
+`
+
+// fleetBefore is a fleet before that Service.
+const fleetBefore = frontService + `kubectl apply -f - <<'EOF'
+apiVersion: fleet.ablmnzde.github.io/v1alpha1
+kind: Envoy
+metadata: {name: edge, namespace: shop}
+spec:
+  name: edge
+  configMapName: edge-bootstrap
+  listeners: [{name: http, port: 80, service: web-endpoints}]
+EOF
+`
+
 // howtos are the pages that are followed here, and what was there before.
 var howtos = map[string]string{
 	"docs/how-to/install-with-helm.md": "cp ~/.kube/config remote-kubeconfig.yaml\necho x > token\n" +
 		`printf 'image: {tag: dev}\ncontroller: {securedSubnetCidr: 10.7.222.0/24, ionosDatacenterId: 8feda53f-15f0-447f-badf-ebe32dad2fc0, ionosPrivateLanId: 2}\n' > values.yaml`,
-	"docs/how-to/ionos-source.md":      "",
-	"docs/how-to/kubernetes-source.md": node,
-	"docs/how-to/remove-cleanly.md":    release,
-	"docs/how-to/rotate-the-token.md":  release + "echo x > token\ncp ~/.kube/config node-reader.yaml",
-	"docs/how-to/upgrade.md":           release + "VERSION=v0.0.0",
+	"docs/how-to/ionos-source.md":        "",
+	"docs/how-to/kubernetes-source.md":   node,
+	"docs/how-to/many-services.md":       "for team in shop blog pay; do kubectl create namespace $team; done\necho x > token\ncp ~/.kube/config london-kubeconfig.yaml",
+	"docs/how-to/kube-proxy-to-envoy.md": frontService,
+	"docs/how-to/fleet-fails.md":         fleetBefore,
+	"docs/how-to/rejected-resource.md":   fleetBefore,
+	"docs/how-to/remove-cleanly.md":      release,
+	"docs/how-to/rotate-the-token.md":    release + "echo x > token\ncp ~/.kube/config node-reader.yaml",
+	"docs/how-to/upgrade.md":             release + "VERSION=v0.0.0",
 }
 
 // followed are the pages whose blocks other tests run: test/deploy, and those of
 // this package.
-var followed = []string{"docs/how-to/install-with-manifests.md", "docs/how-to/maintain.md", viewsPage}
+var followed = []string{"docs/how-to/install-with-manifests.md", "docs/how-to/maintain.md", viewsPage, envoyPage}
 
 // TestTheBlocksOfTheHowTosWork has one API server for both clusters, where kubectl
 // looks for it.

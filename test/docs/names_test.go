@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,14 +11,17 @@ import (
 
 	"k8s.io/client-go/kubernetes/scheme"
 
+	fleet "github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/cli"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics/fleetmetrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics/viewmetrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 
@@ -89,6 +93,7 @@ func TestPagesNameOnlyMetricsThatThereAre(t *testing.T) {
 	for _, f := range viewmetrics.Families() {
 		known = append(known, f.Name)
 	}
+	known = slices.AppendSeq(known, maps.Keys(fleetmetrics.Families()))
 	eachLine(t, metric, "metric", known)
 }
 
@@ -99,7 +104,7 @@ func TestPagesNameOnlyAlertsThatThereAre(t *testing.T) {
 // rules is the text of the alert rules of both programs.
 func rules(t *testing.T) string {
 	t.Helper()
-	return read(t, "deploy/monitoring/alerts.yaml") + read(t, "deploy/monitoring/endpoint-views-alerts.yaml")
+	return read(t, "deploy/monitoring/alerts.yaml") + read(t, "deploy/monitoring/endpoint-views-alerts.yaml") + read(t, "deploy/monitoring/endpoint-views-fleet-alerts.yaml")
 }
 
 // alerts are the names of the rules.
@@ -132,10 +137,10 @@ func eachLine(t *testing.T, name *regexp.Regexp, what string, known []string) {
 var elsewhere = []string{
 	// Kubernetes: types of addresses and Services, values, reasons, admission.
 	"InternalIP", "ExternalIP", "ClusterIP", "NodePort", "LoadBalancer", "ExternalName", "PreferDualStack",
-	"NoExecute", "CrashLoopBackOff", "DoesNotExist",
+	"NoExecute", "CrashLoopBackOff", "ContainerCreating", "DoesNotExist",
 	"ToBeDeletedByClusterAutoscaler", "ClusterFirst", "ClusterFirstWithHostNet",
 	// The Prometheus Operator.
-	"PrometheusRule", "ServiceMonitor",
+	"PrometheusRule", "ServiceMonitor", "PodMonitor",
 }
 
 // TestPagesNameOnlyWordsThatThereAre: reasons, Events, causes, modes, outcomes,
@@ -143,12 +148,16 @@ var elsewhere = []string{
 func TestPagesNameOnlyWordsThatThereAre(t *testing.T) {
 	known := append(alerts(t), elsewhere...)
 	known = append(known, views.KindEndpointView, views.KindServicePortView)
+	known = append(known, fleet.ReasonNameTaken, fleet.ReasonDeadlineExceeded, fleet.ReasonPodsNotReady, fleet.ReasonNotConnected, fleet.ReasonNotAcknowledged)
 	known = append(known, v1alpha1.KindEndpointPool, v1alpha1.KindEndpointBinding, string(v1alpha1.BindingDryRun))
 	for _, doc := range inventory.Reasons() {
 		known = append(known, string(doc.Reason))
 	}
 	for _, doc := range cli.Outcomes() {
 		known = append(known, string(doc.Outcome))
+	}
+	for _, condition := range report.TargetConditions() {
+		known = append(known, string(condition))
 	}
 	for _, doc := range narration.NoticeReasons() {
 		known = append(known, string(doc.Reason))
@@ -165,6 +174,9 @@ func TestPagesNameOnlyWordsThatThereAre(t *testing.T) {
 		known = append(known, string(cause))
 	}
 	for _, found := range regexp.MustCompile(`"cause", "(\w+)"`).FindAllStringSubmatch(rules(t), -1) {
+		known = append(known, found[1])
+	}
+	for _, found := range regexp.MustCompile(`(?m)^\t(?:Condition|Reason)\w+ += "(\w+)"`).FindAllStringSubmatch(read(t, "api/v1alpha1/status.go"), -1) {
 		known = append(known, found[1])
 	}
 	for kind := range scheme.Scheme.AllKnownTypes() {

@@ -14,9 +14,18 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-const viewsPage = "docs/how-to/endpoint-views.md"
+const (
+	viewsPage = "docs/how-to/endpoint-views.md"
+	envoyPage = "docs/how-to/envoy-by-hand.md"
+)
 
-// TestTheBlocksOfEndpointViewsWork has an API server where kubectl looks for one.
+// front is the Service of another namespace that the page about Envoy names.
+const front = `kubectl create namespace blog
+kubectl -n blog create service clusterip front --tcp=80:8080
+`
+
+// TestTheBlocksOfEndpointViewsWork has an API server where kubectl looks for one. The page
+// about Envoy goes on where the first one ends.
 func TestTheBlocksOfEndpointViewsWork(t *testing.T) {
 	netns.Require(t)
 	cp := controlplane.Start(t, controlplane.Options{})
@@ -29,6 +38,9 @@ func TestTheBlocksOfEndpointViewsWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.follow(t, viewsPage)
+	s.stop(t)
+	s.must(t, front)
+	s.follow(t, envoyPage)
 }
 
 // TestTheProgramOfEndpointViewsIsTheTestedOne compares the blocks of Go with the example.

@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -99,13 +98,8 @@ func (w *world) unreachable(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
-	moved := strings.ReplaceAll(string(text), w.cp.Address().String(), listener.Addr().String())
+	moved := strings.ReplaceAll(string(text), w.cp.Address().String(), freeAddress())
 	if err := os.WriteFile(path, []byte(moved), 0o600); err != nil {
 		t.Fatal(err)
 	}

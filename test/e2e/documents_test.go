@@ -24,21 +24,17 @@ type platform struct {
 	*world
 	folder string
 	green  []node
+	// applied says that documents are objects of the API server.
+	applied bool
 }
 
 // newPlatform makes the world. Its own nodes are those of pool blue.
 func newPlatform(t *testing.T, cp *controlplane.ControlPlane) *platform {
 	t.Helper()
-	p := &platform{world: newWorld(t, cp, "client-go"), folder: t.TempDir()}
+	p := newWorld(t, cp, "client-go").byDocuments()
 	for _, addr := range netns.Addresses(t, 2) {
 		p.green = append(p.green, p.newNode(addr))
 	}
-	for _, variable := range []string{
-		"SOURCE_KIND", "INVENTORY_FILE_PATH", "SOURCE_POLL_INTERVAL", "SECURED_SUBNET_CIDR", "TARGET_NAMESPACE", "TARGET_SERVICE_NAME", "TARGET_PORT",
-	} {
-		delete(p.env, variable)
-	}
-	p.env["DOCUMENTS_DIR"] = p.folder
 	p.service("shop", map[string]string{"endpoints.ablmnzde.github.io/pool": "green"})
 	p.service("both", nil)
 	p.service("greedy", map[string]string{"endpoints.ablmnzde.github.io/pool": "secret"})
@@ -47,6 +43,19 @@ func newPlatform(t *testing.T, cp *controlplane.ControlPlane) *platform {
 	p.write("secret.yaml", p.poolText("secret", p.nodes, "[elsewhere]", ""))
 	p.binding("web", "blue")
 	p.binding("both", "blue, green")
+	return p
+}
+
+// byDocuments puts a folder in place of the world's variables.
+func (w *world) byDocuments() *platform {
+	w.t.Helper()
+	p := &platform{world: w, folder: w.t.TempDir()}
+	for _, variable := range []string{
+		"SOURCE_KIND", "INVENTORY_FILE_PATH", "SOURCE_POLL_INTERVAL", "SECURED_SUBNET_CIDR", "TARGET_NAMESPACE", "TARGET_SERVICE_NAME", "TARGET_PORT",
+	} {
+		delete(p.env, variable)
+	}
+	p.env["DOCUMENTS_DIR"] = p.folder
 	return p
 }
 
@@ -61,9 +70,13 @@ func (p *platform) service(name string, annotations map[string]string) {
 	}
 }
 
-// write replaces one file of the folder.
+// write replaces one file of the folder, or what it would hold in the API server.
 func (p *platform) write(name, text string) {
 	p.t.Helper()
+	if p.applied {
+		p.kubectl(text, "apply", "--filename", "-")
+		return
+	}
 	path := filepath.Join(p.folder, name)
 	if err := os.WriteFile(path+".next", []byte(text), 0o600); err != nil {
 		p.t.Fatal(err)
@@ -141,12 +154,29 @@ func (p *platform) want(blue ...string) {
 	})
 }
 
+// wantMetrics waits until a scrape shows these values.
+func (p *platform) wantMetrics(s *surfaces, want map[string]string) {
+	p.t.Helper()
+	var missing []string
+	p.until(func() bool {
+		text := s.get(s.metrics, "/metrics")
+		missing = nil
+		for series, value := range want {
+			if line := "ionos_endpointslice_" + series + " " + value + "\n"; !strings.Contains(text, line) {
+				missing = append(missing, line)
+			}
+		}
+		return len(missing) == 0
+	}, func() string { return fmt.Sprintf("metrics: got no %q", missing) })
+}
+
 // Contract 49: documents choose any number of Services, one process fills them all, and a
 // mistake in a document takes nothing away.
 func TestContract49OneProcessFillsTheServicesThatDocumentsChoose(t *testing.T) {
 	netns.Require(t)
 	p := newPlatform(t, controlplane.Start(t, controlplane.Options{Audit: true}))
 	d := p.start()
+	shown := newSurfaces(d)
 	p.want()
 
 	// The Service of a team without right learns that it may not, and nothing more.
@@ -156,11 +186,15 @@ func TestContract49OneProcessFillsTheServicesThatDocumentsChoose(t *testing.T) {
 	}
 
 	before := p.writes()
-	p.nodes[0].backends[0].kill()
-	p.want("down")
-	p.wantWrites(before, 2)
-	p.nodes[0].backends[0].start(t)
-	p.want()
+	p.wantTargets(shown, t)
+	p.wantWrites(before, 4)
+
+	t.Log("metrics tell pools and Services apart")
+	p.wantMetrics(shown, map[string]string{
+		`pool_targets{pool="blue"}`: "2", `pool_targets{pool="green"}`: "2", `pool_members{pool="blue",state="ready"}`: fmt.Sprint(len(p.nodes)),
+		`pool_nodes{pool="green"}`: fmt.Sprint(len(p.green)), `target_ready_endpoints{target_namespace="` + p.namespace + `",target_service="both"}`: fmt.Sprint(len(p.nodes) + len(p.green)),
+		`target_problem{kind="PoolNotAllowed",target_namespace="` + p.namespace + `",target_service="greedy"}`: "1", `targets{state="Active"}`: "3",
+	})
 
 	t.Log("a document turns invalid")
 	before = p.writes()
@@ -198,6 +232,10 @@ func TestContract49OneProcessFillsTheServicesThatDocumentsChoose(t *testing.T) {
 	p.write("blue.yaml", text[:start]+"  source: {kubernetes: {}}\n"+text[end:])
 	d = p.start("CREDENTIALS_DIR=" + t.TempDir())
 	for d.says("source read failed, endpoints stay as they are")["pool"] != "blue" {
+	}
+	// Both of its Services are told, and not what is wrong with its credentials.
+	if note := p.awaitEvent("SourceUnavailable", 2); !strings.HasPrefix(note, "pool blue: its source cannot be read") {
+		t.Errorf("SourceUnavailable: got note %q", note)
 	}
 	p.nodes[2].backends[0].kill()
 	p.want("ready", "down", "down")

@@ -42,15 +42,27 @@ func standbyAnswers(t *testing.T, w *world) {
 	dead := w.nodes[1]
 	dead.backends[0].kill()
 	led.await(dead.Name, "ProbeRefused")
-	if diff := cmp.Diff(led.status().find(dead.Name), stands.status().find(dead.Name)); diff != "" {
-		t.Errorf("the document (-leader +standby):\n%s", diff)
-	}
+	// What it says of the node counts its checks, and goes on between two questions.
+	var diff string
+	w.until(func() bool {
+		diff = cmp.Diff(led.status().find(dead.Name), stands.status().find(dead.Name))
+		return diff == ""
+	}, func() string { return "the document (-leader +standby):\n" + diff })
 	want(w.command(at, "status", "-o", "wide"), 1, "2 of 3 nodes ready", from, dead.Name, "Refused x")
 	want(w.command(at, "status", "--wait", "--timeout", "2s"), 124, "Waiting: 2 of 3 nodes ready", from)
 	want(w.command(at, "explain", dead.Name), 1, dead.Name+" is not published ready.", from, "times in a row, the last", "ProbeRefused")
 	for _, says := range []string{"2 of 3 nodes ready", "ProbeRefused", holder + " leads and says what follows.", name + " answers here."} {
 		if page := stands.get(stands.admin, "/"); !strings.Contains(page, says) {
 			t.Errorf("the page of the standby says nothing of %q:\n%s", says, page)
+		}
+	}
+	for path, says := range map[string]string{
+		"/api/v1/targets":                         `"ready":2,"total":3`,
+		"/api/v1/targets/" + w.namespace + "/web": `"reason":"ProbeRefused"`,
+		"/api/v1/explain?subject=" + dead.Name:    `"reason":"ProbeRefused"`,
+	} {
+		if got := stands.get(stands.admin, path); !strings.Contains(got, says) || !strings.Contains(got, `"handedOnBy":"`+name+`"`) {
+			t.Errorf("%s of the standby: got no %s in %s", path, says, got)
 		}
 	}
 	tm.wantPublished(tm.all("ready", "down"))

@@ -17,6 +17,8 @@ func survivesABrokenInventory(t *testing.T, w *world) {
 	for _, addr := range netns.Addresses(t, 7) {
 		w.nodes = append(w.nodes, w.newNode(addr))
 	}
+	// A lower address may have become free since the first nodes got theirs.
+	slices.SortFunc(w.nodes, func(a, b node) int { return a.backends[0].addr.Compare(b.backends[0].addr) })
 	w.writeInventory(w.nodes)
 	good, err := json.Marshal(w.nodes)
 	if err != nil {

@@ -47,8 +47,7 @@ func TestOddInventories(t *testing.T) {
 func (s *surfaces) survives(odd []oddity, path string, mend func()) {
 	w := s.world
 	w.t.Helper()
-	s.awaitReady()
-	s.wantAllReady("at first")
+	w.until(s.allReady, func() string { return fmt.Sprintf("at first: got %+v, want every node ready", s.status().Nodes) })
 	for _, o := range odd {
 		if err := os.RemoveAll(path); err != nil {
 			w.t.Fatal(err)
@@ -71,10 +70,14 @@ func (s *surfaces) survives(odd []oddity, path string, mend func()) {
 
 func (s *surfaces) wantAllReady(when string) {
 	s.world.t.Helper()
-	d := s.status()
-	if len(d.Nodes) != len(s.world.nodes) || slices.ContainsFunc(d.Nodes, func(n nodeStatus) bool { return n.State != "ready" }) {
-		s.world.t.Errorf("%s: got %+v, want every node ready", when, d.Nodes)
+	if !s.allReady() {
+		s.world.t.Errorf("%s: got %+v, want every node ready", when, s.status().Nodes)
 	}
+}
+
+func (s *surfaces) allReady() bool {
+	nodes := s.status().Nodes
+	return len(nodes) == len(s.world.nodes) && !slices.ContainsFunc(nodes, func(n nodeStatus) bool { return n.State != "ready" })
 }
 
 // content makes a file.

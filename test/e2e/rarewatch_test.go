@@ -58,9 +58,11 @@ func theRightToWatchIsTaken(t *testing.T, w *world) {
 	s.says("slices can be loaded again")
 	w.awaitEvent("StoreRecovered", 1)
 	w.until(func() bool { return s.status().Store.LastError == "" }, func() string { return "the status still says it" })
-	if text := s.get(s.metrics, "/metrics"); !strings.Contains(text, "ionos_endpointslice_store_unavailable 0\n") {
-		t.Error("the metric still says it")
-	}
+	w.until(func() bool {
+		return strings.Contains(s.get(s.metrics, "/metrics"), "ionos_endpointslice_store_unavailable 0\n")
+	}, func() string {
+		return "the metric still says it"
+	})
 }
 
 // theKubeconfigIsReplaced: the credentials from the start are no longer valid.

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -13,7 +14,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"syscall"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -122,11 +125,22 @@ func (w *world) lacking(what string) {
 // takeOver listens where the backend of the first node did.
 func (w *world) takeOver() net.Listener {
 	w.t.Helper()
-	listener, err := net.Listen("tcp", net.JoinHostPort(w.nodes[0].IP, fmt.Sprint(port)))
-	if err != nil {
-		w.t.Fatal(err)
+	return listen(w.t, netip.AddrPortFrom(netip.MustParseAddr(w.nodes[0].IP), port))
+}
+
+// listen listens where a listener may just have been closed: a program that another test
+// starts at that moment has the socket too, until it runs.
+func listen(t *testing.T, at netip.AddrPort) net.Listener {
+	t.Helper()
+	for deadline := time.Now().Add(waitTimeout); ; {
+		listener, err := net.Listen("tcp", at.String())
+		if err == nil {
+			return listener
+		}
+		if !errors.Is(err, syscall.EADDRINUSE) || time.Now().After(deadline) {
+			t.Fatal(err)
+		}
 	}
-	return listener
 }
 
 // servesErrors answers every request with 503.

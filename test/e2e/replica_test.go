@@ -131,11 +131,17 @@ func (tm *team) successor() (*replica, time.Time) {
 		}
 		return found != nil
 	}, func() string { return "no replica took over" })
-	at, err := time.Parse(time.RFC3339Nano, fmt.Sprint(found.says("leading")["time"]))
+	return found, saidAt(tm.t, found.says("leading"))
+}
+
+// saidAt is the time of a log line.
+func saidAt(t *testing.T, line map[string]any) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339Nano, fmt.Sprint(line["time"]))
 	if err != nil {
-		tm.t.Fatal(err)
+		t.Fatal(err)
 	}
-	return found, at
+	return at
 }
 
 // end waits until the process has ended by itself and returns its exit status.

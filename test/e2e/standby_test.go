@@ -2,8 +2,7 @@ package e2e_test
 
 import (
 	"context"
-	"fmt"
-	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,10 +24,7 @@ func standbyDoesNothing(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	tm.nodes[0].backends[0].kill()
-	listener, err := net.Listen("tcp", fmt.Sprintf("%s:%d", tm.nodes[0].IP, port))
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := listen(t, netip.AddrPortFrom(tm.nodes[0].backends[0].addr, port))
 	defer listener.Close()
 	var probes atomic.Int64
 	go func() {

@@ -2,23 +2,20 @@ package e2e_test
 
 import (
 	"encoding/json"
-	"net"
+	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-// freeAddress is an address of this machine without a listener.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
-}
+// freeAddresses counts the addresses of this machine that were given away.
+var freeAddresses atomic.Int64
+
+// freeAddress is an address of this machine without a listener. Its IP address is given
+// away once, so no other program can take the port before the one that it is for.
+func freeAddress() string { return fmt.Sprintf("127.0.9.%d:8090", freeAddresses.Add(1)) }
 
 func TestStatusWaitsForTheDaemonAndShowsWhatItSees(t *testing.T) {
 	netns.Require(t)
@@ -26,7 +23,7 @@ func TestStatusWaitsForTheDaemonAndShowsWhatItSees(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newLocalWorld(t)
-			w.env["ADMIN_ADDRESS"] = freeAddress(t)
+			w.env["ADMIN_ADDRESS"] = freeAddress()
 			waited := make(chan result, 1)
 			environ := w.environ(changes...)
 			go func() { waited <- runProgram(t, environ, "status", "--wait", "-o", "json") }()

@@ -158,10 +158,7 @@ func (w *world) newNode(addr netip.Addr) node {
 // start makes the backend accept connections.
 func (b *backend) start(t *testing.T) {
 	t.Helper()
-	listener, err := net.Listen("tcp", netip.AddrPortFrom(b.addr, port).String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := listen(t, netip.AddrPortFrom(b.addr, port))
 	b.listener = listener
 	go func() {
 		for {

@@ -22,6 +22,7 @@ const module = "github.com/ablmnzde/ionoscloud-endpointslice-controller/"
 var groups = []string{
 	"Source: any", "Source: static", "Source: file", "Source: command", "Source: ionos", "Source: kubernetes",
 	"Probe", "Store: any", "Store: client-go", "Store: kubectl", "Process", "Leadership", "Network", "Time", "Configuration", "Credentials",
+	"Many Services",
 }
 
 func TestTheCatalogueIsWhole(t *testing.T) {

@@ -3,6 +3,7 @@ package hack_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -14,11 +15,14 @@ case "$*" in
 "list ./...") printf '%s\n' example.org/m/internal/a example.org/m/test/e2e example.org/m/test/e2e/deeper ;;
 "list ./internal/a") echo example.org/m/internal/a ;;
 "test -parallel 4 -v example.org/m/test/e2e")
+  touch "$TEST_PROGRAMS/built"
+  echo "$TEST_PROGRAMS" >"$PIPES/programs"
   echo waiting >"$PIPES/here"
   read -r _ <"$PIPES/there"
   echo "ran e2e" && exit "${E2E:-0}" ;;
-"test -v example.org/m/internal/a example.org/m/test/e2e/deeper")
+"test -p $(($(nproc) + 1)) -v example.org/m/internal/a example.org/m/test/e2e/deeper")
   read -r _ <"$PIPES/here"
+  [ -e "$TEST_PROGRAMS/built" ] || echo "shares no programs"
   echo waiting >"$PIPES/there"
   echo "ran others" && exit "${OTHERS:-0}" ;;
 *) echo "ran go $*" ;;
@@ -42,6 +46,13 @@ func TestTheEndToEndTestsRunBesideTheOthers(t *testing.T) {
 		got := call.with(map[string]string{"E2E": c.e2e, "OTHERS": c.others}).run(t).want(c.status)
 		if got.stdout != "ran others\nran e2e\n" {
 			t.Errorf("got %q, want both, the end-to-end tests last", got.stdout)
+		}
+		programs, err := os.ReadFile(filepath.Join(pipes, "programs"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(strings.TrimSpace(string(programs))); !os.IsNotExist(err) {
+			t.Errorf("the folder of the shared programs: got %v, want it removed", err)
 		}
 	}
 	call.args = []string{"./internal/a", "--", "-v"}

@@ -1,11 +1,8 @@
 package image_test
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"debug/buildinfo"
 	"debug/elf"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,9 +46,6 @@ func TestTheBuildStagesYieldTheImages(t *testing.T) {
 			b.wantStatic("controller", program, machine)
 			b.wantStatic("endpoint-views", views, machine)
 			b.wantStatic("toolbox", kubectl, machine)
-			for _, name := range []string{"controller", "endpoint-views", "toolbox"} {
-				t.Logf("%s %s: %s", name, arch, b.size(name))
-			}
 			if arch == runtime.GOARCH {
 				b.wantVersion("controller", program)
 				b.wantVersion("endpoint-views", views)
@@ -224,33 +218,4 @@ func (b *builder) wantSameBytes(programs ...string) {
 			b.t.Errorf("%s: two builds of one commit differ: %s and %s", file, one, other)
 		}
 	}
-}
-
-// size is what an image adds to its base, and how large that is on its way.
-func (b *builder) size(stage string) string {
-	b.t.Helper()
-	counted := new(counter)
-	zipped := gzip.NewWriter(counted)
-	archive := tar.NewWriter(zipped)
-	if err := archive.AddFS(os.DirFS(b.roots[stage])); err != nil {
-		b.t.Fatal(err)
-	}
-	_, _ = archive.Close(), zipped.Close() // they write to memory
-	var plain int64
-	for _, file := range files(b.t, b.roots[stage]) {
-		info, err := os.Stat(filepath.Join(b.roots[stage], file))
-		if err != nil {
-			b.t.Fatal(err)
-		}
-		plain += info.Size()
-	}
-	return fmt.Sprintf("%.1f MB in files, %.1f MB compressed, beside the base", float64(plain)/1e6, float64(*counted)/1e6)
-}
-
-// counter counts what is written to it.
-type counter int64
-
-func (c *counter) Write(p []byte) (int, error) {
-	*c += counter(len(p))
-	return len(p), nil
 }

@@ -1,16 +1,18 @@
 package kubelet
 
 import (
-	"bytes"
 	"io"
 	"net/http"
+	"os"
 	"os/exec"
-	"sync"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/child"
 )
 
 const (
@@ -22,28 +24,23 @@ const (
 
 // Process is the running daemon of one Pod.
 type Process struct {
+	kubelet *Kubelet
+	pod     *corev1.Pod
 	command *exec.Cmd
-	done    chan struct{}
-	mu      sync.Mutex
-	output  bytes.Buffer
+	child   *child.Child
 }
 
 // Start runs the daemon of a Pod until the test ends. If the test failed, it then
 // shows the daemon's log. The changes are those of [Kubelet.Command].
 func (k *Kubelet) Start(t *testing.T, pod *corev1.Pod, changes map[string]string) *Process {
 	t.Helper()
-	p := &Process{command: k.Command(t, pod, changes), done: make(chan struct{})}
-	p.command.Stdout, p.command.Stderr = p, p
-	if err := p.command.Start(); err != nil {
+	p := &Process{kubelet: k, pod: pod, command: k.Command(t, pod, changes)}
+	var err error
+	if p.child, err = child.Start(p.command, filepath.Join(t.TempDir(), pod.Name+".log")); err != nil {
 		t.Fatal(err)
 	}
-	go func() {
-		defer close(p.done)
-		_ = p.command.Wait()
-	}()
 	t.Cleanup(func() {
-		_ = p.command.Process.Kill()
-		<-p.done
+		p.child.Kill()
 		if t.Failed() {
 			t.Logf("log of %s:\n%s", pod.Name, p.Log())
 		}
@@ -51,18 +48,13 @@ func (k *Kubelet) Start(t *testing.T, pod *corev1.Pod, changes map[string]string
 	return p
 }
 
-// Write takes the log in.
-func (p *Process) Write(line []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.output.Write(line)
-}
-
 // Log is what the daemon has said so far.
 func (p *Process) Log() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.output.String()
+	text, err := os.ReadFile(p.child.Log)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
 }
 
 // Stop ends the daemon as the deletion of its Pod would; it must end well.
@@ -71,12 +63,10 @@ func (p *Process) Stop(t *testing.T) {
 	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	select {
-	case <-p.done:
-	case <-time.After(stopTimeout):
-		t.Fatal("kubelet: the daemon does not stop")
+	if err := p.child.Await(stopTimeout); err != nil {
+		t.Fatalf("kubelet: %v", err)
 	}
-	if code := p.command.ProcessState.ExitCode(); code != 0 {
+	if code := p.child.State().ExitCode(); code != 0 {
 		t.Errorf("kubelet: got exit status %d, want 0", code)
 	}
 }

@@ -11,6 +11,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// Renew writes what the volumes of a running Pod hold now, as a kubelet does about every
+// minute. What they do not hold any more stays.
+func (p *Process) Renew(t *testing.T) {
+	t.Helper()
+	if p.command.SysProcAttr.Chroot == "" {
+		t.Fatal("kubelet: the volumes of a toolbox are not renewed")
+	}
+	for _, mount := range p.pod.Spec.Containers[0].VolumeMounts {
+		p.kubelet.mount(t, p.pod, mount, p.command.SysProcAttr.Chroot)
+	}
+}
+
 // mount writes what a volume holds to where it is mounted.
 func (k *Kubelet) mount(t *testing.T, pod *corev1.Pod, mount corev1.VolumeMount, root string) {
 	t.Helper()
@@ -42,13 +54,17 @@ func (k *Kubelet) mount(t *testing.T, pod *corev1.Pod, mount corev1.VolumeMount,
 // write makes a file that the group may read, as defaultMode and fsGroup do.
 func write(t *testing.T, path string, text []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, text, 0o440); err != nil {
+	next := filepath.Join(filepath.Dir(path), "..next")
+	if err := os.WriteFile(next, text, 0o440); err != nil {
 		t.Fatal(err)
 	}
 	if ownsEveryUser() {
-		if err := os.Chown(path, 0, imageUser); err != nil {
+		if err := os.Chown(next, 0, imageUser); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := os.Rename(next, path); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -60,6 +76,9 @@ func (k *Kubelet) files(t *testing.T, pod *corev1.Pod, volume corev1.Volume) map
 	switch {
 	case volume.Secret != nil:
 		secret, err := core.Secrets(pod.Namespace).Get(t.Context(), volume.Secret.SecretName, metav1.GetOptions{})
+		if optional := volume.Secret.Optional; apierrors.IsNotFound(err) && optional != nil && *optional {
+			return files
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

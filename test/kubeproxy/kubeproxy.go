@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -22,8 +23,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/child"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 )
 
@@ -57,7 +60,7 @@ type Options struct {
 type Proxy struct {
 	t       testing.TB
 	options Options
-	process *process
+	process *child.Child
 }
 
 const (
@@ -89,7 +92,11 @@ func Start(t testing.TB, cp *controlplane.ControlPlane, options Options) *Proxy 
 	}
 	p := &Proxy{t: t, options: options}
 	var err error
-	if p.process, err = start(options.Namespace, program, []string{"--config=" + file}, dir); err != nil {
+	// ip replaces itself by the program, which so keeps the process id and the death signal.
+	command := exec.Command("ip", "netns", "exec", options.Namespace, program, "--config="+file)
+	// kube-proxy looks for nft and iptables, which lie in folders that a user's PATH may lack.
+	command.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin")
+	if p.process, err = child.Start(command, filepath.Join(dir, "kube-proxy.log")); err != nil {
 		t.Fatalf("kubeproxy: start in %s: %v", options.Namespace, err)
 	}
 	t.Cleanup(p.Stop)
@@ -99,10 +106,10 @@ func Start(t testing.TB, cp *controlplane.ControlPlane, options Options) *Proxy 
 
 // Stop kills kube-proxy; the rules stay as they are, as on a node after a crash of
 // kube-proxy.
-func (p *Proxy) Stop() { p.process.kill() }
+func (p *Proxy) Stop() { p.process.Kill() }
 
 // Log returns the last lines of kube-proxy's log.
-func (p *Proxy) Log() string { return p.process.tail() }
+func (p *Proxy) Log() string { return p.process.Tail() }
 
 // createNode makes the Node. kube-proxy waits for its InternalIP.
 func createNode(t testing.TB, cp *controlplane.ControlPlane, options Options) {
@@ -112,18 +119,23 @@ func createNode(t testing.TB, cp *controlplane.ControlPlane, options Options) {
 		t.Fatal(err)
 	}
 	nodes := client.CoreV1().Nodes()
-	node, err := nodes.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: options.Node}}, metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) {
-		node, err = nodes.Get(t.Context(), options.Node, metav1.GetOptions{})
-	}
-	if err != nil {
+	if _, err := nodes.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: options.Node}}, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatalf("kubeproxy: create node %s: %v", options.Node, err)
 	}
-	node.Status.Addresses = nil
-	for _, address := range options.Addresses {
-		node.Status.Addresses = append(node.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: address.String()})
-	}
-	if _, err := nodes.UpdateStatus(t.Context(), node, metav1.UpdateOptions{}); err != nil {
+	// A controller manager changes a new Node, too.
+	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		node, err := nodes.Get(t.Context(), options.Node, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		node.Status.Addresses = nil
+		for _, address := range options.Addresses {
+			node.Status.Addresses = append(node.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: address.String()})
+		}
+		_, err = nodes.UpdateStatus(t.Context(), node, metav1.UpdateOptions{})
+		return err
+	})
+	if err != nil {
 		t.Fatalf("kubeproxy: give node %s its addresses: %v", options.Node, err)
 	}
 }
@@ -163,7 +175,7 @@ func (p *Proxy) waitReady() {
 		if err == nil {
 			return
 		}
-		if p.process.ended() {
+		if p.process.Ended() {
 			p.t.Fatalf("kubeproxy: it ended by itself in %s\n%s", p.options.Namespace, p.Log())
 		}
 		select {

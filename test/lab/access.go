@@ -3,10 +3,16 @@
 package lab
 
 import (
+	"testing"
+
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 )
 
 // watcher is the user of all daemons at the remote API server.
@@ -47,23 +53,33 @@ func (x *Target) grant() string {
 
 // grantNodes gives the daemons the right to read the nodes of the remote cluster, and
 // returns the kubeconfig for it.
-func (x *Target) grantNodes() string {
-	x.t.Helper()
-	ctx, rbac, meta := x.t.Context(), x.world.remote.RbacV1(), metav1.ObjectMeta{Name: watcher}
-	role := &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get", "list", "watch"}},
-	}}
+func (w *World) grantNodes(t testing.TB) string {
+	t.Helper()
+	return mayWatch(t, w.Remote, w.remote, watcher, schema.GroupResource{Resource: "nodes"})
+}
+
+// mayWatch gives a user the right to read and watch resources of a whole cluster, and
+// returns its kubeconfig.
+func mayWatch(t testing.TB, cp *controlplane.ControlPlane, client kubernetes.Interface, user string, resources ...schema.GroupResource) string {
+	t.Helper()
+	ctx, rbac, meta, verbs := t.Context(), client.RbacV1(), metav1.ObjectMeta{Name: user}, []string{"get", "list", "watch"}
+	role := &rbacv1.ClusterRole{ObjectMeta: meta}
+	for _, r := range resources {
+		role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{r.Group}, Resources: []string{r.Resource}, Verbs: verbs})
+	}
 	if _, err := rbac.ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-		x.t.Fatal(err)
+		t.Fatal(err)
 	}
 	_, err := rbac.ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: meta,
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: watcher},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: watcher, APIGroup: rbacv1.GroupName}},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: user, APIGroup: rbacv1.GroupName}},
 	}, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		x.t.Fatal(err)
+		t.Fatal(err)
 	}
-	x.world.Remote.AwaitRights(x.t, watcher, true, authorizationv1.ResourceAttributes{Resource: "nodes"}, "get", "list", "watch")
-	return x.world.Remote.UserKubeconfig(x.t, watcher)
+	for _, r := range resources {
+		cp.AwaitRights(t, user, true, authorizationv1.ResourceAttributes{Group: r.Group, Resource: r.Resource}, verbs...)
+	}
+	return cp.UserKubeconfig(t, user)
 }

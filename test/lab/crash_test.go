@@ -96,7 +96,20 @@ func TestADeadBackendCostsRequestsForSecondsOnly(t *testing.T) {
 		}
 		daemonDeaths(t, w, random, rounds)
 	})
-	t.Run("held", func(t *testing.T) { heldDeaths(t, w, random) })
+	t.Run("beside", func(t *testing.T) {
+		for _, scene := range []struct {
+			name string
+			play func(*testing.T, *lab.World, *rand.Rand)
+		}{{"held", heldDeaths}, {"many", isolation}} {
+			own := rand.New(rand.NewPCG(random.Uint64(), 0))
+			t.Run(scene.name, func(t *testing.T) {
+				if !long() {
+					t.Parallel() // they share kube-proxy then
+				}
+				scene.play(t, w, own)
+			})
+		}
+	})
 	t.Run("poller", func(t *testing.T) {
 		rounds := 3 // says little; the long form has as many as for the daemon
 		if long() {

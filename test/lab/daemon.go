@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,7 +22,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-// Daemon is the built program in a prober's namespace.
+// Daemon is a built program in a namespace: the daemon of a target or platform in that of
+// its prober, or the server of a [Fleet].
 type Daemon struct {
 	// Env is its environment from the next start on.
 	Env map[string]string
@@ -31,50 +33,89 @@ type Daemon struct {
 	t         testing.TB
 	name      string
 	namespace string
+	args      []string
 	process   *process
 }
 
 // daemon makes the n-th daemon of the target, with listeners of its own.
 func (x *Target) daemon(n int) *Daemon {
-	env := maps.Clone(x.env)
+	return newDaemon(x.t, x.Name, x.prober, n, x.env)
+}
+
+// newDaemon makes the n-th daemon in a network namespace.
+func newDaemon(t testing.TB, name, namespace string, n int, env map[string]string) *Daemon {
+	t.Helper()
+	env = maps.Clone(env)
 	env["ADMIN_ADDRESS"] = fmt.Sprintf("127.0.0.1:%d", 8080+10*n)
 	env["METRICS_ADDRESS"] = fmt.Sprintf("127.0.0.1:%d", 8081+10*n)
 	return &Daemon{
-		Env: env, Program: built.Program(x.t), t: x.t,
-		name: fmt.Sprintf("daemon-%s-%d", x.Name, n), namespace: x.prober,
+		Env: env, Program: built.Program(t), t: t,
+		name: fmt.Sprintf("daemon-%s-%d", name, n), namespace: namespace,
 	}
 }
 
 // Start starts the daemon.
 func (d *Daemon) Start() {
 	d.t.Helper()
-	d.process = start(d.t, d.name, environ(d.Env), netns.Inside(d.namespace, d.Program), false)
+	d.process = start(d.t, d.name, environ(d.Env), netns.Inside(d.namespace, append([]string{d.Program}, d.args...)...), false)
+}
+
+// StartAll starts several at a time, and returns when all are ready.
+func StartAll(daemons ...*Daemon) {
+	for _, d := range daemons {
+		d.Start()
+	}
+	for _, d := range daemons {
+		d.AwaitReady()
+	}
 }
 
 // Stop ends it as Kubernetes does, and fails the test if it does not end well.
 func (d *Daemon) Stop() {
 	d.t.Helper()
-	d.process.signal(syscall.SIGTERM)
-	d.process.await()
-	if !d.process.state.Success() {
-		d.t.Errorf("%s after SIGTERM: %v\n%s", d.name, d.process.state, d.Log())
+	d.process.stop()
+	if !d.process.State().Success() {
+		d.t.Errorf("%s after SIGTERM: %v\n%s", d.name, d.process.State(), d.Log())
 	}
 }
 
 // Kill ends it as a crash does.
-func (d *Daemon) Kill() { d.process.kill() }
+func (d *Daemon) Kill() { d.process.Kill() }
+
+// AwaitEnd waits until it has ended by itself.
+func (d *Daemon) AwaitEnd() {
+	d.t.Helper()
+	d.process.end()
+}
 
 // Signal sends a signal, such as SIGSTOP and SIGCONT.
 func (d *Daemon) Signal(s syscall.Signal) { d.process.signal(s) }
 
 // PID is its process id.
-func (d *Daemon) PID() int { return d.process.pid }
+func (d *Daemon) PID() int { return d.process.PID }
 
 // Ended reports whether it has ended.
-func (d *Daemon) Ended() bool { return d.process.ended() }
+func (d *Daemon) Ended() bool { return d.process.Ended() }
 
 // Log is the end of what it has logged.
-func (d *Daemon) Log() string { return d.process.tail(30) }
+func (d *Daemon) Log() string { return d.process.Tail() }
+
+// AwaitLogged waits until it has logged a line with all of these texts.
+func (d *Daemon) AwaitLogged(texts ...string) {
+	d.t.Helper()
+	until(d.t, func() string { return fmt.Sprintf("%s has not logged %q\n%s", d.name, texts, d.Log()) }, func() bool {
+		log, err := os.ReadFile(d.process.Log)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		for line := range strings.Lines(string(log)) {
+			if !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(line, text) }) {
+				return true
+			}
+		}
+		return false
+	})
+}
 
 // Get asks one of its listeners: "METRICS_ADDRESS" or "ADMIN_ADDRESS".
 func (d *Daemon) Get(listener, path string) (status int, body string, err error) {
@@ -95,6 +136,9 @@ func (d *Daemon) Get(listener, path string) (status int, body string, err error)
 func (d *Daemon) AwaitReady() {
 	d.t.Helper()
 	until(d.t, func() string { return d.name + " is not ready\n" + d.Log() }, func() bool {
+		if d.Ended() {
+			d.t.Fatalf("%s has ended\n%s", d.name, d.Log())
+		}
 		status, _, err := d.Get("METRICS_ADDRESS", "/readyz")
 		return err == nil && status == http.StatusOK
 	})

@@ -1,7 +1,7 @@
 // Package lab is a laboratory for one question: do the users' requests arrive?
 // It has real API servers, workers that are network namespaces with HTTP
 // servers, clients behind a real kube-proxy, and the built daemon between them;
-// what it lacks is a kubelet and a cloud. `make lab` runs its scenarios.
+// what it lacks is a cloud, and a kubelet where it has no Pods. `make lab` runs its scenarios.
 //
 // Everything lives in a network and a mount namespace of the test binary and
 // vanishes with it. All but this file carries the build tag lab.
@@ -30,9 +30,21 @@
 //	x.WantNoneLost()
 //	x.Report("scenario", "what it shows")
 //
-// Faults of a [Worker]: Say (ok, refuse, hang, status 503, slow 300ms, idle 5s, reset 2s, single), Pause and
+// A [Platform] is one daemon with documents: pools, and Services that choose them, each
+// of which is a [Target] for requests, and a [Pool] is where workers join and leave.
+//
+// A [Fleet] is the built endpoint-views and a real Envoy that it feeds, on machines of their
+// own: [Fleet.Before] is a [Target] as the clients of the Envoy see it, beside those of
+// kube-proxy, and [Fleet.Failed] what the Envoy's access log has.
+//
+// With [StartWithPods] the local cluster has a controller manager and a kubelet of the
+// laboratory's own: a Pod is a machine, its containers are processes. [Views] is then what
+// deploy/fleet installs, and [Envoys] an object of kind Envoy with its Pods before a
+// [Target]: [Envoys.New] and [Envoys.Kept] are the target as clients of the Pods see it.
+//
+// Faults of a [Worker]: Say (ok, refuse, hang, status 503, slow 300ms, idle 5s, reset 2s, keep 5s, single), Pause and
 // Resume, Stop (graceful), Kill, Silence (drops packets: both, in, out) and Hear, Unplug and
-// Plug. Of a [Daemon]: Kill, Stop, Start, Signal, and its environment. Of a
+// Plug. Of a [Daemon], also the server of a fleet: Kill, Stop, Start, Signal, and its environment. Of a
 // [Target]: CutProber, MendProber. Of a [World]: Local and Remote are control
 // planes with Stop, Start, Pause and Resume; [Target].Cloud is the fake of the
 // IONOS API with its faults.

@@ -73,10 +73,10 @@ func (x *Target) AwaitHeld() {
 	x.t.Helper()
 	held := 0.0
 	until(x.t, func() string {
-		return fmt.Sprintf("%s: %v connections are held, want %d", x.Name, held, len(x.workers))
+		return fmt.Sprintf("%s: %v connections are held, want %d", x.Name, held, len(x.Workers()))
 	}, func() bool {
 		held = x.Daemon.Metric("ionos_endpointslice_held_connections")
-		return int(held) == len(x.workers)
+		return int(held) == len(x.Workers())
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -27,8 +26,12 @@ type load struct {
 // startLoad sends requests to the target, and hands over each result.
 func (x *Target) startLoad(rate int, take func(traffic.Result)) *load {
 	x.t.Helper()
-	args := netns.Inside(clients, x.world.load, "-target", x.service, "-rate", fmt.Sprint(rate),
-		"-sources", source(x.world.loads.Add(1)).String(), fmt.Sprintf("-tls=%t", x.handshake > 0))
+	options := []string{"-target", x.service, "-rate", fmt.Sprint(rate), "-sources", source(x.world.loads.Add(1)).String(),
+		fmt.Sprintf("-tls=%t", x.handshake > 0), "-body", fmt.Sprint(x.Requests.Body), "-burst", fmt.Sprint(x.Requests.Burst), "-keep", fmt.Sprint(x.Requests.Keep)}
+	if len(x.Requests.Methods) > 0 {
+		options = append(options, "-methods", strings.Join(x.Requests.Methods, ","))
+	}
+	args := netns.Inside(clients, append([]string{x.world.load}, options...)...)
 	l := &load{t: x.t, process: start(x.t, "load-"+x.Name, nil, args, true), done: make(chan struct{})}
 	go func() {
 		defer close(l.done)
@@ -47,11 +50,10 @@ func (x *Target) startLoad(rate int, take func(traffic.Result)) *load {
 // stop ends the load when the answers under way are there.
 func (l *load) stop() {
 	l.t.Helper()
-	l.process.signal(syscall.SIGTERM)
-	l.process.await()
+	l.process.stop()
 	<-l.done
-	if !l.process.state.Success() {
-		l.t.Fatalf("%s: %v\n%s", l.process.name, l.process.state, l.process.tail(5))
+	if !l.process.State().Success() {
+		l.t.Fatalf("%v\n%s", l.process.State(), l.process.Tail())
 	}
 }
 
@@ -77,7 +79,9 @@ func (x *Target) Begin(rate int) {
 	counts.Store(&now)
 	x.record.Store(&traffic.Record{})
 	x.stopProgress = make(chan struct{})
-	go x.tell(x.stopProgress)
+	if !x.quiet {
+		go x.tell(x.stopProgress)
+	}
 }
 
 // answering reports whether every staying worker has answered since then.
@@ -127,7 +131,9 @@ func (x *Target) End() {
 	x.t.Helper()
 	x.load.stop()
 	close(x.stopProgress)
-	progress("%s: %s, end", x.Name, x.summary())
+	if !x.quiet {
+		progress("%s: %s, end", x.Name, x.summary())
+	}
 }
 
 // AwaitRequests waits until so many requests have ended.

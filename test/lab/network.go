@@ -101,6 +101,16 @@ func silence(directions string) string {
 // hear ends silence.
 const hear = "table inet silence {}\ndelete table inet silence\n"
 
+// refusing resets each connection that comes from an address; [hear] ends it.
+func refusing(source netip.Addr) string {
+	return fmt.Sprintf(`table inet silence {}
+delete table inet silence
+table inet silence {
+chain in { type filter hook input priority 0; ip saddr %v meta l4proto tcp reject with tcp reset; }
+}
+`, source)
+}
+
 // forgetting is what a firewall does that has forgotten these connections, each
 // "WORKER . LOCAL PORT": it drops what belongs to them. Other connections pass, also
 // those that share a local port with one of them.

@@ -18,15 +18,21 @@ const targetLabel = "lab.example.com/target"
 
 // nodes are Node objects of the remote cluster.
 type nodes struct {
-	x *Target
+	t     testing.TB
+	world *World
+	// label is what [targetLabel] says.
+	label string
 	// known holds the Nodes that were made, and whether each is announced to leave.
 	known map[*Worker]bool
 }
 
-func newNodes(x *Target) nodes { return nodes{x, map[*Worker]bool{}} }
+func newNodes(t testing.TB, w *World, label string) nodes {
+	t.Helper()
+	return nodes{t, w, label, map[*Worker]bool{}}
+}
 
 func (s nodes) list(workers []*Worker) {
-	s.x.t.Helper()
+	s.t.Helper()
 	listed := map[*Worker]bool{}
 	for _, w := range workers {
 		listed[w] = true
@@ -48,38 +54,38 @@ func (s nodes) list(workers []*Worker) {
 }
 
 func (s nodes) create(w *Worker) {
-	s.x.t.Helper()
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: w.Name, Labels: map[string]string{targetLabel: s.x.Name}}}
+	s.t.Helper()
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: w.Name, Labels: map[string]string{targetLabel: s.label}}}
 	node.Spec.ProviderID = "ionos://" + w.ID
 	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: w.Name}, {Type: corev1.NodeInternalIP, Address: w.Address.String()}}
 	node.Status.Conditions = []corev1.NodeCondition{{
 		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", LastTransitionTime: metav1.Now(), LastHeartbeatTime: metav1.Now(),
 	}}
-	if _, err := s.x.world.remote.CoreV1().Nodes().Create(s.x.t.Context(), node, metav1.CreateOptions{}); err != nil {
-		s.x.t.Fatal(err)
+	if _, err := s.world.remote.CoreV1().Nodes().Create(s.t.Context(), node, metav1.CreateOptions{}); err != nil {
+		s.t.Fatal(err)
 	}
 }
 
 // announce does what the cluster autoscaler does before it deletes a node.
 func (s nodes) announce(w *Worker) {
-	s.x.t.Helper()
-	client := s.x.world.remote.CoreV1().Nodes()
-	node, err := client.Get(s.x.t.Context(), w.Name, metav1.GetOptions{})
+	s.t.Helper()
+	client := s.world.remote.CoreV1().Nodes()
+	node, err := client.Get(s.t.Context(), w.Name, metav1.GetOptions{})
 	if err != nil {
-		s.x.t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	node.Spec.Unschedulable = true
 	node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: "ToBeDeletedByClusterAutoscaler", Effect: corev1.TaintEffectNoSchedule})
-	if _, err := client.Update(s.x.t.Context(), node, metav1.UpdateOptions{}); err != nil {
-		s.x.t.Fatal(err)
+	if _, err := client.Update(s.t.Context(), node, metav1.UpdateOptions{}); err != nil {
+		s.t.Fatal(err)
 	}
 }
 
 func (s nodes) delete(w *Worker) {
-	s.x.t.Helper()
-	err := s.x.world.remote.CoreV1().Nodes().Delete(s.x.t.Context(), w.Name, metav1.DeleteOptions{})
+	s.t.Helper()
+	err := s.world.remote.CoreV1().Nodes().Delete(s.t.Context(), w.Name, metav1.DeleteOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
-		s.x.t.Fatal(err)
+		s.t.Fatal(err)
 	}
 }
 

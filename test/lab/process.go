@@ -9,42 +9,33 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/child"
 )
 
 // waitTimeout bounds every wait; none is expected to take so long.
 const waitTimeout = 90 * time.Second
 
-// process is a child that always dies with the test.
+// process is a child that ends with the test.
 type process struct {
-	t     testing.TB
-	name  string
-	log   string // file with its standard error
-	pid   int
-	done  chan struct{} // closed when it was waited for
-	state *os.ProcessState
-	in    io.WriteCloser
-	out   *bufio.Scanner
+	*child.Child
+
+	t   testing.TB
+	in  io.WriteCloser
+	out *bufio.Scanner
 }
 
 // start runs a command. Its standard error goes to a file, and its standard output
 // too if the test does not read it. The end of the file is shown if the test fails.
 func start(t testing.TB, name string, env, args []string, readOutput bool) *process {
 	t.Helper()
-	p := &process{t: t, name: name, log: filepath.Join(t.TempDir(), name+".log"), done: make(chan struct{})}
-	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
+	p := &process{t: t}
 	command := exec.Command(args[0], args[1:]...)
 	command.Env = env
-	command.Stdout, command.Stderr = log, log
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	var err error
 	if p.in, err = command.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
@@ -56,75 +47,42 @@ func start(t testing.TB, name string, env, args []string, readOutput bool) *proc
 		defer theirs.Close()
 		command.Stdout, p.out = theirs, bufio.NewScanner(ours)
 	}
-	started := make(chan error)
-	go func() {
-		// The death signal is sent when the thread that started the child ends.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := command.Start()
-		started <- err
-		if err == nil {
-			_ = command.Wait() // its state says it
-			p.state = command.ProcessState
-			close(p.done)
-		}
-	}()
-	if err := <-started; err != nil {
+	if p.Child, err = child.Start(command, filepath.Join(t.TempDir(), name+".log")); err != nil {
 		t.Fatalf("start %s: %v", name, err)
 	}
-	p.pid = command.Process.Pid
 	t.Cleanup(func() {
-		p.kill()
+		p.Kill()
 		ours.Close() // nil is allowed
-		p.show()
+		if t.Failed() {
+			t.Log(p.Tail())
+		}
 	})
 	return p
 }
 
-// show puts the end of the log into the test's, if that failed.
-func (p *process) show() {
-	if text := p.tail(15); p.t.Failed() && text != "" {
-		p.t.Logf("last lines of %s:\n%s", p.name, text)
+// shareLog lets other users open the standard output again, as one in a container may.
+func (p *process) shareLog() {
+	if err := os.Chmod(p.Log, 0o666); err != nil {
+		p.t.Error(err)
 	}
 }
 
-func (p *process) signal(s syscall.Signal) { _ = syscall.Kill(-p.pid, s) }
+// signal sends a signal; the process may have ended.
+func (p *process) signal(s syscall.Signal) { _ = p.Signal(s) }
 
-// kill ends the process group, also a paused one.
-func (p *process) kill() {
-	if !p.ended() {
-		p.signal(syscall.SIGKILL)
-	}
-	<-p.done
-}
-
-func (p *process) ended() bool {
-	select {
-	case <-p.done:
-		return true
-	default:
-		return false
-	}
-}
-
-// await waits for the end of the process.
-func (p *process) await() {
+// stop ends the process as Kubernetes does, and waits until it has ended.
+func (p *process) stop() {
 	p.t.Helper()
-	select {
-	case <-p.done:
-	case <-time.After(waitTimeout):
-		p.t.Fatalf("%s has not ended in %v\n%s", p.name, waitTimeout, p.tail(15))
-	}
+	p.signal(syscall.SIGTERM)
+	p.end()
 }
 
-// tail returns the last lines of the log.
-func (p *process) tail(lines int) string {
-	data, err := os.ReadFile(p.log)
-	if err != nil {
-		return err.Error()
+// end waits until the process has ended.
+func (p *process) end() {
+	p.t.Helper()
+	if err := p.Await(waitTimeout); err != nil {
+		p.t.Fatalf("%v\n%s", err, p.Tail())
 	}
-	all := strings.Split(strings.TrimRight(string(data), "\n"), "\n")
-	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
 // until waits for a condition, which it checks often.

@@ -68,19 +68,29 @@ func rotate(t *testing.T, x *lab.Target) []time.Duration {
 // replace replaces one worker, and returns how long it took from the announcement
 // to the slice.
 func replace(x *lab.Target, old, fresh *lab.Worker) (told time.Duration) {
-	x.Mark("%s joins", fresh.Name)
-	x.Join(fresh)
-	x.AwaitState(fresh, "ready")
-	x.Mark("%s leaves", old.Name)
+	return replaceIn(x.Inventory, []*lab.Target{x}, old, fresh)
+}
+
+// replaceIn replaces one worker of an inventory that fills several Services, and returns
+// how long it took from the announcement to the last slice.
+func replaceIn(i *lab.Inventory, services []*lab.Target, old, fresh *lab.Worker) (told time.Duration) {
+	services[0].Mark("%s joins", fresh.Name)
+	i.Join(fresh)
+	for _, x := range services {
+		x.AwaitState(fresh, "ready")
+	}
+	services[0].Mark("%s leaves", old.Name)
 	announced := time.Now()
-	x.Leave(old)
-	x.AwaitState(old, "draining")
+	i.Leave(old)
+	for _, x := range services {
+		x.AwaitState(old, "draining")
+	}
 	told = time.Since(announced)
 	pause(max(drainTime-told, proxyTime))
-	x.Mark("%s is gone", old.Name)
+	services[0].Mark("%s is gone", old.Name)
 	old.Stop()
 	old.Remove()
-	x.Gone(old)
+	i.Gone(old)
 	return told
 }
 

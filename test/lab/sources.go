@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"testing"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos/ionostest"
 )
@@ -24,12 +25,6 @@ type lister interface {
 	list(workers []*Worker)
 }
 
-// list hands the workers to the source.
-func (x *Target) list() {
-	x.t.Helper()
-	x.source.list(x.Workers())
-}
-
 // useSource makes the source and adds its settings to the environment.
 func (x *Target) useSource(kind string) {
 	x.t.Helper()
@@ -40,11 +35,11 @@ func (x *Target) useSource(kind string) {
 	case "", "file":
 		kind = "file"
 		path := filepath.Join(x.t.TempDir(), "inventory.json")
-		x.source = file{x, path}
+		x.source = file{x.t, path}
 		settings["INVENTORY_FILE_PATH"] = path
 	case "kubernetes":
-		x.source = newNodes(x)
-		settings["SECURED_KUBECONFIG"] = x.grantNodes()
+		x.source = newNodes(x.t, x.world, x.Name)
+		settings["SECURED_KUBECONFIG"] = x.world.grantNodes(x.t)
 	case "ionos":
 		x.Cloud = newCloud()
 		settings = x.serveCloud()
@@ -59,9 +54,9 @@ func (x *Target) useSource(kind string) {
 		settings = x.serveCloud()
 		maps.Copy(settings, map[string]string{
 			"INVENTORY_COMMAND": script, "INVENTORY_COMMAND_ARGS": "--all --kubectl " + x.world.Local.KubectlPath(),
-			"SECURED_KUBECONFIG": x.grantNodes(), "SECURED_SUBNET_PREFIX": "10.77.",
+			"SECURED_KUBECONFIG": x.world.grantNodes(x.t), "SECURED_SUBNET_PREFIX": "10.77.",
 		})
-		x.source = both{machines{x.Cloud}, newNodes(x)}
+		x.source = both{machines{x.Cloud}, newNodes(x.t, x.world, x.Name)}
 	default:
 		x.t.Fatalf("no source %q", kind)
 	}
@@ -96,12 +91,12 @@ func (s fixed) list(workers []*Worker) {
 
 // file is the inventory as a file, replaced by a rename.
 type file struct {
-	x    *Target
+	t    testing.TB
 	path string
 }
 
 func (s file) list(workers []*Worker) {
-	s.x.t.Helper()
+	s.t.Helper()
 	type node struct {
 		Name    string `json:"name"`
 		ID      string `json:"id"`
@@ -116,13 +111,13 @@ func (s file) list(workers []*Worker) {
 	}
 	text, err := json.Marshal(nodes)
 	if err != nil {
-		s.x.t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	if err := os.WriteFile(s.path+".next", text, 0o600); err != nil {
-		s.x.t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	if err := os.Rename(s.path+".next", s.path); err != nil {
-		s.x.t.Fatal(err)
+		s.t.Fatal(err)
 	}
 }
 

@@ -3,12 +3,12 @@
 package lab
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/netip"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,6 +17,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos/ionostest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
@@ -51,22 +53,35 @@ type Target struct {
 	Cloud *ionostest.API
 	// User is the user of the daemon at the local API server.
 	User string
+	// Requests say what the next load asks.
+	Requests Requests
 
-	t         testing.TB
-	world     *World
+	*Inventory
+	// more are further inventories that fill the Service.
+	more      []*Inventory
 	namespace string
 	prober    string // network namespace
 	service   string // address and port
 	env       map[string]string
-	source    lister
-	workers   []*Worker
 	daemons   int
-	handshake time.Duration
 
+	// quiet leaves progress to another target.
+	quiet        bool
 	rate         int
 	load         *load
 	record       atomic.Pointer[traffic.Record]
 	stopProgress chan struct{}
+}
+
+// Requests are what a load asks. The zero value is a GET at a time.
+type Requests struct {
+	// Methods take turns. PUT and POST have a body of Body bytes.
+	Methods []string
+	Body    int
+	// Burst requests begin at the same time.
+	Burst int
+	// Keep connections carry one request after the other; 0 opens one for each request.
+	Keep int
 }
 
 // Target makes a target, publishes its workers, and returns when the slice
@@ -74,14 +89,9 @@ type Target struct {
 func (w *World) Target(t testing.TB, options Options) *Target {
 	t.Helper()
 	n := w.count.Add(1)
-	x := &Target{Name: fmt.Sprintf("t%d", n), t: t, world: w, prober: fmt.Sprintf("prober-%d", n)}
-	x.record.Store(&traffic.Record{})
-	x.namespace, x.User, x.handshake = x.Name, "daemon-"+x.Name, options.Handshake
-	x.createService()
-	netns.Add(t, x.prober)
-	onMgmt, onData := probers(n)
-	leg(t, x.prober, mgmt, onMgmt)
-	leg(t, x.prober, data, onData)
+	name := fmt.Sprintf("t%d", n)
+	x := w.service(name, "daemon-"+name, nil, &Inventory{t: t, world: w, handshake: options.Handshake})
+	x.prober = w.prober(t, n)
 	x.env = map[string]string{
 		"PATH": os.Getenv("PATH"), "HOME": t.TempDir(),
 		"SOURCE_POLL_INTERVAL": "2s", "SECURED_SUBNET_CIDR": "10.77.0.0/16",
@@ -92,6 +102,25 @@ func (w *World) Target(t testing.TB, options Options) *Target {
 	maps.Copy(x.env, options.Env)
 	x.begin(options)
 	return x
+}
+
+// service makes a namespace with a Service, which a user may fill from inventories.
+func (w *World) service(name, user string, annotations map[string]string, inventories ...*Inventory) *Target {
+	x := &Target{Name: name, User: user, namespace: name, Inventory: inventories[0], more: inventories[1:]}
+	x.record.Store(&traffic.Record{})
+	x.createService(annotations)
+	return x
+}
+
+// prober makes the network namespace of the n-th daemon.
+func (w *World) prober(t testing.TB, n int64) string {
+	t.Helper()
+	name := fmt.Sprintf("prober-%d", n)
+	netns.Add(t, name)
+	onMgmt, onData := probers(n)
+	leg(t, name, mgmt, onMgmt)
+	leg(t, name, data, onData)
+	return name
 }
 
 // begin starts the workers and the daemon.
@@ -124,51 +153,14 @@ func (x *Target) NewDaemon() *Daemon {
 	return d
 }
 
-// Workers are the workers that the inventory lists, in the order in which they
+// Workers are the workers that the inventories list, each in the order in which they
 // joined.
-func (x *Target) Workers() []*Worker { return slices.Clone(x.workers) }
-
-// AddWorker starts a machine that the inventory does not list yet.
-func (x *Target) AddWorker() *Worker {
-	x.t.Helper()
-	return x.world.newWorker(x.t, netip.Addr{}, x.handshake)
-}
-
-// AddWorkerAt is [Target.AddWorker] with an address that another had.
-func (x *Target) AddWorkerAt(address netip.Addr) *Worker {
-	x.t.Helper()
-	return x.world.newWorker(x.t, address, x.handshake)
-}
-
-// Join makes the inventory list workers.
-func (x *Target) Join(workers ...*Worker) {
-	x.t.Helper()
-	x.workers = append(x.workers, workers...)
-	x.list()
-}
-
-// Leave makes the inventory say that workers are about to leave. A source that cannot
-// say so no longer lists them.
-func (x *Target) Leave(workers ...*Worker) {
-	x.t.Helper()
-	for _, w := range workers {
-		w.leaving = true
+func (x *Target) Workers() []*Worker {
+	workers := x.Inventory.Workers()
+	for _, i := range x.more {
+		workers = append(workers, i.Workers()...)
 	}
-	x.list()
-}
-
-// Gone takes workers out of the inventory.
-func (x *Target) Gone(workers ...*Worker) {
-	x.t.Helper()
-	x.workers = slices.DeleteFunc(x.workers, func(w *Worker) bool { return slices.Contains(workers, w) })
-	x.list()
-}
-
-// Replace makes these workers the whole inventory.
-func (x *Target) Replace(workers ...*Worker) {
-	x.t.Helper()
-	x.workers = slices.Clone(workers)
-	x.list()
+	return workers
 }
 
 // CutProber drops all packets between the daemon and the workers.
@@ -178,10 +170,19 @@ func (x *Target) CutProber() { nft(x.t, x.prober, silenceOn(data)) }
 // to workers now, and returns their number.
 func (x *Target) ForgetHeld() int {
 	x.t.Helper()
-	args := netns.Inside(x.prober, "ss", "-Htn", "state", "established", "dport", "=", fmt.Sprint(Port))
+	connections := established(x.t, x.prober)
+	nft(x.t, x.prober, forgetting(connections))
+	return len(connections)
+}
+
+// established are the connections that are open from a prober to workers, each "WORKER . LOCAL
+// PORT".
+func established(t testing.TB, prober string) []string {
+	t.Helper()
+	args := netns.Inside(prober, "ss", "-Htn", "state", "established", "dport", "=", fmt.Sprint(Port))
 	output, err := exec.Command(args[0], args[1:]...).Output()
 	if err != nil {
-		x.t.Fatalf("list the connections of %s: %v", x.prober, err)
+		t.Fatalf("list the connections of %s: %v", prober, err)
 	}
 	var connections []string
 	for line := range strings.Lines(string(output)) {
@@ -190,15 +191,14 @@ func (x *Target) ForgetHeld() int {
 			connections = append(connections, worker+" . "+fields[2][strings.LastIndex(fields[2], ":")+1:])
 		}
 	}
-	nft(x.t, x.prober, forgetting(connections))
-	return len(connections)
+	return connections
 }
 
 // MendProber ends CutProber and ForgetHeld.
 func (x *Target) MendProber() { nft(x.t, x.prober, hear) }
 
 // createService makes the namespace and the selector-less Service.
-func (x *Target) createService() {
+func (x *Target) createService(annotations map[string]string) {
 	x.t.Helper()
 	ctx, client := x.t.Context(), x.world.local.CoreV1()
 	_, err := client.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: x.namespace}}, metav1.CreateOptions{})
@@ -206,13 +206,32 @@ func (x *Target) createService() {
 		x.t.Fatal(err)
 	}
 	service, err := client.Services(x.namespace).Create(ctx, &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: "web"},
-		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "http", Port: 80}}},
+		ObjectMeta: metav1.ObjectMeta{Name: "web", Annotations: annotations},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "http", Port: 80, TargetPort: intstr.FromInt32(Port)}}},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		x.t.Fatal(err)
 	}
 	x.service = service.Spec.ClusterIP + ":80"
+}
+
+// annotate adds annotations to the Service.
+func (x *Target) annotate(annotations map[string]string) {
+	x.t.Helper()
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": annotations}})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	if _, err := x.world.local.CoreV1().Services(x.namespace).Patch(x.t.Context(), "web", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// at is the target for clients that ask at another address.
+func (x *Target) at(address netip.AddrPort) *Target {
+	other := &Target{Name: x.Name + "-envoy", Daemon: x.Daemon, User: x.User, Inventory: x.Inventory, namespace: x.namespace, service: address.String()}
+	other.record.Store(&traffic.Record{})
+	return other
 }
 
 // States is what is published: the state of each address.
@@ -246,7 +265,7 @@ func state(c discoveryv1.EndpointConditions) string {
 // allReady is what is published when every listed worker is healthy.
 func (x *Target) allReady() map[netip.Addr]string {
 	states := map[netip.Addr]string{}
-	for _, w := range x.workers {
+	for _, w := range x.Workers() {
 		states[w.Address] = "ready"
 	}
 	return states

@@ -54,6 +54,16 @@ type excuse struct{ from, to time.Time }
 // request may be lost.
 func TestTroubles(t *testing.T) {
 	w := lab.Start(t)
+	t.Run("many", func(t *testing.T) {
+		t.Parallel()
+		tenRotate(t, w)
+	})
+	// Alone, because its requests take half of the machine.
+	t.Run("envoy Contract97 crash", func(t *testing.T) { crashesBehindEnvoy(t, w) })
+	t.Run("envoy", func(t *testing.T) {
+		t.Parallel()
+		envoys(t, w)
+	})
 	for group, troubles := range map[string]func(*testing.T) []trouble{
 		"API server": badAPIServers, "killed": kills, "daemon": strains, "clock": clocks, "network": badNetworks,
 		"inventory": wrongInventories, "held": heldConnections,

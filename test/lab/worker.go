@@ -70,25 +70,24 @@ func (w *Worker) Say(mode string) {
 func (w *Worker) confirmed(what string) {
 	w.t.Helper()
 	if !w.backend.out.Scan() || w.backend.out.Text() != "ok" {
-		w.t.Fatalf("%s: %s: %s\n%s", w.Name, what, w.backend.out.Text(), w.backend.tail(5))
+		w.t.Fatalf("%s: %s: %s\n%s", w.Name, what, w.backend.out.Text(), w.backend.Tail())
 	}
 }
 
 // Kill ends the backend as a crash does: its port refuses connections.
 func (w *Worker) Kill() time.Time {
 	at := time.Now()
-	w.backend.kill()
+	w.backend.Kill()
 	return at
 }
 
 // Ended reports whether the backend has ended.
-func (w *Worker) Ended() bool { return w.backend.ended() }
+func (w *Worker) Ended() bool { return w.backend.Ended() }
 
 // Stop ends the backend gracefully.
 func (w *Worker) Stop() {
 	w.t.Helper()
-	w.backend.signal(syscall.SIGTERM)
-	w.backend.await()
+	w.backend.stop()
 }
 
 // Pause makes the backend hang: the kernel accepts connections, the backend does not
@@ -131,6 +130,6 @@ func (w *Worker) Plug() {
 // Remove takes the machine away for good.
 func (w *Worker) Remove() {
 	w.t.Helper()
-	w.backend.kill()
+	w.backend.Kill()
 	netns.Delete(w.t, w.Name)
 }

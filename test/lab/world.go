@@ -28,6 +28,11 @@ type World struct {
 	local, remote kubernetes.Interface
 	backend, load string // programs
 	count, loads  atomic.Int64
+	// pods says that the local cluster has Pods, which kubelet runs. Their file of hosts is
+	// names.
+	pods    bool
+	kubelet *kubelet
+	names   string
 }
 
 // clients is the namespace that requests come from, clientNode its address
@@ -40,9 +45,22 @@ const (
 // Start builds a world until the test ends. One is enough for many scenarios.
 func Start(t testing.TB) *World {
 	t.Helper()
+	return (&World{t: t}).start()
+}
+
+// StartWithPods is [Start] with Pods in the local cluster, see [kubelet].
+func StartWithPods(t testing.TB) *World {
+	t.Helper()
+	w := (&World{t: t, pods: true}).start()
+	w.runKubelet()
+	return w
+}
+
+func (w *World) start() *World {
+	t := w.t
+	t.Helper()
 	netns.Require(t)
 	began := time.Now()
-	w := &World{t: t}
 	w.compile()
 	build(t)
 	w.startClusters()
@@ -74,11 +92,12 @@ func (w *World) compile() {
 // startClusters starts both clusters at the same time.
 func (w *World) startClusters() {
 	w.t.Helper()
-	options := controlplane.Options{BindAddress: netip.MustParseAddr(gateway), Audit: true}
+	remote := controlplane.Options{BindAddress: netip.MustParseAddr(gateway), Audit: true}
+	local := remote
+	local.ControllerManager = w.pods
 	var started sync.WaitGroup
-	for _, cp := range []**controlplane.ControlPlane{&w.Local, &w.Remote} {
-		started.Go(func() { *cp = controlplane.Start(w.t, options) })
-	}
+	started.Go(func() { w.Local = controlplane.Start(w.t, local) })
+	started.Go(func() { w.Remote = controlplane.Start(w.t, remote) })
 	started.Wait()
 	if w.Local == nil || w.Remote == nil {
 		w.t.FailNow() // said in the goroutine

@@ -1,6 +1,7 @@
 package monitoring_test
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -91,8 +92,19 @@ func TestEveryRuleSaysWhatItsReaderNeeds(t *testing.T) {
 		if !strings.HasPrefix(r.Alert, "IonosEndpointSlice") && !strings.HasPrefix(r.Alert, "EndpointViews") {
 			t.Errorf("%s: want the prefix IonosEndpointSlice or EndpointViews", r.Alert)
 		}
-		if s := r.Labels["severity"]; s != "critical" && s != "warning" || len(r.Labels) != 1 {
-			t.Errorf("%s: got labels %v, want severity critical or warning alone", r.Alert, r.Labels)
+		if s := r.Labels["severity"]; s != "critical" && s != "warning" {
+			t.Errorf("%s: got severity %q, want critical or warning", r.Alert, s)
+		}
+		grouped := dissect(r.Expr).grouped
+		want := map[string]string{"severity": r.Labels["severity"]}
+		switch {
+		case slices.Contains(grouped, "target_namespace"):
+			want["scope"] = "service"
+		case slices.Contains(grouped, "pool"):
+			want["scope"] = "pool"
+		}
+		if !maps.Equal(r.Labels, want) {
+			t.Errorf("%s: got labels %v, want %v", r.Alert, r.Labels, want)
 		}
 		if r.For == "" {
 			t.Errorf("%s: has no for, one scrape is no reason to wake anybody", r.Alert)

@@ -44,6 +44,8 @@ func everything(c catalogue) []map[string]string {
 			values = "0+3x40"
 		}
 		for _, labels := range combinations(c[name]) {
+			// The names of the fleet are those that the dashboard is asked for.
+			labels = strings.NewReplacer(`fleet_namespace="any"`, `fleet_namespace="edge"`, `fleet="any"`, `fleet="controller"`).Replace(labels)
 			series := name + "{" + labels + `namespace="edge",job="controller",instance="10.1.2.3:8081"}`
 			all = append(all, map[string]string{"series": series, "values": values})
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics/fleetmetrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics/viewmetrics"
 )
 
@@ -47,6 +48,8 @@ func known(t *testing.T) catalogue {
 			all[f.Name] = map[string][]string{}
 		}
 	}
+	maps.Copy(all, fleetmetrics.Families())
+	maps.Copy(all, envoyMetrics(t))
 	registry := prometheus.NewRegistry()
 	if _, err := metrics.New(metrics.Options{Registry: registry}); err != nil {
 		t.Fatal(err)

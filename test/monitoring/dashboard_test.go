@@ -107,7 +107,14 @@ func TestEveryPanelAsksTheChosenInstallation(t *testing.T) {
 				}
 				ids = append(ids, target.RefID)
 				for _, s := range dissect(target.Expr).selectors {
-					for _, want := range []matcher{{"namespace", "=", "$namespace"}, {"job", "=", "$job"}} {
+					wanted := []matcher{{"namespace", "=", "$namespace"}, {"job", "=", "$job"}}
+					switch {
+					case s.metric == "endpoint_views_fleet_leader":
+						continue // the operator is of no fleet
+					case strings.HasPrefix(s.metric, fleetPrefix):
+						wanted = []matcher{{"fleet_namespace", "=", "$namespace"}, {"fleet", "=", "$job"}}
+					}
+					for _, want := range wanted {
 						if !slices.Contains(s.matchers, want) {
 							t.Errorf("panel %q: %s is not limited by %v", p.Title, s.metric, want)
 						}
@@ -141,7 +148,7 @@ func TestEveryPanelAsksForMetricsThatExist(t *testing.T) {
 			if want := (datasource{"prometheus", "${datasource}"}); v.Type == "query" && v.Datasource != want {
 				t.Errorf("variable %s: got data source %v, want %v", v.Name, v.Datasource, want)
 			}
-			for _, metric := range regexp.MustCompile(`(?:ionos|endpoint_views)_[a-z_]+`).FindAllString(v.Definition, -1) {
+			for _, metric := range regexp.MustCompile(`(?:ionos|endpoint_views|envoy)_[a-z_]+`).FindAllString(v.Definition, -1) {
 				if _, ok := c[metric]; !ok {
 					t.Errorf("variable %s: there is no metric %s", v.Name, metric)
 				}

@@ -23,11 +23,11 @@ const (
 
 // rulesPaths are the files of alert rules, ruleTestsPaths their tests.
 func rulesPaths() []string {
-	return []string{"../../deploy/monitoring/alerts.yaml", "../../deploy/monitoring/endpoint-views-alerts.yaml"}
+	return []string{"../../deploy/monitoring/alerts.yaml", "../../deploy/monitoring/endpoint-views-alerts.yaml", "../../deploy/monitoring/endpoint-views-fleet-alerts.yaml"}
 }
 
 func ruleTestsPaths() []string {
-	return []string{"../../deploy/monitoring/alerts_test.yaml", "../../deploy/monitoring/endpoint-views-alerts_test.yaml"}
+	return []string{"../../deploy/monitoring/alerts_test.yaml", "../../deploy/monitoring/documents-alerts_test.yaml", "../../deploy/monitoring/endpoint-views-alerts_test.yaml", "../../deploy/monitoring/endpoint-views-fleet-alerts_test.yaml"}
 }
 
 // rule is one alert rule.
@@ -139,10 +139,12 @@ func programs() []program {
 	return []program{
 		{
 			"dashboard.json", "ionos-endpointslice",
-			[]string{"Now", "Why not", "Endpoints", "Inventories", "Health checks", "Writes", "API requests", "Credentials and leadership", "Process"},
+			[]string{"Now", "Why not", "Endpoints", "Inventories", "Health checks", "Writes", "API requests", "Credentials and leadership", "Process", "Services (DOCUMENTS_DIR)", "Pools (DOCUMENTS_DIR)"},
 			[]string{"ionos_endpointslice_", "rest_client_"},
 		},
-		{"endpoint-views-dashboard.json", "endpoint-views", []string{"Now", "Endpoints", "Readers", "API server", "Process"}, []string{"endpoint_views_"}},
+		{"endpoint-views-dashboard.json", "endpoint-views", []string{"Now", "Endpoints", "Readers", "xDS", "API server", "Process"}, []string{"endpoint_views_"}},
+		// Of Envoy's own metrics, which are hundreds, it shows some.
+		{"endpoint-views-fleet-dashboard.json", "endpoint-views-fleets", []string{"Now", "Clients", "Services", "Control plane", "Bounds"}, []string{fleetPrefix}},
 	}
 }
 
@@ -158,8 +160,14 @@ func (p program) own(all catalogue) catalogue {
 	return own
 }
 
+// fleetPrefix is that of the metrics of the operator of fleets.
+const fleetPrefix = "endpoint_views_fleet_"
+
 // has reports whether a metric is one of the program.
 func (p program) has(metric string) bool {
+	if strings.HasPrefix(metric, fleetPrefix) && !slices.Contains(p.prefixes, fleetPrefix) {
+		return false
+	}
 	return slices.ContainsFunc(p.prefixes, func(prefix string) bool { return strings.HasPrefix(metric, prefix) })
 }
 

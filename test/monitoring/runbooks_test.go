@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
@@ -119,7 +120,7 @@ var (
 // TestRunbooksNameOnlyWhatExists: variables, reasons, kinds, causes and Events.
 func TestRunbooksNameOnlyWhatExists(t *testing.T) {
 	references := ""
-	for _, name := range []string{"configuration.md", "endpoint-views-configuration.md", "reasons.md", "events.md"} {
+	for _, name := range []string{"configuration.md", "endpoint-views-configuration.md", "reasons.md", "events.md", "metrics.md"} {
 		references += read(t, filepath.Join("../../docs/reference", name))
 	}
 	words := []string{
@@ -127,6 +128,7 @@ func TestRunbooksNameOnlyWhatExists(t *testing.T) {
 		string(guard.NothingStays), string(guard.TooManyRemovals), string(guard.ContradictoryRead), string(guard.ProbesSilent),
 		guard.FailOpen.String(),
 		"CrashLoopBackOff", // Kubernetes' own
+		v1alpha1.ReasonNameTaken, v1alpha1.ReasonPodsNotReady, v1alpha1.ReasonDeadlineExceeded, v1alpha1.ReasonNotConnected, v1alpha1.ReasonNotAcknowledged,
 	}
 	for _, r := range rules(t) {
 		references += strings.ReplaceAll(r.Expr, `"`, "`")

@@ -65,9 +65,9 @@ type world struct {
 }
 
 // loopback is one namespace: root needs no user namespace for it, others need
-// one in which they are root.
+// one in which they are root. Its mounts are its own, for [Hosts].
 var loopback = world{
-	ways: [][]string{{"--net"}, {"--user", "--map-root-user", "--net"}},
+	ways: [][]string{{"--net", "--mount"}, {"--user", "--map-root-user", "--net", "--mount"}},
 	setup: `set -e
 ip link set lo up
 ip route add 10.0.0.0/16 dev lo

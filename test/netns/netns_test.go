@@ -149,3 +149,20 @@ func TestAnAddressThatATestTookAwayIsNoOtherTestsUntilItEnds(t *testing.T) {
 		t.Errorf("got %v again while its test still runs", second)
 	}
 }
+
+func TestHostsGiveNamesAddresses(t *testing.T) {
+	netns.Require(t)
+	before, err := os.ReadFile("/etc/hosts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("until the test ends", func(t *testing.T) {
+		netns.Hosts(t, map[string]netip.Addr{"web.shop.svc": netip.MustParseAddr("10.0.0.11")})
+		if got, err := net.DefaultResolver.LookupHost(t.Context(), "web.shop.svc"); err != nil || len(got) != 1 || got[0] != "10.0.0.11" {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+	if after, err := os.ReadFile("/etc/hosts"); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("got %v and\n%s", err, after)
+	}
+}

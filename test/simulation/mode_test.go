@@ -34,7 +34,8 @@ func (p *process) Announce(notice narration.Notice) {
 	case narration.RemovalAccepted:
 		p.noteAccepted(notice.Note)
 	case narration.EndpointsUpdated, narration.SourceUnavailable, narration.SourceRecovered, narration.StoreUnavailable, narration.StoreRecovered, narration.SliceOwnedByOther, narration.MirroredSliceFound,
-		narration.RemovalPending, narration.Invalid, narration.PoolNotAllowed, narration.PortNotAllowed, narration.LimitReached, narration.HealthCheckPortAmbiguous:
+		narration.RemovalPending, narration.Invalid, narration.PoolNotAllowed, narration.PortNotAllowed, narration.LimitReached, narration.HealthCheckPortAmbiguous,
+		narration.UnknownAnnotation, narration.BindingWins, narration.TrafficPolicyLocal, narration.TopologyIgnored, narration.FamilyUnused, narration.HeadlessPort:
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -29,6 +30,15 @@ type Options struct {
 	Sources netip.Prefix
 	// TLS makes it HTTPS; every certificate is accepted.
 	TLS bool
+	// Methods are those of the requests, in turn; GET where there are none.
+	Methods []string
+	// Body is how many bytes each PUT and POST has.
+	Body int
+	// Burst is how many requests begin at the same time; 1 where it is 0. The rate stays.
+	Burst int
+	// Keep is how many connections carry one request after the other; 0 gives each request
+	// a connection of its own. Where all of them are busy a further one is opened.
+	Keep int
 }
 
 // Result is what became of one request.
@@ -39,6 +49,9 @@ type Result struct {
 	Late  time.Duration
 	// Took is how long it took until the answer or the failure.
 	Took time.Duration
+	// Method is that of the request, Source where it came from.
+	Method string
+	Source netip.AddrPort
 	// Backend is the name that the answer gave, empty without one.
 	Backend string
 	// Failure says in a word why the request is lost; empty when it is not.
@@ -56,14 +69,19 @@ const firstPort, lastPort = 11000, 61000
 // over each result, one at a time, in the order in which they end. It returns an
 // error when it could not send a request for a reason of its own.
 func Generate(ctx context.Context, options Options, report func(Result)) error {
-	g := &generator{options: options, report: report}
+	if len(options.Methods) == 0 {
+		options.Methods = []string{http.MethodGet}
+	}
+	burst := max(options.Burst, 1)
+	g := &generator{options: options, report: report, kept: kept{most: options.Keep}}
 	source := netip.AddrPortFrom(options.Sources.Masked().Addr(), firstPort)
 	begin := time.Now()
 	pause := time.NewTimer(time.Hour)
 	defer pause.Stop()
+	defer g.kept.close()
 	defer g.flying.Wait()
 	for i := 0; ; i++ {
-		due := begin.Add(time.Duration(i) * time.Second / time.Duration(options.Rate))
+		due := begin.Add(time.Duration(i/burst*burst) * time.Second / time.Duration(options.Rate))
 		pause.Reset(max(time.Until(due), time.Nanosecond))
 		select {
 		case <-ctx.Done():
@@ -74,7 +92,7 @@ func Generate(ctx context.Context, options Options, report func(Result)) error {
 			return errors.Join(g.failure(), errUsedUp(options, source.Addr()))
 		}
 		g.flying.Add(1)
-		go g.send(source, due)
+		go g.send(options.Methods[i%len(options.Methods)], source, due)
 	}
 }
 
@@ -98,6 +116,7 @@ func next(source netip.AddrPort) netip.AddrPort {
 type generator struct {
 	options Options
 	flying  sync.WaitGroup
+	kept    kept
 
 	mu     sync.Mutex
 	report func(Result)
@@ -110,12 +129,12 @@ func (g *generator) failure() error {
 	return g.err
 }
 
-func (g *generator) send(source netip.AddrPort, due time.Time) {
+func (g *generator) send(method string, source netip.AddrPort, due time.Time) {
 	defer g.flying.Done()
-	r := Result{Start: time.Now()}
+	r := Result{Start: time.Now(), Method: method}
 	r.Late = r.Start.Sub(due)
-	backend, err := g.ask(source, r.Start.Add(Timeout))
-	r.Took, r.Backend = time.Since(r.Start), backend
+	backend, source, err := g.ask(method, source, r.Start.Add(Timeout))
+	r.Took, r.Backend, r.Source = time.Since(r.Start), backend, source
 	if err != nil {
 		r.Failure = word(err)
 	}
@@ -133,41 +152,64 @@ type errStatus struct{ status string }
 
 func (e errStatus) Error() string { return "status " + e.status }
 
-// ask sends one request on a connection of its own.
-func (g *generator) ask(source netip.AddrPort, deadline time.Time) (backend string, err error) {
+// ask sends one request, on a connection that is kept or on a new one from the source. It
+// returns where the connection comes from.
+func (g *generator) ask(method string, source netip.AddrPort, deadline time.Time) (backend string, from netip.AddrPort, err error) {
+	c, again := g.kept.take(), false
+	defer func() { g.kept.give(c, again) }()
+	if c == nil {
+		if c, err = g.connect(source, deadline); err != nil {
+			return "", source, err
+		}
+	}
+	if err := c.SetDeadline(deadline); err != nil {
+		return "", c.source, err
+	}
+	if _, err := c.Write(g.request(method)); err != nil {
+		return "", c.source, err
+	}
+	response, err := http.ReadResponse(c.reader, nil)
+	if err != nil {
+		return "", c.source, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, 200))
+	if err != nil {
+		return "", c.source, err
+	}
+	again = !response.Close && response.StatusCode == http.StatusOK
+	name := strings.TrimSpace(string(body))
+	if response.StatusCode != http.StatusOK {
+		return name, c.source, errStatus{response.Status}
+	}
+	return name, c.source, nil
+}
+
+// connect opens a connection.
+func (g *generator) connect(source netip.AddrPort, deadline time.Time) (*connection, error) {
 	dialer := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(source), Deadline: deadline, KeepAlive: -1}
 	conn, err := dialer.Dial("tcp", g.options.Target.String())
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	defer conn.Close()
-	if err := conn.SetDeadline(deadline); err != nil {
-		return "", err
-	}
-	// The rest of the connection is not needed: it is reset.
+	// The rest of the connection is not needed when it is closed: it is reset.
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
 	}
 	if g.options.TLS {
 		conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true}) // the backend made its own certificate
 	}
-	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: lab\r\nUser-Agent: lab\r\n\r\n"); err != nil {
-		return "", err
+	return &connection{Conn: conn, source: source, reader: bufio.NewReaderSize(conn, 512)}, nil
+}
+
+// request is a request of that method.
+func (g *generator) request(method string) []byte {
+	text := []byte(method + " / HTTP/1.1\r\nHost: lab\r\nUser-Agent: lab\r\n")
+	if method != http.MethodPut && method != http.MethodPost {
+		return append(text, "\r\n"...)
 	}
-	response, err := http.ReadResponse(bufio.NewReaderSize(conn, 512), nil)
-	if err != nil {
-		return "", err
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, 200))
-	if err != nil {
-		return "", err
-	}
-	name := strings.TrimSpace(string(body))
-	if response.StatusCode != http.StatusOK {
-		return name, errStatus{response.Status}
-	}
-	return name, nil
+	text = fmt.Appendf(text, "Content-Length: %d\r\n\r\n", g.options.Body)
+	return append(text, make([]byte, g.options.Body)...)
 }
 
 // ours reports whether the failure says nothing of the Service: the load itself

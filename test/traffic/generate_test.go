@@ -2,6 +2,7 @@ package traffic_test
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -14,7 +15,7 @@ import (
 )
 
 // generate sends so many requests to a handler.
-func generate(t *testing.T, count int, handler http.HandlerFunc) []traffic.Result {
+func generate(t *testing.T, count int, handler http.HandlerFunc, change ...func(*traffic.Options)) []traffic.Result {
 	t.Helper()
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -23,15 +24,18 @@ func generate(t *testing.T, count int, handler http.HandlerFunc) []traffic.Resul
 	server := &http.Server{Handler: handler}
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
-	return collect(t, netip.MustParseAddrPort(listener.Addr().String()), count)
+	return collect(t, netip.MustParseAddrPort(listener.Addr().String()), count, change...)
 }
 
-func collect(t *testing.T, target netip.AddrPort, count int) []traffic.Result {
+func collect(t *testing.T, target netip.AddrPort, count int, change ...func(*traffic.Options)) []traffic.Result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var results []traffic.Result
 	options := traffic.Options{Target: target, Rate: 200, Sources: netip.MustParsePrefix("127.77.0.0/24")}
+	for _, set := range change {
+		set(&options)
+	}
 	err := traffic.Generate(ctx, options, func(r traffic.Result) {
 		if results = append(results, r); len(results) >= count {
 			cancel()
@@ -59,6 +63,79 @@ func TestEveryRequestComesFromAnAddressAndPortOfItsOwn(t *testing.T) {
 		if r.Lost() || r.Backend != "worker-1" {
 			t.Fatalf("got %+v, want an answer of worker-1", r)
 		}
+	}
+}
+
+func TestMethodsTakeTurnsAndPutAndPostHaveABody(t *testing.T) {
+	const size = 100_000
+	results := generate(t, 30, func(w http.ResponseWriter, r *http.Request) {
+		length, err := io.Copy(io.Discard, r.Body)
+		if want := map[string]int64{"GET": 0, "PUT": size, "POST": size}[r.Method]; err != nil || length != want {
+			t.Errorf("%s: got a body of %d bytes, %v, want %d", r.Method, length, err, want)
+		}
+		_, _ = io.WriteString(w, r.Method+" "+r.RemoteAddr)
+	}, func(o *traffic.Options) { o.Methods, o.Body = []string{"GET", "PUT", "POST"}, size })
+	methods := map[string]int{}
+	for _, r := range results {
+		methods[r.Method]++
+		if want := r.Method + " " + r.Source.String(); r.Lost() || r.Backend != want {
+			t.Errorf("got %+v, want an answer to %s", r, want)
+		}
+	}
+	for _, method := range []string{"GET", "PUT", "POST"} {
+		if methods[method] < len(results)/4 {
+			t.Errorf("got %v, want a third of each", methods)
+		}
+	}
+}
+
+func TestABurstBeginsAtOnceAndKeepsTheRate(t *testing.T) {
+	const burst = 20 // at 200 a second, so every 100 ms
+	results := generate(t, 3*burst, func(http.ResponseWriter, *http.Request) {}, func(o *traffic.Options) { o.Burst = burst })
+	dues := map[time.Time]int{}
+	for _, r := range results {
+		dues[r.Start.Add(-r.Late).Round(time.Millisecond)]++
+	}
+	for due, count := range dues {
+		if count > burst {
+			t.Errorf("%d requests were due at %v, want %d", count, due, burst)
+		}
+	}
+	if len(dues) > len(results)/4 {
+		t.Errorf("%d requests were due at %d moments, want bursts of %d", len(results), len(dues), burst)
+	}
+}
+
+func TestConnectionsAreKeptUntilTheServerAsksToCloseThem(t *testing.T) {
+	const keep, count, closing = 3, 60, 10
+	var mu sync.Mutex
+	answered := map[string]int{}
+	results := generate(t, count, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if answered[r.RemoteAddr]++; answered[r.RemoteAddr] == closing {
+			w.Header().Set("Connection", "close")
+		}
+		_, _ = io.WriteString(w, r.RemoteAddr)
+	}, func(o *traffic.Options) { o.Keep = keep })
+	for _, r := range results {
+		if r.Lost() || r.Backend != r.Source.String() {
+			t.Fatalf("got %+v, want an answer to the connection that it was sent on", r)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	full := 0
+	for source, requests := range answered {
+		if requests > closing {
+			t.Errorf("%s carried %d requests, and the server asked to close it after %d", source, requests, closing)
+		}
+		if requests == closing {
+			full++
+		}
+	}
+	if full < keep {
+		t.Errorf("%d connections carried %d requests, want at least %d: %v", full, closing, keep, answered)
 	}
 }
 

@@ -19,6 +19,24 @@ type Record struct {
 	marks   []Mark
 }
 
+// Merged is what several records hold together. A mark that several have with the same
+// text stands once, where it was noted first.
+func Merged(records ...*Record) *Record {
+	merged := &Record{}
+	for _, r := range records {
+		merged.results = append(merged.results, r.Results()...)
+		merged.marks = append(merged.marks, r.Marks()...)
+	}
+	slices.SortStableFunc(merged.marks, func(a, b Mark) int { return a.At.Compare(b.At) })
+	noted := map[string]bool{}
+	merged.marks = slices.DeleteFunc(merged.marks, func(m Mark) bool {
+		before := noted[m.Text]
+		noted[m.Text] = true
+		return before
+	})
+	return merged
+}
+
 // Add adds a result.
 func (r *Record) Add(result Result) {
 	r.mu.Lock()

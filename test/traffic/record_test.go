@@ -1,10 +1,12 @@
 package traffic_test
 
 import (
+	"net/netip"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/traffic"
 )
@@ -31,6 +33,25 @@ func TestTheLastLostRequestCountsFromItsStart(t *testing.T) {
 	}
 	if got := len(r.Lost()); got != 3 {
 		t.Errorf("got %d lost, want 3", got)
+	}
+}
+
+func TestRecordsAreMerged(t *testing.T) {
+	var a, b traffic.Record
+	a.Add(traffic.Result{Start: at(300), Backend: "a"})
+	b.Add(traffic.Result{Start: at(100), Failure: "refused"})
+	first := a.Mark("crash")
+	b.Mark("crash")
+	last := b.Mark("back")
+	merged := traffic.Merged(&a, &b)
+	if results := merged.Results(); len(results) != 2 || !results[0].Lost() || results[1].Backend != "a" {
+		t.Errorf("got %v", results)
+	}
+	if diff := cmp.Diff([]traffic.Mark{{At: first, Text: "crash"}, {At: last, Text: "back"}}, merged.Marks()); diff != "" {
+		t.Errorf("marks (-want +got):\n%s", diff)
+	}
+	if a.Len() != 1 || len(b.Marks()) != 2 {
+		t.Error("a record changed")
 	}
 }
 
@@ -80,6 +101,7 @@ func TestPercentilesAreValuesThatWereMeasured(t *testing.T) {
 func TestALineHoldsTheWholeResult(t *testing.T) {
 	for _, want := range []traffic.Result{
 		{Start: time.Unix(0, 1234567890123456789), Late: time.Millisecond, Took: time.Second, Backend: "worker-1"},
+		{Start: time.Unix(5, 0), Method: "POST", Source: netip.MustParseAddrPort("10.77.128.1:11001")},
 		{Start: time.Unix(5, 0), Failure: "an \"odd\" failure\nof two lines"},
 		{Start: time.Unix(5, 0), Backend: "w", Failure: "w"},
 	} {
@@ -87,11 +109,11 @@ func TestALineHoldsTheWholeResult(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.AddrPort{})); diff != "" {
 			t.Errorf("result (-want +got):\n%s", diff)
 		}
 	}
-	for _, bad := range []string{"", "1 2 3", `a 2 3 "" ""`, `1 2 3 "`, `1 2 3 "" x`} {
+	for _, bad := range []string{"", "1 2 3", `a 2 3 "" "" "" ""`, `1 2 3 "`, `1 2 3 "" "" "" x`, `1 2 3 "" "" "" "" x`, `1 2 3 "" "x" "" ""`} {
 		if got, err := traffic.ParseLine(bad); err == nil {
 			t.Errorf("%q: got %v, want an error", bad, got)
 		}

@@ -2,7 +2,6 @@ package views_test
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"os/exec"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 )
 
@@ -26,6 +26,7 @@ func TestEndpointViewsOnARealAPIServer(t *testing.T) {
 		"get and explain":                          getAndExplain,
 		"metrics":                                  metrics,
 		"a namespace and no more":                  oneNamespace,
+		"xDS":                                      followedByXDS,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, server) })
 	}
@@ -185,25 +186,13 @@ func getAndExplain(t *testing.T, server *controlplane.ControlPlane) {
 // metrics says what there is, and names no Service.
 func metrics(t *testing.T, server *controlplane.ControlPlane) {
 	d := serve(t, server.Kubeconfig(t)).ready(t)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.health+"/metrics", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := read(t, d.health+"/metrics")
 	for _, want := range []string{
 		"endpoint_views_synced 1", "endpoint_views_stale_seconds 0", `endpoint_views_api_requests_total{code="200",verb="watch"}`, `endpoint_views_endpoints{state="ready"}`,
 		"endpoint_views_watch_age_seconds ", "endpoint_views_changes_total ", "endpoint_views_slow_total 0", "endpoint_views_suspects 0", "endpoint_views_clients 0",
 		`endpoint_views_events_total{type="DELETED"} 0`, "endpoint_views_identities_current 1", "go_goroutines",
 	} {
-		if !strings.Contains(string(body), want) {
+		if !strings.Contains(body, want) {
 			t.Errorf("no %s in\n%s", want, body)
 		}
 	}
@@ -212,11 +201,7 @@ func metrics(t *testing.T, server *controlplane.ControlPlane) {
 // run carries out one command and returns what it prints.
 func run(t *testing.T, kubeconfig string, args ...string) string {
 	t.Helper()
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd := exec.CommandContext(t.Context(), built.Views(t), args...)
 	cmd.Env = []string{"KUBECONFIG=" + kubeconfig}
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -4,11 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,32 +21,13 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 )
 
 // waitLimit bounds every wait; a machine that tests much else is slow.
 const waitLimit = time.Minute
 
-// program is the built program; TestMain builds it.
-var program = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "endpoint-views")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "endpoint-views")
-	out, err := exec.Command("go", "build", "-o", path, "../../cmd/endpoint-views").CombinedOutput()
-	if err != nil {
-		return "", errors.New(string(out))
-	}
-	return path, nil
-})
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if path, err := program(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(path))
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { built.Main(m) }
 
 // daemon is a running endpoint-views serve.
 type daemon struct {
@@ -77,12 +56,8 @@ func (b *lockedBuffer) String() string {
 // serve starts the program until the test ends.
 func serve(t *testing.T, kubeconfig string, environ ...string) *daemon {
 	t.Helper()
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
 	d := &daemon{log: &lockedBuffer{}}
-	cmd := exec.CommandContext(t.Context(), path, "serve")
+	cmd := exec.CommandContext(t.Context(), built.Views(t), "serve")
 	cmd.Env = append([]string{"KUBECONFIG=" + kubeconfig, "VIEWS_ADDRESS=127.0.0.1:0", "METRICS_ADDRESS=127.0.0.1:0", "LOG_LEVEL=debug"}, environ...)
 	cmd.Stderr = d.log
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

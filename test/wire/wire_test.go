@@ -7,14 +7,15 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/child"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/wire"
 )
@@ -53,31 +54,20 @@ func lay(t *testing.T) laid {
 // childNamespace returns the file of a network namespace that ends with the test.
 func childNamespace(t *testing.T) string {
 	t.Helper()
-	child := exec.Command("unshare", "--net", "sh", "-c", "echo made; exec sleep 600")
-	child.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	output, err := child.StdoutPipe()
+	command := exec.Command("unshare", "--net", "sh", "-c", "echo made; exec sleep 600")
+	output, err := command.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	started := make(chan error)
-	go func() { // the death signal comes when the thread that started the child ends
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		started <- child.Start()
-		_ = child.Wait() // killed
-		started <- nil
-	}()
-	if err := <-started; err != nil {
+	made, err := child.Start(command, filepath.Join(t.TempDir(), "unshare.log"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = child.Process.Kill() // it may have ended
-		<-started
-	})
+	t.Cleanup(made.Kill)
 	if _, err := fmt.Fscanln(output, new(string)); err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf("/proc/%d/ns/net", child.Process.Pid)
+	return fmt.Sprintf("/proc/%d/ns/net", made.PID)
 }
 
 func run(t *testing.T, name string, args ...string) {

@@ -11,6 +11,10 @@
 {{- regexFind "[0-9]+$" .Values.views.viewsAddress }}
 {{- end }}
 
+{{- define "views.xdsPort" -}}
+{{- regexFind "[0-9]+$" .Values.views.xdsAddress }}
+{{- end }}
+
 {{- define "views.metricsPort" -}}
 {{- regexFind "[0-9]+$" .Values.views.metricsAddress }}
 {{- end }}
@@ -23,13 +27,13 @@
 {{- end }}
 
 {{- define "views.usesClientCA" -}}
-{{- if or .Values.tls.clientCA.secretName .Values.tls.clientCA.configMapName }}true{{ end }}
+{{- if or .Values.tls.clientCA.secretName .Values.tls.clientCA.configMapName .Values.certificates.by }}true{{ end }}
 {{- end }}
 
 {{/* The clients that show a token, as a JSON list. */}}
 {{- define "views.tokenClients" -}}
 {{- $found := list }}
-{{- range .Values.clients }}
+{{- range include "views.clients" . | fromJsonArray }}
 {{- if .tokenSecret }}{{ $found = append $found . }}{{ end }}
 {{- end }}
 {{- toJson $found }}
@@ -44,7 +48,7 @@
 {{- define "views.env" -}}
 {{- $env := dict }}
 {{- range $key, $value := .Values.views }}
-{{- if not (or (kindIs "invalid" $value) (eq (toString $value) "")) }}
+{{- if not (or (kindIs "invalid" $value) (eq (toString $value) "") (and (hasPrefix "xds" $key) (not $.Values.xds.enabled))) }}
 {{- $_ := set $env (snakecase $key | upper) (include "views.text" $value) }}
 {{- end }}
 {{- end }}
@@ -54,6 +58,13 @@
 {{- $_ := set $env "VIEWS_TLS_CERT_FILE" "/var/run/secrets/tls/tls.crt" }}
 {{- $_ := set $env "VIEWS_TLS_KEY_FILE" "/var/run/secrets/tls/tls.key" }}
 {{- $_ := set $env "VIEWS_IDENTITIES_FILE" "/etc/endpoint-views/identities.yaml" }}
+{{- if .Values.xds.enabled }}
+{{- /* Also without fleets: the first one takes effect without a restart, too. */}}
+{{- $_ := set $env "XDS_FLEETS_FILE" "/etc/endpoint-views/fleets.yaml" }}
+{{- if include "views.watchesFleets" . }}
+{{- $_ := set $env "XDS_WATCH_FLEETS" "true" }}
+{{- end }}
+{{- end }}
 {{- if include "views.usesClientCA" . }}
 {{- $_ := set $env "VIEWS_CLIENT_CA_FILE" "/var/run/secrets/client-ca/ca.crt" }}
 {{- end }}
@@ -100,7 +111,7 @@
     defaultMode: 0444
 - name: tls
   secret:
-    secretName: {{ .Values.tls.secretName }}
+    secretName: {{ include "views.tlsSecret" . }}
     defaultMode: 0440
     items:
       - key: tls.crt
@@ -109,9 +120,9 @@
         path: tls.key
 {{- if include "views.usesClientCA" . }}
 - name: client-ca
-  {{- if $ca.secretName }}
+  {{- if or $ca.secretName .Values.certificates.by }}
   secret:
-    secretName: {{ $ca.secretName }}
+    secretName: {{ $ca.secretName | default (include "views.tlsSecret" .) }}
     defaultMode: 0440
   {{- else }}
   configMap:
@@ -119,7 +130,7 @@
     defaultMode: 0444
   {{- end }}
     items:
-      - key: {{ $ca.key }}
+      - key: {{ ternary "ca.crt" $ca.key (ne .Values.certificates.by "") }}
         path: ca.crt
 {{- end }}
 {{- with include "views.tokenClients" . | fromJsonArray }}

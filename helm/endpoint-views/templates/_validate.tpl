@@ -8,8 +8,8 @@
 {{- if and (has "*" .Values.namespaces) (gt (len .Values.namespaces) 1) }}
 {{- $m = append $m "namespaces: \"*\" is every namespace; write it alone, or write names only" }}
 {{- end }}
-{{- if not .Values.tls.secretName }}
-{{- $m = append $m "tls.secretName: required, because clients are on other machines; name a Secret of type kubernetes.io/tls" }}
+{{- if not (or .Values.tls.secretName .Values.certificates.by) }}
+{{- $m = append $m "tls.secretName: required, because clients are on other machines; name a Secret of type kubernetes.io/tls, or let certificates.by make it" }}
 {{- end }}
 {{- if and $ca.secretName $ca.configMapName }}
 {{- $m = append $m "tls.clientCA: names a Secret and a ConfigMap; name one of them" }}
@@ -31,7 +31,10 @@
 {{- end }}
 {{- end }}
 {{- end }}
-{{- range $key := list "viewsAddress" "metricsAddress" }}
+{{- range $of := list "views.validateXDS" "views.validateFleet" "views.validateCertificates" }}
+{{- $m = concat $m (include $of $ | fromJsonArray) }}
+{{- end }}
+{{- range $key := list "viewsAddress" "metricsAddress" "xdsAddress" }}
 {{- if regexMatch "^(127\\.|\\[::1\\])" (get $.Values.views $key) }}
 {{- $m = append $m (printf "views.%s: a loopback address cannot be reached from outside of the Pod; write 0.0.0.0 or [::]" $key) }}
 {{- end }}
@@ -45,4 +48,51 @@
 {{- if $m }}
 {{- fail (printf "\n\n%d %s in the values:\n  - %s\n" (len $m) (ternary "mistake" "mistakes" (eq (len $m) 1)) (join "\n  - " $m)) }}
 {{- end }}
+{{- end }}
+
+{{/* The mistakes about xDS, as a JSON list. */}}
+{{- define "views.validateXDS" -}}
+{{- $m := list }}
+{{- if .Values.xds.enabled }}
+{{- if not (include "views.usesClientCA" .) }}
+{{- $m = append $m "xds.enabled: needs an authority of client certificates, because a certificate says which client asks; set tls.clientCA.secretName or tls.clientCA.configMapName" }}
+{{- end }}
+{{- if has (include "views.xdsPort" .) (list (include "views.port" .) (include "views.metricsPort" .)) }}
+{{- $m = append $m "views.xdsAddress: has the port of views.viewsAddress or of views.metricsAddress; give it another one" }}
+{{- end }}
+{{- if eq (int .Values.service.port) (int .Values.service.xdsPort) }}
+{{- $m = append $m "service.xdsPort: is service.port too; give it another one" }}
+{{- end }}
+{{- else }}
+{{- if .Values.xds.fleets }}
+{{- $m = append $m "xds.fleets: has no effect without xDS; set xds.enabled=true" }}
+{{- end }}
+{{- if .Values.xds.watchFleets }}
+{{- $m = append $m "xds.watchFleets: has no effect without xDS; set xds.enabled=true" }}
+{{- end }}
+{{- if .Values.networkPolicy.xdsFrom }}
+{{- $m = append $m "networkPolicy.xdsFrom: has no effect without xDS; set xds.enabled=true" }}
+{{- end }}
+{{- range $key, $value := omit .Values.views "xdsAddress" }}
+{{- if and (hasPrefix "xds" $key) (not (kindIs "invalid" $value)) (ne (toString $value) "") }}
+{{- $m = append $m (printf "views.%s: has no effect without xDS; set xds.enabled=true" $key) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- $fleets := dict }}
+{{- range .Values.xds.fleets }}
+{{- $fleet := .name }}
+{{- if hasKey $fleets $fleet }}
+{{- $m = append $m (printf "xds.fleets: %s is listed twice; write its listeners into one entry" $fleet) }}
+{{- end }}
+{{- $_ := set $fleets $fleet true }}
+{{- $ports := dict }}
+{{- range .listeners }}
+{{- if hasKey $ports (toString .port) }}
+{{- $m = append $m (printf "xds.fleets: %s has two listeners of port %d; give each a port of its own" $fleet (int .port)) }}
+{{- end }}
+{{- $_ := set $ports (toString .port) true }}
+{{- end }}
+{{- end }}
+{{- toJson $m }}
 {{- end }}

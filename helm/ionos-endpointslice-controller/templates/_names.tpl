@@ -70,7 +70,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- define "controller.tag" -}}
 {{- if .Values.image.tag }}{{ include "controller.text" .Values.image.tag }}
 {{- else if not .Values.image.digest }}{{ .Chart.AppVersion }}
-{{- if or (eq .Values.controller.sourceKind "command") (eq .Values.controller.storeKind "kubectl") }}-toolbox{{ end }}
+{{- if include "controller.usesTmp" . }}-toolbox{{ end }}
 {{- end }}
 {{- end }}
 

@@ -3,17 +3,22 @@
 {{/* The remote cluster's kubeconfig is mounted for the sources that read it, unless IONOS_CLUSTER_ID says the nodes. */}}
 {{- define "controller.usesKubeconfigSecret" -}}
 {{- $c := .Values.controller }}
-{{- if and .Values.secrets.kubeconfig.name (not $c.securedKubeconfig) }}
+{{- if and .Values.secrets.kubeconfig.name (not $c.securedKubeconfig) (not (include "controller.byDocuments" .)) }}
 {{- if or (eq $c.sourceKind "kubernetes") (and (has $c.sourceKind (list "ionos" "command")) (not $c.ionosClusterId)) }}true{{ end }}
 {{- end }}
 {{- end }}
 
+{{/* Which sources other pools have is not known here, so both are asked. */}}
 {{- define "controller.asksIONOS" -}}
-{{- if has .Values.controller.sourceKind (list "ionos" "command") }}true{{ end }}
+{{- if include "controller.byDocuments" . }}
+{{- if or (include "controller.hasOtherPools" .) (include "controller.poolsOf" (list . "ionos") | fromJsonArray) }}true{{ end }}
+{{- else if has .Values.controller.sourceKind (list "ionos" "command") }}true{{ end }}
 {{- end }}
 
 {{- define "controller.asksRemote" -}}
-{{- if or (include "controller.usesKubeconfigSecret" .) .Values.controller.securedKubeconfig }}true{{ end }}
+{{- if include "controller.byDocuments" . }}
+{{- if or (include "controller.hasOtherPools" .) (include "controller.poolsWithKubeconfig" . | fromJsonArray) }}true{{ end }}
+{{- else if or (include "controller.usesKubeconfigSecret" .) .Values.controller.securedKubeconfig }}true{{ end }}
 {{- end }}
 
 {{- define "controller.asksKubernetes" -}}
@@ -22,12 +27,12 @@
 
 {{- define "controller.usesTokenSecret" -}}
 {{- $c := .Values.controller }}
-{{- if and (include "controller.asksIONOS" .) .Values.secrets.ionosToken.name (not $c.ionosTokenFile) (not $c.ionosUsername) }}true{{ end }}
+{{- if and (include "controller.asksIONOS" .) (not (include "controller.byDocuments" .)) .Values.secrets.ionosToken.name (not $c.ionosTokenFile) (not $c.ionosUsername) }}true{{ end }}
 {{- end }}
 
 {{- define "controller.usesPasswordSecret" -}}
 {{- $c := .Values.controller }}
-{{- if and (include "controller.asksIONOS" .) .Values.secrets.ionosPassword.name (not $c.ionosPasswordFile) $c.ionosUsername }}true{{ end }}
+{{- if and (include "controller.asksIONOS" .) (not (include "controller.byDocuments" .)) .Values.secrets.ionosPassword.name (not $c.ionosPasswordFile) $c.ionosUsername }}true{{ end }}
 {{- end }}
 
 {{/* The API server is asked as the ServiceAccount, unless nothing is asked or a kubeconfig says as whom. */}}
@@ -38,7 +43,9 @@
 
 {{/* Programs that the daemon starts want a HOME that can be written. */}}
 {{- define "controller.usesTmp" -}}
-{{- if or (eq .Values.controller.sourceKind "command") (eq .Values.controller.storeKind "kubectl") }}true{{ end }}
+{{- if include "controller.byDocuments" . }}
+{{- if include "controller.poolsOf" (list . "command") | fromJsonArray }}true{{ end }}
+{{- else if or (eq .Values.controller.sourceKind "command") (eq .Values.controller.storeKind "kubectl") }}true{{ end }}
 {{- end }}
 
 {{/* A value as the text of a variable. Numbers of a values file are floats: 1000000 must not become 1e+06. */}}
@@ -63,7 +70,24 @@
 {{- with include "controller.healthCheckMode" . }}
 {{- $_ := set $env "HEALTH_CHECK_MODE" . }}
 {{- end }}
+{{- if include "controller.byDocuments" . }}
+{{- range $key, $field := include "controller.keysOfDocuments" . | fromYaml }}
+{{- $_ := unset $env (snakecase $key | upper) }}
+{{- end }}
+{{- if or .Values.controller.documentsDir (include "controller.mountsDocuments" .) }}
+{{- $_ := set $env "DOCUMENTS_DIR" (include "controller.documentsDir" .) }}
+{{- end }}
+{{- if include "controller.byAPI" . }}
+{{- $namespaces := ternary "*" (join "," .Values.bounds.namespaces) (eq (include "controller.boundByCluster" .) "true") }}
+{{- $bounds := dict "BOUNDS_SUBNETS" (join "," .Values.bounds.subnets) "BOUNDS_NAMESPACES" $namespaces "BOUNDS_PORTS" (include "controller.text" .Values.bounds.ports) }}
+{{- $env = merge $env $bounds }}
+{{- end }}
+{{- if .Values.credentials }}
+{{- $_ := set $env "CREDENTIALS_DIR" "/etc/endpoints/credentials" }}
+{{- end }}
+{{- else }}
 {{- $_ := set $env "TARGET_NAMESPACE" (include "controller.targetNamespace" .) }}
+{{- end }}
 {{- $_ := set $env "LEADER_ELECTION_NAMESPACE" (include "controller.leaseNamespace" .) }}
 {{- $_ := set $env "LEADER_ELECTION_NAME" (include "controller.leaseName" .) }}
 {{- if include "controller.usesKubeconfigSecret" . }}
@@ -100,6 +124,16 @@
 {{- if include "controller.usesKubeconfigSecret" . }}
 - name: remote
   mountPath: /var/run/secrets/remote
+  readOnly: true
+{{- end }}
+{{- if include "controller.mountsDocuments" . }}
+- name: documents
+  mountPath: {{ include "controller.documentsDir" . }}
+  readOnly: true
+{{- end }}
+{{- range $name, $_ := .Values.credentials }}
+- name: credentials-{{ $name }}
+  mountPath: /etc/endpoints/credentials/{{ $name }}
   readOnly: true
 {{- end }}
 {{- if .Values.files }}
@@ -143,6 +177,27 @@
     items:
       - key: {{ $secrets.kubeconfig.key }}
         path: kubeconfig
+{{- end }}
+{{- if include "controller.mountsDocuments" . }}
+- name: documents
+  configMap:
+    name: {{ include "controller.fullname" . }}-documents
+    defaultMode: 0444
+{{- end }}
+{{- range $name, $from := .Values.credentials }}
+- name: credentials-{{ $name }}
+  secret:
+    secretName: {{ $from.secretName }}
+    defaultMode: 0440
+    # A Secret that is missing concerns its pools only. It must not keep the Pod from starting.
+    optional: true
+    {{- with $from.keys }}
+    items:
+      {{- range $file, $key := . }}
+      - key: {{ $key }}
+        path: {{ $file }}
+      {{- end }}
+    {{- end }}
 {{- end }}
 {{- if .Values.files }}
 - name: files

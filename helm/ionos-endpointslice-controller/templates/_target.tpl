@@ -5,7 +5,8 @@
 {{- end }}
 
 {{- define "controller.leaseNamespace" -}}
-{{- .Values.controller.leaderElectionNamespace | default (include "controller.targetNamespace" .) }}
+{{- $own := ternary .Release.Namespace (include "controller.targetNamespace" .) (eq (include "controller.byDocuments" .) "true") }}
+{{- .Values.controller.leaderElectionNamespace | default $own }}
 {{- end }}
 
 {{- define "controller.leaseName" -}}

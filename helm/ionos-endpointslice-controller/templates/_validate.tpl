@@ -5,6 +5,50 @@
 {{- if and (eq .Chart.AppVersion "unreleased") (not (or .Values.image.tag .Values.image.digest)) }}
 {{- $m = append $m "image.tag: this chart is not a released one, so name the image that you built (or image.digest)" }}
 {{- end }}
+{{- if include "controller.byDocuments" . }}
+{{- $m = concat $m (include "controller.mistakesOfDocuments" . | fromJsonArray) }}
+{{- else }}
+{{- $m = concat $m (include "controller.mistakesOfVariables" . | fromJsonArray) }}
+{{- end }}
+{{- if and (gt (int .Values.replicaCount) 1) (ne (toString $c.leaderElection) "true") }}
+{{- $m = append $m "replicaCount: more than one replica needs controller.leaderElection=true" }}
+{{- end }}
+{{- if and (eq $c.storeKind "memory") (eq (toString $c.leaderElection) "true") }}
+{{- $m = append $m "controller.leaderElection: controller.storeKind=memory writes nothing, set it to false (and replicaCount to 1)" }}
+{{- end }}
+{{- if regexMatch "^(127\\.|\\[::1\\])" $c.metricsAddress }}
+{{- $m = append $m "controller.metricsAddress: the kubelet's probes come from outside of the Pod, a loopback address would fail them" }}
+{{- end }}
+{{- if not (or .Values.serviceAccount.create .Values.serviceAccount.name) }}
+{{- $m = append $m "serviceAccount.name: needed with serviceAccount.create=false" }}
+{{- end }}
+{{- range .Values.extraObjects }}
+{{- $object := include "controller.extraObject" (list $ .) | fromYaml }}
+{{- $name := dig "metadata" "name" "" $object }}
+{{- if or (eq $object.kind "EndpointSlice") (and (eq $object.kind "Service") (include "controller.isFilled" (list $ $object))) }}
+{{- $m = append $m (printf "extraObjects: the %s %s must not be part of the release, because removing the release would remove the endpoints; apply it apart" $object.kind $name) }}
+{{- end }}
+{{- end }}
+{{- if $m }}
+{{- fail (printf "\n\n%d %s in the values:\n  - %s\n" (len $m) (ternary "mistake" "mistakes" (eq (len $m) 1)) (join "\n  - " $m)) }}
+{{- end }}
+{{- end }}
+
+{{/* Whether a Service is one that the release fills: a list of the root and the Service. */}}
+{{- define "controller.isFilled" -}}
+{{- $values := (index . 0).Values }}
+{{- $meta := (index . 1).metadata }}
+{{- if not (include "controller.byDocuments" (index . 0)) }}
+{{- if eq $meta.name $values.controller.targetServiceName }}true{{ end }}
+{{- else if hasKey (default dict $meta.annotations) "endpoints.ablmnzde.github.io/pool" }}true
+{{- else if dig (default (index . 0).Release.Namespace $meta.namespace) $meta.name false (default dict $values.bindings) }}true
+{{- end }}
+{{- end }}
+
+{{/* Where one Service is filled as variables say. */}}
+{{- define "controller.mistakesOfVariables" -}}
+{{- $c := .Values.controller }}
+{{- $m := list }}
 {{- if eq $c.sourceKind "ionos" }}
 {{- if not $c.ionosDatacenterId }}
 {{- $m = append $m "controller.ionosDatacenterId: needed with controller.sourceKind=ionos" }}
@@ -39,26 +83,151 @@
 {{- if not (or $c.targetPort $c.targetPorts) }}
 {{- $m = append $m "controller.targetPort: set it, or controller.targetPorts" }}
 {{- end }}
-{{- if and (gt (int .Values.replicaCount) 1) (ne (toString $c.leaderElection) "true") }}
-{{- $m = append $m "replicaCount: more than one replica needs controller.leaderElection=true" }}
-{{- end }}
-{{- if and (eq $c.storeKind "memory") (eq (toString $c.leaderElection) "true") }}
-{{- $m = append $m "controller.leaderElection: controller.storeKind=memory writes nothing, set it to false (and replicaCount to 1)" }}
-{{- end }}
-{{- if regexMatch "^(127\\.|\\[::1\\])" $c.metricsAddress }}
-{{- $m = append $m "controller.metricsAddress: the kubelet's probes come from outside of the Pod, a loopback address would fail them" }}
-{{- end }}
-{{- if not (or .Values.serviceAccount.create .Values.serviceAccount.name) }}
-{{- $m = append $m "serviceAccount.name: needed with serviceAccount.create=false" }}
-{{- end }}
-{{- range .Values.extraObjects }}
-{{- $object := include "controller.extraObject" (list $ .) | fromYaml }}
-{{- $name := dig "metadata" "name" "" $object }}
-{{- if or (eq $object.kind "EndpointSlice") (and (eq $object.kind "Service") (eq $name $c.targetServiceName)) }}
-{{- $m = append $m (printf "extraObjects: the %s %s must not be part of the release, because removing the release would remove the endpoints; apply it apart" $object.kind $name) }}
+{{- range $key := list "bindings" "credentials" }}
+{{- if get $.Values $key }}
+{{- $m = append $m (printf "%s: has no effect without pools; write the pools, or remove it" $key) }}
 {{- end }}
 {{- end }}
-{{- if $m }}
-{{- fail (printf "\n\n%d %s in the values:\n  - %s\n" (len $m) (ternary "mistake" "mistakes" (eq (len $m) 1)) (join "\n  - " $m)) }}
+{{- range $key, $value := .Values.bounds }}
+{{- if $value }}
+{{- $m = append $m (printf "bounds.%s: has no effect without pools; write the pools, or remove it" $key) }}
 {{- end }}
+{{- end }}
+{{- toJson $m }}
+{{- end }}
+
+{{/* Where documents say what is filled. What is wrong inside of one is for the program to say. */}}
+{{- define "controller.mistakesOfDocuments" -}}
+{{- $c := .Values.controller }}
+{{- $bounds := .Values.bounds }}
+{{- $m := list }}
+{{- $defaults := dict "sourceKind" "ionos" "targetServiceName" "web" "targetPort" "8080" }}
+{{- range $key, $field := include "controller.keysOfDocuments" . | fromYaml }}
+{{- $value := get $c $key }}
+{{- if not (or (kindIs "invalid" $value) (has (include "controller.text" $value) (list "" (get $defaults $key)))) }}
+{{- $m = append $m (printf "controller.%s: with pools this is %s; write it there and remove it here" $key $field) }}
+{{- end }}
+{{- end }}
+{{- if ne $c.storeKind "client-go" }}
+{{- $m = append $m "controller.storeKind: pools need client-go; to write nothing, set controller.dryRun=true" }}
+{{- end }}
+{{- if $c.documentsDir }}
+{{- range $key := list "pools" "bindings" }}
+{{- if get $.Values $key }}
+{{- $m = append $m (printf "%s: controller.documentsDir names a folder with other documents; remove one of the two" $key) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if include "controller.hasOtherPools" . }}
+{{- range $key := list "subnets" "ports" }}
+{{- if not (get $bounds $key) }}
+{{- $m = append $m (printf "bounds.%s: required with controller.%s, because the chart cannot see the pools; list what all of them use" $key (ternary "documentsDir" "documentsApi" (not (empty $c.documentsDir)))) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if and $c.credentialsDir .Values.credentials }}
+{{- $m = append $m "controller.credentialsDir: the chart mounts credentials itself; remove one of the two" }}
+{{- end }}
+{{- $named := include "controller.namedNamespaces" . | fromJsonArray }}
+{{- if not (or $bounds.namespaces $bounds.namespaceSelector) }}
+{{- $m = append $m (printf "bounds.namespaces: required, because the ServiceAccount gets rights in these namespaces only; the pools and bindings name %s" (join ", " $named | default "none")) }}
+{{- else if and (has "*" $bounds.namespaces) (gt (len $bounds.namespaces) 1) }}
+{{- $m = append $m "bounds.namespaces: \"*\" means every namespace; write it alone" }}
+{{- else if not (include "controller.boundByCluster" .) }}
+{{- range $named }}
+{{- if not (has . $bounds.namespaces) }}
+{{- $m = append $m (printf "bounds.namespaces: does not have %s, which a pool or a binding names; add it there, or remove it from pools and bindings" .) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- range $name, $pool := .Values.pools }}
+{{- $m = concat $m (include "controller.mistakesOfPool" (list $ $name $pool) | fromJsonArray) }}
+{{- end }}
+{{- range $namespace, $bindings := .Values.bindings }}
+{{- range $service, $binding := $bindings }}
+{{- range $binding.pools }}
+{{- if not (or (include "controller.hasOtherPools" $) (hasKey $.Values.pools .)) }}
+{{- $m = append $m (printf "bindings.%s.%s.pools: there is no pool %s; the pools are %s" $namespace $service . (keys $.Values.pools | sortAlpha | join ", ")) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- toJson $m }}
+{{- end }}
+
+{{/* A list of the root, the name of a pool and the pool. */}}
+{{- define "controller.mistakesOfPool" -}}
+{{- $values := (index . 0).Values }}
+{{- $name := index . 1 }}
+{{- $pool := index . 2 }}
+{{- $m := list }}
+{{- with $pool.credentials }}
+{{- if not (or (hasKey (default dict $values.credentials) .) $values.controller.credentialsDir) }}
+{{- $m = append $m (printf "pools.%s.credentials: there is no credentials.%s; name the Secret in credentials.%s.secretName" $name . .) }}
+{{- end }}
+{{- else }}
+{{- range $kind := list "ionos" "kubernetes" }}
+{{- if hasKey $pool.source $kind }}
+{{- $m = append $m (printf "pools.%s.credentials: the source %s needs it; name an entry of credentials" $name $kind) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- with $values.bounds.ports }}
+{{- $within := include "controller.ranges" . | fromJsonArray }}
+{{- range $port := include "controller.portsOfPool" $pool | fromJsonArray }}
+{{- $is := include "controller.ranges" (list $port) | fromJsonArray | first }}
+{{- $ok := false }}
+{{- range $within }}
+{{- if and (le .from $is.from) (ge .to $is.to) }}
+{{- $ok = true }}
+{{- end }}
+{{- end }}
+{{- if not $ok }}
+{{- $m = append $m (printf "pools.%s.allow: the port %s is not in bounds.ports (%s); add it there, or remove it here" $name (include "controller.text" $port) (join ", " $values.bounds.ports)) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- with $values.bounds.subnets }}
+{{- range $subnet := $pool.subnets }}
+{{- $ok := false }}
+{{- range $values.bounds.subnets }}
+{{- if hasPrefix (include "controller.bits" .) (include "controller.bits" $subnet) }}
+{{- $ok = true }}
+{{- end }}
+{{- end }}
+{{- if not $ok }}
+{{- $m = append $m (printf "pools.%s.subnets: %s is not in bounds.subnets (%s); add it there, or remove it here" $name $subnet (join ", " $values.bounds.subnets)) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- toJson $m }}
+{{- end }}
+
+{{/* The bits of a subnet as text: 10.0.0.0/8 is "4:00001010". A subnet is in another one whose bits its own begin with. */}}
+{{- define "controller.bits" -}}
+{{- $parts := splitList "/" . }}
+{{- $address := first $parts }}
+{{- $bits := "" }}
+{{- if contains ":" $address }}
+{{- $halves := splitList "::" $address }}
+{{- $before := compact (splitList ":" (first $halves)) }}
+{{- $after := list }}
+{{- if gt (len $halves) 1 }}
+{{- $after = compact (splitList ":" (last $halves)) }}
+{{- end }}
+{{- $zeros := list }}
+{{- range until (int (sub 8 (add (len $before) (len $after)))) }}
+{{- $zeros = append $zeros "0" }}
+{{- end }}
+{{- range concat $before $zeros $after }}
+{{- range splitList "" (printf "%4s" (lower .) | replace " " "0") }}
+{{- $bits = print $bits (index (dict "0" "0000" "1" "0001" "2" "0010" "3" "0011" "4" "0100" "5" "0101" "6" "0110" "7" "0111" "8" "1000" "9" "1001" "a" "1010" "b" "1011" "c" "1100" "d" "1101" "e" "1110" "f" "1111") .) }}
+{{- end }}
+{{- end }}
+{{- else }}
+{{- range splitList "." $address }}
+{{- $bits = print $bits (printf "%08b" (int .)) }}
+{{- end }}
+{{- end }}
+{{- printf "%s:%s" (ternary "6" "4" (contains ":" $address)) (trunc (int (last $parts)) $bits) }}
 {{- end }}

@@ -3,6 +3,7 @@ package viewmetrics
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 
@@ -31,6 +32,7 @@ func Families() []Family {
 	kinds := []string{string(views.Added), string(views.Modified), string(views.Deleted)}
 	states := []string{string(views.Ready), string(views.Draining), string(views.Down)}
 	verbs := []string{"list", "watch", "get"}
+	protocols, types := []string{string(xds.Envoy), string(xds.GRPC)}, []string{"CDS", "EDS", "LDS", "RDS"}
 	return []Family{
 		{prefix + "build_info", gauge, map[string][]string{"version": nil, "goversion": nil}, "Always 1; the labels say what runs.", prefix + "build_info", "which versions run"},
 		{prefix + "synced", gauge, nil, "1 when every watch has brought a complete list.", prefix + "synced == 0", "the replica serves nothing yet; `/readyz` says which watch is missing"},
@@ -47,6 +49,14 @@ func Families() []Family {
 		{prefix + "expired_total", counter, nil, "Streams that ended with 410.", "rate(" + prefix + "expired_total[5m])", "clients that had to read everything again: too slow, away too long, or rights that changed"},
 		{prefix + "slow_total", counter, nil, "Streams that ended because the client took nothing for 20 s.", "rate(" + prefix + "slow_total[5m])", "clients that hang, or whose network does"},
 		{prefix + "resumed_total", counter, nil, "Streams that went on from a token.", "rate(" + prefix + "resumed_total[5m])", "clients that connect again and miss nothing"},
+		{prefix + "xds_streams", gauge, map[string][]string{"protocol": protocols}, "Streams of xDS that are open, by protocol.", "sum by (protocol) (" + prefix + "xds_streams)", "how many Envoys and clients of gRPC follow; compare with XDS_MAX_CLIENTS times the replicas"},
+		{prefix + "xds_rejecting", gauge, nil, "Streams of xDS whose client rejected the newest it was sent of some type, and keeps what it had.", prefix + "xds_rejecting > 0", "see the runbook EndpointViewsConfigurationRejected"},
+		{prefix + "xds_fleets_kept", gauge, map[string][]string{"reason": {string(xds.KeptMissing), string(xds.KeptInvalid), string(xds.KeptUnread)}}, "Fleets with Envoys that keep their listeners although nothing confirms them, by reason: nothing names the fleet any more (`missing`), its newest version has a mistake (`invalid`), or objects of kind Envoy cannot be read (`unread`).", "max by (reason) (" + prefix + "xds_fleets_kept) > 0", "requests are served; a change of the fleet has no effect. The log and `endpoint-views explain --client` name the fleet"},
+		{prefix + "xds_pushes_total", counter, map[string][]string{"protocol": protocols, "type": types}, "Answers of xDS sent, by protocol and type.", "sum by (type) (rate(" + prefix + "xds_pushes_total[5m]))", "changes times clients; EDS alone when only endpoints change"},
+		{prefix + "xds_acknowledgements_total", counter, map[string][]string{"protocol": protocols, "type": types}, "Answers that a client acknowledged.", "sum(rate(" + prefix + "xds_acknowledgements_total[5m]))", "follows the pushes; the difference was rejected, or its stream ended before"},
+		{prefix + "xds_rejections_total", counter, map[string][]string{"protocol": protocols, "type": types}, "Answers that a client rejected.", "increase(" + prefix + "xds_rejections_total[10m])", "the log has the client's own words"},
+		{prefix + "xds_refused_total", counter, nil, "Connections and streams of xDS that were refused, and streams that ended because of what the client sent.", "rate(" + prefix + "xds_refused_total[5m])", "a certificate, a node or a bound; the client's own log has the reason, and see the runbook EndpointViewsClientsCutOff"},
+		{prefix + "xds_late_total", counter, nil, "Steps of a fleet that were taken after 5 s without the acknowledgement of every proxy.", "increase(" + prefix + "xds_late_total[10m])", "a proxy hangs or rejects: it may miss a cluster for a moment"},
 		{prefix + "lists_total", counter, nil, "Lists sent.", "rate(" + prefix + "lists_total[5m])", "clients that poll; a stream is cheaper"},
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcache"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewserver"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds"
 )
 
 // Options are asked at each scrape; they must not wait.
@@ -28,6 +29,8 @@ type Options struct {
 	Known func() time.Time
 	// Requests calls count for each verb and status of requests to the API server.
 	Requests func(count func(verb, code string, requests uint64))
+	// XDS is what the server of xDS did; nil where it does not run.
+	XDS func() xds.Stats
 	// Identities says why the newest list of identities is not in effect.
 	Identities func() error
 }
@@ -83,6 +86,29 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	count("slow_total", stats.Slow)
 	count("resumed_total", stats.Resumed)
 	count("lists_total", stats.Lists)
+	if c.XDS != nil {
+		c.xds(emit, count)
+	}
+}
+
+// xds emits what clients of xDS were sent.
+func (c *collector) xds(emit func(string, float64, ...string), count func(string, uint64, ...string)) {
+	stats := c.XDS()
+	for protocol, n := range stats.Streams {
+		emit("xds_streams", float64(n), string(protocol))
+	}
+	emit("xds_rejecting", float64(stats.Rejecting))
+	for why, n := range stats.Kept {
+		emit("xds_fleets_kept", float64(n), string(why))
+	}
+	for _, of := range stats.Kinds {
+		labels := []string{string(of.Protocol), of.Kind.String()}
+		count("xds_pushes_total", of.Pushes, labels...)
+		count("xds_acknowledgements_total", of.Acks, labels...)
+		count("xds_rejections_total", of.Rejections, labels...)
+	}
+	count("xds_refused_total", stats.Refused)
+	count("xds_late_total", stats.Late)
 }
 
 // sight emits whether the watches are current.

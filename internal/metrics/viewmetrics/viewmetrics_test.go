@@ -19,6 +19,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics/viewmetrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcache"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewserver"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds"
 )
 
 var update = flag.Bool("update", false, "write the file that the test compares with")
@@ -52,7 +53,12 @@ func TestTheReferenceListsWhatIsServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	served, err := xds.New(xds.Options{Address: netip.MustParseAddrPort("127.0.0.1:0"), Cache: cache, MostClients: 1, MostOfOne: 1, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
 	handler, err := viewmetrics.Handler(viewmetrics.Options{Version: "v1", Cache: cache, Server: server, Stale: current, Identities: func() error { return nil },
+		XDS:   func() xds.Stats { return served.Stats() },
 		Known: func() time.Time { return time.Now().Add(-time.Second) }, Requests: func(count func(verb, code string, requests uint64)) { count("watch", "200", 3) },
 	})
 	if err != nil {
@@ -64,9 +70,9 @@ func TestTheReferenceListsWhatIsServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var served, listed []string
+	var shown, listed []string
 	for _, found := range regexp.MustCompile(`(?m)^# TYPE (endpoint_views_\w+ \w+)$`).FindAllStringSubmatch(string(text), -1) {
-		served = append(served, found[1])
+		shown = append(shown, found[1])
 	}
 	for _, f := range viewmetrics.Families() {
 		if f.Name != "endpoint_views_refused_total" {
@@ -74,7 +80,7 @@ func TestTheReferenceListsWhatIsServed(t *testing.T) {
 		}
 	}
 	slices.Sort(listed)
-	if diff := cmp.Diff(listed, served); diff != "" {
+	if diff := cmp.Diff(listed, shown); diff != "" {
 		t.Errorf("families (-reference +served):\n%s\n%s", diff, text)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -250,13 +251,13 @@ func (c *client) list(about subject, size int32, ask call) ([]document, error) {
 		case !found.more(size):
 			return all, nil
 		case size == 0:
-			return nil, about.wrap(errors.New("the answer says that there are further pages, which cannot be asked for"))
+			return nil, about.wrap(partial(errors.New("the answer says that there are further pages, which cannot be asked for")))
 		case len(all) == before:
-			return nil, about.wrap(errors.New("the answer says that there is more, and further pages hold nothing new"))
+			return nil, about.wrap(partial(errors.New("the answer says that there is more, and further pages hold nothing new")))
 		}
 		offset += int32(len(*found.Items))
 	}
-	return nil, about.wrap(fmt.Errorf("the list does not end after %d pages", maxPages))
+	return nil, about.wrap(partial(fmt.Errorf("the list does not end after %d pages", maxPages)))
 }
 
 // more reports whether there is a further page, for a call that asks for so many.
@@ -480,10 +481,19 @@ func (c *client) explain(about subject, answer *ionoscloud.APIResponse, err erro
 	said := http.Header{"Retry-After": answer.Header[headerRetryAfter], "Date": answer.Header["Date"]}
 	wait := retryafter.Wait(said, time.Now(), maxRetryAfter)
 	if wait <= 0 {
-		return errors.New(text)
+		return refusal(status, errors.New(text))
 	}
-	c.until, c.refusal = time.Now().Add(wait), fmt.Errorf("%s; not asked again for %s", text, wait.Round(time.Second))
+	c.until = time.Now().Add(wait)
+	c.refusal = refusal(status, fmt.Errorf("%s; not asked again for %s", text, wait.Round(time.Second)))
 	return &waitError{c.refusal, wait}
+}
+
+// refusal says where the credentials are what is refused.
+func refusal(status int, err error) error {
+	if status == http.StatusUnauthorized || status == http.StatusForbidden {
+		return inventory.Fault(inventory.ErrUnauthorized, err)
+	}
+	return err
 }
 
 // remedy says what to do about a status.
@@ -534,7 +544,9 @@ func cause(err error) error {
 	var failure ionoscloud.GenericOpenAPIError
 	switch {
 	case errors.As(err, &large):
-		return fmt.Errorf("the answer is larger than %d bytes", large.Limit)
+		return partial(fmt.Errorf("the answer is larger than %d bytes", large.Limit))
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return partial(io.ErrUnexpectedEOF)
 	case errors.As(err, &outer):
 		return outer.Err
 	case errors.As(err, &failure):

@@ -76,12 +76,15 @@ func (f *field[T]) UnmarshalJSON(data []byte) error {
 }
 
 // errNoAnswer is about an answer with status 200.
-var errNoAnswer = errors.New("the answer is empty")
+var errNoAnswer = partial(errors.New("the answer is empty"))
+
+// partial says that an answer is not the whole.
+func partial(err error) error { return inventory.Fault(inventory.ErrIncomplete, err) }
 
 // incomplete is the error about a document that says less than is needed. One
 // that was passed over could look like a node that is gone (contract 2).
 func incomplete(name, field string) error {
-	return fmt.Errorf("%s has no %s, so the answer is incomplete: it changes nothing and is asked again; if this lasts, report it to IONOS", name, field)
+	return partial(fmt.Errorf("%s has no %s, so the answer is incomplete: it changes nothing and is asked again; if this lasts, report it to IONOS", name, field))
 }
 
 // decode reads one answer.
@@ -104,7 +107,7 @@ func malformed(err error) error {
 	syntax, kind := new(json.SyntaxError), new(json.UnmarshalTypeError)
 	switch {
 	case errors.As(err, &syntax):
-		return fmt.Errorf("the answer is not JSON, or truncated (byte %d)", syntax.Offset)
+		return partial(fmt.Errorf("the answer is not JSON, or truncated (byte %d)", syntax.Offset))
 	case errors.As(err, &kind):
 		return fmt.Errorf("the answer has a wrong type at %q (byte %d)", kind.Field, kind.Offset)
 	}
@@ -118,7 +121,7 @@ func decodePage(payload []byte) (list, error) {
 		return page, err
 	}
 	if page.Items == nil {
-		return page, errors.New(`the answer has no "items", so it is no list`)
+		return page, partial(errors.New(`the answer has no "items", so it is no list`))
 	}
 	for i, item := range *page.Items {
 		if item.ID == "" {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -87,21 +88,28 @@ users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, com
 	await(t, source, "the new credentials", func(nodes []inventory.Node, err error) bool { return err == nil && len(nodes) == 1 })
 }
 
+// The plugin does not end before the test lets it, so a wait for it would not end.
 func TestAnExecPluginThatHangsDelaysNothing(t *testing.T) {
 	a := newAPI(t, serve(whole()))
 	dir := t.TempDir()
+	begun, end := filepath.Join(dir, "begun"), filepath.Join(dir, "end")
+	for _, fifo := range []string{begun, end} {
+		if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	kubeconfig := write(t, filepath.Join(dir, "kubeconfig"), fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c,
 contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {server: "%s", insecure-skip-tls-verify: true}}],
-users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: sleep, args: ["5"], interactiveMode: Never}}}]}`, a.URL))
+users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, args: ["-c", "echo >%s; read line <%s"], interactiveMode: Never}}}]}`, a.URL, begun, end))
 	source := newSource(t, kubernetes.Options{Way: remote(kubeconfig)})
 	stop := run(t, source)
-	<-time.After(200 * time.Millisecond)
-	started := time.Now()
-	stop()
-	if took := time.Since(started); took > 3*time.Second {
-		t.Errorf("stopping took %v, want no wait for the plugin", took)
+	if _, err := os.ReadFile(begun); err != nil { // when the plugin writes it
+		t.Fatal(err)
 	}
-	<-time.After(6 * time.Second) // the plugin ends by itself, so the check for leaks passes
+	stop()
+	if err := os.WriteFile(end, []byte("\n"), 0o600); err != nil { // the check for leaks waits for its end
+		t.Fatal(err)
+	}
 }
 
 func write(t *testing.T, path, text string) string {

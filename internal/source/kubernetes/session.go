@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
 
@@ -130,9 +131,9 @@ func (s *session) failed(ctx context.Context, err error) error {
 	forbidden, unauthorized := apierrors.IsForbidden(err), apierrors.IsUnauthorized(err)
 	switch {
 	case forbidden:
-		err = fmt.Errorf("%w; grant the user of SECURED_KUBECONFIG get, list and watch on nodes", err)
+		err = inventory.Fault(inventory.ErrUnauthorized, fmt.Errorf("%w; grant the user of SECURED_KUBECONFIG get, list and watch on nodes", err))
 	case unauthorized:
-		err = fmt.Errorf("%w; the API server does not accept the credentials in SECURED_KUBECONFIG: renew them", err)
+		err = inventory.Fault(inventory.ErrUnauthorized, fmt.Errorf("%w; the API server does not accept the credentials in SECURED_KUBECONFIG: renew them", err))
 	}
 	if !errors.Is(context.Cause(ctx), errStopped) {
 		s.cache.failed(err, forbidden || unauthorized)

@@ -1,94 +1,37 @@
 package kube
 
 import (
-	"fmt"
-	"sync"
-
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
 
 // feed takes what the watch of one kind tells, reduced to what is kept of each object.
-// The functions but reduce are called under the lock.
-type feed[T any] struct {
-	fresh *freshness
-	lock  sync.Locker
-	// reduce gets an object, or what was made of it before.
-	reduce       func(object any) (T, error)
-	update, gone func(T)
-	replace      func(all []T, revision string)
-}
-
-// Add takes over an object that the watch tells of.
-func (f *feed[T]) Add(object any) error { return f.take(object, f.update) }
-
-// Update takes over an object that changed.
-func (f *feed[T]) Update(object any) error { return f.take(object, f.update) }
-
-// Delete takes over that an object is gone, or that the watch selects it no longer.
-func (f *feed[T]) Delete(object any) error { return f.take(object, f.gone) }
-
-func (f *feed[T]) take(object any, how func(T)) error {
-	reduced, err := f.reduce(object)
-	if err != nil {
-		return err
-	}
-	f.lock.Lock()
-	defer f.lock.Unlock()
-	how(reduced)
-	return nil
-}
-
-// Replace takes over a complete list.
-func (f *feed[T]) Replace(objects []any, revision string) error {
-	all := make([]T, 0, len(objects))
-	for _, object := range objects {
-		reduced, err := f.reduce(object)
-		if err != nil {
-			return err
-		}
-		all = append(all, reduced)
-	}
-	f.lock.Lock()
-	defer f.lock.Unlock()
-	f.fresh.synced() // whoever waits for it gets the lock after the list was taken over
-	f.replace(all, revision)
-	return nil
-}
+type feed[O, T any] struct{ kubeapi.Feed[O, T] }
 
 // Transformer is applied to what is kept until a list is complete.
-func (f *feed[T]) Transformer() cache.TransformFunc {
-	return func(object any) (any, error) { return f.reduce(object) }
+func (f *feed[O, T]) Transformer() cache.TransformFunc {
+	return func(object any) (any, error) { return f.Translate(object) }
 }
-
-// Resync has nothing to do: it is never called.
-func (f *feed[T]) Resync() error { return nil }
 
 // slicesFeed takes what the watch of slices tells.
-func (s *scope) slicesFeed() *feed[*content] {
-	return &feed[*content]{
-		fresh: &s.slices, lock: &s.mu, reduce: s.reduceSlice, replace: s.replaceSlices,
-		update: func(c *content) {
+func (s *scope) slicesFeed() *feed[*discoveryv1.EndpointSlice, *content] {
+	return &feed[*discoveryv1.EndpointSlice, *content]{kubeapi.Feed[*discoveryv1.EndpointSlice, *content]{
+		Lock: &s.mu, SetAll: s.replaceSlices,
+		Read: func(o *discoveryv1.EndpointSlice) (*content, error) { return pack(o, s.hub.options.ManagedBy) },
+		Set: func(c *content) {
 			s.watchedSlice(c.namespace, c.name, func(one *cachedSlice) { one.set(c, c.version) })
 		},
-		gone: func(c *content) {
+		Remove: func(c *content) {
 			s.watchedSlice(c.namespace, c.name, func(one *cachedSlice) { s.gone(one, c.version) })
 		},
-	}
+	}}
 }
 
-func (s *scope) reduceSlice(object any) (*content, error) {
-	switch o := object.(type) {
-	case *content:
-		return o, nil
-	case *discoveryv1.EndpointSlice:
-		return pack(o, s.hub.options.ManagedBy)
-	}
-	return nil, fmt.Errorf("the watch of %s told of a %T", s.slices.what, object)
-}
-
-func (s *scope) replaceSlices(all []*content, revision string) {
+func (s *scope) replaceSlices(all []*content, revision string) error {
+	s.slices.listed() // whoever waits for it gets the lock after the list was taken over
 	listed := make(map[[2]string]bool, len(all))
 	for _, c := range all {
 		listed[[2]string{c.namespace, c.name}] = true
@@ -107,6 +50,7 @@ func (s *scope) replaceSlices(all []*content, revision string) {
 		s.watchedSlice(c.namespace, c.name, func(one *cachedSlice) { one.set(c, revision) })
 	}
 	signal(s.hub.changed)
+	return nil
 }
 
 // gone takes over that a slice left the watch. One that selects slices by label does not
@@ -139,9 +83,9 @@ func (s *scope) watchedSlice(namespace, name string, take func(*cachedSlice)) {
 	before := *one
 	take(one)
 	if one.owner != nil && !one.writing && (one.dirty != before.dirty || versionOf(one.content) != versionOf(before.content)) {
-		signal(one.owner.changed)
+		one.owner.tell()
 	}
-	space.tellBeside(before, one)
+	space.changed(before, one)
 	space.drop(name)
 	s.tidy(namespace)
 }
@@ -158,31 +102,23 @@ func (s *scope) markUnselected() {
 	for _, one := range s.space(only.Namespace).slices {
 		if one.owner != nil && one.content != nil && one.content.service != only.Service {
 			s.mark(one)
-			signal(one.owner.changed)
+			one.owner.tell()
 		}
 	}
 }
 
 // servicesFeed takes what the watch of Services tells.
-func (s *scope) servicesFeed() *feed[*Service] {
-	return &feed[*Service]{
-		fresh: &s.services, lock: &s.mu, reduce: s.reduceService, replace: s.replaceServices,
-		update: func(o *Service) { s.watchedService(o.Namespace, o.Name, o) },
-		gone:   func(o *Service) { s.watchedService(o.Namespace, o.Name, nil) },
-	}
+func (s *scope) servicesFeed() *feed[*corev1.Service, *Service] {
+	return &feed[*corev1.Service, *Service]{kubeapi.Feed[*corev1.Service, *Service]{
+		Lock: &s.mu, SetAll: s.replaceServices,
+		Read:   func(o *corev1.Service) (*Service, error) { return newService(o), nil },
+		Set:    func(o *Service) { s.watchedService(o.Namespace, o.Name, o) },
+		Remove: func(o *Service) { s.watchedService(o.Namespace, o.Name, nil) },
+	}}
 }
 
-func (s *scope) reduceService(object any) (*Service, error) {
-	switch o := object.(type) {
-	case *Service:
-		return o, nil
-	case *corev1.Service:
-		return newService(o), nil
-	}
-	return nil, fmt.Errorf("the watch of %s told of a %T", s.services.what, object)
-}
-
-func (s *scope) replaceServices(all []*Service, _ string) {
+func (s *scope) replaceServices(all []*Service, _ string) error {
+	s.services.listed()
 	listed := make(map[[2]string]bool, len(all))
 	for _, service := range all {
 		listed[[2]string{service.Namespace, service.Name}] = true
@@ -196,6 +132,7 @@ func (s *scope) replaceServices(all []*Service, _ string) {
 		}
 	}
 	signal(s.hub.changed)
+	return nil
 }
 
 // watchedService takes over what the watch says of a Service, nil for one that is gone,

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,6 +29,7 @@ func TestContract56AfterAnyHistoryEachViewSaysWhatTheServerHolds(t *testing.T) {
 				namespaces = nil
 			}
 			inWorld(t, namespaces, func(t *testing.T, w *world, hub *kube.Hub) {
+				synctest.Wait() // the watches are open
 				h := &history{t: t, world: w, hub: hub, random: rand.New(rand.NewPCG(seed, 0)), views: map[string]*known{}}
 				for range 60 {
 					h.step()

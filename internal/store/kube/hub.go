@@ -55,6 +55,7 @@ type Hub struct {
 	reads   chan struct{} // has room for mostReads
 	changed chan struct{}
 	added   chan struct{}
+	granted grants
 
 	mu      sync.Mutex
 	scopes  []*scope
@@ -74,10 +75,7 @@ func New(options Options) (*Hub, error) {
 	if options.Recheck <= 0 {
 		options.Recheck = 30 * time.Second
 	}
-	client, err := kubeapi.New(kubeapi.Options{Way: options.Way, UserAgent: options.UserAgent})
-	if err == nil {
-		err = client.Refresh()
-	}
+	client, err := kubeapi.Open(kubeapi.Options{Way: options.Way, UserAgent: options.UserAgent})
 	if err != nil {
 		return nil, fmt.Errorf("kube store: %w", err)
 	}
@@ -117,8 +115,8 @@ func (h *Hub) Run(ctx context.Context) error {
 	defer recheck.Stop()
 	for {
 		for _, s := range h.unstarted() {
-			running.Go(func() { s.watchServices(ctx) })
-			running.Go(func() { s.watchSlices(ctx) })
+			running.Go(func() { s.services.Run(ctx) })
+			running.Go(func() { s.slices.Run(ctx) })
 		}
 		select {
 		case <-ctx.Done():
@@ -157,7 +155,7 @@ func (h *Hub) Target(target plan.Target) (*Store, error) {
 	if s == nil {
 		return nil, fmt.Errorf("kube store: namespace %s is not watched", target.Namespace)
 	}
-	store := &Store{hub: h, scope: s, target: target, changed: make(chan struct{}, 1)}
+	store := &Store{hub: h, scope: s, target: target, changed: make(chan struct{}, 1), own: make(map[string]*cachedSlice)}
 	if err := s.join(store); err != nil {
 		return nil, err
 	}
@@ -183,6 +181,7 @@ type Published struct {
 	Namespace, Name, Service, Pool string
 	Ports                          []plan.Port
 	Endpoints                      int
+	IPv6                           bool
 }
 
 // Sight is what a pair of watches is worth.

@@ -3,7 +3,6 @@ package kube_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/netip"
 	"sync"
 	"testing"
@@ -22,7 +21,7 @@ import (
 // BenchmarkLoad measures one load of one of 1,000 targets in a namespace, each of which
 // has a slice of 100 endpoints.
 func BenchmarkLoad(b *testing.B) {
-	w := &world{revision: 10, refused: map[string]bool{}, watches: map[*io.PipeWriter][2]string{}}
+	w := newWorld()
 	hub := w.hub(b, nil)
 	var store *kube.Store
 	for i := range 1000 {

@@ -57,6 +57,44 @@ func TestContract56AWatchThatIsRefusedIsToldForTheTargetsOfItsNamespace(t *testi
 	})
 }
 
+func TestContract56ANamespaceWithoutRightsIsAskedRarelyAndFollowedSoonAfterItHasThem(t *testing.T) {
+	inWorld(t, []string{"blog", "shop", "wiki"}, func(t *testing.T, w *world, hub *kube.Hub) {
+		w.refuse("blog", true)
+		w.refuse("shop", true)
+		time.Sleep(10 * time.Minute)
+		before := w.requests("shop")
+		time.Sleep(10 * time.Minute)
+		if got := w.requests("shop") - before; got < 80 || got > 240 {
+			t.Errorf("got %d requests in 10 minutes, want two in 10 to 30 s for each of two watches", got)
+		}
+		stale := func() (names []string) {
+			synctest.Wait()
+			for _, sight := range hub.Snapshot().Sights {
+				if sight.Err != nil {
+					names = append(names, sight.Namespace)
+				}
+			}
+			return names
+		}
+		if got := stale(); !slices.Equal(got, []string{"blog", "shop"}) {
+			t.Fatalf("got %q stale, want the namespaces without rights", got)
+		}
+		w.refuse("blog", false)
+		w.refuse("shop", false)
+		waited := time.Now()
+		for len(stale()) == 2 {
+			time.Sleep(100 * time.Millisecond)
+		}
+		if took := time.Since(waited); took > 31*time.Second {
+			t.Errorf("the first namespace is read again after %v, want 30 s at most", took)
+		}
+		time.Sleep(time.Second)
+		if got := stale(); len(got) > 0 {
+			t.Errorf("%q are still not read a second after the first was", got)
+		}
+	})
+}
+
 // TestContract56ASliceThatCannotBeReadDelaysOnlyItsOwnTarget: the writes of seventy
 // slices of one target and of one slice of another failed, and the API server answers
 // only about that one.
@@ -128,12 +166,12 @@ func TestATargetThatTheHubCannotKeepIsRefused(t *testing.T) {
 
 func TestSlicesOfAnotherPoolAreNotBesideOurs(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world, hub *kube.Hub) {
+		synctest.Wait() // until the watches are open; what comes between a list and its watch is read a second later
 		w.put("ADDED", serviceOf("shop", "web"))
 		w.put("ADDED", sliceOf("shop", "web.green", "web", manager, 1))
 		w.put("ADDED", sliceOf("shop", "web-x7f2k", "web", "somebody", 2))
 		w.put("ADDED", sliceOf("blog", "web-abcde", "web", "somebody", 2))
 		blue := viewOf(t, hub, "shop", "web", "web.blue")
-		loaded(t, blue) // when the lists were told
 		w.put("MODIFIED", sliceOf("shop", "web-x7f2k", "web", "somebody", 3))
 		besides := func(want ...string) {
 			t.Helper()
@@ -170,7 +208,6 @@ func TestSlicesOfAnotherPoolAreNotBesideOurs(t *testing.T) {
 
 func TestASnapshotSaysWhichServicesThereAreAndWhatWasPublished(t *testing.T) {
 	inWorld(t, []string{"blog", "shop"}, func(t *testing.T, w *world, hub *kube.Hub) {
-		w.refuse("blog", true)
 		time.Sleep(time.Minute)
 		annotated := serviceOf("shop", "web")
 		annotated.Annotations = map[string]string{"endpoints.ablmnzde.github.io/pool": "blue", "kubectl.kubernetes.io/last-applied-configuration": "{}"}
@@ -228,5 +265,5 @@ func TestASnapshotSaysWhichServicesThereAreAndWhatWasPublished(t *testing.T) {
 			t.Errorf("got %+v, want to be told that namespace blog is seen", sights)
 		}
 		told(annotated, "DELETED", 1)
-	})
+	}, func(w *world) { w.refuse("blog", true) })
 }

@@ -81,8 +81,8 @@ func TestAWriteThatHangsEndsNoOtherWriteUnderWay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := newWebhook(t, http2)
 			store := server.store(t)
-			ctx, giveUp := context.WithTimeout(t.Context(), 300*time.Millisecond)
-			defer giveUp()
+			ctx := newDeadline()
+			defer ctx.pass()
 			var writes sync.WaitGroup
 			defer writes.Wait()
 			hung := make(chan error, 1)
@@ -102,6 +102,7 @@ func TestAWriteThatHangsEndsNoOtherWriteUnderWay(t *testing.T) {
 			case err := <-again:
 				t.Fatalf("the second write was not sent: %v", err)
 			}
+			ctx.pass()
 			if err := <-hung; !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, plan.ErrUnavailable) {
 				t.Errorf("got %v, want a time-out of that slice alone", err)
 			}

@@ -2,7 +2,7 @@ package kube_test
 
 import (
 	"fmt"
-	"io"
+	"math"
 	"runtime"
 	"testing"
 
@@ -12,9 +12,10 @@ import (
 const others = "endpointslice-controller.k8s.io"
 
 // TestContract57OfASliceOnlyWhatIsNeededIsKept: as an object a slice of 100 endpoints
-// takes more than 20 kB.
+// takes more than 20 kB. Slices that publish the same keep that once (contract 96).
 func TestContract57OfASliceOnlyWhatIsNeededIsKept(t *testing.T) {
-	for managedBy, most := range map[string]int{manager: 6000, others: 2500} {
+	for managedBy, most := range map[string]int{manager: 3000, others: 1300} {
+		memoryOf(t, 1, 1, managedBy) // the first one makes what a process has once: caches of types, say
 		each := (memoryOf(t, 250, 100, managedBy) - memoryOf(t, 50, 100, managedBy)) / 200
 		if t.Logf("%s: %d bytes", managedBy, each); each > most {
 			t.Errorf("got %d bytes for a slice of %s and its Service, want at most %d", each, managedBy, most)
@@ -44,7 +45,7 @@ func BenchmarkMemory(b *testing.B) {
 // a Service of its own, with a view of each that is ours.
 func memoryOf(t testing.TB, many, endpoints int, managedBy string) int {
 	t.Helper()
-	w := &world{revision: 10, refused: map[string]bool{}, watches: map[*io.PipeWriter][2]string{}}
+	w := newWorld()
 	for i := range many {
 		service := fmt.Sprintf("web-%d", i)
 		w.put("ADDED", serviceOf("shop", service))
@@ -67,17 +68,24 @@ func memoryOf(t testing.TB, many, endpoints int, managedBy string) int {
 		}
 		stores = append(stores, store)
 	}
+	w.awaitWatches(t, 2) // until then the first lists are in use
 	used := heap() - before
 	runtime.KeepAlive(w)
 	runtime.KeepAlive(stores)
 	return used
 }
 
-// heap is what is in use after garbage was collected.
+// heap is what is in use after garbage was collected: what takes part in a collection of
+// its own, such as a pool or a finalizer, goes only with the next ones.
 func heap() int {
-	runtime.GC()
-	runtime.GC()
-	var now runtime.MemStats
-	runtime.ReadMemStats(&now)
-	return int(now.HeapAlloc)
+	least := math.MaxInt
+	for since := 0; since < 5; since++ {
+		runtime.GC()
+		var now runtime.MemStats
+		runtime.ReadMemStats(&now)
+		if is := int(now.HeapAlloc); is < least {
+			least, since = is, -1
+		}
+	}
+	return least
 }

@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -59,11 +61,15 @@ func reset(w http.ResponseWriter, _ *http.Request) {
 // hangUp ends the connection, or in HTTP/2 the stream.
 func hangUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
-// writeTo sends one create within half a second to a server that serves so and
-// returns its error.
+// writeTo sends one create to a server that serves so and returns its error. The
+// deadline of the write passes where the server, or the way to it, does not answer.
 func writeTo(t *testing.T, handler http.HandlerFunc, change func(*httptest.Server, *rest.Config)) error {
 	t.Helper()
-	server := httptest.NewUnstartedServer(handler)
+	ctx := newDeadline()
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer time.AfterFunc(silence, ctx.pass).Stop()
+		handler(w, r)
+	}))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	config := &rest.Config{}
 	change(server, config)
@@ -74,13 +80,45 @@ func writeTo(t *testing.T, handler http.HandlerFunc, change func(*httptest.Serve
 	if config.Host == "" {
 		config.Host = server.URL
 	}
+	if dial := config.Dial; dial != nil {
+		config.Dial = func(dialing context.Context, network, address string) (net.Conn, error) {
+			defer time.AfterFunc(silence, ctx.pass).Stop()
+			return dial(dialing, network, address)
+		}
+	}
 	store := newStore(t, config, storetest.Target("default"))
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-	defer cancel()
 	_, err := store.Write(ctx, create())
 	stop := run(t, store) // closes its connections
 	stop()
 	return err
+}
+
+// silence is how long nothing happens before a deadline passes.
+const silence = 100 * time.Millisecond
+
+// deadline is a context whose deadline passes when the test says so, and not before what
+// the test waits for has happened.
+type deadline struct {
+	context.Context
+
+	done chan struct{}
+	pass func()
+}
+
+func newDeadline() *deadline {
+	done := make(chan struct{})
+	return &deadline{context.Background(), done, sync.OnceFunc(func() { close(done) })}
+}
+
+func (d *deadline) Done() <-chan struct{} { return d.done }
+
+func (d *deadline) Err() error {
+	select {
+	case <-d.done:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
 }
 
 func plainly(*httptest.Server, *rest.Config) {}
@@ -173,9 +211,15 @@ func TestALoadBeforeTheFirstAnswerSaysWhetherTheServerIsUnavailable(t *testing.T
 		defer server.Close()
 		store := newStore(t, &rest.Config{Host: server.URL}, storetest.Target("default"))
 		stop := run(t, store)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		_, err := store.Load(ctx)
-		cancel()
+		var err error
+		for deadline := time.Now().Add(waitLimit); ; {
+			ctx, cancel := context.WithTimeout(t.Context(), silence)
+			_, err = store.Load(ctx)
+			cancel()
+			if err == nil || strings.Contains(err.Error(), "last: ") || time.Now().After(deadline) {
+				break // the server has answered
+			}
+		}
 		stop()
 		if errors.Is(err, plan.ErrUnavailable) != want {
 			t.Errorf("%d: got %v, want unavailable %t", code, err, want)

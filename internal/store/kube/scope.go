@@ -15,8 +15,8 @@ import (
 type scope struct {
 	hub       *Hub
 	namespace string // empty for the whole cluster
-	services  freshness
-	slices    freshness
+	services  *watched
+	slices    *watched
 
 	mu       sync.Mutex
 	spaces   map[string]*space
@@ -28,6 +28,8 @@ type scope struct {
 type space struct {
 	services map[string]*Service
 	slices   map[string]*cachedSlice
+	// labelled are the slices of each Service by their label.
+	labelled map[string][]*cachedSlice
 	stores   []*Store
 }
 
@@ -39,13 +41,12 @@ func newScope(hub *Hub, namespace string) *scope {
 	case namespace != "":
 		service, objects = service+" of namespace "+namespace, objects+" of namespace "+namespace
 	}
-	return &scope{
-		hub: hub, namespace: namespace, spaces: make(map[string]*space),
-		services: newFreshness(service), slices: newFreshness(objects),
-	}
+	s := &scope{hub: hub, namespace: namespace, spaces: make(map[string]*space)}
+	s.services, s.slices = s.watchServices(service), s.watchSlices(objects)
+	return s
 }
 
-func (s *scope) watches() []*freshness { return []*freshness{&s.slices, &s.services} }
+func (s *scope) watches() []*watched { return []*watched{s.slices, s.services} }
 
 // stale says which watch is not current, nil if both are.
 func (s *scope) stale(now time.Time) error {
@@ -69,7 +70,7 @@ func (s *scope) tellStale(now time.Time) {
 	signal(s.hub.changed)
 	for _, space := range s.spaces {
 		for _, store := range space.stores {
-			signal(store.changed)
+			store.tell()
 		}
 	}
 }
@@ -91,7 +92,7 @@ func (s *scope) join(store *Store) error {
 	space.stores = append(space.stores, store)
 	for name, one := range space.slices {
 		if _, _, its := target.ParseName(name); its {
-			one.owner = store
+			store.own[name], one.owner = one, store
 		}
 	}
 	return nil
@@ -103,12 +104,11 @@ func (s *scope) leave(store *Store) {
 	defer s.mu.Unlock()
 	space := s.space(store.target.Namespace)
 	space.stores = slices.DeleteFunc(space.stores, func(other *Store) bool { return other == store })
-	for name, one := range space.slices {
-		if one.owner == store {
-			one.owner = nil
-			space.drop(name)
-		}
+	for name, one := range store.own {
+		one.owner = nil
+		space.drop(name)
 	}
+	clear(store.own)
 	space.tell(store.target.Service)
 	s.tidy(store.target.Namespace)
 }
@@ -121,8 +121,13 @@ func (s *scope) known(store *Store) (service plan.Service, contents []*content) 
 	space := s.space(store.target.Namespace)
 	service = space.services[store.target.Service].plan()
 	service.Ports = slices.Clone(service.Ports)
-	for _, one := range space.slices {
-		if one.content != nil && (one.owner == store || one.beside(store).endpoints > 0) {
+	for _, one := range store.own {
+		if one.content != nil {
+			contents = append(contents, one.content)
+		}
+	}
+	for _, one := range space.labelled[store.target.Service] {
+		if one.owner != store && one.beside(store).count > 0 {
 			contents = append(contents, one.content)
 		}
 	}
@@ -134,8 +139,8 @@ func (s *scope) dirty(store *Store) map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	marks := make(map[string]int)
-	for name, one := range s.space(store.target.Namespace).slices {
-		if one.owner == store && one.dirty != 0 {
+	for name, one := range store.own {
+		if one.dirty != 0 {
 			marks[name] = one.dirty
 		}
 	}
@@ -153,7 +158,7 @@ func (s *scope) clean(namespace, name string, mark int, is *content, revision st
 	if one.dirty == mark {
 		one.dirty = 0
 	}
-	space.tellBeside(before, one)
+	space.changed(before, one)
 }
 
 // begin is called before a write of the slice, and returns what the slice is; end is
@@ -179,20 +184,20 @@ func (s *scope) end(namespace, name string, base, answer *content) {
 		expected = answer
 	}
 	if one.owner != nil && (one.dirty != 0 || versionOf(one.content) != versionOf(expected)) {
-		signal(one.owner.changed)
+		one.owner.tell()
 	}
 	if answer == nil {
 		s.mark(one)
 	}
-	space.tellBeside(before, one)
+	space.changed(before, one)
 }
 
 // addTo adds what is known to a snapshot.
 func (s *scope) addTo(out *Snapshot) {
 	sight := Sight{Namespace: s.namespace, Complete: true, Err: s.stale(time.Now())}
 	for _, watch := range s.watches() {
-		if complete, err := watch.complete(); !complete {
-			sight.Complete, sight.Err = false, err
+		if !watch.isComplete() {
+			sight.Complete, sight.Err = false, available(watch.Failed())
 		}
 	}
 	out.Sights = append(out.Sights, sight)
@@ -202,7 +207,7 @@ func (s *scope) addTo(out *Snapshot) {
 		out.Services = slices.AppendSeq(out.Services, maps.Values(space.services))
 		for _, one := range space.slices {
 			if c := one.content; c != nil && c.pool != "" && c.manager == s.hub.options.ManagedBy {
-				out.Published = append(out.Published, Published{c.namespace, c.name, c.service, c.pool, c.ports, c.endpoints})
+				out.Published = append(out.Published, Published{c.namespace, c.name, c.service, c.pool, c.ports, c.count, c.ipv6})
 			}
 		}
 	}
@@ -216,7 +221,7 @@ func (s *scope) mark(one *cachedSlice) {
 // space returns what is known of the namespace of that name.
 func (s *scope) space(namespace string) *space {
 	if s.spaces[namespace] == nil {
-		s.spaces[namespace] = &space{services: make(map[string]*Service), slices: make(map[string]*cachedSlice)}
+		s.spaces[namespace] = &space{services: make(map[string]*Service), slices: make(map[string]*cachedSlice), labelled: make(map[string][]*cachedSlice)}
 	}
 	return s.spaces[namespace]
 }
@@ -234,7 +239,7 @@ func (s *space) slice(name string) *cachedSlice {
 		s.slices[name] = &cachedSlice{}
 		for _, store := range s.stores {
 			if _, _, its := store.target.ParseName(name); its {
-				s.slices[name].owner = store
+				store.own[name], s.slices[name].owner = s.slices[name], store
 			}
 		}
 	}
@@ -252,17 +257,36 @@ func (s *space) drop(name string) {
 func (s *space) tell(service string) {
 	for _, store := range s.stores {
 		if store.target.Service == service {
-			signal(store.changed)
+			store.tell()
 		}
 	}
 }
 
-// tellBeside passes on what a slice publishes beside those of other targets, where that
-// is something else than before.
-func (s *space) tellBeside(before cachedSlice, is *cachedSlice) {
+// changed passes on what a slice publishes beside those of other targets, where that is
+// something else than before.
+func (s *space) changed(before cachedSlice, is *cachedSlice) {
+	was, now := before.publication(), is.publication()
+	if was == now {
+		return
+	}
+	if was.service != now.service {
+		s.label(was.service, now.service, is)
+	}
 	for _, store := range s.stores {
 		if before.beside(store) != is.beside(store) {
-			signal(store.changed)
+			store.tell()
 		}
+	}
+}
+
+// label notes that the label of a slice names another Service than before, empty for
+// none.
+func (s *space) label(was, now string, one *cachedSlice) {
+	rest := slices.DeleteFunc(s.labelled[was], func(other *cachedSlice) bool { return other == one })
+	if s.labelled[was] = rest; len(rest) == 0 {
+		delete(s.labelled, was)
+	}
+	if now != "" {
+		s.labelled[now] = append(s.labelled[now], one)
 	}
 }

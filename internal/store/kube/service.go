@@ -14,6 +14,7 @@ import (
 // Service is what is kept of a Service. It is never changed.
 type Service struct {
 	plan.Service
+	plan.Traits
 
 	Namespace, Name string
 	Labels          map[string]string
@@ -22,7 +23,7 @@ type Service struct {
 }
 
 func newService(object *corev1.Service) *Service {
-	out := &Service{Service: manifest.ServiceOf(object), Namespace: object.Namespace, Name: object.Name, Labels: object.Labels}
+	out := &Service{Service: manifest.ServiceOf(object), Traits: manifest.TraitsOf(object), Namespace: object.Namespace, Name: object.Name, Labels: object.Labels}
 	for name, value := range object.Annotations {
 		if strings.HasPrefix(name, manifest.Prefix) {
 			if out.Annotations == nil {
@@ -52,5 +53,5 @@ func (s *Service) same(other *Service) bool {
 	if s == nil || other == nil {
 		return s == other
 	}
-	return s.Service.Same(other.Service) && maps.Equal(s.Labels, other.Labels) && maps.Equal(s.Annotations, other.Annotations)
+	return s.Service.Same(other.Service) && s.Traits == other.Traits && maps.Equal(s.Labels, other.Labels) && maps.Equal(s.Annotations, other.Annotations)
 }

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"fmt"
+	"unique"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,26 +47,37 @@ func (s *cachedSlice) set(is *content, revision string) {
 // not beside it.
 func (s *cachedSlice) beside(store *Store) publication {
 	c := s.content
-	if c == nil || c.endpoints == 0 || c.service != store.target.Service || s.owner != nil && s.owner.target.Service == c.service {
+	if c == nil || c.count == 0 || c.service != store.target.Service || s.owner != nil && s.owner.target.Service == c.service {
 		return publication{}
 	}
 	return c.publication
 }
 
+// publication is what the slice says of itself, the zero value where there is none.
+func (s *cachedSlice) publication() publication {
+	if s.content == nil {
+		return publication{}
+	}
+	return s.content.publication
+}
+
 // content is what is kept of an EndpointSlice. It is never changed.
 type content struct {
 	namespace, name, version, pool string
-	// ports are those of a slice of ours with the label of a pool.
+	// ports are those of a slice of ours with the label of a pool, ipv6 its family.
 	ports []plan.Port
+	ipv6  bool
 	publication
-	// packed is the object as protobuf has it, about an eighth of what it takes otherwise.
-	packed []byte
+	// head is the object without its endpoints as protobuf has it, and endpoints are the
+	// rest of it: slices that publish the same share them.
+	head      []byte
+	endpoints unique.Handle[string]
 }
 
 // publication is what a slice says of itself.
 type publication struct {
 	service, manager string
-	endpoints        int
+	count            int // of endpoints
 }
 
 // GetObjectMeta lets the reflector keep the content in place of the object.
@@ -80,39 +92,66 @@ func pack(object *discoveryv1.EndpointSlice, managedBy string) (*content, error)
 		namespace: object.Namespace, name: object.Name, version: object.ResourceVersion,
 		pool: object.Labels[manifest.LabelPool],
 		publication: publication{
-			service: object.Labels[discoveryv1.LabelServiceName], manager: object.Labels[discoveryv1.LabelManagedBy], endpoints: len(object.Endpoints),
+			service: object.Labels[discoveryv1.LabelServiceName], manager: object.Labels[discoveryv1.LabelManagedBy], count: len(object.Endpoints),
 		},
 	}
-	kept := *object
-	kept.ManagedFields = nil
+	head, endpoints := *object, object.Endpoints
+	head.ManagedFields, head.Endpoints = nil, nil
 	if c.manager == managedBy {
 		c.manager = managedBy // one string for all
 		if c.pool != "" {
-			c.ports = manifest.Ports(object)
+			c.ports, c.ipv6 = manifest.Ports(object), object.AddressType == discoveryv1.AddressTypeIPv6
 		}
 	} else {
-		kept = discoveryv1.EndpointSlice{AddressType: object.AddressType, Endpoints: make([]discoveryv1.Endpoint, c.endpoints)}
-		kept.Namespace, kept.Name, kept.ResourceVersion = c.namespace, c.name, c.version
-		for _, label := range []string{discoveryv1.LabelServiceName, discoveryv1.LabelManagedBy} {
-			if value, ok := object.Labels[label]; ok {
-				metav1.SetMetaDataLabel(&kept.ObjectMeta, label, value)
-			}
-		}
+		head, endpoints = *foreign(object), make([]discoveryv1.Endpoint, c.count)
 	}
 	var err error
-	if c.packed, err = kept.Marshal(); err != nil {
+	if c.head, err = head.Marshal(); err != nil {
 		return nil, fmt.Errorf("pack slice %s/%s: %w", c.namespace, c.name, err)
 	}
+	rest := discoveryv1.EndpointSlice{Endpoints: endpoints}
+	packed, err := rest.Marshal()
+	if err != nil {
+		return nil, fmt.Errorf("pack the endpoints of slice %s/%s: %w", c.namespace, c.name, err)
+	}
+	c.endpoints = unique.Make(string(packed))
 	return c, nil
+}
+
+// foreign returns what is kept of a slice of another manager beside its endpoints.
+func foreign(object *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
+	kept := &discoveryv1.EndpointSlice{AddressType: object.AddressType}
+	kept.Namespace, kept.Name, kept.ResourceVersion = object.Namespace, object.Name, object.ResourceVersion
+	for _, label := range []string{discoveryv1.LabelServiceName, discoveryv1.LabelManagedBy} {
+		if value, ok := object.Labels[label]; ok {
+			metav1.SetMetaDataLabel(&kept.ObjectMeta, label, value)
+		}
+	}
+	return kept
 }
 
 // unpack returns the object, which the caller owns; nil where there is none.
 func (c *content) unpack() (*discoveryv1.EndpointSlice, error) {
+	object, err := c.unpackHead()
+	if err != nil || object == nil {
+		return nil, err
+	}
+	rest := &discoveryv1.EndpointSlice{}
+	if err := rest.Unmarshal([]byte(c.endpoints.Value())); err != nil {
+		return nil, fmt.Errorf("unpack the endpoints of slice %s/%s: %w", c.namespace, c.name, err)
+	}
+	object.Endpoints = rest.Endpoints
+	return object, nil
+}
+
+// unpackHead returns the object without its endpoints, which is what a write needs of it;
+// nil where there is none.
+func (c *content) unpackHead() (*discoveryv1.EndpointSlice, error) {
 	if c == nil {
 		return nil, nil //nolint:nilnil // no slice is an answer
 	}
 	object := &discoveryv1.EndpointSlice{}
-	if err := object.Unmarshal(c.packed); err != nil {
+	if err := object.Unmarshal(c.head); err != nil {
 		return nil, fmt.Errorf("unpack slice %s/%s: %w", c.namespace, c.name, err)
 	}
 	return object, nil

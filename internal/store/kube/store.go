@@ -22,11 +22,37 @@ type Store struct {
 	scope   *scope
 	target  plan.Target
 	changed chan struct{}
+	// own are the slices of the target's names; the scope's lock guards them, and follower.
+	own map[string]*cachedSlice
+	// follower is called in place of a value in changed.
+	follower func()
 }
 
 // Changed receives a value when something in Load's answer may have changed by
 // another hand than ours.
 func (s *Store) Changed() <-chan struct{} { return s.changed }
+
+// Follow calls a function where Changed would receive a value, so that many stores need
+// no goroutine each. The function must not block, and must not call the store.
+func (s *Store) Follow(changed func()) {
+	s.scope.mu.Lock()
+	defer s.scope.mu.Unlock()
+	s.follower = changed
+	select {
+	case <-s.changed:
+		changed()
+	default:
+	}
+}
+
+// tell says that something may have changed. The caller has the scope's lock.
+func (s *Store) tell() {
+	if s.follower != nil {
+		s.follower()
+		return
+	}
+	signal(s.changed)
+}
 
 // Release ends the store: the hub forgets the target, and leaves its slices as they
 // are. Load and Write must have ended.
@@ -128,7 +154,7 @@ func (s *Store) Write(ctx context.Context, write plan.Write) (version string, er
 // write is never sent again later than it was decided. Without an error it returns
 // the server's answer.
 func (s *Store) send(ctx context.Context, write plan.Write, known *content) (*content, error) {
-	base, err := known.unpack()
+	base, err := known.unpackHead()
 	if err == nil {
 		err = manifest.Fence(base, write, s.target)
 	}

@@ -2,102 +2,140 @@ package kube
 
 import (
 	"context"
-	"math/rand/v2"
+	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
 
-// watched is what a watch tells of, and which store takes it.
+// refusedMax bounds the pause where a right is missing and there are many targets: with
+// jitter at most 30 s. There may be many such namespaces, for as long as a document names
+// one that the program has no right to.
+const refusedMax = 20 * time.Second
+
+// watched is one of the watches of a scope.
 type watched struct {
-	resource  kubeapi.Resource
-	selection metav1.ListOptions
-	object    runtime.Object
-	list      func() runtime.Object
-	store     cache.ReflectorStore
-	fresh     *freshness
+	kubeapi.Reflector
+
+	complete chan struct{} // closed by the first complete list
+	once     sync.Once
 }
 
-// watchServices keeps the Services up to date until ctx ends.
-func (s *scope) watchServices(ctx context.Context) {
-	w := watched{
-		resource: kubeapi.Services(s.namespace), store: s.servicesFeed(), fresh: &s.services,
-		object: &corev1.Service{}, list: func() runtime.Object { return &corev1.ServiceList{} },
-	}
+// watchServices makes the watch of Services.
+func (s *scope) watchServices(what string) *watched {
+	w := &watched{Reflector: kubeapi.Reflector{
+		What: what, Resource: kubeapi.Services(s.namespace), Store: s.servicesFeed(),
+		Object: &corev1.Service{}, Empty: func() runtime.Object { return &corev1.ServiceList{} },
+	}}
 	if only := s.hub.options.Only; only != nil {
-		w.selection = kubeapi.Named(only.Service)
+		w.Selection = kubeapi.Named(only.Service)
 	}
-	w.run(ctx, s.hub.client)
+	return w.of(s.hub)
 }
 
-// watchSlices keeps the slices up to date until ctx ends.
-func (s *scope) watchSlices(ctx context.Context) {
-	w := watched{
-		resource: kubeapi.EndpointSlices(s.namespace), store: s.slicesFeed(), fresh: &s.slices,
-		object: &discoveryv1.EndpointSlice{}, list: func() runtime.Object { return &discoveryv1.EndpointSliceList{} },
-	}
+// watchSlices makes the watch of EndpointSlices.
+func (s *scope) watchSlices(what string) *watched {
+	w := &watched{Reflector: kubeapi.Reflector{
+		What: what, Resource: kubeapi.EndpointSlices(s.namespace), Store: s.slicesFeed(),
+		Object: &discoveryv1.EndpointSlice{}, Empty: func() runtime.Object { return &discoveryv1.EndpointSliceList{} },
+	}}
 	if only := s.hub.options.Only; only != nil {
-		w.selection.LabelSelector = labels.Set{discoveryv1.LabelServiceName: only.Service}.String()
+		w.Selection.LabelSelector = labels.Set{discoveryv1.LabelServiceName: only.Service}.String()
 	}
-	w.run(ctx, s.hub.client)
+	return w.of(s.hub)
 }
 
-const (
-	// longestWatch is how long a watch lasts at the most, before it is opened anew: a
-	// right that was taken away is noticed only then.
-	longestWatch = time.Minute
-	// pauseMin and pauseMax bound the wait before the next attempt, before jitter.
-	pauseMin = 200 * time.Millisecond
-	pauseMax = 2 * time.Second
-)
-
-// run goes on until ctx ends. An API server that was away is
-// asked again within three seconds: client-go's own back-off goes up to a minute, in
-// which a slice would be written on what was known before.
-func (w watched) run(ctx context.Context, client *kubeapi.Client) {
-	reflection := kubeapi.Reflection{
-		Object: w.object, Store: w.store,
-		Backoff: wait.Backoff{Duration: pauseMin, Factor: 2, Jitter: 0.5, Steps: 10, Cap: pauseMax},
-		List: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			list := w.list()
-			err := client.List(ctx, w.resource, w.selected(options), list)
-			w.fresh.answered(err)
-			return list, err
-		},
-		Watch: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			seconds := int64((longestWatch - rand.N(longestWatch/4)).Seconds())
-			options.TimeoutSeconds = &seconds
-			events, err := client.Watch(ctx, w.resource, w.selected(options))
-			w.fresh.answered(err)
-			return events, err
-		},
+// of makes it a watch of the hub. A watch that was refused ends the pause of all others
+// when it is refused no more.
+func (w *watched) of(hub *Hub) *watched {
+	w.complete, w.Client = make(chan struct{}), hub.client
+	if hub.options.Only != nil {
+		return w
 	}
-	for pause := pauseMin; ctx.Err() == nil; pause = min(2*pause, pauseMax) {
-		began := time.Now()
-		_ = reflection.Run(ctx) // its error was noted where it arose
-		if time.Since(began) > longestWatch/2 {
-			pause = pauseMin
+	var refused atomic.Bool // because a right is missing
+	w.News = hub.granted.next
+	w.Answered = func(verb string, err error) {
+		if apierrors.IsForbidden(err) {
+			refused.Store(true)
+		} else if err == nil && verb == kubeapi.VerbWatch && refused.Swap(false) {
+			hub.granted.tell()
 		}
-		timer := time.NewTimer(pause/2 + rand.N(pause))
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
+	}
+	w.Longest = func(err error) time.Duration {
+		if apierrors.IsForbidden(err) {
+			return refusedMax
 		}
-		timer.Stop()
+		return 0
+	}
+	return w
+}
+
+// listed is called when a complete list was taken over.
+func (w *watched) listed() { w.once.Do(func() { close(w.complete) }) }
+
+// await waits for the first complete list, or for the end of ctx.
+func (w *watched) await(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case <-w.complete:
+		return nil
+	case <-ctx.Done():
+	}
+	if last := w.Failed(); last != nil {
+		return fmt.Errorf("no answer yet to the watch of %s: %w; last: %w", w.What, ctx.Err(), available(last))
+	}
+	return fmt.Errorf("no answer yet to the watch of %s: %w", w.What, ctx.Err())
+}
+
+// isComplete reports whether there was a complete list.
+func (w *watched) isComplete() bool {
+	select {
+	case <-w.complete:
+		return true
+	default:
+		return false
 	}
 }
 
-// selected limits the reflector's request to what is watched.
-func (w watched) selected(options metav1.ListOptions) metav1.ListOptions {
-	options.LabelSelector, options.FieldSelector = w.selection.LabelSelector, w.selection.FieldSelector
-	return options
+// stale says since when what is known of the watch may be out of date, and why; nil
+// while it is current.
+func (w *watched) stale(now time.Time) error {
+	_, err := w.Stale(now)
+	return available(err)
+}
+
+// grants tells the watches that were refused that another one is refused no more: rights
+// are often given to several namespaces at once, and always to both watches of one.
+type grants struct {
+	mu   sync.Mutex
+	news chan struct{}
+}
+
+// next returns a channel that is closed at the next news.
+func (g *grants) next() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.news == nil {
+		g.news = make(chan struct{})
+	}
+	return g.news
+}
+
+func (g *grants) tell() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.news != nil {
+		close(g.news)
+		g.news = nil
+	}
 }

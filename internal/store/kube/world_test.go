@@ -34,11 +34,20 @@ type world struct {
 	// the names of slices about which no read is answered, and writes is the code of
 	// every answer to a write.
 	refused map[string]bool
+	asked   map[string]int // how many requests there were for each namespace
 	mute    string
 	writes  int
 	// expired is the revision before which no watch may begin.
 	expired int
 	watches map[*io.PipeWriter][2]string // namespace and resource of each
+	// newest is when an object of a namespace and resource, or of all namespaces, was put last.
+	newest map[[2]string]int
+}
+
+func newWorld() *world {
+	return &world{
+		revision: 10, refused: map[string]bool{}, asked: map[string]int{}, watches: map[*io.PipeWriter][2]string{}, newest: map[[2]string]int{},
+	}
 }
 
 // put makes an object say so, and tells the watches.
@@ -63,6 +72,7 @@ func (w *world) put(kind string, object any) {
 			w.slices = append(w.slices, *o)
 		}
 	}
+	w.newest[[2]string{namespace, resource}], w.newest[[2]string{"", resource}] = w.revision, w.revision
 	for stream, of := range w.watches {
 		if of[1] == resource && (of[0] == namespace || of[0] == "") {
 			_ = json.NewEncoder(stream).Encode(map[string]any{"type": kind, "object": object})
@@ -84,6 +94,13 @@ func (w *world) refuse(namespace string, refused bool) {
 	}
 }
 
+// requests returns how many there were for the namespace.
+func (w *world) requests(namespace string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.asked[namespace]
+}
+
 func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	namespace, resource := "", r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 	if _, after, ok := strings.Cut(r.URL.Path, "/namespaces/"); ok {
@@ -92,6 +109,7 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	query := r.URL.Query()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.asked[namespace]++
 	name, one := strings.CutPrefix(query.Get("fieldSelector"), "metadata.name=")
 	switch {
 	case w.refused[namespace]:
@@ -102,7 +120,7 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 		return reply(r, w.writes, nil), nil
 	case query.Has("sendInitialEvents"):
 		return reply(r, http.StatusUnprocessableEntity, nil), nil
-	case query.Has("watch") && w.before(query.Get("resourceVersion")):
+	case query.Has("watch") && w.before(query.Get("resourceVersion"), namespace, resource):
 		return reply(r, http.StatusGone, nil), nil
 	case query.Has("watch"):
 		return w.stream(r, namespace, resource, query.Get("timeoutSeconds")), nil
@@ -115,10 +133,11 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.list(r, namespace, resource, name), nil
 }
 
-// before reports whether a watch from the revision would miss something.
-func (w *world) before(revision string) bool {
+// before reports whether a watch from the revision would miss something: what was put
+// after a list and before its watch, too.
+func (w *world) before(revision, namespace, resource string) bool {
 	n, _ := strconv.Atoi(revision)
-	return n < w.expired
+	return n < max(w.expired, w.newest[[2]string{namespace, resource}])
 }
 
 func (w *world) list(r *http.Request, namespace, resource, name string) *http.Response {
@@ -159,11 +178,32 @@ func (w *world) stream(r *http.Request, namespace, resource, seconds string) *ht
 	return response
 }
 
-// inWorld runs the test in a bubble with a hub over the namespaces that runs.
-func inWorld(t *testing.T, namespaces []string, test func(*testing.T, *world, *kube.Hub)) {
+// awaitWatches waits, in real time, until so many watches are open.
+func (w *world) awaitWatches(t testing.TB, many int) {
+	t.Helper()
+	for deadline := time.Now().Add(waitLimit); ; time.Sleep(time.Millisecond) {
+		w.mu.Lock()
+		open := len(w.watches)
+		w.mu.Unlock()
+		if open >= many {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("got %d watches, want %d", open, many)
+		}
+	}
+}
+
+// inWorld runs the test in a bubble with a hub over the namespaces that runs. What the
+// test does at once may come before the first list, after it or after its watch;
+// before says what is so before them all.
+func inWorld(t *testing.T, namespaces []string, test func(*testing.T, *world, *kube.Hub), before ...func(*world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{revision: 10, refused: map[string]bool{}, watches: map[*io.PipeWriter][2]string{}}
+		w := newWorld()
+		for _, do := range before {
+			do(w)
+		}
 		hub := w.hub(t, namespaces)
 		stop := run(t, hub)
 		test(t, w, hub)

@@ -27,6 +27,9 @@ func titles() [][2]string {
 		{"rotation", "Planned rotation, by each source"},
 		{"changes", "Planned changes, restarts and outages"},
 		{"crash", "A backend dies"},
+		{"many", "Ten Services of one daemon"},
+		{"envoy", "Through Envoy"},
+		{"fleets", "Fleets of Envoys"},
 		{"inventory", "A wrong inventory"},
 		{"soak", "Soak"},
 	}

@@ -7,28 +7,38 @@ import (
 	"time"
 )
 
-// idle are the connections on which no request has come yet.
+// idle are the connections on which no request has come yet, or none since the last one.
 type idle struct {
 	mu    sync.Mutex
 	mode  mode
-	conns map[net.Conn]*time.Timer
+	conns map[net.Conn]waiting
+}
+
+// waiting is a connection without a request.
+type waiting struct {
+	state http.ConnState // StateNew or StateIdle
+	timer *time.Timer    // ends it; nil if the mode does not
+}
+
+func (w waiting) stop() {
+	if w.timer != nil {
+		w.timer.Stop()
+	}
 }
 
 // track follows the states of a connection.
 func (i *idle) track(conn net.Conn, state http.ConnState) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if state == http.StateNew {
-		if i.conns == nil {
-			i.conns = map[net.Conn]*time.Timer{}
-		}
-		i.conns[conn] = i.timer(conn)
+	i.conns[conn].stop()
+	if state != http.StateNew && state != http.StateIdle {
+		delete(i.conns, conn)
 		return
 	}
-	if timer := i.conns[conn]; timer != nil {
-		timer.Stop()
+	if i.conns == nil {
+		i.conns = map[net.Conn]waiting{}
 	}
-	delete(i.conns, conn)
+	i.conns[conn] = waiting{state, i.timer(conn, state)}
 }
 
 // bound applies a mode to connections that are open and to later ones.
@@ -36,22 +46,22 @@ func (i *idle) bound(m mode) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.mode = m
-	for conn, timer := range i.conns {
-		if timer != nil {
-			timer.Stop()
-		}
-		i.conns[conn] = i.timer(conn)
+	for conn, w := range i.conns {
+		w.stop()
+		i.conns[conn] = waiting{w.state, i.timer(conn, w.state)}
 	}
 }
 
 // timer ends a connection when the mode says so; nil if it does not.
-func (i *idle) timer(conn net.Conn) *time.Timer {
-	if i.mode.word != "idle" && i.mode.word != "reset" {
+func (i *idle) timer(conn net.Conn, state http.ConnState) *time.Timer {
+	word := i.mode.word
+	switch {
+	case state == http.StateNew && (word == "idle" || word == "reset"), state == http.StateIdle && word == "keep":
+	default:
 		return nil
 	}
-	reset := i.mode.word == "reset"
 	return time.AfterFunc(i.mode.delay, func() {
-		if tcp, ok := conn.(*net.TCPConn); ok && reset {
+		if tcp, ok := conn.(*net.TCPConn); ok && word == "reset" {
 			_ = tcp.SetLinger(0)
 		}
 		_ = conn.Close()

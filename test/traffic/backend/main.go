@@ -22,8 +22,9 @@ import (
 
 // mode is the order for the backend: "ok", "refuse" (does not listen), "hang"
 // (accepts and never answers), "status 503", "slow 300ms" (answers later), "idle 5s"
-// (closes connections without a request after that time), "reset 2s" (the same with a
-// reset), or "single" (serves one connection at a time).
+// (closes connections on which no request came in that time), "reset 2s" (the same with a
+// reset), "keep 5s" (closes connections that are idle for that time after an answer), or
+// "single" (serves one connection at a time).
 type mode struct {
 	word   string
 	status int
@@ -39,7 +40,7 @@ func parse(line string) (mode, error) {
 	case "ok", "refuse", "hang", "single":
 	case "status":
 		_, err = fmt.Sscan(argument, &m.status)
-	case "slow", "idle", "reset":
+	case "slow", "idle", "reset", "keep":
 		m.delay, err = time.ParseDuration(argument)
 	default:
 		err = fmt.Errorf("unknown mode %q", word)

@@ -1,0 +1,159 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Envoy is a fleet: Pods with Envoy that all do the same. Its identity for xDS is
+// NAMESPACE/NAME, of the object's metadata: the certificate of its Pods has a URI SAN that
+// ends in /ns/NAMESPACE/envoy/NAME, and a Service of another namespace allows it by the
+// annotation endpoints.ablmnzde.github.io/fleets.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=envoys,singular=envoy,scope=Namespaced
+// +kubebuilder:subresource:status
+// +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
+// +kubebuilder:printcolumn:name=Replicas,type=integer,JSONPath=.spec.replicas
+// +kubebuilder:printcolumn:name=Ready,type=integer,JSONPath=.status.readyReplicas
+// +kubebuilder:printcolumn:name=Connected,type=integer,JSONPath=.status.connectedReplicas
+// +kubebuilder:printcolumn:name=Synced,type=string,JSONPath=.status.conditions[?(@.type=="Synced")].status
+// +kubebuilder:printcolumn:name=Age,type=date,JSONPath=.metadata.creationTimestamp
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63 && !self.metadata.name.contains('.')",message="metadata.name is a DNS label of at most 63 characters without dots, because the certificate of the Pods contains it"
+type Envoy struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What the team wants.
+	Spec EnvoySpec `json:"spec"`
+	// What the operator found.
+	// +optional
+	Status EnvoyStatus `json:"status,omitempty"`
+}
+
+// EnvoyList is a list of fleets.
+//
+// +kubebuilder:object:root=true
+type EnvoyList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Envoy `json:"items"`
+}
+
+// EnvoySpec is what the team wants.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.xds) || !has(self.listeners) || size(self.listeners) == 0",message="listeners have no effect beside xds: that control plane says what the Envoys listen on; remove one of the two"
+// +kubebuilder:validation:XValidation:rule="has(self.xds) || (has(self.listeners) && size(self.listeners) > 0)",message="the Envoys would listen on nothing; write listeners, or xds for a control plane of your own"
+type EnvoySpec struct {
+	// Name of the Deployment, the Service and the other objects. It does not change.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=52
+	// +kubebuilder:validation:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.name does not change; make another Envoy, move the clients, and delete this one"
+	Name string `json:"name"`
+	// Name of the ConfigMap with the file that the Envoys start from, by its key
+	// envoy.yaml. The operator writes it. It does not change.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.configMapName does not change; make another Envoy, move the clients, and delete this one"
+	ConfigMapName string `json:"configMapName"`
+	// How many Pods there are. A HorizontalPodAutoscaler may set it. With one, an
+	// update or a drained node costs requests where the new Pod is late.
+	// +optional
+	// +kubebuilder:default=2
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000
+	Replicas *int32 `json:"replicas,omitempty"`
+	// Another control plane than endpoint-views. It then says what the Envoys listen
+	// on, by the v3 API and a stream of ADS, and the operator cannot say whether they
+	// follow.
+	// +optional
+	XDS *EnvoyXDS `json:"xds,omitempty"`
+	// Name of the Secret with tls.crt, tls.key and ca.crt that the Envoys show to the
+	// control plane. Each fleet has its own. A renewed one takes effect without a
+	// restart. Default: the name with -xds at its end; with xds there is no TLS without it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$`
+	CertificateSecretName string `json:"certificateSecretName,omitempty"`
+	// Image of Envoy, by its digest. Default: that of the operator.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^[^@\s]+@sha256:[0-9a-f]{64}$`
+	Image string `json:"image,omitempty"`
+	// What the Envoys listen on. The names and ports of listeners differ.
+	// +optional
+	// +kubebuilder:validation:MaxItems=16
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, (a.port < 1024 ? a.port + 8000 : a.port) == (b.port < 1024 ? b.port + 8000 : b.port)))",message="two listeners have the same port in the Pod, where those below 1024 are 8000 higher; give each one of its own"
+	Listeners []Listener `json:"listeners,omitempty"`
+	// Addresses of the Pod that the Envoys listen on. DualStack is all of them, in clusters
+	// of IPv4, of IPv6 and of both. IPv4 is for nodes whose kernel has no IPv6: there an
+	// Envoy rejects listeners of the other form.
+	// +optional
+	// +kubebuilder:default=DualStack
+	IPFamily IPFamily `json:"ipFamily,omitempty"`
+	// The Service before the Envoys, by which clients reach them.
+	// +optional
+	Service EnvoyService `json:"service,omitempty"`
+	// The Pods.
+	// +optional
+	PodTemplate EnvoyPodTemplate `json:"podTemplate,omitempty"`
+	// How many connections of clients one Envoy has at a time. What comes beyond is
+	// closed at once, so that one client cannot take the memory of all.
+	// +optional
+	// +kubebuilder:default=50000
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10000000
+	MaxConnections *int32 `json:"maxConnections,omitempty"`
+	// How long an Envoy that ends waits for the requests in it. It ends as soon as
+	// there are none.
+	// +optional
+	// +kubebuilder:default="60s"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5s') && duration(self) <= duration('1h')",message="drainTimeout is 5s to 1h"
+	DrainTimeout *metav1.Duration `json:"drainTimeout,omitempty"`
+	// Which requests and connections have a line in the output of an Envoy, as JSON.
+	// Failures are those that went wrong in the Envoy: a request that was lost has a
+	// line, and the others cost nothing.
+	// +optional
+	// +kubebuilder:default=Failures
+	AccessLog AccessLog `json:"accessLog,omitempty"`
+}
+
+// AccessLog says which requests have a line.
+//
+// +kubebuilder:validation:Enum=Failures;All;None
+type AccessLog string
+
+// The access logs.
+const (
+	AccessLogFailures AccessLog = "Failures"
+	AccessLogAll      AccessLog = "All"
+	AccessLogNone     AccessLog = "None"
+)
+
+// IPFamily says which addresses are listened on.
+//
+// +kubebuilder:validation:Enum=DualStack;IPv4
+type IPFamily string
+
+// The families.
+const (
+	DualStack IPFamily = "DualStack"
+	IPv4      IPFamily = "IPv4"
+)
+
+// EnvoyXDS is a control plane, in the words of kube-envoy-controller.
+type EnvoyXDS struct {
+	// Name of its cluster in the bootstrap.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// Host name, or IP address.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Host string `json:"host"`
+	// Port.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	Port int32 `json:"port"`
+}

@@ -1,0 +1,154 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// ListenerProtocol is what a listener speaks.
+//
+// +kubebuilder:validation:Enum=HTTP;TCP
+type ListenerProtocol string
+
+// The protocols of listeners.
+const (
+	// ListenerHTTP is HTTP/1.1 and HTTP/2, with TLS where tls is set.
+	ListenerHTTP ListenerProtocol = "HTTP"
+	// ListenerTCP passes on bytes.
+	ListenerTCP ListenerProtocol = "TCP"
+)
+
+// Listener is a port of the fleet, and where it leads to: one Service, or routes to several
+// and a redirect to HTTPS.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.service) != ((has(self.routes) && size(self.routes) > 0) || has(self.httpsRedirectPort))",message="a listener leads to one Service, or to routes and a redirect: write either service, or routes, httpsRedirectPort or both"
+// +kubebuilder:validation:XValidation:rule="!has(self.protocol) || self.protocol != 'TCP' || (!has(self.routes) && !has(self.httpsRedirectPort) && !has(self.trustedHops))",message="routes, httpsRedirectPort and trustedHops need protocol HTTP"
+// +kubebuilder:validation:XValidation:rule="!has(self.httpsRedirectPort) || !has(self.tls)",message="a listener with tls is HTTPS already; remove httpsRedirectPort"
+// +kubebuilder:validation:XValidation:rule="!has(self.servicePort) || has(self.service)",message="servicePort needs service"
+type Listener struct {
+	// Name of the listener, and of the port of the Service.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=15
+	// +kubebuilder:validation:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
+	// +kubebuilder:validation:XValidation:rule="self != 'health'",message="health is the port of Envoy's own pages; choose another name"
+	Name string `json:"name"`
+	// Port of the Service, to which clients connect. In the Pod an Envoy listens on the
+	// same one, below 1024 on that number plus 8000: 80 on 8080, 443 on 8443.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	// +kubebuilder:validation:XValidation:rule="self != 9901 && self != 9902",message="the ports 9901 and 9902 are those of Envoy's own pages; choose another one"
+	Port int32 `json:"port"`
+	// HTTP or TCP.
+	// +optional
+	// +kubebuilder:default=HTTP
+	Protocol ListenerProtocol `json:"protocol,omitempty"`
+	// The Service that the listener leads to: its name, or NAMESPACE/NAME for one of
+	// another namespace that has the annotation endpoints.ablmnzde.github.io/fleets.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=127
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/)?[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`
+	Service string `json:"service,omitempty"`
+	// Number of the port of that Service. Default: its first one.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	ServicePort *int32 `json:"servicePort,omitempty"`
+	// Where requests go, by host and path. The most specific route counts: an exact
+	// host before one with an asterisk, and of one host the longest path prefix. A request
+	// without a route is answered with 404.
+	// +optional
+	// +kubebuilder:validation:MaxItems=128
+	// +listType=atomic
+	Routes []Route `json:"routes,omitempty"`
+	// Answer every request that no route is for with a redirect to HTTPS at this port, as
+	// clients know it. It keeps method and body. A route may lead the path
+	// /.well-known/acme-challenge to the Service of an authority.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	HTTPSRedirectPort *int32 `json:"httpsRedirectPort,omitempty"`
+	// TLS towards clients.
+	// +optional
+	TLS *ListenerTLS `json:"tls,omitempty"`
+	// Every connection begins with a header of the PROXY protocol, version 1 or 2, as
+	// load balancers write it. Connections without it are refused.
+	// +optional
+	ProxyProtocol bool `json:"proxyProtocol,omitempty"`
+	// How many proxies in front of the Envoys are trusted to add to X-Forwarded-For.
+	// Without any, the address of the client is that of the connection, and what clients
+	// write into the header does not count.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=16
+	TrustedHops *int32 `json:"trustedHops,omitempty"`
+}
+
+// lowPorts are those that need a right of the node, and shift is what an Envoy adds to them.
+const (
+	lowPorts = 1024
+	shift    = 8000
+)
+
+// PodPort is the port in the Pod.
+func (l *Listener) PodPort() int32 {
+	if l.Port < lowPorts {
+		return l.Port + shift
+	}
+	return l.Port
+}
+
+// ListenerTLS is TLS towards clients.
+type ListenerTLS struct {
+	// Secrets of type kubernetes.io/tls. Of several, that with the host that the client
+	// asks for is shown, otherwise the first one. A renewed certificate takes effect
+	// without a restart.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+	// +listType=atomic
+	SecretNames []string `json:"secretNames"`
+	// Oldest version that is accepted.
+	// +optional
+	// +kubebuilder:default="1.2"
+	// +kubebuilder:validation:Enum="1.2";"1.3"
+	MinVersion string `json:"minVersion,omitempty"`
+}
+
+// Route leads requests to a Service.
+type Route struct {
+	// Hosts, without a port: shop.example.com, or *.example.com for every host below it.
+	// Without any: every host.
+	// +optional
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:items:Pattern=`^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+	// +listType=set
+	Hosts []string `json:"hosts,omitempty"`
+	// Beginning of the path, in whole elements: /api is for /api and /api/users, not for
+	// /apis.
+	// +optional
+	// +kubebuilder:default=/
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^/[^?#\s]*$`
+	PathPrefix string `json:"pathPrefix,omitempty"`
+	// The Service: its name, or NAMESPACE/NAME for one of another namespace that has the
+	// annotation endpoints.ablmnzde.github.io/fleets.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=127
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/)?[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`
+	Service string `json:"service"`
+	// Number of the port of that Service. Default: its first one.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	ServicePort *int32 `json:"servicePort,omitempty"`
+	// Time of a whole request; 0s is no bound. Default: XDS_REQUEST_TIMEOUT of
+	// endpoint-views.
+	// +optional
+	RequestTimeout *metav1.Duration `json:"requestTimeout,omitempty"`
+	// Time after which a request ends in which nothing is sent; 0s is no bound. Default:
+	// XDS_STREAM_IDLE_TIMEOUT of endpoint-views.
+	// +optional
+	IdleTimeout *metav1.Duration `json:"idleTimeout,omitempty"`
+}

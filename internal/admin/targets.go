@@ -1,0 +1,108 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
+)
+
+// targetsPath is where the targets are, as JSON; explainPath is what they know of a node.
+const (
+	targetsPath = "/api/v1/targets"
+	explainPath = "/api/v1/explain"
+)
+
+// targetRoutes are those about the targets of the process.
+func (s *Server) targetRoutes(mux *http.ServeMux) {
+	mux.HandleFunc("GET "+targetsPath, s.targetList)
+	mux.HandleFunc("GET "+targetsPath+"/{namespace}/{service}", s.targetDocument)
+	mux.HandleFunc("GET "+explainPath, s.explain)
+	mux.HandleFunc("GET /targets/{namespace}/{service}", s.targetPage)
+	if s.opts.Document == nil {
+		mux.HandleFunc("GET /{$}", s.targetsPage)
+		mux.HandleFunc("GET /api/v1/status", notOne)
+	}
+}
+
+// notOne says where the status is of a process that fills many Services (ADR 40).
+func notOne(w http.ResponseWriter, _ *http.Request) {
+	http.Error(w, "This process fills many Services: "+targetsPath+" lists them, and "+targetsPath+"/NAMESPACE/SERVICE is the status of one.", http.StatusNotFound)
+}
+
+// targetList is the list of targets as JSON.
+func (s *Server) targetList(w http.ResponseWriter, r *http.Request) {
+	q, err := parseTargets(r.URL.Query())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	show(s, w, r, s.list(q, "application/json", func(t *report.Targets) ([]byte, error) { return encoded(t, nil) }))
+}
+
+// list asks for targets.
+func (s *Server) list(q report.Query, contentType string, render func(*report.Targets) ([]byte, error)) asked[*report.Targets] {
+	return asked[*report.Targets]{
+		contentType: contentType, render: render,
+		leader: func(ctx context.Context) (*report.Targets, bool, error) {
+			var t report.Targets
+			led, err := s.opts.Ask(ctx, "/targets?"+valuesOf(q).Encode(), &t)
+			return &t, led, err
+		},
+		own: func() (*report.Targets, error) { return s.opts.Targets(q), nil },
+	}
+}
+
+// targetDocument is the document of one target as JSON.
+func (s *Server) targetDocument(w http.ResponseWriter, r *http.Request) {
+	show(s, w, r, s.one(r, "application/json", func(d *report.Document) ([]byte, error) { return encoded(d, nil) }))
+}
+
+// one asks for the document of one target.
+func (s *Server) one(r *http.Request, contentType string, render func(*report.Document) ([]byte, error)) asked[*report.Document] {
+	return asked[*report.Document]{
+		contentType: contentType, render: render,
+		leader: func(ctx context.Context) (*report.Document, bool, error) {
+			var d report.Document
+			led, err := s.opts.Ask(ctx, "/targets/"+url.PathEscape(r.PathValue("namespace"))+"/"+url.PathEscape(r.PathValue("service")), &d)
+			return &d, led, err
+		},
+		own: func() (*report.Document, error) { return s.target(r) },
+	}
+}
+
+// target is the document of the target that the path names, as a copy.
+func (s *Server) target(r *http.Request) (*report.Document, error) {
+	d, err := s.opts.Target(r.PathValue("namespace"), r.PathValue("service"))
+	if err != nil {
+		return nil, err
+	}
+	own := *d
+	return &own, nil
+}
+
+// explain is what the targets know of a node or an address.
+func (s *Server) explain(w http.ResponseWriter, r *http.Request) {
+	q, err := parseTargets(r.URL.Query())
+	var subject string
+	if err == nil {
+		subject, err = parseSubject(r.URL.Query())
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	values := valuesOf(q)
+	values.Set("subject", subject)
+	show(s, w, r, asked[*report.Explanation]{
+		contentType: "application/json",
+		leader: func(ctx context.Context) (*report.Explanation, bool, error) {
+			var e report.Explanation
+			led, err := s.opts.Ask(ctx, "/explain?"+values.Encode(), &e)
+			return &e, led, err
+		},
+		own:    func() (*report.Explanation, error) { return s.opts.Explain(subject, q), nil },
+		render: func(e *report.Explanation) ([]byte, error) { return encoded(e, nil) },
+	})
+}

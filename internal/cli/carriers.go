@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/event"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/folder"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kinds"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
+)
+
+// carriers are where documents come from: a folder, the API server, or both.
+type carriers struct {
+	folder  *folder.Watcher // nil without DOCUMENTS_DIR
+	kinds   *kinds.Watcher  // nil without DOCUMENTS_API
+	changed chan struct{}
+
+	mu             sync.Mutex
+	files, objects documents.Set
+	set            documents.Set
+}
+
+// newCarriers makes what the configuration names.
+func newCarriers(c config.Config, m *metrics.Metrics) (*carriers, error) {
+	out := &carriers{changed: make(chan struct{}, 1)}
+	var err error
+	if c.Documents.Dir != "" {
+		if out.folder, err = folder.New(folder.Options{Dir: c.Documents.Dir}); err != nil {
+			return nil, err
+		}
+	}
+	if c.Documents.API {
+		out.kinds, err = newKinds(c, m)
+	}
+	return out, err
+}
+
+func newKinds(c config.Config, m *metrics.Metrics) (*kinds.Watcher, error) {
+	return kinds.New(kinds.Options{Way: localWay(c.Store, m, metrics.ClientDocuments), UserAgent: event.Controller, Bounds: boundsOf(c.Documents)})
+}
+
+// boundsOf are the bounds of documents in the API server.
+func boundsOf(d config.Documents) documents.Bounds {
+	b := documents.Bounds{Subnets: d.BoundSubnets, Namespaces: d.BoundNamespaces}
+	for _, r := range d.BoundPorts {
+		b.Ports = append(b.Ports, [2]int32{int32(r.First), int32(r.Last)})
+	}
+	return b
+}
+
+// bounded are the namespaces of the bounds by name, none where these are all.
+func bounded(d config.Documents) []string {
+	if slices.Contains(d.BoundNamespaces, "*") {
+		return nil
+	}
+	return d.BoundNamespaces
+}
+
+// none is what a carrier that is not used says: it has nothing, and that is certain.
+func none() documents.Set { return documents.Set{Generation: 1, Complete: true} }
+
+// Set implements serve.Documents.
+func (c *carriers) Set() documents.Set {
+	files, objects := none(), none()
+	if c.folder != nil {
+		files = c.folder.Set()
+	}
+	if c.kinds != nil {
+		objects = c.kinds.Set()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if files.Generation != c.files.Generation || objects.Generation != c.objects.Generation {
+		c.files, c.objects = files, objects
+		c.set = documents.Join(c.set, files, objects)
+	}
+	return c.set
+}
+
+// Changed implements serve.Documents.
+func (c *carriers) Changed() <-chan struct{} { return c.changed }
+
+// Run keeps the documents current until ctx ends.
+func (c *carriers) Run(ctx context.Context) error {
+	var running sync.WaitGroup
+	defer running.Wait()
+	follow := func(run func(context.Context) error, changed <-chan struct{}) {
+		running.Go(func() { _ = run(ctx) }) // it only ends with its context
+		running.Go(func() {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-changed:
+				}
+				select {
+				case c.changed <- struct{}{}:
+				default:
+				}
+			}
+		})
+	}
+	if c.folder != nil {
+		follow(c.folder.Run, c.folder.Changed())
+	}
+	if c.kinds != nil {
+		follow(c.kinds.Run, c.kinds.Changed())
+	}
+	return nil
+}

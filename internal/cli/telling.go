@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kinds"
+)
+
+// telling says what becomes of documents in the API server, for their status.
+func (b *many) telling() kinds.StatusOptions {
+	facts := b.manyFacts(time.Now())
+	options := kinds.StatusOptions{
+		Want: func() (all []kinds.Status, busy bool) {
+			statuses, busy := facts().Statuses()
+			for _, s := range statuses {
+				all = append(all, kinds.Status(s))
+			}
+			return all, busy
+		},
+		Trouble: func(objects []kinds.Unwritten) {
+			if len(objects) == 0 {
+				b.log.Info("the status of documents in the API server is written again")
+				return
+			}
+			b.log.Warn("the status of documents in the API server is not written, everything else works; give this program the right to update endpointpools/status and endpointbindings/status, or let the admission policy or webhook that is named allow it",
+				"objects", len(objects), "object", objects[0].Key.String(), "error", objects[0].Err)
+		},
+	}
+	if b.leader.elector != nil {
+		options.Fence = b.leader.elector.Fence
+	}
+	return options
+}
+
+// unwritten says of which objects the status is not written, and why; empty for none.
+func (b *many) unwritten() string {
+	if b.carriers == nil || b.carriers.kinds == nil {
+		return ""
+	}
+	objects := b.carriers.kinds.Unwritten()
+	if len(objects) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("The status of %s cannot be written: %v", objects[0].Key, objects[0].Err)
+	if others := len(objects) - 1; others > 0 {
+		text += ". So it is with " + plural(others, "more object")
+	}
+	return text
+}

@@ -1,0 +1,7 @@
+// Package fleet is the operator of the kind Envoy. In: Envoys, their objects and Pods as
+// watches tell of them, what the Pods said to endpoint-views. Out: the objects of each
+// fleet, and its status.
+//
+// It deletes nothing: what has lost its Envoy is collected by Kubernetes. It never touches an
+// object that has no reference to the Envoy, whatever its name.
+package fleet

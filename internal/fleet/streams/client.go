@@ -1,0 +1,113 @@
+package streams
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/fleet/conditions"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
+)
+
+const (
+	// path is where endpoint-views says how far its proxies follow.
+	path          = "/api/v1/fleets"
+	longestAnswer = 64 << 20
+	longestText   = 1000
+)
+
+// stream is one proxy, as endpoint-views says it.
+type stream struct {
+	Client     string    `json:"client"`
+	Node       string    `json:"node"`
+	Since      time.Time `json:"since"`
+	Generation int64     `json:"generation"`
+	Rejected   []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	} `json:"rejected"`
+}
+
+func (s *stream) stream() conditions.Stream {
+	one := conditions.Stream{Pod: s.Node, Since: s.Since, Generation: s.Generation}
+	var all []string
+	for _, r := range s.Rejected {
+		all = append(all, r.Type+": "+r.Text)
+	}
+	one.Rejected = redact.Cut(redact.Printable(strings.Join(all, "; ")), longestText)
+	return one
+}
+
+// asker asks replicas in one round.
+type asker struct {
+	http  *http.Client
+	of    *Streams
+	token string
+}
+
+// client reads the files.
+func (s *Streams) client() (*asker, error) {
+	a := &asker{of: s}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.server.Hostname()}
+	if file := s.opts.AuthorityFile; file != "" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("%s holds no certificate in PEM", file)
+		}
+	}
+	if file := s.opts.TokenFile; file != "" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		a.token = strings.TrimSpace(string(text))
+	}
+	a.http = &http.Client{
+		Transport:     &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return a, nil
+}
+
+// ask asks one replica.
+func (a *asker) ask(ctx context.Context, address string) ([]stream, error) {
+	server := *a.of.server
+	port := cmp.Or(server.Port(), map[string]string{"http": "80", "https": "443"}[server.Scheme])
+	server.Host, server.Path = net.JoinHostPort(address, port), path
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.String(), http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	request.Host = a.of.server.Host
+	if a.token != "" {
+		request.Header.Set("Authorization", "Bearer "+a.token)
+	}
+	response, err := a.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answers %s", server.Host, response.Status)
+	}
+	var answer struct {
+		Streams []stream `json:"streams"`
+	}
+	if err := json.NewDecoder(io.LimitReader(response.Body, longestAnswer)).Decode(&answer); err != nil {
+		return nil, fmt.Errorf("read the answer of %s: %w", server.Host, err)
+	}
+	return answer.Streams, nil
+}

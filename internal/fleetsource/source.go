@@ -1,0 +1,204 @@
+package fleetsource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds/spec"
+)
+
+// missingPause is the longest pause while the API server does not have the kind, before
+// jitter.
+const missingPause = 10 * time.Second
+
+// Options say which API server is watched, and what is told.
+type Options struct {
+	Way kubeapi.Way
+	// UserAgent is what the API server's audit log calls us.
+	UserAgent string
+	// Namespaces are those to watch; none for all.
+	Namespaces []string
+	Fleets     *xds.Fleets
+}
+
+// Source tells what objects say.
+type Source struct {
+	client *kubeapi.Client
+	fleets *xds.Fleets
+	scopes []*scope
+
+	mu sync.Mutex
+}
+
+// scope is one namespace, or all.
+type scope struct {
+	source    *Source
+	namespace string
+	// all are its objects; nil before the first list.
+	all map[string]xds.Object
+	// problem is why the API server tells nothing, nil if it does.
+	problem error
+}
+
+// ErrNoKind says that the API server does not have the kind.
+var ErrNoKind = errors.New("the API server has no kind Envoy of " + v1alpha1.GroupName + "; install its definition, or set XDS_WATCH_FLEETS=false")
+
+// New returns a source that does nothing until Run is called.
+func New(options Options) (*Source, error) {
+	client, err := kubeapi.Open(kubeapi.Options{Way: options.Way, UserAgent: options.UserAgent})
+	if err != nil {
+		return nil, fmt.Errorf("watch Envoys: %w", err)
+	}
+	s := &Source{client: client, fleets: options.Fleets}
+	for _, namespace := range slices.Compact(slices.Sorted(slices.Values(options.Namespaces))) {
+		s.scopes = append(s.scopes, &scope{source: s, namespace: namespace})
+	}
+	if len(s.scopes) == 0 {
+		s.scopes = []*scope{{source: s}}
+	}
+	return s, nil
+}
+
+// Run watches until ctx ends; nothing of it is left running.
+func (s *Source) Run(ctx context.Context) {
+	defer s.client.Close()
+	var running sync.WaitGroup
+	for _, one := range s.scopes {
+		running.Go(func() { one.run(ctx) })
+	}
+	running.Wait()
+}
+
+// Problem says why the API server tells nothing of fleets; nil if it does, and before its
+// first answer. ErrNoKind is no fault where there are no fleets yet.
+func (s *Source) Problem() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.first()
+}
+
+// first is the first problem.
+func (s *Source) first() error {
+	for _, one := range s.scopes {
+		if one.problem != nil {
+			return one.problem
+		}
+	}
+	return nil
+}
+
+// run watches one scope until ctx ends.
+func (c *scope) run(ctx context.Context) {
+	(&kubeapi.Reflector{
+		Client: c.source.client, Resource: kubeapi.Envoys(c.namespace), Object: &v1alpha1.Envoy{},
+		Empty: func() runtime.Object { return &v1alpha1.EnvoyList{} },
+		Store: &kubeapi.Feed[*v1alpha1.Envoy, object]{
+			Lock: &c.source.mu, Read: read, Set: c.set, Remove: c.remove, SetAll: c.replace,
+		},
+		Answered: c.answered,
+		Longest: func(err error) time.Duration {
+			if noKind(err) {
+				return missingPause
+			}
+			return 0
+		},
+	}).Run(ctx)
+}
+
+// answered notes what came of a request. A kind that the API server does not have is as
+// good as a list without objects: those that are known stay.
+func (c *scope) answered(_ string, err error) {
+	if noKind(err) {
+		err = ErrNoKind
+	}
+	s := c.source
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.problem = err; err != nil && !errors.Is(err, ErrNoKind) {
+		where := "all namespaces"
+		if c.namespace != "" {
+			where = "namespace " + c.namespace
+		}
+		c.problem = fmt.Errorf("watch Envoys of %s: %w", where, err)
+	}
+	s.fleets.Unread(s.first())
+	if errors.Is(err, ErrNoKind) && c.all == nil {
+		c.all = map[string]xds.Object{}
+		s.tell()
+	}
+}
+
+// noKind reports whether the API server says that it does not have the kind. Of a kind that
+// it has, a list is never missing.
+func noKind(err error) bool { return err != nil && apierrors.IsNotFound(err) }
+
+// tell hands on the objects of all scopes, once each of them has told its own.
+func (s *Source) tell() {
+	all := make(map[string]xds.Object)
+	for _, one := range s.scopes {
+		if one.all == nil {
+			return
+		}
+		maps.Copy(all, one.all)
+	}
+	s.fleets.Replace(all)
+}
+
+// object is what an Envoy says.
+type object struct {
+	name string
+	// own says that it has a control plane of its own, so it says nothing to us.
+	own bool
+	xds.Object
+}
+
+// read translates an object.
+func read(e *v1alpha1.Envoy) (object, error) {
+	o := object{name: e.Namespace + "/" + e.Name, own: e.Spec.XDS != nil}
+	if o.own {
+		return o, nil
+	}
+	if o.Traffic, o.Problem = spec.Object(e); o.Problem != nil {
+		o.Problem = fmt.Errorf("object %s, generation %d: %w", o.name, e.Generation, o.Problem)
+	}
+	return o, nil
+}
+
+// set takes over an object.
+func (c *scope) set(o object) {
+	if o.own {
+		delete(c.all, o.name)
+	} else {
+		c.all[o.name] = o.Object
+	}
+	c.source.tell()
+}
+
+// remove forgets an object that is gone.
+func (c *scope) remove(o object) {
+	delete(c.all, o.name)
+	c.source.tell()
+}
+
+// replace takes over a complete list.
+func (c *scope) replace(all []object, _ string) error {
+	c.all = make(map[string]xds.Object, len(all))
+	for _, o := range all {
+		if !o.own {
+			c.all[o.name] = o.Object
+		}
+	}
+	c.source.tell()
+	return nil
+}

@@ -1,0 +1,96 @@
+package kinds
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
+)
+
+const (
+	// absentMax bounds the pause where the kind or the right is missing, which may last
+	// for ever.
+	absentMax = 10 * time.Second
+	// confirm is how soon a list is repeated that leaves out what was known.
+	confirm = 2 * time.Second
+)
+
+// kind is what is known of one kind, and its watch.
+type kind struct {
+	watcher  *Watcher
+	name     string
+	resource kubeapi.Resource
+	watch    *kubeapi.Reflector
+
+	mu      sync.Mutex
+	objects map[documents.Key]*object
+	// listed says that there was a complete list since the kind is there, and had that
+	// there ever was one.
+	listed, had bool
+	// missing says that the API server does not have the kind.
+	missing bool
+}
+
+func newKind(w *Watcher, name string, resource kubeapi.Resource) *kind {
+	k := &kind{watcher: w, name: name, resource: resource, objects: make(map[documents.Key]*object)}
+	k.watch = &kubeapi.Reflector{
+		Client: w.client, What: name, Resource: resource, Object: &kubeapi.Raw{},
+		Empty:    func() runtime.Object { return &kubeapi.RawList{} },
+		Store:    &kubeapi.Feed[*kubeapi.Raw, *object]{Lock: &k.mu, Read: k.read, Set: k.set, Remove: k.remove, SetAll: k.replace},
+		Answered: k.answered,
+		Longest: func(err error) time.Duration {
+			if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+				return absentMax
+			}
+			return 0
+		},
+	}
+	return k
+}
+
+// listing is what is known now.
+func (k *kind) listing(now time.Time) documents.Listing {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	l := documents.Listing{Kind: k.name, Known: k.listed, Missing: k.missing, Had: k.had}
+	for _, o := range k.objects {
+		l.Documents = append(l.Documents, o.document)
+	}
+	since, stale := k.watch.Stale(now)
+	failed := k.watch.Failed()
+	switch {
+	case k.missing:
+	case k.listed && stale != nil:
+		l.Problem = fmt.Sprintf("the watch has told nothing since %s, so what is known may be out of date", since.UTC().Format(time.RFC3339))
+		if failed != nil {
+			l.Problem += ": " + failed.Error()
+		}
+		l.Remedy = "look at the API server, and at the rights of this program"
+	case !k.listed && failed != nil:
+		l.Problem = "cannot be listed: " + failed.Error()
+		l.Remedy = "give this program the right to list and watch " + k.resource.Name + ", or set DOCUMENTS_API=false"
+	}
+	return l
+}
+
+// refused reports whether the right to list is missing.
+func (k *kind) refused() bool { return apierrors.IsForbidden(k.watch.Failed()) }
+
+// answered notes what came of a request.
+func (k *kind) answered(_ string, err error) {
+	if err == nil {
+		return
+	}
+	if apierrors.IsNotFound(err) {
+		// Also where a proxy answers for the server: then nothing that was there is gone.
+		k.mu.Lock()
+		k.missing, k.listed = true, false
+		k.mu.Unlock()
+	}
+	signal(k.watcher.news)
+}

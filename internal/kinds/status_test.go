@@ -1,0 +1,208 @@
+package kinds_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kinds"
+)
+
+// wanted is what the binding web is to say.
+type wanted struct {
+	mu          sync.Mutex
+	ready       int32
+	busy, early bool
+	fenced      int
+	troubles    [][]kinds.Unwritten
+	// more are bindings beside web.
+	more []string
+}
+
+func (w *wanted) set(change func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change()
+}
+
+func (w *wanted) options() kinds.StatusOptions {
+	return kinds.StatusOptions{
+		Want: func() ([]kinds.Status, bool) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			is := metav1.ConditionFalse
+			if w.ready > 0 {
+				is = metav1.ConditionTrue
+			}
+			var all []kinds.Status
+			for _, name := range append([]string{"web"}, w.more...) {
+				all = append(all, kinds.Status{
+					Key: documents.Key{Kind: v1alpha1.KindEndpointBinding, Namespace: "shop", Name: name}, UID: "uid-namespaces/shop/endpointbindings/" + name, Early: w.early,
+					Binding: &v1alpha1.EndpointBindingStatus{
+						Endpoints:  v1alpha1.EndpointCounts{Ready: w.ready},
+						Conditions: []metav1.Condition{{Type: "Ready", Status: is, Reason: "Any", Message: fmt.Sprint(w.ready, " ready")}},
+					},
+				})
+			}
+			return all, w.busy
+		},
+		Fence: func(ctx context.Context, write func(context.Context) error) error {
+			w.set(func() { w.fenced++ })
+			return write(ctx)
+		},
+		Trouble: func(unwritten []kinds.Unwritten) { w.set(func() { w.troubles = append(w.troubles, unwritten) }) },
+	}
+}
+
+// telling keeps the statuses until the test ends.
+func telling(t *testing.T, a *api, w *wanted) {
+	t.Helper()
+	watcher := watched(t, a)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		watcher.Tell(ctx, w.options())
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-ended
+	})
+}
+
+// updates is how many statuses the server got after so long.
+func (a *api) got(t *testing.T, after time.Duration, want int) {
+	t.Helper()
+	time.Sleep(after)
+	synctest.Wait()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.updates) != want {
+		t.Errorf("got %d updates, want %d: %v", len(a.updates), want, a.updates)
+	}
+}
+
+// transition is when the last update says that the condition changed.
+func (a *api) transition(t *testing.T) time.Time {
+	t.Helper()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var binding v1alpha1.EndpointBinding
+	_, text, _ := strings.Cut(a.updates[len(a.updates)-1], " ")
+	if err := json.Unmarshal([]byte(text), &binding); err != nil {
+		t.Fatal(err)
+	}
+	if binding.UID == "" || binding.ResourceVersion == "" {
+		t.Errorf("the update has no fence: %s", text)
+	}
+	return binding.Status.Conditions[0].LastTransitionTime.Time
+}
+
+func TestContract83AStatusIsWrittenOnceAndNotAtRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, w := newAPI(), &wanted{ready: 2}
+		telling(t, a, w)
+		a.got(t, 3*time.Second, 1)
+		first := a.transition(t)
+		a.got(t, time.Minute, 1)
+
+		t.Log("a value changes all the time")
+		for range 20 {
+			w.set(func() { w.ready++ })
+			time.Sleep(500 * time.Millisecond)
+		}
+		a.got(t, 10*time.Second, 4)
+		if got := a.transition(t); !got.Equal(first) {
+			t.Errorf("got transition %s, want %s: the condition is what it was", got, first)
+		}
+		w.set(func() { w.ready = 0 })
+		a.got(t, 6*time.Second, 5)
+		if got := a.transition(t); !got.After(first) {
+			t.Errorf("got transition %s, want a later one than %s", got, first)
+		}
+		if w.fenced != 5 {
+			t.Errorf("got %d writes behind the fence, want all 5", w.fenced)
+		}
+	})
+}
+
+// Contract 83: a process that starts writes nothing where an object says that already.
+func TestContract83ARestartWritesNoStatus(t *testing.T) {
+	a := newAPI()
+	for range 2 {
+		synctest.Test(t, func(t *testing.T) {
+			w := &wanted{ready: 2}
+			telling(t, a, w)
+			a.got(t, 10*time.Second, 1)
+		})
+	}
+}
+
+// Contract 83: slices that wait are written first, but one that cannot be written does not
+// hold up every status for ever; nor does an object of which more will be known soon.
+func TestContract83SlicesGoFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, w := newAPI(), &wanted{ready: 2, busy: true}
+		telling(t, a, w)
+		a.got(t, 20*time.Second, 0)
+		w.set(func() { w.busy, w.early = false, true })
+		a.got(t, 20*time.Second, 0)
+		w.set(func() { w.early = false })
+		a.got(t, 2*time.Second, 1)
+		w.set(func() { w.busy, w.ready = true, 3 })
+		a.got(t, 28*time.Second, 1)
+		a.got(t, 5*time.Second, 2)
+		w.set(func() { w.busy, w.early, w.ready = false, true, 4 })
+		a.got(t, 28*time.Second, 2)
+		a.got(t, 5*time.Second, 3)
+	})
+}
+
+// Contract 83: another object of the same name is not told what the one before was.
+func TestContract83AnotherObjectOfTheNameIsNotTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, w := newAPI(), &wanted{ready: 2}
+		a.mu.Lock()
+		const path = "namespaces/shop/endpointbindings/web"
+		a.objects[path] = strings.Replace(a.objects[path], "uid-"+path, "another", 1)
+		a.mu.Unlock()
+		telling(t, a, w)
+		a.got(t, 10*time.Second, 0)
+	})
+}
+
+// put takes a status in, as the API server does.
+func (a *api) put(path string, body []byte) int {
+	a.attempts[path]++
+	for part, code := range a.refusing {
+		if strings.Contains(path, part) {
+			return code
+		}
+	}
+	a.updates = append(a.updates, path+" "+string(body))
+	a.revision++
+	path = strings.TrimSuffix(path, "/status")
+	var object, update map[string]any
+	if json.Unmarshal([]byte(a.objects[path]), &object) != nil || json.Unmarshal(body, &update) != nil {
+		return http.StatusBadRequest
+	}
+	object["status"] = update["status"]
+	object["metadata"].(map[string]any)["resourceVersion"] = fmt.Sprint(a.revision)
+	text, err := json.Marshal(object)
+	if err != nil {
+		return http.StatusBadRequest
+	}
+	a.objects[path] = string(text)
+	a.tell("MODIFIED", path)
+	return http.StatusOK
+}

@@ -1,0 +1,22 @@
+package metrics
+
+import "slices"
+
+// Locked does something while a scrape, or a plan, has what m knows to itself.
+func Locked(m *Many, do func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	do()
+}
+
+// Problems are all that may be wrong with a target, sorted.
+func Problems() []string {
+	all := problems()
+	slices.Sort(all)
+	return all
+}
+
+// Remembered is how many pools, groups and targets m knows something of.
+func Remembered(m *Many) int {
+	return len(m.pools) + len(m.groups) + len(m.targets) + len(m.unchecked) + len(m.unfilled)
+}

@@ -1,0 +1,367 @@
+package metrics_test
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/hold"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
+)
+
+// crowd is a daemon of documents, as its metrics see it.
+type crowd struct {
+	t        testing.TB
+	many     *metrics.Many
+	metrics  *metrics.Metrics
+	registry *prometheus.Registry
+	plan     resolve.Plan
+}
+
+func newCrowd(t testing.TB, pools ...string) *crowd {
+	t.Helper()
+	c := &crowd{t: t, many: metrics.NewMany(), registry: prometheus.NewPedanticRegistry()}
+	var err error
+	if c.metrics, err = metrics.New(metrics.Options{Registry: c.registry, Many: c.many}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range pools {
+		c.plan.Pools = append(c.plan.Pools, v1alpha1.EndpointPool{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
+	return c
+}
+
+// group is a pool whose endpoints are checked on a port.
+func group(pool string, port uint16) resolve.Group {
+	return resolve.Group{Pool: pool, Check: resolve.Check{Mode: v1alpha1.HealthCheckTCP, Port: port}}
+}
+
+// use is what a target takes from a group.
+func use(g resolve.Group, state resolve.State) resolve.PoolUse {
+	return resolve.PoolUse{Use: resolve.Use{Group: g}, State: state}
+}
+
+// fills adds a target to the plan.
+func (c *crowd) fills(service string, uses ...resolve.PoolUse) resolve.Key {
+	namespace, name, _ := strings.Cut(service, "/")
+	key := resolve.Key{Namespace: namespace, Service: name}
+	c.plan.Targets = append(c.plan.Targets, resolve.Target{Key: key, Uses: uses})
+	return key
+}
+
+// planned tells the plan as it is now.
+func (c *crowd) planned(set documents.Set) {
+	told := c.plan
+	c.many.Planned(set, &told)
+}
+
+func (c *crowd) gather() map[string]float64 {
+	c.t.Helper()
+	return gather(c.t, c.registry)
+}
+
+// members are as many endpoints in each state as asked for.
+func members(ready, down int) []inventory.Member {
+	var all []inventory.Member
+	for i := range ready + down {
+		state := inventory.StateReady
+		if i >= ready {
+			state = inventory.StateDown
+		}
+		all = append(all, inventory.Member{Address: netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), State: state})
+	}
+	return all
+}
+
+// written is the outcome of a target whose slices hold these endpoints.
+func written(ready, down int) target.Outcome {
+	return target.Outcome{Pool: "blue", State: plan.State{Slices: []plan.Slice{{Name: "web.blue", Endpoints: members(ready, down)}}}}
+}
+
+func TestContract73PoolsAndTargetsHaveMetrics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, "blue", "green")
+		first, second := group("blue", 80), group("blue", 81)
+		web := c.fills("shop/web", use(first, resolve.Active))
+		blog := c.fills("blog/web", use(second, resolve.Leaving))
+		c.plan.Refusals = []resolve.Refusal{{Key: resolve.Key{Namespace: "evil", Service: "x"}, Pool: "green", Reason: v1alpha1.ReasonPoolNotAllowed}}
+		c.plan.Lost = []resolve.Published{{}}
+		c.many.OfGroup(first)(pool.Outcome{
+			Verdict:  &guard.Verdict{Mode: guard.Hold, Members: members(3, 1), Unchecked: 1, Removal: guard.Removal{Endpoints: 2, Inventories: 4}},
+			Overruns: 5, Refused: 2, Held: pool.Held{Stats: hold.Stats{Wanted: 4, Held: 3, Alarms: [4]uint64{0, 1, 0, 2}, Ignored: 1}, Confirmed: 2},
+			Source: pool.Sourced{Decisions: []inventory.Decision{{Reason: inventory.OutsideSubnet}, {}}},
+		}, narration.Pool{Moves: [4]uint64{1, 2, 0, 3}, Accepted: 7})
+		c.many.OfGroup(second)(pool.Outcome{Verdict: &guard.Verdict{Members: members(2, 0)}, Trouble: &pool.Trouble{}}, narration.Pool{})
+		c.many.Read("blue", pool.Reading{At: time.Now(), Nodes: make([]inventory.Node, 5)})
+		c.many.Read("blue", pool.Reading{At: time.Now(), Err: errOutage})
+		c.many.Group(second, errOutage)
+		c.many.Reaches("blue", metrics.Access{Warnings: func() []string { return []string{"odd"} }, RateLimit: func() (int, bool) { return 9, true }})
+		c.many.Prober("blue", &part{result: inventory.Result{Outcome: inventory.Silent}}).Check(t.Context(), netip.Addr{})
+		c.many.OfTarget(web, false)(written(3, 1))
+		c.many.OfTarget(blog, false)(target.Outcome{Pool: "blue", WriteErr: errOutage, LoadErr: errOutage, Pending: 2, At: time.Now()})
+		c.planned(documents.Set{Generation: 3, Complete: true})
+		time.Sleep(time.Minute)
+		want(t, c.gather(), map[string]float64{
+			`plans_total`: 1, `documents_generation`: 3, `document_mistakes`: 0, `slices_without_pool`: 1, `documents_last_good_timestamp_seconds`: float64(time.Now().Unix() - 60),
+			`targets{state="Active"}`: 1, `targets{state="Leaving"}`: 1, `targets_unlisted`: 0, `targets_with_problem{kind="PoolNotAllowed"}`: 1,
+			`pool_targets{pool="blue"}`: 2, `pool_targets{pool="green"}`: 0, `pool_nodes{pool="blue"}`: 5,
+			`pool_reads_total{pool="blue",result="success"}`: 1, `pool_reads_total{pool="blue",result="error"}`: 1,
+			`pool_last_read_success_timestamp_seconds{pool="blue"}`: float64(time.Now().Unix() - 60),
+			`pool_health_checks{mode="Hold",pool="blue"}`:           1, `pool_health_checks{mode="Publish",pool="blue"}`: 1, `pool_health_checks{mode="FailOpen",pool="blue"}`: 0,
+			`pool_members{pool="blue",state="ready"}`: 5, `pool_members{pool="blue",state="down"}`: 1, `pool_unchecked_endpoints{pool="blue"}`: 3,
+			`pool_pending_removals{pool="blue"}`: 2, `pool_pending_removal_inventories{pool="blue"}`: 4, `pool_accepted_removals_total{pool="blue"}`: 7,
+			`pool_member_changes_total{pool="blue",state="down"}`: 3, `pool_probe_round_overruns_total{pool="blue"}`: 5, `pool_suspect_reads{pool="blue"}`: 0,
+			`pool_held_connections{pool="blue"}`: 3, `pool_connections_to_hold{pool="blue"}`: 4, `pool_connection_alarms_confirmed_total{pool="blue"}`: 2,
+			`pool_problem{kind="Source",pool="blue"}`: 0, `pool_problem{kind="HealthCheck",pool="blue"}`: 1, `pool_problem{kind="Decision",pool="blue"}`: 1,
+			`pool_source_warnings{pool="blue"}`: 1, `pool_ionos_ratelimit_remaining{pool="blue"}`: 9, `pool_not_eligible{pool="blue",reason="OutsideSubnet"}`: 1,
+			`pool_probes_total{outcome="Silent",pool="blue"}`:                          1,
+			`target_ready_endpoints{target_namespace="shop",target_service="web"}`:     3,
+			`target_published_endpoints{target_namespace="shop",target_service="web"}`: 4,
+			`target_pending_slices{target_namespace="blog",target_service="web"}`:      2,
+		})
+		wantProblems(t, c.gather(), map[string]string{
+			"blog/web": "NoEndpointReady Pending Releasing StoreUnavailable WriteFailed", "evil/x": "PoolNotAllowed",
+		})
+	})
+}
+
+// wantProblems compares the problems of all targets, sorted.
+func wantProblems(t *testing.T, got map[string]float64, wanted map[string]string) {
+	t.Helper()
+	found := make(map[string]string)
+	for _, name := range metrics.Problems() {
+		for key := range wanted {
+			namespace, service, _ := strings.Cut(key, "/")
+			if got[fmt.Sprintf("ionos_endpointslice_target_problem{kind=%q,target_namespace=%q,target_service=%q}", name, namespace, service)] == 1 {
+				found[key] = strings.TrimSpace(found[key] + " " + name)
+			}
+		}
+	}
+	for key, want := range wanted {
+		if found[key] != want {
+			t.Errorf("%s: got problems %q, want %q", key, found[key], want)
+		}
+	}
+	if series := countOf(got, "target_problem{"); series != len(strings.Fields(strings.Join(values(wanted), " "))) {
+		t.Errorf("got %d problems in all, want those of %v", series, wanted)
+	}
+}
+
+func values(of map[string]string) []string {
+	var all []string
+	for _, v := range of {
+		all = append(all, v)
+	}
+	return all
+}
+
+// countOf counts the series whose name begins so.
+func countOf(got map[string]float64, name string) int {
+	n := 0
+	for series := range got {
+		if strings.HasPrefix(series, "ionos_endpointslice_"+name) {
+			n++
+		}
+	}
+	return n
+}
+
+// Contract 73: the number of series is bounded, and what is wrong is shown first.
+func TestContract73SeriesOfTargetsAreBounded(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ targets, broken, shown int }{
+		{200, 0, 200}, {200, 200, 200}, {201, 0, 0}, {1000, 7, 7}, {1000, 1000, 1000}, {2000, 1999, 1000},
+	} {
+		c := newCrowd(t, "blue")
+		g := group("blue", 80)
+		for i := range test.targets {
+			key := c.fills(fmt.Sprintf("team-%d/web-%d", i%10, i), use(g, resolve.Active))
+			o := written(1, 1)
+			if i < test.broken {
+				o.WriteErr = errOutage
+			}
+			c.many.OfTarget(key, false)(o)
+		}
+		c.planned(documents.Set{})
+		got := c.gather()
+		if shown := countOf(got, "target_ready_endpoints{"); shown != test.shown {
+			t.Errorf("%+v: got series of %d targets", test, shown)
+		}
+		want(t, got, map[string]float64{
+			"targets_unlisted": float64(test.targets - test.shown), `targets{state="Active"}`: float64(test.targets),
+			`targets_with_problem{kind="WriteFailed"}`: float64(test.broken),
+		})
+		if all := countOf(got, ""); all > 400+4*test.shown {
+			t.Errorf("%+v: got %d series in all", test, all)
+		}
+	}
+}
+
+// Contract 73: what counts goes on where a group ends, and what no plan has is forgotten.
+func TestContract73ACounterOutlivesItsGroup(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t, "blue")
+	one, two := group("blue", 80), group("blue", 81)
+	c.many.OfTarget(c.fills("shop/web", use(one, resolve.Active)), false)(written(1, 0))
+	c.many.Target(c.fills("shop/api", use(two, resolve.Active)), errCrowd)
+	c.many.Group(two, errCrowd)
+	verdict := &guard.Verdict{Members: members(1, 0)}
+	first, second := c.many.OfGroup(one), c.many.OfGroup(two)
+	first(pool.Outcome{Verdict: verdict, Overruns: 10}, narration.Pool{Accepted: 1})
+	second(pool.Outcome{Verdict: verdict, Overruns: 5}, narration.Pool{})
+	first(pool.Outcome{Verdict: verdict, Overruns: 12}, narration.Pool{Accepted: 1})
+	c.planned(documents.Set{})
+	want(t, c.gather(), map[string]float64{`pool_probe_round_overruns_total{pool="blue"}`: 17, `pool_accepted_removals_total{pool="blue"}`: 1, `pool_members{pool="blue",state="ready"}`: 2})
+
+	c.plan.Targets = c.plan.Targets[1:]
+	c.planned(documents.Set{})
+	want(t, c.gather(), map[string]float64{`pool_probe_round_overruns_total{pool="blue"}`: 17, `pool_members{pool="blue",state="ready"}`: 1})
+
+	c.plan.Targets = nil
+	c.planned(documents.Set{})
+	got := c.gather()
+	want(t, got, map[string]float64{`pool_targets{pool="blue"}`: 0})
+	if n := countOf(got, "pool_"); n != 1 {
+		t.Errorf("got %d series of a pool that is not used, want 1", n)
+	}
+	if n := metrics.Remembered(c.many); n != 0 {
+		t.Errorf("%d pools, groups and targets are remembered, want none", n)
+	}
+}
+
+func TestATargetFailsOpenOnlyWhereNothingElseWorks(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t, "blue", "green")
+	blue, green := group("blue", 80), group("green", 80)
+	failing := decide(t, inventory.Refused)
+	working := decide(t, inventory.Pass)
+	c.many.OfGroup(blue)(pool.Outcome{Verdict: &failing}, narration.Pool{})
+	c.many.OfGroup(green)(pool.Outcome{Verdict: &working}, narration.Pool{})
+	for name, uses := range map[string][]resolve.PoolUse{
+		"shop/alone": {use(blue, resolve.Active)}, "shop/both": {use(blue, resolve.Active), use(green, resolve.Active)},
+		"shop/other": {use(green, resolve.Active), use(blue, resolve.Active)}, "shop/emptied": {use(blue, resolve.Active), use(green, resolve.Emptied)},
+	} {
+		c.many.OfTarget(c.fills(name, uses...), false)(written(1, 0))
+	}
+	c.many.OfTarget(c.fills("shop/dry", use(blue, resolve.Active)), true)(written(0, 0))
+	c.planned(documents.Set{})
+	wantProblems(t, c.gather(), map[string]string{"shop/alone": "FailOpen", "shop/both": "", "shop/other": "", "shop/emptied": "FailOpen", "shop/dry": ""})
+}
+
+// decide returns what the guard decides about one endpoint after many such checks.
+func decide(t *testing.T, outcome inventory.Outcome) guard.Verdict {
+	t.Helper()
+	addr := netip.MustParseAddr("10.0.0.1")
+	policy := guard.Policy{Rise: 2, Fall: 3, Interval: time.Second, MaxSilentPercent: 50, FailOpen: true, Threshold: 10, PollInterval: time.Minute, MaxRemovalPercent: 50}
+	now := time.Unix(1e9, 0)
+	read := &guard.Read{Nodes: 1, Candidates: []inventory.Candidate{{Node: inventory.Identity{Name: "a"}, Address: addr}}, Scheduled: true}
+	v := guard.Decide(guard.Input{Now: now, Read: read, Memory: guard.Recover(members(0, 0), now)}, policy)
+	var health inventory.Health
+	for range 9 {
+		now = now.Add(time.Second)
+		health = probe.Advance(health, []inventory.Result{{Address: addr, Outcome: outcome, At: now, Reason: inventory.ProbeRefused}})
+		v = guard.Decide(guard.Input{Now: now, Health: health, Memory: v.Memory}, policy)
+	}
+	if fails := v.Mode == guard.FailOpen; fails != (outcome != inventory.Pass) {
+		t.Fatalf("got mode %s of %s", v.Mode, outcome)
+	}
+	return v
+}
+
+// Contract 73: a loop that tells what happened does not wait for a scrape.
+func TestContract73AScrapeMakesNoLoopWait(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t, "blue")
+	g := group("blue", 80)
+	ofGroup, ofTarget := c.many.OfGroup(g), c.many.OfTarget(c.fills("shop/web", use(g, resolve.Active)), false)
+	prober := c.many.Prober("blue", &part{result: inventory.Result{Outcome: inventory.Pass}})
+	tell := func() {
+		ofGroup(pool.Outcome{Verdict: &guard.Verdict{}}, narration.Pool{})
+		ofTarget(written(1, 0))
+		prober.Check(t.Context(), netip.Addr{})
+	}
+	tell() // the first time it is noted
+	told := make(chan struct{})
+	metrics.Locked(c.many, func() {
+		go func() { defer close(told); tell() }()
+		select {
+		case <-told:
+		case <-time.After(time.Minute):
+			t.Error("an outcome waits")
+		}
+	})
+	<-told
+}
+
+func TestWhatIsWrongWithDocumentsIsCounted(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t)
+	poolKey := func(name string) documents.Key { return documents.Key{Kind: v1alpha1.KindEndpointPool, Name: name} }
+	c.planned(documents.Set{
+		Generation: 9, Mistakes: make([]documents.Mistake, 2),
+		Entries: []documents.Entry{
+			{Key: documents.Key{Kind: v1alpha1.KindEndpointBinding, Namespace: "a", Name: "b"}, Binding: &v1alpha1.EndpointBinding{}},
+			{Key: poolKey("kept"), Pool: &v1alpha1.EndpointPool{}, Kept: true}, {Key: poolKey("unusable")},
+		},
+	})
+	want(t, c.gather(), map[string]float64{
+		`document_mistakes`: 2, `documents{kind="EndpointPool",state="kept"}`: 1, `documents{kind="EndpointPool",state="unusable"}`: 1,
+		`documents{kind="EndpointPool",state="current"}`: 0, `documents{kind="EndpointBinding",state="current"}`: 1, `documents_last_good_timestamp_seconds`: 0,
+	})
+}
+
+// Contract 73: the metrics of one Service by variables are what they were, and none of many
+// is among them.
+func TestContract73EachFormHasItsMetrics(t *testing.T) {
+	t.Parallel()
+	_, show := newMetrics(t)
+	one, many := show(), newCrowd(t, "blue").gather()
+	for _, f := range metrics.Families() {
+		if n := countOf(one, strings.TrimPrefix(f.Name, "ionos_endpointslice_")); f.Form == metrics.Documents && n > 0 {
+			t.Errorf("%s is there for one Service", f.Name)
+		}
+		if _, ok := many[f.Name]; ok && f.Form == metrics.Variables {
+			t.Errorf("%s is there for many Services", f.Name)
+		}
+	}
+	for _, name := range []string{"leader", "loop_age_seconds", `events_total{result="dropped"}`, "plans_total"} {
+		if _, ok := many["ionos_endpointslice_"+name]; !ok {
+			t.Errorf("%s is not there for many Services", name)
+		}
+	}
+}
+
+var errCrowd = errors.New("no file kubeconfig")
+
+func TestWhatCannotBeginIsAProblemUntilItDoes(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t, "blue")
+	key := c.fills("shop/web", use(group("blue", 80), resolve.Active))
+	for _, err := range []error{errCrowd, nil} {
+		c.many.Pool("blue", err)
+		c.many.Target(key, err)
+		c.planned(documents.Set{})
+		holds := 0.0
+		if err != nil {
+			holds = 1
+		}
+		want(t, c.gather(), map[string]float64{`pool_problem{kind="Source",pool="blue"}`: holds, `targets_with_problem{kind="NotFilled"}`: holds})
+	}
+}

@@ -1,0 +1,105 @@
+package metrics
+
+import (
+	"context"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/hold"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
+)
+
+// Access tells of the way to the source of a pool. The functions are called at every
+// scrape, from any goroutine, and must not block; each may be nil.
+type Access struct {
+	// TokenExpiry, Credential and RateLimit are as in Options; Credential is that of the
+	// remote cluster.
+	TokenExpiry func() (time.Time, bool)
+	Credential  func() Credential
+	RateLimit   func() (remaining int, known bool)
+	// Warnings are what the source finds odd.
+	Warnings func() []string
+}
+
+// poolSeen is what is known of one pool. Its counters outlive its groups: what a group
+// counted stays when the group ends.
+type poolSeen struct {
+	// unread says that it cannot be read as its document says.
+	unread    atomic.Bool
+	good, bad atomic.Uint64
+	inventory atomic.Pointer[inventoryRead]
+	access    atomic.Pointer[Access]
+
+	probes                                 [inventory.Silent + 1]atomic.Uint64
+	moves                                  [inventory.StateDown + 1]atomic.Uint64
+	alarms                                 [len(hold.Stats{}.Alarms)]atomic.Uint64
+	accepted, overruns, ignored, confirmed atomic.Uint64
+}
+
+// inventoryRead is the newest complete inventory: when its read began, and how many nodes
+// it lists.
+type inventoryRead struct {
+	at    time.Time
+	nodes int
+}
+
+// read takes an attempt to read in.
+func (p *poolSeen) read(r pool.Reading) {
+	if r.Err != nil {
+		p.bad.Add(1)
+		return
+	}
+	p.good.Add(1)
+	p.inventory.Store(&inventoryRead{r.At, len(r.Nodes)})
+}
+
+// newest returns the newest complete inventory, the zero one before the first.
+func (p *poolSeen) newest() inventoryRead {
+	if read := p.inventory.Load(); read != nil {
+		return *read
+	}
+	return inventoryRead{}
+}
+
+// totals are what one group counted since it began.
+type totals struct {
+	moves              [inventory.StateDown + 1]uint64
+	held               pool.Held
+	accepted, overruns uint64
+}
+
+func totalsOf(o pool.Outcome, memory narration.Pool) totals {
+	return totals{memory.Moves, o.Held, memory.Accepted, o.Overruns}
+}
+
+// add adds what a group counted since the last time.
+func (p *poolSeen) add(before, after totals) {
+	for i := range p.moves {
+		p.moves[i].Add(after.moves[i] - before.moves[i])
+	}
+	for i := range p.alarms {
+		p.alarms[i].Add(after.held.Alarms[i] - before.held.Alarms[i])
+	}
+	p.accepted.Add(after.accepted - before.accepted)
+	p.overruns.Add(after.overruns - before.overruns)
+	p.ignored.Add(after.held.Ignored - before.held.Ignored)
+	p.confirmed.Add(after.held.Confirmed - before.held.Confirmed)
+}
+
+// poolProber counts what the checks of a pool come to.
+type poolProber struct {
+	inner pool.Prober
+	of    *poolSeen
+}
+
+// Check implements pool.Prober.
+func (p *poolProber) Check(ctx context.Context, addr netip.Addr) inventory.Result {
+	r := p.inner.Check(ctx, addr)
+	if r.Outcome != inventory.LocalError || !stopped(ctx) {
+		p.of.probes[r.Outcome].Add(1)
+	}
+	return r
+}

@@ -1,0 +1,198 @@
+package metrics
+
+import (
+	"math"
+	"slices"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/hold"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
+)
+
+// poolUseFamilies tell which pools are in use, and whether they can be.
+func poolUseFamilies() []Family {
+	return []Family{
+		{
+			Name: poolPrefix + "targets", Type: Gauge, Labels: poolLabels(),
+			Help: "Services that take endpoints from the pool. A pool without any is not read, and has no other series.",
+			Use:  `ionos_endpointslice_pool_targets == 0`, Advice: "the pool is not used",
+			sample: func(m snapshot, emit emit) {
+				for _, p := range m.many.pools {
+					emit(float64(p.targets), p.name)
+				}
+			},
+		},
+		{
+			Name: poolPrefix + "problem", Type: Gauge, Labels: poolLabels(label("kind", poolSource, poolCheck, poolDecision)...),
+			Help: "1 while the pool cannot be read (Source) or its endpoints cannot be checked (HealthCheck) as its document says, or while deciding about them fails by a defect of the program (Decision), else 0. What ran before goes on, and what was published stays.",
+			Use:  `ionos_endpointslice_pool_problem == 1`, Advice: "the log names the error",
+			sample: eachPool(func(p *poolView, emit func(float64, ...string)) {
+				emit(boolValue(p.seen.unread.Load()), poolSource)
+				emit(boolValue(p.unchecked), poolCheck)
+				emit(boolValue(slices.ContainsFunc(p.groups, func(o *pool.Outcome) bool { return o.Trouble != nil })), poolDecision)
+			}),
+		},
+	}
+}
+
+// poolReadFamilies tell of reads of inventories.
+func poolReadFamilies() []Family {
+	return []Family{
+		{
+			Name: poolPrefix + "reads_total", Type: Counter, Labels: poolLabels(Label{Name: "result", Values: []string{success, failure}}),
+			Help: "Reads of the source of the pool, by result. As long as the source cannot be made, for example without its credentials, each is an error.",
+			Use:  `rate(ionos_endpointslice_pool_reads_total{result="error"}[10m]) > 0`, Advice: "a failed read changes no endpoint; the log names the error",
+			sample: eachPool(func(p *poolView, emit func(float64, ...string)) {
+				emit(float64(p.seen.good.Load()), success)
+				emit(float64(p.seen.bad.Load()), failure)
+			}),
+		},
+		{
+			Name: poolPrefix + "last_read_success_timestamp_seconds", Type: Gauge, Labels: poolLabels(),
+			Help: "Unix time at which the last successful read of the source began; 0 before the first.",
+			Use:  `time() - ionos_endpointslice_pool_last_read_success_timestamp_seconds`, Advice: "the age of what is known of the nodes of the pool",
+			sample: onePool(func(p *poolView) float64 { return unix(p.seen.newest().at) }),
+		},
+		{
+			Name: poolPrefix + "nodes", Type: Gauge, Labels: poolLabels(),
+			Help: "Nodes that the newest complete inventory lists.",
+			Use:  `ionos_endpointslice_pool_nodes`, Advice: "compare it with the remote cluster",
+			sample: onePool(func(p *poolView) float64 { return float64(p.seen.newest().nodes) }),
+		},
+		{
+			Name: poolPrefix + "not_eligible", Type: Gauge, Labels: poolLabels(Label{Name: "reason", Values: reasons(), Note: "those of the [list of reasons](reasons.md) that say why a node is not eligible"}),
+			Help: "Nodes and addresses of the newest inventory that are not eligible, by reason; absent where there are none.",
+			Use:  `ionos_endpointslice_pool_not_eligible > 0`, Advice: "why nodes of the pool are not published",
+			sample: eachPool(sampleNotEligible),
+		},
+		{
+			Name: poolPrefix + "source_warnings", Type: Gauge, Labels: poolLabels(),
+			Help: "What the source of the pool finds odd, such as a LAN that is public.",
+			Use:  `ionos_endpointslice_pool_source_warnings > 0`, Advice: "`check` tells them",
+			sample: onePool(func(p *poolView) float64 {
+				if a := p.seen.access.Load(); a != nil && a.Warnings != nil {
+					return float64(len(a.Warnings()))
+				}
+				return 0
+			}),
+		},
+	}
+}
+
+// sampleNotEligible counts what the filter left out, by reason. Every group says the same.
+func sampleNotEligible(p *poolView, emit func(float64, ...string)) {
+	count := make(map[inventory.Reason]int)
+	if len(p.groups) > 0 {
+		decisions := p.groups[0].Source.Decisions
+		for i := range decisions {
+			count[decisions[i].Reason]++
+		}
+	}
+	for _, doc := range inventory.Reasons() {
+		if n := count[doc.Reason]; n > 0 {
+			emit(float64(n), string(doc.Reason))
+		}
+	}
+}
+
+// poolHeldFamilies tell what held connections came to.
+func poolHeldFamilies() []Family {
+	return []Family{
+		{
+			Name: poolPrefix + "held_connections", Type: Gauge, Labels: poolLabels(),
+			Help: "Idle connections that are held to endpoints of the pool (`spec.healthCheck.holdConnection`).",
+			Use:  `ionos_endpointslice_pool_held_connections < ionos_endpointslice_pool_connections_to_hold`, Advice: "these endpoints close idle connections, or there are too few file descriptors",
+			sample: onePool(func(p *poolView) float64 { return p.sum(func(o *pool.Outcome) int { return o.Held.Held }) }),
+		},
+		{
+			Name: poolPrefix + "connections_to_hold", Type: Gauge, Labels: poolLabels(),
+			Help: "Endpoints of the pool to which an idle connection is to be held.",
+			Use:  `ionos_endpointslice_pool_connections_to_hold`, Advice: "compare it with `ionos_endpointslice_pool_held_connections`",
+			sample: onePool(func(p *poolView) float64 { return p.sum(func(o *pool.Outcome) int { return o.Held.Wanted }) }),
+		},
+		{
+			Name: poolPrefix + "connection_alarms_total", Type: Counter, Labels: poolLabels(label("kind", spell(hold.Kinds())...)...),
+			Help: "Held connections of the pool that were lost, by kind. Each has its endpoint checked at once.",
+			Use:  `rate(ionos_endpointslice_pool_connection_alarms_total[10m])`, Advice: "many without a confirmation: the endpoints close idle connections, which costs a check each",
+			sample: eachPool(func(p *poolView, emit func(float64, ...string)) {
+				for _, kind := range hold.Kinds() {
+					emit(float64(p.seen.alarms[kind].Load()), kind.String())
+				}
+			}),
+		},
+		{
+			Name: poolPrefix + "connection_alarms_ignored_total", Type: Counter, Labels: poolLabels(),
+			Help: "Those that were lost together with so many others that nothing was checked at once.",
+			Use:  `increase(ionos_endpointslice_pool_connection_alarms_ignored_total[1h]) > 0`, Advice: "a firewall was flushed or the network failed for a moment; the regular checks went on",
+			sample: onePool(func(p *poolView) float64 { return float64(p.seen.ignored.Load()) }),
+		},
+		{
+			Name: poolPrefix + "connection_alarms_confirmed_total", Type: Counter, Labels: poolLabels(),
+			Help: "Those after which a health check failed.",
+			Use:  `rate(ionos_endpointslice_pool_connection_alarms_confirmed_total[1h])`, Advice: "crashes that were seen by the lost connection",
+			sample: onePool(func(p *poolView) float64 { return float64(p.seen.confirmed.Load()) }),
+		},
+	}
+}
+
+// poolAccessFamilies tell what the IONOS Cloud says to a pool.
+func poolAccessFamilies() []Family {
+	return []Family{
+		{
+			Name: poolPrefix + "token_expiry_timestamp_seconds", Type: Gauge, Labels: poolLabels(),
+			Help: "Unix time at which the token of the IONOS Cloud that the pool used last expires; absent if that is not known.",
+			Use:  `ionos_endpointslice_pool_token_expiry_timestamp_seconds - time() < 14 * 86400`, Advice: "write a new token to the file `token` of its credentials; it is used at once",
+			sample: eachPool(func(p *poolView, emit func(float64, ...string)) {
+				if a := p.seen.access.Load(); a != nil && a.TokenExpiry != nil {
+					if at, known := a.TokenExpiry(); known {
+						emit(unix(at))
+					}
+				}
+			}),
+		},
+		{
+			Name: poolPrefix + "ionos_ratelimit_remaining", Type: Gauge, Labels: poolLabels(),
+			Help: "Requests that the IONOS Cloud still allowed in its last answer to the pool; absent if it did not say. Pools of one account share the limit.",
+			Use:  `ionos_endpointslice_pool_ionos_ratelimit_remaining < 10`, Advice: "raise `spec.pollInterval`, or find out what else uses the limit of the account",
+			sample: eachPool(func(p *poolView, emit func(float64, ...string)) {
+				if a := p.seen.access.Load(); a != nil && a.RateLimit != nil {
+					if remaining, known := a.RateLimit(); known {
+						emit(float64(remaining))
+					}
+				}
+			}),
+		},
+	}
+}
+
+// poolCredentialFamilies tell of the access to the remote cluster of a pool.
+func poolCredentialFamilies() []Family {
+	credential := func(value func(Credential) float64) func(snapshot, emit) {
+		return eachPool(func(p *poolView, emit func(float64, ...string)) {
+			if a := p.seen.access.Load(); a != nil && a.Credential != nil {
+				if c := a.Credential(); !c.Expires.IsZero() {
+					emit(value(c))
+				}
+			}
+		})
+	}
+	return []Family{
+		{
+			Name: poolPrefix + "credential_expiry_timestamp_seconds", Type: Gauge, Labels: poolLabels(),
+			Help: "Unix time at which the token or client certificate for the remote cluster of the pool expires, whichever is sooner; absent if that is not known.",
+			Use:  `ionos_endpointslice_pool_credential_expiry_timestamp_seconds - time() < 14 * 86400`, Advice: "renew the kubeconfig of its credentials, unless something else does; the new one is used without a restart",
+			sample: credential(func(c Credential) float64 { return unix(c.Expires) }),
+		},
+		{
+			Name: poolPrefix + "credential_lifetime_seconds", Type: Gauge, Labels: poolLabels(),
+			Help: "Seconds for which that token or client certificate is valid in all; +Inf if it does not say, absent if its expiry is not known.",
+			Use:  `ionos_endpointslice_pool_credential_lifetime_seconds < 2 * 86400`, Advice: "something renews it; the alert waits for the last tenth of its lifetime",
+			sample: credential(func(c Credential) float64 {
+				if c.Lifetime <= 0 {
+					return math.Inf(1)
+				}
+				return c.Lifetime.Seconds()
+			}),
+		},
+	}
+}

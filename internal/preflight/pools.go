@@ -1,0 +1,84 @@
+package preflight
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/jwt"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
+)
+
+// maxToken bounds what is read of a file with a token.
+const maxToken = 64 << 10
+
+// judgePoolCredentials says how long the credentials of each pool are valid, as far as
+// their files say so. Nothing is asked.
+func judgePoolCredentials(set documents.Set, dir string, now time.Time) []Check {
+	var checks []Check
+	for _, pool := range set.Pools() {
+		name := pool.Spec.Credentials
+		if name == "" || dir == "" {
+			continue
+		}
+		folder := filepath.Join(dir, name)
+		if pool.Spec.Source.IONOS != nil {
+			checks = append(checks, judgePoolToken(pool, filepath.Join(folder, "token"), now)...)
+		}
+		if pool.Spec.Source.IONOS != nil || pool.Spec.Source.Kubernetes != nil {
+			checks = append(checks, judgePoolKubeconfig(pool, filepath.Join(folder, "kubeconfig"), now)...)
+		}
+	}
+	return checks
+}
+
+// subjectOf names a file with credentials of a pool.
+func subjectOf(pool *v1alpha1.EndpointPool, path string) string {
+	return "EndpointPool " + pool.Name + " " + path
+}
+
+func judgePoolToken(pool *v1alpha1.EndpointPool, path string, now time.Time) []Check {
+	// Opening what is no regular file may wait for ever.
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return nil // where one is needed, another check says so
+	}
+	subject := subjectOf(pool, path)
+	token, err := beginning(path)
+	if err != nil {
+		return []Check{SourceRead.fail(subject, "%v", err).remedied("let this process read that file")}
+	}
+	_, ends := jwt.Validity(strings.TrimSpace(token))
+	if ends.IsZero() {
+		return []Check{SourceToken.skip(subject, "it does not say when it expires")}
+	}
+	return []Check{judgeExpiry(SourceToken, subject, "it", ends, now, ends.Sub(now) < expiring).orElse("create a new token and write it to that file; it is used without a restart")}
+}
+
+// beginning reads a file as far as a token may go.
+func beginning(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxToken))
+	return string(text), err
+}
+
+func judgePoolKubeconfig(pool *v1alpha1.EndpointPool, path string, now time.Time) []Check {
+	if _, err := os.Stat(path); err != nil {
+		return nil // where one is needed, another check says so
+	}
+	subject := subjectOf(pool, path)
+	access, _, err := kubeapi.Access{Kubeconfig: path, Setting: "spec.credentials"}.Snapshot()
+	if err != nil {
+		return []Check{SourceRead.fail(subject, "%v", err).remedied("write a kubeconfig of the remote cluster to that file")}
+	}
+	check := JudgeCredential(SourceExpiry, access, now)
+	check.Subject = subject
+	return []Check{check.orElse("renew the credential in that file; it is used without a restart")}
+}

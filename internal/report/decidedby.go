@@ -1,0 +1,68 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
+)
+
+// DecidedBy is a document whose fields the messages of a target name.
+type DecidedBy struct {
+	// Kind is EndpointBinding, EndpointPool, or Service for its annotations. Namespace is
+	// left out for a pool.
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	// Place is file and line, or "API server".
+	Place string `json:"place"`
+}
+
+// String returns "EndpointBinding shop/web (API server)".
+func (d DecidedBy) String() string {
+	name := d.Name
+	if d.Namespace != "" {
+		name = d.Namespace + "/" + name
+	}
+	return strings.TrimSpace(d.Kind+" "+name) + " (" + d.Place + ")"
+}
+
+// decidedBy are the documents of a target: what asks for the pools, and the pools.
+func (s *survey) decidedBy(t *resolve.Target) []DecidedBy {
+	of := []DecidedBy{{"Service", t.Namespace, t.Service, documents.APIServer}}
+	if e, bound := s.Snapshot.Documents.Entry(documents.Key{Kind: v1alpha1.KindEndpointBinding, Namespace: t.Namespace, Name: t.Service}); bound {
+		of[0] = decided(e)
+	}
+	for _, u := range t.Uses {
+		e, there := s.Snapshot.Documents.Entry(documents.Key{Kind: v1alpha1.KindEndpointPool, Name: u.Pool})
+		if there && !slices.Contains(of, decided(e)) {
+			of = append(of, decided(e))
+		}
+	}
+	return of
+}
+
+// Owner names the documents of a target where only pools have a setting. pool is empty
+// where the target has one.
+func (d *Document) Owner(pool string) setting.Owner {
+	var pools []string
+	for _, document := range d.DecidedBy {
+		if document.Kind == v1alpha1.KindEndpointPool && (pool == "" || document.Name == pool) {
+			pools = append(pools, document.Name)
+		}
+	}
+	return func(of setting.Setting) string {
+		if len(pools) != 1 || !of.OnlyPool() {
+			return ""
+		}
+		return v1alpha1.KindEndpointPool + " " + pools[0]
+	}
+}
+
+func decided(e documents.Entry) DecidedBy {
+	place := documents.Mistake{File: e.File, Line: e.Line}.Place()
+	return DecidedBy{e.Key.Kind, e.Key.Namespace, e.Key.Name, place}
+}

@@ -1,0 +1,81 @@
+package report_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
+)
+
+func TestEveryListAndEveryTargetFitsItsSchema(t *testing.T) {
+	t.Parallel()
+	list, document := compiled(t, targetsPath), compiled(t, schemaPath)
+	p := various(t)
+	status := good(t)
+	status.Verdict.Mode, status.Verdict.Cause, status.Verdict.Removal = guard.Hold, guard.NoNodes, guard.Removal{Endpoints: 1, Inventories: 2, At: time.Now()}
+	p.pool("red", status).pool("grey", status)
+	p.target("shop", "f", "red", "grey")
+	planned, runs := p.last()
+	planned.Uses[0].Next = &resolve.Use{}
+	planned.Uses[1].State = resolve.Emptied
+	runs.Problem = "it has a target already"
+	runs.Fills[0].State.Problem = plan.Problem{Kind: plan.PortMismatch, Message: "no port"}
+	p.Snapshot.Pools[0].Problem, p.Snapshot.Pools[0].Warnings, p.Snapshot.Groups[0].Problem = "no token", []string{"odd"}, "no authority"
+	p.Snapshot.Plan.Kept = "many vanished"
+	p.Snapshot.Plan.Lost = []resolve.Published{{Key: planned.Key, Pool: "gone", Slice: "f.gone", Endpoints: 2}}
+	p.Snapshot.Documents.Entries = slices.Delete(p.Snapshot.Documents.Entries, 0, 1)
+	p.Snapshot.Documents.Mistakes = []documents.Mistake{{File: "a.yaml", Rule: "is empty", Remedy: "write something"}}
+	all := p.Targets(report.Query{})
+	all.StandsStill("loop: no pass for 30s")
+	fits(t, list, all)
+	for _, target := range all.Targets {
+		if target.Condition != report.Refused {
+			fits(t, document, p.one(target.Namespace, target.Service))
+		}
+	}
+	fits(t, list, report.Many{Snapshot: &serve.Snapshot{}}.Targets(report.Query{}))
+	fits(t, list, report.Only{Document: newWorld(2).publish().document(t), Pool: "remote", Check: "no check"}.Targets(report.Query{}))
+	vanished := all.Pools[0]
+	if !vanished.Vanished || vanished.Problem == "" || vanished.Groups[0].Problem == "" {
+		t.Errorf("got pool %+v, want a vanished one with its problems", vanished)
+	}
+}
+
+func TestTheSchemaOfTheListHasEveryWord(t *testing.T) {
+	t.Parallel()
+	schema, status := readSchema(t, targetsPath), readSchema(t, schemaPath)
+	var conditions []string
+	for _, c := range report.TargetConditions()[1:] {
+		conditions = append(conditions, string(c))
+	}
+	for name, got := range map[string][]string{
+		"the whole": schema.Properties["condition"].Enum, "a pool": schema.Defs["pool"].Properties["condition"].Enum,
+		"a group": schema.Defs["group"].Properties["condition"].Enum, "a target": schema.Defs["targetStatus"].Properties["condition"].Enum,
+		"a count": schema.Defs["conditionCount"].Properties["condition"].Enum,
+	} {
+		if diff := cmp.Diff(conditions, got); diff != "" {
+			t.Errorf("condition of %s (-want +got):\n%s", name, diff)
+		}
+	}
+	states := []string{string(report.Current), string(report.Waiting), string(report.Leaving), string(report.Kept), string(report.Emptied)}
+	for name, got := range map[string][]string{
+		"the list": schema.Defs["poolUse"].Properties["state"].Enum, "a document": status.Defs["poolPart"].Properties["state"].Enum,
+	} {
+		if diff := cmp.Diff(states, got); diff != "" {
+			t.Errorf("states in %s (-want +got):\n%s", name, diff)
+		}
+	}
+	for _, name := range []string{"source", "stages", "problem", "refusal", "notice", "removal", "election", "program"} {
+		if diff := cmp.Diff(status.Defs[name], schema.Defs[name]); diff != "" {
+			t.Errorf("%s is described in two ways:\n%s", name, diff)
+		}
+	}
+}

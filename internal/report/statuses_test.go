@@ -1,0 +1,236 @@
+package report_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
+)
+
+// inAPI makes objects of the API server of all pools and bindings.
+func (p *platform) inAPI() *platform {
+	set := &p.Snapshot.Documents
+	for _, t := range p.Snapshot.Plan.Targets {
+		set.Entries = append(set.Entries, documents.Entry{
+			Key:     documents.Key{Kind: v1alpha1.KindEndpointBinding, Namespace: t.Namespace, Name: t.Service},
+			Binding: &v1alpha1.EndpointBinding{ObjectMeta: metav1.ObjectMeta{Namespace: t.Namespace, Name: t.Service}},
+		})
+	}
+	slices.SortFunc(set.Entries, func(a, b documents.Entry) int { return strings.Compare(a.Key.String(), b.Key.String()) })
+	for i := range set.Entries {
+		set.Entries[i].Object, set.Entries[i].Reason = &documents.Object{UID: "u", Generation: 7}, v1alpha1.ReasonAccepted
+	}
+	return p
+}
+
+// saying are the conditions of one object, and its columns.
+func saying(t *testing.T, m report.Many, key string) []string {
+	t.Helper()
+	all, _ := m.Statuses()
+	for _, s := range all {
+		if s.Key.String() != key {
+			continue
+		}
+		conditions, lines := []metav1.Condition(nil), []string(nil)
+		if s.Pool != nil {
+			conditions, lines = s.Pool.Conditions, []string{fmt.Sprintf("%s %d nodes %d targets, generation %d", s.Pool.Source, s.Pool.Nodes, s.Pool.Targets, s.Pool.ObservedGeneration)}
+		} else {
+			conditions, lines = s.Binding.Conditions, []string{fmt.Sprintf("%s %+v, generation %d", s.Binding.Ready, s.Binding.Endpoints, s.Binding.ObservedGeneration)}
+		}
+		for _, c := range conditions {
+			if c.ObservedGeneration != 7 || c.Message == "" {
+				t.Errorf("%s: got %+v, want its generation and a message", key, c)
+			}
+			lines = append(lines, c.Type+"="+string(c.Status)+" "+c.Reason)
+		}
+		if s.Early {
+			lines = append(lines, "early")
+		}
+		return lines
+	}
+	return nil
+}
+
+const (
+	webBinding = "EndpointBinding shop/web"
+	bluePool   = "EndpointPool blue"
+)
+
+func TestContract83ConditionsSayWhatBecomesOfObjects(t *testing.T) {
+	t.Parallel()
+	sound := []string{"3/3 {Ready:3 Draining:0 Down:0}, generation 7", "Accepted=True Accepted", "Programmed=True Programmed", "Ready=True EndpointsReady", "Held=False NotHeld"}
+	pool := []string{"file 3 nodes 1 targets, generation 7", "Accepted=True Accepted", "SourceReady=True Read", "Held=False NotHeld"}
+	change := func(list []string, at int, to string) []string {
+		out := slices.Clone(list)
+		out[at] = to
+		return out
+	}
+	key := resolve.Key{Namespace: "shop", Service: "web"}
+	for name, c := range map[string]struct {
+		change func(*platform)
+		object string
+		want   []string
+	}{
+		"sound":      {func(*platform) {}, webBinding, sound},
+		"sound pool": {func(*platform) {}, bluePool, pool},
+		"refused": {func(p *platform) {
+			p.Snapshot.Plan.Refusals = []resolve.Refusal{{Key: key, Pool: "red", Reason: "PoolNotAllowed", Message: "may not"}}
+		}, webBinding, change(sound, 1, "Accepted=False PoolNotAllowed")},
+		"invalid":        {func(p *platform) { p.entry(webBinding).Reason = v1alpha1.ReasonInvalid }, webBinding, change(sound, 1, "Accepted=False Invalid")},
+		"outside bounds": {func(p *platform) { p.entry(bluePool).Reason = v1alpha1.ReasonOutsideBounds }, bluePool, change(pool, 1, "Accepted=False OutsideBounds")},
+		"service problem": {func(p *platform) { p.fill().Problem = plan.Problem{Kind: plan.ServiceMissing, Message: "no Service"} }, webBinding,
+			[]string{sound[0], "Accepted=False ServiceMissing", "Programmed=False Pending", "Ready=False NoEndpointReady", sound[4]}},
+		"write failed":  {func(p *platform) { p.fill().WriteErr = errors.New("exceeded quota") }, webBinding, change(sound, 2, "Programmed=False WriteFailed")},
+		"pending":       {func(p *platform) { p.fill().Pending = 1 }, webBinding, change(sound, 2, "Programmed=False Pending")},
+		"leaving":       {func(p *platform) { p.use().State, p.use().Message = resolve.Leaving, "not allowed any more" }, webBinding, change(sound, 2, "Programmed=False Releasing")},
+		"kept":          {func(p *platform) { p.use().State = resolve.Kept }, webBinding, change(sound, 4, "Held=True ManyReleased")},
+		"dry run":       {func(p *platform) { p.Snapshot.Plan.Targets[0].DryRun = true }, webBinding, []string{sound[0], sound[1], "Programmed=False DryRun", "Ready=False DryRun", sound[4]}},
+		"rejected":      {func(p *platform) { p.hold(guard.TooManyRemovals) }, webBinding, change(sound, 4, "Held=True InventoryRejected")},
+		"pool rejected": {func(p *platform) { p.hold(guard.TooManyRemovals) }, bluePool, change(pool, 3, "Held=True InventoryRejected")},
+		"cut off":       {func(p *platform) { p.hold(guard.ProbesSilent) }, webBinding, change(sound, 4, "Held=True CutOff")},
+		"unread":        {func(p *platform) { p.unread(errors.New("token xyz")) }, bluePool, change(pool, 2, "SourceReady=False ReadFailed")},
+		"unauthorized":  {func(p *platform) { p.unread(inventory.Fault(inventory.ErrUnauthorized, errors.New("no"))) }, bluePool, change(pool, 2, "SourceReady=False Unauthorized")},
+		"incomplete": {func(p *platform) {
+			p.unread(fmt.Errorf("x: %w", inventory.Fault(inventory.ErrIncomplete, errors.New("no"))))
+		}, bluePool, change(pool, 2, "SourceReady=False Incomplete")},
+		"no credentials": {func(p *platform) { p.unread(&serve.MissingCredentials{Message: "no file token"}) }, bluePool,
+			[]string{pool[0], "Accepted=False CredentialsMissing", "SourceReady=False ReadFailed", pool[3]}},
+		"unusable pool":       {func(p *platform) { p.unusable() }, bluePool, []string{" 0 nodes 1 targets, generation 7", "Accepted=False OutsideBounds", "SourceReady=Unknown NotRead", pool[3]}},
+		"of an unusable pool": {func(p *platform) { p.unusable(); p.use().State = resolve.Kept }, webBinding, change(sound, 4, "Held=True Invalid")},
+		"early":               {func(p *platform) { p.Snapshot.Groups[0].State.Decided = false }, webBinding, append(slices.Clone(sound), "early")},
+	} {
+		p := newPlatform(t).pool("blue", good(t)).target("shop", "web", "blue").inAPI()
+		c.change(p)
+		if diff := cmp.Diff(c.want, saying(t, p.Many, c.object)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		all, _ := p.Statuses()
+		if text := fmt.Sprintf("%+v", all[1].Pool); strings.Contains(text, "xyz") {
+			t.Errorf("%s: the status shows what a source said: %s", name, text)
+		}
+	}
+}
+
+// entry is the entry of an object, fill and use are those of its only Service, hold lets
+// the pool hold.
+func (p *platform) entry(key string) *documents.Entry {
+	for i := range p.Snapshot.Documents.Entries {
+		if e := &p.Snapshot.Documents.Entries[i]; e.Key.String() == key {
+			return e
+		}
+	}
+	return nil
+}
+
+// unread lets the last read of the pool fail.
+func (p *platform) unread(err error) { p.Snapshot.Groups[0].State.Source.LastErr = err }
+
+// unusable takes the pool its good version, so that it is only checked.
+func (p *platform) unusable() {
+	e := p.entry(bluePool)
+	e.Pool, e.OnlyChecked, e.Reason = nil, &v1alpha1.EndpointPool{}, v1alpha1.ReasonOutsideBounds
+	p.Snapshot.Plan.Pools[0].Spec.Source = v1alpha1.PoolSource{}
+}
+
+func (p *platform) use() *resolve.PoolUse { return &p.Snapshot.Plan.Targets[0].Uses[0] }
+
+func (p *platform) hold(cause guard.Cause) {
+	v := p.Snapshot.Groups[0].State.Verdict
+	v.Mode, v.Cause = guard.Hold, cause
+}
+
+// Contract 84: the document of a target names the objects whose fields its messages name.
+func TestContract84ATargetNamesTheDocumentsThatDecide(t *testing.T) {
+	t.Parallel()
+	p := newPlatform(t).pool("blue", good(t)).target("shop", "web", "blue")
+	p.entry(bluePool).File, p.entry(bluePool).Line = "pools.yaml", 3
+	if got := fmt.Sprint(p.one("shop", "web").DecidedBy); got != "[Service shop/web (API server) EndpointPool blue (pools.yaml:3)]" {
+		t.Errorf("got %s", got)
+	}
+	p.inAPI()
+	p.entry(bluePool).File, p.entry(bluePool).Line = documents.APIServer, 0
+	p.entry(webBinding).File = documents.APIServer
+	if got := fmt.Sprint(p.one("shop", "web").DecidedBy); got != "[EndpointBinding shop/web (API server) EndpointPool blue (API server)]" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// Contract 83: what fails open is ready, and says so; what has no ready endpoint is not.
+func TestContract83ReadyFollowsWhatIsPublished(t *testing.T) {
+	t.Parallel()
+	p := newPlatform(t).pool("blue", failing(t)).target("shop", "web", "blue").inAPI()
+	got := strings.Join(saying(t, p.Many, webBinding), "; ")
+	if mode := p.Snapshot.Groups[0].State.Verdict.Mode; mode == guard.FailOpen && !strings.Contains(got, "Ready=True FailOpen") || mode != guard.FailOpen && !strings.Contains(got, "Ready=") {
+		t.Errorf("got %s with mode %s", got, mode)
+	}
+}
+
+// Contract 83: a file that wins over an object is told on the object, and nothing else. A
+// standby, and a process before its first plan, say nothing.
+func TestContract83WhoSaysNothing(t *testing.T) {
+	t.Parallel()
+	p := newPlatform(t).pool("blue", good(t)).target("shop", "web", "blue").inAPI()
+	shadowed := *p.entry(webBinding)
+	p.entry(webBinding).Object, p.entry(webBinding).Reason = nil, ""
+	shadowed.Reason = v1alpha1.ReasonShadowed
+	p.Snapshot.Documents.Shadowed = []documents.Entry{shadowed}
+	if diff := cmp.Diff([]string{" {Ready:0 Draining:0 Down:0}, generation 7", "Accepted=False Shadowed"}, saying(t, p.Many, webBinding)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	standby := p.Many
+	standby.Leader, standby.Election.Enabled = false, true
+	if got, _ := standby.Statuses(); len(got) > 0 {
+		t.Errorf("a standby says %v", got)
+	}
+	p.Snapshot.At = time.Time{}
+	if got, _ := p.Statuses(); len(got) > 0 {
+		t.Errorf("a process without a plan says %v", got)
+	}
+}
+
+// Contract 83: slices that can be written go first; others hold up nothing.
+func TestContract83OnlySlicesThatCanBeWrittenAreWaitedFor(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*platform)
+		want   bool
+	}{
+		"nothing waits": {func(*platform) {}, false},
+		"one waits":     {func(p *platform) { p.fill().Pending = 1 }, true},
+		"one fails":     {func(p *platform) { p.fill().Pending, p.fill().WriteErr = 1, errors.New("forbidden") }, false},
+		"a dry run":     {func(p *platform) { p.fill().Pending, p.Snapshot.Plan.Targets[0].DryRun = 1, true }, false},
+	} {
+		p := newPlatform(t).pool("blue", good(t)).target("shop", "web", "blue").inAPI()
+		c.change(p)
+		if _, busy := p.Statuses(); busy != c.want {
+			t.Errorf("%s: got busy %v, want %v", name, busy, c.want)
+		}
+	}
+}
+
+func (p *platform) fill() *serve.FillState { return p.Snapshot.Targets[0].Fills[0].State }
+
+// Contract 117: a message names the document before the field, for each node of a
+// target.
+func TestContract117MessagesNameTheDocument(t *testing.T) {
+	t.Parallel()
+	p := newPlatform(t).pool("blue", failing(t)).target("shop", "web", "blue").inAPI()
+	text := fmt.Sprintf("%+v", p.one("shop", "web").Nodes)
+	if !strings.Contains(text, "EndpointPool blue spec.") || strings.Contains(text, "(spec.") {
+		t.Errorf("got %s", text)
+	}
+}

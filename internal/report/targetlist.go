@@ -1,0 +1,182 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+)
+
+// Targets makes the answer to a query. Its time is in proportion to the number of
+// targets and of the groups' endpoints, and not to the endpoints of all targets.
+func (m Many) Targets(q Query) *Targets {
+	s := m.survey()
+	out := s.head()
+	for i := range m.Snapshot.Plan.Pools {
+		out.Pools = append(out.Pools, s.pool(m.Snapshot.Plan.Pools[i].Name))
+	}
+	all := s.statuses()
+	out.Known = len(all)
+	out.pick(all, q)
+	out.judge(all)
+	return out
+}
+
+// head is what does not depend on pools and targets.
+func (s *survey) head() *Targets {
+	d := frame(s.facts())
+	out := &Targets{
+		APIVersion: APIVersion, At: d.At, Decided: !s.Snapshot.At.IsZero(), Leader: d.Leader, Election: d.Election, DryRun: d.DryRun, Program: d.Program,
+		Kept: s.Snapshot.Plan.Kept, Documents: &Documents{Generation: s.Snapshot.Documents.Generation, Mistakes: []Mistake{}, Unwritten: s.Unwritten},
+		Pools: []PoolStatus{},
+	}
+	for _, m := range s.Snapshot.Documents.Mistakes {
+		place := m.Place()
+		out.Documents.Mistakes = append(out.Documents.Mistakes, Mistake{Place: place, Message: strings.TrimPrefix(m.Error(), place+": ")})
+	}
+	for _, l := range s.Snapshot.Plan.Lost {
+		out.Lost = append(out.Lost, Lost{Namespace: l.Namespace, Service: l.Service, Pool: l.Pool, Slice: l.Slice, Endpoints: l.Endpoints})
+	}
+	return out
+}
+
+// statuses are those of all targets, and of Services whose wishes are all refused.
+func (s *survey) statuses() []TargetStatus {
+	targets := s.Snapshot.Plan.Targets
+	all := make([]TargetStatus, 0, len(targets))
+	for i := range targets {
+		d := s.target(i, false)
+		status := d.status()
+		status.Refusals, status.Notices = d.Refusals, d.Notices
+		all = append(all, status)
+	}
+	for _, r := range s.Snapshot.Plan.Refusals {
+		if _, is := s.find(r.Key); is || len(all) > len(targets) && all[len(all)-1].is(r.Key) {
+			continue
+		}
+		all = append(all, TargetStatus{
+			Namespace: r.Namespace, Service: r.Service, Condition: Refused, DryRun: s.DryRun,
+			Summary: fmt.Sprintf("nothing is published for %s: %s", r.Key, r.Reason),
+			Pools:   []PoolUse{}, Refusals: s.refusals(r.Key), Notices: s.notices(r.Key),
+		})
+	}
+	return all
+}
+
+// is reports whether the status is that of the Service.
+func (t *TargetStatus) is(key resolve.Key) bool {
+	return t.Namespace == key.Namespace && t.Service == key.Service
+}
+
+// status is a document in a line or two.
+func (d *Document) status() TargetStatus {
+	t := TargetStatus{
+		Namespace: d.Target.Namespace, Service: d.Target.Service, Condition: d.Condition, Summary: d.Summary,
+		Pools: make([]PoolUse, 0, len(d.Pools)), DryRun: d.DryRun, Problem: d.Problem,
+	}
+	t.Ready, t.Total = d.Stages.published()
+	for _, p := range d.Pools {
+		t.Pools = append(t.Pools, PoolUse{Name: p.Name, State: p.State, Message: p.StateMessage, LeavesAt: p.LeavesAt})
+		if p.LeavesAt.After(t.LeavesAt) {
+			t.LeavesAt = p.LeavesAt
+		}
+	}
+	return t
+}
+
+// pick chooses the targets that are asked for, the worst first.
+func (t *Targets) pick(all []TargetStatus, q Query) {
+	asked := make([]*TargetStatus, 0, len(all))
+	counts := make(map[Condition]int)
+	for i := range all {
+		if s := &all[i]; (q.Namespace == "" || s.Namespace == q.Namespace) && s.uses(q.Pool) {
+			counts[s.Condition]++
+			if q.Condition == "" || s.Condition == q.Condition || q.Condition == Unhealthy && s.Condition != Healthy {
+				asked = append(asked, s)
+			}
+		}
+	}
+	slices.SortFunc(asked, func(a, b *TargetStatus) int {
+		return cmp.Or(worse(a.Condition, b.Condition), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Service, b.Service))
+	})
+	t.Conditions, t.Targets = []ConditionCount{}, []TargetStatus{}
+	for _, c := range conditions() {
+		if counts[c] > 0 {
+			t.Conditions = append(t.Conditions, ConditionCount{c, counts[c]})
+		}
+	}
+	t.Total, t.Offset = len(asked), min(q.Offset, len(asked))
+	for _, s := range asked[t.Offset:min(t.Offset+q.limit(), len(asked))] {
+		t.Targets = append(t.Targets, *s)
+	}
+}
+
+// limit is how many targets the query asks for.
+func (q Query) limit() int {
+	if q.Limit == 0 {
+		return DefaultLimit
+	}
+	return min(q.Limit, MaxLimit)
+}
+
+// uses reports whether a target has, or asks for, a pool.
+func (t *TargetStatus) uses(pool string) bool {
+	return pool == "" || slices.ContainsFunc(t.Pools, func(u PoolUse) bool { return u.Name == pool }) ||
+		slices.ContainsFunc(t.Refusals, func(r Refusal) bool { return r.Pool == pool })
+}
+
+// judge sets condition and headline by all targets.
+func (t *Targets) judge(all []TargetStatus) {
+	seen := make(map[Condition]int)
+	for i := range all {
+		seen[all[i].Condition]++
+	}
+	var found []Condition
+	var counts []string
+	for _, c := range conditions() {
+		if seen[c] > 0 && c != Healthy {
+			counts = append(counts, fmt.Sprintf("%d %s", seen[c], c))
+			found = append(found, ofWhole(c))
+		}
+	}
+	for _, p := range t.Pools {
+		found = append(found, p.Condition)
+	}
+	t.Summary = fmt.Sprintf("%d of %d Services healthy", seen[Healthy], len(all))
+	if len(counts) > 0 {
+		t.Summary += ": " + strings.Join(counts, ", ")
+	}
+	if t.Kept != "" {
+		found, t.Summary = append(found, Hold), "Holding: "+t.Summary
+	}
+	if len(t.Lost) > 0 || t.Documents != nil && len(t.Documents.Mistakes) > 0 {
+		found = append(found, Degraded)
+	}
+	t.Condition = worst(found...)
+	switch {
+	case !t.Leader && t.Election.Enabled:
+		t.Condition, t.Summary = StandingBy, standingBy(t.Election)
+	case !t.Decided:
+		t.Condition, t.Summary = Starting, "no decision yet"
+	}
+	t.Healthy = t.Condition == Healthy
+}
+
+// ofWhole is the condition of the whole, because of one target: what a team is refused
+// takes nothing away.
+func ofWhole(c Condition) Condition {
+	if c == Refused {
+		return Degraded
+	}
+	return c
+}
+
+// standingBy is the headline of a replica that does not lead.
+func standingBy(e Election) string {
+	if e.Holder == "" {
+		return "standing by; no replica is known to lead"
+	}
+	return fmt.Sprintf("standing by; %s leads", e.Holder)
+}

@@ -1,0 +1,86 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+)
+
+// NoTarget says why there is no document of a Service.
+type NoTarget struct{ Message string }
+
+func (e *NoTarget) Error() string { return e.Message }
+
+// Target makes the document of one Service. An error is a NoTarget.
+func (m Many) Target(namespace, service string) (*Document, error) {
+	key := resolve.Key{Namespace: namespace, Service: service}
+	s := m.survey()
+	if i, found := s.find(key); found {
+		return s.target(i, true), nil
+	}
+	if !m.Leader && m.Election.Enabled || m.Snapshot.At.IsZero() {
+		f := s.facts() // it is not known yet whether it is one
+		f.Target.Namespace, f.Target.Service = namespace, service
+		return Build(f), nil
+	}
+	return nil, &NoTarget{s.why(key)}
+}
+
+// why says why a Service is no target.
+func (s *survey) why(key resolve.Key) string {
+	var said []string
+	for _, r := range s.refusals(key) {
+		said = append(said, r.Message)
+	}
+	if len(said) > 0 {
+		return fmt.Sprintf("nothing is published for Service %s: %s", key, strings.Join(said, ". "))
+	}
+	for _, n := range s.notices(key) {
+		said = append(said, ". "+n.Message)
+	}
+	if !slices.ContainsFunc(s.Snapshot.Services, func(known resolve.Service) bool { return known.Key == key }) {
+		return fmt.Sprintf("Service %s is not known: no EndpointBinding has its name, and there is no such Service in the namespaces that pools and bindings name", key)
+	}
+	return fmt.Sprintf("Service %s asks for no pool: write an EndpointBinding of its name, or set the annotation %s of the Service%s", key, v1alpha1.AnnotationPool, strings.Join(said, ""))
+}
+
+// find returns the place of a target in the plan.
+func (s *survey) find(key resolve.Key) (int, bool) {
+	return slices.BinarySearchFunc(s.Snapshot.Plan.Targets, key, func(t resolve.Target, key resolve.Key) int { return compareKeys(t.Key, key) })
+}
+
+func compareKeys(a, b resolve.Key) int {
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Service, b.Service))
+}
+
+// refusals are those of one Service.
+func (s *survey) refusals(key resolve.Key) []Refusal {
+	var own []Refusal
+	for _, r := range ofService(s.Snapshot.Plan.Refusals, key, func(r resolve.Refusal) resolve.Key { return r.Key }) {
+		own = append(own, Refusal{Pool: r.Pool, Reason: r.Reason, Message: r.Message})
+	}
+	return own
+}
+
+// notices are those of one Service.
+func (s *survey) notices(key resolve.Key) []Notice {
+	var own []Notice
+	for _, n := range ofService(s.Snapshot.Plan.Notices, key, func(n resolve.Notice) resolve.Key { return n.Key }) {
+		own = append(own, Notice{Reason: n.Reason, Message: n.Message})
+	}
+	return own
+}
+
+// ofService returns the part of a list sorted by Services that is about one of them.
+func ofService[E any](list []E, key resolve.Key, of func(E) resolve.Key) []E {
+	from, _ := slices.BinarySearchFunc(list, key, func(e E, key resolve.Key) int { return compareKeys(of(e), key) })
+	to := from
+	for to < len(list) && of(list[to]) == key {
+		to++
+	}
+	return list[from:to]
+}

@@ -1,0 +1,52 @@
+package resolve_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+)
+
+// Contract 75: what of a Service keeps its clients from its endpoints is told.
+func TestContract75WhatKeepsClientsFromEndpointsIsTold(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*resolve.Service)
+		ipv6   int
+		want   []string
+	}{
+		"nothing":                {func(*resolve.Service) {}, 0, nil},
+		"both families":          {func(s *resolve.Service) { s.IPv6 = true }, 4, nil},
+		"local":                  {func(s *resolve.Service) { s.Local = "spec.internalTrafficPolicy" }, 0, []string{resolve.TrafficPolicyLocal}},
+		"topology":               {func(s *resolve.Service) { s.Topology = "spec.trafficDistribution" }, 0, []string{resolve.TopologyIgnored}},
+		"IPv6 is missing":        {func(*resolve.Service) {}, 4, []string{resolve.FamilyUnused}},
+		"IPv4 is missing":        {func(s *resolve.Service) { s.IPv4, s.IPv6 = false, true }, 4, []string{resolve.FamilyUnused}},
+		"headless":               {func(s *resolve.Service) { s.Headless = true }, 0, []string{resolve.HeadlessPort}},
+		"headless, same port":    {func(s *resolve.Service) { s.Headless, s.Ports[0].Port = true, 30080 }, 0, nil},
+		"headless, both at once": {func(s *resolve.Service) { s.Headless, s.Local = true, "spec.internalTrafficPolicy" }, 0, []string{resolve.HeadlessPort, resolve.TrafficPolicyLocal}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, pool("blue", []string{"shop"}, "30080"))
+			s := service("shop/web", 30080)
+			s.IPv4 = true
+			c.change(&s)
+			w.in.Bindings, w.in.Services = []v1alpha1.EndpointBinding{binding("shop/web", "blue")}, []resolve.Service{s}
+			w.after(0)
+			w.in.Published[0].IPv6 = c.ipv6
+			w.after(0).want("shop/web blue:30080 Active")
+			var got []string
+			for _, n := range w.plan.Notices {
+				got = append(got, n.Reason)
+				if n.Message == "" || n.Key != s.Key {
+					t.Errorf("got %+v", n)
+				}
+			}
+			if slices.Sort(got); fmt.Sprint(got) != fmt.Sprint(c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,115 @@
+package serve
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	limiter "golang.org/x/time/rate"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
+)
+
+const (
+	// mostAnnounced is at how many Services something of a pool is announced at once, and
+	// announceEvery the time after which one more is allowed: a pool may have thousands,
+	// and as many Events would be a load on the API server just when something is wrong.
+	mostAnnounced = 50
+	announceEvery = 10 * time.Second
+)
+
+// audience is where the notices of a pool are announced: at the Services that use it. Of
+// each namespace one comes first, so that every team has one.
+type audience struct {
+	announce func(resolve.Key, narration.Notice)
+	mu       sync.Mutex
+	plan     resolve.Plan
+	uids     map[resolve.Key]string
+	// allowed has the allowance of each pool and reason.
+	allowed map[allowance]*limiter.Limiter
+}
+
+type allowance struct {
+	pool   string
+	reason narration.NoticeReason
+}
+
+func newAudience(announce func(resolve.Key, narration.Notice)) *audience {
+	return &audience{announce: announce, allowed: make(map[allowance]*limiter.Limiter)}
+}
+
+// planned takes in which Services there are. Pools that are gone are forgotten.
+func (a *audience) planned(plan resolve.Plan, uids map[resolve.Key]string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.plan, a.uids = plan, uids
+	used := make(map[string]bool)
+	for _, g := range plan.Groups() {
+		used[g.Pool] = true
+	}
+	maps.DeleteFunc(a.allowed, func(of allowance, _ *limiter.Limiter) bool { return !used[of.pool] })
+}
+
+// tell announces what happened to a group at its Services.
+func (a *audience) tell(key resolve.Group, notices []narration.Notice, now time.Time) {
+	if len(notices) == 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	services := a.servicesOf(key)
+	for _, notice := range notices {
+		of := allowance{key.Pool, notice.Reason}
+		if a.allowed[of] == nil {
+			a.allowed[of] = limiter.NewLimiter(limiter.Every(announceEvery), mostAnnounced)
+		}
+		notice.Note = noteOf(key.Pool, notice)
+		for _, service := range services {
+			if !a.allowed[of].AllowN(now, 1) {
+				break
+			}
+			notice.Service = a.uids[service]
+			a.announce(service, notice)
+		}
+	}
+}
+
+// noteOf says what happened to a pool. Why its source cannot be read is for those who have
+// its credentials, and they have the log.
+func noteOf(pool string, notice narration.Notice) string {
+	if notice.Reason == narration.SourceUnavailable {
+		return fmt.Sprintf("pool %s: its source cannot be read, the log of the controller says why; endpoints stay as they are and follow their health checks", pool)
+	}
+	return fmt.Sprintf("pool %s: %s", pool, setting.Fields.Of(notice.Note))
+}
+
+// servicesOf returns the Services that a group fills: the first of each namespace, then
+// the second of each, and so on.
+func (a *audience) servicesOf(key resolve.Group) []resolve.Key {
+	type place struct {
+		resolve.Key
+		rank int
+	}
+	var places []place
+	rank := make(map[string]int)
+	for i := range a.plan.Targets {
+		t := &a.plan.Targets[i]
+		filled := slices.ContainsFunc(t.Uses, func(u resolve.PoolUse) bool { return u.Group == key && u.State != resolve.Emptied })
+		if !filled || t.DryRun {
+			continue
+		}
+		places = append(places, place{t.Key, rank[t.Namespace]})
+		rank[t.Namespace]++
+	}
+	slices.SortStableFunc(places, func(x, y place) int { return cmp.Compare(x.rank, y.rank) })
+	services := make([]resolve.Key, len(places))
+	for i, p := range places {
+		services[i] = p.Key
+	}
+	return services
+}

@@ -1,0 +1,72 @@
+package serve_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
+)
+
+// Contract 73: what happens to a pool is announced at its Services, of every team's first
+// one, and of no more than 50 at once.
+func TestContract73APoolIsAnnouncedAtAFewOfItsServices(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := resolve.Group{Pool: "blue"}
+		var plan resolve.Plan
+		uids := make(map[resolve.Key]string)
+		add := func(namespace, service string, of resolve.Group, dryRun bool) {
+			key := resolve.Key{Namespace: namespace, Service: service}
+			uids[key] = "uid of " + key.String()
+			plan.Targets = append(plan.Targets, resolve.Target{Key: key, DryRun: dryRun, Uses: []resolve.PoolUse{{Use: resolve.Use{Group: of}, State: resolve.Active}}})
+		}
+		for i := range 1000 {
+			add("crowd", fmt.Sprintf("web-%03d", i), g, false)
+		}
+		add("late", "web", g, false)
+		add("late", "dry", g, true)
+		add("other", "web", resolve.Group{Pool: "green"}, false)
+
+		var got []string
+		var notes []string
+		a := serve.NewAudience(func(key resolve.Key, n narration.Notice) {
+			got, notes = append(got, key.String()), append(notes, n.Note)
+			if n.Service != uids[key] {
+				t.Errorf("%s: got UID %q", key, n.Service)
+			}
+		})
+		tell := func(notices ...narration.Notice) {
+			got, notes = nil, nil
+			a.Tell(g, notices, time.Now())
+		}
+		a.Planned(plan, uids)
+
+		tell(narration.Notice{Reason: narration.SourceUnavailable, Note: "GET https://api.example.org/datacenters/7: 401"})
+		if len(got) != 50 || got[0] != "crowd/web-000" || got[1] != "late/web" || got[2] != "crowd/web-001" {
+			t.Errorf("got %d: %v, want 50, and the first of each namespace first", len(got), got[:min(3, len(got))])
+		}
+		for _, note := range notes {
+			if !strings.HasPrefix(note, "pool blue: ") || strings.Contains(note, "datacenters") {
+				t.Fatalf("got note %q, want the name of the pool, and nothing of its source", note)
+			}
+		}
+		tell(narration.Notice{Reason: narration.SourceUnavailable})
+		if len(got) != 0 {
+			t.Errorf("got %d more at once, want none", len(got))
+		}
+		tell(narration.Notice{Reason: narration.RemovalHeld, Note: "set EMPTY_RESULT_THRESHOLD=0"})
+		if len(got) != 50 || notes[0] != "pool blue: set spec.guard.emptyResultThreshold=0" {
+			t.Errorf("got %d of another reason, %q", len(got), notes[:min(1, len(notes))])
+		}
+		time.Sleep(20 * time.Second)
+		tell(narration.Notice{Reason: narration.SourceUnavailable})
+		if len(got) != 2 {
+			t.Errorf("got %d after 20 s, want 2", len(got))
+		}
+	})
+}

@@ -1,0 +1,260 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
+)
+
+// look looks at everything once, for a command that ends then. Every pool is read once,
+// every group decides once, and nothing waits for a pool that cannot be read: what that
+// pool published stays.
+type look struct {
+	*Server
+	Assessment
+	// slots has room for the checks that may be in flight.
+	slots  chan struct{}
+	sights []kube.Sight
+	stores map[string]opened
+	tell   Progress
+
+	mu sync.Mutex
+}
+
+// Progress is told what a look is doing: done of all are finished. It may be called from
+// any goroutine, and must not block.
+type Progress func(what string, done, all int)
+
+// Assess reads the documents, Services, slices and pools once, checks every endpoint as
+// often as a decision takes, and decides. It writes nothing. A Server that assesses does
+// not run.
+func (s *Server) Assess(ctx context.Context, progress Progress) (Assessment, error) {
+	return s.look(ctx, progress, func(*look) {})
+}
+
+// Once assesses and writes what differs, for each target all of it or as far as it gets.
+func (s *Server) Once(ctx context.Context, progress Progress) (Assessment, error) {
+	return s.look(ctx, progress, func(l *look) { l.writeAll(ctx) })
+}
+
+func (s *Server) look(ctx context.Context, progress Progress, then func(*look)) (Assessment, error) {
+	// The hub outlives ctx, so that a write under way can end.
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	defer stop()
+	beside.Go(func() { _ = s.opts.Hub.Run(background) }) // it only ends with its context
+	l := &look{Server: s, slots: make(chan struct{}, s.opts.Concurrency), stores: make(map[string]opened), tell: progress}
+	l.At = time.Now()
+	l.Pools, l.Groups = make(map[string]*AssessedPool), make(map[resolve.Group]*AssessedGroup)
+	in, err := l.see(ctx)
+	if err != nil {
+		return l.Assessment, err
+	}
+	l.services = in.Services
+	first, memory := resolve.Resolve(in, resolve.Memory{})
+	l.read(ctx, first)
+	l.decide(ctx, first)
+	// Which groups are ready, and so what replaces what, is known now.
+	in.Now, in.Ready, in.Nodes = time.Now(), l.ready, l.nodes()
+	l.Plan, _ = resolve.Resolve(in, memory)
+	l.Targets = l.filled(ctx, l.Plan)
+	l.plan()
+	if ctx.Err() == nil {
+		then(l)
+	}
+	return l.Assessment, ctx.Err()
+}
+
+// see waits until every watch has told a list, or why it has none.
+func (l *look) see(ctx context.Context) (resolve.Input, error) {
+	l.searched.Store(true) // a command tells what it finds
+	l.Documents = l.opts.Documents.Set()
+	var pools []v1alpha1.EndpointPool
+	for _, p := range l.Documents.Pools() {
+		pools = append(pools, *p)
+	}
+	if _, known := l.labels.of(pools); !known {
+		l.labels.read(ctx)
+	}
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		in, ready := l.input(time.Now())
+		l.sights = l.opts.Hub.Snapshot().Sights
+		if ready || len(l.sights) == 0 {
+			l.unread()
+			return in, nil
+		}
+		select {
+		case <-ctx.Done():
+			return in, ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}
+
+// unread notes what of the local cluster is not known.
+func (l *look) unread() {
+	if err := l.labels.failed(); err != nil {
+		l.Unread = append(l.Unread, fmt.Errorf("the labels of namespaces cannot be read: %w", err))
+	}
+	for _, sight := range l.sights {
+		if sight.Err != nil {
+			l.Unread = append(l.Unread, fmt.Errorf("namespace %s cannot be read: %w", sight.Namespace, sight.Err))
+		}
+	}
+}
+
+// each does something to all of a list at the same time, and tells how far it is.
+func each[T any](l *look, what string, all []T, do func(T)) {
+	var running sync.WaitGroup
+	done := 0
+	l.tell(what, 0, len(all))
+	for _, one := range all {
+		running.Go(func() {
+			do(one)
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			done++
+			l.tell(what, done, len(all))
+		})
+	}
+	running.Wait()
+}
+
+// read reads every pool that a target uses.
+func (l *look) read(ctx context.Context, p resolve.Plan) {
+	used := make(map[string]bool)
+	for _, g := range p.Groups() {
+		used[g.Pool] = true
+	}
+	var pools []*v1alpha1.EndpointPool
+	for i := range p.Pools {
+		if used[p.Pools[i].Name] {
+			pools = append(pools, &p.Pools[i])
+		}
+	}
+	each(l, "reading the pools", pools, func(document *v1alpha1.EndpointPool) {
+		read := &AssessedPool{}
+		read.Err = carefully(func() error { return l.readOne(ctx, document, read) })
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.Pools[document.Name] = read
+	})
+}
+
+func (l *look) readOne(ctx context.Context, document *v1alpha1.EndpointPool, into *AssessedPool) error {
+	supply, err := l.opts.Supply(document)
+	if err != nil {
+		return err
+	}
+	origin, err := supply.Make()
+	if err != nil {
+		return err
+	}
+	reader, err := pool.NewReader(pool.ReaderOptions{
+		Source: origin.Source, Rules: supply.Rules, PollInterval: supply.PollInterval, SourceTimeout: supply.Timeout,
+	})
+	if err != nil {
+		return err
+	}
+	beside, stop := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop()
+	if origin.Run != nil {
+		running.Go(func() { _ = carefully(func() error { return origin.Run(beside) }) })
+	}
+	into.Reading = reader.Read(ctx)
+	into.Filtered = filter.Apply(into.Reading.Nodes, supply.Rules)
+	if origin.Warnings != nil {
+		into.Warnings = origin.Warnings()
+	}
+	return into.Reading.Err
+}
+
+// decide decides on the endpoints of every group whose pool was read, beginning from
+// what its targets publish.
+func (l *look) decide(ctx context.Context, p resolve.Plan) {
+	pools := make(map[string]*v1alpha1.EndpointPool, len(p.Pools))
+	for i := range p.Pools {
+		pools[p.Pools[i].Name] = &p.Pools[i]
+	}
+	published := make(map[resolve.Group]plan.State)
+	for _, t := range l.filled(ctx, p) {
+		for _, f := range t.Fills {
+			groups := []resolve.Group{f.Use.Group}
+			if f.Use.Next != nil {
+				groups = append(groups, f.Use.Next.Group)
+			}
+			for _, g := range groups {
+				published[g] = plan.State{Slices: append(published[g].Slices, f.State.Slices...)}
+			}
+		}
+	}
+	each(l, "checking the endpoints of the pools", p.Groups(), func(g resolve.Group) {
+		decided := &AssessedGroup{}
+		decided.Err = carefully(func() error { return l.decideOne(ctx, pools[g.Pool], g, published[g], decided) })
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.Groups[g] = decided
+	})
+}
+
+// errSourceFailed says that an error is about the source of a pool.
+var errSourceFailed = errors.New("read source")
+
+func (l *look) decideOne(ctx context.Context, document *v1alpha1.EndpointPool, g resolve.Group, published plan.State, into *AssessedGroup) error {
+	read := l.Pools[g.Pool]
+	switch {
+	case read == nil:
+		return fmt.Errorf("%w: no document describes pool %s", errSourceFailed, g.Pool)
+	case read.Err != nil:
+		return fmt.Errorf("%w: %w", errSourceFailed, read.Err)
+	}
+	supply, err := l.opts.Supply(document)
+	if err != nil {
+		return err
+	}
+	checking, err := l.opts.Checking(document, g.Check)
+	if err != nil {
+		return err
+	}
+	once := pool.Look{Prober: checking.Prober, Policy: checking.Policy, Rules: supply.Rules, Slots: l.slots}
+	once.Policy.HealthOff = checking.Prober == nil
+	verdict, health, err := once.Decide(ctx, plan.Published(published), guard.Read{
+		Nodes: len(read.Reading.Nodes), Candidates: read.Filtered.Candidates, Decisions: read.Filtered.Decisions, Ineligible: read.Filtered.Ineligible,
+		Scheduled: true,
+	})
+	if err != nil {
+		return err
+	}
+	into.Verdict, into.Health = &verdict, health
+	return nil
+}
+
+// ready reports whether a group may take over from one before it.
+func (l *look) ready(g resolve.Group) bool {
+	decided := l.Groups[g]
+	return decided != nil && decided.Verdict != nil && decided.Verdict.MayReplace()
+}
+
+// nodes is how many nodes each pool has.
+func (l *look) nodes() map[string]int {
+	nodes := make(map[string]int, len(l.Pools))
+	for name, p := range l.Pools {
+		nodes[name] = len(p.Reading.Nodes)
+	}
+	return nodes
+}

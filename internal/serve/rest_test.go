@@ -1,0 +1,222 @@
+package serve_test
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
+)
+
+// resting is a cluster with Services of the same endpoints, in which nothing changes.
+type resting struct {
+	set      documents.Set
+	services []*kube.Service
+	never    chan struct{}
+	// right says that the slices are as they should be at the start.
+	right bool
+
+	mu     sync.Mutex
+	plans  int // how often what the watches say was asked for
+	writes []plan.Write
+}
+
+func newResting(services ...string) *resting {
+	text := `apiVersion: endpoints.ablmnzde.github.io/v1alpha1
+kind: EndpointPool
+metadata: {name: blue}
+spec:
+  source: {static: {nodes: [{name: a, addresses: [10.0.0.1]}]}}
+  subnets: [10.0.0.0/24]
+  allow: [{namespaces: [shop], ports: ["80"]}]
+`
+	r := &resting{never: make(chan struct{})}
+	for _, name := range services {
+		text += "---\napiVersion: endpoints.ablmnzde.github.io/v1alpha1\nkind: EndpointBinding\nmetadata: {name: " + name + ", namespace: shop}\nspec: {pools: [blue], ports: [{port: 80}]}\n"
+		r.services = append(r.services, &kube.Service{Namespace: "shop", Name: name, Service: plan.Service{UID: "1", Ports: []plan.ServicePort{{Protocol: plan.TCP, Port: 80, TargetPort: 80}}}})
+	}
+	r.set = documents.Advance(documents.Set{}, documents.Folder{Files: []documents.File{{Name: "all.yaml", Data: []byte(text)}}})
+	return r
+}
+
+func (r *resting) Set() documents.Set                       { return r.set }
+func (r *resting) Changed() <-chan struct{}                 { return r.never }
+func (r *resting) Watch(string)                             {}
+func (r *resting) Find(context.Context) ([]string, error)   { return nil, nil }
+func (r *resting) Open(of plan.Target) (serve.Store, error) { return held{r, of}, nil }
+func (r *resting) Run(ctx context.Context) error            { <-ctx.Done(); return nil }
+
+// held is the store of one target.
+type held struct {
+	*resting
+	of plan.Target
+}
+
+func (held) Follow(func()) {}
+func (held) Release()      {}
+
+func (h held) Load(context.Context) (plan.State, error) {
+	state := plan.State{Service: h.services[0].Service}
+	if h.right {
+		state.Slices = []plan.Slice{{
+			Name: h.of.SliceName, Owner: "1", Version: "1", Ports: []plan.Port{{Protocol: plan.TCP, Number: 80}},
+			Endpoints: []inventory.Member{{Address: netip.MustParseAddr("10.0.0.1"), State: inventory.StateReady}},
+		}}
+	}
+	return state, nil
+}
+
+func (r *resting) Snapshot() kube.Snapshot {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.plans++
+	return kube.Snapshot{Services: r.services, Sights: []kube.Sight{{Namespace: "shop", Complete: true}}}
+}
+
+func (r *resting) Write(_ context.Context, w plan.Write) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.writes = append(r.writes, w)
+	return "1", nil
+}
+
+// counted returns how many plans were made in a stretch of time.
+func (r *resting) counted(stretch time.Duration) int {
+	count := func() int {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.plans
+	}
+	before := count()
+	time.Sleep(stretch)
+	synctest.Wait()
+	return count() - before
+}
+
+// passing is a prober for which every endpoint works.
+type passing struct{}
+
+func (passing) Check(_ context.Context, addr netip.Addr) inventory.Result {
+	return inventory.Result{Address: addr, At: time.Now(), Outcome: inventory.Pass, Reason: inventory.Ready}
+}
+
+// server fills the Service; wrong is why its endpoints cannot be checked, nil if they can.
+func (r *resting) server(t *testing.T, wrong error) *serve.Server {
+	t.Helper()
+	server, err := serve.New(serve.Options{
+		Documents: r, Hub: r, Watch: r.Run,
+		Supply: func(*v1alpha1.EndpointPool) (serve.Supply, error) {
+			node := inventory.Node{Name: "a", Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1")}, Ready: true, Worker: true}
+			return serve.Supply{
+				Make: func() (serve.Origin, error) { return serve.Origin{Source: answers{node}}, nil }, Free: true,
+				Rules: filter.Rules{Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")}}, PollInterval: time.Minute, Timeout: time.Second,
+			}, nil
+		},
+		Checking: func(*v1alpha1.EndpointPool, resolve.Check) (serve.Checking, error) {
+			policy := guard.Policy{Rise: 1, Fall: 1, Interval: time.Second, MaxSilentPercent: 50, FailOpen: true, MaxRemovalPercent: 50, Threshold: 10, PollInterval: time.Minute, DrainPeriod: time.Minute}
+			return serve.Checking{Prober: passing{}, Key: "80", Policy: policy, Timeout: time.Second}, wrong
+		},
+		ManagedBy: "us", MaxEndpoints: 100, Concurrency: 10,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server
+}
+
+// TestContract96AtRestPlansAreMadeSeldom: a plan of 1,000 Services takes milliseconds. The
+// loop still comes round, and what cannot be made is tried again every five seconds.
+func TestContract96AtRestPlansAreMadeSeldom(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		wrong       error
+		least, most int
+	}{
+		"everything runs":            {nil, 9, 11},
+		"checks that cannot be made": {errors.New("no file ca.crt"), 55, 61},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := newResting("web")
+				server := r.server(t, c.wrong)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				go func() { _ = server.Run(ctx) }()
+				r.counted(time.Minute)
+				if got := r.counted(5 * time.Minute); got < c.least || got > c.most {
+					t.Errorf("got %d plans in five minutes, want %d to %d", got, c.least, c.most)
+				}
+				if got := server.LoopAge(); got > 6*time.Second {
+					t.Errorf("got a loop that came round %v ago", got)
+				}
+				ready := slices.ContainsFunc(r.writes, func(w plan.Write) bool { return len(w.Slice.Endpoints) == 1 })
+				if ready != (c.wrong == nil) {
+					t.Errorf("got writes %+v, want one with an endpoint: %t", r.writes, c.wrong == nil)
+				}
+				cancel()
+				synctest.Wait()
+			})
+		})
+	}
+}
+
+// TestContract96TargetsWithTheSameEndpointsShareOneList: what 1,000 Services publish is
+// kept once, also where each of them was read for itself, and nothing was written since.
+func TestContract96TargetsWithTheSameEndpointsShareOneList(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newResting("a", "b", "c")
+		r.right = true
+		server := r.server(t, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { _ = server.Run(ctx) }()
+		r.counted(time.Minute)
+		lists := make(map[*inventory.Member]bool)
+		for _, of := range server.Snapshot().Targets {
+			lists[&of.Fills[0].State.State.Slices[0].Endpoints[0]] = true
+		}
+		if len(lists) != 1 || len(r.writes) != 0 {
+			t.Errorf("got %d lists and writes %+v, want one list and no write", len(lists), r.writes)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
+// TestContract96WhatIsReadAtTheStartIsKeptOnce, also where no verdict says the same.
+func TestContract96WhatIsReadAtTheStartIsKeptOnce(t *testing.T) {
+	t.Parallel()
+	read := func(addresses ...string) []plan.Slice {
+		var members []inventory.Member
+		for _, address := range addresses {
+			members = append(members, inventory.Member{Address: netip.MustParseAddr(address), State: inventory.StateReady})
+		}
+		return []plan.Slice{{Endpoints: members}, {}}
+	}
+	share := serve.Sharing()
+	first, same, other, again := read("10.0.0.1", "10.0.0.2", "10.0.0.4"), read("10.0.0.1", "10.0.0.2", "10.0.0.4"), read("10.0.0.1", "10.0.0.3", "10.0.0.4"), read("10.0.0.1", "10.0.0.3", "10.0.0.4")
+	for _, each := range [][]plan.Slice{first, same, other, again} {
+		share(each)
+	}
+	if &first[0].Endpoints[0] != &same[0].Endpoints[0] || &other[0].Endpoints[0] != &again[0].Endpoints[0] {
+		t.Error("equal lists are kept twice")
+	}
+	if other[0].Endpoints[1].Address != netip.MustParseAddr("10.0.0.3") {
+		t.Errorf("got %v, want what was read", other[0].Endpoints)
+	}
+}

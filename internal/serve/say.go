@@ -1,0 +1,38 @@
+package serve
+
+import (
+	"log/slog"
+	"slices"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
+)
+
+// say logs a story, with settings as its readers spell them.
+func say(log *slog.Logger, spelling setting.Spelling, story narration.Story) {
+	for _, line := range story.Lines {
+		args := slices.Clone(line.Args)
+		for i, arg := range args {
+			switch value := arg.(type) {
+			case string:
+				args[i] = spelling.Of(value)
+			case error:
+				args[i] = spelling.Of(value.Error())
+			}
+		}
+		levelOf(line.Level, log)(spelling.Of(line.Message), args...)
+	}
+}
+
+func levelOf(level narration.Level, log *slog.Logger) func(string, ...any) {
+	switch level {
+	case narration.Debug:
+		return log.Debug
+	case narration.Warn:
+		return log.Warn
+	case narration.Error:
+		return log.Error
+	case narration.Info:
+	}
+	return log.Info
+}

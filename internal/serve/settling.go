@@ -1,0 +1,77 @@
+package serve
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
+)
+
+// settling tells when all Services are filled, which is when the endpoints of their
+// pools were checked and their slices are as decided: after a start, and after Services
+// came. While nothing works in a pool, it waits for that.
+type settling struct {
+	log *slog.Logger
+
+	mu sync.Mutex
+	// open are the pools whose slices in a Service were not as decided yet.
+	open     map[resolve.Key]map[string]bool
+	services map[resolve.Key]bool
+	// since is when the first of the open ones came.
+	since time.Time
+}
+
+func newSettling(log *slog.Logger) *settling {
+	return &settling{log: log, open: make(map[resolve.Key]map[string]bool), services: make(map[resolve.Key]bool)}
+}
+
+// expect waits for a Service.
+func (s *settling) expect(key resolve.Key, fills []fill) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.open) == 0 {
+		s.since = time.Now()
+	}
+	s.services[key], s.open[key] = true, make(map[string]bool, len(fills))
+	for _, each := range fills {
+		if each.verdict != emptied {
+			s.open[key][each.verdict] = true
+		}
+	}
+	if len(s.open[key]) == 0 {
+		delete(s.open, key)
+	}
+}
+
+// forget waits for a Service no longer.
+func (s *settling) forget(key resolve.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.services, key)
+	s.close(key)
+}
+
+// take takes in an outcome. In a dry run it is enough that the slices were planned.
+func (s *settling) take(key resolve.Key, dryRun bool, o target.Outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pools := s.open[key]
+	if !pools[o.Pool] || !o.Checked || o.Pending > 0 && !dryRun {
+		return
+	}
+	if delete(pools, o.Pool); len(pools) == 0 {
+		s.close(key)
+	}
+}
+
+// close notes that nothing is open for a Service, and tells if that was the last one.
+func (s *settling) close(key resolve.Key) {
+	if _, was := s.open[key]; !was {
+		return
+	}
+	if delete(s.open, key); len(s.open) == 0 && len(s.services) > 0 {
+		s.log.Info("the slices of all Services are as decided", "services", len(s.services), "after", time.Since(s.since).Round(time.Millisecond).String())
+	}
+}

@@ -1,0 +1,36 @@
+package kube
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
+)
+
+// findAtOnce is how many slices one answer to Find has.
+const findAtOnce = 500
+
+// Find returns the namespaces of the whole cluster that have slices with our managed-by
+// value and a label of a pool, sorted, whether they are watched or not. It asks the
+// server, which needs the right to list slices in the whole cluster.
+func (h *Hub) Find(ctx context.Context) ([]string, error) {
+	found := make(map[string]bool)
+	options := metav1.ListOptions{Limit: findAtOnce, LabelSelector: discoveryv1.LabelManagedBy + "=" + h.options.ManagedBy + "," + manifest.LabelPool}
+	for {
+		list := &discoveryv1.EndpointSliceList{}
+		if err := h.client.List(ctx, kubeapi.EndpointSlices(""), options, list); err != nil {
+			return nil, available(err)
+		}
+		for i := range list.Items {
+			found[list.Items[i].Namespace] = true
+		}
+		if options.Continue = list.Continue; options.Continue == "" {
+			return slices.Sorted(maps.Keys(found)), nil
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package viewcli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/fleet"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/fleet/children"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/fleet/streams"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
+)
+
+// requestsPerSecond bounds the requests of the operator: that many fleets take a few
+// seconds at the first start.
+const requestsPerSecond = 100
+
+// fleetCommand looks after fleets until it is told to stop.
+func (p Program) fleetCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "fleet",
+		Short: "Make the Pods of the kind Envoy until a signal ends it; writes Deployments",
+		Long: "Makes a ConfigMap, a Deployment, a Service, a PodDisruptionBudget and a NetworkPolicy for\n" +
+			"each Envoy (fleet.ablmnzde.github.io), and says in its status how it is. It runs apart\n" +
+			"from serve, with rights of its own. Stop it by SIGTERM or SIGINT: the Envoys go on.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := p.load()
+			if err != nil {
+				return err
+			}
+			if err := c.CheckFleet(); err != nil {
+				return &exitError{exitUsage, err}
+			}
+			return p.fleet(cmd.Context(), c)
+		},
+	}
+}
+
+func (p Program) fleet(ctx context.Context, c config.Views) error {
+	log := p.logger(c.Log)
+	access, err := kubeapi.Access{Kubeconfig: c.Cluster.Kubeconfig, InCluster: true, Setting: "KUBECONFIG"}.Config()
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	access.UserAgent = "endpoint-views-fleet/" + p.Version
+	access.QPS, access.Burst = requestsPerSecond, 2*requestsPerSecond
+	options := fleet.Options{
+		Access: access, Namespaces: c.Fleet.Namespaces, MetricsAddress: c.Stream.MetricsAddress.String(),
+		Children: children.Settings{EnvoyImage: c.Fleet.EnvoyImage, DrainImage: c.Fleet.Image},
+		Logger:   logr.FromSlogHandler(log.Handler()),
+	}
+	options.Children.Host, options.Children.Port = c.Fleet.HostPort()
+	if c.Fleet.Election {
+		options.LeaseNamespace, options.LeaseName = c.Fleet.LeaseNS, c.Fleet.LeaseName
+	}
+	if c.Fleet.ServeURL != "" {
+		asked, err := streams.New(streams.Options{Address: c.Fleet.ServeURL, AuthorityFile: c.Fleet.ServeCA, TokenFile: c.Fleet.ServeToken})
+		if err != nil {
+			return &exitError{exitUsage, err}
+		}
+		options.Streams = asked
+	}
+	operator, err := fleet.New(options)
+	if err != nil {
+		return &exitError{exitFailed, fmt.Errorf("look for the kinds at the API server: %w", err)}
+	}
+	log.Info("starting", "version", p.Version, "metrics_address", options.MetricsAddress)
+	defer log.Info("stopped")
+	if err := operator.Run(ctx); err != nil {
+		return &exitError{exitFailed, err}
+	}
+	return nil
+}

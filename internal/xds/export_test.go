@@ -1,0 +1,36 @@
+package xds
+
+import (
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/view"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds/resources"
+	"google.golang.org/grpc/encoding"
+)
+
+// Made reports whether the newest endpoints of a Service were made for clients of gRPC, and
+// for Envoys. Those that were not cannot be made any more.
+func (s *Server) Made(key view.Key) (grpc, envoy bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	made := func(of set) bool {
+		for _, r := range of[resources.Endpoints] {
+			there := true
+			r.of.once.Do(func() { there = false })
+			return there
+		}
+		return false
+	}
+	t := s.services[key]
+	return made(t.grpc), made(t.envoy)
+}
+
+// Generation makes what a fleet is sent now that of a generation.
+func (s *Server) Generation(fleet string, generation int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	traffic := s.traffic[fleet]
+	traffic.Generation = generation
+	s.traffic[fleet] = traffic
+}
+
+// NewSharing returns the codec of the server.
+func NewSharing() encoding.CodecV2 { return newSharing() }

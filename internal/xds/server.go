@@ -1,0 +1,211 @@
+package xds
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/view"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcache"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds/resources"
+)
+
+// Options are what a Server is made of.
+type Options struct {
+	// Address is where clients connect; port 0 takes a free one.
+	Address netip.AddrPort
+	// TLS reads the certificates of the server and the authority of clients, for each
+	// handshake. Nil only on a loopback address, where every client sees everything.
+	TLS func() (*tls.Config, error)
+	// Accepts says why the certificate of an open stream does not count any more.
+	Accepts func(*tls.ConnectionState) error
+	// Namespaces are those that a client of gRPC may see; "*" is every one.
+	Namespaces func(client string) []string
+	// Fleets are the listeners of fleets; nil for none.
+	Fleets   *Fleets
+	Cache    *viewcache.Cache
+	Settings resources.Settings
+	// MostClients bounds the streams, MostOfOne those of one identity.
+	MostClients, MostOfOne int
+	// Listening is told the address once clients can connect.
+	Listening func(net.Addr)
+	Logger    *slog.Logger
+}
+
+const (
+	// every is how long fleets and identities are used without a look at them.
+	every = 2 * time.Second
+	// stopTime is how long streams may take to end when the program stops.
+	stopTime = 2 * time.Second
+)
+
+// Server serves xDS.
+type Server struct {
+	opts Options
+	// news has something when a client has answered or left.
+	news  chan struct{}
+	stats stats
+
+	mu       sync.Mutex
+	services map[view.Key]*translated
+	shared   [resources.Kinds]*collection
+	traffic  map[string]resources.Traffic // by fleet
+	fleets   map[string]*fleet
+	clients  map[*client]struct{}
+	of       map[string]int // streams by identity
+	late     uint64         // of fleets that are gone
+}
+
+// New checks the options. It does not listen yet.
+func New(opts Options) (*Server, error) {
+	switch {
+	case opts.Cache == nil || opts.Logger == nil:
+		return nil, errors.New("xds: a cache and a log are needed")
+	case opts.MostClients <= 0 || opts.MostOfOne <= 0:
+		return nil, errors.New("xds: bounds for clients are needed")
+	case opts.TLS == nil && !opts.Address.Addr().IsLoopback():
+		return nil, errors.New("xds: without certificates only a loopback address may be served")
+	case opts.TLS != nil && (opts.Namespaces == nil || opts.Accepts == nil):
+		return nil, errors.New("xds: with certificates it has to be known what each client may see")
+	}
+	s := &Server{
+		opts: opts, news: make(chan struct{}, 1),
+		services: make(map[view.Key]*translated), fleets: make(map[string]*fleet), clients: make(map[*client]struct{}), of: make(map[string]int),
+	}
+	for kind := range s.shared {
+		s.shared[kind] = newCollection(resources.Kind(kind))
+	}
+	return s, nil
+}
+
+// Run waits for the first join, listens, and serves until ctx ends.
+func (s *Server) Run(ctx context.Context) error {
+	follower := s.opts.Cache.Follow()
+	defer follower.Stop()
+	if !s.first(ctx, follower) {
+		return nil
+	}
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", s.opts.Address.String())
+	if err != nil {
+		return fmt.Errorf("XDS_ADDRESS=%s cannot be listened on; set it to another address, for example 127.0.0.1:0 for any free port: %w", s.opts.Address, err)
+	}
+	streams, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	server := s.grpc(streams)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	if s.opts.Listening != nil {
+		s.opts.Listening(listener.Addr())
+	}
+	s.opts.Logger.Info("serving xDS", "xds_address", listener.Addr().String())
+	err = s.follow(ctx, follower, served)
+	stop(server)
+	return err
+}
+
+// first waits for the first join, and until it is known which fleets there are, and
+// translates that; false where ctx ends before.
+func (s *Server) first(ctx context.Context, follower *viewcache.Follower) bool {
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-follower.News():
+		case <-s.opts.Fleets.changes():
+		}
+		if !s.opts.Fleets.Complete() {
+			continue
+		}
+		if all, ok := follower.Take(); ok {
+			s.list(time.Now())
+			s.update(all, time.Now())
+			return true
+		}
+	}
+}
+
+// follow sends what changes, until ctx ends or the listener breaks.
+func (s *Server) follow(ctx context.Context, follower *viewcache.Follower, served <-chan error) error {
+	look := time.NewTicker(every)
+	defer look.Stop()
+	late := time.NewTimer(acknowledgeTime)
+	defer late.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-served:
+			return fmt.Errorf("serve %s: %w", s.opts.Address, err)
+		case <-follower.News():
+			if changed, ok := follower.Take(); ok && len(changed) > 0 {
+				s.update(changed, time.Now())
+			}
+		case <-s.opts.Fleets.changes():
+			s.list(time.Now())
+		case <-look.C:
+			s.list(time.Now())
+			s.review(time.Now())
+		case <-s.news:
+		case <-late.C:
+		}
+		if next := s.step(time.Now()); !next.IsZero() {
+			late.Reset(max(0, time.Until(next)))
+		}
+	}
+}
+
+// stop ends the streams and then the server.
+func stop(server *grpc.Server) {
+	done := make(chan struct{})
+	go func() { server.GracefulStop(); close(done) }()
+	timer := time.NewTimer(stopTime)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+		server.Stop()
+		<-done
+	}
+}
+
+// nudge wakes the loop.
+func (s *Server) nudge() {
+	select {
+	case s.news <- struct{}{}:
+	default:
+	}
+}
+
+// Why a stream ends.
+var (
+	errExpired = errors.New("the client certificate has expired, or its authority is no longer trusted; connect again with a current one")
+	errRights  = errors.New("the namespaces that this client may see have changed; connect again")
+	errStops   = errors.New("the server stops; connect to another replica")
+)
+
+// review ends streams whose client may not see any more what it could see when the stream
+// began.
+func (s *Server) review(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.clients {
+		if c.identity.trusted() {
+			continue
+		}
+		if now.After(c.identity.expires()) || s.opts.Accepts(c.identity.state) != nil {
+			c.end(errExpired)
+		} else if c.protocol == GRPC && !slices.Equal(c.namespaces, s.opts.Namespaces(c.identity.name)) {
+			c.end(errRights)
+		}
+	}
+}

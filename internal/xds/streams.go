@@ -1,0 +1,152 @@
+package xds
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/server/delta/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/server/sotw/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds/resources"
+)
+
+const (
+	// leastPing is the shortest time between two keep-alives of a client.
+	leastPing = 15 * time.Second
+	// longestConnection is how long a connection lasts at the least, so that clients
+	// spread over replicas again; up to a fifth more.
+	longestConnection = 10 * time.Hour
+)
+
+// grpc makes the server of gRPC. Streams end when ctx does.
+func (s *Server) grpc(ctx context.Context) *grpc.Server {
+	options := []grpc.ServerOption{
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPing, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			Time: 30 * time.Second, Timeout: 10 * time.Second,
+			MaxConnectionAge: longestConnection + rand.N(longestConnection/5), MaxConnectionAgeGrace: 30 * time.Second,
+		}),
+		grpc.ForceServerCodecV2(newSharing()), grpc.MaxConcurrentStreams(16), grpc.MaxHeaderListSize(16 << 10), grpc.ConnectionTimeout(10 * time.Second),
+	}
+	if s.opts.TLS != nil {
+		options = append(options, grpc.Creds(counted{credentials.NewTLS(&tls.Config{
+			MinVersion:         tls.VersionTLS12,
+			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.opts.TLS() },
+		}), &s.stats.refused}))
+	}
+	server := grpc.NewServer(options...)
+	discoveryv3.RegisterAggregatedDiscoveryServiceServer(server, &aggregated{server: s, streams: ctx})
+	return server
+}
+
+// counted counts the clients whose certificate is not accepted.
+type counted struct {
+	credentials.TransportCredentials
+
+	refused *atomic.Uint64
+}
+
+// ServerHandshake implements credentials.TransportCredentials. A connection that ends
+// without a word is no client.
+func (c counted) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	connection, info, err := c.TransportCredentials.ServerHandshake(raw)
+	if err != nil && !errors.Is(err, io.EOF) {
+		c.refused.Add(1)
+	}
+	return connection, info, err
+}
+
+// aggregated is the service of gRPC.
+type aggregated struct {
+	discoveryv3.UnimplementedAggregatedDiscoveryServiceServer
+
+	server *Server
+	// streams ends when all streams have to; gRPC gives its handlers contexts that know
+	// nothing of that.
+	streams context.Context //nolint:containedctx // see above
+}
+
+// DeltaAggregatedResources serves an Envoy.
+func (a *aggregated) DeltaAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
+	return a.serve(stream.Context(), Envoy, func(ctx context.Context, c *client) error {
+		// Only for these an empty request means everything.
+		server := delta.NewServer(ctx, c, c, delta.DeactivateLegacyWildcardForTypes([]string{resources.Endpoints.TypeURL(), resources.Routes.TypeURL()}))
+		return server.DeltaStreamHandler(stream, "")
+	})
+}
+
+// StreamAggregatedResources serves a client of gRPC.
+func (a *aggregated) StreamAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
+	return a.serve(stream.Context(), GRPC, func(ctx context.Context, c *client) error {
+		return sotw.NewServer(ctx, c, c, sotw.DeactivateLegacyWildcard()).StreamHandler(stream, "")
+	})
+}
+
+// serve serves one stream.
+func (a *aggregated) serve(from context.Context, protocol Protocol, run func(context.Context, *client) error) error {
+	s := a.server
+	identity, err := identify(from, s.opts.TLS != nil)
+	if err != nil {
+		s.stats.refused.Add(1)
+		return status.Error(codes.Unauthenticated, err.Error())
+	}
+	if !identity.trusted() && identity.protocol != protocol {
+		s.stats.refused.Add(1)
+		return status.Errorf(codes.PermissionDenied, "the certificate is that of a %s, and this protocol is for a %s", identity.protocol, protocol)
+	}
+	ctx, end := context.WithCancelCause(from)
+	defer end(nil)
+	defer context.AfterFunc(a.streams, func() { end(errStops) })() //nolint:contextcheck // a stream ends with either
+	c := &client{server: s, protocol: protocol, identity: identity, since: time.Now(), nonces: strconv.FormatUint(uint64(rand.Uint32()), 36) + ".", end: end, unserved: make(map[string]struct{})}
+	if p, ok := peer.FromContext(from); ok {
+		c.address = p.Addr.String()
+	}
+	if protocol == GRPC && !identity.trusted() {
+		c.namespaces = s.opts.Namespaces(identity.name)
+	}
+	if err := s.enter(c); err != nil {
+		s.stats.refused.Add(1)
+		return err
+	}
+	defer s.leave(c)
+	err = run(ctx, c)
+	if err != nil && from.Err() == nil {
+		s.stats.refused.Add(1)
+	}
+	for why, code := range map[error]codes.Code{errExpired: codes.Unauthenticated, errRights: codes.PermissionDenied, errStops: codes.Unavailable} {
+		if errors.Is(context.Cause(ctx), why) {
+			return status.Error(code, why.Error())
+		}
+	}
+	return err
+}
+
+// enter takes a place for a stream.
+func (s *Server) enter(c *client) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name := c.identity.name
+	switch {
+	case len(s.clients) >= s.opts.MostClients:
+		return status.Errorf(codes.ResourceExhausted, "there are %d streams, as many as XDS_MAX_CLIENTS allows; ask another replica", len(s.clients))
+	case !c.identity.trusted() && s.of[name] >= s.opts.MostOfOne:
+		return status.Errorf(codes.ResourceExhausted, "%s has %d streams, as many as XDS_MAX_CLIENTS_PER_IDENTITY allows; end one of them", name, s.of[name])
+	}
+	s.clients[c] = struct{}{}
+	s.of[name]++
+	return nil
+}

@@ -1,0 +1,16 @@
+// Package many simulates one process that fills many Services from several pools.
+//
+// A world of pools with nodes, Services, documents in files and an API server in memory
+// is in trouble at random, in the time of testing/synctest: nodes die and are replaced,
+// sources fail or lie, documents become invalid, vanish and return, writes fail, the
+// process is restarted. The rest is the real thing, from the text of the documents to
+// the slices. After each quarter of a second the promises are checked:
+//
+//   - a backend that works is not taken away from a Service that still has its binding;
+//   - a dead one is gone soon, where another one works;
+//   - nothing is published or checked outside of the pool and its ports;
+//   - trouble of one namespace or pool does not reach another's Services;
+//   - when all is well again, the slices are right, and writing stops.
+//
+// Without flags a few seeds pass; make simulate lets more pass, and -seed repeats one.
+package many

@@ -1,0 +1,273 @@
+package many_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
+)
+
+// local is the API server of the local cluster. Its lock is the world's.
+type local struct {
+	w        *world
+	services map[string]*kube.Service
+	objects  map[string]*discoveryv1.EndpointSlice // by namespace/name, never changed in place
+	uids     int
+	version  int
+	writes   int
+	// failing is until when each namespace refuses writes, stale until when the watches
+	// of it are not current.
+	failing, stale map[string]time.Time
+	stores         map[*store]bool
+	changed        chan struct{}
+}
+
+func newLocal(w *world) *local {
+	return &local{
+		w: w, services: make(map[string]*kube.Service), objects: make(map[string]*discoveryv1.EndpointSlice),
+		failing: make(map[string]time.Time), stale: make(map[string]time.Time), stores: make(map[*store]bool), changed: make(chan struct{}, 1),
+	}
+}
+
+// create makes the Service of a wish.
+func (l *local) create(of wish) {
+	l.uids++
+	s := &kube.Service{Namespace: of.namespace, Name: of.service, Service: plan.Service{
+		UID: "uid-" + strconv.Itoa(l.uids), Ports: []plan.ServicePort{{Protocol: plan.TCP, Port: 80, TargetPort: of.port}},
+	}}
+	if of.annotated {
+		s.Annotations = map[string]string{v1alpha1.AnnotationPool: of.pools[0]}
+	}
+	l.services[of.key().String()] = s
+	l.tell(of.namespace)
+}
+
+// remove removes a Service, and its slices as the garbage collector does.
+func (l *local) remove(of wish) {
+	delete(l.services, of.key().String())
+	for name, object := range l.objects {
+		if object.Namespace == of.namespace && object.Labels[discoveryv1.LabelServiceName] == of.service {
+			delete(l.objects, name)
+		}
+	}
+	l.tell(of.namespace)
+}
+
+// tell tells the program that something of a namespace changed.
+func (l *local) tell(namespace string) {
+	leave(l.changed)
+	for s := range l.stores {
+		if s.target.Namespace == namespace && s.follow != nil {
+			s.follow()
+		}
+	}
+}
+
+// published returns what is published for a Service, by address.
+func (l *local) published(of wish) map[netip.Addr]inventory.State {
+	found := make(map[netip.Addr]inventory.State)
+	for _, object := range l.objects {
+		if object.Namespace != of.namespace || object.Labels[discoveryv1.LabelServiceName] != of.service {
+			continue
+		}
+		slice, _ := manifest.ToSlice(object, plan.Target{
+			Namespace: of.namespace, Service: of.service, SliceName: of.service + "." + object.Labels[manifest.LabelPool],
+			ManagedBy: managedBy, Pool: object.Labels[manifest.LabelPool],
+		})
+		for _, m := range slice.Endpoints {
+			found[m.Address] = m.State
+		}
+	}
+	return found
+}
+
+// hub is the API server as one process sees it.
+type hub struct{ *local }
+
+func (l *local) hub() serve.Hub {
+	clear(l.stores) // those of the process before
+	return hub{l}
+}
+
+// Watch implements serve.Hub: every namespace is watched.
+func (hub) Watch(string) {}
+
+// Changed implements serve.Hub.
+func (h hub) Changed() <-chan struct{} { return h.changed }
+
+// Run implements serve.Hub.
+func (hub) Run(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+// Find implements serve.Hub.
+func (hub) Find(context.Context) ([]string, error) { return []string{"shop"}, nil }
+
+// Snapshot implements serve.Hub.
+func (h hub) Snapshot() kube.Snapshot {
+	h.w.mu.Lock()
+	defer h.w.mu.Unlock()
+	var out kube.Snapshot
+	for _, namespace := range []string{"blog", "pay", "shop"} {
+		sight := kube.Sight{Namespace: namespace, Complete: true}
+		if time.Now().Before(h.stale[namespace]) {
+			sight.Err = errors.New("the watch has sent nothing")
+		}
+		out.Sights = append(out.Sights, sight)
+	}
+	for _, key := range slices.Sorted(keys(h.services)) {
+		out.Services = append(out.Services, h.services[key])
+	}
+	for _, key := range slices.Sorted(keys(h.objects)) {
+		o := h.objects[key]
+		out.Published = append(out.Published, kube.Published{
+			Namespace: o.Namespace, Name: o.Name, Service: o.Labels[discoveryv1.LabelServiceName], Pool: o.Labels[manifest.LabelPool],
+			Ports: manifest.Ports(o), Endpoints: len(o.Endpoints),
+		})
+	}
+	return out
+}
+
+// Open implements serve.Hub.
+func (h hub) Open(of plan.Target) (serve.Store, error) {
+	h.w.mu.Lock()
+	defer h.w.mu.Unlock()
+	s := &store{local: h.local, target: of}
+	h.stores[s] = true
+	return s, nil
+}
+
+// store is one target's.
+type store struct {
+	*local
+	target plan.Target
+	follow func()
+}
+
+// Follow implements serve.Store.
+func (s *store) Follow(changed func()) {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	s.follow = changed
+}
+
+// Release implements serve.Store.
+func (s *store) Release() {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	delete(s.stores, s)
+}
+
+// Load implements target.Store.
+func (s *store) Load(ctx context.Context) (plan.State, error) {
+	if err := ctx.Err(); err != nil {
+		return plan.State{}, err
+	}
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	var service plan.Service
+	if found := s.services[s.target.Namespace+"/"+s.target.Service]; found != nil {
+		service = found.Service
+	}
+	var objects []*discoveryv1.EndpointSlice
+	for _, o := range s.objects {
+		if o.Namespace == s.target.Namespace && o.Labels[discoveryv1.LabelServiceName] == s.target.Service && !s.others(o.Name) {
+			objects = append(objects, o)
+		}
+	}
+	slices.SortFunc(objects, func(a, b *discoveryv1.EndpointSlice) int { return s.target.CompareNames(a.Name, b.Name) })
+	state := manifest.State(service, objects, s.target)
+	if time.Now().Before(s.stale[s.target.Namespace]) {
+		state.Stale = errors.New("the watch has sent nothing")
+	}
+	return state, nil
+}
+
+// others reports whether a slice is that of another store.
+func (s *store) others(name string) bool {
+	for other := range s.stores {
+		if _, _, its := other.target.ParseName(name); its && other != s && other.target.Namespace == s.target.Namespace {
+			return true
+		}
+	}
+	return false
+}
+
+// Write implements target.Store.
+func (s *store) Write(ctx context.Context, write plan.Write) (string, error) {
+	s.w.mu.Lock()
+	s.writes++
+	wait := time.Duration(1+s.w.random.IntN(20))*time.Millisecond + time.Duration(s.writes%997)*time.Microsecond
+	fails, hangs := time.Now().Before(s.failing[s.target.Namespace]), s.w.random.IntN(2) == 0
+	s.check(write)
+	s.w.note("write %s/%s begins, fails %v hangs %v", s.target.Namespace, write.Slice.Name, fails, hangs)
+	s.w.mu.Unlock()
+	if fails && hangs {
+		wait = time.Hour
+	}
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case <-time.After(wait):
+	}
+	if fails {
+		return "", errors.New("exceeded quota")
+	}
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	name := s.target.Namespace + "/" + write.Slice.Name
+	base := s.objects[name]
+	if err := manifest.Fence(base, write, s.target); err != nil {
+		return "", err
+	}
+	object := manifest.Apply(base, write, s.target)
+	s.version++
+	object.ResourceVersion = strconv.Itoa(s.version)
+	s.objects[name] = object
+	s.w.note("wrote %s: %s", name, text(write.Slice.Endpoints))
+	leave(s.changed)
+	return object.ResourceVersion, nil
+}
+
+// check checks that a write stays within what its team and its pool may do.
+func (s *store) check(write plan.Write) {
+	w := s.w
+	at := slices.IndexFunc(wishes, func(of wish) bool { return of.namespace == s.target.Namespace && of.service == s.target.Service })
+	if at < 0 {
+		w.breach("slice %s/%s is of a Service that no team has", s.target.Namespace, write.Slice.Name)
+		return
+	}
+	of := wishes[at]
+	service, pool, _ := strings.Cut(write.Slice.Name, ".")
+	pool, _, _ = strings.Cut(pool, ".")
+	if service != of.service || !slices.Contains(of.pools, pool) {
+		w.breach("slice %s/%s is not one of Service %s with pools %v", of.namespace, write.Slice.Name, of.service, of.pools)
+	}
+	for _, m := range write.Slice.Endpoints {
+		if !w.mayUse(pool, m.Address, of.port) {
+			w.breach("%s/%s publishes %s port %d, which pool %s does not have", of.namespace, write.Slice.Name, m.Address, of.port, pool)
+		}
+	}
+}
+
+func text(members []inventory.Member) string {
+	var words []string
+	for _, m := range members {
+		words = append(words, fmt.Sprintf("%s=%s", m.Address, m.State))
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,222 @@
+package many_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+)
+
+// step is something that happens. It says what with note.
+type step struct {
+	weight int
+	happen func(w *world, r *rand.Rand)
+}
+
+// steps are all that may happen.
+func steps() []step {
+	return []step{
+		{4, func(w *world, r *rand.Rand) { w.hurt(r, "dies", func(m *machine) map[uint16]bool { return m.dead }) }},
+		{2, func(w *world, r *rand.Rand) {
+			w.hurt(r, "falls silent", func(m *machine) map[uint16]bool { return m.silent })
+		}},
+		{5, (*world).heal},
+		{1, (*world).dieTogether},
+		{3, (*world).replace},
+		{3, (*world).troubleSource},
+		{2, func(w *world, r *rand.Rand) { w.troubleNamespace(r, "refuses writes", w.local.failing) }},
+		{1, func(w *world, r *rand.Rand) { w.troubleNamespace(r, "is not watched", w.local.stale) }},
+		{5, (*world).edit},
+		{4, (*world).restore},
+		{1, (*world).recreate},
+		{2, (*world).troubleKinds},
+	}
+}
+
+// happen lets one thing happen. The lock is held.
+func (w *world) happen(r *rand.Rand) {
+	all, sum := steps(), 0
+	for _, s := range all {
+		sum += s.weight
+	}
+	at := r.IntN(sum)
+	for _, s := range all {
+		if at -= s.weight; at < 0 {
+			s.happen(w, r)
+			return
+		}
+	}
+}
+
+// any returns a machine, and the ports of those that use it.
+func (w *world) any(r *rand.Rand) *machine {
+	c := w.clusters[[]string{"blue", "red"}[r.IntN(2)]]
+	return c.machines[r.IntN(len(c.machines))]
+}
+
+// hurt lets a machine, or one of its workloads, stop answering.
+func (w *world) hurt(r *rand.Rand, how string, of func(*machine) map[uint16]bool) {
+	m, port := w.any(r), []uint16{0, 0, 30080, 30082, 31080, 31081}[r.IntN(6)]
+	of(m)[port] = true
+	m.since = time.Now()
+	w.note("%s %s at port %d", m.Name, how, port)
+}
+
+// dieTogether lets most machines of a pool die at once.
+func (w *world) dieTogether(r *rand.Rand) {
+	c := w.clusters[[]string{"blue", "red"}[r.IntN(2)]]
+	for _, m := range c.machines[1:] {
+		m.dead[0], m.since = true, time.Now()
+	}
+	w.note("all of %s but %s die", c.name, c.machines[0].Name)
+}
+
+// heal lets a machine that does not answer everywhere answer again.
+func (w *world) heal(r *rand.Rand) {
+	for range 10 {
+		if m := w.any(r); len(m.dead)+len(m.silent) > 0 {
+			clear(m.dead)
+			clear(m.silent)
+			m.since = time.Now()
+			w.note("%s answers again", m.Name)
+			return
+		}
+	}
+}
+
+// replace lets a machine join and announces that another leaves.
+func (w *world) replace(r *rand.Rand) {
+	c := w.clusters[[]string{"blue", "red"}[r.IntN(2)]]
+	old := c.machines[r.IntN(len(c.machines))]
+	w.note("%s joins, %s leaves", w.join(c).Name, old.Name)
+	old.Leaving, old.since = true, time.Now()
+	time.AfterFunc(time.Duration(15+r.IntN(20))*time.Second, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		c.machines = slices.DeleteFunc(c.machines, func(m *machine) bool { return m == old })
+		w.note("%s is gone", old.Name)
+		leave(c.changed)
+	})
+}
+
+// troubleSource lets the source of a pool fail or lie.
+func (w *world) troubleSource(r *rand.Rand) {
+	c := w.clusters[[]string{"blue", "red"}[r.IntN(2)]]
+	c.trouble = []string{sourceFails, sourceHangs, sourceEmpty, sourceTruncated, sourcePanics}[r.IntN(5)]
+	c.until = time.Now().Add(time.Duration(5+r.IntN(60)) * time.Second)
+	w.note("the source of %s %s for %s", c.name, c.trouble, time.Until(c.until))
+	leave(c.changed)
+}
+
+// troubleNamespace lets the API server refuse what concerns one namespace.
+func (w *world) troubleNamespace(r *rand.Rand, what string, of map[string]time.Time) {
+	namespace := []string{"shop", "blog", "pay"}[r.IntN(3)]
+	of[namespace] = time.Now().Add(time.Duration(5+r.IntN(60)) * time.Second)
+	w.rough[namespace] = of[namespace]
+	w.note("namespace %s %s for %s", namespace, what, time.Until(of[namespace]))
+	w.local.tell(namespace)
+}
+
+// edit changes a document: so that it means the same, is invalid, or is gone.
+func (w *world) edit(r *rand.Rand) {
+	names := slices.Sorted(keys(sound()))
+	name := names[r.IntN(len(names))]
+	was := sound()[name]
+	switch what := r.IntN(7); what {
+	case 6:
+		if strings.Contains(was, "EndpointPool") {
+			w.files[name] = rewrite(r, was)
+			w.note("%s changes how it is read or judged", name)
+		}
+	case 0:
+		w.files[name] = was + "# the same\n"
+		w.note("%s changes and says the same", name)
+	case 1:
+		w.files[name] = was + "  unknown: field\n"
+		w.note("%s has a mistake", name)
+	case 2:
+		w.files[name] = was[:r.IntN(len(was))]
+		w.note("%s is cut off", name)
+	case 3:
+		delete(w.files, name)
+		w.note("%s is gone", name)
+	case 4:
+		w.files[name] = ""
+		w.note("%s is empty", name)
+	default:
+		if r.IntN(3) == 0 {
+			clear(w.files)
+			w.note("all files are gone")
+		}
+	}
+	w.lastEdit = time.Now()
+	w.read()
+}
+
+// restore makes the documents sound again.
+func (w *world) restore(*rand.Rand) {
+	if w.soundNow() {
+		return
+	}
+	clear(w.files)
+	for name, text := range sound() {
+		w.files[name] = text
+	}
+	w.note("the documents are sound")
+	w.lastEdit = time.Now()
+	w.read()
+}
+
+// soundNow reports whether every document is as it should be.
+func (w *world) soundNow() bool {
+	for name, text := range sound() {
+		if w.files[name] != text {
+			return false
+		}
+	}
+	return w.kindsAreThere()
+}
+
+// recreate deletes a Service, and makes it again later.
+func (w *world) recreate(r *rand.Rand) {
+	of := wishes[r.IntN(len(wishes))]
+	if w.local.services[of.key().String()] == nil {
+		return
+	}
+	w.local.remove(of)
+	w.note("Service %s is deleted", of.key())
+	w.rough[of.key().String()] = time.Now().Add(time.Hour)
+	time.AfterFunc(time.Duration(r.IntN(20_000))*time.Millisecond, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.local.create(of)
+		w.note("Service %s is made again", of.key())
+		w.rough[of.key().String()] = time.Now().Add(30 * time.Second)
+	})
+}
+
+// calm ends all trouble except single machines that refuse. The lock is held.
+func (w *world) calm() {
+	w.note("calm")
+	if w.carrier != nil {
+		clear(w.carrier.absent)
+		clear(w.carrier.refused)
+		w.readObjects()
+	}
+	w.restore(nil)
+	for _, c := range w.clusters {
+		c.until = time.Now()
+		for _, m := range c.machines {
+			if len(m.silent) > 0 {
+				clear(m.silent)
+				m.since = time.Now()
+			}
+		}
+		leave(c.changed)
+	}
+	clear(w.local.failing)
+	clear(w.local.stale)
+	for _, namespace := range []string{"shop", "blog", "pay"} {
+		w.local.tell(namespace)
+	}
+}

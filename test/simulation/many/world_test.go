@@ -1,0 +1,394 @@
+package many_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
+)
+
+const (
+	pollInterval  = 5 * time.Second
+	checkInterval = 2 * time.Second
+	checkTimeout  = time.Second
+	managedBy     = "simulation"
+)
+
+// policy is that of every pool: the defaults.
+var policy = guard.Policy{
+	Rise: 2, Fall: 3, Interval: checkInterval, MaxSilentPercent: 50, FailOpen: true,
+	Threshold: 60, PollInterval: pollInterval, MaxRemovalPercent: 50, DrainPeriod: 10 * time.Second,
+}
+
+// wish is a Service and what its team wants.
+type wish struct {
+	namespace, service string
+	pools              []string
+	port               uint16
+	// annotated says that the wish is an annotation, and no document.
+	annotated bool
+}
+
+func (w wish) key() resolve.Key { return resolve.Key{Namespace: w.namespace, Service: w.service} }
+
+// wishes are those of three teams: two use one pool each, one uses both for one Service.
+var wishes = []wish{
+	{"shop", "web", []string{"blue"}, 30080, false},
+	{"shop", "cart", []string{"blue"}, 30081, true},
+	{"blog", "web", []string{"red"}, 30082, true},
+	{"blog", "feed", []string{"red"}, 30082, false},
+	{"pay", "checkout", []string{"blue", "red"}, 31080, false},
+	{"pay", "ledger", []string{"red", "blue"}, 31081, false},
+}
+
+// machine is a node of a remote cluster, as it really is.
+type machine struct {
+	inventory.Node
+	// silent and dead say how its workloads answer, by port; 0 is every port.
+	silent, dead map[uint16]bool
+	// since is when it or one of its workloads last changed.
+	since time.Time
+}
+
+// cluster is a remote cluster and how its source behaves.
+type cluster struct {
+	name     string
+	machines []*machine
+	// trouble is what its source does until a time.
+	trouble string
+	until   time.Time
+	changed chan struct{}
+}
+
+// What a source does.
+const (
+	sourceFails     = "fails"
+	sourceHangs     = "hangs"
+	sourceEmpty     = "is empty"
+	sourceTruncated = "is truncated"
+	sourcePanics    = "panics"
+)
+
+// world is everything outside of the process.
+type world struct {
+	seed uint64
+	t    *testing.T
+
+	mu       sync.Mutex
+	random   *rand.Rand
+	made     int
+	clusters map[string]*cluster
+	files    map[string]string
+	set      documents.Set
+	// carrier is nil where a folder has the documents; inAPI are those of the API server.
+	carrier *carrier
+	inAPI   documents.Set
+	edited  chan struct{}
+	local   *local
+	// rough is until when each namespace, pool or document was in trouble.
+	rough   map[string]time.Time
+	process *process
+	// lastEdit is when a document last changed, seen what was published at the last look.
+	lastEdit time.Time
+	seen     seen
+	trace    []string
+	broken   string
+	begun    time.Time
+}
+
+// process is one run of the program.
+type process struct {
+	stop  context.CancelFunc
+	ended chan struct{}
+	since time.Time
+}
+
+func newWorld(t *testing.T, seed uint64) *world {
+	w := &world{
+		seed: seed, t: t, random: rand.New(rand.NewPCG(seed, 0)), clusters: make(map[string]*cluster), files: make(map[string]string),
+		edited: make(chan struct{}, 1), rough: make(map[string]time.Time), seen: make(seen), begun: time.Now(),
+	}
+	if w.local = newLocal(w); seed%2 == 0 {
+		w.carrier = newCarrier()
+	}
+	for _, name := range []string{"blue", "red"} {
+		c := &cluster{name: name, changed: make(chan struct{}, 1)}
+		w.clusters[name] = c
+		for range 4 + w.random.IntN(4) {
+			w.join(c)
+		}
+	}
+	for _, each := range wishes {
+		w.local.create(each)
+	}
+	for name, text := range sound() {
+		w.files[name] = text
+	}
+	w.read()
+	return w
+}
+
+// sound are the documents as they should be, by file.
+func sound() map[string]string {
+	files := map[string]string{
+		"blue.yaml": poolText("blue", "10.1.0.0/16", map[string]string{"shop": "30080-30081", "pay": "31080-31081"}),
+		"red.yaml":  poolText("red", "10.2.0.0/16", map[string]string{"blog": "30082", "pay": "31080-31081"}),
+	}
+	for _, each := range wishes {
+		if !each.annotated {
+			files[each.namespace+"-"+each.service+".yaml"] = bindingText(each)
+		}
+	}
+	return files
+}
+
+func poolText(name, subnet string, allow map[string]string) string {
+	text := fmt.Sprintf("apiVersion: %s\nkind: EndpointPool\nmetadata: {name: %s}\nspec:\n  source: {static: {nodes: [{name: none, addresses: [10.1.0.1]}]}}\n  subnets: [%s]\n  pollInterval: %s\n  allow:\n",
+		v1alpha1.GroupVersion(), name, subnet, pollInterval)
+	for _, namespace := range slices.Sorted(keys(allow)) {
+		text += fmt.Sprintf("  - {namespaces: [%s], ports: [%q]}\n", namespace, allow[namespace])
+	}
+	return text
+}
+
+func bindingText(of wish) string {
+	return fmt.Sprintf("apiVersion: %s\nkind: EndpointBinding\nmetadata: {name: %s, namespace: %s}\nspec:\n  pools: [%s]\n  ports: [{port: %d}]\n",
+		v1alpha1.GroupVersion(), of.service, of.namespace, strings.Join(of.pools, ", "), of.port)
+}
+
+func keys[V any](of map[string]V) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range of {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// read folds the files into the documents in effect. The lock is held.
+func (w *world) read() {
+	if w.carrier != nil {
+		w.readObjects()
+		return
+	}
+	var folder documents.Folder
+	for _, name := range slices.Sorted(keys(w.files)) {
+		folder.Files = append(folder.Files, documents.File{Name: name, Data: []byte(w.files[name])})
+	}
+	w.set = documents.Advance(w.set, folder)
+	leave(w.edited)
+}
+
+// Set and Changed are serve.Documents.
+func (w *world) Set() documents.Set {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.set
+}
+
+func (w *world) Changed() <-chan struct{} { return w.edited }
+
+// join makes a machine. The lock is held.
+func (w *world) join(c *cluster) *machine {
+	w.made++
+	prefix := map[string]byte{"blue": 1, "red": 2}[c.name]
+	m := &machine{since: time.Now(), silent: make(map[uint16]bool), dead: make(map[uint16]bool)}
+	m.Node = inventory.Node{
+		ID: fmt.Sprintf("id-%d", w.made), Name: fmt.Sprintf("%s-%d", c.name, w.made), Ready: true, Worker: true,
+		Addresses: []netip.Addr{netip.AddrFrom4([4]byte{10, prefix, byte(w.made >> 8), byte(w.made)})},
+	}
+	c.machines = append(c.machines, m)
+	leave(c.changed)
+	return m
+}
+
+// Read implements pool.Source.
+func (s source) Read(ctx context.Context) ([]inventory.Node, error) {
+	w, c := s.w, s.c
+	w.mu.Lock()
+	trouble := c.trouble
+	if time.Now().After(c.until) {
+		trouble = ""
+	}
+	var nodes []inventory.Node
+	for i, m := range c.machines {
+		if trouble == "" || trouble == sourceTruncated && i == 0 {
+			nodes = append(nodes, m.Node)
+		}
+	}
+	w.mu.Unlock()
+	switch trouble {
+	case sourceFails:
+		return nil, fmt.Errorf("the API of %s is away", c.name)
+	case sourceHangs:
+		<-ctx.Done()
+		return nil, ctx.Err()
+	case sourcePanics:
+		panic("a defect of the source of " + c.name)
+	}
+	time.Sleep(time.Millisecond)
+	return nodes, nil
+}
+
+type source struct {
+	w *world
+	c *cluster
+}
+
+// prober checks one port of the machines of every cluster.
+type prober struct {
+	w    *world
+	port uint16
+}
+
+// Check implements pool.Prober.
+func (p prober) Check(ctx context.Context, addr netip.Addr) inventory.Result {
+	r := inventory.Result{Address: addr, At: time.Now()}
+	p.w.mu.Lock()
+	if !p.w.mayUse("blue", addr, p.port) && !p.w.mayUse("red", addr, p.port) { // pools share checks
+		p.w.breach("%s port %d is checked, which no pool has", addr, p.port)
+	}
+	m := p.w.at(addr)
+	silent, works := m == nil || m.silent[0] || m.silent[p.port], m.works(p.port)
+	p.w.mu.Unlock()
+	switch {
+	case works:
+		time.Sleep(time.Millisecond)
+		r.Outcome, r.Reason = inventory.Pass, inventory.Ready
+	case silent:
+		select {
+		case <-ctx.Done():
+		case <-time.After(checkTimeout):
+		}
+		r.Outcome, r.Reason = inventory.Silent, inventory.ProbeTimeout
+	default:
+		time.Sleep(time.Millisecond)
+		r.Outcome, r.Reason = inventory.Refused, inventory.ProbeRefused
+	}
+	r.Latency = time.Since(r.At)
+	return r
+}
+
+// works reports whether a workload answers at the port of the machine.
+func (m *machine) works(port uint16) bool {
+	return m != nil && !m.dead[0] && !m.dead[port] && !m.silent[0] && !m.silent[port]
+}
+
+// at returns the machine that has an address, nil where there is none.
+func (w *world) at(addr netip.Addr) *machine {
+	for _, c := range w.clusters {
+		for _, m := range c.machines {
+			if m.Addresses[0] == addr {
+				return m
+			}
+		}
+	}
+	return nil
+}
+
+// mayUse reports whether any namespace may use the port of the pool, and the pool has
+// the address. The documents of this world only ever forbid what they always forbade.
+func (w *world) mayUse(pool string, addr netip.Addr, port uint16) bool {
+	subnet := map[string]string{"blue": "10.1.0.0/16", "red": "10.2.0.0/16"}[pool]
+	ports := map[string][]uint16{"blue": {30080, 30081, 31080, 31081}, "red": {30082, 31080, 31081}}[pool]
+	return netip.MustParsePrefix(subnet).Contains(addr) && slices.Contains(ports, port)
+}
+
+// start starts the program. The lock is not held.
+func (w *world) start() {
+	server, err := serve.New(serve.Options{
+		Documents: w, Watch: func(ctx context.Context) error { <-ctx.Done(); return nil }, Hub: w.local.hub(),
+		Supply: func(pool *v1alpha1.EndpointPool) (serve.Supply, error) {
+			c := w.clusters[pool.Name]
+			return serve.Supply{
+				Make:  func() (serve.Origin, error) { return serve.Origin{Source: source{w, c}, Changed: c.changed}, nil },
+				Rules: filter.Rules{Subnets: []netip.Prefix{netip.MustParsePrefix(pool.Spec.Subnets[0])}}, PollInterval: pollInterval, Timeout: 3 * time.Second,
+			}, nil
+		},
+		Checking: func(pool *v1alpha1.EndpointPool, check resolve.Check) (serve.Checking, error) {
+			return serve.Checking{Prober: prober{w, check.Port}, Key: fmt.Sprint(check.Port), Policy: policy, Timeout: checkTimeout}, nil
+		},
+		ManagedBy: managedBy, MaxEndpoints: 100, Concurrency: 100, Logger: w.logger(),
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &process{stop: cancel, ended: make(chan struct{}), since: time.Now()}
+	go func() {
+		defer close(p.ended)
+		_ = server.Run(ctx)
+	}()
+	w.mu.Lock()
+	w.process = p
+	w.mu.Unlock()
+}
+
+// logger notes what the program says, with -log.
+func (w *world) logger() *slog.Logger {
+	if !*logs {
+		return nil
+	}
+	return slog.New(slog.NewTextHandler(writer(func(text string) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.note("log: %s", text)
+	}), nil))
+}
+
+// writer takes what is written to it.
+type writer func(text string)
+
+// Write implements io.Writer.
+func (f writer) Write(p []byte) (int, error) {
+	f(strings.TrimSpace(string(p)))
+	return len(p), nil
+}
+
+// end ends the program and waits for it.
+func (w *world) end() {
+	w.mu.Lock()
+	p := w.process
+	w.process = nil
+	w.mu.Unlock()
+	if p != nil {
+		p.stop()
+		<-p.ended
+	}
+}
+
+// note keeps what happened for the story of a failure. The lock is held.
+func (w *world) note(format string, values ...any) {
+	w.trace = append(w.trace, fmt.Sprintf("%9.3fs ", time.Since(w.begun).Seconds())+fmt.Sprintf(format, values...))
+}
+
+// breach notes the first promise that was broken. The lock is held.
+func (w *world) breach(format string, values ...any) {
+	if w.broken == "" {
+		w.broken = fmt.Sprintf(format, values...)
+		w.note("BROKEN: %s", w.broken)
+	}
+}
+
+// leave leaves one value, however many came before.
+func leave(in chan struct{}) {
+	select {
+	case in <- struct{}{}:
+	default:
+	}
+}
