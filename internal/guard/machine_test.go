@@ -170,8 +170,10 @@ func (m *machine) strangers(t *rapid.T) []inventory.Candidate {
 	return listed
 }
 
-// sourceError is no read at all: S6, nothing changes.
+// sourceError is no read at all: S6, nothing changes but what the last decision has
+// changed for the next, such as a member less in the N of contract 14.
 func (m *machine) sourceError(t *rapid.T) {
+	m.decide(t, nil)
 	before, joinedUnproved := statesOf(m.verdict.Members), m.joinedUnproved
 	m.decide(t, nil)
 	if got := statesOf(m.verdict.Members); got != before && !joinedUnproved {

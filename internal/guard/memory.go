@@ -129,9 +129,9 @@ type member struct {
 	// unconfirmed says that it was down in a slice at start, and no health check
 	// of this process has confirmed it.
 	unconfirmed bool
-	// recovered says that it came from a slice and is as it was there: no check of
-	// this process has judged it.
-	recovered bool
+	// basis is what its state is based on. One that came from a slice is untried first;
+	// what is known of it only grows.
+	basis basis
 	// unlisted says that it came from a slice, and no inventory has listed it since.
 	unlisted bool
 	// longSilent says that it was silent for so long that it proves nothing any
@@ -186,7 +186,7 @@ func Recover(members []inventory.Member, now time.Time) Memory {
 	for _, m := range members {
 		if m.State != inventory.Absent {
 			p := &memory.pools[familyOf(m.Address)]
-			p.members = append(p.members, &member{Member: m, since: now, everPassed: true, recovered: true, unlisted: true, unconfirmed: m.State == inventory.StateDown})
+			p.members = append(p.members, &member{Member: m, since: now, everPassed: true, basis: untried, unlisted: true, unconfirmed: m.State == inventory.StateDown})
 			p.recovered = true
 		}
 	}

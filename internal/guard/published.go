@@ -156,7 +156,7 @@ func newPart(rows []row, w *world, members []inventory.Member) part {
 		}
 	}
 	for i := range rows {
-		if r := &rows[i]; r.next != inventory.Absent && (r.evident != r.next && !r.accepted || r.was.recovered || r.stranger()) {
+		if r := &rows[i]; r.next != inventory.Absent && (r.evident != r.next && !r.accepted || r.was.basis != judged || r.stranger()) {
 			p.details = details(rows, w, len(members))
 			break
 		}
@@ -213,15 +213,17 @@ func (r *row) zone() string {
 	return r.candidate.Zone
 }
 
-// basis returns what the state of the address is based on.
+// basis returns what the state of the address is based on. A state that a failure has
+// changed once stays unsettled, also where the address has another node since, of
+// which nothing is known.
 func (r *row) basis(w *world) basis {
 	switch {
-	case !r.was.recovered, r.hasPassed(w), r.condition == failing, w.failOpen && r.stays():
+	case r.was.basis == judged, r.hasPassed(w), r.condition == failing, w.failOpen && r.stays():
 		return judged
-	case r.untried(w):
-		return untried
+	case r.was.basis == unsettled, !r.untried(w):
+		return unsettled
 	}
-	return unsettled
+	return untried
 }
 
 // published returns what one target publishes of the family.

@@ -2,6 +2,7 @@ package guard_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
@@ -182,6 +183,21 @@ func TestAfterARestartFailuresCountWhereAnotherPoolWorks(t *testing.T) {
 	// A target of which nothing is published yet is not left empty.
 	l.beside(guard.NothingWorks, nil, "a=ready b=ready")
 	l.beside(guard.ReadyWorks, nil, "a=down b=down")
+}
+
+func TestAnEndpointThatMovesWhileItIsJudgedStaysWhatItBecame(t *testing.T) {
+	own := "c=draining d=draining e=ready"
+	l := restarted(t, own)
+	l.read("c! d! e")
+	l.refuse("c d e") // judges nothing: the prober may be at fault
+	l.want(own)
+	l.wait(time.Second)
+	l.read("c@new! d! e") // nothing is known of the other node
+	l.want("c=ready d=draining e=ready")
+	l.beside(guard.NothingWorks, membersOf(t, own), "c=ready d=draining e=ready")
+	l.refuse("c d e")
+	l.want("c=ready d=draining e=ready")
+	l.beside(guard.NothingWorks, membersOf(t, own), "c=ready d=draining e=ready")
 }
 
 func TestSilenceThatIsTheProbersTakesNothingDownBesideAnotherPool(t *testing.T) {

@@ -161,7 +161,7 @@ func (r *row) remember(w *world) (m member) {
 	}
 	m.longSilent = r.longSilent
 	m.everPassed = r.everPassed()
-	m.recovered = m.recovered && r.basis(w) != judged
+	m.basis = r.basis(w)
 	m.apart = r.rememberApart(w, &m)
 	m.unconfirmed = m.unconfirmed && r.condition != passing && r.condition != failing
 	m.silenced = r.silencedBy(r.next, m.State, m.silenced, w)
