@@ -22,7 +22,8 @@ import threading
 import time
 import unittest
 import urllib.parse
-from typing import Any, Callable, Optional
+import warnings
+from typing import Any, Callable, NoReturn, Optional
 from unittest import mock
 
 sys.dont_write_bytecode = True  # nothing is left beside the script
@@ -171,6 +172,26 @@ def slow(handler: Handler) -> None:
         time.sleep(0.05)
 
 
+def serve_runs(requests: socket.socket) -> NoReturn:
+    """Run the script for each request, each time in a fork: an interpreter takes a tenth of a second to start."""
+    code = compile(SCRIPT.read_text(), str(SCRIPT), "exec")
+    script()  # so that what it imports is there in each fork
+    warnings.simplefilter("ignore", ResourceWarning)  # as without unittest
+    for line in requests.makefile():
+        request = json.loads(line)
+        if os.fork() == 0:
+            with contextlib.suppress(BaseException):
+                for fd, path in enumerate((os.devnull, request["stdout"], request["stderr"])):
+                    os.dup2(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), fd)
+                os.environ.clear()
+                os.environ.update(request["env"])
+                sys.argv = [str(SCRIPT), *request["arguments"]]
+                exec(code, {"__name__": "__main__", "__file__": str(SCRIPT)})  # ends by os._exit
+            os._exit(99)
+        requests.send(bytes([os.waitstatus_to_exitcode(os.wait()[1]) & 0xFF]))
+    os._exit(0)
+
+
 FAKE_KUBECTL = """#!/bin/sh
 printf '%s\\n' "$@" >"$0.args"
 env >"$0.env"
@@ -179,6 +200,21 @@ env >"$0.env"
 
 class Case(unittest.TestCase):
     """A world with two servers, kubectl with their nodes, and a way to run the script."""
+
+    runs: socket.socket
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        """Start what runs the script, before there are threads that a fork would lose."""
+        cls.runs, other = socket.socketpair()
+        cls.addClassCleanup(cls.runs.close)
+        pid = os.fork()
+        if pid == 0:
+            cls.runs.close()
+            serve_runs(other)
+        other.close()
+        cls.addClassCleanup(lambda: (cls.runs.shutdown(socket.SHUT_RDWR), os.waitpid(pid, 0)))
+        cls.runs.settimeout(60)
 
     def setUp(self) -> None:
         """Start the fakes."""
@@ -213,10 +249,13 @@ class Case(unittest.TestCase):
         self.kubectl.write_text(FAKE_KUBECTL + script + "\n")
         self.kubectl.chmod(0o755)
 
-    def run_script(self, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    def run_script(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run the script, and check what holds however it ends."""
-        done = subprocess.run([sys.executable, str(SCRIPT), *arguments], env=self.env, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False, **options)
+        out, err = self.folder / "stdout", self.folder / "stderr"
+        request = {"arguments": arguments, "env": self.env, "stdout": str(out), "stderr": str(err)}
+        self.runs.sendall(json.dumps(request).encode() + b"\n")
+        status = self.runs.recv(1)[0]
+        done = subprocess.CompletedProcess(arguments, status, out.read_text(), err.read_text())
         self.assert_no_secret(done.stdout + done.stderr)
         self.assertNotIn("Traceback", done.stderr)
         if done.returncode == 0:
@@ -242,9 +281,9 @@ class Case(unittest.TestCase):
         """Return the addresses of each node that is printed."""
         return {r["name"]: r.get("private_ips", [r.get("private_ip")]) for r in self.inventory(*arguments)}
 
-    def fails(self, *says: str, status: int = 1, arguments: tuple[str, ...] = (), **options: Any) -> None:
+    def fails(self, *says: str, status: int = 1, arguments: tuple[str, ...] = ()) -> None:
         """Run the script, which must fail and say all this."""
-        done = self.run_script(*arguments, **options)
+        done = self.run_script(*arguments)
         self.assertEqual(done.returncode, status, done.stderr)
         for part in says:
             self.assertIn(part, done.stderr)

@@ -18,7 +18,7 @@ import (
 // makes at once, and for each that may not be filled when a process starts.
 const manyNotices = 4096
 
-// events are the Events on the Service. There are none in a dry run, none where
+// events are the Events on Services. There are none in a dry run, none where
 // there is no API server, and none where err says why.
 type events struct {
 	announcer *event.Announcer
@@ -49,8 +49,6 @@ func newAnnouncer(c config.Config, log *slog.Logger, m *metrics.Metrics) (*event
 	options := event.Options{Client: client, Instance: host, Trouble: func(err error) { tellTrouble(log, err) }}
 	if c.Documents.Used() {
 		options.Queue = manyNotices
-	} else {
-		options.Namespace, options.Service = c.Target.Namespace, c.Target.ServiceName
 	}
 	return event.New(options)
 }
@@ -67,7 +65,7 @@ func tellTrouble(log *slog.Logger, err error) {
 // listen lets the syncer announce, if there is an announcer.
 func (e *events) listen(options *syncer.Options) {
 	if e.announcer != nil {
-		options.Announcer = e.announcer
+		options.Announcer = e.announcer.About(options.Target.Namespace, options.Target.Service)
 	}
 }
 

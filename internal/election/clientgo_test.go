@@ -177,36 +177,38 @@ func (c *contest) keeps(p *contender, other *contender) {
 }
 
 // Each of the two respects the other's Lease, and takes it over when it was released
-// or has expired: first from ours to client-go's, then back.
+// or has expired.
 func TestOursAndClientGosExcludeEachOther(t *testing.T) {
 	server := controlplane.Start(t, controlplane.Options{})
 	for name, leave := range map[string]func(*contender){
 		"released": func(p *contender) { p.stop() },
 		"expired":  func(p *contender) { p.cut() },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := &contest{t: t, server: server, name: name}
-			for _, round := range []struct {
-				holder, heir func(string) *contender
-				names        [2]string
-			}{
-				{c.ours, c.theirs, [2]string{"ours", "theirs"}},
-				{c.theirs, c.ours, [2]string{"theirs again", "ours again"}},
-			} {
-				holder := round.holder(round.names[0])
-				c.wait(holder.name+" leads", holder.leads)
-				heir := round.heir(round.names[1])
+		for _, oursFirst := range []bool{true, false} {
+			c := &contest{server: server, name: name + "-by-theirs"}
+			if oursFirst {
+				c.name = name + "-by-ours"
+			}
+			t.Run(c.name, func(t *testing.T) {
+				t.Parallel()
+				c.t = t
+				first, second := c.theirs, c.ours
+				if oursFirst {
+					first, second = c.ours, c.theirs
+				}
+				holder := first("holder")
+				c.wait("the holder leads", holder.leads)
+				heir := second("heir")
 				c.keeps(holder, heir)
 				leave(holder)
-				c.wait(heir.name+" leads", heir.leads)
-				c.wait(holder.name+" ends", holder.done)
-				if lost := errors.Is(holder.err, election.ErrLost); name == "expired" && holder.name == "ours" && !lost {
+				c.wait("the heir leads", heir.leads)
+				c.wait("the holder ends", holder.done)
+				if lost := errors.Is(holder.err, election.ErrLost); name == "expired" && oursFirst && !lost {
 					t.Errorf("got %v, want that ours has lost the lease", holder.err)
 				}
 				heir.stop()
-				c.wait(heir.name+" ends", heir.done)
-			}
-		})
+				c.wait("the heir ends", heir.done)
+			})
+		}
 	}
 }

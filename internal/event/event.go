@@ -38,9 +38,6 @@ const (
 type Options struct {
 	// Client sends the Events. Run closes it.
 	Client *kubeapi.Client
-	// Namespace and Service name the Service that the Events are about; both are empty
-	// where there are several, see About.
-	Namespace, Service string
 	// Queue is how many notices may wait for their delivery; 64 by default.
 	Queue int
 	// Instance tells the processes that report apart: the name of the Pod.
@@ -66,8 +63,6 @@ type Announcer struct {
 	opts  Options
 	queue chan item
 	pace  *rate.Limiter
-	// only is the Service of the options.
-	only *Subject
 
 	mu       sync.Mutex
 	troubled kind
@@ -95,15 +90,13 @@ type item struct {
 
 // New checks the options. It neither sends nor starts anything.
 func New(opts Options) (*Announcer, error) {
-	if opts.Client == nil || (opts.Namespace == "") != (opts.Service == "") || opts.Instance == "" {
-		return nil, errors.New("events: client, namespace, Service and instance are required")
+	if opts.Client == nil || opts.Instance == "" {
+		return nil, errors.New("events: client and instance are required")
 	}
 	if opts.Trouble == nil {
 		opts.Trouble = func(error) {}
 	}
-	a := &Announcer{opts: opts, queue: make(chan item, cmp.Or(opts.Queue, defaultQueue)), pace: rate.NewLimiter(rate.Every(together), togetherBurst)}
-	a.only = a.About(opts.Namespace, opts.Service)
-	return a, nil
+	return &Announcer{opts: opts, queue: make(chan item, cmp.Or(opts.Queue, defaultQueue)), pace: rate.NewLimiter(rate.Every(together), togetherBurst)}, nil
 }
 
 // About returns the Subject of one Service.
@@ -126,9 +119,6 @@ func (a *Announcer) count(add func(*Stats)) {
 	defer a.mu.Unlock()
 	add(&a.stats)
 }
-
-// Announce queues a notice about the Service of the options; see Subject.Announce.
-func (a *Announcer) Announce(notice narration.Notice) { a.only.Announce(notice) }
 
 // Announce queues a notice and returns at once. Where there is no room for it, it is
 // left out.

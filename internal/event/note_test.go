@@ -127,15 +127,13 @@ func TestAnyNoteFits(t *testing.T) {
 	})
 }
 
-func TestNewWantsToKnowWhoAndWhere(t *testing.T) {
+func TestNewWantsToKnowWho(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, change := range map[string]func(*event.Options){
-			"client":    func(o *event.Options) { o.Client = nil },
-			"namespace": func(o *event.Options) { o.Namespace = "" },
-			"service":   func(o *event.Options) { o.Service = "" },
-			"instance":  func(o *event.Options) { o.Instance = "" },
+			"client":   func(o *event.Options) { o.Client = nil },
+			"instance": func(o *event.Options) { o.Instance = "" },
 		} {
-			opts := event.Options{Client: new(kubeapi.Client), Namespace: "default", Service: "web", Instance: "pod-1"}
+			opts := event.Options{Client: new(kubeapi.Client), Instance: "pod-1"}
 			change(&opts)
 			if _, err := event.New(opts); err == nil {
 				t.Errorf("without %s: got no error, want one", name)

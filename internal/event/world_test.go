@@ -153,6 +153,7 @@ func (a *api) decode(body []byte) *eventsv1.Event {
 // world is an announcer, its server and the troubles that it reported.
 type world struct {
 	*event.Announcer
+	*event.Subject
 	t   *testing.T
 	api *api
 
@@ -177,7 +178,7 @@ func newWorld(t *testing.T) *world { t.Helper(); return newWorldOf(t, "pod-1") }
 // newWorldOf makes a world whose process has that name.
 func newWorldOf(t *testing.T, instance string) *world {
 	t.Helper()
-	return newWorldWith(t, event.Options{Namespace: "default", Service: "web", Instance: instance})
+	return newWorldWith(t, event.Options{Instance: instance})
 }
 
 // newWorldWith makes a world whose process has these options, and the world's client.
@@ -194,6 +195,7 @@ func newWorldWith(t *testing.T, options event.Options) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.Subject = w.About("default", "web")
 	return w
 }
 

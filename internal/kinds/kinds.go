@@ -137,13 +137,5 @@ func (w *Watcher) advance(late bool) {
 	w.mu.Lock()
 	w.set = after
 	w.mu.Unlock()
-	signal(w.changed)
-}
-
-// signal leaves one value in the channel, however much happens before it is taken.
-func signal(channel chan struct{}) {
-	select {
-	case channel <- struct{}{}:
-	default:
-	}
+	kubeapi.Signal(w.changed)
 }

@@ -32,13 +32,13 @@ func (k *kind) set(o *object) {
 		o.document = before.document
 	}
 	k.objects[o.document.Key] = o
-	signal(k.watcher.news)
+	kubeapi.Signal(k.watcher.news)
 }
 
 // remove forgets an object that is gone.
 func (k *kind) remove(o *object) {
 	delete(k.objects, o.document.Key)
-	signal(k.watcher.news)
+	kubeapi.Signal(k.watcher.news)
 }
 
 // replace takes over a complete list, with every document of it: after a backup an object
@@ -62,6 +62,6 @@ func (k *kind) replace(all []*object, _ string) error {
 	if leftOut {
 		time.AfterFunc(confirm, k.watch.ListAgain)
 	}
-	signal(k.watcher.news)
+	kubeapi.Signal(k.watcher.news)
 	return nil
 }

@@ -158,3 +158,12 @@ func Wait(ctx context.Context, d time.Duration) bool {
 	}
 	return ctx.Err() == nil
 }
+
+// Signal leaves one value in a channel with room for one, however much happens before it
+// is taken.
+func Signal(channel chan<- struct{}) {
+	select {
+	case channel <- struct{}{}:
+	default:
+	}
+}

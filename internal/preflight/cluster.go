@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,13 +20,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
 
-const (
-	// requestTimeout bounds one request.
-	requestTimeout = 8 * time.Second
-	// endTime is how long a cancelled request may take to end: an exec plugin of the
-	// kubeconfig may ignore the cancellation.
-	endTime = time.Second
-)
+// requestTimeout bounds one request.
+const requestTimeout = 8 * time.Second
 
 // cluster asks an API server. It only reads; a review creates nothing either.
 type cluster struct{ client *kubeapi.Client }
@@ -37,96 +33,48 @@ func newCluster(config *rest.Config) (*cluster, error) {
 
 func (c *cluster) close() { c.client.Close() }
 
-// within runs a request and returns when it is answered, or soon after its time
-// is over, whatever it waits for.
-func within[T any](ctx context.Context, ask func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	type answer struct {
-		value T
-		err   error
-	}
-	answered := make(chan answer, 1)
-	go func() {
-		value, err := ask(ctx)
-		answered <- answer{value, err}
-	}()
-	select {
-	case a := <-answered:
-		return a.value, a.err
-	case <-ctx.Done():
-	}
-	timer := time.NewTimer(endTime)
-	defer timer.Stop()
-	select {
-	case a := <-answered:
-		return a.value, a.err
-	case <-timer.C:
-		var none T
-		return none, errors.New("no answer in time; an exec plugin of the kubeconfig may hang")
-	}
-}
-
 // version returns the version that the server says.
 func (c *cluster) version(ctx context.Context) (string, error) {
-	return within(ctx, func(ctx context.Context) (string, error) {
-		body, err := c.client.Raw(ctx, "/version")
-		if err != nil {
-			return "", err
-		}
-		var said struct {
-			GitVersion string `json:"gitVersion"`
-		}
-		if err := json.Unmarshal(body, &said); err != nil || said.GitVersion == "" {
-			return "", errors.New("the answer names no version, so this is not a Kubernetes API server")
-		}
-		return said.GitVersion, nil
-	})
+	body, err := c.client.Raw(ctx, "/version")
+	if err != nil {
+		return "", err
+	}
+	var said struct {
+		GitVersion string `json:"gitVersion"`
+	}
+	if err := json.Unmarshal(body, &said); err != nil || said.GitVersion == "" {
+		return "", errors.New("the answer names no version, so this is not a Kubernetes API server")
+	}
+	return said.GitVersion, nil
 }
 
 // whoami returns the user name that the server knows us by.
 func (c *cluster) whoami(ctx context.Context) (string, error) {
-	return within(ctx, func(ctx context.Context) (string, error) {
-		answer := &authenticationv1.SelfSubjectReview{}
-		err := c.client.Create(ctx, kubeapi.SubjectReviews(), &authenticationv1.SelfSubjectReview{}, answer)
-		return answer.Status.UserInfo.Username, err
-	})
+	answer := &authenticationv1.SelfSubjectReview{}
+	err := c.client.Create(ctx, kubeapi.SubjectReviews(), &authenticationv1.SelfSubjectReview{}, answer)
+	return answer.Status.UserInfo.Username, err
 }
 
 // may reports whether we have a right, and what the server says about it.
-func (c *cluster) may(ctx context.Context, right Right) (bool, string, error) {
-	type ruling struct {
-		allowed bool
-		said    string
-	}
-	got, err := within(ctx, func(ctx context.Context) (ruling, error) {
-		answer := &authorizationv1.SelfSubjectAccessReview{}
-		err := c.client.Create(ctx, kubeapi.AccessReviews(), right.review(), answer)
-		said := answer.Status.Reason
-		if answer.Status.EvaluationError != "" {
-			said = answer.Status.EvaluationError
-		}
-		return ruling{answer.Status.Allowed, said}, err
-	})
-	return got.allowed, got.said, err
+func (c *cluster) may(ctx context.Context, right Right) (allowed bool, said string, err error) {
+	answer := &authorizationv1.SelfSubjectAccessReview{}
+	err = c.client.Create(ctx, kubeapi.AccessReviews(), right.review(), answer)
+	return answer.Status.Allowed, cmp.Or(answer.Status.EvaluationError, answer.Status.Reason), err
 }
 
 // service returns the Service, nil where there is none. It is read by the verb
 // that the store has a right to: "get", or "list" by its name.
 func (c *cluster) service(ctx context.Context, verb, namespace, name string) (*corev1.Service, error) {
-	return within(ctx, func(ctx context.Context) (*corev1.Service, error) {
-		if verb == "get" {
-			service := &corev1.Service{}
-			err := c.client.Get(ctx, kubeapi.Services(namespace), name, service)
-			return present(service, err)
-		}
-		list := &corev1.ServiceList{}
-		err := c.client.List(ctx, kubeapi.Services(namespace), kubeapi.Named(name), list)
-		if err != nil || len(list.Items) == 0 {
-			return nil, err
-		}
-		return &list.Items[0], nil
-	})
+	if verb == "get" {
+		service := &corev1.Service{}
+		return present(service, c.client.Get(ctx, kubeapi.Services(namespace), name, service))
+	}
+	list := &corev1.ServiceList{}
+	err := c.client.List(ctx, kubeapi.Services(namespace), kubeapi.Named(name), list)
+	if err != nil || len(list.Items) == 0 {
+		return nil, err
+	}
+	return &list.Items[0], nil
 }
 
 // slices returns those that belong to the Service by their label, and those of
@@ -139,12 +87,8 @@ func (c *cluster) slices(ctx context.Context, namespace, service string, names .
 	var found []*discoveryv1.EndpointSlice
 	seen := make(map[string]bool)
 	for _, selection := range selections {
-		list, err := within(ctx, func(ctx context.Context) (*discoveryv1.EndpointSliceList, error) {
-			list := &discoveryv1.EndpointSliceList{}
-			err := c.client.List(ctx, kubeapi.EndpointSlices(namespace), selection, list)
-			return list, err
-		})
-		if err != nil {
+		list := &discoveryv1.EndpointSliceList{}
+		if err := c.client.List(ctx, kubeapi.EndpointSlices(namespace), selection, list); err != nil {
 			return nil, fmt.Errorf("list the slices: %w", err)
 		}
 		for i := range list.Items {
@@ -158,11 +102,8 @@ func (c *cluster) slices(ctx context.Context, namespace, service string, names .
 
 // endpoints returns the Endpoints object, nil where there is none.
 func (c *cluster) endpoints(ctx context.Context, namespace, name string) (*corev1.Endpoints, error) { //nolint:staticcheck // deprecated; what is left of them is what we look for
-	return within(ctx, func(ctx context.Context) (*corev1.Endpoints, error) { //nolint:staticcheck // deprecated; what is left of them is what we look for
-		endpoints := &corev1.Endpoints{} //nolint:staticcheck // deprecated; what is left of them is what we look for
-		err := c.client.Get(ctx, kubeapi.Endpoints(namespace), name, endpoints)
-		return present(endpoints, err)
-	})
+	endpoints := &corev1.Endpoints{} //nolint:staticcheck // deprecated; what is left of them is what we look for
+	return present(endpoints, c.client.Get(ctx, kubeapi.Endpoints(namespace), name, endpoints))
 }
 
 // present turns "not found" into nothing.

@@ -134,14 +134,6 @@ func (s *Source) input(object runtime.Object) (viewcache.Input, error) {
 	return viewcache.Input{}, fmt.Errorf("the watch brought a %T", object)
 }
 
-// ask wakes confirm.
-func (s *Source) ask() {
-	select {
-	case s.asked <- struct{}{}:
-	default:
-	}
-}
-
 // confirm asks the server about each object that a complete list left out, until it
 // has said of all whether they are gone.
 func (s *Source) confirm(ctx context.Context) {
@@ -162,7 +154,7 @@ func (s *Source) confirm(ctx context.Context) {
 		}
 		reading.Wait()
 		if len(s.cache.Suspects()) > 0 {
-			time.AfterFunc(askAgain, s.ask)
+			time.AfterFunc(askAgain, func() { kubeapi.Signal(s.asked) })
 		}
 	}
 }

@@ -54,7 +54,7 @@ func (s *Source) newStore(scope int, kind viewcache.Kind, again func()) *store {
 				if err != nil {
 					return fmt.Errorf("the list of %s: %w", kind, err)
 				}
-				defer s.ask()
+				defer kubeapi.Signal(s.asked)
 				return s.cache.Replace(scope, kind, all, revision)
 			},
 		},

@@ -66,7 +66,7 @@ func New(options Options) (*Source, error) {
 		return nil, fmt.Errorf("kubernetes source: %w", err)
 	}
 	s := &Source{client: client, recheck: options.Recheck, changed: make(chan struct{}, 1)}
-	s.cache = newCache(selector, options.Grace, s.notify)
+	s.cache = newCache(selector, options.Grace, func() { kubeapi.Signal(s.changed) })
 	return s, nil
 }
 
@@ -153,13 +153,4 @@ func (s *Source) session(ctx context.Context) {
 	stop(errStopped)
 	supervising.Wait()
 	s.notBefore = one.notBefore
-}
-
-// notify leaves one value in the channel, however much happens before it is
-// taken.
-func (s *Source) notify() {
-	select {
-	case s.changed <- struct{}{}:
-	default:
-	}
 }

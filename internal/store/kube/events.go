@@ -49,7 +49,7 @@ func (s *scope) replaceSlices(all []*content, revision string) error {
 	for _, c := range all {
 		s.watchedSlice(c.namespace, c.name, func(one *cachedSlice) { one.set(c, revision) })
 	}
-	signal(s.hub.changed)
+	kubeapi.Signal(s.hub.changed)
 	return nil
 }
 
@@ -131,7 +131,7 @@ func (s *scope) replaceServices(all []*Service, _ string) error {
 			}
 		}
 	}
-	signal(s.hub.changed)
+	kubeapi.Signal(s.hub.changed)
 	return nil
 }
 
@@ -146,7 +146,7 @@ func (s *scope) watchedService(namespace, name string, is *Service) {
 		space.services[name] = is
 	}
 	if !before.same(is) {
-		signal(s.hub.changed)
+		kubeapi.Signal(s.hub.changed)
 	}
 	if !before.plan().Same(is.plan()) {
 		space.tell(name)

@@ -99,7 +99,7 @@ func (h *Hub) Watch(namespace string) {
 	defer h.mu.Unlock()
 	if h.scopeOf(namespace) == nil {
 		h.scopes = append(h.scopes, newScope(h, namespace))
-		signal(h.added)
+		kubeapi.Signal(h.added)
 	}
 }
 
@@ -235,12 +235,4 @@ func (h *Hub) unstarted() []*scope {
 	fresh := slices.Clone(h.scopes[h.started:])
 	h.started = len(h.scopes)
 	return fresh
-}
-
-// signal leaves one value in the channel, however much happens before it is taken.
-func signal(channel chan struct{}) {
-	select {
-	case channel <- struct{}{}:
-	default:
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
@@ -67,7 +68,7 @@ func (s *scope) tellStale(now time.Time) {
 		return
 	}
 	s.wasStale = is
-	signal(s.hub.changed)
+	kubeapi.Signal(s.hub.changed)
 	for _, space := range s.spaces {
 		for _, store := range space.stores {
 			store.tell()

@@ -51,7 +51,7 @@ func (s *Store) tell() {
 		s.follower()
 		return
 	}
-	signal(s.changed)
+	kubeapi.Signal(s.changed)
 }
 
 // Release ends the store: the hub forgets the target, and leaves its slices as they
