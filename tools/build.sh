@@ -15,7 +15,7 @@ tools/envoy/main.go pins its version and hash.
 
 Programs  kube-apiserver kube-controller-manager etcd kubectl promtool
           helm3 helm4 helm-unittest helm-docs kube-score crd-gen
-          kube-proxy coredns traefik envoy
+          kube-proxy coredns traefik envoy cert-manager
           blackbox_exporter
           golangci-lint shfmt actionlint
 Groups    test (the first two lines and kube-proxy, the default), chart (the
@@ -51,6 +51,8 @@ spec() {
     # A main package of our own, for CoreDNS is compiled with the plugins that are asked for.
     coredns) module=coredns package=github.com/ablmnzde/ionoscloud-endpointslice-controller/tools/coredns guess="1 min" ;;
     traefik) module=traefik package=github.com/traefik/traefik/v3/cmd/traefik guess="5 min" ;;
+    # A main package of our own, for that of cert-manager is in a module without a version.
+    cert-manager) module=cert-manager package=github.com/ablmnzde/ionoscloud-endpointslice-controller/tools/cert-manager guess="2 min" ;;
     envoy) module=envoy package=github.com/ablmnzde/ionoscloud-endpointslice-controller/tools/envoy fetched=yes guess="10 s" ;;
     golangci-lint) module=lint package=github.com/golangci/golangci-lint/v2/cmd/golangci-lint guess="1 min" ;;
     shfmt) module=shfmt package=mvdan.cc/sh/v3/cmd/shfmt guess="10 s" ;;
@@ -62,7 +64,7 @@ spec() {
 # expand turns groups into programs.
 expand() {
   local name chart="helm3 helm4 helm-unittest helm-docs kube-score crd-gen" lint="golangci-lint shfmt actionlint"
-  local lab="kube-proxy coredns traefik envoy" bench="blackbox_exporter" test="kube-apiserver kube-controller-manager etcd kubectl kube-proxy promtool $chart"
+  local lab="kube-proxy coredns traefik envoy cert-manager" bench="blackbox_exporter" test="kube-apiserver kube-controller-manager etcd kubectl kube-proxy promtool $chart"
   for name in "$@"; do
     case $name in
       test) echo "$test" ;;

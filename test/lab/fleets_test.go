@@ -69,6 +69,9 @@ func (f *fleetFront) mark(format string, args ...any) {
 	}
 }
 
+// clientTimeout is longer than a busy machine delays an answer: what fails within is lost.
+const clientTimeout = 10 * time.Second
+
 // tell is a scene: what happens while requests of these methods are sent, of which none may
 // be lost.
 func (f *fleetFront) tell(name, text string, methods []string, story func() []traffic.Fact) {
@@ -78,7 +81,7 @@ func (f *fleetFront) tell(name, text string, methods []string, story func() []tr
 		rate = 150
 	}
 	for _, x := range f.both() {
-		x.Requests.Methods, x.Requests.Body = methods, everyMethod.Body
+		x.Requests.Methods, x.Requests.Body, x.Requests.Timeout = methods, everyMethod.Body, clientTimeout
 		x.Begin(rate)
 	}
 	facts := story()

@@ -28,6 +28,9 @@ func (x *Target) startLoad(rate int, take func(traffic.Result)) *load {
 	x.t.Helper()
 	options := []string{"-target", x.service, "-rate", fmt.Sprint(rate), "-sources", source(x.world.loads.Add(1)).String(),
 		fmt.Sprintf("-tls=%t", x.handshake > 0), "-body", fmt.Sprint(x.Requests.Body), "-burst", fmt.Sprint(x.Requests.Burst), "-keep", fmt.Sprint(x.Requests.Keep)}
+	if x.Requests.Timeout > 0 {
+		options = append(options, "-timeout", x.Requests.Timeout.String())
+	}
 	if len(x.Requests.Methods) > 0 {
 		options = append(options, "-methods", strings.Join(x.Requests.Methods, ","))
 	}
@@ -171,6 +174,14 @@ func (x *Target) AwaitNoAnswers(w *Worker) {
 	})
 }
 
+// excused are the time-outs that a busy machine explains.
+func (x *Target) excused() map[time.Time]bool {
+	if x.Requests.Timeout > traffic.Timeout {
+		return nil
+	}
+	return traffic.Excused(x.Record().Results())
+}
+
 // WantNoneLost fails the test if a request is lost, and says which.
 func (x *Target) WantNoneLost() {
 	x.t.Helper()
@@ -182,7 +193,7 @@ func (x *Target) WantNoneLostSince(begin time.Time) {
 	x.t.Helper()
 	const shown = 10
 	var text strings.Builder
-	count, excused := 0, traffic.Excused(x.Record().Results())
+	count, excused := 0, x.excused()
 	if len(excused) > 0 {
 		progress("%s: %d time-outs do not count: the machine had no time even for the load", x.Name, len(excused))
 	}

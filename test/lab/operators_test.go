@@ -34,9 +34,6 @@ func controlPlaneEnds(f *fleetFront) {
 		return nil
 	})
 	f.tell("leader hangs", "of two operators the one that leads hangs when the bootstrap changes; both replicas are away for 10 s, and a backend crashes meanwhile", safeMethods, f.leaderHangs)
-	if !long() {
-		return
-	}
 	away := time.Minute
 	f.tell("control plane away", fmt.Sprintf("both replicas and both operators are away for %v, and a backend crashes meanwhile", away), safeMethods, func() []traffic.Fact {
 		for _, d := range f.views.Operators {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/traffic"
 )
@@ -28,8 +29,11 @@ func (x *Target) ReportSeries(scenario, text string, series []traffic.Series, fa
 	x.t.Helper()
 	writes, requests := x.APIRequests()
 	own := []traffic.Fact{{Name: "slice writes", Value: fmt.Sprint(writes)}, {Name: "API requests", Value: fmt.Sprint(requests)}}
-	if excused := len(traffic.Excused(x.Record().Results())); excused > 0 {
+	if excused := len(x.excused()); excused > 0 {
 		own = append(own, traffic.Fact{Name: "time-outs while the machine had no time for the load", Value: fmt.Sprint(excused)})
+	}
+	if count, slowest := x.Record().Delayed(); count > 0 {
+		own = append(own, traffic.Fact{Name: fmt.Sprintf("answered after more than %v", traffic.Timeout), Value: fmt.Sprintf("%d, the last after %v", count, slowest.Round(time.Millisecond))})
 	}
 	figures := x.Record().Figures(scenario, text, append(own, facts...)...)
 	figures.Series = series

@@ -82,6 +82,9 @@ type Requests struct {
 	Burst int
 	// Keep connections carry one request after the other; 0 opens one for each request.
 	Keep int
+	// Timeout bounds each request; [traffic.Timeout] where it is 0. With a longer one no time-out
+	// is excused by a busy machine, and what takes longer than [traffic.Timeout] is reported.
+	Timeout time.Duration
 }
 
 // Target makes a target, publishes its workers, and returns when the slice

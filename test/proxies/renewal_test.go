@@ -3,24 +3,19 @@
 package proxies_test
 
 import (
-	"crypto/rand"
-	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"fmt"
-	"math/big"
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewserver"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds"
@@ -31,60 +26,25 @@ import (
 // serverName is the host that proxies ask for.
 const serverName = "endpoint-views-replicas.infra.svc"
 
-// issuer is what cert-manager signs with: an authority below a root.
-type issuer struct{ *authority }
-
-func newIssuer(root *authority) issuer {
-	root.t.Helper()
-	below := newAuthority(root.t)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "issuer"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, root.cert, below.key.Public(), root.key)
-	must(root.t, err)
-	below.cert, err = x509.ParseCertificate(der)
-	must(root.t, err)
-	below.pem = root.pem
-	return issuer{below}
-}
-
-// renew puts into a folder what cert-manager writes into a Secret: the certificate and that
-// of the issuer, another key in PKCS#1, and the root alone.
-func (i issuer) renew(folder string, number int64, template x509.Certificate) {
-	i.t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	must(i.t, err)
-	template.SerialNumber, template.NotBefore, template.NotAfter = big.NewInt(number), time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
-	template.KeyUsage = x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment
-	der, err := x509.CreateCertificate(rand.Reader, &template, i.cert, key.Public(), i.key)
-	must(i.t, err)
-	chain := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: i.cert.Raw})...)
-	place(i.t, folder, map[string][]byte{
-		"tls.crt": chain, "tls.key": pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}), "ca.crt": []byte(i.pem),
-	})
-}
-
-// renewal is a proxy and its server, with a Secret of cert-manager each.
+// renewal is a proxy and its server, with a Secret of cert-manager each: a kubelet brings it
+// when the test says so.
 type renewal struct {
 	*world
-	issuer issuer
+	certs  *certManager
 	fleets *xds.Fleets
 	at     netip.AddrPort
 	// own and theirs are the folders of the server and the proxy.
 	own, theirs string
 	// shown is the number of the certificate that a proxy connected with.
-	shown atomic.Int64
+	shown atomic.Value
 }
 
-// renewServer and renewProxy change a Secret in place.
-func (r *renewal) renewServer(number int64) {
-	r.issuer.renew(r.own, number, x509.Certificate{DNSNames: []string{serverName}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
-}
-
-func (r *renewal) renewProxy(number int64) {
-	uri := &url.URL{Scheme: "spiffe", Host: "cluster.local", Path: "/ns/shop/envoy/edge"}
-	r.issuer.renew(r.theirs, number, x509.Certificate{URIs: []*url.URL{uri}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+// reads places a Secret where the server or the proxy reads it, as a kubelet does, and
+// returns the number of its certificate.
+func (r *renewal) reads(folder string, secret *corev1.Secret) string {
+	r.t.Helper()
+	place(r.t, folder, secret.Data)
+	return serialOf(r.t, secret)
 }
 
 // serve listens as the program does with these files.
@@ -102,7 +62,7 @@ func (r *renewal) serve(at string) {
 				return nil, err
 			}
 			config.VerifyConnection = func(s tls.ConnectionState) error {
-				r.shown.Store(s.PeerCertificates[0].SerialNumber.Int64())
+				r.shown.Store(number(s.PeerCertificates[0]))
 				return nil
 			}
 			return config, nil
@@ -111,36 +71,36 @@ func (r *renewal) serve(at string) {
 }
 
 // reconnects ends every stream and waits for the proxy, which shows this certificate.
-func (r *renewal) reconnects(number int64) {
+func (r *renewal) reconnects(want string) {
 	r.t.Helper()
 	r.stop()
-	r.shown.Store(0)
+	r.shown.Store("")
 	r.serve(r.at.String())
 	r.wantAllAcknowledged()
-	if got := r.shown.Load(); got != number {
-		r.t.Errorf("the proxy shows certificate %x, want %x", got, number)
+	if got := r.shown.Load(); got != want {
+		r.t.Errorf("the proxy shows certificate %v, want %s", got, want)
 	}
 }
 
 // shows fails unless the server shows this certificate.
-func (r *renewal) shows(number int64) {
+func (r *renewal) shows(want string) {
 	r.t.Helper()
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM([]byte(r.issuer.pem))
+	roots.AppendCertsFromPEM(r.certs.secret("shop", "edge-xds").Data["ca.crt"])
 	config := &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: roots, ServerName: serverName, NextProtos: []string{"h2"}}
 	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: waitLimit}, "tcp", r.at.String(), config)
 	must(r.t, err)
 	defer conn.Close()
-	if got := conn.ConnectionState().PeerCertificates[0].SerialNumber.Int64(); got != number {
-		r.t.Errorf("the server shows certificate %x, want %x", got, number)
+	if got := number(conn.ConnectionState().PeerCertificates[0]); got != want {
+		r.t.Errorf("the server shows certificate %s, want %s", got, want)
 	}
 }
 
 // has waits until the proxy has read this certificate.
-func (r *renewal) has(number int64) {
+func (r *renewal) has(number string) {
 	r.t.Helper()
-	r.until(fmt.Sprintf("the proxy has certificate %x", number), func() bool {
-		return strings.Contains(r.envoy.Get("/certs"), fmt.Sprintf(`"serial_number": "%x"`, number))
+	r.until("the proxy has certificate "+number, func() bool {
+		return strings.Contains(r.envoy.Get("/certs"), number+`"`) // there may be a 0 before
 	})
 }
 
@@ -155,47 +115,54 @@ func (r *renewal) goesOn(since time.Time) {
 	}
 }
 
-func TestContract132SecretsOfCertManagerAreRenewedWithoutARestart(t *testing.T) {
-	w := newWorld(t)
+func TestContract132CertManagerRenewsCertificatesWithoutARestart(t *testing.T) {
+	w, m := newWorld(t), newCertManager(t)
 	address := netns.Addresses(t, 1)[0]
 	netns.Hosts(t, map[string]netip.Addr{serverName: address})
-	root := newAuthority(t)
-	r := &renewal{world: w, issuer: newIssuer(root), own: filepath.Join(w.folder, "server"), theirs: filepath.Join(w.folder, "proxy")}
+	r := &renewal{world: w, certs: m, own: filepath.Join(w.folder, "server"), theirs: filepath.Join(w.folder, "proxy")}
 	w.service("shop", "web", "", nil, backend(t, "web", nil))
 	path := filepath.Join(t.TempDir(), "fleets.yaml")
 	must(t, os.WriteFile(path, []byte("fleets: [{name: shop/edge, listeners: [{port: 8001, service: web}]}]\n"), 0o600))
 	var err error
 	r.fleets, err = xds.ReadFleets(path)
 	must(t, err)
-	r.renewServer(0x1001)
-	r.renewProxy(0x2001)
+	server := r.reads(r.own, m.secret("infra", "endpoint-views-tls"))
+	proxy := r.reads(r.theirs, m.secret("shop", "edge-xds"))
 	r.serve(netip.AddrPortFrom(address, 0).String())
 	r.start(r.at, func(b *resources.Bootstrap) {
 		b.Host, b.CertificateFolder, b.SecretsFolder = serverName, r.theirs, w.folder
 	})
 	r.wantAllAcknowledged()
+	r.shows(server)
 
 	since := r.server.Streams()[0].Since
-	r.renewProxy(0x2002)
-	r.has(0x2002)
-	r.renewServer(0x1002)
-	r.shows(0x1002)
-	r.goesOn(since)
-	r.reconnects(0x2002)
+	// follows brings a renewed Secret to one side; the other one still has what it had.
+	follows := func(what string, to func(namespace, name string) *corev1.Secret) {
+		t.Log(what)
+		if what == "server" {
+			server = r.reads(r.own, to("infra", "endpoint-views-tls"))
+		} else {
+			proxy = r.reads(r.theirs, to("shop", "edge-xds"))
+		}
+		r.has(proxy)
+		r.shows(server)
+		r.goesOn(since)
+		r.reconnects(proxy)
+		since = r.server.Streams()[0].Since
+	}
+	follows("proxy", m.renew)
+	follows("server", m.renew)
 
-	// Another authority below the same root: each side has it before the other one.
-	r.issuer = newIssuer(root)
-	since = r.server.Streams()[0].Since
-	r.renewProxy(0x2003)
-	r.has(0x2003)
-	r.goesOn(since)
-	r.reconnects(0x2003)
-	r.renewServer(0x1003)
-	r.shows(0x1003)
-	r.reconnects(0x2003)
-	r.issuer = newIssuer(root)
-	r.renewServer(0x1004)
-	r.shows(0x1004)
-	r.reconnects(0x2003)
-	r.goesOn(r.server.Streams()[0].Since)
+	// The authority gets another certificate for its key, and each side hears of it alone.
+	m.renew("cert-manager", rootName)
+	follows("server", m.renew)
+	follows("proxy", m.renew)
+
+	// Another authority below it, which changes with its key as well.
+	m.below()
+	below := func(namespace, name string) *corev1.Secret { return m.signedBy("below", namespace, name) }
+	follows("proxy", below)
+	follows("server", below)
+	m.renew("cert-manager", "below")
+	follows("server", m.renew)
 }

@@ -17,7 +17,8 @@ import (
 	"time"
 )
 
-// Timeout bounds each request, from its start to the last byte of its answer.
+// Timeout bounds each request, from its start to the last byte of its answer, where [Options]
+// say nothing else.
 const Timeout = time.Second
 
 // Options say what to ask, how often, and from where.
@@ -39,6 +40,8 @@ type Options struct {
 	// Keep is how many connections carry one request after the other; 0 gives each request
 	// a connection of its own. Where all of them are busy a further one is opened.
 	Keep int
+	// Timeout bounds each request; [Timeout] where it is 0.
+	Timeout time.Duration
 }
 
 // Result is what became of one request.
@@ -71,6 +74,9 @@ const firstPort, lastPort = 11000, 61000
 func Generate(ctx context.Context, options Options, report func(Result)) error {
 	if len(options.Methods) == 0 {
 		options.Methods = []string{http.MethodGet}
+	}
+	if options.Timeout == 0 {
+		options.Timeout = Timeout
 	}
 	burst := max(options.Burst, 1)
 	g := &generator{options: options, report: report, kept: kept{most: options.Keep}}
@@ -133,7 +139,7 @@ func (g *generator) send(method string, source netip.AddrPort, due time.Time) {
 	defer g.flying.Done()
 	r := Result{Start: time.Now(), Method: method}
 	r.Late = r.Start.Sub(due)
-	backend, source, err := g.ask(method, source, r.Start.Add(Timeout))
+	backend, source, err := g.ask(method, source, r.Start.Add(g.options.Timeout))
 	r.Took, r.Backend, r.Source = time.Since(r.Start), backend, source
 	if err != nil {
 		r.Failure = word(err)

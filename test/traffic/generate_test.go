@@ -183,6 +183,18 @@ func TestWhatIsLostIsNamed(t *testing.T) {
 	}
 }
 
+func TestALongerTimeoutWaitsForALateAnswer(t *testing.T) {
+	late := generate(t, 1, func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-time.After(traffic.Timeout + 100*time.Millisecond):
+		case <-r.Context().Done():
+		}
+	}, func(o *traffic.Options) { o.Timeout = time.Minute })[0]
+	if late.Lost() || late.Took < traffic.Timeout {
+		t.Errorf("got %q after %v, want an answer after more than %v", late.Failure, late.Took, traffic.Timeout)
+	}
+}
+
 func TestALoadThatCannotSendSaysSo(t *testing.T) {
 	options := traffic.Options{Target: netip.MustParseAddrPort("127.0.0.1:1"), Rate: 100, Sources: netip.MustParsePrefix("192.0.2.0/24")}
 	err := traffic.Generate(t.Context(), options, func(r traffic.Result) { t.Errorf("got %+v as a result", r) })

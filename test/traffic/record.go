@@ -119,6 +119,18 @@ func Excused(results []Result) map[time.Time]bool {
 	return excused
 }
 
+// Delayed counts the requests that were answered after more than [Timeout], and returns how
+// long the slowest of them took.
+func (r *Record) Delayed() (count int, slowest time.Duration) {
+	for _, result := range r.Results() {
+		if !result.Lost() && result.Took > Timeout {
+			count++
+			slowest = max(slowest, result.Took)
+		}
+	}
+	return count, slowest
+}
+
 // LastLost returns how long after a fault the last lost request began, and how
 // many were lost from then on. Both are 0 when none was.
 func (r *Record) LastLost(fault time.Time) (after time.Duration, count int) {

@@ -83,6 +83,19 @@ func TestLatenciesAreOfATimeAndOfLostRequestsToo(t *testing.T) {
 	}
 }
 
+func TestWhatIsAnsweredLateIsNotLost(t *testing.T) {
+	var r traffic.Record
+	for _, result := range []traffic.Result{
+		{Start: at(0), Took: traffic.Timeout}, {Start: at(1), Took: 2 * time.Second}, {Start: at(2), Took: 3 * time.Second},
+		{Start: at(3), Took: 10 * time.Second, Failure: "time-out"},
+	} {
+		r.Add(result)
+	}
+	if count, slowest := r.Delayed(); count != 2 || slowest != 3*time.Second || len(r.Lost()) != 1 {
+		t.Errorf("got %d delayed, %v at the most, and %d lost, want 2, 3s and 1", count, slowest, len(r.Lost()))
+	}
+}
+
 func TestPercentilesAreValuesThatWereMeasured(t *testing.T) {
 	var values []time.Duration
 	for i := 20; i > 0; i-- {

@@ -29,8 +29,11 @@ func main() {
 	body := flag.Int("body", 0, "bytes of each PUT and POST")
 	burst := flag.Int("burst", 1, "requests that begin at the same time")
 	keep := flag.Int("keep", 0, "connections that carry one request after the other; 0 opens one for each request")
+	timeout := flag.Duration("timeout", traffic.Timeout, "bound of each request")
 	flag.Parse()
-	options := traffic.Options{Rate: *rate, TLS: *secure, Methods: strings.Split(*methods, ","), Body: *body, Burst: *burst, Keep: *keep}
+	options := traffic.Options{
+		Rate: *rate, TLS: *secure, Methods: strings.Split(*methods, ","), Body: *body, Burst: *burst, Keep: *keep, Timeout: *timeout,
+	}
 	if err := run(options, *target, *sources); err != nil {
 		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(1)
