@@ -111,10 +111,11 @@ func (p Program) buildMany(c config.Config, dryRun bool, read reading) (*many, e
 func (b *many) newMetricsOfMany() (*metrics.Metrics, error) {
 	return metrics.New(metrics.Options{
 		Version: b.version, Many: b.seen,
-		Leading:         func() bool { return b.leader.state().Leading },
-		LoopAge:         func() time.Duration { return b.server.LoopAge() },
-		Events:          func() metrics.Events { return b.events.counts() },
-		LocalCredential: func() metrics.Credential { return credentialOf(b.localExpiry()) },
+		Leading:           func() bool { return b.leader.state().Leading },
+		LoopAge:           func() time.Duration { return b.server.LoopAge() },
+		Events:            func() metrics.Events { return b.events.counts() },
+		UnwrittenStatuses: func() int { return len(b.unwrittenObjects()) },
+		LocalCredential:   func() metrics.Credential { return credentialOf(b.localExpiry()) },
 	})
 }
 

@@ -2,21 +2,22 @@ package cli
 
 import (
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kinds"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 )
 
 // telling says what becomes of documents in the API server, for their status.
 func (b *many) telling() kinds.StatusOptions {
 	facts := b.manyFacts(time.Now())
 	options := kinds.StatusOptions{
-		Want: func() (all []kinds.Status, busy bool) {
+		Want: func() (all iter.Seq[kinds.Status], busy bool) {
 			statuses, busy := facts().Statuses()
-			for _, s := range statuses {
-				all = append(all, kinds.Status(s))
-			}
-			return all, busy
+			return func(yield func(kinds.Status) bool) {
+				statuses(func(s report.ObjectStatus) bool { return yield(kinds.Status(s)) })
+			}, busy
 		},
 		Trouble: func(objects []kinds.Unwritten) {
 			if len(objects) == 0 {
@@ -33,12 +34,17 @@ func (b *many) telling() kinds.StatusOptions {
 	return options
 }
 
+// unwrittenObjects are those whose status is not written.
+func (b *many) unwrittenObjects() []kinds.Unwritten {
+	if b.carriers == nil || b.carriers.kinds == nil {
+		return nil
+	}
+	return b.carriers.kinds.Unwritten()
+}
+
 // unwritten says of which objects the status is not written, and why; empty for none.
 func (b *many) unwritten() string {
-	if b.carriers == nil || b.carriers.kinds == nil {
-		return ""
-	}
-	objects := b.carriers.kinds.Unwritten()
+	objects := b.unwrittenObjects()
 	if len(objects) == 0 {
 		return ""
 	}

@@ -47,6 +47,8 @@ type api struct {
 	updates  []string
 	attempts map[string]int
 	refusing map[string]int
+	// drops are the fields of a status that the definition does not have.
+	drops []string
 }
 
 func newAPI() *api {

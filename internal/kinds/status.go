@@ -3,12 +3,11 @@ package kinds
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
@@ -44,8 +43,9 @@ type Status struct {
 
 // StatusOptions say what is written, and how.
 type StatusOptions struct {
-	// Want returns what all objects are to say, and whether slices wait to be written.
-	Want func() (all []Status, busy bool)
+	// Want returns what all objects are to say, one after the other, and whether slices wait
+	// to be written.
+	Want func() (all iter.Seq[Status], busy bool)
 	// Fence goes around each write; nil for none.
 	Fence func(ctx context.Context, write func(context.Context) error) error
 	// Trouble is called with the objects whose status is not written, those that were
@@ -78,6 +78,7 @@ func (w *Watcher) Tell(ctx context.Context, options StatusOptions) {
 	if s.Fence == nil {
 		s.Fence = func(ctx context.Context, write func(context.Context) error) error { return write(ctx) }
 	}
+	defer w.unwrite(nil) // it is another replica's then
 	var again sync.WaitGroup
 	defer again.Wait()
 	again.Go(func() { s.keep(ctx, refused) })
@@ -100,7 +101,7 @@ func (s *statuses) keep(ctx context.Context, of history) {
 			if len(due) == 0 || busy && now.Sub(busySince) < mostBusy || ctx.Err() != nil {
 				break
 			}
-			if !s.write(ctx, due[:min(len(due), batch)], of) {
+			if !s.write(ctx, due, of) {
 				break // the rest waits for the next look
 			}
 		}
@@ -113,17 +114,22 @@ type update struct {
 	key     documents.Key
 	object  []byte
 	version string
+	says    said
 }
 
-// due returns what differs and may be written now, in the order of what is wanted.
-func (s *statuses) due(all []Status, now time.Time, of history) []update {
+// due returns what differs and may be written now, in the order of what is wanted, and no
+// more than a batch.
+func (s *statuses) due(all iter.Seq[Status], now time.Time, of history) []update {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.forget(all)
 	var due []update
-	for i := range all {
-		want := &all[i]
-		if s.historyOf(want.Key) != of {
+	known := make(map[documents.Key]bool) // those that were refused
+	for want := range all {
+		was := s.historyOf(want.Key)
+		if was == refused {
+			known[want.Key] = true
+		}
+		if was != of {
 			continue
 		}
 		if !want.Early {
@@ -137,12 +143,13 @@ func (s *statuses) due(all []Status, now time.Time, of history) []update {
 		if last, ever := s.wrote[want.Key]; ever && now.Sub(last) < least || s.waits(want.Key, now) {
 			continue
 		}
-		if u, differs := s.watcher.differs(want, now); differs {
-			due = append(due, u)
-		} else {
+		if u, differs := s.watcher.differs(&want, now); !differs {
 			delete(s.refusals, want.Key)
+		} else if due = append(due, u); len(due) == batch {
+			return due
 		}
 	}
+	s.forget(known)
 	return due
 }
 
@@ -188,7 +195,10 @@ func (w *Watcher) update(ctx context.Context, u update) error {
 	defer k.mu.Unlock()
 	if o := k.objects[u.key]; o != nil && o.document.Object.UID == string(answer.UID) {
 		now := *o
-		now.version, now.status = answer.ResourceVersion, statusIn(answer.JSON)
+		now.version, now.said, now.sent = answer.ResourceVersion, k.said(answer.JSON), nil
+		if now.said.digest != u.says.digest {
+			now.sent = &sent{u.says, time.Now()}
+		}
 		k.objects[u.key] = &now
 	}
 	return nil
@@ -208,46 +218,24 @@ func (w *Watcher) differs(want *Status, now time.Time) (u update, differs bool) 
 	if want.Key.Namespace != "" {
 		metadata["namespace"] = want.Key.Namespace
 	}
-	head := map[string]any{"apiVersion": v1alpha1.APIVersion, "kind": want.Key.Kind, "metadata": metadata}
+	var status any
+	var says said
 	if want.Pool != nil {
-		var is v1alpha1.EndpointPoolStatus
-		_ = json.Unmarshal(o.status, &is) // what cannot be read differs
 		to := *want.Pool
-		to.Conditions = dated(is.Conditions, to.Conditions, now)
-		head["status"], differs = to, !same(is, to)
+		to.Conditions = o.last().dated(to.Conditions, now)
+		status, says = to, saidBy(to, to.Conditions)
 	} else {
-		var is v1alpha1.EndpointBindingStatus
-		_ = json.Unmarshal(o.status, &is)
 		to := *want.Binding
-		to.Conditions = dated(is.Conditions, to.Conditions, now)
-		head["status"], differs = to, !same(is, to)
+		to.Conditions = o.last().dated(to.Conditions, now)
+		status, says = to, saidBy(to, to.Conditions)
 	}
-	if !differs {
+	if o.says(says.digest, now) {
 		return update{}, false
 	}
-	object, err := json.Marshal(head)
-	return update{want.Key, object, o.version}, err == nil
-}
-
-// dated gives conditions the time when their status changed.
-func dated(is, to []metav1.Condition, now time.Time) []metav1.Condition {
-	out := slices.Clone(to)
-	for i := range out {
-		out[i].LastTransitionTime = metav1.NewTime(now.UTC().Truncate(time.Second))
-		for _, before := range is {
-			if before.Type == out[i].Type && before.Status == out[i].Status {
-				out[i].LastTransitionTime = before.LastTransitionTime
-			}
-		}
-	}
-	return out
-}
-
-// same reports whether two statuses say the same, as the API server would store them.
-func same(a, b any) bool {
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && string(x) == string(y)
+	object, err := json.Marshal(map[string]any{
+		"apiVersion": v1alpha1.APIVersion, "kind": want.Key.Kind, "metadata": metadata, "status": status,
+	})
+	return update{want.Key, object, o.version, says}, err == nil
 }
 
 // version returns the version of an object that is known, empty for none.
@@ -264,15 +252,4 @@ func (w *Watcher) version(key documents.Key) string {
 // kindOf returns what is known of a kind.
 func (w *Watcher) kindOf(name string) *kind {
 	return w.kinds[slices.IndexFunc(w.kinds, func(k *kind) bool { return k.name == name })]
-}
-
-// statusIn is the status of an object.
-func statusIn(data []byte) []byte {
-	var of struct {
-		Status json.RawMessage `json:"status"`
-	}
-	if json.Unmarshal(data, &of) != nil {
-		return nil
-	}
-	return slices.Clone(of.Status)
 }

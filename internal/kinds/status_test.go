@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -37,7 +39,7 @@ func (w *wanted) set(change func()) {
 
 func (w *wanted) options() kinds.StatusOptions {
 	return kinds.StatusOptions{
-		Want: func() ([]kinds.Status, bool) {
+		Want: func() (iter.Seq[kinds.Status], bool) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			is := metav1.ConditionFalse
@@ -54,7 +56,7 @@ func (w *wanted) options() kinds.StatusOptions {
 					},
 				})
 			}
-			return all, w.busy
+			return slices.Values(all), w.busy
 		},
 		Fence: func(ctx context.Context, write func(context.Context) error) error {
 			w.set(func() { w.fenced++ })
@@ -197,6 +199,9 @@ func (a *api) put(path string, body []byte) int {
 		return http.StatusBadRequest
 	}
 	object["status"] = update["status"]
+	for _, field := range a.drops {
+		delete(object["status"].(map[string]any), field)
+	}
 	object["metadata"].(map[string]any)["resourceVersion"] = fmt.Sprint(a.revision)
 	text, err := json.Marshal(object)
 	if err != nil {
@@ -205,4 +210,38 @@ func (a *api) put(path string, body []byte) int {
 	a.objects[path] = string(text)
 	a.tell("MODIFIED", path)
 	return http.StatusOK
+}
+
+// Contract 123: a definition that does not have a field of the status costs one write for
+// each change, and one in five minutes until the field is there.
+func TestContract123AStatusThatIsNotStoredAsSentIsNotWrittenAgainAndAgain(t *testing.T) {
+	for name, fields := range map[string][]string{"columns": {"endpoints", "ready"}, "conditions": {"conditions"}, "everything": {"conditions", "endpoints", "ready"}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a, w := newAPI(), &wanted{ready: 2}
+				a.drops = fields
+				telling(t, a, w)
+				a.got(t, 3*time.Second, 1)
+				first := a.transition(t)
+				a.got(t, 4*time.Minute, 1)
+				w.set(func() { w.ready++ })
+				a.got(t, 3*time.Second, 2)
+				if got := a.transition(t); !got.Equal(first) {
+					t.Errorf("got transition %s, want %s: the condition is what it was", got, first)
+				}
+				t.Log("the object changes, the status does not")
+				a.apply("namespaces/shop/endpointbindings/web", web)
+				a.got(t, 10*time.Second, 3)
+				a.mu.Lock()
+				a.drops = nil
+				a.mu.Unlock()
+				a.got(t, 4*time.Minute, 3)
+				a.got(t, time.Minute, 4)
+				a.got(t, 20*time.Minute, 4)
+				if got := w.said(); got != "" {
+					t.Errorf("got troubles of %s objects, want none", got)
+				}
+			})
+		})
+	}
 }

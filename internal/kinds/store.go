@@ -11,8 +11,11 @@ import (
 type object struct {
 	document documents.Document
 	version  string
-	// status is what the object says of itself, as JSON.
-	status []byte
+	// said is what the object says of itself, and sent what was written into this version
+	// of it where the API server stored something else: a definition of another version may
+	// drop fields. Then that is not written again and again.
+	said said
+	sent *sent
 	// leftOut says that the newest list does not have it.
 	leftOut bool
 }
@@ -21,7 +24,7 @@ type object struct {
 func (k *kind) read(raw *kubeapi.Raw) (*object, error) {
 	document, err := documents.DecodeObject(raw.JSON)
 	document.Key.Kind = k.name
-	return &object{document: document, version: raw.ResourceVersion, status: statusIn(raw.JSON)}, err
+	return &object{document: document, version: raw.ResourceVersion, said: k.said(raw.JSON)}, err
 }
 
 // set takes over an object. Its document stays the one that it was where only the status
@@ -30,6 +33,9 @@ func (k *kind) set(o *object) {
 	is := o.document.Object
 	if before := k.objects[o.document.Key]; before != nil && before.document.Object.UID == is.UID && before.document.Object.Generation == is.Generation && is.Generation > 0 {
 		o.document = before.document
+		if before.version == o.version {
+			o.sent = before.sent
+		}
 	}
 	k.objects[o.document.Key] = o
 	kubeapi.Signal(k.watcher.news)

@@ -93,14 +93,7 @@ func (s *statuses) any(of history) bool {
 
 // forget drops what is known of objects that are to say nothing any more. It expects the
 // lock.
-func (s *statuses) forget(all []Status) {
-	if len(s.refusals) == 0 {
-		return
-	}
-	known := make(map[documents.Key]bool, len(all))
-	for i := range all {
-		known[all[i].Key] = true
-	}
+func (s *statuses) forget(known map[documents.Key]bool) {
 	for key := range s.refusals {
 		if !known[key] {
 			delete(s.refusals, key)
@@ -156,12 +149,17 @@ func (s *statuses) tell() {
 	})
 	over := len(now) == 0 && len(s.unwritten) > 0
 	s.unwritten = now
-	s.watcher.mu.Lock()
-	s.watcher.unwritten = now
-	s.watcher.mu.Unlock()
+	s.watcher.unwrite(now)
 	if news || over {
 		s.Trouble(now)
 	}
+}
+
+// unwrite notes the objects whose status is not written.
+func (w *Watcher) unwrite(now []Unwritten) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.unwritten = now
 }
 
 // Unwritten returns the objects whose status is not written, those that were refused last

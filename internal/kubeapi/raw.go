@@ -35,14 +35,23 @@ type Raw struct {
 func (r *Raw) UnmarshalJSON(data []byte) error {
 	var head struct {
 		metav1.TypeMeta `json:",inline"`
-		Metadata        metav1.ObjectMeta `json:"metadata"`
+		Metadata        struct {
+			metav1.ObjectMeta `json:",inline"`
+			ManagedFields     unread `json:"managedFields"` // most of what an object is
+		} `json:"metadata"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
 		return err
 	}
-	r.TypeMeta, r.ObjectMeta, r.JSON = head.TypeMeta, head.Metadata, slices.Clone(data)
+	r.TypeMeta, r.ObjectMeta, r.JSON = head.TypeMeta, head.Metadata.ObjectMeta, slices.Clone(data)
 	return nil
 }
+
+// unread is a part of an object that nobody reads.
+type unread struct{}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (unread) UnmarshalJSON([]byte) error { return nil }
 
 // MarshalJSON implements json.Marshaler.
 func (r *Raw) MarshalJSON() ([]byte, error) { return r.JSON, nil }

@@ -100,6 +100,12 @@ func documentFamilies() []Family {
 			Use:  `time() - ionos_endpointslice_documents_last_good_timestamp_seconds`, Advice: "for how long documents have been wrong, or could not be read",
 			sample: func(m snapshot, emit emit) { emit(unix(m.many.sound)) },
 		},
+		{
+			Name: prefix + "unwritten_statuses", Type: Gauge,
+			Help: "Objects in the API server whose status is refused, so that it says what was true before; 0 at a standby.",
+			Use:  `ionos_endpointslice_unwritten_statuses > 0`, Advice: "`status` names one of them, with the words of the API server; everything else goes on",
+			sample: func(m snapshot, emit emit) { emit(float64(m.UnwrittenStatuses())) },
+		},
 	}
 }
 

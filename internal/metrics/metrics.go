@@ -43,6 +43,8 @@ type Options struct {
 	// RateLimit returns how many requests the IONOS Cloud allows at the moment,
 	// if it has said so.
 	RateLimit func() (remaining int, known bool)
+	// UnwrittenStatuses returns of how many objects in the API server the status is not written.
+	UnwrittenStatuses func() int
 	// Events returns what became of Events so far.
 	Events func() Events
 }
@@ -87,6 +89,9 @@ func (o *Options) fill() {
 	}
 	if o.RateLimit == nil {
 		o.RateLimit = func() (int, bool) { return 0, false }
+	}
+	if o.UnwrittenStatuses == nil {
+		o.UnwrittenStatuses = func() int { return 0 }
 	}
 	if o.Events == nil {
 		o.Events = func() Events { return Events{} }

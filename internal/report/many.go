@@ -34,6 +34,8 @@ type survey struct {
 	Many
 	pools  map[string]*surveyedPool
 	groups map[resolve.Group]*surveyedGroup
+	// nothing is the status where nothing is known yet; it is shared.
+	nothing *syncer.Status
 }
 
 // surveyedPool is a pool, its groups, and how many targets use it.
@@ -58,7 +60,7 @@ type surveyedGroup struct {
 }
 
 func (m Many) survey() *survey {
-	s := &survey{Many: m, pools: make(map[string]*surveyedPool), groups: make(map[resolve.Group]*surveyedGroup)}
+	s := &survey{Many: m, pools: make(map[string]*surveyedPool), groups: make(map[resolve.Group]*surveyedGroup), nothing: &syncer.Status{}}
 	plan := &m.Snapshot.Plan
 	for i := range plan.Pools {
 		s.pools[plan.Pools[i].Name] = &surveyedPool{document: &plan.Pools[i], Pool: m.Snapshot.Pools[i]}
@@ -120,7 +122,7 @@ func (g *surveyedGroup) off() bool { return g.Check.Mode == v1alpha1.HealthCheck
 // facts are those that every document has.
 func (s *survey) facts() Facts {
 	return Facts{
-		Now: s.Now, Status: &syncer.Status{}, StoreKind: s.StoreKind,
+		Now: s.Now, Status: s.nothing, StoreKind: s.StoreKind,
 		Leader: s.Leader, Election: s.Election, DryRun: s.DryRun, Version: s.Version, Started: s.Started,
 	}
 }

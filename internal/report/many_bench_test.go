@@ -18,8 +18,14 @@ func BenchmarkManyTargets(b *testing.B) {
 		for i := range 1000 {
 			p.target("shop", fmt.Sprintf("web-%03d", i), fmt.Sprintf("pool-%d", i%pools))
 		}
+		p.inAPI()
 		for name, answer := range map[string]func(){
-			"list":    func() { p.Targets(report.Query{}) },
+			"list": func() { p.Targets(report.Query{}) },
+			"statuses": func() {
+				all, _ := p.Statuses()
+				for range all { //nolint:revive // what it costs to work them out
+				}
+			},
 			"target":  func() { p.one("shop", "web-500") },
 			"explain": func() { p.Explain(ip(7).String(), report.Query{Limit: report.MaxLimit}) },
 		} {

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,24 +26,34 @@ type ObjectStatus struct {
 	Early bool
 }
 
-// Statuses says what each object in the API server is to say of itself, and whether slices
-// wait to be written: these go first. Messages change only when something does.
-func (m Many) Statuses() (all []ObjectStatus, busy bool) {
+// Statuses says what each object in the API server is to say of itself, one after the other,
+// and whether slices wait to be written: these go first. Messages change only when something
+// does.
+func (m Many) Statuses() (all iter.Seq[ObjectStatus], busy bool) {
 	if !m.Leader && m.Election.Enabled || m.Snapshot.At.IsZero() {
-		return nil, false
+		return func(func(ObjectStatus) bool) {}, false
 	}
+	return m.objects, m.busy()
+}
+
+// objects works out one status at a time: those of 1,000 objects are memory.
+func (m Many) objects(yield func(ObjectStatus) bool) {
 	s := m.survey()
-	set := &m.Snapshot.Documents
-	for _, e := range slices.Concat(set.Entries, set.Shadowed) {
-		switch {
-		case e.Object == nil:
-		case e.Key.Kind == v1alpha1.KindEndpointPool:
-			all = append(all, s.poolObject(&e))
-		default:
-			all = append(all, s.bindingObject(&e))
+	for _, entries := range [][]documents.Entry{m.Snapshot.Documents.Entries, m.Snapshot.Documents.Shadowed} {
+		for i := range entries {
+			e := &entries[i]
+			if e.Object == nil {
+				continue
+			}
+			of := s.bindingObject
+			if e.Key.Kind == v1alpha1.KindEndpointPool {
+				of = s.poolObject
+			}
+			if !yield(of(e)) {
+				return
+			}
 		}
 	}
-	return all, m.busy()
 }
 
 // busy reports whether a slice waits that can be written.

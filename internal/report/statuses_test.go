@@ -41,7 +41,7 @@ func (p *platform) inAPI() *platform {
 func saying(t *testing.T, m report.Many, key string) []string {
 	t.Helper()
 	all, _ := m.Statuses()
-	for _, s := range all {
+	for s := range all {
 		if s.Key.String() != key {
 			continue
 		}
@@ -118,7 +118,8 @@ func TestContract83ConditionsSayWhatBecomesOfObjects(t *testing.T) {
 		if diff := cmp.Diff(c.want, saying(t, p.Many, c.object)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		all, _ := p.Statuses()
+		found, _ := p.Statuses()
+		all := slices.Collect(found)
 		if text := fmt.Sprintf("%+v", all[1].Pool); strings.Contains(text, "xyz") {
 			t.Errorf("%s: the status shows what a source said: %s", name, text)
 		}
@@ -193,11 +194,11 @@ func TestContract83WhoSaysNothing(t *testing.T) {
 	}
 	standby := p.Many
 	standby.Leader, standby.Election.Enabled = false, true
-	if got, _ := standby.Statuses(); len(got) > 0 {
+	if got, _ := standby.Statuses(); len(slices.Collect(got)) > 0 {
 		t.Errorf("a standby says %v", got)
 	}
 	p.Snapshot.At = time.Time{}
-	if got, _ := p.Statuses(); len(got) > 0 {
+	if got, _ := p.Statuses(); len(slices.Collect(got)) > 0 {
 		t.Errorf("a process without a plan says %v", got)
 	}
 }

@@ -44,8 +44,9 @@ func (s *survey) parts(i int) []part {
 		if fill.Target.Service != "" {
 			p.facts.Target = fill.Target
 		}
-		p.choice = &choice{status: syncer.Status{At: s.Now}}
-		if p.group != nil {
+		if p.group == nil {
+			p.choice = &choice{status: syncer.Status{At: s.Now}}
+		} else {
 			var published []plan.Slice
 			if fill.State != nil {
 				published = fill.State.State.Slices

@@ -10,49 +10,35 @@ import (
 	"slices"
 	"strings"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/yaml"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 )
 
-// policy holds the program's user to the policy of the chart.
-func (p *platform) policy() {
+// policy holds the program's user to the policy of the chart, and whoever writes documents
+// into the API server to those about them where it has these too.
+func (p *platform) policy(more ...string) {
 	p.t.Helper()
-	rendered := p.rendered()
+	rendered := p.rendered(append(more, "admissionpolicy")...)
 	account := fmt.Sprintf("system:serviceaccount:%s:%s-ionos-endpointslice-controller", p.namespace, p.user)
 	if !strings.Contains(rendered, account) {
 		p.t.Fatalf("the policy does not name %s:\n%s", account, rendered)
 	}
-	policy, binding := &admissionv1.ValidatingAdmissionPolicy{}, &admissionv1.ValidatingAdmissionPolicyBinding{}
-	first, second, _ := strings.Cut(strings.ReplaceAll(rendered, account, p.user), "\n---\n")
-	for text, into := range map[string]any{first: policy, second: binding} {
-		if err := yaml.UnmarshalStrict([]byte(text), into); err != nil {
-			p.t.Fatalf("%v in\n%s", err, text)
-		}
-	}
-	admission := p.client.AdmissionregistrationV1()
-	_, err := admission.ValidatingAdmissionPolicies().Create(p.t.Context(), policy, metav1.CreateOptions{})
-	if err == nil {
-		_, err = admission.ValidatingAdmissionPolicyBindings().Create(p.t.Context(), binding, metav1.CreateOptions{})
-	}
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	p.kubectl(strings.ReplaceAll(rendered, account, p.user), "apply", "--filename", "-")
 	p.awaitPolicy()
 }
 
-// rendered is the policy of the chart, with the pools of the documents as values.
-func (p *platform) rendered() string {
+// rendered are policies of the chart, with the pools of the documents as values.
+func (p *platform) rendered(templates ...string) string {
 	p.t.Helper()
 	values := filepath.Join(p.t.TempDir(), "values.yaml")
-	text := fmt.Sprintf("image: {tag: 0.1.0}\nbounds: {namespaces: [%s, elsewhere], subnets: [10.0.0.0/16, 10.9.0.0/16], ports: [%d]}\npools:\n", p.namespace, port)
+	text := fmt.Sprintf("image: {tag: 0.1.0}\ncontroller: {documentsApi: %t}\nbounds: {namespaces: [%s, elsewhere], subnets: [10.0.0.0/16, 10.9.0.0/16], ports: [%d]}\npools:\n",
+		p.env["DOCUMENTS_API"] == "true", p.namespace, port)
 	for _, pool := range []struct{ name, subnet, namespace string }{
 		{"blue", "10.0.0.0/16", p.namespace}, {"green", "10.0.0.0/16", p.namespace}, {"secret", "10.9.0.0/16", "elsewhere"},
 	} {
@@ -61,8 +47,11 @@ func (p *platform) rendered() string {
 	if err := os.WriteFile(values, []byte(text), 0o600); err != nil {
 		p.t.Fatal(err)
 	}
-	command := exec.CommandContext(p.t.Context(), built.Tool(p.t, "helm4"), "template", p.user, "../../helm/ionos-endpointslice-controller",
-		"--namespace", p.namespace, "--values", values, "--show-only", "templates/admissionpolicy.yaml")
+	args := []string{"template", p.user, "../../helm/ionos-endpointslice-controller", "--namespace", p.namespace, "--values", values}
+	for _, template := range templates {
+		args = append(args, "--show-only", "templates/"+template+".yaml")
+	}
+	command := exec.CommandContext(p.t.Context(), built.Tool(p.t, "helm4"), args...)
 	command.Env = []string{"HOME=" + p.t.TempDir()}
 	rendered, err := command.Output()
 	if failed := new(exec.ExitError); errors.As(err, &failed) {

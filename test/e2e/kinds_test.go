@@ -60,14 +60,21 @@ func (p *platform) allowKinds(name string, verbs ...string) {
 // kubectl runs kubectl as an administrator, with text on standard input.
 func (p *platform) kubectl(text string, args ...string) string {
 	p.t.Helper()
+	out, err := p.kubectlTries(text, args...)
+	if err != nil {
+		p.t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// kubectlTries is the same where that may fail.
+func (p *platform) kubectlTries(text string, args ...string) (string, error) {
+	p.t.Helper()
 	command := exec.CommandContext(p.t.Context(), p.cp.KubectlPath(), args...)
 	command.Env = []string{"HOME=" + p.t.TempDir(), "KUBECONFIG=" + p.cp.Kubeconfig(p.t)}
 	command.Stdin = strings.NewReader(text)
 	out, err := command.CombinedOutput()
-	if err != nil {
-		p.t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return string(out)
+	return string(out), err
 }
 
 // install applies the CustomResourceDefinitions.
@@ -178,16 +185,27 @@ func (p *platform) inAPI() *platform {
 }
 
 // Contract 85: what teams may not do with files they may not do with the API server
-// either, and the object says so.
+// either, and the object says so; also where the policy of the chart holds the program.
 func TestContract85TheTeamsWithDocumentsInTheAPIServer(t *testing.T) {
-	t.Parallel()
 	netns.Require(t)
-	p := newPlatform(t, controlplane.Start(t, controlplane.Options{Audit: true})).inAPI()
+	for name, more := range map[string]func(*platform){"alone": func(*platform) {}, "under a policy": func(p *platform) { p.policy() }} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlatform(t, controlplane.Start(t, controlplane.Options{Audit: true})).inAPI()
+			more(p)
+			p.bindingsOfTeams()
+		})
+	}
+}
+
+// bindingsOfTeams tries what teams may do, with annotations and bindings.
+func (p *platform) bindingsOfTeams() {
+	p.t.Helper()
 	for name, spec := range bindingAttempts() {
 		p.service("by-"+name, nil)
 		p.write("", fmt.Sprintf("apiVersion: endpoints.ablmnzde.github.io/v1alpha1\nkind: EndpointBinding\nmetadata: {name: by-%s, namespace: %s}\nspec: %s\n", name, p.namespace, spec.spec))
 	}
-	attempts(t, p)
+	attempts(p.t, p)
 	for name, spec := range bindingAttempts() {
 		var got string
 		p.until(func() bool {
@@ -195,7 +213,7 @@ func TestContract85TheTeamsWithDocumentsInTheAPIServer(t *testing.T) {
 			return strings.HasPrefix(got, "False "+spec.reason+": ") && strings.Contains(got, spec.note)
 		}, func() string { return fmt.Sprintf("%s: got %q, want %s with %q", name, got, spec.reason, spec.note) })
 		if found := p.slicesOf(p.namespace, "by-"+name); len(found) > 0 {
-			t.Errorf("%s: got slices %v, want none", name, found)
+			p.t.Errorf("%s: got slices %v, want none", name, found)
 		}
 	}
 }
