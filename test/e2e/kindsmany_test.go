@@ -45,7 +45,7 @@ func TestContract124APoolIsDeletedThatManyBindingsUse(t *testing.T) {
 	t.Log("the pool is deleted")
 	p.kubectl("", "delete", "endpointpool", "blue")
 	p.untilAll(v1alpha1.ConditionHeld, v1alpha1.ReasonManyReleased)
-	told = p.wantWritten("the pool is deleted", before, told, 0, bindings)
+	told = p.wantWritten("the pool is deleted", before, told, 0, 2*bindings)
 	p.wantMetrics(d, map[string]string{`targets{state="Kept"}`: fmt.Sprint(bindings)})
 
 	t.Log("an endpoint dies, and comes back")
