@@ -45,6 +45,7 @@ func TestContract115ARestoredServerTakesNothingAway(t *testing.T) {
 	if got := shown.targets("").Documents.Unwritten; !strings.HasPrefix(got, "The status of EndpointBinding "+p.namespace+"/web cannot be written: ") || !strings.Contains(got, "not today") {
 		t.Errorf("got %q", got)
 	}
+	p.wantMetrics(shown, map[string]string{"unwritten_statuses": "1"})
 	p.untilSaid("web", "True EndpointsReady: 3 of 3 endpoints are ready") // what was true before
 
 	t.Log("Contract 115: the policy and a binding, in place of an annotation, are not in the backup")
@@ -58,6 +59,7 @@ func TestContract115ARestoredServerTakesNothingAway(t *testing.T) {
 	p.untilSaid("web", "True EndpointsReady: 2 of 3 endpoints are ready")
 	p.untilSaid("both", "True EndpointsReady: 4 of 5 endpoints are ready")
 	d.says("the status of documents in the API server is written again")
+	p.wantMetrics(shown, map[string]string{"unwritten_statuses": "0"})
 	p.binding("web", "green")
 	p.until(func() bool { return strings.Contains(p.bySlice()["web.green"], " ready") }, func() string { return fmt.Sprint(p.bySlice()) })
 	if code, _ := d.stop(); code != 0 {

@@ -16,12 +16,14 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
+// bindings is how many there are of one pool.
+const bindings = 1000
+
 // Contract 124: a pool that 1,000 bindings use is deleted, an endpoint dies meanwhile, and
 // the pool comes back.
 func TestContract124APoolIsDeletedThatManyBindingsUse(t *testing.T) {
 	t.Parallel()
 	netns.Require(t)
-	const bindings = 1000
 	p := newWorld(t, controlplane.Start(t, controlplane.Options{Audit: true}), "client-go").byDocuments()
 	p.withKinds()
 	p.install()
@@ -29,12 +31,12 @@ func TestContract124APoolIsDeletedThatManyBindingsUse(t *testing.T) {
 	p.applied, p.env["LOG_LEVEL"] = true, "info"
 	blue := strings.Replace(p.poolText("blue", p.nodes, "["+p.namespace+"]", ""), "}]\n", fmt.Sprintf(", maxTargets: %d}]\n", bindings), 1)
 	p.write("", blue)
-	p.crowd(bindings)
+	p.crowd()
 
 	d := newSurfaces(p.start())
 	p.wantRight(d.daemon, bindings)
-	p.untilAll(bindings, v1alpha1.ConditionReady, v1alpha1.ReasonEndpointsReady)
-	p.untilAll(bindings, v1alpha1.ConditionHeld, v1alpha1.ReasonNotHeld)
+	p.untilAll(v1alpha1.ConditionReady, v1alpha1.ReasonEndpointsReady)
+	p.untilAll(v1alpha1.ConditionHeld, v1alpha1.ReasonNotHeld)
 	before, told := p.written()
 	if len(before) != bindings {
 		t.Errorf("got %d writes of slices, want %d", len(before), bindings)
@@ -42,21 +44,21 @@ func TestContract124APoolIsDeletedThatManyBindingsUse(t *testing.T) {
 
 	t.Log("the pool is deleted")
 	p.kubectl("", "delete", "endpointpool", "blue")
-	p.untilAll(bindings, v1alpha1.ConditionHeld, v1alpha1.ReasonManyReleased)
-	told = p.wantWritten("the pool is deleted", before, told, 0, bindings)
+	p.untilAll(v1alpha1.ConditionHeld, v1alpha1.ReasonManyReleased)
+	told = p.wantWritten("the pool is deleted", before, told, 0, 2*bindings)
 	p.wantMetrics(d, map[string]string{`targets{state="Kept"}`: fmt.Sprint(bindings)})
 
 	t.Log("an endpoint dies, and comes back")
 	p.nodes[0].backends[0].kill()
-	p.untilCount(bindings, "slices say that the endpoint is down", func() int { return p.down(0) })
+	p.untilCount("slices say that the endpoint is down", func() int { return p.down(0) })
 	p.nodes[0].backends[0].start(t)
-	p.untilCount(bindings, "slices say that it is ready", func() int { return bindings - p.down(0) })
+	p.untilCount("slices say that it is ready", func() int { return bindings - p.down(0) })
 	p.wantWritten("an endpoint died", before, told, 2*bindings, 2*bindings)
 
 	t.Log("the pool comes back")
 	p.write("", blue)
-	p.untilAll(bindings, v1alpha1.ConditionHeld, v1alpha1.ReasonNotHeld)
-	p.untilAll(bindings, v1alpha1.ConditionReady, v1alpha1.ReasonEndpointsReady)
+	p.untilAll(v1alpha1.ConditionHeld, v1alpha1.ReasonNotHeld)
+	p.untilAll(v1alpha1.ConditionReady, v1alpha1.ReasonEndpointsReady)
 	p.wantWritten("the pool came back", before, told, 2*bindings, 2*bindings+2*bindings)
 	if code, _ := d.stop(); code != 0 {
 		t.Errorf("got exit status %d, want 0", code)
@@ -79,7 +81,7 @@ func (p *platform) wantWritten(when string, before, told []controlplane.AuditEve
 }
 
 // crowd makes Services with a binding each, a few at a time.
-func (p *platform) crowd(count int) {
+func (p *platform) crowd() {
 	p.t.Helper()
 	api := p.bindings()
 	todo, making := make(chan int), sync.WaitGroup{}
@@ -103,29 +105,29 @@ func (p *platform) crowd(count int) {
 			}
 		})
 	}
-	for i := range count {
+	for i := range bindings {
 		todo <- i
 	}
 	close(todo)
 	making.Wait()
 }
 
-// untilCount waits until a count is reached, as long as it grows.
-func (p *platform) untilCount(want int, what string, count func() int) {
+// untilCount waits until a count is that of all bindings, as long as it grows.
+func (p *platform) untilCount(what string, count func() int) {
 	p.t.Helper()
-	for got, last := -1, -1; got < want; last = got {
+	for got, last := -1, -1; got < bindings; last = got {
 		p.until(func() bool {
 			got = count()
 			return got > last
-		}, func() string { return fmt.Sprintf("%d of %d %s", got, want, what) })
+		}, func() string { return fmt.Sprintf("%d of %d %s", got, bindings, what) })
 	}
 }
 
-// untilAll waits until so many bindings give that reason for a condition.
-func (p *platform) untilAll(want int, condition, reason string) {
+// untilAll waits until all bindings give that reason for a condition.
+func (p *platform) untilAll(condition, reason string) {
 	p.t.Helper()
 	api := p.bindings()
-	p.untilCount(want, "bindings say "+reason+" of "+condition, func() (got int) {
+	p.untilCount("bindings say "+reason+" of "+condition, func() (got int) {
 		list, err := api.List(p.t.Context(), metav1.ListOptions{})
 		if err != nil {
 			p.t.Fatal(err)
