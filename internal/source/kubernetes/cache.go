@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,34 +16,18 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
-
-// StaleError says that the nodes are not known as they are now.
-type StaleError struct {
-	// Since is when they were last known.
-	Since time.Time
-	// Cause is the last error; it may be nil.
-	Cause error
-}
-
-func (e *StaleError) Error() string {
-	text := "the remote API server has sent nothing since " + e.Since.UTC().Format(time.RFC3339)
-	if e.Cause != nil {
-		text += ": " + e.Cause.Error()
-	}
-	return text
-}
-
-func (e *StaleError) Unwrap() error { return e.Cause }
 
 // errEnded is what is known when the watch has ended and no attempt has failed.
 var errEnded = errors.New("the watch has ended")
 
 // nodeCache holds the nodes of the watch, and says whether they are up to date.
 type nodeCache struct {
-	selector labels.Selector
-	grace    time.Duration
-	notify   func()
+	kubeapi.Feed[*corev1.Node, inventory.Node]
+
+	grace  time.Duration
+	notify func()
 
 	mu    sync.Mutex
 	nodes []inventory.Node // by name; their addresses are never changed in place
@@ -66,7 +51,11 @@ type nodeCache struct {
 }
 
 func newCache(selector labels.Selector, grace time.Duration, notify func()) *nodeCache {
-	c := &nodeCache{selector: selector, grace: grace, notify: notify, updated: make(chan struct{})}
+	c := &nodeCache{grace: grace, notify: notify, updated: make(chan struct{})}
+	c.Feed = kubeapi.Feed[*corev1.Node, inventory.Node]{
+		Lock: &c.mu, Set: c.set, Remove: c.remove, SetAll: c.setAll,
+		Read: func(node *corev1.Node) (inventory.Node, error) { return Translate(node, selector), nil },
+	}
 	c.expiry = time.AfterFunc(grace, c.expired)
 	c.expiry.Stop()
 	return c
@@ -109,7 +98,8 @@ func (c *nodeCache) list() ([]inventory.Node, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.trusted() {
-		return nil, &StaleError{Since: c.known, Cause: c.last}
+		why := cmp.Or(c.last, errors.New("the watch is not open"))
+		return nil, fmt.Errorf("the remote API server has sent nothing since %s: %w", c.known.UTC().Format(time.RFC3339), why)
 	}
 	total := 0
 	for _, n := range c.nodes {
@@ -196,23 +186,8 @@ func (c *nodeCache) signal() {
 	c.updated = make(chan struct{})
 }
 
-// The methods by which the reflector fills the cache.
-
-var errForeignType = errors.New("the watch of nodes sent an object that is not a node")
-
-// Add takes over a new node.
-func (c *nodeCache) Add(object any) error { return c.Update(object) }
-
-// Update takes over a node that changed. Most updates are heartbeats, which
-// change nothing here.
-func (c *nodeCache) Update(object any) error {
-	node, ok := object.(*corev1.Node)
-	if !ok {
-		return errForeignType
-	}
-	is := Translate(node, c.selector)
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// set takes over a node. Most updates are heartbeats, which change nothing here.
+func (c *nodeCache) set(is inventory.Node) {
 	c.delivered = true
 	i, known := c.find(is.Name)
 	switch {
@@ -221,41 +196,23 @@ func (c *nodeCache) Update(object any) error {
 	case !equal(c.nodes[i], is):
 		c.nodes[i] = is
 	default:
-		return nil
+		return
 	}
 	c.notify()
-	return nil
 }
 
-// Delete forgets a node that is gone.
-func (c *nodeCache) Delete(object any) error {
-	node, ok := object.(*corev1.Node)
-	if !ok {
-		return errForeignType
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// remove forgets a node that is gone.
+func (c *nodeCache) remove(was inventory.Node) {
 	c.delivered = true
-	if i, known := c.find(node.Name); known {
+	if i, known := c.find(was.Name); known {
 		c.nodes = slices.Delete(c.nodes, i, i+1)
 		c.notify()
 	}
-	return nil
 }
 
-// Replace takes over a complete list.
-func (c *nodeCache) Replace(objects []any, _ string) error {
-	nodes := make([]inventory.Node, 0, len(objects))
-	for _, object := range objects {
-		node, ok := object.(*corev1.Node)
-		if !ok {
-			return errForeignType
-		}
-		nodes = append(nodes, Translate(node, c.selector))
-	}
+// setAll takes over a complete list.
+func (c *nodeCache) setAll(nodes []inventory.Node, _ string) error {
 	slices.SortFunc(nodes, func(a, b inventory.Node) int { return strings.Compare(a.Name, b.Name) })
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if !c.trusted() || !slices.EqualFunc(c.nodes, nodes, equal) {
 		c.notify()
 	}
@@ -277,9 +234,6 @@ func (c *nodeCache) Transformer() cache.TransformFunc {
 		return object, nil
 	}
 }
-
-// Resync does nothing; it is never asked for.
-func (c *nodeCache) Resync() error { return nil }
 
 // Bookmark says that nothing else happened up to the revision.
 func (c *nodeCache) Bookmark(string) error {

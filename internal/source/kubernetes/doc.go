@@ -12,7 +12,7 @@
 //	before the first complete list            waits for it, or says what is wrong
 //	open                                      the nodes
 //	closed for less than the grace            the nodes
-//	closed for longer                         StaleError, until a new complete list
+//	closed for longer                         an error, until a new complete list
 //
 // A pure function makes an inventory.Node of a node. Heartbeats of the kubelet
 // change nothing there.

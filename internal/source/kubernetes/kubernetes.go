@@ -72,7 +72,7 @@ func New(options Options) (*Source, error) {
 
 // Read returns the nodes that the watch has sent. It waits for the first
 // complete list, and is an error when that is late or refused, and when the
-// watch has been closed for longer than the grace: a StaleError.
+// watch has been closed for longer than the grace.
 func (s *Source) Read(ctx context.Context) ([]inventory.Node, error) {
 	if err := s.cache.await(ctx); err != nil {
 		return nil, fmt.Errorf("remote cluster: %w", err)
