@@ -40,6 +40,7 @@ func TestFleets(t *testing.T) {
 			"Contract89SyncedIsTrueWhenEveryReadyPodHasAcknowledged": synced,
 			"Contract95TheServerOfXDSLearnsOfAnEnvoy":                served,
 			"Contract133AnAutoscalerSetsTheNumberOfPods":             autoscales,
+			"Contract133AnAutoscalerFollowsTheLoadOfThePods":         followsLoad,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -212,7 +213,7 @@ func rest(t *testing.T, w *world) {
 		w.awaitCondition(t, namespace, fmt.Sprintf("edge-%d", i), v1alpha1.ConditionProgressing, "False", v1alpha1.ReasonComplete)
 	}
 	another := newSaid()
-	w.operate(t, "after-a-restart", another)
+	w.operate(t, "after-a-restart", another, namespace)
 	await(t, "another operator has looked at all", func() string {
 		if count := another.seen(namespace); count < 100 {
 			return fmt.Sprintf("it has looked at %d", count)
@@ -321,6 +322,7 @@ func synced(t *testing.T, w *world) {
 	}
 	w.said.says(t, fleet, follows(1, "")...)
 	w.awaitCondition(t, namespace, "edge", v1alpha1.ConditionSynced, "True", v1alpha1.ReasonAcknowledged)
+	w.waitSays(t, namespace, true)
 	is := &v1alpha1.Envoy{}
 	if w.get(t, namespace, "edge", is); is.Status.ConnectedReplicas != 2 {
 		t.Errorf("got %d connected, want 2", is.Status.ConnectedReplicas)
@@ -331,6 +333,7 @@ func synced(t *testing.T, w *world) {
 		t.Errorf("got %q, want the Pod and its words", c.Message)
 	}
 	w.change(t, namespace, "edge", func(e *v1alpha1.Envoy) { e.Spec.Listeners[0].Service = "other" })
+	w.waitSays(t, namespace, false) // also before the operator has seen the change
 	w.awaitCondition(t, namespace, "edge", v1alpha1.ConditionSynced, "False", v1alpha1.ReasonNotAcknowledged)
 	w.said.says(t, fleet)
 	w.awaitCondition(t, namespace, "edge", v1alpha1.ConditionSynced, "False", v1alpha1.ReasonNotConnected)

@@ -32,6 +32,17 @@ func (w *world) kubectl(t *testing.T, namespace, input string, args ...string) s
 	return string(out)
 }
 
+// waitSays fails unless this is what `kubectl wait` says now of Synced.
+func (w *world) waitSays(t *testing.T, namespace string, want bool) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), w.api.KubectlPath(), "--namespace", namespace, "wait", "envoy/edge", "--for=condition=Synced", "--timeout=0")
+	command.Env = []string{"HOME=" + t.TempDir(), "KUBECONFIG=" + w.api.Kubeconfig(t)}
+	out, err := command.CombinedOutput()
+	if got := err == nil; got != want || !got && !strings.Contains(string(out), "condition") {
+		t.Errorf("kubectl wait for Synced: got %v, %s, want %v", err, out, want)
+	}
+}
+
 // autoscales has a real HorizontalPodAutoscaler without a server of metrics: it enforces its
 // bounds, and looks for the Pods by the selector that the scale says.
 func autoscales(t *testing.T, w *world) {

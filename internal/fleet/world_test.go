@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -141,13 +142,14 @@ func (w *world) install(t *testing.T) {
 // account is the one of the operator, which has the rights of deploy/fleet alone.
 const account = "system:serviceaccount:infra:endpoint-views-fleet"
 
-// operate runs an operator until the test ends.
-func (w *world) operate(t *testing.T, agent string, streams fleet.Watcher) {
+// operate runs an operator of some namespaces until the test ends; none means all. Two of
+// one namespace would contradict each other about what endpoint-views says.
+func (w *world) operate(t *testing.T, agent string, streams fleet.Watcher, namespaces ...string) {
 	t.Helper()
 	access := w.api.UserConfig(account)
 	access.UserAgent = agent
 	operator, err := fleet.New(fleet.Options{
-		Access: access, Streams: streams, MetricsAddress: "0",
+		Access: access, Streams: streams, MetricsAddress: "0", Namespaces: namespaces,
 		Children: children.Settings{Host: "endpoint-views-xds.infra", Port: 18000, EnvoyImage: digest, DrainImage: "endpoint-views:1"},
 		Logger:   logr.FromSlogHandler(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
@@ -281,7 +283,7 @@ func (w *world) pods(t *testing.T, namespace, name string, want int) []corev1.Po
 func (w *world) ready(t *testing.T, pods []corev1.Pod) {
 	t.Helper()
 	for i := range pods {
-		pods[i].Status.Phase = corev1.PodRunning
+		pods[i].Status.Phase, pods[i].Status.StartTime = corev1.PodRunning, ptr.To(metav1.Now())
 		pods[i].Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
 		if err := w.client.Status().Update(t.Context(), &pods[i]); err != nil {
 			t.Fatal(err)
