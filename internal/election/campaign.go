@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -155,7 +154,7 @@ func (c *candidate) follow(ctx context.Context, revision string) error {
 func (c *candidate) pause(ctx context.Context) {
 	bound := min(100*time.Millisecond<<min(c.failures, 10), RetryPeriod)
 	c.failures++
-	wait := bound/2 + rand.N(bound/2)
+	wait := bound/2 + time.Duration(c.opts.Random()*float64(bound/2))
 	if left := c.seen.expiresIn(c.opts.Identity); left > 0 {
 		wait = min(wait, left)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"sync"
 	"time"
@@ -57,6 +58,9 @@ type Options struct {
 	// Changed gets each state that differs from the one before; it may be nil. It
 	// is not called twice at a time and must not block.
 	Changed func(before, after State)
+	// Random draws how long to wait after a round without a result: at least 0
+	// and less than 1. It is rand.Float64 where it is nil; the simulation repeats a seed by it.
+	Random func() float64
 }
 
 // State is what is known of the election.
@@ -102,6 +106,9 @@ func New(opts Options) (*Elector, error) {
 	}
 	if opts.Changed == nil {
 		opts.Changed = func(_, _ State) {}
+	}
+	if opts.Random == nil {
+		opts.Random = rand.Float64
 	}
 	client, err := kubeapi.Open(kubeapi.Options{Way: opts.Way, Timeout: requestTimeout})
 	if err != nil {
