@@ -24,7 +24,8 @@ const (
 )
 
 // proxy does what an Envoy does on its stream, in the delta protocol: it acknowledges all
-// that it is sent. It decodes no resource, to leave the machine to what is measured.
+// that it is sent. Its windows are wide, as Envoy's are (256 MiB by default). It decodes no
+// resource, to leave the machine to what is measured.
 type proxy struct {
 	// acked counts acknowledgements of endpoints, last is when the newest was sent.
 	acked, last atomic.Int64
@@ -55,6 +56,7 @@ func (w *world) proxy(t *testing.T, address string, number int, had map[string]m
 	t.Helper()
 	p := &proxy{has: make(map[string]map[string]string)}
 	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20)),
+		grpc.WithInitialWindowSize(16<<20), grpc.WithInitialConnWindowSize(24<<20),
 		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
 			var dialer net.Dialer
 			made, err := dialer.DialContext(ctx, "tcp", address)

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,11 +40,6 @@ func (p Program) serveCommand() *cobra.Command {
 	}
 }
 
-// garbagePercent is how much garbage there may be beside what is in use, half of Go's
-// default: each change makes the endpoints of a Service anew, so that most of the memory
-// would be garbage.
-const garbagePercent = 50
-
 // serving is what serve runs.
 type serving struct {
 	log     *slog.Logger
@@ -63,9 +57,6 @@ type serving struct {
 }
 
 func (p Program) serve(ctx context.Context, c config.Views) error {
-	if p.variable("GOGC") == "" {
-		debug.SetGCPercent(garbagePercent)
-	}
 	s, err := p.build(c)
 	if err != nil {
 		return err
