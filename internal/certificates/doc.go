@@ -3,7 +3,7 @@
 // Secrets are to hold.
 //
 // There may be several authorities at a time. A new one is trusted for a day before it
-// signs, and an old one is trusted until it expires: so a rotation cuts nobody off, whenever
+// signs, and an old one is trusted until it expires: so a rotation ends no connection, whenever
 // the files of a Pod follow their Secret within that day.
 //
 // Everything is values: nothing here asks an API server, waits or logs.
