@@ -668,7 +668,7 @@ class KubectlTest(Case):
 
     def test_a_kubectl_that_hangs_is_ended(self) -> None:
         self.kubectl_does('echo $$ >"$0.pid"; exec sleep 600')
-        self.fails("kubectl get nodes was not finished within 1 s", status=124, arguments=("--timeout", "1"))
+        self.fails("kubectl get nodes was not finished within 3 s", status=124, arguments=("--timeout", "3"))
         pid = int(pathlib.Path(str(self.kubectl) + ".pid").read_text())
         for _ in range(500):
             if not alive(pid):

@@ -18,7 +18,7 @@ import (
 const waitDelay = time.Second
 
 // clearDelay is how long Run waits for the end of what it killed.
-const clearDelay = 2 * time.Second
+const clearDelay = 5 * time.Second
 
 // ErrOutputLimit is what Run wraps when the program wrote more than MaxOutput.
 var ErrOutputLimit = errors.New("the output is over the limit")
