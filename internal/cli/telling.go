@@ -19,6 +19,13 @@ func (b *many) telling() kinds.StatusOptions {
 				statuses(func(s report.ObjectStatus) bool { return yield(kinds.Status(s)) })
 			}, busy
 		},
+		Revision: func() uint64 {
+			revision := b.server.Revision() << 1
+			if b.leader.state().Leading {
+				revision++
+			}
+			return revision
+		},
 		Trouble: func(objects []kinds.Unwritten) {
 			if len(objects) == 0 {
 				b.log.Info("the status of documents in the API server is written again")

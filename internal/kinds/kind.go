@@ -92,5 +92,5 @@ func (k *kind) answered(_ string, err error) {
 		k.missing, k.listed = true, false
 		k.mu.Unlock()
 	}
-	kubeapi.Signal(k.watcher.news)
+	k.watcher.signal()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
@@ -36,6 +37,8 @@ type Watcher struct {
 	kinds   []*kind
 	news    chan struct{}
 	changed chan struct{}
+	// revision counts what the watches told.
+	revision atomic.Uint64
 
 	mu        sync.Mutex
 	set       documents.Set
@@ -67,6 +70,12 @@ func (w *Watcher) Set() documents.Set {
 
 // Changed receives a value after the set changed. Several changes may be one value.
 func (w *Watcher) Changed() <-chan struct{} { return w.changed }
+
+// signal says that a watch told something.
+func (w *Watcher) signal() {
+	w.revision.Add(1)
+	kubeapi.Signal(w.news)
+}
 
 // Run watches until ctx ends; nothing of it is left running.
 func (w *Watcher) Run(ctx context.Context) error {

@@ -46,6 +46,10 @@ type StatusOptions struct {
 	// Want returns what all objects are to say, one after the other, and whether slices wait
 	// to be written.
 	Want func() (all iter.Seq[Status], busy bool)
+	// Revision is another one whenever Want may return something else than before, and every
+	// 30 seconds. While it stays, and so do the objects, Want is not called: to work out what
+	// 1,000 objects are to say is most of what they cost at rest.
+	Revision func() uint64
 	// Fence goes around each write; nil for none.
 	Fence func(ctx context.Context, write func(context.Context) error) error
 	// Trouble is called with the objects whose status is not written, those that were
@@ -85,28 +89,43 @@ func (w *Watcher) Tell(ctx context.Context, options StatusOptions) {
 	s.keep(ctx, accepted)
 }
 
+// revision is that of what is compared: what objects are to say, and the objects.
+type revision struct{ wanted, objects uint64 }
+
 // keep writes the objects of one history.
 func (s *statuses) keep(ctx context.Context, of history) {
 	var busySince time.Time
+	var equal revision // where nothing differed and nothing waited; 0 for none
 	for kubeapi.Wait(ctx, look) {
-		for s.any(of) {
-			now := time.Now()
-			all, busy := s.Want()
-			if !busy {
-				busySince = time.Time{}
-			} else if busySince.IsZero() {
-				busySince = now
-			}
-			due := s.due(all, now, of)
-			if len(due) == 0 || busy && now.Sub(busySince) < mostBusy || ctx.Err() != nil {
-				break
-			}
-			if !s.write(ctx, due, of) {
-				break // the rest waits for the next look
+		if is := (revision{s.Revision(), s.watcher.revision.Load()}); is != equal {
+			equal = revision{}
+			if s.equalize(ctx, of, &busySince) {
+				equal = is
 			}
 		}
 		s.tell()
 	}
+}
+
+// equalize writes what differs, and reports whether nothing is left that differs or waits.
+func (s *statuses) equalize(ctx context.Context, of history, busySince *time.Time) bool {
+	for s.any(of) {
+		now := time.Now()
+		all, busy := s.Want()
+		if !busy {
+			*busySince = time.Time{}
+		} else if busySince.IsZero() {
+			*busySince = now
+		}
+		due, waits := s.due(all, now, of)
+		if len(due) == 0 {
+			return !waits
+		}
+		if busy && now.Sub(*busySince) < mostBusy || !s.write(ctx, due, of) {
+			return false // the rest waits for the next look
+		}
+	}
+	return false
 }
 
 // update is one write.
@@ -118,11 +137,10 @@ type update struct {
 }
 
 // due returns what differs and may be written now, in the order of what is wanted, and no
-// more than a batch.
-func (s *statuses) due(all iter.Seq[Status], now time.Time, of history) []update {
+// more than a batch. It reports whether something waits that may differ.
+func (s *statuses) due(all iter.Seq[Status], now time.Time, of history) (due []update, waits bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var due []update
 	known := make(map[documents.Key]bool) // those that were refused
 	for want := range all {
 		was := s.historyOf(want.Key)
@@ -138,19 +156,21 @@ func (s *statuses) due(all iter.Seq[Status], now time.Time, of history) []update
 			if !known {
 				s.early[want.Key] = now
 			}
+			waits = true
 			continue
 		}
 		if last, ever := s.wrote[want.Key]; ever && now.Sub(last) < least || s.waits(want.Key, now) {
+			waits = true
 			continue
 		}
 		if u, differs := s.watcher.differs(&want, now); !differs {
 			delete(s.refusals, want.Key)
 		} else if due = append(due, u); len(due) == batch {
-			return due
+			return due, true
 		}
 	}
 	s.forget(known)
-	return due
+	return due, waits
 }
 
 // write writes some of them, and reports whether any was accepted.

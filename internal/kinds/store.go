@@ -38,13 +38,13 @@ func (k *kind) set(o *object) {
 		}
 	}
 	k.objects[o.document.Key] = o
-	kubeapi.Signal(k.watcher.news)
+	k.watcher.signal()
 }
 
 // remove forgets an object that is gone.
 func (k *kind) remove(o *object) {
 	delete(k.objects, o.document.Key)
-	kubeapi.Signal(k.watcher.news)
+	k.watcher.signal()
 }
 
 // replace takes over a complete list, with every document of it: after a backup an object
@@ -68,6 +68,6 @@ func (k *kind) replace(all []*object, _ string) error {
 	if leftOut {
 		time.AfterFunc(confirm, k.watch.ListAgain)
 	}
-	kubeapi.Signal(k.watcher.news)
+	k.watcher.signal()
 	return nil
 }

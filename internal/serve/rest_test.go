@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
@@ -27,10 +29,13 @@ type resting struct {
 	services []*kube.Service
 	never    chan struct{}
 	// right says that the slices are as they should be at the start.
-	right bool
+	right  bool
+	broken atomic.Bool // slices cannot be read
+	away   atomic.Bool // the source cannot be read
 
 	mu     sync.Mutex
-	plans  int // how often what the watches say was asked for
+	follow func() // says that slices changed by another hand
+	plans  int    // how often what the watches say was asked for
 	writes []plan.Write
 }
 
@@ -65,11 +70,19 @@ type held struct {
 	of plan.Target
 }
 
-func (held) Follow(func()) {}
-func (held) Release()      {}
+func (held) Release() {}
+
+func (h held) Follow(changed func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.follow = changed
+}
 
 func (h held) Load(context.Context) (plan.State, error) {
 	state := plan.State{Service: h.services[0].Service}
+	if h.broken.Load() {
+		return plan.State{}, errors.New("the API server is away")
+	}
 	if h.right {
 		state.Slices = []plan.Slice{{
 			Name: h.of.SliceName, Owner: "1", Version: "1", Ports: []plan.Port{{Protocol: plan.TCP, Number: 80}},
@@ -113,21 +126,39 @@ func (passing) Check(_ context.Context, addr netip.Addr) inventory.Result {
 	return inventory.Result{Address: addr, At: time.Now(), Outcome: inventory.Pass, Reason: inventory.Ready}
 }
 
+// source is one that may be away.
+type source struct {
+	*resting
+	answers
+}
+
+func (s source) Read(ctx context.Context) ([]inventory.Node, error) {
+	if s.away.Load() {
+		return nil, errors.New("the source is away")
+	}
+	return s.answers.Read(ctx)
+}
+
 // server fills the Service; wrong is why its endpoints cannot be checked, nil if they can.
 func (r *resting) server(t *testing.T, wrong error) *serve.Server {
+	t.Helper()
+	return r.checked(t, passing{}, wrong)
+}
+
+func (r *resting) checked(t *testing.T, prober pool.Prober, wrong error) *serve.Server {
 	t.Helper()
 	server, err := serve.New(serve.Options{
 		Documents: r, Hub: r, Watch: r.Run,
 		Supply: func(*v1alpha1.EndpointPool) (serve.Supply, error) {
 			node := inventory.Node{Name: "a", Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1")}, Ready: true, Worker: true}
 			return serve.Supply{
-				Make: func() (serve.Origin, error) { return serve.Origin{Source: answers{node}}, nil }, Free: true,
+				Make: func() (serve.Origin, error) { return serve.Origin{Source: source{r, answers{node}}}, nil }, Free: true,
 				Rules: filter.Rules{Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")}}, PollInterval: time.Minute, Timeout: time.Second,
 			}, nil
 		},
 		Checking: func(*v1alpha1.EndpointPool, resolve.Check) (serve.Checking, error) {
 			policy := guard.Policy{Rise: 1, Fall: 1, Interval: time.Second, MaxSilentPercent: 50, FailOpen: true, MaxRemovalPercent: 50, Threshold: 10, PollInterval: time.Minute, DrainPeriod: time.Minute}
-			return serve.Checking{Prober: passing{}, Key: "80", Policy: policy, Timeout: time.Second}, wrong
+			return serve.Checking{Prober: prober, Key: "80", Policy: policy, Timeout: time.Second}, wrong
 		},
 		ManagedBy: "us", MaxEndpoints: 100, Concurrency: 10,
 	})
@@ -172,6 +203,68 @@ func TestContract96AtRestPlansAreMadeSeldom(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestContract96TheRevisionGrowsWithWhatIsShown, and not with checks that say what was known.
+func TestContract96TheRevisionGrowsWithWhatIsShown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, down := newResting("web"), &turning{}
+		server := r.checked(t, down, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { _ = server.Run(ctx) }()
+		r.counted(time.Minute)
+		before := server.Revision()
+		r.counted(5 * time.Minute)
+		if grew := server.Revision() - before; grew < 14 || grew > 60 {
+			t.Errorf("the revision grew by %d in five minutes at rest, want 14 to 60: two passes and a read a minute, and what comes of them", grew)
+		}
+		mode := func(s *serve.Snapshot) any { return s.Groups[0].State.Verdict.Mode }
+		unread := func(s *serve.Snapshot) any { return s.Targets[0].Fills[0].State.LoadErr != nil }
+		blind := func(s *serve.Snapshot) any { return s.Groups[0].State.Source.LastErr != nil }
+		for _, c := range []struct {
+			what   string
+			change func()
+			of     func(*serve.Snapshot) any
+		}{
+			{"no endpoint passes", func() { down.is.Store(true) }, mode},
+			{"all pass", func() { down.is.Store(false) }, mode},
+			{"the slices cannot be read", func() { r.broken.Store(true); r.follow() }, unread},
+			{"they can", func() { r.broken.Store(false); r.follow() }, unread},
+			{"the source cannot be read", func() { r.away.Store(true) }, blind},
+			{"it can", func() { r.away.Store(false) }, blind},
+		} {
+			c.change()
+			changes := 0
+			for range 700 {
+				before, shown := server.Revision(), c.of(server.Snapshot())
+				r.counted(100 * time.Millisecond)
+				if c.of(server.Snapshot()) == shown {
+					continue
+				}
+				if changes++; server.Revision() == before {
+					t.Errorf("%s: that is shown, and the revision stayed", c.what)
+				}
+			}
+			if changes == 0 {
+				t.Errorf("%s: that is not shown", c.what)
+			}
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
+// turning is a prober for which every endpoint works, or none.
+type turning struct{ is atomic.Bool }
+
+func (d *turning) Check(ctx context.Context, addr netip.Addr) inventory.Result {
+	result := passing{}.Check(ctx, addr)
+	if d.is.Load() {
+		result.Outcome, result.Reason = inventory.Refused, inventory.ProbeRefused
+	}
+	return result
 }
 
 // TestContract96TargetsWithTheSameEndpointsShareOneList: what 1,000 Services publish is

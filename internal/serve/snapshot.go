@@ -115,7 +115,12 @@ func (s *Server) show(in resolve.Input, plan resolve.Plan) {
 		now.targets = append(now.targets, s.targets.running[each.Key])
 	}
 	s.shown.Store(now)
+	s.teller.revision.Add(1)
 }
+
+// Revision is another one after the Snapshot changed, but for the times and results of the
+// newest checks. Each pass counts as a change, so it grows at least every 30 seconds.
+func (s *Server) Revision() uint64 { return s.teller.revision.Load() }
 
 // Snapshot returns what runs and what came of it. It takes time in proportion to the
 // number of pools, groups and targets, and none to that of their endpoints.

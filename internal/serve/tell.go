@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
@@ -21,6 +22,10 @@ type teller struct {
 	audience *audience
 	// set is the one whose changes were told last.
 	set documents.Set
+
+	// revision is that of the Snapshot: it grows after each change of it, but for the newest
+	// results of checks.
+	revision atomic.Uint64
 
 	mu sync.Mutex
 	// said is what was last said of each subject.
@@ -46,12 +51,16 @@ func (t *teller) news(of subject, text string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := t.said[of]
+	if before == text {
+		return false
+	}
 	if text == "" {
 		delete(t.said, of)
 	} else {
 		t.said[of] = text
 	}
-	return before != text
+	t.revision.Add(1)
+	return true
 }
 
 // trouble returns an error as its reader reads it, and whether it is news that it holds
@@ -126,6 +135,9 @@ func (t *teller) ofGroup(key resolve.Group, g *group) func(pool.Outcome) {
 		memory, story = memory.Tell(o)
 		observe(o, memory)
 		g.see(o, memory, story)
+		if !o.Beat {
+			t.revision.Add(1)
+		}
 		say(log, setting.Fields, story)
 		t.audience.tell(key, story.Notices, o.At)
 	}
@@ -144,6 +156,7 @@ func (t *teller) ofTarget(key resolve.Key, f *filled) func(target.Outcome) {
 		memories[o.Pool] = memory
 		observe(o)
 		f.see(o, story)
+		t.revision.Add(1)
 		say(log, spelling, story)
 		if f.dryRun {
 			return
