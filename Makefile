@@ -22,8 +22,10 @@ LAB_RESULTS ?= $(CURDIR)/bin/lab
 LAB_PACKAGES = ./test/lab ./test/conformance ./test/envoy ./test/proxies
 # The lab's own tests are few and wait most of the time; more of them at once do not disturb each other.
 LAB_FLAGS = -tags lab -count=1 -p 1 -parallel 7 -v
+# What runs without the race detector is compiled as the programs are, so that nothing is compiled for both.
+AS_BUILT = env CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -buildvcs=false -trimpath"
 # The lab needs root. Who is not uses sudo, with the modules that are there and a build cache of root's own.
-LAB_ROOT = $(if $(filter-out 0,$(shell id -u)),sudo env CI="$$CI" PATH="$$PATH" GOMODCACHE="$$(go env GOMODCACHE)" GOFLAGS=-buildvcs=false) env
+LAB_ROOT = $(if $(filter-out 0,$(shell id -u)),sudo env CI="$$CI" PATH="$$PATH" GOMODCACHE="$$(go env GOMODCACHE)") $(AS_BUILT)
 # How long make soak lasts.
 DURATION ?= 1h
 DAYS ?= 2
@@ -60,7 +62,7 @@ test: packages ## Run every test: unit, race, properties, and against a real API
 	$(if $(LINTED),,go vet $(PACKAGES))
 	hack/run-tests.sh $(PACKAGES) -- -race -count=1 -vet=off -timeout $(TEST_TIMEOUT) $(TESTFLAGS)
 	@# A module of its own: kube-proxy's code, against which internal/view is held.
-	cd test/oracle && go vet ./... && go test -count=1 -timeout $(TEST_TIMEOUT) ./...
+	cd test/oracle && $(AS_BUILT) go vet ./... && $(AS_BUILT) go test -count=1 -timeout $(TEST_TIMEOUT) ./...
 
 .PHONY: test-short
 test-short: packages ## Run the tests that need no API server
@@ -101,7 +103,7 @@ lint: packages ## Check format, go.mod, scripts, workflows and the rules of .gol
 	git ls-files -z --cached --others --exclude-standard '*.sh' .ci/run | xargs -0 shellcheck --external-sources
 	git ls-files -z --cached --others --exclude-standard '*.sh' .ci/run | xargs -0 .tools/bin/shfmt -i 2 -ci -d
 	.tools/bin/actionlint
-	.tools/bin/golangci-lint run ./...
+	$(AS_BUILT) .tools/bin/golangci-lint run ./...
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for FUZZTIME (2m)
@@ -109,10 +111,10 @@ fuzz: ## Run each fuzz target for FUZZTIME (2m)
 
 .PHONY: simulate
 simulate: ## Simulate SEEDS (1000) random storms of STORM (10m) and DAYS (2) of a day, or repeat SEED
-	go test -tags simulation -count=1 -timeout 24h -v ./test/simulation -storm $(STORM) \
+	$(AS_BUILT) go test -tags simulation -count=1 -timeout 24h -v ./test/simulation -storm $(STORM) \
 	  $(if $(SEED),-run TestStorm -seed $(SEED),-seeds $(SEEDS) -first $(FIRST) -days $(DAYS))
 	@# Many Services from several pools, one seed for each 25 of those.
-	[ -n "$(SEED)" ] || go test -count=1 -timeout 24h -v ./test/simulation/many -storm $(STORM) -seeds $$(($(SEEDS) / 25 + 1)) -first $(FIRST)
+	[ -n "$(SEED)" ] || $(AS_BUILT) go test -count=1 -timeout 24h -v ./test/simulation/many -storm $(STORM) -seeds $$(($(SEEDS) / 25 + 1)) -first $(FIRST)
 
 .PHONY: generate
 generate: ## Write the generated documents anew
