@@ -75,7 +75,7 @@ func (held) Release() {}
 func (h held) Follow(changed func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.follow = changed
+	h.resting.follow = changed
 }
 
 func (h held) Load(context.Context) (plan.State, error) {
