@@ -79,7 +79,7 @@ func (b *builder) run(s stage) {
 	b.t.Helper()
 	root := b.t.TempDir()
 	b.roots[s.name] = root
-	workdir, env := "/", append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	workdir, env := "/", append(os.Environ(), "GOWORK=off")
 	for _, i := range s.instructions {
 		switch i.name {
 		case "WORKDIR":
