@@ -85,7 +85,7 @@ soak: packages ## Rotate workers and break things for DURATION (1h) at high spee
 	@[ -z "$(REPORT)" ] || go run ./test/lab/report -from $(LAB_RESULTS) -to test/lab/results
 
 .PHONY: bench
-bench: packages ## Measure speed and scale, write bench/results/performance.md (20 min, LONG=1 longer; on a quiet machine)
+bench: packages ## Measure speed and scale, write bench/results/performance.md (more than an hour, LONG=1 longer; on a quiet machine)
 	@tools/build.sh kube-apiserver etcd kubectl
 	cd bench && go run ./report
 

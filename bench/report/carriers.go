@@ -12,12 +12,11 @@ const (
 	asObjects = "objects"
 )
 
-const carriersIntro = `
-### The same documents in the API server
+const carriersIntro = `## Bindings in the API server
 
-The same pool and a binding for each Service, once as files and once as objects of the API server (` + "`DOCUMENTS_API`" + `). Of objects the program also writes the status, after the slices. *Early* are those written before the last slice; the time is from the last slice to the last status.
+Services as above, the same pool and a binding for each Service, once as files and once as objects of the API server (` + "`DOCUMENTS_API`" + `). Of objects the program also writes the status, after the slices. *Early* are those written before the last slice; the time is from the last slice to the last status.
 
-| Services x endpoints | memory, files | objects | start, files | objects | requests at rest | a node dies: statuses for each binding | early | time | it comes back: statuses | early | time |
+%s| Services x endpoints | memory, files | objects | start, files | objects | requests at rest | a node dies: statuses for each binding | early | time | it comes back: statuses | early | time |
 |---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
 `
 
@@ -28,15 +27,10 @@ func carriedShapes(r results) []manyShape {
 	})
 }
 
-// presentCarriers compares both, and is empty where that was not measured.
-func presentCarriers(r results) string {
-	shapes := carriedShapes(r)
-	if len(shapes) == 0 {
-		return ""
-	}
+func presentCarriers(r results) part {
 	var b strings.Builder
-	b.WriteString(carriersIntro)
-	for _, s := range shapes {
+	fmt.Fprintf(&b, carriersIntro, r.measuredOn())
+	for _, s := range carriedShapes(r) {
 		memory := func(carrier string) string { return size(r.most(manyAt("Rest", s, carrier), "resident-B")) }
 		statuses := func(what string) string {
 			name := manyAt(what, s, asObjects)
@@ -45,7 +39,7 @@ func presentCarriers(r results) string {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", s, memory(asFiles), memory(asObjects), r.time(manyAt("Start", s, asFiles)), r.time(manyAt("Start", s, asObjects)),
 			short(r.most(manyAt("Rest", s, asObjects), "requests")), statuses("StatusDown"), statuses("StatusUp"))
 	}
-	return b.String()
+	return part{prose: b.String(), targets: carrierTargets(r)}
 }
 
 // carrierTargets are the goals for objects.

@@ -65,7 +65,6 @@ func presentTargets(r results) part {
 			short(r.most(rest, "requests")), short(r.least(rest, "s")), short(r.most(rest, "watches")), short(r.quantile(rest, "checks/s", 0.5)), short(r.most(rest, "goroutines")),
 			r.time(start), short(r.most(start, "writes")), r.time(manyAt("First", s, "daemon")), size(r.most(manyAt("Rest", s, "manager-unlimited"), "resident-B")))
 	}
-	b.WriteString(presentCarriers(r))
 	return part{prose: b.String(), targets: manyTargets(r), curves: manyCurves(r)}
 }
 

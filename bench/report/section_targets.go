@@ -80,7 +80,7 @@ func manyTargets(r results) []target {
 		goroutines := r.most(many, "goroutines")
 		t.add("1,000 Services: goroutines", "fewer than Services", short(goroutines), goroutines < 1000, "")
 	}
-	return append(t.all, carrierTargets(r)...)
+	return t.all
 }
 
 // manyPoints is a quantity over the number of Services with 100 endpoints.
