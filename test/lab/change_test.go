@@ -92,6 +92,10 @@ func bounded(t *testing.T, x *lab.Target, bound time.Duration) []traffic.Fact {
 	return nil
 }
 
+// afterwards is how long the load goes on after the last change: a poll of the source (2 s and
+// its jitter), a write, and kube-proxy, which writes its rules once a second.
+const afterwards = 6 * time.Second
+
 // replacePool is an upgrade of a whole node pool at once.
 func replacePool(_ *testing.T, _ *lab.World, x *lab.Target) {
 	old := x.Workers()
@@ -103,14 +107,14 @@ func replacePool(_ *testing.T, _ *lab.World, x *lab.Target) {
 	x.Join(fresh...)
 	x.Leave(old...)
 	x.AwaitAnswers(fresh...)
-	pause(drainTime)
+	x.AwaitNoAnswers(old...)
 	x.Mark("the old pool is gone")
 	for _, w := range old {
 		w.Stop()
 		w.Remove()
 	}
 	x.Gone(old...)
-	pause(drainTime)
+	pause(afterwards)
 }
 
 // swapPool lists only new workers from one read to the next.
@@ -124,13 +128,13 @@ func swapPool(_ *testing.T, _ *lab.World, x *lab.Target) {
 	for _, w := range old {
 		x.AwaitState(w, "draining")
 	}
-	pause(drainTime)
+	x.AwaitNoAnswers(old...)
 	x.Mark("the old ones end")
 	for _, w := range old {
 		w.Stop()
 		w.Remove()
 	}
-	pause(drainTime)
+	pause(afterwards)
 }
 
 // late is a node that is ready before the Pods on it are.
@@ -141,7 +145,7 @@ func late(_ *testing.T, _ *lab.World, x *lab.Target) {
 		x.Mark("%s is listed", fresh.Name)
 		x.Join(fresh)
 		x.Leave(old)
-		pause(drainTime)
+		x.AwaitNoAnswers(old)
 		old.Stop()
 		old.Remove()
 		x.Gone(old)
@@ -157,7 +161,7 @@ func reuseAddress(t *testing.T, _ *lab.World, x *lab.Target) {
 		old := x.Workers()[0]
 		x.Mark("%s leaves", old.Name)
 		x.Leave(old)
-		pause(drainTime)
+		x.AwaitNoAnswers(old)
 		old.Stop()
 		old.Remove()
 		fresh := x.AddWorkerAt(old.Address)

@@ -161,9 +161,7 @@ func otherNodes(s *tale) {
 	}
 	s.AwaitAllReady()
 	s.Mark("the old ones are gone")
-	for _, w := range old {
-		s.AwaitNoAnswers(w)
-	}
+	s.AwaitNoAnswers(old...)
 	s.AwaitEvent("RemovalAccepted")
 	s.AwaitEvent("RemovalReleased")
 	if status := s.Daemon.Status(); status.Mode != "Publish" {

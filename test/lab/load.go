@@ -4,6 +4,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -89,9 +90,8 @@ func (x *Target) Begin(rate int) {
 
 // answering reports whether every staying worker has answered since then.
 func (x *Target) answering(since time.Time) bool {
-	answered := x.Record().AnsweredSince(since)
 	for _, w := range x.Workers() {
-		if !w.leaving && answered[w.Name] == 0 {
+		if !w.leaving && !x.Record().Answered(w.Name, since) {
 			return false
 		}
 	}
@@ -153,25 +153,22 @@ func (x *Target) AwaitAnswers(workers ...*Worker) {
 	x.t.Helper()
 	now := time.Now()
 	until(x.t, func() string { return fmt.Sprintf("%s: not all answer: %s", x.Name, x.summary()) }, func() bool {
-		answered := x.Record().AnsweredSince(now)
-		for _, w := range workers {
-			if answered[w.Name] == 0 {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(workers, func(w *Worker) bool { return !x.Record().Answered(w.Name, now) })
 	})
 }
 
-// AwaitNoAnswers waits until a worker has had no request for two seconds: then it is
-// drained, also if the slice does not say so.
-func (x *Target) AwaitNoAnswers(w *Worker) {
+// AwaitNoAnswers waits until none of these workers has had a request for two seconds: then
+// they are drained, also if the slice does not say so.
+func (x *Target) AwaitNoAnswers(workers ...*Worker) {
 	x.t.Helper()
+	const quiet = 2 * time.Second
 	begin := time.Now()
-	until(x.t, func() string { return fmt.Sprintf("%s: %s is still asked: %s", x.Name, w.Name, x.summary()) }, func() bool {
-		since := time.Now().Add(-2 * time.Second)
-		return since.After(begin) && x.Record().AnsweredSince(since)[w.Name] == 0
-	})
+	for _, w := range workers {
+		until(x.t, func() string { return fmt.Sprintf("%s: %s is still asked: %s", x.Name, w.Name, x.summary()) }, func() bool {
+			since := time.Now().Add(-quiet)
+			return since.After(begin) && !x.Record().Answered(w.Name, since)
+		})
+	}
 }
 
 // excused are the time-outs that a busy machine explains.

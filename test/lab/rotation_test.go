@@ -12,15 +12,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/traffic"
 )
 
-// A node lives on for drainTime after its end was announced, and for proxyTime
-// after the slice has said so: real ones drain for minutes. In between are a poll
-// of the source (2 s and its jitter), a write, and kube-proxy, which writes its
-// rules once a second.
-const (
-	drainTime = 6 * time.Second
-	proxyTime = 2 * time.Second
-)
-
 const (
 	// rounds is how often every worker of a target is replaced, each time under
 	// at least so many requests.
@@ -86,7 +77,9 @@ func replaceIn(i *lab.Inventory, services []*lab.Target, old, fresh *lab.Worker)
 		x.AwaitState(old, "draining")
 	}
 	told = time.Since(announced)
-	pause(max(drainTime-told, proxyTime))
+	for _, x := range services {
+		x.AwaitNoAnswers(old) // a real node drains for minutes
+	}
 	services[0].Mark("%s is gone", old.Name)
 	old.Stop()
 	old.Remove()

@@ -17,6 +17,8 @@ type Record struct {
 	mu      sync.Mutex
 	results []Result
 	marks   []Mark
+	// answered is when the latest answered request to each backend began.
+	answered map[string]time.Time
 }
 
 // Merged is what several records hold together. A mark that several have with the same
@@ -24,7 +26,9 @@ type Record struct {
 func Merged(records ...*Record) *Record {
 	merged := &Record{}
 	for _, r := range records {
-		merged.results = append(merged.results, r.Results()...)
+		for _, result := range r.Results() {
+			merged.Add(result)
+		}
 		merged.marks = append(merged.marks, r.Marks()...)
 	}
 	slices.SortStableFunc(merged.marks, func(a, b Mark) int { return a.At.Compare(b.At) })
@@ -42,6 +46,13 @@ func (r *Record) Add(result Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.results = append(r.results, result)
+	if result.Lost() || result.Start.Before(r.answered[result.Backend]) {
+		return
+	}
+	if r.answered == nil {
+		r.answered = map[string]time.Time{}
+	}
+	r.answered[result.Backend] = result.Start
 }
 
 // Mark notes that something happens now, for the picture, and returns the time.
@@ -81,18 +92,13 @@ func (r *Record) Lost() []Result {
 	return slices.DeleteFunc(r.Results(), func(result Result) bool { return !result.Lost() })
 }
 
-// AnsweredSince counts the answers of each backend to requests that began at
-// that time or later.
-func (r *Record) AnsweredSince(at time.Time) map[string]int {
-	answered := map[string]int{}
+// Answered reports whether a backend has answered a request that began at that time or
+// later.
+func (r *Record) Answered(backend string, since time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, result := range r.results {
-		if !result.Lost() && !result.Start.Before(at) {
-			answered[result.Backend]++
-		}
-	}
-	return answered
+	latest, ok := r.answered[backend]
+	return ok && !latest.Before(since)
 }
 
 // starved is how late a request must have begun to show that the machine was too

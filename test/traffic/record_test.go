@@ -55,16 +55,26 @@ func TestRecordsAreMerged(t *testing.T) {
 	}
 }
 
-func TestAnswersAreCountedByBackend(t *testing.T) {
+func TestAnswersAreKnownByBackend(t *testing.T) {
 	var r traffic.Record
 	for _, result := range []traffic.Result{
-		{Start: at(100), Backend: "a"}, {Start: at(200), Backend: "a"}, {Start: at(300), Backend: "b"},
+		{Start: at(200), Backend: "a"}, {Start: at(100), Backend: "a"}, {Start: at(300), Backend: "b"},
 		{Start: at(400), Backend: "b", Failure: "status 503"},
 	} {
 		r.Add(result)
 	}
-	if diff := cmp.Diff(map[string]int{"a": 1, "b": 1}, r.AnsweredSince(at(200))); diff != "" {
-		t.Errorf("answers (-want +got):\n%s", diff)
+	for _, test := range []struct {
+		backend string
+		since   time.Time
+		want    bool
+	}{
+		{"a", at(200), true}, {"a", at(201), false}, {"b", at(300), true}, {"b", at(301), false}, {"c", time.Time{}, false},
+	} {
+		for name, record := range map[string]*traffic.Record{"itself": &r, "merged": traffic.Merged(&r)} {
+			if got := record.Answered(test.backend, test.since); got != test.want {
+				t.Errorf("%s: %s answered since %v: got %t, want %t", name, test.backend, test.since, got, test.want)
+			}
+		}
 	}
 }
 
