@@ -19,7 +19,7 @@ var allowed = map[string]struct {
 
 	"internal/setting":   {nil, "it is names only, so that every surface can spell them"},
 	"internal/inventory": {nil, "it is what flows through every stage, so it depends on none"},
-	"internal/process":   {nil, "it runs programs and knows nothing of what for"},
+	"internal/process":   {of("redact"), "it runs programs and knows nothing of what for"},
 	"internal/redact":    {nil, "it makes texts fit to be shown and knows nothing of where they come from"},
 	"internal/kubeapi":   {append(of("jwt", "redact", "retryafter"), "api/v1alpha1", "api/fleet/v1alpha1"), "it makes clients of API servers and knows nothing of what for"},
 	"internal/config":    {of("setting"), "it is raw text to typed values; who uses them translates"},

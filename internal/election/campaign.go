@@ -31,7 +31,7 @@ type candidate struct {
 func (e *Elector) campaign(ctx context.Context) (*coordinationv1.Lease, error) {
 	c := &candidate{Elector: e}
 	for ctx.Err() == nil {
-		e.round()
+		e.round(time.Now())
 		lease, err := c.try(ctx)
 		if lease != nil {
 			return lease, nil
@@ -129,7 +129,7 @@ func (c *candidate) follow(ctx context.Context, revision string) error {
 	defer events.Stop()
 	c.failed(nil)
 	for {
-		c.round()
+		c.round(time.Now())
 		select {
 		case <-ctx.Done():
 			return nil

@@ -94,9 +94,8 @@ type Elector struct {
 	renewed stopwatch
 	// listening is where this process answers the other replicas, if it does.
 	listening netip.AddrPort
-	// beat is when the election last came round; running says that it should.
-	beat    time.Time
-	running bool
+	// beat is when the election last came round; zero while it does not run.
+	beat time.Time
 }
 
 // New checks the options. It asks for nothing.
@@ -124,8 +123,8 @@ func New(opts Options) (*Elector, error) {
 // error that wraps ErrNotElected and the cause. It can be called once.
 func (e *Elector) Run(ctx context.Context, do func(context.Context) error) error {
 	defer e.client.Close()
-	e.setRunning(true)
-	defer e.setRunning(false)
+	e.round(time.Now())
+	defer e.round(time.Time{})
 	lease, err := e.campaign(ctx)
 	if err != nil {
 		return err

@@ -2,9 +2,9 @@ package election
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,7 +19,7 @@ import (
 func (e *Elector) hold(ctx context.Context, lease *coordinationv1.Lease) error {
 	pause := RetryPeriod
 	for kubeapi.Wait(ctx, min(pause, e.Remaining())) {
-		e.round()
+		e.round(time.Now())
 		if e.Remaining() == 0 {
 			// A process that was stopped gets here before any request: another
 			// one may lead by now.
@@ -27,15 +27,15 @@ func (e *Elector) hold(ctx context.Context, lease *coordinationv1.Lease) error {
 		}
 		started := begin()
 		renewed, err := e.renew(ctx, lease)
-		var other *heldByOther
 		switch {
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // stopping is no failure of the lease
-		case errors.As(err, &other):
-			return e.lose(other.holder, other.Error(), nil)
 		case err != nil:
 			e.failed(err)
 			pause = RetryPeriod / 2
+		case recordOf(renewed).holder != e.opts.Identity:
+			holder := recordOf(renewed).holder
+			return e.lose(holder, nameOf(holder)+" holds it", nil)
 		default:
 			lease = renewed
 			e.adopt(lease, started)
@@ -55,17 +55,13 @@ func (e *Elector) lose(holder, why string, cause error) error {
 	return err
 }
 
-// heldByOther says that another process has taken the Lease.
-type heldByOther struct{ holder string }
-
-func (h *heldByOther) Error() string { return nameOf(h.holder) + " holds it" }
-
 // renewals is how often one renewal is tried when the Lease has changed.
 const renewals = 3
 
 // renew renews the Lease while it is surely held. A Lease that changed and still
 // names us, because an answer was lost or a label was added, is renewed as it is
-// now; one that was deleted is created again.
+// now; one that was deleted is created again. One that another process has taken is
+// returned as it is.
 func (e *Elector) renew(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.Remaining())
 	defer cancel()
@@ -85,7 +81,7 @@ func (e *Elector) renew(ctx context.Context, lease *coordinationv1.Lease) (*coor
 		case seen == nil:
 			write, lease = e.create, anew(lease)
 		case recordOf(seen).holder != e.opts.Identity:
-			return nil, &heldByOther{recordOf(seen).holder}
+			return seen, nil
 		default:
 			write, lease = e.update, seen
 		}

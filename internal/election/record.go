@@ -6,6 +6,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 // addressAnnotation says where the holder answers the other replicas, as ADDRESS:PORT.
@@ -25,25 +26,15 @@ type record struct {
 }
 
 func recordOf(lease *coordinationv1.Lease) record {
-	var r record
-	spec := lease.Spec
-	if spec.HolderIdentity != nil {
-		r.holder = *spec.HolderIdentity
+	address, _ := netip.ParseAddrPort(lease.Annotations[addressAnnotation]) // what is none is as good as missing
+	return record{
+		holder:      ptr.Deref(lease.Spec.HolderIdentity, ""),
+		duration:    time.Duration(ptr.Deref(lease.Spec.LeaseDurationSeconds, 0)) * time.Second,
+		transitions: ptr.Deref(lease.Spec.LeaseTransitions, 0),
+		acquired:    ptr.Deref(lease.Spec.AcquireTime, metav1.MicroTime{}).UnixMicro(),
+		renewed:     ptr.Deref(lease.Spec.RenewTime, metav1.MicroTime{}).UnixMicro(),
+		address:     address,
 	}
-	if spec.LeaseDurationSeconds != nil {
-		r.duration = time.Duration(*spec.LeaseDurationSeconds) * time.Second
-	}
-	if spec.LeaseTransitions != nil {
-		r.transitions = *spec.LeaseTransitions
-	}
-	if spec.AcquireTime != nil {
-		r.acquired = spec.AcquireTime.UnixMicro()
-	}
-	if spec.RenewTime != nil {
-		r.renewed = spec.RenewTime.UnixMicro()
-	}
-	r.address, _ = netip.ParseAddrPort(lease.Annotations[addressAnnotation]) // what is none is as good as missing
-	return r
 }
 
 // observation is what a standby knows of the Lease.

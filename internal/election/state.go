@@ -47,7 +47,7 @@ func (e *Elector) Fence(ctx context.Context, do func(context.Context) error) err
 func (e *Elector) Alive() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return !e.running || time.Since(e.beat) < Stalled
+	return e.beat.IsZero() || time.Since(e.beat) < Stalled
 }
 
 // ListensOn says where this process answers the other replicas, for the Lease to
@@ -70,18 +70,11 @@ func (e *Elector) address() netip.AddrPort {
 	return netip.AddrPortFrom(e.client.LocalAddr(), listening.Port())
 }
 
-// setRunning notes that the election begins or ends.
-func (e *Elector) setRunning(running bool) {
+// round notes when the election came round.
+func (e *Elector) round(at time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.running, e.beat = running, time.Now()
-}
-
-// round notes that the election came round.
-func (e *Elector) round() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.beat = time.Now()
+	e.beat = at
 }
 
 // change makes a new state and reports it, unless nothing has changed. Errors of one

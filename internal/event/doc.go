@@ -1,9 +1,10 @@
 // Package event delivers what the syncer announces as Events of events.k8s.io/v1
 // on the target's Service.
 //
-// In come notices; out go Events, each an object of its own. client-go's
-// recorder would join Events of one reason into a series that keeps the first
-// note only, and here the note holds the list of what changed.
+// In come notices; out go Events, each an object of its own, because the note holds
+// the list of what changed. client-go's recorders keep the first note of a reason only
+// (tools/events), or drop Events of one reason for those of another (tools/record); see
+// ADR 17.
 //
 // Announcing never blocks, and memory is bounded: notices wait in a short queue,
 // and each reason has an allowance. What does not fit is left out and counted; the

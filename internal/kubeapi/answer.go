@@ -49,8 +49,7 @@ type attempt struct {
 	began  time.Time
 
 	mu         sync.Mutex
-	asked      bool // a connection is needed
-	connected  bool // and there is one
+	connecting bool // a connection is needed, and there is none yet
 	connection *connection
 	broken     error // why there was no answer
 	retryAfter time.Duration
@@ -68,12 +67,12 @@ func (a *attempt) trace(ctx context.Context) context.Context {
 		GetConn: func(string) {
 			a.mu.Lock()
 			defer a.mu.Unlock()
-			a.asked, a.connected = true, false
+			a.connecting = true
 		},
 		GotConn: func(info httptrace.GotConnInfo) {
 			a.mu.Lock()
 			defer a.mu.Unlock()
-			a.connected, a.connection = true, a.client.connections.take(info.Conn)
+			a.connecting, a.connection = false, a.client.connections.take(info.Conn)
 		},
 	})
 }
@@ -164,7 +163,7 @@ func (a *attempt) unavailable(err error, code int) bool {
 	if errors.Is(err, context.Canceled) { // that was ourselves
 		return false
 	}
-	return a.asked && !a.connected || broken(err)
+	return a.connecting || broken(err)
 }
 
 // Denied reports whether an admission webhook refused the request. It may do so with

@@ -135,36 +135,29 @@ func (c *Client) Refresh() error {
 
 var errHangs = errors.New("the file, or one that it names, was not read in time; its file system may hang")
 
-// refresh waits so long for a look at the files.
+// refresh waits so long for the look at the files that is under way, or for a new one.
+// Nothing ends a look while the file system hangs, so it holds no lock.
 func (c *Client) refresh(wait time.Duration) error {
-	l := c.begun()
+	c.mu.Lock()
+	l, used := c.look, c.link
+	if l == nil {
+		l = &look{done: make(chan struct{})}
+		c.look, c.checked = l, time.Now()
+		go func() {
+			defer close(l.done)
+			link, err := c.newest(used)
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.link, c.look, l.err = link, nil, err
+		}()
+	}
+	c.mu.Unlock()
 	select {
 	case <-l.done:
 		return l.err
 	case <-time.After(wait):
 		return c.options.Way.Describe(errHangs)
 	}
-}
-
-// begun returns the look that is under way, or begins one. Nothing ends a look while
-// the file system hangs, so it holds no lock.
-func (c *Client) begun() *look {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.look == nil {
-		c.look, c.checked = &look{done: make(chan struct{})}, time.Now()
-		go c.take(c.look, c.link)
-	}
-	return c.look
-}
-
-// take ends a look.
-func (c *Client) take(l *look, used *link) {
-	defer close(l.done)
-	link, err := c.newest(used)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.link, c.look, l.err = link, nil, err
 }
 
 // newest returns the link that was used, or one of what the files hold now.

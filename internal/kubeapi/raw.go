@@ -56,14 +56,9 @@ func (unread) UnmarshalJSON([]byte) error { return nil }
 // MarshalJSON implements json.Marshaler.
 func (r *Raw) MarshalJSON() ([]byte, error) { return r.JSON, nil }
 
-// DeepCopyObject implements runtime.Object.
-func (r *Raw) DeepCopyObject() runtime.Object { return new(r.copied()) }
-
-func (r *Raw) copied() Raw {
-	out := Raw{TypeMeta: r.TypeMeta, JSON: slices.Clone(r.JSON)}
-	r.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
-	return out
-}
+// DeepCopyObject implements runtime.Object. What was read is never changed, so that the copy
+// may share it.
+func (r *Raw) DeepCopyObject() runtime.Object { return new(*r) }
 
 // RawList is a list of them.
 type RawList struct {
@@ -73,15 +68,8 @@ type RawList struct {
 	Items []Raw `json:"items"`
 }
 
-// DeepCopyObject implements runtime.Object.
-func (l *RawList) DeepCopyObject() runtime.Object {
-	out := &RawList{TypeMeta: l.TypeMeta}
-	l.ListMeta.DeepCopyInto(&out.ListMeta)
-	for i := range l.Items {
-		out.Items = append(out.Items, l.Items[i].copied())
-	}
-	return out
-}
+// DeepCopyObject implements runtime.Object, as that of Raw does.
+func (l *RawList) DeepCopyObject() runtime.Object { return new(*l) }
 
 // UpdateStatus sends an object, as JSON, whose status replaces that of the object of the
 // name, and reads the server's answer.

@@ -3,44 +3,15 @@ package process
 import (
 	"slices"
 	"strings"
-)
 
-const redacted = "[redacted]"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
+)
 
 // Redact returns the text without the secrets of an environment, given as
 // NAME=value: the values of variables whose name speaks of a token, a password,
 // a secret, a key or a credential, and the user and password in a URL, as
 // proxies have. A secret that the text holds encoded, or in pieces, stays.
-func Redact(text string, env []string) string {
-	hidden := make([]bool, len(text))
-	found := false
-	for _, secret := range secrets(env) {
-		for from, done := 0, 0; secret != ""; {
-			i := strings.Index(text[from:], secret)
-			if i < 0 {
-				break
-			}
-			begin, end := from+i, from+i+len(secret)
-			for at := max(begin, done); at < end; at++ {
-				hidden[at] = true
-			}
-			found, from, done = true, begin+1, end
-		}
-	}
-	if !found {
-		return text
-	}
-	var shown strings.Builder
-	for i := range len(text) {
-		switch {
-		case !hidden[i]:
-			shown.WriteByte(text[i])
-		case i == 0 || !hidden[i-1]:
-			shown.WriteString(redacted)
-		}
-	}
-	return shown.String()
-}
+func Redact(text string, env []string) string { return redact.Hide(text, secrets(env)) }
 
 // secrets returns what must not be shown, as it would look in printable text.
 func secrets(env []string) []string {

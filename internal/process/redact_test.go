@@ -16,19 +16,19 @@ func TestContract35RedactHidesTheSecretsOfAnEnvironment(t *testing.T) {
 		text string
 		want string
 	}{
-		{"a token", []string{"IONOS_TOKEN=s3cr3t"}, "bearer s3cr3t refused, s3cr3t", "bearer [redacted] refused, [redacted]"},
+		{"a token", []string{"IONOS_TOKEN=s3cr3t"}, "bearer s3cr3t refused, s3cr3t", "bearer ******** refused, ********"},
 		{"names in any case", []string{"db_Password=one", "API_KEY=two", "MY_SECRET=three", "PASSPHRASE=four", "GCP_CREDENTIALS=five"},
-			"one two three four five", "[redacted] [redacted] [redacted] [redacted] [redacted]"},
+			"one two three four five", "******** ******** ******** ******** ********"},
 		{"other names", []string{"HOME=/home/me", "IONOS_USERNAME=me@example.com", "NOVALUE"}, "/home/me me@example.com NOVALUE", "/home/me me@example.com NOVALUE"},
 		{"the path of a secret", []string{"IONOS_TOKEN_FILE=/run/token"}, "cat: /run/token: no such file", "cat: /run/token: no such file"},
 		{"an empty secret", []string{"IONOS_TOKEN="}, "text", "text"},
-		{"one secret in another, and beside it", []string{"A_TOKEN=abc", "B_TOKEN=abcdef"}, "abcdef abcabc xabcx", "[redacted] [redacted] x[redacted]x"},
-		{"secrets that overlap", []string{"A_TOKEN=abcd", "B_TOKEN=cdef"}, "-abcdef-", "-[redacted]-"},
-		{"a secret that overlaps itself", []string{"A_TOKEN=aba"}, "-ababa-", "-[redacted]-"},
-		{"a proxy's password", []string{"https_proxy=http://me:pa:ss@proxy:3128"}, "CONNECT http://me:pa:ss@proxy:3128, pa:ss", "CONNECT http://[redacted]@proxy:3128, [redacted]"},
+		{"one secret in another, and beside it", []string{"A_TOKEN=abc", "B_TOKEN=abcdef"}, "abcdef abcabc xabcx", "******** ******** x********x"},
+		{"secrets that overlap", []string{"A_TOKEN=abcd", "B_TOKEN=cdef"}, "-abcdef-", "-********-"},
+		{"a secret that overlaps itself", []string{"A_TOKEN=aba"}, "-ababa-", "-********-"},
+		{"a proxy's password", []string{"https_proxy=http://me:pa:ss@proxy:3128"}, "CONNECT http://me:pa:ss@proxy:3128, pa:ss", "CONNECT http://********@proxy:3128, ********"},
 		{"a proxy without a password", []string{"https_proxy=http://me@proxy:3128"}, "http://me@proxy:3128", "http://me@proxy:3128"},
-		{"a secret of several lines", []string{"TLS_KEY=-----BEGIN KEY-----\nMIIEvQIBADAN\n}\n"}, "got\nMIIEvQIBADAN\n}", "got\n[redacted]\n}"},
-		{"a secret with a line break at its end", []string{"IONOS_TOKEN=abc\r\n"}, "abc", "[redacted]"},
+		{"a secret of several lines", []string{"TLS_KEY=-----BEGIN KEY-----\nMIIEvQIBADAN\n}\n"}, "got\nMIIEvQIBADAN\n}", "got\n********\n}"},
+		{"a secret with a line break at its end", []string{"IONOS_TOKEN=abc\r\n"}, "abc", "********"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -47,15 +47,15 @@ func TestContract35NoErrorOfRunHoldsASecret(t *testing.T) {
 	}
 	secret += "more"
 	tests := []struct{ name, script, want string }{
-		{"plain", `echo "token $IONOS_TOKEN" >&2; exit 1`, "token [redacted]"},
-		{"with colours", `printf '\033[1m%s\033[0m\n' "$IONOS_TOKEN" >&2; exit 1`, "[1m[redacted][0m"},
-		{"with a control character inside", `printf '%s\001%s\n' "${IONOS_TOKEN%more}" more >&2; exit 1`, "[redacted]"},
-		{"over the output limit", `echo "token $IONOS_TOKEN" >&2; yes`, "token [redacted]"},
+		{"plain", `echo "token $IONOS_TOKEN" >&2; exit 1`, "token ********"},
+		{"with colours", `printf '\033[1m%s\033[0m\n' "$IONOS_TOKEN" >&2; exit 1`, "[1m********[0m"},
+		{"with a control character inside", `printf '%s\001%s\n' "${IONOS_TOKEN%more}" more >&2; exit 1`, "********"},
+		{"over the output limit", `echo "token $IONOS_TOKEN" >&2; yes`, "token ********"},
 		{"on standard output", `echo "token $IONOS_TOKEN"; exit 1`, "exit status 1"},
 		// The secret lies across every place where the tail could be cut.
-		{"at a cut", `for i in $(seq 4000); do echo "$IONOS_TOKEN"; done >&2; exit 1`, "[redacted]"},
+		{"at a cut", `for i in $(seq 4000); do echo "$IONOS_TOKEN"; done >&2; exit 1`, "********"},
 		{"at a cut, without a line break", `for i in $(seq 4000); do printf %s "$IONOS_TOKEN"; done >&2; exit 1`, "is left out"},
-		{"in one line longer than the tail", `for i in $(seq 60); do printf .%s "$IONOS_TOKEN"; done >&2; exit 1`, ".[redacted]"},
+		{"in one line longer than the tail", `for i in $(seq 60); do printf .%s "$IONOS_TOKEN"; done >&2; exit 1`, ".********"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -11,19 +11,6 @@ import (
 // object in it.
 const Most = 512
 
-// Brief returns an error whose text is bounded by Most; it wraps err.
-func Brief(err error) error { return &shown{Cut(err.Error(), Most), err} }
-
-// shown is an error in another form.
-type shown struct {
-	text  string
-	cause error
-}
-
-func (s *shown) Error() string { return s.text }
-
-func (s *shown) Unwrap() error { return s.cause }
-
 // Cut shortens a text to so many bytes, at a space where there is one in its
 // second half, so that no address is cut in two. It never splits a character.
 func Cut(text string, most int) string {

@@ -44,8 +44,37 @@ func (s *Secrets) Add(secrets ...string) {
 func (s *Secrets) Hide(text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, secret := range s.known {
-		text = strings.ReplaceAll(text, secret, Mask)
+	return UserInfo(Hide(text, s.known))
+}
+
+// Hide returns the text without the secrets, also where one is in another or overlaps it.
+func Hide(text string, secrets []string) string {
+	hidden := make([]bool, len(text))
+	found := false
+	for _, secret := range secrets {
+		for from, done := 0, 0; secret != ""; {
+			i := strings.Index(text[from:], secret)
+			if i < 0 {
+				break
+			}
+			begin, end := from+i, from+i+len(secret)
+			for at := max(begin, done); at < end; at++ {
+				hidden[at] = true
+			}
+			found, from, done = true, begin+1, end
+		}
 	}
-	return UserInfo(text)
+	if !found {
+		return text
+	}
+	var shown strings.Builder
+	for i := range len(text) {
+		switch {
+		case !hidden[i]:
+			shown.WriteByte(text[i])
+		case i == 0 || !hidden[i-1]:
+			shown.WriteString(Mask)
+		}
+	}
+	return shown.String()
 }
