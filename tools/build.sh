@@ -23,8 +23,8 @@ Groups    test (the first two lines and kube-proxy, the default), chart (the
           last line), all
 
 The first build of kube-apiserver takes about four minutes on two cores, that of
-promtool two and that of traefik five; later runs take less than a second. Two
-runs at the same time wait for each other.
+promtool two and that of traefik five; later runs take less than a second. Of
+two runs at the same time one waits where both need the same program.
 TXT
 }
 
@@ -123,6 +123,10 @@ toolchain() {
 build() {
   local name=$1 module package tags fetched guess flags stamp log started seconds next=$every
   spec "$name"
+  if command -v flock >/dev/null; then
+    exec 9>"$root/.tools/$name.lock"
+    flock -n 9 || { say "waiting for another tools/build.sh, which builds $name" && flock 9; }
+  fi
   cd "$root/tools/$module"
   flags=$(linker_flags)
   stamp=$({
@@ -187,10 +191,6 @@ command -v go >/dev/null || die "there is no go command on the PATH" "remedy: in
 
 trap stop INT TERM
 mkdir -p "$bin"
-if command -v flock >/dev/null; then
-  exec 9>"$root/.tools/lock"
-  flock -n 9 || { say "waiting for another tools/build.sh" && flock 9; }
-fi
 for name in "${names[@]}"; do
   build "$name"
 done
