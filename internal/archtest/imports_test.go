@@ -41,7 +41,7 @@ var allowed = map[string]struct {
 	"internal/probe":  {of("inventory"), "a stage knows what flows, not the other stages"},
 	"internal/hold":   {nil, "it holds connections and knows nothing of what for"},
 	"internal/guard":  {of("inventory"), "a stage knows what flows, not the other stages"},
-	"internal/plan":   {of("inventory", "setting"), "a stage knows what flows, not the other stages"},
+	"internal/plan":   {of("inventory", "setting", "retryafter"), "a stage knows what flows, not the other stages"},
 
 	"internal/resolve": {append(of("plan", "config", "documents"), "api/v1alpha1"), "it says who may use what; pools and targets are run elsewhere"},
 
@@ -60,7 +60,7 @@ var allowed = map[string]struct {
 	"internal/store/kube":      {of("inventory", "plan", "manifest", "kubeapi", "redact"), "a store holds slices; what is in them was decided before"},
 	"internal/store/storetest": {of("inventory", "plan", "manifest"), "the suite knows stores by their promise only"},
 
-	"internal/pool":      {of("inventory", "filter", "probe", "hold", "guard"), "it decides; Services, slices and their API server are somebody else's"},
+	"internal/pool":      {of("inventory", "filter", "probe", "hold", "guard", "retryafter"), "it decides; Services, slices and their API server are somebody else's"},
 	"internal/outbox":    {of("inventory", "plan"), "it says when, and sends nothing"},
 	"internal/target":    {of("inventory", "guard", "plan", "outbox"), "it publishes verdicts, wherever they come from"},
 	"internal/narration": {of("inventory", "guard", "plan", "outbox", "pool", "target"), "it tells what came of events, and decides nothing"},
@@ -71,7 +71,7 @@ var allowed = map[string]struct {
 	"internal/event":     {of("plan", "narration", "syncer", "kubeapi", "redact"), "it delivers what the syncer announces"},
 	"internal/admin":     {of("inventory", "guard", "report"), "it serves what others made and decides nothing"},
 	"internal/preflight": {append(of("inventory", "config", "documents", "filter", "jwt", "plan", "manifest", "kubeapi", "redact"), "api/v1alpha1"), "it looks at everything once and judges it; the ways to it come from outside"},
-	"internal/serve":     {append(of("inventory", "documents", "resolve", "filter", "probe", "hold", "guard", "plan", "setting", "pool", "outbox", "target", "narration", "store/kube"), "api/v1alpha1"), "it starts and ends what package resolve says; sources and checks come from outside"},
+	"internal/serve":     {append(of("inventory", "documents", "resolve", "filter", "probe", "hold", "guard", "plan", "setting", "pool", "outbox", "target", "narration", "store/kube", "retryafter"), "api/v1alpha1"), "it starts and ends what package resolve says; sources and checks come from outside"},
 	"internal/cli": {append(of("inventory", "process", "config", "commandline", "filter", "probe", "guard", "plan", "manifest",
 		"source/static", "source/file", "source/command", "source/ionos", "source/kubernetes",
 		"store/memory", "store/kubectl", "store/kube", "syncer", "kubeapi", "election", "report", "metrics", "event", "admin", "documents", "documents/variables", "folder", "kinds", "resolve", "serve", "narration", "preflight", "setting"), "api/v1alpha1"), "it is the only package that knows every adapter"},

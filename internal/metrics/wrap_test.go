@@ -15,6 +15,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/retryafter"
 )
 
 // part is a source, a prober and a store that answer what the test sets.
@@ -81,16 +82,10 @@ func TestWhatIsWrappedAnswersAsBefore(t *testing.T) {
 	}
 }
 
-// limited is an error that asks to wait.
-type limited struct{}
-
-func (limited) Error() string { return "too many requests" }
-
-func (limited) RetryAfter() time.Duration { return 42 * time.Second }
-
 func TestErrorsPassAsTheyAre(t *testing.T) {
 	m, _ := newMetrics(t)
-	for _, err := range []error{errOutage, fmt.Errorf("update: %w", plan.ErrConflict), fmt.Errorf("list: %w", limited{})} {
+	limited := &retryafter.Error{Err: errors.New("too many requests"), After: 42 * time.Second}
+	for _, err := range []error{errOutage, fmt.Errorf("update: %w", plan.ErrConflict), fmt.Errorf("list: %w", limited)} {
 		p := &part{err: err, nodes: []inventory.Node{node("a", "10.0.0.1")}}
 		nodes, read := m.Source("ionos", p).Read(t.Context())
 		_, load := m.Store(p).Load(t.Context())
@@ -99,8 +94,7 @@ func TestErrorsPassAsTheyAre(t *testing.T) {
 			if got != err { //nolint:errorlint // not wrapped, not copied: this one
 				t.Errorf("%s: got %v, want %v itself", what, got, err)
 			}
-			var asks interface{ RetryAfter() time.Duration }
-			if errors.Is(err, limited{}) && (!errors.As(got, &asks) || asks.RetryAfter() != 42*time.Second) {
+			if errors.Is(err, limited) && retryafter.Of(got) != limited.After {
 				t.Errorf("%s: %v does not ask to wait any more", what, got)
 			}
 		}

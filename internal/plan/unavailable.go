@@ -3,6 +3,8 @@ package plan
 import (
 	"errors"
 	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/retryafter"
 )
 
 // ErrUnavailable is what a store wraps when the API server cannot be reached or
@@ -16,20 +18,11 @@ import (
 var ErrUnavailable = errors.New("the API server is not available")
 
 // Unavailable returns err as one that wraps ErrUnavailable too. Its text stays as
-// it is. RetryAfter is the pause that the server asked for, 0 where it named none;
-// the error's method of that name returns it.
+// it is. RetryAfter is the pause that the server asked for, 0 where it named none.
 func Unavailable(err error, retryAfter time.Duration) error {
-	return &unavailable{cause: err, after: retryAfter}
+	return unavailable{&retryafter.Error{Err: err, After: retryAfter}}
 }
 
-type unavailable struct {
-	cause error
-	after time.Duration
-}
+type unavailable struct{ error }
 
-func (e *unavailable) Error() string { return e.cause.Error() }
-
-func (e *unavailable) Unwrap() []error { return []error{ErrUnavailable, e.cause} }
-
-// RetryAfter is the pause that the server asked for, 0 for none.
-func (e *unavailable) RetryAfter() time.Duration { return e.after }
+func (u unavailable) Unwrap() []error { return []error{ErrUnavailable, u.error} }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/retryafter"
 )
 
 func TestAnErrorThatSaysUnavailableKeepsItsTextItsCauseAndTheServersPause(t *testing.T) {
@@ -19,8 +20,7 @@ func TestAnErrorThatSaysUnavailableKeepsItsTextItsCauseAndTheServersPause(t *tes
 		if got, want := err.Error(), "update slice web-remote: put: EOF"; got != want {
 			t.Errorf("got text %q, want %q", got, want)
 		}
-		var asks interface{ RetryAfter() time.Duration }
-		if !errors.As(err, &asks) || asks.RetryAfter() != pause {
+		if retryafter.Of(err) != pause {
 			t.Errorf("the error does not say %s", pause)
 		}
 	}

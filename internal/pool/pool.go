@@ -15,7 +15,7 @@ import (
 // Source reads the inventory of the remote cluster.
 type Source interface {
 	// Read returns one complete list of nodes; anything less is an error. An
-	// error may have a method RetryAfter() time.Duration, which is honoured.
+	// error may wrap a [retryafter.Error], which is honoured.
 	Read(ctx context.Context) ([]inventory.Node, error)
 }
 

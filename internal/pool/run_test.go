@@ -184,7 +184,7 @@ func TestContract03ASourceThatCostsNothingIsReadAgainWithinASecond(t *testing.T)
 
 func TestContract03SignalsDoNotCutRetryAfterShort(t *testing.T) {
 	in(t, func(w *world) {
-		w.set(func() { w.err = retryLater{20 * time.Second}; w.reads = nil })
+		w.set(func() { w.err = retryLater(20 * time.Second); w.reads = nil })
 		for start := time.Now(); time.Since(start) < 10*time.Minute; {
 			w.signal()
 			during(100 * time.Millisecond)

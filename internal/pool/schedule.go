@@ -2,10 +2,10 @@ package pool
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/retryafter"
 )
 
 const (
@@ -84,7 +84,7 @@ func (s *schedule) took(r Reading, now time.Time) {
 	if r.Scheduled || r.Err == nil && !r.At.Before(s.poll) {
 		s.poll = now.Add(s.interval + time.Duration((s.random()-0.5)*0.2*float64(s.interval)))
 	}
-	after := retryAfter(r.Err)
+	after := retryafter.Of(r.Err)
 	s.silence = now.Add(after)
 	switch {
 	case r.Err == nil:
@@ -114,15 +114,6 @@ func (s *schedule) next() (at time.Time, scheduled bool) {
 func (s *schedule) backoff() time.Duration {
 	bound := min(backoffMin<<min(s.failures, 20), backoffMax)
 	return time.Duration(s.random()*float64(bound)) + 1
-}
-
-// retryAfter returns how long the error asks to wait, or 0.
-func retryAfter(err error) time.Duration {
-	var asks interface{ RetryAfter() time.Duration }
-	if err != nil && errors.As(err, &asks) {
-		return asks.RetryAfter()
-	}
-	return 0
 }
 
 // earlier returns the earlier of two times of which a zero one means never.

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/retryafter"
 )
 
 // retryLater is an error as an API that throttles answers it.
-type retryLater struct{ after time.Duration }
-
-func (e retryLater) Error() string             { return "too many requests" }
-func (e retryLater) RetryAfter() time.Duration { return e.after }
+func retryLater(after time.Duration) error {
+	return &retryafter.Error{Err: errors.New("too many requests"), After: after}
+}
 
 var errBroken = errors.New("no such file")
 
@@ -70,10 +70,10 @@ func TestContract03WhenTheSourceIsReadNext(t *testing.T) {
 			30 * s, false, 0.5, []attempt{{0, 0, true, errBroken}, {31 * s, 31 * s, false, nil}}, 61 * s, true,
 		},
 		"Retry-After is longer than the back-off": {
-			30 * s, false, 0.5, []attempt{{0, 0, true, retryLater{9 * s}}}, 9 * s, false,
+			30 * s, false, 0.5, []attempt{{0, 0, true, retryLater(9 * s)}}, 9 * s, false,
 		},
 		"the back-off is longer than Retry-After": {
-			30 * s, false, 0.5, []attempt{{0, 0, true, errBroken}, {s, s, false, retryLater{s / 2}}}, 2*s + 1, false,
+			30 * s, false, 0.5, []attempt{{0, 0, true, errBroken}, {s, s, false, retryLater(s / 2)}}, 2*s + 1, false,
 		},
 		"free: a second after an error": {
 			30 * s, true, 0.5, []attempt{{0, 0, true, errBroken}}, s, false,
@@ -91,7 +91,7 @@ func TestContract03WhenTheSourceIsReadNext(t *testing.T) {
 			s, true, 0.5, []attempt{{0, 0, true, errBroken}}, s, true,
 		},
 		"free: Retry-After holds for the poll too": {
-			30 * s, true, 0.5, []attempt{{0, 0, true, retryLater{40 * s}}}, 40 * s, false,
+			30 * s, true, 0.5, []attempt{{0, 0, true, retryLater(40 * s)}}, 40 * s, false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package retryafter reads the header Retry-After. In: the header of an answer.
-// Out: how long the server wants to be left alone. It never waits.
+// Package retryafter reads the header Retry-After, and carries it in errors. In: the
+// header of an answer. Out: how long the server wants to be left alone. It never waits.
 package retryafter
 
 import (
@@ -28,4 +28,23 @@ func Wait(answer http.Header, now time.Time, bound time.Duration) time.Duration 
 		now = said
 	}
 	return max(0, min(until.Sub(now), bound))
+}
+
+// Error is an error of a server that wants to be left alone for a time.
+type Error struct {
+	Err   error
+	After time.Duration
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Of returns how long the server behind an error wants to be left alone; 0 where the error,
+// which may be nil, does not say.
+func Of(err error) time.Duration {
+	if asks := new(Error); errors.As(err, &asks) {
+		return asks.After
+	}
+	return 0
 }

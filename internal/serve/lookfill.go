@@ -14,6 +14,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/outbox"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/retryafter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
 
@@ -251,12 +252,7 @@ func rest(ctx context.Context, err error) bool {
 	if !errors.Is(err, plan.ErrUnavailable) {
 		return ctx.Err() == nil
 	}
-	pause := recoverPause
-	var asks interface{ RetryAfter() time.Duration }
-	if errors.As(err, &asks) {
-		pause = max(pause, asks.RetryAfter())
-	}
-	timer := time.NewTimer(pause)
+	timer := time.NewTimer(max(recoverPause, retryafter.Of(err)))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

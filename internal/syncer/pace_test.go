@@ -14,7 +14,7 @@ func TestContract03ASignalDoesNotCutRetryAfterShort(t *testing.T) {
 		w.set(func() { w.readErr = errors.New("boom") })
 		during(time.Hour) // by now the back-off is longer than what follows
 		const after = 20 * time.Second
-		w.set(func() { w.readErr, w.reads = retryLater{after}, nil })
+		w.set(func() { w.readErr, w.reads = retryLater(after), nil })
 		for range 3000 {
 			select {
 			case w.signal <- struct{}{}:

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/retryafter"
 )
 
 func TestContract03ReadsBackOffHonourRetryAfterAndNeverOverlap(t *testing.T) {
@@ -23,7 +24,7 @@ func TestContract03ReadsBackOffHonourRetryAfterAndNeverOverlap(t *testing.T) {
 			if n := len(w.reads); n < 12 || n > 60 {
 				t.Errorf("got %d reads in an hour of failures, want some at first and then one in 5 min at the most", n)
 			}
-			w.readErr, w.reads, w.readTakes = retryLater{10 * time.Minute}, nil, 0
+			w.readErr, w.reads, w.readTakes = retryLater(10*time.Minute), nil, 0
 		})
 		during(time.Hour)
 		w.set(func() {
@@ -35,10 +36,9 @@ func TestContract03ReadsBackOffHonourRetryAfterAndNeverOverlap(t *testing.T) {
 }
 
 // retryLater is an error as an API that throttles answers it.
-type retryLater struct{ after time.Duration }
-
-func (e retryLater) Error() string             { return "too many requests" }
-func (e retryLater) RetryAfter() time.Duration { return e.after }
+func retryLater(after time.Duration) error {
+	return &retryafter.Error{Err: errors.New("too many requests"), After: after}
+}
 
 func TestContract21AConflictIsDecidedAgainAndNeverResent(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {

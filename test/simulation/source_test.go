@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/retryafter"
 )
 
 // The kinds of a source's fault. Errors are honest; the others are what a
@@ -33,12 +34,6 @@ const (
 
 // source is the inventory as one process reads it.
 type source struct{ *process }
-
-// busy is an error with a Retry-After.
-type busy struct{ after time.Duration }
-
-func (b busy) Error() string             { return "too many requests" }
-func (b busy) RetryAfter() time.Duration { return b.after }
 
 // Read answers by the fault that is in force when it begins.
 func (s source) Read(ctx context.Context) ([]inventory.Node, error) {
@@ -78,7 +73,7 @@ func (s source) Read(ctx context.Context) ([]inventory.Node, error) {
 		after := time.Duration(1+r.IntN(90)) * time.Second
 		s.process.askedFor = time.Now().Add(after)
 		w.note("read is to wait %s", after)
-		failed = busy{after}
+		failed = &retryafter.Error{Err: errors.New("too many requests"), After: after}
 		return nil, failed
 	}
 	nodes := w.damaged(w.listing(r), kind, r)

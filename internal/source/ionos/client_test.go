@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/retryafter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos/ionostest"
 )
@@ -234,12 +235,7 @@ func TestContract03RetryAfterIsHonouredInBothForms(t *testing.T) {
 			c.Break(ionostest.Fault{Kind: kind, RetryAfter: test.header})
 			source := c.source(t, nil)
 			err := readError(t, source)
-			var asks interface{ RetryAfter() time.Duration }
-			var got time.Duration
-			if errors.As(err, &asks) {
-				got = asks.RetryAfter()
-			}
-			if got < test.min || got > test.max {
+			if got := retryafter.Of(err); got < test.min || got > test.max {
 				t.Errorf("%s %q: got %v, want %v to %v: %v", kind, test.header, got, test.min, test.max, err)
 			}
 			// Until then not even a change of the nodes asks again.

@@ -444,21 +444,10 @@ func plainToken(text string) string {
 	return strings.Join(words, " ")
 }
 
-// waitError is an error that says how long not to ask again.
-type waitError struct {
-	error
-	wait time.Duration
-}
-
-// RetryAfter is how long the service wants to be left alone.
-func (e *waitError) RetryAfter() time.Duration { return e.wait }
-
-func (e *waitError) Unwrap() error { return e.error }
-
 // refused is the error while the service wants to be left alone.
 func (c *client) refused() error {
 	if wait := time.Until(c.until); wait > 0 {
-		return &waitError{fmt.Errorf("not asked for another %s, as the API demanded: %w", wait.Round(time.Second), c.refusal), wait}
+		return &retryafter.Error{Err: fmt.Errorf("not asked for another %s, as the API demanded: %w", wait.Round(time.Second), c.refusal), After: wait}
 	}
 	return nil
 }
@@ -485,7 +474,7 @@ func (c *client) explain(about subject, answer *ionoscloud.APIResponse, err erro
 	}
 	c.until = time.Now().Add(wait)
 	c.refusal = refusal(status, fmt.Errorf("%s; not asked again for %s", text, wait.Round(time.Second)))
-	return &waitError{c.refusal, wait}
+	return &retryafter.Error{Err: c.refusal, After: wait}
 }
 
 // refusal says where the credentials are what is refused.

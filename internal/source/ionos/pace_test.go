@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/retryafter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos/ionostest"
 )
@@ -127,8 +128,8 @@ func TestAFailedReadIsNotRepeatedFasterThanThePace(t *testing.T) {
 	first := readError(t, source)
 	asked := c.Counts().Requests
 	again := readError(t, source)
-	var asks interface{ RetryAfter() time.Duration }
-	if !errors.As(again, &asks) || asks.RetryAfter() <= 0 || asks.RetryAfter() > 2*time.Second {
+	pause := retryafter.Of(again)
+	if pause <= 0 || pause > 2*time.Second {
 		t.Errorf("got error %v, want one that says when to ask again", again)
 	}
 	if !strings.Contains(again.Error(), "the IONOS API answers 500") || !strings.Contains(first.Error(), "the IONOS API answers 500") {
@@ -138,7 +139,7 @@ func TestAFailedReadIsNotRepeatedFasterThanThePace(t *testing.T) {
 		t.Errorf("got %d requests, want %d", got, asked)
 	}
 	c.Heal()
-	<-time.After(asks.RetryAfter())
+	<-time.After(pause)
 	read(t, source)
 }
 
