@@ -67,16 +67,23 @@ const (
 
 // The reasons of Accepted, of pools and bindings.
 const (
-	ReasonAccepted           = "Accepted"
-	ReasonInvalid            = "Invalid"
-	ReasonCredentialsMissing = "CredentialsMissing"
-	ReasonLimitReached       = "LimitReached"
+	ReasonAccepted = "Accepted"
+	// ReasonInvalid is also a reason of Held, of bindings: the document of a pool has a
+	// mistake.
+	ReasonInvalid = "Invalid"
 	// ReasonShadowed is for a document in the API server that a file has too: the file
 	// counts.
 	ReasonShadowed = "Shadowed"
-	// ReasonOutsideBounds is for a pool in the API server beyond what the installation
+	// ReasonOutsideBounds is for a document in the API server beyond what the installation
 	// permits.
 	ReasonOutsideBounds = "OutsideBounds"
+)
+
+// The reasons of Accepted, of pools.
+const (
+	// ReasonCredentialsMissing is for a pool whose credentials lack a file that its source
+	// needs.
+	ReasonCredentialsMissing = "CredentialsMissing"
 )
 
 // The reasons of Accepted, of bindings.
@@ -85,8 +92,10 @@ const (
 	// the namespace may not use, so that nothing tells a team which pools exist.
 	ReasonPoolNotAllowed           = "PoolNotAllowed"
 	ReasonPortNotAllowed           = "PortNotAllowed"
+	ReasonLimitReached             = "LimitReached"
 	ReasonHealthCheckPortAmbiguous = "HealthCheckPortAmbiguous"
 	ReasonServiceMissing           = "ServiceMissing"
+	ReasonServiceDeleting          = "ServiceDeleting"
 	ReasonServiceHasSelector       = "ServiceHasSelector"
 	ReasonServiceExternalName      = "ServiceExternalName"
 	ReasonPortMismatch             = "PortMismatch"
@@ -114,15 +123,22 @@ const (
 
 // The reasons of Ready.
 const (
-	ReasonEndpointsReady  = "EndpointsReady"
-	ReasonFailOpen        = "FailOpen"
+	ReasonEndpointsReady = "EndpointsReady"
+	ReasonFailOpen       = "FailOpen"
+	// ReasonNoEndpointReady is also a reason of Held, of pools and bindings.
 	ReasonNoEndpointReady = "NoEndpointReady"
 )
 
-// The reasons of Held.
+// The reasons of Held, of pools and bindings.
 const (
 	ReasonInventoryRejected = "InventoryRejected"
 	ReasonCutOff            = "CutOff"
-	ReasonManyReleased      = "ManyReleased"
 	ReasonNotHeld           = "NotHeld"
+)
+
+// The reasons of Held, of bindings.
+const (
+	// ReasonManyReleased is for a binding whose endpoints stay because so many Services
+	// lost their binding or their pool at once that it may be a mistake.
+	ReasonManyReleased = "ManyReleased"
 )

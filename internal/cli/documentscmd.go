@@ -3,14 +3,19 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents/variables"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/folder"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 )
 
@@ -71,16 +76,19 @@ func foundDocuments(ctx context.Context, c config.Config) (string, error) {
 const showHelp = "Prints the effective values and where each comes from. Secrets are masked.\n\n" +
 	"With -o documents, prints the variables as an EndpointPool and an EndpointBinding\n" +
 	"that decide the same; what has no field is in comments. With DOCUMENTS_DIR, prints\n" +
-	"the documents with their defaults; those in the API server `kubectl get` prints."
+	"the documents with their defaults; those in the API server `kubectl get` prints. With\n" +
+	"DOCUMENTS_API=true, warns of each document that cannot move there."
 
 // showDocuments prints the documents with their defaults, or those that decide what the
 // variables do.
 func (p Program) showDocuments(ctx context.Context, c config.Config) error {
-	if c.Documents.API {
-		fmt.Fprintln(p.Stderr, "Documents in files are printed; `kubectl get endpointpools,endpointbindings -A -o yaml` prints those in the API server.")
-	}
 	if c.Documents.Used() {
-		return p.printDocuments(documentsOf(ctx, c))
+		set := documentsOf(ctx, c)
+		if c.Documents.API {
+			fmt.Fprintln(p.Stderr, "Documents in files are printed; `kubectl get endpointpools,endpointbindings -A -o yaml` prints those in the API server.")
+			p.warnOfMove(c, set)
+		}
+		return p.printDocuments(set)
 	}
 	text, err := variables.Text(c)
 	if err != nil {
@@ -93,6 +101,39 @@ func (p Program) showDocuments(ctx context.Context, c config.Config) error {
 	}
 	_, err = fmt.Fprint(p.Stdout, text)
 	return err
+}
+
+// warnOfMove says which documents of the files cannot move to the API server, although
+// what is printed is what kubectl applies there.
+func (p Program) warnOfMove(c config.Config, set documents.Set) {
+	bounds := boundsOf(c.Documents)
+	for _, e := range set.Entries {
+		if !e.Usable() {
+			continue // its mistakes are told
+		}
+		m, stays := bounds.Immovable(e)
+		if !stays && e.Pool != nil && runsProgram(c, e.Pool) {
+			m, stays = e.CannotMove("with spec.credentials="+e.Pool.Spec.Credentials+", whose kubeconfig runs a program",
+				documents.KeepFile+", or put a token or a client certificate into the kubeconfig"), true
+		}
+		if stays {
+			fmt.Fprintln(p.Stderr, "warning:", m.Error())
+		}
+	}
+}
+
+// runsProgram reports whether a pool is read with a kubeconfig that runs a program. It
+// runs none.
+func runsProgram(c config.Config, pool *v1alpha1.EndpointPool) bool {
+	if pool.Spec.Source.Kubernetes == nil && pool.Spec.Source.IONOS == nil {
+		return false
+	}
+	files := (&many{parts: &parts{config: c}}).credentials(pool)
+	if !slices.Contains(files.Files, "kubeconfig") {
+		return false
+	}
+	_, err := kubeapi.Access{Kubeconfig: filepath.Join(files.Dir, "kubeconfig"), Setting: "spec.credentials", NoPrograms: true}.Config()
+	return errors.Is(err, kubeapi.ErrProgram)
 }
 
 // printDocuments prints what is in effect, and on standard error what is not.

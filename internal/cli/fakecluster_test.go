@@ -66,6 +66,10 @@ func (c *fakeCluster) service(namespace, name string, port int, annotations map[
 // list answers a list, or a watch that begins with one.
 func (c *fakeCluster) list(w http.ResponseWriter, r *http.Request) {
 	kind, version, objects := c.objects(r)
+	answerList(w, r, kind, version, objects)
+}
+
+func answerList(w http.ResponseWriter, r *http.Request, kind, version string, objects []any) {
 	w.Header().Set("Content-Type", "application/json")
 	if r.FormValue("watch") == "" {
 		_ = json.NewEncoder(w).Encode(map[string]any{"kind": kind + "List", "apiVersion": version, "metadata": map[string]string{"resourceVersion": "100"}, "items": objects})

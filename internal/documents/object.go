@@ -54,8 +54,7 @@ func DecodeObject(data []byte) (Document, error) {
 	}
 	if document.Pool != nil {
 		document.Pool.UID = types.UID(of.UID)
-		document.mountedOnly(document.Pool.Spec.Source.File != nil, "spec.source.file")
-		document.mountedOnly(document.Pool.Spec.Source.Command != nil, "spec.source.command")
+		document.Mistakes = append(document.Mistakes, mountedOnly(&document.Pool.Spec.Source)...)
 	}
 	for i := range document.Mistakes {
 		document.Mistakes[i].Line, document.Mistakes[i].Document = 0, key.String()
@@ -74,13 +73,21 @@ func DecodeObject(data []byte) (Document, error) {
 
 // mountedOnly notes a source that only a mounted document may have: whoever may write
 // into the API server may not read files or run programs of this machine by that.
-func (d *Document) mountedOnly(set bool, field string) {
-	if set {
-		d.Mistakes = append(d.Mistakes, Mistake{
+func mountedOnly(source *v1alpha1.PoolSource) []Mistake {
+	var found []Mistake
+	note := func(field string) {
+		found = append(found, Mistake{
 			File: APIServer, Field: field, Rule: "is for mounted documents only: it names a path or a program of the controller's machine",
 			Remedy: "use the source kubernetes, ionos or static, or put the pool into DOCUMENTS_DIR",
 		})
 	}
+	if source.File != nil {
+		note("spec.source.file")
+	}
+	if source.Command != nil {
+		note("spec.source.command")
+	}
+	return found
 }
 
 // Listing is what one look at the API server found of one kind.

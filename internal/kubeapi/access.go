@@ -52,7 +52,7 @@ type Access struct {
 	// Wrap goes around the transport of every client, to see its requests; it
 	// may be nil. It must pass on what it gets.
 	Wrap func(http.RoundTripper) http.RoundTripper
-	// NoPrograms refuses an access that runs a program.
+	// NoPrograms refuses an access that runs a program, with ErrProgram.
 	NoPrograms bool
 }
 
@@ -138,14 +138,16 @@ func (a Access) load() (*rest.Config, error) {
 	if err != nil {
 		return nil, ErrUnusable
 	}
-	if a.NoPrograms && config.ExecProvider != nil {
-		return nil, errProgram
+	// An auth-provider runs none today: its plugins are not part of this program. One that
+	// is linked by mistake may not change that.
+	if a.NoPrograms && (config.ExecProvider != nil || config.AuthProvider != nil) {
+		return nil, ErrProgram
 	}
 	return config, nil
 }
 
-// errProgram says that the access would run a program.
-var errProgram = errors.New("the kubeconfig runs a program (exec), which only a pool in a mounted document may have; use a token or a client certificate")
+// ErrProgram says that the access would run a program.
+var ErrProgram = errors.New("the kubeconfig runs a program (exec or auth-provider), which only a pool in a mounted document may have; use a token or a client certificate")
 
 // files are those that the access is made of.
 func (a Access) files(config *rest.Config) []string {

@@ -1,6 +1,7 @@
 package kubeapi_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -139,5 +140,61 @@ func TestAContextThatIsMissingNamesItsSetting(t *testing.T) {
 	way.Context = "blue"
 	if _, err := way.Config(); err == nil || !strings.Contains(err.Error(), `context "blue"`) || !strings.Contains(err.Error(), "correct CONTEXT") {
 		t.Errorf("got %v, want the context and its setting", err)
+	}
+}
+
+// TestContract81AnAccessWithoutProgramsHasNone, whichever way a kubeconfig names one, and
+// also where it names one later.
+func TestContract81AnAccessWithoutProgramsHasNone(t *testing.T) {
+	const (
+		server = "server: 'https://127.0.0.1:1'"
+		token  = "token: opaque"
+		plugin = "exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: plugin, args: [" + canary + "]}"
+	)
+	several := func(paths ...string) string { return strings.Join(paths, string(filepath.ListSeparator)) }
+	for name, c := range map[string]struct {
+		path string
+		runs bool
+	}{
+		"a token":                     {kubeconfig(t, server, token), false},
+		"a plugin of another user":    {kubeconfig(t, server, token+"}}, {name: other, user: {"+plugin), false},
+		"a plugin":                    {kubeconfig(t, server, plugin), true},
+		"a plugin beside a token":     {kubeconfig(t, server, token+", "+plugin), true},
+		"a plugin of the second file": {several(write(t, "first", "{preferences: {}}"), kubeconfig(t, server, plugin)), true},
+		"a provider with a program":   {kubeconfig(t, server, "auth-provider: {name: gcp, config: {cmd-path: plugin, cmd-args: "+canary+"}}"), true},
+	} {
+		way := access(c.path)
+		if _, err := way.Config(); err != nil {
+			t.Errorf("%s: got %v, want that it can be read where programs are allowed", name, err)
+		}
+		way.NoPrograms = true
+		client, err := kubeapi.Open(kubeapi.Options{Way: way})
+		if err == nil {
+			client.Close()
+		}
+		if errors.Is(err, kubeapi.ErrProgram) != c.runs || err != nil != c.runs {
+			t.Errorf("%s: got %v, want that it is refused: %t", name, err, c.runs)
+		}
+		if c.runs && (!strings.Contains(err.Error(), "KUBECONFIG="+c.path) || strings.Contains(err.Error(), canary)) {
+			t.Errorf("%s: got %v, want the setting and nothing of the file", name, err)
+		}
+	}
+
+	way := access(kubeconfig(t, server, token))
+	way.NoPrograms = true
+	client, err := kubeapi.Open(kubeapi.Options{Way: way})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	text, err := os.ReadFile(kubeconfig(t, server, plugin))
+	if err == nil {
+		err = os.WriteFile(way.Kubeconfig, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Refresh(); !errors.Is(err, kubeapi.ErrProgram) {
+		t.Errorf("got %v of a kubeconfig that runs a program by now, want that it is refused", err)
 	}
 }

@@ -74,7 +74,7 @@ func judgePoolKubeconfig(pool *v1alpha1.EndpointPool, path string, now time.Time
 		return nil // where one is needed, another check says so
 	}
 	subject := subjectOf(pool, path)
-	access, _, err := kubeapi.Access{Kubeconfig: path, Setting: "spec.credentials"}.Snapshot()
+	access, _, err := kubeapi.Access{Kubeconfig: path, Setting: "spec.credentials", NoPrograms: pool.UID != ""}.Snapshot()
 	if err != nil {
 		return []Check{SourceRead.fail(subject, "%v", err).remedied("write a kubeconfig of the remote cluster to that file")}
 	}

@@ -147,7 +147,15 @@ func (r *resting) server(t *testing.T, wrong error) *serve.Server {
 
 func (r *resting) checked(t *testing.T, prober pool.Prober, wrong error) *serve.Server {
 	t.Helper()
-	server, err := serve.New(serve.Options{
+	server, err := serve.New(r.options(prober, wrong))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server
+}
+
+func (r *resting) options(prober pool.Prober, wrong error) serve.Options {
+	return serve.Options{
 		Documents: r, Hub: r, Watch: r.Run,
 		Supply: func(*v1alpha1.EndpointPool) (serve.Supply, error) {
 			node := inventory.Node{Name: "a", Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1")}, Ready: true, Worker: true}
@@ -161,11 +169,7 @@ func (r *resting) checked(t *testing.T, prober pool.Prober, wrong error) *serve.
 			return serve.Checking{Prober: prober, Key: "80", Policy: policy, Timeout: time.Second}, wrong
 		},
 		ManagedBy: "us", MaxEndpoints: 100, Concurrency: 10,
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-	return server
 }
 
 // TestContract96AtRestPlansAreMadeSeldom: a plan of 1,000 Services takes milliseconds. The
