@@ -87,6 +87,7 @@ const (
 	ReasonPortNotAllowed           = "PortNotAllowed"
 	ReasonHealthCheckPortAmbiguous = "HealthCheckPortAmbiguous"
 	ReasonServiceMissing           = "ServiceMissing"
+	ReasonServiceDeleting          = "ServiceDeleting"
 	ReasonServiceHasSelector       = "ServiceHasSelector"
 	ReasonServiceExternalName      = "ServiceExternalName"
 	ReasonPortMismatch             = "PortMismatch"
