@@ -274,6 +274,37 @@ func TestLimitsAreWhatTheReferenceSays(t *testing.T) {
 	}
 }
 
+// The API server does not have these fields, so only this test holds them to their limits.
+func TestLimitsOfWhatOnlyFilesHaveAreWhatTheReferenceSays(t *testing.T) {
+	t.Parallel()
+	tried := 0
+	for _, f := range parseTypes(t).fields("EndpointPool", "") {
+		found := regexp.MustCompile(`(\d+) (characters|entries)$`).FindStringSubmatch(f.limits)
+		if found == nil || !strings.HasPrefix(f.path, "spec.source.file.") && !strings.HasPrefix(f.path, "spec.source.command.") {
+			continue
+		}
+		tried++
+		most, err := strconv.Atoi(found[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for length, want := range map[int]bool{most: true, most + 1: false} {
+			value := strings.Repeat("a", length)
+			if found[2] == "entries" {
+				value = "[" + strings.Repeat("a, ", length) + "]"
+			}
+			text := version + "kind: EndpointPool\nmetadata: {name: a}\n" + nested(f.path, value)
+			beyond := slices.ContainsFunc(documents.Decode("f", []byte(text))[0].Mistakes, func(m documents.Mistake) bool { return m.Field == f.path })
+			if beyond == want {
+				t.Errorf("%s: %d %s are refused: %v, but the reference says %s", f.path, length, found[2], beyond, f.limits)
+			}
+		}
+	}
+	if tried != 3 {
+		t.Errorf("tried %d limits, want 3", tried)
+	}
+}
+
 // nested writes a document with one field.
 func nested(path, value string) string {
 	name, rest, more := strings.Cut(path, ".")
