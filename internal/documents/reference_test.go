@@ -184,7 +184,7 @@ An ` + "`EndpointPool`" + ` says which nodes of a remote cluster may back Servic
 - A revocation is no mistake: what a valid pool no longer allows takes effect.
 - Namespaces in one entry of ` + "`spec.allow`" + ` trust each other on its ports: each may send traffic to what the others run there.
 - With ` + "`DOCUMENTS_API=true`" + ` the same documents are objects of the API server, without ` + "`spec.source.file`" + ` and ` + "`spec.source.command`" + `. It refuses mistakes when they are written, drops unknown fields or, as kubectl asks it to, refuses them, and fills in defaults. Their status, which files do not have, is below. ` + "`kubectl get epool`" + ` and ` + "`kubectl get ebind -A`" + ` list them ([how to](../how-to/many-services.md#pools-and-bindings-in-the-api-server)).
-- A duration is a number with a unit: ` + "`500ms`, `30s`, `2m`" + `. Enumerations are words, and numbers have no quotes. Ports in ` + "`spec.allow`" + ` are text, because they may be ranges.
+- A duration is a number with a unit: ` + "`500ms`, `30s`, `2m`" + `, at most 32 characters. Enumerations are words, and numbers have no quotes. Ports in ` + "`spec.allow`" + ` are text, because they may be ranges.
 
 `
 

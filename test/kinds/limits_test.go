@@ -55,6 +55,7 @@ func (w *world) bothAccept(t *testing.T, name string, object *unstructured.Unstr
 	text := textOf(t, object)
 	if mistakes := documents.Decode("f", text)[0].Mistakes; len(mistakes) > 0 {
 		t.Errorf("%s: the program refuses: %v", name, mistakes[0])
+		return
 	}
 	stored, err := w.create(t.Context(), object, metav1.DryRunAll)
 	if err != nil {
