@@ -184,7 +184,7 @@ An ` + "`EndpointPool`" + ` says which nodes of a remote cluster may back Servic
 - A revocation is no mistake: what a valid pool no longer allows takes effect.
 - Namespaces in one entry of ` + "`spec.allow`" + ` trust each other on its ports: each may send traffic to what the others run there.
 - With ` + "`DOCUMENTS_API=true`" + ` the same documents are objects of the API server, without ` + "`spec.source.file`" + ` and ` + "`spec.source.command`" + `. It refuses mistakes when they are written, drops unknown fields or, as kubectl asks it to, refuses them, and fills in defaults. Their status, which files do not have, is below. ` + "`kubectl get epool`" + ` and ` + "`kubectl get ebind -A`" + ` list them ([how to](../how-to/many-services.md#pools-and-bindings-in-the-api-server)).
-- A duration is a number with a unit: ` + "`500ms`, `30s`, `2m`" + `. Enumerations are words, and numbers have no quotes. Ports in ` + "`spec.allow`" + ` are text, because they may be ranges.
+- A duration is a number with a unit: ` + "`500ms`, `30s`, `2m`" + `, at most 32 characters. Enumerations are words, and numbers have no quotes. Ports in ` + "`spec.allow`" + ` are text, because they may be ranges.
 
 `
 
@@ -271,6 +271,37 @@ func TestLimitsAreWhatTheReferenceSays(t *testing.T) {
 	}
 	if tried < 15 {
 		t.Errorf("tried only %d limits", tried)
+	}
+}
+
+// The API server does not have these fields, so only this test holds them to their limits.
+func TestLimitsOfWhatOnlyFilesHaveAreWhatTheReferenceSays(t *testing.T) {
+	t.Parallel()
+	tried := 0
+	for _, f := range parseTypes(t).fields("EndpointPool", "") {
+		found := regexp.MustCompile(`(\d+) (characters|entries)$`).FindStringSubmatch(f.limits)
+		if found == nil || !strings.HasPrefix(f.path, "spec.source.file.") && !strings.HasPrefix(f.path, "spec.source.command.") {
+			continue
+		}
+		tried++
+		most, err := strconv.Atoi(found[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for length, want := range map[int]bool{most: true, most + 1: false} {
+			value := strings.Repeat("a", length)
+			if found[2] == "entries" {
+				value = "[" + strings.Repeat("a, ", length) + "]"
+			}
+			text := version + "kind: EndpointPool\nmetadata: {name: a}\n" + nested(f.path, value)
+			beyond := slices.ContainsFunc(documents.Decode("f", []byte(text))[0].Mistakes, func(m documents.Mistake) bool { return m.Field == f.path })
+			if beyond == want {
+				t.Errorf("%s: %d %s are refused: %v, but the reference says %s", f.path, length, found[2], beyond, f.limits)
+			}
+		}
+	}
+	if tried != 3 {
+		t.Errorf("tried %d limits, want 3", tried)
 	}
 }
 

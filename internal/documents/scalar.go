@@ -1,11 +1,13 @@
 package documents
 
 import (
+	"fmt"
 	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -91,12 +93,18 @@ func decodeNumber(node *yaml.Node, target reflect.Value) *problem {
 	return nil
 }
 
+// longestDuration is the limit of the API server, whose rules cost by the length of a text.
+const longestDuration = 32
+
 func decodeDuration(node *yaml.Node, target reflect.Value) *problem {
 	if found := config.Problems(config.FormDuration, node.Value); len(found) > 0 {
 		return &problem{found[0].Rule, found[0].Remedy}
 	}
 	if node.ShortTag() != "!!str" { // 0
 		return &problem{"is a duration without a unit", "write " + node.Value + "s"}
+	}
+	if utf8.RuneCountInString(node.Value) > longestDuration {
+		return &problem{fmt.Sprintf("has more than %d characters", longestDuration), "write a number with a unit, such as 30s"}
 	}
 	duration, err := time.ParseDuration(node.Value)
 	if err != nil {

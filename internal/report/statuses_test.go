@@ -19,6 +19,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // inAPI makes objects of the API server of all pools and bindings.
@@ -70,8 +71,15 @@ const (
 	bluePool   = "EndpointPool blue"
 )
 
-func TestContract83ConditionsSayWhatBecomesOfObjects(t *testing.T) {
-	t.Parallel()
+// objectCase is a change of a sound platform, and what one of its objects says then.
+type objectCase struct {
+	change func(*platform)
+	object string
+	want   []string
+}
+
+// objectCases have every reason of every condition.
+func objectCases() map[string]objectCase {
 	sound := []string{"3/3 {Ready:3 Draining:0 Down:0}, generation 7", "Accepted=True Accepted", "Programmed=True Programmed", "Ready=True EndpointsReady", "Held=False NotHeld"}
 	pool := []string{"file 3 nodes 1 targets, generation 7", "Accepted=True Accepted", "SourceReady=True Read", "Held=False NotHeld"}
 	change := func(list []string, at int, to string) []string {
@@ -79,31 +87,31 @@ func TestContract83ConditionsSayWhatBecomesOfObjects(t *testing.T) {
 		out[at] = to
 		return out
 	}
-	key := resolve.Key{Namespace: "shop", Service: "web"}
-	for name, c := range map[string]struct {
-		change func(*platform)
-		object string
-		want   []string
-	}{
-		"sound":      {func(*platform) {}, webBinding, sound},
-		"sound pool": {func(*platform) {}, bluePool, pool},
-		"refused": {func(p *platform) {
-			p.Snapshot.Plan.Refusals = []resolve.Refusal{{Key: key, Pool: "red", Reason: "PoolNotAllowed", Message: "may not"}}
-		}, webBinding, change(sound, 1, "Accepted=False PoolNotAllowed")},
+	all := map[string]objectCase{
+		"sound":          {func(*platform) {}, webBinding, sound},
+		"sound pool":     {func(*platform) {}, bluePool, pool},
+		"refused":        {func(p *platform) { p.refuse(v1alpha1.ReasonPoolNotAllowed) }, webBinding, change(sound, 1, "Accepted=False PoolNotAllowed")},
 		"invalid":        {func(p *platform) { p.entry(webBinding).Reason = v1alpha1.ReasonInvalid }, webBinding, change(sound, 1, "Accepted=False Invalid")},
+		"shadowed":       {func(p *platform) { p.shadow() }, webBinding, []string{" {Ready:0 Draining:0 Down:0}, generation 7", "Accepted=False Shadowed"}},
 		"outside bounds": {func(p *platform) { p.entry(bluePool).Reason = v1alpha1.ReasonOutsideBounds }, bluePool, change(pool, 1, "Accepted=False OutsideBounds")},
-		"service problem": {func(p *platform) { p.fill().Problem = plan.Problem{Kind: plan.ServiceMissing, Message: "no Service"} }, webBinding,
-			[]string{sound[0], "Accepted=False ServiceMissing", "Programmed=False Pending", "Ready=False NoEndpointReady", sound[4]}},
-		"write failed":  {func(p *platform) { p.fill().WriteErr = errors.New("exceeded quota") }, webBinding, change(sound, 2, "Programmed=False WriteFailed")},
-		"pending":       {func(p *platform) { p.fill().Pending = 1 }, webBinding, change(sound, 2, "Programmed=False Pending")},
-		"leaving":       {func(p *platform) { p.use().State, p.use().Message = resolve.Leaving, "not allowed any more" }, webBinding, change(sound, 2, "Programmed=False Releasing")},
-		"kept":          {func(p *platform) { p.use().State = resolve.Kept }, webBinding, change(sound, 4, "Held=True ManyReleased")},
-		"dry run":       {func(p *platform) { p.Snapshot.Plan.Targets[0].DryRun = true }, webBinding, []string{sound[0], sound[1], "Programmed=False DryRun", "Ready=False DryRun", sound[4]}},
-		"rejected":      {func(p *platform) { p.hold(guard.TooManyRemovals) }, webBinding, change(sound, 4, "Held=True InventoryRejected")},
-		"pool rejected": {func(p *platform) { p.hold(guard.TooManyRemovals) }, bluePool, change(pool, 3, "Held=True InventoryRejected")},
-		"cut off":       {func(p *platform) { p.hold(guard.ProbesSilent) }, webBinding, change(sound, 4, "Held=True CutOff")},
-		"unread":        {func(p *platform) { p.unread(errors.New("token xyz")) }, bluePool, change(pool, 2, "SourceReady=False ReadFailed")},
-		"unauthorized":  {func(p *platform) { p.unread(inventory.Fault(inventory.ErrUnauthorized, errors.New("no"))) }, bluePool, change(pool, 2, "SourceReady=False Unauthorized")},
+		"a slice of another": {func(p *platform) {
+			p.fill().State.Refused = []plan.Refusal{{Name: "web.blue", Message: "is managed by somebody"}}
+		}, webBinding, change(sound, 1, "Accepted=False SliceOwnedByOther")},
+		"write failed":   {func(p *platform) { p.fill().WriteErr = errors.New("exceeded quota") }, webBinding, change(sound, 2, "Programmed=False WriteFailed")},
+		"pending":        {func(p *platform) { p.fill().Pending = 1 }, webBinding, change(sound, 2, "Programmed=False Pending")},
+		"leaving":        {func(p *platform) { p.use().State, p.use().Message = resolve.Leaving, "not allowed any more" }, webBinding, change(sound, 2, "Programmed=False Releasing")},
+		"kept":           {func(p *platform) { p.use().State = resolve.Kept }, webBinding, change(sound, 4, "Held=True ManyReleased")},
+		"dry run":        {func(p *platform) { p.Snapshot.Plan.Targets[0].DryRun = true }, webBinding, []string{sound[0], sound[1], "Programmed=False DryRun", "Ready=False DryRun", sound[4]}},
+		"fails open":     {func(p *platform) { *p = *web(p.t, failing(p.t)) }, webBinding, change(sound, 3, "Ready=True FailOpen")},
+		"rejected":       {func(p *platform) { p.hold(guard.TooManyRemovals) }, webBinding, change(sound, 4, "Held=True InventoryRejected")},
+		"pool rejected":  {func(p *platform) { p.hold(guard.TooManyRemovals) }, bluePool, change(pool, 3, "Held=True InventoryRejected")},
+		"cut off":        {func(p *platform) { p.hold(guard.ProbesSilent) }, webBinding, change(sound, 4, "Held=True CutOff")},
+		"nothing passes": {func(p *platform) { p.hold(guard.NothingPasses) }, webBinding, change(sound, 4, "Held=True NoEndpointReady")},
+		"no pass":        {func(p *platform) { p.hold(guard.NothingPasses) }, bluePool, change(pool, 3, "Held=True NoEndpointReady")},
+		"unused pool":    {func(p *platform) { p.unplan(); p.Snapshot.Groups = nil }, bluePool, []string{"file 0 nodes 0 targets, generation 7", pool[1], "SourceReady=Unknown NotRead", pool[3]}},
+		"not read yet":   {func(p *platform) { p.Snapshot.Groups[0].State.Source.LastAttempt = time.Time{} }, bluePool, []string{"file 0 nodes 1 targets, generation 7", pool[1], "SourceReady=Unknown NotRead", pool[3], "early"}},
+		"unread":         {func(p *platform) { p.unread(errors.New("token xyz")) }, bluePool, change(pool, 2, "SourceReady=False ReadFailed")},
+		"unauthorized":   {func(p *platform) { p.unread(inventory.Fault(inventory.ErrUnauthorized, errors.New("no"))) }, bluePool, change(pool, 2, "SourceReady=False Unauthorized")},
 		"incomplete": {func(p *platform) {
 			p.unread(fmt.Errorf("x: %w", inventory.Fault(inventory.ErrIncomplete, errors.New("no"))))
 		}, bluePool, change(pool, 2, "SourceReady=False Incomplete")},
@@ -112,18 +120,56 @@ func TestContract83ConditionsSayWhatBecomesOfObjects(t *testing.T) {
 		"unusable pool":       {func(p *platform) { p.unusable() }, bluePool, []string{" 0 nodes 1 targets, generation 7", "Accepted=False OutsideBounds", "SourceReady=Unknown NotRead", pool[3]}},
 		"of an unusable pool": {func(p *platform) { p.unusable(); p.use().State = resolve.Kept }, webBinding, change(sound, 4, "Held=True Invalid")},
 		"early":               {func(p *platform) { p.Snapshot.Groups[0].State.Decided = false }, webBinding, append(slices.Clone(sound), "early")},
-	} {
-		p := newPlatform(t).pool("blue", good(t)).target("shop", "web", "blue").inAPI()
+	}
+	for _, reason := range []string{v1alpha1.ReasonPortNotAllowed, v1alpha1.ReasonHealthCheckPortAmbiguous, v1alpha1.ReasonLimitReached} {
+		all["never filled: "+reason] = objectCase{func(p *platform) { p.unplan(); p.refuse(reason) }, webBinding,
+			[]string{"0/0 {Ready:0 Draining:0 Down:0}, generation 7", "Accepted=False " + reason, "Programmed=False Pending", "Ready=False NoEndpointReady", sound[4]}}
+	}
+	for _, kind := range []plan.Kind{plan.ServiceMissing, plan.ServiceDeleting, plan.ServiceHasSelector, plan.ServiceExternalName, plan.PortMismatch} {
+		all[string(kind)] = objectCase{func(p *platform) { p.fill().Problem = plan.Problem{Kind: kind, Message: "no slice is created"} }, webBinding,
+			[]string{sound[0], "Accepted=False " + string(kind), "Programmed=False Pending", "Ready=False NoEndpointReady", sound[4]}}
+	}
+	return all
+}
+
+func TestContract83ConditionsSayWhatBecomesOfObjects(t *testing.T) {
+	t.Parallel()
+	for name, c := range objectCases() {
+		p := web(t, good(t))
 		c.change(p)
 		if diff := cmp.Diff(c.want, saying(t, p.Many, c.object)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		found, _ := p.Statuses()
-		all := slices.Collect(found)
-		if text := fmt.Sprintf("%+v", all[1].Pool); strings.Contains(text, "xyz") {
-			t.Errorf("%s: the status shows what a source said: %s", name, text)
+		for s := range found {
+			if text := fmt.Sprintf("%+v", s.Pool); strings.Contains(text, "xyz") {
+				t.Errorf("%s: the status shows what a source said: %s", name, text)
+			}
 		}
 	}
+}
+
+// web is a Service of a pool that came to that, both as objects of the API server.
+func web(t testing.TB, status *syncer.Status) *platform {
+	t.Helper()
+	return newPlatform(t).pool("blue", status).target("shop", "web", "blue").inAPI()
+}
+
+// refuse lets no pool grant what the only Service asks for. unplan lets it never have been
+// filled.
+func (p *platform) refuse(reason string) {
+	key := resolve.Key{Namespace: "shop", Service: "web"}
+	p.Snapshot.Plan.Refusals = []resolve.Refusal{{Key: key, Pool: "red", Reason: reason, Message: "may not"}}
+}
+
+func (p *platform) unplan() { p.Snapshot.Plan.Targets, p.Snapshot.Targets = nil, nil }
+
+// shadow lets a file have the binding too.
+func (p *platform) shadow() {
+	shadowed := *p.entry(webBinding)
+	p.entry(webBinding).Object, p.entry(webBinding).Reason = nil, ""
+	shadowed.Reason = v1alpha1.ReasonShadowed
+	p.Snapshot.Documents.Shadowed = []documents.Entry{shadowed}
 }
 
 // entry is the entry of an object, fill and use are those of its only Service, hold lets
@@ -170,28 +216,10 @@ func TestContract84ATargetNamesTheDocumentsThatDecide(t *testing.T) {
 	}
 }
 
-// Contract 83: what fails open is ready, and says so; what has no ready endpoint is not.
-func TestContract83ReadyFollowsWhatIsPublished(t *testing.T) {
-	t.Parallel()
-	p := newPlatform(t).pool("blue", failing(t)).target("shop", "web", "blue").inAPI()
-	got := strings.Join(saying(t, p.Many, webBinding), "; ")
-	if mode := p.Snapshot.Groups[0].State.Verdict.Mode; mode == guard.FailOpen && !strings.Contains(got, "Ready=True FailOpen") || mode != guard.FailOpen && !strings.Contains(got, "Ready=") {
-		t.Errorf("got %s with mode %s", got, mode)
-	}
-}
-
-// Contract 83: a file that wins over an object is told on the object, and nothing else. A
-// standby, and a process before its first plan, say nothing.
+// Contract 83: a standby, and a process before its first plan, say nothing.
 func TestContract83WhoSaysNothing(t *testing.T) {
 	t.Parallel()
-	p := newPlatform(t).pool("blue", good(t)).target("shop", "web", "blue").inAPI()
-	shadowed := *p.entry(webBinding)
-	p.entry(webBinding).Object, p.entry(webBinding).Reason = nil, ""
-	shadowed.Reason = v1alpha1.ReasonShadowed
-	p.Snapshot.Documents.Shadowed = []documents.Entry{shadowed}
-	if diff := cmp.Diff([]string{" {Ready:0 Draining:0 Down:0}, generation 7", "Accepted=False Shadowed"}, saying(t, p.Many, webBinding)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	p := web(t, good(t))
 	standby := p.Many
 	standby.Leader, standby.Election.Enabled = false, true
 	if got, _ := standby.Statuses(); len(slices.Collect(got)) > 0 {
@@ -215,7 +243,7 @@ func TestContract83OnlySlicesThatCanBeWrittenAreWaitedFor(t *testing.T) {
 		"one fails":     {func(p *platform) { p.fill().Pending, p.fill().WriteErr = 1, errors.New("forbidden") }, false},
 		"a dry run":     {func(p *platform) { p.fill().Pending, p.Snapshot.Plan.Targets[0].DryRun = 1, true }, false},
 	} {
-		p := newPlatform(t).pool("blue", good(t)).target("shop", "web", "blue").inAPI()
+		p := web(t, good(t))
 		c.change(p)
 		if _, busy := p.Statuses(); busy != c.want {
 			t.Errorf("%s: got busy %v, want %v", name, busy, c.want)
@@ -229,7 +257,7 @@ func (p *platform) fill() *serve.FillState { return p.Snapshot.Targets[0].Fills[
 // target.
 func TestContract117MessagesNameTheDocument(t *testing.T) {
 	t.Parallel()
-	p := newPlatform(t).pool("blue", failing(t)).target("shop", "web", "blue").inAPI()
+	p := web(t, failing(t))
 	text := fmt.Sprintf("%+v", p.one("shop", "web").Nodes)
 	if !strings.Contains(text, "EndpointPool blue spec.") || strings.Contains(text, "(spec.") {
 		t.Errorf("got %s", text)

@@ -121,13 +121,11 @@ func attemptsOf(outside netip.Addr) map[string]attempt {
 		"checked":   {annotations: chosen("health-check-port", "8081"), reason: "PortNotAllowed", note: "port 8081"},
 		"query":     {annotations: chosen("health-check-mode", "HTTP", "health-check-path", "/?delete=all"), reason: "Invalid", note: "health-check-path"},
 		"smuggled":  {annotations: chosen("health-check-mode", "HTTP", "health-check-host", "a\r\nx: y"), reason: "Invalid", note: "health-check-host"},
-		"selecting": {annotations: chosen(), spec: func(s *corev1.Service) { s.Spec.Selector = map[string]string{"a": "b"} }, reason: "ServiceHasSelector"},
-		"external": {annotations: chosen(), spec: func(s *corev1.Service) {
-			s.Spec.Type, s.Spec.ExternalName = corev1.ServiceTypeExternalName, "example.com"
-		}, reason: "ServiceExternalName"},
-		"widened":  {annotations: chosen("subnets", "0.0.0.0/0", "addresses", outside.String()), reason: "UnknownAnnotation", note: "has no effect", filled: true},
-		"mistyped": {annotations: chosen("health-check-pat", "/"), reason: "UnknownAnnotation", note: "did you mean endpoints.ablmnzde.github.io/health-check-path?", filled: true},
-		"local":    {annotations: chosen(), spec: func(s *corev1.Service) { s.Spec.InternalTrafficPolicy = &local }, reason: "TrafficPolicyLocal", filled: true},
+		"selecting": {annotations: chosen(), spec: withSelector, reason: "ServiceHasSelector"},
+		"external":  {annotations: chosen(), spec: asExternalName, reason: "ServiceExternalName"},
+		"widened":   {annotations: chosen("subnets", "0.0.0.0/0", "addresses", outside.String()), reason: "UnknownAnnotation", note: "has no effect", filled: true},
+		"mistyped":  {annotations: chosen("health-check-pat", "/"), reason: "UnknownAnnotation", note: "did you mean endpoints.ablmnzde.github.io/health-check-path?", filled: true},
+		"local":     {annotations: chosen(), spec: func(s *corev1.Service) { s.Spec.InternalTrafficPolicy = &local }, reason: "TrafficPolicyLocal", filled: true},
 		"near": {annotations: chosen(), spec: func(s *corev1.Service) {
 			s.Spec.TrafficDistribution = new(corev1.ServiceTrafficDistributionPreferSameZone)
 		}, reason: "TopologyIgnored", filled: true},
@@ -135,8 +133,23 @@ func attemptsOf(outside netip.Addr) map[string]attempt {
 		"notready":    {annotations: chosen(), spec: func(s *corev1.Service) { s.Spec.PublishNotReadyAddresses = true }, filled: true},
 		"appprotocol": {annotations: chosen(), spec: func(s *corev1.Service) { s.Spec.Ports[0].AppProtocol = new("kubernetes.io/h2c") }, filled: true},
 		"beside":      {annotations: chosen(), slice: func(*discoveryv1.EndpointSlice) {}, reason: "MirroredSliceFound", filled: true},
-		"taken":       {annotations: chosen(), slice: func(s *discoveryv1.EndpointSlice) { s.Name = "taken.blue" }, reason: "SliceOwnedByOther", filled: true},
+		"taken":       {annotations: chosen(), slice: named("taken.blue"), reason: "SliceOwnedByOther", filled: true},
 	}
+}
+
+func withSelector(s *corev1.Service) { s.Spec.Selector = map[string]string{"a": "b"} }
+
+func asExternalName(s *corev1.Service) {
+	s.Spec.Type, s.Spec.ExternalName = corev1.ServiceTypeExternalName, "example.com"
+}
+
+func withSecondPort(s *corev1.Service) {
+	s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "other", Port: 81, TargetPort: intstr.FromInt32(otherPort)})
+}
+
+// named gives a slice another name.
+func named(name string) func(*discoveryv1.EndpointSlice) {
+	return func(s *discoveryv1.EndpointSlice) { s.Name = name }
 }
 
 // attempts tries all of them in one namespace, of which three Services are filled.

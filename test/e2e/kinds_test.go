@@ -184,51 +184,6 @@ func (p *platform) inAPI() *platform {
 	return p
 }
 
-// Contract 85: what teams may not do with files they may not do with the API server
-// either, and the object says so; also where the policy of the chart holds the program.
-func TestContract85TheTeamsWithDocumentsInTheAPIServer(t *testing.T) {
-	netns.Require(t)
-	for name, more := range map[string]func(*platform){"alone": func(*platform) {}, "under a policy": func(p *platform) { p.policy() }} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := newPlatform(t, controlplane.Start(t, controlplane.Options{Audit: true})).inAPI()
-			more(p)
-			p.bindingsOfTeams()
-		})
-	}
-}
-
-// bindingsOfTeams tries what teams may do, with annotations and bindings.
-func (p *platform) bindingsOfTeams() {
-	p.t.Helper()
-	for name, spec := range bindingAttempts() {
-		p.service("by-"+name, nil)
-		p.write("", fmt.Sprintf("apiVersion: endpoints.ablmnzde.github.io/v1alpha1\nkind: EndpointBinding\nmetadata: {name: by-%s, namespace: %s}\nspec: %s\n", name, p.namespace, spec.spec))
-	}
-	attempts(p.t, p)
-	for name, spec := range bindingAttempts() {
-		var got string
-		p.until(func() bool {
-			got = p.said("endpointbinding/by-"+name, "Accepted")
-			return strings.HasPrefix(got, "False "+spec.reason+": ") && strings.Contains(got, spec.note)
-		}, func() string { return fmt.Sprintf("%s: got %q, want %s with %q", name, got, spec.reason, spec.note) })
-		if found := p.slicesOf(p.namespace, "by-"+name); len(found) > 0 {
-			p.t.Errorf("%s: got slices %v, want none", name, found)
-		}
-	}
-}
-
-// bindingAttempts are those of a team by bindings, with what the object says.
-func bindingAttempts() map[string]struct{ spec, reason, note string } {
-	return map[string]struct{ spec, reason, note string }{
-		"forbidden": {"{pools: [secret]}", "PoolNotAllowed", "may not use a pool secret"},
-		"missing":   {"{pools: [absent]}", "PoolNotAllowed", "may not use a pool absent"},
-		"kubelet":   {"{pools: [blue], ports: [{port: 8081}]}", "PortNotAllowed", "port 8081"},
-		"checked":   {"{pools: [blue], healthCheck: {port: 8081}}", "PortNotAllowed", "port 8081"},
-		"misnamed":  {"{pools: [blue], ports: [{name: other, port: 8080}]}", "PortMismatch", "other"},
-	}
-}
-
 // removeFiles leaves one file without documents, as the documentation says.
 func (p *platform) removeFiles() {
 	p.t.Helper()

@@ -106,6 +106,8 @@ var refused = map[string]struct{ text, field, around string }{
 	"metadata":           {subnets("169.254.169.254/32"), "spec.subnets[0]", ""},
 	"metadata of Azure":  {subnets("168.63.0.0/16"), "spec.subnets[0]", ""},
 	"loopback":           {subnets("127.0.0.0/8"), "spec.subnets[0]", ""},
+	"part of loopback":   {subnets("127.1.0.0/16"), "spec.subnets[0]", ""},
+	"part of reserved":   {subnets("'2001:db8:1::/48'"), "spec.subnets[0]", ""},
 	"multicast":          {subnets("224.0.0.0/8"), "spec.subnets[0]", ""},
 	"link-local":         {subnets("'fe80::/64'"), "spec.subnets[0]", ""},
 	"subnet twice":       {subnets("10.0.0.0/24, 10.0.0.0/24"), "spec.subnets[1]", ""},
@@ -126,6 +128,7 @@ var refused = map[string]struct{ text, field, around string }{
 	"number as port":      {allow(`{namespaces: [a], ports: [30080]}`), "spec.allow[0].ports[0]", ""},
 	"reversed ports":      {allow(`{namespaces: [a], ports: [90-80]}`), "spec.allow[0].ports[0]", ""},
 	"large port":          {allow(`{namespaces: [a], ports: ["65536"]}`), "spec.allow[0].ports[0]", ""},
+	"large range":         {allow(`{namespaces: [a], ports: ["65000-70000"]}`), "spec.allow[0].ports[0]", ""},
 	"no port":             {allow(`{namespaces: [a], ports: ["http"]}`), "spec.allow[0].ports[0]", ""},
 	"namespace":           {allow(`{namespaces: ["*"], ports: ["80"]}`), "spec.allow[0].namespaces[0]", ""},
 	"quota":               {allow(`{namespaces: [a], ports: ["80"], maxTargets: 0}`), "spec.allow[0].maxTargets", ""},
@@ -183,6 +186,8 @@ var refused = map[string]struct{ text, field, around string }{
 	"long path":           {bindingCheck("mode: HTTP, path: /" + strings.Repeat("a", 256)), "spec.healthCheck.path", ""},
 	"status":              {bindingCheck("mode: HTTP, expectedStatus: 2xx"), "spec.healthCheck.expectedStatus", ""},
 	"path without HTTP":   {bindingCheck("path: /x"), "spec.healthCheck.path", ""},
+	"host without HTTP":   {bindingCheck("mode: TCP, host: a"), "spec.healthCheck.host", ""},
+	"status without HTTP": {bindingCheck("expectedStatus: '200'"), "spec.healthCheck.expectedStatus", ""},
 	"which port":          {binding("pools: [a]\nports: [{port: 1, name: a}, {port: 2, name: b}]\nhealthCheck: {mode: TCP}"), "spec.healthCheck.port", ""},
 	"no TCP port":         {binding("pools: [a]\nports: [{port: 1, protocol: UDP}]\nhealthCheck: {mode: TCP}"), "spec.healthCheck.port", ""},
 	"mode":                {binding("pools: [a]\nmode: Dryrun"), "spec.mode", ""},
@@ -196,7 +201,7 @@ var accepted = map[string]string{
 	"the least pool":    pool(sound),
 	"all of a pool":     strings.TrimSpace(pool(fullPool)),
 	"the least binding": binding("pools: [a]"),
-	"all of a binding":  binding("pools: [a]\nports: [{name: http, port: 30080}]\nhealthCheck: {mode: HTTP, path: /ready, host: web.example.org, expectedStatus: '200-299, 404', port: 1}\nmode: DryRun\nadopt: web-remote"),
+	"all of a binding":  binding(fullBinding),
 	"IONOS":             ionos("datacenterID: " + uuid + ", lanID: 2, clusterID: " + strings.ToUpper(uuid)),
 	"no cluster":        ionos("datacenterID: " + uuid + ", lanID: 2, clusterID: ''"),
 	"selectors":         selecting("a=b,c!=d, e in (f, g),h notin (i),j,!k,l==m,n>5,a.b/c=, x"),
@@ -236,11 +241,19 @@ subnets: [10.7.0.0/24, "fd00:10::/64"]
 pollInterval: 30s
 allow:
 - {namespaces: [shop, blog], ports: ["30080", "31000-31999"], maxTargets: 5, maxChecks: 1}
-- namespaceSelector: {matchLabels: {platform.example.org/tier: gold}}
+- namespaceSelector: {matchLabels: {platform.example.org/tier: gold}, matchExpressions: [{key: a, operator: In, values: [b]}]}
   ports: ["30443"]
-healthCheck: {mode: HTTPS, port: 10256, path: "/healthz?verbose", interval: 2s, timeout: 1s, rise: 2, fall: 3, holdConnection: true, tlsServerName: a, tlsInsecure: true, host: b, expectedStatus: "200"}
+healthCheck: {mode: HTTPS, port: 10256, path: "/healthz?verbose", interval: 1h, timeout: 10ms, rise: 2, fall: 3, holdConnection: true, tlsServerName: a, tlsInsecure: true, host: b, expectedStatus: "200"}
 guard: {maxRemovalPercent: 50, maxSilentPercent: 0, emptyResultThreshold: 0, failOpen: false, drainPeriod: 30s}
 releaseAfter: 10m
+`
+
+const fullBinding = `
+pools: [a]
+ports: [{name: http, port: 30080, protocol: TCP}]
+healthCheck: {mode: HTTP, path: /ready, host: web.example.org, expectedStatus: "200-299, 404", port: 1}
+mode: DryRun
+adopt: web-remote
 `
 
 // many are so many texts of a form.

@@ -1,0 +1,70 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
+)
+
+// Contract 85: what teams may not do with files they may not do with the API server
+// either, and the object says so; also where the policy of the chart holds the program.
+func TestContract85TheTeamsWithDocumentsInTheAPIServer(t *testing.T) {
+	netns.Require(t)
+	for name, more := range map[string]func(*platform){"alone": func(*platform) {}, "under a policy": func(p *platform) { p.policy() }} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlatform(t, controlplane.Start(t, controlplane.Options{Audit: true})).inAPI()
+			more(p)
+			p.bindingsOfTeams()
+		})
+	}
+}
+
+// bindingsOfTeams tries what teams may do, with annotations and bindings.
+func (p *platform) bindingsOfTeams() {
+	p.t.Helper()
+	var all strings.Builder
+	for name, a := range bindingAttempts() {
+		p.try("by-"+name, a.attempt, netip.MustParseAddr(p.nodes[0].IP))
+		fmt.Fprintf(&all, "---\napiVersion: endpoints.ablmnzde.github.io/v1alpha1\nkind: EndpointBinding\nmetadata: {name: by-%s, namespace: %s}\nspec: %s\n", name, p.namespace, a.binding)
+	}
+	p.write("", all.String())
+	attempts(p.t, p)
+	for name, a := range bindingAttempts() {
+		var got string
+		p.until(func() bool {
+			got = p.said("endpointbinding/by-"+name, "Accepted")
+			return strings.HasPrefix(got, "False "+a.reason+": ") && strings.Contains(got, a.note)
+		}, func() string { return fmt.Sprintf("%s: got %q, want %s with %q", name, got, a.reason, a.note) })
+		if a.filled {
+			p.wantStates("by-"+name, "blue", p.nodes, "down") // as attempts leaves the nodes
+		} else if found := p.slicesOf(p.namespace, "by-"+name); len(found) > 0 {
+			p.t.Errorf("%s: got slices %v, want none", name, found)
+		}
+	}
+}
+
+// bindingAttempt is an attempt by the spec of a binding. Reason and note are what the object
+// says.
+type bindingAttempt struct {
+	binding string
+	attempt
+}
+
+func bindingAttempts() map[string]bindingAttempt {
+	return map[string]bindingAttempt{
+		"forbidden": {"{pools: [secret]}", attempt{reason: "PoolNotAllowed", note: "may not use a pool secret"}},
+		"missing":   {"{pools: [absent]}", attempt{reason: "PoolNotAllowed", note: "may not use a pool absent"}},
+		"kubelet":   {"{pools: [blue], ports: [{port: 8081}]}", attempt{reason: "PortNotAllowed", note: "port 8081"}},
+		"checked":   {"{pools: [blue], healthCheck: {port: 8081}}", attempt{reason: "PortNotAllowed", note: "port 8081"}},
+		"misnamed":  {"{pools: [blue], ports: [{name: other, port: 8080}]}", attempt{reason: "PortMismatch", note: "other"}},
+		"ambiguous": {"{pools: [blue]}", attempt{spec: withSecondPort, reason: "HealthCheckPortAmbiguous", note: "not exactly one TCP port"}},
+		"selecting": {"{pools: [blue]}", attempt{spec: withSelector, reason: "ServiceHasSelector", note: "has a selector"}},
+		"external":  {"{pools: [blue]}", attempt{spec: asExternalName, reason: "ServiceExternalName", note: "no endpoints"}},
+		"taken":     {"{pools: [blue]}", attempt{slice: named("by-taken.blue"), reason: "SliceOwnedByOther", note: "by-taken.blue: ", filled: true}},
+	}
+}
