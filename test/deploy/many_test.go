@@ -80,22 +80,27 @@ func (w *world) sameRights(t *testing.T, user, namespace string, want ...string)
 	}
 }
 
-// peopleWriteBindings gives users the ClusterRoles that every cluster has, in one namespace.
+// peopleWriteBindings gives users the ClusterRoles that every cluster has, in one namespace
+// and in the whole cluster: only there could they say something of pools.
 func peopleWriteBindings(t *testing.T, w *world) {
 	all := map[string][]string{"view": {"get", "list", "watch"}}
 	all["edit"] = []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 	all["admin"] = all["edit"]
 	for role, verbs := range all {
-		user := "a-user-with-" + role
+		user, everywhere := "a-user-with-"+role, "a-user-everywhere-with-"+role
 		w.kubectl(t, "--namespace", shop, "create", "rolebinding", role, "--clusterrole="+role, "--user="+user)
+		w.kubectl(t, "create", "clusterrolebinding", everywhere, "--clusterrole="+role, "--user="+everywhere)
 		var want []string
 		for _, verb := range verbs {
 			want = append(want, verb+" "+v1alpha1.ResourceEndpointBindings)
 		}
 		// A controller adds the rights to the ClusterRoles.
-		w.cp.AwaitRights(t, user, true, authorizationv1.ResourceAttributes{Group: v1alpha1.GroupName, Resource: v1alpha1.ResourceEndpointBindings, Namespace: shop}, verbs...)
+		for _, who := range []string{user, everywhere} {
+			w.cp.AwaitRights(t, who, true, authorizationv1.ResourceAttributes{Group: v1alpha1.GroupName, Resource: v1alpha1.ResourceEndpointBindings, Namespace: shop}, verbs...)
+		}
 		w.sameRights(t, user, shop, want...)
 		w.sameRights(t, user, blog)
+		w.sameRights(t, everywhere, blog, append(want, "get endpointpools", "list endpointpools", "watch endpointpools")...)
 	}
 }
 
