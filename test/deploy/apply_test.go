@@ -34,6 +34,7 @@ func TestTheManifestsApplied(t *testing.T) {
 		{"the daemon of the Pods does its job", daemonDoesItsJob},
 		{"with the script of the ConfigMap, too", scriptDoesItsJob},
 		{"without the manifests the slice stays", sliceStays},
+		{"many Services as the page says without Helm", manyAsPrinted},
 	} {
 		if !t.Run(test.name, func(t *testing.T) { test.test(t, w, dir) }) {
 			return

@@ -19,6 +19,8 @@ const (
 	placeholder = "REPLACE_ME"
 	// exampleNamespace is a namespace that a name must have while Helm renders.
 	exampleNamespace = "namespace-to-replace"
+	// exampleTeam is a namespace in which Services are filled.
+	exampleTeam = "team-to-replace"
 
 	madeFromChart = "# Generated from the chart in helm/ by \"make generate\": it is the same without Helm.\n"
 )
@@ -26,13 +28,17 @@ const (
 // rendered are templates of the chart as manifests that Helm has no part in.
 func rendered(t *testing.T, templates ...string) string {
 	t.Helper()
-	text := render(t, templates...)
+	return withoutHelm(render(t, templates...))
+}
+
+// withoutHelm makes manifests that Helm has no part in of what it rendered.
+func withoutHelm(text string) string {
 	for _, rule := range []struct{ what, becomes string }{
 		{`(?m)^# Source: .*\n`, ""},
 		// What Helm knows of the release.
 		{`(?m)^ +(helm\.sh/chart|app\.kubernetes\.io/(version|managed-by)): .*\n`, ""},
 		// kubectl -n says the namespace; only the subject of a RoleBinding must.
-		{`(?m)^  namespace: ` + exampleNamespace + `\n`, ""},
+		{`(?m)^  namespace: "?(` + exampleNamespace + `|` + exampleTeam + `)"?\n`, ""},
 		{exampleNamespace, placeholder},
 		{`(image: "[^"]*):example"`, "${1}:" + placeholder + `"`},
 		{`(?m)^\s*\n`, ""},
@@ -44,11 +50,17 @@ func rendered(t *testing.T, templates ...string) string {
 	return text
 }
 
-// render is what Helm makes of templates of the chart.
+// render is what Helm makes of templates of the chart with chart-values.yaml.
 func render(t *testing.T, templates ...string) string {
 	t.Helper()
+	return renderWith(t, []string{"--values", filepath.Join(folder, "chart-values.yaml")}, templates...)
+}
+
+// renderWith is what Helm makes of templates of the chart with values of its own.
+func renderWith(t *testing.T, values []string, templates ...string) string {
+	t.Helper()
 	home := t.TempDir()
-	args := []string{"template", name, chartDir, "--namespace", exampleNamespace, "--values", filepath.Join(folder, "chart-values.yaml")}
+	args := append([]string{"template", name, chartDir, "--namespace", exampleNamespace}, values...)
 	for _, template := range templates {
 		args = append(args, "--show-only", "templates/"+template+".yaml")
 	}

@@ -24,6 +24,9 @@ var generated = map[string]func(t *testing.T) string{
 	"controller-config.example.yaml":       controllerConfig,
 	"controller-deployment.example.yaml":   controllerDeployment,
 	"scripts-configmap.ionos.example.yaml": scriptsConfigMap,
+	"documents/account.yaml":               account,
+	"documents/namespace-rights.yaml":      namespaceRights,
+	"documents/kinds-rights.yaml":          kindsRights,
 }
 
 func TestTheGeneratedManifestsAreCurrent(t *testing.T) {
