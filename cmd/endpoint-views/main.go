@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcli"
 )
 
@@ -22,6 +23,7 @@ func main() {
 // run carries out the command line. The first SIGTERM or SIGINT stops the program in
 // order, a second one at once.
 func run() int {
+	kubeapi.Silence()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	context.AfterFunc(ctx, stop)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/cli"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
 
 // version is set by the linker.
@@ -22,6 +23,7 @@ func main() {
 // run carries out the command line. The first SIGTERM or SIGINT stops the program
 // in order, a second one at once.
 func run() int {
+	kubeapi.Silence()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	context.AfterFunc(ctx, stop)

@@ -23,6 +23,19 @@ var rules = []struct {
 		},
 	},
 	{
+		"proxy", "the error of net/http repeats the value, which may hold a password; package proxy asks for it",
+		[]string{"internal/proxy", "test"},
+		func(u unit) []violation { return u.mentions("net/http", "ProxyFromEnvironment") },
+	},
+	{
+		"the Pod's cluster", "in a Pod these take its own cluster where a kubeconfig says nothing",
+		nil,
+		func(u unit) []violation {
+			return u.mentions("k8s.io/client-go/tools/clientcmd", "NewNonInteractiveDeferredLoadingClientConfig",
+				"NewInteractiveDeferredLoadingClientConfig", "BuildConfigFromFlags", "BuildConfigFromKubeconfigGetter")
+		},
+	},
+	{
 		"init", "what a program does at its start is written in main, where one can read it",
 		nil, initFunctions,
 	},

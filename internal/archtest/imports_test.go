@@ -15,13 +15,14 @@ var allowed = map[string]struct {
 	imports []string
 	reason  string
 }{
-	"cmd/ionos-endpointslice-controller": {of("cli", "config"), "main knows signals and exit status, nothing else"},
+	"cmd/ionos-endpointslice-controller": {of("cli", "config", "kubeapi"), "main knows signals, exit status and what is the whole process's, nothing else"},
 
 	"internal/setting":   {nil, "it is names only, so that every surface can spell them"},
 	"internal/inventory": {nil, "it is what flows through every stage, so it depends on none"},
 	"internal/process":   {of("redact"), "it runs programs and knows nothing of what for"},
 	"internal/redact":    {nil, "it makes texts fit to be shown and knows nothing of where they come from"},
-	"internal/kubeapi":   {append(of("jwt", "redact", "retryafter"), "api/v1alpha1", "api/fleet/v1alpha1"), "it makes clients of API servers and knows nothing of what for"},
+	"internal/proxy":     {nil, "it judges URLs of proxies and knows nothing of what for"},
+	"internal/kubeapi":   {append(of("jwt", "proxy", "redact", "retryafter"), "api/v1alpha1", "api/fleet/v1alpha1"), "it makes clients of API servers and knows nothing of what for"},
 	"internal/config":    {of("setting"), "it is raw text to typed values; who uses them translates"},
 
 	"internal/commandline": {of("config"), "it is what both programs' command lines have in common"},
@@ -50,7 +51,7 @@ var allowed = map[string]struct {
 	"internal/source/static":          {of("inventory"), "a source yields nodes; the loop lives elsewhere"},
 	"internal/source/file":            {of("inventory"), "a source yields nodes; the loop lives elsewhere"},
 	"internal/source/command":         {of("inventory", "process"), "a source yields nodes; the loop lives elsewhere"},
-	"internal/source/ionos":           {of("inventory", "jwt", "redact", "retryafter"), "a source yields nodes; the loop lives elsewhere"},
+	"internal/source/ionos":           {of("inventory", "jwt", "proxy", "redact", "retryafter"), "a source yields nodes; the loop lives elsewhere"},
 	"internal/source/kubernetes":      {of("inventory", "kubeapi", "redact"), "a source yields nodes; the loop lives elsewhere"},
 	"internal/source/ionos/ionostest": {nil, "it stands for a cloud that does not know us"},
 	"internal/source/sourcetest":      {of("inventory"), "the suite knows sources by their promise only"},
@@ -95,9 +96,9 @@ var allowed = map[string]struct {
 	"internal/xds":                 {of("redact", "view", "viewcache", "xds/resources", "xds/spec"), "it sends what the cache holds and decides nothing but who may see it, and in which order"},
 	"internal/fleetsource":         {append(of("kubeapi", "xds", "xds/spec"), "api/fleet/v1alpha1"), "it tells what objects say, and decides nothing"},
 	"internal/metrics/viewmetrics": {append(of("viewcache", "viewserver", "xds"), "pkg/views"), "it counts what the server and its cache did"},
-	"internal/viewcli": {append(of("config", "commandline", "kubeapi", "redact", "view", "viewcache", "viewsource", "viewserver", "metrics/viewmetrics", "xds", "xds/resources", "drain", "fleet", "fleet/children", "fleet/streams", "fleetsource", "certificates/secrets"), "pkg/views"),
+	"internal/viewcli": {append(of("config", "commandline", "kubeapi", "proxy", "redact", "view", "viewcache", "viewsource", "viewserver", "metrics/viewmetrics", "xds", "xds/resources", "drain", "fleet", "fleet/children", "fleet/streams", "fleetsource", "certificates/secrets"), "pkg/views"),
 		"it is the only package of endpoint-views that knows every part"},
-	"cmd/endpoint-views": {of("viewcli", "config"), "main knows signals and exit status, nothing else"},
+	"cmd/endpoint-views": {of("viewcli", "config", "kubeapi"), "main knows signals, exit status and what is the whole process's, nothing else"},
 
 	"internal/metrics/fleetmetrics": {append(of("fleet/children"), "api/fleet/v1alpha1"), "it counts what the operator sees"},
 	"internal/certificates":         {nil, "it makes certificates as values; whoever stores them reads them too"},
@@ -154,6 +155,12 @@ func of(packages ...string) []string {
 	return packages
 }
 
+// clientMakers are the parts of client-go that a client of an API server is made with.
+var clientMakers = []string{
+	"k8s.io/client-go/discovery", "k8s.io/client-go/dynamic", "k8s.io/client-go/gentype", "k8s.io/client-go/kubernetes",
+	"k8s.io/client-go/metadata", "k8s.io/client-go/rest", "k8s.io/client-go/scale", "k8s.io/client-go/tools/clientcmd", "k8s.io/client-go/transport",
+}
+
 // libraries lists the packages that may use each library. A path includes all below
 // it.
 var libraries = []struct {
@@ -163,8 +170,13 @@ var libraries = []struct {
 }{
 	{
 		[]string{"k8s.io/client-go"},
-		[]string{"internal/kubeapi", "internal/preflight", "internal/store/kube", "internal/source/kubernetes", "internal/source/ionos", "internal/cli", "internal/store/storetest/cluster", "internal/fleet", "test"},
+		[]string{"internal/kubeapi", "internal/store/kube", "internal/source/kubernetes", "internal/store/storetest/cluster", "internal/fleet", "test"},
 		"whoever talks to a cluster is an adapter; the stages must be testable without one",
+	},
+	{
+		clientMakers,
+		[]string{"internal/kubeapi", "internal/store/storetest/cluster", "internal/fleet" /* for a library, ADR 44 */, "test"},
+		"package kubeapi makes the clients of API servers; another would lack what it has: masked errors, refused redirects, credentials that are read again",
 	},
 	{
 		[]string{"github.com/ionos-cloud"},

@@ -181,15 +181,18 @@ func newWorldOf(t *testing.T, instance string) *world {
 	return newWorldWith(t, event.Options{Instance: instance})
 }
 
-// newWorldWith makes a world whose process has these options, and the world's client.
+// newWorldWith makes a world whose process has these options, with a client to the
+// world's server where they have none.
 func newWorldWith(t *testing.T, options event.Options) *world {
 	t.Helper()
 	w := &world{t: t, api: &api{t: t, kept: map[string]*eventsv1.Event{}}}
-	client, err := kubeapi.New(kubeapi.Options{Way: kubeapi.Fixed(&rest.Config{Host: "http://api", Transport: w.api}), UserAgent: event.Controller})
+	var err error
+	if options.Client == nil {
+		options.Client, err = kubeapi.New(kubeapi.Options{Way: kubeapi.Fixed(&rest.Config{Host: "http://api", Transport: w.api}), UserAgent: event.Controller})
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	options.Client = client
 	options.Trouble = func(err error) { w.mu.Lock(); defer w.mu.Unlock(); w.troubles = append(w.troubles, err) }
 	w.Announcer, err = event.New(options)
 	if err != nil {

@@ -1,11 +1,16 @@
 package kubeapi_test
 
 import (
+	"bytes"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
@@ -38,6 +43,8 @@ func TestContract35NoErrorOfAKubeconfigQuotesIt(t *testing.T) {
 	for name, c := range map[string]struct{ cluster, user, want string }{
 		"a password of a proxy with a slash": {server + ", proxy-url: 'http://admin:" + canary + "/x@proxy:3128'", "", "proxy-url"},
 		"a proxy of another scheme":          {server + ", proxy-url: 'ftp://admin:" + canary + "@proxy'", "", "proxy-url"},
+		"a token of a proxy with a slash":    {server + ", proxy-url: 'http://" + canary + "/x@proxy:3128'", "", "proxy-url"},
+		"a proxy without a host":             {server + ", proxy-url: 'http:admin:" + canary + "@proxy'", "", "proxy-url"},
 		"a server that is no URL":            {"server: 'https://admin:" + canary + "@127.0.0.1:1/%zz'", "", "its server is no valid URL"},
 		"a server without a host":            {"server: 'https:/" + canary + "'", "", "its server is no valid URL"},
 		"no server":                          {"insecure-skip-tls-verify: true", "token: " + canary, "has no server"},
@@ -72,25 +79,39 @@ func TestContract35NoErrorOfAKubeconfigQuotesIt(t *testing.T) {
 	}
 }
 
-// In a Pod client-go uses the Pod's own cluster if a kubeconfig names none.
-func TestContract34AKubeconfigThatSaysNothingNeverMeansThePodsCluster(t *testing.T) {
-	t.Setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
-	t.Setenv("KUBERNETES_SERVICE_PORT", "1")
-	for name, text := range map[string]string{
-		"empty":              "",
-		"nothing in it":      "apiVersion: v1\nkind: Config\n",
-		"no current context": "{contexts: [{name: c, context: {cluster: c}}], clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]}",
-		"no such context":    "current-context: other\n",
-		"no such cluster":    "{current-context: c, contexts: [{name: c, context: {cluster: other}}]}",
-	} {
-		t.Run(name, func(t *testing.T) {
-			path := write(t, "kubeconfig", text)
-			_, err := access(path).Config()
-			if err == nil || !strings.Contains(err.Error(), "KUBECONFIG="+path) {
-				t.Errorf("got %v, want an error that names KUBECONFIG and the file", err)
-			}
-		})
+// A part of the proxy's password would be its host, which errors about connections name.
+func TestContract35NoErrorShowsTheProxyOfTheEnvironment(t *testing.T) {
+	if !again(t, func(child *exec.Cmd) {
+		child.Env = append(child.Env, "HTTPS_PROXY=http://"+canary+"/x@proxy:3128", "NO_PROXY=")
+	}) {
+		return
 	}
+	const server = "https://192.0.2.1"
+	for name, way := range map[string]kubeapi.Way{
+		"files": access(kubeconfig(t, "server: '"+server+"'", "")), "fixed": kubeapi.Fixed(&rest.Config{Host: server}),
+	} {
+		err := get(t, newClient(t, way, time.Minute))
+		if err == nil || !strings.Contains(err.Error(), "HTTPS_PROXY") || strings.Contains(err.Error(), canary) {
+			t.Errorf("%s: got %v, want an error that names HTTPS_PROXY and not its value", name, err)
+		}
+	}
+}
+
+// again runs the test a second time, in a process of its own that is changed so, and
+// reports whether this is that one.
+func again(t *testing.T, change func(child *exec.Cmd)) bool {
+	t.Helper()
+	const variable = "TEST_KUBEAPI_CHILD"
+	if os.Getenv(variable) != "" {
+		return true
+	}
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.run=^"+t.Name()+"$")
+	child.Env = append(os.Environ(), variable+"=true")
+	change(child)
+	if out, err := child.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
+		t.Errorf("in a process of its own: %v\n%s", err, out)
+	}
+	return false
 }
 
 func TestOfSeveralKubeconfigsThoseThatAreMissingArePassedOver(t *testing.T) {

@@ -89,9 +89,7 @@ type observed struct {
 }
 
 func (o *observed) RoundTrip(request *http.Request) (*http.Response, error) {
-	if _, secret, ok := strings.Cut(request.Header.Get("Authorization"), " "); ok {
-		o.client.secrets.Add(secret)
-	}
+	remember(&o.client.secrets, request)
 	response, err := o.RoundTripper.RoundTrip(request)
 	if a, ok := request.Context().Value(attemptKey{}).(*attempt); ok {
 		a.mu.Lock()
@@ -102,6 +100,13 @@ func (o *observed) RoundTrip(request *http.Request) (*http.Response, error) {
 		}
 	}
 	return response, err
+}
+
+// remember adds the credential of a request to the secrets.
+func remember(secrets *redact.Secrets, request *http.Request) {
+	if _, secret, ok := strings.Cut(request.Header.Get("Authorization"), " "); ok {
+		secrets.Add(secret)
+	}
 }
 
 // WrappedRoundTripper lets client-go find the transport below.

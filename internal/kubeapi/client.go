@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/proxy"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
 )
 
@@ -243,6 +244,11 @@ func (c *Client) connect(config *rest.Config) (*link, error) {
 		dial = (&net.Dialer{Timeout: dialTimeout, KeepAliveConfig: keepAlive()}).DialContext
 	}
 	config.Dial = c.connections.through(dial)
+	if config.Proxy == nil {
+		// Otherwise client-go asks the environment itself, and shows what it finds. With
+		// it set, client-go keeps no client of an old token for ever.
+		config.Proxy = proxy.FromEnvironment
+	}
 	c.secrets.Add(config.BearerToken, config.Password)
 	config.Wrap(c.observe)
 	l := &link{}
@@ -275,6 +281,6 @@ func newLane(config *rest.Config) (lane, error) {
 }
 
 // refuseRedirect keeps credentials from being sent to another server.
-func refuseRedirect(*http.Request, []*http.Request) error {
-	return errors.New("the API server redirects, which is not followed; correct the server in the kubeconfig")
-}
+func refuseRedirect(*http.Request, []*http.Request) error { return errRedirect }
+
+var errRedirect = errors.New("the API server redirects, which is not followed; correct the server in the kubeconfig")

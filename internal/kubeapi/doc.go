@@ -7,8 +7,8 @@
 // that the server may have seen. The caller decides whether the request is still right
 // a second later. Each Client has connections of its own, so that neither a full
 // connection nor a closed one of another Client is felt, and reads its access again
-// when the files change. It never logs, and follows no redirect, because client-go
-// would carry the credentials along.
+// when the files change. It follows no redirect, because client-go would carry the
+// credentials along. It never logs, once main has called Silence.
 //
 // The whole clientset, which knows every kind, costs the program twelve megabytes.
 package kubeapi

@@ -13,15 +13,17 @@ import (
 // Credential is what identifies the user to an API server.
 type Credential string
 
-// The credentials that may say when they end.
+// The credentials that may say when they end, and Plugin, which does not and
+// renews itself.
 const (
 	Token             Credential = "token"
 	ClientCertificate Credential = "client certificate"
+	Plugin            Credential = "exec plugin"
 )
 
-// Expiry is when a credential ends. The zero Expiry is not known.
+// Expiry is when a credential ends.
 type Expiry struct {
-	// Credential is the one that ends.
+	// Credential is the one that ends; empty where it does not say when.
 	Credential Credential
 	// Begins is since when it is valid; zero where it does not say.
 	Begins time.Time
@@ -39,15 +41,18 @@ const (
 
 // ExpiryOf returns when the credential of a configuration ends, of a certificate
 // and a token the one that ends sooner. Everything has to be inline, as Snapshot
-// returns it. The zero Expiry is that of opaque tokens, of passwords, and of what
-// an exec plugin gets. Signatures are for the API server to check.
+// returns it. It is not known of opaque tokens, of passwords, and of what an exec
+// plugin gets. Signatures are for the API server to check.
 func ExpiryOf(config *rest.Config) Expiry {
 	certificate := expiryOfCertificate(config.CertData)
 	begins, ends := jwt.Validity(config.BearerToken)
-	if ends.IsZero() || certificate.Known() && !ends.Before(certificate.Ends) {
-		return certificate
+	switch {
+	case !ends.IsZero() && (!certificate.Known() || ends.Before(certificate.Ends)):
+		return Expiry{Token, begins, ends}
+	case !certificate.Known() && config.ExecProvider != nil:
+		return Expiry{Credential: Plugin}
 	}
-	return Expiry{Token, begins, ends}
+	return certificate
 }
 
 // Known reports whether it is known when the credential ends.

@@ -78,7 +78,7 @@ func TestExpiryIsThatOfWhatEndsSooner(t *testing.T) {
 		"no PEM":                 {rest.Config{TLSClientConfig: rest.TLSClientConfig{CertData: []byte("x")}}, kubeapi.Expiry{}},
 		"no certificate":         {rest.Config{TLSClientConfig: rest.TLSClientConfig{CertData: []byte("-----BEGIN CERTIFICATE-----\nYQ==\n-----END CERTIFICATE-----\n")}}, kubeapi.Expiry{}},
 		"a password":             {rest.Config{Username: "u", Password: "p"}, kubeapi.Expiry{}},
-		"an exec plugin":         {rest.Config{ExecProvider: plugin}, kubeapi.Expiry{}},
+		"an exec plugin":         {rest.Config{ExecProvider: plugin}, kubeapi.Expiry{Credential: kubeapi.Plugin}},
 		// client-go takes the token, not the plugin's.
 		"an exec plugin beside a token": {rest.Config{ExecProvider: plugin, BearerToken: token(1, 2)}, kubeapi.Expiry{Credential: kubeapi.Token, Begins: day(1), Ends: day(2)}},
 	} {

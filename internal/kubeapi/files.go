@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"net/http"
 	"net/url"
 	"os"
 	"slices"
 
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/proxy"
 )
 
 // checksum is of the contents of all files. One that is missing counts as empty: it
@@ -56,11 +57,6 @@ func inline(config *rest.Config) error {
 			return errors.New("the file of its token is empty")
 		}
 	}
-	if config.Proxy == nil {
-		// What client-go uses by itself. With it set, client-go keeps no client
-		// of an old token for ever.
-		config.Proxy = http.ProxyFromEnvironment
-	}
 	return nil
 }
 
@@ -77,9 +73,9 @@ func checkCluster(name string, cluster *clientcmdapi.Cluster) error {
 		return fmt.Errorf("cluster %q: its server is no valid URL; it is not shown, because it may hold a password", name)
 	}
 	if cluster.ProxyURL != "" {
-		proxy, err := url.Parse(cluster.ProxyURL)
-		if err != nil || !slices.Contains(proxies, proxy.Scheme) {
-			return fmt.Errorf("cluster %q: its proxy-url is no valid URL of scheme http, https or socks5; it is not shown, because it may hold a password, whose special characters have to be escaped (/ as %%2F)", name)
+		through, err := url.Parse(cluster.ProxyURL)
+		if err != nil || !slices.Contains(proxies, through.Scheme) || proxy.Check(through) != nil {
+			return fmt.Errorf("cluster %q: its proxy-url is no valid URL of scheme http, https or socks5; %s", name, proxy.Remedy)
 		}
 	}
 	return checkFiles(fmt.Sprintf("cluster %q", name), map[string]string{"certificate-authority": cluster.CertificateAuthority})

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
@@ -55,8 +56,8 @@ func (o Options) askLocal(ctx context.Context, f *finding) []Check {
 	if err != nil {
 		return []Check{APIAccess.fail(subject, "%v", err)}
 	}
-	v, credential := &f.api, JudgeCredential(APIExpiry, access, time.Now())
-	if v.cluster, err = newCluster(access); err != nil {
+	v, credential := &f.api, JudgeCredential(APIExpiry, kubeapi.ExpiryOf(access), time.Now())
+	if v.cluster, err = newCluster(kubeapi.Fixed(access)); err != nil {
 		return []Check{APIAccess.fail(subject, "%v", err)}
 	}
 	version, err := v.cluster.version(ctx)
@@ -220,12 +221,12 @@ func (o Options) askRemote(ctx context.Context) []Check {
 	if err != nil {
 		return []Check{SourceRight.skip(subject, "%v", err)}
 	}
-	c, err := newCluster(access)
+	c, err := newCluster(kubeapi.Fixed(access))
 	if err != nil {
 		return []Check{SourceRight.skip(subject, "%v", err)}
 	}
 	defer c.close()
-	credential := []Check{JudgeCredential(SourceExpiry, access, time.Now())}
+	credential := []Check{JudgeCredential(SourceExpiry, kubeapi.ExpiryOf(access), time.Now())}
 	if _, err := c.version(ctx); err != nil && !apierrors.IsForbidden(err) {
 		return append(credential, SourceRight.skip(subject, "the remote API server cannot be asked: %v", err))
 	}

@@ -15,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
@@ -26,8 +25,8 @@ const requestTimeout = 8 * time.Second
 // cluster asks an API server. It only reads; a review creates nothing either.
 type cluster struct{ client *kubeapi.Client }
 
-func newCluster(config *rest.Config) (*cluster, error) {
-	client, err := kubeapi.Open(kubeapi.Options{Way: kubeapi.Fixed(config), Timeout: requestTimeout})
+func newCluster(way kubeapi.Way) (*cluster, error) {
+	client, err := kubeapi.Open(kubeapi.Options{Way: way, Timeout: requestTimeout})
 	return &cluster{client}, err
 }
 

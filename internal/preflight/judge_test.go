@@ -15,6 +15,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/preflight"
 )
 
@@ -152,7 +153,7 @@ func TestTheEndOfACredentialIsAFailureAndItsNearnessAWarning(t *testing.T) {
 		{&rest.Config{ExecProvider: &clientcmdapi.ExecConfig{Command: "c2VjcmV0"}}, "skip", "an exec plugin"},
 	} {
 		for _, id := range []preflight.ID{preflight.SourceExpiry, preflight.APIExpiry} {
-			got := preflight.JudgeCredential(id, test.access, now)
+			got := preflight.JudgeCredential(id, kubeapi.ExpiryOf(test.access), now)
 			want(t, []preflight.Check{got}, test.want+" "+string(id))
 			if !strings.Contains(got.Message, test.says) || strings.Contains(got.Message, "c2VjcmV0") {
 				t.Errorf("got %q, want %q in it and no secret", got.Message, test.says)

@@ -78,7 +78,7 @@ func judgePoolKubeconfig(pool *v1alpha1.EndpointPool, path string, now time.Time
 	if err != nil {
 		return []Check{SourceRead.fail(subject, "%v", err).remedied("write a kubeconfig of the remote cluster to that file")}
 	}
-	check := JudgeCredential(SourceExpiry, access, now)
+	check := JudgeCredential(SourceExpiry, kubeapi.ExpiryOf(access), now)
 	check.Subject = subject
 	return []Check{check.orElse("renew the credential in that file; it is used without a restart")}
 }

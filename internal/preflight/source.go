@@ -3,8 +3,6 @@ package preflight
 import (
 	"time"
 
-	"k8s.io/client-go/rest"
-
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
 
@@ -56,15 +54,14 @@ func JudgeCloud(facts CloudFacts, now time.Time) []Check {
 	return checks
 }
 
-// JudgeCredential says how long the API server will accept the credential of an
-// access, as far as that can be known. Everything has to be inline.
-func JudgeCredential(id ID, access *rest.Config, now time.Time) Check {
+// JudgeCredential says how long the API server will accept a credential, as far as
+// that can be known.
+func JudgeCredential(id ID, expiry kubeapi.Expiry, now time.Time) Check {
 	const subject = "credential"
-	expiry := kubeapi.ExpiryOf(access)
 	switch {
 	case expiry.Known():
 		return judgeExpiry(id, subject, "the "+string(expiry.Credential), expiry.Ends, now, expiry.Soon(now))
-	case access.ExecProvider != nil:
+	case expiry.Credential == kubeapi.Plugin:
 		return id.skip(subject, "an exec plugin provides it, and renews it when it expires")
 	}
 	return id.skip(subject, "it does not say when it expires")

@@ -103,7 +103,7 @@ func (p Program) certificates(ctx context.Context, c config.Views, o secrets.Opt
 		return &exitError{exitUsage, err}
 	}
 	defer client.Close()
-	log := p.logger(c.Log)
+	log := p.logger(c.Log, nil)
 	o.Client, o.Written = client, func(name secrets.Name) { log.Info("written", "secret", name.String()) }
 	if err := secrets.Renew(ctx, o, time.Now()); err != nil {
 		return &exitError{exitFailed, err}

@@ -142,9 +142,21 @@ func (p Program) variable(name string) string {
 	return ""
 }
 
-// logger writes to standard error in the form asked for; auto is text on a terminal.
-func (p Program) logger(c config.Log) *slog.Logger {
+// logger writes to standard error in the form asked for; auto is text on a terminal. What
+// is logged goes through hide, which may be nil.
+func (p Program) logger(c config.Log, hide func(string) string) *slog.Logger {
 	options := &slog.HandlerOptions{Level: c.Level.Level()}
+	if hide != nil {
+		options.ReplaceAttr = func(_ []string, a slog.Attr) slog.Attr {
+			switch value := a.Value.Any().(type) {
+			case string:
+				a.Value = slog.StringValue(hide(value))
+			case error:
+				a.Value = slog.StringValue(hide(value.Error()))
+			}
+			return a
+		}
+	}
 	file, ok := p.Stderr.(*os.File)
 	if c.Format == config.LogText || c.Format == config.LogAuto && ok && term.IsTerminal(int(file.Fd())) {
 		return slog.New(slog.NewTextHandler(p.Stderr, options))

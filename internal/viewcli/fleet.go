@@ -2,7 +2,7 @@ package viewcli
 
 import (
 	"context"
-	"fmt"
+	"errors"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
@@ -41,11 +41,11 @@ func (p Program) fleetCommand() *cobra.Command {
 }
 
 func (p Program) fleet(ctx context.Context, c config.Views) error {
-	log := p.logger(c.Log)
-	access, err := kubeapi.Access{Kubeconfig: c.Cluster.Kubeconfig, InCluster: true, Setting: "KUBECONFIG"}.Config()
+	access, hide, err := kubeapi.Access{Kubeconfig: c.Cluster.Kubeconfig, InCluster: true, Setting: "KUBECONFIG"}.ForLibrary()
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
+	log := p.logger(c.Log, hide)
 	access.UserAgent = "endpoint-views-fleet/" + p.Version
 	access.QPS, access.Burst = requestsPerSecond, 2*requestsPerSecond
 	options := fleet.Options{
@@ -66,12 +66,12 @@ func (p Program) fleet(ctx context.Context, c config.Views) error {
 	}
 	operator, err := fleet.New(options)
 	if err != nil {
-		return &exitError{exitFailed, fmt.Errorf("look for the kinds at the API server: %w", err)}
+		return &exitError{exitFailed, errors.New("look for the kinds at the API server: " + hide(err.Error()))}
 	}
 	log.Info("starting", "version", p.Version, "metrics_address", options.MetricsAddress)
 	defer log.Info("stopped")
 	if err := operator.Run(ctx); err != nil {
-		return &exitError{exitFailed, err}
+		return &exitError{exitFailed, errors.New(hide(err.Error()))}
 	}
 	return nil
 }

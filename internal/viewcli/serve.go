@@ -74,7 +74,7 @@ func (p Program) serve(ctx context.Context, c config.Views) error {
 
 // build makes everything from the configuration. Nothing is asked or started yet.
 func (p Program) build(c config.Views) (*serving, error) {
-	s := &serving{log: p.logger(c.Log), fleets: func() error { return nil }}
+	s := &serving{log: p.logger(c.Log, nil), fleets: func() error { return nil }}
 	var err error
 	if s.source, err = p.source(c, p.way(c, false), c.Cluster.Namespaces); err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/jwt"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/proxy"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/retryafter"
 )
@@ -307,23 +308,13 @@ func newTransport(options Options) *transport {
 	if standard, ok := http.DefaultTransport.(*http.Transport); ok {
 		base = standard.Clone()
 	}
-	base.Proxy = proxy
+	base.Proxy = proxy.FromEnvironment
 	base.HTTP2 = &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout}
 	t := &transport{base: base, credentials: &credentials{token: options.Token, username: options.Username, password: options.Password}}
 	if options.Wrap != nil {
 		t.base = options.Wrap(base)
 	}
 	return t
-}
-
-// proxy is the proxy of the environment. The error about a bad one would repeat
-// its password.
-func proxy(request *http.Request) (*url.URL, error) {
-	through, err := http.ProxyFromEnvironment(request)
-	if err != nil {
-		return nil, errors.New("HTTPS_PROXY or HTTP_PROXY is not a URL")
-	}
-	return through, nil
 }
 
 // RoundTrip implements http.RoundTripper.

@@ -1,0 +1,4 @@
+package viewcli
+
+// Logger is Program.logger.
+var Logger = Program.logger
