@@ -91,6 +91,7 @@ func TestContract83ConditionsSayWhatBecomesOfObjects(t *testing.T) {
 			p.Snapshot.Plan.Refusals = []resolve.Refusal{{Key: key, Pool: "red", Reason: "PoolNotAllowed", Message: "may not"}}
 		}, webBinding, change(sound, 1, "Accepted=False PoolNotAllowed")},
 		"invalid":        {func(p *platform) { p.entry(webBinding).Reason = v1alpha1.ReasonInvalid }, webBinding, change(sound, 1, "Accepted=False Invalid")},
+		"outdated":       {func(p *platform) { p.entry(bluePool).Reason = v1alpha1.ReasonOutdated }, bluePool, change(pool, 1, "Accepted=False Outdated")},
 		"outside bounds": {func(p *platform) { p.entry(bluePool).Reason = v1alpha1.ReasonOutsideBounds }, bluePool, change(pool, 1, "Accepted=False OutsideBounds")},
 		"service problem": {func(p *platform) { p.fill().Problem = plan.Problem{Kind: plan.ServiceMissing, Message: "no Service"} }, webBinding,
 			[]string{sound[0], "Accepted=False ServiceMissing", "Programmed=False Pending", "Ready=False NoEndpointReady", sound[4]}},
