@@ -77,6 +77,9 @@ const (
 	// ReasonOutsideBounds is for a document in the API server beyond what the installation
 	// permits.
 	ReasonOutsideBounds = "OutsideBounds"
+	// ReasonOutdated is for a document in the API server that went back in time, as after
+	// the restore of a backup: what was in effect stays.
+	ReasonOutdated = "Outdated"
 )
 
 // The reasons of Accepted, of pools.

@@ -50,6 +50,8 @@ type Document struct {
 	OnlyChecked *v1alpha1.EndpointPool
 	// OwnCheck is the check of a binding with mistakes, where it is sound.
 	OwnCheck *v1alpha1.BindingHealthCheck
+	// Undone says that the API server lost the object when it came back from a backup.
+	Undone bool
 }
 
 // Mistake is one thing that is wrong with one document.

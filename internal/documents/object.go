@@ -111,6 +111,8 @@ type Listing struct {
 //	sound and within the bounds                the version of the API server
 //	invalid, or beyond the bounds              its last good version; of a pool without one,
 //	                                           how its endpoints are checked
+//	of a lower generation than before, or      what was in effect
+//	gone, both as from a backup
 //	of a kind that cannot be listed, or that   its last good version
 //	was there and is missing
 //	not in the newest list                     none: it is gone
@@ -135,7 +137,11 @@ func AdvanceObjects(before Set, bounds Bounds, kinds ...Listing) Set {
 			}
 			for _, d := range k.Documents {
 				old, _ := before.Entry(d.Key)
-				after.Entries = append(after.Entries, bounds.entry(old, d))
+				e := bounds.entry(old, d)
+				if d.Undone {
+					e.undone()
+				}
+				after.Entries = append(after.Entries, e)
 			}
 		}
 	}
@@ -177,13 +183,15 @@ func LostKind(kind string) Mistake {
 
 // entry decides which version of a document is in effect.
 func (b Bounds) entry(old Entry, d Document) Entry {
-	e := Entry{Key: d.Key, File: APIServer, Object: d.Object, Mistakes: d.Mistakes, Reason: v1alpha1.ReasonAccepted}
+	e := Entry{Key: d.Key, File: APIServer, Object: d.Object, Mistakes: d.Mistakes, Reason: v1alpha1.ReasonAccepted, Newest: newest(old, d.Object)}
 	if len(d.Mistakes) > 0 {
 		e.Reason = v1alpha1.ReasonInvalid
 	} else if e.Mistakes = b.outside(d); len(e.Mistakes) > 0 {
 		e.Reason = v1alpha1.ReasonOutsideBounds
 	} else {
-		e.Pool, e.Binding = d.Pool, d.Binding
+		if !e.outdated(old, d) {
+			e.Pool, e.Binding, e.Newest = d.Pool, d.Binding, 0
+		}
 		return e
 	}
 	if old.Object != nil && old.Object.UID == d.Object.UID {

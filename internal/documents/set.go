@@ -33,6 +33,9 @@ type Entry struct {
 	// condition Accepted; nil and empty for a document of a file.
 	Object *Object
 	Reason string
+	// Newest is the generation that the object had before it came back with a lower one, 0
+	// where it did not.
+	Newest int64
 	// Pool or Binding is the last good version, with its defaults. Both are nil where this
 	// process has seen none. Then only the existence of the document is known, and what
 	// it published before must stay.

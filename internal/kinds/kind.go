@@ -29,6 +29,9 @@ type kind struct {
 
 	mu      sync.Mutex
 	objects map[documents.Key]*object
+	// newest is the latest revision of which list or watch told, since the server came back
+	// from a backup if it did.
+	newest string
 	// listed says that there was a complete list since the kind is there, and had that
 	// there ever was one.
 	listed, had bool
@@ -41,7 +44,7 @@ func newKind(w *Watcher, name string, resource kubeapi.Resource) *kind {
 	k.watch = &kubeapi.Reflector{
 		Client: w.client, What: name, Resource: resource, Object: &kubeapi.Raw{},
 		Empty:    func() runtime.Object { return &kubeapi.RawList{} },
-		Store:    &kubeapi.Feed[*kubeapi.Raw, *object]{Lock: &k.mu, Read: k.read, Set: k.set, Remove: k.remove, SetAll: k.replace},
+		Store:    &kubeapi.Feed[*kubeapi.Raw, *object]{Lock: &k.mu, Read: k.read, Set: k.set, Remove: k.remove, SetAll: k.replace, Seen: k.seen},
 		Answered: k.answered,
 		Longest: func(err error) time.Duration {
 			if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
@@ -59,7 +62,9 @@ func (k *kind) listing(now time.Time) documents.Listing {
 	defer k.mu.Unlock()
 	l := documents.Listing{Kind: k.name, Known: k.listed, Missing: k.missing, Had: k.had}
 	for _, o := range k.objects {
-		l.Documents = append(l.Documents, o.document)
+		d := o.document
+		d.Undone = o.undone
+		l.Documents = append(l.Documents, d)
 	}
 	since, stale := k.watch.Stale(now)
 	failed := k.watch.Failed()

@@ -382,3 +382,65 @@ func TestContract115AListIsDecodedAnew(t *testing.T) {
 		}
 	})
 }
+
+// pass lets so many changes of other kinds pass, of which bookmarks tell.
+func (a *api) pass(changes int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.revision += changes
+	for kind, name := range map[string]string{"endpointpools": "EndpointPool", "endpointbindings": "EndpointBinding"} {
+		for _, w := range a.watches[kind] {
+			_, _ = io.WriteString(w, fmt.Sprintf(`{"type":"BOOKMARK","object":{"apiVersion":"endpoints.ablmnzde.github.io/v1alpha1","kind":%q,"metadata":{"resourceVersion":"%d"}}}`+"\n", name, a.revision))
+		}
+	}
+}
+
+// restore lets the API server come back with other objects and a lower revision.
+func (a *api) restore(revision int, objects map[string]string) {
+	a.mu.Lock()
+	a.revision, a.objects = revision, objects
+	a.mu.Unlock()
+	for _, kind := range []string{"endpointpools", "endpointbindings"} {
+		a.answer(kind, 0) // ends the watch, so that a list follows
+	}
+}
+
+// Contract 135: what was changed or made after the backup stays as it was, until somebody
+// decides. A list of a later revision that leaves out what the restore took away says
+// nothing new.
+func TestContract135ARestoredServerTakesNoDocumentBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAPI()
+		w := watched(t, a)
+		want(t, w, soon, true, bindingWeb, poolBlue)
+		a.mu.Lock()
+		revision, objects := a.revision, maps.Clone(a.objects)
+		a.mu.Unlock()
+		wider := strings.Replace(blue, `"10.7.0.0/24"`, `"10.7.0.0/24","10.8.0.0/24"`, 1)
+		a.apply("endpointpools/blue", wider)
+		a.apply("endpointpools/green", blue)
+		a.apply("namespaces/shop/endpointbindings/cart", strings.Replace(web, "blue", "green", 1))
+		const cart, poolGreen = "EndpointBinding shop/cart", "EndpointPool green"
+		before := want(t, w, soon, true, cart, bindingWeb, poolBlue, poolGreen)
+
+		a.pass(1000)
+		synctest.Wait()
+		a.restore(revision+100, maps.Clone(objects)) // it has gone on since it came back
+		kept := want(t, w, 10*time.Second, true, cart+" kept", bindingWeb, poolBlue+" kept", poolGreen+" kept")
+		if diff := cmp.Diff(before.Pools(), kept.Pools()); diff != "" {
+			t.Errorf("other pools are in effect (-before +after):\n%s", diff)
+		}
+		a.restore(revision+2000, maps.Clone(objects))
+		want(t, w, 10*time.Second, true, cart+" kept", bindingWeb, poolBlue+" kept", poolGreen+" kept")
+
+		t.Log("somebody decides")
+		a.apply("endpointpools/blue", strings.Replace(blue, "30080", "30081", 1))
+		a.apply("endpointpools/green", blue)
+		a.apply("namespaces/shop/endpointbindings/cart", web)
+		a.remove("namespaces/shop/endpointbindings/cart", false)
+		set := want(t, w, soon, true, bindingWeb, poolBlue, poolGreen)
+		if got := set.Pools()[0].Spec; len(got.Subnets) != 1 || got.Allow[0].Ports[0] != "30081" || len(set.Mistakes) > 0 {
+			t.Errorf("got %+v, mistakes %v, want the new decision", got, set.Mistakes)
+		}
+	})
+}

@@ -3,6 +3,8 @@ package kinds
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
@@ -16,8 +18,9 @@ type object struct {
 	// drop fields. Then that is not written again and again.
 	said said
 	sent *sent
-	// leftOut says that the newest list does not have it.
-	leftOut bool
+	// leftOut says that the newest list does not have it, and undone that it was lost when
+	// the server came back from a backup.
+	leftOut, undone bool
 }
 
 // read decodes an object.
@@ -49,20 +52,25 @@ func (k *kind) remove(o *object) {
 
 // replace takes over a complete list, with every document of it: after a backup an object
 // may have the generation of one that said something else. What was known and is not in it
-// stays until a second list leaves it out too: a server that comes back from a backup, or a
-// cache of long ago, may not know all that there is.
-func (k *kind) replace(all []*object, _ string) error {
+// stays until a second list leaves it out too: a cache of long ago may not know all that
+// there is. A list of a lower revision than one before is that of a server that came back
+// from a backup: what it leaves out was not deleted, and stays until there is one again.
+func (k *kind) replace(all []*object, revision string) error {
+	back := newer(k.newest, revision)
+	k.newest = revision
 	now := make(map[documents.Key]*object, len(all))
 	for _, o := range all {
 		now[o.document.Key] = o
 	}
 	leftOut := false
 	for key, o := range k.objects {
-		if now[key] == nil && !o.leftOut {
-			kept := *o
-			kept.leftOut, leftOut = true, true
-			now[key] = &kept
+		undone := o.undone || back
+		if now[key] != nil || o.leftOut && !undone {
+			continue
 		}
+		kept := *o
+		kept.leftOut, kept.undone = true, undone
+		now[key], leftOut = &kept, leftOut || !undone
 	}
 	k.objects, k.listed, k.had, k.missing = now, true, true, false
 	if leftOut {
@@ -70,4 +78,17 @@ func (k *kind) replace(all []*object, _ string) error {
 	}
 	k.watcher.signal()
 	return nil
+}
+
+// seen takes over up to which revision the watch has told everything.
+func (k *kind) seen(revision string) {
+	if newer(revision, k.newest) {
+		k.newest = revision
+	}
+}
+
+// newer reports whether a revision is surely later than another one.
+func newer(revision, than string) bool {
+	order, err := resourceversion.CompareResourceVersion(revision, than)
+	return err == nil && order > 0
 }

@@ -14,6 +14,9 @@ type Feed[O, T any] struct {
 	Set, Remove func(T)
 	// SetAll takes over a complete list of that revision.
 	SetAll func(all []T, revision string) error
+	// Seen, if set, is told up to which revision the watch has told everything. The Lock is
+	// held.
+	Seen func(revision string)
 }
 
 // Add takes over an object that the watch tells of.
@@ -49,6 +52,16 @@ func (f *Feed[O, T]) Replace(objects []any, revision string) error {
 	f.Lock.Lock()
 	defer f.Lock.Unlock()
 	return f.SetAll(all, revision)
+}
+
+// UpdateResourceVersion takes over up to which revision the watch has told everything.
+func (f *Feed[O, T]) UpdateResourceVersion(revision string) {
+	if f.Seen == nil {
+		return
+	}
+	f.Lock.Lock()
+	defer f.Lock.Unlock()
+	f.Seen(revision)
 }
 
 // Translate reads an object, unless that was done before.

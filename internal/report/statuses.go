@@ -99,6 +99,7 @@ func (c *objectConditions) document(e *documents.Entry) (refused bool) {
 		text = m.Error()
 	}
 	switch {
+	case e.Reason == v1alpha1.ReasonOutdated: // its mistake says what stays
 	case e.Kept:
 		text += ". The last good version stays in effect"
 	case e.OnlyChecked != nil:

@@ -93,6 +93,7 @@ func objectCases() map[string]objectCase {
 		"refused":        {func(p *platform) { p.refuse(v1alpha1.ReasonPoolNotAllowed) }, webBinding, change(sound, 1, "Accepted=False PoolNotAllowed")},
 		"invalid":        {func(p *platform) { p.entry(webBinding).Reason = v1alpha1.ReasonInvalid }, webBinding, change(sound, 1, "Accepted=False Invalid")},
 		"shadowed":       {func(p *platform) { p.shadow() }, webBinding, []string{" {Ready:0 Draining:0 Down:0}, generation 7", "Accepted=False Shadowed"}},
+		"outdated":       {func(p *platform) { p.entry(bluePool).Reason = v1alpha1.ReasonOutdated }, bluePool, change(pool, 1, "Accepted=False Outdated")},
 		"outside bounds": {func(p *platform) { p.entry(bluePool).Reason = v1alpha1.ReasonOutsideBounds }, bluePool, change(pool, 1, "Accepted=False OutsideBounds")},
 		"a slice of another": {func(p *platform) {
 			p.fill().State.Refused = []plan.Refusal{{Name: "web.blue", Message: "is managed by somebody"}}

@@ -264,21 +264,7 @@ func (t *teller) documents(set documents.Set) {
 		return
 	}
 	for _, change := range documents.Changes(t.set, set) {
-		args := []any{"document", change.Entry.Key.String(), "file", change.Entry.File, "line", change.Entry.Line}
-		switch change.What {
-		case documents.Added, documents.Changed, documents.Corrected:
-			t.log.Info("a document is in effect", append(args, "change", string(change.What))...)
-		case documents.Gone:
-			t.log.Warn("a document is gone", args...)
-		case documents.Kept:
-			t.log.Error("a document is wrong, its last good version stays in effect", args...)
-		case documents.Unusable:
-			if change.Entry.OnlyChecked != nil {
-				t.log.Error("a document is wrong and has no good version, what it published before stays and is checked", args...)
-				continue
-			}
-			t.log.Error("a document is wrong and has no good version, what it published before stays", args...)
-		}
+		t.change(change)
 	}
 	for _, kind := range set.Missing {
 		if !slices.Contains(t.set.Missing, kind) {

@@ -24,6 +24,9 @@ type platform struct {
 	*world
 	folder string
 	green  []node
+	// late are the nodes of pool late, of which the Service greedy has a binding; none
+	// where there is no such pool.
+	late []node
 	// applied says that documents are objects of the API server.
 	applied bool
 }
@@ -130,7 +133,7 @@ func (p *platform) bySlice() map[string]string {
 	return got
 }
 
-// want waits until the four slices publish the nodes of their pools in those states.
+// want waits until the slices publish the nodes of their pools in those states.
 func (p *platform) want(blue ...string) {
 	p.t.Helper()
 	of := func(nodes []node, states []string) string {
@@ -148,6 +151,9 @@ func (p *platform) want(blue ...string) {
 	want := map[string]string{
 		"web.blue": "blue of web: " + of(p.nodes, blue), "shop.green": "green of shop: " + of(p.green, nil),
 		"both.blue": "blue of both: " + of(p.nodes, blue), "both.green": "green of both: " + of(p.green, nil),
+	}
+	if len(p.late) > 0 {
+		want["greedy.late"] = "late of greedy: " + of(p.late, nil)
 	}
 	p.until(func() bool { return fmt.Sprint(p.bySlice()) == fmt.Sprint(want) }, func() string {
 		return fmt.Sprintf("slices: got %v, want %v", p.bySlice(), want)

@@ -93,8 +93,13 @@ func (p *platform) wantCondition(object, condition string) {
 // said is a condition of an object: its reason, message and how often the object says so.
 func (p *platform) said(object, condition string) string {
 	p.t.Helper()
-	return p.kubectl("", "get", "--namespace", p.namespace, object, "--output", fmt.Sprintf(
-		`jsonpath={range .status.conditions[?(@.type==%q)]}{.status} {.reason}: {.message}{end}`, condition))
+	return p.kubectl("", p.saying(object, condition)...)
+}
+
+// saying are the arguments of kubectl that ask for it.
+func (p *platform) saying(object, condition string) []string {
+	return []string{"get", "--namespace", p.namespace, object, "--output", fmt.Sprintf(
+		`jsonpath={range .status.conditions[?(@.type==%q)]}{.status} {.reason}: {.message}{end}`, condition)}
 }
 
 // written are the writes of slices, and of the statuses of bindings.

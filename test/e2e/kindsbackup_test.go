@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -14,12 +15,15 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-// Contracts 114 and 115: a policy refuses the status of one binding, and then the API
-// server is restored from a backup. Endpoints go up and down all the time as they should.
-func TestContract115ARestoredServerTakesNothingAway(t *testing.T) {
+// Contracts 114, 115 and 135: a policy refuses the status of one binding, and then the API
+// server is restored from a backup. Endpoints go up and down all the time as they should,
+// and those of a subnet and of a pool that are newer than the backup stay.
+func TestContract115And135ARestoredServerTakesNothingAway(t *testing.T) {
 	t.Parallel()
 	netns.Require(t)
-	p := newPlatform(t, controlplane.Start(t, controlplane.Options{Audit: true})).inAPI()
+	p := newPlatform(t, controlplane.Start(t, controlplane.Options{Audit: true}))
+	p.narrow("")
+	p.inAPI()
 	d := p.start()
 	shown := newSurfaces(d)
 	p.want()
@@ -51,7 +55,14 @@ func TestContract115ARestoredServerTakesNothingAway(t *testing.T) {
 	t.Log("Contract 115: the policy and a binding, in place of an annotation, are not in the backup")
 	p.binding("shop", "green")
 	p.untilSaid("shop", "True EndpointsReady: 2 of 2 endpoints are ready")
+	p.later()
+	p.want("down")
 	p.cp.Restore()
+	t.Log("Contract 135: neither are a subnet of pool green, and pool late with its binding")
+	p.wentBack(shown)
+	p.untilSaid("both", "True EndpointsReady: 5 of 6 endpoints are ready")
+	p.want("down")
+	p.decide(shown)
 	p.want("down")
 	p.nodes[0].backends[0].start(t)
 	p.nodes[1].backends[0].kill()
@@ -126,4 +137,97 @@ func (p *platform) refusesStatus(binding string) bool {
 		_, err = p.bindings().UpdateStatus(p.t.Context(), object, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
 	}
 	return err != nil && strings.Contains(err.Error(), "not today")
+}
+
+// narrow applies the pool green with no subnet but the addresses of its nodes.
+func (p *platform) narrow(more string) {
+	p.t.Helper()
+	var subnets []string
+	for _, n := range p.green {
+		subnets = append(subnets, n.IP+"/32")
+	}
+	text := p.poolText("green", p.green, "["+p.namespace+"]", more)
+	p.write("green.yaml", strings.Replace(text, "10.0.0.0/16", strings.Join(subnets, ", "), 1))
+}
+
+// later makes what no backup has: another subnet of pool green with a node, and the pool
+// late with a binding. The pool keeps nothing that is released.
+func (p *platform) later() {
+	p.t.Helper()
+	p.ahead()
+	addresses := netns.Addresses(p.t, 2)
+	p.green = append(p.green, p.newNode(addresses[0]))
+	p.narrow("")
+	p.late = []node{p.newNode(addresses[1])}
+	p.applyLate()
+}
+
+func (p *platform) applyLate() {
+	p.t.Helper()
+	p.pool("late", p.late, "  releaseAfter: 0s\n")
+	p.binding("greedy", "late")
+}
+
+// ahead takes the revision further than a server that starts does.
+func (p *platform) ahead() {
+	p.t.Helper()
+	maps := p.client.CoreV1().ConfigMaps(p.namespace)
+	m, err := maps.Create(p.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "ahead"}}, metav1.CreateOptions{})
+	for i := 0; i < 100 && err == nil; i++ {
+		m.Data = map[string]string{"times": fmt.Sprint(i)}
+		m, err = maps.Update(p.t.Context(), m, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// wentBack waits until every surface says which documents went back in time.
+func (p *platform) wentBack(shown *surfaces) {
+	p.t.Helper()
+	const changed = "came back with generation 1 after generation 2, as from a backup: what was in effect stays in effect; apply it as it should be; any change of its spec takes effect"
+	const gone = "is not in the API server any more, whose state is an older one, as from a backup: what was in effect stays in effect; apply it again; if it is meant to go, apply it and then delete it"
+	want := fmt.Sprint([]string{
+		"EndpointBinding " + p.namespace + "/greedy: " + gone, "EndpointBinding " + p.namespace + "/shop: " + gone, "EndpointPool green: " + changed, "EndpointPool late: " + gone,
+	})
+	var got []string
+	p.until(func() bool {
+		got = nil
+		for _, m := range shown.targets("").Documents.Mistakes {
+			got = append(got, m.Message)
+		}
+		return fmt.Sprint(got) == want
+	}, func() string { return fmt.Sprintf("got mistakes %v, want %s", got, want) })
+	const line = "a document went back in time, what was in effect stays in effect"
+	p.until(func() bool { return shown.daemon.count(line) == 4 }, func() string {
+		return fmt.Sprintf("the log says it of %d documents, want 4", shown.daemon.count(line))
+	})
+	if page := shown.get(shown.admin, "/"); !strings.Contains(page, "EndpointPool green: came back with generation 1 after generation 2") {
+		p.t.Error("the page does not say it")
+	}
+	p.untilAccepted("green", "False Outdated: "+changed)
+}
+
+// untilAccepted waits until a pool says that of itself.
+func (p *platform) untilAccepted(pool, want string) {
+	p.t.Helper()
+	var got string
+	p.until(func() bool {
+		got, _ = p.kubectlTries("", p.saying("endpointpool/"+pool, "Accepted")...)
+		return got == want
+	}, func() string { return fmt.Sprintf("pool %s: got %q, want %q", pool, got, want) })
+}
+
+// decide applies the pool late again with all bindings that a backup did not have, and takes
+// the subnet away from the pool green, which is a revocation now.
+func (p *platform) decide(shown *surfaces) {
+	p.t.Helper()
+	p.applyLate()
+	p.binding("shop", "green")
+	p.green = p.green[:2]
+	p.narrow("  releaseAfter: 9m\n")
+	p.untilAccepted("green", "True Accepted: the document is valid and within the bounds")
+	p.until(func() bool { return len(shown.targets("").Documents.Mistakes) == 0 }, func() string {
+		return fmt.Sprintf("got mistakes %+v, want none", shown.targets("").Documents.Mistakes)
+	})
 }

@@ -26,7 +26,10 @@ type targetList struct {
 		Ready, Total       int
 		Refusals           []struct{ Pool, Reason, Message string }
 	}
-	Documents struct{ Unwritten string }
+	Documents struct {
+		Unwritten string
+		Mistakes  []struct{ Message string }
+	}
 }
 
 // targets fetches the list, which must fit its schema.
