@@ -31,6 +31,8 @@ type resting struct {
 	silent bool
 	cut    time.Duration
 	code   int
+	// broken says that a watch which begins with the list ends in the middle of it.
+	broken bool
 	// unlisted says that no list is answered, unwatched that no watch is.
 	unlisted, unwatched bool
 
@@ -76,6 +78,9 @@ func (s *resting) RoundTrip(r *http.Request) (*http.Response, error) {
 		s.lists++
 	}
 	response := answer(r, http.StatusOK, "")
+	if begins && s.broken {
+		return answer(r, http.StatusOK, `{"type":"ADDED","object":{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"a","resourceVersion":"3"}}}`+"\n"), nil
+	}
 	response.Body = s.stream(r.Context(), begins, seconds(query.Get("timeoutSeconds")))
 	return response, nil
 }
@@ -242,6 +247,32 @@ func TestContract36AServerThatIsAwayIsToldWithin90Seconds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Contract 36: that the next watch was accepted shows nothing of the one that was cut.
+func TestContract36AWatchThatWasCutAndResumedInSilenceIsToldWithin90Seconds(t *testing.T) {
+	s := &resting{silent: true, cut: 44 * time.Second}
+	atRest(t, s, func(r *kubeapi.Reflector) {
+		s.set(func() { s.unlisted = true })
+		time.Sleep(80 * time.Second)
+		if _, watches := s.counts(); watches < 2 {
+			t.Errorf("got %d watches, want one that resumes", watches)
+		}
+		if _, err := r.Stale(time.Now()); err == nil {
+			t.Error("80 s after the list: got a store that is current")
+		}
+	})
+}
+
+// A list that breaks off may be large, and break off again.
+func TestContract33AStreamedListThatBreaksOffIsAskedForByItself(t *testing.T) {
+	s := &resting{streams: true, broken: true}
+	atRest(t, s, func(r *kubeapi.Reflector) {
+		current(t, r, 10*time.Minute)
+		if lists, _ := s.counts(); r.Known().IsZero() || lists != 2 {
+			t.Errorf("got %d lists, known since %v, want one that broke off and one by itself", lists, r.Known())
+		}
+	})
 }
 
 // Contract 33: each attempt costs a complete list, which may be large.
