@@ -264,6 +264,17 @@ func TestContract36AWatchThatWasCutAndResumedInSilenceIsToldWithin90Seconds(t *t
 	})
 }
 
+// Without a watch a list is out of date at once.
+func TestWhereAWatchIsRefusedNoListIsAskedFor(t *testing.T) {
+	s := &resting{streams: true, code: http.StatusForbidden}
+	atRest(t, s, func(r *kubeapi.Reflector) {
+		time.Sleep(10 * time.Minute)
+		if lists, watches := s.counts(); lists != 0 || watches < 200 {
+			t.Errorf("got %d lists and %d watches in ten minutes, want no list and a watch each three seconds at least", lists, watches)
+		}
+	})
+}
+
 // A list that breaks off may be large, and break off again.
 func TestContract33AStreamedListThatBreaksOffIsAskedForByItself(t *testing.T) {
 	s := &resting{streams: true, broken: true}
