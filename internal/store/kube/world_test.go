@@ -167,16 +167,17 @@ func (w *world) stream(r *http.Request, namespace, resource, seconds string) *ht
 	body, stream := io.Pipe()
 	w.watches[stream] = [2]string{namespace, resource}
 	n, _ := strconv.Atoi(seconds)
-	timer := time.AfterFunc(time.Duration(n-2)*time.Second, func() {
+	go func() {
+		defer stream.Close()
+		if !kubeapi.Wait(r.Context(), time.Duration(n-2)*time.Second) {
+			return
+		}
 		w.mu.Lock()
 		_ = json.NewEncoder(stream).Encode(map[string]any{"type": "BOOKMARK", "object": bookmark(resource, strconv.Itoa(w.revision))})
 		w.mu.Unlock()
 		kubeapi.Wait(r.Context(), 2*time.Second)
-		stream.Close()
-	})
+	}()
 	context.AfterFunc(r.Context(), func() {
-		timer.Stop()
-		stream.Close()
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		delete(w.watches, stream)
