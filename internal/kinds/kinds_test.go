@@ -148,7 +148,10 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 	case r.URL.Query().Has("watch"):
 		body, end := io.Pipe()
 		a.watches[kind] = append(a.watches[kind], end)
-		context.AfterFunc(r.Context(), func() { _ = end.Close() })
+		mark := time.AfterFunc(bookmarkAfter(r), func() {
+			_, _ = io.WriteString(end, `{"type":"BOOKMARK","object":{"apiVersion":"endpoints.ablmnzde.github.io/v1alpha1","kind":"EndpointPool","metadata":{"resourceVersion":"1"}}}`+"\n")
+		})
+		context.AfterFunc(r.Context(), func() { mark.Stop(); _ = end.Close() })
 		response := reply(r, http.StatusOK, "")
 		response.Body = body
 		return response, nil
@@ -162,6 +165,12 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	list := map[string]string{"endpointpools": "EndpointPoolList", "endpointbindings": "EndpointBindingList"}[kind]
 	return reply(r, http.StatusOK, fmt.Sprintf(`{"apiVersion":"endpoints.ablmnzde.github.io/v1alpha1","kind":%q,"metadata":{"resourceVersion":"%d"},"items":[%s]}`, list, a.revision, strings.Join(items, ","))), nil
+}
+
+// bookmarkAfter is when a real API server sends a bookmark: two seconds before the end.
+func bookmarkAfter(r *http.Request) time.Duration {
+	seconds, _ := strconv.Atoi(r.URL.Query().Get("timeoutSeconds"))
+	return time.Duration(seconds-2) * time.Second
 }
 
 // reasons are those of the codes that a status is refused with.

@@ -145,11 +145,6 @@ func (a *attempt) end(ctx context.Context, err error, code int) error {
 	return e
 }
 
-// Mask returns an error that may be shown: its text holds no credential, and is
-// bounded. The errors of a Client's own methods are so already; those that a watch
-// tells of are not.
-func (c *Client) Mask(err error) error { return &Error{text: c.harmless(err), cause: err} }
-
 func (c *Client) harmless(err error) string {
 	return redact.Cut(query.ReplaceAllString(c.secrets.Hide(err.Error()), ""), redact.Most)
 }

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Feed is a store of a Reflection that translates each object O to a T, and hands it on.
+// Feed is a store of a Reflector that translates each object O to a T, and hands it on.
 type Feed[O, T any] struct {
 	// Lock is held while Set, Remove and SetAll run.
 	Lock sync.Locker

@@ -3,6 +3,7 @@ package kubeapi
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -11,22 +12,22 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 )
 
 const (
-	// longestWatch is how long a watch lasts before it is opened anew: a right that was
-	// taken away is noticed only then.
+	// longestWatch is how long a watch lasts at most before it is opened anew: a right
+	// that was taken away is noticed only then.
 	longestWatch = time.Minute
-	// longestSilence is how long after its last answer a watch counts as current. A Role
-	// that is applied anew may be gone for a moment.
+	// longestSilence is how long a store counts as current after it was known to be so. A
+	// Role that is applied anew may be gone for a moment.
 	longestSilence = longestWatch + 15*time.Second
 	// pauseMin and pauseMax bound the wait before the next attempt, before jitter.
-	// client-go's own back-off goes up to a minute.
-	pauseMin = 200 * time.Millisecond
-	pauseMax = 2 * time.Second
+	// client-go's own back-off goes up to a minute. pauseList bounds it where each
+	// attempt costs a complete list, which may be 80 MB.
+	pauseMin  = 200 * time.Millisecond
+	pauseMax  = 2 * time.Second
+	pauseList = 20 * time.Second
 )
 
 // The verbs of the requests of a Reflector.
@@ -35,12 +36,13 @@ const (
 	VerbWatch = "watch"
 )
 
-// Reflector keeps a store as the API server is: by a Reflection, and the next one after
-// whatever ends it. It says whether what the store was told is current:
+// Reflector keeps a store as the API server is: by rounds of a complete list and the
+// watches that go on from it. It says whether what the store was told is current:
 //
-//	before the first request was accepted    nothing is known
-//	accepted within longestSilence           current
-//	refused or silent for longer             stale
+//	before the first complete list                  nothing is known
+//	a list, or a watch that resumed, shows that it
+//	was so within longestSilence                    current
+//	refused or silent for longer                    stale
 type Reflector struct {
 	Client   *Client
 	Resource Resource
@@ -55,6 +57,11 @@ type Reflector struct {
 	Store cache.ReflectorStore
 	// Answered, if set, is called with what came of each request.
 	Answered func(verb string, err error)
+	// Opened and Ended, if set, are called for each watch that was opened. One that
+	// resumes goes on from what the store has; another one begins with a complete list.
+	// One that was silent told nothing for so long that a complete list is due.
+	Opened func(resumes bool)
+	Ended  func(silent bool)
 	// Longest, if set, returns how long the pause after an error may be, before jitter;
 	// 0 for two seconds.
 	Longest func(err error) time.Duration
@@ -63,22 +70,32 @@ type Reflector struct {
 	News func() <-chan struct{}
 
 	mu sync.Mutex
-	// known is when the server last accepted a request, failed why it did not since.
+	// known is when the store was last known to be current, failed why the last request
+	// failed.
 	known  time.Time
 	failed error
-	// stop ends the Reflection that runs.
+	// heard is when the store was last told something, and silence for how long a watch may
+	// tell nothing before a complete list is due; only Run changes silence.
+	heard   time.Time
+	silence time.Duration
+	// notBefore is when the server wants to be asked again.
+	notBefore time.Time
+	// stop ends the round that runs.
 	stop context.CancelFunc
+	// apart says that the next list is a request of its own; only Run uses it.
+	apart bool
 }
 
 // Run goes on until ctx ends. An API server that was away is asked again within three
-// seconds.
+// seconds. One that gives complete lists, and no watch that lasts, is asked ever more
+// rarely, up to every 30 s.
 func (r *Reflector) Run(ctx context.Context) {
-	for pause := pauseMin; ctx.Err() == nil; {
+	for pause, costly := pauseMin, pauseMin; ctx.Err() == nil; {
 		began, news := time.Now(), (<-chan struct{})(nil)
 		if r.News != nil {
 			news = r.News()
 		}
-		r.once(ctx)
+		costs := r.once(ctx)
 		most := pauseMax
 		if r.Longest != nil {
 			most = cmp.Or(r.Longest(r.Failed()), pauseMax)
@@ -87,10 +104,14 @@ func (r *Reflector) Run(ctx context.Context) {
 			news = nil
 		}
 		if time.Since(began) > longestWatch/2 {
-			pause = pauseMin
+			pause, costly = pauseMin, pauseMin
 		}
 		pause = min(pause, most)
-		timer := time.NewTimer(pause/2 + rand.N(pause))
+		wait := pause
+		if costs {
+			wait, costly = max(pause, costly), min(2*costly, pauseList)
+		}
+		timer := time.NewTimer(wait/2 + rand.N(wait))
 		select {
 		case <-ctx.Done():
 		case <-news:
@@ -100,19 +121,6 @@ func (r *Reflector) Run(ctx context.Context) {
 		}
 		timer.Stop()
 	}
-}
-
-// once lists and watches until something ends it.
-func (r *Reflector) once(ctx context.Context) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	r.mu.Lock()
-	r.stop = cancel
-	r.mu.Unlock()
-	_ = Reflection{ // its error was noted where it arose
-		Object: r.Object, List: r.list, Watch: r.watch, Store: r.Store,
-		Backoff: wait.Backoff{Duration: pauseMin, Factor: 2, Jitter: 0.5, Steps: 10, Cap: pauseMax},
-	}.Run(ctx)
 }
 
 // ListAgain asks for a new complete list, because the last one was wrong.
@@ -126,7 +134,7 @@ func (r *Reflector) ListAgain() {
 
 // ListOnce gives the store one complete list, in place of Run.
 func (r *Reflector) ListOnce(ctx context.Context) {
-	list, err := r.list(ctx, metav1.ListOptions{})
+	list, err := (&round{Reflector: r}).list(ctx, metav1.ListOptions{})
 	if err != nil {
 		return
 	}
@@ -136,40 +144,22 @@ func (r *Reflector) ListOnce(ctx context.Context) {
 		return nil
 	})
 	if about, ok := list.(metav1.ListInterface); err == nil && ok {
-		err = r.Store.Replace(all, about.GetResourceVersion())
+		err = told{r.Store, r}.Replace(all, about.GetResourceVersion())
 	}
 	if err != nil {
-		r.answered(VerbList, err)
+		r.answered(ctx, VerbList, err)
 	}
 }
 
-func (r *Reflector) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	list := r.Empty()
-	err := r.Client.List(ctx, r.Resource, r.selected(options), list)
-	r.answered(VerbList, err)
-	return list, err
-}
-
-func (r *Reflector) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	seconds := int64((longestWatch - rand.N(longestWatch/4)).Seconds())
-	options.TimeoutSeconds = &seconds
-	events, err := r.Client.Watch(ctx, r.Resource, r.selected(options))
-	r.answered(VerbWatch, err)
-	return events, err
-}
-
-// selected limits a request to what is watched.
-func (r *Reflector) selected(options metav1.ListOptions) metav1.ListOptions {
-	options.LabelSelector, options.FieldSelector = r.Selection.LabelSelector, r.Selection.FieldSelector
-	return options
-}
-
-// answered notes what came of a request.
-func (r *Reflector) answered(verb string, err error) {
+// answered notes what came of a request, unless we ended it ourselves.
+func (r *Reflector) answered(ctx context.Context, verb string, err error) {
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return
+	}
 	r.mu.Lock()
 	r.failed = err
-	if err == nil {
-		r.known = time.Now()
+	if answer := new(Error); errors.As(err, &answer) && answer.RetryAfter > 0 {
+		r.notBefore = time.Now().Add(answer.RetryAfter)
 	}
 	r.mu.Unlock()
 	if r.Answered != nil {
@@ -177,7 +167,18 @@ func (r *Reflector) answered(verb string, err error) {
 	}
 }
 
-// Known returns when the server last accepted a request; zero where it never did.
+// await waits until the server wants to be asked again.
+func (r *Reflector) await(ctx context.Context) error {
+	r.mu.Lock()
+	wait := time.Until(r.notBefore)
+	r.mu.Unlock()
+	if !Wait(ctx, wait) {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// Known returns when the store was last known to be current; zero where it never was.
 func (r *Reflector) Known() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -37,6 +37,8 @@ func etcdFlags() []string {
 		"--initial-cluster=default=unix://" + peerSocket,
 		"--unsafe-no-fsync",
 		"--log-level=warn",
+		// As kubeadm has it: without it the API server has no bookmarks at rest.
+		"--watch-progress-notify-interval=5s",
 	}
 }
 

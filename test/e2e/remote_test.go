@@ -159,11 +159,11 @@ func unannounced(n *corev1.Node) {
 	n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == "ToBeDeletedByClusterAutoscaler" })
 }
 
-// asked returns what the daemon asked a server for so far, Events apart.
+// asked returns what the daemon asked a server for so far, apart from Events and from
+// watches, which are opened again each minute.
 func asked(cp *controlplane.ControlPlane, user string) []controlplane.AuditEvent {
 	return slices.DeleteFunc(cp.Audit(), func(e controlplane.AuditEvent) bool {
-		again := e.Verb == "watch" && e.Resource != "nodes" // the local watches, which are opened again each minute
-		return e.User != user || e.Resource == "events" || again
+		return e.User != user || e.Resource == "events" || e.Verb == "watch"
 	})
 }
 

@@ -35,6 +35,10 @@ func TestTheRemoteCluster(t *testing.T) {
 		t.Parallel()
 		outages(t, newWorld(t, local, "client-go"))
 	})
+	t.Run("Contract36 a right on nodes that is taken away at rest is told within 90 s", func(t *testing.T) {
+		t.Parallel()
+		theRightOnNodesIsTaken(t, newRemote(t, local, newWorld(t, local, "client-go")))
+	})
 }
 
 // changesAreDecided goes through every change that a node can undergo.

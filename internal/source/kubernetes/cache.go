@@ -28,16 +28,14 @@ type nodeCache struct {
 
 	grace  time.Duration
 	notify func()
+	renew  func() // asks for a complete list
 
 	mu    sync.Mutex
 	nodes []inventory.Node // by name; their addresses are never changed in place
-	// synced says that a complete list was received once, lists how many were.
+	// synced says that a complete list was received once.
 	synced bool
-	lists  int
 	// open says that a stream is open, following that it goes on from nodes.
 	open, following bool
-	// delivered says that the open stream has sent an event.
-	delivered bool
 	// known is when nodes were last known to be complete.
 	known time.Time
 	// last is the last error, nil while following; final says that somebody has to
@@ -50,8 +48,8 @@ type nodeCache struct {
 	expiry *time.Timer
 }
 
-func newCache(selector labels.Selector, grace time.Duration, notify func()) *nodeCache {
-	c := &nodeCache{grace: grace, notify: notify, updated: make(chan struct{})}
+func newCache(selector labels.Selector, grace time.Duration, notify, renew func()) *nodeCache {
+	c := &nodeCache{grace: grace, notify: notify, renew: renew, updated: make(chan struct{})}
 	c.Feed = kubeapi.Feed[*corev1.Node, inventory.Node]{
 		Lock: &c.mu, Set: c.set, Remove: c.remove, SetAll: c.setAll,
 		Read: func(node *corev1.Node) (inventory.Node, error) { return Translate(node, selector), nil },
@@ -59,13 +57,6 @@ func newCache(selector labels.Selector, grace time.Duration, notify func()) *nod
 	c.expiry = time.AfterFunc(grace, c.expired)
 	c.expiry.Stop()
 	return c
-}
-
-// received returns how many complete lists there were.
-func (c *nodeCache) received() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.lists
 }
 
 // await returns when there was a complete list, after an error that somebody has to
@@ -119,19 +110,12 @@ func (c *nodeCache) trusted() bool {
 	return c.synced && (c.following || time.Since(c.known) < c.grace)
 }
 
-// resumable reports whether the nodes are young enough to resume a watch.
-func (c *nodeCache) resumable() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.trusted()
-}
-
 // connected says that a stream is open. One that resumes goes on from what is
 // known; any other begins with a complete list, which ends in Replace.
 func (c *nodeCache) connected(resumes bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.open, c.delivered = true, false
+	c.open = true
 	if !resumes || !c.synced {
 		return
 	}
@@ -147,29 +131,29 @@ func (c *nodeCache) follow() {
 	c.expiry.Stop()
 }
 
-// disconnected says that the stream is closed. Nodes were known until then if it
-// has sent an event.
+// disconnected says that the stream is closed. Nodes were known until then.
 func (c *nodeCache) disconnected() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.following && c.delivered {
-		c.known = time.Now()
-	}
-	c.open, c.following = false, false
 	if c.last == nil {
 		c.last = errEnded
 	}
-	if c.synced {
-		c.expiry.Reset(c.grace - time.Since(c.known))
+	if c.following {
+		c.known = time.Now()
+		c.expiry.Reset(c.grace)
 	}
+	c.open, c.following = false, false
 }
 
-// expired notifies the reader if the nodes are no longer to be trusted.
+// expired notifies the reader if the nodes are no longer to be trusted. What
+// happened meanwhile is unknown then, so the watch is not resumed.
 func (c *nodeCache) expired() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.trusted() {
+	over := !c.trusted()
+	c.mu.Unlock()
+	if over {
 		c.notify()
+		c.renew()
 	}
 }
 
@@ -188,7 +172,6 @@ func (c *nodeCache) signal() {
 
 // set takes over a node. Most updates are heartbeats, which change nothing here.
 func (c *nodeCache) set(is inventory.Node) {
-	c.delivered = true
 	i, known := c.find(is.Name)
 	switch {
 	case !known:
@@ -203,7 +186,6 @@ func (c *nodeCache) set(is inventory.Node) {
 
 // remove forgets a node that is gone.
 func (c *nodeCache) remove(was inventory.Node) {
-	c.delivered = true
 	if i, known := c.find(was.Name); known {
 		c.nodes = slices.Delete(c.nodes, i, i+1)
 		c.notify()
@@ -216,8 +198,7 @@ func (c *nodeCache) setAll(nodes []inventory.Node, _ string) error {
 	if !c.trusted() || !slices.EqualFunc(c.nodes, nodes, equal) {
 		c.notify()
 	}
-	c.nodes, c.synced, c.delivered, c.known = nodes, true, true, time.Now()
-	c.lists++
+	c.nodes, c.synced, c.known = nodes, true, time.Now()
 	if c.open {
 		c.follow()
 	}
@@ -233,14 +214,6 @@ func (c *nodeCache) Transformer() cache.TransformFunc {
 		}
 		return object, nil
 	}
-}
-
-// Bookmark says that nothing else happened up to the revision.
-func (c *nodeCache) Bookmark(string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.delivered = true
-	return nil
 }
 
 func (c *nodeCache) find(name string) (int, bool) {

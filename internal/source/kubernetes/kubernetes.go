@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
@@ -24,12 +26,15 @@ type Options struct {
 	// or taint of a control plane.
 	Selector string
 	// Grace is how long nodes count as known after the watch closed; 5 s by
-	// default. A watch is closed and opened every few minutes, in milliseconds.
+	// default. A watch is closed and opened every minute, in milliseconds.
 	Grace time.Duration
 	// Recheck is the time between two looks at the files of the kubeconfig; 5 s
 	// by default.
 	Recheck time.Duration
 }
+
+// answerTimeout bounds the wait for the first byte of a watch, and a list.
+const answerTimeout = 20 * time.Second
 
 // Source watches the nodes of one cluster. Its methods may be called at the
 // same time.
@@ -38,12 +43,8 @@ type Source struct {
 	recheck time.Duration
 	changed chan struct{}
 	cache   *nodeCache
-	// notBefore is when the server wants to be asked again; only Run uses it.
-	notBefore time.Time
+	watch   *kubeapi.Reflector
 }
-
-// errStopped says that we ended the session; it is no failure.
-var errStopped = errors.New("the session is over")
 
 // New checks the options. It reads no file and sends no request.
 func New(options Options) (*Source, error) {
@@ -66,7 +67,12 @@ func New(options Options) (*Source, error) {
 		return nil, fmt.Errorf("kubernetes source: %w", err)
 	}
 	s := &Source{client: client, recheck: options.Recheck, changed: make(chan struct{}, 1)}
-	s.cache = newCache(selector, options.Grace, func() { kubeapi.Signal(s.changed) })
+	s.cache = newCache(selector, options.Grace, func() { kubeapi.Signal(s.changed) }, s.renew)
+	s.watch = &kubeapi.Reflector{
+		Client: client, What: "nodes", Resource: kubeapi.Nodes(), Store: s.cache,
+		Object: &corev1.Node{}, Empty: func() runtime.Object { return &corev1.NodeList{} },
+		Answered: s.answered, Opened: s.cache.connected, Ended: s.ended,
+	}
 	return s, nil
 }
 
@@ -92,65 +98,54 @@ func (s *Source) Expiry() kubeapi.Expiry { return s.client.Expiry() }
 func (s *Source) Changed() <-chan struct{} { return s.changed }
 
 // Run watches until ctx ends, and then returns nil; nothing of it is left
-// running but an exec plugin that does not end.
+// running but an exec plugin that does not end. Credentials that changed are used
+// at once.
 func (s *Source) Run(ctx context.Context) error {
 	defer s.cache.expiry.Stop()
 	defer s.client.Close()
-	var pauses pauses
-	for ctx.Err() == nil {
-		started, lists := time.Now(), s.cache.received()
-		s.session(ctx)
-		pause := pauses.after(time.Since(started), s.cache.received() > lists)
-		kubeapi.Wait(ctx, pause/2+rand.N(pause))
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	watching.Go(func() { s.watch.Run(ctx) })
+	_ = s.client.Refresh() // what cannot be read replaces nothing, and fails each request
+	for used := s.client.Generation(); kubeapi.Wait(ctx, s.recheck); {
+		_ = s.client.Refresh()
+		if is := s.client.Generation(); is != used {
+			used = is
+			s.renew()
+		}
 	}
 	return nil
 }
 
-// pauses are how long to wait after a session, before jitter, in turn; zero before
-// the first.
-type pauses struct{ cheap, costly time.Duration }
-
-// after returns the pause after a session that took so long. A server that is away
-// is asked again within a second and a half. The pause grows further for one that
-// answers with a complete list and then cuts the stream.
-func (p *pauses) after(took time.Duration, listed bool) time.Duration {
-	if took > 10*pauseMax {
-		p.cheap = 0
-	}
-	if took > longEnough {
-		p.costly = 0
-	}
-	p.cheap = min(max(pauseMin, 2*p.cheap), pauseMax)
-	if listed {
-		p.costly = min(max(pauseMin, 2*p.costly), pauseList)
-	}
-	return max(p.cheap, p.costly)
+// renew asks for a complete list on a new connection: none of the time before an
+// outage, or with other credentials, is used again.
+func (s *Source) renew() {
+	s.client.Reconnect()
+	s.watch.ListAgain()
 }
 
-// session runs one session with the credentials as they are now, and ends it
-// when they change or the watch is silent.
-func (s *Source) session(ctx context.Context) {
-	if err := s.client.Refresh(); err != nil {
-		s.cache.failed(err, true)
+// ended notes the end of a watch. The connection of one that was silent may be
+// broken.
+func (s *Source) ended(silent bool) {
+	if silent {
+		s.client.Reconnect()
+	}
+	s.cache.disconnected()
+}
+
+// answered notes why a request failed, in a form that may be shown, and whether
+// somebody has to act: where no request was sent, the kubeconfig cannot be used.
+func (s *Source) answered(_ string, err error) {
+	if err == nil {
 		return
 	}
-	generation := s.client.Generation()
-	// No connection of the time before an outage is used again.
-	defer s.client.Reconnect()
-	one := &session{client: s.client, cache: s.cache, notBefore: s.notBefore}
-	one.touch()
-	ctx, stop := context.WithCancelCause(ctx)
-	var supervising sync.WaitGroup
-	supervising.Go(func() {
-		for kubeapi.Wait(ctx, s.recheck) {
-			_ = s.client.Refresh() // what cannot be read replaces nothing
-			if one.silent() || s.client.Generation() != generation {
-				stop(errStopped)
-			}
-		}
-	})
-	one.run(ctx)
-	stop(errStopped)
-	supervising.Wait()
-	s.notBefore = one.notBefore
+	sent := new(kubeapi.Error)
+	final := !errors.As(err, &sent)
+	switch {
+	case apierrors.IsForbidden(err):
+		final, err = true, inventory.Fault(inventory.ErrUnauthorized, fmt.Errorf("%w; grant the user of SECURED_KUBECONFIG get, list and watch on nodes", err))
+	case apierrors.IsUnauthorized(err):
+		final, err = true, inventory.Fault(inventory.ErrUnauthorized, fmt.Errorf("%w; the API server does not accept the credentials in SECURED_KUBECONFIG: renew them", err))
+	}
+	s.cache.failed(err, final)
 }

@@ -2,6 +2,7 @@ package kube_test
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"slices"
@@ -34,6 +35,8 @@ type keeper struct {
 	mute     string
 	writes   int
 	hangs    bool // nothing is answered, and streams stay open
+	silent   bool // watches are accepted and tell nothing
+	unlisted bool // no list is answered
 	only     string
 	requests int
 }
@@ -48,7 +51,7 @@ func (k *keeper) RoundTrip(r *http.Request) (*http.Response, error) {
 	resource := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 	k.mu.Lock()
 	k.requests++
-	code, hangs := k.code, k.hangs
+	code, hangs, unlisted := k.code, k.hangs, k.unlisted
 	if k.only != "" && k.only != resource {
 		code, hangs = 0, false
 	}
@@ -65,7 +68,7 @@ func (k *keeper) RoundTrip(r *http.Request) (*http.Response, error) {
 		return reply(r, k.writes, slice(created)), nil
 	case r.Method != http.MethodGet:
 		return reply(r, k.writes, nil), nil
-	case hangs:
+	case hangs || unlisted && !query.Has("watch"):
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	case code != 0:
@@ -73,7 +76,7 @@ func (k *keeper) RoundTrip(r *http.Request) (*http.Response, error) {
 	case query.Has("sendInitialEvents"):
 		return reply(r, http.StatusUnprocessableEntity, nil), nil
 	case query.Has("watch"):
-		return k.stream(r, query.Get("timeoutSeconds")), nil
+		return k.stream(r, resource, query.Get("timeoutSeconds")), nil
 	case resource == "services":
 		return reply(r, http.StatusOK, &corev1.ServiceList{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceList"}, ListMeta: metav1.ListMeta{ResourceVersion: "10"},
@@ -93,25 +96,26 @@ func reason(code int) metav1.StatusReason {
 	return metav1.StatusReasonForbidden
 }
 
-// stream sends nothing. It ends in time, but not while nothing is answered.
-func (k *keeper) stream(r *http.Request, seconds string) *http.Response {
+// stream sends nothing but the bookmark that comes two seconds before its end. It ends
+// in time, but not while nothing is answered.
+func (k *keeper) stream(r *http.Request, resource, seconds string) *http.Response {
 	response := reply(r, http.StatusOK, nil)
-	body := &ending{done: make(chan struct{})}
+	body, stream := io.Pipe()
 	response.Body = body
-	end := sync.OnceFunc(func() { close(body.done) })
 	n, _ := strconv.Atoi(seconds)
-	timer := time.AfterFunc(time.Duration(n)*time.Second, func() {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		if !k.hangs {
-			end()
+	lasts := time.Duration(n) * time.Second
+	go func() {
+		kubeapi.Wait(r.Context(), lasts-2*time.Second)
+		var silent, hangs bool
+		if k.set(func() { silent, hangs = k.silent, k.hangs }); !silent && !hangs {
+			_ = json.NewEncoder(stream).Encode(map[string]any{"type": "BOOKMARK", "object": bookmark(resource, "10")})
 		}
-	})
-	if n == 0 {
-		timer.Stop()
-	}
-	body.close = func() { timer.Stop(); end() }
-	context.AfterFunc(r.Context(), body.close)
+		kubeapi.Wait(r.Context(), 2*time.Second)
+		if k.set(func() { hangs = k.hangs }); hangs {
+			<-r.Context().Done()
+		}
+		_ = stream.Close()
+	}()
 	return response
 }
 
@@ -164,14 +168,15 @@ func TestContract36AWatchThatIsRefusedOrSilentIsToldWithin90Seconds(t *testing.T
 		spoil func(*keeper)
 		want  string
 	}{
-		"forbidden":                   {func(k *keeper) { k.code = http.StatusForbidden }, "not for you"},
-		"unauthorized":                {func(k *keeper) { k.code = http.StatusUnauthorized }, "not for you"},
-		"the Service alone":           {func(k *keeper) { k.code, k.only = http.StatusForbidden, "services" }, "the watch of the Service"},
-		"the slices alone":            {func(k *keeper) { k.code, k.only = http.StatusForbidden, "endpointslices" }, "the watch of slices"},
-		"an error of the server":      {func(k *keeper) { k.code = http.StatusInternalServerError }, "not for you"},
-		"nothing is answered":         {func(k *keeper) { k.hangs = true }, "has sent nothing since"},
-		"the watch of slices hangs":   {func(k *keeper) { k.hangs, k.only = true, "endpointslices" }, "the watch of slices has sent nothing since"},
-		"the watch of services hangs": {func(k *keeper) { k.hangs, k.only = true, "services" }, "the watch of the Service has sent nothing since"},
+		"forbidden":         {func(k *keeper) { k.code = http.StatusForbidden }, "not for you"},
+		"unauthorized":      {func(k *keeper) { k.code = http.StatusUnauthorized }, "not for you"},
+		"the Service alone": {func(k *keeper) { k.code, k.only = http.StatusForbidden, "services" }, "the watch of the Service"},
+		"the slices alone":  {func(k *keeper) { k.code, k.only = http.StatusForbidden, "endpointslices" }, "the watch of slices"},
+		"the lists hang, and watches are accepted and tell nothing": {func(k *keeper) { k.silent, k.unlisted = true, true }, "has sent nothing since"},
+		"an error of the server":                                    {func(k *keeper) { k.code = http.StatusInternalServerError }, "not for you"},
+		"nothing is answered":                                       {func(k *keeper) { k.hangs = true }, "has sent nothing since"},
+		"the watch of slices hangs":                                 {func(k *keeper) { k.hangs, k.only = true, "endpointslices" }, "the watch of slices has sent nothing since"},
+		"the watch of services hangs":                               {func(k *keeper) { k.hangs, k.only = true, "services" }, "the watch of the Service has sent nothing since"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kept(t, func(t *testing.T, k *keeper, store *single) {
@@ -183,7 +188,7 @@ func TestContract36AWatchThatIsRefusedOrSilentIsToldWithin90Seconds(t *testing.T
 				if err := toldWithin(t, store, 90*time.Second); err == nil || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("got %v, want an error that says %q", err, c.want)
 				}
-				k.set(func() { k.code, k.hangs = 0, false })
+				k.set(func() { k.code, k.hangs, k.silent, k.unlisted = 0, false, false, false })
 				if err := toldWithin(t, store, 30*time.Second); err != nil {
 					t.Errorf("got %v, want no error after that", err)
 				}
@@ -200,6 +205,27 @@ func TestContract36AWatchThatIsRefusedOrSilentIsToldWithin90Seconds(t *testing.T
 			})
 		})
 	}
+}
+
+// A watch that is accepted proves nothing. What it does not tell, a list does.
+func TestContract36WhatAWatchDoesNotTellIsKnownWithin90Seconds(t *testing.T) {
+	kept(t, func(t *testing.T, k *keeper, store *single) {
+		time.Sleep(10 * time.Minute)
+		other := discoveryv1.EndpointSlice{Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.9.0.1"}}}}
+		other.Namespace, other.Name, other.Labels = "default", "web-x7f2k", map[string]string{discoveryv1.LabelServiceName: "web"}
+		for _, listed := range [][]discoveryv1.EndpointSlice{{other}, nil, {other}} {
+			k.set(func() { k.silent, k.listed = true, listed })
+			if err := toldWithin(t, store, 90*time.Second); err != nil {
+				t.Errorf("got %v, want no doubt: the lists are answered", err)
+			}
+			if state, err := store.Load(t.Context()); err != nil || len(state.Beside) != len(listed) {
+				t.Errorf("got %+v, %v, want %d slices beside ours", state.Beside, err, len(listed))
+			}
+			k.set(func() { k.silent = false })
+			time.Sleep(5 * time.Minute)
+			_ = drain(store)
+		}
+	})
 }
 
 func TestARefusalOfAMomentIsNotTold(t *testing.T) {
@@ -327,19 +353,3 @@ func TestAListSaysWhichSlicesBesideOursAreGone(t *testing.T) {
 
 // longestWatch is the longest time that a watch lasts.
 const longestWatch = time.Minute
-
-// ending is a body that sends nothing.
-type ending struct {
-	done  chan struct{}
-	close func()
-}
-
-func (e *ending) Read([]byte) (int, error) {
-	<-e.done
-	return 0, io.EOF
-}
-
-func (e *ending) Close() error {
-	e.close()
-	return nil
-}

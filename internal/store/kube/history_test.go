@@ -93,7 +93,7 @@ func (h *history) step() {
 		for _, namespace := range []string{"blog", "shop", ""} {
 			h.world.refuse(namespace, false)
 		}
-		time.Sleep(10 * time.Second)
+		time.Sleep(40 * time.Second) // for as long as lists may be apart
 	}
 }
 

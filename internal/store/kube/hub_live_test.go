@@ -291,7 +291,7 @@ func forbiddenNamespace(t *testing.T, server *controlplane.ControlPlane) {
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("got %v, want a deadline", err)
 		}
-		return strings.Contains(err.Error(), "of namespace "+bad.Name) && strings.Contains(err.Error(), "cannot list resource")
+		return strings.Contains(err.Error(), "of namespace "+bad.Name) && strings.Contains(err.Error(), "cannot watch resource")
 	}
 	for deadline := time.Now().Add(waitLimit); !told(); {
 		if time.Now().After(deadline) {

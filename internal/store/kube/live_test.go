@@ -172,7 +172,7 @@ func missingRight(t *testing.T, server *controlplane.ControlPlane) {
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("got %v, want a deadline", err)
 		}
-		return strings.Contains(err.Error(), `cannot list resource "services"`)
+		return strings.Contains(err.Error(), `cannot watch resource "services"`)
 	}
 	for deadline := time.Now().Add(waitLimit); !told(); {
 		if time.Now().After(deadline) {

@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
@@ -160,15 +161,23 @@ func (w *world) list(r *http.Request, namespace, resource, name string) *http.Re
 	return reply(r, http.StatusOK, list)
 }
 
-// stream is a watch, which ends in time.
+// stream is a watch, which ends in time. As of a real API server, a bookmark comes two
+// seconds before.
 func (w *world) stream(r *http.Request, namespace, resource, seconds string) *http.Response {
 	body, stream := io.Pipe()
 	w.watches[stream] = [2]string{namespace, resource}
 	n, _ := strconv.Atoi(seconds)
-	timer := time.AfterFunc(time.Duration(n)*time.Second, func() { stream.Close() })
+	go func() {
+		defer stream.Close()
+		if !kubeapi.Wait(r.Context(), time.Duration(n-2)*time.Second) {
+			return
+		}
+		w.mu.Lock()
+		_ = json.NewEncoder(stream).Encode(map[string]any{"type": "BOOKMARK", "object": bookmark(resource, strconv.Itoa(w.revision))})
+		w.mu.Unlock()
+		kubeapi.Wait(r.Context(), 2*time.Second)
+	}()
 	context.AfterFunc(r.Context(), func() {
-		timer.Stop()
-		stream.Close()
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		delete(w.watches, stream)
@@ -176,6 +185,14 @@ func (w *world) stream(r *http.Request, namespace, resource, seconds string) *ht
 	response := reply(r, http.StatusOK, nil)
 	response.Body = body
 	return response
+}
+
+// bookmark is the object of one.
+func bookmark(resource, revision string) runtime.Object {
+	if resource == "services" {
+		return &corev1.Service{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{ResourceVersion: revision}}
+	}
+	return &discoveryv1.EndpointSlice{TypeMeta: metav1.TypeMeta{APIVersion: "discovery.k8s.io/v1", Kind: "EndpointSlice"}, ObjectMeta: metav1.ObjectMeta{ResourceVersion: revision}}
 }
 
 // awaitWatches waits, in real time, until so many watches are open.

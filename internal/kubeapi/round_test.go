@@ -18,8 +18,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -27,7 +25,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 )
 
-// mirror is what a reflection has told so far.
+// mirror is what a reflector has told so far.
 type mirror struct {
 	mu     sync.Mutex
 	values map[string]string
@@ -96,26 +94,14 @@ func until(t *testing.T, complaint func() string) {
 // reflected mirrors the Services of the namespace default.
 func reflected(t *testing.T, config *rest.Config) *mirror {
 	t.Helper()
-	client, services := newClient(t, kubeapi.Fixed(config), 0), kubeapi.Services("default")
 	m := &mirror{values: map[string]string{}}
-	reflection := kubeapi.Reflection{
-		Object: &corev1.Service{}, Store: m,
-		Backoff: wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Steps: 5, Cap: time.Second},
-		List: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			list := &corev1.ServiceList{}
-			return list, client.List(ctx, services, options, list)
-		},
-		Watch: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			return client.Watch(ctx, services, options)
-		},
+	reflector := &kubeapi.Reflector{
+		Client: newClient(t, kubeapi.Fixed(config), 0), What: "Services", Resource: kubeapi.Services("default"), Store: m,
+		Object: &corev1.Service{}, Empty: func() runtime.Object { return &corev1.ServiceList{} },
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	running.Go(func() {
-		for kubeapi.Wait(ctx, 50*time.Millisecond) {
-			_ = reflection.Run(ctx)
-		}
-	})
+	running.Go(func() { reflector.Run(ctx) })
 	t.Cleanup(func() { stop(); running.Wait() })
 	return m
 }

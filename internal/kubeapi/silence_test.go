@@ -1,0 +1,341 @@
+package kubeapi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
+)
+
+// resting is an API server where nothing changes. Like a real one it sends a bookmark
+// two seconds before a watch ends, and ends it in time.
+type resting struct {
+	mu sync.Mutex
+	// streams says that it can begin a watch with the list.
+	streams bool
+	// silent watches bring nothing, not even the bookmark. Watches that last so long at
+	// most are cut then, and code is the answer to a watch that resumes, 0 for a stream.
+	silent bool
+	cut    time.Duration
+	code   int
+	// broken says that a watch which begins with the list ends in the middle of it.
+	broken bool
+	// unlisted says that no list is answered, unwatched that no watch is.
+	unlisted, unwatched bool
+
+	lists, watches int
+	revision       int
+}
+
+func (s *resting) set(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+}
+
+// counts returns how many lists and watches there were, each complete list once.
+func (s *resting) counts() (lists, watches int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lists, s.watches
+}
+
+func (s *resting) RoundTrip(r *http.Request) (*http.Response, error) {
+	query := r.URL.Query()
+	begins, watches := query.Has("sendInitialEvents"), query.Has("watch")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case !watches && s.unlisted, watches && s.unwatched:
+		s.mu.Unlock()
+		defer s.mu.Lock()
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	case begins && !s.streams:
+		return answer(r, http.StatusUnprocessableEntity, ""), nil
+	case !watches:
+		s.lists++
+		return answer(r, http.StatusOK, fmt.Sprintf(`{"kind":"LeaseList","apiVersion":"coordination.k8s.io/v1","metadata":{"resourceVersion":"%d"},"items":[]}`, s.revision)), nil
+	case s.code != 0:
+		s.watches++
+		return answer(r, s.code, ""), nil
+	}
+	s.watches++
+	if begins {
+		s.lists++
+	}
+	response := answer(r, http.StatusOK, "")
+	if begins && s.broken {
+		return answer(r, http.StatusOK, `{"type":"ADDED","object":{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"a","resourceVersion":"3"}}}`+"\n"), nil
+	}
+	response.Body = s.stream(r.Context(), begins, seconds(query.Get("timeoutSeconds")))
+	return response, nil
+}
+
+func seconds(text string) time.Duration {
+	n, _ := strconv.Atoi(text)
+	return time.Duration(n) * time.Second
+}
+
+// stream is the body of a watch.
+func (s *resting) stream(ctx context.Context, begins bool, lasts time.Duration) io.ReadCloser {
+	body, stream := io.Pipe()
+	silent, cut := s.silent, s.cut
+	if cut == 0 {
+		cut = lasts
+	}
+	go func() {
+		defer stream.Close()
+		if begins && !silent {
+			s.bookmark(stream, `"k8s.io/initial-events-end":"true"`)
+		}
+		if before := lasts - 2*time.Second; before < cut {
+			if kubeapi.Wait(ctx, before) && !silent {
+				s.bookmark(stream, "")
+			}
+			cut = lasts - before
+		}
+		kubeapi.Wait(ctx, cut)
+	}()
+	return body
+}
+
+func (s *resting) bookmark(stream io.Writer, annotations string) {
+	s.mu.Lock()
+	s.revision++
+	revision := s.revision
+	s.mu.Unlock()
+	_, _ = fmt.Fprintf(stream, `{"type":"BOOKMARK","object":{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"resourceVersion":"%d","annotations":{%s}}}}`+"\n", revision, annotations)
+}
+
+func answer(r *http.Request, code int, body string) *http.Response {
+	return &http.Response{
+		Request: r, StatusCode: code, ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)),
+	}
+}
+
+// atRest runs the test in a bubble with a reflector that has listed once.
+func atRest(t *testing.T, s *resting, test func(r *kubeapi.Reflector)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s.revision = 10
+		config := &rest.Config{Host: "https://192.0.2.1"}
+		config.Wrap(func(http.RoundTripper) http.RoundTripper { return s })
+		r := &kubeapi.Reflector{
+			Client: newClient(t, kubeapi.Fixed(config), 0), What: "leases", Resource: kubeapi.Leases("n"),
+			Object: &coordinationv1.Lease{}, Empty: func() runtime.Object { return &coordinationv1.LeaseList{} },
+			Store: &kubeapi.Feed[*coordinationv1.Lease, string]{
+				Lock: &sync.Mutex{}, SetAll: func([]string, string) error { return nil },
+			},
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { r.Run(ctx) })
+		synctest.Wait()
+		test(r)
+		stop()
+		running.Wait()
+	})
+}
+
+// servers are those that can begin a watch with the list, and those that cannot.
+func servers(t *testing.T, test func(t *testing.T, streams bool)) {
+	t.Helper()
+	for name, streams := range map[string]bool{"lists are streamed": true, "lists are apart": false} {
+		t.Run(name, func(t *testing.T) { test(t, streams) })
+	}
+}
+
+// current fails the test if the store is not current at each second of the time.
+func current(t *testing.T, r *kubeapi.Reflector, d time.Duration) {
+	t.Helper()
+	for range d / time.Second {
+		time.Sleep(time.Second)
+		if _, err := r.Stale(time.Now()); err != nil {
+			t.Fatalf("got %v, want a store that is current", err)
+		}
+	}
+}
+
+// A server at rest sends a bookmark before the end of each watch. That is proof enough.
+func TestContract22AtRestNothingIsListedAgain(t *testing.T) {
+	servers(t, func(t *testing.T, streams bool) {
+		s := &resting{streams: streams}
+		atRest(t, s, func(r *kubeapi.Reflector) {
+			current(t, r, time.Hour)
+			lists, watches := s.counts()
+			if lists != 1 || watches < 60 || watches > 90 {
+				t.Errorf("got %d lists and %d watches in an hour, want one list and a watch each minute", lists, watches)
+			}
+		})
+	})
+}
+
+// Contract 113: also long after the last bookmark.
+func TestContract113AWatchThatIsCutAtRestCostsNoList(t *testing.T) {
+	s := &resting{streams: true, cut: 35 * time.Second}
+	atRest(t, s, func(r *kubeapi.Reflector) {
+		current(t, r, 30*time.Minute)
+		if lists, watches := s.counts(); lists != 1 || watches < 40 {
+			t.Errorf("got %d lists and %d watches, want one list and the watches that go on from it", lists, watches)
+		}
+	})
+}
+
+// The server accepts each watch, and tells nothing of what happens. Only a list does. A
+// server without bookmarks does the same at rest, and then lists are a waste.
+func TestContract36AServerThatTellsNothingIsAskedForACompleteListEverMoreRarely(t *testing.T) {
+	servers(t, func(t *testing.T, streams bool) {
+		s := &resting{streams: streams}
+		atRest(t, s, func(r *kubeapi.Reflector) {
+			for range 3 {
+				current(t, r, 5*time.Minute)
+				before, _ := s.counts()
+				s.set(func() { s.silent = true }) // the open watch still tells that it ends
+				current(t, r, 2*time.Minute+10*time.Second)
+				if lists, _ := s.counts(); lists != before+1 {
+					t.Errorf("got %d lists after a silent minute, want one", lists-before)
+				}
+				s.set(func() { s.silent = false })
+			}
+			s.set(func() { s.silent = true })
+			before, _ := s.counts()
+			current(t, r, 10*time.Hour)
+			if lists, _ := s.counts(); lists-before < 18 || lists-before > 30 {
+				t.Errorf("got %d lists in ten silent hours, want one each half an hour at the end", lists-before)
+			}
+		})
+	})
+}
+
+// Contract 36: also where the server had no bookmarks before.
+func TestContract36AServerThatIsAwayIsToldWithin90Seconds(t *testing.T) {
+	for name, c := range map[string]struct{ silent, accepts bool }{
+		"no request is answered, bookmarks before":       {},
+		"no request is answered, no bookmarks before":    {silent: true},
+		"watches are accepted and tell nothing any more": {accepts: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &resting{silent: c.silent}
+			atRest(t, s, func(r *kubeapi.Reflector) {
+				current(t, r, time.Hour)
+				s.set(func() { s.unlisted, s.unwatched, s.silent = true, !c.accepts, true })
+				if !c.silent {
+					time.Sleep(time.Minute) // the open watch still tells that it ends
+				}
+				time.Sleep(80 * time.Second)
+				if _, err := r.Stale(time.Now()); err == nil {
+					t.Error("after 80 s: got a store that is current")
+				}
+				s.set(func() { s.unlisted, s.unwatched, s.silent = false, false, false })
+				time.Sleep(15 * time.Second)
+				current(t, r, time.Hour)
+			})
+		})
+	}
+}
+
+// Contract 36: that the next watch was accepted shows nothing of the one that was cut.
+func TestContract36AWatchThatWasCutAndResumedInSilenceIsToldWithin90Seconds(t *testing.T) {
+	s := &resting{silent: true, cut: 44 * time.Second}
+	atRest(t, s, func(r *kubeapi.Reflector) {
+		s.set(func() { s.unlisted = true })
+		time.Sleep(80 * time.Second)
+		if _, watches := s.counts(); watches < 2 {
+			t.Errorf("got %d watches, want one that resumes", watches)
+		}
+		if _, err := r.Stale(time.Now()); err == nil {
+			t.Error("80 s after the list: got a store that is current")
+		}
+	})
+}
+
+// Without a watch a list is out of date at once.
+func TestWhereAWatchIsRefusedNoListIsAskedFor(t *testing.T) {
+	s := &resting{streams: true, code: http.StatusForbidden}
+	atRest(t, s, func(r *kubeapi.Reflector) {
+		time.Sleep(10 * time.Minute)
+		if lists, watches := s.counts(); lists != 0 || watches < 200 {
+			t.Errorf("got %d lists and %d watches in ten minutes, want no list and a watch each three seconds at least", lists, watches)
+		}
+	})
+}
+
+// A list that breaks off may be large, and break off again.
+func TestContract33AStreamedListThatBreaksOffIsAskedForByItself(t *testing.T) {
+	s := &resting{streams: true, broken: true}
+	atRest(t, s, func(r *kubeapi.Reflector) {
+		current(t, r, 10*time.Minute)
+		if lists, _ := s.counts(); r.Known().IsZero() || lists != 2 {
+			t.Errorf("got %d lists, known since %v, want one that broke off and one by itself", lists, r.Known())
+		}
+	})
+}
+
+// Contract 33: each attempt costs a complete list, which may be large.
+func TestContract33AServerWithoutLastingWatchesIsAskedEverMoreRarelyForACompleteList(t *testing.T) {
+	for name, spoil := range map[string]func(*resting){
+		"watches are cut at once":                     func(s *resting) { s.cut, s.silent = time.Millisecond, true },
+		"watches are cut at once, lists are streamed": func(s *resting) { s.cut, s.streams = time.Millisecond, true },
+		"watches are answered 500":                    func(s *resting) { s.code = http.StatusInternalServerError },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &resting{}
+			spoil(s)
+			atRest(t, s, func(*kubeapi.Reflector) {
+				time.Sleep(2 * time.Minute) // until the pauses are as long as they get
+				before, _ := s.counts()
+				time.Sleep(10 * time.Minute)
+				lists, _ := s.counts()
+				if got := lists - before; got < 20 || got > 60 {
+					t.Errorf("got %d lists in 10 minutes, want one in 10 to 30 s", got)
+				}
+				s.set(func() { s.cut, s.code, s.silent = 0, 0, false })
+				time.Sleep(2 * time.Minute)
+				before, _ = s.counts()
+				time.Sleep(10 * time.Minute)
+				if lists, _ := s.counts(); lists != before {
+					t.Errorf("got %d more lists after watches last again, want none", lists-before)
+				}
+			})
+		})
+	}
+}
+
+// Contract 2: an answer of a proxy, for example.
+func TestContract02AListWithoutARevisionIsNone(t *testing.T) {
+	config := &rest.Config{Host: "https://192.0.2.1"}
+	config.Wrap(func(http.RoundTripper) http.RoundTripper { return plain{} })
+	r := &kubeapi.Reflector{
+		Client: newClient(t, kubeapi.Fixed(config), 0), Resource: kubeapi.Leases("n"),
+		Empty: func() runtime.Object { return &coordinationv1.LeaseList{} },
+		Store: &kubeapi.Feed[*coordinationv1.Lease, string]{
+			SetAll: func([]string, string) error { return errors.New("it was taken over") },
+		},
+	}
+	r.ListOnce(t.Context())
+	if err := r.Failed(); err == nil || !strings.Contains(err.Error(), "it has no resourceVersion") || !r.Known().IsZero() {
+		t.Errorf("got %v, want that it is no list", err)
+	}
+}
+
+// plain answers with an object that is not a list.
+type plain struct{}
+
+func (plain) RoundTrip(r *http.Request) (*http.Response, error) {
+	return answer(r, http.StatusOK, "{}"), nil
+}
