@@ -9,10 +9,10 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-// Contracts 116 and 118: narrower bounds are a restart, so no version of the pools is known
+// Contracts 83, 116 and 118: a restart writes no status where nothing changed; narrower bounds are a restart, so no version of the pools is known
 // that was within them. What passes stays, what dies goes, and a version that counts again
 // writes nothing.
-func TestContract116ARestartWithNarrowerBoundsTakesNothingAway(t *testing.T) {
+func TestContract83And116ARestartWithNarrowerBoundsTakesNothingAway(t *testing.T) {
 	t.Parallel()
 	netns.Require(t)
 	p := newPlatform(t, controlplane.Start(t, controlplane.Options{Audit: true})).inAPI()
