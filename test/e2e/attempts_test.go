@@ -15,27 +15,48 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-// TestTheTeams holds the tests of what teams do to each other, with documents. One
-// server serves them all.
+// stories are the tests of what teams do to each other, whichever carrier has the
+// documents. files says that the carrier plays no part, so that files are enough.
+var stories = []struct {
+	name  string
+	tell  func(*testing.T, *platform)
+	files bool
+}{
+	{name: "Contract75NothingOutsideAPoolIsPublishedOrProbed", tell: attempts},
+	{name: "Contract75NothingOutsideAPoolIsPublishedUnderAPolicyEither", tell: func(t *testing.T, p *platform) { p.policy(); attempts(t, p) }},
+	{name: "Contract76AStandbyTakesOverWithoutAWrite", tell: standbyOfMany},
+	{name: "Contract49ADryRunOfManyWritesNothing", tell: dryRunOfMany},
+	{name: "Contract60LabelsOfNamespacesComeAndGo", tell: labelsComeAndGo},
+	{name: "Contract60SlicesInForgottenNamespacesAreFound", tell: forgottenNamespace, files: true},
+	{name: "Contract76ANamespaceWithoutServicesHoldsUpNoGroup", tell: servicesOfOneCannotBeListed, files: true},
+	{name: "Contract49CredentialsComeLateAndAreRotated", tell: credentialsRotate},
+	{name: "Contract45ARestartWithBrokenDocumentsKeepsAll", tell: restartWithBrokenDocuments},
+	{name: "Contract76NoTeamSlowsAnother", tell: noTeamSlowsAnother}, // the last: of its bindings nobody has to be rid
+}
+
+// TestTheTeams tells the stories with documents in files. One server serves them all.
 func TestTheTeams(t *testing.T) {
 	netns.Require(t)
 	cp := controlplane.Start(t, controlplane.Options{Audit: true})
-	for name, test := range map[string]func(*testing.T, *platform){
-		"Contract75NothingOutsideAPoolIsPublishedOrProbed":           func(t *testing.T, p *platform) { attempts(t, p) },
-		"Contract75NothingOutsideAPoolIsPublishedUnderAPolicyEither": func(t *testing.T, p *platform) { p.policy(); attempts(t, p) },
-		"Contract76NoTeamSlowsAnother":                               noTeamSlowsAnother,
-		"Contract76AStandbyTakesOverWithoutAWrite":                   standbyOfMany,
-		"Contract49ADryRunOfManyWritesNothing":                       dryRunOfMany,
-		"Contract60LabelsOfNamespacesComeAndGo":                      labelsComeAndGo,
-		"Contract60SlicesInForgottenNamespacesAreFound":              forgottenNamespace,
-		"Contract76ANamespaceWithoutServicesHoldsUpNoGroup":          servicesOfOneCannotBeListed,
-		"Contract49CredentialsComeLateAndAreRotated":                 credentialsRotate,
-		"Contract45ARestartWithBrokenDocumentsKeepsAll":              restartWithBrokenDocuments,
-	} {
-		t.Run(name, func(t *testing.T) {
+	for _, story := range stories {
+		t.Run(story.name, func(t *testing.T) {
 			t.Parallel()
-			test(t, newPlatform(t, cp))
+			story.tell(t, newPlatform(t, cp))
 		})
+	}
+}
+
+// Contract 85: the stories with documents in the API server, where objects say what comes
+// of them. One server serves them one after the other, because each program reads the
+// objects of all namespaces, and writes the status of each.
+func TestContract85TheTeamsWithDocumentsInTheAPIServer(t *testing.T) {
+	t.Parallel()
+	netns.Require(t)
+	cp := controlplane.Start(t, controlplane.Options{Audit: true})
+	for _, story := range stories {
+		if !story.files {
+			t.Run(story.name, func(t *testing.T) { story.tell(t, newPlatform(t, cp).inAPI()) })
+		}
 	}
 }
 
@@ -152,7 +173,8 @@ func named(name string) func(*discoveryv1.EndpointSlice) {
 	return func(s *discoveryv1.EndpointSlice) { s.Name = name }
 }
 
-// attempts tries all of them in one namespace, of which three Services are filled.
+// attempts tries all of them in one namespace, of which three Services are filled. Where
+// documents are objects, the team writes bindings too.
 func attempts(t *testing.T, p *platform) {
 	outside := outsideAddress(t)
 	traps := []*trap{newTrap(t, outside, port)}
@@ -165,6 +187,9 @@ func attempts(t *testing.T, p *platform) {
 	neighbour := p.world.neighbour("stranger", chosen())
 	for name, a := range all {
 		p.try(name, a, outside)
+	}
+	if p.applied {
+		p.tryBindings()
 	}
 	d := p.start()
 	for name, a := range all {
@@ -184,6 +209,9 @@ func attempts(t *testing.T, p *platform) {
 	p.wantStates("web", "blue", p.nodes, "down")
 	p.wantStates("headless", "blue", p.nodes, "down")
 	p.wantStates("notready", "blue", p.nodes, "odd true false false") // ready, but not serving
+	if p.applied {
+		p.wantBindingsTried()
+	}
 	for _, trap := range traps {
 		if hits := trap.hits.Load(); hits > 0 {
 			t.Errorf("got %d connections to %s, which no pool allows", hits, trap.addr)

@@ -80,6 +80,12 @@ func (p *platform) write(name, text string) {
 		p.kubectl(text, "apply", "--filename", "-")
 		return
 	}
+	p.replace(name, text)
+}
+
+// replace replaces one file of the folder in one step.
+func (p *platform) replace(name, text string) {
+	p.t.Helper()
 	path := filepath.Join(p.folder, name)
 	if err := os.WriteFile(path+".next", []byte(text), 0o600); err != nil {
 		p.t.Fatal(err)
@@ -112,11 +118,15 @@ func (p *platform) pool(name string, nodes []node, more string) {
 
 func (p *platform) binding(service, pools string) {
 	p.t.Helper()
-	p.write("binding-"+service+".yaml", fmt.Sprintf(`apiVersion: endpoints.ablmnzde.github.io/v1alpha1
+	p.write("binding-"+service+".yaml", p.bindingText(service, pools))
+}
+
+func (p *platform) bindingText(service, pools string) string {
+	return fmt.Sprintf(`apiVersion: endpoints.ablmnzde.github.io/v1alpha1
 kind: EndpointBinding
 metadata: {name: %s, namespace: %s}
 spec: {pools: [%s], ports: [{name: http, port: %d}]}
-`, service, p.namespace, pools, port))
+`, service, p.namespace, pools, port)
 }
 
 // bySlice returns what each slice publishes.

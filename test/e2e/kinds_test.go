@@ -27,12 +27,15 @@ func (p *platform) withKinds() {
 	} {
 		p.env[name] = value
 	}
-	p.allowKinds("daemon-kinds", "list", "watch")
-	p.allowStatus()
+	p.grantKinds()
 }
 
-// allowStatus gives the right to write the status.
-func (p *platform) allowStatus() { p.t.Helper(); p.allowKinds("daemon-status", "update") }
+// grantKinds gives the rights to read documents and to write their status.
+func (p *platform) grantKinds() {
+	p.t.Helper()
+	p.allowKinds("daemon-kinds", "list", "watch")
+	p.allowKinds("daemon-status", "update")
+}
 
 func (p *platform) allowKinds(name string, verbs ...string) {
 	p.t.Helper()
@@ -115,6 +118,21 @@ func (p *platform) written() (slicesWritten, statuses []controlplane.AuditEvent)
 	return slicesWritten, statuses
 }
 
+// slicesWritten are those of slices.
+func (p *platform) slicesWritten() []controlplane.AuditEvent {
+	p.t.Helper()
+	all, _ := p.written()
+	return all
+}
+
+// wantSlicesWritten compares the number of writes of slices since before.
+func (p *platform) wantSlicesWritten(before []controlplane.AuditEvent, want int) {
+	p.t.Helper()
+	if got := p.slicesWritten()[len(before):]; len(got) != want {
+		p.t.Errorf("got %d writes of slices, want %d: %+v", len(got), want, got)
+	}
+}
+
 // Contracts 81 to 84: documents move from files to the API server and back, kinds come and
 // go, and nothing that works is taken away.
 func TestContract81To84DocumentsInTheAPIServer(t *testing.T) {
@@ -132,7 +150,7 @@ func TestContract81To84DocumentsInTheAPIServer(t *testing.T) {
 
 	t.Log("Contract 84: the documents move with one command")
 	p.install()
-	before, _ := p.written()
+	before := p.slicesWritten()
 	printed := p.command(nil, "config", "show", "-o", "documents").stdout
 	p.kubectl(printed, "apply", "--filename", "-")
 	p.wantCondition("endpointbinding/web", "Accepted=False")
@@ -154,10 +172,8 @@ func TestContract81To84DocumentsInTheAPIServer(t *testing.T) {
 	}
 
 	t.Log("Contract 83: a dead node costs one status for each binding, after the slices")
-	if after, _ := p.written(); len(after) != len(before) {
-		t.Errorf("got %d writes of slices, want none: %+v", len(after)-len(before), after[len(before):])
-	}
-	before, told := p.written()
+	p.wantSlicesWritten(before, 0)
+	_, told := p.written()
 	p.nodes[0].backends[0].kill()
 	p.want("down")
 	p.untilStatuses(len(told) + 2)
@@ -168,25 +184,11 @@ func TestContract81To84DocumentsInTheAPIServer(t *testing.T) {
 			t.Errorf("a status was written at %s, before the last slice at %s", e.Received, last.Received)
 		}
 	}
-	if len(after) != len(before)+2 {
-		t.Errorf("got %d writes of slices, want 2", len(after)-len(before))
-	}
+	p.wantSlicesWritten(before, 2)
 
 	p.lose(d, printed)
 	d.stop()
 	p.restartWithoutKinds()
-}
-
-// inAPI moves the documents into the API server. No kind is installed before.
-func (p *platform) inAPI() *platform {
-	p.t.Helper()
-	p.withKinds()
-	p.install()
-	p.kubectl(p.command(nil, "config", "show", "-o", "documents").stdout, "apply", "--filename", "-")
-	p.removeFiles()
-	delete(p.env, "DOCUMENTS_DIR")
-	p.applied = true
-	return p
 }
 
 // removeFiles leaves one file without documents, as the documentation says.
@@ -243,7 +245,7 @@ func (p *platform) lose(d *daemon, objects string) {
 func (p *platform) restartWithoutKinds() {
 	p.t.Helper()
 	p.kubectl("", "delete", "--filename", definitions)
-	before, _ := p.written()
+	before := p.slicesWritten()
 	published := p.bySlice()
 	d := p.start()
 	for range 2 {
@@ -253,7 +255,8 @@ func (p *platform) restartWithoutKinds() {
 	if d.count("the API server does not have the kind; documents in files and annotations count") > 0 {
 		p.t.Error("a lost kind was told as missing")
 	}
-	if after, _ := p.written(); len(after) != len(before) || fmt.Sprint(p.bySlice()) != fmt.Sprint(published) {
+	p.wantSlicesWritten(before, 0)
+	if fmt.Sprint(p.bySlice()) != fmt.Sprint(published) {
 		p.t.Errorf("got slices %v, want %v", p.bySlice(), published)
 	}
 	d.stop()

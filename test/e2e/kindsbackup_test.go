@@ -102,11 +102,16 @@ func (p *platform) untilSaid(binding, want string) {
 // bindings are those of the namespace.
 func (p *platform) bindings() dynamic.ResourceInterface {
 	p.t.Helper()
+	return p.bindingsIn(p.namespace)
+}
+
+func (p *platform) bindingsIn(namespace string) dynamic.ResourceInterface {
+	p.t.Helper()
 	client, err := dynamic.NewForConfig(p.cp.Config())
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return client.Resource(schema.GroupVersionResource{Group: "endpoints.ablmnzde.github.io", Version: "v1alpha1", Resource: "endpointbindings"}).Namespace(p.namespace)
+	return client.Resource(schema.GroupVersionResource{Group: "endpoints.ablmnzde.github.io", Version: "v1alpha1", Resource: "endpointbindings"}).Namespace(namespace)
 }
 
 // refuseStatus lets a policy refuse the status of one binding, and waits until it does.

@@ -60,16 +60,14 @@ func within(t *testing.T, object map[string]any, path ...string) map[string]any 
 // hits lets a node die and come back, and returns how many writes of slices that was.
 func (p *platform) hits(node int) {
 	p.t.Helper()
-	before, _ := p.written()
+	before := p.slicesWritten()
 	states := slices.Repeat([]string{"ready"}, node+1)
 	states[node] = "down"
 	p.nodes[node].backends[0].kill()
 	p.want(states...)
 	p.nodes[node].backends[0].start(p.t)
 	p.want()
-	if after, _ := p.written(); len(after) != len(before)+4 {
-		p.t.Errorf("got %d writes of slices, want 4: %+v", len(after)-len(before), after[len(before):])
-	}
+	p.wantSlicesWritten(before, 4)
 }
 
 // saysOf waits for a message about a kind.
@@ -116,7 +114,7 @@ func TestContract82OneOfTheKindsIsThere(t *testing.T) {
 
 	for _, kind := range []struct{ file, name string }{{bindingKind, "EndpointBinding"}, {poolKind, "EndpointPool"}} {
 		t.Logf("%s is deleted, and comes back", kind.name)
-		before, _ := p.written()
+		before := p.slicesWritten()
 		p.kubectl("", "delete", "crd/"+kind.file+".endpoints.ablmnzde.github.io")
 		for !strings.Contains(fmt.Sprint(d.says("mistake in a document")), kind.name+": is lost") {
 		}
@@ -128,9 +126,7 @@ func TestContract82OneOfTheKindsIsThere(t *testing.T) {
 		p.wantCondition("endpointbinding/both", "Ready")
 		p.wantCondition("endpointpool/blue", "SourceReady")
 		p.hits(0)
-		if after, _ := p.written(); len(after) != len(before)+8 {
-			t.Errorf("got %d writes of slices, want 8: %+v", len(after)-len(before), after[len(before):])
-		}
+		p.wantSlicesWritten(before, 8)
 	}
 	if code, _ := d.stop(); code != 0 {
 		t.Errorf("got exit status %d, want 0", code)
@@ -175,7 +171,7 @@ func TestContract123DefinitionsOfAnotherVersion(t *testing.T) {
 	})
 
 	t.Log("a version that drops the subnets of pools, and refuses every status of a binding")
-	before, _ := p.written()
+	before := p.slicesWritten()
 	p.define(poolKind, func(schema map[string]any) {
 		spec := within(t, schema, "properties", "spec")
 		delete(within(t, spec, "properties"), "subnets")
@@ -208,9 +204,7 @@ func TestContract123DefinitionsOfAnotherVersion(t *testing.T) {
 		return p.counts("web") == "3 ready 0 down" && p.counts("both") == "5 ready 0 down"
 	}, func() string { return fmt.Sprintf("got endpoints %s and %s", p.counts("web"), p.counts("both")) })
 	p.hits(1)
-	if after, _ := p.written(); len(after) != len(before)+2+4 {
-		t.Errorf("got %d writes of slices, want 6: %+v", len(after)-len(before), after[len(before):])
-	}
+	p.wantSlicesWritten(before, 2+4)
 	if code, _ := d.stop(); code != 0 {
 		t.Errorf("got exit status %d, want 0", code)
 	}

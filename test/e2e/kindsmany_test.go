@@ -3,13 +3,10 @@ package e2e_test
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
@@ -31,7 +28,7 @@ func TestContract124APoolIsDeletedThatManyBindingsUse(t *testing.T) {
 	p.applied, p.env["LOG_LEVEL"] = true, "info"
 	blue := strings.Replace(p.poolText("blue", p.nodes, "["+p.namespace+"]", ""), "}]\n", fmt.Sprintf(", maxTargets: %d}]\n", bindings), 1)
 	p.write("", blue)
-	p.crowd()
+	p.bindMany()
 
 	d := newSurfaces(p.start())
 	p.wantRight(d.daemon, bindings)
@@ -80,36 +77,13 @@ func (p *platform) wantWritten(when string, before, told []controlplane.AuditEve
 	return tells
 }
 
-// crowd makes Services with a binding each, a few at a time.
-func (p *platform) crowd() {
+// bindMany makes Services with a binding each, a few at a time.
+func (p *platform) bindMany() {
 	p.t.Helper()
-	api := p.bindings()
-	todo, making := make(chan int), sync.WaitGroup{}
-	for range 8 {
-		making.Go(func() {
-			for i := range todo {
-				name := fmt.Sprintf("many-%d", i)
-				service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{
-					Ports: []corev1.ServicePort{{Name: "http", Port: 80, TargetPort: intstr.FromInt32(port)}},
-				}}
-				if _, err := p.client.CoreV1().Services(p.namespace).Create(p.t.Context(), service, metav1.CreateOptions{}); err != nil {
-					p.t.Error(err)
-				}
-				object := &unstructured.Unstructured{Object: map[string]any{
-					"apiVersion": v1alpha1.APIVersion, "kind": v1alpha1.KindEndpointBinding, "metadata": map[string]any{"name": name},
-					"spec": map[string]any{"pools": []any{"blue"}},
-				}}
-				if _, err := api.Create(p.t.Context(), object, metav1.CreateOptions{}); err != nil {
-					p.t.Error(err)
-				}
-			}
-		})
-	}
-	for i := range bindings {
-		todo <- i
-	}
-	close(todo)
-	making.Wait()
+	team := p.asker(p.namespace)
+	making := disturbance{t: p.t, ctx: p.t.Context()}
+	making.make(bindings, func(i int) error { return team.ask(p.t.Context(), fmt.Sprintf("many-%d", i), wish{pool: "blue"}) })
+	making.running.Wait()
 }
 
 // untilCount waits until a count is that of all bindings, as long as it grows.

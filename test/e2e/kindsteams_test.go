@@ -4,28 +4,10 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
-	"testing"
-
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-// Contract 85: what teams may not do with files they may not do with the API server
-// either, and the object says so; also where the policy of the chart holds the program.
-func TestContract85TheTeamsWithDocumentsInTheAPIServer(t *testing.T) {
-	netns.Require(t)
-	for name, more := range map[string]func(*platform){"alone": func(*platform) {}, "under a policy": func(p *platform) { p.policy() }} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := newPlatform(t, controlplane.Start(t, controlplane.Options{Audit: true})).inAPI()
-			more(p)
-			p.bindingsOfTeams()
-		})
-	}
-}
-
-// bindingsOfTeams tries what teams may do, with annotations and bindings.
-func (p *platform) bindingsOfTeams() {
+// tryBindings lets a team write bindings.
+func (p *platform) tryBindings() {
 	p.t.Helper()
 	var all strings.Builder
 	for name, a := range bindingAttempts() {
@@ -33,7 +15,11 @@ func (p *platform) bindingsOfTeams() {
 		fmt.Fprintf(&all, "---\napiVersion: endpoints.ablmnzde.github.io/v1alpha1\nkind: EndpointBinding\nmetadata: {name: by-%s, namespace: %s}\nspec: %s\n", name, p.namespace, a.binding)
 	}
 	p.write("", all.String())
-	attempts(p.t, p)
+}
+
+// wantBindingsTried waits for what each of them comes to, when no node is up.
+func (p *platform) wantBindingsTried() {
+	p.t.Helper()
 	for name, a := range bindingAttempts() {
 		var got string
 		p.until(func() bool {
@@ -41,7 +27,7 @@ func (p *platform) bindingsOfTeams() {
 			return strings.HasPrefix(got, "False "+a.reason+": ") && strings.Contains(got, a.note)
 		}, func() string { return fmt.Sprintf("%s: got %q, want %s with %q", name, got, a.reason, a.note) })
 		if a.filled {
-			p.wantStates("by-"+name, "blue", p.nodes, "down") // as attempts leaves the nodes
+			p.wantStates("by-"+name, "blue", p.nodes, "down")
 		} else if found := p.slicesOf(p.namespace, "by-"+name); len(found) > 0 {
 			p.t.Errorf("%s: got slices %v, want none", name, found)
 		}

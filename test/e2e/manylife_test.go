@@ -60,9 +60,18 @@ func listed(group, resource string, verbs ...string) rbacv1.PolicyRule {
 func standbyOfMany(t *testing.T, p *platform) {
 	tm := newTeam(t, p.world, 2)
 	p.env["LEADER_ELECTION_NAMESPACE"] = p.namespace
+	if p.applied {
+		for _, r := range tm.replicas {
+			w := *p.world
+			w.user = r.user
+			(&platform{world: &w}).grantKinds()
+		}
+	}
 	leader := tm.run(0)
 	leader.says("leading")
 	p.want()
+	p.wantSettled()
+	told := len(tm.statuses())
 	tm.run(1).says("standing by")
 	tm.wantStandby(tm.replicas[1])
 	leader.stop()
@@ -70,6 +79,13 @@ func standbyOfMany(t *testing.T, p *platform) {
 	heir.says("slices in namespaces that no document names cannot be looked for; if there are any, they stay as they are and are not checked")
 	p.nodes[0].backends[0].kill()
 	p.want("down")
+	if p.applied {
+		p.untilSaid("web", "True EndpointsReady: 2 of 3 endpoints are ready")
+		p.untilSaid("both", "True EndpointsReady: 4 of 5 endpoints are ready")
+		if got := tm.statuses()[told:]; len(got) != 2 {
+			t.Errorf("got %d writes of statuses since the leader had nothing more to say, want 2: %+v", len(got), got)
+		}
+	}
 	tm.wantOneWriter(4 + 2)
 }
 
@@ -81,10 +97,14 @@ func dryRunOfMany(t *testing.T, p *platform) {
 	if got := p.slices(); len(got) > 0 {
 		t.Errorf("got %d slices, want none", len(got))
 	}
+	p.nodes[0].backends[0].kill()
+	for d.says("endpoint changed")["to"] != "down" { // by then it has gone on for seconds
+	}
 	if writes, events := p.writes(), p.events(); len(writes) > 0 || len(events) > 0 {
 		t.Errorf("got writes %v and Events %v, want none", writes, events)
 	}
 	d.stop()
+	p.nodes[0].backends[0].start(t)
 	p.start()
 	p.want()
 }
@@ -102,13 +122,15 @@ func (p *platform) label(value string) {
 }
 
 func labelsComeAndGo(t *testing.T, p *platform) {
+	p.bound("*")
 	revoke := p.grantAll("namespaces", listed("", "namespaces", "list"))
 	text := p.poolText("gold", p.green, "[elsewhere]", "  releaseAfter: 1s\n")
 	p.write("gold.yaml", strings.Replace(text, "namespaces: [elsewhere]", "namespaceSelector: {matchLabels: {tier: "+p.namespace+"}}", 1))
-	p.service("rich", chosen("pool", "gold"))
+	p.asks("rich", "gold")
 	d := p.start()
 	for d.says("not granted")["service"] != "rich" {
 	}
+	p.wantTold("rich", "False PoolNotAllowed: ")
 	for range 2 {
 		p.label(p.namespace)
 		p.wantStates("rich", "gold", p.green)
@@ -123,6 +145,7 @@ func labelsComeAndGo(t *testing.T, p *platform) {
 	p.green[0].backends[0].kill()
 	p.wantStates("rich", "gold", p.green, "down")
 	p.wantStates("web", "blue", p.nodes)
+	p.wantTold("rich", "True Accepted: ")
 }
 
 // forgottenNamespace: no document names the namespace any more when the program starts.
@@ -227,23 +250,23 @@ func credentialsRotate(t *testing.T, p *platform) {
 func restartWithBrokenDocuments(t *testing.T, p *platform) {
 	nobody := p.poolText("nobody", []node{{Name: "a", IP: netip.MustParseAddr("10.0.0.250").String()}}, "[]", "")
 	p.write("nobody.yaml", strings.Replace(nobody, "  allow: [{namespaces: [], ports: [\"8080\"]}]\n", "", 1))
-	p.service("lonely", chosen("pool", "nobody"))
+	p.asks("lonely", "nobody")
 	d := p.start()
 	p.want()
 	for d.says("not granted")["pool"] != "nobody" {
 	}
 	d.stop()
-	before := p.writes()
-	p.write("blue.yaml", strings.Replace(p.poolText("blue", p.nodes, "["+p.namespace+"]", ""), "subnets:", "subnetz:", 1))
-	p.write("binding-web.yaml", "spec: [")
+	before := p.slicesWritten()
+	says := p.breaks()
 	d = p.start()
-	d.says("a document is wrong and has no good version, what it published before stays")
+	d.says(says)
+	p.wantTold("web", "False Invalid: ")
 	p.green[0].backends[0].kill()
 	p.wantStates("shop", "green", p.green, "down")
 	p.wantStates("both", "green", p.green, "down")
 	p.wantStates("web", "blue", p.nodes)
 	p.wantStates("both", "blue", p.nodes)
-	p.wantWrites(before, 2)
+	p.wantSlicesWritten(before, 2)
 	p.green[0].backends[0].start(t)
 	p.wantStates("shop", "green", p.green)
 	p.wantStates("both", "green", p.green)
@@ -251,5 +274,6 @@ func restartWithBrokenDocuments(t *testing.T, p *platform) {
 	p.binding("web", "blue")
 	p.nodes[0].backends[0].kill()
 	p.want("down")
-	p.wantWrites(before, 2+2+2)
+	p.wantSlicesWritten(before, 2+2+2)
+	p.wantTold("web", "True Accepted: ")
 }

@@ -1,40 +1,50 @@
 package e2e_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
 // deaths is how often a backend dies while nothing else happens, and then while a team
 // does all that it can.
 const deaths = 5
 
-// crowd is how many Services a team makes at once, makers how many at a time.
-const crowd, makers = 1000, 8
+// makers is how many Services are made at a time.
+const makers = 8
+
+// crowd is how many Services a team makes at once. With bindings each of them costs two
+// objects and a status, so there are less: the machine is not what is tested.
+func (p *platform) crowd() int {
+	if p.applied {
+		return 400
+	}
+	return 1000
+}
 
 // noTeamSlowsAnother: what one team does, whatever it is, delays no death of a node for
 // another by much, and causes no write there.
 func noTeamSlowsAnother(t *testing.T, p *platform) {
 	hog := p.hog()
+	team := p.asker(hog)
+	if err := team.ask(t.Context(), "flip", wish{pool: "blue"}); err != nil {
+		t.Fatal(err)
+	}
 	d, began := p.start(), time.Now()
 	p.wantStates("web", "blue", p.nodes)
 	p.wantStates("both", "blue", p.nodes)
 	p.wantStates("shop", "green", p.green)
 	quiet := p.dieAndComeBack()
 	before := len(p.writesIn(p.namespace))
-	stop := p.disturb(hog)
+	stop := p.disturb(team)
 	for d.says("not granted")["reason"] != "LimitReached" {
 	}
 	busy := p.dieAndComeBack()
@@ -58,8 +68,38 @@ func noTeamSlowsAnother(t *testing.T, p *platform) {
 		}
 	}
 	if written["flip.blue"]+written["flip.green"] == 0 {
-		t.Error("the Service whose annotation changes was never filled")
+		t.Error("the Service whose wish changes was never filled")
 	}
+	p.wantFewStatuses(hog)
+}
+
+// wantFewStatuses demands that bindings of a namespace say what becomes of them, and that
+// no object was written more often than once in five seconds. Files have no status.
+func (p *platform) wantFewStatuses(namespace string) {
+	p.t.Helper()
+	if !p.applied {
+		return
+	}
+	p.untilSaid("web", "True EndpointsReady: 3 of 3 endpoints are ready") // whatever the others do
+	told := map[string][]time.Time{}
+	all, others := p.statuses(), 0
+	for _, e := range all {
+		object := e.Resource + " " + e.Namespace + "/" + e.Name
+		told[object] = append(told[object], e.Received)
+		if e.Namespace == namespace {
+			others++
+		}
+	}
+	for object, at := range told {
+		const late = 3 * time.Second // for so long the first of them may have been on its way
+		if most := 1 + int((at[len(at)-1].Sub(at[0])+late)/(5*time.Second)); len(at) > most {
+			p.t.Errorf("got the status of %s written at %v, want %d times at most", object, at, most)
+		}
+	}
+	if others == 0 {
+		p.t.Error("got no status of the other team, so there was no such load")
+	}
+	p.t.Logf("%d writes of statuses, %d of them for the other team", len(all), others)
 }
 
 // awaitCrowd waits until all the Services were made.
@@ -71,9 +111,14 @@ func (p *platform) awaitCrowd(namespace string) {
 		if err == nil {
 			made = len(list.Items)
 		}
-		return made >= crowd
-	}, func() string { return fmt.Sprintf("namespace %s: got %d Services, want %d", namespace, made, crowd) })
+		return made >= p.crowd()
+	}, func() string {
+		return fmt.Sprintf("namespace %s: got %d Services, want %d", namespace, made, p.crowd())
+	})
 }
+
+// crowded is how many endpoints each Service of the crowd has.
+const crowded = 10
 
 // writesIn returns the attempts to write slices in a namespace.
 func (p *platform) writesIn(namespace string) []auditedWrite {
@@ -94,15 +139,20 @@ type auditedWrite struct{ Name string }
 // whose nodes are silent, with a quota of ten slices.
 func (p *platform) hog() string {
 	p.t.Helper()
-	hog := p.neighbour("flip", map[string]string{annotation("pool"): "blue"})
+	hog := p.neighbour("idle", nil)
 	p.grantIn(hog)
+	p.bound(p.namespace, "elsewhere", hog)
 	p.limitSlices(hog, 10)
 	both := "[" + p.namespace + ", " + hog + "]"
 	const health = "  healthCheck: {interval: 500ms, timeout: 500ms}\n"
 	p.write("blue.yaml", p.poolText("blue", p.nodes, both, health))
 	// Of this one the team may have as many Services as it makes, and 2,000 checks: the
 	// number that is allowed where a pool does not say another.
-	large := p.poolText("crowd", p.nodes, "["+hog+"]", "  healthCheck: {interval: 2s, timeout: 1s}\n")
+	nodes := slices.Clone(p.nodes)
+	for _, addr := range netns.Addresses(p.t, crowded-len(nodes)) {
+		nodes = append(nodes, p.newNode(addr))
+	}
+	large := p.poolText("crowd", nodes, "["+hog+"]", "  healthCheck: {interval: 2s, timeout: 1s}\n")
 	p.write("crowd.yaml", strings.Replace(large, `ports: ["8080"]}`, `ports: ["8080"], maxTargets: 1000}`, 1))
 	p.write("green.yaml", p.poolText("green", p.green, both, health))
 	var silent []node
@@ -112,7 +162,7 @@ func (p *platform) hog() string {
 	p.write("silent.yaml", p.poolText("silent", silent, both, health))
 	hangs := p.poolText("hangs", nil, both, health)
 	start, end := strings.Index(hangs, "  source:"), strings.Index(hangs, "  subnets:")
-	p.write("hangs.yaml", hangs[:start]+"  source: {command: {path: /bin/sleep, args: [\"600\"]}}\n"+hangs[end:])
+	p.mount("hangs.yaml", hangs[:start]+"  source: {command: {path: /bin/sleep, args: [\"600\"]}}\n"+hangs[end:])
 	return hog
 }
 
@@ -132,74 +182,6 @@ func (p *platform) limitSlices(namespace string, most int64) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-}
-
-// disturb lets the team of a namespace do all at once: 1,000 Services made at once, checks
-// as many as are allowed (2,000), pools that hang and are silent, an annotation that changes ten
-// times a second, and a Service that comes and goes. It goes on until the function that
-// it returns is called.
-func (p *platform) disturb(hog string) (stop func()) {
-	ctx, cancel := context.WithCancel(p.t.Context())
-	var running sync.WaitGroup
-	services := p.client.CoreV1().Services(hog)
-	create := func(name string, annotations ...string) error {
-		s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}}, Spec: corev1.ServiceSpec{
-			ClusterIP: corev1.ClusterIPNone, Ports: []corev1.ServicePort{{Name: "http", Port: port, TargetPort: intstr.FromInt32(port)}},
-		}}
-		for i := 0; i < len(annotations); i += 2 {
-			s.Annotations[annotation(annotations[i])] = annotations[i+1]
-		}
-		_, err := services.Create(ctx, s, metav1.CreateOptions{})
-		return err
-	}
-	for maker := range makers {
-		running.Go(func() {
-			for i := maker; i < crowd; i += makers {
-				var err error
-				switch name := fmt.Sprintf("one-%d", i); {
-				case i < 2000/len(p.nodes)+10: // some more than are allowed
-					err = create(name, "pool", "crowd", "health-check-mode", "HTTP", "health-check-path", fmt.Sprintf("/%d", i))
-				case i < 2000/len(p.nodes)+30:
-					err = create(name, "pool", []string{"hangs", "silent"}[i%2])
-				default:
-					err = create(name, "pool", "crowd")
-				}
-				if err != nil && ctx.Err() == nil {
-					p.t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	every := func(pause time.Duration, do func(n int) error) {
-		running.Go(func() {
-			ticker := time.NewTicker(pause)
-			defer ticker.Stop()
-			for n := 0; ; n++ {
-				select {
-				case <-ctx.Done():
-					return
-				case <-ticker.C:
-				}
-				if err := do(n); err != nil && ctx.Err() == nil && !apierrors.IsNotFound(err) {
-					p.t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	every(100*time.Millisecond, func(n int) error {
-		patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, annotation("pool"), []string{"green", "blue", "secret", ""}[n%4])
-		_, err := services.Patch(ctx, "flip", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-		return err
-	})
-	every(500*time.Millisecond, func(n int) error {
-		if n%2 == 0 {
-			return create("comes-and-goes", "pool", "green")
-		}
-		return services.Delete(ctx, "comes-and-goes", metav1.DeleteOptions{})
-	})
-	return func() { cancel(); running.Wait() }
 }
 
 // dieAndComeBack lets a backend die and come back, again and again, and returns how long

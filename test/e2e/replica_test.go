@@ -171,8 +171,14 @@ func (tm *team) slicesWritten() []controlplane.AuditEvent {
 	})
 }
 
-// wantOneWriter demands that slices were written by the replica alone that had
-// taken the lease last, and that there were that many attempts.
+// statuses returns the attempts to write what documents say of themselves.
+func (tm *team) statuses() []controlplane.AuditEvent {
+	tm.t.Helper()
+	return ofStatuses(tm.requests())
+}
+
+// wantOneWriter demands that slices and statuses were written by the replica alone that
+// had taken the lease last, and that there were that many attempts to write slices.
 func (tm *team) wantOneWriter(writes int) {
 	tm.t.Helper()
 	holder, got := "", 0
@@ -180,8 +186,10 @@ func (tm *team) wantOneWriter(writes int) {
 		switch {
 		case e.Resource == "leases" && e.Writes() && e.Code < 300:
 			holder = e.User
-		case e.Resource == "endpointslices" && e.Writes():
-			got++
+		case e.Writes() && (e.Resource == "endpointslices" || e.Subresource == "status"):
+			if e.Resource == "endpointslices" {
+				got++
+			}
 			if e.User != holder {
 				tm.t.Errorf("got a write of %s while %s held the lease: %+v", e.User, holder, e)
 			}
