@@ -38,7 +38,7 @@ func settings() []string {
 func carryOut(t *testing.T, env []string, program string, args ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), program, args...)
-	command.Env = append(env, "PATH="+os.Getenv("PATH"))
+	command.Env = append([]string{"PATH=" + os.Getenv("PATH")}, env...)
 	out, err := command.CombinedOutput()
 	if err == nil || command.ProcessState.ExitCode() < 0 {
 		t.Errorf("%v: got %v, want a failure", args, err)
@@ -57,7 +57,7 @@ func TestContract35WhatClientGoLogsIsNotShown(t *testing.T) {
 	for program, command := range map[string]string{built.Program(t): "check --only api", built.Views(t): "check"} {
 		plugin := filepath.Join(t.TempDir(), "plugin")
 		script := "#!/bin/sh\nmkdir " + plugin + ".ran || exit 3\necho '" + credential + "'\n"
-		if err := os.WriteFile(plugin, []byte(script), 0o700); err != nil { //nolint:gosec // it is run
+		if err := os.WriteFile(plugin, []byte(script), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		access := kubeconfig(t, server.URL, "exec: {apiVersion: client.authentication.k8s.io/v1, command: "+plugin+", interactiveMode: Never}")

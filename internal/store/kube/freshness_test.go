@@ -76,7 +76,7 @@ func (k *keeper) RoundTrip(r *http.Request) (*http.Response, error) {
 	case query.Has("sendInitialEvents"):
 		return reply(r, http.StatusUnprocessableEntity, nil), nil
 	case query.Has("watch"):
-		return k.stream(r, resource, query.Get("timeoutSeconds")), nil
+		return k.stream(r, resource, query.Get("timeoutSeconds")), nil //nolint:contextcheck // it is the request's
 	case resource == "services":
 		return reply(r, http.StatusOK, &corev1.ServiceList{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceList"}, ListMeta: metav1.ListMeta{ResourceVersion: "10"},

@@ -167,7 +167,7 @@ func (w *world) stream(r *http.Request, namespace, resource, seconds string) *ht
 	body, stream := io.Pipe()
 	w.watches[stream] = [2]string{namespace, resource}
 	n, _ := strconv.Atoi(seconds)
-	go func() {
+	go func() { //nolint:contextcheck // it is the request's
 		defer stream.Close()
 		if !kubeapi.Wait(r.Context(), time.Duration(n-2)*time.Second) {
 			return
