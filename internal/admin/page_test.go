@@ -134,9 +134,21 @@ func TestEachTroubleHasABannerWithCauseMeaningAndRemedy(t *testing.T) {
 		}, []string{"In trouble", "3 kept endpoints will be removed, the first at " + since.Add(9*time.Minute).UTC().Format(time.TimeOnly) + " UTC, if 9 more scheduled inventories are rejected", "That is in 4 min", "will still be removed", "whether these nodes are really gone", "IonosEndpointSliceRemovalPending.md"}},
 		"only leaving endpoints pass": {func(d *report.Document) { d.Mode, d.Reason = "Hold", "NothingPasses" }, []string{"endpoints that leave do", "before the leaving nodes are switched off"}},
 		"some are not checked":        {func(d *report.Document) { d.Stages.Unchecked = 2 }, []string{"Some endpoints are not checked", "health checks of 2 endpoints cannot be carried out", "IonosEndpointSliceUnchecked.md"}},
-		"hold of a document's target": {func(d *report.Document) {
+		"contract 117: hold of a document's target": {func(d *report.Document) {
 			d.Mode, d.Reason, d.Target.Spelling = "Hold", "TooManyRemovals", setting.Fields
-		}, []string{"at spec.guard.emptyResultThreshold such inventories"}},
+			d.Pools = []report.PoolPart{{Name: "blue", State: report.Current, HealthCheckBy: setting.Pool}}
+		}, []string{"at EndpointPool blue spec.guard.emptyResultThreshold such inventories"}},
+		"contract 117: a removal from the worse of two pools": {func(d *report.Document) {
+			d.Mode, d.Reason, d.Removal, d.Target.Spelling, d.Pool = "Hold", "NoNodes", &report.Removal{Endpoints: 3, Inventories: 9}, setting.Annotations, "green"
+			d.Pools = []report.PoolPart{{Name: "blue", State: report.Current, HealthCheckBy: setting.Service}, {Name: "green", State: report.Current, HealthCheckBy: setting.Pool}}
+		}, []string{"With EndpointPool green spec.healthCheck.mode=None they are all", "EndpointPool green spec.guard.emptyResultThreshold=0 stops the removal"}},
+		"contract 117: a removal with a check of the Service": {func(d *report.Document) {
+			d.Mode, d.Reason, d.Removal, d.Target.Spelling = "Hold", "NoNodes", &report.Removal{Endpoints: 3, Inventories: 9}, setting.Annotations
+			d.Pools = []report.PoolPart{{Name: "blue", State: report.Current, HealthCheckBy: setting.Service}}
+		}, []string{"With Service default/web endpoints.ablmnzde.github.io/health-check-mode=None they are all"}},
+		"contract 117: refused slices of a binding": {func(d *report.Document) {
+			d.Store.Refused, d.Target.Spelling = []string{"web.blue: helm has it"}, setting.Fields
+		}, []string{"set EndpointBinding default/web spec.adopt to another name"}},
 		"silence": {func(d *report.Document) { d.Mode, d.Reason = "Hold", "ProbesSilent" }, []string{"network of this daemon is the likely cause", "private network"}},
 		"fail open": {func(d *report.Document) {
 			d.Mode, d.Reason, d.Message, d.Since = "FailOpen", "NothingPasses", "no endpoint passes", since

@@ -82,11 +82,12 @@ func refreshes(chosen int) []int {
 	return all
 }
 
-// legibly makes the texts of banners legible, and spells settings as the document
-// does.
+// legibly makes the texts of banners legible, and names settings as the document does:
+// what banners tell is that of its worst pool.
 func legibly(d *report.Document, banners []banner) []banner {
+	names := d.Names("")
 	for i := range banners {
-		banners[i].Means, banners[i].Do = d.Target.Spelling.Of(banners[i].Means), d.Target.Spelling.Of(banners[i].Do)
+		banners[i].Means, banners[i].Do = names.Of(banners[i].Means), names.Of(banners[i].Do)
 		banners[i].Title = prose(banners[i].Title)
 		for j, said := range banners[i].Said {
 			banners[i].Said[j] = prose(said)

@@ -44,7 +44,7 @@ var allowed = map[string]struct {
 	"internal/guard":  {of("inventory"), "a stage knows what flows, not the other stages"},
 	"internal/plan":   {of("inventory", "setting", "retryafter"), "a stage knows what flows, not the other stages"},
 
-	"internal/resolve": {append(of("plan", "config", "documents"), "api/v1alpha1"), "it says who may use what; pools and targets are run elsewhere"},
+	"internal/resolve": {append(of("plan", "config", "documents", "setting"), "api/v1alpha1"), "it says who may use what; pools and targets are run elsewhere"},
 
 	"internal/manifest": {of("inventory", "plan"), "it translates our slices, and only translates"},
 

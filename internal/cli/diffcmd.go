@@ -76,7 +76,7 @@ func (b *parts) diff(ctx context.Context, p Program, out commandline.Format) err
 	}
 	// What a run would say that the differences do not.
 	if outcome, message := judge(a, true); outcome.status() != ExitOK {
-		fmt.Fprintln(p.Stderr, b.target.Spelling.Of(message))
+		fmt.Fprintln(p.Stderr, b.target.Names.Of(message))
 	}
 	if b.config.Store.Kind == config.StoreMemory {
 		fmt.Fprintln(p.Stderr, "STORE_KIND=memory has no slices to compare with: shown are the slices that a daemon would make in an empty cluster. To compare with those of a cluster, set STORE_KIND=client-go.")

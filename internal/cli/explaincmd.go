@@ -136,9 +136,10 @@ func explain(v view, subject string) explanation {
 	}
 	for _, n := range d.Find(subject) {
 		e.Found = true
+		names := d.Names(n.Pool)
 		e.Ready = e.Ready || n.State == inventory.StateReady.String()
 		e.Nodes = append(e.Nodes, explainedNode{
-			Node: n, Meaning: d.Target.Spelling.Naming(meaning(n, docs), d.Owner(n.Pool)), Remedy: d.Target.Spelling.Naming(docs[n.Reason].Remedy, d.Owner(n.Pool)),
+			Node: n, Meaning: names.Of(meaning(n, docs)), Remedy: names.Of(docs[n.Reason].Remedy),
 		})
 	}
 	if !e.Found {

@@ -62,9 +62,9 @@ func (p Program) inventoryCommand() *cobra.Command {
 
 // listed is what a source lists, and how it is filtered and told.
 type listed struct {
-	nodes    []inventory.Node
-	rules    filter.Rules
-	spelling setting.Spelling
+	nodes []inventory.Node
+	rules filter.Rules
+	names setting.Names
 }
 
 // listNodes reads the source of the variables or, with documents, of one pool.
@@ -76,7 +76,7 @@ func (p Program) listNodes(ctx context.Context, c config.Config, pool string) (l
 		return listed{}, &exitError{ExitUsage, errors.New("--pool names a pool of DOCUMENTS_DIR, which is not set: this configuration has one source, so leave --pool out")}
 	}
 	nodes, err := p.readOnce(ctx, c)
-	return listed{nodes, rules(c), target(c.Target).Spelling}, err
+	return listed{nodes, rules(c), target(c.Target).Names}, err
 }
 
 // readOnce reads the source once, as the daemon would.
@@ -106,6 +106,7 @@ func (p Program) listPool(ctx context.Context, c config.Config, name string) (li
 	if err != nil {
 		return listed{}, &exitError{ExitUsage, err}
 	}
+	names := setting.Names{Spelling: setting.Fields, Pool: pool.Name}
 	b := &many{parts: &parts{config: c, version: p.Version, log: logger(p.Stderr, c.Log)}, environ: p.Environ, seen: metrics.NewMany()}
 	if b.metrics, err = b.newMetricsOfMany(); err != nil {
 		return listed{}, err
@@ -116,13 +117,13 @@ func (p Program) listPool(ctx context.Context, c config.Config, name string) (li
 	}
 	source, err := supply.Make()
 	if err != nil {
-		return listed{}, &exitError{ExitUsage, fmt.Errorf("pool %s: %s", pool.Name, setting.Fields.Of(err.Error()))}
+		return listed{}, &exitError{ExitUsage, fmt.Errorf("pool %s: %s", pool.Name, names.Of(err.Error()))}
 	}
 	nodes, err := readBeside(ctx, supply.Timeout, source)
 	if err != nil {
 		err = fmt.Errorf("pool %s: %w", pool.Name, err)
 	}
-	return listed{nodes, supply.Rules, setting.Fields}, err
+	return listed{nodes, supply.Rules, names}, err
 }
 
 // choosePool returns the pool of that name, or the only one where there is no name.
@@ -175,12 +176,12 @@ func (p Program) printInventory(l listed) error {
 	if _, err := p.Stdout.Write(text); err != nil {
 		return err
 	}
-	left := l.spelling.Of(leftOutOf(filtered.Decisions, len(l.nodes)))
+	left := l.names.Of(leftOutOf(filtered.Decisions, len(l.nodes)))
 	switch {
 	case len(l.nodes) == 0:
 		return &exitError{ExitDifferent, errors.New("the source lists no node; check what the source reads")}
 	case len(filtered.Candidates) == 0:
-		return &exitError{ExitDifferent, errors.New(sentences("No node is eligible.", left, l.spelling.Of(remedyOf(filtered.Decisions))))}
+		return &exitError{ExitDifferent, errors.New(sentences("No node is eligible.", left, l.names.Of(remedyOf(filtered.Decisions))))}
 	case left != "":
 		fmt.Fprintln(p.Stderr, left)
 	}

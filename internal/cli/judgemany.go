@@ -61,7 +61,7 @@ func judgeMany(a serve.Assessment, dryRun bool) endings {
 		keys[t.Key] = true
 		for _, f := range t.Fills {
 			outcome, message := known.judge(t, f, dryRun)
-			e.add(t.Key, f.Use.Pool, outcome, f.Target.Spelling.Of(message))
+			e.add(t.Key, f.Use.Pool, outcome, f.Target.Names.Of(message))
 			if dryRun || t.DryRun {
 				e.written += len(f.Writes)
 			} else {

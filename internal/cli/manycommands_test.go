@@ -93,6 +93,8 @@ func TestExplainSaysForEveryServiceWhy(t *testing.T) {
 	says(t, environ, "explain -A 10.9.9.9 --compute", 1, "10.9.9.9 is unknown: no pool of 4 Services lists a node that is named so or has it as id or address.")
 	says(t, environ, "explain -n shop 10.0.0.31 --compute", 0, "10.0.0.31 is known to 1 of 2 Services", "shop both green g1")
 	says(t, environ, "explain -n shop web b1 --compute", 0, "b1 is published ready.")
+	// Contract 117: blog/shop has an annotation for the pool and none for the check.
+	says(t, environ, "explain -n blog shop g1 --compute", 0, "Means present; published ready without a check, because EndpointPool green spec.healthCheck.mode=None", "not checked, counts as passing (EndpointPool green spec.healthCheck.mode=None)")
 	says(t, environ, "explain -n shop web 10.0.0.31 --compute", 1, "10.0.0.31 is unknown")
 	says(t, environ, "explain -n blog greedy 10.0.0.11 --compute", 1, "may not use a pool secret")
 	says(t, environ, "explain -n shop none 10.0.0.11 --compute", 1, "Service shop/none is not known")

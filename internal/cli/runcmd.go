@@ -119,7 +119,7 @@ func (b *parts) once(ctx context.Context) error {
 		return &exitError{outcome.status(), fmt.Errorf("%w; %s", err, failed(outcome, a))}
 	}
 	outcome, message := judge(a, b.dryRun)
-	message = b.target.Spelling.Of(message)
+	message = b.target.Names.Of(message)
 	if outcome.status() != ExitOK {
 		b.log.Info("run ended", append(about, "outcome", string(outcome))...)
 		return &exitError{outcome.status(), errors.New(message)}

@@ -228,6 +228,15 @@ func TestStatusWaitsNoLongerThanItIsTold(t *testing.T) {
 	}
 }
 
+// checkedBy makes it a target of documents, with a node whose status is not the expected one.
+func checkedBy(spelling setting.Spelling, by setting.Kind) func(*report.Document) {
+	return func(d *report.Document) {
+		d.Target.Spelling = spelling
+		d.Pools = []report.PoolPart{{Name: "blue", State: report.Current, HealthCheckBy: by}}
+		d.Nodes = append(d.Nodes, node("c-worker", "10.0.0.13", "down", "ProbeStatus", d.At))
+	}
+}
+
 func TestExplainShowsWhatOnlyTheDaemonKnows(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -242,10 +251,15 @@ func TestExplainShowsWhatOnlyTheDaemonKnows(t *testing.T) {
 		"an address that two claim": {func(d *report.Document) {
 			d.Nodes = append(d.Nodes, node("thief", "10.0.0.11", "absent", "DuplicateAddress", d.At))
 		}, "10.0.0.11", 0, []string{"10.0.0.11 is published ready.", "a-worker", "thief"}, ""},
-		"a target of annotations": {func(d *report.Document) {
-			d.Target.Spelling = setting.Annotations
-			d.Nodes = append(d.Nodes, node("c-worker", "10.0.0.13", "down", "ProbeStatus", d.At))
-		}, "c-worker", 1, []string{"check endpoints.ablmnzde.github.io/health-check-path, or the workload"}, ""},
+		"contract 117: annotations with a check": {checkedBy(setting.Annotations, setting.Service), "c-worker", 1, []string{
+			"not among Service default/web endpoints.ablmnzde.github.io/health-check-expected-status", "check Service default/web endpoints.ablmnzde.github.io/health-check-path, or the workload",
+		}, ""},
+		"contract 117: annotations and the check of the pool": {checkedBy(setting.Annotations, setting.Pool), "c-worker", 1, []string{
+			"not among EndpointPool blue spec.healthCheck.expectedStatus", "check EndpointPool blue spec.healthCheck.path, or the workload",
+		}, ""},
+		"contract 117: a binding with a check": {checkedBy(setting.Fields, setting.Binding), "c-worker", 1, []string{
+			"not among EndpointBinding default/web spec.healthCheck.expectedStatus", "check EndpointBinding default/web spec.healthCheck.path, or the workload",
+		}, ""},
 		"a kept node while a removal is pending": {func(d *report.Document) {
 			unhealthy(d)
 			d.Removal = &report.Removal{Endpoints: 1, Inventories: 1}

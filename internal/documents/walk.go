@@ -61,6 +61,9 @@ func within(path, whole string) bool {
 // note adds a mistake of a field, without its value.
 func (w *walk) note(path string, p problem) { w.noteValue(path, "", p) }
 
+// spelled puts fields in the place of variables. A mistake names its document itself.
+var spelled = setting.Names{Spelling: setting.Fields}
+
 // noteValue adds a mistake of a field with its value. The words are those of fields,
 // where config's name variables.
 func (w *walk) noteValue(path, value string, p problem) {
@@ -73,7 +76,7 @@ func (w *walk) noteValue(path, value string, p problem) {
 	w.broken[path] = true
 	w.mistakes = append(w.mistakes, Mistake{
 		File: w.file, Line: w.line(path), Field: path, Value: value,
-		Rule: setting.Fields.Of(p.rule), Remedy: setting.Fields.Of(p.remedy),
+		Rule: spelled.Of(p.rule), Remedy: spelled.Of(p.remedy),
 	})
 }
 

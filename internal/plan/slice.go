@@ -85,9 +85,8 @@ type Target struct {
 	PortFromService bool
 	// MaxEndpoints is how many endpoints a slice may hold, 1 to 1000.
 	MaxEndpoints int
-	// Spelling is how the settings of this target are spelled in messages; its
-	// surfaces apply it.
-	Spelling setting.Spelling
+	// Names is how messages about this target name settings; its surfaces apply it.
+	Names setting.Names
 }
 
 // Service is what a store knows of the target's Service.

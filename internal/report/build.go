@@ -40,7 +40,7 @@ func Build(f Facts) *Document {
 	}
 	d.summarise(d.count())
 	d.Judge()
-	d.spell(nil)
+	d.spell(f.Target.Names)
 	return d
 }
 
@@ -99,7 +99,7 @@ func addresses(addrs []netip.Addr) []string {
 }
 
 func targetOf(t plan.Target, state plan.State) Target {
-	target := Target{Namespace: t.Namespace, Service: t.Service, Spelling: t.Spelling, Slices: make([]string, 0, len(state.Slices))}
+	target := Target{Namespace: t.Namespace, Service: t.Service, Spelling: t.Names.Spelling, Slices: make([]string, 0, len(state.Slices))}
 	for _, s := range state.Slices {
 		target.Slices = append(target.Slices, s.Name)
 	}

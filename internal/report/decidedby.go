@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -45,21 +46,19 @@ func (s *survey) decidedBy(t *resolve.Target) []DecidedBy {
 	return of
 }
 
-// Owner names the documents of a target where only pools have a setting. pool is empty
-// where the target has one.
-func (d *Document) Owner(pool string) setting.Owner {
-	var pools []string
-	for _, document := range d.DecidedBy {
-		if document.Kind == v1alpha1.KindEndpointPool && (pool == "" || document.Name == pool) {
-			pools = append(pools, document.Name)
+// Names is how texts that are added to the document name settings. Where the pool is
+// empty they are those of the whole document.
+func (d *Document) Names(pool string) setting.Names {
+	if d.Target.Spelling == setting.Variables {
+		return setting.Names{}
+	}
+	names := setting.Names{Spelling: d.Target.Spelling, Target: d.Target.Namespace + "/" + d.Target.Service}
+	for _, p := range d.Pools {
+		if len(d.Pools) == 1 || p.Name == cmp.Or(pool, d.Pool) {
+			names.Pool, names.CheckBy = p.Name, p.HealthCheckBy
 		}
 	}
-	return func(of setting.Setting) string {
-		if len(pools) != 1 || !of.OnlyPool() {
-			return ""
-		}
-		return v1alpha1.KindEndpointPool + " " + pools[0]
-	}
+	return names
 }
 
 func decided(e documents.Entry) DecidedBy {

@@ -65,6 +65,8 @@ type Document struct {
 	// out. Mode, Reason, Message, Since, Source and Removal are those of the worst pool,
 	// and everything else is about all of them.
 	Pools []PoolPart `json:"pools,omitempty"`
+	// Pool is the name of the worst pool, where the Service has several.
+	Pool string `json:"pool,omitempty"`
 	// Refusals are wishes of the Service that are not granted, Notices what of them has no
 	// effect.
 	Refusals []Refusal `json:"refusals,omitempty"`

@@ -56,7 +56,7 @@ func (p *part) find(subject string, found map[*choice][]Node) []Node {
 	for i := range nodes {
 		n := &nodes[i]
 		n.Pool = p.use.Pool
-		if p.facts.Target.Spelling == setting.Variables {
+		if p.facts.Target.Names.Spelling == setting.Variables {
 			continue
 		}
 		n.Decisions = slices.Clone(n.Decisions)
@@ -64,7 +64,7 @@ func (p *part) find(subject string, found map[*choice][]Node) []Node {
 			probe := *n.Probe
 			n.Probe = &probe
 		}
-		n.spell(speller{p.facts.Target.Spelling, p.owner})
+		n.spell(p.facts.Target.Names)
 	}
 	return nodes
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
@@ -51,6 +52,8 @@ type surveyedGroup struct {
 	serve.Group
 	targets int
 	summed  bool
+	// names is how messages about it name settings.
+	names setting.Names
 	// status is the group's part of a status; it is shared.
 	status syncer.Status
 	stages Stages
@@ -65,8 +68,9 @@ func (m Many) survey() *survey {
 	for i := range plan.Pools {
 		s.pools[plan.Pools[i].Name] = &surveyedPool{document: &plan.Pools[i], Pool: m.Snapshot.Pools[i]}
 	}
+	names := plan.GroupNames()
 	for _, g := range m.Snapshot.Groups {
-		seen := &surveyedGroup{Group: g}
+		seen := &surveyedGroup{Group: g, names: names[g.Group]}
 		s.groups[g.Group] = seen
 		if p := s.pools[g.Pool]; p != nil {
 			p.groups = append(p.groups, seen)

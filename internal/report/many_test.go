@@ -67,9 +67,9 @@ func (p *platform) target(namespace, service string, pools ...string) *platform 
 	t := resolve.Target{Key: resolve.Key{Namespace: namespace, Service: service}}
 	var runs serve.Target
 	for _, name := range pools {
-		t.Uses = append(t.Uses, resolve.PoolUse{Use: resolve.Use{Group: p.groups[name]}, State: resolve.Active})
+		t.Uses = append(t.Uses, resolve.PoolUse{Use: resolve.Use{Group: p.groups[name], By: setting.Binding, CheckBy: setting.Pool}, State: resolve.Active})
 		of := target
-		of.Namespace, of.Service, of.Pool, of.SliceName, of.Spelling = namespace, service, name, service+"."+name, setting.Fields
+		of.Namespace, of.Service, of.Pool, of.SliceName = namespace, service, name, service+"."+name
 		state := plan.State{Service: p.states[name].State.Service}
 		state.Slices, _ = plan.Desired(p.states[name].Verdict.Members, state, of)
 		runs.Fills = append(runs.Fills, serve.Fill{Target: of, State: &serve.FillState{State: state}})

@@ -9,7 +9,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 )
 
 // pool says how a pool is: as bad as the worst of its groups.
@@ -55,11 +54,11 @@ func (s *survey) pool(name string) PoolStatus {
 func (s *survey) groupDocument(g *surveyedGroup) *Document {
 	g.sum()
 	f := s.of(s.facts(), g.Group.Group)
-	f.Status, f.Target.Spelling = &g.status, setting.Fields
+	f.Status = &g.status
 	d := frame(f)
 	d.Stages = g.stages
 	d.judge(g.count)
-	d.spell(s.owner(resolve.Key{}, g.Pool))
+	d.spell(g.names)
 	return d
 }
 

@@ -208,11 +208,12 @@ func TestTheSchemaListsEveryWord(t *testing.T) {
 		"reason": {schema.Defs["reason"].Enum, reasons},
 		"cause": {schema.Properties["reason"].Enum, []string{"", string(guard.NoNodes), string(guard.NothingPassesFilter), string(guard.NothingStays),
 			string(guard.TooManyRemovals), string(guard.ContradictoryRead), string(guard.ProbesSilent), string(guard.NothingPasses)}},
-		"state":    {node["state"].Enum, []string{inventory.StateReady.String(), inventory.StateDraining.String(), inventory.StateDown.String(), inventory.Absent.String()}},
-		"outcome":  {schema.Defs["probe"].Properties["outcome"].Enum, []string{inventory.Pass.String(), inventory.Refused.String(), inventory.Silent.String(), inventory.LocalError.String()}},
-		"stage":    {decision["stage"].Enum, []string{string(inventory.StageSource), string(inventory.StageFilter), string(inventory.StageProbe), string(inventory.StageGuard)}},
-		"spelling": {schema.Defs["target"].Properties["spelling"].Enum, []string{setting.Fields.String(), setting.Annotations.String()}},
-		"problem":  {schema.Defs["problem"].Properties["kind"].Enum, []string{string(plan.ServiceMissing), string(plan.ServiceDeleting), string(plan.ServiceHasSelector), string(plan.ServiceExternalName), string(plan.PortMismatch)}},
+		"state":         {node["state"].Enum, []string{inventory.StateReady.String(), inventory.StateDraining.String(), inventory.StateDown.String(), inventory.Absent.String()}},
+		"outcome":       {schema.Defs["probe"].Properties["outcome"].Enum, []string{inventory.Pass.String(), inventory.Refused.String(), inventory.Silent.String(), inventory.LocalError.String()}},
+		"stage":         {decision["stage"].Enum, []string{string(inventory.StageSource), string(inventory.StageFilter), string(inventory.StageProbe), string(inventory.StageGuard)}},
+		"healthCheckBy": {schema.Defs["poolPart"].Properties["healthCheckBy"].Enum, []string{string(setting.Pool), string(setting.Binding), string(setting.Service)}},
+		"spelling":      {schema.Defs["target"].Properties["spelling"].Enum, []string{setting.Fields.String(), setting.Annotations.String()}},
+		"problem":       {schema.Defs["problem"].Properties["kind"].Enum, []string{string(plan.ServiceMissing), string(plan.ServiceDeleting), string(plan.ServiceHasSelector), string(plan.ServiceExternalName), string(plan.PortMismatch)}},
 	} {
 		if !slices.Equal(test.got, test.want) {
 			t.Errorf("%s: got %v, want %v", name, test.got, test.want)

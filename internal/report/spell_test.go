@@ -43,7 +43,7 @@ func full(t *testing.T, spelling setting.Spelling) (report.Facts, *report.Docume
 		status.Verdict.Decisions[i].Message = says
 	}
 	f := facts(&status)
-	f.Target.Spelling, f.Warnings = spelling, []string{says}
+	f.Target.Names.Spelling, f.Warnings = spelling, []string{says}
 	return f, report.Build(f)
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
@@ -20,8 +19,6 @@ type part struct {
 	facts Facts
 	// group is nil where the use is emptied: then it publishes nothing, as decided.
 	group *surveyedGroup
-	// owner names the documents that messages are about.
-	owner setting.Owner
 	// choice is what the target publishes of the group.
 	choice *choice
 }
@@ -32,18 +29,15 @@ func (s *survey) parts(i int) []part {
 	parts := make([]part, len(t.Uses))
 	for j, u := range t.Uses {
 		p := &parts[j]
-		p.use, p.facts, p.owner = u, s.of(s.facts(), u.Group), s.owner(t.Key, u.Pool)
+		p.use, p.facts = u, s.of(s.facts(), u.Group)
 		p.facts.DryRun = s.DryRun || t.DryRun
-		p.facts.Target = plan.Target{Namespace: t.Namespace, Service: t.Service}
+		p.facts.Target = plan.Target{Namespace: t.Namespace, Service: t.Service, Names: u.Names(t.Key)}
 		if u.State != resolve.Emptied {
 			p.group = s.group(u.Group)
 		}
 	}
 	for j := range parts {
 		p, fill := &parts[j], fillOf(runs.Fills, j, t.Uses[j])
-		if fill.Target.Service != "" {
-			p.facts.Target = fill.Target
-		}
 		if p.group == nil {
 			p.choice = &choice{status: syncer.Status{At: s.Now}}
 		} else {
@@ -92,7 +86,7 @@ func (p *part) document(withNodes bool) (*Document, nodeCount) {
 	if p.group == nil {
 		d.Condition = Healthy // that it has no endpoint is meant
 	}
-	d.spell(p.owner)
+	d.spell(p.facts.Target.Names)
 	return d, c
 }
 
@@ -133,7 +127,7 @@ func (s *survey) target(i int, withNodes bool) *Document {
 // join adds the document of a further pool. The worse one gives mode, source and removal.
 func (d *Document) join(other *Document) {
 	if worse(other.Condition, d.Condition) < 0 {
-		d.Mode, d.Reason, d.Message, d.Since = other.Mode, other.Reason, other.Message, other.Since
+		d.Pool, d.Mode, d.Reason, d.Message, d.Since = other.Pool, other.Mode, other.Reason, other.Message, other.Since
 		d.Source, d.Removal, d.Condition = other.Source, other.Removal, other.Condition
 	}
 	d.Decided = d.Decided && other.Decided
@@ -148,8 +142,9 @@ func (d *Document) join(other *Document) {
 	d.Cycles = newest(append(d.Cycles, other.Cycles...), func(c Cycle) time.Time { return c.At })
 }
 
-// name says of which pool the nodes are.
+// name says of which pool the document is, and its nodes.
 func (d *Document) name(pool string) {
+	d.Pool = pool
 	for i := range d.Nodes {
 		d.Nodes[i].Pool = pool
 	}
@@ -176,7 +171,8 @@ func partOf(u resolve.PoolUse, d *Document) PoolPart {
 	use := useOf(u)
 	return PoolPart{
 		Name: use.Name, State: use.State, StateMessage: use.Message, LeavesAt: use.LeavesAt,
-		Mode: d.Mode, Reason: d.Reason, Message: d.Message, Since: d.Since, Source: d.Source, Removal: d.Removal, Stages: d.Stages,
+		HealthCheckBy: u.CheckBy,
+		Mode:          d.Mode, Reason: d.Reason, Message: d.Message, Since: d.Since, Source: d.Source, Removal: d.Removal, Stages: d.Stages,
 	}
 }
 

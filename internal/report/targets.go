@@ -186,6 +186,9 @@ type PoolPart struct {
 	State        UseState  `json:"state"`
 	StateMessage string    `json:"stateMessage"`
 	LeavesAt     time.Time `json:"leavesAt,omitzero"`
+	// HealthCheckBy is the kind of what says how endpoints are checked: the pool, the
+	// binding, or the Service by its annotations.
+	HealthCheckBy setting.Kind `json:"healthCheckBy,omitempty"`
 	// Mode, Reason, Message and Since are as in Document, for this pool alone. Where the
 	// pool fails open while another pool of the Service works, failing open does not apply
 	// here: the mode is Publish, and Message says so.

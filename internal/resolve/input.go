@@ -5,6 +5,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 )
 
 // Input is everything that decides who may use what.
@@ -100,8 +101,20 @@ type Use struct {
 	// PoolCheck says that the check is, or was, the one that the pool does for all its
 	// targets.
 	PoolCheck bool
+	// By is what asked for the use: a binding, or a Service by its annotations; it is empty
+	// where only slices tell of the use. CheckBy is what says the check: that, or the pool.
+	By, CheckBy setting.Kind
 	// Adopt is the name of a slice that exists already and is taken over, or empty.
 	Adopt string
+}
+
+// Names is how messages about the use name settings.
+func (u Use) Names(key Key) setting.Names {
+	n := setting.Names{Spelling: setting.Annotations, Pool: u.Pool, Target: key.String(), CheckBy: u.CheckBy}
+	if u.By == setting.Binding {
+		n.Spelling = setting.Fields
+	}
+	return n
 }
 
 // SliceName is the name of the first slice: the Service and the pool, which no other

@@ -80,17 +80,17 @@ func recovered(in *Input, memory Memory, wanted map[Key]request) (map[Key]target
 		case !exists:
 			lost = append(lost, p)
 		default:
-			t.uses = append(t.uses, use{Use: fromSlices(p, &pool, ownCheck(p, wanted)), recovered: true})
+			t.uses = append(t.uses, use{Use: fromSlices(p, &pool, wanted), recovered: true})
 			targets[p.Key] = t
 		}
 	}
 	return targets, lost
 }
 
-// ownCheck is the check that the request for a Service says, nil for that of the pool. It
-// counts for a port that the slices publish: that one was granted.
-func ownCheck(p Published, wanted map[Key]request) *v1alpha1.BindingHealthCheck {
-	own := wanted[p.Key].spec.HealthCheck
+// ownCheck is the check that a request says, nil for that of the pool. It counts for a port
+// that the slices publish: that one was granted.
+func ownCheck(p Published, req request) *v1alpha1.BindingHealthCheck {
+	own := req.spec.HealthCheck
 	if own == nil || own.Port != nil && !slices.ContainsFunc(p.Ports, func(port plan.Port) bool {
 		return port.Protocol == plan.TCP && int32(port.Number) == *own.Port
 	}) {
@@ -101,8 +101,13 @@ func ownCheck(p Published, wanted map[Key]request) *v1alpha1.BindingHealthCheck 
 
 // fromSlices is the use that slices show, with the target's own check or, without one, the
 // pool's.
-func fromSlices(p Published, pool *v1alpha1.EndpointPool, own *v1alpha1.BindingHealthCheck) Use {
-	u := Use{Group: Group{Pool: p.Pool}, Ports: p.Ports}
+func fromSlices(p Published, pool *v1alpha1.EndpointPool, wanted map[Key]request) Use {
+	req, asked := wanted[p.Key]
+	own := ownCheck(p, req)
+	u := Use{Group: Group{Pool: p.Pool}, Ports: p.Ports, CheckBy: req.checkBy(own)}
+	if asked {
+		u.By = req.by()
+	}
 	check, ok := checkOf(pool, own, p.Ports)
 	if !ok {
 		first := slices.IndexFunc(p.Ports, func(port plan.Port) bool { return port.Protocol == plan.TCP })

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 )
 
 // Plan is who is served by what.
@@ -111,6 +112,29 @@ func (p *Plan) Groups() []Group {
 	}
 	slices.SortFunc(groups, compareGroups)
 	return slices.Compact(groups)
+}
+
+// GroupNames is how messages about each group name settings. The check is said to be the
+// pool's where it is that for any target, else that of the first target.
+func (p *Plan) GroupNames() map[Group]setting.Names {
+	all := make(map[Group]setting.Names)
+	take := func(key Key, u *Use) {
+		if before, known := all[u.Group]; !known || before.CheckBy != setting.Pool && u.CheckBy == setting.Pool {
+			all[u.Group] = u.Names(key)
+		}
+	}
+	for i := range p.Targets {
+		t := &p.Targets[i]
+		for j := range t.Uses {
+			if u := &t.Uses[j]; u.State != Emptied {
+				take(t.Key, &u.Use)
+			}
+			if next := t.Uses[j].Next; next != nil {
+				take(t.Key, next)
+			}
+		}
+	}
+	return all
 }
 
 func compareGroups(a, b Group) int {

@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 )
 
 // request is what a team wants for one Service.
@@ -15,6 +16,22 @@ type request struct {
 	// mistakes say why the annotations of the Service, or its binding, say nothing; empty
 	// otherwise.
 	mistakes string
+}
+
+// by is the kind of what says it.
+func (r request) by() setting.Kind {
+	if r.annotated {
+		return setting.Service
+	}
+	return setting.Binding
+}
+
+// checkBy is the kind of what says the check, where own is the request's.
+func (r request) checkBy(own *v1alpha1.BindingHealthCheck) setting.Kind {
+	if own == nil {
+		return setting.Pool
+	}
+	return r.by()
 }
 
 // subject names the object and the field of it that say something.

@@ -59,7 +59,7 @@ func (r *rules) wish(key Key, req request, had []use) wish {
 	}
 	var w wish
 	for _, name := range req.spec.Pools {
-		u := Use{Group: Group{Pool: name}, Ports: ports.Ports, PortFromService: ports.PortFromService, Adopt: req.spec.Adopt}
+		u := Use{Group: Group{Pool: name}, Ports: ports.Ports, PortFromService: ports.PortFromService, Adopt: req.spec.Adopt, By: req.by(), CheckBy: req.checkBy(req.spec.HealthCheck)}
 		if refusal := r.grant(key, req, &u, had); refusal.Reason != "" {
 			w.refusals = append(w.refusals, refusal)
 			continue
@@ -163,7 +163,7 @@ func (r *rules) ports(key Key, req request) (plan.Target, Refusal) {
 		}
 	}
 	if _, problem := plan.ResolvePorts(service, target); problem.Kind != "" {
-		return refuse(string(problem.Kind), problem.Message)
+		return refuse(string(problem.Kind), Use{By: req.by()}.Names(key).Of(problem.Message))
 	}
 	return target, Refusal{}
 }

@@ -30,6 +30,8 @@ type audience struct {
 	mu       sync.Mutex
 	plan     resolve.Plan
 	uids     map[resolve.Key]string
+	// names are those of the groups of the plan.
+	names map[resolve.Group]setting.Names
 	// allowed has the allowance of each pool and reason.
 	allowed map[allowance]*limiter.Limiter
 }
@@ -47,7 +49,7 @@ func newAudience(announce func(resolve.Key, narration.Notice)) *audience {
 func (a *audience) planned(plan resolve.Plan, uids map[resolve.Key]string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.plan, a.uids = plan, uids
+	a.plan, a.uids, a.names = plan, uids, plan.GroupNames()
 	used := make(map[string]bool)
 	for _, g := range plan.Groups() {
 		used[g.Pool] = true
@@ -68,48 +70,57 @@ func (a *audience) tell(key resolve.Group, notices []narration.Notice, now time.
 		if a.allowed[of] == nil {
 			a.allowed[of] = limiter.NewLimiter(limiter.Every(announceEvery), mostAnnounced)
 		}
-		notice.Note = noteOf(key.Pool, notice)
 		for _, service := range services {
 			if !a.allowed[of].AllowN(now, 1) {
 				break
 			}
-			notice.Service = a.uids[service]
-			a.announce(service, notice)
+			own := notice
+			own.Service, own.Note = a.uids[service.Key], noteOf(key.Pool, service.names, notice)
+			a.announce(service.Key, own)
 		}
 	}
 }
 
 // noteOf says what happened to a pool. Why its source cannot be read is for those who have
 // its credentials, and they have the log.
-func noteOf(pool string, notice narration.Notice) string {
+func noteOf(pool string, names setting.Names, notice narration.Notice) string {
 	if notice.Reason == narration.SourceUnavailable {
 		return fmt.Sprintf("pool %s: its source cannot be read, the log of the controller says why; endpoints stay as they are and follow their health checks", pool)
 	}
-	return fmt.Sprintf("pool %s: %s", pool, setting.Fields.Of(notice.Note))
+	return fmt.Sprintf("pool %s: %s", pool, names.Of(notice.Note))
+}
+
+// namesOf is how messages about a group name settings.
+func (a *audience) namesOf(key resolve.Group) setting.Names {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	names := a.names[key]
+	names.Spelling, names.Pool = setting.Fields, key.Pool
+	return names
+}
+
+// place is a Service that a group fills.
+type place struct {
+	resolve.Key
+	// rank is how many of its namespace come before it.
+	rank  int
+	names setting.Names
 }
 
 // servicesOf returns the Services that a group fills: the first of each namespace, then
 // the second of each, and so on.
-func (a *audience) servicesOf(key resolve.Group) []resolve.Key {
-	type place struct {
-		resolve.Key
-		rank int
-	}
+func (a *audience) servicesOf(key resolve.Group) []place {
 	var places []place
 	rank := make(map[string]int)
 	for i := range a.plan.Targets {
 		t := &a.plan.Targets[i]
-		filled := slices.ContainsFunc(t.Uses, func(u resolve.PoolUse) bool { return u.Group == key && u.State != resolve.Emptied })
-		if !filled || t.DryRun {
+		j := slices.IndexFunc(t.Uses, func(u resolve.PoolUse) bool { return u.Group == key && u.State != resolve.Emptied })
+		if j < 0 || t.DryRun {
 			continue
 		}
-		places = append(places, place{t.Key, rank[t.Namespace]})
+		places = append(places, place{t.Key, rank[t.Namespace], t.Uses[j].Names(t.Key)})
 		rank[t.Namespace]++
 	}
 	slices.SortStableFunc(places, func(x, y place) int { return cmp.Compare(x.rank, y.rank) })
-	services := make([]resolve.Key, len(places))
-	for i, p := range places {
-		services[i] = p.Key
-	}
-	return services
+	return places
 }

@@ -7,9 +7,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 )
 
 // Contract 73: what happens to a pool is announced at its Services, of every team's first
@@ -60,7 +63,7 @@ func TestContract73APoolIsAnnouncedAtAFewOfItsServices(t *testing.T) {
 			t.Errorf("got %d more at once, want none", len(got))
 		}
 		tell(narration.Notice{Reason: narration.RemovalHeld, Note: "set EMPTY_RESULT_THRESHOLD=0"})
-		if len(got) != 50 || notes[0] != "pool blue: set spec.guard.emptyResultThreshold=0" {
+		if len(got) != 50 || notes[0] != "pool blue: set EndpointPool blue spec.guard.emptyResultThreshold=0" {
 			t.Errorf("got %d of another reason, %q", len(got), notes[:min(1, len(notes))])
 		}
 		time.Sleep(20 * time.Second)
@@ -69,4 +72,28 @@ func TestContract73APoolIsAnnouncedAtAFewOfItsServices(t *testing.T) {
 			t.Errorf("got %d after 20 s, want 2", len(got))
 		}
 	})
+}
+
+// Contract 117: the Event at each Service names who decided there, also where Services share
+// a check.
+func TestContract117AnEventNamesWhoDecidedAtItsService(t *testing.T) {
+	t.Parallel()
+	g := resolve.Group{Pool: "blue"}
+	var plan resolve.Plan
+	for service, by := range map[string]setting.Kind{"shared": setting.Pool, "annotated": setting.Service, "bound": setting.Binding} {
+		use := resolve.Use{Group: g, By: setting.Service, CheckBy: by}
+		plan.Targets = append(plan.Targets, resolve.Target{Key: resolve.Key{Namespace: "shop", Service: service}, Uses: []resolve.PoolUse{{Use: use, State: resolve.Active}}})
+	}
+	got := make(map[string]string)
+	a := serve.NewAudience(func(key resolve.Key, n narration.Notice) { got[key.Service] = n.Note })
+	a.Planned(plan, nil)
+	a.Tell(g, []narration.Notice{{Reason: narration.RemovalAccepted, Note: "HEALTH_CHECK_MODE=off"}}, time.Now())
+	want := map[string]string{
+		"shared":    "pool blue: EndpointPool blue spec.healthCheck.mode=None",
+		"annotated": "pool blue: Service shop/annotated endpoints.ablmnzde.github.io/health-check-mode=None",
+		"bound":     "pool blue: EndpointBinding shop/bound spec.healthCheck.mode=None",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
 }

@@ -240,9 +240,9 @@ func (l *look) wrote(key resolve.Key, f *AssessedFill, results []outbox.Result) 
 		}
 	}
 	story := narration.Written(results, state)
-	say(l.teller.log.With(keyArgs(key)...), f.Target.Spelling, story)
+	say(l.teller.log.With(keyArgs(key)...), f.Target.Names, story)
 	for _, notice := range story.Notices {
-		notice.Service, notice.Note = state.Service.UID, f.Target.Spelling.Of(notice.Note)
+		notice.Service, notice.Note = state.Service.UID, f.Target.Names.Of(notice.Note)
 		l.opts.Announce(key, notice)
 	}
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 )
 
-// say logs a story, with settings as its readers spell them.
-func say(log *slog.Logger, spelling setting.Spelling, story narration.Story) {
+// say logs a story, with settings as its readers name them.
+func say(log *slog.Logger, names setting.Names, story narration.Story) {
 	for _, line := range story.Lines {
 		args := slices.Clone(line.Args)
 		for i, arg := range args {
 			switch value := arg.(type) {
 			case string:
-				args[i] = spelling.Of(value)
+				args[i] = names.Of(value)
 			case error:
-				args[i] = spelling.Of(value.Error())
+				args[i] = names.Of(value.Error())
 			}
 		}
-		levelOf(line.Level, log)(spelling.Of(line.Message), args...)
+		levelOf(line.Level, log)(names.Of(line.Message), args...)
 	}
 }
 

@@ -6,8 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
@@ -86,14 +84,13 @@ func (t *targets) prepare(ctx context.Context, p resolve.Plan) {
 	}
 }
 
-// fills are what a target is made of. Its settings are spelled as its carrier does.
+// fills are what a target is made of.
 func (t *targets) fills(each resolve.Target) []fill {
-	spelling := spellingOf(t.server.opts.Documents.Set(), each.Key)
 	fills := make([]fill, 0, len(each.Uses))
 	for _, u := range each.Uses {
 		f := fill{verdict: name(u.Group), of: plan.Target{
 			Namespace: each.Namespace, Service: each.Service, SliceName: u.SliceName(each.Key), Pool: u.Pool, ManagedBy: t.server.opts.ManagedBy,
-			Ports: u.Ports, PortFromService: u.PortFromService, MaxEndpoints: t.server.opts.MaxEndpoints, Spelling: spelling,
+			Ports: u.Ports, PortFromService: u.PortFromService, MaxEndpoints: t.server.opts.MaxEndpoints, Names: u.Names(each.Key),
 		}}
 		if u.State == resolve.Emptied {
 			f.verdict = emptied
@@ -101,14 +98,6 @@ func (t *targets) fills(each resolve.Target) []fill {
 		fills = append(fills, f)
 	}
 	return fills
-}
-
-// spellingOf is how the reader of messages about a target spells settings.
-func spellingOf(set documents.Set, key resolve.Key) setting.Spelling {
-	if _, ok := set.Entry(documents.Key{Kind: v1alpha1.KindEndpointBinding, Namespace: key.Namespace, Name: key.Service}); ok {
-		return setting.Fields
-	}
-	return setting.Annotations
 }
 
 func sameFill(a, b fill) bool {
@@ -152,6 +141,13 @@ func (t *targets) open(ctx context.Context, fills []fill, dryRun bool) (*filled,
 		})
 	}
 	return f, nil
+}
+
+// names is how messages about the slices of a group name settings. They are about who asked
+// for the slices, never about the check, which another document may say while this goes on.
+func (f *filled) names(verdict string) setting.Names {
+	i := slices.IndexFunc(f.fills, func(each fill) bool { return each.verdict == verdict })
+	return f.fills[max(i, 0)].of.Names
 }
 
 // release closes the stores of a target that never ran.

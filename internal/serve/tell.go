@@ -65,15 +65,16 @@ func (t *teller) news(of subject, text string) bool {
 
 // trouble returns an error as its reader reads it, and whether it is news that it holds
 // or that it is over.
-func (t *teller) trouble(of subject, err error) (text string, news bool) {
+func (t *teller) trouble(of subject, names setting.Names, err error) (text string, news bool) {
 	if err != nil {
-		text = setting.Fields.Of(err.Error())
+		names.Spelling = setting.Fields
+		text = names.Of(err.Error())
 	}
 	return text, t.news(of, text)
 }
 
 func (t *teller) labels(err error) {
-	switch text, news := t.trouble(subject{kind: "labels"}, err); {
+	switch text, news := t.trouble(subject{kind: "labels"}, setting.Names{}, err); {
 	case news && err != nil:
 		t.log.Error("the labels of namespaces cannot be read, so no target vanishes", "error", text)
 	case news:
@@ -88,7 +89,7 @@ func (t *teller) unseen(err error) {
 
 func (t *teller) pool(name string, err error) {
 	t.opts.Observe.Pool(name, err)
-	switch text, news := t.trouble(subject{kind: "pool", name: name}, err); {
+	switch text, news := t.trouble(subject{kind: "pool", name: name}, setting.Names{Pool: name}, err); {
 	case news && err != nil:
 		t.log.Error("the pool cannot be read as its document says, its endpoints stay as they are", "pool", name, "error", text)
 	case news:
@@ -99,7 +100,7 @@ func (t *teller) pool(name string, err error) {
 func (t *teller) group(key resolve.Group, err error) {
 	t.opts.Observe.Group(key, err)
 	log := t.log.With(groupArgs(key)...)
-	switch text, news := t.trouble(subject{kind: "group", name: name(key)}, err); {
+	switch text, news := t.trouble(subject{kind: "group", name: name(key)}, t.audience.namesOf(key), err); {
 	case news && err != nil:
 		log.Error("the endpoints cannot be checked as the document says, they stay as they are", "error", text)
 	case news:
@@ -110,7 +111,7 @@ func (t *teller) group(key resolve.Group, err error) {
 func (t *teller) target(key resolve.Key, err error) {
 	t.opts.Observe.Target(key, err)
 	log := t.log.With(keyArgs(key)...)
-	switch text, news := t.trouble(subject{"target", key.Namespace, key.Service, ""}, err); {
+	switch text, news := t.trouble(subject{"target", key.Namespace, key.Service, ""}, setting.Names{Target: key.String()}, err); {
 	case news && err != nil:
 		log.Error("the Service cannot be filled, its slices stay as they are", "error", text)
 	case news:
@@ -138,7 +139,7 @@ func (t *teller) ofGroup(key resolve.Group, g *group) func(pool.Outcome) {
 		if !o.Beat {
 			t.revision.Add(1)
 		}
-		say(log, setting.Fields, story)
+		say(log, t.audience.namesOf(key), story)
 		t.audience.tell(key, story.Notices, o.At)
 	}
 }
@@ -149,7 +150,6 @@ func (t *teller) ofTarget(key resolve.Key, f *filled) func(target.Outcome) {
 	for _, each := range f.fills {
 		memories[each.verdict] = narration.Target{DryRun: f.dryRun}
 	}
-	spelling := f.fills[0].of.Spelling
 	log, observe := t.log.With(keyArgs(key)...), t.opts.Observe.OfTarget(key, f.dryRun)
 	return func(o target.Outcome) {
 		memory, story := memories[o.Pool].Tell(o)
@@ -157,12 +157,13 @@ func (t *teller) ofTarget(key resolve.Key, f *filled) func(target.Outcome) {
 		observe(o)
 		f.see(o, story)
 		t.revision.Add(1)
-		say(log, spelling, story)
+		names := f.names(o.Pool)
+		say(log, names, story)
 		if f.dryRun {
 			return
 		}
 		for _, notice := range story.Notices {
-			notice.Service, notice.Note = o.State.Service.UID, spelling.Of(notice.Note)
+			notice.Service, notice.Note = o.State.Service.UID, names.Of(notice.Note)
 			t.opts.Announce(key, notice)
 		}
 	}
@@ -189,9 +190,9 @@ func (t *teller) tell(plan resolve.Plan) {
 	for _, r := range plan.Refusals {
 		of := subject{"refusal", r.Namespace, r.Service, r.Pool}
 		holds[of] = true
-		if message := spellingOf(set, r.Key).Of(r.Message); t.news(of, r.Reason+message) {
-			t.log.Warn("not granted", append(keyArgs(r.Key), "pool", r.Pool, "reason", r.Reason, "problem", message)...)
-			t.announce(r.Key, narration.Notice{Reason: narration.NoticeReason(r.Reason), Note: message, Service: uids[r.Key]})
+		if t.news(of, r.Reason+r.Message) {
+			t.log.Warn("not granted", append(keyArgs(r.Key), "pool", r.Pool, "reason", r.Reason, "problem", r.Message)...)
+			t.announce(r.Key, narration.Notice{Reason: narration.NoticeReason(r.Reason), Note: r.Message, Service: uids[r.Key]})
 		}
 	}
 	for _, n := range plan.Notices {

@@ -6,23 +6,31 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 )
 
-// Contract 117: a field is named with its document, an annotation is the Service's own.
-func TestContract117AFieldIsNamedWithItsDocument(t *testing.T) {
+// Contract 117: a setting is named with the object that decided it. An annotation is named
+// only where the Service has a check of its own.
+func TestContract117ASettingIsNamedWithTheObjectThatDecided(t *testing.T) {
 	t.Parallel()
-	owner := func(of setting.Setting) string {
-		if of.OnlyPool() {
-			return "EndpointPool blue"
-		}
-		return ""
+	const text = "HEALTH_CHECK_FALL=3, HEALTH_CHECK_MODE=off, TARGET_ENDPOINTSLICE_NAME"
+	const fall, adopt = "EndpointPool blue spec.healthCheck.fall=3, ", ", EndpointBinding shop/web spec.adopt"
+	const annotation = "endpoints.ablmnzde.github.io/health-check-mode=None"
+	of := func(s setting.Spelling, by setting.Kind) setting.Names {
+		return setting.Names{Spelling: s, Pool: "blue", Target: "shop/web", CheckBy: by}
 	}
-	const text = "3 times in a row (HEALTH_CHECK_FALL=3), HEALTH_CHECK_MODE=off"
-	for spelling, want := range map[setting.Spelling]string{
-		setting.Variables:   text,
-		setting.Fields:      "3 times in a row (EndpointPool blue spec.healthCheck.fall=3), spec.healthCheck.mode=None",
-		setting.Annotations: "3 times in a row (EndpointPool blue spec.healthCheck.fall=3), endpoints.ablmnzde.github.io/health-check-mode=None",
+	for name, c := range map[string]struct {
+		names setting.Names
+		want  string
+	}{
+		"variables":                             {of(setting.Variables, setting.Pool), text},
+		"a binding, the check of the pool":      {of(setting.Fields, setting.Pool), fall + "EndpointPool blue spec.healthCheck.mode=None" + adopt},
+		"a binding with a check":                {of(setting.Fields, setting.Binding), fall + "EndpointBinding shop/web spec.healthCheck.mode=None" + adopt},
+		"annotations, the check of the pool":    {of(setting.Annotations, setting.Pool), fall + "EndpointPool blue spec.healthCheck.mode=None" + adopt},
+		"annotations with a check":              {of(setting.Annotations, setting.Service), fall + "Service shop/web " + annotation + adopt},
+		"a binding, it is not known whose":      {of(setting.Fields, ""), fall + "spec.healthCheck.mode=None" + adopt},
+		"annotations, it is not known whose":    {of(setting.Annotations, ""), fall + "Service shop/web " + annotation + adopt},
+		"the pool and the target are not known": {setting.Names{Spelling: setting.Annotations, CheckBy: setting.Service}, "spec.healthCheck.fall=3, " + annotation + ", spec.adopt"},
 	} {
-		if got := spelling.Naming(text, owner); got != want {
-			t.Errorf("%v: got %q, want %q", spelling, got, want)
+		if got := c.names.Of(text); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}
 	for _, s := range setting.All() {

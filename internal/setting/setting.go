@@ -1,7 +1,5 @@
 package setting
 
-import "slices"
-
 // Group is the group of the kinds and annotations of this program.
 const Group = "endpoints.ablmnzde.github.io"
 
@@ -19,12 +17,12 @@ type Setting struct {
 	// Words are the values that documents and annotations spell otherwise than
 	// the variable does, in pairs; nil where there are none.
 	Words []Word
+
+	onlyPool bool
 }
 
 // OnlyPool reports whether pools have the setting, and nothing else.
-func (s Setting) OnlyPool() bool {
-	return slices.ContainsFunc(pool(), func(of Setting) bool { return of.Variable == s.Variable })
-}
+func (s Setting) OnlyPool() bool { return s.onlyPool }
 
 // Word is one value of a setting.
 type Word struct {
@@ -39,7 +37,7 @@ func All() []Setting {
 
 // pool are the settings of an EndpointPool.
 func pool() []Setting {
-	return []Setting{
+	all := []Setting{
 		{Variable: "SOURCE_KIND", Field: "spec.source"},
 		{Variable: "SOURCE_POLL_INTERVAL", Field: "spec.pollInterval"},
 		{Variable: "STATIC_NODES", Field: "spec.source.static.nodes"},
@@ -73,6 +71,10 @@ func pool() []Setting {
 		{Variable: "MAX_REMOVAL_PERCENT", Field: "spec.guard.maxRemovalPercent"},
 		{Variable: "DRAIN_PERIOD", Field: "spec.guard.drainPeriod"},
 	}
+	for i := range all {
+		all[i].onlyPool = true
+	}
+	return all
 }
 
 // target are the settings that an EndpointBinding, or annotations, may set for one

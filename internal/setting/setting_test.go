@@ -154,10 +154,10 @@ func TestEachReaderSeesTheNameThatHeCanChange(t *testing.T) {
 		for spelling, want := range map[setting.Spelling]string{
 			setting.Variables: test.variables, setting.Fields: test.fields, setting.Annotations: test.annotations,
 		} {
-			if got := spelling.Of(test.variables); got != want {
+			if got := (setting.Names{Spelling: spelling}).Of(test.variables); got != want {
 				t.Errorf("%s: got %q, want %q", spelling, got, want)
 			}
-			if again := spelling.Of(want); spelling != setting.Variables && again != want {
+			if again := (setting.Names{Spelling: spelling}).Of(want); spelling != setting.Variables && again != want {
 				t.Errorf("%s: spelled again, got %q, want %q", spelling, again, want)
 			}
 		}
@@ -168,7 +168,7 @@ func TestNoSettingOfATargetIsLeftAsAVariable(t *testing.T) {
 	t.Parallel()
 	for _, s := range setting.All() {
 		for _, spelling := range []setting.Spelling{setting.Fields, setting.Annotations} {
-			got := spelling.Of("set " + s.Variable + "=1")
+			got := setting.Names{Spelling: spelling}.Of("set " + s.Variable + "=1")
 			if variable.MatchString(got) != (s.Field == "") {
 				t.Errorf("%s: got %q of %s", spelling, got, s.Variable)
 			}
@@ -178,11 +178,11 @@ func TestNoSettingOfATargetIsLeftAsAVariable(t *testing.T) {
 
 func TestATargetOfVariablesCostsNothing(t *testing.T) {
 	text := "failure 2 of HEALTH_CHECK_FALL=3 in a row"
-	if n := testing.AllocsPerRun(100, func() { text = setting.Variables.Of(text) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { text = setting.Names{}.Of(text) }); n != 0 {
 		t.Errorf("got %v allocations, want none", n)
 	}
 	plain := "connection refused by 10.0.0.1:80"
-	if n := testing.AllocsPerRun(100, func() { plain = setting.Fields.Of(plain) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { plain = setting.Names{Spelling: setting.Fields}.Of(plain) }); n != 0 {
 		t.Errorf("got %v allocations for a text that names no setting, want none", n)
 	}
 }

@@ -19,7 +19,7 @@ import (
 // narration says of each outcome.
 type board struct {
 	log      *slog.Logger
-	spelling setting.Spelling
+	names    setting.Names
 	announce func(narration.Notice)
 	status   atomic.Pointer[Status]
 
@@ -34,7 +34,7 @@ type board struct {
 
 // newBoard shows a status that says nothing yet.
 func newBoard(o Options) *board {
-	b := &board{log: o.Logger, spelling: o.Target.Spelling, announce: func(narration.Notice) {}}
+	b := &board{log: o.Logger, names: o.Target.Names, announce: func(narration.Notice) {}}
 	if o.Announcer != nil && !o.DryRun {
 		b.announce = o.Announcer.Announce
 	}
@@ -149,26 +149,26 @@ func (b *board) publish(story narration.Story) {
 // them.
 func (b *board) tell(story narration.Story) {
 	for _, line := range story.Lines {
-		b.say(line.Level)(b.spelling.Of(line.Message), b.spelled(line.Args)...)
+		b.say(line.Level)(b.names.Of(line.Message), b.spelled(line.Args)...)
 	}
 	for _, notice := range story.Notices {
-		notice.Service, notice.Note = b.next.State.Service.UID, b.spelling.Of(notice.Note)
+		notice.Service, notice.Note = b.next.State.Service.UID, b.names.Of(notice.Note)
 		b.announce(notice)
 	}
 }
 
 // spelled spells settings in the values of a log line.
 func (b *board) spelled(args []any) []any {
-	if b.spelling == setting.Variables {
+	if b.names.Spelling == setting.Variables {
 		return args
 	}
 	spelled := slices.Clone(args)
 	for i, arg := range args {
 		switch value := arg.(type) {
 		case string:
-			spelled[i] = b.spelling.Of(value)
+			spelled[i] = b.names.Of(value)
 		case error:
-			spelled[i] = b.spelling.Of(value.Error())
+			spelled[i] = b.names.Of(value.Error())
 		}
 	}
 	return spelled

@@ -14,12 +14,12 @@ import (
 func TestLogAndEventsSpellSettingsAsTheTargetsReadersDo(t *testing.T) {
 	for spelling, want := range map[setting.Spelling]string{
 		setting.Variables: "HEALTH_CHECK_FAIL_OPEN=true",
-		setting.Fields:    setting.Fields.Of("HEALTH_CHECK_FAIL_OPEN=true"),
+		setting.Fields:    "spec.guard.failOpen=true",
 	} {
 		t.Run(spelling.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, e := newWorld(t, 11, 12), &ear{}
-				w.opts.Announcer, w.opts.Target.Spelling = e, spelling
+				w.opts.Announcer, w.opts.Target.Names.Spelling = e, spelling
 				w.start()
 				during(10 * time.Second)
 				w.set(func() { w.dead[ip(11)], w.dead[ip(12)] = true, true })
