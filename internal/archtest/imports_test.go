@@ -62,7 +62,7 @@ var allowed = map[string]struct {
 	"internal/store/storetest": {of("inventory", "plan", "manifest"), "the suite knows stores by their promise only"},
 
 	"internal/pool":      {of("inventory", "filter", "probe", "hold", "guard", "retryafter"), "it decides; Services, slices and their API server are somebody else's"},
-	"internal/outbox":    {of("inventory", "plan"), "it says when, and sends nothing"},
+	"internal/outbox":    {of("inventory", "plan", "retryafter"), "it says when, and sends nothing"},
 	"internal/target":    {of("inventory", "guard", "plan", "outbox"), "it publishes verdicts, wherever they come from"},
 	"internal/narration": {of("inventory", "guard", "plan", "outbox", "pool", "target"), "it tells what came of events, and decides nothing"},
 	"internal/syncer":    {of("inventory", "filter", "probe", "guard", "plan", "outbox", "pool", "target", "narration", "setting"), "it puts pool and target together; adapters come from outside"},

@@ -237,6 +237,13 @@ func (t told) Bookmark(revision string) error {
 	return nil
 }
 
+// UpdateResourceVersion says up to which revision the store was told everything.
+func (t told) UpdateResourceVersion(revision string) {
+	if updated, ok := t.ReflectorStore.(cache.ResourceVersionUpdater); ok {
+		updated.UpdateResourceVersion(revision)
+	}
+}
+
 // Transformer is applied to what is kept until a list is complete.
 func (t told) Transformer() cache.TransformFunc {
 	if transforming, ok := t.ReflectorStore.(cache.TransformingStore); ok {

@@ -2,6 +2,7 @@ package outbox_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -10,11 +11,9 @@ import (
 )
 
 // askedToWait is an answer with Retry-After.
-type askedToWait struct{ after time.Duration }
-
-func (e askedToWait) Error() string             { return "too many requests" }
-func (e askedToWait) Unwrap() error             { return plan.ErrUnavailable }
-func (e askedToWait) RetryAfter() time.Duration { return e.after }
+func askedToWait(after time.Duration) error {
+	return plan.Unavailable(errors.New("too many requests"), after)
+}
 
 var errAway = fmt.Errorf("dial tcp: connection refused: %w", plan.ErrUnavailable)
 
@@ -88,8 +87,8 @@ func TestContract26AnOutageThatNothingShowedTheEndOfIsForgotten(t *testing.T) {
 func TestContract26RetryAfterIsHonoured(t *testing.T) {
 	s := three(t, 2)
 	s.wantTaken("s1", "s2")
-	s.fail(askedToWait{7 * time.Second}, "s1")
-	s.fail(askedToWait{9 * time.Second}, "s2") // sent before the other answer came, and still asks
+	s.fail(askedToWait(7*time.Second), "s1")
+	s.fail(askedToWait(9*time.Second), "s2") // sent before the other answer came, and still asks
 	s.load()
 	s.wantWake(9 * time.Second)
 	s.pass(9*time.Second - 1)

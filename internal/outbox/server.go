@@ -1,8 +1,9 @@
 package outbox
 
 import (
-	"errors"
 	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/retryafter"
 )
 
 // Server is what is known of the API server, for all outboxes whose writes go there.
@@ -58,9 +59,8 @@ func (u *outage) begin(result Result, now time.Time, random func() float64) {
 		u.failures++
 		u.since = now
 	}
-	var asks interface{ RetryAfter() time.Duration }
-	if errors.As(result.Err, &asks) {
-		u.asked = later(u.asked, now.Add(asks.RetryAfter()))
+	if wait := retryafter.Of(result.Err); wait > 0 {
+		u.asked = later(u.asked, now.Add(wait))
 		u.until = later(u.until, u.asked)
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 )
 
-var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
+// written is a file that the page has the reader write.
+var written = regexp.MustCompile(`(?s)<<'EOF'\n(.*?)EOF\n`)
 
 // TestThePageAboutManyServicesDoesWhatItSays: its documents; test/docs runs its values.
 func TestThePageAboutManyServicesDoesWhatItSays(t *testing.T) {
@@ -21,7 +22,7 @@ func TestThePageAboutManyServicesDoesWhatItSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := newWorld(t)
-	for _, block := range yamlBlock.FindAllStringSubmatch(string(page), -1) {
+	for _, block := range written.FindAllStringSubmatch(string(page), -1) {
 		if !strings.Contains(block[1], v1alpha1.APIVersion) {
 			continue
 		}

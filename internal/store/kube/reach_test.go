@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/retryafter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/storetest"
 )
 
@@ -185,9 +186,8 @@ func TestAWriteSaysWhetherTheServerIsUnavailableOrThisSliceAlone(t *testing.T) {
 			if got := errors.Is(err, plan.ErrUnavailable); got != test.unavailable {
 				t.Errorf("got unavailable %t, want %t: %v", got, test.unavailable, err)
 			}
-			var asks interface{ RetryAfter() time.Duration }
-			if got := errors.As(err, &asks) && asks.RetryAfter() > 0; got != (test.retryAfter > 0) || got && asks.RetryAfter() != test.retryAfter {
-				t.Errorf("the error asks for another pause than %s: %v", test.retryAfter, err)
+			if got := retryafter.Of(err); got != test.retryAfter {
+				t.Errorf("the error asks for a pause of %s, want %s: %v", got, test.retryAfter, err)
 			}
 		})
 	}
