@@ -28,9 +28,9 @@ const (
 	noPage = "404 page not found"
 )
 
-// view is what there is to show, and where it comes from: the document of one Service, or
+// shown is what there is to show, and where it comes from: the document of one Service, or
 // pools and Services.
-type view struct {
+type shown struct {
 	document *report.Document
 	targets  *report.Targets
 	// raw is the document as the daemon wrote it, with fields that only a newer
@@ -56,34 +56,34 @@ var errNoPort = errors.New("ADMIN_ADDRESS has port 0, so only its log says where
 
 // ask asks the running daemon, without proxy or redirect: no other server can answer
 // in its place.
-func ask(ctx context.Context, c config.Config) (view, error) {
+func ask(ctx context.Context, c config.Config) (shown, error) {
 	if c.Listen.Admin.Port() == 0 {
-		return view{}, errNoPort
+		return shown{}, errNoPort
 	}
 	url := adminURL(c.Listen.Admin) + "/api/v1/status"
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	v, err := fetch(ctx, url, "", c.Target)
 	if err != nil {
-		return view{}, fmt.Errorf("%s: %w", url, brief(err, askTimeout))
+		return shown{}, fmt.Errorf("%s: %w", url, brief(err, askTimeout))
 	}
 	return v, nil
 }
 
 // fetch gets the document of a daemon that fills the target.
-func fetch(ctx context.Context, url, identity string, target config.Target) (view, error) {
+func fetch(ctx context.Context, url, identity string, target config.Target) (shown, error) {
 	text, err := get(ctx, url, identity)
 	if err != nil {
-		return view{}, err
+		return shown{}, err
 	}
 	var d report.Document
 	if err := json.Unmarshal(text, &d); err != nil || d.APIVersion != report.APIVersion {
-		return view{}, fmt.Errorf("the answer is not from a daemon of this version (apiVersion %q, want %q)", d.APIVersion, report.APIVersion)
+		return shown{}, fmt.Errorf("the answer is not from a daemon of this version (apiVersion %q, want %q)", d.APIVersion, report.APIVersion)
 	}
 	if d.Target.Namespace != target.Namespace || d.Target.Service != target.ServiceName {
-		return view{}, fmt.Errorf("it is the daemon of %s/%s, not of %s/%s", d.Target.Namespace, d.Target.Service, target.Namespace, target.ServiceName)
+		return shown{}, fmt.Errorf("it is the daemon of %s/%s, not of %s/%s", d.Target.Namespace, d.Target.Service, target.Namespace, target.ServiceName)
 	}
-	return view{document: &d, raw: text}, nil
+	return shown{document: &d, raw: text}, nil
 }
 
 // get fetches a bounded answer. An identity names the process that should answer.
@@ -138,10 +138,10 @@ func brief(err error, timeout time.Duration) error {
 // compute reads source and slices and checks the endpoints itself, and writes
 // nothing. The store in memory belongs to the daemon's process, so nothing is left to
 // write to it.
-func (p Program) compute(ctx context.Context) (view, error) {
+func (p Program) compute(ctx context.Context) (shown, error) {
 	b, err := p.build(true)
 	if err != nil {
-		return view{}, err
+		return shown{}, err
 	}
 	started := time.Now()
 	err = b.with(ctx, func(ctx context.Context) error {
@@ -149,9 +149,9 @@ func (p Program) compute(ctx context.Context) (view, error) {
 		return err
 	})
 	if err != nil {
-		return view{}, err
+		return shown{}, err
 	}
 	facts := b.facts(started)
 	facts.DryRun = b.config.Run.DryRun || b.config.Store.Kind == config.StoreMemory
-	return view{document: report.Build(facts)}, nil
+	return shown{document: report.Build(facts)}, nil
 }

@@ -20,7 +20,7 @@ const leaderTimeout = 2 * time.Second
 // askLeader returns the document of the replica that holds the lease, for a standby to
 // hand on (ADR 30).
 func askLeader(ctx context.Context, leader election.State, target config.Target) (*report.Document, error) {
-	var v view
+	var v shown
 	err := asking(ctx, leader, "", func(ctx context.Context, url string) (err error) {
 		v, err = fetch(ctx, url, leader.Holder, target)
 		if err == nil && (!v.document.Leader || v.document.Election.Holder != leader.Holder) {

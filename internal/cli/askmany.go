@@ -45,15 +45,15 @@ func askJSON(ctx context.Context, c config.Config, path string, into any) (json.
 }
 
 // askTarget asks the daemon for the document of one Service.
-func askTarget(ctx context.Context, c config.Config, s scope) (view, error) {
+func askTarget(ctx context.Context, c config.Config, s scope) (shown, error) {
 	var d report.Document
 	raw, err := askJSON(ctx, c, "/api/v1/targets/"+url.PathEscape(s.namespace)+"/"+url.PathEscape(s.service), &d)
-	return view{document: &d, raw: raw}, err
+	return shown{document: &d, raw: raw}, err
 }
 
 // askTargets asks the daemon for the pools and all Services of the scope. Its own words are
 // kept where one answer has all.
-func askTargets(ctx context.Context, c config.Config, s scope) (view, error) {
+func askTargets(ctx context.Context, c config.Config, s scope) (shown, error) {
 	var all *report.Targets
 	raw, err := pages(func(offset int) (json.RawMessage, int, int, error) {
 		var t report.Targets
@@ -65,7 +65,7 @@ func askTargets(ctx context.Context, c config.Config, s scope) (view, error) {
 		}
 		return raw, len(t.Targets), t.Total, err
 	})
-	return view{targets: all, raw: raw}, err
+	return shown{targets: all, raw: raw}, err
 }
 
 // askExplanation asks the daemon what the Services of the scope know of a subject.

@@ -89,7 +89,7 @@ func oneSubject(_ *cobra.Command, args []string) error {
 
 // lookInside gets a view that knows nodes. The document of a standby without a
 // leader, or of a daemon that has just started, knows none.
-func (l *looking) lookInside(ctx context.Context) (view, error) {
+func (l *looking) lookInside(ctx context.Context) (shown, error) {
 	v, err := l.look(ctx)
 	if err != nil || v.raw == nil || v.document.Decided && !standsBy(v.document) {
 		return v, err
@@ -127,7 +127,7 @@ type explainedNode struct {
 }
 
 // explain picks the entries about the subject.
-func explain(v view, subject string) explanation {
+func explain(v shown, subject string) explanation {
 	d := v.document
 	e := explanation{Subject: subject, Daemon: v.raw != nil, Mode: d.Mode, Removal: d.Removal, Nodes: []explainedNode{}, DecidedBy: d.DecidedBy}
 	docs := make(map[string]inventory.ReasonDoc)

@@ -37,7 +37,7 @@ func (l *looking) explainMany(ctx context.Context, subject string, out commandli
 func (l *looking) lookEverywhere(ctx context.Context, subject string) (*report.Explanation, *report.Targets, json.RawMessage, error) {
 	if !l.alone {
 		e, raw, err := askExplanation(ctx, l.config, l.scope, subject)
-		var v view
+		var v shown
 		if err == nil && e.Decided && (e.Leader || !e.Election.Enabled) {
 			v, err = askTargets(ctx, l.config, l.scope)
 		}

@@ -94,7 +94,7 @@ func (l *looking) say(message string) {
 }
 
 // look asks the daemon or, where none answers, computes.
-func (l *looking) look(ctx context.Context) (view, error) {
+func (l *looking) look(ctx context.Context) (shown, error) {
 	if !l.alone {
 		v, err := l.ask(ctx)
 		var none *report.NoTarget
@@ -102,9 +102,9 @@ func (l *looking) look(ctx context.Context) (view, error) {
 		case err == nil:
 			return v, nil
 		case errors.As(err, &none):
-			return view{}, &exitError{ExitDifferent, err}
+			return shown{}, &exitError{ExitDifferent, err}
 		case ctx.Err() != nil:
-			return view{}, ctx.Err()
+			return shown{}, ctx.Err()
 		}
 		l.say("No answer from the daemon: " + err.Error() + "; evaluating locally instead.")
 	}
@@ -112,7 +112,7 @@ func (l *looking) look(ctx context.Context) (view, error) {
 }
 
 // ask asks the daemon for what the scope names.
-func (l *looking) ask(ctx context.Context) (view, error) {
+func (l *looking) ask(ctx context.Context) (shown, error) {
 	switch {
 	case l.scope.many():
 		return askTargets(ctx, l.config, l.scope)
@@ -123,25 +123,25 @@ func (l *looking) ask(ctx context.Context) (view, error) {
 }
 
 // evaluate finds out without a daemon what the scope names.
-func (l *looking) evaluate(ctx context.Context) (view, error) {
+func (l *looking) evaluate(ctx context.Context) (shown, error) {
 	k, err := l.computeKnown(ctx)
 	switch {
 	case err != nil:
-		return view{}, err
+		return shown{}, err
 	case l.scope.many():
-		return view{targets: k.targets(l.scope)}, nil
+		return shown{targets: k.targets(l.scope)}, nil
 	}
 	d, err := k.target(l.scope)
 	if err != nil {
-		return view{}, &exitError{ExitDifferent, err}
+		return shown{}, &exitError{ExitDifferent, err}
 	}
-	return view{document: d}, nil
+	return shown{document: d}, nil
 }
 
 // await repeats until the document says healthy, and says on stderr what is wrong
 // whenever that changes. At the time-out it shows the last document.
 func (l *looking) await(ctx context.Context, out commandline.Format) error {
-	var last view
+	var last shown
 	for {
 		v, err := l.lookAgain(ctx)
 		var usage *exitError
@@ -173,7 +173,7 @@ func (l *looking) await(ctx context.Context, out commandline.Format) error {
 
 // lookAgain looks again. With the store in memory it only asks the daemon: what is
 // published is in that process and nowhere else.
-func (l *looking) lookAgain(ctx context.Context) (view, error) {
+func (l *looking) lookAgain(ctx context.Context) (shown, error) {
 	if !l.alone && l.config.Store.Kind == config.StoreMemory {
 		return l.ask(ctx)
 	}
@@ -211,7 +211,7 @@ func progress(d *report.Document) string {
 }
 
 // show prints the view, and returns the exit status that it stands for.
-func (l *looking) show(v view, out commandline.Format) error {
+func (l *looking) show(v shown, out commandline.Format) error {
 	if err := l.print(v, out); err != nil {
 		return err
 	}
@@ -223,12 +223,12 @@ func (l *looking) show(v view, out commandline.Format) error {
 
 // print prints the view. What the daemon wrote is printed with all its fields,
 // known here or not.
-func (l *looking) print(v view, out commandline.Format) error {
+func (l *looking) print(v shown, out commandline.Format) error {
 	return out.Print(l.Stdout, v.data(), v.text(out == commandline.Wide))
 }
 
 // healthy reports whether nothing needs attention.
-func (v view) healthy() bool {
+func (v shown) healthy() bool {
 	if v.targets != nil {
 		return v.targets.Healthy
 	}
@@ -236,7 +236,7 @@ func (v view) healthy() bool {
 }
 
 // progress says what there is to wait for.
-func (v view) progress() string {
+func (v shown) progress() string {
 	if v.targets != nil {
 		return strings.Join(append([]string{v.targets.Summary}, manyBanners(v.targets)...), "; ")
 	}
@@ -244,7 +244,7 @@ func (v view) progress() string {
 }
 
 // data is the document as the daemon wrote it where it did, else as it is known here.
-func (v view) data() any {
+func (v shown) data() any {
 	switch {
 	case v.raw != nil:
 		return v.raw
@@ -255,7 +255,7 @@ func (v view) data() any {
 }
 
 // text renders the view for people.
-func (v view) text(all bool) string {
+func (v shown) text(all bool) string {
 	if v.targets != nil {
 		return targetsText(v.targets, all)
 	}

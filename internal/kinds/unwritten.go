@@ -56,8 +56,8 @@ type refusal struct {
 	err         error
 }
 
-// told reports whether it is trouble.
-func (r *refusal) told() bool {
+// reportable reports whether people should know of it.
+func (r *refusal) reportable() bool {
 	status := apierrors.APIStatus(nil)
 	answered := errors.As(r.err, &status) && !unavailable(r.err)
 	return r.times >= lasting || answered && !apierrors.IsConflict(r.err) && !apierrors.IsNotFound(r.err)
@@ -139,7 +139,7 @@ func (s *statuses) tell() {
 	var now []Unwritten
 	news := false
 	for key, r := range s.refusals {
-		if r.told() {
+		if r.reportable() {
 			now = append(now, Unwritten{Key: key, Since: r.since, Err: r.err})
 			news = news || !before[key]
 		}

@@ -144,7 +144,7 @@ func (r *Reflector) ListOnce(ctx context.Context) {
 		return nil
 	})
 	if about, ok := list.(metav1.ListInterface); err == nil && ok {
-		err = told{r.Store, r}.Replace(all, about.GetResourceVersion())
+		err = tracked{r.Store, r}.Replace(all, about.GetResourceVersion())
 	}
 	if err != nil {
 		r.answered(ctx, VerbList, err)

@@ -59,7 +59,7 @@ func (r *Reflector) once(ctx context.Context) (costs bool) {
 	r.mu.Unlock()
 	one, logger := &round{Reflector: r}, klog.New(nil)
 	_ = cache.NewReflectorWithOptions(
-		&cache.ListWatch{ListWithContextFunc: one.list, WatchFuncWithContext: one.watch}, r.Object, told{r.Store, r},
+		&cache.ListWatch{ListWithContextFunc: one.list, WatchFuncWithContext: one.watch}, r.Object, tracked{r.Store, r},
 		cache.ReflectorOptions{Logger: &logger, Backoff: &wait.Backoff{Duration: pauseMin, Factor: 2, Jitter: 0.5, Steps: 10, Cap: pauseMax}},
 	).ListAndWatchWithContext(ctx)
 	return one.costs.Load()
@@ -188,15 +188,15 @@ func (e ending) Stop() {
 	e.ended()
 }
 
-// told is the store of a Reflector. It notes when it was told something.
-type told struct {
+// tracked is the store of a Reflector. It notes when something came.
+type tracked struct {
 	cache.ReflectorStore
 
 	of *Reflector
 }
 
 // watched notes that a watch told something.
-func (t told) watched(err error) error {
+func (t tracked) watched(err error) error {
 	if err == nil {
 		t.of.mu.Lock()
 		defer t.of.mu.Unlock()
@@ -206,16 +206,16 @@ func (t told) watched(err error) error {
 }
 
 // Add implements cache.ReflectorStore.
-func (t told) Add(object any) error { return t.watched(t.ReflectorStore.Add(object)) }
+func (t tracked) Add(object any) error { return t.watched(t.ReflectorStore.Add(object)) }
 
 // Update implements cache.ReflectorStore.
-func (t told) Update(object any) error { return t.watched(t.ReflectorStore.Update(object)) }
+func (t tracked) Update(object any) error { return t.watched(t.ReflectorStore.Update(object)) }
 
 // Delete implements cache.ReflectorStore.
-func (t told) Delete(object any) error { return t.watched(t.ReflectorStore.Delete(object)) }
+func (t tracked) Delete(object any) error { return t.watched(t.ReflectorStore.Delete(object)) }
 
 // Replace takes over a complete list.
-func (t told) Replace(objects []any, revision string) error {
+func (t tracked) Replace(objects []any, revision string) error {
 	err := t.ReflectorStore.Replace(objects, revision)
 	if err == nil {
 		t.of.mu.Lock()
@@ -227,7 +227,7 @@ func (t told) Replace(objects []any, revision string) error {
 }
 
 // Bookmark says that nothing else happened up to the revision.
-func (t told) Bookmark(revision string) error {
+func (t tracked) Bookmark(revision string) error {
 	t.of.mu.Lock()
 	t.of.heard, t.of.silence = time.Now(), silenceMin
 	t.of.mu.Unlock()
@@ -238,14 +238,14 @@ func (t told) Bookmark(revision string) error {
 }
 
 // UpdateResourceVersion says up to which revision the store was told everything.
-func (t told) UpdateResourceVersion(revision string) {
+func (t tracked) UpdateResourceVersion(revision string) {
 	if updated, ok := t.ReflectorStore.(cache.ResourceVersionUpdater); ok {
 		updated.UpdateResourceVersion(revision)
 	}
 }
 
 // Transformer is applied to what is kept until a list is complete.
-func (t told) Transformer() cache.TransformFunc {
+func (t tracked) Transformer() cache.TransformFunc {
 	if transforming, ok := t.ReflectorStore.(cache.TransformingStore); ok {
 		return transforming.Transformer()
 	}

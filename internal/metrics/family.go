@@ -65,7 +65,7 @@ type snapshot struct {
 	Options
 
 	status *syncer.Status
-	many   *view
+	many   *exposition
 }
 
 // emit hands on one value; the label values are in the order of the labels.

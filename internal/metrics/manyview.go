@@ -22,8 +22,8 @@ const (
 	unwritten = time.Minute
 )
 
-// view is what one scrape sees of many pools and targets.
-type view struct {
+// exposition is what one scrape sees of many pools and targets.
+type exposition struct {
 	plans     uint64
 	plan      *resolve.Plan
 	documents documents.Set
@@ -61,9 +61,9 @@ type targetView struct {
 }
 
 // look returns what is known at this moment.
-func (m *Many) look(now time.Time) *view {
+func (m *Many) look(now time.Time) *exposition {
 	m.mu.Lock()
-	v := &view{plans: m.plans, plan: m.plan, documents: m.documents, sound: m.sound, problems: make(map[string]int)}
+	v := &exposition{plans: m.plans, plan: m.plan, documents: m.documents, sound: m.sound, problems: make(map[string]int)}
 	seen, groups, targets := maps.Clone(m.pools), maps.Clone(m.groups), maps.Clone(m.targets)
 	unchecked, unfilled := maps.Clone(m.unchecked), maps.Clone(m.unfilled)
 	m.mu.Unlock()
@@ -77,7 +77,7 @@ func (m *Many) look(now time.Time) *view {
 	return v
 }
 
-func (v *view) addPools(seen map[string]*poolSeen, outcomes map[resolve.Group]*pool.Outcome, unchecked map[resolve.Group]bool) {
+func (v *exposition) addPools(seen map[string]*poolSeen, outcomes map[resolve.Group]*pool.Outcome, unchecked map[resolve.Group]bool) {
 	at := make(map[string]int, len(v.plan.Pools))
 	for i := range v.plan.Pools {
 		name := v.plan.Pools[i].Name
@@ -105,7 +105,7 @@ func (v *view) addPools(seen map[string]*poolSeen, outcomes map[resolve.Group]*p
 }
 
 // addTargets finds out what is wrong with each target, and which have series.
-func (v *view) addTargets(targets map[resolve.Key]*targetSeen, outcomes map[resolve.Group]*pool.Outcome, unfilled map[resolve.Key]bool, now time.Time) {
+func (v *exposition) addTargets(targets map[resolve.Key]*targetSeen, outcomes map[resolve.Group]*pool.Outcome, unfilled map[resolve.Key]bool, now time.Time) {
 	refused := make(map[resolve.Key][]string)
 	for i := range v.plan.Refusals {
 		r := &v.plan.Refusals[i]
