@@ -48,8 +48,8 @@ packages: ## Install the Debian packages that tests and linters need, if they ar
 	@hack/install-test-packages.sh
 
 .PHONY: tools
-tools: ## Build what the tests and the linter need into .tools/bin
-	@tools/build.sh all
+tools: ## Build what the tests and the linter need into .tools/bin, or TOOLS alone
+	@tools/build.sh $(or $(TOOLS),all)
 
 .PHONY: vet
 vet: ## Run go vet
