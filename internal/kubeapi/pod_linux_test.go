@@ -55,7 +55,7 @@ func enterPod(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_PORT", "1")
 }
 
-// mountsOfItsOwn gives a process mounts that nobody else sees. Root may do that at once,
+// mountsOfItsOwn gives a process mounts that no other process sees. Root may do that at once,
 // others as root of a namespace of their own.
 func mountsOfItsOwn(child *exec.Cmd) {
 	child.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}

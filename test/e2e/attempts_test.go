@@ -31,7 +31,7 @@ var stories = []struct {
 	{name: "Contract76ANamespaceWithoutServicesHoldsUpNoGroup", tell: servicesOfOneCannotBeListed, files: true},
 	{name: "Contract49CredentialsComeLateAndAreRotated", tell: credentialsRotate},
 	{name: "Contract45ARestartWithBrokenDocumentsKeepsAll", tell: restartWithBrokenDocuments},
-	{name: "Contract76NoTeamSlowsAnother", tell: noTeamSlowsAnother}, // the last: of its bindings nobody has to be rid
+	{name: "Contract76NoTeamSlowsAnother", tell: noTeamSlowsAnother}, // the last: its bindings stay
 }
 
 // TestTheTeams tells the stories with documents in files. One server serves them all.
