@@ -283,7 +283,7 @@ func TestContract96TargetsWithTheSameEndpointsShareOneList(t *testing.T) {
 		defer cancel()
 		go func() { _ = server.Run(ctx) }()
 		r.counted(time.Minute)
-		// One list was read, and one is the verdict's. A target has the one or the other.
+		// A target may have the list that was read, or that of the verdict.
 		lists := make(map[*inventory.Member]bool)
 		for _, of := range server.Snapshot().Targets {
 			lists[&of.Fills[0].State.State.Slices[0].Endpoints[0]] = true
