@@ -17,8 +17,9 @@ import (
 
 const (
 	// longestWatch is how long a watch lasts at most before it is opened anew: a right
-	// that was taken away is noticed only then.
-	longestWatch = time.Minute
+	// that was taken away is noticed only then. The alert is to come within 90 s, of which
+	// Prometheus takes up to 45.
+	longestWatch = 30 * time.Second
 	// longestSilence is how long a store counts as current after it was known to be so. A
 	// Role that is applied anew may be gone for a moment.
 	longestSilence = longestWatch + 15*time.Second

@@ -20,7 +20,7 @@ func TestARunningDaemonCountsWhatItDoes(t *testing.T) {
 			`members{state="ready"}`: 3, `members{state="draining"}`: 0, `members{state="down"}`: 0,
 			`candidates{reason="Ready"}`: 3, `member_changes_total{state="ready"}`: 3, `member_changes_total{state="absent"}`: 0,
 			`writes_total{operation="create",result="success"}`: 1, `writes_total{operation="update",result="success"}`: 0,
-			`reads_total{result="error",source="static"}`: 0, `conflicts_total`: 0, `store_errors_total`: 0, `store_unavailable`: 0, `pending_slices`: 0,
+			`reads_total{result="error",source="static"}`: 0, `conflicts_total`: 0, `store_errors_total`: 0, `store_unavailable`: 0, `store_stale`: 0, `pending_slices`: 0,
 			`leader`: 1, `loop_age_seconds`: 0,
 		})
 		if reads := got[`ionos_endpointslice_reads_total{result="success",source="static"}`]; reads < 2 || reads != got[`ionos_endpointslice_read_duration_seconds_count{source="static"}`] {

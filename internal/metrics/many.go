@@ -155,6 +155,8 @@ type fillSeen struct {
 	since                       time.Time
 	problem                     plan.Kind
 	failing, unreadable, defect bool
+	// stale is unreadable because a watch is refused or silent.
+	stale bool
 }
 
 // take takes an outcome in, and reports whether it is the first.
@@ -191,7 +193,7 @@ func (f fillSeen) after(o target.Outcome) fillSeen {
 	}
 	now := fillSeen{
 		pool: f.pool, pending: o.Pending, refused: len(o.State.Refused), problem: o.Problem.Kind,
-		failing: o.WriteErr != nil, unreadable: o.LoadErr != nil,
+		failing: o.WriteErr != nil, unreadable: o.LoadErr != nil, stale: o.State.Stale != nil,
 	}
 	if now.pending > 0 {
 		now.since = f.since

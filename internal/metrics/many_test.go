@@ -115,7 +115,7 @@ func TestContract73PoolsAndTargetsHaveMetrics(t *testing.T) {
 		c.many.Reaches("blue", metrics.Access{Warnings: func() []string { return []string{"odd"} }, RateLimit: func() (int, bool) { return 9, true }})
 		c.many.Prober("blue", &part{result: inventory.Result{Outcome: inventory.Silent}}).Check(t.Context(), netip.Addr{})
 		c.many.OfTarget(web, false)(written(3, 1))
-		c.many.OfTarget(blog, false)(target.Outcome{Pool: "blue", WriteErr: errOutage, LoadErr: errOutage, Pending: 2, At: time.Now()})
+		c.many.OfTarget(blog, false)(target.Outcome{Pool: "blue", WriteErr: errOutage, LoadErr: errOutage, State: plan.State{Stale: errOutage}, Pending: 2, At: time.Now()})
 		c.planned(documents.Set{Generation: 3, Complete: true})
 		time.Sleep(time.Minute)
 		want(t, c.gather(), map[string]float64{
@@ -137,7 +137,7 @@ func TestContract73PoolsAndTargetsHaveMetrics(t *testing.T) {
 			`target_pending_slices{target_namespace="blog",target_service="web"}`:      2,
 		})
 		wantProblems(t, c.gather(), map[string]string{
-			"blog/web": "NoEndpointReady Pending Releasing StoreUnavailable WriteFailed", "evil/x": "PoolNotAllowed",
+			"blog/web": "NoEndpointReady Pending Releasing StoreStale StoreUnavailable WriteFailed", "evil/x": "PoolNotAllowed",
 		})
 	})
 }

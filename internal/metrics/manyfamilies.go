@@ -11,6 +11,7 @@ import (
 // What may be wrong with a target, apart from the reasons of the conditions of a binding.
 const (
 	storeUnavailable = "StoreUnavailable"
+	storeStale       = "StoreStale"
 	defect           = "Defect"
 	notFilled        = "NotFilled"
 	waiting          = "Waiting"
@@ -35,6 +36,7 @@ func problemDocs() []problemDoc {
 		{v1alpha1.ReasonHealthCheckPortAmbiguous, "it is not clear which port to check"},
 		{v1alpha1.ReasonSliceOwnedByOther, "a slice has a name that the daemon would use, and belongs to another program or Service"},
 		{storeUnavailable, "the Service and its slices cannot be read, or what is known of them may be out of date"},
+		{storeStale, "the same, because their watch is refused or silent and not because a single read failed"},
 		{v1alpha1.ReasonWriteFailed, "the last write of a slice failed; it is tried again"},
 		{v1alpha1.ReasonPending, "slices have differed for a minute from what was decided"},
 		{v1alpha1.ReasonNoEndpointReady, "no endpoint in its slices is ready"},

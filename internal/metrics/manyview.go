@@ -196,6 +196,7 @@ func (t *targetView) add(of *resolve.Target, seen *targetSeen, open bool, now ti
 		tell(f.problem != "", string(f.problem))
 		tell(f.refused > 0, v1alpha1.ReasonSliceOwnedByOther)
 		tell(f.unreadable, storeUnavailable)
+		tell(f.stale, storeStale)
 		tell(f.defect, defect)
 		tell(f.failing, v1alpha1.ReasonWriteFailed)
 		tell(f.pending > 0 && !seen.dryRun && now.Sub(f.since) >= unwritten, v1alpha1.ReasonPending)

@@ -99,7 +99,7 @@ func TestTheStateOfTheProcessComesFromItsFunctions(t *testing.T) {
 		Status: func() *syncer.Status {
 			member := func(s inventory.State) inventory.Member { return inventory.Member{State: s} }
 			verdict := guard.Verdict{Members: []inventory.Member{member(inventory.StateDown), member(inventory.StateDown), member(inventory.StateDraining)}, Unchecked: 5, Removal: guard.Removal{Endpoints: 6, Inventories: 7}}
-			return &syncer.Status{Verdict: verdict, Counts: syncer.Counts{Unchanged: 1, Changed: 2, Blocked: 3, Accepted: 8, Defects: 9}, State: plan.State{Refused: make([]plan.Refusal, 2)}, Store: syncer.StoreStatus{Pending: 4, LoadErr: errOutage}}
+			return &syncer.Status{Verdict: verdict, Counts: syncer.Counts{Unchanged: 1, Changed: 2, Blocked: 3, Accepted: 8, Defects: 9}, State: plan.State{Refused: make([]plan.Refusal, 2), Stale: errOutage}, Store: syncer.StoreStatus{Pending: 4, LoadErr: errOutage}}
 		},
 	})
 	if err != nil {
@@ -114,7 +114,7 @@ func TestTheStateOfTheProcessComesFromItsFunctions(t *testing.T) {
 		`members{state="ready"}`: 0, `members{state="draining"}`: 1, `members{state="down"}`: 2,
 		`decisions_total{result="unchanged"}`: 1, `decisions_total{result="changed"}`: 2, `decisions_total{result="blocked"}`: 3,
 		"defects_total": 9, "unchecked_endpoints": 5, "pending_removals": 6, "pending_removal_inventories": 7, "accepted_removals_total": 8,
-		"refused_slices": 2, "pending_slices": 4, "store_unavailable": 1, "last_read_success_timestamp_seconds": 0,
+		"refused_slices": 2, "pending_slices": 4, "store_unavailable": 1, "store_stale": 1, "last_read_success_timestamp_seconds": 0,
 	})
 	builds := slices.DeleteFunc(slices.Collect(maps.Keys(got)), func(s string) bool { return !strings.HasPrefix(s, "ionos_endpointslice_build_info{") })
 	if len(builds) != 1 || !strings.Contains(builds[0], `goversion="go1.`) || !strings.Contains(builds[0], `version="v1.2.3"`) {

@@ -115,6 +115,12 @@ func storeFamilies() []Family {
 			sample: func(m snapshot, emit emit) { emit(boolValue(m.status.Store.LoadErr != nil)) },
 		},
 		{
+			Name: prefix + "store_stale", Type: Gauge,
+			Help: "1 while the watch of the Service or its slices is refused or silent, so that what is known of them may be out of date, else 0. A single read that fails does not count.",
+			Use:  `ionos_endpointslice_store_stale == 1`, Advice: "the daemon lost the right to watch, or the local API server does not answer; the log and `status` name the error",
+			sample: func(m snapshot, emit emit) { emit(boolValue(m.status.State.Stale != nil)) },
+		},
+		{
 			Name: prefix + "last_write_timestamp_seconds", Type: Gauge,
 			Help: "Unix time of the last successful write; 0 before the first.",
 			Use:  `time() - ionos_endpointslice_last_write_timestamp_seconds`, Advice: "no alert by itself: in steady state nothing is written",

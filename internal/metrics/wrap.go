@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/netip"
@@ -86,7 +87,7 @@ type store struct {
 // Load implements syncer.Store.
 func (s *store) Load(ctx context.Context) (plan.State, error) {
 	state, err := s.inner.Load(ctx)
-	if (err != nil || state.Stale != nil) && !stopped(ctx) {
+	if cmp.Or(err, state.Stale, state.UnreadErr) != nil && !stopped(ctx) {
 		s.m.loads.Inc()
 	}
 	return state, err

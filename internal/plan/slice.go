@@ -199,8 +199,10 @@ type State struct {
 	// then such slices are to be expected, and the selector is what is wrong.
 	Beside []Beside
 	// Unread are the names of slices that may be something else by now, sorted: their
-	// last write failed, or they vanished, and they could not be read since.
-	Unread []string
+	// last write failed, or they vanished, and they could not be read since: UnreadErr
+	// says why.
+	Unread    []string
+	UnreadErr error
 	// Stale says why all this may be out of date; nil if it is not.
 	Stale error
 }

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"time"
@@ -172,10 +173,7 @@ func (m *machine) absorbReport(r outbox.Result, now time.Time) {
 // absorbLoaded takes in what the store holds. Mostly it only confirms a write of
 // ours.
 func (m *machine) absorbLoaded(r loaded, now time.Time) bool {
-	trouble := r.err
-	if trouble == nil {
-		trouble = r.state.Stale
-	}
+	trouble := cmp.Or(r.err, r.state.Stale, r.state.UnreadErr)
 	m.reader.ended(trouble, now)
 	m.outcome.Loaded, m.outcome.LoadErr = true, trouble
 	if r.err != nil {

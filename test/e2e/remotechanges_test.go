@@ -35,7 +35,7 @@ func TestTheRemoteCluster(t *testing.T) {
 		t.Parallel()
 		outages(t, newWorld(t, local, "client-go"))
 	})
-	t.Run("Contract36 a right on nodes that is taken away at rest is told within 90 s", func(t *testing.T) {
+	t.Run("Contract36 a right on nodes that is taken away at rest is told within 45 s", func(t *testing.T) {
 		t.Parallel()
 		theRightOnNodesIsTaken(t, newRemote(t, local, newWorld(t, local, "client-go")))
 	})

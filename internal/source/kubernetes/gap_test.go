@@ -31,8 +31,8 @@ func TestContract02AfterAGapLongerThanTheGraceACompleteListIsAskedFor(t *testing
 		"refused for more than the grace":    {gap: long, complete: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			simulated(t, endsAfter(30*time.Second), func(t *testing.T, a *api, network *pipes, source *kubernetes.Source) {
-				readable(t, source, 29*time.Second)
+			simulated(t, endsAfter(12*time.Second), func(t *testing.T, a *api, network *pipes, source *kubernetes.Source) {
+				readable(t, source, 11*time.Second)
 				a.set(tooMany(c.gap))
 				network.refuse(!c.busy)
 				time.Sleep(500 * time.Millisecond)

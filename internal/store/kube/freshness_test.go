@@ -141,6 +141,10 @@ func kept(t *testing.T, test func(t *testing.T, k *keeper, store *single)) {
 	})
 }
 
+// promised is within which a store says that a watch is refused, after what it was told
+// last. The alert comes 45 s later at most, so within the 90 s of contract 36.
+const promised = 45 * time.Second
+
 // toldWithin waits until the store announces a change, and returns why it is stale
 // by then.
 func toldWithin(t *testing.T, store *single, d time.Duration) error {
@@ -163,7 +167,7 @@ func toldWithin(t *testing.T, store *single, d time.Duration) error {
 }
 
 // Contract 36: a store whose watch fails reports it.
-func TestContract36AWatchThatIsRefusedOrSilentIsToldWithin90Seconds(t *testing.T) {
+func TestContract36AWatchThatIsRefusedOrSilentIsToldWithin45Seconds(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(*keeper)
 		want  string
@@ -185,7 +189,7 @@ func TestContract36AWatchThatIsRefusedOrSilentIsToldWithin90Seconds(t *testing.T
 					t.Fatalf("got %d changes in 10 quiet minutes, want none", n)
 				}
 				k.set(func() { c.spoil(k) })
-				if err := toldWithin(t, store, 90*time.Second); err == nil || !strings.Contains(err.Error(), c.want) {
+				if err := toldWithin(t, store, promised); err == nil || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("got %v, want an error that says %q", err, c.want)
 				}
 				k.set(func() { k.code, k.hangs, k.silent, k.unlisted = 0, false, false, false })
@@ -196,7 +200,7 @@ func TestContract36AWatchThatIsRefusedOrSilentIsToldWithin90Seconds(t *testing.T
 				time.Sleep(2 * longestWatch)
 				_ = drain(store)
 				if state, err := store.Load(t.Context()); err != nil || state.Stale != nil {
-					t.Errorf("got %v and %v, want no doubt two minutes later", err, state.Stale)
+					t.Errorf("got %v and %v, want no doubt a minute later", err, state.Stale)
 				}
 				time.Sleep(10 * time.Minute)
 				if n := drain(store); n > 0 {
@@ -208,14 +212,14 @@ func TestContract36AWatchThatIsRefusedOrSilentIsToldWithin90Seconds(t *testing.T
 }
 
 // A watch that is accepted proves nothing. What it does not tell, a list does.
-func TestContract36WhatAWatchDoesNotTellIsKnownWithin90Seconds(t *testing.T) {
+func TestContract36WhatAWatchDoesNotTellIsKnownWithinAMinute(t *testing.T) {
 	kept(t, func(t *testing.T, k *keeper, store *single) {
 		time.Sleep(10 * time.Minute)
 		other := discoveryv1.EndpointSlice{Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.9.0.1"}}}}
 		other.Namespace, other.Name, other.Labels = "default", "web-x7f2k", map[string]string{discoveryv1.LabelServiceName: "web"}
 		for _, listed := range [][]discoveryv1.EndpointSlice{{other}, nil, {other}} {
 			k.set(func() { k.silent, k.listed = true, listed })
-			if err := toldWithin(t, store, 90*time.Second); err != nil {
+			if err := toldWithin(t, store, time.Minute); err != nil {
 				t.Errorf("got %v, want no doubt: the lists are answered", err)
 			}
 			if state, err := store.Load(t.Context()); err != nil || len(state.Beside) != len(listed) {
@@ -277,15 +281,15 @@ func TestContract21ASliceThatCannotBeReadKeepsNoOtherFromBeingLoaded(t *testing.
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		state, err := store.Load(ctx)
-		if err != nil || !slices.Equal(state.Unread, []string{"web-remote-2"}) || state.Stale == nil {
-			t.Errorf("got %q unread, %v and %v, want the one slice and why", state.Unread, state.Stale, err)
+		if err != nil || !slices.Equal(state.Unread, []string{"web-remote-2"}) || state.UnreadErr == nil || state.Stale != nil {
+			t.Errorf("got %q unread, %v, %v and %v, want the one slice and why", state.Unread, state.UnreadErr, state.Stale, err)
 		}
 		k.set(func() { k.mute = "" })
 		before := 0
 		k.set(func() { before = k.requests })
 		state, err = store.Load(t.Context())
-		if err != nil || len(state.Unread) > 0 || state.Stale != nil {
-			t.Errorf("got %q unread, %v and %v, want nothing", state.Unread, state.Stale, err)
+		if err != nil || len(state.Unread) > 0 || state.UnreadErr != nil {
+			t.Errorf("got %q unread, %v and %v, want nothing", state.Unread, state.UnreadErr, err)
 		}
 		k.set(func() {
 			if got := k.requests - before; got != 1 {
@@ -352,4 +356,4 @@ func TestAListSaysWhichSlicesBesideOursAreGone(t *testing.T) {
 }
 
 // longestWatch is the longest time that a watch lasts.
-const longestWatch = time.Minute
+const longestWatch = 30 * time.Second

@@ -128,8 +128,8 @@ func TestContract56ASliceThatCannotBeReadDelaysOnlyItsOwnTarget(t *testing.T) {
 		if waited := time.Since(began); waited > 0 {
 			t.Errorf("the other target waited %v, want not at all", waited)
 		}
-		if state := <-done; len(state.Unread) != 70 || state.Stale == nil {
-			t.Errorf("got %q unread and %v, want all seventy and why", state.Unread, state.Stale)
+		if state := <-done; len(state.Unread) != 70 || state.UnreadErr == nil {
+			t.Errorf("got %q unread and %v, want all seventy and why", state.Unread, state.UnreadErr)
 		}
 		if n := news(free.Changed()); n > 0 {
 			t.Errorf("got %d news for the other target, want none", n)

@@ -59,15 +59,15 @@ func (s *Store) tell() {
 func (s *Store) Release() { s.scope.leave(s) }
 
 // Load returns the slices and the Service as they are, or as they were last known
-// with the reason in Stale. It waits for the first answer of the watches, and asks
-// the server itself only about dirty slices.
+// with the reason in Stale or UnreadErr. It waits for the first answer of the watches,
+// and asks the server itself only about dirty slices.
 func (s *Store) Load(ctx context.Context) (plan.State, error) {
 	for _, watch := range s.scope.watches() {
 		if err := watch.await(ctx); err != nil {
 			return plan.State{}, err
 		}
 	}
-	unread, failed := s.readDirty(ctx)
+	unread, unreadErr := s.readDirty(ctx)
 	service, contents := s.scope.known(s)
 	objects := make([]*discoveryv1.EndpointSlice, 0, len(contents))
 	for _, c := range contents {
@@ -78,10 +78,7 @@ func (s *Store) Load(ctx context.Context) (plan.State, error) {
 		objects = append(objects, object)
 	}
 	state := manifest.State(service, objects, s.target)
-	state.Unread, state.Stale = unread, s.scope.stale(time.Now())
-	if state.Stale == nil {
-		state.Stale = failed
-	}
+	state.Unread, state.UnreadErr, state.Stale = unread, unreadErr, s.scope.stale(time.Now())
 	return state, nil
 }
 
