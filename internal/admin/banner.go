@@ -249,6 +249,9 @@ func dryRunBanner(d *report.Document) *banner {
 		return nil
 	}
 	b := &banner{Tone: calm, Title: "Dry run", Means: "Everything is decided and nothing is written.", Do: "Remove DRY_RUN, or --dry-run, to write."}
+	if len(d.DecidedBy) > 0 {
+		b.Do = "Remove what asks for it, to write: DRY_RUN or --dry-run of the program, or spec.mode: DryRun of the EndpointBinding."
+	}
 	if d.Store.Pending > 0 {
 		b.Said = []string{counted(d.Store.Pending, "slice", "slices") + " would be written."}
 	}

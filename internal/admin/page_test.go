@@ -159,11 +159,12 @@ func TestEachTroubleHasABannerWithCauseMeaningAndRemedy(t *testing.T) {
 			[]string{"connection refused", "1 slice waits to be written", "Traffic goes to the endpoints that were written last"}},
 		"store that cannot be read": {func(d *report.Document) { d.Store.LastError, d.Store.LoadError = "forbidden", "forbidden" },
 			[]string{"The slices cannot be read", "IonosEndpointSliceStoreUnavailable.md"}},
-		"problem":  {func(d *report.Document) { d.Problem = &report.Problem{Kind: "PortMismatch", Message: "no port http"} }, []string{"PortMismatch", "no port http"}},
-		"refused":  {func(d *report.Document) { d.Store.Refused = []string{"web-remote: helm has it"} }, []string{"helm has it", "TARGET_ENDPOINTSLICE_NAME"}},
-		"beside":   {func(d *report.Document) { d.Store.Beside = []string{"web-1: mirrored"} }, []string{"web-1: mirrored", "Others publish"}},
-		"warnings": {func(d *report.Document) { d.Source.Warnings = []string{"DHCP is on"} }, []string{"DHCP is on"}},
-		"dry run":  {func(d *report.Document) { d.DryRun, d.Store.Pending = true, 2 }, []string{"Dry run", "2 slices would be written"}},
+		"problem":              {func(d *report.Document) { d.Problem = &report.Problem{Kind: "PortMismatch", Message: "no port http"} }, []string{"PortMismatch", "no port http"}},
+		"refused":              {func(d *report.Document) { d.Store.Refused = []string{"web-remote: helm has it"} }, []string{"helm has it", "TARGET_ENDPOINTSLICE_NAME"}},
+		"beside":               {func(d *report.Document) { d.Store.Beside = []string{"web-1: mirrored"} }, []string{"web-1: mirrored", "Others publish"}},
+		"warnings":             {func(d *report.Document) { d.Source.Warnings = []string{"DHCP is on"} }, []string{"DHCP is on"}},
+		"dry run":              {func(d *report.Document) { d.DryRun, d.Store.Pending = true, 2 }, []string{"Dry run", "2 slices would be written", "Remove DRY_RUN, or --dry-run, to write."}},
+		"dry run of a binding": {func(d *report.Document) { d.DryRun, d.DecidedBy = true, []report.DecidedBy{{Kind: "EndpointBinding"}} }, []string{"Dry run", "spec.mode: DryRun of the EndpointBinding"}},
 		"standby": {func(d *report.Document) {
 			d.Leader, d.Election = false, report.Election{Enabled: true, Holder: "pod-b", Since: since}
 		},
