@@ -22,7 +22,7 @@ const (
 	longestWatch = 30 * time.Second
 	// longestSilence is how long a store counts as current after it was known to be so. A
 	// Role that is applied anew may be gone for a moment.
-	longestSilence = longestWatch + 15*time.Second
+	longestSilence = longestWatch + 10*time.Second
 	// pauseMin and pauseMax bound the wait before the next attempt, before jitter.
 	// client-go's own back-off goes up to a minute. pauseList bounds it where each
 	// attempt costs a complete list, which may be 80 MB.
