@@ -109,10 +109,12 @@ func TestErrorsPassAsTheyAre(t *testing.T) {
 
 func TestContract36ALoadThatMayBeOutOfDateIsCounted(t *testing.T) {
 	m, shown := newMetrics(t)
-	if _, err := m.Store(&part{state: plan.State{Stale: errOutage}}).Load(t.Context()); err != nil {
-		t.Errorf("got %v, want the state", err)
+	for _, state := range []plan.State{{Stale: errOutage}, {UnreadErr: errOutage}, {}} {
+		if _, err := m.Store(&part{state: state}).Load(t.Context()); err != nil {
+			t.Errorf("got %v, want the state", err)
+		}
 	}
-	want(t, shown(), map[string]float64{`store_errors_total`: 1})
+	want(t, shown(), map[string]float64{`store_errors_total`: 2})
 }
 
 func TestWhatWeEndOurselvesIsNoFailure(t *testing.T) {

@@ -127,6 +127,17 @@ func TestContract36WhatMayBeOutOfDateIsToldAndWrittenAllTheSame(t *testing.T) {
 	})
 }
 
+func TestContract36ASliceThatCannotBeReadIsTold(t *testing.T) {
+	in(t, 3, func(w *world) {
+		w.set(func() { w.unread = errors.New("read slice web-remote again: no answer") })
+		w.store.SetService(service)
+		during(time.Second)
+		if got := w.last(); got.LoadErr == nil || got.LoadErr.Error() != "read slice web-remote again: no answer" {
+			t.Errorf("got load error %v, want why the slice could not be read", got.LoadErr)
+		}
+	})
+}
+
 func TestAFailedWriteIsShownAtOnceAlthoughTheLoadHangs(t *testing.T) {
 	in(t, 3, func(w *world) {
 		w.set(func() {

@@ -38,6 +38,7 @@ type world struct {
 	write, after func(context.Context, plan.Write) error
 	load         func(context.Context) error
 	stale        error // why what is loaded may be out of date
+	unread       error // why slices could not be read
 	writes       []written
 	loaded       int
 	outcomes     []target.Outcome
@@ -186,7 +187,7 @@ func (w *world) Load(ctx context.Context) (plan.State, error) {
 	state, err := w.store.Load(ctx)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	state.Stale = w.stale
+	state.Stale, state.UnreadErr = w.stale, w.unread
 	return state, err
 }
 
