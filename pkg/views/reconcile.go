@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -26,17 +27,20 @@ type Reconciler interface {
 }
 
 // Run calls the reconciler for each port that changed, until ctx ends. It begins when
-// everything is known: no port is ever shown in part. Many changes of a port while
-// the reconciler is busy become one call.
+// everything is known, and goes on at the mark that ends a change: no port is ever shown in
+// part. Many changes of a port while the reconciler is busy become one call.
 func (c *Client) Run(ctx context.Context, reconciler Reconciler) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	d := &desk{ports: make(map[PortKey]map[string]Endpoint), due: make(map[PortKey]time.Time), wake: make(chan struct{}, 1)}
+	d := &desk{
+		told: make(map[PortKey]map[string]Endpoint), touched: make(map[PortKey]bool),
+		ports: make(map[PortKey][]Endpoint), due: make(map[PortKey]time.Time), wake: make(chan struct{}, 1),
+	}
 	var watching sync.WaitGroup
 	var err error
 	watching.Go(func() {
 		defer cancel()
-		err = c.Watch(ctx, d.take)
+		err = watch(ctx, c, c.query(), d.take, d.whole)
 	})
 	for ctx.Err() == nil {
 		port, endpoints, wait := d.next(time.Now())
@@ -69,38 +73,56 @@ const retry, retryMax = 200 * time.Millisecond, 30 * time.Second
 
 // desk holds what every port has, and which of them are due.
 type desk struct {
+	// told is what the events say so far, which may be the half of a change, and touched
+	// which ports they were about since the last mark. Only the watch uses them.
+	told    map[PortKey]map[string]Endpoint
+	touched map[PortKey]bool
+
 	wake chan struct{}
 
-	mu     sync.Mutex
-	synced bool
-	ports  map[PortKey]map[string]Endpoint
+	mu sync.Mutex
+	// ports are the endpoints of each port at the last mark, in order.
+	ports  map[PortKey][]Endpoint
 	due    map[PortKey]time.Time
 	failed map[PortKey]time.Duration
 }
 
 // take notes an event.
 func (d *desk) take(event Event) error {
+	if event.Type == Synced {
+		return nil
+	}
+	spec := &event.View.Spec
+	port := PortKey{event.View.Metadata.Namespace, spec.ServiceName, spec.PortName}
+	if d.told[port] == nil {
+		d.told[port] = make(map[string]Endpoint)
+	}
+	d.told[port][event.View.Metadata.Name] = spec.Endpoint
+	if event.Type == Deleted {
+		delete(d.told[port], event.View.Metadata.Name)
+	}
+	d.touched[port] = true
+	return nil
+}
+
+// whole makes the ports due that changed since the last mark.
+func (d *desk) whole() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if event.Type == Synced {
-		d.synced = true
-	} else {
-		spec := &event.View.Spec
-		port := PortKey{event.View.Metadata.Namespace, spec.ServiceName, spec.PortName}
-		if d.ports[port] == nil {
-			d.ports[port] = make(map[string]Endpoint)
-		}
-		d.ports[port][event.View.Metadata.Name] = spec.Endpoint
-		if event.Type == Deleted {
-			delete(d.ports[port], event.View.Metadata.Name)
+	for port := range d.touched {
+		d.ports[port] = slices.SortedFunc(maps.Values(d.told[port]), func(a, b Endpoint) int {
+			return cmp.Or(strings.Compare(a.Address, b.Address), cmp.Compare(a.TargetPort, b.TargetPort))
+		})
+		if len(d.told[port]) == 0 {
+			delete(d.told, port)
 		}
 		d.due[port] = time.Time{}
 	}
+	clear(d.touched)
 	select {
 	case d.wake <- struct{}{}:
 	default:
 	}
-	return nil
 }
 
 // next returns a port that is due, or how long none will be.
@@ -108,9 +130,6 @@ func (d *desk) next(now time.Time) (port PortKey, endpoints []Endpoint, wait tim
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	wait = time.Hour
-	if !d.synced {
-		return port, nil, wait
-	}
 	for one, at := range d.due {
 		left := max(at.Sub(now), 0)
 		if left < wait || left == wait && less(one, port) {
@@ -121,16 +140,7 @@ func (d *desk) next(now time.Time) (port PortKey, endpoints []Endpoint, wait tim
 		return port, nil, wait
 	}
 	delete(d.due, port)
-	for _, e := range d.ports[port] {
-		endpoints = append(endpoints, e)
-	}
-	slices.SortFunc(endpoints, func(a, b Endpoint) int {
-		return cmp.Or(strings.Compare(a.Address, b.Address), cmp.Compare(a.TargetPort, b.TargetPort))
-	})
-	if len(endpoints) == 0 {
-		delete(d.ports, port)
-	}
-	return port, endpoints, 0
+	return port, slices.Clone(d.ports[port]), 0
 }
 
 func less(a, b PortKey) bool {
@@ -142,7 +152,9 @@ func (d *desk) done(port PortKey, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err == nil {
-		delete(d.failed, port)
+		if delete(d.failed, port); len(d.ports[port]) == 0 {
+			delete(d.ports, port)
+		}
 		return
 	}
 	if d.failed == nil {

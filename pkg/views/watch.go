@@ -68,8 +68,12 @@ const (
 // ctx ends or handle returns an error, which it returns. It begins with every view
 // there is as Added, and Synced. What is lost on the way is asked for again: a view is
 // never told twice the same, and never Deleted because a server was away.
+//
+// One change of a Service may be several events, and between two of them no endpoint may
+// be Ready although one always is. A program that needs a port as a whole uses Run or
+// WatchPorts.
 func (c *Client) Watch(ctx context.Context, handle func(Event) error) error {
-	return watch(ctx, c, c.query(), handle)
+	return watch(ctx, c, c.query(), handle, func() {})
 }
 
 // WatchPorts is Watch for whole ports: one view for each port of each Service, with
@@ -77,12 +81,14 @@ func (c *Client) Watch(ctx context.Context, handle func(Event) error) error {
 func (c *Client) WatchPorts(ctx context.Context, handle func(PortEvent) error) error {
 	query := c.query()
 	query.Set("gather", "true")
-	return watch(ctx, c, query, handle)
+	return watch(ctx, c, query, handle, func() {})
 }
 
-func watch[T shown[T]](ctx context.Context, c *Client, query url.Values, handle func(EventOf[T]) error) error {
+// watch calls handle for each change, and whole each time that what was told is a state
+// that the server has, and no part of one.
+func watch[T shown[T]](ctx context.Context, c *Client, query url.Values, handle func(EventOf[T]) error, whole func()) error {
 	query.Set("watch", "true")
-	w := &watching[T]{client: c, query: query, handle: handle, has: make(map[string]*T)}
+	w := &watching[T]{client: c, query: query, handle: handle, whole: whole, has: make(map[string]*T)}
 	pause := pauseMin
 	for server := rand.N(len(c.opts.Servers)); ; server++ {
 		began := time.Now()
@@ -117,6 +123,7 @@ type watching[T shown[T]] struct {
 	// query is what each stream asks for, beside the token.
 	query  url.Values
 	handle func(EventOf[T]) error
+	whole  func()
 	// failed is what handle returned.
 	failed error
 	has    map[string]*T
@@ -208,6 +215,7 @@ func (w *watching[T]) change(kind EventType, view *T) error {
 func (w *watching[T]) mark(metadata ListMetadata) error {
 	if w.fresh == nil {
 		w.token = metadata.ResourceVersion
+		w.whole()
 		return nil
 	}
 	if metadata.Annotations[AnnotationInitialEventsEnd] != "true" {
@@ -228,6 +236,7 @@ func (w *watching[T]) mark(metadata ListMetadata) error {
 		}
 	}
 	w.fresh, w.token = nil, metadata.ResourceVersion
+	w.whole()
 	return w.tell(EventOf[T]{Type: Synced})
 }
 

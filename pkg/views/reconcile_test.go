@@ -1,0 +1,151 @@
+package views_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
+)
+
+// piecemeal is a server whose stream comes line by line: each request is answered by the
+// next pipe.
+type piecemeal chan io.ReadCloser
+
+func (p piecemeal) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Body: <-p}, nil
+}
+
+// calls are the states that a Reconciler was given, as ADDRESS=STATE; refuse makes it fail.
+type calls struct {
+	mu     sync.Mutex
+	got    []string
+	refuse bool
+}
+
+func (c *calls) Reconcile(_ context.Context, _ views.PortKey, endpoints []views.Endpoint) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var states []string
+	for _, e := range endpoints {
+		states = append(states, e.Address+"="+string(e.State))
+	}
+	if c.got = append(c.got, strings.Join(states, " ")); c.refuse {
+		return errors.New("the proxy is away")
+	}
+	return nil
+}
+
+func (c *calls) refusing(refuse bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refuse = refuse
+}
+
+// reconciling runs a Reconciler behind a stream that test writes to. given compares what it
+// was given since the last call of that.
+func reconciling(t *testing.T, test func(r *calls, stream piecemeal, given func(want ...string))) {
+	synctest.Test(t, func(t *testing.T) {
+		stream := make(piecemeal, 1)
+		client, err := views.New(views.Options{Servers: []string{"http://views"}, HTTP: &http.Client{Transport: stream}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		r := &calls{}
+		go func() { ended <- client.Run(ctx, r) }()
+		test(r, stream, func(want ...string) {
+			t.Helper()
+			synctest.Wait()
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			if !slices.Equal(r.got, want) {
+				t.Errorf("got  %q\nwant %q", r.got, want)
+			}
+			r.got = nil
+		})
+		cancel()
+		close(stream)
+		<-ended
+	})
+}
+
+// open answers the next request, and returns what writes lines of the answer.
+func (p piecemeal) open() (say func(lines ...string), end func()) {
+	body, out := io.Pipe()
+	p <- body
+	return func(lines ...string) { fmt.Fprintln(out, strings.Join(lines, "\n")) }, func() { _ = out.Close() }
+}
+
+// TestContract42RunGivesAPortAtTheMarkThatEndsAChange: in each change of the slice one
+// endpoint goes down and the other one comes up, and the change comes in two pieces.
+func TestContract42RunGivesAPortAtTheMarkThatEndsAChange(t *testing.T) {
+	reconciling(t, func(_ *calls, stream piecemeal, given func(...string)) {
+		say, end := stream.open()
+		say(line("ADDED", "a", "ready", "1.1"))
+		given()
+		say(line("ADDED", "b", "down", "1.1"), mark("1.1"))
+		given("a=ready b=down")
+		say(line("MODIFIED", "a", "down", "1.2"))
+		given()
+		say(line("MODIFIED", "b", "ready", "1.2"), mark("1.2"))
+		given("a=down b=ready")
+		say(line("DELETED", "b", "ready", "1.3"))
+		given()
+		say(line("ADDED", "c", "ready", "1.3"), mark("1.3"))
+		given("a=down c=ready")
+		say(mark("1.4"))
+		given()
+		end()
+	})
+}
+
+// TestContract42RunGivesTheLastWholeStateAgain: a call that failed is repeated in the middle
+// of a change.
+func TestContract42RunGivesTheLastWholeStateAgain(t *testing.T) {
+	reconciling(t, func(r *calls, stream piecemeal, given func(...string)) {
+		r.refusing(true)
+		say, end := stream.open()
+		say(line("ADDED", "a", "ready", "1.1"), line("ADDED", "b", "down", "1.1"), mark("1.1"))
+		given("a=ready b=down")
+		say(line("MODIFIED", "a", "down", "1.2"))
+		given()
+		time.Sleep(time.Second) // of the bubble
+		given("a=ready b=down", "a=ready b=down")
+		r.refusing(false)
+		say(line("MODIFIED", "b", "ready", "1.2"), mark("1.2"))
+		given("a=down b=ready")
+		time.Sleep(time.Minute)
+		given()
+		end()
+	})
+}
+
+// TestContract42RunGivesNoHalfOfAChangeThatBrokeOff: the rest of it comes with everything
+// else, from another server.
+func TestContract42RunGivesNoHalfOfAChangeThatBrokeOff(t *testing.T) {
+	reconciling(t, func(_ *calls, stream piecemeal, given func(...string)) {
+		say, end := stream.open()
+		say(line("ADDED", "a", "ready", "1.1"), line("ADDED", "b", "down", "1.1"), mark("1.1"))
+		given("a=ready b=down")
+		say(line("MODIFIED", "a", "down", "1.2"))
+		end()
+		given()
+		say, end = stream.open()
+		say(line("ADDED", "a", "down", "1.2"), `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"1.1"}}}`)
+		time.Sleep(time.Second)
+		given()
+		say(line("ADDED", "b", "ready", "1.2"), mark("1.2"))
+		given("a=down b=ready")
+		end()
+	})
+}
