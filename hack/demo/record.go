@@ -16,13 +16,12 @@ type record struct {
 	// "endpoint changed"
 	Address string `json:"address"`
 	Node    string `json:"node"`
-	To      string `json:"to"`
 	Reason  string `json:"reason"`
 	// "endpoint changed" and "mode changed"
 	From   string `json:"from"`
+	To     string `json:"to"`
 	Detail string `json:"message"`
 	// "mode changed"
-	Mode  string `json:"mode"`
 	Cause string `json:"cause"`
 	// "source read failed, ..."
 	Error string `json:"error"`
@@ -65,11 +64,7 @@ func tell(text string) string {
 	case memberChanged:
 		return withDetail(fmt.Sprintf("%s (%s): %s -> %s, %s", r.Node, r.Address, r.From, r.To, r.Reason), r.Detail)
 	case modeChanged:
-		change := fmt.Sprintf("mode: %s -> %s", r.From, r.Mode)
-		if r.Cause != "" {
-			change += ", " + r.Cause
-		}
-		return withDetail(change, r.Detail)
+		return withDetail(fmt.Sprintf("mode: %s -> %s, %s", r.From, r.To, r.Cause), r.Detail)
 	case readFailed:
 		return withDetail(r.Message, r.Error)
 	case sliceWritten:

@@ -55,7 +55,7 @@ func (w *world) learn(l line, output string) error {
 	case memberChanged:
 		w.changes[r.Address] = change{to: r.To, reason: r.Reason, at: l.at}
 	case modeChanged:
-		w.mode = r.Mode
+		w.mode = r.To
 	case readFailed:
 		w.failures++
 	case sourceRecovered:

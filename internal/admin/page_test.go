@@ -248,6 +248,23 @@ func TestThePageLoadsItselfAgainOnlyWhenAsked(t *testing.T) {
 	says(t, w.page("?refresh=7").body, `<option value="7" selected>every 7 s</option>`, `<option value="5">every 5 s</option>`, `href="/?refresh=7&amp;state=down"`, "reloads every 7 s")
 }
 
+func TestContract185TheHistorySaysWhatWasRejectedAndHowModeAndStatesChanged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.set(func() {
+		var states []report.StateChange
+		for i := range 9 {
+			states = append(states, report.StateChange{Address: fmt.Sprint("10.0.1.", i), From: "ready", To: "down", Reason: "ProbeRefused"})
+		}
+		w.doc.Cycles = []report.Cycle{
+			{Inventory: &report.Inventory{Nodes: 3}, Repeats: 6},
+			{Inventory: &report.Inventory{Rejected: "NoNodes"}, Mode: &report.ModeChange{From: "Publish", To: "Hold", Reason: "NoNodes", Message: "the source lists no node"}},
+			{States: states, MoreStates: 2},
+		}
+	})
+	says(t, w.page("").body, "inventory of 3 nodes", "and 6 like it before", "inventory of 0 nodes rejected: NoNodes", "mode Publish → Hold (NoNodes): the source lists no node", "decided", "10.0.1.5: ready → down (ProbeRefused)", "and 5 more")
+}
+
 func TestHostileNamesAreTextAndNothingElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -260,7 +277,7 @@ func TestHostileNamesAreTextAndNothingElse(t *testing.T) {
 		w.doc.Summary, w.doc.Mode, w.doc.Reason, w.doc.Message = nasty[0], "Hold", nasty[1], nasty[3]
 		w.doc.Source.LastError, w.doc.Source.Warnings, w.doc.Store.Refused = nasty[1], nasty, nasty
 		w.doc.Target.Slices, w.doc.Program.Version = nasty, nasty[0]
-		w.doc.Cycles = []report.Cycle{{Error: nasty[0]}}
+		w.doc.Cycles = []report.Cycle{{Error: nasty[0]}, {Mode: &report.ModeChange{From: "Hold", To: "Publish", Reason: nasty[1], Message: nasty[3]}, States: []report.StateChange{{Address: nasty[0], Reason: nasty[7]}}}}
 	})
 	page := w.page("?q=%22%3E%3Cscript%3E").body + w.page("").body
 	for _, never := range []string{"<script", "<img", "<svg", "</style", "\u202e", "\x00", "\u200b", " onerror=x()>\n", "</textarea"} {

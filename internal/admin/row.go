@@ -178,9 +178,14 @@ func cycles(d *report.Document, m moments) []cycle {
 			shown.What = counted(c.Writes, "slice written", "slices written")
 		case c.Error != "":
 			shown.What = "failed"
+		case c.Inventory == nil:
+			shown.What = "decided"
+		case c.Inventory.Rejected != "":
+			shown.What = fmt.Sprintf("inventory of %s rejected: %s", counted(c.Inventory.Nodes, "node", "nodes"), c.Inventory.Rejected)
 		default:
-			shown.What = "inventory read"
+			shown.What = "inventory of " + counted(c.Inventory.Nodes, "node", "nodes")
 		}
+		shown.Changes = decided(c)
 		for _, change := range []struct {
 			what  string
 			addrs []string
@@ -192,6 +197,25 @@ func cycles(d *report.Document, m moments) []cycle {
 		all = append(all, shown)
 	}
 	return all
+}
+
+// decided says how mode and states changed.
+func decided(c report.Cycle) []string {
+	var lines []string
+	if c.Mode != nil {
+		lines = append(lines, fmt.Sprintf("mode %s → %s (%s): %s", c.Mode.From, c.Mode.To, c.Mode.Reason, prose(c.Mode.Message)))
+	}
+	for _, s := range c.States[:min(len(c.States), maxNamed)] {
+		line := fmt.Sprintf("%s: %s → %s", s.Address, s.From, s.To)
+		if s.Reason != "" {
+			line += " (" + s.Reason + ")"
+		}
+		lines = append(lines, line)
+	}
+	if more := len(c.States) + c.MoreStates - maxNamed; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return lines
 }
 
 // named lists the first of some addresses.

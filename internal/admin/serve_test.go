@@ -163,6 +163,6 @@ func threeNodes() report.Document {
 				Decisions: []report.Decision{{Stage: "filter", Message: "10.0.0.2 is inside"}, {Stage: "probe", Reason: "ProbeRefused", Message: "connection refused"}}},
 			{Name: "control", State: "absent", Reason: "NotWorker", Message: "the node is no worker"},
 		},
-		Cycles: []report.Cycle{{At: now.Add(-12 * time.Second), DurationSeconds: 0.25}},
+		Cycles: []report.Cycle{{At: now.Add(-12 * time.Second), DurationSeconds: 0.25, Inventory: &report.Inventory{Nodes: 3}}},
 	}
 }

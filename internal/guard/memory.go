@@ -236,6 +236,16 @@ func (m Memory) Rejected() int {
 	return most
 }
 
+// RejectedFor returns why the newest inventory is rejected; empty where it is not.
+func (m Memory) RejectedFor() Cause {
+	for _, p := range m.pools {
+		if p.cause != "" {
+			return p.cause
+		}
+	}
+	return ""
+}
+
 // find returns the index of the member with that address.
 func (p pool) find(addr netip.Addr) (int, bool) {
 	return slices.BinarySearchFunc(p.members, addr, func(m *member, addr netip.Addr) int {

@@ -79,7 +79,8 @@ func (r NoticeReason) Warning() bool {
 // as (contract 16). What lasts in another mode is said there.
 func modeNotices(before, after guard.Verdict) []Notice {
 	var notices []Notice
-	left := func(reason NoticeReason, note string) {
+	left := func(reason NoticeReason) {
+		note := resumed(before.Mode)
 		if after.Mode != guard.Publish {
 			note = "the mode is now " + after.Mode.String()
 		}
@@ -87,9 +88,9 @@ func modeNotices(before, after guard.Verdict) []Notice {
 	}
 	switch before.Mode {
 	case guard.Hold:
-		left(RemovalReleased, "no endpoint is kept any more: inventories and health checks decide again")
+		left(RemovalReleased)
 	case guard.FailOpen:
-		left(FailOpenCleared, "health checks decide again")
+		left(FailOpenCleared)
 	case guard.Publish:
 	}
 	entered := string(after.Cause) + ": " + after.Message
@@ -101,6 +102,14 @@ func modeNotices(before, after guard.Verdict) []Notice {
 	case guard.Publish:
 	}
 	return notices
+}
+
+// resumed says what decides after a mode has ended.
+func resumed(ended guard.Mode) string {
+	if ended == guard.Hold {
+		return "no endpoint is kept any more: inventories and health checks decide again"
+	}
+	return "health checks decide again"
 }
 
 // updated says what the writes of one report changed, and what is published now:

@@ -60,15 +60,15 @@ func (p Pool) Tell(o pool.Outcome) (Pool, Story) {
 	}
 	if o.Read != nil {
 		s.read(p.source, *o.Read)
-		s.Cycle = &Cycle{At: o.Read.At, Took: o.Read.Took, Err: o.Read.Err}
 	}
 	if o.Read != nil && o.Read.Err == nil {
 		ineligible := ByName(notEligible(o.Source.Decisions))
-		s.eligible(p.ineligible, ineligible)
+		s.eligible(p.ineligible, ineligible, o.Source.Nodes)
 		p.filtered, p.ineligible = o.Source.Decisions, ineligible
 	}
 	changes := compareMembers(p.verdict.Members, o.Verdict.Members)
 	s.decided(*p.verdict, *o.Verdict, changes)
+	s.Cycle = decidedCycle(o, *p.verdict, changes)
 	if o.Passed {
 		s.removal(*p.verdict, *o.Verdict)
 		s.unchecked(*p.verdict, *o.Verdict)
@@ -149,7 +149,7 @@ func (s *Story) read(before pool.Sourced, r pool.Reading) {
 }
 
 // eligible says when the nodes that are not eligible change.
-func (s *Story) eligible(was, is []inventory.Decision) {
+func (s *Story) eligible(was, is []inventory.Decision, nodes int) {
 	if slices.Equal(was, is) {
 		return
 	}
@@ -157,7 +157,11 @@ func (s *Story) eligible(was, is []inventory.Decision) {
 	for _, d := range is {
 		reasons[d.Reason]++
 	}
-	if len(is) == 0 {
+	switch {
+	case nodes == 0:
+		s.say(Info, "the inventory is empty")
+		return
+	case len(is) == 0:
 		s.say(Info, "all nodes of the inventory are eligible")
 		return
 	}
@@ -201,7 +205,8 @@ func (s *Story) decided(before, after guard.Verdict, changes []memberChange) {
 			level = Info
 		}
 		s.announce(modeNotices(before, after)...)
-		s.say(level, "mode changed", "from", before.Mode.String(), "mode", after.Mode.String(), "cause", string(after.Cause), "message", after.Message)
+		m := modeChange(before, after)
+		s.say(level, "mode changed", "from", m.From.String(), "to", m.To.String(), "cause", string(m.Cause), "message", m.Message)
 	}
 	for i, c := range changes {
 		if i == mostLines {
@@ -211,6 +216,14 @@ func (s *Story) decided(before, after guard.Verdict, changes []memberChange) {
 		d := decisionOn(after.Decisions, c.address)
 		s.say(Info, "endpoint changed", "address", c.address.String(), "node", d.Node.Name, "from", c.from.String(), "to", c.to.String(), "reason", string(d.Reason), "message", d.Text())
 	}
+}
+
+// modeChange describes a change of the mode.
+func modeChange(before, after guard.Verdict) *ModeChange {
+	if after.Mode == guard.Publish {
+		return &ModeChange{before.Mode, after.Mode, before.Cause, "over: " + resumed(before.Mode)}
+	}
+	return &ModeChange{before.Mode, after.Mode, after.Cause, after.Message}
 }
 
 // decisionOn returns the decision about an address from a list sorted by address.

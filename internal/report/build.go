@@ -157,8 +157,19 @@ func stagesOf(f Facts) Stages {
 }
 
 func cycleOf(c narration.Cycle) Cycle {
-	return Cycle{
+	cycle := Cycle{
 		At: stamp(c.At), DurationSeconds: seconds(c.Took), Writes: c.Writes, Repeats: c.Repeats, Error: words(c.Err),
 		Added: addresses(c.Added), Removed: addresses(c.Removed), Changed: addresses(c.Changed),
+		MoreStates: c.MoreStates,
 	}
+	if c.Inventory != nil {
+		cycle.Inventory = &Inventory{Nodes: c.Inventory.Nodes, Rejected: string(c.Inventory.Rejected)}
+	}
+	if c.Mode != nil {
+		cycle.Mode = &ModeChange{From: c.Mode.From.String(), To: c.Mode.To.String(), Reason: string(c.Mode.Cause), Message: c.Mode.Message}
+	}
+	for _, s := range c.States {
+		cycle.States = append(cycle.States, StateChange{Address: s.Address.String(), From: s.From.String(), To: s.To.String(), Reason: string(s.Reason)})
+	}
+	return cycle
 }

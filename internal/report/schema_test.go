@@ -114,7 +114,10 @@ func TestEveryDocumentFitsTheSchema(t *testing.T) {
 			w.state.Beside = []plan.Beside{{Name: "web-abcde", Message: "is mirrored"}}
 			status := *w.assess(t)
 			status.Source.Next, status.Source.LastErr, status.Store.LastWrite = time.Now(), errors.New("boom"), time.Now()
-			status.Cycles = []narration.Cycle{{At: time.Now(), Took: time.Second, Writes: 1, Added: []netip.Addr{ip(1)}}, {Err: errors.New("boom"), Repeats: 7}}
+			status.Cycles = []narration.Cycle{{At: time.Now(), Took: time.Second, Writes: 1, Added: []netip.Addr{ip(1)}}, {Err: errors.New("boom"), Repeats: 7}, {
+				Inventory: &narration.Inventory{Rejected: guard.NoNodes}, Mode: &narration.ModeChange{To: guard.Hold, Cause: guard.NoNodes, Message: "no node"},
+				States: []narration.StateChange{{Address: ip(1), To: inventory.StateDown, Reason: inventory.ProbeRefused}}, MoreStates: 2,
+			}}
 			f := facts(&status)
 			f.Warnings = []string{"odd"}
 			return report.Build(f)

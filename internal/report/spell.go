@@ -22,6 +22,9 @@ func (d *Document) spell(names setting.Names) {
 	}
 	for i := range d.Cycles {
 		d.Cycles[i].Error = names.Of(d.Cycles[i].Error)
+		if mode := d.Cycles[i].Mode; mode != nil {
+			mode.Message = names.Of(mode.Message)
+		}
 	}
 }
 

@@ -160,7 +160,7 @@ func TestContract16HoldAndFailOpenAreEachSaidOnce(t *testing.T) {
 		during(2 * time.Minute)
 		var got []string
 		for _, line := range w.logs.with("mode changed") {
-			got = append(got, line["mode"].(string))
+			got = append(got, line["to"].(string))
 		}
 		if diff := cmp.Diff([]string{"Hold", "Publish", "FailOpen", "Publish"}, got); diff != "" {
 			t.Errorf("modes (-want +got):\n%s", diff)

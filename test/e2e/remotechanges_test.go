@@ -104,7 +104,7 @@ func allAtOnceAreHeld(t *testing.T, r *remote, d *daemon) {
 	for _, n := range r.nodes {
 		r.readiness(n.Name, corev1.ConditionUnknown)
 	}
-	for d.says("mode changed")["mode"] != "Hold" {
+	for d.says("mode changed")["to"] != "Hold" {
 	}
 	held := len(r.published())
 	if held < 2 {
@@ -114,7 +114,7 @@ func allAtOnceAreHeld(t *testing.T, r *remote, d *daemon) {
 		r.readiness(n.Name, corev1.ConditionTrue)
 	}
 	r.wantPublished(r.all())
-	for d.says("mode changed")["mode"] != "Publish" {
+	for d.says("mode changed")["to"] != "Publish" {
 	}
 }
 

@@ -104,10 +104,10 @@ func failsOpen(t *testing.T, w *world) {
 	for _, n := range w.nodes {
 		n.backends[0].kill()
 	}
-	for d.says("mode changed")["mode"] != "FailOpen" {
+	for d.says("mode changed")["to"] != "FailOpen" {
 	}
 	w.nodes[0].backends[0].start(t)
-	for d.says("mode changed")["mode"] != "Publish" {
+	for d.says("mode changed")["to"] != "Publish" {
 	}
 	w.wantPublished(w.all("ready", "down", "down"))
 	if got := len(w.writes()) - len(before); got > 6 {

@@ -90,6 +90,6 @@ func (m modeLines) Handle(_ context.Context, line slog.Record) error {
 	})
 	m.w.mu.Lock()
 	defer m.w.mu.Unlock()
-	m.turn(byLine, modes["from"], modes["mode"])
+	m.turn(byLine, modes["from"], modes["to"])
 	return nil
 }
