@@ -39,7 +39,7 @@ need() {
   for program in "$@"; do
     command -v "$program" >/dev/null && continue
     case $program in
-      "$kubectl") die "there is no $program in PATH" "remedy: install kubectl, https://kubernetes.io/docs/tasks/tools/, or name it in KUBECTL_PATH" ;;
+      "$kubectl") die "there is no $program in PATH" "remedy: install kubectl, https://kubernetes.io/docs/tasks/tools/, or name it in KUBECTL_PATH${otherwise:-}" ;;
       docker) die "there is no docker in PATH" "remedy: install Docker with buildx, https://docs.docker.com/engine/install/" ;;
       *) die "there is no $program in PATH" "remedy: install it, on Debian: apt-get install $program" ;;
     esac
@@ -57,12 +57,15 @@ need_file() {
   local file files
   IFS=: read -ra files <<<"${!1}"
   for file in "${files[@]}"; do
-    [ -z "$file" ] || [ -r "$file" ] || die "$1 names $file, which cannot be read" "remedy: export $1=FILE"
+    [ -z "$file" ] || [ -r "$file" ] || die "$1 names $file, which cannot be read" "remedy: export $1=FILE${otherwise:-}"
   done
 }
 
 # kube asks the local cluster, within a bound.
 kube() { "$kubectl" --request-timeout=30s "$@"; }
+
+# otherwise is the option of a script that does without a cluster, as the end of a remedy.
+otherwise=
 
 # use_cluster shows which cluster is meant, before anything is changed there.
 use_cluster() {
@@ -70,11 +73,11 @@ use_cluster() {
   need "$kubectl"
   [ -z "${KUBECONFIG:-}" ] || need_file KUBECONFIG
   cluster=$(kube config view --minify -o 'jsonpath={.contexts[0].name}, {.clusters[0].cluster.server}' 2>/dev/null) ||
-    die "no cluster is chosen: the kubeconfig has no current context" "remedy: export KUBECONFIG=FILE, or $kubectl config use-context NAME"
+    die "no cluster is chosen: the kubeconfig has no current context" "remedy: export KUBECONFIG=FILE, or $kubectl config use-context NAME$otherwise"
   context=${cluster%%, *}
   say "cluster: context $cluster"
   kube get --raw /version >/dev/null ||
-    die "the API server of context $context does not answer as it should, see above" "remedy: $kubectl --context $context cluster-info"
+    die "the API server of context $context does not answer as it should, see above" "remedy: $kubectl --context $context cluster-info$otherwise"
 }
 
 # use_deployment shows the cluster and ends the script unless the daemon's Deployment is there.

@@ -64,10 +64,12 @@ readonly reference=$image:$tag manifest=$folder/controller-deployment.yaml examp
 # look_at_cluster sets applied, and container if the Deployment is there.
 look_at_cluster() {
   local found names before
+  # shellcheck disable=SC2034 # of lib.sh
+  otherwise=', or --manifest-only'
   use_cluster
   found=$(kube -n "$controller_namespace" get deployment "$controller_name" --ignore-not-found -o name) ||
     die "the Deployment $controller_namespace/$controller_name cannot be read, see above" \
-      "remedy: kubectl auth can-i get deployments -n $controller_namespace, or --manifest-only"
+      "remedy: kubectl auth can-i get deployments -n $controller_namespace$otherwise"
   if [ -z "$found" ]; then
     applied=false
     say "the Deployment $controller_namespace/$controller_name is not in the cluster; if it is elsewhere: export CONTROLLER_NAMESPACE=NAMESPACE CONTROLLER_NAME=NAME"
@@ -135,7 +137,7 @@ if [ -n "$edited" ]; then
   printf '%s\n' "$edited" >"$manifest" || die "$manifest cannot be written, see above" "remedy: set the image there by hand"
 fi
 if [ "$applied" = false ]; then
-  say "the manifest alone was set; next: replace what says REPLACE_ME in $folder, then hack/apply-order.sh $folder"
+  say "the manifest alone was set; next, unless your page goes on in another way: replace what says REPLACE_ME in $folder, then hack/apply-order.sh $folder"
   exit
 fi
 follow_rollout "$timeout"

@@ -17,7 +17,9 @@ the same Service; at least one ready address. It changes nothing.
 
 SECURED_SUBNET_CIDR    required
 TARGET_SERVICE_NAME    required
-TARGET_NAMESPACE, TARGET_ENDPOINTSLICE_NAME, TARGET_MANAGED_BY   as for the daemon
+TARGET_NAMESPACE, TARGET_ENDPOINTSLICE_NAME, TARGET_MANAGED_BY,
+TARGET_PORT, TARGET_PORTS   as for the daemon; without TARGET_PORT and TARGET_PORTS a
+                            slice may have any of the Service's ports
 KUBECONFIG, KUBECTL_PATH
 
 Exit status: 0 all is right, 1 something is wrong or missing, 2 wrong usage.
@@ -52,7 +54,10 @@ except ValueError as err:
     sys.exit(f"wrong: SECURED_SUBNET_CIDR: {err}")
 SERVICE, MANAGER = "kubernetes.io/service-name", "endpointslice.kubernetes.io/managed-by"
 NUMBER = "(-([2-9]|[1-9][0-9]+))?"
-STATES = {(True, True, False): "ready", (False, True, True): "draining", (False, False, False): "down"}
+ALWAYS = "endpoints.ablmnzde.github.io/publish-not-ready-addresses"
+always = service["spec"].get("publishNotReadyAddresses", False)
+# By serving and terminating; with publishNotReadyAddresses ready is always true.
+STATES = {(True, False): "ready", (True, True): "draining", (False, False): "down"}
 title = service["metadata"]["name"]
 
 
@@ -70,6 +75,30 @@ def conditions(endpoint):
     return tuple(found.get(key) for key in ("ready", "serving", "terminating"))
 
 
+def state_of(endpoint):
+    """Return the state that the conditions spell, None if they spell none."""
+    ready, serving, terminating = conditions(endpoint)
+    state = STATES.get((serving, terminating))
+    return state if ready is (always or state == "ready") else None
+
+
+def pair(port):
+    return (port.get("name") or "", port.get("protocol") or "TCP")
+
+
+def picked(ports):
+    """Return the ports of the Service that the daemon fills, None if that is not known."""
+    if os.environ.get("TARGET_PORTS"):
+        split = (re.fullmatch(r"\s*([^=]*)=\d+(?:/(\w+))?\s*", text) for text in os.environ["TARGET_PORTS"].split(",") if text.strip())
+        return {(found[1], (found[2] or "TCP").upper()) for found in split if found}
+    if not os.environ.get("TARGET_PORT"):
+        return None
+    number = int(os.environ["TARGET_PORT"]) if os.environ["TARGET_PORT"].isdecimal() else 0
+    fits = ports if len(ports) == 1 else [port for port in ports if port.get("targetPort", port["port"]) == number]
+    fits = fits or [port for port in ports if port["port"] == number]
+    return {pair(port) for port in fits} if len(fits) == 1 else set()
+
+
 def look(item, seen, count):
     """Check one slice of the daemon."""
     at = "slice " + item["metadata"]["name"]
@@ -79,12 +108,17 @@ def look(item, seen, count):
     owners = [(o["kind"], o["uid"]) for o in item["metadata"].get("ownerReferences") or []]
     check(("Service", service["metadata"]["uid"]) in owners, f"{at}: its owner is not the Service, so it would outlive it")
     endpoints = item.get("endpoints") or []
-    ports = {(port.get("name") or "", port.get("protocol") or "TCP") for port in item.get("ports") or []}
-    wanted = {(port.get("name") or "", port.get("protocol") or "TCP") for port in service["spec"].get("ports") or []}
+    marked = (item["metadata"].get("annotations") or {}).get(ALWAYS) == "true"
+    check(marked == always, f"{at}: it is written for publishNotReadyAddresses: {str(marked).lower()}, but the Service has {str(always).lower()}")
+    ports = {pair(port) for port in item.get("ports") or []}
+    offered = {pair(port) for port in service["spec"].get("ports") or []}
+    wanted = picked(service["spec"].get("ports") or [])
+    if wanted is None:
+        wanted = set() if ports & offered else offered
     if endpoints:
         for port in sorted(wanted - ports):
             wrong.append(f"{at}: no port is called {port[0]!r} ({port[1]}), as the Service calls it")
-        for port in sorted(ports - wanted):
+        for port in sorted(ports - offered):
             wrong.append(f"{at}: port {port[0]!r} ({port[1]}) is no port of the Service")
     for endpoint in endpoints:
         check(len(endpoint["addresses"]) == 1, f"{at}: an endpoint has {len(endpoint['addresses'])} addresses, not one")
@@ -94,16 +128,19 @@ def look(item, seen, count):
             check(any(parsed in subnet for subnet in subnets), f"{at}: {address} is outside SECURED_SUBNET_CIDR")
             check(parsed not in seen, f"{at}: {address} is in {seen.get(parsed)} as well")
             seen[parsed] = at
-            state = STATES.get(conditions(endpoint))
+            state = state_of(endpoint)
             check(state, f"{at}: {address}: ready, serving, terminating are {conditions(endpoint)}, which is no state of an endpoint")
             count[state] = count.get(state, 0) + 1
+            usable.append(conditions(endpoint)[0])
         for key in ("nodeName", "targetRef", "hostname"):
             check(key not in endpoint, f"{at}: {endpoint['addresses'][0]} has a {key}, but its node is not in this cluster")
 
 
+if picked(service["spec"].get("ports") or []) == set():
+    wrong.append(f"TARGET_PORT={os.environ.get('TARGET_PORT', '')} fits none or several of the ports of Service {title}: set TARGET_PORTS")
 check(not service["spec"].get("selector"), f"Service {title} has a selector: Kubernetes fills slices for it as well; remove it")
 check(service["spec"].get("type") != "ExternalName", f"Service {title} is of type ExternalName, which has no endpoints")
-seen, count, ours = {}, {}, 0
+seen, count, usable, ours = {}, {}, [], 0
 for item in slices["items"]:
     mine, served = label(item, MANAGER) == manager, label(item, SERVICE) == title
     called = re.fullmatch(re.escape(name) + "(-ipv6)?" + NUMBER, item["metadata"]["name"])
@@ -115,7 +152,7 @@ for item in slices["items"]:
     elif called:
         wrong.append(f"slice {item['metadata']['name']} has a name of the daemon, but its labels say Service {label(item, SERVICE) or 'none'}, managed by {label(item, MANAGER) or 'no program'}")
 check(ours, f"no slice for {title} is managed by {manager}: does the daemon run?")
-check(not ours or count.get("ready"), "no endpoint is ready: the Service has nothing to send traffic to")
+check(not ours or any(usable), "no endpoint is ready: the Service has nothing to send traffic to")
 for text in wrong:
     print("wrong:", text)
 print(f"{ours} slices, " + ", ".join(f"{count.get(state, 0)} {state}" for state in STATES.values()))

@@ -1,11 +1,16 @@
 package hack_test
 
 import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // service makes the Service "web".
@@ -120,4 +125,93 @@ func findsMistakes(t *testing.T, w *world) {
 		verify.run(t).want(1, "Service web has a selector")
 	})
 	w.unchanged(t, "verifying")
+}
+
+// verified runs the script on a Service and its slice, without a cluster.
+func verified(t *testing.T, service *corev1.Service, slice *discoveryv1.EndpointSlice, env map[string]string) did {
+	t.Helper()
+	answers := t.TempDir()
+	for name, object := range map[string]any{"service": service, "endpointslices": discoveryv1.EndpointSliceList{Items: []discoveryv1.EndpointSlice{*slice}}} {
+		text, err := json.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(answers, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := fake(t, "kubectl", fmt.Sprintf(`case "$*" in
+  *"config view"*) echo "t, https://127.0.0.1:1" ;;
+  *"get service "*) cat %[1]q/service ;;
+  *"get endpointslices "*) cat %[1]q/endpointslices ;;
+esac
+`, answers))
+	s := script{name: "verify-endpointslice.sh", env: map[string]string{
+		"KUBECTL_PATH": filepath.Join(dir, "kubectl"), "SECURED_SUBNET_CIDR": "10.0.0.0/24", "TARGET_SERVICE_NAME": "web",
+	}}
+	return s.with(env).run(t)
+}
+
+func TestContract186VerifyKnowsThePortThatIsPicked(t *testing.T) {
+	both := corev1.ServiceSpec{Ports: []corev1.ServicePort{
+		{Name: "http", Port: 80, TargetPort: intstr.FromInt32(8080)}, {Name: "metrics", Port: 9090, TargetPort: intstr.FromInt32(9090)},
+	}}
+	for name, test := range map[string]struct {
+		env    map[string]string
+		spoil  func(*discoveryv1.EndpointSlice)
+		status int
+		says   string
+	}{
+		"by its targetPort":             {env: map[string]string{"TARGET_PORT": "8080"}, says: "the slices are right"},
+		"another one":                   {map[string]string{"TARGET_PORT": "9090"}, nil, 1, "no port is called 'metrics' (TCP)"},
+		"one that fits none":            {map[string]string{"TARGET_PORT": "7000"}, nil, 1, "TARGET_PORT=7000 fits none or several of the ports of Service web: set TARGET_PORTS"},
+		"no number":                     {map[string]string{"TARGET_PORT": "http"}, nil, 1, "TARGET_PORT=http fits none or several"},
+		"some of the Service's by name": {env: map[string]string{"TARGET_PORTS": "http=8080"}, says: "the slices are right"},
+		"one by name that is missing":   {map[string]string{"TARGET_PORTS": "http=8080, metrics=9090/tcp"}, nil, 1, "no port is called 'metrics' (TCP)"},
+		"not said which":                {says: "the slices are right"},
+		"not said which, and none":      {nil, func(s *discoveryv1.EndpointSlice) { s.Ports = nil }, 1, "no port is called 'http' (TCP)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "u"}, Spec: both}
+			slice := right(service)
+			if test.spoil != nil {
+				test.spoil(slice)
+			}
+			verified(t, service, slice, test.env).want(test.status, test.says).lacks("Traceback")
+		})
+	}
+}
+
+func TestContract186VerifyKnowsPublishNotReadyAddresses(t *testing.T) {
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "u"}, Spec: corev1.ServiceSpec{PublishNotReadyAddresses: true, Ports: []corev1.ServicePort{{Name: "http", Port: 80}}}}
+	slice := right(service)
+	for i := range slice.Endpoints {
+		*slice.Endpoints[i].Conditions.Ready = true
+	}
+	const old = "web-remote: it is written for publishNotReadyAddresses: false, but the Service has true"
+	verified(t, service, slice, nil).want(1, old)
+	slice.Annotations = map[string]string{"endpoints.ablmnzde.github.io/publish-not-ready-addresses": "true"}
+	verified(t, service, slice, nil).want(0, "1 slices, 1 ready, 1 draining, 1 down", "the slices are right")
+	down := slice.DeepCopy()
+	down.Endpoints = down.Endpoints[2:]
+	verified(t, service, down, nil).want(0, "1 slices, 0 ready, 0 draining, 1 down")
+	*slice.Endpoints[2].Conditions.Ready = false
+	verified(t, service, slice, nil).want(1, "10.0.0.13: ready, serving, terminating are (False, False, False), which is no state of an endpoint")
+}
+
+func TestContract186SetImageNamesTheOptionThatNeedsNoCluster(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none")
+	folder, _ := manifests(t, "")
+	s := script{name: "set-image.sh", args: []string{"--folder", folder, "v1.2.3"}}
+	for name, env := range map[string]map[string]string{
+		"no kubectl":             {"KUBECTL_PATH": none},
+		"no kubeconfig":          {"KUBECTL_PATH": "false"},
+		"a kubeconfig not there": {"KUBECTL_PATH": "true", "KUBECONFIG": none},
+		"an API server away":     {"KUBECTL_PATH": filepath.Join(fake(t, "kubectl", `case "$*" in *"config view"*) echo "t, https://127.0.0.1:1" ;; *) exit 1 ;; esac`), "kubectl")},
+	} {
+		got := s.with(env).run(t)
+		got.call = name
+		got.want(1, "remedy: ", "or --manifest-only")
+	}
 }
