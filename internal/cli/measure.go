@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 func (b *parts) newMetrics() (*metrics.Metrics, error) {
 	return metrics.New(metrics.Options{
 		Version:     b.version,
+		Broken:      tellMetrics(b.log),
 		Status:      func() *syncer.Status { return b.syncer.Status() },
 		Leading:     func() bool { return b.leader.state().Leading },
 		LoopAge:     func() time.Duration { return b.syncer.LoopAge() },
@@ -25,6 +27,13 @@ func (b *parts) newMetrics() (*metrics.Metrics, error) {
 		RateLimit:        func() (int, bool) { return b.source.rateLimit() },
 		Events:           func() metrics.Events { return b.events.counts() },
 	})
+}
+
+// tellMetrics logs which metrics cannot be shown.
+func tellMetrics(log *slog.Logger) func(why string) {
+	return func(why string) {
+		log.Error("some metrics cannot be shown; this is a mistake of the program, please report it", "error", why)
+	}
 }
 
 func credentialOf(expiry kubeapi.Expiry) metrics.Credential {

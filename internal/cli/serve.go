@@ -110,7 +110,7 @@ func (p Program) buildMany(c config.Config, dryRun bool, read reading) (*many, e
 // newMetricsOfMany counts what the parts do.
 func (b *many) newMetricsOfMany() (*metrics.Metrics, error) {
 	return metrics.New(metrics.Options{
-		Version: b.version, Many: b.seen,
+		Version: b.version, Many: b.seen, Broken: tellMetrics(b.log),
 		Leading:           func() bool { return b.leader.state().Leading },
 		LoopAge:           func() time.Duration { return b.server.LoopAge() },
 		Events:            func() metrics.Events { return b.events.counts() },

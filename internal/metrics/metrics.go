@@ -4,6 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path"
+	"runtime"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,6 +28,8 @@ type Options struct {
 	Registry *prometheus.Registry
 	// Version is that of the program.
 	Version string
+	// Broken is called with the metrics that cannot be shown, and why, when that changes.
+	Broken func(why string)
 	// Many knows the pools and targets of documents; nil where variables set up the only
 	// ones.
 	Many *Many
@@ -68,6 +74,9 @@ type Events struct {
 func (o *Options) fill() {
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()
+	}
+	if o.Broken == nil {
+		o.Broken = func(string) {}
 	}
 	if o.Status == nil {
 		o.Status = func() *syncer.Status { return &syncer.Status{} }
@@ -137,19 +146,20 @@ func New(opts Options) (*Metrics, error) {
 		conflicts:   conflicts.WithLabelValues(), loads: loads.WithLabelValues(),
 		probeSeconds: probeSeconds.WithLabelValues(), writeSeconds: writeSeconds.WithLabelValues(),
 	}
-	var mistakes []error
+	var refused []error
 	for _, c := range []prometheus.Collector{
 		&seen, m.reads, m.readSeconds, m.probes, probeSeconds, m.writes, writeSeconds, conflicts, loads, m.requests,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	} {
-		mistakes = append(mistakes, opts.Registry.Register(c))
+		refused = append(refused, opts.Registry.Register(c))
 	}
-	if err := errors.Join(mistakes...); err != nil {
+	if err := errors.Join(refused...); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	m.handler = promhttp.HandlerFor(opts.Registry, promhttp.HandlerOpts{
 		Registry:            opts.Registry,
 		ErrorHandling:       promhttp.ContinueOnError, // one bad metric must not hide all others
+		ErrorLog:            &mistakes{tell: opts.Broken},
 		EnableOpenMetrics:   true,
 		MaxRequestsInFlight: mostScrapes,
 	})
@@ -184,12 +194,58 @@ func (s *states) Collect(out chan<- prometheus.Metric) {
 		if f.Type == Counter {
 			kind = prometheus.CounterValue
 		}
-		f.sample(now, func(value float64, labels ...string) {
+		err := sampled(f, now, func(value float64, labels ...string) {
 			metric, err := prometheus.NewConstMetric(s.descs[i], kind, value, labels...)
 			if err != nil {
 				metric = prometheus.NewInvalidMetric(s.descs[i], err)
 			}
 			out <- metric
 		})
+		if err != nil {
+			out <- prometheus.NewInvalidMetric(s.descs[i], err)
+		}
+	}
+}
+
+// sampled emits the samples of one family, and returns the panic that it ended in, if it
+// did: the families after it are shown all the same.
+func sampled(f Family, now snapshot, emit emit) (err error) {
+	defer func() {
+		if defect := recover(); defect != nil {
+			err = fmt.Errorf("panic: %v, at %s", defect, panicked())
+		}
+	}()
+	f.sample(now, emit)
+	return nil
+}
+
+// panicked is the place of the program at which the panic began that is being recovered.
+func panicked() string {
+	callers := make([]uintptr, 32)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(0, callers)])
+	began := false
+	for {
+		frame, more := frames.Next()
+		if began && !strings.HasPrefix(frame.Function, "runtime.") || !more {
+			return fmt.Sprintf("%s:%d", path.Base(frame.File), frame.Line)
+		}
+		began = began || frame.Function == "runtime.gopanic"
+	}
+}
+
+// mistakes tells what is wrong with scrapes, once for as long as the same is wrong.
+type mistakes struct {
+	tell func(why string)
+	mu   sync.Mutex
+	last string
+}
+
+// Println implements promhttp.Logger.
+func (m *mistakes) Println(said ...any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if text := strings.TrimSpace(fmt.Sprintln(said...)); text != m.last {
+		m.last = text
+		m.tell(text)
 	}
 }

@@ -178,6 +178,53 @@ func TestOneBadMetricHidesNoOther(t *testing.T) {
 	}
 }
 
+func TestContract187AMetricThatPanicsHidesNoOtherAndIsLoggedOnce(t *testing.T) {
+	for form, many := range map[string]*metrics.Many{"variables": nil, "documents": metrics.NewMany()} {
+		var told []string
+		broken := func() metrics.Credential {
+			var credential *metrics.Credential
+			return *credential
+		}
+		m, err := metrics.New(metrics.Options{Many: many, LocalCredential: broken, Broken: func(why string) { told = append(told, why) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := metrics.New(metrics.Options{Many: many})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := shown(t, whole)
+		for range 3 {
+			got := shown(t, m)
+			for _, family := range want {
+				if !slices.Contains(got, family) && !strings.Contains(family, "local_credential") {
+					t.Errorf("%s: %s is hidden", form, family)
+				}
+			}
+		}
+		if len(told) != 1 || !strings.Contains(told[0], "local_credential") || !strings.Contains(told[0], "metrics_test.go:") {
+			t.Errorf("%s: got told %q, want once the metric and the place", form, told)
+		}
+	}
+}
+
+// shown are the families of a scrape.
+func shown(t *testing.T, m *metrics.Metrics) []string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	if w.Code != http.StatusOK {
+		t.Fatalf("got status %d", w.Code)
+	}
+	var families []string
+	for line := range strings.Lines(w.Body.String()) {
+		if fields := strings.Fields(line); len(fields) > 2 && fields[1] == "TYPE" {
+			families = append(families, fields[2])
+		}
+	}
+	return families
+}
+
 func TestARegistryThatIsTakenIsRefused(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	if _, err := metrics.New(metrics.Options{Registry: registry}); err != nil {
