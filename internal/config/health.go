@@ -30,7 +30,7 @@ type Health struct {
 	Rise int `envconfig:"HEALTH_CHECK_RISE" default:"2" min:"1" max:"1000" desc:"passes in a row after which an endpoint that is down is ready again"`
 	Fall int `envconfig:"HEALTH_CHECK_FALL" default:"3" min:"1" max:"1000" desc:"failures in a row after which an endpoint is down"`
 	// Concurrency bounds sockets and goroutines (contract 33).
-	Concurrency int `envconfig:"HEALTH_CHECK_CONCURRENCY" default:"256" min:"1" max:"65535" desc:"checks in flight at the same time; each needs a file descriptor"`
+	Concurrency int `envconfig:"HEALTH_CHECK_CONCURRENCY" default:"256" min:"1" max:"65535" desc:"checks in flight at the same time; each needs a file descriptor, and a quarter of those that the process may have is the most that checks use"`
 
 	// HoldConnection is off by default: a server that handles one connection at a
 	// time would hang for its clients while ours is idle in it.

@@ -10,7 +10,7 @@ type ViewsXDS struct {
 	Address     netip.AddrPort `envconfig:"XDS_ADDRESS" fallback:"off" desc:"IP address and port of xDS; port 0 takes any free one; certificates and authority are those of VIEWS_TLS_CERT_FILE, VIEWS_TLS_KEY_FILE and VIEWS_CLIENT_CA_FILE, and every client has to show a certificate" example:"0.0.0.0:18000"`
 	Fleets      string         `envconfig:"XDS_FLEETS_FILE" fallback:"no listeners" desc:"YAML file with the listeners of fleets of Envoys, read again when it changes"`
 	Watch       bool           `envconfig:"XDS_WATCH_FLEETS" default:"false" desc:"true also reads fleets from the API server, from objects of kind Envoy; needs their definition and the rights get, list and watch of envoys.fleet.ablmnzde.github.io; a fleet that the file names, too, is that of the file"`
-	MostClients int            `envconfig:"XDS_MAX_CLIENTS" default:"1000" min:"1" max:"10000" desc:"streams that may be open at a time"`
+	MostClients int            `envconfig:"XDS_MAX_CLIENTS" default:"1000" min:"1" max:"10000" desc:"streams that may be open at a time; at most a quarter of the file descriptors that the process may have"`
 	MostOfOne   int            `envconfig:"XDS_MAX_CLIENTS_PER_IDENTITY" default:"250" min:"1" max:"10000" desc:"streams of one fleet or client that may be open at a time"`
 
 	Retries            int           `envconfig:"XDS_RETRIES" default:"5" min:"0" max:"20" desc:"how often a proxy tries a request again, each time at another endpoint; enough where half of the endpoints die at once. GET, HEAD, OPTIONS, PUT and DELETE are repeated whenever the answer has not begun, other methods only where the endpoint got nothing of the request"`

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/descriptors"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
@@ -143,7 +144,7 @@ func (o Options) probe(ctx context.Context, f *finding) []Check {
 	}
 	defer o.slow("checking " + plural(len(f.candidates), "endpoint"))()
 	results := make([]inventory.Result, len(f.candidates))
-	free := make(chan struct{}, o.Config.Health.Concurrency)
+	free := make(chan struct{}, descriptors.Share(o.Config.Health.Concurrency))
 	var running sync.WaitGroup
 	for i, c := range f.candidates {
 		free <- struct{}{}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/descriptors"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
@@ -133,7 +134,7 @@ type Options struct {
 	Supply   func(pool *v1alpha1.EndpointPool) (Supply, error)
 	Checking func(pool *v1alpha1.EndpointPool, check resolve.Check) (Checking, error)
 	// ManagedBy and MaxEndpoints are those of every slice, Concurrency is how many checks
-	// may be in flight.
+	// may be in flight, where there are descriptors for as many.
 	ManagedBy    string
 	MaxEndpoints int
 	Concurrency  int
@@ -185,13 +186,14 @@ func New(opts Options) (*Server, error) {
 	if opts.Fence == nil {
 		opts.Fence = func(s target.Store) target.Store { return s }
 	}
+	opts.Concurrency = descriptors.Share(opts.Concurrency)
 	lost := newLost(opts.Documents)
 	opts.Documents = lost
 	s := &Server{opts: opts, lost: lost, news: make(chan struct{}, 1), start: time.Now()}
 	var setErr, probeErr, holdErr error
 	s.set, setErr = target.NewSet(target.SetOptions{Rate: rate})
 	s.probes, probeErr = probe.NewHub(probe.HubOptions{Concurrency: opts.Concurrency, MaxChecks: resolve.MaxChecks})
-	s.holds, holdErr = hold.NewHub(hold.HubOptions{MaxConnections: resolve.MaxChecks})
+	s.holds, holdErr = hold.NewHub(hold.HubOptions{MaxConnections: min(resolve.MaxChecks, hold.MaxConnections(opts.Concurrency))})
 	if err := errors.Join(setErr, probeErr, holdErr); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/descriptors"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
@@ -88,6 +89,7 @@ func New(opts Options) (*Syncer, error) {
 	if opts.Random == nil {
 		opts.Random = rand.Float64
 	}
+	opts.Concurrency = descriptors.Share(opts.Concurrency)
 	s := &Syncer{opts: opts, board: newBoard(opts), recovered: make(chan plan.State, 1)}
 	var poolErr, targetErr error
 	s.pool, poolErr = pool.New(pool.Options{

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/descriptors"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcache"
 )
 
@@ -89,6 +90,7 @@ func New(opts Options) (*Server, error) {
 	if opts.Take <= 0 {
 		opts.Take = takeTime
 	}
+	opts.MostClients = descriptors.Share(opts.MostClients)
 	return &Server{
 		opts: opts, authority: authority{file: opts.TLS.ClientCAFile}, lists: make(chan struct{}, mostLists), stopping: make(chan struct{}),
 		clients: clients{most: opts.MostClients, mostOfOne: opts.MostOfOne, of: make(map[string]int)},
@@ -118,7 +120,7 @@ func (s *Server) Run(ctx context.Context) error {
 	server := &http.Server{
 		Handler:           s.routes(),
 		ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		ConnState: newOpen(s.opts.MostClients + spareConnections).note,
+		ConnState: newOpen(s.opts.MostClients + descriptors.Share(spareConnections)).note,
 		ErrorLog:  slog.NewLogLogger(s.opts.Logger.Handler(), slog.LevelDebug),
 	}
 	listener := s.listener

@@ -14,6 +14,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/descriptors"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/view"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcache"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds/resources"
@@ -77,6 +78,7 @@ func New(opts Options) (*Server, error) {
 	case opts.TLS != nil && (opts.Namespaces == nil || opts.Accepts == nil):
 		return nil, errors.New("xds: with certificates it has to be known what each client may see")
 	}
+	opts.MostClients = descriptors.Share(opts.MostClients)
 	s := &Server{
 		opts: opts, news: make(chan struct{}, 1),
 		services: make(map[view.Key]*translated), fleets: make(map[string]*fleet), clients: make(map[*client]struct{}), of: make(map[string]int),
