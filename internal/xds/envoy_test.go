@@ -100,8 +100,8 @@ func TestContract65AProxyThatReconnectsToAnotherReplicaIsSentNothingAgain(t *tes
 func TestContract65AClusterThatAnotherReplicaHadGoesOnlyAfterAWhile(t *testing.T) {
 	p := connect(t, start(t, twoServices(t), nil), "a", "shop/edge", nil)
 	p.has[clusters]["old.shop:80"], p.raw[clusters]["old.shop:80"] = "of another time", nil
-	p.ask(clusters)
 	begun := time.Now()
+	p.ask(clusters)
 	p.next()
 	if !slices.Contains(p.names(clusters), "old.shop:80") {
 		t.Fatal("the cluster is gone at once; routes of the proxy may lead to it")

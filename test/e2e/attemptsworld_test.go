@@ -158,7 +158,7 @@ func (p *platform) notes(service string) []eventsv1.Event {
 // slicesOf returns the slices of ours of one Service.
 func (p *platform) slicesOf(namespace, service string) []discoveryv1.EndpointSlice {
 	p.t.Helper()
-	list, err := p.client.DiscoveryV1().EndpointSlices(namespace).List(p.t.Context(), metav1.ListOptions{LabelSelector: "endpointslice.kubernetes.io/managed-by=ionos-endpointslice-controller,kubernetes.io/service-name=" + service})
+	list, err := p.client.DiscoveryV1().EndpointSlices(namespace).List(p.t.Context(), metav1.ListOptions{LabelSelector: "endpointslice.kubernetes.io/managed-by in (ionos-endpointslice-controller," + reference + "),kubernetes.io/service-name=" + service})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func (p *platform) wantStates(service, pool string, nodes []node, states ...stri
 // against a pool.
 func (p *platform) forge(d *daemon, outside netip.Addr) {
 	p.t.Helper()
-	if code, _ := d.stop(); code != 0 {
+	if code := d.stop(); code != 0 {
 		p.t.Fatalf("got exit status %d, want 0", code)
 	}
 	api := p.client.DiscoveryV1().EndpointSlices(p.namespace)

@@ -87,10 +87,9 @@ func (d *daemon) kill() {
 	<-d.done
 }
 
-// stop ends the daemon in order and returns its exit status and how long it took.
-func (d *daemon) stop() (int, time.Duration) {
+// stop ends the daemon in order and returns its exit status.
+func (d *daemon) stop() int {
 	d.world.t.Helper()
-	start := time.Now()
 	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		d.world.t.Fatal(err)
 	}
@@ -99,7 +98,17 @@ func (d *daemon) stop() (int, time.Duration) {
 	case <-time.After(waitTimeout):
 		d.world.t.Fatal("the daemon does not stop")
 	}
-	return d.cmd.ProcessState.ExitCode(), time.Since(start)
+	return d.cmd.ProcessState.ExitCode()
+}
+
+// wantStop ends the daemon in order, and demands that it ends well and in time.
+func (d *daemon) wantStop() {
+	d.world.t.Helper()
+	start := time.Now()
+	if got := d.stop(); got != 0 {
+		d.world.t.Errorf("got exit status %d, want 0", got)
+	}
+	wantWithin(d.world.t, "stopping", start, time.Now(), 10*time.Second)
 }
 
 // says waits for the next log line with that message and returns it.

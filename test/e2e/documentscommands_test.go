@@ -79,7 +79,7 @@ func TestContract72TheCommandsKnowManyServices(t *testing.T) {
 		t.Errorf("the daemon was not asked: %s", r.stderr)
 	}
 	p.wantWrites(before, 2)
-	if code, _ := d.stop(); code != 0 {
+	if code := d.stop(); code != 0 {
 		t.Errorf("got exit status %d, want 0", code)
 	}
 }

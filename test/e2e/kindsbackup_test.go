@@ -73,7 +73,7 @@ func TestContract115And135ARestoredServerTakesNothingAway(t *testing.T) {
 	p.wantMetrics(shown, map[string]string{"unwritten_statuses": "0"})
 	p.binding("web", "green")
 	p.until(func() bool { return strings.Contains(p.bySlice()["web.green"], " ready") }, func() string { return fmt.Sprint(p.bySlice()) })
-	if code, _ := d.stop(); code != 0 {
+	if code := d.stop(); code != 0 {
 		t.Errorf("got exit status %d, want 0", code)
 	}
 }

@@ -128,7 +128,7 @@ func TestContract82OneOfTheKindsIsThere(t *testing.T) {
 		p.hits(0)
 		p.wantSlicesWritten(before, 8)
 	}
-	if code, _ := d.stop(); code != 0 {
+	if code := d.stop(); code != 0 {
 		t.Errorf("got exit status %d, want 0", code)
 	}
 }
@@ -205,7 +205,7 @@ func TestContract123DefinitionsOfAnotherVersion(t *testing.T) {
 	}, func() string { return fmt.Sprintf("got endpoints %s and %s", p.counts("web"), p.counts("both")) })
 	p.hits(1)
 	p.wantSlicesWritten(before, 2+4)
-	if code, _ := d.stop(); code != 0 {
+	if code := d.stop(); code != 0 {
 		t.Errorf("got exit status %d, want 0", code)
 	}
 }

@@ -57,7 +57,7 @@ func TestContract124APoolIsDeletedThatManyBindingsUse(t *testing.T) {
 	p.untilAll(v1alpha1.ConditionHeld, v1alpha1.ReasonNotHeld)
 	p.untilAll(v1alpha1.ConditionReady, v1alpha1.ReasonEndpointsReady)
 	p.wantWritten("the pool came back", before, told, 2*bindings, 2*bindings+2*bindings)
-	if code, _ := d.stop(); code != 0 {
+	if code := d.stop(); code != 0 {
 		t.Errorf("got exit status %d, want 0", code)
 	}
 }

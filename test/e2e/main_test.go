@@ -14,6 +14,7 @@ import (
 func TestMain(m *testing.M) {
 	netns.Enter()
 	sideBySide()
+	go watchMachine()
 	built.Main(m)
 }
 

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
-// deaths is how often a backend dies while nothing else happens, and then while a team
-// does all that it can.
+// deaths is how often a backend dies while a team does all that it can.
 const deaths = 5
 
 // makers is how many Services are made at a time.
@@ -31,7 +31,9 @@ func (p *platform) crowd() int {
 }
 
 // noTeamSlowsAnother: what one team does, whatever it is, delays no death of a node for
-// another by much, and causes no write there.
+// another by much, and causes no write there. How slow the machine is, and the API server
+// that both ask, a second daemon says, which fills a Service with the same backends and
+// knows nothing of that team: each death is measured at both.
 func noTeamSlowsAnother(t *testing.T, p *platform) {
 	hog := p.hog()
 	team := p.asker(hog)
@@ -42,19 +44,23 @@ func noTeamSlowsAnother(t *testing.T, p *platform) {
 	p.wantStates("web", "blue", p.nodes)
 	p.wantStates("both", "blue", p.nodes)
 	p.wantStates("shop", "green", p.green)
-	quiet := p.dieAndComeBack()
+	p.startReference()
 	before := len(p.writesIn(p.namespace))
 	stop := p.disturb(team)
 	for d.says("not granted")["reason"] != "LimitReached" {
 	}
-	busy := p.dieAndComeBack()
+	var took, alone []time.Duration
+	for tries := 0; tries == 0 || tries < 3 && slowed(took, alone); tries++ { // a machine may stop one process for a second
+		more, meanwhile := p.dieAndComeBack()
+		took, alone = append(took, more...), append(alone, meanwhile...)
+	}
 	p.awaitCrowd(hog)
 	stop()
-	t.Logf("from the death of a node to the slice: %v quiet, %v while another team does all that it can", quiet, busy)
-	if median(busy) > 3*median(quiet)+time.Second {
-		t.Errorf("got a median of %v, and %v when nothing else happens", median(busy), median(quiet))
+	t.Logf("from the death of a node to the slice: %v beside a team that does all that it can, %v by a daemon that does not know it", took, alone)
+	if slowed(took, alone) {
+		t.Errorf("got a median of %v, and %v by a daemon that does not know the other team", median(took), median(alone))
 	}
-	if got, want := len(p.writesIn(p.namespace))-before, 2*2*deaths; got != want {
+	if got, want := len(p.writesIn(p.namespace))-before, 2*2*len(took); got != want {
 		t.Errorf("got %d writes, want %d: web and both, each death and each return", got, want)
 	}
 	most := 5 + int(time.Since(began).Seconds()) + 1 // a bucket of five, and one a second
@@ -71,6 +77,30 @@ func noTeamSlowsAnother(t *testing.T, p *platform) {
 		t.Error("the Service whose wish changes was never filled")
 	}
 	p.wantFewStatuses(hog)
+}
+
+// slowed reports whether deaths took much longer than those of the reference.
+func slowed(took, alone []time.Duration) bool { return median(took) > 3*median(alone)+time.Second }
+
+// reference is a Service that a second daemon fills.
+const reference = "reference"
+
+// startReference runs a daemon that fills the Service reference with the nodes of pool
+// blue, checked as that pool is.
+func (p *platform) startReference() {
+	p.t.Helper()
+	p.service(reference, nil)
+	w := *p.world
+	w.env = map[string]string{
+		"SOURCE_KIND": "file", "INVENTORY_FILE_PATH": w.inventory, "SOURCE_POLL_INTERVAL": "500ms", "SECURED_SUBNET_CIDR": "10.0.0.0/16",
+		"TARGET_NAMESPACE": w.namespace, "TARGET_SERVICE_NAME": reference, "TARGET_PORT": fmt.Sprint(port), "TARGET_MANAGED_BY": reference,
+		"HEALTH_CHECK_INTERVAL": "500ms", "HEALTH_CHECK_TIMEOUT": "500ms",
+	}
+	for _, name := range []string{"PATH", "HOME", "STORE_KIND", "KUBECONFIG", "LOG_LEVEL", "ADMIN_ADDRESS", "METRICS_ADDRESS"} {
+		w.env[name] = p.env[name]
+	}
+	w.start()
+	p.wantStates(reference, "", p.nodes)
 }
 
 // wantFewStatuses demands that bindings of a namespace say what becomes of them, and that
@@ -120,12 +150,13 @@ func (p *platform) awaitCrowd(namespace string) {
 // crowded is how many endpoints each Service of the crowd has.
 const crowded = 10
 
-// writesIn returns the attempts to write slices in a namespace.
+// writesIn returns the attempts to write slices in a namespace, without those of the
+// reference.
 func (p *platform) writesIn(namespace string) []auditedWrite {
 	p.t.Helper()
 	var writes []auditedWrite
 	for _, e := range p.writes() {
-		if e.Namespace == namespace && e.Resource == "endpointslices" {
+		if e.Namespace == namespace && e.Resource == "endpointslices" && !strings.HasPrefix(e.Name, reference) {
 			writes = append(writes, auditedWrite{e.Name})
 		}
 	}
@@ -185,21 +216,39 @@ func (p *platform) limitSlices(namespace string, most int64) {
 }
 
 // dieAndComeBack lets a backend die and come back, again and again, and returns how long
-// each death took to be in the slice.
-func (p *platform) dieAndComeBack() []time.Duration {
+// each death took to be in the slice, and in that of the reference.
+func (p *platform) dieAndComeBack() (took, alone []time.Duration) {
 	p.t.Helper()
-	var took []time.Duration
 	for range deaths {
 		died := time.Now()
 		p.nodes[0].backends[0].kill()
+		own, other := p.seenDown("web", died), p.seenDown(reference, died)
+		took, alone = append(took, <-own), append(alone, <-other)
 		p.wantStates("web", "blue", p.nodes, "down")
-		took = append(took, time.Since(died))
 		p.wantStates("both", "blue", p.nodes, "down")
 		p.nodes[0].backends[0].start(p.t)
 		p.wantStates("web", "blue", p.nodes)
 		p.wantStates("both", "blue", p.nodes)
+		p.wantStates(reference, "", p.nodes)
 	}
-	return took
+	return took, alone
+}
+
+// seenDown waits beside the test until an endpoint of a Service is down, and returns how
+// long that took; a wait that ends without it returns how long it waited.
+func (p *platform) seenDown(service string, died time.Time) <-chan time.Duration {
+	seen := make(chan time.Duration, 1)
+	go func() {
+		defer func() { seen <- time.Since(died) }()
+		for ticker := time.NewTicker(50 * time.Millisecond); time.Since(died) < waitTimeout; <-ticker.C {
+			for _, s := range p.slicesOf(p.namespace, service) {
+				if slices.ContainsFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool { return state(e.Conditions) == "down" }) {
+					return
+				}
+			}
+		}
+	}()
+	return seen
 }
 
 func median(all []time.Duration) time.Duration {

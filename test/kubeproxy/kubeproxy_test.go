@@ -53,9 +53,7 @@ func TestClusterIPCarriesTrafficToTheSlice(t *testing.T) {
 				Namespace: namespace, Node: string(mode), Addresses: []netip.Addr{inside, inside6}, Mode: mode, MinSyncPeriod: 100 * time.Millisecond,
 			})
 			for _, target := range targets {
-				if got := ask(t, namespace, target); got != answer {
-					t.Errorf("http://%s: got %q, want %q", target, got, answer)
-				}
+				ask(t, namespace, target)
 			}
 		})
 		ip(t, "netns", "exec", namespace, "nft", "flush", "ruleset")
@@ -118,10 +116,20 @@ func publish(t *testing.T, cp *controlplane.ControlPlane, family corev1.IPFamily
 	return net.JoinHostPort(service.Spec.ClusterIP, "80")
 }
 
-// ask connects from the namespace.
-func ask(t *testing.T, namespace, target string) string {
+// ask connects from the namespace until the backend answers. kube-proxy goes on to write
+// rules: one whose endpoint is not there yet refuses.
+func ask(t *testing.T, namespace, target string) {
 	t.Helper()
-	return ip(t, "netns", "exec", namespace, "curl", "--silent", "--show-error", "--max-time", "10", "http://"+target)
+	for end := time.Now().Add(time.Minute); ; <-time.After(100 * time.Millisecond) {
+		got, err := exec.Command("ip", "netns", "exec", namespace, "curl", "--silent", "--show-error", "--max-time", "10", "http://"+target).CombinedOutput()
+		if err == nil && string(got) == answer {
+			return
+		}
+		if time.Now().After(end) {
+			t.Errorf("http://%s: got %q, %v, want %q", target, got, err, answer)
+			return
+		}
+	}
 }
 
 func ip(t *testing.T, args ...string) string {
