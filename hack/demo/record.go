@@ -40,7 +40,7 @@ type record struct {
 const (
 	memberChanged   = "endpoint changed"
 	modeChanged     = "mode changed"
-	readFailed      = "source read failed, endpoints stay as they are"
+	readFailed      = "source read failed; endpoints stay published, and health checks go on"
 	sourceRecovered = "source recovered"
 	sliceWritten    = "slice written"
 	served          = "listening"

@@ -60,7 +60,7 @@ func listBanners(t *report.Targets, m moments) []banner {
 	}
 	var all []banner
 	for _, b := range []*banner{
-		standstillBanner(d), keptBanner(t), lostBanner(t), mistakesBanner(t), unwrittenBanner(t), handedOnBanner(d), standbyBanner(d, m), dryRunBanner(d),
+		standstillBanner(d), keptBanner(t), sourcesBanner(t, m), lostBanner(t), mistakesBanner(t), unwrittenBanner(t), handedOnBanner(d), standbyBanner(d, m), dryRunBanner(d),
 	} {
 		if b != nil {
 			all = append(all, *b)
@@ -74,6 +74,39 @@ func keptBanner(t *report.Targets) *banner {
 		return nil
 	}
 	return &banner{Tone: warn, Title: "Many Services vanished at once, and are kept", Said: []string{t.Kept + "."}, Means: "Their endpoints stay published and checked."}
+}
+
+// sourcesBanner names the pools whose source cannot be read.
+func sourcesBanner(t *report.Targets, m moments) *banner {
+	b := &banner{
+		Tone: warn, Title: "Sources that cannot be read",
+		Means: "No node joins or leaves these pools. Health checks still take dead endpoints down and bring them back. A pool that was never read has no new endpoint.",
+		Do:    "Check the source of each pool, its credentials, and the network between this daemon and the source. The daemon tries again by itself.",
+
+		Runbook: "docs/runbooks/IonosEndpointSliceSourceFailing.md",
+	}
+	failing := 0
+	for i := range t.Pools {
+		p := &t.Pools[i]
+		if p.Source == nil || p.Source.LastError == "" {
+			continue
+		}
+		if failing++; failing > mostMistakes {
+			continue
+		}
+		last := "never read"
+		if at := m.at(p.Source.LastSuccess); at != nil {
+			last = "last read " + at.Relative
+		}
+		b.Said = append(b.Said, fmt.Sprintf("Pool %s (%s), %s: %s.", p.Name, p.Source.Kind, last, p.Source.LastError))
+	}
+	if more := failing - mostMistakes; more > 0 {
+		b.Said = append(b.Said, fmt.Sprintf("%d more.", more))
+	}
+	if failing == 0 {
+		return nil
+	}
+	return b
 }
 
 func lostBanner(t *report.Targets) *banner {

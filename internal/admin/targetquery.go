@@ -14,8 +14,8 @@ import (
 // parseTargets reads which targets a URL asks for. What it does not know it leaves
 // alone; an empty parameter is not set, as a form sends it.
 func parseTargets(values url.Values) (report.Query, error) {
-	q := report.Query{Namespace: values.Get("namespace"), Pool: values.Get("pool"), Condition: report.Condition(values.Get("condition")), Limit: report.DefaultLimit}
-	for _, name := range []string{"namespace", "pool", "condition", "limit", "offset", "subject"} {
+	q := report.Query{Namespace: values.Get("namespace"), Pool: values.Get("pool"), Service: values.Get("service"), Condition: report.Condition(values.Get("condition")), Limit: report.DefaultLimit}
+	for _, name := range []string{"namespace", "pool", "service", "condition", "limit", "offset", "subject"} {
 		if len(values[name]) > 1 {
 			return q, fmt.Errorf("%s is given %d times; give it once", name, len(values[name]))
 		}
@@ -56,7 +56,7 @@ func parseSubject(values url.Values) (string, error) {
 // valuesOf is the reverse of parseTargets.
 func valuesOf(q report.Query) url.Values {
 	values := url.Values{}
-	for name, text := range map[string]string{"namespace": q.Namespace, "pool": q.Pool, "condition": string(q.Condition)} {
+	for name, text := range map[string]string{"namespace": q.Namespace, "pool": q.Pool, "service": q.Service, "condition": string(q.Condition)} {
 		if text != "" {
 			values.Set(name, text)
 		}

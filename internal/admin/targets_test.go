@@ -103,6 +103,24 @@ func TestContract48ManyTargetsAreListedAndEachHasItsPage(t *testing.T) {
 	}
 }
 
+func TestContract188ThePageOfManyTargetsTellsWhatToDoAboutASource(t *testing.T) {
+	t.Parallel()
+	w := many(t, func(o *admin.Options) {
+		o.Targets = func(report.Query) *report.Targets {
+			return &report.Targets{APIVersion: report.APIVersion, At: time.Now(), Condition: report.NothingReady, Leader: true, Decided: true, Pools: []report.PoolStatus{
+				{Name: "berlin", Condition: report.NothingReady, Source: &report.Source{Kind: "ionos", LastError: "get servers: 401 Unauthorized"}},
+				{Name: "london", Condition: report.Healthy, Source: &report.Source{Kind: "kubernetes", LastSuccess: time.Now()}},
+			}}
+		}
+	})
+	page := w.page("?service=web").body
+	says(t, page, "Sources that cannot be read", "Pool berlin (ionos), never read: get servers: 401 Unauthorized.", "What to do:", "docs/runbooks/IonosEndpointSliceSourceFailing.md",
+		`name="service" value="web"`, "published endpoints")
+	if strings.Contains(page, "Pool london (") {
+		t.Error("a source that can be read is among those that cannot")
+	}
+}
+
 func TestThePageOfManyTargetsHasFurtherPages(t *testing.T) {
 	t.Parallel()
 	w := many(t)

@@ -140,7 +140,7 @@ func (s *Story) read(before pool.Sourced, r pool.Reading) {
 	}
 	switch {
 	case r.Err != nil && (before.LastErr == nil || before.LastErr.Error() != r.Err.Error()):
-		s.say(Warn, "source read failed, endpoints stay as they are", "error", r.Err)
+		s.say(Warn, "source read failed; endpoints stay published, and health checks go on", "error", r.Err)
 	case r.Err != nil:
 		s.say(Debug, "source read failed again", "error", r.Err)
 	case before.LastErr != nil:

@@ -23,7 +23,8 @@ const (
 	// Starting says that no decision was made yet.
 	Starting Condition = "Starting"
 	Hold     Condition = "Hold"
-	// NothingReady says that no endpoint is published ready.
+	// NothingReady says that no endpoint is published ready. Where no decision was made
+	// it says so once reading the source has failed: waiting alone does not help.
 	NothingReady Condition = "NothingReady"
 	// Degraded says that traffic flows but something needs attention: a node that
 	// should be ready is not, a slice is not written yet, the source cannot be read
@@ -50,6 +51,8 @@ func (d *Document) condition(c nodeCount) Condition {
 		return FailOpen
 	case d.Standstill != "", d.Problem != nil, d.Store.LastError != "", len(d.Store.Refused) > 0, d.Stages.Unchecked > 0, d.Removal != nil:
 		return Failing
+	case !d.Decided && d.Source.LastError != "" && d.Stages.Ready == 0:
+		return NothingReady
 	case !d.Decided:
 		return Starting
 	case d.Mode == guard.Hold.String():

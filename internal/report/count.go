@@ -18,6 +18,8 @@ func (d *Document) summarise(c nodeCount) {
 		d.Summary = fmt.Sprintf("standing by for %s; %s leads", where, d.Election.Holder)
 	case !d.Leader && d.Election.Enabled:
 		d.Summary = fmt.Sprintf("standing by for %s; no replica is known to lead", where)
+	case !d.Decided && d.Source.LastError != "":
+		d.Summary = fmt.Sprintf("no decision yet for %s: the source cannot be read", where)
 	case !d.Decided:
 		d.Summary = fmt.Sprintf("no decision yet for %s", where)
 	case d.Mode == guard.Hold.String():

@@ -62,6 +62,37 @@ func (p *platform) pool(name string, status *syncer.Status) *platform {
 	return p
 }
 
+// A source that was never read needs somebody, however long the process waits.
+func TestContract188APoolThatWasNeverReadSaysSo(t *testing.T) {
+	t.Parallel()
+	never := &syncer.Status{}
+	p := newPlatform(t).pool("blue", never).target("shop", "web", "blue")
+	p.Snapshot.Groups[0].State.Decided, p.Snapshot.Targets[0].Fills[0].State = false, nil
+	if got := p.Targets(report.Query{}); got.Condition != report.Starting || got.Pools[0].Condition != report.Starting {
+		t.Errorf("before the first read: got %s, pool %s, want Starting", got.Condition, got.Pools[0].Condition)
+	}
+	p.Snapshot.Groups[0].State.Source.LastErr = errors.New("401 Unauthorized")
+	got := p.Targets(report.Query{})
+	if got.Condition != report.NothingReady || got.Pools[0].Condition != report.NothingReady || !strings.Contains(got.Targets[0].Summary, "no decision yet for shop/web: the source cannot be read") {
+		t.Errorf("got %s, pool %s, %q, want that nothing is ready and why", got.Condition, got.Pools[0].Condition, got.Targets[0].Summary)
+	}
+}
+
+func TestContract188ServicesAreFoundByAPartOfTheirName(t *testing.T) {
+	t.Parallel()
+	p := newPlatform(t).pool("blue", &syncer.Status{})
+	for _, name := range []string{"api-web", "db", "web"} {
+		p.target("shop", name, "blue")
+	}
+	var names []string
+	for _, s := range p.Targets(report.Query{Service: "web"}).Targets {
+		names = append(names, s.Service)
+	}
+	if diff := cmp.Diff([]string{"api-web", "web"}, names); diff != "" {
+		t.Errorf("Services (-want +got):\n%s", diff)
+	}
+}
+
 // target adds a Service of those pools, whose slices are right.
 func (p *platform) target(namespace, service string, pools ...string) *platform {
 	t := resolve.Target{Key: resolve.Key{Namespace: namespace, Service: service}}

@@ -111,6 +111,10 @@ func TestOneWordSaysWhetherSomebodyHasToLook(t *testing.T) {
 		"failing open": {func(s *syncer.Status, _ *report.Facts) { s.Verdict.Mode = guard.FailOpen }, report.FailOpen},
 		"standing by":  {func(_ *syncer.Status, f *report.Facts) { f.Leader, f.Election.Enabled = false, true }, report.StandingBy},
 		"starting":     {func(s *syncer.Status, _ *report.Facts) { *s = syncer.Status{} }, report.Starting},
+		"cannot be read, from the start": {func(s *syncer.Status, _ *report.Facts) {
+			*s = syncer.Status{}
+			s.Source.LastErr = errors.New("401 Unauthorized")
+		}, report.NothingReady},
 		"nothing ready": {func(s *syncer.Status, _ *report.Facts) {
 			s.Verdict.Members, s.Findings = nil, nil
 		}, report.NothingReady},

@@ -91,7 +91,7 @@ func (t *Targets) pick(all []TargetStatus, q Query) {
 	asked := make([]*TargetStatus, 0, len(all))
 	counts := make(map[Condition]int)
 	for i := range all {
-		if s := &all[i]; (q.Namespace == "" || s.Namespace == q.Namespace) && s.uses(q.Pool) {
+		if s := &all[i]; (q.Namespace == "" || s.Namespace == q.Namespace) && s.uses(q.Pool) && strings.Contains(s.Service, q.Service) {
 			counts[s.Condition]++
 			if q.Condition == "" || s.Condition == q.Condition || q.Condition == Unhealthy && s.Condition != Healthy {
 				asked = append(asked, s)

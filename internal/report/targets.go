@@ -233,8 +233,8 @@ type ExplainedTarget struct {
 
 // Query is which targets are asked for.
 type Query struct {
-	// Namespace and Pool are empty for all.
-	Namespace, Pool string
+	// Namespace and Pool are empty for all. Service is a part of the name; empty for all.
+	Namespace, Pool, Service string
 	// Condition is empty for all, and Unhealthy for all but Healthy.
 	Condition Condition
 	// Limit is how many are returned at most, after the first Offset.
@@ -244,7 +244,8 @@ type Query struct {
 const (
 	// Unhealthy asks for every condition but Healthy. No target has it.
 	Unhealthy Condition = "Unhealthy"
-	// Refused says that no pool grants what the Service asks for, so nothing is published.
+	// Refused says that nothing is published, because nothing is granted of what the
+	// Service asks for, or because that does not fit.
 	// Only a target has it.
 	Refused Condition = "Refused"
 )

@@ -91,7 +91,7 @@ func (t *teller) pool(name string, err error) {
 	t.opts.Observe.Pool(name, err)
 	switch text, news := t.trouble(subject{kind: "pool", name: name}, setting.Names{Pool: name}, err); {
 	case news && err != nil:
-		t.log.Error("the pool cannot be read as its document says, its endpoints stay as they are", "pool", name, "error", text)
+		t.log.Error("the pool cannot be read as its document says; its endpoints stay published, and health checks go on", "pool", name, "error", text)
 	case news:
 		t.log.Info("the pool can be read", "pool", name)
 	}

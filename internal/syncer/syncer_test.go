@@ -63,7 +63,7 @@ func TestContract01ASourceErrorChangesNoMemberAndHealthStillCounts(t *testing.T)
 		w.set(func() { w.readErr = errors.New("boom") })
 		during(time.Hour)
 		wantWrites(t, w, 0)
-		if got := len(w.logs.with("source read failed, endpoints stay as they are")); got != 1 {
+		if got := len(w.logs.with("source read failed; endpoints stay published, and health checks go on")); got != 1 {
 			t.Errorf("got %d lines about the failing source, want 1", got)
 		}
 		w.set(func() { w.dead[ip(12)] = true })

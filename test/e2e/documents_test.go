@@ -230,7 +230,7 @@ func TestContract49OneProcessFillsTheServicesThatDocumentsChoose(t *testing.T) {
 	p.wantWrites(before, 0)
 
 	t.Log("a restart writes nothing, and checks as before")
-	if code, _ := d.stop(); code != 0 {
+	if code := d.stop(); code != 0 {
 		t.Fatalf("got exit status %d, want 0", code)
 	}
 	d = p.start()
@@ -238,7 +238,7 @@ func TestContract49OneProcessFillsTheServicesThatDocumentsChoose(t *testing.T) {
 	p.nodes[1].backends[0].kill()
 	p.want("ready", "down")
 	p.wantWrites(before, 2)
-	if code, _ := d.stop(); code != 0 {
+	if code := d.stop(); code != 0 {
 		t.Fatalf("got exit status %d, want 0", code)
 	}
 
@@ -247,7 +247,7 @@ func TestContract49OneProcessFillsTheServicesThatDocumentsChoose(t *testing.T) {
 	start, end := strings.Index(text, "  source:"), strings.Index(text, "  subnets:")
 	p.write("blue.yaml", text[:start]+"  source: {kubernetes: {}}\n"+text[end:])
 	d = p.start("CREDENTIALS_DIR=" + t.TempDir())
-	for d.says("source read failed, endpoints stay as they are")["pool"] != "blue" {
+	for d.says("source read failed; endpoints stay published, and health checks go on")["pool"] != "blue" {
 	}
 	// Both of its Services are told, and not what is wrong with its credentials.
 	if note := p.awaitEvent("SourceUnavailable", 2); !strings.HasPrefix(note, "pool blue: its source cannot be read") {

@@ -31,7 +31,7 @@ func survivesABrokenInventory(t *testing.T, w *world) {
 	twice[len(twice)-1].Name = "worker-twin"
 	contrary := slices.Clone(w.nodes)
 	contrary[1].IP = contrary[0].IP
-	const failed, mode, refuses = "source read failed, endpoints stay as they are", "mode changed", "some nodes are not eligible"
+	const failed, mode, refuses = "source read failed; endpoints stay published, and health checks go on", "mode changed", "some nodes are not eligible"
 	for _, fault := range []struct {
 		name, text string
 		// line is the log line that says why, with what in it.
@@ -118,7 +118,7 @@ func restartsIntoABrokenWorld(t *testing.T, w *world) {
 	}
 	w.writeFile("{")
 	d = w.start()
-	d.says("source read failed, endpoints stay as they are")
+	d.says("source read failed; endpoints stay published, and health checks go on")
 	d.says("mode changed")
 	<-time.After(10 * time.Second) // several times FALL
 	w.wantWrites(before, 0)

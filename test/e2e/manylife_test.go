@@ -229,7 +229,7 @@ func credentialsRotate(t *testing.T, p *platform) {
 	p.write("blue.yaml", text[:start]+"  source: {kubernetes: {nodeSelector: \"world="+p.namespace+"\"}}\n"+text[end:])
 	d := p.start("CREDENTIALS_DIR=" + credentials)
 	p.wantStates("shop", "green", p.green)
-	for d.says("source read failed, endpoints stay as they are")["pool"] != "blue" {
+	for d.says("source read failed; endpoints stay published, and health checks go on")["pool"] != "blue" {
 	}
 	first, revoke := remote(1)
 	login(first)

@@ -258,7 +258,7 @@ func outages(t *testing.T, w *world) {
 	cp.Stop()
 	issue("canary-second")
 	r.login("canary-second")
-	d.says("source read failed, endpoints stay as they are")
+	d.says("source read failed; endpoints stay published, and health checks go on")
 	<-time.After(time.Minute)
 	r.wantPublished(r.all())
 	cp.Start()
@@ -267,7 +267,7 @@ func outages(t *testing.T, w *world) {
 	pause()
 
 	netns.RemoveAddress(t, addr)
-	d.says("source read failed, endpoints stay as they are")
+	d.says("source read failed; endpoints stay published, and health checks go on")
 	<-time.After(20 * time.Second)
 	r.wantPublished(r.all("draining"))
 	// Not by netns, which holds what was given for gone until the test ends.
@@ -289,9 +289,6 @@ func changeIsSeen(t *testing.T, r *remote, after string, change func(*corev1.Nod
 	changed := time.Now()
 	r.edit(r.nodes[0].Name, change)
 	r.wantPublished(r.all(want))
-	took := time.Since(changed)
-	t.Logf("after %s, a change of a node is in the slice after %v", after, took)
-	if took > 15*time.Second {
-		t.Errorf("after %s, a change took %v, want seconds", after, took)
-	}
+	t.Logf("after %s, a change of a node is in the slice after %v", after, time.Since(changed))
+	wantWithin(t, "a change after "+after, changed, time.Now(), 15*time.Second)
 }
