@@ -1,11 +1,15 @@
 package commandline
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
@@ -74,10 +78,13 @@ func (f *Format) Print(out io.Writer, data any, asText string) error {
 	var err error
 	switch *f {
 	case JSON:
-		rendered, err = json.MarshalIndent(data, "", "  ")
-		rendered = append(rendered, '\n')
+		rendered, err = visible(data, escapedInJSON)
 	case YAML:
-		rendered, err = yaml.Marshal(data)
+		// What YAML would print as it is, or cannot print, is spelled as in JSON, which is
+		// YAML too.
+		if rendered, err = yaml.Marshal(data); err != nil || bytes.ContainsFunc(rendered, hidden) {
+			rendered, err = visible(data, escapedInYAML)
+		}
 	case Text, Wide, Documents:
 		rendered = []byte(asText)
 	}
@@ -87,3 +94,36 @@ func (f *Format) Print(out io.Writer, data any, asText string) error {
 	_, err = out.Write(rendered)
 	return err
 }
+
+// visible spells data as JSON, with escapes in place of what a terminal does not show, or
+// shows elsewhere.
+func visible(data any, escape func(rune) string) ([]byte, error) {
+	rendered, err := json.MarshalIndent(data, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	var out []byte
+	for _, r := range string(rendered) {
+		if hidden(r) {
+			out = append(out, escape(r)...)
+		} else {
+			out = utf8.AppendRune(out, r)
+		}
+	}
+	return append(out, '\n'), nil
+}
+
+// escapedInJSON spells a character in a string of JSON.
+func escapedInJSON(r rune) string {
+	text := ""
+	for _, unit := range utf16.Encode([]rune{r}) {
+		text += fmt.Sprintf(`\u%04x`, unit)
+	}
+	return text
+}
+
+// escapedInYAML spells a character in a quoted string of YAML, which knows no pairs.
+func escapedInYAML(r rune) string { return fmt.Sprintf(`\U%08x`, r) }
+
+// hidden reports whether a terminal does not show the character in its place.
+func hidden(r rune) bool { return !strconv.IsPrint(r) && r != '\n' }

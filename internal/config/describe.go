@@ -51,7 +51,12 @@ func describe(variables []variable, origins map[string]Origin) Settings {
 	return settings
 }
 
-// String returns a table for people: variable, value, origin.
+// mostShown is how many bytes of a value the table shows: each row is as wide as the
+// widest.
+const mostShown = 200
+
+// String returns a table for people: variable, value, origin. A long value is cut; other
+// forms of the settings have all of it.
 func (s Settings) String() string {
 	var text strings.Builder
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
@@ -70,6 +75,9 @@ func (s Settings) String() string {
 
 // oneLine keeps a value from breaking the table.
 func oneLine(value string) string {
+	if len(value) > mostShown {
+		return fmt.Sprintf("%s ... (%d bytes)", oneLine(strings.ToValidUTF8(value[:mostShown], "")), len(value))
+	}
 	if strings.ContainsFunc(value, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return strconv.Quote(value)
 	}

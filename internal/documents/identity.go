@@ -22,6 +22,10 @@ func (w *walk) identity(node *yaml.Node) Key {
 	}
 	version, kind := w.textAt(node, "apiVersion"), w.textAt(node, "kind")
 	kinds := []string{v1alpha1.KindEndpointPool, v1alpha1.KindEndpointBinding}
+	if strings.HasSuffix(kind, "List") { // as kubectl get -o yaml prints several
+		w.noteValue("kind", kind, problem{"is not one of " + config.Listed(kinds, "or"), "put each item of the list into a document of its own, with --- between them"})
+		return Key{}
+	}
 	switch {
 	case kind == "" && !w.has("kind"):
 		w.missing("kind", "write "+config.Listed(kinds, "or"))
