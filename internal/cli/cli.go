@@ -43,8 +43,8 @@ func (p Program) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ionos-endpointslice-controller",
 		Short: "Keeps the EndpointSlices of a Service equal to the healthy nodes of another cluster",
-		Long: "Keeps the EndpointSlices of one selector-less Service equal to the private\n" +
-			"addresses of the healthy worker nodes of a remote cluster.\n\n" +
+		Long: "Keeps the EndpointSlices of selector-less Services, one or many, equal to the\n" +
+			"private addresses of the healthy worker nodes of remote clusters.\n\n" +
 			"Configuration is read from the environment: see `config docs`.\n\n" +
 			"Exit status: 0 done or no difference, 1 differences, not ready or not done,\n" +
 			"2 usage or configuration, 3 source, 4 store or Service, 5 endpoints kept by the\n" +

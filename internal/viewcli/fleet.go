@@ -66,7 +66,7 @@ func (p Program) fleet(ctx context.Context, c config.Views) error {
 	}
 	operator, err := fleet.New(options)
 	if err != nil {
-		return &exitError{exitFailed, errors.New("look for the kinds at the API server: " + hide(err.Error()))}
+		return &exitError{exitFailed, errors.New("cannot find out which kinds the API server has: " + hide(err.Error()))}
 	}
 	log.Info("starting", "version", p.Version, "metrics_address", options.MetricsAddress)
 	defer log.Info("stopped")

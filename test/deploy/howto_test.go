@@ -56,7 +56,7 @@ func newTerminal(t *testing.T, w *world) *terminal {
 	must(t, os.Symlink(w.cp.KubectlPath(), filepath.Join(home, "kubectl")))
 	return &terminal{dir, filepath.Join(home, "state"), []string{
 		"HOME=" + home, "PATH=" + home + ":" + os.Getenv("PATH"), "KUBECONFIG=" + w.cp.Kubeconfig(t),
-		"CONTROLLER_BINARY=" + built.Program(t), "VERSION=v1.2.3",
+		"CONTROLLER_BINARY=" + built.Program(t),
 	}}
 }
 

@@ -59,7 +59,7 @@ var howtos = map[string]string{
 	"docs/how-to/rejected-resource.md":   fleetBefore,
 	"docs/how-to/remove-cleanly.md":      release,
 	"docs/how-to/rotate-the-token.md":    release + "echo x > token\ncp ~/.kube/config node-reader.yaml",
-	"docs/how-to/upgrade.md":             release + "VERSION=v0.0.0",
+	"docs/how-to/upgrade.md":             release,
 }
 
 // followed are the pages whose blocks other tests run: test/deploy, and those of

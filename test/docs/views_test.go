@@ -19,11 +19,6 @@ const (
 	envoyPage = "docs/how-to/envoy-by-hand.md"
 )
 
-// front is the Service of another namespace that the page about Envoy names.
-const front = `kubectl create namespace blog
-kubectl -n blog create service clusterip front --tcp=80:8080
-`
-
 // TestTheBlocksOfEndpointViewsWork has an API server where kubectl looks for one. The page
 // about Envoy goes on where the first one ends.
 func TestTheBlocksOfEndpointViewsWork(t *testing.T) {
@@ -39,7 +34,6 @@ func TestTheBlocksOfEndpointViewsWork(t *testing.T) {
 	}
 	s.follow(t, viewsPage)
 	s.stop(t)
-	s.must(t, front)
 	s.follow(t, envoyPage)
 }
 
