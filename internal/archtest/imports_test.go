@@ -59,7 +59,7 @@ var allowed = map[string]struct {
 
 	"internal/store/memory":    {of("inventory", "plan", "manifest"), "a store holds slices; what is in them was decided before"},
 	"internal/store/kubectl":   {of("inventory", "plan", "manifest", "process"), "a store holds slices; what is in them was decided before"},
-	"internal/store/kube":      {of("inventory", "plan", "manifest", "kubeapi", "redact"), "a store holds slices; what is in them was decided before"},
+	"internal/store/kube":      {append(of("inventory", "plan", "manifest", "kubeapi", "redact"), "api/v1alpha1"), "a store holds slices; what is in them was decided before"},
 	"internal/store/storetest": {of("inventory", "plan", "manifest"), "the suite knows stores by their promise only"},
 
 	"internal/pool":      {of("inventory", "filter", "probe", "hold", "guard", "retryafter"), "it decides; Services, slices and their API server are somebody else's"},

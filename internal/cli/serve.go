@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/admin"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
@@ -152,15 +155,33 @@ func (b *many) namespaceLabels(ctx context.Context) (map[string]map[string]strin
 		return nil, err
 	}
 	defer client.Close()
-	var list corev1.NamespaceList
-	if err := client.List(ctx, kubeapi.Namespaces(), metav1.ListOptions{}, &list); err != nil {
+	labels := make(map[string]map[string]string)
+	_, err = client.Each(ctx, kubeapi.Namespaces(), metav1.ListOptions{}, func() runtime.Object { return &corev1.Namespace{} },
+		func(object runtime.Object) runtime.Object {
+			n := object.(*corev1.Namespace)
+			labels[n.Name] = firstLabels(n.Labels)
+			return nil
+		})
+	if err != nil {
 		return nil, err
 	}
-	labels := make(map[string]map[string]string, len(list.Items))
-	for _, n := range list.Items {
-		labels[n.Name] = n.Labels
-	}
 	return labels, nil
+}
+
+// mostLabels bounds how many bytes the labels of one namespace may have.
+const mostLabels = 16 << 10
+
+// firstLabels returns the labels, as far as they fit in the order of their names: who may
+// label one namespace may give it a megabyte.
+func firstLabels(all map[string]string) map[string]string {
+	kept, size := make(map[string]string), 0
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if size += len(name) + len(all[name]); size > mostLabels {
+			break
+		}
+		kept[name] = all[name]
+	}
+	return kept
 }
 
 // surfaces are what the listeners show.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
@@ -102,7 +101,6 @@ func (s *Source) first() error {
 func (c *scope) run(ctx context.Context) {
 	(&kubeapi.Reflector{
 		Client: c.source.client, Resource: kubeapi.Envoys(c.namespace), Object: &v1alpha1.Envoy{},
-		Empty: func() runtime.Object { return &v1alpha1.EnvoyList{} },
 		Store: &kubeapi.Feed[*v1alpha1.Envoy, object]{
 			Lock: &c.source.mu, Read: read, Set: c.set, Remove: c.remove, SetAll: c.replace,
 		},

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
@@ -43,7 +42,6 @@ func newKind(w *Watcher, name string, resource kubeapi.Resource) *kind {
 	k := &kind{watcher: w, name: name, resource: resource, objects: make(map[documents.Key]*object)}
 	k.watch = &kubeapi.Reflector{
 		Client: w.client, What: name, Resource: resource, Object: &kubeapi.Raw{},
-		Empty:    func() runtime.Object { return &kubeapi.RawList{} },
 		Store:    &kubeapi.Feed[*kubeapi.Raw, *object]{Lock: &k.mu, Read: k.read, Set: k.set, Remove: k.remove, SetAll: k.replace, Seen: k.seen},
 		Answered: k.answered,
 		Longest: func(err error) time.Duration {

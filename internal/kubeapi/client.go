@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -57,6 +58,8 @@ type Client struct {
 	codec       runtime.ParameterCodec
 	secrets     redact.Secrets
 	connections *connections
+	// held is how much memory the process had when it was last given back.
+	held atomic.Uint64
 
 	mu      sync.Mutex
 	link    *link     // of generation 0 before the access was read

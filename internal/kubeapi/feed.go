@@ -3,6 +3,11 @@ package kubeapi
 import (
 	"fmt"
 	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/cache"
 )
 
 // Feed is a store of a Reflector that translates each object O to a T, and hands it on.
@@ -29,7 +34,7 @@ func (f *Feed[O, T]) Update(object any) error { return f.take(object, f.Set) }
 func (f *Feed[O, T]) Delete(object any) error { return f.take(object, f.Remove) }
 
 func (f *Feed[O, T]) take(object any, how func(T)) error {
-	read, err := f.Translate(object)
+	read, err := f.translate(object)
 	if err != nil {
 		return err
 	}
@@ -43,7 +48,7 @@ func (f *Feed[O, T]) take(object any, how func(T)) error {
 func (f *Feed[O, T]) Replace(objects []any, revision string) error {
 	all := make([]T, 0, len(objects))
 	for _, object := range objects {
-		read, err := f.Translate(object)
+		read, err := f.translate(object)
 		if err != nil {
 			return err
 		}
@@ -64,10 +69,41 @@ func (f *Feed[O, T]) UpdateResourceVersion(revision string) {
 	f.Seen(revision)
 }
 
-// Translate reads an object, unless that was done before.
-func (f *Feed[O, T]) Translate(object any) (T, error) {
-	if read, ok := object.(T); ok {
-		return read, nil
+// reduced is what an object was translated to, with the name that a list knows it by. A
+// translation that failed makes the whole list fail, when it is complete: an object must
+// not be missing in it.
+type reduced[T any] struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta
+
+	read T
+	err  error
+}
+
+// DeepCopyObject implements runtime.Object.
+func (r *reduced[T]) DeepCopyObject() runtime.Object { return new(*r) }
+
+// Transformer translates each object of a list as soon as it comes, so that nothing that
+// nobody reads is kept until the list is complete.
+func (f *Feed[O, T]) Transformer() cache.TransformFunc {
+	return func(object any) (any, error) {
+		if done, ok := object.(*reduced[T]); ok {
+			return done, nil
+		}
+		about, err := meta.Accessor(object)
+		if err != nil {
+			return nil, err
+		}
+		out := &reduced[T]{ObjectMeta: metav1.ObjectMeta{Namespace: about.GetNamespace(), Name: about.GetName()}}
+		out.read, out.err = f.translate(object)
+		return out, nil
+	}
+}
+
+// translate reads an object, unless that was done before.
+func (f *Feed[O, T]) translate(object any) (T, error) {
+	if done, ok := object.(*reduced[T]); ok {
+		return done.read, done.err
 	}
 	if o, ok := object.(O); ok {
 		return f.Read(o)

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
@@ -51,9 +50,8 @@ type Reflector struct {
 	What string
 	// Selection has the labels and fields that select what is watched.
 	Selection metav1.ListOptions
-	// Object is of the kind that is watched, and Empty makes a list of it.
+	// Object is of the kind that is watched.
 	Object runtime.Object
-	Empty  func() runtime.Object
 	// Store takes what is told.
 	Store cache.ReflectorStore
 	// Answered, if set, is called with what came of each request.
@@ -139,15 +137,11 @@ func (r *Reflector) ListOnce(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	var all []any
-	err = meta.EachListItem(list, func(object runtime.Object) error {
+	all := make([]any, 0, len(list.Items))
+	for _, object := range list.Items {
 		all = append(all, object)
-		return nil
-	})
-	if about, ok := list.(metav1.ListInterface); err == nil && ok {
-		err = tracked{r.Store, r}.Replace(all, about.GetResourceVersion())
 	}
-	if err != nil {
+	if err := (tracked{r.Store, r}).Replace(all, list.ResourceVersion); err != nil {
 		r.answered(ctx, VerbList, err)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
@@ -55,8 +54,8 @@ func TestAReflectorAsksSeldomWhereItIsRefusedAndAtOnceAfterNews(t *testing.T) {
 		config.Wrap(func(http.RoundTripper) http.RoundTripper { return server })
 		r := &kubeapi.Reflector{
 			Client: newClient(t, kubeapi.Fixed(config), time.Second), Resource: kubeapi.Leases("n"), Selection: metav1.ListOptions{LabelSelector: "app=web"},
-			Object: &coordinationv1.Lease{}, Empty: func() runtime.Object { return &coordinationv1.LeaseList{} },
-			Store: &kubeapi.Feed[*coordinationv1.Lease, string]{},
+			Object: &coordinationv1.Lease{},
+			Store:  &kubeapi.Feed[*coordinationv1.Lease, string]{},
 			Longest: func(err error) time.Duration {
 				if apierrors.IsForbidden(err) {
 					return time.Minute

@@ -3,6 +3,7 @@ package kubeapi
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"reflect"
 	"time"
@@ -116,8 +117,13 @@ func (l *lane) request(verb string, r Resource) *rest.Request {
 
 // read sends what may be sent again.
 func (c *Client) read(ctx context.Context, build func(*lane) *rest.Request, take func(rest.Result) error) error {
+	return c.again(ctx, func() error { return c.send(ctx, build, take) })
+}
+
+// again sends a read again that ran into a connection which was just closed.
+func (c *Client) again(ctx context.Context, send func() error) error {
 	for attempt := 1; ; attempt++ {
-		err := c.send(ctx, build, take)
+		err := send()
 		if !errors.Is(err, net.ErrClosed) || attempt == closedAttempts || !Wait(ctx, closedPause) {
 			return err
 		}
@@ -136,6 +142,24 @@ func (c *Client) send(ctx context.Context, build func(*lane) *rest.Request, take
 	var code int
 	err = take(build(&l.requests).Do(one.trace(ctx)).StatusCode(&code))
 	return one.end(ctx, err, code)
+}
+
+// stream sends a request once, within the client's time-out, and takes the answer while it
+// comes.
+func (c *Client) stream(ctx context.Context, build func(*lane) *rest.Request, take func(io.Reader) error) error {
+	l, err := c.current()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
+	defer cancel()
+	one := c.begin()
+	body, err := build(&l.requests).Stream(one.trace(ctx))
+	if err == nil {
+		err = take(body)
+		_ = body.Close()
+	}
+	return one.end(ctx, err, 0)
 }
 
 // decode takes an answer, and decodes it where that is wanted.

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -59,16 +61,21 @@ func (r *Reflector) once(ctx context.Context) (costs bool) {
 	r.mu.Unlock()
 	one, logger := &round{Reflector: r}, klog.New(nil)
 	_ = cache.NewReflectorWithOptions(
-		&cache.ListWatch{ListWithContextFunc: one.list, WatchFuncWithContext: one.watch}, r.Object, tracked{r.Store, r},
+		&cache.ListWatch{ListWithContextFunc: one.listed, WatchFuncWithContext: one.watch}, r.Object, tracked{r.Store, r},
 		cache.ReflectorOptions{Logger: &logger, Backoff: &wait.Backoff{Duration: pauseMin, Factor: 2, Jitter: 0.5, Steps: 10, Cap: pauseMax}},
 	).ListAndWatchWithContext(ctx)
 	return one.costs.Load()
 }
 
-// list answers client-go, which asks so only where the server cannot stream the list as
+// listed answers client-go.
+func (o *round) listed(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	return o.list(ctx, options)
+}
+
+// list asks for a complete list. client-go asks so only where the server cannot stream the list as
 // the beginning of a watch. The list is never older than the call: a server may answer
 // one of resourceVersion "0", which client-go asks for, from any time in the past.
-func (o *round) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+func (o *round) list(ctx context.Context, options metav1.ListOptions) (*internalversion.List, error) {
 	if o.refused != nil {
 		return nil, o.refused
 	}
@@ -78,16 +85,30 @@ func (o *round) list(ctx context.Context, options metav1.ListOptions) (runtime.O
 	if options.ResourceVersion == "0" {
 		options.ResourceVersion = ""
 	}
-	list := o.Empty()
-	err := o.Client.List(ctx, o.Resource, o.selected(options), list)
+	list, err := o.Client.Each(ctx, o.Resource, o.selected(options), o.empty, o.reduced)
 	if err == nil {
 		o.costs.Store(true)
-		if about, ok := list.(metav1.ListInterface); ok && about.GetResourceVersion() == "" {
+		if list.ResourceVersion == "" {
 			err = &Error{text: fmt.Sprintf("the answer to the list of %s is not a list: it has no resourceVersion", o.Resource.Name)}
 		}
 	}
 	o.answered(ctx, VerbList, err)
 	return list, err
+}
+
+// empty returns an object to read into.
+func (r *Reflector) empty() runtime.Object {
+	return reflect.New(reflect.TypeOf(r.Object).Elem()).Interface().(runtime.Object)
+}
+
+// reduced returns what is kept of an object until its list is complete.
+func (r *Reflector) reduced(object runtime.Object) runtime.Object {
+	if transforming, ok := r.Store.(cache.TransformingStore); ok {
+		if kept, err := transforming.Transformer()(object); err == nil {
+			return kept.(runtime.Object)
+		}
+	}
+	return object
 }
 
 // watch opens a watch that begins with the complete list, or one that goes on where the
@@ -216,6 +237,7 @@ func (t tracked) Delete(object any) error { return t.watched(t.ReflectorStore.De
 
 // Replace takes over a complete list.
 func (t tracked) Replace(objects []any, revision string) error {
+	defer t.of.Client.release()
 	err := t.ReflectorStore.Replace(objects, revision)
 	if err == nil {
 		t.of.mu.Lock()

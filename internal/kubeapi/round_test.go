@@ -17,7 +17,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -97,7 +96,7 @@ func reflected(t *testing.T, config *rest.Config) *mirror {
 	m := &mirror{values: map[string]string{}}
 	reflector := &kubeapi.Reflector{
 		Client: newClient(t, kubeapi.Fixed(config), 0), What: "Services", Resource: kubeapi.Services("default"), Store: m,
-		Object: &corev1.Service{}, Empty: func() runtime.Object { return &corev1.ServiceList{} },
+		Object: &corev1.Service{},
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup

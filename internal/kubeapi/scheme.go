@@ -85,6 +85,7 @@ func types() map[schema.GroupVersion][]runtime.Object {
 	return map[schema.GroupVersion][]runtime.Object{
 		corev1.SchemeGroupVersion: {
 			&corev1.Service{}, &corev1.ServiceList{}, &corev1.Node{}, &corev1.NodeList{}, &corev1.Secret{},
+			&corev1.Namespace{}, &corev1.NamespaceList{},
 			&corev1.Endpoints{}, //nolint:staticcheck // deprecated; what is left of them is what the check looks for
 		},
 		discoveryv1.SchemeGroupVersion:      {&discoveryv1.EndpointSlice{}, &discoveryv1.EndpointSliceList{}},

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
@@ -137,9 +136,10 @@ func atRest(t *testing.T, s *resting, test func(r *kubeapi.Reflector)) {
 		config.Wrap(func(http.RoundTripper) http.RoundTripper { return s })
 		r := &kubeapi.Reflector{
 			Client: newClient(t, kubeapi.Fixed(config), 0), What: "leases", Resource: kubeapi.Leases("n"),
-			Object: &coordinationv1.Lease{}, Empty: func() runtime.Object { return &coordinationv1.LeaseList{} },
+			Object: &coordinationv1.Lease{},
 			Store: &kubeapi.Feed[*coordinationv1.Lease, string]{
 				Lock: &sync.Mutex{}, SetAll: func([]string, string) error { return nil },
+				Read: func(o *coordinationv1.Lease) (string, error) { return o.Name, nil },
 			},
 		}
 		ctx, stop := context.WithCancel(t.Context())
@@ -321,8 +321,7 @@ func TestContract02AListWithoutARevisionIsNone(t *testing.T) {
 	config := &rest.Config{Host: "https://192.0.2.1"}
 	config.Wrap(func(http.RoundTripper) http.RoundTripper { return plain{} })
 	r := &kubeapi.Reflector{
-		Client: newClient(t, kubeapi.Fixed(config), 0), Resource: kubeapi.Leases("n"),
-		Empty: func() runtime.Object { return &coordinationv1.LeaseList{} },
+		Client: newClient(t, kubeapi.Fixed(config), 0), Resource: kubeapi.Leases("n"), Object: &coordinationv1.Lease{},
 		Store: &kubeapi.Feed[*coordinationv1.Lease, string]{
 			SetAll: func([]string, string) error { return errors.New("it was taken over") },
 		},

@@ -41,6 +41,7 @@ func (s *Server) input(now time.Time) (resolve.Input, bool) {
 		}
 	}
 	snapshot := s.opts.Hub.Snapshot()
+	s.teller.crowded(snapshot.Sights)
 	for _, sight := range snapshot.Sights {
 		if !s.settled && !sight.Complete && sight.Err == nil {
 			return in, false

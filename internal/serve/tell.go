@@ -30,6 +30,8 @@ type teller struct {
 	mu sync.Mutex
 	// said is what was last said of each subject.
 	said map[subject]string
+	// crowds are the namespaces of which not all is kept, and what to do.
+	crowds map[string]error
 }
 
 // subject is something of which one thing holds at a time.
@@ -210,6 +212,7 @@ func (t *teller) tell(plan resolve.Plan) {
 			t.log.Warn("slices of a pool that no document describes, they stay as they are", append(keyArgs(l.Key), "pool", l.Pool, "slice", l.Slice)...)
 		}
 	}
+	t.tellCrowds(holds)
 	t.leaving(plan, holds)
 	t.forget(holds)
 }

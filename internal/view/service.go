@@ -80,6 +80,21 @@ type Port struct {
 	AppProtocol string
 }
 
+// Whoever may write a Service decides how much it says. Of that is kept what is read.
+const (
+	// mostFleets is how many fleets a Service may name, and mostOfFleet how long the name of
+	// one can be.
+	mostFleets, mostOfFleet = 64, 2*63 + 1
+	// mostOfAuthority is enough for a dozen certificates. Longer ones are no certificate:
+	// a part of them would refuse endpoints whose authority is in the rest.
+	mostOfAuthority  = 32 << 10
+	tooLongAuthority = "the annotation " + AuthorityAnnotation + " has more than 32 KiB"
+	// mostOfServerName is one byte more than a name can have.
+	mostOfServerName = 254
+	// mostPorts is how many ports of a Service are known, the first ones.
+	mostPorts = 256
+)
+
 // ToService translates a Service. One of type ExternalName has no endpoints; it is
 // nil.
 func ToService(object *corev1.Service) *Service {
@@ -94,8 +109,8 @@ func ToService(object *corev1.Service) *Service {
 	}
 	service.IPv6First = len(families) > 0 && families[0] == corev1.IPv6Protocol
 	for name := range strings.SplitSeq(object.Annotations[FleetsAnnotation], ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			service.Fleets = append(service.Fleets, name)
+		if name = strings.TrimSpace(name); name != "" && len(name) <= mostOfFleet && len(service.Fleets) < mostFleets {
+			service.Fleets = append(service.Fleets, strings.Clone(name))
 		}
 	}
 	switch header := ProxyProtocol(object.Annotations[ProxyProtocolAnnotation]); header {
@@ -104,13 +119,17 @@ func ToService(object *corev1.Service) *Service {
 	}
 	if text := object.Annotations[AuthorityAnnotation]; strings.TrimSpace(text) != "" {
 		service.TLS.Authorities = strings.ToValidUTF8(text, "?")
+		if len(text) > mostOfAuthority {
+			service.TLS.Authorities = tooLongAuthority
+		}
 	}
-	service.TLS.ServerName = strings.ToValidUTF8(strings.TrimSpace(object.Annotations[ServerNameAnnotation]), "?")
+	name := strings.TrimSpace(object.Annotations[ServerNameAnnotation])
+	service.TLS.ServerName = strings.Clone(strings.ToValidUTF8(name[:min(len(name), mostOfServerName)], "?"))
 	service.TLS.Unchecked = object.Annotations[SkipVerifyAnnotation] == "true"
 	if service.Type == "" {
 		service.Type = corev1.ServiceTypeClusterIP
 	}
-	for _, p := range object.Spec.Ports {
+	for _, p := range object.Spec.Ports[:min(len(object.Spec.Ports), mostPorts)] {
 		port := Port{Name: p.Name, Number: p.Port, Protocol: protocol(p.Protocol)}
 		if p.AppProtocol != nil {
 			port.AppProtocol = *p.AppProtocol

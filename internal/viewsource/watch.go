@@ -16,12 +16,10 @@ import (
 func (s *Source) newWatch(scope int, kind viewcache.Kind) *kubeapi.Reflector {
 	w := &kubeapi.Reflector{
 		Client: s.client, What: kind.String(), Resource: kubeapi.Services(s.scopes[scope]), Object: &corev1.Service{},
-		Empty:    func() runtime.Object { return &corev1.ServiceList{} },
 		Answered: s.requests.note,
 	}
 	if kind == viewcache.Slices {
 		w.Resource, w.Object = kubeapi.EndpointSlices(s.scopes[scope]), &discoveryv1.EndpointSlice{}
-		w.Empty = func() runtime.Object { return &discoveryv1.EndpointSliceList{} }
 	}
 	if s.scopes[scope] != "" {
 		w.What += " of namespace " + s.scopes[scope]

@@ -13,7 +13,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
@@ -204,16 +203,6 @@ func (c *nodeCache) setAll(nodes []inventory.Node, _ string) error {
 	}
 	c.signal()
 	return nil
-}
-
-// Transformer is applied to what is kept until a list is complete.
-func (c *nodeCache) Transformer() cache.TransformFunc {
-	return func(object any) (any, error) {
-		if node, ok := object.(*corev1.Node); ok {
-			return slim(node), nil
-		}
-		return object, nil
-	}
 }
 
 func (c *nodeCache) find(name string) (int, bool) {

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
@@ -70,7 +69,7 @@ func New(options Options) (*Source, error) {
 	s.cache = newCache(selector, options.Grace, func() { kubeapi.Signal(s.changed) }, s.renew)
 	s.watch = &kubeapi.Reflector{
 		Client: client, What: "nodes", Resource: kubeapi.Nodes(), Store: s.cache,
-		Object: &corev1.Node{}, Empty: func() runtime.Object { return &corev1.NodeList{} },
+		Object:   &corev1.Node{},
 		Answered: s.answered, Opened: s.cache.connected, Ended: s.ended,
 	}
 	return s, nil

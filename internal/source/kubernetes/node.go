@@ -158,20 +158,3 @@ func tainted(node *corev1.Node, key string) bool {
 
 // short bounds a text of others.
 func short(text string) string { return redact.Cut(text, 200) }
-
-// slim returns a Node with nothing but what Translate reads: what is only kept
-// to be translated later should not hold lists of images and managed fields.
-func slim(node *corev1.Node) *corev1.Node {
-	kept := &corev1.Node{}
-	kept.Name, kept.ResourceVersion = node.Name, node.ResourceVersion
-	kept.Labels, kept.DeletionTimestamp = node.Labels, node.DeletionTimestamp
-	kept.Spec.ProviderID, kept.Spec.Taints, kept.Spec.Unschedulable = node.Spec.ProviderID, node.Spec.Taints, node.Spec.Unschedulable
-	kept.Status.Addresses = node.Status.Addresses
-	kept.Status.NodeInfo.SystemUUID = node.Status.NodeInfo.SystemUUID
-	for _, c := range node.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			kept.Status.Conditions = []corev1.NodeCondition{c}
-		}
-	}
-	return kept
-}

@@ -1,24 +1,18 @@
 package kube
 
 import (
+	"cmp"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
 
-// feed takes what the watch of one kind tells, reduced to what is kept of each object.
-type feed[O, T any] struct{ kubeapi.Feed[O, T] }
-
-// Transformer is applied to what is kept until a list is complete.
-func (f *feed[O, T]) Transformer() cache.TransformFunc {
-	return func(object any) (any, error) { return f.Translate(object) }
-}
-
 // slicesFeed takes what the watch of slices tells.
-func (s *scope) slicesFeed() *feed[*discoveryv1.EndpointSlice, *content] {
-	return &feed[*discoveryv1.EndpointSlice, *content]{kubeapi.Feed[*discoveryv1.EndpointSlice, *content]{
+func (s *scope) slicesFeed() *kubeapi.Feed[*discoveryv1.EndpointSlice, *content] {
+	return &kubeapi.Feed[*discoveryv1.EndpointSlice, *content]{
 		Lock: &s.mu, SetAll: s.replaceSlices,
 		Read: func(o *discoveryv1.EndpointSlice) (*content, error) { return pack(o, s.hub.options.ManagedBy) },
 		Set: func(c *content) {
@@ -27,7 +21,7 @@ func (s *scope) slicesFeed() *feed[*discoveryv1.EndpointSlice, *content] {
 		Remove: func(c *content) {
 			s.watchedSlice(c.namespace, c.name, func(one *cachedSlice) { s.gone(one, c.version) })
 		},
-	}}
+	}
 }
 
 func (s *scope) replaceSlices(all []*content, revision string) error {
@@ -108,13 +102,13 @@ func (s *scope) markUnselected() {
 }
 
 // servicesFeed takes what the watch of Services tells.
-func (s *scope) servicesFeed() *feed[*corev1.Service, *Service] {
-	return &feed[*corev1.Service, *Service]{kubeapi.Feed[*corev1.Service, *Service]{
+func (s *scope) servicesFeed() *kubeapi.Feed[*corev1.Service, *Service] {
+	return &kubeapi.Feed[*corev1.Service, *Service]{
 		Lock: &s.mu, SetAll: s.replaceServices,
 		Read:   func(o *corev1.Service) (*Service, error) { return newService(o), nil },
 		Set:    func(o *Service) { s.watchedService(o.Namespace, o.Name, o) },
 		Remove: func(o *Service) { s.watchedService(o.Namespace, o.Name, nil) },
-	}}
+	}
 }
 
 func (s *scope) replaceServices(all []*Service, _ string) error {
@@ -122,7 +116,6 @@ func (s *scope) replaceServices(all []*Service, _ string) error {
 	listed := make(map[[2]string]bool, len(all))
 	for _, service := range all {
 		listed[[2]string{service.Namespace, service.Name}] = true
-		s.watchedService(service.Namespace, service.Name, service)
 	}
 	for namespace, space := range s.spaces {
 		for name := range space.services {
@@ -130,6 +123,11 @@ func (s *scope) replaceServices(all []*Service, _ string) error {
 				s.watchedService(namespace, name, nil)
 			}
 		}
+	}
+	// Those that say little come first, and are known where there is no room for all.
+	slices.SortFunc(all, func(a, b *Service) int { return cmp.Compare(a.size(), b.size()) })
+	for _, service := range all {
+		s.watchedService(service.Namespace, service.Name, service)
 	}
 	kubeapi.Signal(s.hub.changed)
 	return nil
@@ -140,7 +138,7 @@ func (s *scope) replaceServices(all []*Service, _ string) error {
 func (s *scope) watchedService(namespace, name string, is *Service) {
 	space := s.space(namespace)
 	before := space.services[name]
-	if is == nil {
+	if is = space.fitting(before, is); is == nil {
 		delete(space.services, name)
 	} else {
 		space.services[name] = is
@@ -150,6 +148,9 @@ func (s *scope) watchedService(namespace, name string, is *Service) {
 	}
 	if !before.plan().Same(is.plan()) {
 		space.tell(name)
+	}
+	if space.left > 0 && space.size < mostOfNamespace/2 {
+		s.services.ListAgain()
 	}
 	s.tidy(namespace)
 }

@@ -7,6 +7,7 @@ import (
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
@@ -20,14 +21,15 @@ const findAtOnce = 500
 // server, which needs the right to list slices in the whole cluster.
 func (h *Hub) Find(ctx context.Context) ([]string, error) {
 	found := make(map[string]bool)
+	empty := func() runtime.Object { return &discoveryv1.EndpointSlice{} }
 	options := metav1.ListOptions{Limit: findAtOnce, LabelSelector: discoveryv1.LabelManagedBy + "=" + h.options.ManagedBy + "," + manifest.LabelPool}
 	for {
-		list := &discoveryv1.EndpointSliceList{}
-		if err := h.client.List(ctx, kubeapi.EndpointSlices(""), options, list); err != nil {
+		list, err := h.client.Each(ctx, kubeapi.EndpointSlices(""), options, empty, func(object runtime.Object) runtime.Object {
+			found[object.(*discoveryv1.EndpointSlice).Namespace] = true
+			return nil
+		})
+		if err != nil {
 			return nil, available(err)
-		}
-		for i := range list.Items {
-			found[list.Items[i].Namespace] = true
 		}
 		if options.Continue = list.Continue; options.Continue == "" {
 			return slices.Sorted(maps.Keys(found)), nil

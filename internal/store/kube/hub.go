@@ -194,6 +194,9 @@ type Sight struct {
 	// Err is why what is known may be out of date, or why there is no complete list;
 	// nil where there is no reason.
 	Err error
+	// Crowded says that the sight is of one namespace of those that are watched, whose
+	// Services say more than is kept: some of them are missing in the Snapshot.
+	Crowded bool
 }
 
 // Snapshot returns what the watches say. What its pointers point to is never changed.

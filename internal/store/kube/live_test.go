@@ -242,3 +242,18 @@ func outage(t *testing.T, server *controlplane.ControlPlane) {
 		s.publish("10.0.0.1")
 	}
 }
+
+// muchOfOthers: what others wrote into a slice survives a write, however much that is.
+func muchOfOthers(t *testing.T, server *controlplane.ControlPlane) {
+	s := newScene(t, server)
+	s.publish("10.0.0.1")
+	object := s.Slices()[0]
+	note := strings.Repeat("n", 200_000)
+	object.Annotations["note"] = note
+	s.Put(object)
+	s.await("the note", func(state plan.State) bool { return state.Slices[0].Version == s.Slices()[0].ResourceVersion })
+	s.publish("10.0.0.1", "10.0.0.2")
+	if got := s.Slices()[0]; got.Annotations["note"] != note || len(got.Endpoints) != 2 || got.Labels[discoveryv1.LabelManagedBy] != manager {
+		t.Errorf("got %d bytes of the note and %d endpoints, want all", len(got.Annotations["note"]), len(got.Endpoints))
+	}
+}

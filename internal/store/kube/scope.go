@@ -2,7 +2,6 @@ package kube
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -23,15 +22,6 @@ type scope struct {
 	spaces   map[string]*space
 	marks    int  // how many dirty marks there were
 	wasStale bool // as it was told last
-}
-
-// space is what is known of one namespace.
-type space struct {
-	services map[string]*Service
-	slices   map[string]*cachedSlice
-	// labelled are the slices of each Service by their label.
-	labelled map[string][]*cachedSlice
-	stores   []*Store
 }
 
 func newScope(hub *Hub, namespace string) *scope {
@@ -91,9 +81,15 @@ func (s *scope) join(store *Store) error {
 	}
 	space.tell(target.Service)
 	space.stores = append(space.stores, store)
+	if service := space.services[target.Service]; service != nil && service.left {
+		s.services.ListAgain()
+	}
 	for name, one := range space.slices {
 		if _, _, its := target.ParseName(name); its {
 			store.own[name], one.owner = one, store
+			if space.weigh(one); one.content != nil && one.content.counted {
+				s.mark(one)
+			}
 		}
 	}
 	return nil
@@ -107,6 +103,7 @@ func (s *scope) leave(store *Store) {
 	space.stores = slices.DeleteFunc(space.stores, func(other *Store) bool { return other == store })
 	for name, one := range store.own {
 		one.owner = nil
+		space.weigh(one)
 		space.drop(name)
 	}
 	clear(store.own)
@@ -204,8 +201,15 @@ func (s *scope) addTo(out *Snapshot) {
 	out.Sights = append(out.Sights, sight)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, space := range s.spaces {
-		out.Services = slices.AppendSeq(out.Services, maps.Values(space.services))
+	for namespace, space := range s.spaces {
+		for _, service := range space.services {
+			if !service.left {
+				out.Services = append(out.Services, service)
+			}
+		}
+		if space.left > 0 {
+			out.Sights = append(out.Sights, Sight{Namespace: namespace, Complete: true, Crowded: true, Err: errNoRoom(namespace)})
+		}
 		for _, one := range space.slices {
 			if c := one.content; c != nil && c.pool != "" && c.manager == s.hub.options.ManagedBy {
 				out.Published = append(out.Published, Published{c.namespace, c.name, c.service, c.pool, c.ports, c.count, c.ipv6})
@@ -231,63 +235,5 @@ func (s *scope) space(namespace string) *space {
 func (s *scope) tidy(namespace string) {
 	if space := s.spaces[namespace]; len(space.services)+len(space.slices)+len(space.stores) == 0 {
 		delete(s.spaces, namespace)
-	}
-}
-
-// slice returns what is known of the slice of that name.
-func (s *space) slice(name string) *cachedSlice {
-	if s.slices[name] == nil {
-		s.slices[name] = &cachedSlice{}
-		for _, store := range s.stores {
-			if _, _, its := store.target.ParseName(name); its {
-				store.own[name], s.slices[name].owner = s.slices[name], store
-			}
-		}
-	}
-	return s.slices[name]
-}
-
-// drop forgets a slice that does not exist and that no target would make.
-func (s *space) drop(name string) {
-	if one := s.slices[name]; one.owner == nil && one.content == nil {
-		delete(s.slices, name)
-	}
-}
-
-// tell passes on that something may have changed for the targets of a Service.
-func (s *space) tell(service string) {
-	for _, store := range s.stores {
-		if store.target.Service == service {
-			store.tell()
-		}
-	}
-}
-
-// changed passes on what a slice publishes beside those of other targets, where that is
-// something else than before.
-func (s *space) changed(before cachedSlice, is *cachedSlice) {
-	was, now := before.publication(), is.publication()
-	if was == now {
-		return
-	}
-	if was.service != now.service {
-		s.label(was.service, now.service, is)
-	}
-	for _, store := range s.stores {
-		if before.beside(store) != is.beside(store) {
-			store.tell()
-		}
-	}
-}
-
-// label notes that the label of a slice names another Service than before, empty for
-// none.
-func (s *space) label(was, now string, one *cachedSlice) {
-	rest := slices.DeleteFunc(s.labelled[was], func(other *cachedSlice) bool { return other == one })
-	if s.labelled[was] = rest; len(rest) == 0 {
-		delete(s.labelled, was)
-	}
-	if now != "" {
-		s.labelled[now] = append(s.labelled[now], one)
 	}
 }

@@ -1,14 +1,30 @@
 package kube
 
 import (
+	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// Whoever may write Services in one namespace decides how much they say, up to more than a
+// megabyte each. Of that is kept what is read.
+const (
+	// mostOfValue is one byte more than any annotation is accepted with, so that one that is
+	// too long still is.
+	mostOfValue = 257
+	// mostUnknown is how many annotations that are none of ours are told by name.
+	mostUnknown = 2
+	// mostPorts is how many ports of a Service are known, the first ones.
+	mostPorts = 256
+	// mostOfNamespace bounds what is kept of the Services of one namespace.
+	mostOfNamespace = 4 << 20
 )
 
 // Service is what is kept of a Service. It is never changed.
@@ -17,27 +33,75 @@ type Service struct {
 	plan.Traits
 
 	Namespace, Name string
-	Labels          map[string]string
-	// Annotations are those whose names begin with manifest.Prefix.
+	// Annotations are those that choose a pool and a check, each cut where no decoder
+	// accepts it, and the names of some with our prefix that nobody knows.
 	Annotations map[string]string
+	// left says that there was no room for more than the name.
+	left bool
 }
 
 func newService(object *corev1.Service) *Service {
-	out := &Service{Service: manifest.ServiceOf(object), Traits: manifest.TraitsOf(object), Namespace: object.Namespace, Name: object.Name, Labels: object.Labels}
-	for name, value := range object.Annotations {
-		if strings.HasPrefix(name, manifest.Prefix) {
-			if out.Annotations == nil {
-				out.Annotations = make(map[string]string)
-			}
-			out.Annotations[name] = value
+	if len(object.Spec.Ports) > mostPorts {
+		object.Spec.Ports = object.Spec.Ports[:mostPorts]
+	}
+	out := &Service{Service: manifest.ServiceOf(object), Traits: manifest.TraitsOf(object), Namespace: object.Namespace, Name: object.Name}
+	set := func(name, value string) {
+		if out.Annotations == nil {
+			out.Annotations = make(map[string]string)
 		}
+		out.Annotations[name] = value
+	}
+	for _, name := range v1alpha1.BindingAnnotations() {
+		if value, ok := object.Annotations[name]; ok {
+			set(name, strings.Clone(value[:min(len(value), mostOfValue)]))
+		}
+	}
+	for _, name := range unknown(object.Annotations) {
+		set(name, "")
 	}
 	return out
 }
 
-// GetObjectMeta lets the reflector keep it in place of the object.
-func (s *Service) GetObjectMeta() metav1.Object {
-	return &metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name}
+// unknown returns the names of annotations with our prefix that are none of ours, sorted,
+// up to a number that is enough to tell of them.
+func unknown(annotations map[string]string) []string {
+	known := append(v1alpha1.BindingAnnotations(), v1alpha1.ViewAnnotations()...)
+	var names []string
+	for name := range annotations {
+		if strings.HasPrefix(name, manifest.Prefix) && !slices.Contains(known, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names[:min(len(names), mostUnknown)]
+}
+
+// size is how many bytes others decide of what is kept, 0 where there is no Service.
+func (s *Service) size() int {
+	if s == nil {
+		return 0
+	}
+	size := len(s.Namespace) + len(s.Name)
+	for name, value := range s.Annotations {
+		size += len(name) + len(value)
+	}
+	for _, port := range s.Ports {
+		size += len(port.Name) + len(port.AppProtocol) + perPort
+	}
+	return size
+}
+
+// perPort is what a port takes without its texts.
+const perPort = 56
+
+// nameOnly is what is kept of a Service that there is no room for.
+func (s *Service) nameOnly() *Service {
+	return &Service{Namespace: s.Namespace, Name: s.Name, left: true}
+}
+
+// errNoRoom says what is not known of a namespace.
+func errNoRoom(namespace string) error {
+	return fmt.Errorf("the Services of namespace %s say more than the %d MiB that are kept of one namespace, so the ports and annotations of some of them are not known; remove Services, or shorten their ports and annotations", namespace, mostOfNamespace>>20)
 }
 
 // plan returns what matters to a target, the zero value where there is no Service.
@@ -53,5 +117,5 @@ func (s *Service) same(other *Service) bool {
 	if s == nil || other == nil {
 		return s == other
 	}
-	return s.Service.Same(other.Service) && s.Traits == other.Traits && maps.Equal(s.Labels, other.Labels) && maps.Equal(s.Annotations, other.Annotations)
+	return s.Service.Same(other.Service) && s.Traits == other.Traits && s.left == other.left && maps.Equal(s.Annotations, other.Annotations)
 }

@@ -33,6 +33,8 @@ type cachedSlice struct {
 	// writing says that a write of ours is under way: what the watch tells of the slice
 	// is no news until it is known what came of the write.
 	writing bool
+	// weight is what it counts among the slices of nobody.
+	weight int
 }
 
 // set takes over what the slice is at a revision, unless something newer is known.
@@ -67,22 +69,31 @@ type content struct {
 	// ports are those of a slice of ours with the label of a pool, ipv6 its family.
 	ports []plan.Port
 	ipv6  bool
+	// ours says that it has our managed-by label.
+	ours bool
 	publication
 	// head is the object without its endpoints as protobuf has it, and endpoints are the
 	// rest of it: slices that publish the same share them.
 	head      []byte
 	endpoints unique.Handle[string]
+	// cut says that others wrote so much into the head that it is not kept whole, and
+	// counted that of the endpoints only their number is known.
+	cut, counted bool
 }
+
+// Whoever may write slices decides how much they say. Of that is kept what is read.
+const (
+	// mostOfHead is how large a head is kept with everything that others wrote into it.
+	mostOfHead = 16 << 10
+	// mostOfNobodys bounds what is kept of the slices with our label in one namespace that
+	// no target has the name of.
+	mostOfNobodys = 8 << 20
+)
 
 // publication is what a slice says of itself.
 type publication struct {
 	service, manager string
 	count            int // of endpoints
-}
-
-// GetObjectMeta lets the reflector keep the content in place of the object.
-func (c *content) GetObjectMeta() metav1.Object {
-	return &metav1.ObjectMeta{Namespace: c.namespace, Name: c.name}
 }
 
 // pack returns what is kept of an object. Of a slice of another manager it is what
@@ -98,10 +109,14 @@ func pack(object *discoveryv1.EndpointSlice, managedBy string) (*content, error)
 	head, endpoints := *object, object.Endpoints
 	head.ManagedFields, head.Endpoints = nil, nil
 	if c.manager == managedBy {
-		c.manager = managedBy // one string for all
-		if c.pool != "" {
-			c.ports, c.ipv6 = manifest.Ports(object), object.AddressType == discoveryv1.AddressTypeIPv6
+		c.manager, c.ours = managedBy, true // one string for all
+		if c.cut = head.Size() > mostOfHead; c.cut {
+			head = *manifest.OwnFields(object)
 		}
+		if c.pool != "" {
+			c.ports, c.ipv6 = manifest.Ports(&head), object.AddressType == discoveryv1.AddressTypeIPv6
+		}
+		manifest.Reduce(endpoints)
 	} else {
 		head, endpoints = *foreign(object), make([]discoveryv1.Endpoint, c.count)
 	}
@@ -109,13 +124,35 @@ func pack(object *discoveryv1.EndpointSlice, managedBy string) (*content, error)
 	if c.head, err = head.Marshal(); err != nil {
 		return nil, fmt.Errorf("pack slice %s/%s: %w", c.namespace, c.name, err)
 	}
+	return c.with(endpoints)
+}
+
+// with returns the content with those endpoints.
+func (c content) with(endpoints []discoveryv1.Endpoint) (*content, error) {
 	rest := discoveryv1.EndpointSlice{Endpoints: endpoints}
 	packed, err := rest.Marshal()
 	if err != nil {
 		return nil, fmt.Errorf("pack the endpoints of slice %s/%s: %w", c.namespace, c.name, err)
 	}
 	c.endpoints = unique.Make(string(packed))
-	return c, nil
+	return &c, nil
+}
+
+// number returns the content of a slice that is nobody's, with no more of its endpoints
+// than their number, and nothing that others wrote into it.
+func (c content) number() *content {
+	head, err := c.unpackHead()
+	if err == nil {
+		head = manifest.OwnFields(head)
+		head.Ports = nil
+		c.head, err = head.Marshal()
+	}
+	counted, failed := c.with(make([]discoveryv1.Endpoint, c.count))
+	if err != nil || failed != nil { // it was packed before
+		return &c
+	}
+	counted.cut, counted.counted = true, true
+	return counted
 }
 
 // foreign returns what is kept of a slice of another manager beside its endpoints.
@@ -129,6 +166,9 @@ func foreign(object *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
 	}
 	return kept
 }
+
+// size is how many bytes are kept.
+func (c *content) size() int { return len(c.head) + len(c.endpoints.Value()) }
 
 // unpack returns the object, which the caller owns; nil where there is none.
 func (c *content) unpack() (*discoveryv1.EndpointSlice, error) {

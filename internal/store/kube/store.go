@@ -116,19 +116,31 @@ func (s *Store) read(ctx context.Context, name string, mark int) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	list := &discoveryv1.EndpointSliceList{}
-	if err := s.hub.client.List(ctx, kubeapi.EndpointSlices(s.target.Namespace), kubeapi.Named(name), list); err != nil {
-		return available(err)
+	object, revision, err := s.whole(ctx, name)
+	if err != nil {
+		return err
 	}
 	var is *content
-	if len(list.Items) > 0 {
-		var err error
-		if is, err = pack(&list.Items[0], s.target.ManagedBy); err != nil {
+	if object != nil {
+		if is, err = pack(object, s.target.ManagedBy); err != nil {
 			return err
 		}
 	}
-	s.scope.clean(s.target.Namespace, name, mark, is, list.ResourceVersion)
+	s.scope.clean(s.target.Namespace, name, mark, is, revision)
 	return nil
+}
+
+// whole asks the server for a slice, nil where there is none, and returns the revision at
+// which that was so.
+func (s *Store) whole(ctx context.Context, name string) (object *discoveryv1.EndpointSlice, revision string, err error) {
+	list := &discoveryv1.EndpointSliceList{}
+	if err := s.hub.client.List(ctx, kubeapi.EndpointSlices(s.target.Namespace), kubeapi.Named(name), list); err != nil {
+		return nil, "", available(err)
+	}
+	if len(list.Items) > 0 {
+		object = &list.Items[0]
+	}
+	return object, list.ResourceVersion, nil
 }
 
 // Write carries out one write by one request and returns the version that the
@@ -152,6 +164,9 @@ func (s *Store) Write(ctx context.Context, write plan.Write) (version string, er
 // the server's answer.
 func (s *Store) send(ctx context.Context, write plan.Write, known *content) (*content, error) {
 	base, err := known.unpackHead()
+	if known != nil && known.cut { // what others wrote into it is to survive
+		base, _, err = s.whole(ctx, write.Slice.Name)
+	}
 	if err == nil {
 		err = manifest.Fence(base, write, s.target)
 	}

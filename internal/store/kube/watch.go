@@ -11,7 +11,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
@@ -33,7 +32,7 @@ type watched struct {
 func (s *scope) watchServices(what string) *watched {
 	w := &watched{Reflector: kubeapi.Reflector{
 		What: what, Resource: kubeapi.Services(s.namespace), Store: s.servicesFeed(),
-		Object: &corev1.Service{}, Empty: func() runtime.Object { return &corev1.ServiceList{} },
+		Object: &corev1.Service{},
 	}}
 	if only := s.hub.options.Only; only != nil {
 		w.Selection = kubeapi.Named(only.Service)
@@ -45,7 +44,7 @@ func (s *scope) watchServices(what string) *watched {
 func (s *scope) watchSlices(what string) *watched {
 	w := &watched{Reflector: kubeapi.Reflector{
 		What: what, Resource: kubeapi.EndpointSlices(s.namespace), Store: s.slicesFeed(),
-		Object: &discoveryv1.EndpointSlice{}, Empty: func() runtime.Object { return &discoveryv1.EndpointSliceList{} },
+		Object: &discoveryv1.EndpointSlice{},
 	}}
 	if only := s.hub.options.Only; only != nil {
 		w.Selection.LabelSelector = labels.Set{discoveryv1.LabelServiceName: only.Service}.String()

@@ -1,0 +1,24 @@
+package serve
+
+import "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
+
+// crowded notes the namespaces of which not all is kept.
+func (t *teller) crowded(sights []kube.Sight) {
+	t.crowds = make(map[string]error)
+	for _, sight := range sights {
+		if sight.Crowded {
+			t.crowds[sight.Namespace] = sight.Err
+		}
+	}
+}
+
+// tellCrowds tells of them.
+func (t *teller) tellCrowds(holds map[subject]bool) {
+	for namespace, err := range t.crowds {
+		of := subject{kind: "crowded namespace", namespace: namespace}
+		holds[of] = true
+		if t.news(of, err.Error()) {
+			t.log.Error("not all Services of a namespace are known, so none of its targets vanishes", "namespace", namespace, "error", err)
+		}
+	}
+}

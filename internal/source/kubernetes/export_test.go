@@ -1,4 +1,0 @@
-package kubernetes
-
-// Slim is slim.
-var Slim = slim

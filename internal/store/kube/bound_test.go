@@ -1,0 +1,189 @@
+package kube_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
+)
+
+// fat is a Service of a team that says as much as an API server takes, or more.
+func fat(namespace, name string, ports int) *corev1.Service {
+	object := serviceOf(namespace, name)
+	object.Labels, object.Annotations = map[string]string{}, map[string]string{}
+	for i := range 8 {
+		object.Labels[fmt.Sprint("label-", i)] = name + strings.Repeat("l", 5_000)
+		object.Annotations[fmt.Sprint(v1alpha1.GroupName, "/unknown-", i)] = name + strings.Repeat("u", 2_000)
+	}
+	for _, known := range append(v1alpha1.BindingAnnotations(), v1alpha1.ViewAnnotations()...) {
+		object.Annotations[known] = name + strings.Repeat("v", 2_000)
+	}
+	object.Spec.Ports = nil
+	for i := range ports {
+		object.Spec.Ports = append(object.Spec.Ports, corev1.ServicePort{Name: fmt.Sprint(name, "-", strings.Repeat("p", 40), i), Port: int32(i + 1), AppProtocol: new(name + strings.Repeat("q", 250))})
+	}
+	return object
+}
+
+// TestContract170OfAServiceOnlyWhatIsReadIsKept: 100 Services that say 80 KB each.
+func TestContract170OfAServiceOnlyWhatIsReadIsKept(t *testing.T) {
+	for name, told := range map[string]bool{"by the first list": false, "by the watch": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			hub := w.hub(t, nil)
+			fill := func() {
+				for i := range 100 {
+					w.put("ADDED", fat("evil", fmt.Sprintf("s%03d", i), 1))
+				}
+			}
+			if !told {
+				fill()
+			}
+			stop := run(t, hub)
+			defer stop()
+			w.awaitWatches(t, 2)
+			if told {
+				fill()
+			}
+			size := 0
+			for deadline := time.Now().Add(waitLimit); len(hub.Snapshot().Services) < 100; time.Sleep(time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatalf("got %d Services, want 100", len(hub.Snapshot().Services))
+				}
+			}
+			for _, service := range hub.Snapshot().Services {
+				for name, value := range service.Annotations {
+					size += len(name) + len(value)
+				}
+			}
+			if size > 100*2500 {
+				t.Errorf("got %d bytes of annotations of 100 Services, want at most 2500 of each", size)
+			}
+		})
+	}
+}
+
+// TestContract170WhatIsAcceptedIsKeptWhole: and what is too long, or unknown, is still told.
+func TestContract170WhatIsAcceptedIsKeptWhole(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world, hub *kube.Hub) {
+		longest := map[string]string{
+			v1alpha1.AnnotationPool: strings.Repeat("p", 63), v1alpha1.AnnotationHealthCheckMode: "HTTPS",
+			v1alpha1.AnnotationHealthCheckPath: "/" + strings.Repeat("a", 255), v1alpha1.AnnotationHealthCheckPort: "65535",
+			v1alpha1.AnnotationHealthCheckHost:           strings.TrimSuffix(strings.Repeat(strings.Repeat("h", 62)+".", 4), "."),
+			v1alpha1.AnnotationHealthCheckExpectedStatus: "200" + strings.Repeat(",200", 63),
+		}
+		object := serviceOf("shop", "web")
+		object.Annotations = maps.Clone(longest)
+		object.Annotations["other"] = "x"
+		object.Annotations[v1alpha1.GroupName+"/pol"] = "x"
+		w.put("ADDED", object)
+		tooLong := serviceOf("shop", "long")
+		tooLong.Annotations = map[string]string{v1alpha1.AnnotationHealthCheckPath: "/" + strings.Repeat("a", 256)}
+		w.put("ADDED", tooLong)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		services := hub.Snapshot().Services
+		want := maps.Clone(longest)
+		want[v1alpha1.GroupName+"/pol"] = ""
+		if diff := cmp.Diff(want, services[1].Annotations); diff != "" {
+			t.Errorf("annotations (-want +got):\n%s", diff)
+		}
+		for path, accepted := range map[string]bool{
+			longest[v1alpha1.AnnotationHealthCheckPath]: true, services[0].Annotations[v1alpha1.AnnotationHealthCheckPath]: false,
+		} {
+			document := documents.Decode("a", fmt.Appendf(nil, `{"apiVersion":%q,"kind":"EndpointBinding","metadata":{"name":"web","namespace":"shop"},"spec":{"pools":["blue"],"healthCheck":{"mode":"HTTP","path":%q}}}`, v1alpha1.APIVersion, path))[0]
+			if (len(document.Mistakes) == 0) != accepted {
+				t.Errorf("a path of %d bytes: got %v, want accepted %v", len(path), document.Mistakes, accepted)
+			}
+		}
+	})
+}
+
+// TestContract170ANamespaceHasABound: what is known stays, the others are missing, and the
+// namespace says so. A target's own Service is known in any case.
+func TestContract170ANamespaceHasABound(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world, hub *kube.Hub) {
+		w.put("ADDED", serviceOf("evil", "small"))
+		w.put("ADDED", serviceOf("shop", "web"))
+		for i := range 60 {
+			w.put("ADDED", fat("evil", fmt.Sprintf("s%03d", i), 300))
+		}
+		synctest.Wait()
+		known := func() (names []string, crowded error) {
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			snapshot := hub.Snapshot()
+			for _, s := range snapshot.Services {
+				if len(s.Ports) > 256 {
+					t.Errorf("got %d ports of Service %s", len(s.Ports), s.Name)
+				}
+				names = append(names, s.Namespace+"/"+s.Name)
+			}
+			for _, sight := range snapshot.Sights {
+				if sight.Crowded && sight.Namespace == "evil" {
+					crowded = sight.Err
+				}
+			}
+			return names, crowded
+		}
+		names, crowded := known()
+		if len(names) > 50 || !slices.Contains(names, "evil/small") || !slices.Contains(names, "shop/web") || slices.Contains(names, "evil/s059") || crowded == nil {
+			t.Fatalf("got %d Services (%q), %v", len(names), names, crowded)
+		}
+		t.Log("a target that fills one of the others")
+		viewOf(t, hub, "evil", "s059", "s059.blue")
+		if names, _ = known(); !slices.Contains(names, "evil/s059") || !slices.Contains(names, "evil/small") {
+			t.Errorf("got %q, want the Service of the target, too", names)
+		}
+		t.Log("room again")
+		for i := range 58 {
+			w.put("DELETED", fat("evil", fmt.Sprintf("s%03d", i), 1))
+		}
+		if names, crowded = known(); len(names) != 4 || crowded != nil {
+			t.Errorf("got %q, %v, want all four", names, crowded)
+		}
+	})
+}
+
+// TestContract170ASliceWithOurLabelHasABound: of 100 slices that say 50 MB as much is kept
+// as of 8 MB, and a target finds its slice as it is.
+func TestContract170ASliceWithOurLabelHasABound(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world, hub *kube.Hub) {
+		object := sliceOf("evil", "", "x", manager, 1000)
+		object.Labels[v1alpha1.LabelPool], object.ResourceVersion = "blue", "11"
+		for j := range object.Endpoints {
+			object.Endpoints[j].Hostname = new(strings.Repeat("h", 300))
+			object.Endpoints[j].Zone = new(strings.Repeat("z", 200))
+			object.Endpoints[j].TargetRef = &corev1.ObjectReference{Name: strings.Repeat("t", 100)}
+		}
+		for i := range 100 {
+			one := object.DeepCopy()
+			one.Name, one.Annotations = fmt.Sprintf("x%02d", i), map[string]string{"a": strings.Repeat("x", 100_000)}
+			one.Endpoints[0].Zone = &one.Name
+			kube.Told(hub, one)
+		}
+		if size := kube.Kept(hub, "evil"); size > 9<<20 {
+			t.Errorf("got %d bytes that are kept, want 9 MiB at most", size)
+		}
+		if got := len(hub.Snapshot().Published); got != 100 {
+			t.Errorf("got %d slices that are published, want 100", got)
+		}
+		object.Name = "x99"
+		w.put("MODIFIED", object)
+		w.put("ADDED", serviceOf("evil", "x"))
+		state := loaded(t, viewOf(t, hub, "evil", "x", "x99"))
+		if len(state.Slices) != 1 || len(state.Slices[0].Endpoints) != 1000 || !strings.Contains(state.Slices[0].Drift, "hostname") {
+			t.Errorf("got %.500s", fmt.Sprint(state.Slices))
+		}
+	})
+}
