@@ -67,10 +67,8 @@ func image(value string) error {
 }
 
 func serverURL(value string) error {
-	if parsed, err := url.Parse(value); err == nil && parsed.Host != "" && parsed.User == nil && (parsed.Scheme == "https" || parsed.Scheme == "http") {
-		return nil
-	}
-	return problem{rule: "is no URL of scheme https or http", remedy: "write for example https://endpoint-views.infra:8443"}
+	_, err := webURL(value, "https://endpoint-views.infra:8443")
+	return err
 }
 
 // checkFleet holds variables against each other.

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"cmp"
+	"errors"
 	"net/netip"
 	"net/url"
 	"regexp"
@@ -116,24 +118,58 @@ func urlPath(value string) error {
 	return nil
 }
 
-// apiURL checks the address of an API; its scheme may be left out. Credentials
-// in it would be printed with it, so they are refused without repeating it.
+// apiURL checks the address of the IONOS Cloud API; its scheme may be left out, and so
+// may its path.
 func apiURL(value string) error {
+	const ours = "https://api.ionos.com"
+	full := value
 	if !strings.Contains(value, "://") {
-		value = "https://" + value
+		full = "https://" + value
 	}
-	parsed, err := url.Parse(value)
+	parsed, err := webURL(full, ours)
+	if p := (problem{}); errors.As(err, &p) {
+		if p.hide {
+			p.remedy = "set IONOS_TOKEN, or IONOS_USERNAME and IONOS_PASSWORD"
+		}
+		return p
+	}
+	name := parsed.Hostname()
+	_, version, found := strings.Cut(parsed.Path+"/", "/cloudapi/")
 	switch {
-	case err != nil || parsed.Host == "" || parsed.Hostname() == "":
-		return problem{rule: "is not a URL", remedy: "write for example https://api.ionos.com", hide: strings.Contains(value, "@")}
-	case parsed.User != nil:
-		return problem{rule: "holds credentials", remedy: "set IONOS_TOKEN, or IONOS_USERNAME and IONOS_PASSWORD", hide: true}
-	case parsed.Scheme != "https" && parsed.Scheme != "http":
-		return problem{rule: "has a scheme other than https and http", remedy: "write for example https://api.ionos.com"}
-	case parsed.RawQuery != "" || parsed.Fragment != "":
-		return problem{rule: "holds more than scheme, host and path", remedy: "write for example https://api.ionos.com"}
+	case full != value && parsed.Port() == "" && !strings.ContainsAny(name, ".:"):
+		return problem{rule: "is one word without a scheme", remedy: "write for example " + ours}
+	case found && strings.Trim(version, "/") != "v6":
+		return problem{rule: "has the path of another version of the API", remedy: "write for example " + ours}
 	}
 	return nil
+}
+
+// webURL parses the address of a server of HTTP. Credentials in it would be printed with it, so
+// they are refused without repeating them, also where a part of them would be taken for
+// the host: https://user:12/34@h is the port 12 of the host user.
+func webURL(value, example string) (*url.URL, error) {
+	example = "write for example " + example
+	if strings.Contains(value, "@") || strings.Contains(value, "%40") {
+		return nil, problem{rule: "holds credentials", remedy: "leave them out", hide: true}
+	}
+	parsed, err := url.Parse(value)
+	if err != nil || parsed.Hostname() == "" {
+		return nil, problem{rule: "is not a URL", remedy: example}
+	}
+	port, wrong := strconv.ParseUint(cmp.Or(parsed.Port(), "443"), 10, 16)
+	last := parsed.Hostname()[strings.LastIndex(parsed.Hostname(), ".")+1:]
+	_, notIP := netip.ParseAddr(parsed.Hostname())
+	switch {
+	case parsed.Scheme != "https" && parsed.Scheme != "http":
+		return nil, problem{rule: "has a scheme other than https and http", remedy: example}
+	case host(parsed.Hostname()) != nil || notIP != nil && strings.Trim(last, "0123456789") == "":
+		return nil, problem{rule: "has a host that is neither a host name nor an IP address", remedy: example}
+	case wrong != nil || port == 0:
+		return nil, problem{rule: "has a port outside 1 to 65535", remedy: example}
+	case strings.ContainsAny(value, "?#"):
+		return nil, problem{rule: "holds more than scheme, host and path", remedy: example}
+	}
+	return parsed, nil
 }
 
 var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)

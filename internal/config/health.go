@@ -21,7 +21,7 @@ type Health struct {
 	ExpectedStatus StatusRanges `envconfig:"HEALTH_CHECK_EXPECTED_STATUS" default:"200-399" example:"200-399,404" desc:"HTTP statuses that pass, as numbers from 100 to 599 and ranges, separated by commas; for http and https"`
 	// Interval has a lower limit so that checks in question (a tenth of it, at
 	// least 100 ms) are never slower than the others.
-	Interval time.Duration `envconfig:"HEALTH_CHECK_INTERVAL" default:"2s" min:"100ms" max:"1h" desc:"time from the start of one round of checks to the start of the next"`
+	Interval time.Duration `envconfig:"HEALTH_CHECK_INTERVAL" default:"2s" min:"100ms" max:"1h" desc:"time from the start of one round of checks to the start of the next. Default: 2s, or HEALTH_CHECK_TIMEOUT if that is longer"`
 	// Timeout may not exceed Interval: rounds never overlap (contract 12), so one
 	// silent endpoint would make every round late. AWS and GCP have the same rule.
 	Timeout time.Duration `envconfig:"HEALTH_CHECK_TIMEOUT" default:"1s" min:"10ms" max:"1h" desc:"timeout of one check, at most HEALTH_CHECK_INTERVAL. Default: 1s, or the interval if that is shorter"`

@@ -218,6 +218,10 @@ func TestLoadDerivesDefaultsFromOtherVariables(t *testing.T) {
 			func(c config.Config) any { return c.Health.Port }, uint16(9000)},
 		{"time-out no longer than a short interval", env{"HEALTH_CHECK_INTERVAL": "200ms"},
 			func(c config.Config) any { return c.Health.Timeout }, 200 * time.Millisecond},
+		{"interval no shorter than a long time-out", env{"HEALTH_CHECK_TIMEOUT": "3s"},
+			func(c config.Config) any { return c.Health.Interval }, 3 * time.Second},
+		{"an interval of its own beside a short time-out", env{"HEALTH_CHECK_TIMEOUT": "500ms"},
+			func(c config.Config) any { return c.Health.Interval }, 2 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := tt.get(load(t, with(tt.env))); got != tt.want {

@@ -23,13 +23,27 @@ func (l *loader) derive() {
 		c.Leader.Namespace = c.Target.Namespace
 		l.origins["LEADER_ELECTION_NAMESPACE"] = Derived
 	}
-	if !l.set("HEALTH_CHECK_TIMEOUT") && l.sound("HEALTH_CHECK_INTERVAL") && c.Health.Timeout > c.Health.Interval {
-		c.Health.Timeout = c.Health.Interval
-		l.origins["HEALTH_CHECK_TIMEOUT"] = Derived
-	}
+	l.deriveTimes()
 	if ports := tcpPorts(c.Target.Backends()); !l.set("HEALTH_CHECK_PORT") && c.Health.Mode != HealthOff && len(ports) == 1 {
 		c.Health.Port = ports[0].Number
 		l.origins["HEALTH_CHECK_PORT"] = Derived
+	}
+}
+
+// deriveTimes has the default of the interval or of the timeout follow the one that is
+// set: no default contradicts what somebody chose.
+func (l *loader) deriveTimes() {
+	health := &l.config.Health
+	if !l.sound("HEALTH_CHECK_INTERVAL", "HEALTH_CHECK_TIMEOUT") || health.Timeout <= health.Interval {
+		return
+	}
+	switch {
+	case !l.set("HEALTH_CHECK_TIMEOUT"):
+		health.Timeout = health.Interval
+		l.origins["HEALTH_CHECK_TIMEOUT"] = Derived
+	case !l.set("HEALTH_CHECK_INTERVAL"):
+		health.Interval = health.Timeout
+		l.origins["HEALTH_CHECK_INTERVAL"] = Derived
 	}
 }
 
@@ -51,12 +65,18 @@ func (l *loader) check() {
 	l.checkLeader()
 }
 
-// checkListen finds one address that both listeners are meant to take. Port 0 is
-// another one each time.
+// checkListen finds one address that both listeners are meant to take: also where one of
+// them takes every address. Port 0 is another one each time.
 func (l *loader) checkListen() {
-	listen := l.config.Listen
-	if l.sound("ADMIN_ADDRESS", "METRICS_ADDRESS") && listen.Admin == listen.Metrics && listen.Admin.Port() != 0 {
+	admin, metrics := l.config.Listen.Admin, l.config.Listen.Metrics
+	if !l.sound("ADMIN_ADDRESS", "METRICS_ADDRESS") || admin.Port() != metrics.Port() || admin.Port() == 0 {
+		return
+	}
+	switch {
+	case admin == metrics:
 		l.mistake("METRICS_ADDRESS", "is the same as ADMIN_ADDRESS", "choose another port for one of them")
+	case admin.Addr().IsUnspecified() || metrics.Addr().IsUnspecified():
+		l.mistake("METRICS_ADDRESS", "has the port of ADMIN_ADDRESS ("+admin.String()+"), and one of them takes that port on every address", "choose another port for one of them")
 	}
 }
 

@@ -99,6 +99,10 @@ func TestContract35ASecretNeverAppearsInAnError(t *testing.T) {
 		"its file is too large":     {"IONOS_TOKEN_FILE": writeSecret(t, strings.Repeat(canary, 64<<10))},
 		"its name is misspelt":      {"IONOS_TOKENS": canary, "IONOS_PASSWORD_FIEL": canary},
 		"it is part of a URL":       {"IONOS_API_URL": "https://me:" + canary + "@api.ionos.com"},
+		"it looks like a port":      {"IONOS_API_URL": "https://me:12/" + canary + "@api.ionos.com"},
+		"it looks like a query":     {"IONOS_API_URL": "https://me?" + canary + "@api.ionos.com"},
+		"it has no scheme":          {"IONOS_API_URL": "me:12/" + canary + "@api.ionos.com"},
+		"it is escaped":             {"IONOS_API_URL": "https://me:12/" + canary + "%40api.ionos.com"},
 		"it is part of a wrong URL": {"IONOS_API_URL": "https://me:" + canary + "%zz@api.ionos.com"},
 	} {
 		t.Run(name, func(t *testing.T) {
