@@ -150,7 +150,7 @@ func TestThePolicyIsClosedWithoutAnyAddressInTheValues(t *testing.T) {
 func opened(t *testing.T, args []string, want map[string]string) {
 	t.Helper()
 	objects := documents(t, render(t, helms[1], args...))
-	policy := one[*networkingv1.NetworkPolicy](t, objects)
+	policy := one[*networkingv1.NetworkPolicy](t, slices.DeleteFunc(slices.Clone(objects), isFormerPolicy))
 	if !slices.Contains(policy.Spec.PolicyTypes, networkingv1.PolicyTypeEgress) {
 		t.Error("the policy limits no egress")
 	}
@@ -167,6 +167,52 @@ func opened(t *testing.T, args []string, want map[string]string) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("reachable (-want +got)\n%s", diff)
+	}
+}
+
+// isFormerPolicy: one of the two policies is not for the Pods that are rendered with it.
+func isFormerPolicy(object any) bool {
+	policy, is := object.(*networkingv1.NetworkPolicy)
+	return is && strings.HasSuffix(policy.Name, "-former")
+}
+
+// TestContract162NothingIsClosedToPodsOfAnotherConfiguration: a NetworkPolicy holds at once
+// for the Pods that an upgrade has not replaced yet, and a port that it closes would be
+// silence to them. The Pods of the values are bounded by the other policy alone.
+func TestContract162NothingIsClosedToPodsOfAnotherConfiguration(t *testing.T) {
+	pods := func(objects []any) []labels.Set {
+		return []labels.Set{one[*appsv1.Deployment](t, objects).Spec.Template.Labels, one[*corev1.Pod](t, objects).Labels}
+	}
+	before := rendered(t, readme...)
+	for name, change := range map[string][]string{
+		"the port": {"--set", "controller.targetPort=9090"}, "the port that is checked": {"--set", "controller.healthCheckPort=9090"},
+		"the subnets": {"--set", "controller.securedSubnetCidr=10.1.0.0/16"}, "the port of the metrics": {"--set", "controller.metricsAddress=0.0.0.0:9091"},
+		"the API": {"--set", "controller.ionosApiUrl=https://api.example.com:8443"}, "to pools": poolsValues,
+	} {
+		args := append(slices.Clone(readme), change...)
+		if name == "to pools" {
+			args = change
+		}
+		after := rendered(t, args...)
+		former := one[*networkingv1.NetworkPolicy](t, slices.DeleteFunc(slices.Clone(after), func(o any) bool { return !isFormerPolicy(o) }))
+		for _, pod := range pods(before)[:1] {
+			if !selects(t, &former.Spec.PodSelector, pod) {
+				t.Errorf("%s: the Pods of before are limited", name)
+			}
+		}
+		for _, pod := range pods(after) {
+			if selects(t, &former.Spec.PodSelector, pod) {
+				t.Errorf("%s: the Pods of the values are not limited", name)
+			}
+		}
+		for peer, to := range peers {
+			if got := reachable(t, former, to); got != "TCP 1-65535, UDP 1-65535, SCTP 1-65535" {
+				t.Errorf("%s: the Pods of before reach of %s only %s", name, peer, got)
+			}
+		}
+		if len(former.Spec.Ingress) != 1 || len(former.Spec.Ingress[0].From)+len(former.Spec.Ingress[0].Ports) > 0 {
+			t.Errorf("%s: got %v, want all let in to the Pods of before", name, former.Spec.Ingress)
+		}
 	}
 }
 

@@ -51,6 +51,8 @@ func TestTheChartInstalled(t *testing.T) {
 	t.Run("helm template and kubectl apply", func(t *testing.T) { appliedWithoutHelm(t, c) })
 	t.Run("many Services", func(t *testing.T) { poolsFill(t, c) })
 	t.Run("pools and bindings in the API server", func(t *testing.T) { kindsAreBound(t, c) })
+	t.Run("Contract162 the leader of before works after each upgrade", func(t *testing.T) { leaderOfBeforeWorks(t, c) })
+	t.Run("Contract164 a namespace leaves in two steps", func(t *testing.T) { namespaceLeaves(t, c) })
 	t.Run("from variables to pools", func(t *testing.T) { movesToPools(t, c) })
 	t.Run("endpoint-views", func(t *testing.T) { viewsServe(t, c) })
 	t.Run("Contract121 endpoint-views by xDS", func(t *testing.T) { xdsServes(t, c) })

@@ -1,6 +1,7 @@
 package chart_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,6 +115,19 @@ func policyHolds(t *testing.T, i *installed) {
 	crowd.Endpoints[7].Conditions.Ready = &no
 	if err := update(crowd); err != nil {
 		t.Errorf("a dead member of 1,000 that are outside since the subnets were narrowed: %v", err)
+	}
+	crowd.Endpoints = slices.Delete(crowd.Endpoints, 3, 4)
+	if err := update(crowd); err != nil {
+		t.Errorf("one less of 1,000 that are outside since the subnets were narrowed: %v", err)
+	}
+	former := changed(slice("former", many("10.0", 1000)...), func(s *discoveryv1.EndpointSlice) { s.Labels[discoveryv1.LabelServiceName] = "former" })
+	former, err = admin.Create(t.Context(), former, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	former.Endpoints = slices.Delete(former.Endpoints, 3, 4)
+	if err := update(former); err != nil {
+		t.Errorf("one less of 1,000 of the Service of before: %v", err)
 	}
 	stays.Endpoints[1].Addresses[0] = "192.168.1.2"
 	if err := update(stays); err == nil || !strings.Contains(err.Error(), "every new address") {

@@ -54,8 +54,9 @@ func read(t *testing.T, path string) string {
 
 func rbac(t *testing.T) string {
 	return `# What the daemon may do: in the namespace of the Service, by name, and nothing else. The subject of each RoleBinding
-# needs the namespace once more. For a Service of another name change "web" everywhere; the slices of IPv6 addresses are
-# called web-remote-ipv6, web-remote-ipv6-2 and so on.
+# needs the namespace once more. For a Service of another name change "web" everywhere. Where slices are there already, add
+# the new names and keep the old ones until the Pods are replaced: the daemon that runs has to write its slices until then,
+# or a dead endpoint stays ready in them.
 #
 ` + madeFromChart + rendered(t, "serviceaccount", "role", "leaserole")
 }

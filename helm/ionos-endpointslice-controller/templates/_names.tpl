@@ -41,6 +41,18 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: controller
 {{- end }}
 
+{{/* What tells the Pods of this configuration from those of another one, which replace them: another one of these replaces
+them anyway. The NetworkPolicies need it. */}}
+{{- define "controller.configuration" -}}
+{{- include "controller.env" . | sha256sum | trunc 16 }}
+{{- end }}
+
+{{- define "controller.configurationLabel" -}}
+{{- if .Values.networkPolicy.enabled -}}
+endpoints.ablmnzde.github.io/configuration: {{ include "controller.configuration" . | quote }}
+{{- end }}
+{{- end }}
+
 {{/* Of every object; the component is added by those that have one. */}}
 {{- define "controller.labels" -}}
 {{ include "controller.labelsWith" (list . dict) }}

@@ -36,19 +36,12 @@
 {{- include "controller.list" .Values.controller.securedSubnetCidr }}
 {{- end }}
 
-{{/* The names that the slices can have, as a JSON array: <name>, <name>-2 and so on, those of IPv6 with -ipv6. */}}
+{{/* The names that the slices can have, as a JSON array: <name>, <name>-2 and so on, those of IPv6 with -ipv6. Those of a
+family without a subnet are among them: after an upgrade its endpoints have to leave. */}}
 {{- define "controller.sliceNames" -}}
 {{- $base := .Values.controller.targetEndpointsliceName | default (printf "%s-remote" .Values.controller.targetServiceName) }}
-{{- $subnets := include "controller.subnets" . }}
 {{- $names := list }}
-{{- $first := list }}
-{{- if contains "." $subnets }}
-{{- $first = append $first $base }}
-{{- end }}
-{{- if contains ":" $subnets }}
-{{- $first = append $first (printf "%s-ipv6" $base) }}
-{{- end }}
-{{- range $name := $first }}
+{{- range $name := list $base (printf "%s-ipv6" $base) }}
 {{- $names = append $names $name }}
 {{- range $i := untilStep 2 (int (add1 $.Values.rbac.maxSlices)) 1 }}
 {{- $names = append $names (printf "%s-%d" $name $i) }}

@@ -29,6 +29,16 @@
 {{- $m = append $m (printf "extraObjects: the %s %s must not be part of the release, because removing the release would remove the endpoints; apply it apart" $object.kind $name) }}
 {{- end }}
 {{- end }}
+{{- range .Values.bounds.leaving }}
+{{- if include "controller.boundByCluster" $ }}
+{{- $m = append $m (printf "bounds.leaving: %s needs no entry, because the ClusterRole is for every namespace; remove it" .) }}
+{{- else if has . (ternary $.Values.bounds.namespaces (list (include "controller.targetNamespace" $)) (eq (include "controller.byDocuments" $) "true")) }}
+{{- $m = append $m (printf "bounds.leaving: %s is filled still; remove it here, or there" .) }}
+{{- end }}
+{{- end }}
+{{- if and .Values.rbac.formerSliceNames (or .Values.admissionPolicy.enabled (include "controller.byDocuments" .)) }}
+{{- $m = append $m "rbac.formerSliceNames: has no effect, because the Role names slices only without pools and with admissionPolicy.enabled=false; remove it" }}
+{{- end }}
 {{- if $m }}
 {{- fail (printf "\n\n%d %s in the values:\n  - %s\n" (len $m) (ternary "mistake" "mistakes" (eq (len $m) 1)) (join "\n  - " $m)) }}
 {{- end }}
@@ -89,7 +99,7 @@
 {{- end }}
 {{- end }}
 {{- range $key, $value := .Values.bounds }}
-{{- if $value }}
+{{- if and $value (ne $key "leaving") }}
 {{- $m = append $m (printf "bounds.%s: has no effect without pools; write the pools, or remove it" $key) }}
 {{- end }}
 {{- end }}
@@ -135,8 +145,10 @@
 {{- $m = append $m "bounds.namespaces: \"*\" means every namespace; write it alone" }}
 {{- else if not (include "controller.boundByCluster" .) }}
 {{- range $named }}
-{{- if not (has . $bounds.namespaces) }}
-{{- $m = append $m (printf "bounds.namespaces: does not have %s, which a pool or a binding names; add it there, or remove it from pools and bindings" .) }}
+{{- if has . $bounds.leaving }}
+{{- $m = append $m (printf "bounds.leaving: has %s, which a pool or a binding names; remove it from pools and bindings, and its endpoints leave" .) }}
+{{- else if not (has . $bounds.namespaces) }}
+{{- $m = append $m (printf "bounds.namespaces: does not have %s, which a pool or a binding names; add it there, or remove it from pools and bindings and move it to bounds.leaving until its slices are empty" .) }}
 {{- end }}
 {{- end }}
 {{- end }}
