@@ -114,7 +114,7 @@ func (w *world) isApplied(t *testing.T, s *terminal) {
 // applied after it.
 func (w *world) staysAnotherVersion(t *testing.T, s *terminal) {
 	defer w.becomeReady(t)()
-	const want = "registry.example.com/edge/" + name + ":v1.2.3"
+	const want = "registry.example.com/edge/" + name + ":dev2"
 	_, said := s.run(t, block(t, howto, "Change something"))
 	for _, place := range []string{"controller-deployment.yaml: ", "Deployment " + namespace + "/" + name + ", container controller: "} {
 		if !strings.Contains(said, place+"registry.example.com/edge/"+name+":dev -> "+want+"\n") {
