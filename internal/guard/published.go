@@ -87,24 +87,26 @@ func (v *Verdict) Settled() bool {
 	return true
 }
 
-// MayReplace reports whether the group can take over a target from one with another
-// check: everything was checked, and something works. Before that the old one stays.
+// Checked reports whether every endpoint was checked.
+func (v *Verdict) Checked() bool { return !v.parts[ipv4].unchecked && !v.parts[ipv6].unchecked }
+
+// Passing returns how many endpoints stay and pass their checks, by family. Where nothing
+// works there are none.
+func (v *Verdict) Passing() (ipv4s, ipv6s int) { return v.parts[ipv4].passing, v.parts[ipv6].passing }
+
+// MayReplace reports whether the group can take over a target at all: everything was
+// checked, and something works.
 func (v *Verdict) MayReplace() bool {
-	some := false
-	for f := range v.parts {
-		some = some || v.parts[f].works == ReadyWorks
-		if v.parts[f].unchecked {
-			return false
-		}
-	}
-	return some
+	return v.Checked() && max(v.parts[ipv4].works, v.parts[ipv6].works) == ReadyWorks
 }
 
 // part is what targets need to know of one family.
 type part struct {
 	// unchecked says that an address had no check yet.
 	unchecked bool
-	works     Work
+	// works is what works, passing how many endpoints that are ready do.
+	works   Work
+	passing int
 	// yields is what must work elsewhere for the states by evidence to apply.
 	yields Work
 	// unproven says that all checks fail and none has passed since the start.
@@ -145,7 +147,8 @@ const (
 
 // newPart sums up what targets need to know.
 func newPart(rows []row, w *world, members []inventory.Member) part {
-	p := part{members: members, works: working(rows, w), yields: LeavingWorks, unproven: w.nonePassed}
+	p := part{members: members, yields: LeavingWorks, unproven: w.nonePassed}
+	p.works, p.passing = working(rows, w)
 	if w.readyDraining {
 		p.yields = ReadyWorks
 	}
@@ -164,24 +167,23 @@ func newPart(rows []row, w *world, members []inventory.Member) part {
 	return p
 }
 
-// working says what works. What is published ready for want of anything better
-// does not.
-func working(rows []row, w *world) Work {
+// working says what works, and how many endpoints that are ready do. What is published
+// ready for want of anything better does not.
+func working(rows []row, w *world) (works Work, ready int) {
 	if w.failOpen || w.nonePassed {
-		return NothingWorks
+		return NothingWorks, 0
 	}
-	works := NothingWorks
 	for i := range rows {
 		r := &rows[i]
 		switch {
 		case r.next != inventory.StateReady || r.condition != passing && (r.condition != belowFall || !r.hasPassed(w)):
 		case r.drains:
-			works = LeavingWorks
+			works = max(works, LeavingWorks)
 		case r.evident == inventory.StateReady:
-			return ReadyWorks
+			works, ready = ReadyWorks, ready+1
 		}
 	}
-	return works
+	return works, ready
 }
 
 // details returns what is known of each member.

@@ -147,9 +147,9 @@ type targetSeen struct {
 	fills atomic.Pointer[[]fillSeen]
 }
 
-// fillSeen is what is known of the slices that one pool fills.
+// fillSeen is what is known of the slices that one pool fills under one name.
 type fillSeen struct {
-	pool                               string
+	slices                             string // the first name
 	published, ready, pending, refused int
 	// since is when slices began to differ.
 	since                       time.Time
@@ -166,8 +166,8 @@ func (t *targetSeen) take(o target.Outcome) (first bool) {
 	if before != nil {
 		fills = *before
 	}
-	at := slices.IndexFunc(fills, func(f fillSeen) bool { return f.pool == o.Pool })
-	f := fillSeen{pool: o.Pool}
+	at := slices.IndexFunc(fills, func(f fillSeen) bool { return f.slices == o.SliceName })
+	f := fillSeen{slices: o.SliceName}
 	if at >= 0 {
 		f = fills[at]
 	}
@@ -192,7 +192,7 @@ func (f fillSeen) after(o target.Outcome) fillSeen {
 		return f
 	}
 	now := fillSeen{
-		pool: f.pool, pending: o.Pending, refused: len(o.State.Refused), problem: o.Problem.Kind,
+		slices: f.slices, pending: o.Pending, refused: len(o.State.Refused), problem: o.Problem.Kind,
 		failing: o.WriteErr != nil, unreadable: o.LoadErr != nil, stale: o.State.Stale != nil,
 	}
 	if now.pending > 0 {

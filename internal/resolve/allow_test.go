@@ -104,7 +104,7 @@ func TestContract62WhatAPoolCheckedStaysUntilTheNewCheckPasses(t *testing.T) {
 			w := newWorld(t, p)
 			w.in.Bindings, w.in.Services = []v1alpha1.EndpointBinding{binding("shop/web", "blue")}, []resolve.Service{service("shop/web", 30080)}
 			w.after(0).want("shop/web blue:30080 Active")
-			w.in.Ready = func(resolve.Group) bool { return false }
+			w.in.Health = func(resolve.Group) (resolve.Health, bool) { return resolve.Health{}, false }
 			change(&w.in.Pools[0].Spec.HealthCheck)
 			w.after(0).after(2 * releaseAfter).want("shop/web blue:30080 Active then blue:30080")
 		})

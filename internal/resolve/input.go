@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
@@ -31,13 +32,16 @@ type Input struct {
 	Services    []Service
 	// Namespaces are the labels of namespaces, for pools that select them by labels.
 	Namespaces map[string]map[string]string
-	// Published are our slices, by Service and pool.
+	// Published are our slices, also those without the label of a pool.
 	Published []Published
 	// Nodes is how many endpoints each pool has. A pool that was not read yet has none.
 	Nodes map[string]int
-	// Ready reports whether all endpoints of a group were checked and at least one
-	// passes. It is false for a group that does not run.
-	Ready func(Group) bool
+	// Health returns what the checks of a group say, and false for one that has decided
+	// nothing.
+	Health func(Group) (Health, bool)
+	// Stored returns what the slices of a Service that have this first name publish as
+	// ready, as far as its clients can use it, and false where they were not read.
+	Stored func(key Key, slice string) (Count, bool)
 }
 
 // complete reports whether what is missing in a namespace is gone.
@@ -59,16 +63,18 @@ type Broken struct {
 	Mistakes    string
 }
 
-// Published is what the slices of one Service and pool show.
+// Published is what one slice of ours shows.
 type Published struct {
 	Key
+	// Pool is empty without the label of a pool.
 	Pool string
-	// Slice is the name of the first slice.
+	// Slice is the name of the slice.
 	Slice string
 	Ports []plan.Port
-	// Endpoints is how many the slices hold together, and IPv6 how many of those are of
-	// that family.
+	// Endpoints is how many it holds, and IPv6 how many of those are of that family.
 	Endpoints, IPv6 int
+	// Addresses are those of a slice without the label of a pool.
+	Addresses []netip.Addr
 }
 
 // Key names a target: the Service and its namespace.
@@ -115,6 +121,17 @@ func (u Use) Names(key Key) setting.Names {
 		n.Spelling = setting.Fields
 	}
 	return n
+}
+
+// target is how slices of the use are named.
+func (u Use) target(key Key) plan.Target {
+	return plan.Target{Namespace: key.Namespace, Service: key.Service, Pool: u.Pool, SliceName: u.SliceName(key)}
+}
+
+// owns reports whether a slice has a name of the use.
+func (u Use) owns(key Key, slice string) bool {
+	_, _, its := u.target(key).ParseName(slice)
+	return its
 }
 
 // SliceName is the name of the first slice: the Service and the pool, which no other

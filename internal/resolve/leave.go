@@ -13,6 +13,7 @@ import (
 type leave struct {
 	in      *Input
 	pools   map[string]v1alpha1.EndpointPool
+	present map[string]*v1alpha1.EndpointPool
 	targets map[Key]target
 	// kept says that so many targets vanished that none of them leaves.
 	kept bool
@@ -24,7 +25,7 @@ func (l *leave) all(out *Plan) {
 		l.kept, out.Kept = true, keptMessage(gone, all)
 	}
 	for key, t := range l.targets {
-		t.uses = slices.DeleteFunc(t.uses, func(u use) bool { return u.emptied && !l.published(key, u.Pool) })
+		t.uses = slices.DeleteFunc(t.uses, func(u use) bool { return u.emptied && !l.published(key, &u) })
 		told := Target{Key: key}
 		for i := range t.uses {
 			told.Uses = append(told.Uses, l.one(key, t, i, out))
@@ -61,7 +62,10 @@ func (l *leave) one(key Key, t target, i int, out *Plan) PoolUse {
 	u := &t.uses[i]
 	told := PoolUse{Use: u.Use, State: Active, Next: u.next}
 	if u.next != nil {
-		told.Message = "the endpoints of the new port, health check or pool were not all checked yet, or none passes: the old ones stay until then"
+		told.Message = u.waits.message("the documents name another port or health check")
+		if u.waits.less() {
+			out.Notices = append(out.Notices, Notice{key, TakesOverWithLess, told.Message})
+		}
 	}
 	switch u.end {
 	case vanished:
@@ -77,10 +81,7 @@ func (l *leave) one(key Key, t target, i int, out *Plan) PoolUse {
 	case revoked:
 		l.wait(u, &told, out, "the pool does not allow it any more")
 	case replaced:
-		told.State, told.Message = Leaving, "the binding does not name the pool any more: its endpoints stay until those of the other pools are checked and one passes"
-		if l.othersReady(t, i) {
-			u.emptied = true
-		}
+		l.replace(key, t, i, &told, out)
 	}
 	switch {
 	case u.emptied && u.next != nil: // the old one is over, so the new one need not be ready
@@ -102,31 +103,15 @@ func (l *leave) wait(u *use, told *PoolUse, out *Plan, why string) {
 	if !u.emptied && l.in.Now.Before(until) {
 		told.State, told.Until = Leaving, until
 		told.Message = fmt.Sprintf("%s: its endpoints stay published and checked for EndpointPool %s spec.releaseAfter=%s", why, u.Pool, period)
-		if out.Next.IsZero() || until.Before(out.Next) {
-			out.Next = until
-		}
+		out.at(until)
 		return
 	}
 	u.emptied = true
 }
 
-// othersReady reports whether what the target takes from other pools can replace a use:
-// there is something, and every group of it is ready.
-func (l *leave) othersReady(t target, i int) bool {
-	any := false
-	for j, other := range t.uses {
-		if j == i || other.end != "" {
-			continue
-		}
-		if other.next != nil || !l.in.Ready(other.Group) {
-			return false
-		}
-		any = true
-	}
-	return any
-}
-
-// published reports whether slices of a target hold endpoints of a pool.
-func (l *leave) published(key Key, pool string) bool {
-	return slices.ContainsFunc(l.in.Published, func(p Published) bool { return p.Key == key && p.Pool == pool && p.Endpoints > 0 })
+// published reports whether slices of a use hold endpoints.
+func (l *leave) published(key Key, u *use) bool {
+	return slices.ContainsFunc(l.in.Published, func(p Published) bool {
+		return p.Key == key && p.Endpoints > 0 && u.owns(key, p.Slice)
+	})
 }

@@ -214,7 +214,9 @@ func TestContract62AnotherPoolTakesOverWhenItIsReady(t *testing.T) {
 	w.in.Bindings[0] = binding("shop/a", "green")
 	w.after(time.Hour).want("shop/a green:30080 Active", "shop/a blue:30080 Leaving")
 	delete(w.unready, tcp("green", 30080))
-	w.after(0).want("shop/a green:30080 Active", "shop/a blue:30080 Emptied")
+	w.after(0).want("shop/a green:30080 Active", "shop/a blue:30080 Draining")
+	w.after(29*time.Second).want("shop/a green:30080 Active", "shop/a blue:30080 Draining")
+	w.after(time.Second).want("shop/a green:30080 Active", "shop/a blue:30080 Emptied")
 	w.after(0).want("shop/a green:30080 Active")
 }
 
@@ -227,7 +229,7 @@ func TestContract62NothingLeavesForAPoolThatStillChanges(t *testing.T) {
 	w.in.Bindings[0], w.in.Services[0] = binding("shop/a", "green"), service("shop/a", 31000)
 	w.after(0).want("shop/a green:30080 Active then green:31000", "shop/a blue:30080 Leaving")
 	delete(w.unready, tcp("green", 31000))
-	w.after(0).want("shop/a green:31000 Active", "shop/a blue:30080 Emptied")
+	w.after(0).want("shop/a green:31000 Active", "shop/a blue:30080 Draining")
 }
 
 func TestAMistakeOfATeamTakesNothingAway(t *testing.T) {

@@ -1,10 +1,14 @@
 package resolve
 
 import (
+	"cmp"
+	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
@@ -34,14 +38,18 @@ type target struct {
 // use is what a target takes from one pool.
 type use struct {
 	Use
-	// recovered says that only slices tell of it yet.
+	// recovered says that only slices tell of it yet. lost is how many endpoints they hold
+	// where nothing is known of the pool.
 	recovered bool
-	// next is wanted instead.
-	next *Use
+	lost      int
+	// next is wanted instead, and waits is what for.
+	next  *Use
+	waits handOver
 	// end is why it is not wanted any more, since when; empty while it is wanted.
 	end   end
 	since time.Time
-	// emptied says that its time is over.
+	// drains is since when others have taken over, emptied says that its time is over.
+	drains  time.Time
 	emptied bool
 }
 
@@ -52,7 +60,7 @@ type end string
 const (
 	// vanished: the binding, the annotation or the pool is gone. That may be a mistake.
 	vanished end = "vanished"
-	// replaced: the team left the pool out of a valid binding.
+	// replaced: a valid binding or annotation does not name the pool, or the slices.
 	replaced end = "replaced"
 	// revoked: the pool does not allow it any more.
 	revoked end = "revoked"
@@ -62,53 +70,74 @@ const (
 
 // recovered adds to what is remembered the slices that nothing accounts for: after a
 // restart a target that vanished meanwhile, or is not granted any more, is in them
-// alone. Such a target is checked as the pool says.
-func recovered(in *Input, memory Memory, wanted map[Key]request) (map[Key]target, []Published) {
+// alone, and so is what a hand-over had not taken yet. Such a target is checked as the
+// pool says.
+func (r *rules) recovered(memory Memory, wanted map[Key]request) map[Key]target {
 	targets := make(map[Key]target, len(memory.targets))
 	for key, t := range memory.targets {
 		t.uses = slices.Clone(t.uses)
 		targets[key] = t
 	}
-	pools := knownPools(in, memory)
-	var lost []Published
-	for _, p := range in.Published {
+	pools := knownPools(r.in, memory)
+	for _, p := range r.in.Published {
 		t := targets[p.Key]
-		known := slices.ContainsFunc(t.uses, func(u use) bool { return u.Pool == p.Pool })
-		pool, exists := pools[p.Pool]
+		i := slices.IndexFunc(t.uses, func(u use) bool { return u.owns(p.Key, p.Slice) })
 		switch {
-		case known || p.Endpoints == 0:
-		case !exists:
-			lost = append(lost, p)
-		default:
-			t.uses = append(t.uses, use{Use: fromSlices(p, &pool, wanted), recovered: true})
-			targets[p.Key] = t
+		case p.Endpoints == 0:
+		case i < 0:
+			if u, ours := r.fromSlice(p, pools, wanted); ours {
+				t.uses = append(t.uses, u)
+				targets[p.Key] = t
+			}
+		case t.uses[i].lost > 0:
+			t.uses[i].lost += p.Endpoints
+		case t.uses[i].recovered && r.wantsPorts(p, wanted): // of several slices one has the new ports already
+			t.uses[i].Ports = p.Ports
 		}
 	}
-	return targets, lost
+	return targets
 }
 
-// ownCheck is the check that a request says, nil for that of the pool. It counts for a port
-// that the slices publish: that one was granted.
-func ownCheck(p Published, req request) *v1alpha1.BindingHealthCheck {
-	own := req.spec.HealthCheck
-	if own == nil || own.Port != nil && !slices.ContainsFunc(p.Ports, func(port plan.Port) bool {
-		return port.Protocol == plan.TCP && int32(port.Number) == *own.Port
-	}) {
-		return nil
-	}
-	return own
-}
-
-// fromSlices is the use that slices show, with the target's own check or, without one, the
-// pool's.
-func fromSlices(p Published, pool *v1alpha1.EndpointPool, wanted map[Key]request) Use {
+// wantsPorts reports whether a slice has the ports that are wanted.
+func (r *rules) wantsPorts(p Published, wanted map[Key]request) bool {
 	req, asked := wanted[p.Key]
-	own := ownCheck(p, req)
-	u := Use{Group: Group{Pool: p.Pool}, Ports: p.Ports, CheckBy: req.checkBy(own)}
+	if !asked {
+		return false
+	}
+	ports, refusal := r.ports(p.Key, req)
+	return refusal.Reason == "" && r.samePorts(p.Key, &Use{Ports: p.Ports}, &Use{Ports: ports.Ports, PortFromService: ports.PortFromService})
+}
+
+// fromSlice is the use that a slice shows, with the target's own check or, without one, the
+// pool's. A slice without the label of a pool is another installation's, unless its name or
+// its addresses are those of a pool that the Service asks for.
+func (r *rules) fromSlice(p Published, pools map[string]v1alpha1.EndpointPool, wanted map[Key]request) (use, bool) {
+	req, asked := wanted[p.Key]
+	u := use{Use: Use{Group: Group{Pool: p.Pool}, Ports: p.Ports}, recovered: true}
 	if asked {
 		u.By = req.by()
 	}
-	check, ok := checkOf(pool, own, p.Ports)
+	if !u.owns(p.Key, p.Slice) {
+		u.Adopt = firstName(p.Slice)
+	}
+	for _, name := range req.spec.Pools {
+		if is := (Use{Group: Group{Pool: name}, Adopt: req.spec.Adopt}); is.owns(p.Key, p.Slice) {
+			u.Adopt, u.Pool = req.spec.Adopt, cmp.Or(u.Pool, name)
+		}
+	}
+	if u.Pool == "" {
+		u.Pool = poolOf(p.Addresses, req.spec.Pools, pools)
+	}
+	pool, exists := pools[u.Pool]
+	switch {
+	case u.Pool == "":
+		return use{}, false
+	case !exists:
+		u.lost = p.Endpoints
+		return u, true
+	}
+	own := r.ownCheck(p, req, &pool)
+	check, ok := checkOf(&pool, own, p.Ports)
 	if !ok {
 		first := slices.IndexFunc(p.Ports, func(port plan.Port) bool { return port.Protocol == plan.TCP })
 		if first < 0 {
@@ -117,9 +146,56 @@ func fromSlices(p Published, pool *v1alpha1.EndpointPool, wanted map[Key]request
 			check.Port = p.Ports[first].Number
 		}
 	}
-	u.Check, u.PoolCheck = check, check == sharedCheck(pool)
-	if p.Slice != u.SliceName(p.Key) {
-		u.Adopt = p.Slice
+	u.Check, u.PoolCheck, u.CheckBy = check, check == sharedCheck(&pool), req.checkBy(own)
+	return u, true
+}
+
+// poolOf returns the first of the named pools whose subnets have all addresses, empty if none
+// has.
+func poolOf(addresses []netip.Addr, names []string, pools map[string]v1alpha1.EndpointPool) string {
+	for _, name := range names {
+		outside := func(addr netip.Addr) bool {
+			return !slices.ContainsFunc(pools[name].Spec.Subnets, func(text string) bool {
+				subnet, err := netip.ParsePrefix(text)
+				return err == nil && subnet.Contains(addr)
+			})
+		}
+		if len(addresses) > 0 && !slices.ContainsFunc(addresses, outside) {
+			return name
+		}
 	}
-	return u
+	return ""
+}
+
+// firstName is the name of the first of the slices, of which this is one that has another
+// name than the pool gives.
+func firstName(slice string) string {
+	for at := len(slice); at > 0; at = strings.LastIndex(slice[:at], "-") {
+		first := plan.Target{SliceName: slice[:at]}
+		if _, number, ok := first.ParseName(slice); ok && (number > 1 || strings.HasSuffix(slice, "-ipv6")) {
+			return first.SliceName
+		}
+	}
+	return slice
+}
+
+// ownCheck is the check that a request says, nil for that of the pool. Where it checks one
+// of the wanted ports, the slices' own is checked in place of that; any other port has to be
+// allowed.
+func (r *rules) ownCheck(p Published, req request, pool *v1alpha1.EndpointPool) *v1alpha1.BindingHealthCheck {
+	own := req.spec.HealthCheck
+	has := func(ports []plan.Port) bool {
+		return slices.ContainsFunc(ports, func(port plan.Port) bool { return port.Protocol == plan.TCP && int32(port.Number) == *own.Port })
+	}
+	switch {
+	case own == nil, own.Port == nil, has(p.Ports):
+		return own
+	case has(r.offered(p.Key)), slices.ContainsFunc(req.spec.Ports, func(port v1alpha1.BindingPort) bool { return port.Port == *own.Port }):
+		of := *own
+		of.Port = nil
+		return &of
+	case documents.Allowed(&pool.Spec, p.Namespace, r.in.Namespaces[p.Namespace]).Ports.Contains(*own.Port):
+		return own
+	}
+	return nil
 }

@@ -34,7 +34,7 @@ type Target struct {
 	Key
 	// DryRun decides and reports, and writes nothing.
 	DryRun bool
-	// Uses has one for each pool, those of the binding first and in its order.
+	// Uses has one for each name of slices, those of the binding first and in its order.
 	Uses []PoolUse
 }
 
@@ -62,6 +62,8 @@ const (
 	Leaving State = "Leaving"
 	// Kept is checked and published although it vanished, because too many did.
 	Kept State = "Kept"
+	// Draining is checked, and what passes drains: what replaces it is stored.
+	Draining State = "Draining"
 	// Emptied is to be published without endpoints.
 	Emptied State = "Emptied"
 )
@@ -93,16 +95,44 @@ const (
 	TopologyIgnored = "TopologyIgnored"
 	// FamilyUnused is a Service without the family of some of its endpoints.
 	FamilyUnused = "FamilyUnused"
+	// TakesOverWithLess is a Service whose documents name other endpoints, of which too few
+	// pass to take the place of those that it has.
+	TakesOverWithLess = "TakesOverWithLess"
 	// HeadlessPort is a headless Service whose endpoints listen on other ports.
 	HeadlessPort = "HeadlessPort"
 )
+
+// HandsOver reports whether something waits for others to take its place.
+func (p *Plan) HandsOver() bool {
+	return slices.ContainsFunc(p.Targets, func(t Target) bool {
+		return slices.ContainsFunc(t.Uses, func(u PoolUse) bool { return u.Next != nil || u.State != Active })
+	})
+}
+
+// Drained ends what drains: who decides once has no time for it.
+func (p *Plan) Drained() {
+	for i := range p.Targets {
+		for j := range p.Targets[i].Uses {
+			if u := &p.Targets[i].Uses[j]; u.State == Draining {
+				u.State = Emptied
+			}
+		}
+	}
+}
+
+// at notes that time alone changes the plan then.
+func (p *Plan) at(when time.Time) {
+	if p.Next.IsZero() || when.Before(p.Next) {
+		p.Next = when
+	}
+}
 
 // Groups returns the groups that have to run, sorted.
 func (p *Plan) Groups() []Group {
 	var groups []Group
 	for _, t := range p.Targets {
 		for _, u := range t.Uses {
-			if u.State != Emptied {
+			if u.State != Emptied && u.Check.Mode != "" {
 				groups = append(groups, u.Group)
 			}
 			if u.Next != nil {

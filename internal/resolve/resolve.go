@@ -15,10 +15,10 @@ import (
 // is reached takes nothing from anybody.
 func Resolve(in Input, memory Memory) (Plan, Memory) {
 	wanted, notices, read := requests(in, memory.read)
-	before, lost := recovered(&in, memory, wanted)
 	r := newRules(&in)
+	before := r.recovered(memory, wanted)
 	after := make(map[Key]target, len(before))
-	out := Plan{Notices: notices, Lost: lost}
+	out := Plan{Notices: notices}
 	for _, key := range order(before, wanted) {
 		t := before[key]
 		req, asked := wanted[key]
@@ -33,13 +33,14 @@ func Resolve(in Input, memory Memory) (Plan, Memory) {
 			}
 		}
 		t.uses = r.life(key, t.uses, asked, w)
+		t.uses = out.lose(key, t.uses)
 		out.Refusals = append(out.Refusals, w.refusals...)
 		if len(t.uses) > 0 {
 			after[key] = t
 			out.Notices = append(out.Notices, r.traits(key, t.uses)...)
 		}
 	}
-	l := leave{in: &in, pools: poolsInUse(&in, memory, after), targets: after}
+	l := leave{in: &in, pools: poolsInUse(&in, memory, after), present: r.pools, targets: after}
 	l.all(&out)
 	out.sort()
 	return out, Memory{targets: after, pools: l.pools, read: read}
@@ -58,60 +59,73 @@ func order(before map[Key]target, wanted map[Key]request) []Key {
 	return append(keys, others...)
 }
 
-// life takes a wish in: what is wanted comes or stays, what is not wanted gets its end.
+// life takes a wish in: what is wanted comes or stays, what is not wanted gets its end. A
+// use is what owns slices of a name.
 func (r *rules) life(key Key, uses []use, asked bool, w wish) []use {
 	var after []use
+	is := func(want Use) func(use) bool {
+		return func(u use) bool { return u.SliceName(key) == want.SliceName(key) }
+	}
 	for _, want := range w.uses {
-		i := slices.IndexFunc(uses, func(u use) bool { return u.Pool == want.Pool })
+		i := slices.IndexFunc(uses, is(want))
 		if i < 0 {
 			after = append(after, use{Use: want})
 			continue
 		}
 		after = append(after, r.change(key, uses[i], want))
 	}
+	ports := r.offered(key)
+	if len(w.uses) > 0 {
+		ports, _ = r.named(key, &w.uses[0])
+	}
 	for _, u := range uses {
-		if !slices.ContainsFunc(w.uses, func(want Use) bool { return want.Pool == u.Pool }) {
-			u.next, u.recovered = nil, false
+		if !slices.ContainsFunc(w.uses, func(want Use) bool { return is(want)(u) }) {
+			u.next = nil
+			if !u.PortFromService {
+				u.Ports = renamed(u.Ports, ports)
+			}
 			after = append(after, u.ended(r.endOf(key, u, asked, w), r.in.Now))
 		}
 	}
 	return after
 }
 
-// change makes a use what is wanted, as soon as the group of that is ready. Until then
-// the old one stays, unless the pool forbids it.
+// change makes a use what is wanted, as soon as the group of that may take over. Until then
+// the old one stays, unless the pool forbids it, under the names that the Service has for
+// its ports. Where the Service has no such ports, the old one is of no use.
 func (r *rules) change(key Key, u use, want Use) use {
+	if wanted, _ := r.named(key, &want); !u.PortFromService {
+		u.Ports = renamed(u.Ports, wanted)
+	}
+	same := r.samePorts(key, &u.Use, &want)
+	_, useful := r.named(key, &u.Use)
+	takes, waits := r.takesOver(key, u, &want)
 	switch {
-	case same(u.Use, want), u.emptied, u.recovered, r.in.Ready(want.Group):
+	case same && (u.Group == want.Group || u.recovered), u.emptied, !useful, takes:
 		return use{Use: want}
 	case r.forbidden(key, u):
 		u = u.ended(revoked, r.in.Now)
 	default:
 		u = u.ended("", time.Time{})
 	}
-	u.next = &want
+	u.next, u.waits = &want, waits
 	return u
 }
 
 // endOf says why a use is not wanted; empty where it stays although nothing asks for it.
 func (r *rules) endOf(key Key, u use, asked bool, w wish) end {
-	switch {
-	case r.broken(u.Pool):
-		return broken
-	case r.pools[u.Pool] == nil:
-		return vanished
-	}
-	if r.forbidden(key, u) {
-		return revoked
-	}
 	refused := slices.ContainsFunc(w.refusals, func(f Refusal) bool { return f.Pool == u.Pool })
 	switch {
-	case !asked:
+	case r.forbidden(key, u):
+		return revoked
+	case asked && !w.broken && !refused:
+		return replaced // whether or not the pool is still there
+	case r.broken(u.Pool):
+		return broken
+	case r.pools[u.Pool] == nil, !asked:
 		return vanished
-	case w.broken, refused:
-		return "" // the wish changed to one that is not granted: what it was stays
 	}
-	return replaced
+	return "" // the wish changed to one that is not granted: what it was stays
 }
 
 // forbidden reports whether a present pool does not allow a use any more. Labels of a
@@ -170,6 +184,18 @@ func knownPools(in *Input, memory Memory) map[string]v1alpha1.EndpointPool {
 		pools[p.Name] = p
 	}
 	return pools
+}
+
+// lose takes out the uses of pools of which nothing is known, unless others replace them:
+// they stay as they are, and nobody can check them.
+func (p *Plan) lose(key Key, uses []use) []use {
+	return slices.DeleteFunc(uses, func(u use) bool {
+		if u.lost == 0 || u.end == replaced {
+			return false
+		}
+		p.Lost = append(p.Lost, Published{Key: key, Pool: u.Pool, Slice: u.SliceName(key), Ports: u.Ports, Endpoints: u.lost})
+		return true
+	})
 }
 
 func (p *Plan) sort() {

@@ -57,6 +57,9 @@ func (r *rules) wish(key Key, req request, had []use) wish {
 	if refusal.Reason != "" {
 		return wish{refusals: []Refusal{refusal}, broken: true}
 	}
+	if refusal := adoptInUse(key, req, had); refusal.Reason != "" {
+		return wish{refusals: []Refusal{refusal}, broken: true}
+	}
 	var w wish
 	for _, name := range req.spec.Pools {
 		u := Use{Group: Group{Pool: name}, Ports: ports.Ports, PortFromService: ports.PortFromService, Adopt: req.spec.Adopt, By: req.by(), CheckBy: req.checkBy(req.spec.HealthCheck)}
@@ -67,6 +70,20 @@ func (r *rules) wish(key Key, req request, had []use) wish {
 		w.uses = append(w.uses, u)
 	}
 	return w
+}
+
+// adoptInUse refuses a binding whose adopt names slices that another pool fills: whose
+// endpoints are in them could not be told any more.
+func adoptInUse(key Key, req request, had []use) Refusal {
+	for _, u := range had {
+		if req.spec.Adopt == "" || u.emptied || u.SliceName(key) != req.spec.Adopt || slices.Contains(req.spec.Pools, u.Pool) {
+			continue
+		}
+		return Refusal{key, req.spec.Pools[0], v1alpha1.ReasonInvalid, fmt.Sprintf(
+			"slices %s of Service %s hold the endpoints of pool %s (%s), so no other pool can take them over: the Service stays as it is; remove spec.adopt first, wait until the endpoints are in the slices %s.%s, then change spec.pools",
+			req.spec.Adopt, key, u.Pool, req.subject(key, "spec.adopt"), key.Service, u.Pool)}
+	}
+	return Refusal{}
 }
 
 // grant completes a use with its check, or says why the pool does not grant it. A pool
@@ -166,9 +183,4 @@ func (r *rules) ports(key Key, req request) (plan.Target, Refusal) {
 		return refuse(string(problem.Kind), Use{By: req.by()}.Names(key).Of(problem.Message))
 	}
 	return target, Refusal{}
-}
-
-// same reports whether two uses publish the same with the same check.
-func same(a, b Use) bool {
-	return a.Group == b.Group && a.PortFromService == b.PortFromService && a.Adopt == b.Adopt && slices.Equal(a.Ports, b.Ports)
 }

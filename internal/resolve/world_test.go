@@ -19,9 +19,15 @@ type world struct {
 	t      *testing.T
 	in     resolve.Input
 	memory resolve.Memory
-	// unready are the groups that are not ready; the others are.
+	// unready are the groups that decided nothing yet. passing are how many endpoints of a
+	// group pass, 10 of IPv4 where it is not in it.
 	unready map[resolve.Group]bool
-	plan    resolve.Plan
+	passing map[resolve.Group]resolve.Count
+	// refuses says that slices of this name are not stored.
+	refuses map[string]bool
+	// draining are the slices whose endpoints drain.
+	draining map[string]bool
+	plan     resolve.Plan
 }
 
 var begin = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
@@ -29,7 +35,16 @@ var begin = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 func newWorld(t *testing.T, pools ...v1alpha1.EndpointPool) *world {
 	w := &world{t: t, unready: map[resolve.Group]bool{}}
 	w.in = resolve.Input{Now: begin, Complete: true, Pools: pools, Nodes: map[string]int{}}
-	w.in.Ready = func(g resolve.Group) bool { return !w.unready[g] }
+	w.draining = map[string]bool{}
+	w.passing, w.refuses = map[resolve.Group]resolve.Count{}, map[string]bool{}
+	w.in.Health = func(g resolve.Group) (resolve.Health, bool) {
+		passing, set := w.passing[g]
+		if !set {
+			passing = resolve.Count{IPv4: 10}
+		}
+		return resolve.Health{Checked: !w.unready[g], Passing: passing}, !w.unready[g]
+	}
+	w.in.Stored = w.stored
 	for _, p := range pools {
 		w.in.Nodes[p.Name] = 10
 	}
@@ -84,15 +99,32 @@ func (w *world) after(d time.Duration) *world {
 	return w
 }
 
+// stored is what the slices of a name have as ready.
+func (w *world) stored(key resolve.Key, slice string) (resolve.Count, bool) {
+	var all resolve.Count
+	for _, p := range w.in.Published {
+		if p.Key == key && p.Slice == slice && !w.draining[p.Slice] {
+			all.IPv4, all.IPv6 = all.IPv4+p.Endpoints-p.IPv6, all.IPv6+p.IPv6
+		}
+	}
+	return all, true
+}
+
 // publish writes the plan as a runtime would.
 func (w *world) publish() {
 	for _, t := range w.plan.Targets {
 		for _, u := range t.Uses {
-			w.in.Published = slices.DeleteFunc(w.in.Published, func(p resolve.Published) bool { return p.Key == t.Key && p.Pool == u.Pool })
-			if t.DryRun {
+			name := u.SliceName(t.Key)
+			if t.DryRun || w.refuses[name] {
 				continue
 			}
-			p := resolve.Published{Key: t.Key, Pool: u.Pool, Slice: u.SliceName(t.Key), Ports: u.Ports, Endpoints: 10}
+			w.in.Published = slices.DeleteFunc(w.in.Published, func(p resolve.Published) bool { return p.Key == t.Key && p.Slice == name })
+			passing := resolve.Count{IPv4: 10}
+			if set, is := w.passing[u.Group]; is {
+				passing = set
+			}
+			p := resolve.Published{Key: t.Key, Pool: u.Pool, Slice: name, Ports: u.Ports, Endpoints: passing.IPv4 + passing.IPv6, IPv6: passing.IPv6}
+			w.draining[name] = u.State == resolve.Draining
 			if u.State == resolve.Emptied {
 				p.Endpoints = 0
 			}

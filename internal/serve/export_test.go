@@ -13,10 +13,7 @@ import (
 )
 
 // What the tests of this package look at.
-var (
-	PublishedOf  = published
-	NamespacesOf = namespaces
-)
+var NamespacesOf = namespaces
 
 // NewSource returns the source of a pool, and what runs beside it.
 var NewSource = newSource
@@ -30,11 +27,11 @@ type Settling struct{ s *settling }
 // NewSettling returns one that waits for nothing.
 func NewSettling(log *slog.Logger) Settling { return Settling{newSettling(log)} }
 
-// Expect waits for a Service that is filled by those pools.
-func (s Settling) Expect(key resolve.Key, pools ...string) {
+// Expect waits for a Service that has slices of those names.
+func (s Settling) Expect(key resolve.Key, names ...string) {
 	var fills []fill
-	for _, pool := range pools {
-		fills = append(fills, fill{verdict: pool})
+	for _, name := range names {
+		fills = append(fills, fill{of: plan.Target{SliceName: name}})
 	}
 	s.s.expect(key, fills)
 }
@@ -57,7 +54,7 @@ func (a *audience) Tell(key resolve.Group, notices []narration.Notice, now time.
 
 // Seen is what is shown of a Service after those outcomes.
 func Seen(outcomes []target.Outcome, story narration.Story) *FillState {
-	f := &filled{fills: []fill{{verdict: "blue"}}, seen: make([]atomic.Pointer[FillState], 1)}
+	f := &filled{fills: []fill{{of: plan.Target{SliceName: "blue"}}}, seen: make([]atomic.Pointer[FillState], 1)}
 	for _, o := range outcomes {
 		f.see(o, story)
 	}

@@ -156,19 +156,28 @@ func (g *group) publish(s *Server, key resolve.Group, v *guard.Verdict) {
 	}
 	before := g.verdict.Swap(v)
 	s.set.Publish(name(key), v)
-	if before == nil || before.MayReplace() != v.MayReplace() {
+	if before == nil || s.handsOver.Load() && healthOf(before) != healthOf(v) {
 		s.signal()
 	}
 }
 
-// ready reports whether a group may take over.
-func (g *groups) ready(key resolve.Group) bool {
+// health returns what the checks of a group say, and false where it has decided nothing.
+func (g *groups) health(key resolve.Group) (resolve.Health, bool) {
 	running := g.running[key]
 	if running == nil {
-		return false
+		return resolve.Health{}, false
 	}
 	v := running.verdict.Load()
-	return v != nil && v.MayReplace()
+	if v == nil {
+		return resolve.Health{}, false
+	}
+	return healthOf(v), true
+}
+
+func healthOf(v *guard.Verdict) resolve.Health {
+	h := resolve.Health{Checked: v.Checked()}
+	h.Passing.IPv4, h.Passing.IPv6 = v.Passing()
+	return h
 }
 
 // age returns how long ago the slowest group came round last.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
 )
@@ -24,7 +23,7 @@ func (s *Server) input(now time.Time) (resolve.Input, bool) {
 	if set.Generation == 0 {
 		return resolve.Input{}, false // nothing was read yet, so no team is refused anything
 	}
-	in := resolve.Input{Now: now, Complete: set.Complete, Nodes: s.pools.nodes(), Ready: s.groups.ready}
+	in := resolve.Input{Now: now, Complete: set.Complete, Nodes: s.pools.nodes(), Health: s.groups.health, Stored: s.targets.stored}
 	addDocuments(&in, set)
 	var known bool
 	in.Namespaces, known = s.labels.of(slices.Concat(in.Pools, in.OnlyChecked))
@@ -123,52 +122,19 @@ func namespaces(set documents.Set, labels map[string]map[string]string) map[stri
 	return found
 }
 
-// published puts the slices of one Service and pool together.
+// published is what our slices show.
 func published(all []kube.Published) []resolve.Published {
-	type of struct {
-		resolve.Key
-		pool string
-	}
-	found := make(map[of]*resolve.Published)
-	for _, slice := range all {
-		k := of{resolve.Key{Namespace: slice.Namespace, Service: slice.Service}, slice.Pool}
-		p := found[k]
-		if p == nil {
-			p = &resolve.Published{Key: k.Key, Pool: slice.Pool, Slice: firstName(slice), Ports: slice.Ports}
-			found[k] = p
+	out := make([]resolve.Published, len(all))
+	for i, slice := range all {
+		out[i] = resolve.Published{
+			Key: resolve.Key{Namespace: slice.Namespace, Service: slice.Service}, Pool: slice.Pool, Slice: slice.Name,
+			Ports: slice.Ports, Endpoints: slice.Endpoints, Addresses: slice.Addresses,
 		}
-		if name := firstName(slice); len(name) < len(p.Slice) {
-			p.Slice = name
-		}
-		p.Endpoints += slice.Endpoints
 		if slice.IPv6 {
-			p.IPv6 += slice.Endpoints
+			out[i].IPv6 = slice.Endpoints
 		}
 	}
-	var out []resolve.Published
-	for _, p := range found {
-		out = append(out, *p)
-	}
-	slices.SortFunc(out, func(a, b resolve.Published) int {
-		return strings.Compare(a.Namespace+"/"+a.Slice, b.Namespace+"/"+b.Slice)
-	})
 	return out
-}
-
-// firstName is the name that the first slice of the target has: a slice of its own name,
-// or one that was taken over, whose further slices have hyphens.
-func firstName(slice kube.Published) string {
-	own := plan.Target{Service: slice.Service, Pool: slice.Pool, SliceName: slice.Service + "." + slice.Pool}
-	if _, _, ok := own.ParseName(slice.Name); ok {
-		return own.SliceName
-	}
-	for at := len(slice.Name); at > 0; at = strings.LastIndex(slice.Name[:at], "-") {
-		first := plan.Target{SliceName: slice.Name[:at]}
-		if _, number, ok := first.ParseName(slice.Name); ok && (number > 1 || strings.HasSuffix(slice.Name, "-ipv6")) {
-			return first.SliceName
-		}
-	}
-	return slice.Name
 }
 
 // labels reads the labels of namespaces, while a pool selects by them.

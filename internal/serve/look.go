@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -66,8 +67,13 @@ func (s *Server) look(ctx context.Context, progress Progress, then func(*look)) 
 	l.read(ctx, first)
 	l.decide(ctx, first)
 	// Which groups are ready, and so what replaces what, is known now.
-	in.Now, in.Ready, in.Nodes = time.Now(), l.ready, l.nodes()
+	in.Now, in.Health, in.Nodes = time.Now(), l.health, l.nodes()
+	// What is decided is written in that order: what leaves last.
+	in.Stored = func(key resolve.Key, _ string) (resolve.Count, bool) {
+		return resolve.Count{IPv4: math.MaxInt32, IPv6: math.MaxInt32}, true
+	}
 	l.Plan, _ = resolve.Resolve(in, memory)
+	l.Plan.Drained()
 	l.Targets = l.filled(ctx, l.Plan)
 	l.plan()
 	if ctx.Err() == nil {
@@ -244,10 +250,13 @@ func (l *look) decideOne(ctx context.Context, document *v1alpha1.EndpointPool, g
 	return nil
 }
 
-// ready reports whether a group may take over from one before it.
-func (l *look) ready(g resolve.Group) bool {
+// health returns what the checks of a group say.
+func (l *look) health(g resolve.Group) (resolve.Health, bool) {
 	decided := l.Groups[g]
-	return decided != nil && decided.Verdict != nil && decided.Verdict.MayReplace()
+	if decided == nil || decided.Verdict == nil {
+		return resolve.Health{}, false
+	}
+	return healthOf(decided.Verdict), true
 }
 
 // nodes is how many nodes each pool has.

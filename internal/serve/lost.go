@@ -17,7 +17,8 @@ type lost struct {
 
 	mu    sync.Mutex
 	kinds map[string]bool
-	// asked are the pools of Services that something else asked for at some time.
+	// asked are the pools of Services that something else asked for at some time, as long as
+	// it does, or slices of them are there.
 	asked map[share]bool
 }
 
@@ -61,6 +62,13 @@ func (l *lost) look(in *resolve.Input, set documents.Set) (news bool) {
 	for _, p := range slices.Concat(in.Pools, in.OnlyChecked) {
 		pools[p.Name] = true
 	}
+	asked := make(map[share]bool)
+	for _, p := range in.Published {
+		if of := (share{p.Key, p.Pool}); l.asked[of] {
+			asked[of] = true
+		}
+	}
+	l.asked = asked
 	for i := range in.Bindings {
 		b := &in.Bindings[i]
 		for _, pool := range b.Spec.Pools {
@@ -75,9 +83,9 @@ func (l *lost) look(in *resolve.Input, set documents.Set) (news bool) {
 	for _, kind := range set.Missing {
 		found := slices.ContainsFunc(in.Published, func(p resolve.Published) bool {
 			if kind == v1alpha1.KindEndpointPool {
-				return p.Endpoints > 0 && !pools[p.Pool]
+				return p.Endpoints > 0 && p.Pool != "" && !pools[p.Pool]
 			}
-			return p.Endpoints > 0 && !l.asked[share{p.Key, p.Pool}]
+			return p.Endpoints > 0 && p.Pool != "" && !l.asked[share{p.Key, p.Pool}]
 		})
 		news = news || found && !l.kinds[kind]
 		l.kinds[kind] = l.kinds[kind] || found

@@ -20,6 +20,7 @@ func (s *Server) pass(ctx context.Context, now time.Time) time.Time {
 	}
 	next, memory := resolve.Resolve(in, s.memory)
 	s.memory = memory
+	s.handsOver.Store(next.HandsOver())
 	s.teller.planned(in, next)
 	s.pools.run(ctx, next)
 	s.targets.prepare(ctx, next)

@@ -166,6 +166,8 @@ type Server struct {
 	beat    atomic.Int64
 	start   time.Time
 	settled bool
+	// handsOver says that slices or checks wait for others to take their place.
+	handsOver atomic.Bool
 	// sizes is how many nodes the pools had in the last pass.
 	sizes map[string]int
 	// searched says that namespaces with slices that no document names were looked for.
@@ -192,7 +194,8 @@ func New(opts Options) (*Server, error) {
 	s := &Server{opts: opts, lost: lost, news: make(chan struct{}, 1), start: time.Now()}
 	var setErr, probeErr, holdErr error
 	s.set, setErr = target.NewSet(target.SetOptions{Rate: rate})
-	s.probes, probeErr = probe.NewHub(probe.HubOptions{Concurrency: opts.Concurrency, MaxChecks: resolve.MaxChecks})
+	// While one check takes over from another, both are made.
+	s.probes, probeErr = probe.NewHub(probe.HubOptions{Concurrency: opts.Concurrency, MaxChecks: 2 * resolve.MaxChecks})
 	s.holds, holdErr = hold.NewHub(hold.HubOptions{MaxConnections: min(resolve.MaxChecks, hold.MaxConnections(opts.Concurrency))})
 	if err := errors.Join(setErr, probeErr, holdErr); err != nil {
 		return nil, err
@@ -202,7 +205,6 @@ func New(opts Options) (*Server, error) {
 	s.pools = &pools{server: s, running: make(map[string]*running)}
 	s.groups = &groups{server: s, running: make(map[resolve.Group]*group)}
 	s.targets = &targets{server: s, running: make(map[resolve.Key]*filled), leaving: make(map[string]bool), broken: make(map[resolve.Key]bool), settling: newSettling(s.teller.log)}
-	s.set.Publish(emptied, &guard.Verdict{})
 	return s, nil
 }
 

@@ -15,32 +15,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
 )
-
-// Contract 49: after a restart a target is found again by its slices, whatever they are
-// called.
-func TestSlicesOfOneServiceAndPoolAreOneTarget(t *testing.T) {
-	t.Parallel()
-	slice := func(name, service, pool string, endpoints int) kube.Published {
-		return kube.Published{Namespace: "shop", Name: name, Service: service, Pool: pool, Endpoints: endpoints}
-	}
-	of := func(first, service, pool string, endpoints int) resolve.Published {
-		return resolve.Published{Key: resolve.Key{Namespace: "shop", Service: service}, Pool: pool, Slice: first, Endpoints: endpoints}
-	}
-	got := serve.PublishedOf([]kube.Published{
-		slice("web.blue.2", "web", "blue", 3), slice("web.blue.ipv6", "web", "blue", 4), slice("web.blue-2", "web", "blue-2", 1),
-		slice("old-remote-ipv6", "old", "blue", 1), slice("old-remote-2", "old", "blue", 2), slice("odd-remote", "odd", "blue", 5),
-	})
-	want := []resolve.Published{
-		of("odd-remote", "odd", "blue", 5), of("old-remote", "old", "blue", 3), of("web.blue", "web", "blue", 7), of("web.blue-2", "web", "blue-2", 1),
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
 
 func TestTheNamespacesOfPoolsAndBindingsAreWatched(t *testing.T) {
 	t.Parallel()

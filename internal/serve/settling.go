@@ -36,8 +36,8 @@ func (s *settling) expect(key resolve.Key, fills []fill) {
 	}
 	s.services[key], s.open[key] = true, make(map[string]bool, len(fills))
 	for _, each := range fills {
-		if each.verdict != emptied {
-			s.open[key][each.verdict] = true
+		if each.phase != target.Emptied {
+			s.open[key][each.of.SliceName] = true
 		}
 	}
 	if len(s.open[key]) == 0 {
@@ -58,10 +58,10 @@ func (s *settling) take(key resolve.Key, dryRun bool, o target.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pools := s.open[key]
-	if !pools[o.Pool] || !o.Checked || o.Pending > 0 && !dryRun {
+	if !pools[o.SliceName] || !o.Checked || o.Pending > 0 && !dryRun {
 		return
 	}
-	if delete(pools, o.Pool); len(pools) == 0 {
+	if delete(pools, o.SliceName); len(pools) == 0 {
 		s.close(key)
 	}
 }

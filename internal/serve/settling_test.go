@@ -32,16 +32,16 @@ func TestContract77TheLogSaysWhenAllSlicesAreAsDecided(t *testing.T) {
 		dryRun  bool
 		want    string
 	}{
-		{key: one, outcome: target.Outcome{Pool: "blue", Passed: true}},                 // not checked yet
-		{key: one, outcome: target.Outcome{Pool: "blue", Checked: true, Pending: 1}},    // not written yet
-		{key: one, outcome: target.Outcome{Pool: "blue", Checked: true}},                // written
-		{key: one, outcome: target.Outcome{Pool: "blue", Checked: true, Pending: 1}},    // that is later news
-		{key: two, outcome: target.Outcome{Pool: "green", Checked: true}},               // one of two pools
-		{key: three, outcome: target.Outcome{Pool: "blue", Checked: true}},              // waited for by no one
-		{key: two, outcome: target.Outcome{Pool: "blue", Checked: true}, want: "2"},     // all
-		{key: two, outcome: target.Outcome{Pool: "blue", Checked: true, Pending: 1}},    // a change
-		{key: two, outcome: target.Outcome{Pool: "blue", Checked: true}},                // and its write
-		{key: one, outcome: target.Outcome{Pool: "green", Checked: true}, dryRun: true}, // no pool of that Service
+		{key: one, outcome: target.Outcome{SliceName: "blue", Passed: true}},                 // not checked yet
+		{key: one, outcome: target.Outcome{SliceName: "blue", Checked: true, Pending: 1}},    // not written yet
+		{key: one, outcome: target.Outcome{SliceName: "blue", Checked: true}},                // written
+		{key: one, outcome: target.Outcome{SliceName: "blue", Checked: true, Pending: 1}},    // that is later news
+		{key: two, outcome: target.Outcome{SliceName: "green", Checked: true}},               // one of two pools
+		{key: three, outcome: target.Outcome{SliceName: "blue", Checked: true}},              // waited for by no one
+		{key: two, outcome: target.Outcome{SliceName: "blue", Checked: true}, want: "2"},     // all
+		{key: two, outcome: target.Outcome{SliceName: "blue", Checked: true, Pending: 1}},    // a change
+		{key: two, outcome: target.Outcome{SliceName: "blue", Checked: true}},                // and its write
+		{key: one, outcome: target.Outcome{SliceName: "green", Checked: true}, dryRun: true}, // no pool of that Service
 	} {
 		s.Take(step.key, step.dryRun, step.outcome)
 		if got := said(); got != step.want {
@@ -50,7 +50,7 @@ func TestContract77TheLogSaysWhenAllSlicesAreAsDecided(t *testing.T) {
 	}
 
 	s.Expect(three, "blue")
-	s.Take(three, true, target.Outcome{Pool: "blue", Checked: true, Pending: 1})
+	s.Take(three, true, target.Outcome{SliceName: "blue", Checked: true, Pending: 1})
 	if got := said(); got != "3" {
 		t.Errorf("a dry run: got %q, want 3", got)
 	}

@@ -182,13 +182,10 @@ func (g *group) see(o pool.Outcome, memory narration.Pool, story narration.Story
 	g.seen.Store(next)
 }
 
-// see notes what an event of a Service came to, for the fill of its verdict.
+// see notes what an event of a Service came to, for the fill that has its slices.
 func (f *filled) see(o target.Outcome, story narration.Story) {
-	for i := range f.fills {
-		if f.fills[i].verdict == o.Pool {
-			see(&f.seen[i], o, story)
-			return
-		}
+	if i := f.at(o.SliceName); i >= 0 {
+		see(&f.seen[i], o, story)
 	}
 }
 

@@ -19,11 +19,11 @@ func TestOfAServiceTheLastStateAndTheNewestChangesAreShown(t *testing.T) {
 	at := time.Now()
 	var outcomes []target.Outcome
 	for i := range 9 {
-		outcomes = append(outcomes, target.Outcome{At: at.Add(time.Duration(i) * time.Second), Pool: "blue", Pending: i, State: plan.State{Slices: make([]plan.Slice, 2)}, Results: []outbox.Result{{}}})
+		outcomes = append(outcomes, target.Outcome{At: at.Add(time.Duration(i) * time.Second), SliceName: "blue", Pending: i, State: plan.State{Slices: make([]plan.Slice, 2)}, Results: []outbox.Result{{}}})
 	}
 	outcomes = append(outcomes,
-		target.Outcome{Pool: "green", Pending: 77},
-		target.Outcome{At: at.Add(time.Minute), Pool: "blue", Defect: &target.Defect{Value: "boom"}, Results: []outbox.Result{{Err: errors.New("boom")}}},
+		target.Outcome{SliceName: "green", Pending: 77},
+		target.Outcome{At: at.Add(time.Minute), SliceName: "blue", Defect: &target.Defect{Value: "boom"}, Results: []outbox.Result{{Err: errors.New("boom")}}},
 	)
 	got := serve.Seen(outcomes, narration.Story{Cycle: &narration.Cycle{Writes: 1}})
 	if len(got.Writes) != 5 || cap(got.Writes) > 8 {
@@ -32,7 +32,7 @@ func TestOfAServiceTheLastStateAndTheNewestChangesAreShown(t *testing.T) {
 	if got.Defect == nil || got.Pending != 8 || len(got.State.Slices) != 2 || !got.LastWrite.Equal(at.Add(8*time.Second)) {
 		t.Errorf("got %+v, want the defect, and what was known before", got)
 	}
-	if got := serve.Seen(append(outcomes, target.Outcome{Pool: "blue"}), narration.Story{}); got.Defect != nil || got.Pending != 0 {
+	if got := serve.Seen(append(outcomes, target.Outcome{SliceName: "blue"}), narration.Story{}); got.Defect != nil || got.Pending != 0 {
 		t.Errorf("got %+v, want that the defect is over", got)
 	}
 }

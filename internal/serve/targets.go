@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -12,9 +13,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
-
-// emptied is the name of the group that decides that there is no endpoint.
-const emptied = ""
 
 // targets are which Services are filled from which groups.
 type targets struct {
@@ -52,6 +50,7 @@ type fill struct {
 	// verdict is the name of the group.
 	verdict string
 	of      plan.Target
+	phase   target.Phase
 	store   Store
 }
 
@@ -64,6 +63,7 @@ func (t *targets) prepare(ctx context.Context, p resolve.Plan) {
 		fills, dryRun := t.fills(each), each.DryRun || t.server.opts.DryRun
 		before := t.running[each.Key]
 		if before != nil && before.dryRun == dryRun && slices.EqualFunc(before.fills, fills, sameFill) {
+			before.move(fills)
 			continue
 		}
 		if before != nil {
@@ -71,8 +71,8 @@ func (t *targets) prepare(ctx context.Context, p resolve.Plan) {
 		}
 		f, err := t.open(ctx, fills, dryRun)
 		t.server.teller.target(each.Key, err)
-		t.broken[each.Key] = err != nil
-		if f != nil {
+		if t.broken[each.Key] = err != nil; f != nil {
+			f.know(before)
 			t.running[each.Key] = f
 			t.settling.expect(each.Key, fills)
 		}
@@ -82,6 +82,83 @@ func (t *targets) prepare(ctx context.Context, p resolve.Plan) {
 			t.end(ctx, key, f)
 		}
 	}
+	maps.DeleteFunc(t.broken, func(key resolve.Key, _ bool) bool { return !wanted[key] })
+}
+
+// move takes over how far a hand-over is, which changes nothing of what runs.
+func (f *filled) move(fills []fill) {
+	phases, moved := make([]target.Phase, len(fills)), false
+	for i, each := range fills {
+		moved = moved || f.fills[i].phase != each.phase
+		phases[i], f.fills[i].phase = each.phase, each.phase
+	}
+	if moved && f.target != nil {
+		f.target.Move(phases)
+	}
+}
+
+// know takes over what came of the slices that the target before it had too.
+func (f *filled) know(before *filled) {
+	if before == nil {
+		return
+	}
+	for i, each := range f.fills {
+		if j := before.at(each.of.SliceName); j >= 0 {
+			f.seen[i].Store(before.seen[j].Load())
+		}
+	}
+}
+
+// at returns which of the fills has slices of that first name, -1 if none has.
+func (f *filled) at(slice string) int {
+	return slices.IndexFunc(f.fills, func(each fill) bool { return each.of.SliceName == slice })
+}
+
+// stored returns what slices of that first name publish as ready in the API server, as far
+// as clients of the Service can use it, and false where they were not read.
+func (t *targets) stored(key resolve.Key, slice string) (resolve.Count, bool) {
+	f := t.running[key]
+	if f == nil {
+		return resolve.Count{}, false
+	}
+	i := f.at(slice)
+	if i < 0 {
+		return resolve.Count{}, false
+	}
+	if seen := f.seen[i].Load(); seen != nil {
+		if seen.Problem.Kind != "" {
+			return resolve.Count{}, true
+		}
+		return readyIn(&seen.State), true
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.states[i] == nil {
+		return resolve.Count{}, false
+	}
+	return readyIn(f.states[i]), true
+}
+
+// readyIn counts the ready endpoints in slices that the Service of today owns.
+func readyIn(state *plan.State) resolve.Count {
+	var all resolve.Count
+	for _, s := range state.Slices {
+		if s.Owner != state.Service.UID {
+			continue
+		}
+		ready := 0
+		for _, m := range s.Endpoints {
+			if m.State == inventory.StateReady {
+				ready++
+			}
+		}
+		if s.Family == plan.IPv4 {
+			all.IPv4 += ready
+		} else {
+			all.IPv6 += ready
+		}
+	}
+	return all
 }
 
 // fills are what a target is made of.
@@ -92,8 +169,12 @@ func (t *targets) fills(each resolve.Target) []fill {
 			Namespace: each.Namespace, Service: each.Service, SliceName: u.SliceName(each.Key), Pool: u.Pool, ManagedBy: t.server.opts.ManagedBy,
 			Ports: u.Ports, PortFromService: u.PortFromService, MaxEndpoints: t.server.opts.MaxEndpoints, Names: u.Names(each.Key),
 		}}
-		if u.State == resolve.Emptied {
-			f.verdict = emptied
+		switch u.State {
+		case resolve.Draining:
+			f.phase = target.Draining
+		case resolve.Emptied:
+			f.phase = target.Emptied
+		case resolve.Active, resolve.Leaving, resolve.Kept:
 		}
 		fills = append(fills, f)
 	}
@@ -143,12 +224,9 @@ func (t *targets) open(ctx context.Context, fills []fill, dryRun bool) (*filled,
 	return f, nil
 }
 
-// names is how messages about the slices of a group name settings. They are about who asked
-// for the slices, never about the check, which another document may say while this goes on.
-func (f *filled) names(verdict string) setting.Names {
-	i := slices.IndexFunc(f.fills, func(each fill) bool { return each.verdict == verdict })
-	return f.fills[max(i, 0)].of.Names
-}
+// names is how messages about slices name settings. They are about who asked for the slices,
+// never about the check, which another document may say while this goes on.
+func (f *filled) names(slice string) setting.Names { return f.fills[max(f.at(slice), 0)].of.Names }
 
 // release closes the stores of a target that never ran.
 func (f *filled) release() {
@@ -214,7 +292,7 @@ func (t *targets) run() {
 		options := target.Options{DryRun: f.dryRun, Observe: func(o target.Outcome) { tell(o); t.settling.take(key, f.dryRun, o) }}
 		for i, each := range f.fills {
 			options.Fills = append(options.Fills, target.Fill{
-				Pool: each.verdict, Store: t.server.opts.Fence(each.store), Target: each.of, State: f.states[i],
+				Pool: each.verdict, Store: t.server.opts.Fence(each.store), Target: each.of, State: f.states[i], Phase: each.phase,
 			})
 		}
 		added, err := t.server.set.Add(options)

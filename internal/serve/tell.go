@@ -150,16 +150,16 @@ func (t *teller) ofGroup(key resolve.Group, g *group) func(pool.Outcome) {
 func (t *teller) ofTarget(key resolve.Key, f *filled) func(target.Outcome) {
 	memories := make(map[string]narration.Target, len(f.fills))
 	for _, each := range f.fills {
-		memories[each.verdict] = narration.Target{DryRun: f.dryRun}
+		memories[each.of.SliceName] = narration.Target{DryRun: f.dryRun}
 	}
 	log, observe := t.log.With(keyArgs(key)...), t.opts.Observe.OfTarget(key, f.dryRun)
 	return func(o target.Outcome) {
-		memory, story := memories[o.Pool].Tell(o)
-		memories[o.Pool] = memory
+		memory, story := memories[o.SliceName].Tell(o)
+		memories[o.SliceName] = memory
 		observe(o)
 		f.see(o, story)
 		t.revision.Add(1)
-		names := f.names(o.Pool)
+		names := f.names(o.SliceName)
 		say(log, names, story)
 		if f.dryRun {
 			return
@@ -214,6 +214,12 @@ func (t *teller) tell(plan resolve.Plan) {
 	}
 	t.tellCrowds(holds)
 	t.leaving(plan, holds)
+	for _, g := range plan.Groups() {
+		holds[subject{kind: "pool", name: g.Pool}], holds[subject{kind: "group", name: name(g)}] = true, true
+	}
+	for _, each := range plan.Targets {
+		holds[subject{"target", each.Namespace, each.Service, ""}] = true
+	}
 	t.forget(holds)
 }
 
@@ -251,11 +257,7 @@ func (t *teller) forget(holds map[subject]bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for of := range t.said {
-		switch of.kind {
-		case "labels", "pool", "group", "target":
-			continue
-		}
-		if !holds[of] {
+		if of.kind != "labels" && !holds[of] {
 			delete(t.said, of)
 			t.log.Info("what was told before is over", "what", of.kind, "namespace", of.namespace, "service", of.name, "pool", of.pool)
 		}

@@ -76,7 +76,7 @@ func (l *loop) isolated(f *fill, now time.Time, do func(*machine)) {
 		l.turns.remove(f)
 		f.machine, f.outbox, f.unread, f.State = nil, nil, false, nil
 		l.agenda.set(f, d.Again)
-		survive(func() { f.observe(Outcome{At: now, Pool: f.Pool, Defect: d}, true) }) // it may be what panics
+		survive(func() { f.observe(Outcome{At: now, Pool: f.Pool, SliceName: f.Target.SliceName, Defect: d}, true) }) // it may be what panics
 	}()
 	do(f.machine)
 }

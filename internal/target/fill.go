@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/outbox"
 )
 
@@ -23,6 +24,8 @@ type fill struct {
 	machine *machine
 	outbox  *outbox.Outbox
 	defects defects
+	// works is what its slices were good for at the last event.
+	works guard.Working
 	// flying is how many writes are in flight, and loading says that a load is.
 	flying  int
 	loading bool
@@ -143,10 +146,7 @@ func (l *loop) decide(f *fill, now time.Time) {
 	}
 	offers := make([]offer, len(f.target.fills))
 	for i, each := range f.target.fills {
-		offers[i].verdict = l.verdicts[each.Pool]
-		if each.machine != nil {
-			offers[i].own, offers[i].slices = each.machine.own, each.machine.state.Slices
-		}
+		offers[i] = l.offered(each)
 	}
 	l.isolated(f, now, func(m *machine) {
 		if chosen := choose(offers, slices.Index(f.target.fills, f)); chosen != nil {
@@ -156,10 +156,19 @@ func (l *loop) decide(f *fill, now time.Time) {
 	l.touch(f)
 }
 
-// handle takes an event of a fill in.
+// handle takes an event of a fill in. Where its slices are of another use than before, the
+// other fills of its target are decided again.
 func (l *loop) handle(f *fill, e event, now time.Time) {
 	l.isolated(f, now, func(m *machine) { m.handle(e, now) })
 	l.touch(f)
+	if f.target == nil || len(f.target.fills) == 1 {
+		return
+	}
+	o := l.offered(f)
+	if works := o.working(); works != f.works {
+		f.works = works
+		l.undecide(f.target)
+	}
 }
 
 // touch notes that the fill had an event.
@@ -175,6 +184,9 @@ func (l *loop) queue(f *fill, now time.Time) {
 	class := noClass
 	l.isolated(f, now, func(m *machine) {
 		if turn, ok := m.turn(now); ok {
+			if f.Phase != Serving { // what a hand-over takes back is no loss
+				turn.Rank = outbox.Rest
+			}
 			class = classOf(turn)
 		}
 	})

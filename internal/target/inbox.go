@@ -21,6 +21,7 @@ type news struct {
 	moves    []move
 	verdicts map[string]*guard.Verdict
 	changed  map[*Target]bool
+	phases   map[*Target][]Phase
 }
 
 // move is a target that came or went.
@@ -62,6 +63,15 @@ func (i *inbox) changed(t *Target) {
 			n.changed = make(map[*Target]bool)
 		}
 		n.changed[t] = true
+	})
+}
+
+func (i *inbox) phase(t *Target, phases []Phase) {
+	i.put(func(n *news) {
+		if n.phases == nil {
+			n.phases = make(map[*Target][]Phase)
+		}
+		n.phases[t] = phases
 	})
 }
 

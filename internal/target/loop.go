@@ -174,6 +174,12 @@ func (l *loop) absorb(n news, now time.Time) {
 			l.undecide(t)
 		}
 	}
+	for t, phases := range n.phases {
+		for i, f := range t.fills {
+			f.Phase = phases[i]
+		}
+		l.undecide(t)
+	}
 	for t := range n.changed {
 		for _, f := range t.fills {
 			l.handle(f, event{changed: true}, now)

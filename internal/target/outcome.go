@@ -9,9 +9,9 @@ import (
 
 // Outcome is what one event came to. It is not changed any more.
 type Outcome struct {
-	// At is when the event came, and Pool the pool of the fill that it concerns.
-	At   time.Time
-	Pool string
+	// At is when the event came. Pool and SliceName are those of the fill that it concerns.
+	At              time.Time
+	Pool, SliceName string
 	// Recovered says that the store was read for the first time: State is what
 	// everything starts from.
 	Recovered bool

@@ -47,11 +47,27 @@ type Fill struct {
 	Store Store
 	// Target is the Service, and how the slices of this pool are named and made.
 	Target plan.Target
+	// Phase is what it is at first; Target.Move changes it.
+	Phase Phase
 	// State is what the store holds, if that is known already; where it is nil, the
 	// store is read before anything is decided: without that published endpoints
 	// would be forgotten.
 	State *plan.State
 }
+
+// Phase is how far a hand-over has taken the slices of one pool.
+type Phase uint8
+
+// The phases.
+const (
+	// Serving slices publish what the pool decided.
+	Serving Phase = iota
+	// Draining ones publish the endpoints that still pass as draining, without those that
+	// other slices of the Service publish as ready.
+	Draining
+	// Emptied ones publish no endpoint, whether anything was decided or not.
+	Emptied
+)
 
 // key tells the slices of one fill from those of all others.
 func (f Fill) key() string { return f.Target.Namespace + "/" + f.Target.SliceName }
@@ -103,6 +119,10 @@ func (t *Target) ended() {
 // Changed says that another client may have changed what the stores answer. It may
 // be called from any goroutine and never blocks.
 func (t *Target) Changed() { t.inbox.changed(t) }
+
+// Move gives each fill its phase, in the order of Options.Fills. It may be called from any
+// goroutine and never blocks.
+func (t *Target) Move(phases []Phase) { t.inbox.phase(t, phases) }
 
 // Load reads a store within WriteTimeout. A store that panics gives an error.
 func Load(ctx context.Context, store Store) (state plan.State, err error) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -169,8 +170,8 @@ func (h *Hub) Changed() <-chan struct{} { return h.changed }
 type Snapshot struct {
 	// Services are all of the watched namespaces, sorted by namespace and name.
 	Services []*Service
-	// Published are the slices with our managed-by value and a label of a pool, sorted
-	// by namespace and name: what a target that vanished has left.
+	// Published are the slices with our managed-by value, sorted by namespace and name: what
+	// targets have, and what one that vanished has left.
 	Published []Published
 	// Sights say of each pair of watches what its part is worth.
 	Sights []Sight
@@ -182,6 +183,8 @@ type Published struct {
 	Ports                          []plan.Port
 	Endpoints                      int
 	IPv6                           bool
+	// Addresses are those of a slice without the label of a pool.
+	Addresses []netip.Addr
 }
 
 // Sight is what a pair of watches is worth.

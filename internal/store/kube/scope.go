@@ -211,8 +211,8 @@ func (s *scope) addTo(out *Snapshot) {
 			out.Sights = append(out.Sights, Sight{Namespace: namespace, Complete: true, Crowded: true, Err: errNoRoom(namespace)})
 		}
 		for _, one := range space.slices {
-			if c := one.content; c != nil && c.pool != "" && c.manager == s.hub.options.ManagedBy {
-				out.Published = append(out.Published, Published{c.namespace, c.name, c.service, c.pool, c.ports, c.count, c.ipv6})
+			if c := one.content; c != nil && c.manager == s.hub.options.ManagedBy {
+				out.Published = append(out.Published, Published{c.namespace, c.name, c.service, c.pool, c.ports, c.count, c.ipv6, c.addresses()})
 			}
 		}
 	}

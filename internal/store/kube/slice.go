@@ -2,6 +2,7 @@ package kube
 
 import (
 	"fmt"
+	"net/netip"
 	"unique"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -66,7 +67,7 @@ func (s *cachedSlice) publication() publication {
 // content is what is kept of an EndpointSlice. It is never changed.
 type content struct {
 	namespace, name, version, pool string
-	// ports are those of a slice of ours with the label of a pool, ipv6 its family.
+	// ports are those of a slice of ours, ipv6 its family.
 	ports []plan.Port
 	ipv6  bool
 	// ours says that it has our managed-by label.
@@ -113,9 +114,7 @@ func pack(object *discoveryv1.EndpointSlice, managedBy string) (*content, error)
 		if c.cut = head.Size() > mostOfHead; c.cut {
 			head = *manifest.OwnFields(object)
 		}
-		if c.pool != "" {
-			c.ports, c.ipv6 = manifest.Ports(&head), object.AddressType == discoveryv1.AddressTypeIPv6
-		}
+		c.ports, c.ipv6 = manifest.Ports(&head), object.AddressType == discoveryv1.AddressTypeIPv6
 		manifest.Reduce(endpoints)
 	} else {
 		head, endpoints = *foreign(object), make([]discoveryv1.Endpoint, c.count)
@@ -182,6 +181,26 @@ func (c *content) unpack() (*discoveryv1.EndpointSlice, error) {
 	}
 	object.Endpoints = rest.Endpoints
 	return object, nil
+}
+
+// addresses are those of a slice without the label of a pool: they tell whose it is.
+func (c *content) addresses() []netip.Addr {
+	if c.pool != "" {
+		return nil
+	}
+	object, err := c.unpack()
+	if err != nil {
+		return nil
+	}
+	var all []netip.Addr
+	for _, e := range object.Endpoints {
+		for _, text := range e.Addresses {
+			if addr, err := netip.ParseAddr(text); err == nil {
+				all = append(all, addr)
+			}
+		}
+	}
+	return all
 }
 
 // unpackHead returns the object without its endpoints, which is what a write needs of it;

@@ -1,0 +1,94 @@
+package resolve
+
+import (
+	"slices"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
+
+// named returns the ports of a use as its slices have them, and whether the Service has
+// ports of these names.
+func (r *rules) named(key Key, u *Use) ([]plan.Port, bool) {
+	if s := r.services[key]; s != nil {
+		ports, problem := plan.ResolvePorts(s.Service, plan.Target{Ports: u.Ports, PortFromService: u.PortFromService})
+		if problem.Kind == "" {
+			return ports, true
+		}
+	}
+	return u.Ports, false
+}
+
+// samePorts reports whether two uses publish the same ports of their Service, in whatever
+// order.
+func (r *rules) samePorts(key Key, a, b *Use) bool {
+	x, _ := r.named(key, a)
+	y, _ := r.named(key, b)
+	bare := func(ports []plan.Port) []plan.Port {
+		ports = slices.Clone(ports)
+		for i := range ports {
+			ports[i].AppProtocol = ""
+		}
+		slices.SortFunc(ports, plan.ComparePorts)
+		return ports
+	}
+	return slices.Equal(bare(x), bare(y))
+}
+
+// renamed gives ports the names that the Service has for them now: endpoints are of no use
+// under any other. Numbers and protocols stay.
+//
+//	the wanted ports                                     the names become
+//	have the same numbers and protocols, in their order  those
+//	have a port of the same name and protocol            stay
+//	have another port of that number and protocol        its name
+//	have one other port of that protocol                 its name, where one is left here too
+func renamed(ports, wanted []plan.Port) []plan.Port {
+	out := slices.Clone(ports)
+	if slices.EqualFunc(ports, wanted, func(a, b plan.Port) bool { return a.Number == b.Number && a.Protocol == b.Protocol }) {
+		for i := range out {
+			out[i].Name = wanted[i].Name
+		}
+		return out
+	}
+	var left []int
+	free := slices.Clone(wanted)
+	take := func(match func(plan.Port) bool) (string, bool) {
+		i := slices.IndexFunc(free, match)
+		if i < 0 {
+			return "", false
+		}
+		name := free[i].Name
+		free = slices.Delete(free, i, i+1)
+		return name, true
+	}
+	for i, p := range out {
+		if _, same := take(func(w plan.Port) bool { return w.Name == p.Name && w.Protocol == p.Protocol }); !same {
+			left = append(left, i)
+		}
+	}
+	left = slices.DeleteFunc(left, func(i int) bool {
+		p := &out[i]
+		name, found := take(func(w plan.Port) bool { return w.Number == p.Number && w.Protocol == p.Protocol })
+		if found {
+			p.Name = name
+		}
+		return found
+	})
+	if len(left) == 1 && len(free) == 1 && free[0].Protocol == out[left[0]].Protocol {
+		out[left[0]].Name = free[0].Name
+	}
+	return out
+}
+
+// offered are the numeric target ports of a Service.
+func (r *rules) offered(key Key) []plan.Port {
+	s := r.services[key]
+	if s == nil {
+		return nil
+	}
+	var ports []plan.Port
+	for _, p := range s.Ports {
+		ports = append(ports, plan.Port{Name: p.Name, Protocol: p.Protocol, Number: p.TargetPort})
+	}
+	return ports
+}

@@ -1,0 +1,495 @@
+package serve_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
+)
+
+// Times of the checks of this world.
+const (
+	worldInterval = 2 * time.Second
+	worldDrain    = 30 * time.Second
+)
+
+// world is a local cluster with Services and slices, the documents, and remote clusters: all
+// of what a Server needs, in simulated time.
+type world struct {
+	t  *testing.T
+	mu sync.Mutex
+
+	set        documents.Set
+	docChanged chan struct{}
+	hubChanged chan struct{}
+
+	services map[string]*kube.Service // by namespace/name
+	slices   map[string]storedSlice   // by namespace/name
+	version  int
+	followed map[string]func()
+	watched  map[string]bool
+
+	nodes map[string][]inventory.Node // by pool
+	// dead are addresses, or address:port, that refuse; wrong are paths that answer 500.
+	dead, wrong map[string]bool
+	// fault is what becomes of a write: how long it takes, and its error.
+	fault func(of plan.Target, w plan.Write) (time.Duration, error)
+	// checkErr is why the checks of a pool cannot be made.
+	checkErr map[string]error
+	writes   []string
+	events   []string
+
+	server *serve.Server
+	stop   func()
+}
+
+type storedSlice struct {
+	plan.Slice
+	namespace, service, pool string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	return &world{
+		t: t, docChanged: make(chan struct{}, 1), hubChanged: make(chan struct{}, 1), services: map[string]*kube.Service{}, slices: map[string]storedSlice{},
+		followed: map[string]func(){}, watched: map[string]bool{}, nodes: map[string][]inventory.Node{}, dead: map[string]bool{}, wrong: map[string]bool{}, checkErr: map[string]error{},
+	}
+}
+
+// locked changes the world.
+func (w *world) locked(change func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change()
+}
+
+func notify(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// documents puts these in place of all.
+func (w *world) documents(texts ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.set = documents.Advance(w.set, documents.Folder{Files: []documents.File{{Name: "all.yaml", Data: []byte(strings.Join(texts, "---\n"))}}})
+	for _, m := range w.set.Mistakes {
+		w.t.Fatalf("%v", m.Error())
+	}
+	notify(w.docChanged)
+}
+
+// poolOf is a document of a pool that allows shop and blog every port.
+func poolOf(name string, subnets ...string) string {
+	return "apiVersion: endpoints.ablmnzde.github.io/v1alpha1\nkind: EndpointPool\nmetadata: {name: " + name + "}\nspec:\n  source: {file: {path: /x}}\n  subnets: [" + strings.Join(subnets, ", ") + "]\n" +
+		"  allow: [{namespaces: [shop, blog], ports: [\"1-65535\"], maxTargets: 10000, maxChecks: 20000}]\n"
+}
+
+// bindingOf binds a Service to pools; more are further fields of its spec.
+func bindingOf(service, pools string, more ...string) string {
+	namespace, name, _ := strings.Cut(service, "/")
+	return "apiVersion: endpoints.ablmnzde.github.io/v1alpha1\nkind: EndpointBinding\nmetadata: {name: " + name + ", namespace: " + namespace + "}\nspec: {" +
+		strings.Join(append([]string{"pools: [" + pools + "]"}, more...), ", ") + "}\n"
+}
+
+// port is a port of a Service, like "http:8080" or "dns:53/UDP".
+func portOf(text string) plan.ServicePort {
+	name, rest, _ := strings.Cut(text, ":")
+	number, protocol, _ := strings.Cut(rest, "/")
+	n, err := strconv.ParseUint(number, 10, 16)
+	if err != nil {
+		panic(err)
+	}
+	return plan.ServicePort{Name: name, Protocol: cmp.Or(plan.Protocol(protocol), plan.TCP), Port: uint16(n), TargetPort: uint16(n)}
+}
+
+// service makes or changes a Service.
+func (w *world) service(key string, ports ...string) *kube.Service {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	namespace, name, _ := strings.Cut(key, "/")
+	s := &kube.Service{Namespace: namespace, Name: name, Annotations: map[string]string{}, Service: plan.Service{UID: "uid-" + name}, Traits: plan.Traits{IPv4: true, IPv6: true}}
+	if before := w.services[key]; before != nil {
+		s.UID, s.Annotations = before.UID, before.Annotations
+	}
+	for _, text := range ports {
+		s.Ports = append(s.Ports, portOf(text))
+	}
+	w.services[key] = s
+	w.tell()
+	return s
+}
+
+// remake deletes a Service and makes it again at once, as another object: the garbage
+// collector takes the slices of the old one away a little later.
+func (w *world) remake(key string) {
+	w.mu.Lock()
+	s := *w.services[key]
+	old := s.UID
+	w.version++
+	s.UID = fmt.Sprintf("%s-%d", s.Name, w.version)
+	w.services[key] = &s
+	w.tell()
+	w.mu.Unlock()
+	time.Sleep(42 * time.Millisecond)
+	w.locked(func() {
+		maps.DeleteFunc(w.slices, func(_ string, one storedSlice) bool { return one.Owner == old })
+		w.tell()
+	})
+}
+
+// tell says that something may be another. The lock is held.
+func (w *world) tell() {
+	notify(w.hubChanged)
+	for _, follow := range w.followed {
+		follow()
+	}
+}
+
+// pool gives a pool these nodes.
+func (w *world) pool(name string, addresses ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.nodes[name] = nil
+	for _, text := range addresses {
+		w.nodes[name] = append(w.nodes[name], inventory.Node{Name: "n" + text, Addresses: []netip.Addr{netip.MustParseAddr(text)}, Ready: true, Worker: true})
+	}
+}
+
+// Set and Changed are serve.Documents.
+func (w *world) Set() documents.Set {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.set
+}
+
+func (w *world) Changed() <-chan struct{} { return w.docChanged }
+
+// worldHub is the local cluster.
+type worldHub struct{ *world }
+
+func (h worldHub) Changed() <-chan struct{}      { return h.hubChanged }
+func (h worldHub) Watch(namespace string)        { h.locked(func() { h.watched[namespace] = true }) }
+func (h worldHub) Run(ctx context.Context) error { <-ctx.Done(); return nil }
+
+func (h worldHub) Find(context.Context) ([]string, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	found := map[string]bool{}
+	for _, s := range h.slices {
+		found[s.namespace] = true
+	}
+	return slices.Sorted(maps.Keys(found)), nil
+}
+
+func (h worldHub) Snapshot() kube.Snapshot {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var out kube.Snapshot
+	for _, key := range slices.Sorted(maps.Keys(h.services)) {
+		if namespace, _, _ := strings.Cut(key, "/"); h.watched[namespace] {
+			out.Services = append(out.Services, h.services[key])
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(h.slices)) {
+		s := h.slices[key]
+		if !h.watched[s.namespace] {
+			continue
+		}
+		p := kube.Published{Namespace: s.namespace, Name: s.Name, Service: s.service, Pool: s.pool, Ports: s.Ports, Endpoints: len(s.Endpoints), IPv6: s.Family == plan.IPv6}
+		for _, m := range s.Endpoints {
+			if s.pool == "" {
+				p.Addresses = append(p.Addresses, m.Address)
+			}
+		}
+		out.Published = append(out.Published, p)
+	}
+	for _, namespace := range slices.Sorted(maps.Keys(h.watched)) {
+		out.Sights = append(out.Sights, kube.Sight{Namespace: namespace, Complete: true})
+	}
+	return out
+}
+
+func (h worldHub) Open(of plan.Target) (serve.Store, error) { return worldStore{h.world, of}, nil }
+
+// worldStore is the store of one target.
+type worldStore struct {
+	*world
+	of plan.Target
+}
+
+func (s worldStore) key() string { return s.of.Namespace + "/" + s.of.SliceName }
+func (s worldStore) Release()    { s.locked(func() { delete(s.followed, s.key()) }) }
+func (s worldStore) Follow(changed func()) {
+	s.locked(func() { s.followed[s.key()] = changed })
+}
+
+func (s worldStore) Load(context.Context) (plan.State, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var state plan.State
+	if service := s.services[s.of.Namespace+"/"+s.of.Service]; service != nil {
+		state.Service = service.Service
+	}
+	for _, one := range s.world.slices {
+		if _, _, its := s.of.ParseName(one.Name); its && one.namespace == s.of.Namespace {
+			state.Slices = append(state.Slices, one.Slice)
+		}
+	}
+	slices.SortFunc(state.Slices, func(a, b plan.Slice) int { return s.of.CompareNames(a.Name, b.Name) })
+	return state, nil
+}
+
+func (s worldStore) Write(ctx context.Context, w plan.Write) (string, error) {
+	s.mu.Lock()
+	fault := s.fault
+	s.mu.Unlock()
+	if fault != nil {
+		takes, err := fault(s.of, w)
+		timer := time.NewTimer(takes)
+		defer timer.Stop()
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-timer.C:
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := s.of.Namespace + "/" + w.Slice.Name
+	before, exists := s.world.slices[key]
+	if exists != (w.Operation == plan.Update) || exists && before.Version != w.Slice.Version {
+		return "", plan.ErrConflict
+	}
+	s.version++
+	after := storedSlice{w.Slice, s.of.Namespace, s.of.Service, s.of.Pool}
+	after.Version = strconv.Itoa(s.version)
+	s.world.slices[key] = after
+	s.writes = append(s.writes, fmt.Sprintf("%s %s", w.Operation, key))
+	return after.Version, nil
+}
+
+// usable are the addresses and ports that kube-proxy sends connections of the Service to.
+func (w *world) usable(key string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.usableOf(key)
+}
+
+// usableOf is usable with the lock held. What terminates and serves counts where nothing is
+// ready; families are apart.
+func (w *world) usableOf(key string) []string {
+	service := w.services[key]
+	if service == nil {
+		return nil
+	}
+	var all []string
+	for _, family := range []plan.Family{plan.IPv4, plan.IPv6} {
+		ready, draining := map[string]bool{}, map[string]bool{}
+		for _, s := range w.slices {
+			if s.namespace+"/"+s.service != key || s.Family != family {
+				continue
+			}
+			i := slices.IndexFunc(s.Ports, func(p plan.Port) bool {
+				return p.Name == service.Ports[0].Name && p.Protocol == service.Ports[0].Protocol
+			})
+			if i < 0 {
+				continue
+			}
+			for _, m := range s.Endpoints {
+				at := netip.AddrPortFrom(m.Address, s.Ports[i].Number).String()
+				ready[at] = ready[at] || m.State == inventory.StateReady
+				draining[at] = draining[at] || m.State == inventory.StateDraining
+			}
+		}
+		no := func(_ string, is bool) bool { return !is }
+		maps.DeleteFunc(ready, no)
+		maps.DeleteFunc(draining, no)
+		if len(ready) == 0 {
+			ready = draining
+		}
+		all = slices.AppendSeq(all, maps.Keys(ready))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// shown is what all slices hold, for a failure's story.
+func (w *world) shown() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(w.slices)) {
+		s := w.slices[key]
+		text := key
+		for _, p := range s.Ports {
+			text += fmt.Sprintf(" %s:%d/%s", p.Name, p.Number, p.Protocol)
+		}
+		for _, m := range s.Endpoints {
+			text += fmt.Sprintf(" %s=%s", m.Address, m.State)
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, "; ")
+}
+
+// in returns the endpoints of a slice with their states.
+func (w *world) in(slice string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := []string{}
+	for _, m := range w.slices[slice].Endpoints {
+		all = append(all, fmt.Sprintf("%s=%s", m.Address, m.State))
+	}
+	return all
+}
+
+type worldSource struct {
+	*world
+	name string
+}
+
+func (s worldSource) Read(context.Context) ([]inventory.Node, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.nodes[s.name]), nil
+}
+
+// worldProber does one check.
+type worldProber struct {
+	*world
+	check resolve.Check
+}
+
+func (p worldProber) Check(_ context.Context, addr netip.Addr) inventory.Result {
+	r := inventory.Result{Address: addr, At: time.Now(), Outcome: inventory.Pass, Reason: inventory.Ready}
+	time.Sleep(time.Millisecond)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.works(netip.AddrPortFrom(addr, p.check.Port)) || p.wrong[p.check.Path] {
+		r.Outcome, r.Reason = inventory.Refused, inventory.ProbeRefused
+	}
+	return r
+}
+
+// works reports whether a port of an address answers. The lock is held.
+func (w *world) works(at netip.AddrPort) bool {
+	return !w.dead[at.Addr().String()] && !w.dead[at.String()]
+}
+
+func (w *world) options() serve.Options {
+	policy := guard.Policy{
+		Rise: 2, Fall: 3, Interval: worldInterval, MaxSilentPercent: 50, FailOpen: true, MaxRemovalPercent: 50,
+		Threshold: 10, PollInterval: 30 * time.Second, DrainPeriod: worldDrain,
+	}
+	return serve.Options{
+		Documents: w, Hub: worldHub{w}, Watch: func(ctx context.Context) error { <-ctx.Done(); return nil },
+		Labels: func(context.Context) (map[string]map[string]string, error) { return nil, errors.New("not asked for") },
+		Supply: func(p *v1alpha1.EndpointPool) (serve.Supply, error) {
+			var rules filter.Rules
+			for _, s := range p.Spec.Subnets {
+				rules.Subnets = append(rules.Subnets, netip.MustParsePrefix(s))
+			}
+			return serve.Supply{
+				Make: func() (serve.Origin, error) { return serve.Origin{Source: worldSource{w, p.Name}}, nil },
+				Free: true, Rules: rules, PollInterval: policy.PollInterval, Timeout: time.Second,
+			}, nil
+		},
+		Checking: func(p *v1alpha1.EndpointPool, check resolve.Check) (serve.Checking, error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return serve.Checking{Prober: worldProber{w, check}, Key: fmt.Sprint(check), Policy: policy, Timeout: time.Second}, w.checkErr[p.Name]
+		},
+		Announce: func(key resolve.Key, n narration.Notice) {
+			w.locked(func() { w.events = append(w.events, fmt.Sprintf("%s %s: %s", key, n.Reason, n.Note)) })
+		},
+		ManagedBy: "us", MaxEndpoints: 100, Concurrency: 64,
+	}
+}
+
+// start starts the program.
+func (w *world) start() {
+	w.t.Helper()
+	server, err := serve.New(w.options())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(w.t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = server.Run(ctx) }()
+	w.server, w.stop = server, func() { cancel(); <-done }
+}
+
+// restart ends the program and starts it again: what is not in the slices is forgotten.
+func (w *world) restart() {
+	w.t.Helper()
+	w.stop()
+	w.start()
+}
+
+// during lets time pass.
+func during(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// emptyFor lets time pass and returns for how long of it the Service had no usable endpoint.
+func (w *world) emptyFor(key string, d time.Duration) (empty time.Duration) {
+	const step = 20 * time.Millisecond
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		if during(step); len(w.usable(key)) == 0 {
+			empty += step
+		}
+	}
+	return empty
+}
+
+// told reports whether an Event of that reason was announced.
+func (w *world) told(reason string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.events, func(e string) bool { return strings.Contains(e, " "+reason+": ") })
+}
+
+// annotate lets the Service ask for a pool.
+func (w *world) annotate(key, pool string) {
+	w.locked(func() {
+		s := *w.services[key]
+		s.Annotations = map[string]string{v1alpha1.AnnotationPool: pool}
+		w.services[key] = &s
+		w.tell()
+	})
+}
+
+// endpoints are ready ones.
+func endpoints(addresses ...string) (all []inventory.Member) {
+	for _, text := range addresses {
+		all = append(all, inventory.Member{Address: netip.MustParseAddr(text), State: inventory.StateReady})
+	}
+	return all
+}
