@@ -73,8 +73,8 @@ type Published struct {
 	Ports []plan.Port
 	// Endpoints is how many it holds, and IPv6 how many of those are of that family.
 	Endpoints, IPv6 int
-	// Addresses are those of a slice without the label of a pool.
-	Addresses []netip.Addr
+	// Addresses returns those of its endpoints. It is asked where no pool of its label is known.
+	Addresses func() []netip.Addr
 }
 
 // Key names a target: the Service and its namespace.

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"cmp"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -110,7 +111,9 @@ func (r *rules) wantsPorts(p Published, wanted map[Key]request) bool {
 
 // fromSlice is the use that a slice shows, with the target's own check or, without one, the
 // pool's. A slice without the label of a pool is another installation's, unless its name or
-// its addresses are those of a pool that the Service asks for.
+// its addresses are those of a pool that the Service asks for. Where there is no such pool as
+// the label says, as after a pool was renamed, another one that has all its addresses can
+// check them.
 func (r *rules) fromSlice(p Published, pools map[string]v1alpha1.EndpointPool, wanted map[Key]request) (use, bool) {
 	req, asked := wanted[p.Key]
 	u := use{Use: Use{Group: Group{Pool: p.Pool}, Ports: p.Ports}, recovered: true}
@@ -125,10 +128,17 @@ func (r *rules) fromSlice(p Published, pools map[string]v1alpha1.EndpointPool, w
 			u.Adopt, u.Pool = req.spec.Adopt, cmp.Or(u.Pool, name)
 		}
 	}
-	if u.Pool == "" {
-		u.Pool = poolOf(p.Addresses, req.spec.Pools, pools)
-	}
 	pool, exists := pools[u.Pool]
+	if !exists && asked {
+		names := req.spec.Pools
+		if u.Pool != "" {
+			names = slices.Concat(names, slices.Sorted(maps.Keys(pools)))
+		}
+		if other := r.poolOf(p, names, pools); other != "" {
+			u.Adopt, u.Pool = cmp.Or(u.Adopt, u.SliceName(p.Key)), other
+			pool, exists = pools[other], true
+		}
+	}
 	switch {
 	case u.Pool == "":
 		return use{}, false
@@ -150,17 +160,23 @@ func (r *rules) fromSlice(p Published, pools map[string]v1alpha1.EndpointPool, w
 	return u, true
 }
 
-// poolOf returns the first of the named pools whose subnets have all addresses, empty if none
-// has.
-func poolOf(addresses []netip.Addr, names []string, pools map[string]v1alpha1.EndpointPool) string {
+// poolOf returns the first of the named pools that has all addresses of a slice in its subnets
+// and allows its ports, empty if none has.
+func (r *rules) poolOf(p Published, names []string, pools map[string]v1alpha1.EndpointPool) string {
+	if p.Addresses == nil {
+		return ""
+	}
+	addresses := p.Addresses()
 	for _, name := range names {
+		pool := pools[name]
 		outside := func(addr netip.Addr) bool {
-			return !slices.ContainsFunc(pools[name].Spec.Subnets, func(text string) bool {
+			return !slices.ContainsFunc(pool.Spec.Subnets, func(text string) bool {
 				subnet, err := netip.ParsePrefix(text)
 				return err == nil && subnet.Contains(addr)
 			})
 		}
-		if len(addresses) > 0 && !slices.ContainsFunc(addresses, outside) {
+		_, forbidden := forbids(documents.Allowed(&pool.Spec, p.Namespace, r.in.Namespaces[p.Namespace]), Use{Ports: p.Ports})
+		if len(addresses) > 0 && !forbidden && !slices.ContainsFunc(addresses, outside) {
 			return name
 		}
 	}

@@ -93,6 +93,9 @@ func TestContract200ManyServicesMoveAndNoneIsEmpty(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{3, 20, 200, 1500} {
 		for _, inUse := range []bool{true, false} {
+			if n == 1500 && inUse {
+				continue // it takes long, and shows the same as 200
+			}
 			t.Run(fmt.Sprintf("%d, in use %v", n, inUse), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) { manyMove(t, n, inUse) })

@@ -219,10 +219,11 @@ func (h worldHub) Snapshot() kube.Snapshot {
 			continue
 		}
 		p := kube.Published{Namespace: s.namespace, Name: s.Name, Service: s.service, Pool: s.pool, Ports: s.Ports, Endpoints: len(s.Endpoints), IPv6: s.Family == plan.IPv6}
-		for _, m := range s.Endpoints {
-			if s.pool == "" {
-				p.Addresses = append(p.Addresses, m.Address)
+		p.Addresses = func() (all []netip.Addr) {
+			for _, m := range s.Endpoints {
+				all = append(all, m.Address)
 			}
+			return all
 		}
 		out.Published = append(out.Published, p)
 	}

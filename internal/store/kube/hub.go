@@ -183,8 +183,8 @@ type Published struct {
 	Ports                          []plan.Port
 	Endpoints                      int
 	IPv6                           bool
-	// Addresses are those of a slice without the label of a pool.
-	Addresses []netip.Addr
+	// Addresses returns those of its endpoints.
+	Addresses func() []netip.Addr
 }
 
 // Sight is what a pair of watches is worth.

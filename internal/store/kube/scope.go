@@ -212,7 +212,7 @@ func (s *scope) addTo(out *Snapshot) {
 		}
 		for _, one := range space.slices {
 			if c := one.content; c != nil && c.manager == s.hub.options.ManagedBy {
-				out.Published = append(out.Published, Published{c.namespace, c.name, c.service, c.pool, c.ports, c.count, c.ipv6, c.addresses()})
+				out.Published = append(out.Published, Published{c.namespace, c.name, c.service, c.pool, c.ports, c.count, c.ipv6, c.addresses})
 			}
 		}
 	}

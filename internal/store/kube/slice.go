@@ -183,11 +183,8 @@ func (c *content) unpack() (*discoveryv1.EndpointSlice, error) {
 	return object, nil
 }
 
-// addresses are those of a slice without the label of a pool: they tell whose it is.
+// addresses are those of the endpoints.
 func (c *content) addresses() []netip.Addr {
-	if c.pool != "" {
-		return nil
-	}
 	object, err := c.unpack()
 	if err != nil {
 		return nil

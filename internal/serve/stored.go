@@ -1,0 +1,86 @@
+package serve
+
+import (
+	"slices"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
+)
+
+// move takes over how far a hand-over is, which changes nothing of what runs.
+func (f *filled) move(fills []fill) {
+	phases, moved := make([]target.Phase, len(fills)), false
+	for i, each := range fills {
+		moved = moved || f.fills[i].phase != each.phase
+		phases[i], f.fills[i].phase = each.phase, each.phase
+	}
+	if moved && f.target != nil {
+		f.target.Move(phases)
+	}
+}
+
+// know takes over what came of the slices that the target before it had too.
+func (f *filled) know(before *filled) {
+	if before == nil {
+		return
+	}
+	for i, each := range f.fills {
+		if j := before.at(each.of.SliceName); j >= 0 {
+			f.seen[i].Store(before.seen[j].Load())
+		}
+	}
+}
+
+// at returns which of the fills has slices of that first name, -1 if none has.
+func (f *filled) at(slice string) int {
+	return slices.IndexFunc(f.fills, func(each fill) bool { return each.of.SliceName == slice })
+}
+
+// stored returns what slices of that first name publish as ready in the API server, as far
+// as clients of the Service can use it, and false where they were not read.
+func (t *targets) stored(key resolve.Key, slice string) (resolve.Count, bool) {
+	f := t.running[key]
+	if f == nil {
+		return resolve.Count{}, false
+	}
+	i := f.at(slice)
+	if i < 0 {
+		return resolve.Count{}, false
+	}
+	if seen := f.seen[i].Load(); seen != nil {
+		if seen.Problem.Kind != "" {
+			return resolve.Count{}, true
+		}
+		return readyIn(&seen.State), true
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.states[i] == nil {
+		return resolve.Count{}, false
+	}
+	return readyIn(f.states[i]), true
+}
+
+// readyIn counts the ready endpoints in slices that the Service of today owns.
+func readyIn(state *plan.State) resolve.Count {
+	var all resolve.Count
+	for _, s := range state.Slices {
+		if s.Owner != state.Service.UID {
+			continue
+		}
+		ready := 0
+		for _, m := range s.Endpoints {
+			if m.State == inventory.StateReady {
+				ready++
+			}
+		}
+		if s.Family == plan.IPv4 {
+			all.IPv4 += ready
+		} else {
+			all.IPv6 += ready
+		}
+	}
+	return all
+}
