@@ -111,7 +111,8 @@ func action(reason narration.NoticeReason) string {
 	case narration.RemovalHeld, narration.RemovalReleased, narration.RemovalPending, narration.RemovalAccepted, narration.FailOpenEngaged, narration.FailOpenCleared:
 		return "Guard"
 	case narration.Invalid, narration.PoolNotAllowed, narration.PortNotAllowed, narration.LimitReached, narration.HealthCheckPortAmbiguous,
-		narration.UnknownAnnotation, narration.BindingWins, narration.TrafficPolicyLocal, narration.TopologyIgnored, narration.FamilyUnused, narration.HeadlessPort:
+		narration.UnknownAnnotation, narration.BindingWins, narration.TrafficPolicyLocal, narration.TopologyIgnored, narration.FamilyUnused, narration.HeadlessPort,
+		narration.TakesOverWithLess:
 		return "Resolve"
 	case narration.SliceOwnedByOther, narration.MirroredSliceFound:
 	}

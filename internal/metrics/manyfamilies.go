@@ -44,6 +44,7 @@ func problemDocs() []problemDoc {
 		{defect, "a defect of the program stopped the target; its slices stay as they are until it is tried again"},
 		{notFilled, "the Service cannot be filled at all, for example because another target has the names of its slices"},
 		{waiting, "a new port, health check or pool is not ready, so the old endpoints stay"},
+		{resolve.TakesOverWithLess, "of the new endpoints too few pass, so the old ones stay"},
 		{v1alpha1.ReasonReleasing, "its binding, its annotation or its pool is gone, or replaced: its slices are emptied later"},
 		{v1alpha1.ReasonManyReleased, "the same, but too many targets vanished at once or not everything could be read: its endpoints stay"},
 	}
@@ -65,7 +66,7 @@ func documentStates() []string { return []string{"current", "kept", "unusable"} 
 
 // useStates are what targets are in.
 func useStates() []resolve.State {
-	return []resolve.State{resolve.Active, resolve.Leaving, resolve.Kept, resolve.Emptied}
+	return []resolve.State{resolve.Active, resolve.Leaving, resolve.Draining, resolve.Kept, resolve.Emptied}
 }
 
 // documentFamilies tell of the documents.
@@ -116,7 +117,7 @@ func serviceFamilies() []Family {
 	return []Family{
 		{
 			Name: prefix + "targets", Type: Gauge, Labels: label("state", texts(useStates())...),
-			Help: "Services that are filled, by state: as its document or annotation says (Active), until `spec.releaseAfter` is over (Leaving), because too many vanished at once or not everything could be read (Kept), or with slices that are being emptied (Emptied).",
+			Help: "Services that are filled, by state: as its document or annotation says (Active), until `spec.releaseAfter` is over or others take over (Leaving), while they drain because others did (Draining), because too many vanished at once or not everything could be read (Kept), or with slices that are being emptied (Emptied).",
 			Use:  `ionos_endpointslice_targets{state="Kept"} > 0`, Advice: "bring the documents back, or do what the log says",
 			sample: sampleTargets,
 		},
@@ -171,7 +172,7 @@ func sampleDocuments(m snapshot, emit emit) {
 // sampleTargets counts the targets by the state that is furthest from Active.
 func sampleTargets(m snapshot, emit emit) {
 	count := make(map[resolve.State]int)
-	order := []resolve.State{resolve.Kept, resolve.Leaving, resolve.Active, resolve.Emptied}
+	order := []resolve.State{resolve.Kept, resolve.Leaving, resolve.Draining, resolve.Active, resolve.Emptied}
 	for i := range m.many.plan.Targets {
 		uses := m.many.plan.Targets[i].Uses
 		for _, state := range order {

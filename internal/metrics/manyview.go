@@ -111,6 +111,11 @@ func (v *exposition) addTargets(targets map[resolve.Key]*targetSeen, outcomes ma
 		r := &v.plan.Refusals[i]
 		refused[r.Key] = append(refused[r.Key], r.Reason)
 	}
+	for i := range v.plan.Notices {
+		if n := &v.plan.Notices[i]; n.Reason == resolve.TakesOverWithLess {
+			refused[n.Key] = append(refused[n.Key], n.Reason)
+		}
+	}
 	all := make([]targetView, 0, len(v.plan.Targets)+len(refused))
 	for i := range v.plan.Targets {
 		t := &v.plan.Targets[i]

@@ -61,6 +61,7 @@ const (
 	TopologyIgnored          NoticeReason = "TopologyIgnored"
 	FamilyUnused             NoticeReason = "FamilyUnused"
 	HeadlessPort             NoticeReason = "HeadlessPort"
+	TakesOverWithLess        NoticeReason = "TakesOverWithLess"
 )
 
 // Warning reports whether a person has to act.
@@ -70,7 +71,7 @@ func (r NoticeReason) Warning() bool {
 		return false
 	case SourceUnavailable, StoreUnavailable, RemovalHeld, RemovalPending, RemovalAccepted, FailOpenEngaged, SliceOwnedByOther, MirroredSliceFound,
 		Invalid, PoolNotAllowed, PortNotAllowed, LimitReached, HealthCheckPortAmbiguous,
-		UnknownAnnotation, BindingWins, TrafficPolicyLocal, TopologyIgnored, FamilyUnused, HeadlessPort:
+		UnknownAnnotation, BindingWins, TrafficPolicyLocal, TopologyIgnored, FamilyUnused, HeadlessPort, TakesOverWithLess:
 	}
 	return true
 }

@@ -48,6 +48,7 @@ func NoticeReasons() []NoticeDoc {
 		{TopologyIgnored, "`spec.trafficDistribution` or an annotation asks for near endpoints, which needs hints in every slice; it has no effect", "remove it"},
 		{FamilyUnused, "the Service lacks the address family of endpoints, so these are published but never used", "add the family to `spec.ipFamilies`, or leave the subnet out of the pool"},
 		{HeadlessPort, "the Service is headless, and its endpoints listen on another port than the Service's: clients choose the port themselves", "give both the same number"},
+		{TakesOverWithLess, "the documents of the Service name another pool, port or health check, of which too few endpoints pass: those of before stay", "make more of the new endpoints pass, or do what the message says"},
 	}
 }
 

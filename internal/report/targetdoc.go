@@ -180,7 +180,7 @@ func partOf(u resolve.PoolUse, d *Document) PoolPart {
 func useOf(u resolve.PoolUse) PoolUse {
 	use := PoolUse{Name: u.Pool, Message: u.Message, LeavesAt: stamp(u.Until)}
 	switch u.State {
-	case resolve.Leaving:
+	case resolve.Leaving, resolve.Draining:
 		use.State = Leaving
 	case resolve.Kept:
 		use.State = Kept

@@ -186,15 +186,15 @@ func knownPools(in *Input, memory Memory) map[string]v1alpha1.EndpointPool {
 	return pools
 }
 
-// lose takes out the uses of pools of which nothing is known, unless others replace them:
-// they stay as they are, and nobody can check them.
+// lose tells of the uses of pools of which nothing is known: nobody can check them. They stay
+// as they are, unless others replace them.
 func (p *Plan) lose(key Key, uses []use) []use {
 	return slices.DeleteFunc(uses, func(u use) bool {
-		if u.lost == 0 || u.end == replaced {
+		if u.lost == 0 {
 			return false
 		}
 		p.Lost = append(p.Lost, Published{Key: key, Pool: u.Pool, Slice: u.SliceName(key), Ports: u.Ports, Endpoints: u.lost})
-		return true
+		return u.end != replaced
 	})
 }
 
