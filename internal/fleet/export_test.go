@@ -15,6 +15,12 @@ func Write(ctx context.Context, with client.Client, e *v1alpha1.Envoy, wanted cl
 	return (&reconciler{client: with, live: with}).write(ctx, e, wanted)
 }
 
+// Pods are those of an Envoy, with what each waits for.
+func Pods(ctx context.Context, with client.Client, e *v1alpha1.Envoy) ([]conditions.Pod, error) {
+	all, err := (&reconciler{client: with}).pods(ctx, e)
+	return states(all), err
+}
+
 // The fence before what an operator writes.
 const RenewDeadline = renewDeadline
 

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -38,6 +39,7 @@ func TestFleets(t *testing.T) {
 			"Contract88TheAPIServerRefusesWhatCannotBe":              refusals,
 			"Contract111TheServiceIsAsTheSpecSays":                   exposes,
 			"Contract89SyncedIsTrueWhenEveryReadyPodHasAcknowledged": synced,
+			"Contract150WhatRefusesPodsIsToldInItsWords":            refusedPods,
 			"Contract95TheServerOfXDSLearnsOfAnEnvoy":                served,
 			"Contract133AnAutoscalerSetsTheNumberOfPods":             autoscales,
 			"Contract133AnAutoscalerFollowsTheLoadOfThePods":         followsLoad,
@@ -337,4 +339,28 @@ func synced(t *testing.T, w *world) {
 	w.awaitCondition(t, namespace, "edge", v1alpha1.ConditionSynced, "False", v1alpha1.ReasonNotAcknowledged)
 	w.said.says(t, fleet)
 	w.awaitCondition(t, namespace, "edge", v1alpha1.ConditionSynced, "False", v1alpha1.ReasonNotConnected)
+}
+
+func refusedPods(t *testing.T, w *world) {
+	namespace := w.namespace(t, "refused-pods")
+	quota := &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "small"},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}},
+	}
+	w.make(t, quota)
+	await(t, "the quota counts", func() string {
+		if w.get(t, namespace, "small", quota); len(quota.Status.Hard) == 0 {
+			return "it does not"
+		}
+		return ""
+	})
+	w.make(t, simple(namespace, "edge", 2))
+	missing := simple(namespace, "missing", 1)
+	missing.Spec.PodTemplate.PriorityClassName = "nobody-has-it"
+	w.make(t, missing)
+	for name, want := range map[string]string{"edge": "exceeded quota: small", "missing": "no PriorityClass with name nobody-has-it"} {
+		for _, of := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionProgressing} {
+			w.awaitMessage(t, namespace, name, of, "Pods cannot be created: ", want)
+		}
+	}
 }

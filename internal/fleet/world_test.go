@@ -15,6 +15,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -254,6 +255,25 @@ func (w *world) awaitCondition(t *testing.T, namespace, name, of, status, reason
 		return string(found.Status) + ", " + found.Reason + ": " + found.Message
 	})
 	return found
+}
+
+// awaitMessage waits until a condition of an Envoy says all of this.
+func (w *world) awaitMessage(t *testing.T, namespace, name, of string, want ...string) {
+	t.Helper()
+	await(t, namespace+"/"+name+": "+of+" says "+strings.Join(want, ", "), func() string {
+		e := &v1alpha1.Envoy{}
+		w.get(t, namespace, name, e)
+		c := meta.FindStatusCondition(e.Status.Conditions, of)
+		if c == nil {
+			return "there is no such condition"
+		}
+		for _, text := range want {
+			if !strings.Contains(c.Message, text) {
+				return c.Message
+			}
+		}
+		return ""
+	})
 }
 
 // pods waits for so many Pods of a fleet that are not going.

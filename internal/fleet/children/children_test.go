@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -171,6 +172,32 @@ func TestContract110WhereTheKernelHasNoIPv6NothingListensOnIt(t *testing.T) {
 	for _, l := range traffic.Listeners {
 		if !l.Address.Is4() {
 			t.Errorf("port %d listens on %s", l.Port, l.Address)
+		}
+	}
+}
+
+func TestContract127ABudgetNeverKeepsAPodThatDoesNotWork(t *testing.T) {
+	t.Parallel()
+	b := of(t, full(), nil).Budget.Spec
+	if p := b.UnhealthyPodEvictionPolicy; p == nil || *p != policyv1.AlwaysAllow {
+		t.Errorf("got %v, want AlwaysAllow: otherwise an Envoy that is not ready keeps its node from being drained", p)
+	}
+	if b.MaxUnavailable == nil || b.MaxUnavailable.IntVal != 1 || b.MinAvailable != nil {
+		t.Errorf("got %+v, want one Pod at a time", b)
+	}
+}
+
+func TestContract88And150ThePodsOfAFleet(t *testing.T) {
+	t.Parallel()
+	pod := of(t, full(), nil).Deployment.Spec.Template.Spec
+	for what, is := range map[string]*bool{"service links": pod.EnableServiceLinks, "a token of the ServiceAccount": pod.AutomountServiceAccountToken} {
+		if is == nil || *is {
+			t.Errorf("the Pods have %s: got %v", what, is)
+		}
+	}
+	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
+		if c.TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError {
+			t.Errorf("container %s: its last words are lost when it ends", c.Name)
 		}
 	}
 }

@@ -36,7 +36,9 @@ func install(s Settings, hash string) corev1.Container {
 		Resources: corev1.ResourceRequirements{
 			Requests: quantities("10m", "32Mi"), Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")},
 		},
-		SecurityContext: restricted(),
+		// So that the condition Ready has the words of a program that ends.
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+		SecurityContext:          restricted(),
 	}
 }
 
@@ -67,7 +69,9 @@ func envoy(e *v1alpha1.Envoy, s Settings, hash string) corev1.Container {
 		Lifecycle: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{
 			Command: []string{path.Join(programFolder, programName), "drain", "--timeout", drainTimeout(e).String()},
 		}}},
-		SecurityContext: restricted(),
+		// So that the condition Ready has the words of a program that ends.
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+		SecurityContext:          restricted(),
 	}
 }
 

@@ -11,7 +11,11 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/fleet/children"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
 )
+
+// longestWords bounds what is quoted of others.
+const longestWords = 1000
 
 func condition(of string, status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
 	return metav1.Condition{Type: of, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
@@ -32,19 +36,37 @@ func ready(s Seen) metav1.Condition {
 	case wanted == 0:
 		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonPodsNotReady, "spec.replicas is 0: nothing takes traffic; raise it")
 	case have < wanted:
-		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonPodsNotReady, "%d of %d Pods are ready%s", have, wanted, why(s.Pods))
+		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonPodsNotReady, "%d of %d Pods are ready%s", have, wanted, why(s))
 	}
 	return condition(of, metav1.ConditionTrue, v1alpha1.ReasonPodsReady, "%d of %d Pods are ready", have, wanted)
 }
 
-// why says of the first Pod that is not ready what it waits for.
-func why(pods []Pod) string {
-	for _, pod := range pods {
+// why says what keeps Pods away: the words of the API server that refuses them, and of the
+// first Pod that is not ready what it waits for.
+func why(s Seen) string {
+	var text string
+	if c := said(s.Deployment, appsv1.DeploymentReplicaFailure); c != nil && c.Status == corev1.ConditionTrue {
+		text = "; Pods cannot be created: " + redact.Cut(redact.Printable(c.Message), longestWords)
+	}
+	for _, pod := range s.Pods {
 		if !pod.Ready && pod.Why != "" {
-			return fmt.Sprintf("; Pod %s: %s", pod.Name, pod.Why)
+			return text + fmt.Sprintf("; Pod %s: %s", pod.Name, pod.Why)
 		}
 	}
-	return ""
+	return text
+}
+
+// said is a condition of a Deployment, nil where there is none.
+func said(d *appsv1.Deployment, which appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
+	if d == nil {
+		return nil
+	}
+	for i := range d.Status.Conditions {
+		if d.Status.Conditions[i].Type == which {
+			return &d.Status.Conditions[i]
+		}
+	}
+	return nil
 }
 
 // progressing says whether Pods are being replaced.
@@ -55,21 +77,17 @@ func progressing(s Seen) metav1.Condition {
 	case d == nil:
 		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonReplacing, "there is no Deployment yet")
 	case overdue(d):
-		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonDeadlineExceeded, "Deployment %s has made no progress for its progressDeadlineSeconds%s", d.Name, why(s.Pods))
+		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonDeadlineExceeded, "Deployment %s has made no progress for its progressDeadlineSeconds%s", d.Name, why(s))
 	case d.Status.ObservedGeneration < d.Generation || d.Status.UpdatedReplicas < d.Status.Replicas || d.Status.UpdatedReplicas < children.Replicas(s.Envoy) || d.Status.UnavailableReplicas > 0:
-		return condition(of, metav1.ConditionTrue, v1alpha1.ReasonReplacing, "%d of %d Pods are of this version", d.Status.UpdatedReplicas, children.Replicas(s.Envoy))
+		return condition(of, metav1.ConditionTrue, v1alpha1.ReasonReplacing, "%d of %d Pods are of this version%s", d.Status.UpdatedReplicas, children.Replicas(s.Envoy), why(s))
 	}
 	return condition(of, metav1.ConditionFalse, v1alpha1.ReasonComplete, "all Pods are of this version")
 }
 
 // overdue reports whether a Deployment has given up.
 func overdue(d *appsv1.Deployment) bool {
-	for _, c := range d.Status.Conditions {
-		if c.Type == appsv1.DeploymentProgressing {
-			return c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded"
-		}
-	}
-	return false
+	c := said(d, appsv1.DeploymentProgressing)
+	return c != nil && c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded"
 }
 
 // unknown is what is said where endpoint-views says nothing of a fleet; nil where it does.

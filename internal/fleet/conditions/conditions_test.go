@@ -93,6 +93,35 @@ func TestContract89TheConditionsSayWhatWasSeen(t *testing.T) {
 	}
 }
 
+func TestContract150PodsThatCannotBeCreatedAreToldByTheWordsOfTheAPIServer(t *testing.T) {
+	t.Parallel()
+	const quota = `pods "edge-1-x" is forbidden: exceeded quota: small, requested: pods=1, used: pods=0, limited: pods=0`
+	seen := steady()
+	seen.Pods, seen.Streams.All = nil, nil
+	seen.Deployment.Status = appsv1.DeploymentStatus{ObservedGeneration: 3, UnavailableReplicas: 2, Conditions: []appsv1.DeploymentCondition{
+		{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: quota},
+	}}
+	for _, of := range []string{"Ready", "Progressing"} {
+		if c := meta.FindStatusCondition(conditions.Status(seen).Conditions, of); !strings.Contains(c.Message, "Pods cannot be created: "+quota) {
+			t.Errorf("%s: got %q, want the words of the API server", of, c.Message)
+		}
+	}
+	// A surplus Pod that is refused keeps a rollout from going on while every old Pod is ready.
+	seen.Deployment.Status.AvailableReplicas, seen.Deployment.Status.Replicas = 2, 2
+	if c := meta.FindStatusCondition(conditions.Status(seen).Conditions, "Ready"); c.Status != metav1.ConditionTrue || strings.Contains(c.Message, "quota") {
+		t.Errorf("got %+v, want Ready without more words", c)
+	}
+	seen.Deployment.Status.Conditions = append(seen.Deployment.Status.Conditions, overdue()...)
+	if c := meta.FindStatusCondition(conditions.Status(seen).Conditions, "Progressing"); c.Reason != "DeadlineExceeded" || !strings.Contains(c.Message, quota) {
+		t.Errorf("got %+v, want the words of the API server", c)
+	}
+	// What was refused once, and is not any more, is not told.
+	seen.Deployment.Status.Conditions[0].Status, seen.Deployment.Status.AvailableReplicas = corev1.ConditionFalse, 1
+	if c := meta.FindStatusCondition(conditions.Status(seen).Conditions, "Ready"); strings.Contains(c.Message, "quota") {
+		t.Errorf("got %q of a refusal that is over", c.Message)
+	}
+}
+
 func overdue() []appsv1.DeploymentCondition {
 	return []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded"}}
 }
