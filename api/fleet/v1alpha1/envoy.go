@@ -1,6 +1,14 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // Envoy is a fleet: Pods with Envoy that all do the same. Its identity for xDS is
 // NAMESPACE/NAME, of the object's metadata: the certificate of its Pods has a URI SAN that
@@ -15,6 +23,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name=Ready,type=integer,JSONPath=.status.readyReplicas
 // +kubebuilder:printcolumn:name=Connected,type=integer,JSONPath=.status.connectedReplicas
 // +kubebuilder:printcolumn:name=Synced,type=string,JSONPath=.status.conditions[?(@.type=="Synced")].status
+// +kubebuilder:printcolumn:name=Accepted,type=string,JSONPath=.status.conditions[?(@.type=="Accepted")].status,priority=1
+// +kubebuilder:printcolumn:name=Resolved,type=string,JSONPath=.status.conditions[?(@.type=="ResolvedRefs")].status,priority=1
 // +kubebuilder:printcolumn:name=Age,type=date,JSONPath=.metadata.creationTimestamp
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63 && !self.metadata.name.contains('.')",message="metadata.name is a DNS label of at most 63 characters without dots, because the certificate of the Pods contains it"
 type Envoy struct {
@@ -109,6 +119,8 @@ type EnvoySpec struct {
 	// there are none.
 	// +optional
 	// +kubebuilder:default="60s"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5s') && duration(self) <= duration('1h')",message="drainTimeout is 5s to 1h"
 	DrainTimeout *metav1.Duration `json:"drainTimeout,omitempty"`
 	// Which requests and connections have a line in the output of an Envoy, as JSON.
@@ -117,6 +129,37 @@ type EnvoySpec struct {
 	// +optional
 	// +kubebuilder:default=Failures
 	AccessLog AccessLog `json:"accessLog,omitempty"`
+
+	// Unread says which fields could not be read, and why; empty where all could. Then
+	// nothing of the spec counts.
+	Unread string `json:"-"`
+}
+
+// UnmarshalJSON reads the fields one by one where they cannot be read at once. The API server
+// lets values pass that no program can read, for example the quantity 1e1.5; an error would
+// take all Envoys from a program that lists them, because of one.
+func (s *EnvoySpec) UnmarshalJSON(text []byte) error {
+	type plain EnvoySpec
+	if *s = (EnvoySpec{}); json.Unmarshal(text, (*plain)(s)) == nil {
+		return nil
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return err
+	}
+	*s = EnvoySpec{}
+	var unread []string
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		alone, err := json.Marshal(map[string]json.RawMessage{name: fields[name]})
+		if err == nil {
+			err = json.Unmarshal(alone, (*plain)(s))
+		}
+		if err != nil {
+			unread = append(unread, fmt.Sprintf("spec.%s cannot be read: %v", name, err))
+		}
+	}
+	s.Unread = strings.Join(unread, "; ")
+	return nil
 }
 
 // AccessLog says which requests have a line.
@@ -151,6 +194,7 @@ type EnvoyXDS struct {
 	// Host name, or IP address.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^([0-9A-Za-z_]([-0-9A-Za-z_]*[0-9A-Za-z_])?(\.[0-9A-Za-z_]([-0-9A-Za-z_]*[0-9A-Za-z_])?)*\.?|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*)$`
 	Host string `json:"host"`
 	// Port.
 	// +kubebuilder:validation:Minimum=1

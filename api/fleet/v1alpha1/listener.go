@@ -39,8 +39,9 @@ type Listener struct {
 	// +optional
 	// +kubebuilder:default=HTTP
 	Protocol ListenerProtocol `json:"protocol,omitempty"`
-	// The Service that the listener leads to: its name, or NAMESPACE/NAME for one of
-	// another namespace that has the annotation endpoints.ablmnzde.github.io/fleets.
+	// The Service that the listener leads to: its name, or NAMESPACE/NAME. It needs the
+	// annotation endpoints.ablmnzde.github.io/views: "true". One of another namespace also
+	// names this Envoy in the annotation endpoints.ablmnzde.github.io/fleets.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=127
@@ -132,8 +133,9 @@ type Route struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^/[^?#\s]*$`
 	PathPrefix string `json:"pathPrefix,omitempty"`
-	// The Service: its name, or NAMESPACE/NAME for one of another namespace that has the
-	// annotation endpoints.ablmnzde.github.io/fleets.
+	// The Service: its name, or NAMESPACE/NAME. It needs the annotation
+	// endpoints.ablmnzde.github.io/views: "true". One of another namespace also names this
+	// Envoy in the annotation endpoints.ablmnzde.github.io/fleets.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=127
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/)?[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`
@@ -146,9 +148,15 @@ type Route struct {
 	// Time of a whole request; 0s is no bound. Default: XDS_REQUEST_TIMEOUT of
 	// endpoint-views.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('24h')",message="requestTimeout is 0s to 24h, where 0s is no bound"
 	RequestTimeout *metav1.Duration `json:"requestTimeout,omitempty"`
 	// Time after which a request ends in which nothing is sent; 0s is no bound. Default:
 	// XDS_STREAM_IDLE_TIMEOUT of endpoint-views.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('24h')",message="idleTimeout is 0s to 24h, where 0s is no bound"
 	IdleTimeout *metav1.Duration `json:"idleTimeout,omitempty"`
 }

@@ -22,7 +22,7 @@ type EnvoyStatus struct {
 	// Label selector of the Pods, for a HorizontalPodAutoscaler.
 	// +optional
 	Selector string `json:"selector,omitempty"`
-	// Ready, Progressing, Synced and Rejected.
+	// Accepted, ResolvedRefs, Ready, Progressing, Synced and Rejected.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -31,6 +31,12 @@ type EnvoyStatus struct {
 
 // The types of conditions.
 const (
+	// ConditionAccepted says whether the spec is in effect. While it is not, Pods and
+	// listeners stay as they were.
+	ConditionAccepted = "Accepted"
+	// ConditionResolvedRefs says whether every listener and route leads to a port of a
+	// Service that is there and may be used. It says nothing of endpoints.
+	ConditionResolvedRefs = "ResolvedRefs"
 	// ConditionReady says whether as many Pods take traffic as are wanted.
 	ConditionReady = "Ready"
 	// ConditionProgressing says whether Pods are being replaced.
@@ -41,6 +47,32 @@ const (
 	// ConditionRejected says whether a Pod keeps what it had, because it rejected what it
 	// was sent. The message has the words of Envoy.
 	ConditionRejected = "Rejected"
+)
+
+// The reasons of Accepted. Invalid is one of them, too.
+const (
+	ReasonAccepted = "Accepted"
+	// ReasonNotInEffect is for a spec that endpoint-views serve does not take.
+	ReasonNotInEffect = "NotInEffect"
+)
+
+// The reasons of ResolvedRefs; those of the Gateway API, where it has them.
+const (
+	ReasonResolvedRefs = "ResolvedRefs"
+	// ReasonBackendNotFound is for a Service of this namespace that is not there.
+	ReasonBackendNotFound = "BackendNotFound"
+	// ReasonNotShown is for one that endpoint-views does not show.
+	ReasonNotShown = "NotShown"
+	// ReasonRefNotPermitted is for one of another namespace that does not name the Envoy,
+	// is not shown, or is not there.
+	ReasonRefNotPermitted = "RefNotPermitted"
+	// ReasonPortNotFound is for a Service without the port.
+	ReasonPortNotFound = "PortNotFound"
+	// ReasonUnsupportedProtocol is for a port whose endpoints speak TLS where nothing says
+	// how their certificates are checked.
+	ReasonUnsupportedProtocol = "UnsupportedProtocol"
+	// ReasonPending is for a generation that endpoint-views does not know yet.
+	ReasonPending = "Pending"
 )
 
 // The reasons of Ready.
@@ -71,6 +103,9 @@ const (
 	ReasonNoReadyPod      = "NoReadyPod"
 	ReasonNotRejected     = "NotRejected"
 	ReasonRejected        = "Rejected"
+	// ReasonNotAccepted is for a generation that no Pod is told of, because it is not in
+	// effect.
+	ReasonNotAccepted = "NotAccepted"
 	// ReasonControlPlaneUnreachable is for endpoint-views serve that does not answer the
 	// operator.
 	ReasonControlPlaneUnreachable = "ControlPlaneUnreachable"

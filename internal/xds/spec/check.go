@@ -2,6 +2,8 @@ package spec
 
 import (
 	"fmt"
+	"net/netip"
+	"regexp"
 	"strings"
 	"time"
 
@@ -46,6 +48,27 @@ func checkListener(l *v1alpha1.Listener) []string {
 	return mistakes
 }
 
+// hostName is a name of DNS, with underscores, which some have.
+var hostName = regexp.MustCompile(`^[0-9A-Za-z_]([-0-9A-Za-z_]*[0-9A-Za-z_])?(\.[0-9A-Za-z_]([-0-9A-Za-z_]*[0-9A-Za-z_])?)*\.?$`)
+
+// checkXDS says what is wrong with another control plane.
+func checkXDS(x *v1alpha1.EnvoyXDS) []string {
+	var mistakes []string
+	if x == nil {
+		return nil
+	}
+	if _, err := netip.ParseAddr(x.Host); err != nil && !hostName.MatchString(x.Host) {
+		mistakes = append(mistakes, fmt.Sprintf("has host %q; write a host name, or an IP address", x.Host))
+	}
+	if x.Name == "" {
+		mistakes = append(mistakes, "has no name; write that of its cluster")
+	}
+	if x.Port < 1 || x.Port > 65535 {
+		mistakes = append(mistakes, fmt.Sprintf("has port %d; write a number from 1 to 65535", x.Port))
+	}
+	return mistakes
+}
+
 // checkTLS says what is wrong with the certificates. Their names are parts of paths.
 func checkTLS(t *v1alpha1.ListenerTLS) []string {
 	var mistakes []string
@@ -71,7 +94,7 @@ func checkRoute(r *v1alpha1.Route) []string {
 			mistakes = append(mistakes, fmt.Sprintf("has host %q; write a name in small letters without a port, for example shop.example.com or *.example.com", host))
 		}
 	}
-	if r.PathPrefix != "" && (!strings.HasPrefix(r.PathPrefix, "/") || strings.ContainsAny(r.PathPrefix, "?# \t\r\n")) {
+	if r.PathPrefix != "" && (!strings.HasPrefix(r.PathPrefix, "/") || strings.ContainsAny(r.PathPrefix, "?# \t\r\n\f")) {
 		mistakes = append(mistakes, fmt.Sprintf("has pathPrefix %q; write a path without a query, for example /api", r.PathPrefix))
 	}
 	for name, one := range map[string]*metav1.Duration{"idleTimeout": r.IdleTimeout, "requestTimeout": r.RequestTimeout} {

@@ -15,6 +15,10 @@ import (
 func Object(e *v1alpha1.Envoy) (resources.Traffic, error) {
 	traffic, mistakes := access(e.Spec.AccessLog)
 	traffic.Generation = e.Generation
+	if e.Spec.Unread != "" {
+		return traffic, fmt.Errorf("%s; write a value that can be read", e.Spec.Unread)
+	}
+	mistakes = append(mistakes, of("xds", checkXDS(e.Spec.XDS))...)
 	used := make(map[int32]bool, len(e.Spec.Listeners))
 	for i := range e.Spec.Listeners {
 		l := &e.Spec.Listeners[i]
@@ -23,12 +27,21 @@ func Object(e *v1alpha1.Envoy) (resources.Traffic, error) {
 			err = append(err, "has the same port in the Pod as another one, where ports below 1024 are 8000 higher; give each one of its own")
 		}
 		used[l.PodPort()] = true
+		if l.Port == adminPort || l.Port == healthPort {
+			err = append(err, fmt.Sprintf("has port %d, which is one of Envoy's own pages; choose another one", l.Port))
+		}
 		one.Address = Address(e)
 		mistakes = append(mistakes, of(fmt.Sprintf("listener %q", l.Name), err)...)
 		traffic.Listeners = append(traffic.Listeners, one)
 	}
 	return traffic, errors.Join(mistakes...)
 }
+
+// The ports of Envoy's own pages in the Pods of an object.
+const (
+	adminPort  = 9901
+	healthPort = 9902
+)
 
 // Address is what the Envoys of an object listen on.
 func Address(e *v1alpha1.Envoy) netip.Addr {

@@ -133,3 +133,55 @@ func TestContract91TwoPortsOfAnObjectThatAreOneInThePodAreAMistake(t *testing.T)
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestContract151AnObjectSaysEveryMistake(t *testing.T) {
+	for text, want := range map[string]string{
+		"xds: {name: a, host: no host !, port: 1}":                                                         "xds has host",
+		"xds: {name: a, host: \"1:2:3\", port: 1}":                                                         "xds has host",
+		"xds: {name: a, host: b, port: 70000}":                                                             "xds has port 70000",
+		"listeners: [{name: a, port: 9902, service: web}]":                                                 `listener "a" has port 9902`,
+		"listeners: [{name: a, port: 80, routes: [{service: web, requestTimeout: soon}]}]":                 "spec.listeners cannot be read",
+		"podTemplate: {resources: {limits: {cpu: 1e1.5}}}\nlisteners: [{name: a, port: 80, service: web}]": "spec.podTemplate cannot be read",
+		"listeners: [{name: a, port: 80, routes: [{service: web, hosts: [a.example.com, b.example.com]}, {service: api, hosts: [b.example.com]}]}]": `in route 2, which is for host "b.example.com"`,
+	} {
+		e := &v1alpha1.Envoy{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "edge", Generation: 7}}
+		if err := yaml.Unmarshal([]byte(text), &e.Spec); err != nil {
+			t.Fatal(err)
+		}
+		traffic, err := spec.Object(e)
+		if err == nil || !strings.Contains(err.Error(), want) || traffic.Generation != 7 {
+			t.Errorf("%s: got %v of generation %d, want %q", text, err, traffic.Generation, want)
+		}
+	}
+	for _, host := range []string{"xds.infra", "xds.infra.", "10.0.0.1", "fd00::1", "my_host.infra"} {
+		e := &v1alpha1.Envoy{Spec: v1alpha1.EnvoySpec{XDS: &v1alpha1.EnvoyXDS{Name: "a", Host: host, Port: 1}}}
+		if _, err := spec.Object(e); err != nil {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+}
+
+// A value that nobody can read, which the API server lets pass, takes no other Envoy away.
+func TestContract151OneSpecThatCannotBeReadTakesNoOtherAway(t *testing.T) {
+	list := &v1alpha1.EnvoyList{}
+	err := yaml.Unmarshal([]byte(`
+items:
+- metadata: {name: bad}
+  spec: {configMapName: files, drainTimeout: soon, name: front, replicas: 7, podTemplate: {resources: {limits: {cpu: 1e1.5}}}}
+- metadata: {name: good}
+  spec: {name: good, drainTimeout: 30s}
+`), list)
+	if err != nil || len(list.Items) != 2 {
+		t.Fatalf("got %d, %v, want both", len(list.Items), err)
+	}
+	bad, good := list.Items[0].Spec, list.Items[1].Spec
+	if bad.Name != "front" || bad.ConfigMapName != "files" || *bad.Replicas != 7 {
+		t.Errorf("got %+v, want the fields that can be read", bad)
+	}
+	if !strings.Contains(bad.Unread, "spec.drainTimeout cannot be read") || !strings.Contains(bad.Unread, "spec.podTemplate cannot be read") {
+		t.Errorf("got %q, want both fields", bad.Unread)
+	}
+	if good.Unread != "" || good.DrainTimeout.Duration != 30*time.Second {
+		t.Errorf("got %+v", good)
+	}
+}
