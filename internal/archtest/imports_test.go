@@ -94,7 +94,7 @@ var allowed = map[string]struct {
 	"internal/fleet/streams":       {of("fleet/conditions", "redact"), "it asks what proxies said, and judges nothing"},
 	"internal/fleet":               {append(of("fleet/children", "fleet/conditions", "metrics/fleetmetrics", "redact", "xds/spec"), "api/fleet/v1alpha1"), "it is the operator; the ways to others come from outside"},
 	"internal/xds/spec":            {append(of("view", "xds/resources"), "api/fleet/v1alpha1"), "it reads what a fleet is to do, whoever carries it"},
-	"internal/xds":                 {of("descriptors", "redact", "view", "viewcache", "xds/resources", "xds/spec"), "it sends what the cache holds and decides nothing but who may see it, and in which order"},
+	"internal/xds":                 {append(of("descriptors", "redact", "view", "viewcache", "xds/resources", "xds/spec"), "api/fleet/v1alpha1"), "it sends what the cache holds and decides nothing but who may see it, and in which order"},
 	"internal/fleetsource":         {append(of("kubeapi", "xds", "xds/spec"), "api/fleet/v1alpha1"), "it tells what objects say, and decides nothing"},
 	"internal/metrics/viewmetrics": {append(of("viewcache", "viewserver", "xds"), "pkg/views"), "it counts what the server and its cache did"},
 	"internal/viewcli": {append(of("config", "commandline", "kubeapi", "proxy", "redact", "view", "viewcache", "viewsource", "viewserver", "metrics/viewmetrics", "xds", "xds/resources", "drain", "fleet", "fleet/children", "fleet/streams", "fleetsource", "certificates/secrets"), "pkg/views"),

@@ -17,6 +17,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/fleet/children"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/fleet/conditions"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds/spec"
 )
 
 // lookAgain is when a problem is looked at again of which no watch tells: an object that is
@@ -55,7 +56,13 @@ func (r *reconciler) reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	seen := conditions.Seen{Envoy: e, Pods: states(pods)}
-	if seen.Problem, err = r.make(ctx, e, pods); err != nil {
+	// It is what serve says of the object, too.
+	if _, seen.Mistake = spec.Object(e); seen.Mistake != nil {
+		err = r.scale(ctx, e)
+	} else {
+		seen.Problem, err = r.make(ctx, e, pods)
+	}
+	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if seen.Deployment, err = r.deployment(ctx, e); err != nil {
@@ -108,6 +115,19 @@ func (r *reconciler) make(ctx context.Context, e *v1alpha1.Envoy, pods []corev1.
 		}
 	}
 	return nil, nil
+}
+
+// scale sets the number of Pods and nothing else. While a spec has a mistake, serve keeps the
+// listeners of the last good version, so everything before and around the Pods stays that of
+// this version. How many Pods there are has nothing to do with it, and an autoscaler goes on.
+func (r *reconciler) scale(ctx context.Context, e *v1alpha1.Envoy) error {
+	d, err := r.deployment(ctx, e)
+	if err != nil || d == nil || e.Spec.Replicas == nil || d.Spec.Replicas != nil && *d.Spec.Replicas == *e.Spec.Replicas {
+		return err
+	}
+	before := d.DeepCopy()
+	d.Spec.Replicas = e.Spec.Replicas
+	return client.IgnoreNotFound(r.client.Patch(ctx, d, client.MergeFrom(before), client.FieldOwner(fieldManager)))
 }
 
 // kept are the files of the ConfigMap that Pods were started from, and those of the

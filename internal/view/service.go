@@ -48,6 +48,10 @@ type TLS struct {
 // Said reports whether the Service says how certificates are checked.
 func (t TLS) Said() bool { return t.Authorities != "" || t.Unchecked }
 
+// ShownAnnotation has the value true on the Services that are shown, unless another one is
+// configured.
+const ShownAnnotation = v1alpha1.AnnotationViews
+
 // FleetsAnnotation names the fleets of other namespaces that may use a Service, separated
 // by commas.
 const FleetsAnnotation = v1alpha1.AnnotationFleets

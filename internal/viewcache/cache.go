@@ -28,6 +28,8 @@ type Cache struct {
 	// known to the publication; it keeps no reader waiting.
 	input sync.Mutex
 	known [kinds]map[view.Key]*known
+	// hidden are the scopes of Services that are there and not selected.
+	hidden map[view.Key]int
 	// suspects are missing in a complete list and not confirmed to be gone.
 	suspects map[Suspect]struct{}
 
@@ -107,7 +109,7 @@ type Suspect struct {
 // New returns a cache of so many scopes. It is empty and not in sync.
 func New(scopes int) *Cache {
 	c := &Cache{
-		scopes: make([]scope, scopes), services: make(map[view.Key]*service), suspects: make(map[Suspect]struct{}),
+		scopes: make([]scope, scopes), services: make(map[view.Key]*service), suspects: make(map[Suspect]struct{}), hidden: make(map[view.Key]int),
 		followers: make(map[*Follower]struct{}),
 		changes:   make(chan struct{}), moves: make(chan struct{}),
 	}
@@ -122,6 +124,14 @@ func (c *Cache) Synced() bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.synced
+}
+
+// Hides reports whether there is such a Service, and it is not selected.
+func (c *Cache) Hides(key view.Key) bool {
+	c.input.Lock()
+	defer c.input.Unlock()
+	_, hidden := c.hidden[key]
+	return hidden
 }
 
 // Count returns how many endpoints there are.

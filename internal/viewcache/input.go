@@ -16,6 +16,8 @@ type Input struct {
 	// Service is nil for one that is not selected, Slice for one that says nothing.
 	Service *view.Service
 	Slice   *view.Slice
+	// Hidden says of a Service that it is there and not selected.
+	Hidden bool
 }
 
 // said reports whether there is anything to remember.
@@ -29,7 +31,7 @@ func (c *Cache) Set(scope int, kind Kind, in Input) (wrong bool) { return c.even
 // Delete forgets an object that a watch says is gone. It reports whether the last list
 // was wrong, as There does.
 func (c *Cache) Delete(scope int, kind Kind, in Input) (wrong bool) {
-	in.Service, in.Slice = nil, nil
+	in.Service, in.Slice, in.Hidden = nil, nil, false
 	return c.event(scope, kind, in)
 }
 
@@ -83,6 +85,8 @@ func (c *Cache) Replace(scope int, kind Kind, all []Input, revision Revision) er
 			news = append(news, in)
 		}
 	}
+	// Nothing is made of hidden ones, so a list is believed at once.
+	maps.DeleteFunc(c.hidden, func(key view.Key, of int) bool { return kind == Services && of == scope && !listed[key] })
 	for key, known := range c.known[kind] {
 		if known.scope == scope && !listed[key] {
 			c.suspects[Suspect{scope, kind, key}] = struct{}{}

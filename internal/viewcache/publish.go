@@ -121,6 +121,9 @@ func (c *Cache) apply(s step, in Input, touched map[view.Key]*dirty) {
 	}
 	revision := s.revision
 	if s.kind == Services {
+		if delete(c.hidden, in.Key); in.Hidden {
+			c.hidden[in.Key] = s.scope
+		}
 		if !before.service.Equal(in.Service) {
 			c.touch(in.Key, s.scope, revision, touched).next = in.Service
 		}

@@ -91,7 +91,7 @@ func (p Program) build(c config.Views) (*serving, error) {
 		TLS: tlsFiles(c), MostClients: c.Stream.MostClients, MostOfOne: c.Stream.MostOfOne, Logger: s.log,
 	}
 	if c.XDS.On() {
-		options.Proxies, options.Following = s.proxies, s.following
+		options.Proxies, options.Following, options.Objects = s.proxies, s.following, s.envoys
 	}
 	if s.server, err = viewserver.New(options); err != nil {
 		return nil, &exitError{exitUsage, err}

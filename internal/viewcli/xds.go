@@ -17,7 +17,7 @@ func (p Program) buildXDS(s *serving, c config.Views, identities *viewserver.Ide
 		return nil
 	}
 	options := xds.Options{
-		Address: c.XDS.Address, Cache: s.source.Cache(), Settings: xdsSettings(c.XDS), Logger: s.log,
+		Address: c.XDS.Address, Cache: s.source.Cache(), Settings: xdsSettings(c.XDS), Logger: s.log, Annotation: c.Cluster.Annotation,
 		MostClients: c.XDS.MostClients, MostOfOne: c.XDS.MostOfOne,
 		Listening: func(net.Addr) { s.listening.Store(true) },
 		Namespaces: func(client string) []string {
@@ -72,3 +72,6 @@ func (s *serving) proxies() any { return s.xds.Streams() }
 
 // following is how far the proxies of fleets follow.
 func (s *serving) following() any { return s.xds.Following() }
+
+// envoys is what becomes of the objects of fleets.
+func (s *serving) envoys() any { return s.xds.Objects() }

@@ -8,8 +8,8 @@ import (
 )
 
 // proxies answers what clients of xDS were sent, to a client that may see every namespace:
-// names of Services of all of them are in it.
-func (s *Server) proxies(which func() any) http.HandlerFunc {
+// names of Services of all of them are in it. Objects, if there are any, go with it.
+func (s *Server) proxies(which, objects func() any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if which == nil {
 			s.refuse(w, r, refuse(http.StatusNotFound, "NotFound", "xDS is not served here; set XDS_ADDRESS"))
@@ -30,6 +30,10 @@ func (s *Server) proxies(which func() any) http.HandlerFunc {
 		defer end()
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.opts.Take))
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]any{"streams": which()}) // a client that left misses nothing
+		answer := map[string]any{"streams": which()}
+		if objects != nil {
+			answer["objects"] = objects()
+		}
+		_ = json.NewEncoder(w).Encode(answer) // a client that left misses nothing
 	}
 }

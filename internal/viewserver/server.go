@@ -35,6 +35,8 @@ type Options struct {
 	Proxies func() any
 	// Following says in short how far the proxies of fleets follow; nil as Proxies.
 	Following func() any
+	// Objects say what becomes of the objects of fleets; nil as Proxies.
+	Objects func() any
 	// Take is how long a client may take nothing; 20 s by default.
 	Take   time.Duration
 	Logger *slog.Logger
@@ -152,8 +154,8 @@ func (s *Server) Run(ctx context.Context) error {
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/views", s.views)
-	mux.HandleFunc("GET /api/v1/xds", s.proxies(s.opts.Proxies))
-	mux.HandleFunc("GET /api/v1/fleets", s.proxies(s.opts.Following))
+	mux.HandleFunc("GET /api/v1/xds", s.proxies(s.opts.Proxies, nil))
+	mux.HandleFunc("GET /api/v1/fleets", s.proxies(s.opts.Following, s.opts.Objects))
 	mux.HandleFunc("GET /{$}", s.page)
 	mux.HandleFunc("GET /style.css", style)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -126,6 +126,7 @@ func (s *Source) input(object runtime.Object) (viewcache.Input, error) {
 		if s.selected(o) {
 			in.Service = view.ToService(o)
 		}
+		in.Hidden = in.Service == nil
 		return in, err
 	case *discoveryv1.EndpointSlice:
 		revision, err := viewcache.ParseRevision(o.ResourceVersion)

@@ -201,6 +201,16 @@ func readFile(path string) (string, error) {
 	return string(text), err
 }
 
+// carried are the objects, and the fleets of the file.
+func (f *Fleets) carried() (objects map[string]Object, file map[string]resources.Traffic) {
+	if f == nil {
+		return nil, nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.objects, f.file
+}
+
 // Definition is where a fleet is written down, and whether that counts.
 type Definition struct {
 	// Carrier is empty where neither names the fleet.

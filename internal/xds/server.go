@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -35,6 +36,9 @@ type Options struct {
 	Fleets   *Fleets
 	Cache    *viewcache.Cache
 	Settings resources.Settings
+	// Annotation is the one of Services that are shown, for remedies; that of the endpoint
+	// views where it is empty.
+	Annotation string
 	// MostClients bounds the streams, MostOfOne those of one identity.
 	MostClients, MostOfOne int
 	// Listening is told the address once clients can connect.
@@ -57,6 +61,7 @@ type Server struct {
 	stats stats
 
 	mu       sync.Mutex
+	joined   bool // the first join is translated
 	services map[view.Key]*translated
 	shared   [resources.Kinds]*collection
 	traffic  map[string]resources.Traffic // by fleet
@@ -79,6 +84,7 @@ func New(opts Options) (*Server, error) {
 		return nil, errors.New("xds: with certificates it has to be known what each client may see")
 	}
 	opts.MostClients = descriptors.Share(opts.MostClients)
+	opts.Annotation = cmp.Or(opts.Annotation, view.ShownAnnotation)
 	s := &Server{
 		opts: opts, news: make(chan struct{}, 1),
 		services: make(map[view.Key]*translated), fleets: make(map[string]*fleet), clients: make(map[*client]struct{}), of: make(map[string]int),

@@ -34,6 +34,7 @@ func (t *translated) same(service *view.Service) bool { return t != nil && t.ser
 func (s *Server) update(changed []viewcache.Joined, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.joined = true
 	var put set
 	var gone [resources.Kinds][]string
 	// Of most only the endpoints change.

@@ -1,7 +1,9 @@
 package conditions
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -14,11 +16,79 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
 )
 
-// longestWords bounds what is quoted of others.
-const longestWords = 1000
+// longestWords bounds what is quoted of others, and longestMistakes the mistakes of a spec.
+const (
+	longestWords    = 1000
+	longestMistakes = 8000
+)
 
 func condition(of string, status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
 	return metav1.Condition{Type: of, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// accepted says whether the spec is in effect.
+func accepted(s Seen) metav1.Condition {
+	const of = v1alpha1.ConditionAccepted
+	const text = "generation %d is not in effect, and what was in effect before stays: %s"
+	if s.Mistake != nil {
+		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonInvalid, text, s.Envoy.Generation, redact.Cut(redact.Printable(s.Mistake.Error()), longestMistakes))
+	}
+	for _, one := range s.served() {
+		if one.Problem != "" {
+			return condition(of, metav1.ConditionFalse, v1alpha1.ReasonNotInEffect, text, s.Envoy.Generation, one.Problem)
+		}
+	}
+	return condition(of, metav1.ConditionTrue, v1alpha1.ReasonAccepted, "the spec has no mistake")
+}
+
+// resolved says whether all listeners and routes lead somewhere. Of several replicas the one
+// counts that says most: a Pod has its stream to any of them.
+func resolved(s Seen) metav1.Condition {
+	const of = v1alpha1.ConditionResolvedRefs
+	if accepted(s).Status != metav1.ConditionTrue {
+		return condition(of, metav1.ConditionUnknown, v1alpha1.ReasonNotAccepted, "generation %d is not in effect; see the condition %s", s.Envoy.Generation, v1alpha1.ConditionAccepted)
+	}
+	if c := unknown(s, of); c != nil {
+		return *c
+	}
+	said := s.served()
+	if len(said) == 0 {
+		return condition(of, metav1.ConditionUnknown, v1alpha1.ReasonPending, "endpoint-views serve does not know generation %d yet; if that lasts, look whether XDS_WATCH_FLEETS is true there, and whether it watches this namespace", s.Envoy.Generation)
+	}
+	most := slices.MaxFunc(said, func(a, b Served) int { return cmp.Compare(len(a.Unresolved)+a.More, len(b.Unresolved)+b.More) })
+	if len(most.Unresolved) == 0 {
+		return condition(of, metav1.ConditionTrue, v1alpha1.ReasonResolvedRefs, "every listener and route leads to a port of a Service")
+	}
+	return condition(of, metav1.ConditionFalse, most.Unresolved[0].Reason, "%s", nowhere(s.Envoy, most))
+}
+
+// nowhere names what leads nowhere, as the spec names it.
+func nowhere(e *v1alpha1.Envoy, all Served) string {
+	var texts []string
+	for _, one := range all.Unresolved {
+		what := fmt.Sprintf("the listener of port %d in the Pods", one.Port)
+		for i := range e.Spec.Listeners {
+			if l := &e.Spec.Listeners[i]; l.PodPort() == one.Port {
+				what = fmt.Sprintf("listener %q", l.Name)
+			}
+		}
+		if one.Route > 0 {
+			what += fmt.Sprintf(", route %d", one.Route)
+		}
+		texts = append(texts, what+": "+one.Text)
+	}
+	if all.More > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", all.More))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// served is what replicas say of this generation.
+func (s Seen) served() []Served {
+	if s.Envoy.Spec.XDS != nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(s.Streams.Served), func(one Served) bool { return one.Generation != s.Envoy.Generation })
 }
 
 // ready says whether as many Pods take traffic as are wanted.
@@ -26,6 +96,9 @@ func ready(s Seen) metav1.Condition {
 	const of = v1alpha1.ConditionReady
 	if s.Problem != nil {
 		return condition(of, metav1.ConditionFalse, s.Problem.Reason, "%s", s.Problem.Message)
+	}
+	if s.Mistake != nil && s.Deployment == nil {
+		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonInvalid, "nothing is made of a spec with a mistake; see the condition %s", v1alpha1.ConditionAccepted)
 	}
 	wanted := children.Replicas(s.Envoy)
 	var have int32
@@ -112,6 +185,9 @@ func unknown(s Seen, of string) *metav1.Condition {
 // synced says whether every ready Pod has acknowledged this generation.
 func synced(s Seen) metav1.Condition {
 	const of = v1alpha1.ConditionSynced
+	if s.Envoy.Spec.XDS == nil && accepted(s).Status != metav1.ConditionTrue {
+		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonNotAccepted, "no Pod is told of generation %d, because it is not in effect; see the condition %s", s.Envoy.Generation, v1alpha1.ConditionAccepted)
+	}
 	if c := unknown(s, of); c != nil {
 		return *c
 	}

@@ -1,6 +1,7 @@
 package conditions_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ func steady() conditions.Seen {
 		Pods: []conditions.Pod{{Name: "edge-1", Ready: true}, {Name: "edge-2", Ready: true}},
 		Streams: conditions.Streams{Asked: true, Answered: 2, All: []conditions.Stream{
 			{Pod: "edge-1", Generation: 5, Since: started}, {Pod: "edge-2", Generation: 5, Since: started},
-		}},
+		}, Served: []conditions.Served{{Generation: 5}, {Generation: 5}}},
 	}
 }
 
@@ -124,6 +125,47 @@ func TestContract150PodsThatCannotBeCreatedAreToldByTheWordsOfTheAPIServer(t *te
 
 func overdue() []appsv1.DeploymentCondition {
 	return []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded"}}
+}
+
+func TestContract151And152TheConditionsSayWhatIsInEffectAndLeadsSomewhere(t *testing.T) {
+	t.Parallel()
+	const yes, no, open = metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown
+	nowhere := conditions.Served{Generation: 5, More: 2, Unresolved: []conditions.Unresolved{
+		{Port: 8443, Route: 2, Reason: "NotShown", Text: "Service shop/web is not shown"}, {Port: 5432, Reason: "PortNotFound", Text: "no port"},
+	}}
+	mistake := func(s *conditions.Seen) { s.Mistake = errors.New(`listener "http" leads nowhere`) }
+	for name, c := range map[string]struct {
+		change func(*conditions.Seen)
+		of     string
+		status metav1.ConditionStatus
+		reason string
+		text   string
+	}{
+		"in effect":                      {func(*conditions.Seen) {}, "Accepted", yes, "Accepted", ""},
+		"leads somewhere":                {func(*conditions.Seen) {}, "ResolvedRefs", yes, "ResolvedRefs", ""},
+		"a mistake":                      {mistake, "Accepted", no, "Invalid", `what was in effect before stays: listener "http" leads nowhere`},
+		"a mistake is not the Pods'":     {mistake, "Synced", no, "NotAccepted", "no Pod is told of generation 5"},
+		"a mistake leaves the Pods":      {mistake, "Ready", yes, "PodsReady", ""},
+		"a mistake leads to no Service":  {mistake, "ResolvedRefs", open, "NotAccepted", "Accepted"},
+		"a mistake in a new one":         {func(s *conditions.Seen) { mistake(s); s.Deployment = nil }, "Ready", no, "Invalid", "nothing is made"},
+		"a mistake for serve alone":      {func(s *conditions.Seen) { s.Streams.Served[1].Problem = "no such field" }, "Accepted", no, "NotInEffect", "no such field"},
+		"and for the Pods":               {func(s *conditions.Seen) { s.Streams.Served[1].Problem = "no such field" }, "Synced", no, "NotAccepted", ""},
+		"a mistake that is over":         {func(s *conditions.Seen) { s.Streams.Served[1] = conditions.Served{Generation: 4, Problem: "old"} }, "Accepted", yes, "Accepted", ""},
+		"one replica says that it is no": {func(s *conditions.Seen) { s.Streams.Served[1] = nowhere }, "ResolvedRefs", no, "NotShown", `listener "https", route 2: Service shop/web is not shown; listener "db": no port; and 2 more`},
+		"an old word of it":              {func(s *conditions.Seen) { s.Streams.Served[1] = nowhere; s.Streams.Served[1].Generation = 4 }, "ResolvedRefs", yes, "ResolvedRefs", ""},
+		"serve does not know it":         {func(s *conditions.Seen) { s.Streams.Served = nil }, "ResolvedRefs", open, "Pending", "XDS_WATCH_FLEETS"},
+		"no server answers":              {func(s *conditions.Seen) { s.Streams = conditions.Streams{Asked: true} }, "ResolvedRefs", open, "ControlPlaneUnreachable", ""},
+		"another control plane":          {func(s *conditions.Seen) { s.Envoy.Spec.XDS = &v1alpha1.EnvoyXDS{} }, "ResolvedRefs", open, "ExternalControlPlane", ""},
+		"and whether it is in effect":    {func(s *conditions.Seen) { s.Envoy.Spec.XDS = &v1alpha1.EnvoyXDS{} }, "Accepted", yes, "Accepted", ""},
+	} {
+		seen := steady()
+		seen.Envoy.Spec.Listeners = []v1alpha1.Listener{{Name: "https", Port: 443}, {Name: "db", Port: 5432}}
+		c.change(&seen)
+		got := meta.FindStatusCondition(conditions.Status(seen).Conditions, c.of)
+		if got == nil || got.Status != c.status || got.Reason != c.reason || !strings.Contains(got.Message, c.text) || got.ObservedGeneration != 5 {
+			t.Errorf("%s: got %+v\nwant %s=%s, %s, with %q", name, got, c.of, c.status, c.reason, c.text)
+		}
+	}
 }
 
 func TestContract89ARestartOfTheOperatorChangesNoCondition(t *testing.T) {

@@ -19,6 +19,8 @@ type Seen struct {
 	Deployment *appsv1.Deployment
 	// Pods are those of the fleet that stay.
 	Pods []Pod
+	// Mistake is why nothing of the spec counts; nil if it does.
+	Mistake error
 	// Problem is why an object of the fleet is not as it should be; nil if all are.
 	Problem *Problem
 	// Streams are what the Pods said to endpoint-views.
@@ -48,6 +50,29 @@ type Streams struct {
 	Missing  string
 	// All are the streams of the fleet.
 	All []Stream
+	// Served is what each replica that knows the fleet says of it.
+	Served []Served
+}
+
+// Served is what a replica of endpoint-views serve says of the object of a fleet.
+type Served struct {
+	// Generation is the newest one that it knows, and Problem why it does not count there.
+	Generation int64
+	Problem    string
+	// Unresolved are the first listeners and routes that lead nowhere, and More is how many
+	// there are beside them.
+	Unresolved []Unresolved
+	More       int
+}
+
+// Unresolved is a listener, or a route of it, that leads nowhere.
+type Unresolved struct {
+	// Port is that of the listener in the Pods. Route counts from 1; it is 0 where the
+	// listener itself leads nowhere.
+	Port  int32
+	Route int
+	// Reason is one of those of the condition ResolvedRefs. Text has the remedy.
+	Reason, Text string
 }
 
 // Stream is one of a Pod.
@@ -74,7 +99,7 @@ func Status(s Seen) v1alpha1.EnvoyStatus {
 		next.Replicas, next.AvailableReplicas, next.ReadyReplicas = d.Status.Replicas, d.Status.AvailableReplicas, d.Status.ReadyReplicas
 	}
 	next.ConnectedReplicas = connected(s)
-	for _, one := range []metav1.Condition{ready(s), progressing(s), synced(s), rejected(s)} {
+	for _, one := range []metav1.Condition{accepted(s), resolved(s), ready(s), progressing(s), synced(s), rejected(s)} {
 		one.ObservedGeneration = e.Generation
 		meta.SetStatusCondition(&next.Conditions, one)
 	}

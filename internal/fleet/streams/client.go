@@ -47,6 +47,36 @@ func (s *stream) stream() conditions.Stream {
 	return one
 }
 
+// object is what becomes of the object of a fleet, as endpoint-views says it.
+type object struct {
+	Client     string `json:"client"`
+	Generation int64  `json:"generation"`
+	Problem    string `json:"problem"`
+	Unresolved []struct {
+		Port   int32  `json:"port"`
+		Route  int    `json:"route"`
+		Reason string `json:"reason"`
+		Text   string `json:"text"`
+	} `json:"unresolved"`
+	More int `json:"more"`
+}
+
+func (o *object) served() conditions.Served {
+	one := conditions.Served{Generation: o.Generation, Problem: redact.Cut(redact.Printable(o.Problem), longestText), More: o.More}
+	for _, u := range o.Unresolved {
+		one.Unresolved = append(one.Unresolved, conditions.Unresolved{
+			Port: u.Port, Route: u.Route, Reason: u.Reason, Text: redact.Cut(redact.Printable(u.Text), longestText),
+		})
+	}
+	return one
+}
+
+// answer is what a replica says.
+type answer struct {
+	Streams []stream `json:"streams"`
+	Objects []object `json:"objects"`
+}
+
 // asker asks replicas in one round.
 type asker struct {
 	http  *http.Client
@@ -83,13 +113,13 @@ func (s *Streams) client() (*asker, error) {
 }
 
 // ask asks one replica.
-func (a *asker) ask(ctx context.Context, address string) ([]stream, error) {
+func (a *asker) ask(ctx context.Context, address string) (answer, error) {
 	server := *a.of.server
 	port := cmp.Or(server.Port(), map[string]string{"http": "80", "https": "443"}[server.Scheme])
 	server.Host, server.Path = net.JoinHostPort(address, port), path
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.String(), http.NoBody)
 	if err != nil {
-		return nil, err
+		return answer{}, err
 	}
 	request.Host = a.of.server.Host
 	if a.token != "" {
@@ -97,17 +127,15 @@ func (a *asker) ask(ctx context.Context, address string) ([]stream, error) {
 	}
 	response, err := a.http.Do(request)
 	if err != nil {
-		return nil, err
+		return answer{}, err
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answers %s", server.Host, response.Status)
+		return answer{}, fmt.Errorf("%s answers %s", server.Host, response.Status)
 	}
-	var answer struct {
-		Streams []stream `json:"streams"`
+	var said answer
+	if err := json.NewDecoder(io.LimitReader(response.Body, longestAnswer)).Decode(&said); err != nil {
+		return answer{}, fmt.Errorf("read the answer of %s: %w", server.Host, err)
 	}
-	if err := json.NewDecoder(io.LimitReader(response.Body, longestAnswer)).Decode(&answer); err != nil {
-		return nil, fmt.Errorf("read the answer of %s: %w", server.Host, err)
-	}
-	return answer.Streams, nil
+	return said, nil
 }

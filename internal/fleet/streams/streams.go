@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -40,7 +41,7 @@ type Streams struct {
 	server *url.URL
 
 	mu     sync.Mutex
-	seen   map[string][]conditions.Stream
+	seen   map[string]said
 	asked  bool
 	answer int
 	// missing says why a replica does not answer.
@@ -63,7 +64,8 @@ func New(opts Options) (*Streams, error) {
 func (s *Streams) Of(fleet string) conditions.Streams {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return conditions.Streams{Asked: s.asked, Answered: s.answer, Missing: s.missing, All: s.seen[fleet]}
+	of := s.seen[fleet]
+	return conditions.Streams{Asked: s.asked, Answered: s.answer, Missing: s.missing, All: of.streams, Served: of.served}
 }
 
 // Run asks until ctx ends. It calls changed with each fleet of which something is new, and
@@ -83,10 +85,16 @@ func (s *Streams) Run(ctx context.Context, changed func(ctx context.Context, fle
 	}
 }
 
+// said is what all replicas said of one fleet.
+type said struct {
+	streams []conditions.Stream
+	served  []conditions.Served
+}
+
 // reply is what one replica said.
 type reply struct {
 	address string
-	streams []stream
+	answer  answer
 	err     error
 }
 
@@ -98,7 +106,7 @@ func (s *Streams) round(ctx context.Context) []string {
 	if ctx.Err() != nil {
 		return nil
 	}
-	next, missing, answered := make(map[string][]conditions.Stream), "", 0
+	next, missing, answered := make(map[string]said), "", 0
 	for _, r := range replies {
 		if r.err != nil {
 			if missing == "" {
@@ -107,12 +115,19 @@ func (s *Streams) round(ctx context.Context) []string {
 			continue
 		}
 		answered++
-		for _, one := range r.streams {
-			next[one.Client] = append(next[one.Client], one.stream())
+		for _, one := range r.answer.Streams {
+			of := next[one.Client]
+			of.streams = append(of.streams, one.stream())
+			next[one.Client] = of
+		}
+		for _, one := range r.answer.Objects {
+			of := next[one.Client]
+			of.served = append(of.served, one.served())
+			next[one.Client] = of
 		}
 	}
-	for _, all := range next {
-		slices.SortFunc(all, func(a, b conditions.Stream) int {
+	for _, of := range next {
+		slices.SortFunc(of.streams, func(a, b conditions.Stream) int {
 			return cmp.Or(strings.Compare(a.Pod, b.Pod), a.Since.Compare(b.Since))
 		})
 	}
@@ -121,16 +136,16 @@ func (s *Streams) round(ctx context.Context) []string {
 
 // take keeps what was heard, and returns of which fleets something is new. Where a replica
 // answers no more, or again, these are all.
-func (s *Streams) take(next map[string][]conditions.Stream, missing string, answered int) []string {
+func (s *Streams) take(next map[string]said, missing string, answered int) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var changed []string
 	if !s.asked || (missing == "") != (s.missing == "") || (answered == 0) != (s.answer == 0) {
 		changed = []string{""}
 	}
-	for _, of := range []map[string][]conditions.Stream{next, s.seen} {
+	for _, of := range []map[string]said{next, s.seen} {
 		for fleet := range of {
-			if !slices.Equal(next[fleet], s.seen[fleet]) {
+			if !reflect.DeepEqual(next[fleet], s.seen[fleet]) {
 				changed = append(changed, fleet)
 			}
 		}
@@ -146,6 +161,7 @@ func (s *Streams) ask(ctx context.Context) []reply {
 	if err != nil {
 		return []reply{{address: s.server.Hostname(), err: err}}
 	}
+	slices.Sort(addresses) // so that the same is said in the same order
 	client, err := s.client()
 	if err != nil {
 		return []reply{{address: s.server.Host, err: err}}
@@ -156,7 +172,7 @@ func (s *Streams) ask(ctx context.Context) []reply {
 	for i, address := range addresses {
 		asking.Go(func() {
 			replies[i].address = address
-			if replies[i].streams, replies[i].err = client.ask(ctx, address); replies[i].err != nil {
+			if replies[i].answer, replies[i].err = client.ask(ctx, address); replies[i].err != nil {
 				replies[i].err = fmt.Errorf("ask endpoint-views: %w", replies[i].err)
 			}
 		})

@@ -12,8 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/fleet/conditions"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/fleet/streams"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds"
 )
@@ -24,6 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type replica struct {
 	mu    sync.Mutex
 	says  []xds.Following
+	knows []xds.ObjectState
 	fails bool
 }
 
@@ -34,7 +37,7 @@ func (r *replica) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
 		return
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"streams": r.says})
+	_ = json.NewEncoder(w).Encode(map[string]any{"streams": r.says, "objects": r.knows})
 }
 
 func (r *replica) say(fails bool, all ...xds.Following) {
@@ -101,6 +104,27 @@ func TestContract89WhatIsNewOfAFleetIsToldOnce(t *testing.T) {
 	next(t, news, "shop/edge")
 	if all := s.Of("shop/edge"); len(all.All) != 0 {
 		t.Errorf("the stream is gone, and it is still there: %+v", all)
+	}
+}
+
+func TestContract152WhatServeSaysOfAnObjectIsToldOnce(t *testing.T) {
+	r := &replica{}
+	s, news := asking(t, r)
+	next(t, news, "")
+	r.mu.Lock()
+	r.knows = []xds.ObjectState{{Client: "shop/edge", Generation: 3, More: 1, Unresolved: []xds.Unresolved{{Port: 8443, Route: 2, Reason: "NotShown", Text: "no\nannotation"}}}}
+	r.mu.Unlock()
+	next(t, news, "shop/edge")
+	want := []conditions.Served{{Generation: 3, More: 1, Unresolved: []conditions.Unresolved{{Port: 8443, Route: 2, Reason: "NotShown", Text: "no annotation"}}}}
+	if diff := cmp.Diff(want, s.Of("shop/edge").Served); diff != "" {
+		t.Error(diff)
+	}
+	r.mu.Lock()
+	r.knows = []xds.ObjectState{{Client: "shop/edge", Generation: 4, Problem: "two routes"}}
+	r.mu.Unlock()
+	next(t, news, "shop/edge")
+	if diff := cmp.Diff([]conditions.Served{{Generation: 4, Problem: "two routes"}}, s.Of("shop/edge").Served); diff != "" {
+		t.Error(diff)
 	}
 }
 

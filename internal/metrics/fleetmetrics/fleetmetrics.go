@@ -27,7 +27,7 @@ func Families() map[string]map[string][]string {
 		"endpoint_views_fleet_leader": {},
 		"endpoint_views_fleet_condition": {
 			"fleet_namespace": nil, "fleet": nil,
-			"condition": {v1alpha1.ConditionReady, v1alpha1.ConditionProgressing, v1alpha1.ConditionSynced, v1alpha1.ConditionRejected},
+			"condition": {v1alpha1.ConditionAccepted, v1alpha1.ConditionResolvedRefs, v1alpha1.ConditionReady, v1alpha1.ConditionProgressing, v1alpha1.ConditionSynced, v1alpha1.ConditionRejected},
 			"status":    {"True", "False", "Unknown"},
 		},
 		"endpoint_views_fleet_replicas": {"fleet_namespace": nil, "fleet": nil, "state": {"wanted", "available", "connected"}},

@@ -97,35 +97,45 @@ func (l *Listener) Name() string { return "port-" + strconv.Itoa(int(l.Port)) }
 func (l *Listener) Backends() []Backend {
 	var all []Backend
 	if l.Service.Name != "" {
-		all = append(all, l.backend())
+		all = append(all, l.Backend())
 	}
 	for i := range l.Routes {
-		if one := l.Routes[i].backend(); !slices.Contains(all, one) {
+		if one := l.Routes[i].Backend(); !slices.Contains(all, one) {
 			all = append(all, one)
 		}
 	}
 	return all
 }
 
-func (l *Listener) backend() Backend { return Backend{l.Service, l.ServicePort, l.Protocol} }
+// Backend is where the listener leads to without a route.
+func (l *Listener) Backend() Backend { return Backend{l.Service, l.ServicePort, l.Protocol} }
 
-func (r *Route) backend() Backend { return Backend{r.Service, r.ServicePort, HTTP} }
+// Backend is where the route leads to.
+func (r *Route) Backend() Backend { return Backend{r.Service, r.ServicePort, HTTP} }
+
+// Port is the port of the backend, false where the Service has no such port. The Service is
+// that of the backend, nil where there is none.
+func (b Backend) Port(service *view.Service) (view.Port, bool) {
+	for _, port := range Ports(service) {
+		if b.ServicePort == 0 || b.ServicePort == port.Number {
+			return port, true
+		}
+	}
+	return view.Port{}, false
+}
 
 // Cluster is the name of the cluster of the backend, false where the Service has no such
-// port, or does not say how certificates are checked. The Service is that of the backend,
-// nil where there is none. A listener of TCP passes on the TLS of its clients, so it never
-// adds its own.
+// port, or does not say how certificates are checked. A listener of TCP passes on the TLS of
+// its clients, so it never adds its own.
 func (b Backend) Cluster(service *view.Service) (string, bool) {
-	for _, port := range Ports(service) {
-		if b.ServicePort != 0 && b.ServicePort != port.Number {
-			continue
-		}
-		if name := Name(service.Key, port.Number); b.Protocol != HTTP || !TLS(port) {
-			return name, true
-		}
-		return overTLS(service.Key, port.Number), service.TLS.Said()
+	port, found := b.Port(service)
+	switch {
+	case !found:
+		return "", false
+	case b.Protocol != HTTP || !TLS(port):
+		return Name(service.Key, port.Number), true
 	}
-	return "", false
+	return overTLS(service.Key, port.Number), service.TLS.Said()
 }
 
 // Fleet are the listeners and route configurations of a fleet. Service returns a Service
@@ -138,7 +148,7 @@ func Fleet(all []Listener, service func(view.Key) *view.Service, s Settings) Set
 		if l.Protocol == HTTP {
 			set[Listeners][l.Name()] = l.http(s)
 			set[Routes][l.Name()] = l.routes(service, s)
-		} else if cluster, found := l.backend().Cluster(service(l.Service)); found {
+		} else if cluster, found := l.Backend().Cluster(service(l.Service)); found {
 			set[Listeners][l.Name()] = l.tcp(cluster, s)
 		}
 	}

@@ -46,7 +46,7 @@ func (l *Listener) routes(service func(view.Key) *view.Service, s Settings) *rou
 		slices.SortStableFunc(own, func(a, b *Route) int { return len(b.Prefix) - len(a.Prefix) })
 		one := &routev3.VirtualHost{Name: host, Domains: []string{host}}
 		for _, r := range own {
-			one.Routes = append(one.Routes, lead(r.Prefix, r.backend(), service, r.settings(s))...)
+			one.Routes = append(one.Routes, lead(r.Prefix, r.Backend(), service, r.settings(s))...)
 		}
 		one.Routes = append(one.Routes, l.otherwise(service, s)...)
 		config.VirtualHosts = append(config.VirtualHosts, one)
@@ -72,7 +72,7 @@ func (r *Route) settings(s Settings) Settings {
 func (l *Listener) otherwise(service func(view.Key) *view.Service, s Settings) []*routev3.Route {
 	switch {
 	case l.Service.Name != "":
-		return lead("/", l.backend(), service, s)
+		return lead("/", l.Backend(), service, s)
 	case l.RedirectPort != 0:
 		return []*routev3.Route{{Match: below("/"), Action: &routev3.Route_Redirect{Redirect: toHTTPS(l.RedirectPort)}}}
 	}
@@ -97,7 +97,7 @@ func lead(prefix string, b Backend, service func(view.Key) *view.Service, s Sett
 	cluster, found := b.Cluster(service(b.Service))
 	if !found {
 		name := b.Service.Namespace + "/" + b.Service.Name
-		text := "There is no Service " + name + " with this port for this proxy.\n"
+		text := "This proxy knows no Service " + name + " with this port.\n"
 		if cluster != "" {
 			text = "Service " + name + " speaks TLS and does not say how certificates are checked; annotate it with " + view.AuthorityAnnotation + ".\n"
 		}
