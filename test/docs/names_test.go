@@ -11,7 +11,6 @@ import (
 
 	"k8s.io/client-go/kubernetes/scheme"
 
-	fleet "github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/cli"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
@@ -148,7 +147,6 @@ var elsewhere = []string{
 func TestPagesNameOnlyWordsThatThereAre(t *testing.T) {
 	known := append(alerts(t), elsewhere...)
 	known = append(known, views.KindEndpointView, views.KindServicePortView)
-	known = append(known, fleet.ReasonNameTaken, fleet.ReasonDeadlineExceeded, fleet.ReasonPodsNotReady, fleet.ReasonNotConnected, fleet.ReasonNotAcknowledged)
 	known = append(known, v1alpha1.KindEndpointPool, v1alpha1.KindEndpointBinding, string(v1alpha1.BindingDryRun))
 	for _, doc := range inventory.Reasons() {
 		known = append(known, string(doc.Reason))
@@ -176,8 +174,10 @@ func TestPagesNameOnlyWordsThatThereAre(t *testing.T) {
 	for _, found := range regexp.MustCompile(`"cause", "(\w+)"`).FindAllStringSubmatch(rules(t), -1) {
 		known = append(known, found[1])
 	}
-	for _, found := range regexp.MustCompile(`(?m)^\t(?:Condition|Reason)\w+ += "(\w+)"`).FindAllStringSubmatch(read(t, "api/v1alpha1/status.go"), -1) {
-		known = append(known, found[1])
+	for _, file := range []string{"api/v1alpha1/status.go", "api/fleet/v1alpha1/status.go"} {
+		for _, found := range regexp.MustCompile(`(?m)^\t(?:Condition|Reason)\w+ += "(\w+)"`).FindAllStringSubmatch(read(t, file), -1) {
+			known = append(known, found[1])
+		}
 	}
 	for kind := range scheme.Scheme.AllKnownTypes() {
 		known = append(known, kind.Kind)
