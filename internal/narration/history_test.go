@@ -22,6 +22,8 @@ type chronicle struct {
 	verdict guard.Verdict
 	cycles  []narration.Cycle
 	lines   []string
+	// listed are further nodes that inventories list, of which none is eligible.
+	listed int
 }
 
 func newChronicle() *chronicle {
@@ -32,14 +34,14 @@ func newChronicle() *chronicle {
 
 // reads lets the source list that many nodes, 10.0.0.1 and up.
 func (h *chronicle) reads(nodes int) {
-	read := guard.Read{Nodes: nodes, Scheduled: true}
+	read := guard.Read{Nodes: nodes + h.listed, Scheduled: true}
 	for i := range nodes {
 		addr := netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)})
 		read.Candidates = append(read.Candidates, inventory.Candidate{Node: inventory.Identity{Name: fmt.Sprint("w", i+1)}, Address: addr})
 	}
 	h.at = h.at.Add(30 * time.Second)
 	h.decide(&read)
-	h.tell(pool.Outcome{Passed: true, Decided: true, Read: &pool.Reading{At: h.at, Nodes: make([]inventory.Node, nodes)}, Source: pool.Sourced{Nodes: nodes}})
+	h.tell(pool.Outcome{Passed: true, Decided: true, Read: &pool.Reading{At: h.at, Nodes: make([]inventory.Node, nodes+h.listed)}, Source: pool.Sourced{Nodes: nodes}})
 }
 
 // decide makes the next verdict; every endpoint passes.
@@ -96,6 +98,8 @@ func TestContract185TheHistoryTellsWhatWasRejectedAndHowModeAndStatesChanged(t *
 	for _, nodes := range []int{2, 2, 2, 0, 0, 0, 2, 2} {
 		h.reads(nodes)
 	}
+	h.listed = 1
+	h.reads(2) // and one that is not eligible
 	want := []string{
 		"2 nodes , 10.0.0.1 absent -> ready Ready, 10.0.0.2 absent -> ready Ready x1",
 		"2 nodes  x2",
@@ -103,6 +107,7 @@ func TestContract185TheHistoryTellsWhatWasRejectedAndHowModeAndStatesChanged(t *
 		"0 nodes NoNodes x2",
 		"2 nodes , Hold -> Publish NoNodes x1",
 		"2 nodes  x1",
+		"3 nodes  x1",
 	}
 	if diff := cmp.Diff(want, h.spelled()); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)

@@ -43,7 +43,7 @@ func TestContract33WhatLeftItsSessionAndEndedIsCollectedByTheNextRun(t *testing.
 	if err := os.WriteFile(filepath.Join(folder, "go"), []byte("go\n"), 0); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(10 * time.Second); ; <-time.After(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; <-time.After(10 * time.Millisecond) {
 		if _, err := new(process.Runner).Run(t.Context(), sh("exit 0")); err != nil {
 			t.Fatal(err)
 		}

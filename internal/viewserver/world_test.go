@@ -227,7 +227,7 @@ func (s *secured) list(t *testing.T, text string) string {
 // until waits for a condition.
 func (s *secured) until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); !holds(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited in vain: %s", what)
 		}
