@@ -18,28 +18,27 @@ func (c *client) OnDeltaStreamOpen(context.Context, int64, string) error { retur
 // OnDeltaStreamClosed is called at the end.
 func (c *client) OnDeltaStreamClosed(int64, *corev3.Node) {}
 
-// OnStreamDeltaRequest is called before a request is answered.
+// OnStreamDeltaRequest is called before a request is answered. The stream server is not given
+// the names: it would keep them.
 func (c *client) OnStreamDeltaRequest(_ int64, r *discoveryv3.DeltaDiscoveryRequest) error {
 	if err := c.admit(r.GetNode()); err != nil {
 		return err
 	}
 	c.server.join(c)
-	r.ResponseNonce = c.own(r.GetTypeUrl(), r.GetResponseNonce())
-	var gone map[string]struct{}
-	if kind, served := kindOf(r.GetTypeUrl()); served && len(r.GetInitialResourceVersions()) > 0 {
-		gone = c.server.gone(c.fleet, kind, r.GetInitialResourceVersions())
+	h := heard{
+		typeURL: r.GetTypeUrl(), nonce: c.own(r.GetTypeUrl(), r.GetResponseNonce()), text: rejection(r.GetErrorDetail().GetMessage(), r.GetErrorDetail() != nil),
+		wish: wish{more: r.GetResourceNamesSubscribe(), fewer: r.GetResourceNamesUnsubscribe(), has: r.GetInitialResourceVersions()},
 	}
-	return c.hear(heard{gone: gone,
-		typeURL: r.GetTypeUrl(), nonce: r.GetResponseNonce(), text: rejection(r.GetErrorDetail().GetMessage(), r.GetErrorDetail() != nil),
-		more: r.GetResourceNamesSubscribe(), fewer: r.GetResourceNamesUnsubscribe(), has: r.GetInitialResourceVersions(),
-	})
+	r.TypeUrl, r.ResponseNonce = served(h.typeURL), h.nonce
+	r.ResourceNamesSubscribe, r.ResourceNamesUnsubscribe, r.InitialResourceVersions = nil, nil, nil
+	return c.hear(h)
 }
 
 // OnStreamDeltaResponse is called before an answer is sent.
 func (c *client) OnStreamDeltaResponse(_ int64, _ *discoveryv3.DeltaDiscoveryRequest, r *discoveryv3.DeltaDiscoveryResponse) {
-	a := answer{nonce: r.GetNonce(), put: make(map[string]string, len(r.GetResources())), removed: r.GetRemovedResources()}
+	a := answer{nonce: r.GetNonce(), put: make([]versioned, 0, len(r.GetResources())), removed: r.GetRemovedResources()}
 	for _, one := range r.GetResources() {
-		a.put[one.GetName()] = one.GetVersion()
+		a.put = append(a.put, versioned{one.GetName(), one.GetVersion()})
 	}
 	c.sends(r.GetTypeUrl(), a)
 	r.Nonce = c.nonces + r.GetNonce()
@@ -57,22 +56,26 @@ func (c *client) OnStreamRequest(_ int64, r *discoveryv3.DiscoveryRequest) error
 	if err := c.admit(r.GetNode()); err != nil {
 		return err
 	}
-	r.ResponseNonce = c.own(r.GetTypeUrl(), r.GetResponseNonce())
-	return c.hear(heard{
-		typeURL: r.GetTypeUrl(), nonce: r.GetResponseNonce(), text: rejection(r.GetErrorDetail().GetMessage(), r.GetErrorDetail() != nil),
-		more: r.GetResourceNames(), whole: true,
-	})
+	h := heard{
+		typeURL: r.GetTypeUrl(), nonce: c.own(r.GetTypeUrl(), r.GetResponseNonce()), text: rejection(r.GetErrorDetail().GetMessage(), r.GetErrorDetail() != nil),
+		wish: wish{more: r.GetResourceNames()}, whole: true,
+	}
+	r.TypeUrl, r.ResponseNonce = served(h.typeURL), h.nonce
+	if r.TypeUrl == unserved {
+		r.ResourceNames = nil
+	}
+	return c.hear(h)
 }
 
 // OnStreamResponse is called before an answer is sent.
 func (c *client) OnStreamResponse(_ context.Context, _ int64, _ *discoveryv3.DiscoveryRequest, r *discoveryv3.DiscoveryResponse) {
 	kind, _ := kindOf(r.GetTypeUrl())
 	a := answer{
-		nonce: r.GetNonce(), put: make(map[string]string, len(r.GetResources())),
+		nonce: r.GetNonce(), put: make([]versioned, 0, len(r.GetResources())),
 		whole: kind == resources.Clusters || kind == resources.Listeners,
 	}
 	for _, one := range r.GetResources() {
-		a.put[nameIn(one)] = r.GetVersionInfo()
+		a.put = append(a.put, versioned{nameIn(one), r.GetVersionInfo()})
 	}
 	c.sends(r.GetTypeUrl(), a)
 	r.Nonce = c.nonces + r.GetNonce()

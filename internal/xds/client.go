@@ -9,16 +9,23 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds/resources"
 )
 
 const (
-	// mostNames is how many resources of a kind a client may ask for.
-	mostNames = 50_000
-	// mostKinds is how many kinds a client may ask for that are not served.
-	mostKinds = 32
+	// mostKinds is how many kinds a client may ask for that are not served, longestKind how
+	// long the name of one may be, in bytes.
+	mostKinds, longestKind = 32, 512
+	// longestNode bounds what a client says of its node, in bytes.
+	longestNode = 4 << 10
+	// longestVersion is how long a version may be that is remembered, in bytes; ours are
+	// shorter.
+	longestVersion = 64
+	// namesAtOnce is how many names a stream may say without a pause, namesASecond how many
+	// it may say for long. A request counts as one.
+	namesAtOnce, namesASecond = 2 * mostNames, 20_000
 	// longestText bounds what a client says of a rejection, in bytes.
 	longestText = 2000
 )
@@ -37,18 +44,28 @@ type client struct {
 	nonces string
 	// end ends the stream, with the reason.
 	end context.CancelCauseFunc
+	// ended is closed when the stream ends.
+	ended <-chan struct{}
+	// said is how many names it has said lately, as of a time.
+	said float64
+	asOf time.Time
 	// fleet is that of an Envoy, since its first request.
 	fleet *fleet
-	// unserved are types that it asked for and that are not served.
+	// wants is what an Envoy wants of the resources of its fleet, wish what its request
+	// says that is answered now.
+	wants [resources.Kinds]*subscription
+	wish  wish
+	// unserved are types that it asked for and that are not served, strange how many of
+	// their resources it asks for. None of these is remembered.
 	unserved map[string]struct{}
+	strange  int
+	// account is that of its identity, kept what this stream has of it.
+	account *account
+	kept    int
 
 	mu    sync.Mutex
 	node  *corev3.Node
 	kinds [resources.Kinds]progress
-	// kept are clusters, and listeners of a fleet that nothing names, that the client had
-	// when it connected and that are gone. It is told so later: its routes may still lead
-	// to the clusters. owed are those of which it is told by the next answer.
-	kept, owed [resources.Kinds]map[string]struct{}
 	// generation is the newest one of the fleet that the client has acknowledged.
 	generation int64
 }
@@ -59,8 +76,10 @@ func (c *client) admit(node *corev3.Node) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.node == nil && node == nil:
-		return status.Error(codes.InvalidArgument, "the first request names no node")
+	case c.node == nil && proto.Size(node) == 0:
+		return status.Error(codes.InvalidArgument, "the first request names no node; set node.id and node.cluster")
+	case proto.Size(node) > longestNode:
+		return status.Errorf(codes.InvalidArgument, "what the request says of the node has more than %d bytes; shorten node.id", longestNode)
 	case c.node != nil && node != nil && (node.GetId() != c.node.GetId() || node.GetCluster() != c.node.GetCluster()):
 		return status.Errorf(codes.PermissionDenied, "the stream began as node %q of %q and goes on as another one; open another stream", c.node.GetId(), c.node.GetCluster())
 	case c.node != nil:
@@ -106,89 +125,17 @@ func kindOf(typeURL string) (resources.Kind, bool) {
 	return 0, false
 }
 
-// heard notes one request: what it wants, and what it says to an answer.
-type heard struct {
-	typeURL, nonce string
-	text           string // of a rejection
-	// more and fewer are how many names it asks for, or asks for no more.
-	more, fewer []string
-	whole       bool // more are all
-	has         map[string]string
-	gone        map[string]struct{} // of what it has, the clusters that are not there
-}
-
-func (c *client) hear(h heard) error {
-	kind, served := kindOf(h.typeURL)
-	if !served {
-		return c.hearUnserved(h)
-	}
-	answered, err := c.note(kind, h)
-	if err != nil || !answered {
-		return err
-	}
-	if h.text == "" {
-		c.server.stats.acks[c.stat()][kind].Add(1)
-	} else {
-		c.server.stats.rejections[c.stat()][kind].Add(1)
-		c.server.opts.Logger.Warn("a client rejects what it was sent, and keeps what it had", "client", c.name(), "node", c.node.GetId(),
-			"type", kind.String(), "message", h.text)
-	}
-	c.server.nudge()
-	return nil
-}
-
-// hearUnserved notes a request for a type that is not served.
-func (c *client) hearUnserved(h heard) error {
-	c.unserved[h.typeURL] = struct{}{}
-	if len(c.unserved) > mostKinds {
-		return status.Errorf(codes.InvalidArgument, "the stream asks for %d types of resources that are not served", len(c.unserved))
-	}
-	return nil
-}
-
-// note notes a request for a type that is served, and reports whether it says something to
-// an answer.
-func (c *client) note(kind resources.Kind, h heard) (answered bool, err error) {
-	now := time.Now()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p := &c.kinds[kind]
-	if !p.asked {
-		p.begin(h.has, now)
-		c.kept[kind] = h.gone
-	}
-	if p.names += len(h.more) - len(h.fewer); h.whole {
-		p.names = len(h.more)
-	}
-	if p.names > mostNames {
-		return false, status.Errorf(codes.ResourceExhausted, "the stream asks for %d resources of type %s; at most %d may be asked for", p.names, kind, mostNames)
-	}
-	p.forget(h.fewer)
-	return h.nonce != "" && p.hear(h.nonce, h.text, now), nil
-}
-
-// rejection is the text of a rejection, empty for none.
-func rejection(message string, there bool) string {
-	if !there {
-		return ""
-	}
-	if message == "" {
-		message = "no reason was given"
-	}
-	return redact.Cut(redact.Printable(message), longestText)
-}
-
 // sends notes one answer.
 func (c *client) sends(typeURL string, a answer) {
 	kind, served := kindOf(typeURL)
 	if !served {
 		return
 	}
+	c.kinds[kind].drop(&a)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.kinds[kind].send(a, time.Now())
-	for _, name := range a.removed {
-		delete(c.owed[kind], name)
+	if !c.kinds[kind].send(a, time.Now()) {
+		c.end(status.Errorf(codes.ResourceExhausted, "the client has said nothing to %d answers of type %s; acknowledge or reject each", len(c.kinds[kind].pending), kind))
 	}
 	c.server.stats.pushes[c.stat()][kind].Add(1)
 }
@@ -213,20 +160,7 @@ func (c *client) follows(kind resources.Kind, versions map[string]string) bool {
 
 // keeps reports whether the client has something of a kind that it is told later to remove.
 func (c *client) keeps(kind resources.Kind) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.kept[kind]) > 0
-}
-
-// release ends that, and reports whether the client is to be told now.
-func (c *client) release(kind resources.Kind, now time.Time) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.kept[kind]) == 0 || now.Sub(c.since) < acknowledgeTime {
-		return false
-	}
-	c.owed[kind], c.kept[kind] = c.kept[kind], nil
-	return true
+	return c.fleet.sent[kind].keeps(&c.wants[kind].interest)
 }
 
 // name is that of the certificate, or without certificates what the node says.

@@ -43,6 +43,73 @@ func (s sharing) Marshal(message any) (mem.BufferSlice, error) {
 	return s.CodecV2.Marshal(message) // it has a field that is not copied above
 }
 
+// fields are those of a message that are read, each with what is read of the message in it;
+// nil for all of it.
+type fields map[protowire.Number]fields
+
+// What is read of requests. The rest is not even decoded: a node may describe itself in
+// megabytes, and four megabytes of short names become a hundred.
+var (
+	ofNode         = fields{1: nil, 2: nil, 6: nil} // id, cluster, user_agent_name
+	ofStatus       = fields{1: nil, 2: nil}         // code, message
+	ofDeltaRequest = fields{1: ofNode, 2: nil, 3: nil, 4: nil, 5: nil, 6: nil, 7: ofStatus}
+	ofRequest      = fields{1: nil, 2: ofNode, 3: nil, 4: nil, 5: nil, 6: ofStatus}
+)
+
+// Unmarshal implements encoding.CodecV2.
+func (s sharing) Unmarshal(data mem.BufferSlice, message any) error {
+	var read fields
+	switch message.(type) {
+	case *discoveryv3.DeltaDiscoveryRequest:
+		read = ofDeltaRequest
+	case *discoveryv3.DiscoveryRequest:
+		read = ofRequest
+	default:
+		return s.CodecV2.Unmarshal(data, message)
+	}
+	text := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	defer text.Free()
+	thin, err := read.of(nil, text.ReadOnlyData())
+	if err != nil {
+		return err
+	}
+	return proto.Unmarshal(thin, message.(proto.Message)) //nolint:forcetypeassert // both are
+}
+
+// of appends what is read of a message. Of a list that is too long as much is read as shows
+// that it is.
+func (f fields) of(to, text []byte) ([]byte, error) {
+	counts := make(map[protowire.Number]int)
+	for len(text) > 0 {
+		number, kind, n := protowire.ConsumeTag(text)
+		if n < 0 {
+			return nil, protowire.ParseError(n)
+		}
+		size := protowire.ConsumeFieldValue(number, kind, text[n:])
+		if size < 0 {
+			return nil, protowire.ParseError(size)
+		}
+		inner, read := f[number]
+		if counts[number]++; counts[number] > mostNames+1 {
+			read = false
+		}
+		switch {
+		case !read:
+		case inner == nil || kind != protowire.BytesType:
+			to = append(to, text[:n+size]...)
+		default:
+			value, _ := protowire.ConsumeBytes(text[n:])
+			part, err := inner.of(nil, value)
+			if err != nil {
+				return nil, err
+			}
+			to = protowire.AppendBytes(append(to, text[:n]...), part)
+		}
+		text = text[n+size:]
+	}
+	return to, nil
+}
+
 // The numbers of fields in envoy.service.discovery.v3 and google.protobuf.Any.
 const (
 	answerResources = 2 // DiscoveryResponse.resources and DeltaDiscoveryResponse.resources

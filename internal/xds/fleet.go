@@ -60,6 +60,15 @@ func (f *fleet) want(all set, now time.Time) {
 			delete(f.fresh, name)
 		}
 	}
+	// A proxy asks for the endpoints of a cluster as soon as it has the cluster, and is told
+	// where there are none. A cluster that changed is followed by its endpoints.
+	first := make(map[string]*resource)
+	for name := range f.fresh {
+		if one := all[resources.Endpoints][name]; one != nil {
+			first[name] = one
+		}
+	}
+	f.sent[resources.Endpoints].put(first)
 	f.sent[resources.Clusters].put(all[resources.Clusters])
 	f.sent[resources.Endpoints].put(all[resources.Endpoints])
 	f.step(now)
@@ -140,13 +149,12 @@ func (f *fleet) retire(now time.Time) {
 // clusters once they had time to follow the newest routes, of listeners once something says
 // which ones the fleet has. Such a proxy comes from another replica.
 func (f *fleet) release(now time.Time) {
-	for _, kind := range f.releases() {
-		released := false
-		for c := range f.proxies {
-			released = c.release(kind, now) || released
+	for c := range f.proxies {
+		if now.Sub(c.since) < acknowledgeTime {
+			continue
 		}
-		if released {
-			f.sent[kind].again()
+		for _, kind := range f.releases() {
+			f.sent[kind].release(&c.wants[kind].interest)
 		}
 	}
 }

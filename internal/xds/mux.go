@@ -1,53 +1,24 @@
 package xds
 
 import (
-	"maps"
 	"strings"
 
 	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
-
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds/resources"
 )
 
 // CreateDeltaWatch answers a request of Envoy from what its fleet is sent, and one for a
 // type that is not served never.
-func (c *client) CreateDeltaWatch(r *cache.DeltaRequest, sub cache.Subscription, out chan cache.DeltaResponse) (func(), error) {
+func (c *client) CreateDeltaWatch(r *cache.DeltaRequest, _ cache.Subscription, out chan cache.DeltaResponse) (func(), error) {
 	kind, served := kindOf(r.GetTypeUrl())
 	if !served {
 		return nil, nil
 	}
-	if kind == resources.Clusters || kind == resources.Listeners {
-		sub = keeping{sub, c, kind}
+	w := c.wish
+	c.wish = wish{}
+	if len(w.gone) > 0 {
+		defer c.server.nudge()
 	}
-	return c.fleet.sent[kind].delta(r, sub, out), nil
-}
-
-// keeping is a subscription to resources of a client that is told later of those to
-// remove.
-type keeping struct {
-	cache.Subscription
-
-	client *client
-	kind   resources.Kind
-}
-
-// ReturnedResources implements cache.Subscription.
-func (k keeping) ReturnedResources() map[string]string {
-	all := k.Subscription.ReturnedResources()
-	k.client.mu.Lock()
-	defer k.client.mu.Unlock()
-	kept, owed := k.client.kept[k.kind], k.client.owed[k.kind]
-	if len(kept) == 0 && len(owed) == 0 {
-		return all
-	}
-	rest := maps.Clone(all)
-	for name := range kept {
-		delete(rest, name)
-	}
-	for name := range owed {
-		rest[name] = "" // of no version, so that it counts as known and as old
-	}
-	return rest
+	return c.fleet.sent[kind].delta(c.wants[kind], w, r, out)
 }
 
 // CreateWatch answers a request of a client of gRPC from what all these clients are sent,
@@ -57,7 +28,9 @@ func (c *client) CreateWatch(r *cache.Request, sub cache.Subscription, out chan 
 	if !served {
 		return nil, nil
 	}
-	return c.server.shared[kind].world(r, newAllowed(sub, c.sees), out), nil
+	names := sub.SubscribedResources() // everything is nothing: clients of gRPC ask by name
+	wants := func(name string) bool { _, named := names[name]; return named && c.sees(name) }
+	return c.server.shared[kind].world(r, wants, sub.ReturnedResources(), out), nil
 }
 
 // sees reports whether a client of gRPC may see a resource: web.shop:80 is of namespace
@@ -78,27 +51,3 @@ func (c *client) sees(name string) bool {
 
 // allNamespaces in a list of namespaces stands for every one.
 const allNamespaces = "*"
-
-// allowed is a subscription without what the client may not see. Everything is nothing:
-// clients of gRPC ask by name.
-type allowed struct {
-	cache.Subscription
-
-	names map[string]struct{}
-}
-
-func newAllowed(sub cache.Subscription, sees func(string) bool) allowed {
-	a := allowed{sub, make(map[string]struct{}, len(sub.SubscribedResources()))}
-	for name := range sub.SubscribedResources() {
-		if sees(name) {
-			a.names[name] = struct{}{}
-		}
-	}
-	return a
-}
-
-// SubscribedResources implements cache.Subscription.
-func (a allowed) SubscribedResources() map[string]struct{} { return a.names }
-
-// IsWildcard implements cache.Subscription.
-func (a allowed) IsWildcard() bool { return false }

@@ -17,8 +17,10 @@ type progress struct {
 	// asked says that the client wants resources of the kind, answered that it was sent
 	// an answer on this stream.
 	asked, answered bool
-	// names is how many it asked for.
-	names int
+	// kept is how many bytes the names take that a client of gRPC asks for; foreign is how
+	// many each resource takes that an Envoy had when it connected and that is not there.
+	kept    int
+	foreign map[string]int
 	// sent is the newest that it was sent of each resource, acked what it acknowledged.
 	sent, acked map[string]held
 	// pending are the answers that it has said nothing to, the oldest first.
@@ -29,11 +31,14 @@ type progress struct {
 // answer is one message to a client.
 type answer struct {
 	nonce   string
-	put     map[string]string // versions by name
+	put     []versioned
 	removed []string
 	// whole says that what is not in put is gone.
 	whole bool
 }
+
+// versioned is a version of a resource.
+type versioned struct{ name, version string }
 
 // Rejection is what a client said to an answer that it did not take.
 type Rejection struct {
@@ -44,64 +49,109 @@ type Rejection struct {
 	Resources []string `json:"resources,omitempty"`
 }
 
-// begin notes what a client says it has when it begins.
-func (p *progress) begin(versions map[string]string, now time.Time) {
-	p.asked = true
-	p.sent, p.acked = make(map[string]held), make(map[string]held)
+// begun is the progress of a client that says what it has when it begins.
+func begun(versions map[string]string, foreign map[string]int, now time.Time) progress {
+	p := progress{asked: true, sent: make(map[string]held, len(versions)), acked: make(map[string]held, len(versions)), foreign: foreign}
 	for name, version := range versions {
 		p.sent[name] = held{version, now}
 		p.acked[name] = held{version, now}
 	}
+	return p
 }
 
-// send notes an answer.
-func (p *progress) send(a answer, now time.Time) {
+// drop leaves out of an answer what the client never had: that it is gone changes nothing.
+// What a client has is changed by its stream alone, which needs no lock to look at it.
+func (p *progress) drop(a *answer) {
+	a.removed = slices.DeleteFunc(slices.Clone(a.removed), func(name string) bool {
+		_, sent := p.sent[name]
+		_, acked := p.acked[name]
+		return !sent && !acked
+	})
+}
+
+// mostPending is how many answers of a kind may wait for a word of the client.
+const mostPending = 256
+
+// send notes an answer. It reports whether the client may be sent more although it said
+// nothing to the answers before.
+func (p *progress) send(a answer, now time.Time) bool {
 	a.apply(&p.sent, now)
 	p.answered = true
 	p.pending = append(p.pending, a)
+	waiting := 0
+	for _, one := range p.pending {
+		waiting += len(one.put)
+	}
+	return len(p.pending) <= mostPending && waiting <= 2*len(p.sent)+mostNews
 }
 
 // hear notes what the client says to the answer of a nonce; text is empty where it
-// acknowledges it. It reports whether there is such an answer.
-func (p *progress) hear(nonce, text string, now time.Time) bool {
+// acknowledges it. It reports whether there is such an answer, and how many bytes fewer are
+// kept.
+func (p *progress) hear(nonce, text string, now time.Time) (found bool, freed int) {
 	for i, a := range p.pending {
 		if a.nonce != nonce {
 			continue
 		}
 		p.pending = append([]answer(nil), p.pending[i+1:]...)
 		if text != "" {
-			p.rejected = &Rejection{At: now, Text: text, Resources: sortedKeys(a.put)}
-			return true
+			p.rejected = &Rejection{At: now, Text: text, Resources: a.names()}
+			return true, 0
 		}
 		p.rejected = nil
 		a.apply(&p.acked, now)
-		return true
+		if freed = p.free(a.removed); len(p.foreign) > 0 {
+			freed += p.free(a.names())
+		}
+		return true, freed
 	}
-	return false
+	return false, 0
 }
 
-// forget removes resources that the client wants no more.
-func (p *progress) forget(names []string) {
+// forget removes resources that the client wants no more, and returns how many bytes fewer
+// are kept.
+func (p *progress) forget(names []string) int {
 	for _, name := range names {
 		delete(p.sent, name)
 		delete(p.acked, name)
 	}
+	return p.free(names)
+}
+
+// free returns what these resources took, of those that were not there.
+func (p *progress) free(names []string) int {
+	freed := 0
+	for _, name := range names {
+		freed += p.foreign[name]
+		delete(p.foreign, name)
+	}
+	return freed
+}
+
+// names are those of the resources of an answer, sorted.
+func (a answer) names() []string {
+	names := make([]string, 0, len(a.put))
+	for _, one := range a.put {
+		names = append(names, one.name)
+	}
+	slices.Sort(names)
+	return names
 }
 
 // apply makes the resources those after the answer.
 func (a answer) apply(to *map[string]held, now time.Time) {
 	if a.whole {
 		kept := make(map[string]held, len(a.put))
-		for name := range a.put {
-			if one, had := (*to)[name]; had {
-				kept[name] = one
+		for _, r := range a.put {
+			if one, had := (*to)[r.name]; had {
+				kept[r.name] = one
 			}
 		}
 		*to = kept
 	}
-	for name, version := range a.put {
-		if (*to)[name].version != version {
-			(*to)[name] = held{version, now}
+	for _, r := range a.put {
+		if (*to)[r.name].version != r.version {
+			(*to)[r.name] = held{r.version, now}
 		}
 	}
 	for _, name := range a.removed {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/descriptors"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/view"
@@ -67,8 +69,11 @@ type Server struct {
 	traffic  map[string]resources.Traffic // by fleet
 	fleets   map[string]*fleet
 	clients  map[*client]struct{}
-	of       map[string]int // streams by identity
-	late     uint64         // of fleets that are gone
+	of       map[string]*account // by identity
+	late     uint64              // of fleets that are gone
+
+	// accounting is the lock of what identities made this program keep.
+	accounting sync.Mutex
 }
 
 // New checks the options. It does not listen yet.
@@ -87,7 +92,7 @@ func New(opts Options) (*Server, error) {
 	opts.Annotation = cmp.Or(opts.Annotation, view.ShownAnnotation)
 	s := &Server{
 		opts: opts, news: make(chan struct{}, 1),
-		services: make(map[view.Key]*translated), fleets: make(map[string]*fleet), clients: make(map[*client]struct{}), of: make(map[string]int),
+		services: make(map[view.Key]*translated), fleets: make(map[string]*fleet), clients: make(map[*client]struct{}), of: make(map[string]*account),
 	}
 	for kind := range s.shared {
 		s.shared[kind] = newCollection(resources.Kind(kind))
@@ -196,9 +201,9 @@ func (s *Server) nudge() {
 
 // Why a stream ends.
 var (
-	errExpired = errors.New("the client certificate has expired, or its authority is no longer trusted; connect again with a current one")
-	errRights  = errors.New("the namespaces that this client may see have changed; connect again")
-	errStops   = errors.New("the server stops; connect to another replica")
+	errExpired = status.Error(codes.Unauthenticated, "the client certificate has expired, or its authority is no longer trusted; connect again with a current one")
+	errRights  = status.Error(codes.PermissionDenied, "the namespaces that this client may see have changed; connect again")
+	errStops   = status.Error(codes.Unavailable, "the server stops; connect to another replica")
 )
 
 // review ends streams whose client may not see any more what it could see when the stream

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -20,8 +21,6 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
-
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds/resources"
 )
 
 const (
@@ -30,6 +29,9 @@ const (
 	// longestConnection is how long a connection lasts at the least, so that clients
 	// spread over replicas again; up to a fifth more.
 	longestConnection = 10 * time.Hour
+	// unreadStream and unreadConnection are how much of what clients send waits to be read,
+	// in bytes. Without them gRPC lets it grow to 16 MiB for each stream.
+	unreadStream, unreadConnection = 128 << 10, 1 << 20
 )
 
 // grpc makes the server of gRPC. Streams end when ctx does.
@@ -41,6 +43,7 @@ func (s *Server) grpc(ctx context.Context) *grpc.Server {
 			MaxConnectionAge: longestConnection + rand.N(longestConnection/5), MaxConnectionAgeGrace: 30 * time.Second,
 		}),
 		grpc.ForceServerCodecV2(newSharing()), grpc.MaxConcurrentStreams(16), grpc.MaxHeaderListSize(16 << 10), grpc.ConnectionTimeout(10 * time.Second),
+		grpc.StaticStreamWindowSize(unreadStream), grpc.StaticConnWindowSize(unreadConnection),
 	}
 	if s.opts.TLS != nil {
 		options = append(options, grpc.Creds(counted{credentials.NewTLS(&tls.Config{
@@ -83,16 +86,14 @@ type aggregated struct {
 // DeltaAggregatedResources serves an Envoy.
 func (a *aggregated) DeltaAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
 	return a.serve(stream.Context(), Envoy, func(ctx context.Context, c *client) error {
-		// Only for these an empty request means everything.
-		server := delta.NewServer(ctx, c, c, delta.DeactivateLegacyWildcardForTypes([]string{resources.Endpoints.TypeURL(), resources.Routes.TypeURL()}))
-		return server.DeltaStreamHandler(stream, "")
+		return delta.NewServer(ctx, c, c).DeltaStreamHandler(deltaStream{stream, c}, "")
 	})
 }
 
 // StreamAggregatedResources serves a client of gRPC.
 func (a *aggregated) StreamAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
 	return a.serve(stream.Context(), GRPC, func(ctx context.Context, c *client) error {
-		return sotw.NewServer(ctx, c, c, sotw.DeactivateLegacyWildcard()).StreamHandler(stream, "")
+		return sotw.NewServer(ctx, c, c, sotw.DeactivateLegacyWildcard()).StreamHandler(worldStream{stream, c}, "")
 	})
 }
 
@@ -111,7 +112,7 @@ func (a *aggregated) serve(from context.Context, protocol Protocol, run func(con
 	ctx, end := context.WithCancelCause(from)
 	defer end(nil)
 	defer context.AfterFunc(a.streams, func() { end(errStops) })() //nolint:contextcheck // a stream ends with either
-	c := &client{server: s, protocol: protocol, identity: identity, since: time.Now(), nonces: strconv.FormatUint(uint64(rand.Uint32()), 36) + ".", end: end, unserved: make(map[string]struct{})}
+	c := &client{server: s, protocol: protocol, identity: identity, since: time.Now(), nonces: strconv.FormatUint(uint64(rand.Uint32()), 36) + ".", end: end, ended: ctx.Done(), unserved: make(map[string]struct{})}
 	if p, ok := peer.FromContext(from); ok {
 		c.address = p.Addr.String()
 	}
@@ -124,13 +125,48 @@ func (a *aggregated) serve(from context.Context, protocol Protocol, run func(con
 	}
 	defer s.leave(c)
 	err = run(ctx, c)
-	if err != nil && from.Err() == nil {
+	if from.Err() != nil {
+		return err // the client has left
+	}
+	if why := context.Cause(ctx); why != nil {
+		err = why
+	}
+	if err != nil && !slices.Contains([]error{errExpired, errRights, errStops}, err) {
 		s.stats.refused.Add(1)
 	}
-	for why, code := range map[error]codes.Code{errExpired: codes.Unauthenticated, errRights: codes.PermissionDenied, errStops: codes.Unavailable} {
-		if errors.Is(context.Cause(ctx), why) {
-			return status.Error(code, why.Error())
-		}
+	return err
+}
+
+// deltaStream and worldStream end with the reason where a request cannot be read: the stream
+// servers say none.
+type deltaStream struct {
+	discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer
+
+	client *client
+}
+
+// Recv returns the next request.
+func (d deltaStream) Recv() (*discoveryv3.DeltaDiscoveryRequest, error) {
+	request, err := d.AggregatedDiscoveryService_DeltaAggregatedResourcesServer.Recv()
+	return request, d.client.unread(err)
+}
+
+type worldStream struct {
+	discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer
+
+	client *client
+}
+
+// Recv returns the next request.
+func (w worldStream) Recv() (*discoveryv3.DiscoveryRequest, error) {
+	request, err := w.AggregatedDiscoveryService_StreamAggregatedResourcesServer.Recv()
+	return request, w.client.unread(err)
+}
+
+// unread ends the stream where a request is too long, or is none.
+func (c *client) unread(err error) error {
+	if code := status.Code(err); code == codes.Internal || code == codes.ResourceExhausted {
+		c.end(err)
 	}
 	return err
 }
@@ -143,10 +179,14 @@ func (s *Server) enter(c *client) error {
 	switch {
 	case len(s.clients) >= s.opts.MostClients:
 		return status.Errorf(codes.ResourceExhausted, "there are %d streams, as many as XDS_MAX_CLIENTS allows; ask another replica", len(s.clients))
-	case !c.identity.trusted() && s.of[name] >= s.opts.MostOfOne:
-		return status.Errorf(codes.ResourceExhausted, "%s has %d streams, as many as XDS_MAX_CLIENTS_PER_IDENTITY allows; end one of them", name, s.of[name])
+	case !c.identity.trusted() && s.of[name] != nil && s.of[name].streams >= s.opts.MostOfOne:
+		return status.Errorf(codes.ResourceExhausted, "%s has %d streams, as many as XDS_MAX_CLIENTS_PER_IDENTITY allows; end one of them", name, s.of[name].streams)
 	}
 	s.clients[c] = struct{}{}
-	s.of[name]++
+	if s.of[name] == nil {
+		s.of[name] = &account{}
+	}
+	c.account = s.of[name]
+	c.account.streams++
 	return nil
 }

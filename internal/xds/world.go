@@ -188,26 +188,17 @@ func (s *Server) join(c *client) {
 	}
 	f.proxies[c] = struct{}{}
 	c.fleet = f
+	for kind := range c.wants {
+		c.wants[kind] = newSubscription(c, resources.Kind(kind))
+	}
 }
 
-// gone are the resources of a proxy that its fleet does not have and that it is not told of
-// at once: clusters, and listeners where nothing says which ones the fleet has.
-func (s *Server) gone(f *fleet, kind resources.Kind, has map[string]string) map[string]struct{} {
+// later reports whether a proxy is told later of what it has and its fleet does not: of
+// clusters, and of listeners where nothing says which ones the fleet has.
+func (s *Server) later(f *fleet, kind resources.Kind) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if kind != resources.Clusters && (kind != resources.Listeners || f.listed) {
-		return nil
-	}
-	gone := make(map[string]struct{})
-	for name := range has {
-		if !f.sent[kind].has(name) {
-			gone[name] = struct{}{}
-		}
-	}
-	if len(gone) > 0 {
-		s.nudge()
-	}
-	return gone
+	return kind == resources.Clusters || kind == resources.Listeners && !f.listed
 }
 
 // leave forgets a stream, and a fleet without streams.
@@ -215,7 +206,8 @@ func (s *Server) leave(c *client) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.clients, c)
-	if s.of[c.identity.name]--; s.of[c.identity.name] == 0 {
+	_ = c.keep(-c.kept) // less is never too much
+	if c.account.streams--; c.account.streams == 0 {
 		delete(s.of, c.identity.name)
 	}
 	f := c.fleet
@@ -223,6 +215,9 @@ func (s *Server) leave(c *client) {
 		return
 	}
 	delete(f.proxies, c)
+	for kind, wants := range c.wants {
+		f.sent[kind].forget(&wants.interest)
+	}
 	if len(f.proxies) == 0 {
 		s.late += f.late
 		delete(s.fleets, f.name)
