@@ -246,3 +246,50 @@ func TestContract108AnotherWordAboutCertificatesIsAnotherService(t *testing.T) {
 		}
 	}
 }
+
+// TestContract142ExplainNamesTheMentionThatCounts: one address is in two slices, ready in one
+// and terminating in the other.
+func TestContract142ExplainNamesTheMentionThatCounts(t *testing.T) {
+	object := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "http", Port: 80}}},
+	}
+	leaving := "-ready +serving +terminating"
+	first, second := slice("hl-1", "10.9.0.1 +ready"), slice("hl-2", "10.9.0.1 "+leaving, "10.9.0.2 "+leaving)
+	alone := slice("hl-3", "10.9.0.3 "+leaving)
+	const another, nothing = "another mention of the address counts, with ready=true serving=true terminating=false", "nothing of this family is ready"
+	for _, c := range []struct {
+		address string
+		of      *view.Slice
+		all     []*view.Slice
+		state   string
+		says    string
+	}{
+		{"10.9.0.1", first, []*view.Slice{first, second}, "ready", ""},
+		{"10.9.0.1", second, []*view.Slice{first, second}, "ready", another},
+		{"10.9.0.2", second, []*view.Slice{first, second}, "draining", ""},
+		{"10.9.0.3", alone, []*view.Slice{alone}, "ready", nothing},
+	} {
+		got := view.Explain(netip.MustParseAddr(c.address), c.of, object, c.all, func(map[string]string) bool { return true })
+		text := got[0]
+		if !strings.Contains(text, c.address+" is "+c.state) {
+			t.Errorf("%s in %s: got %q, want %s", c.address, c.of.Name, text, c.state)
+		}
+		for _, reason := range []string{another, nothing} {
+			if strings.Contains(text, reason) != (reason == c.says) {
+				t.Errorf("%s in %s: got %q, want the reason %q", c.address, c.of.Name, text, c.says)
+			}
+		}
+	}
+}
+
+// TestContract38APortWithTheNumber0CountsForNothing: kube-proxy leaves it out.
+func TestContract38APortWithTheNumber0CountsForNothing(t *testing.T) {
+	object := &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Namespace: "shop", Name: "s", Labels: map[string]string{discoveryv1.LabelServiceName: "web"}},
+		AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Name: ptr.To("http"), Port: ptr.To(int32(0))}},
+		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}}},
+	}
+	if got := view.Join(service(), []*view.Slice{view.ToSlice(object)}); len(got) > 0 {
+		t.Errorf("got %v, want no endpoint", got)
+	}
+}

@@ -1,6 +1,7 @@
 package viewcache_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/view"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcache"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 
 // filled is a replica of a server with the Service web and one endpoint.
@@ -223,4 +225,38 @@ func numbers(from, count int, flip bool) []int {
 		all[0] = -all[0]
 	}
 	return all
+}
+
+// TestSinceMovesWithTheStateAlone: the field of docs/reference/stream.md.
+func TestSinceMovesWithTheStateAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, r := filled()
+		since := func() *time.Time {
+			events, _, err := r.List(newClient(false).selection)
+			if err != nil || len(events) != 1 {
+				t.Fatal(events, err)
+			}
+			var one views.EndpointView
+			if err := json.Unmarshal(events[0].Object(), &one); err != nil {
+				t.Fatal(err)
+			}
+			return one.Spec.Since
+		}
+		if got := since(); got != nil {
+			t.Errorf("got %v of a state from before the beginning", got)
+		}
+		time.Sleep(time.Minute)
+		s.slice("web-1", "web", -1)
+		r.catchUp()
+		went := time.Now()
+		if got := since(); got == nil || !got.Equal(went) {
+			t.Errorf("got %v, want %v, when the endpoint went down", got, went)
+		}
+		time.Sleep(time.Minute)
+		s.service("web", 81, true)
+		r.catchUp()
+		if got := since(); got == nil || !got.Equal(went) {
+			t.Errorf("got %v, want %v: the state is the same", got, went)
+		}
+	})
 }

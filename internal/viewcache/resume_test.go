@@ -118,3 +118,27 @@ func move(t *testing.T, s *server, c *client, from, to *replica) {
 		t.Errorf("-server +client\n%s", diff)
 	}
 }
+
+// TestContract41ATokenOutlivesTheHistoryOfServicesThatItsReaderDoesNotSelect: of the Service
+// busy this replica took a slice before the Service, and another one the other way round.
+func TestContract41ATokenOutlivesTheHistoryOfServicesThatItsReaderDoesNotSelect(t *testing.T) {
+	s, first := filled()
+	s.service("busy", 80, true)
+	first.catchUp()
+	second := newReplica(s)
+	s.service("busy", 81, true)
+	s.slice("busy-1", "busy", 7)
+	first.deliver(viewcache.Services)
+	second.deliver(viewcache.Slices)
+	second.deliver(viewcache.Services)
+	for service, want := range map[string]error{"web": nil, "busy": viewcache.ErrExpired, "": viewcache.ErrExpired} {
+		selection := viewcache.Selection{Namespace: func(string) bool { return true }, Service: service}
+		_, token, err := first.List(selection)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := second.Read(selection, token); !errors.Is(err, want) {
+			t.Errorf("a reader of %q: got %v, want %v", service, err, want)
+		}
+	}
+}

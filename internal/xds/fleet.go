@@ -32,11 +32,25 @@ type fleet struct {
 	told Definition
 	// fresh are clusters that listeners and routes wait for, since when.
 	fresh map[string]time.Time
+	// led is what was sent last of listeners and routes, waiting what is to come, the oldest
+	// first: while some wait for their clusters, those before them go.
+	led     turn
+	waiting []turn
 	// leaving are clusters that no listener or route leads to any more, since when.
 	leaving map[string]time.Time
 	// late counts steps that were taken without all acknowledgements.
 	late uint64
 }
+
+// turn are listeners and routes, and the clusters that they lead to.
+type turn struct {
+	at                          time.Time
+	clusters, listeners, routes map[string]*resource
+}
+
+// turnGap is the time between two turns that wait. What comes in between waits with the later
+// one.
+const turnGap = 250 * time.Millisecond
 
 func newFleet(name string) *fleet {
 	f := &fleet{name: name, proxies: make(map[*client]struct{}), fresh: make(map[string]time.Time), leaving: make(map[string]time.Time)}
@@ -55,11 +69,10 @@ func (f *fleet) want(all set, now time.Time) {
 		}
 		delete(f.leaving, name)
 	}
-	for name := range f.fresh {
-		if _, wanted := all[resources.Clusters][name]; !wanted {
-			delete(f.fresh, name)
-		}
+	if n := len(f.waiting); n > 1 && f.waiting[n-1].at.Sub(f.waiting[n-2].at) < turnGap {
+		f.waiting = f.waiting[:n-1]
 	}
+	f.waiting = append(f.waiting, turn{now, maps.Clone(all[resources.Clusters]), all[resources.Listeners], all[resources.Routes]})
 	// A proxy asks for the endpoints of a cluster as soon as it has the cluster, and is told
 	// where there are none. A cluster that changed is followed by its endpoints.
 	first := make(map[string]*resource)
@@ -89,35 +102,60 @@ func (f *fleet) refresh(all map[string]*resource) {
 // step goes as far as the acknowledgements allow.
 func (f *fleet) step(now time.Time) {
 	f.release(now)
-	if !f.introduced(now) {
-		return
+	f.introduce(now)
+	for n := len(f.waiting) - 1; n >= 0; n-- {
+		if f.ready(f.waiting[n]) {
+			f.lead(f.waiting[n])
+			f.waiting = f.waiting[n+1:]
+			break
+		}
 	}
-	clear(f.fresh)
-	f.sent[resources.Routes].put(f.wanted[resources.Routes])
-	f.sent[resources.Listeners].become(f.wanted[resources.Listeners])
-	f.sent[resources.Routes].become(f.wanted[resources.Routes])
 	f.retire(now)
 }
 
-// introduced reports whether listeners and routes may lead to the new clusters.
-func (f *fleet) introduced(now time.Time) bool {
+// introduce ends the wait for each cluster that every proxy knows, or that is old enough.
+func (f *fleet) introduce(now time.Time) {
 	for name, since := range f.fresh {
 		version := f.sent[resources.Clusters].version(name)
-		if f.all(func(c *client) bool { return c.knows(name, version) }) {
-			continue
+		known := f.all(func(c *client) bool { return c.knows(name, version) })
+		late := now.Sub(since) >= acknowledgeTime
+		if known || late || version == "" {
+			delete(f.fresh, name)
 		}
-		if now.Sub(since) < acknowledgeTime {
+		if late && !known {
+			f.late++
+		}
+	}
+}
+
+// ready reports whether listeners and routes of a turn may be sent.
+func (f *fleet) ready(t turn) bool {
+	for name := range f.fresh {
+		if _, leads := t.clusters[name]; leads {
 			return false
 		}
-		f.late++
 	}
 	return true
+}
+
+// lead sends listeners and routes.
+func (f *fleet) lead(t turn) {
+	f.led = t
+	f.sent[resources.Routes].put(t.routes)
+	f.sent[resources.Listeners].become(t.listeners)
+	f.sent[resources.Routes].become(t.routes)
+}
+
+// leads reports whether routes that were sent, or will be, lead to a cluster.
+func (f *fleet) leads(cluster string) bool {
+	_, leads := f.led.clusters[cluster]
+	return leads || slices.ContainsFunc(f.waiting, func(t turn) bool { _, leads := t.clusters[cluster]; return leads })
 }
 
 // retire removes clusters and endpoints that no proxy needs any more.
 func (f *fleet) retire(now time.Time) {
 	var gone []string
-	surplus := f.sent[resources.Clusters].surplus(f.wanted[resources.Clusters])
+	surplus := slices.DeleteFunc(f.sent[resources.Clusters].surplus(f.wanted[resources.Clusters]), f.leads)
 	if len(surplus) == 0 {
 		return
 	}

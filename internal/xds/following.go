@@ -51,7 +51,10 @@ func (c *client) following(generation int64) Following {
 	f := c.fleet
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if generation > c.generation && len(f.fresh) == 0 && c.holds(f, resources.Clusters) && c.holds(f, resources.Listeners) && c.holds(f, resources.Routes) {
+	if generation < c.generation { // it was restored from a backup
+		c.generation = 0
+	}
+	if generation > c.generation && len(f.waiting) == 0 && c.holds(f, resources.Clusters) && c.holds(f, resources.Listeners) && c.holds(f, resources.Routes) {
 		c.generation = generation
 	}
 	one := Following{Client: c.name(), Node: c.node.GetId(), Since: c.since.UTC(), Generation: c.generation}

@@ -67,3 +67,24 @@ func TestContract89AProxyOfAnotherReplicaFollowsWhatItHasAlready(t *testing.T) {
 	again.ask(routes, "port-8080")
 	until(t, "generation 7 is followed", func() bool { return follows(t, other).Generation == 7 })
 }
+
+// TestContract141AGenerationThatIsLowerThanBeforeIsNotFollowedYet: an API server was restored
+// from a backup.
+func TestContract141AGenerationThatIsLowerThanBeforeIsNotFollowedYet(t *testing.T) {
+	c := twoServices(t)
+	path, withFleets := fleets(t, webListener)
+	s := start(t, c, withFleets)
+	p := listening(t, s, "a")
+	s.Generation("shop/edge", 7)
+	until(t, "generation 7 is followed", func() bool { return follows(t, s).Generation == 7 })
+	write(t, path, strings.ReplaceAll(webListener, "web}", "api}"))
+	p.next()
+	s.Generation("shop/edge", 3)
+	if got := follows(t, s).Generation; got != 0 {
+		t.Errorf("got generation %d before anything of generation 3 was sent", got)
+	}
+	p.ask(endpoints, "api.shop:80")
+	p.next()
+	p.next()
+	until(t, "generation 3 is followed", func() bool { return follows(t, s).Generation == 3 })
+}

@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"regexp"
-	"time"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
@@ -37,14 +36,6 @@ type identity struct {
 // trusted reports whether there are no certificates: on a loopback address everybody may
 // see everything.
 func (i identity) trusted() bool { return i.state == nil }
-
-// expires is when the certificate does; zero without one.
-func (i identity) expires() time.Time {
-	if i.state == nil {
-		return time.Time{}
-	}
-	return i.state.PeerCertificates[0].NotAfter
-}
 
 // Why a client is refused.
 var (

@@ -30,7 +30,8 @@ type Options struct {
 	// TLS reads the certificates of the server and the authority of clients, for each
 	// handshake. Nil only on a loopback address, where every client sees everything.
 	TLS func() (*tls.Config, error)
-	// Accepts says why the certificate of an open stream does not count any more.
+	// Accepts says why the certificate of an open stream does not count any more, for example
+	// because it has expired.
 	Accepts func(*tls.ConnectionState) error
 	// Namespaces are those that a client of gRPC may see; "*" is every one.
 	Namespaces func(client string) []string
@@ -167,7 +168,7 @@ func (s *Server) follow(ctx context.Context, follower *viewcache.Follower, serve
 			s.list(time.Now())
 		case <-look.C:
 			s.list(time.Now())
-			s.review(time.Now())
+			s.review()
 		case <-s.news:
 		case <-late.C:
 		}
@@ -208,14 +209,14 @@ var (
 
 // review ends streams whose client may not see any more what it could see when the stream
 // began.
-func (s *Server) review(now time.Time) {
+func (s *Server) review() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.clients {
 		if c.identity.trusted() {
 			continue
 		}
-		if now.After(c.identity.expires()) || s.opts.Accepts(c.identity.state) != nil {
+		if s.opts.Accepts(c.identity.state) != nil {
 			c.end(errExpired)
 		} else if c.protocol == GRPC && !slices.Equal(c.namespaces, s.opts.Namespaces(c.identity.name)) {
 			c.end(errRights)
