@@ -104,7 +104,7 @@ func (a *Announcer) event(i item) *eventsv1.Event {
 // action names what the daemon did when the notice arose.
 func action(reason narration.NoticeReason) string {
 	switch reason {
-	case narration.EndpointsUpdated:
+	case narration.EndpointsUpdated, narration.StoredOtherwise:
 		return "Write"
 	case narration.SourceUnavailable, narration.SourceRecovered, narration.StoreUnavailable, narration.StoreRecovered:
 		return "Read"

@@ -40,6 +40,7 @@ const (
 	SourceRecovered    NoticeReason = "SourceRecovered"
 	StoreUnavailable   NoticeReason = "StoreUnavailable"
 	StoreRecovered     NoticeReason = "StoreRecovered"
+	StoredOtherwise    NoticeReason = "StoredOtherwise"
 	RemovalHeld        NoticeReason = "RemovalHeld"
 	RemovalPending     NoticeReason = "RemovalPending"
 	RemovalAccepted    NoticeReason = "RemovalAccepted"
@@ -69,7 +70,7 @@ func (r NoticeReason) Warning() bool {
 	switch r {
 	case EndpointsUpdated, SourceRecovered, StoreRecovered, RemovalReleased, FailOpenCleared:
 		return false
-	case SourceUnavailable, StoreUnavailable, RemovalHeld, RemovalPending, RemovalAccepted, FailOpenEngaged, SliceOwnedByOther, MirroredSliceFound,
+	case SourceUnavailable, StoreUnavailable, StoredOtherwise, RemovalHeld, RemovalPending, RemovalAccepted, FailOpenEngaged, SliceOwnedByOther, MirroredSliceFound,
 		Invalid, PoolNotAllowed, PortNotAllowed, LimitReached, HealthCheckPortAmbiguous,
 		UnknownAnnotation, BindingWins, TrafficPolicyLocal, TopologyIgnored, FamilyUnused, HeadlessPort, TakesOverWithLess:
 	}

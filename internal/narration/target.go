@@ -1,6 +1,7 @@
 package narration
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,11 +69,15 @@ func (s *Story) dryRun(writes []plan.Write, before string) string {
 func (s *Story) written(results []outbox.Result, state plan.State) {
 	s.announce(updated(results, state)...)
 	for _, r := range results {
-		if r.Err != nil {
+		switch {
+		case r.Err == nil:
+			s.say(Info, "slice written", wrote(r.Write)...)
+		case errors.Is(r.Err, plan.ErrStoredOtherwise):
+			s.say(Error, "slice stored otherwise than it was sent", append(wrote(r.Write), "error", r.Err)...)
+			s.announce(Notice{Reason: StoredOtherwise, Note: r.Err.Error()})
+		default:
 			s.say(Error, "slice not written", append(wrote(r.Write), "error", r.Err)...)
-			continue
 		}
-		s.say(Info, "slice written", wrote(r.Write)...)
 	}
 }
 

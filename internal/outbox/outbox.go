@@ -161,6 +161,8 @@ func (o *Outbox) Report(result Result, now time.Time) {
 		o.rebase(result)
 		r.landed(result)
 		return
+	case errors.Is(result.Err, plan.ErrStoredOtherwise):
+		r.storedOtherwise(result)
 	case errors.Is(result.Err, plan.ErrUnavailable):
 		o.server.outage.begin(result, now, o.random)
 	case errors.Is(result.Err, plan.ErrConflict) && r.failures == 0:

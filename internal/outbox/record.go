@@ -90,6 +90,16 @@ func (r *record) succeed(content plan.Slice) {
 	}
 }
 
+// storedOtherwise notes a write that the server carried out in another way: to send the
+// same again is a repair, which is ever rarer, and another write does not wait for it.
+func (r *record) storedOtherwise(result Result) {
+	if !r.repair {
+		r.repairs = 0
+	}
+	r.failures, r.retryAt, r.content = 0, time.Time{}, result.Write.Slice
+	r.repairs++
+}
+
 // fail notes a failure, whose true outcome the next read shows.
 func (r *record) fail(result Result) {
 	r.unread, r.failed, r.err = true, &result, result.Err

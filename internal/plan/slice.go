@@ -16,6 +16,12 @@ import (
 // must be read and decided again; the same write is never sent twice.
 var ErrConflict = errors.New("the slice changed since it was read")
 
+// ErrStoredOtherwise is what a store's Write wraps when the API server carried the write
+// out, and stored something else than was sent: an admission policy or a webhook changes
+// slices. What is stored counts, so the state must be read again. The same write is sent
+// again only rarely, another one at once.
+var ErrStoredOtherwise = errors.New("the API server stored something else than was sent")
+
 // Family is the address family of a slice; a slice holds only one.
 type Family uint8
 

@@ -33,7 +33,7 @@ func (p *process) Announce(notice narration.Notice) {
 		p.turn(byNotice, guard.FailOpen, guard.Publish)
 	case narration.RemovalAccepted:
 		p.noteAccepted(notice.Note)
-	case narration.EndpointsUpdated, narration.SourceUnavailable, narration.SourceRecovered, narration.StoreUnavailable, narration.StoreRecovered, narration.SliceOwnedByOther, narration.MirroredSliceFound,
+	case narration.EndpointsUpdated, narration.SourceUnavailable, narration.SourceRecovered, narration.StoreUnavailable, narration.StoreRecovered, narration.StoredOtherwise, narration.SliceOwnedByOther, narration.MirroredSliceFound,
 		narration.RemovalPending, narration.Invalid, narration.PoolNotAllowed, narration.PortNotAllowed, narration.LimitReached, narration.HealthCheckPortAmbiguous,
 		narration.UnknownAnnotation, narration.BindingWins, narration.TrafficPolicyLocal, narration.TopologyIgnored, narration.FamilyUnused, narration.HeadlessPort,
 		narration.TakesOverWithLess:

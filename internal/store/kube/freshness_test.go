@@ -62,10 +62,7 @@ func (k *keeper) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	switch {
 	case r.Method != http.MethodGet && k.writes == http.StatusCreated:
-		created := &discoveryv1.EndpointSlice{}
-		created.Name, created.ResourceVersion = "web-remote", "20"
-		created.Labels = map[string]string{discoveryv1.LabelServiceName: "web"}
-		return reply(r, k.writes, slice(created)), nil
+		return reply(r, k.writes, slice(sent(r.Body, "20"))), nil
 	case r.Method != http.MethodGet:
 		return reply(r, k.writes, nil), nil
 	case hangs || unlisted && !query.Has("watch"):

@@ -46,6 +46,7 @@ func TestTheClientGoStoreOnARealAPIServer(t *testing.T) {
 		"contract 21: a write without an answer is not sent into the same hole":   strandedConnections,
 		"a missing right is named":                                                missingRight,
 		"contract 33: nothing of it is left running":                              nothingIsLeft,
+		"contract 171: what is stored otherwise is no success":                    storedOtherwise,
 		"contract 170: what others wrote into a slice survives, however much":     muchOfOthers,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, server) })

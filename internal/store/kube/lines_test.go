@@ -1,7 +1,9 @@
 package kube_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -44,8 +46,7 @@ func newWebhook(t *testing.T, http2 bool) *webhook {
 		}
 		<-w.answers
 		out.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(out, `{"kind":"EndpointSlice","apiVersion":"discovery.k8s.io/v1","addressType":"IPv4","metadata":{"name":"web-remote",`+
-			`"resourceVersion":"8","labels":{"endpointslice.kubernetes.io/managed-by":"ionos-endpointslice-controller"}}}`)
+		_ = json.NewEncoder(out).Encode(slice(sent(bytes.NewReader(body), "8")))
 	}))
 	w.EnableHTTP2 = http2
 	w.Config.ConnState = func(_ net.Conn, state http.ConnState) {

@@ -15,6 +15,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/storetest"
@@ -50,9 +52,7 @@ func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 	query := r.URL.Query()
 	switch {
 	case r.Method == http.MethodPost:
-		created := &discoveryv1.EndpointSlice{}
-		created.Name, created.ResourceVersion = "web-remote", "11"
-		created.Labels = map[string]string{discoveryv1.LabelServiceName: "web"}
+		created := sent(r.Body, "11")
 		if s.before != nil {
 			s.before()
 		}
@@ -108,6 +108,18 @@ func reply(r *http.Request, code int, object any) *http.Response {
 		StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Request: r,
 		Body: io.NopCloser(strings.NewReader(string(body))),
 	}
+}
+
+// sent is the slice that a request has, as it is stored at that version.
+func sent(body io.Reader, version string) *discoveryv1.EndpointSlice {
+	text, _ := io.ReadAll(body)
+	object, err := runtime.Decode(scheme.Codecs.UniversalDeserializer(), text)
+	if err != nil {
+		panic(err)
+	}
+	stored := object.(*discoveryv1.EndpointSlice)
+	stored.ResourceVersion = version
+	return stored
 }
 
 func slice(object *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {

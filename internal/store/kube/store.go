@@ -145,24 +145,29 @@ func (s *Store) whole(ctx context.Context, name string) (object *discoveryv1.End
 
 // Write carries out one write by one request and returns the version that the
 // server answers. The error wraps plan.ErrConflict when the slice is not what the
-// write was computed from, and plan.ErrUnavailable when the server is.
+// write was computed from, plan.ErrUnavailable when the server is, and
+// plan.ErrStoredOtherwise when it stored something else.
 func (s *Store) Write(ctx context.Context, write plan.Write) (version string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
 	base := s.scope.begin(s.target.Namespace, write.Slice.Name)
 	answer, err := s.send(ctx, write, base)
-	s.scope.end(s.target.Namespace, write.Slice.Name, base, answer)
+	var is *content
+	if err == nil {
+		is, err = pack(answer, s.target.ManagedBy)
+	}
+	s.scope.end(s.target.Namespace, write.Slice.Name, base, is)
 	if err != nil {
 		return "", explain(write.Operation, err)
 	}
-	return answer.version, nil
+	return is.version, manifest.Stored(answer, write, s.target)
 }
 
 // send carries out one write by one request, which is never repeated, so that a
 // write is never sent again later than it was decided. Without an error it returns
 // the server's answer.
-func (s *Store) send(ctx context.Context, write plan.Write, known *content) (*content, error) {
+func (s *Store) send(ctx context.Context, write plan.Write, known *content) (*discoveryv1.EndpointSlice, error) {
 	base, err := known.unpackHead()
 	if known != nil && known.cut { // what others wrote into it is to survive
 		base, _, err = s.whole(ctx, write.Slice.Name)
@@ -183,7 +188,7 @@ func (s *Store) send(ctx context.Context, write plan.Write, known *content) (*co
 	if err != nil {
 		return nil, available(err)
 	}
-	return pack(answer, s.target.ManagedBy)
+	return answer, nil
 }
 
 // available says of an error in the words of package plan whether no slice can be

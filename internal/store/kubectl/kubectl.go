@@ -109,8 +109,8 @@ func (s *Store) load(ctx context.Context, asked []string) (plan.State, error) {
 
 // Write carries out one write by one run of kubectl, which prints what the server
 // answered, and returns the version in it. The error wraps plan.ErrConflict when the
-// slice is not what the write was computed from, and plan.ErrUnavailable when
-// kubectl says that the server is.
+// slice is not what the write was computed from, plan.ErrUnavailable when kubectl says
+// that the server is, and plan.ErrStoredOtherwise when that stored something else.
 func (s *Store) Write(ctx context.Context, write plan.Write) (version string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -127,7 +127,7 @@ func (s *Store) Write(ctx context.Context, write plan.Write) (version string, er
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known[name], s.written[name] = answer, answer
-	return answer.ResourceVersion, nil
+	return answer.ResourceVersion, manifest.Stored(answer, write, s.options.Target)
 }
 
 func (s *Store) send(ctx context.Context, base *discoveryv1.EndpointSlice, write plan.Write) (*discoveryv1.EndpointSlice, error) {
