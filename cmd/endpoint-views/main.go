@@ -5,9 +5,8 @@ package main
 import (
 	"context"
 	"os"
-	"os/signal"
-	"syscall"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcli"
@@ -24,9 +23,8 @@ func main() {
 // order, a second one at once.
 func run() int {
 	kubeapi.Silence()
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	ctx, stop := commandline.UntilSignal(context.Background(), os.Exit)
 	defer stop()
-	context.AfterFunc(ctx, stop)
 	program := viewcli.Program{Version: version, Environ: config.Environ(), Stdout: os.Stdout, Stderr: os.Stderr}
 	return program.Run(ctx, os.Args[1:])
 }

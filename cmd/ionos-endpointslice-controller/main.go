@@ -5,10 +5,10 @@ package main
 import (
 	"context"
 	"os"
-	"os/signal"
 	"syscall"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/cli"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
@@ -24,9 +24,8 @@ func main() {
 // in order, a second one at once.
 func run() int {
 	kubeapi.Silence()
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	ctx, stop := commandline.UntilSignal(context.Background(), os.Exit)
 	defer stop()
-	context.AfterFunc(ctx, stop)
 	program := cli.Program{
 		Version: version,
 		Environ: config.Environ(),

@@ -15,7 +15,7 @@ var allowed = map[string]struct {
 	imports []string
 	reason  string
 }{
-	"cmd/ionos-endpointslice-controller": {of("cli", "config", "kubeapi"), "main knows signals, exit status and what is the whole process's, nothing else"},
+	"cmd/ionos-endpointslice-controller": {of("cli", "commandline", "config", "kubeapi"), "main knows signals, exit status and what is the whole process's, nothing else"},
 
 	"internal/setting":   {nil, "it is names only, so that every surface can spell them"},
 	"internal/inventory": {nil, "it is what flows through every stage, so it depends on none"},
@@ -23,7 +23,7 @@ var allowed = map[string]struct {
 	"internal/redact":    {nil, "it makes texts fit to be shown and knows nothing of where they come from"},
 	"internal/proxy":     {nil, "it judges URLs of proxies and knows nothing of what for"},
 	"internal/kubeapi":   {append(of("jwt", "proxy", "redact", "retryafter"), "api/v1alpha1", "api/fleet/v1alpha1"), "it makes clients of API servers and knows nothing of what for"},
-	"internal/config":    {of("setting"), "it is raw text to typed values; who uses them translates"},
+	"internal/config":    {of("files", "setting"), "it is raw text to typed values; who uses them translates"},
 
 	"internal/commandline": {of("config"), "it is what both programs' command lines have in common"},
 
@@ -40,6 +40,7 @@ var allowed = map[string]struct {
 
 	"internal/filter":      {of("inventory"), "a stage knows what flows, not the other stages"},
 	"internal/probe":       {of("inventory"), "a stage knows what flows, not the other stages"},
+	"internal/files":       {nil, "it reads small files and knows nothing of what for"},
 	"internal/descriptors": {nil, "it shares out what the system allows and knows nothing of what for"},
 	"internal/hold":        {of("descriptors"), "it holds connections and knows nothing of what for"},
 	"internal/guard":       {of("inventory"), "a stage knows what flows, not the other stages"},
@@ -72,9 +73,9 @@ var allowed = map[string]struct {
 	"internal/metrics":   {append(of("inventory", "hold", "guard", "plan", "documents", "resolve", "pool", "target", "narration", "syncer"), "api/v1alpha1"), "it counts what the syncer and its parts did and decides nothing"},
 	"internal/event":     {of("plan", "narration", "syncer", "kubeapi", "redact"), "it delivers what the syncer announces"},
 	"internal/admin":     {of("inventory", "guard", "report"), "it serves what others made and decides nothing"},
-	"internal/preflight": {append(of("descriptors", "inventory", "config", "documents", "filter", "jwt", "plan", "manifest", "kubeapi", "redact"), "api/v1alpha1"), "it looks at everything once and judges it; the ways to it come from outside"},
+	"internal/preflight": {append(of("files", "descriptors", "inventory", "config", "documents", "filter", "jwt", "plan", "manifest", "kubeapi", "redact"), "api/v1alpha1"), "it looks at everything once and judges it; the ways to it come from outside"},
 	"internal/serve":     {append(of("descriptors", "inventory", "documents", "resolve", "filter", "probe", "hold", "guard", "plan", "setting", "pool", "outbox", "target", "narration", "store/kube", "retryafter"), "api/v1alpha1"), "it starts and ends what package resolve says; sources and checks come from outside"},
-	"internal/cli": {append(of("inventory", "process", "config", "commandline", "filter", "probe", "guard", "plan", "manifest",
+	"internal/cli": {append(of("inventory", "files", "process", "config", "commandline", "filter", "probe", "guard", "plan", "manifest",
 		"source/static", "source/file", "source/command", "source/ionos", "source/kubernetes",
 		"store/memory", "store/kubectl", "store/kube", "syncer", "kubeapi", "election", "report", "metrics", "event", "admin", "documents", "documents/variables", "folder", "kinds", "resolve", "serve", "narration", "preflight", "setting"), "api/v1alpha1"), "it is the only package that knows every adapter"},
 
@@ -86,20 +87,20 @@ var allowed = map[string]struct {
 
 	"internal/viewcache":           {append(of("view"), "pkg/views"), "it holds what was joined, wherever it comes from and whoever reads it"},
 	"internal/viewsource":          {of("view", "viewcache", "kubeapi"), "it fills the cache from an API server and knows no reader"},
-	"internal/viewserver":          {append(of("descriptors", "viewcache"), "pkg/views"), "it serves what the cache holds and decides nothing but who may see it"},
+	"internal/viewserver":          {append(of("files", "descriptors", "viewcache"), "pkg/views"), "it serves what the cache holds and decides nothing but who may see it"},
 	"internal/xds/resources":       {append(of("view"), "pkg/views"), "it translates values, wherever they come from and whoever is sent them"},
 	"internal/drain":               {nil, "it ends one Envoy and knows nothing of fleets"},
 	"internal/fleet/children":      {append(of("xds/resources", "xds/spec"), "api/fleet/v1alpha1"), "it makes objects as values; whoever writes them reads them too"},
 	"internal/fleet/conditions":    {append(of("fleet/children", "redact"), "api/fleet/v1alpha1"), "it judges what was seen, whoever saw it"},
-	"internal/fleet/streams":       {of("fleet/conditions", "redact"), "it asks what proxies said, and judges nothing"},
+	"internal/fleet/streams":       {of("fleet/conditions", "files", "redact"), "it asks what proxies said, and judges nothing"},
 	"internal/fleet":               {append(of("fleet/children", "fleet/conditions", "metrics/fleetmetrics", "redact", "xds/spec"), "api/fleet/v1alpha1"), "it is the operator; the ways to others come from outside"},
 	"internal/xds/spec":            {append(of("view", "xds/resources"), "api/fleet/v1alpha1"), "it reads what a fleet is to do, whoever carries it"},
-	"internal/xds":                 {append(of("descriptors", "redact", "view", "viewcache", "xds/resources", "xds/spec"), "api/fleet/v1alpha1"), "it sends what the cache holds and decides nothing but who may see it, and in which order"},
+	"internal/xds":                 {append(of("descriptors", "files", "redact", "view", "viewcache", "xds/resources", "xds/spec"), "api/fleet/v1alpha1"), "it sends what the cache holds and decides nothing but who may see it, and in which order"},
 	"internal/fleetsource":         {append(of("kubeapi", "xds", "xds/spec"), "api/fleet/v1alpha1"), "it tells what objects say, and decides nothing"},
 	"internal/metrics/viewmetrics": {append(of("viewcache", "viewserver", "xds"), "pkg/views"), "it counts what the server and its cache did"},
 	"internal/viewcli": {append(of("config", "commandline", "kubeapi", "proxy", "redact", "view", "viewcache", "viewsource", "viewserver", "metrics/viewmetrics", "xds", "xds/resources", "drain", "fleet", "fleet/children", "fleet/streams", "fleetsource", "certificates/secrets"), "pkg/views"),
 		"it is the only package of endpoint-views that knows every part"},
-	"cmd/endpoint-views": {of("viewcli", "config", "kubeapi"), "main knows signals, exit status and what is the whole process's, nothing else"},
+	"cmd/endpoint-views": {of("commandline", "viewcli", "config", "kubeapi"), "main knows signals, exit status and what is the whole process's, nothing else"},
 
 	"internal/metrics/fleetmetrics": {append(of("fleet/children"), "api/fleet/v1alpha1"), "it counts what the operator sees"},
 	"internal/certificates":         {nil, "it makes certificates as values; whoever stores them reads them too"},

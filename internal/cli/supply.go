@@ -2,9 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents/variables"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/files"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/preflight"
@@ -136,6 +138,9 @@ func (b *many) configOf(pool *v1alpha1.EndpointPool, check resolve.Check) (confi
 	return config.Load(append(environ, "STORE_KIND="+string(b.config.Store.Kind)))
 }
 
+// longestCredential bounds what is read of a credential, in bytes.
+const longestCredential = 1 << 20
+
 // credentials are the files in the folder that a pool names. A folder that cannot be
 // read has none, and what needs one then says which.
 func (b *many) credentials(pool *v1alpha1.EndpointPool) variables.Credentials {
@@ -144,12 +149,17 @@ func (b *many) credentials(pool *v1alpha1.EndpointPool) variables.Credentials {
 	}
 	c := variables.Credentials{Dir: filepath.Join(b.config.Documents.CredentialsDir, pool.Spec.Credentials)}
 	for _, name := range []string{"kubeconfig", "token", "username", "password", "ca.crt"} {
-		if exists(filepath.Join(c.Dir, name)) {
-			c.Files = append(c.Files, name)
+		text, err := files.Read(filepath.Join(c.Dir, name), longestCredential)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
 		}
-	}
-	if name, err := os.ReadFile(filepath.Join(c.Dir, "username")); err == nil {
-		c.Username = strings.TrimSpace(string(name))
+		c.Files = append(c.Files, name) // who needs one that cannot be read says why
+		if name == "username" {
+			c.Username = strings.TrimSpace(string(text))
+		}
+		if errors.Is(err, files.ErrHangs) {
+			break // so do the others, and the rest of the program waits
+		}
 	}
 	return c
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/files"
 )
 
 // Health is how an endpoint is checked.
@@ -48,7 +50,7 @@ func (h Health) RootCAs() (*x509.CertPool, error) {
 	if h.TLSCAFile == "" {
 		return nil, nil
 	}
-	content, err := readFile(h.TLSCAFile, maxCAFile)
+	content, err := files.Read(h.TLSCAFile, maxCAFile)
 	if err != nil {
 		return nil, fmt.Errorf("read authorities of the health check: %w", err)
 	}

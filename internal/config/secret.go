@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
-	"os"
 	"strings"
 	"unicode"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/files"
 )
 
 // masked stands for a secret wherever one would be printed.
@@ -57,7 +57,7 @@ func (s *Secret) Decode(value string) error {
 // secretFile returns the secret that a file holds.
 func secretFile(path string) Secret {
 	return Secret{path: path, read: func() (string, error) {
-		content, err := readFile(path, maxSecretFile)
+		content, err := files.Read(path, maxSecretFile)
 		if err != nil {
 			return "", fmt.Errorf("read secret: %w", err)
 		}
@@ -86,31 +86,6 @@ func usableSecret(value string) (string, error) {
 		return "", errMultiLineSecret
 	}
 	return value, nil
-}
-
-// readFile reads a whole regular file that is not larger than limit. Anything
-// else could block the start, or could not be read a second time.
-func readFile(path string, limit int64) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("not a regular file")}
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, limit+1))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(content)) > limit {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("larger than %d bytes", limit)}
-	}
-	return content, nil
 }
 
 // cause returns the innermost error, which names no path. A path that cannot

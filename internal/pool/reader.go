@@ -29,6 +29,8 @@ type ReaderOptions struct {
 // Reader reads the inventory of one remote cluster, for all groups of the pool.
 type Reader struct {
 	opts ReaderOptions
+	// asking holds a value while the source is asked, also by a read that was given up.
+	asking chan struct{}
 
 	mu    sync.Mutex
 	boxes []*box
@@ -51,6 +53,10 @@ type answer struct {
 	inventory *inventoryRead
 }
 
+// ending is how long a read may take to end after its context, for example to see a
+// program end that was killed.
+const ending = 2 * time.Second
+
 // NewReader checks the options. It reads nothing.
 func NewReader(opts ReaderOptions) (*Reader, error) {
 	switch {
@@ -65,26 +71,52 @@ func NewReader(opts ReaderOptions) (*Reader, error) {
 	if opts.Observe == nil {
 		opts.Observe = func(Reading) {}
 	}
-	return &Reader{opts: opts}, nil
+	return &Reader{opts: opts, asking: make(chan struct{}, 1)}, nil
 }
 
 // Read asks the source once, within SourceTimeout. A source that panics has given
-// no complete answer.
+// no complete answer. One that does not hear its context, as a read of a file system
+// that hangs, is given up on, and asked again only when that read has ended.
 func (p *Reader) Read(ctx context.Context) (r Reading) {
 	r = Reading{Scheduled: true, At: time.Now()}
+	defer func() { r.Took = time.Since(r.At) }()
 	ctx, cancel := context.WithTimeout(ctx, p.opts.SourceTimeout)
 	defer cancel()
-	defer func() {
-		if cause := recover(); cause != nil {
-			r.Nodes, r.Err = nil, fmt.Errorf("the source panicked: %v", cause)
-		}
-		r.Took = time.Since(r.At)
+	select {
+	case p.asking <- struct{}{}:
+	case <-ctx.Done():
+		r.Err = fmt.Errorf("an earlier read of the source hangs; look at its file system: %w", ctx.Err())
+		return r
+	}
+	answered := make(chan Reading, 1) // its nodes or error
+	go func() {
+		answer := p.ask(ctx)
+		<-p.asking
+		answered <- answer
 	}()
-	r.Nodes, r.Err = p.opts.Source.Read(ctx)
-	if errors.Is(r.Err, context.DeadlineExceeded) && ctx.Err() != nil {
-		r.Err = fmt.Errorf("no complete answer within SOURCE_TIMEOUT=%s: %w", p.opts.SourceTimeout, r.Err)
+	late := make(chan struct{})
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(ending, func() { close(late) }) })()
+	select {
+	case answer := <-answered:
+		r.Nodes, r.Err = answer.Nodes, answer.Err
+	case <-late:
+		r.Err = fmt.Errorf("the read of the source did not end within SOURCE_TIMEOUT=%s; look at its file system: %w", p.opts.SourceTimeout, ctx.Err())
 	}
 	return r
+}
+
+// ask asks the source, and returns when that has ended.
+func (p *Reader) ask(ctx context.Context) (answer Reading) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			answer.Nodes, answer.Err = nil, fmt.Errorf("the source panicked: %v", cause)
+		}
+	}()
+	answer.Nodes, answer.Err = p.opts.Source.Read(ctx)
+	if errors.Is(answer.Err, context.DeadlineExceeded) && ctx.Err() != nil {
+		answer.Err = fmt.Errorf("no complete answer within SOURCE_TIMEOUT=%s: %w", p.opts.SourceTimeout, answer.Err)
+	}
+	return answer
 }
 
 // Run reads again and again until ctx ends, and gives what it read to every group.

@@ -1,7 +1,8 @@
 package preflight
 
 import (
-	"io"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/files"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/jwt"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 )
@@ -42,31 +44,19 @@ func subjectOf(pool *v1alpha1.EndpointPool, path string) string {
 }
 
 func judgePoolToken(pool *v1alpha1.EndpointPool, path string, now time.Time) []Check {
-	// Opening what is no regular file may wait for ever.
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+	subject := subjectOf(pool, path)
+	token, err := files.Read(path, maxToken)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil // where one is needed, another check says so
 	}
-	subject := subjectOf(pool, path)
-	token, err := beginning(path)
 	if err != nil {
 		return []Check{SourceRead.fail(subject, "%v", err).remedied("let this process read that file")}
 	}
-	_, ends := jwt.Validity(strings.TrimSpace(token))
+	_, ends := jwt.Validity(strings.TrimSpace(string(token)))
 	if ends.IsZero() {
 		return []Check{SourceToken.skip(subject, "it does not say when it expires")}
 	}
 	return []Check{judgeExpiry(SourceToken, subject, "it", ends, now, ends.Sub(now) < expiring).orElse("create a new token and write it to that file; it is used without a restart")}
-}
-
-// beginning reads a file as far as a token may go.
-func beginning(path string) (string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxToken))
-	return string(text), err
 }
 
 func judgePoolKubeconfig(pool *v1alpha1.EndpointPool, path string, now time.Time) []Check {

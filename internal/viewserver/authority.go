@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/files"
 )
 
 // errNotTrusted says that a certificate counts no more on a connection that it opened.
@@ -27,7 +29,7 @@ type authority struct {
 
 // readAuthority reads the certificates of a file.
 func readAuthority(file string) (*x509.CertPool, []byte, error) {
-	text, err := readFile(file)
+	text, err := files.Read(file, longestFile)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the authority of clients: %w", err)
 	}

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,6 +17,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/files"
 )
 
 const (
@@ -70,7 +71,7 @@ func ReadIdentities(path string) (*Identities, error) {
 
 // readIdentities reads the file and the tokens that it names.
 func readIdentities(path string) (map[string]*Identity, error) {
-	text, err := readFile(path)
+	text, err := files.Read(path, longestFile)
 	if err != nil {
 		return nil, fmt.Errorf("read the identities: %w", err)
 	}
@@ -112,7 +113,7 @@ func (i *Identity) check(others map[string]*Identity) error {
 	if i.TokenFile == "" {
 		return nil
 	}
-	token, err := readFile(i.TokenFile)
+	token, err := files.Read(i.TokenFile, longestFile)
 	if err != nil {
 		return fmt.Errorf("has a token that cannot be read: %w", err)
 	}
@@ -129,18 +130,6 @@ func (i *Identity) check(others map[string]*Identity) error {
 }
 
 func isLabel(text string) bool { return len(content.IsDNS1123Label(text)) == 0 }
-
-// readFile reads a regular file of a bounded size.
-func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > longestFile {
-		return nil, fmt.Errorf("%s is no regular file of at most %d bytes", path, longestFile)
-	}
-	return os.ReadFile(path)
-}
 
 // current returns the identities as the files say them now.
 func (i *Identities) current() map[string]*Identity {

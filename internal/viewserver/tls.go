@@ -1,8 +1,11 @@
 package viewserver
 
 import (
+	"cmp"
 	"crypto/tls"
 	"fmt"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/files"
 )
 
 // TLS are the files of the server's certificate and key, and of the authority that
@@ -48,8 +51,10 @@ func (t TLS) Strict() (*tls.Config, error) {
 // read makes the configuration of one connection. No session is resumed: that would
 // pass by an authority that was taken away.
 func (t TLS) read() (*tls.Config, error) {
-	certificate, err := tls.LoadX509KeyPair(t.CertificateFile, t.KeyFile)
-	if err != nil {
+	text, textErr := files.Read(t.CertificateFile, longestFile)
+	key, keyErr := files.Read(t.KeyFile, longestFile)
+	certificate, err := tls.X509KeyPair(text, key)
+	if err := cmp.Or(textErr, keyErr, err); err != nil {
 		return nil, fmt.Errorf("read the certificate %s and its key %s: %w", t.CertificateFile, t.KeyFile, err)
 	}
 	config := &tls.Config{

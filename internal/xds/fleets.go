@@ -3,11 +3,11 @@ package xds
 import (
 	"fmt"
 	"maps"
-	"os"
 	"reflect"
 	"sync"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/files"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds/resources"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds/spec"
 )
@@ -170,35 +170,22 @@ func (f *Fleets) look() {
 }
 
 func (f *Fleets) read() {
-	text, err := readFile(f.path)
+	text, err := files.Read(f.path, longestFile)
 	if err != nil {
 		f.problem = fmt.Errorf("read the fleets: %w", err)
 		return
 	}
-	if f.file != nil && text == f.text {
+	if f.file != nil && string(text) == f.text {
 		f.problem = nil
 		return
 	}
-	file, err := spec.File([]byte(text))
+	file, err := spec.File(text)
 	if f.problem = err; err != nil {
 		f.problem = fmt.Errorf("%s: %w", f.path, err)
 		return
 	}
-	f.text, f.file = text, file
+	f.text, f.file = string(text), file
 	f.merge()
-}
-
-// readFile reads a regular file of a bounded size.
-func readFile(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() || info.Size() > longestFile {
-		return "", fmt.Errorf("%s is no regular file of at most %d bytes", path, longestFile)
-	}
-	text, err := os.ReadFile(path)
-	return string(text), err
 }
 
 // carried are the objects, and the fleets of the file.

@@ -10,10 +10,10 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/files"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/fleet/conditions"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
 )
@@ -22,6 +22,7 @@ const (
 	// path is where endpoint-views says how far its proxies follow.
 	path          = "/api/v1/fleets"
 	longestAnswer = 64 << 20
+	longestFile   = 1 << 20
 	longestText   = 1000
 )
 
@@ -89,7 +90,7 @@ func (s *Streams) client() (*asker, error) {
 	a := &asker{of: s}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.server.Hostname()}
 	if file := s.opts.AuthorityFile; file != "" {
-		text, err := os.ReadFile(file)
+		text, err := files.Read(file, longestFile)
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +100,7 @@ func (s *Streams) client() (*asker, error) {
 		}
 	}
 	if file := s.opts.TokenFile; file != "" {
-		text, err := os.ReadFile(file)
+		text, err := files.Read(file, longestFile)
 		if err != nil {
 			return nil, err
 		}
