@@ -33,12 +33,13 @@ func TestNodesAreMappedToServersByIDAndOnlyThenByAUniqueName(t *testing.T) {
 		{"id in upper case", worker(upper, "x"), "10.0.0.7", ""},
 		{"id and name agree", worker(serverID(1), "alpha"), "10.0.0.1", ""},
 		{"id and name contradict", worker(serverID(1), "beta"), "10.0.0.1", ""},
-		{"id of no server, name of one", worker(foreign, "alpha"), "", "server not found by providerID " + foreign},
+		{"id of no server, name of one", worker(foreign, "alpha"), "", "server not found by the id " + foreign + " of providerID, label or systemUUID"},
 		{"id of a server elsewhere", worker(serverID(5), "alpha"), "", serverID(5)},
 		{"id that is no server's", worker("kind-worker", "alpha"), "10.0.0.1", ""},
+		{"id and name of no server", worker("edge-a", "gamma"), "", `server not found by providerID, label, systemUUID or name: "edge-a" is not the id of one, and data centre ` + datacenter + " has no server named gamma"},
 		{"name alone", worker("", "beta"), "10.0.0.2", ""},
 		{"name in another case", worker("", "Beta"), "10.0.0.2", ""},
-		{"name of two servers", worker("", "twin"), "", "2 servers are named twin (" + serverID(3) + ", " + serverID(4) + "); set the node's providerID"},
+		{"name of two servers", worker("", "twin"), "", "2 servers are named twin (" + serverID(3) + ", " + serverID(4) + "); give the node the label enterprise.cloud.ionos.com/node-id with the id of its server"},
 		{"name of no server", worker("", "gamma"), "", "server not found by providerID, label, systemUUID or name: data centre " + datacenter + " has no server named gamma"},
 		{"part of a name", worker("", "alph"), "", "has no server named alph"},
 		{"name of a server off the LAN", worker("", "unplugged"), "", "server " + serverID(5) + " has no network card on LAN 2; attach it, or correct IONOS_PRIVATE_LAN_ID"},
@@ -69,7 +70,7 @@ func TestANameIsRefusedWhereItsServerIsAnotherNodes(t *testing.T) {
 	if brief(got[0]) != "w1 10.0.0.1" || brief(got[1]) != "alpha " {
 		t.Errorf("got %v, want the address at w1 alone", briefs(got))
 	}
-	if want := "server " + serverID(1) + " is named alpha, but another node has its id; set the node's providerID"; got[1].Detail != want {
+	if want := "server " + serverID(1) + " is named alpha, but another node has its id; give the node the label enterprise.cloud.ionos.com/node-id with the id of its server"; got[1].Detail != want {
 		t.Errorf("got detail %q, want %q", got[1].Detail, want)
 	}
 }
@@ -128,7 +129,7 @@ func TestAServerThatVanishedIsGone(t *testing.T) {
 	read(t, source)
 	c.Churn(1)
 	got := read(t, source)
-	want := "server not found by providerID " + serverID(0) + " on LAN 2 of data centre " + datacenter + ": it is gone, elsewhere, or has no network card there"
+	want := "server not found by the id " + serverID(0) + " of providerID, label or systemUUID on LAN 2 of data centre " + datacenter + ": it is gone, elsewhere, or has no network card there"
 	if brief(got[0]) != "w0 " || got[0].Detail != want || brief(got[1]) != "w1 10.0.0.1" {
 		t.Errorf("got %v, %q, want w0 without address and %q", briefs(got), got[0].Detail, want)
 	}

@@ -539,13 +539,21 @@ func (r resolver) find(node inventory.Node) (server, remark string) {
 	case r.servers == nil:
 		return "", "it has no id, and servers were not looked for by name yet"
 	case len(ids) == 0:
-		return "", fmt.Sprintf("server not found by providerID, label, systemUUID or name: data centre %s has no server named %s", r.datacenter, node.Name)
+		return "", fmt.Sprintf("server not found by providerID, label, systemUUID or name: %sdata centre %s has no server named %s", noServer(node), r.datacenter, node.Name)
 	case len(ids) > 1:
-		return "", fmt.Sprintf("%d servers are named %s (%s); set the node's providerID", len(ids), node.Name, strings.Join(ids, ", "))
+		return "", fmt.Sprintf("%d servers are named %s (%s); give the node the label "+labelNode+" with the id of its server", len(ids), node.Name, strings.Join(ids, ", "))
 	case r.claimed[ids[0]]:
-		return "", fmt.Sprintf("server %s is named %s, but another node has its id; set the node's providerID", ids[0], node.Name)
+		return "", fmt.Sprintf("server %s is named %s, but another node has its id; give the node the label "+labelNode+" with the id of its server", ids[0], node.Name)
 	}
 	return ids[0], r.missing(ids[0])
+}
+
+// noServer says that what names the node is not the id of a server.
+func noServer(node inventory.Node) string {
+	if node.ID == "" {
+		return ""
+	}
+	return fmt.Sprintf("%.40q is not the id of one, and ", node.ID)
 }
 
 // missing says what is known of a server that has no network card on the LAN, or
@@ -561,9 +569,9 @@ func (r resolver) missing(id string) string {
 	case listed:
 		return fmt.Sprintf("server %s has no network card on LAN %d; attach it, or correct IONOS_PRIVATE_LAN_ID", id, r.lan)
 	case r.servers != nil:
-		return fmt.Sprintf("server not found by providerID %s in data centre %s: it is gone, or IONOS_DATACENTER_ID is wrong", id, r.datacenter)
+		return fmt.Sprintf("server not found by the id %s of providerID, label or systemUUID in data centre %s: it is gone, or IONOS_DATACENTER_ID is wrong", id, r.datacenter)
 	}
-	return fmt.Sprintf("server not found by providerID %s on LAN %d of data centre %s: it is gone, elsewhere, or has no network card there", id, r.lan, r.datacenter)
+	return fmt.Sprintf("server not found by the id %s of providerID, label or systemUUID on LAN %d of data centre %s: it is gone, elsewhere, or has no network card there", id, r.lan, r.datacenter)
 }
 
 // machines gathers the network cards of each server. Addresses of a failover

@@ -51,30 +51,45 @@ func Translate(node *corev1.Node, selector labels.Selector) inventory.Node {
 }
 
 // serverID is the server that the node runs on, in lower case, from the first
-// place that names one:
+// place that has the id of one, a UUID:
 //
 //	spec.providerID              ionos://<server>, ionos:///<datacenter>/<server>
 //	label of managed clusters    <server>
 //	status.nodeInfo.systemUUID   <server>
+//
+// A providerID of another scheme names no server of IONOS, whatever its last part is.
+// Where that is no UUID and no place has one, it still tells the node from others.
 func serverID(node *corev1.Node) string {
-	provider := strings.TrimRight(strings.TrimSpace(node.Spec.ProviderID), "/")
-	if id := provider[strings.LastIndexByte(provider, '/')+1:]; id != "" && !strings.HasSuffix(id, ":") {
-		return strings.ToLower(id)
+	scheme, path, schemed := strings.Cut(strings.TrimSpace(node.Spec.ProviderID), ":")
+	if !schemed {
+		path = scheme
 	}
-	if id := strings.TrimSpace(node.Labels[labelServer]); id != "" {
-		return strings.ToLower(id)
+	path = strings.TrimRight(path, "/")
+	named := strings.ToLower(path[strings.LastIndexByte(path, '/')+1:])
+	if plausible(named) && (!schemed || strings.EqualFold(scheme, "ionos")) {
+		return named
 	}
-	if id := strings.TrimSpace(node.Status.NodeInfo.SystemUUID); plausible(id) {
-		return strings.ToLower(id)
+	for _, place := range []string{node.Labels[labelServer], node.Status.NodeInfo.SystemUUID} {
+		if id := strings.ToLower(strings.TrimSpace(place)); plausible(id) {
+			return id
+		}
 	}
-	return ""
+	if plausible(named) {
+		return ""
+	}
+	return named
 }
 
-// plausible refuses the ids that firmware without an own one reports; many machines
-// share those.
-func plausible(uuid string) bool {
-	return len(uuid) == len("00000000-0000-0000-0000-000000000000") && strings.Count(uuid, "-") == 4 &&
-		strings.Trim(uuid, "0-") != "" && strings.Trim(strings.ToLower(uuid), "f-") != ""
+// plausible reports whether text is a UUID, in lower case, but for those that firmware
+// without an own one reports; many machines share those.
+func plausible(text string) bool {
+	for i, c := range []byte(text) {
+		dash := i == 8 || i == 13 || i == 18 || i == 23
+		if dash != (c == '-') || !dash && strings.IndexByte("0123456789abcdef", c) < 0 {
+			return false
+		}
+	}
+	return len(text) == 36 && strings.Trim(text, "0-") != "" && strings.Trim(text, "f-") != ""
 }
 
 // addressesOf returns every internal and external address, and a remark when

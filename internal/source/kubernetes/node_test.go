@@ -122,12 +122,24 @@ func TestANodeBecomesWhatIsReadOfIt(t *testing.T) {
 	}
 }
 
-func TestTheServerIsFoundByTheFirstPlaceThatNamesIt(t *testing.T) {
-	const label = "enterprise.cloud.ionos.com/node-id"
+// Nodes of k3s and RKE2 have providerIDs that nobody can change.
+func TestContract182TheServerIsFoundByTheFirstPlaceThatHasItsID(t *testing.T) {
+	const label, other = "enterprise.cloud.ionos.com/node-id", "11111111-2222-4333-8444-555555555555"
 	tests := []struct {
 		name, provider, label, system, want string
 	}{
-		{"managed cluster", "ionos://" + serverUUID, "other", "another", serverUUID},
+		{"managed cluster", "ionos://" + serverUUID, other, "another", serverUUID},
+		{"k3s by the firmware", "k3s://edge-a", "", serverUUID, serverUUID},
+		{"RKE2 by the label", "rke2://edge-b", serverUUID, other, serverUUID},
+		{"k3s alone", "k3s://edge-a", "", "", "edge-a"},
+		{"another cloud with UUIDs", "openstack:///" + other, "", serverUUID, serverUUID},
+		{"another cloud with UUIDs alone", "openstack:///" + other, "", "", ""},
+		{"another cloud with UUIDs and a label", "openstack:///" + other, serverUUID, other, serverUUID},
+		{"IONOS without a UUID", "ionos://worker-1", serverUUID, "", serverUUID},
+		{"a label that is no id", "k3s://edge-a", "edge-a", serverUUID, serverUUID},
+		{"no scheme", serverUUID, "", other, serverUUID},
+		{"a scheme in capitals", "IONOS://" + serverUUID, "", other, serverUUID},
+		{"firmware of dashes", "", "", "zzzzzzzz-zzzz-zzzz-zzzz-zzzzzzzzzzzz", ""},
 		{"Gardener", "ionos:///0b5f4d1c-7a0e-4d5b-9f58-3f1f2b6c7d8e/" + serverUUID, "", "", serverUUID},
 		{"another cloud", "aws:///eu-central-1a/i-0abc", "", "", "i-0abc"},
 		{"a slash too many", "ionos://" + serverUUID + "/", "", "", serverUUID},
