@@ -33,7 +33,7 @@ func TestContract181ASourceThatDoesNotHearItsContextIsGivenUpOn(t *testing.T) {
 		source := &deaf{}
 		var newest atomic.Pointer[pool.Reading]
 		reader, err := pool.NewReader(pool.ReaderOptions{
-			Source: source, FreeReads: true, PollInterval: 30 * time.Second, SourceTimeout: 20 * time.Second,
+			Source: source, FreeReads: true, PollInterval: 30 * time.Second, SourceTimeout: 20 * time.Second, Random: func() float64 { return 0 },
 			Observe: func(r pool.Reading) { newest.Store(&r) },
 		})
 		if err != nil {
@@ -45,7 +45,7 @@ func TestContract181ASourceThatDoesNotHearItsContextIsGivenUpOn(t *testing.T) {
 		time.Sleep(time.Second)
 		release := make(chan struct{})
 		source.hangs.Store(&release)
-		time.Sleep(30*time.Second + 22*time.Second)
+		time.Sleep(33*time.Second + 22*time.Second)
 		synctest.Wait()
 		if last := *newest.Load(); !errors.Is(last.Err, context.DeadlineExceeded) || last.Nodes != nil {
 			t.Errorf("22 s after a read began that hangs: got %+v, want an error", last)
