@@ -106,7 +106,7 @@ func (e *entry) nextDue(now time.Duration) time.Duration {
 		earliest = max(now, e.started+e.kind.id.overlap)
 	}
 	switch {
-	case !e.probed:
+	case !e.probed, e.checks == 0 && e.alarms > 0 && e.alarmed > e.started:
 		return now
 	case e.urgent, e.alarms > 0, e.awaited():
 		return earliest

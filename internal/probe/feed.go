@@ -141,7 +141,7 @@ func (s *schedule) deliver(f *feed, now time.Duration) []inventory.Result {
 	for i, u := range f.results {
 		results[i] = u.result
 		u.untaken--
-		if e := u.entry; e.untaken() == 0 && e.state == idle && (e.checks == 0 || e.alarms > 0) {
+		if e := u.entry; e.untaken() == 0 && e.state == idle && (e.checks == 0 || e.alarms > 0 && e.kind.id.overlap > 0) {
 			s.plan(e, e.due)
 		}
 	}

@@ -152,7 +152,8 @@ func (l *Loop) Watch(targets []Target) {
 }
 
 // Alarm says that something may have happened to an address that is watched: it is
-// checked at once, up to that many times until it passes, FastInterval apart, and
+// checked at once, or when the check that runs has ended or is silent, up to that many
+// times until it passes, FastInterval apart, and
 // the results do not wait for others. At most half of the slots serve alarms.
 func (l *Loop) Alarm(address netip.Addr, times int) {
 	l.hub.mu.Lock()

@@ -181,7 +181,8 @@ func (s *schedule) learn(c *check, result inventory.Result, now time.Duration) {
 	}
 }
 
-// alarm has an address checked at once, and up to that many times until it passes.
+// alarm has an address checked at once, and up to that many times until it passes. While
+// a check runs, the next one follows its end, or is beside it once it has no answer.
 func (s *schedule) alarm(f *feed, address netip.Addr, times int, now time.Duration) {
 	e := f.kind.entries[address]
 	if e == nil || e.of(f) == nil {
@@ -190,7 +191,10 @@ func (s *schedule) alarm(f *feed, address netip.Addr, times int, now time.Durati
 	e.alarms, e.alarmed = times, now
 	e.leave()
 	e.state, e.due = idle, now
-	if e.untaken() == 0 {
+	switch {
+	case e.checks > 0 && e.kind.id.overlap > 0:
+		s.plan(e, max(now, e.started+e.kind.id.overlap))
+	case e.checks == 0 && e.untaken() == 0:
 		s.plan(e, now)
 	}
 }
