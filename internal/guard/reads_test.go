@@ -2,6 +2,7 @@ package guard_test
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,13 @@ func TestContract13HoldsWhenTheInventoryCollapses(t *testing.T) {
 	}{
 		{"no node", guard.Read{Scheduled: true}, "Hold NoNodes", []string{"no node", "3 IPv4 endpoints"}},
 		{"no node that passes the filter", guard.Read{Nodes: 7, Scheduled: true}, "Hold NothingPassesFilter", []string{"7 nodes", "eligible"}},
+		{"nodes that are not ready", guard.Read{Nodes: 4, Scheduled: true, Decisions: []inventory.Decision{
+			{Node: inventory.Identity{Name: "w1"}, Reason: inventory.OutsideSubnet, Address: netip.MustParseAddr("192.0.2.1")},
+			{Node: inventory.Identity{Name: "w2"}, Reason: inventory.NodeNotReady}, {Node: inventory.Identity{Name: "w3"}, Reason: inventory.NodeNotReady}, {Node: inventory.Identity{Name: "w4"}, Reason: inventory.NodeNotReady},
+			{Node: inventory.Identity{Name: "w1"}, Reason: inventory.OutsideSubnet, Address: netip.MustParseAddr("192.0.2.2")},
+			{Node: inventory.Identity{Name: "w1"}, Reason: inventory.OutsideSubnet, Address: netip.MustParseAddr("192.0.2.3")},
+			{Node: inventory.Identity{Name: "w1"}, Reason: inventory.OutsideSubnet, Address: netip.MustParseAddr("192.0.2.4")},
+		}}, "Hold NothingPassesFilter", []string{"no IPv4 address of the 4 nodes is eligible (NodeNotReady: 3)"}},
 		{"one of three", reading("a"), "Hold TooManyRemovals", []string{"2 of 3", "MAX_REMOVAL_PERCENT=50"}},
 		{"by a change signal", guard.Read{Nodes: 0}, "Hold NoNodes", []string{"Rejected 0 scheduled"}},
 	}

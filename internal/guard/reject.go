@@ -2,6 +2,7 @@ package guard
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -80,7 +81,7 @@ func (n count) reject(p pool, read Read, f family, policy Policy) (Cause, string
 	case read.Nodes == 0:
 		return NoNodes, fmt.Sprintf("the source lists no node, but %d %s endpoints are published", n.members, f)
 	case len(p.candidates) == 0:
-		return NothingPassesFilter, fmt.Sprintf("no %s address of the %d nodes is eligible, but %d endpoints are published", f, read.Nodes, n.members)
+		return NothingPassesFilter, fmt.Sprintf("no %s address of the %d nodes is eligible%s, but %d endpoints are published", f, read.Nodes, mostly(read, f), n.members)
 	case n.taken*100 > max(100, policy.MaxRemovalPercent*n.serving):
 		return TooManyRemovals, fmt.Sprintf("the inventory would take away %d of %d %s endpoints, more than MAX_REMOVAL_PERCENT=%d allows at a time", n.taken, n.serving, f, policy.MaxRemovalPercent)
 	case !stays:
@@ -90,6 +91,32 @@ func (n count) reject(p pool, read Read, f family, policy Policy) (Cause, string
 		return ContradictoryRead, fmt.Sprintf("the inventory gives %s to two nodes and would take away %d of %d %s endpoints", addr, n.taken, n.serving, f)
 	}
 	return "", ""
+}
+
+// mostly says for how many nodes the most frequent reason decided that none of their
+// addresses of the family is eligible; nothing where none is known.
+func mostly(read Read, f family) string {
+	nodes := make(map[inventory.Reason]map[inventory.Identity]bool)
+	for i := range read.Decisions {
+		d := &read.Decisions[i]
+		if d.Reason == "" || d.Address.IsValid() && familyOf(d.Address) != f {
+			continue
+		}
+		if nodes[d.Reason] == nil {
+			nodes[d.Reason] = make(map[inventory.Identity]bool)
+		}
+		nodes[d.Reason][d.Node] = true
+	}
+	var most inventory.Reason
+	for _, reason := range slices.Sorted(maps.Keys(nodes)) {
+		if len(nodes[reason]) > len(nodes[most]) {
+			most = reason
+		}
+	}
+	if most == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%s: %d)", most, len(nodes[most]))
 }
 
 // duplicate returns the first address that the inventory gives to two nodes, if
