@@ -10,7 +10,8 @@ import (
 // Redact returns the text without the secrets of an environment, given as
 // NAME=value: the values of variables whose name speaks of a token, a password,
 // a secret, a key or a credential, and the user and password in a URL, as
-// proxies have. A secret that the text holds encoded, or in pieces, stays.
+// proxies have, also in base64. A secret that the text holds in another code, or in pieces,
+// stays.
 func Redact(text string, env []string) string { return redact.Hide(text, secrets(env)) }
 
 // secrets returns what must not be shown, as it would look in printable text.

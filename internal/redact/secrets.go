@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"encoding/base64"
 	"slices"
 	"strings"
 	"sync"
@@ -47,11 +48,12 @@ func (s *Secrets) Hide(text string) string {
 	return UserInfo(Hide(text, s.known))
 }
 
-// Hide returns the text without the secrets, also where one is in another or overlaps it.
+// Hide returns the text without the secrets, also where one is in another or overlaps it,
+// and where it is in base64, alone or with what stands before and after it.
 func Hide(text string, secrets []string) string {
 	hidden := make([]bool, len(text))
 	found := false
-	for _, secret := range secrets {
+	for _, secret := range slices.Concat(secrets, encoded(secrets)) {
 		for from, done := 0, 0; secret != ""; {
 			i := strings.Index(text[from:], secret)
 			if i < 0 {
@@ -77,4 +79,26 @@ func Hide(text string, secrets []string) string {
 		}
 	}
 	return shown.String()
+}
+
+// leastEncoded is the length in bytes of a secret whose base64 is no word either.
+const leastEncoded = 6
+
+// encoded returns what base64 makes of secrets, whatever stands around them: what stands
+// before decides which of three texts that is, and shares its first characters with it, as
+// what stands after does its last one.
+func encoded(secrets []string) []string {
+	var list []string
+	for _, secret := range secrets {
+		if len(secret) < leastEncoded {
+			continue
+		}
+		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			for before := range 3 {
+				text := encoding.EncodeToString([]byte(strings.Repeat(" ", before) + secret))
+				list = append(list, text[(before*8+5)/6:(before+len(secret))*8/6])
+			}
+		}
+	}
+	return list
 }
