@@ -72,6 +72,6 @@ type Guard struct {
 	// DrainPeriod is 0 for no draining at all.
 	DrainPeriod time.Duration `envconfig:"DRAIN_PERIOD" default:"30s" min:"0s" max:"24h" desc:"how long a leaving endpoint that still passes stays draining, at least until another one passes; 0s removes it as soon as one does"`
 	// MaxSilentPercent is contract 14, FailOpen contract 15.
-	MaxSilentPercent int  `envconfig:"HEALTH_CHECK_MAX_SILENT_PERCENT" default:"50" min:"0" max:"100" desc:"percentage of the endpoints that may be silent at once; if more are, this daemon is presumed cut off, and silence takes no endpoint down"`
+	MaxSilentPercent int  `envconfig:"HEALTH_CHECK_MAX_SILENT_PERCENT" default:"50" min:"0" max:"100" desc:"percentage of the endpoints that may be silent at once; if more are, this daemon is presumed cut off, and silence takes no endpoint down. With 0, silence never takes an endpoint down"`
 	FailOpen         bool `envconfig:"HEALTH_CHECK_FAIL_OPEN" default:"true" desc:"publish all endpoints that stay as ready when none passes its health check; false publishes them as down"`
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -90,8 +91,15 @@ func checkDocument(data []byte) error {
 	case strings.HasSuffix(syntax.Error(), "after top-level value"):
 		return w.malformed(int(syntax.Offset)-1, "something follows the document; an inventory is one array and nothing else")
 	}
+	if yaml.Match(data) {
+		return w.malformed(0, "the document is YAML; write JSON: an array of records with their keys and texts in double quotes")
+	}
 	return w.malformed(int(syntax.Offset)-1, "the document is not JSON: %w", syntax)
 }
+
+// yaml finds the beginning of a document in YAML that is not JSON as well: a comment, a
+// mark, a list or a key alone in its line.
+var yaml = regexp.MustCompile(`^\s*(#|%YAML|---|-\s|[A-Za-z_][\w-]*:[ \t]*\r?\n|\[\s*\{\s*[A-Za-z_][\w-]*:\s)`)
 
 // unread is any JSON document, of which nothing is kept: encoding/json looks at
 // the syntax of all of it first, and needs no memory for that.
