@@ -30,6 +30,9 @@ type Service struct {
 	ProxyProtocol ProxyProtocol
 	// TLS says how the certificates of endpoints that speak TLS are checked.
 	TLS TLS
+	// Unused are the fields that say something to kube-proxy when it chooses an endpoint, and
+	// that count for no reader of the views.
+	Unused []string
 }
 
 // TLS is how the certificates of endpoints are checked. Without Authorities and Unchecked
@@ -133,6 +136,7 @@ func ToService(object *corev1.Service) *Service {
 	if service.Type == "" {
 		service.Type = corev1.ServiceTypeClusterIP
 	}
+	service.Unused = unused(&object.Spec)
 	for _, p := range object.Spec.Ports[:min(len(object.Spec.Ports), mostPorts)] {
 		port := Port{Name: p.Name, Number: p.Port, Protocol: protocol(p.Protocol)}
 		if p.AppProtocol != nil {
@@ -141,6 +145,21 @@ func ToService(object *corev1.Service) *Service {
 		service.Ports = append(service.Ports, port)
 	}
 	return service
+}
+
+// unused are the fields that count for kube-proxy alone.
+func unused(s *corev1.ServiceSpec) []string {
+	var all []string
+	if s.SessionAffinity == corev1.ServiceAffinityClientIP {
+		all = append(all, "sessionAffinity")
+	}
+	if s.TrafficDistribution != nil {
+		all = append(all, "trafficDistribution")
+	}
+	if p := s.InternalTrafficPolicy; p != nil && *p == corev1.ServiceInternalTrafficPolicyLocal {
+		all = append(all, "internalTrafficPolicy")
+	}
+	return all
 }
 
 // protocol is the one that counts where none is said.
@@ -157,5 +176,5 @@ func (s *Service) Equal(other *Service) bool {
 		return s == other
 	}
 	return s.Key == other.Key && s.Type == other.Type && s.IPv4 == other.IPv4 && s.IPv6 == other.IPv6 && slices.Equal(s.Ports, other.Ports) &&
-		s.IPv6First == other.IPv6First && slices.Equal(s.Fleets, other.Fleets) && s.ProxyProtocol == other.ProxyProtocol && s.TLS == other.TLS
+		s.IPv6First == other.IPv6First && slices.Equal(s.Fleets, other.Fleets) && s.ProxyProtocol == other.ProxyProtocol && s.TLS == other.TLS && slices.Equal(s.Unused, other.Unused)
 }

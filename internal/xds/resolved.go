@@ -23,6 +23,8 @@ type ObjectState struct {
 	// there are beside them. Whether there are endpoints is not looked at.
 	Unresolved []Unresolved `json:"unresolved,omitempty"`
 	More       int          `json:"more,omitempty"`
+	// Notes are what the Services say and the proxies do not heed; the first five.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Unresolved is a listener or a route that leads nowhere.
@@ -66,9 +68,11 @@ func (s *Server) Objects() []ObjectState {
 // resolve looks where listeners lead.
 func (s *Server) resolve(one *ObjectState, listeners []resources.Listener) {
 	look := func(port uint16, route int, b resources.Backend) {
-		reason, text := s.leads(one.Client, b)
+		service := s.service(b.Service)
+		reason, text := s.leads(one.Client, b, service)
 		switch {
 		case reason == "":
+			one.note(service)
 		case len(one.Unresolved) == mostUnresolved:
 			one.More++
 		default:
@@ -86,12 +90,21 @@ func (s *Server) resolve(one *ObjectState, listeners []resources.Listener) {
 	}
 }
 
+// note notes what of a Service has no effect.
+func (o *ObjectState) note(service *view.Service) {
+	for _, field := range service.Unused {
+		text := fmt.Sprintf("%s of Service %s/%s has no effect behind Envoys", field, service.Namespace, service.Name)
+		if len(o.Notes) < mostUnresolved && !slices.Contains(o.Notes, text) {
+			o.Notes = append(o.Notes, text)
+		}
+	}
+}
+
 // leads says why a backend leads nowhere for a fleet; nothing where it does. Of another
 // namespace it says the same whether the Service is there or not.
-func (s *Server) leads(fleet string, b resources.Backend) (reason, text string) {
+func (s *Server) leads(fleet string, b resources.Backend, service *view.Service) (reason, text string) {
 	namespace, _, _ := strings.Cut(fleet, "/")
 	name := b.Service.Namespace + "/" + b.Service.Name
-	service := s.service(b.Service)
 	switch {
 	case b.Service.Namespace != namespace && (service == nil || !mayUse(fleet, namespace, service)):
 		return v1alpha1.ReasonRefNotPermitted, fmt.Sprintf("Service %s is not there, is not shown, or does not name this Envoy; it needs the annotations %s=true and %s=%s", name, s.opts.Annotation, view.FleetsAnnotation, fleet)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -137,4 +138,27 @@ func TestContract152BeforeTheServicesAreKnownNothingIsSaid(t *testing.T) {
 	c.service("shop", "web", port("http", 80))
 	c.sync(t)
 	until(t, "the fleet is told", func() bool { return len(s.Objects()) == 1 })
+}
+
+func TestContract153WhatAServiceSaysAndProxiesDoNotHeedIsTold(t *testing.T) {
+	c := newCluster(t)
+	c.serviceOf(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Spec: corev1.ServiceSpec{
+		Ports: []corev1.ServicePort{port("http", 80)}, SessionAffinity: corev1.ServiceAffinityClientIP,
+		TrafficDistribution: ptr.To("PreferClose"), InternalTrafficPolicy: ptr.To(corev1.ServiceInternalTrafficPolicyLocal),
+	}})
+	l := to("shop/web", 0)
+	l.Routes = []resources.Route{{Prefix: "/again", Service: l.Service}}
+	s, _ := leading(t, c, l)
+	want := []string{
+		"sessionAffinity of Service shop/web has no effect behind Envoys",
+		"trafficDistribution of Service shop/web has no effect behind Envoys",
+		"internalTrafficPolicy of Service shop/web has no effect behind Envoys",
+	}
+	if diff := cmp.Diff(want, s.Objects()[0].Notes); diff != "" {
+		t.Error(diff)
+	}
+	c.serviceOf(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Spec: corev1.ServiceSpec{
+		Ports: []corev1.ServicePort{port("http", 80)}, SessionAffinity: corev1.ServiceAffinityNone, InternalTrafficPolicy: ptr.To(corev1.ServiceInternalTrafficPolicyCluster),
+	}})
+	until(t, "nothing is told any more", func() bool { return len(s.Objects()[0].Notes) == 0 })
 }

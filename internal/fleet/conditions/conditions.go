@@ -57,7 +57,8 @@ func resolved(s Seen) metav1.Condition {
 	}
 	most := slices.MaxFunc(said, func(a, b Served) int { return cmp.Compare(len(a.Unresolved)+a.More, len(b.Unresolved)+b.More) })
 	if len(most.Unresolved) == 0 {
-		return condition(of, metav1.ConditionTrue, v1alpha1.ReasonResolvedRefs, "every listener and route leads to a port of a Service")
+		return condition(of, metav1.ConditionTrue, v1alpha1.ReasonResolvedRefs, "%s",
+			strings.Join(append([]string{"every listener and route leads to a port of a Service"}, most.Notes...), "; "))
 	}
 	return condition(of, metav1.ConditionFalse, most.Unresolved[0].Reason, "%s", nowhere(s.Envoy, most))
 }

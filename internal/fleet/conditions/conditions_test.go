@@ -143,6 +143,7 @@ func TestContract151And152TheConditionsSayWhatIsInEffectAndLeadsSomewhere(t *tes
 	}{
 		"in effect":                      {func(*conditions.Seen) {}, "Accepted", yes, "Accepted", ""},
 		"leads somewhere":                {func(*conditions.Seen) {}, "ResolvedRefs", yes, "ResolvedRefs", ""},
+		"a field without effect":         {func(s *conditions.Seen) { s.Streams.Served[0].Notes = []string{"sessionAffinity=ClientIP"} }, "ResolvedRefs", yes, "ResolvedRefs", "; sessionAffinity=ClientIP"},
 		"a mistake":                      {mistake, "Accepted", no, "Invalid", `what was in effect before stays: listener "http" leads nowhere`},
 		"a mistake is not the Pods'":     {mistake, "Synced", no, "NotAccepted", "no Pod is told of generation 5"},
 		"a mistake leaves the Pods":      {mistake, "Ready", yes, "PodsReady", ""},

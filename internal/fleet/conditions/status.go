@@ -63,6 +63,8 @@ type Served struct {
 	// there are beside them.
 	Unresolved []Unresolved
 	More       int
+	// Notes are what the Services say and the Envoys do not heed.
+	Notes []string
 }
 
 // Unresolved is a listener, or a route of it, that leads nowhere.

@@ -59,7 +59,8 @@ type object struct {
 		Reason string `json:"reason"`
 		Text   string `json:"text"`
 	} `json:"unresolved"`
-	More int `json:"more"`
+	More  int      `json:"more"`
+	Notes []string `json:"notes"`
 }
 
 func (o *object) served() conditions.Served {
@@ -68,6 +69,9 @@ func (o *object) served() conditions.Served {
 		one.Unresolved = append(one.Unresolved, conditions.Unresolved{
 			Port: u.Port, Route: u.Route, Reason: u.Reason, Text: redact.Cut(redact.Printable(u.Text), longestText),
 		})
+	}
+	for _, text := range o.Notes {
+		one.Notes = append(one.Notes, redact.Cut(redact.Printable(text), longestText))
 	}
 	return one
 }

@@ -112,10 +112,10 @@ func TestContract152WhatServeSaysOfAnObjectIsToldOnce(t *testing.T) {
 	s, news := asking(t, r)
 	next(t, news, "")
 	r.mu.Lock()
-	r.knows = []xds.ObjectState{{Client: "shop/edge", Generation: 3, More: 1, Unresolved: []xds.Unresolved{{Port: 8443, Route: 2, Reason: "NotShown", Text: "no\nannotation"}}}}
+	r.knows = []xds.ObjectState{{Client: "shop/edge", Generation: 3, More: 1, Unresolved: []xds.Unresolved{{Port: 8443, Route: 2, Reason: "NotShown", Text: "no\nannotation"}}, Notes: []string{"a note"}}}
 	r.mu.Unlock()
 	next(t, news, "shop/edge")
-	want := []conditions.Served{{Generation: 3, More: 1, Unresolved: []conditions.Unresolved{{Port: 8443, Route: 2, Reason: "NotShown", Text: "no annotation"}}}}
+	want := []conditions.Served{{Generation: 3, More: 1, Unresolved: []conditions.Unresolved{{Port: 8443, Route: 2, Reason: "NotShown", Text: "no annotation"}}, Notes: []string{"a note"}}}
 	if diff := cmp.Diff(want, s.Of("shop/edge").Served); diff != "" {
 		t.Error(diff)
 	}
