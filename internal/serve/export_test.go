@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
@@ -71,3 +72,23 @@ func SeenOfGroup(o pool.Outcome, story narration.Story) *GroupState {
 
 // Sharing returns what makes slices share their lists.
 func Sharing() func([]plan.Slice) { return new(lists).share }
+
+// PublishesAfterItsEnd reports whether a group that ended publishes a verdict that comes then.
+func PublishesAfterItsEnd() bool {
+	g := &group{stop: func() {}}
+	g.end()
+	g.publish(&Server{news: make(chan struct{}, 1)}, resolve.Group{}, &guard.Verdict{})
+	return g.verdict.Load() != nil
+}
+
+// Remembered is how many things the server keeps for what may be gone.
+func (s *Server) Remembered() int {
+	s.lost.mu.Lock()
+	defer s.lost.mu.Unlock()
+	s.teller.mu.Lock()
+	defer s.teller.mu.Unlock()
+	return len(s.lost.asked) + len(s.teller.said) + len(s.targets.broken) + len(s.targets.running) + len(s.targets.leaving) + len(s.groups.running) + len(s.targets.settling.services)
+}
+
+// Quiet reports whether nothing has to be tried again.
+func (s *Server) Quiet() bool { return s.quiet() }

@@ -58,6 +58,9 @@ type world struct {
 	checkErr map[string]error
 	writes   []string
 	events   []string
+	// flying are the writes under way by slice; blind are namespaces whose watch is broken.
+	flying map[string]int
+	blind  map[string]bool
 
 	server *serve.Server
 	stop   func()
@@ -72,7 +75,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	return &world{
 		t: t, docChanged: make(chan struct{}, 1), hubChanged: make(chan struct{}, 1), services: map[string]*kube.Service{}, slices: map[string]storedSlice{},
-		followed: map[string]func(){}, watched: map[string]bool{}, nodes: map[string][]inventory.Node{}, dead: map[string]bool{}, wrong: map[string]bool{}, checkErr: map[string]error{},
+		followed: map[string]func(){}, watched: map[string]bool{}, nodes: map[string][]inventory.Node{}, dead: map[string]bool{}, wrong: map[string]bool{}, checkErr: map[string]error{}, flying: map[string]int{}, blind: map[string]bool{},
 	}
 }
 
@@ -228,12 +231,29 @@ func (h worldHub) Snapshot() kube.Snapshot {
 		out.Published = append(out.Published, p)
 	}
 	for _, namespace := range slices.Sorted(maps.Keys(h.watched)) {
-		out.Sights = append(out.Sights, kube.Sight{Namespace: namespace, Complete: true})
+		sight := kube.Sight{Namespace: namespace, Complete: true}
+		if h.blind[namespace] {
+			sight.Err = errors.New("the watch is refused")
+		}
+		out.Sights = append(out.Sights, sight)
 	}
 	return out
 }
 
-func (h worldHub) Open(of plan.Target) (serve.Store, error) { return worldStore{h.world, of}, nil }
+// Open opens no store while a write of its slices is under way: whoever reads them then would
+// not know of it.
+func (h worldHub) Open(of plan.Target) (serve.Store, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for key, n := range h.flying {
+		if namespace, name, _ := strings.Cut(key, "/"); n > 0 && namespace == of.Namespace {
+			if _, _, its := of.ParseName(name); its {
+				h.t.Errorf("%s is opened while a write of it is under way", key)
+			}
+		}
+	}
+	return worldStore{h.world, of}, nil
+}
 
 // worldStore is the store of one target.
 type worldStore struct {
@@ -266,7 +286,9 @@ func (s worldStore) Load(context.Context) (plan.State, error) {
 func (s worldStore) Write(ctx context.Context, w plan.Write) (string, error) {
 	s.mu.Lock()
 	fault := s.fault
+	s.flying[s.of.Namespace+"/"+w.Slice.Name]++
 	s.mu.Unlock()
+	defer s.locked(func() { s.flying[s.of.Namespace+"/"+w.Slice.Name]-- })
 	if fault != nil {
 		takes, err := fault(s.of, w)
 		timer := time.NewTimer(takes)

@@ -1,0 +1,151 @@
+package serve_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
+)
+
+// Whatever it was that cannot be made any more.
+func TestContract96TroubleOfWhatIsGoneIsForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, pools := blueAndRed(t)
+		w.service("shop/web", "http:8080")
+		w.service("shop/two", "http:8080")
+		w.documents(pools, bindingOf("shop/web", "blue"))
+		w.start()
+		during(time.Minute)
+		if !w.server.Quiet() {
+			t.Fatal("got no rest before anything was wrong")
+		}
+		w.locked(func() { w.checkErr["red"] = errors.New("read authorities of the health check: no file ca.crt") })
+		w.documents(pools, bindingOf("shop/web", "blue"), bindingOf("shop/two", "red"))
+		during(time.Minute)
+		if w.server.Quiet() {
+			t.Error("got a rest while the checks of a pool cannot be made")
+		}
+		w.documents(poolOf("blue", "10.0.0.0/24"), bindingOf("shop/web", "blue"))
+		during(v1alpha1.DefaultReleaseAfter + time.Minute)
+		if !w.server.Quiet() {
+			t.Error("got no rest after the pool and its binding were removed")
+		}
+		w.stop()
+	})
+}
+
+func TestContract33WhatCameAndWentIsForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, pools := blueAndRed(t)
+		w.service("shop/web", "http:8080")
+		w.documents(pools, bindingOf("shop/web", "blue"))
+		w.start()
+		during(time.Minute)
+		before := w.server.Remembered()
+		for i := range 100 {
+			key := fmt.Sprintf("shop/s%d", i)
+			w.service(key, "http:8080")
+			w.documents(pools, bindingOf("shop/web", "blue"), bindingOf(key, "red"), bindingOf(fmt.Sprintf("shop/none%d", i), "red"))
+			during(time.Second)
+			w.documents(pools, bindingOf("shop/web", "blue"))
+			w.locked(func() {
+				delete(w.services, key)
+				delete(w.slices, key+".red")
+				w.tell()
+			})
+			during(time.Second)
+		}
+		during(time.Minute)
+		if after := w.server.Remembered(); after > before+3 {
+			t.Errorf("got %d things that are remembered after 100 Services came and went, %d before", after, before)
+		}
+		w.stop()
+	})
+}
+
+// A kind that was there, and is not, takes nothing away: what its objects published stays.
+func TestContract82WhatALostKindPublishedIsNotReleased(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, pools := blueAndRed(t)
+		w.service("shop/web", "http:8080")
+		w.service("shop/other", "http:8080")
+		w.documents(pools, bindingOf("shop/web", "blue"), bindingOf("shop/other", "red"))
+		w.start()
+		during(20 * time.Second)
+		w.stop()
+		w.documents(pools, bindingOf("shop/other", "red")) // that of web was an object
+		w.locked(func() { w.set.Missing = []string{v1alpha1.KindEndpointBinding} })
+		w.start()
+		during(3 * v1alpha1.DefaultReleaseAfter)
+		if diff := cmp.Diff([]string{"10.0.0.1:8080", "10.0.0.2:8080"}, w.usable("shop/web")); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		w.stop()
+	})
+}
+
+func TestContract60WhatIsMissingInANamespaceThatCannotBeReadIsNotGone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, pools := blueAndRed(t)
+		for _, key := range []string{"blog/a", "shop/b", "shop/c"} {
+			w.service(key, "http:8080")
+		}
+		w.documents(pools, bindingOf("blog/a", "blue"), bindingOf("shop/b", "blue"), bindingOf("shop/c", "blue"))
+		w.start()
+		during(20 * time.Second)
+		w.locked(func() { w.blind["blog"] = true; w.tell() })
+		during(time.Second)
+		w.documents(pools, bindingOf("shop/b", "blue"), bindingOf("shop/c", "blue"))
+		during(2 * v1alpha1.DefaultReleaseAfter)
+		if got := w.usable("blog/a"); len(got) != 2 {
+			t.Errorf("got %v, want both endpoints", got)
+		}
+		w.locked(func() { w.blind["blog"] = false; w.tell() })
+		during(2 * v1alpha1.DefaultReleaseAfter)
+		if got := w.usable("blog/a"); len(got) != 0 {
+			t.Errorf("got %v, want it released now that the namespace can be read", got)
+		}
+		w.stop()
+	})
+}
+
+// The world fails the test where a store is opened while a write of its slices is under way.
+func TestContract21NobodyReadsSlicesWhileAWriteOfThemIsUnderWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, pools := blueAndRed(t)
+		w.service("shop/web", "http:8080")
+		w.documents(pools, bindingOf("shop/web", "blue"))
+		w.start()
+		during(20 * time.Second)
+		w.locked(func() {
+			w.fault = func(plan.Target, plan.Write) (time.Duration, error) { return 3 * time.Second, nil }
+			w.dead["10.0.0.1"] = true
+		})
+		during(4200 * time.Millisecond) // its write is under way
+		w.documents(pools, bindingOf("shop/web", "blue", "ports: [{port: 9090}]"))
+		during(time.Minute)
+		if diff := cmp.Diff([]string{"10.0.0.2:9090"}, w.usable("shop/web")); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		w.stop()
+	})
+}
+
+func TestContract52AGroupThatEndedPublishesNothing(t *testing.T) {
+	t.Parallel()
+	if serve.PublishesAfterItsEnd() {
+		t.Error("got a verdict of a group that ended: another one may have its place")
+	}
+}
