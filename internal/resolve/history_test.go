@@ -1,15 +1,19 @@
 package resolve_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 )
+
+var histories = flag.Int("histories", 100, "how many random histories of documents, Services and pools are tried")
 
 // history is a random life of documents, Services and pools. It knows in its own words
 // what is allowed.
@@ -20,6 +24,10 @@ type history struct {
 	allowed map[string]map[string][]uint16
 	// left is since when each use is not asked for by a valid binding, or not allowed.
 	left map[string]time.Time
+	// over are the uses that others took the place of, or whose time is over.
+	over map[string]bool
+	// states are those of the slices at the last look.
+	states map[string]resolve.State
 	// shown are the uses that have been published since then.
 	log []string
 }
@@ -31,7 +39,7 @@ var (
 )
 
 func newHistory(t *testing.T, seed uint64) *history {
-	h := &history{world: newWorld(t), random: rand.New(rand.NewPCG(seed, 1)), allowed: map[string]map[string][]uint16{}, left: map[string]time.Time{}}
+	h := &history{world: newWorld(t), random: rand.New(rand.NewPCG(seed, 1)), allowed: map[string]map[string][]uint16{}, left: map[string]time.Time{}, states: map[string]resolve.State{}, over: map[string]bool{}}
 	for _, name := range poolNames {
 		h.setPool(name, map[string][]uint16{"shop": ports, "blog": ports[:2]})
 	}
@@ -77,7 +85,7 @@ func (h *history) step() {
 		h.in.Bindings = slices.DeleteFunc(h.in.Bindings, func(b v1alpha1.EndpointBinding) bool { return key(b.Namespace+"/"+b.Name) == key(name) })
 	}
 	event := ""
-	switch h.random.IntN(12) {
+	switch h.random.IntN(17) {
 	case 0:
 		unbind()
 		event = "unbind " + name
@@ -111,6 +119,37 @@ func (h *history) step() {
 		event = fmt.Sprint("ready ", g, !h.unready[g])
 	case 11:
 		event = "time"
+	case 12: // a pool is given up, or has another name, together with its bindings
+		h.setPool(pools[0], nil)
+		to := poolNames[h.random.IntN(3)]
+		for i := range h.in.Bindings {
+			b := &h.in.Bindings[i]
+			if b.Spec.Pools = slices.Clone(b.Spec.Pools); slices.Contains(b.Spec.Pools, pools[0]) {
+				b.Spec.Pools, b.Spec.Adopt = []string{to}, ""
+			}
+		}
+		event = fmt.Sprint("no pool ", pools[0], ", its bindings have ", to)
+	case 13:
+		for i := range h.in.Bindings {
+			if b := &h.in.Bindings[i]; b.Name == key(name).Service && len(b.Spec.Pools) == 1 {
+				b.Spec.Adopt = []string{"", b.Name + "-remote", b.Name + "-other"}[h.random.IntN(3)]
+				event = fmt.Sprintf("%s/%s adopts %q", b.Namespace, b.Name, b.Spec.Adopt)
+			}
+		}
+	case 14:
+		g := tcp(pools[0], ports[h.random.IntN(3)])
+		h.passing[g] = resolve.Count{IPv4: h.random.IntN(12), IPv6: max(0, h.random.IntN(9)-5)}
+		event = fmt.Sprint("of ", g, " pass ", h.passing[g])
+	case 15:
+		slice := key(name).Service + []string{".", "-remote"}[h.random.IntN(2)]
+		if strings.HasSuffix(slice, ".") {
+			slice += pools[0]
+		}
+		h.refuses[slice] = !h.refuses[slice]
+		event = fmt.Sprint("refused ", slice, h.refuses[slice])
+	case 16:
+		clear(h.refuses)
+		event = "nothing is refused"
 	}
 	pause := time.Duration(h.random.Int64N(int64(8 * time.Minute)))
 	h.log = append(h.log, fmt.Sprintf("%v later: %s", pause, event))
@@ -128,7 +167,9 @@ func (h *history) check(t *testing.T) {
 	uses := map[string]resolve.PoolUse{}
 	for _, target := range h.plan.Targets {
 		for _, u := range target.Uses {
-			uses[target.Key.String()+" "+u.Pool] = u
+			if name := target.Key.String() + " " + u.Pool; uses[name].Pool == "" || u.State == resolve.Active {
+				uses[name] = u // slices of another name may be left
+			}
 			forbidden := h.allowed[u.Pool] != nil && !h.may(u.Pool, target.Namespace, u.Ports[0].Number)
 			if forbidden && u.State != resolve.Leaving && u.State != resolve.Emptied {
 				t.Errorf("%v: %+v is forbidden", target.Key, u)
@@ -137,6 +178,9 @@ func (h *history) check(t *testing.T) {
 				t.Errorf("%v: got %+v planned, which is forbidden", target.Key, u.Next)
 			}
 		}
+	}
+	for _, target := range h.plan.Targets {
+		h.checkHandOvers(t, target)
 	}
 	for _, b := range h.in.Bindings {
 		h.checkBinding(t, b, uses)
@@ -148,9 +192,14 @@ func (h *history) check(t *testing.T) {
 		} else if !known {
 			h.left[name] = h.in.Now
 		}
-		if u.State != resolve.Emptied {
+		if u.State != resolve.Emptied && u.State != resolve.Draining {
+			delete(h.over, name)
 			continue
 		}
+		if h.over[name] {
+			continue
+		}
+		h.over[name] = true
 		if asked {
 			t.Errorf("%s: emptied although a valid binding asks for it", name)
 		}
@@ -160,9 +209,55 @@ func (h *history) check(t *testing.T) {
 	}
 }
 
+// checkHandOvers holds what begins to drain, or is emptied without, against what takes its
+// place: as many endpoints as have to are stored, in each family.
+func (h *history) checkHandOvers(t *testing.T, target resolve.Target) {
+	t.Helper()
+	for _, u := range target.Uses {
+		name := target.Key.String() + " " + u.SliceName(target.Key)
+		before := h.states[name]
+		h.states[name] = u.State
+		goes := u.State == resolve.Draining && before != u.State || u.State == resolve.Emptied && before != resolve.Draining && before != u.State
+		forbidden := h.allowed[u.Pool] != nil && !h.may(u.Pool, target.Namespace, u.Ports[0].Number)
+		if !goes || forbidden || before == "" || !h.replaced(target.Key, u) || h.unready[u.Group] {
+			continue
+		}
+		var stored resolve.Count
+		for _, other := range target.Uses {
+			if other.State == resolve.Active {
+				has, _ := h.stored(target.Key, other.SliceName(target.Key))
+				stored.IPv4, stored.IPv6 = stored.IPv4+has.IPv4, stored.IPv6+has.IPv6
+			}
+		}
+		passing, set := h.passing[u.Group]
+		if !set {
+			passing.IPv4 = 10
+		}
+		if stored.IPv4 < (passing.IPv4+1)/2 || stored.IPv6 < (passing.IPv6+1)/2 || stored == (resolve.Count{}) {
+			t.Errorf("%s: %v of %v pass there, and it goes for %v that are stored: %+v", name, passing, u.Group, stored, target.Uses)
+		}
+	}
+}
+
+// replaced reports whether a binding names other slices in place of those of a use.
+func (h *history) replaced(of resolve.Key, u resolve.PoolUse) bool {
+	return !h.adoptsOther(of) && slices.ContainsFunc(h.in.Bindings, func(b v1alpha1.EndpointBinding) bool {
+		return key(b.Namespace+"/"+b.Name) == of && (!slices.Contains(b.Spec.Pools, u.Pool) || b.Spec.Adopt != u.Adopt && h.asked(of.String()+" "+u.Pool))
+	})
+}
+
+// adoptsOther reports whether a binding is refused because the slices that it adopts are those
+// of another pool (205).
+func (h *history) adoptsOther(of resolve.Key) bool {
+	return slices.ContainsFunc(h.plan.Refusals, func(r resolve.Refusal) bool { return r.Key == of && r.Reason == v1alpha1.ReasonInvalid })
+}
+
 // checkBinding requires what a valid binding asks for.
 func (h *history) checkBinding(t *testing.T, b v1alpha1.EndpointBinding, uses map[string]resolve.PoolUse) {
 	t.Helper()
+	if h.adoptsOther(key(b.Namespace + "/" + b.Name)) {
+		return
+	}
 	for _, pool := range b.Spec.Pools {
 		name := b.Namespace + "/" + b.Name + " " + pool
 		if u, ok := uses[name]; h.asked(name) && (!ok || u.State == resolve.Emptied || u.State == resolve.Kept) {
@@ -195,7 +290,7 @@ func (h *history) named(use string) bool {
 
 func TestNoHistoryTakesAwayWhatAValidBindingAsksFor(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(100) {
+	for seed := range uint64(*histories) {
 		h := newHistory(t, seed)
 		h.after(0)
 		for range 80 {

@@ -69,7 +69,7 @@ func (l *leave) one(key Key, t target, i int, out *Plan) PoolUse {
 	}
 	switch u.end {
 	case vanished:
-		if l.kept || !l.in.complete(key.Namespace) {
+		if !u.emptied && (l.kept || !l.in.complete(key.Namespace)) {
 			u.since = l.in.Now // the time begins when it is no mistake any more
 			told.State, told.Message = Kept, "its binding, its annotation or its pool is gone, and so are others', or not everything could be read: its endpoints stay published and checked"
 			return told

@@ -39,10 +39,10 @@ type target struct {
 // use is what a target takes from one pool.
 type use struct {
 	Use
-	// recovered says that only slices tell of it yet. lost is how many endpoints they hold
-	// where nothing is known of the pool.
-	recovered bool
-	lost      int
+	// recovered says that only slices tell of it yet, unknown that nothing is known of its
+	// pool: lost is how many endpoints the slices hold then.
+	recovered, unknown bool
+	lost               int
 	// next is wanted instead, and waits is what for.
 	next  *Use
 	waits handOver
@@ -75,11 +75,17 @@ const (
 // pool says.
 func (r *rules) recovered(memory Memory, wanted map[Key]request) map[Key]target {
 	targets := make(map[Key]target, len(memory.targets))
+	pools := knownPools(r.in, memory)
 	for key, t := range memory.targets {
-		t.uses = slices.Clone(t.uses)
+		t.uses = slices.DeleteFunc(slices.Clone(t.uses), func(u use) bool {
+			_, known := pools[u.Pool]
+			return u.unknown && known // its slices tell the rest
+		})
+		for i := range t.uses {
+			t.uses[i].lost = 0
+		}
 		targets[key] = t
 	}
-	pools := knownPools(r.in, memory)
 	for _, p := range r.in.Published {
 		t := targets[p.Key]
 		i := slices.IndexFunc(t.uses, func(u use) bool { return u.owns(p.Key, p.Slice) })
@@ -90,7 +96,7 @@ func (r *rules) recovered(memory Memory, wanted map[Key]request) map[Key]target 
 				t.uses = append(t.uses, u)
 				targets[p.Key] = t
 			}
-		case t.uses[i].lost > 0:
+		case t.uses[i].unknown:
 			t.uses[i].lost += p.Endpoints
 		case t.uses[i].recovered && r.wantsPorts(p, wanted): // of several slices one has the new ports already
 			t.uses[i].Ports = p.Ports
@@ -143,7 +149,7 @@ func (r *rules) fromSlice(p Published, pools map[string]v1alpha1.EndpointPool, w
 	case u.Pool == "":
 		return use{}, false
 	case !exists:
-		u.lost = p.Endpoints
+		u.unknown, u.lost = true, p.Endpoints
 		return u, true
 	}
 	own := r.ownCheck(p, req, &pool)

@@ -190,11 +190,10 @@ func knownPools(in *Input, memory Memory) map[string]v1alpha1.EndpointPool {
 // as they are, unless others replace them.
 func (p *Plan) lose(key Key, uses []use) []use {
 	return slices.DeleteFunc(uses, func(u use) bool {
-		if u.lost == 0 {
-			return false
+		if u.lost > 0 {
+			p.Lost = append(p.Lost, Published{Key: key, Pool: u.Pool, Slice: u.SliceName(key), Ports: u.Ports, Endpoints: u.lost})
 		}
-		p.Lost = append(p.Lost, Published{Key: key, Pool: u.Pool, Slice: u.SliceName(key), Ports: u.Ports, Endpoints: u.lost})
-		return u.end != replaced
+		return u.unknown && u.end != replaced
 	})
 }
 

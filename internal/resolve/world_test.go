@@ -103,7 +103,7 @@ func (w *world) after(d time.Duration) *world {
 func (w *world) stored(key resolve.Key, slice string) (resolve.Count, bool) {
 	var all resolve.Count
 	for _, p := range w.in.Published {
-		if p.Key == key && p.Slice == slice && !w.draining[p.Slice] {
+		if p.Key == key && p.Slice == slice && !w.draining[p.Namespace+"/"+p.Slice] {
 			all.IPv4, all.IPv6 = all.IPv4+p.Endpoints-p.IPv6, all.IPv6+p.IPv6
 		}
 	}
@@ -115,7 +115,7 @@ func (w *world) publish() {
 	for _, t := range w.plan.Targets {
 		for _, u := range t.Uses {
 			name := u.SliceName(t.Key)
-			if t.DryRun || w.refuses[name] {
+			if t.DryRun || w.refuses[name] || w.refuses[t.Namespace+"/"+name] {
 				continue
 			}
 			w.in.Published = slices.DeleteFunc(w.in.Published, func(p resolve.Published) bool { return p.Key == t.Key && p.Slice == name })
@@ -124,7 +124,7 @@ func (w *world) publish() {
 				passing = set
 			}
 			p := resolve.Published{Key: t.Key, Pool: u.Pool, Slice: name, Ports: u.Ports, Endpoints: passing.IPv4 + passing.IPv6, IPv6: passing.IPv6}
-			w.draining[name] = u.State == resolve.Draining
+			w.draining[t.Namespace+"/"+name] = u.State == resolve.Draining
 			if u.State == resolve.Emptied {
 				p.Endpoints = 0
 			}

@@ -133,7 +133,14 @@ func TestContract21NobodyReadsSlicesWhileAWriteOfThemIsUnderWay(t *testing.T) {
 			w.fault = func(plan.Target, plan.Write) (time.Duration, error) { return 3 * time.Second, nil }
 			w.dead["10.0.0.1"] = true
 		})
-		during(4200 * time.Millisecond) // its write is under way
+		underway := func() bool {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return w.flying["shop/web.blue"] > 0
+		}
+		for !underway() {
+			during(50 * time.Millisecond)
+		}
 		w.documents(pools, bindingOf("shop/web", "blue", "ports: [{port: 9090}]"))
 		during(time.Minute)
 		if diff := cmp.Diff([]string{"10.0.0.2:9090"}, w.usable("shop/web")); diff != "" {
