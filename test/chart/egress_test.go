@@ -170,6 +170,22 @@ func opened(t *testing.T, args []string, want map[string]string) {
 	}
 }
 
+// TestContract163ThePortOfTheAPIIsOpened: in each form of the address that the program takes.
+func TestContract163ThePortOfTheAPIIsOpened(t *testing.T) {
+	for address, port := range map[string]string{
+		"https://api.ionos.com": "443", "api.ionos.com": "443", "http://api.example.com": "80", "https://api.example.com:8443/cloudapi/v6": "8443",
+		"api.example.com:8443": "8443", "localhost:8443": "8443", "127.0.0.1:18181": "18181", "[fd00::1]:8443": "8443", "HTTP://api.example.com/": "80", "https://[fd00::1]": "443",
+	} {
+		for _, version := range helms {
+			objects := documents(t, render(t, version, slices.Concat(readme, narrow, []string{"--set", "controller.ionosApiUrl=" + address})...))
+			policy := one[*networkingv1.NetworkPolicy](t, slices.DeleteFunc(objects, isFormerPolicy))
+			if got := reachable(t, policy, peers["ionos"]); got != "TCP "+port {
+				t.Errorf("%s: %s: got %s, want TCP %s", version, address, got, port)
+			}
+		}
+	}
+}
+
 // isFormerPolicy: one of the two policies is not for the Pods that are rendered with it.
 func isFormerPolicy(object any) bool {
 	policy, is := object.(*networkingv1.NetworkPolicy)

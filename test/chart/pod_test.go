@@ -87,5 +87,15 @@ func sample(v variable) string {
 	case fallback == "true" || fallback == "false" || duration.MatchString(fallback):
 		return fallback
 	}
+	if value, ok := samples[v.name]; ok {
+		return value
+	}
 	return "sample-" + strings.ToLower(v.key())
+}
+
+// samples are of variables whose values have a form.
+var samples = map[string]string{
+	"ADMIN_ADDRESS": "127.0.0.1:9090", "STATIC_NODES": "sample=10.0.0.1", "INVENTORY_COMMAND_ENV": "SAMPLE",
+	"IONOS_API_URL": "https://api.example.com", "IONOS_CLUSTER_ID": datacenter, "IONOS_DATACENTER_ID": datacenter,
+	"HEALTH_CHECK_PATH": "/sample", "HEALTH_CHECK_EXPECTED_STATUS": "200-299",
 }

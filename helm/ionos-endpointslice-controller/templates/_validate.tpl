@@ -1,7 +1,17 @@
 {{/* What the schema cannot see, because one value depends on another. All of it is reported at once. */}}
 {{- define "controller.validate" -}}
+{{- $m := include "controller.mistakesOfNulls" . | fromJsonArray }}
+{{- if not $m }}
+{{- $m = include "controller.mistakes" . | fromJsonArray }}
+{{- end }}
+{{- if $m }}
+{{- fail (printf "\n\n%d %s in the values:\n  - %s\n" (len $m) (ternary "mistake" "mistakes" (eq (len $m) 1)) (join "\n  - " $m)) }}
+{{- end }}
+{{- end }}
+
+{{- define "controller.mistakes" -}}
 {{- $c := .Values.controller }}
-{{- $m := list }}
+{{- $m := include "controller.mistakesOfForms" . | fromJsonArray }}
 {{- if and (eq .Chart.AppVersion "unreleased") (not (or .Values.image.tag .Values.image.digest)) }}
 {{- $m = append $m "image.tag: this chart is not a released one, so name the image that you built (or image.digest)" }}
 {{- end }}
@@ -18,6 +28,14 @@
 {{- end }}
 {{- if regexMatch "^(127\\.|\\[::1\\])" $c.metricsAddress }}
 {{- $m = append $m "controller.metricsAddress: the kubelet's probes come from outside of the Pod, a loopback address would fail them" }}
+{{- end }}
+{{- $admin := $c.adminAddress | default "127.0.0.1:8080" }}
+{{- $same := and (eq (regexFind "[0-9]+$" $c.metricsAddress) (regexFind "[0-9]+$" $admin)) (not (hasSuffix ":0" $admin)) }}
+{{- if and $same (or (eq $admin $c.metricsAddress) (regexMatch "^(0\\.0\\.0\\.0|\\[::\\]):" $admin) (regexMatch "^(0\\.0\\.0\\.0|\\[::\\]):" $c.metricsAddress)) }}
+{{- $m = append $m (printf "controller.metricsAddress: has the port of controller.adminAddress (%s); choose another port for one of them" $admin) }}
+{{- end }}
+{{- if and (regexMatch "/cloudapi(/|$)" (default "" $c.ionosApiUrl)) (not (regexMatch "/cloudapi/v6/*$" $c.ionosApiUrl)) }}
+{{- $m = append $m "controller.ionosApiUrl: has the path of another version of the API; write for example https://api.ionos.com" }}
 {{- end }}
 {{- if not (or .Values.serviceAccount.create .Values.serviceAccount.name) }}
 {{- $m = append $m "serviceAccount.name: needed with serviceAccount.create=false" }}
@@ -39,9 +57,14 @@
 {{- if and .Values.rbac.formerSliceNames (or .Values.admissionPolicy.enabled (include "controller.byDocuments" .)) }}
 {{- $m = append $m "rbac.formerSliceNames: has no effect, because the Role names slices only without pools and with admissionPolicy.enabled=false; remove it" }}
 {{- end }}
-{{- if $m }}
-{{- fail (printf "\n\n%d %s in the values:\n  - %s\n" (len $m) (ternary "mistake" "mistakes" (eq (len $m) 1)) (join "\n  - " $m)) }}
+{{- range $where, $labels := dict "podLabels" .Values.podLabels "commonLabels" .Values.commonLabels }}
+{{- range $label, $_ := $labels }}
+{{- if regexMatch "^(app\\.kubernetes\\.io/(name|instance|component|version|managed-by)|helm\\.sh/chart)$" $label }}
+{{- $m = append $m (printf "%s: the label %s is the chart's own; remove it" $where $label) }}
 {{- end }}
+{{- end }}
+{{- end }}
+{{- toJson $m }}
 {{- end }}
 
 {{/* Whether a Service is one that the release fills: a list of the root and the Service. */}}
@@ -93,6 +116,12 @@
 {{- if not (or $c.targetPort $c.targetPorts) }}
 {{- $m = append $m "controller.targetPort: set it, or controller.targetPorts" }}
 {{- end }}
+{{- $m = concat $m (include "controller.mistakesOfChecks" . | fromJsonArray) }}
+{{- range $key := list "credentialsDir" "boundsSubnets" "boundsNamespaces" "boundsPorts" }}
+{{- if get $c $key }}
+{{- $m = append $m (printf "controller.%s: has no effect without documents; remove it" $key) }}
+{{- end }}
+{{- end }}
 {{- range $key := list "bindings" "credentials" }}
 {{- if get $.Values $key }}
 {{- $m = append $m (printf "%s: has no effect without pools; write the pools, or remove it" $key) }}
@@ -101,6 +130,82 @@
 {{- range $key, $value := .Values.bounds }}
 {{- if and $value (ne $key "leaving") }}
 {{- $m = append $m (printf "bounds.%s: has no effect without pools; write the pools, or remove it" $key) }}
+{{- end }}
+{{- end }}
+{{- toJson $m }}
+{{- end }}
+
+{{/* Values of the target and its check against each other. */}}
+{{- define "controller.mistakesOfChecks" -}}
+{{- $c := .Values.controller }}
+{{- $m := list }}
+{{- if has $c.targetManagedBy (list "controller" "endpointslice-controller.k8s.io" "endpointslicemirroring-controller.k8s.io") }}
+{{- $m = append $m "controller.targetManagedBy: is the name of another controller, which would overwrite the slices; remove it, or choose a name of your own" }}
+{{- end }}
+{{- if gt (len (default "" $c.targetEndpointsliceName)) 243 }}
+{{- $m = append $m "controller.targetEndpointsliceName: is longer than 243 characters, which leaves no room for the suffix of further slices; choose a shorter name" }}
+{{- end }}
+{{- $mode := include "controller.healthCheckMode" . }}
+{{- if and (ne $mode "off") (not $c.healthCheckPort) (ne (len (include "controller.checkedPorts" . | fromJsonArray)) 1) (or $c.targetPort $c.targetPorts) }}
+{{- $m = append $m "controller.healthCheckPort: required, because controller.targetPorts has several TCP ports or none; set it to a TCP port, or controller.healthCheckMode to off" }}
+{{- end }}
+{{- if and $c.healthCheckTimeout $c.healthCheckInterval }}
+{{- if gt (float64 (include "controller.milliseconds" $c.healthCheckTimeout)) (float64 (include "controller.milliseconds" $c.healthCheckInterval)) }}
+{{- $m = append $m (printf "controller.healthCheckTimeout: is longer than controller.healthCheckInterval (%s); write at most that" $c.healthCheckInterval) }}
+{{- end }}
+{{- end }}
+{{- if not $mode }}
+{{- range $key, $default := dict "healthCheckPath" "/" "healthCheckHost" "" "healthCheckExpectedStatus" "200-399" }}
+{{- $text := include "controller.text" (default "" (get $c $key)) }}
+{{- if not (has $text (list "" $default)) }}
+{{- $m = append $m (printf "controller.%s: has no effect, because controller.healthCheckMode is tcp by default; set that to http or https" $key) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- $insecure := eq (toString $c.healthCheckTlsInsecure) "true" }}
+{{- range $key := list "healthCheckTlsCaFile" "healthCheckTlsServerName" "healthCheckTlsInsecure" }}
+{{- if and (not (has $mode (list "https" "off"))) (get $c $key) (or $insecure (ne $key "healthCheckTlsInsecure")) }}
+{{- $m = append $m (printf "controller.%s: has no effect without controller.healthCheckMode=https; set that, or remove it" $key) }}
+{{- end }}
+{{- end }}
+{{- if and (eq $mode "https") $insecure $c.healthCheckTlsCaFile }}
+{{- $m = append $m "controller.healthCheckTlsInsecure: contradicts controller.healthCheckTlsCaFile; remove one of them" }}
+{{- end }}
+{{- range $form := list "^[^=]*" "[0-9]+\\s*(/.*)?$" }}
+{{- $seen := list }}
+{{- range include "controller.list" $c.targetPorts | fromJsonArray }}
+{{- $part := regexFind $form . | replace " " "" | upper }}
+{{- $part = ternary (printf "%s/TCP" $part) $part (and (ne $form "^[^=]*") (not (contains "/" $part))) }}
+{{- if has $part $seen }}
+{{- $m = append $m (printf "controller.targetPorts: %s is there twice; remove one" (lower $part)) }}
+{{- end }}
+{{- $seen = append $seen $part }}
+{{- end }}
+{{- end }}
+{{- $seen := list }}
+{{- range include "controller.list" $c.staticNodes | fromJsonArray }}
+{{- $name := regexFind "^[^=]*" . | trim }}
+{{- if has $name $seen }}
+{{- $m = append $m (printf "controller.staticNodes: two nodes are called %s; give each node a name of its own" $name) }}
+{{- end }}
+{{- $seen = append $seen $name }}
+{{- end }}
+{{- range include "controller.list" $c.healthCheckExpectedStatus | fromJsonArray }}
+{{- if gt (first (splitList "-" .) | int) (last (splitList "-" .) | int) }}
+{{- $m = append $m (printf "controller.healthCheckExpectedStatus: %s ends before it begins; swap the two" .) }}
+{{- end }}
+{{- end }}
+{{- $ofNodes := or $c.securedKubeconfig (include "controller.usesKubeconfigSecret" .) }}
+{{- if and $c.securedNodeSelector (eq $c.sourceKind "ionos") }}
+{{- range splitList "," (regexReplaceAll "\\([^)]*\\)" $c.securedNodeSelector "") }}
+{{- $key := regexFind "^[^ =!<>]+" (trim . | trimPrefix "!" | trim) }}
+{{- $pool := eq $key "endpoints.ablmnzde.github.io/node-pool" }}
+{{- $known := or $pool (has $key (list "kubernetes.io/hostname" "topology.kubernetes.io/zone" "enterprise.cloud.ionos.com/node-id" "enterprise.cloud.ionos.com/datacenter-id" "node.kubernetes.io/exclude-from-external-load-balancers" "node-role.kubernetes.io/control-plane" "node-role.kubernetes.io/master")) (not (regexMatch "^([^/]*\\.)?(kubernetes\\.io|k8s\\.io|cloud\\.ionos\\.com)/" $key)) }}
+{{- if and $ofNodes $pool }}
+{{- $m = append $m "controller.securedNodeSelector: nodes do not have the label endpoints.ablmnzde.github.io/node-pool; select by another, or set controller.ionosClusterId and no kubeconfig" }}
+{{- else if not (or $ofNodes $known) }}
+{{- $m = append $m (printf "controller.securedNodeSelector: the IONOS API does not report the label %s; select by a label of the node pools, or name the remote kubeconfig" $key) }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- toJson $m }}
@@ -173,6 +278,42 @@
 {{- $name := index . 1 }}
 {{- $pool := index . 2 }}
 {{- $m := list }}
+{{- range $pool.subnets }}
+{{- with include "controller.wrongSubnet" . }}
+{{- $m = append $m (printf "pools.%s.subnets: %s" $name .) }}
+{{- end }}
+{{- end }}
+{{- range $pool.allow }}
+{{- range .ports }}
+{{- with include "controller.wrongPorts" . }}
+{{- $m = append $m (printf "pools.%s.allow: %s" $name .) }}
+{{- end }}
+{{- end }}
+{{- range .namespaces }}
+{{- if not (regexMatch "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$" .) }}
+{{- $m = append $m (printf "pools.%s.allow: %s is not the name of a namespace; name each, or select them by namespaceSelector" $name .) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- $check := default dict $pool.healthCheck }}
+{{- $guard := default dict $pool.guard }}
+{{- range $of := list
+  (list "pollInterval" $pool.pollInterval "100ms" "24h") (list "releaseAfter" $pool.releaseAfter "0s" "24h")
+  (list "healthCheck.interval" $check.interval "100ms" "1h") (list "healthCheck.timeout" $check.timeout "10ms" "1h")
+  (list "guard.drainPeriod" $guard.drainPeriod "0s" "24h") }}
+{{- with index $of 1 }}
+{{- $is := float64 (include "controller.milliseconds" .) }}
+{{- if or (lt $is (float64 (include "controller.milliseconds" (index $of 2)))) (gt $is (float64 (include "controller.milliseconds" (index $of 3)))) }}
+{{- $m = append $m (printf "pools.%s.%s: %s is outside %s to %s; write a duration within" $name (index $of 0) . (index $of 2) (index $of 3)) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if $check.timeout }}
+{{- $interval := $check.interval | default "2s" }}
+{{- if gt (float64 (include "controller.milliseconds" $check.timeout)) (float64 (include "controller.milliseconds" $interval)) }}
+{{- $m = append $m (printf "pools.%s.healthCheck.timeout: is longer than the interval (%s); write at most that" $name $interval) }}
+{{- end }}
+{{- end }}
 {{- with $pool.credentials }}
 {{- if not (or (hasKey (default dict $values.credentials) .) $values.controller.credentialsDir) }}
 {{- $m = append $m (printf "pools.%s.credentials: there is no credentials.%s; name the Secret in credentials.%s.secretName" $name . .) }}
@@ -219,6 +360,11 @@
 {{- define "controller.bits" -}}
 {{- $parts := splitList "/" . }}
 {{- $address := first $parts }}
+{{- printf "%s:%s" (ternary "6" "4" (contains ":" $address)) (trunc (int (last $parts)) (include "controller.addressBits" $address)) }}
+{{- end }}
+
+{{- define "controller.addressBits" -}}
+{{- $address := . }}
 {{- $bits := "" }}
 {{- if contains ":" $address }}
 {{- $halves := splitList "::" $address }}
@@ -241,5 +387,5 @@
 {{- $bits = print $bits (printf "%08b" (int .)) }}
 {{- end }}
 {{- end }}
-{{- printf "%s:%s" (ternary "6" "4" (contains ":" $address)) (trunc (int (last $parts)) $bits) }}
+{{- $bits }}
 {{- end }}
