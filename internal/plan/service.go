@@ -41,6 +41,9 @@ func ResolvePorts(service Service, target Target) ([]Port, Problem) {
 	case service.HasSelector:
 		return nil, Problem{ServiceHasSelector, fmt.Sprintf("Service %s has a selector, so Kubernetes manages its endpoints itself: no slice is created; remove spec.selector", name)}
 	}
+	if len(service.Ports) == 0 {
+		return nil, Problem{PortMismatch, fmt.Sprintf("Service %s has no port, and a slice takes the names of its ports from there: no slice is created; give the Service a port, also where it is headless", name)}
+	}
 	if target.PortFromService {
 		return portFromService(service, target, name)
 	}
@@ -86,14 +89,18 @@ func filterPorts(ports []ServicePort, keep func(ServicePort) bool) []ServicePort
 	return kept
 }
 
+// mostNamed is how many ports a message names: a Service may have hundreds.
+const mostNamed = 16
+
 // describe lists a Service's ports for a message.
 func describe(ports []ServicePort) string {
-	if len(ports) == 0 {
-		return "no port"
-	}
-	names := make([]string, len(ports))
-	for i, p := range ports {
+	names := make([]string, min(len(ports), mostNamed))
+	for i, p := range ports[:len(names)] {
 		names[i] = fmt.Sprintf("%q (%d/%s)", p.Name, p.Port, p.Protocol)
 	}
-	return strings.Join(names, ", ")
+	text := strings.Join(names, ", ")
+	if more := len(ports) - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }

@@ -32,7 +32,7 @@ func troubles() map[string]trouble {
 		"deleting":     {with(func(s *plan.Service) { s.Deleting, s.HasSelector = true, true }), plan.ServiceDeleting, "is being deleted"},
 		"selector":     {with(func(s *plan.Service) { s.HasSelector = true }), plan.ServiceHasSelector, "remove spec.selector"},
 		"ExternalName": {with(func(s *plan.Service) { s.ExternalName = true }), plan.ServiceExternalName, "make it ClusterIP"},
-		"no port":      {ports(), plan.PortMismatch, "TARGET_PORT=8080 fits 0 ports of Service default/web, which has no port"},
+		"no port":      {ports(), plan.PortMismatch, "Service default/web has no port, and a slice takes the names of its ports from there: no slice is created; give the Service a port, also where it is headless"},
 		"none fits": {ports(plan.ServicePort{Name: "a", Protocol: plan.TCP, Port: 1, TargetPort: 2}, plan.ServicePort{Name: "b", Protocol: plan.TCP, Port: 3}),
 			plan.PortMismatch, `fits 0 ports of Service default/web, which has "a" (1/TCP), "b" (3/TCP): no slice is created; set TARGET_PORTS=name=8080`},
 		"two fit by targetPort": {ports(plan.ServicePort{Name: "a", Protocol: plan.TCP, Port: 1, TargetPort: 8080}, plan.ServicePort{Name: "b", Protocol: plan.UDP, Port: 1, TargetPort: 8080}),
@@ -182,5 +182,31 @@ func TestAProblemIsEmptyWhereNothingStandsInTheWay(t *testing.T) {
 	w := newWorld(100)
 	if _, problem := plan.Desired(numbered(1, 1), w.state, w.target); problem != (plan.Problem{}) {
 		t.Errorf("got %+v, want none", problem)
+	}
+}
+
+// TestContract25AServiceWithoutPortsIsToldToGetOne: headless or not, and however the ports
+// are given. Another remedy would lead in a circle.
+func TestContract25AServiceWithoutPortsIsToldToGetOne(t *testing.T) {
+	for name, aim := range map[string]plan.Target{
+		"TARGET_PORT":  {Namespace: "default", Service: "web", PortFromService: true, Ports: []plan.Port{{Number: 8080, Protocol: plan.TCP}}},
+		"TARGET_PORTS": {Namespace: "default", Service: "web", Ports: []plan.Port{{Name: "http", Number: 8080, Protocol: plan.TCP}}},
+	} {
+		_, problem := plan.ResolvePorts(plan.Service{UID: "1"}, aim)
+		if problem.Kind != plan.PortMismatch || !strings.Contains(problem.Message, "give the Service a port, also where it is headless") {
+			t.Errorf("%s: got %+v, want that the Service needs a port", name, problem)
+		}
+	}
+}
+
+// TestContract170AMessageNamesAFewPorts: a Service may have hundreds.
+func TestContract170AMessageNamesAFewPorts(t *testing.T) {
+	service := plan.Service{UID: "1"}
+	for i := range uint16(256) {
+		service.Ports = append(service.Ports, plan.ServicePort{Name: strings.Repeat("p", 60), Protocol: plan.TCP, Port: i + 1})
+	}
+	_, problem := plan.ResolvePorts(service, plan.Target{Service: "web", Ports: []plan.Port{{Name: "x", Number: 8080, Protocol: plan.TCP}}})
+	if len(problem.Message) > 2000 || !strings.Contains(problem.Message, " and 240 more") {
+		t.Errorf("got %d bytes: %.300s", len(problem.Message), problem.Message)
 	}
 }
