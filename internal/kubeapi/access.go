@@ -234,8 +234,27 @@ func (a Access) check(raw *clientcmdapi.Config) error {
 		return fmt.Errorf("context %q: there is no user %q in it", name, used.AuthInfo)
 	case !ok || user == nil:
 		return nil
+	case user.Exec != nil && !a.NoPrograms:
+		if err := checkPlugin(user.Exec); err != nil {
+			return fmt.Errorf("user %q: %w", used.AuthInfo, err)
+		}
 	}
 	return checkFiles(fmt.Sprintf("user %q", used.AuthInfo), map[string]string{
 		"tokenFile": user.TokenFile, "client-certificate": user.ClientCertificate, "client-key": user.ClientKey,
 	})
+}
+
+// checkPlugin says why client-go would not run an exec plugin: it says so itself, in a text
+// that may quote an address with a password.
+func checkPlugin(plugin *clientcmdapi.ExecConfig) error {
+	const group = "client.authentication.k8s.io/"
+	switch {
+	case plugin.Command == "":
+		return errors.New("its exec plugin has no command")
+	case plugin.APIVersion != group+"v1" && plugin.APIVersion != group+"v1beta1":
+		return errors.New("the apiVersion of its exec plugin is neither " + group + "v1 nor " + group + "v1beta1; make the kubeconfig anew with a newer version of the tool that made it")
+	case plugin.APIVersion == group+"v1" && plugin.InteractiveMode == "":
+		return errors.New("its exec plugin has no interactiveMode, which " + group + "v1 needs; write interactiveMode: Never")
+	}
+	return nil
 }

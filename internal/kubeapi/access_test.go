@@ -53,7 +53,7 @@ func TestContract35NoErrorOfAKubeconfigQuotesIt(t *testing.T) {
 		"a certificate without PEM":          {server, "client-certificate-data: YzRuNHJ5, client-key-data: YzRuNHJ5", "kubectl"},
 		"a token and a password":             {server, "token: " + canary + ", username: " + canary + ", password: " + canary, ""},
 		"a missing token file":               {server, "tokenFile: /nowhere/token", "/nowhere/token"},
-		"a plugin without a version":         {server, "exec: {command: plugin, args: [" + canary + "], env: [{name: A, value: " + canary + "}]}", "kubectl"},
+		"a plugin without a version":         {server, "exec: {command: plugin, args: [" + canary + "], env: [{name: A, value: " + canary + "}]}", "neither client.authentication.k8s.io/v1 nor"},
 		"a plugin of an unknown provider":    {server, "auth-provider: {name: " + canary + ", config: {token: " + canary + "}}", "kubectl"},
 		"another type":                       {server, "token: [" + canary + "]", "cannot be parsed"},
 	} {
