@@ -58,9 +58,8 @@ type Hub struct {
 	added   chan struct{}
 	granted grants
 
-	mu      sync.Mutex
-	scopes  []*scope
-	started int // how many of the scopes are watched
+	mu     sync.Mutex
+	scopes []*scope
 }
 
 // New returns a hub that does nothing until Run is called. It reads the access, so that
@@ -93,15 +92,37 @@ func New(options Options) (*Hub, error) {
 	return h, nil
 }
 
-// Watch makes the hub watch one more namespace, at any time, until its end. It does
-// nothing where that namespace, or the whole cluster, is watched already.
+// Watch makes the hub watch one more namespace, at any time, until it was not asked for
+// during Unwanted. It does nothing more where that namespace, or the whole cluster, is
+// watched already.
 func (h *Hub) Watch(namespace string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.scopeOf(namespace) == nil {
-		h.scopes = append(h.scopes, newScope(h, namespace))
+	s := h.scopeOf(namespace)
+	if s == nil {
+		s = newScope(h, namespace)
+		h.scopes = append(h.scopes, s)
 		kubeapi.Signal(h.added)
 	}
+	s.wanted = time.Now()
+}
+
+// Unwanted is for how long a namespace is watched that Watch does not ask for any more.
+const Unwanted = 10 * time.Minute
+
+// unwatch ends the watches of namespaces that nobody wants any more. One stays where a
+// target is in it, or slices of ours that publish something.
+func (h *Hub) unwatch(now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.scopes = slices.DeleteFunc(h.scopes, func(s *scope) bool {
+		over := s.stop != nil && s.namespace != "" && !slices.Contains(h.options.Namespaces, s.namespace) &&
+			now.Sub(s.wanted) > Unwanted && !s.inUse()
+		if over {
+			s.stop()
+		}
+		return over
+	})
 }
 
 // Run watches until ctx ends, and then returns nil; nothing of it is left running.
@@ -116,8 +137,10 @@ func (h *Hub) Run(ctx context.Context) error {
 	defer recheck.Stop()
 	for {
 		for _, s := range h.unstarted() {
-			running.Go(func() { s.services.Run(ctx) })
-			running.Go(func() { s.slices.Run(ctx) })
+			var watching context.Context
+			watching, s.stop = context.WithCancel(ctx)
+			running.Go(func() { s.services.Run(watching) })
+			running.Go(func() { s.slices.Run(watching) })
 		}
 		select {
 		case <-ctx.Done():
@@ -127,7 +150,8 @@ func (h *Hub) Run(ctx context.Context) error {
 			for _, s := range h.all() {
 				s.tellStale(now)
 			}
-		case <-recheck.C:
+		case now := <-recheck.C:
+			h.unwatch(now)
 			for _, s := range h.all() {
 				s.markUnselected()
 			}
@@ -238,7 +262,5 @@ func (h *Hub) all() []*scope {
 func (h *Hub) unstarted() []*scope {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	fresh := slices.Clone(h.scopes[h.started:])
-	h.started = len(h.scopes)
-	return fresh
+	return slices.DeleteFunc(slices.Clone(h.scopes), func(s *scope) bool { return s.stop != nil })
 }

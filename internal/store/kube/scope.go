@@ -17,6 +17,10 @@ type scope struct {
 	namespace string // empty for the whole cluster
 	services  *watched
 	slices    *watched
+	// stop ends the watches, nil before they began, and wanted is when they were asked for
+	// last; both under the lock of the hub, but that only its Run sets stop.
+	stop   func()
+	wanted time.Time
 
 	mu       sync.Mutex
 	spaces   map[string]*space
@@ -236,4 +240,21 @@ func (s *scope) tidy(namespace string) {
 	if space := s.spaces[namespace]; len(space.services)+len(space.slices)+len(space.stores) == 0 {
 		delete(s.spaces, namespace)
 	}
+}
+
+// inUse reports whether a target is in the scope, or slices of ours that publish something.
+func (s *scope) inUse() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, space := range s.spaces {
+		if len(space.stores) > 0 {
+			return true
+		}
+		for _, one := range space.slices {
+			if c := one.content; c != nil && c.ours && c.count > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }

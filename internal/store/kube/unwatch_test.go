@@ -1,0 +1,51 @@
+package kube_test
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
+)
+
+// TestContract173ANamespaceThatNobodyWantsIsWatchedNoMore: unless a target is in it.
+func TestContract173ANamespaceThatNobodyWantsIsWatchedNoMore(t *testing.T) {
+	inWorld(t, []string{"shop"}, func(t *testing.T, w *world, hub *kube.Hub) {
+		hub.Watch("blog")
+		hub.Watch("cart")
+		w.put("ADDED", serviceOf("blog", "web"))
+		time.Sleep(time.Minute)
+		view := viewOf(t, hub, "cart", "web", "web.blue")
+		watched := func() (all []string) {
+			synctest.Wait()
+			for _, sight := range hub.Snapshot().Sights {
+				all = append(all, sight.Namespace)
+			}
+			return all
+		}
+		time.Sleep(kube.Unwanted + time.Minute)
+		if got := watched(); !slices.Equal(got, []string{"shop", "cart"}) {
+			t.Errorf("got watches of %q, want those of options and of the target", got)
+		}
+		before := w.requests("blog")
+		time.Sleep(10 * time.Minute)
+		if got := w.requests("blog") - before; got != 0 {
+			t.Errorf("got %d requests for a namespace that nobody wants", got)
+		}
+		view.Release()
+		time.Sleep(time.Minute)
+		if got := watched(); !slices.Equal(got, []string{"shop"}) {
+			t.Errorf("got watches of %q after the target has gone", got)
+		}
+		hub.Watch("blog")
+		time.Sleep(time.Minute)
+		for range 20 {
+			hub.Watch("blog")
+			time.Sleep(time.Minute)
+		}
+		if got := hub.Snapshot().Services; len(got) != 1 || got[0].Namespace != "blog" {
+			t.Errorf("got %d Services, want that of the namespace that is wanted again", len(got))
+		}
+	})
+}
