@@ -18,3 +18,6 @@ func Kept(h *Hub, namespace string) int {
 	}
 	return size
 }
+
+// Follows is follows.
+var Follows = follows
