@@ -208,3 +208,19 @@ func TestSilenceThatIsTheProbersTakesNothingDownBesideAnotherPool(t *testing.T) 
 	l.wantMode("Hold ProbesSilent")
 	l.beside(guard.ReadyWorks, nil, "a=ready b=ready c=ready")
 }
+
+// After a restart, an endpoint that is still published ready and fails is not known to
+// work, although another one of its pool has passed.
+func TestAnEndpointThatFailsAndNeverPassedDoesNotWork(t *testing.T) {
+	l := restarted(t, "a=ready b=ready")
+	l.read("a b")
+	l.pass("a")
+	for range 3 {
+		l.refuse("a")
+	}
+	l.refuse("b")
+	l.want("a=down b=ready")
+	if got := l.verdict.Working().IPv4; got != guard.NothingWorks {
+		t.Errorf("got %d, want that nothing is known to work", got)
+	}
+}

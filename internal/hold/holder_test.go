@@ -357,3 +357,15 @@ func TestNewNamesTheMistake(t *testing.T) {
 		}
 	}
 }
+
+// An endpoint that goes down is let go of: that is no loss.
+func TestAConnectionThatIsLetGoOfMakesNoAlarm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, 4, nil)
+		w.watch(3)
+		time.Sleep(time.Second)
+		if got := w.holder.Stats(); got.Held != 3 || got.Alarms != (hold.Stats{}).Alarms || len(w.told()) != 0 {
+			t.Errorf("got %+v and alarms %v, want three held, and no alarm", got, w.told())
+		}
+	})
+}
