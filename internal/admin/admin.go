@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/connections"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 )
 
@@ -156,7 +157,6 @@ func (s *Server) Close() error { return errors.Join(s.admin.Close(), s.metrics.C
 
 // server makes the HTTP server of one listener.
 func (s *Server) server(listener net.Listener, routes http.Handler) *http.Server {
-	open := newOpenConnections(maxConnections)
 	return &http.Server{
 		Handler:           guarded(routes, isLoopback(listener.Addr())),
 		ReadHeaderTimeout: headerTime,
@@ -164,7 +164,7 @@ func (s *Server) server(listener net.Listener, routes http.Handler) *http.Server
 		WriteTimeout:      answerTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeader,
-		ConnState:         open.note,
+		ConnState:         connections.New(maxConnections, 0, 0).Note,
 		ErrorLog:          slog.NewLogLogger(s.opts.Logger.Handler(), slog.LevelDebug),
 	}
 }
@@ -181,6 +181,6 @@ const (
 	stopTime = 2 * time.Second
 	// maxHeader bounds the headers of a request, in bytes.
 	maxHeader = 16 << 10
-	// maxConnections bounds the connections of one listener.
+	// maxConnections bounds the connections of one listener that had time for a request.
 	maxConnections = 64
 )

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/connections"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/fleetsource"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics/viewmetrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewserver"
@@ -118,7 +119,7 @@ func (s *serving) buildHealth(version string) error {
 	s.health = &http.Server{
 		Handler:           viewserver.Health(s.source.Cache(), s.source.Trouble, s.opens, scrape),
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 15 * time.Second, IdleTimeout: time.Minute,
-		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		MaxHeaderBytes: 16 << 10, ConnState: connections.New(64, 0, 0).Note, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	return nil
 }

@@ -182,6 +182,26 @@ func TestContract44ClientsAreBounded(t *testing.T) {
 	watch(t, dns, s.url+"/api/v1/views?watch=true").next(t) // another one has its own share
 }
 
+// TestContract143ConnectionsWithoutAnIdentityShutOutNobody: each was answered with 401, and stays
+// open.
+func TestContract143ConnectionsWithoutAnIdentityShutOutNobody(t *testing.T) {
+	c := newCluster(t, "shop")
+	s := secure(t, c)
+	haproxy := s.client(t, s.ca, "spiffe://x/ns/shop/client/haproxy")
+	stream := watch(t, haproxy, s.url+"/api/v1/views?watch=true")
+	stream.next(t)
+	for n := range 200 {
+		if code, body := get(t, s.client(t, s.ca), s.url+"/api/v1/views", ""); code != http.StatusUnauthorized {
+			t.Fatalf("connection %d: got %d %s, want 401", n, code, body)
+		}
+	}
+	if code, body := get(t, s.client(t, s.ca, "spiffe://x/ns/ops/client/dns"), s.url+"/api/v1/views", ""); code != http.StatusOK {
+		t.Errorf("got %d %s of a client that is known", code, body)
+	}
+	c.slice("shop", 1, 2, 3)
+	stream.change(t) // its connection was not closed
+}
+
 func TestContract43WithoutIdentitiesOnlyLoopbackIsServedAndOnlyByItsName(t *testing.T) {
 	c := newCluster(t, "shop")
 	options := viewserver.Options{Address: mustAddress("192.0.2.1:1"), Cache: c.Cache, Stale: current, MostClients: 1, MostOfOne: 1, Logger: discard()}

@@ -9,9 +9,9 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"sync"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/connections"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/descriptors"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcache"
 )
@@ -55,7 +55,8 @@ const (
 	maxHeader = 16 << 10
 	// mostLists is how many lists are sent at the same time.
 	mostLists = 8
-	// spareConnections are those beside one for each client.
+	// spareConnections are those beside one for each client, and how many there may be of
+	// which it is not known whose they are.
 	spareConnections = 64
 )
 
@@ -65,6 +66,7 @@ type Server struct {
 	clients  clients
 	lists    chan struct{}
 	listener net.Listener
+	room     *connections.Room
 	stats    stats
 	// authority is that of clients' certificates.
 	authority authority
@@ -93,7 +95,9 @@ func New(opts Options) (*Server, error) {
 		opts.Take = takeTime
 	}
 	opts.MostClients = descriptors.Share(opts.MostClients)
+	spare := descriptors.Share(spareConnections)
 	return &Server{
+		room: connections.New(spare, opts.MostClients+spare, opts.MostOfOne+spare),
 		opts: opts, authority: authority{file: opts.TLS.ClientCAFile}, lists: make(chan struct{}, mostLists), stopping: make(chan struct{}),
 		clients: clients{most: opts.MostClients, mostOfOne: opts.MostOfOne, of: make(map[string]int)},
 	}, nil
@@ -122,8 +126,11 @@ func (s *Server) Run(ctx context.Context) error {
 	server := &http.Server{
 		Handler:           s.routes(),
 		ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		ConnState: newOpen(s.opts.MostClients + descriptors.Share(spareConnections)).note,
-		ErrorLog:  slog.NewLogLogger(s.opts.Logger.Handler(), slog.LevelDebug),
+		ConnState: s.note,
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			return context.WithValue(ctx, connectionKey{}, conn)
+		},
+		ErrorLog: slog.NewLogLogger(s.opts.Logger.Handler(), slog.LevelDebug),
 	}
 	listener := s.listener
 	if s.opts.TLS.on() {
@@ -149,6 +156,18 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	return nil
 }
+
+// note takes over what becomes of a connection. Without a list of identities nobody is a
+// stranger, and one connection too many is closed at once.
+func (s *Server) note(conn net.Conn, state http.ConnState) {
+	s.room.Note(conn, state)
+	if state == http.StateNew && s.opts.Identities == nil && !s.room.Know(conn, "") {
+		_ = conn.Close()
+	}
+}
+
+// connectionKey is where the context of a request has its connection.
+type connectionKey struct{}
 
 // routes are those of the address.
 func (s *Server) routes() http.Handler {
@@ -181,31 +200,4 @@ func isLocalName(host string) bool {
 	}
 	_, err := netip.ParseAddr(host)
 	return err == nil || host == "" || host == "localhost"
-}
-
-// open bounds the connections: one too many is closed at once.
-type open struct {
-	most int
-
-	mu    sync.Mutex
-	conns map[net.Conn]struct{}
-}
-
-func newOpen(most int) *open { return &open{most: most, conns: make(map[net.Conn]struct{})} }
-
-// note is the ConnState of an http.Server.
-func (o *open) note(conn net.Conn, state http.ConnState) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	switch state {
-	case http.StateNew:
-		if len(o.conns) >= o.most {
-			_ = conn.Close()
-			return
-		}
-		o.conns[conn] = struct{}{}
-	case http.StateClosed, http.StateHijacked:
-		delete(o.conns, conn)
-	case http.StateActive, http.StateIdle:
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"slices"
 	"time"
@@ -74,13 +75,25 @@ func (s *Server) admit(r *http.Request) (request, *Identity, *refusal) {
 // identify finds out which client asks, and whether it may see that.
 func (s *Server) identify(r *http.Request, asked request) (*Identity, *refusal) {
 	if s.opts.Identities == nil {
-		return nil, nil
+		return nil, s.know(r, "")
 	}
 	identity, err := s.opts.Identities.of(r, s.authority.accepts)
 	if err != nil {
 		return nil, refuse(http.StatusUnauthorized, "Unauthorized", "%v", err)
 	}
+	if no := s.know(r, identity.Name); no != nil {
+		return nil, no
+	}
 	return identity, asked.allowed(identity)
+}
+
+// know takes the connection of a request out of those of strangers.
+func (s *Server) know(r *http.Request, name string) *refusal {
+	if conn, ok := r.Context().Value(connectionKey{}).(net.Conn); ok && !s.room.Know(conn, name) {
+		return refuse(http.StatusTooManyRequests, "TooManyRequests",
+			"there are as many connections as VIEWS_MAX_CLIENTS and VIEWS_MAX_CLIENTS_PER_IDENTITY allow, and some; close those that are not used, or ask another replica").after(5)
+	}
+	return nil
 }
 
 // refuse answers without objects, and counts it.

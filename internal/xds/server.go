@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/connections"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/descriptors"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/view"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcache"
@@ -54,6 +55,9 @@ const (
 	every = 2 * time.Second
 	// stopTime is how long streams may take to end when the program stops.
 	stopTime = 2 * time.Second
+	// spareConnections are those beside one for each stream, and how many there may be of
+	// which it is not known whose they are.
+	spareConnections = 64
 )
 
 // Server serves xDS.
@@ -62,6 +66,7 @@ type Server struct {
 	// news has something when a client has answered or left.
 	news  chan struct{}
 	stats stats
+	room  *connections.Room
 
 	mu       sync.Mutex
 	joined   bool // the first join is translated
@@ -92,6 +97,7 @@ func New(opts Options) (*Server, error) {
 	opts.MostClients = descriptors.Share(opts.MostClients)
 	opts.Annotation = cmp.Or(opts.Annotation, view.ShownAnnotation)
 	s := &Server{
+		room: connections.New(descriptors.Share(spareConnections), opts.MostClients+descriptors.Share(spareConnections), opts.MostOfOne+descriptors.Share(spareConnections)),
 		opts: opts, news: make(chan struct{}, 1),
 		services: make(map[view.Key]*translated), fleets: make(map[string]*fleet), clients: make(map[*client]struct{}), of: make(map[string]*account),
 	}
@@ -117,7 +123,11 @@ func (s *Server) Run(ctx context.Context) error {
 	defer end(nil)
 	server := s.grpc(streams)
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
+	open := listener
+	if s.opts.TLS != nil {
+		open = s.room.Listen(listener)
+	}
+	go func() { served <- server.Serve(open) }()
 	if s.opts.Listening != nil {
 		s.opts.Listening(listener.Addr())
 	}

@@ -9,7 +9,6 @@ import (
 	"net"
 	"slices"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
@@ -49,26 +48,36 @@ func (s *Server) grpc(ctx context.Context) *grpc.Server {
 		options = append(options, grpc.Creds(counted{credentials.NewTLS(&tls.Config{
 			MinVersion:         tls.VersionTLS12,
 			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.opts.TLS() },
-		}), &s.stats.refused}))
+		}), s}))
 	}
 	server := grpc.NewServer(options...)
 	discoveryv3.RegisterAggregatedDiscoveryServiceServer(server, &aggregated{server: s, streams: ctx})
 	return server
 }
 
-// counted counts the clients whose certificate is not accepted.
+// counted counts the clients whose certificate is not accepted, and the connections of those
+// whose is.
 type counted struct {
 	credentials.TransportCredentials
 
-	refused *atomic.Uint64
+	server *Server
 }
+
+// errRoom refuses a connection.
+var errRoom = errors.New("there are as many connections as XDS_MAX_CLIENTS and XDS_MAX_CLIENTS_PER_IDENTITY allow, and some")
 
 // ServerHandshake implements credentials.TransportCredentials. A connection that ends
 // without a word is no client.
 func (c counted) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	connection, info, err := c.TransportCredentials.ServerHandshake(raw)
+	if shown, ok := info.(credentials.TLSInfo); ok && err == nil && len(shown.State.VerifiedChains) > 0 {
+		who, _ := nameOf(shown.State.PeerCertificates[0]) // without a name it is refused with words
+		if !c.server.room.Know(raw, who.name) {
+			err = errRoom
+		}
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		c.refused.Add(1)
+		c.server.stats.refused.Add(1)
 	}
 	return connection, info, err
 }
