@@ -43,6 +43,10 @@ type Fleets struct {
 	changed bool
 	checked time.Time
 	problem error
+	// using are fleets with proxies. gone are those without that nothing names any more,
+	// since when.
+	using map[string]bool
+	gone  map[string]time.Time
 	// unread says why objects cannot be read, nil while they can.
 	unread error
 	// news has something when objects have changed.
@@ -72,6 +76,7 @@ func NewFleets() *Fleets {
 	return &Fleets{
 		awaits: true, changed: true, checked: time.Now(),
 		objects: make(map[string]Object), all: make(map[string]resources.Traffic), news: make(chan struct{}, 1),
+		using: make(map[string]bool), gone: make(map[string]time.Time),
 	}
 }
 
@@ -111,6 +116,7 @@ func (f *Fleets) Unread(why error) {
 // merge makes of both carriers what the fleets do.
 func (f *Fleets) merge() {
 	all := maps.Clone(f.all)
+	f.forget(all, time.Now())
 	for name, o := range f.objects {
 		if o.Problem == nil {
 			all[name] = o.Traffic
@@ -145,6 +151,7 @@ func (f *Fleets) current() (map[string]resources.Traffic, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.look()
+	f.merge()
 	changed := f.changed
 	f.changed = false
 	return f.all, changed

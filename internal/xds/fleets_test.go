@@ -3,6 +3,7 @@ package xds_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -172,5 +174,47 @@ func TestContract94AFleetLeadsToServicesOfOthersOnlyWhereTheseNameIt(t *testing.
 	p.next()
 	if got := p.names(clusters); !slices.Equal(got, []string{"web.blog:80"}) {
 		t.Errorf("got %v of a Service that names the fleet", got)
+	}
+}
+
+// TestContract144FleetsThatAreGoneAreForgotten: 100 of them are remembered, for ten minutes.
+func TestContract144FleetsThatAreGoneAreForgotten(t *testing.T) {
+	kept := func(f *xds.Fleets) (count int) {
+		for i := range 300 {
+			if f.Definition(fmt.Sprint("shop/edge-", i)).Kept {
+				count++
+			}
+		}
+		return count
+	}
+	synctest.Test(t, func(t *testing.T) {
+		f := xds.NewFleets()
+		for i := range 300 {
+			time.Sleep(time.Millisecond)
+			f.Replace(map[string]xds.Object{fmt.Sprint("shop/edge-", i): object(8080)})
+		}
+		f.Replace(nil)
+		if got := kept(f); got != 100 {
+			t.Errorf("%d fleets that are gone are remembered, want 100", got)
+		}
+		time.Sleep(11 * time.Minute)
+		f.Replace(nil)
+		if got := kept(f); got != 0 {
+			t.Errorf("%d fleets are remembered after 11 min", got)
+		}
+	})
+}
+
+// TestContract144AnotherFleetOfAnOldNameHasNoneOfItsListeners: it begins with a mistake.
+func TestContract144AnotherFleetOfAnOldNameHasNoneOfItsListeners(t *testing.T) {
+	f, with := objects(map[string]xds.Object{"shop/edge": object(8080)})
+	s := start(t, twoServices(t), with)
+	f.Replace(nil)
+	f.Replace(map[string]xds.Object{"shop/edge": {Problem: errors.New("no port")}})
+	p := connect(t, s, "a", "shop/edge", nil)
+	p.ask(listeners)
+	p.next()
+	if got := p.names(listeners); len(got) > 0 {
+		t.Errorf("got %v of the fleet that was deleted", got)
 	}
 }

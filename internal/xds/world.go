@@ -184,6 +184,7 @@ func (s *Server) join(c *client) {
 	if f == nil {
 		f = newFleet(c.name())
 		s.fleets[f.name] = f
+		s.opts.Fleets.use(f.name, true)
 		f.want(s.wanted(f), time.Now())
 	}
 	f.proxies[c] = struct{}{}
@@ -221,6 +222,7 @@ func (s *Server) leave(c *client) {
 	if len(f.proxies) == 0 {
 		s.late += f.late
 		delete(s.fleets, f.name)
+		s.opts.Fleets.use(f.name, false)
 	}
 	s.nudge() // the others may have waited for this one
 }
