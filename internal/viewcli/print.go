@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/yaml"
@@ -28,6 +29,9 @@ type printer struct {
 
 	table  *tabwriter.Writer
 	headed bool
+	// widths are those of the columns of a watch. Its rows come one at a time, so columns
+	// cannot wait for each other; they only grow.
+	widths []int
 }
 
 // object is what a row is made of, of both kinds.
@@ -118,9 +122,6 @@ func (p *printer) line(kind views.EventType, one []byte) error {
 	}
 	if p.table == nil {
 		p.table = tabwriter.NewWriter(p.out, 0, 0, 3, ' ', 0)
-		if p.watch { // rows come one at a time, so columns cannot wait for each other
-			p.table.Init(p.out, 14, 0, 3, ' ', 0)
-		}
 	}
 	columns := p.columns(o)
 	names, cells := make([]string, len(columns)), make([]string, len(columns))
@@ -129,6 +130,8 @@ func (p *printer) line(kind views.EventType, one []byte) error {
 	}
 	if p.watch {
 		names, cells = append([]string{"EVENT"}, names...), append([]string{string(kind)}, cells...)
+		p.widen(cells)
+		p.widen(names)
 	}
 	if !p.headed {
 		p.headed = true
@@ -136,6 +139,20 @@ func (p *printer) line(kind views.EventType, one []byte) error {
 	}
 	_, err := fmt.Fprintln(p.table, strings.Join(cells, "\t"))
 	return err
+}
+
+// leastWidth is that of a column of a watch, before the space to the next one.
+const leastWidth = 11
+
+// widen fills the cells of a watch up to the width of their columns.
+func (p *printer) widen(cells []string) {
+	if p.widths == nil {
+		p.widths = make([]int, len(cells))
+	}
+	for i, cell := range cells[:len(cells)-1] {
+		p.widths[i] = max(p.widths[i], leastWidth, utf8.RuneCountInString(cell))
+		cells[i] = fmt.Sprintf("%-*s", p.widths[i], cell)
+	}
 }
 
 // columns are the names and cells of a row.
