@@ -14,7 +14,10 @@ import (
 )
 
 // What the tests of this package look at.
-var NamespacesOf = namespaces
+var (
+	NamespacesOf = namespaces
+	ReadyIn      = readyIn
+)
 
 // NewSource returns the source of a pool, and what runs beside it.
 var NewSource = newSource

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 )
 
 var errQuota = errors.New("exceeded quota: count/endpointslices.discovery.k8s.io")
@@ -165,9 +166,9 @@ func TestContract207ADeathGoesBeforeHandOvers(t *testing.T) {
 		w, pools := blueAndRed(t)
 		w.pool("green", "10.0.2.1", "10.0.2.2")
 		pools += "---\n" + poolOf("green", "10.0.2.0/24")
-		w.service("blog/quick", "http:8080")
+		w.service("shop/zz", "http:8080")
 		texts := func(pool string) []string {
-			out := []string{pools, bindingOf("blog/quick", "green")}
+			out := []string{pools, bindingOf("shop/zz", "green")}
 			for i := range 300 {
 				out = append(out, bindingOf(fmt.Sprintf("shop/s%d", i), pool))
 			}
@@ -187,7 +188,7 @@ func TestContract207ADeathGoesBeforeHandOvers(t *testing.T) {
 		})
 		during(time.Minute)
 		w.mu.Lock()
-		at := slices.Index(w.writes, "update blog/quick.green")
+		at := slices.Index(w.writes, "update shop/zz.green")
 		all := len(w.writes)
 		w.mu.Unlock()
 		if at < 0 || all < 300 || at > all/2 && at > 8+20 {
@@ -306,6 +307,10 @@ func TestContract202WhatGoesDrains(t *testing.T) {
 			t.Errorf("usable (-want +got):\n%s", diff)
 		}
 		w.locked(func() { clear(w.dead) })
+		during(worldDrain / 2)
+		if diff := cmp.Diff([]string{"10.0.0.1=draining", "10.0.0.2=draining"}, w.in("shop/web.blue")); diff != "" {
+			t.Errorf("the old slice when the new endpoints are back (-want +got):\n%s", diff)
+		}
 		during(2 * time.Minute)
 		if diff := cmp.Diff([]string{}, w.in("shop/web.blue")); diff != "" {
 			t.Errorf("the old slice in the end (-want +got):\n%s", diff)
@@ -398,8 +403,11 @@ func TestContract204WhatABindingDoesNotNameAnyMoreIsReplaced(t *testing.T) {
 					if restart {
 						w.start()
 					}
-					if empty := w.emptyFor("shop/s0", time.Minute); empty > 0 {
+					if empty := w.emptyFor("shop/s0", worldDrain/2); empty > 0 {
 						t.Errorf("got nothing usable for %v", empty)
+					}
+					if got := w.in("shop/s0.blue"); len(got) > 0 {
+						t.Errorf("got %v in the old slice, which the new one publishes as ready: which of two states counts is not defined", got)
 					}
 					during(time.Minute)
 					for i := range n {
@@ -460,6 +468,7 @@ func TestContract204AdoptedSlicesAreReplaced(t *testing.T) {
 					t.Parallel()
 					synctest.Test(t, func(t *testing.T) {
 						w, pools := blueAndRed(t)
+						pools += "---\n" + poolOf("green", "192.168.0.0/24") // nobody asks for it
 						w.pool("blue", "10.0.0.1", "10.0.0.2", "10.0.0.3")
 						w.service("shop/web", "http:8080")
 						w.documents(pools, bindingOf("shop/web", "blue", "adopt: web-remote"))
@@ -584,6 +593,91 @@ func TestContract206APortThatOnlyChangesItsNameChangesAtOnce(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// A port that also has another number is a hand-over, under the new name.
+func TestContract206TheOldNumberHasTheNewName(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, pools := blueAndRed(t)
+		w.service("shop/web", "http:8080")
+		w.documents(pools, bindingOf("shop/web", "blue"))
+		w.start()
+		during(20 * time.Second)
+		w.locked(func() { w.dead["10.0.0.1:9090"], w.dead["10.0.0.2:9090"] = true, true })
+		w.service("shop/web", "web:9090")
+		during(time.Second)
+		if empty := w.emptyFor("shop/web", time.Minute); empty > 0 {
+			t.Errorf("got nothing usable for %v: %s", empty, w.shown())
+		}
+		if diff := cmp.Diff([]string{"10.0.0.1:8080", "10.0.0.2:8080"}, w.usable("shop/web")); diff != "" {
+			t.Errorf("while nothing listens on the new port (-want +got):\n%s", diff)
+		}
+		w.locked(func() { clear(w.dead) })
+		during(time.Minute)
+		if diff := cmp.Diff([]string{"10.0.0.1:9090", "10.0.0.2:9090"}, w.usable("shop/web")); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		w.stop()
+	})
+}
+
+// The slice of the other pool is there, and what would make it ready is refused.
+func TestContract208AnotherPoolCountsOnlyWhenItsUpdateIsStored(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, pools := blueAndRed(t)
+		w.service("shop/web", "http:8080")
+		w.locked(func() { w.dead["10.0.1.1"], w.dead["10.0.1.2"] = true, true })
+		w.documents(pools, bindingOf("shop/web", "blue, red"))
+		w.start()
+		during(20 * time.Second)
+		w.locked(func() { clear(w.dead) })
+		during(20 * time.Second)
+		w.locked(func() { w.dead["10.0.1.1"], w.dead["10.0.1.2"] = true, true })
+		during(20 * time.Second)
+		if diff := cmp.Diff([]string{"10.0.1.1=down", "10.0.1.2=down"}, w.in("shop/web.red")); diff != "" {
+			t.Fatalf("the slice of red (-want +got):\n%s", diff)
+		}
+		w.locked(func() {
+			w.dead["10.0.0.1"], w.dead["10.0.0.2"] = true, true
+			w.fault = func(of plan.Target, _ plan.Write) (time.Duration, error) {
+				if of.Pool == "red" {
+					return 0, errors.New("denied by a webhook")
+				}
+				return 0, nil
+			}
+		})
+		during(30 * time.Second)
+		w.locked(func() { delete(w.dead, "10.0.1.1"); delete(w.dead, "10.0.1.2") }) // red works, and its slice cannot say so
+		if empty := w.emptyFor("shop/web", time.Minute); empty > 0 {
+			t.Errorf("got nothing usable for %v, want blue to fail open: %s", empty, w.shown())
+		}
+		w.locked(func() { w.fault = nil })
+		for range 600 {
+			if during(50 * time.Millisecond); slices.Contains(w.in("shop/web.red"), "10.0.1.1=ready") {
+				break
+			}
+		}
+		during(200 * time.Millisecond)
+		if diff := cmp.Diff([]string{"10.0.1.1:8080", "10.0.1.2:8080"}, w.usable("shop/web")); diff != "" {
+			t.Errorf("as soon as it is stored (-want +got):\n%s", diff)
+		}
+		w.stop()
+	})
+}
+
+func TestContract200SlicesOfADeletedServiceCountForNothing(t *testing.T) {
+	t.Parallel()
+	slice := plan.Slice{Name: "web.blue", Owner: "old", Endpoints: endpoints("10.0.0.1")}
+	state := plan.State{Service: plan.Service{UID: "new"}, Slices: []plan.Slice{slice}}
+	if got := serve.ReadyIn(&state); got != (resolve.Count{}) {
+		t.Errorf("got %v, want none: the garbage collector takes the slice away", got)
+	}
+	state.Service.UID = "old"
+	if got := serve.ReadyIn(&state); got != (resolve.Count{IPv4: 1}) {
+		t.Errorf("got %v, want one", got)
 	}
 }
 

@@ -44,6 +44,8 @@ type history struct {
 	// refuses are parts of names of slices that are not created.
 	refuses []string
 	seen    map[string][]string
+	// used is since when each endpoint of a Service is usable without a pause.
+	used map[string]map[string]time.Time
 	// serves is since when each Service has a working endpoint without a pause.
 	serves map[string]time.Time
 	log    []string
@@ -59,7 +61,7 @@ var subnets = map[string]string{"a": "10.0.0.0/24", "b": "10.0.1.0/24", "c": "10
 func newHistory(t *testing.T, seed uint64) *history {
 	h := &history{
 		world: newWorld(t), random: rand.New(rand.NewPCG(seed, 2)), pools: map[string]string{"a": "a", "b": "b", "c": "c"}, wants: map[string]wanted{},
-		ports: map[string][]string{}, since: map[string]time.Time{}, changed: map[string]time.Time{}, seen: map[string][]string{}, serves: map[string]time.Time{}, at: time.Now(),
+		ports: map[string][]string{}, since: map[string]time.Time{}, changed: map[string]time.Time{}, seen: map[string][]string{}, serves: map[string]time.Time{}, used: map[string]map[string]time.Time{}, at: time.Now(),
 	}
 	for i := range 4 {
 		name := fmt.Sprintf("%s/s%d", []string{"shop", "blog"}[i%2], i)
@@ -241,6 +243,14 @@ func (h *history) look() string {
 		usable := h.usableOf(name)
 		working := slices.DeleteFunc(slices.Clone(usable), func(at string) bool { return !h.works(netip.MustParseAddrPort(at)) })
 		still := slices.DeleteFunc(slices.Clone(h.seen[name]), func(at string) bool { return !h.works(netip.MustParseAddrPort(at)) })
+		used := make(map[string]time.Time)
+		for _, at := range usable {
+			used[at] = time.Now()
+			if since, before := h.used[name][at]; before {
+				used[at] = since
+			}
+		}
+		h.used[name] = used
 		recent := time.Since(h.changed[name]) < 3*time.Second
 		if len(working) == 0 && len(still) > 0 && !recent {
 			return fmt.Sprintf("%s had %v, of which %v work, and has %v", name, h.seen[name], still, usable)
@@ -258,7 +268,7 @@ func (h *history) look() string {
 		}
 		long := slices.ContainsFunc(working, func(at string) bool { return time.Since(h.since[at]) > 25*time.Second })
 		for _, at := range usable {
-			if !h.works(netip.MustParseAddrPort(at)) && time.Since(h.since[at]) > 25*time.Second && long && h.provable(name) {
+			if !h.works(netip.MustParseAddrPort(at)) && time.Since(h.since[at]) > 25*time.Second && time.Since(used[at]) > 10*time.Second && long && h.provable(name) {
 				return fmt.Sprintf("%s has %s, which refuses for %v, beside %v", name, at, time.Since(h.since[at]), working)
 			}
 		}
