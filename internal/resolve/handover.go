@@ -170,14 +170,15 @@ func (l *leave) handOver(key Key, t target, i int) (h handOver, others bool) {
 		if j == i || o.end != "" {
 			continue
 		}
-		by, others, changes = cmp.Or(by, o.Pool), true, changes || o.next != nil
-		if o.next == nil { // what still changes itself proves nothing of what it will be
+		proves := o.next == nil && l.rules.serves(key, &o.Use, &u.Use)
+		by, others, changes = cmp.Or(by, o.Pool), true, changes || !proves
+		if proves { // what still changes itself proves nothing of what it will be
 			groups = append(groups, o.Group)
 			now, _ := l.in.Stored(key, o.SliceName(key))
 			stored = stored.plus(now)
 		}
 	}
-	percent, by := percentOf(l.present, u.Pool, by)
+	percent, by := percentOf(l.rules.pools, u.Pool, by)
 	h = l.in.handOver(key, u, percent, groups)
 	h.stored, h.by, h.waits = stored, by, h.waits || changes
 	return h, others

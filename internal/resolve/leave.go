@@ -13,7 +13,7 @@ import (
 type leave struct {
 	in      *Input
 	pools   map[string]v1alpha1.EndpointPool
-	present map[string]*v1alpha1.EndpointPool
+	rules   *rules
 	targets map[Key]target
 	// kept says that so many targets vanished that none of them leaves.
 	kept bool

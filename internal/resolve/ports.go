@@ -34,6 +34,16 @@ func (r *rules) samePorts(key Key, a, b *Use) bool {
 	return slices.Equal(bare(x), bare(y))
 }
 
+// serves reports whether a use has every port of the Service that another one has.
+func (r *rules) serves(key Key, u, other *Use) bool {
+	has := func(ports []plan.Port, p plan.Port) bool {
+		return slices.ContainsFunc(ports, func(o plan.Port) bool { return o.Name == p.Name && o.Protocol == p.Protocol })
+	}
+	ours, _ := r.named(key, u)
+	theirs, _ := r.named(key, other)
+	return !slices.ContainsFunc(r.offered(key), func(p plan.Port) bool { return has(theirs, p) && !has(ours, p) })
+}
+
 // renamed gives ports the names that the Service has for them now: endpoints are of no use
 // under any other. Numbers and protocols stay.
 //

@@ -40,7 +40,7 @@ func Resolve(in Input, memory Memory) (Plan, Memory) {
 			out.Notices = append(out.Notices, r.traits(key, t.uses)...)
 		}
 	}
-	l := leave{in: &in, pools: poolsInUse(&in, memory, after), present: r.pools, targets: after}
+	l := leave{in: &in, pools: poolsInUse(&in, memory, after), rules: r, targets: after}
 	l.all(&out)
 	out.sort()
 	return out, Memory{targets: after, pools: l.pools, read: read}
