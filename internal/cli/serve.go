@@ -158,8 +158,9 @@ func (b *many) namespaceLabels(ctx context.Context) (map[string]map[string]strin
 	labels := make(map[string]map[string]string)
 	_, err = client.Each(ctx, kubeapi.Namespaces(), metav1.ListOptions{}, func() runtime.Object { return &corev1.Namespace{} },
 		func(object runtime.Object) runtime.Object {
-			n := object.(*corev1.Namespace)
-			labels[n.Name] = firstLabels(n.Labels)
+			if n, ok := object.(*corev1.Namespace); ok {
+				labels[n.Name] = firstLabels(n.Labels)
+			}
 			return nil
 		})
 	if err != nil {

@@ -70,7 +70,7 @@ contexts: [{name: r, context: {cluster: r, user: r}}], users: [{name: r, user: {
 		if err != nil {
 			t.Fatal(err)
 		}
-		response, err := client.Get(server.URL) //nolint:noctx // it is over with the test
+		response, err := client.Get(server.URL)
 		if err == nil {
 			_ = response.Body.Close()
 		}

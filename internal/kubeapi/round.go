@@ -98,14 +98,15 @@ func (o *round) list(ctx context.Context, options metav1.ListOptions) (*internal
 
 // empty returns an object to read into.
 func (r *Reflector) empty() runtime.Object {
-	return reflect.New(reflect.TypeOf(r.Object).Elem()).Interface().(runtime.Object)
+	return reflect.New(reflect.TypeOf(r.Object).Elem()).Interface().(runtime.Object) //nolint:errcheck // it is of the type of Object
 }
 
 // reduced returns what is kept of an object until its list is complete.
 func (r *Reflector) reduced(object runtime.Object) runtime.Object {
 	if transforming, ok := r.Store.(cache.TransformingStore); ok {
-		if kept, err := transforming.Transformer()(object); err == nil {
-			return kept.(runtime.Object)
+		kept, err := transforming.Transformer()(object)
+		if reduced, ok := kept.(runtime.Object); ok && err == nil {
+			return reduced
 		}
 	}
 	return object

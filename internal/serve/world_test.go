@@ -129,7 +129,7 @@ func portOf(text string) plan.ServicePort {
 }
 
 // service makes or changes a Service.
-func (w *world) service(key string, ports ...string) *kube.Service {
+func (w *world) service(key string, ports ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	namespace, name, _ := strings.Cut(key, "/")
@@ -142,7 +142,6 @@ func (w *world) service(key string, ports ...string) *kube.Service {
 	}
 	w.services[key] = s
 	w.tell()
-	return s
 }
 
 // remake deletes a Service and makes it again at once, as another object: the garbage
@@ -309,11 +308,11 @@ func (s worldStore) Write(ctx context.Context, w plan.Write) (string, error) {
 	if exists != (w.Operation == plan.Update) || exists && before.Version != w.Slice.Version {
 		return "", plan.ErrConflict
 	}
-	s.version++
+	s.world.version++
 	after := storedSlice{w.Slice, s.of.Namespace, s.of.Service, s.of.Pool}
-	after.Version = strconv.Itoa(s.version)
+	after.Version = strconv.Itoa(s.world.version)
 	s.world.slices[key] = after
-	s.writes = append(s.writes, fmt.Sprintf("%s %s", w.Operation, key))
+	s.world.writes = append(s.world.writes, fmt.Sprintf("%s %s", w.Operation, key))
 	return after.Version, nil
 }
 

@@ -73,7 +73,7 @@ func (s sharing) Unmarshal(data mem.BufferSlice, message any) error {
 	if err != nil {
 		return err
 	}
-	return proto.Unmarshal(thin, message.(proto.Message)) //nolint:forcetypeassert // both are
+	return proto.Unmarshal(thin, message.(proto.Message)) //nolint:errcheck // gRPC decodes messages of protobuf alone
 }
 
 // of appends what is read of a message. Of a list that is too long as much is read as shows

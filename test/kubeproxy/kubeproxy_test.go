@@ -132,11 +132,10 @@ func ask(t *testing.T, namespace, target string) {
 	}
 }
 
-func ip(t *testing.T, args ...string) string {
+func ip(t *testing.T, args ...string) {
 	t.Helper()
 	output, err := exec.Command("ip", args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("ip %s: %v: %s", strings.Join(args, " "), err, output)
 	}
-	return string(output)
 }

@@ -25,7 +25,9 @@ func (h *Hub) Find(ctx context.Context) ([]string, error) {
 	options := metav1.ListOptions{Limit: findAtOnce, LabelSelector: discoveryv1.LabelManagedBy + "=" + h.options.ManagedBy + "," + manifest.LabelPool}
 	for {
 		list, err := h.client.Each(ctx, kubeapi.EndpointSlices(""), options, empty, func(object runtime.Object) runtime.Object {
-			found[object.(*discoveryv1.EndpointSlice).Namespace] = true
+			if slice, ok := object.(*discoveryv1.EndpointSlice); ok {
+				found[slice.Namespace] = true
+			}
 			return nil
 		})
 		if err != nil {
