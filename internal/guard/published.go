@@ -94,6 +94,10 @@ func (v *Verdict) Checked() bool { return !v.parts[ipv4].unchecked && !v.parts[i
 // works there are none.
 func (v *Verdict) Passing() (ipv4s, ipv6s int) { return v.parts[ipv4].passing, v.parts[ipv6].passing }
 
+// Serving returns how many endpoints stay and are ready for what is known of them, by family:
+// those that pass, and those that may. What is ready for want of anything better is none.
+func (v *Verdict) Serving() (ipv4s, ipv6s int) { return v.parts[ipv4].serving, v.parts[ipv6].serving }
+
 // MayReplace reports whether the group can take over a target at all: everything was
 // checked, and something works.
 func (v *Verdict) MayReplace() bool {
@@ -104,9 +108,10 @@ func (v *Verdict) MayReplace() bool {
 type part struct {
 	// unchecked says that an address had no check yet.
 	unchecked bool
-	// works is what works, passing how many endpoints that are ready do.
-	works   Work
-	passing int
+	// works is what works, passing how many endpoints that are ready do, and serving how
+	// many of these may.
+	works            Work
+	passing, serving int
 	// yields is what must work elsewhere for the states by evidence to apply.
 	yields Work
 	// unproven says that all checks fail and none has passed since the start.
@@ -149,6 +154,11 @@ const (
 func newPart(rows []row, w *world, members []inventory.Member) part {
 	p := part{members: members, yields: LeavingWorks, unproven: w.nonePassed}
 	p.works, p.passing = working(rows, w)
+	for i := range rows {
+		if r := &rows[i]; r.next == inventory.StateReady && r.evident == inventory.StateReady && !r.drains && !w.failOpen {
+			p.serving++
+		}
+	}
 	if w.readyDraining {
 		p.yields = ReadyWorks
 	}

@@ -34,8 +34,9 @@ func (c Count) String() string {
 type Health struct {
 	// Checked says that every endpoint was checked.
 	Checked bool
-	// Passing is how many endpoints stay and pass.
-	Passing Count
+	// Passing is how many endpoints stay and pass, Serving how many stay and pass or may:
+	// those of which the checks say nothing are taken for working when they are to go.
+	Passing, Serving Count
 }
 
 // A hand-over is a use that others are to take the place of: what the documents of a
@@ -47,7 +48,7 @@ type Health struct {
 //	is stored with that many ready           drains for drainPeriod
 //	                                         is emptied
 //
-// Too few is less than (100 - maxRemovalPercent) % of those that pass in the old, in each
+// Too few is less than (100 - maxRemovalPercent) % of those that serve in the old, in each
 // family: a hand-over takes no more away than an inventory may. No time ends that.
 //
 // Where old and new have the same slices, the write that brings the new takes the old.
@@ -85,18 +86,18 @@ func max1(need Count) Count {
 	return need
 }
 
-// passing is how many endpoints of a use pass. Where its group has decided nothing, those
-// count that its slices have as ready. It is not known before these were read.
-func (in *Input) passing(key Key, u *use) (Count, bool) {
+// serving is how many endpoints of a use work, as far as is known. Where its group has decided
+// nothing, those count that its slices have as ready. It is not known before these were read.
+func (in *Input) serving(key Key, u *use) (Count, bool) {
 	if health, decided := in.Health(u.Group); decided {
-		return health.Passing, true
+		return health.Serving, true
 	}
 	return in.Stored(key, u.SliceName(key))
 }
 
 // handOver returns how far the use is handed over to others.
 func (in *Input) handOver(key Key, old *use, percent int, others []Group) handOver {
-	taken, known := in.passing(key, old)
+	taken, known := in.serving(key, old)
 	share := func(n int) int { return (n*(100-percent) + 99) / 100 }
 	h := handOver{need: Count{share(taken.IPv4), share(taken.IPv6)}, unknown: !known}
 	for _, g := range others {

@@ -42,7 +42,7 @@ func newWorld(t *testing.T, pools ...v1alpha1.EndpointPool) *world {
 		if !set {
 			passing = resolve.Count{IPv4: 10}
 		}
-		return resolve.Health{Checked: !w.unready[g], Passing: passing}, !w.unready[g]
+		return resolve.Health{Checked: !w.unready[g], Passing: passing, Serving: passing}, !w.unready[g]
 	}
 	w.in.Stored = w.stored
 	for _, p := range pools {

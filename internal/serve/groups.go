@@ -177,6 +177,7 @@ func (g *groups) health(key resolve.Group) (resolve.Health, bool) {
 func healthOf(v *guard.Verdict) resolve.Health {
 	h := resolve.Health{Checked: v.Checked()}
 	h.Passing.IPv4, h.Passing.IPv6 = v.Passing()
+	h.Serving.IPv4, h.Serving.IPv6 = v.Serving()
 	return h
 }
 

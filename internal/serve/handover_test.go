@@ -254,6 +254,36 @@ func TestContract201ANewPoolReplacesNothingUntilAsMuchPasses(t *testing.T) {
 	}
 }
 
+// The prober is cut off from the old pool, so nothing says that its endpoints do not work.
+func TestContract201EndpointsOfWhichTheChecksSayNothingCount(t *testing.T) {
+	t.Parallel()
+	for _, restart := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w, pools := blueAndRed(t)
+			w.pool("blue", "10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5", "10.0.0.6")
+			w.service("shop/web", "http:8080")
+			w.documents(pools, bindingOf("shop/web", "blue"))
+			w.start()
+			during(30 * time.Second)
+			w.locked(func() {
+				for i := range 6 {
+					w.silent[fmt.Sprintf("10.0.0.%d", i+1)] = true
+				}
+			})
+			during(30 * time.Second)
+			w.documents(pools, bindingOf("shop/web", "red"))
+			if restart {
+				w.restart()
+			}
+			during(4 * time.Minute)
+			if got := w.usable("shop/web"); !slices.Contains(got, "10.0.0.1:8080") || len(got) != 8 {
+				t.Errorf("restart %v: got %v, want all of blue beside the two of red, which are fewer than half: %s", restart, got, w.shown())
+			}
+			w.stop()
+		})
+	}
+}
+
 // The same for another check of the same pool, whose slices have the same names.
 func TestContract201AnotherCheckReplacesNothingUntilAsMuchPasses(t *testing.T) {
 	t.Parallel()

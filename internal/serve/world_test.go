@@ -50,8 +50,9 @@ type world struct {
 	watched  map[string]bool
 
 	nodes map[string][]inventory.Node // by pool
-	// dead are addresses, or address:port, that refuse; wrong are paths that answer 500.
-	dead, wrong map[string]bool
+	// dead are addresses, or address:port, that refuse; silent are addresses that do not
+	// answer the checks, although clients reach them.
+	dead, silent map[string]bool
 	// fault is what becomes of a write: how long it takes, and its error.
 	fault func(of plan.Target, w plan.Write) (time.Duration, error)
 	// checkErr is why the checks of a pool cannot be made.
@@ -75,7 +76,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	return &world{
 		t: t, docChanged: make(chan struct{}, 1), hubChanged: make(chan struct{}, 1), services: map[string]*kube.Service{}, slices: map[string]storedSlice{},
-		followed: map[string]func(){}, watched: map[string]bool{}, nodes: map[string][]inventory.Node{}, dead: map[string]bool{}, wrong: map[string]bool{}, checkErr: map[string]error{}, flying: map[string]int{}, blind: map[string]bool{},
+		followed: map[string]func(){}, watched: map[string]bool{}, nodes: map[string][]inventory.Node{}, dead: map[string]bool{}, silent: map[string]bool{}, checkErr: map[string]error{}, flying: map[string]int{}, blind: map[string]bool{},
 	}
 }
 
@@ -413,7 +414,10 @@ func (p worldProber) Check(_ context.Context, addr netip.Addr) inventory.Result 
 	time.Sleep(time.Millisecond)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.works(netip.AddrPortFrom(addr, p.check.Port)) || p.wrong[p.check.Path] {
+	switch {
+	case p.silent[addr.String()]:
+		r.Outcome, r.Reason = inventory.Silent, inventory.ProbeTimeout
+	case !p.works(netip.AddrPortFrom(addr, p.check.Port)):
 		r.Outcome, r.Reason = inventory.Refused, inventory.ProbeRefused
 	}
 	return r
