@@ -153,6 +153,14 @@ func TestMachine(t *testing.T) {
 			{"failed", func(b *bench) { b.fail(errRefused) }, "load; 1 pending 0 results, write error"},
 			{"load fails", func(b *bench) { b.Loaded(plan.State{}, errors.New("no"), b.now) }, "1 pending 1 results, load error, write error; 500ms"},
 		}},
+		"what was lost in a slice that cannot be read is told": {known: true, steps: []step{
+			{"verdict", decide(1), "gain; passed, 1 pending 0 results"},
+			{"taken", (*bench).take, ""},
+			{"failed", func(b *bench) { b.fail(errRefused) }, "load; 1 pending 0 results, write error"},
+			{"loaded in part", func(b *bench) {
+				b.Loaded(plan.State{Service: service, UnreadErr: errors.New("no"), Unread: []string{"web.blue"}}, nil, b.now)
+			}, "1 pending 1 results, load error, write error; 500ms"},
+		}},
 		"an old diff is made anew before it is sent": {known: true, steps: []step{
 			{"verdict", decide(1), "gain; passed, 1 pending 0 results"},
 			{"two seconds later", pass(2 * time.Second), "gain; passed, 1 pending 0 results"},

@@ -12,6 +12,8 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/kubernetes"
 )
 
@@ -85,4 +87,46 @@ func TestAServerThatIsAwayIsAskedAgainWithinThreeSeconds(t *testing.T) {
 	if tries < 20*minutes {
 		t.Errorf("got %d requests in %d minutes, want one in three seconds at least", tries, minutes)
 	}
+}
+
+// A watch that is opened late goes on from what is known, although that was not trusted any
+// more: whoever reads when the source says so has its nodes again.
+func TestAWatchThatIsOpenedAfterTheGraceIsAnnounced(t *testing.T) {
+	kubeconfig := writeKubeconfig(t, "", "http://127.0.0.1:1", &rest.Config{BearerToken: canary})
+	synctest.Test(t, func(t *testing.T) {
+		opens := make(chan struct{})
+		way := remote(kubeconfig)
+		way.Wrap = func(http.RoundTripper) http.RoundTripper { return &late{opens: opens} }
+		source := newSource(t, kubernetes.Options{Way: way, Grace: grace})
+		run(t, source)
+		read(t, source)
+		told(t, source, grace+4*time.Second, failed)
+		close(opens)
+		told(t, source, grace-time.Second, func(nodes []inventory.Node, err error) bool { return err == nil && len(nodes) == 1 })
+	})
+}
+
+// late is a server that ends streams after two seconds, and accepts those that go on only when
+// it is told to, also where they were given up meanwhile.
+type late struct {
+	cutter
+
+	opens chan struct{}
+}
+
+func (l *late) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Query().Has("watch") && !begins(r) {
+		<-l.opens
+	}
+	response, err := l.cutter.RoundTrip(r)
+	response.Body = io.NopCloser(io.MultiReader(response.Body, ends{r.Context()}))
+	return response, err
+}
+
+// ends is the end of a stream, two seconds later.
+type ends struct{ context.Context }
+
+func (e ends) Read([]byte) (int, error) {
+	kubeapi.Wait(e, 2*time.Second)
+	return 0, io.EOF
 }
