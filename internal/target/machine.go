@@ -59,7 +59,7 @@ func (m *machine) follow(v *guard.Verdict) {
 		return
 	}
 	is := v.Settled()
-	if m.settled && !is && m.decided {
+	if m.settled && !is {
 		m.own = m.members
 	}
 	m.settled = is
