@@ -59,13 +59,13 @@ func (l *loop) fillOf(options Fill) *fill {
 	if f == nil {
 		f = &fill{class: noClass}
 		l.fills[options.key()] = f
-	} else if f.service.name != options.service() {
-		l.lanes.leave(f.service)
-		f.service = nil
 	}
-	if f.service == nil {
+	if before := f.service; before == nil || before.name != options.service() {
 		f.service = l.lanes.join(options)
 		f.namespace = f.service.namespace
+		if before != nil { // afterwards: its namespace is the same, and may have loads in flight
+			l.lanes.leave(before)
+		}
 	}
 	return f
 }
@@ -117,7 +117,7 @@ func (l *loop) wake(f *fill, now time.Time) {
 		if l.start(f, now); f.machine != nil {
 			l.undecide(f.target)
 		}
-	case f.flying > 0:
+	case f.flying > 0 || f.loading:
 		l.agenda.set(f, now.Add(heartbeat))
 	default:
 		delete(l.fills, f.key())

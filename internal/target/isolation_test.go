@@ -196,6 +196,54 @@ func TestContract54AStoreThatHangsHasOneReader(t *testing.T) {
 		if most != 1 {
 			t.Errorf("got %d loads of one store at a time, want 1", most)
 		}
+		hangs := make(chan struct{}) // beyond every bound
+		s.set(func() {
+			s.load = func(context.Context) error {
+				s.set(func() { flying++; most = max(most, flying) })
+				defer s.set(func() { flying-- })
+				<-hangs
+				return nil
+			}
+		})
+		for range 3 {
+			during(2 * time.Minute)
+			c.remove(s)
+			during(2 * time.Minute)
+			c.add(s)
+		}
+		if most != 1 {
+			t.Errorf("got %d loads of one store that is away for minutes, want 1", most)
+		}
+		close(hangs)
+		during(time.Minute)
+	})
+}
+
+// TestContract54ANamespaceHasTwoReadersAtMostWhenSlicesPassToAnotherService while they are read.
+func TestContract54ANamespaceHasTwoReadersAtMostWhenSlicesPassToAnotherService(t *testing.T) {
+	inCrowd(t, target.SetOptions{}, nil, func(t *testing.T, c *crowd) {
+		before, heir := newServed(t, "bad/web", 100), newServed(t, "bad/heir", 100)
+		heir.fill.Target.SliceName = before.fill.Target.SliceName
+		before.load = func(ctx context.Context) error { return wait(ctx, 900*time.Millisecond) }
+		c.add(before)
+		synctest.Wait()
+		c.remove(before)
+		c.add(heir)
+		during(time.Second)
+		flying, most := 0, 0
+		for i := range 20 {
+			s := newServed(t, fmt.Sprintf("bad/more%d", i), 100)
+			s.load = func(ctx context.Context) error {
+				heir.set(func() { flying++; most = max(most, flying) })
+				defer heir.set(func() { flying-- })
+				return wait(ctx, 100*time.Millisecond)
+			}
+			c.add(s)
+		}
+		during(time.Minute)
+		if most != 2 {
+			t.Errorf("got %d loads at a time for one of several namespaces, want 2", most)
+		}
 	})
 }
 
@@ -234,6 +282,34 @@ func TestContract54APanicStopsOneTargetAndIsTriedAgain(t *testing.T) {
 		during(6 * time.Minute)
 		if got := bad.published(); got != "1=ready 2=ready" || bad.last().Defect != nil {
 			t.Errorf("got %q and %v, want the newest verdict once the defect is over", got, bad.last().Defect)
+		}
+	})
+}
+
+// TestContract54ATargetThatComesBackAfterAPanicIsDecidedOnWithItsState, which needs no load,
+// although no other verdict comes.
+func TestContract54ATargetThatComesBackAfterAPanicIsDecidedOnWithItsState(t *testing.T) {
+	inCrowd(t, target.SetOptions{}, []string{"bad/web"}, func(t *testing.T, c *crowd) {
+		bad := c.all["bad/web"]
+		bad.set(func() { bad.observe = func(target.Outcome) { panic("once") } })
+		bad.added.Changed()
+		synctest.Wait()
+		bad.set(func() { bad.observe = nil })
+		c.remove(bad)
+		state, err := bad.Store.Load(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad.fill.State = &state
+		c.add(bad)
+		c.set.Publish("blue", verdict(2, 1))
+		synctest.Wait()
+		if got := bad.published(); got != "1=ready 2=ready" {
+			t.Errorf("got %q at once, want that the target is tried again in a second", got)
+		}
+		during(time.Second)
+		if got := bad.published(); got != "1=down 2=ready" {
+			t.Errorf("got %q, want the verdict that came while the target was stopped", got)
 		}
 	})
 }
@@ -348,6 +424,57 @@ func severalNamespaces() []string {
 		names = append(names, fmt.Sprintf("bad%d/web%d", i%5, i))
 	}
 	return names
+}
+
+// TestContract54AServiceHasTwoWritersAtMostWhenItsSlicesPassToAnother, also while it still has
+// writes in flight.
+func TestContract54AServiceHasTwoWritersAtMostWhenItsSlicesPassToAnother(t *testing.T) {
+	inCrowd(t, target.SetOptions{}, nil, func(t *testing.T, c *crowd) {
+		hog := newServed(t, "shop/hog", 1)
+		c.all["shop/hog"] = hog
+		most := c.busy(4*time.Second, "shop/hog")
+		hog.fill.Pool = "red"
+		c.add(hog)
+		c.set.Publish("red", verdict(50))
+		for range 3 {
+			during(time.Second)
+			c.remove(hog)
+			heir := newServed(t, "shop/heir", 1)
+			heir.fill.Target.SliceName = hog.fill.Target.SliceName
+			c.add(heir)
+			hog.fill.Target.SliceName += ".next"
+			c.add(hog)
+		}
+		during(time.Second)
+		if got := most(); got != 2 {
+			t.Errorf("got %d writers for one of several Services, want 2", got)
+		}
+		during(time.Minute)
+	})
+}
+
+func TestContract54TheOnlyServiceMayHaveAllWritersAlsoIfItsSlicesPassedToIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, target.SetOptions{}, "shop/web")
+		c.start()
+		during(time.Second)
+		before, heir := c.all["shop/web"], newServed(t, "shop/heir", 1)
+		c.busy(4*time.Second, "shop/web")
+		c.set.Publish("blue", verdict(2))
+		synctest.Wait()
+		c.remove(before) // its write is under way
+		heir.fill.Target.SliceName = before.fill.Target.SliceName
+		c.add(heir)
+		during(10 * time.Second)
+		c.all["shop/heir"] = heir
+		most := c.busy(500*time.Millisecond, "shop/heir")
+		c.set.Publish("blue", verdict(50))
+		during(time.Minute)
+		if got := most(); got != 8 {
+			t.Errorf("got %d writers for the only Service, want all 8", got)
+		}
+		c.stop()
+	})
 }
 
 func TestContract54SlowNamespacesTogetherLeaveTwoWritersToTheOthers(t *testing.T) {

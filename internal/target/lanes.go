@@ -26,7 +26,7 @@ type lanes struct {
 	slow int
 }
 
-// service counts the requests of one Service. It is there while it has fills.
+// service counts the requests of one Service. It is there while it has fills or requests.
 type service struct {
 	name          string
 	namespace     *namespace
@@ -67,9 +67,15 @@ func (l *lanes) join(f Fill) *service {
 	return s
 }
 
-// leave forgets a fill that has no request in flight.
+// leave notes that a Service has one fill less.
 func (l *lanes) leave(s *service) {
-	if s.fills--; s.fills > 0 {
+	s.fills--
+	l.forget(s)
+}
+
+// forget forgets a Service that has neither fills nor requests in flight.
+func (l *lanes) forget(s *service) {
+	if s.fills > 0 || s.flying > 0 {
 		return
 	}
 	delete(l.services, s.name)
@@ -108,6 +114,7 @@ func (l *lanes) ended(s *service, retry bool, took time.Duration) {
 			l.slow -= ns.flying
 		}
 	}
+	l.forget(s)
 }
 
 func (l *lanes) count(s *service, retry bool, n int) {
