@@ -31,6 +31,8 @@ type wanted struct {
 type history struct {
 	*world
 	random *rand.Rand
+	// slow draws how long writes take; under mu, because the writers do.
+	slow *rand.Rand
 	// pools are the documents of pools, and which cluster each of them reads.
 	pools map[string]string
 	wants map[string]wanted
@@ -60,7 +62,7 @@ var subnets = map[string]string{"a": "10.0.0.0/24", "b": "10.0.1.0/24", "c": "10
 
 func newHistory(t *testing.T, seed uint64) *history {
 	h := &history{
-		world: newWorld(t), random: rand.New(rand.NewPCG(seed, 2)), pools: map[string]string{"a": "a", "b": "b", "c": "c"}, wants: map[string]wanted{},
+		world: newWorld(t), random: rand.New(rand.NewPCG(seed, 2)), slow: rand.New(rand.NewPCG(seed, 3)), pools: map[string]string{"a": "a", "b": "b", "c": "c"}, wants: map[string]wanted{},
 		ports: map[string][]string{}, since: map[string]time.Time{}, changed: map[string]time.Time{}, seen: map[string][]string{}, serves: map[string]time.Time{}, used: map[string]map[string]time.Time{}, at: time.Now(),
 	}
 	for i := range 4 {
@@ -107,7 +109,7 @@ func (h *history) apply() {
 func (h *history) refused(of plan.Target, w plan.Write) (time.Duration, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	takes := time.Duration(h.random.IntN(300)) * time.Millisecond
+	takes := time.Duration(h.slow.IntN(300)) * time.Millisecond
 	if w.Operation == plan.Create && slices.ContainsFunc(h.refuses, func(part string) bool { return strings.Contains(of.Namespace+"/"+w.Slice.Name+".", part) }) {
 		return takes, errors.New("exceeded quota")
 	}

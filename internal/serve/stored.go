@@ -1,8 +1,6 @@
 package serve
 
 import (
-	"slices"
-
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
@@ -33,9 +31,15 @@ func (f *filled) know(before *filled) {
 	}
 }
 
-// at returns which of the fills has slices of that first name, -1 if none has.
+// at returns which of the fills has slices of that first name, -1 if none has. Any goroutine
+// may ask: it looks at nothing that move changes.
 func (f *filled) at(slice string) int {
-	return slices.IndexFunc(f.fills, func(each fill) bool { return each.of.SliceName == slice })
+	for i := range f.fills {
+		if f.fills[i].of.SliceName == slice {
+			return i
+		}
+	}
+	return -1
 }
 
 // stored returns what slices of that first name publish as ready in the API server, as far
