@@ -19,3 +19,6 @@ var (
 	OutcomeOf = outcomeOf
 	Ended     = ended
 )
+
+// FirstLabels is exported for more labels than a test gives to namespaces.
+var FirstLabels = firstLabels

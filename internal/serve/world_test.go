@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/netip"
 	"slices"
@@ -62,6 +63,9 @@ type world struct {
 	// flying are the writes under way by slice; blind are namespaces whose watch is broken.
 	flying map[string]int
 	blind  map[string]bool
+	// crowded says of namespaces what Hub says of one whose Services say too much.
+	crowded map[string]error
+	logger  *slog.Logger
 
 	server *serve.Server
 	stop   func()
@@ -236,6 +240,9 @@ func (h worldHub) Snapshot() kube.Snapshot {
 			sight.Err = errors.New("the watch is refused")
 		}
 		out.Sights = append(out.Sights, sight)
+		if err := h.crowded[namespace]; err != nil {
+			out.Sights = append(out.Sights, kube.Sight{Namespace: namespace, Complete: true, Crowded: true, Err: err})
+		}
 	}
 	return out
 }
@@ -454,7 +461,7 @@ func (w *world) options() serve.Options {
 		Announce: func(key resolve.Key, n narration.Notice) {
 			w.locked(func() { w.events = append(w.events, fmt.Sprintf("%s %s: %s", key, n.Reason, n.Note)) })
 		},
-		ManagedBy: "us", MaxEndpoints: 100, Concurrency: 64,
+		Logger: w.logger, ManagedBy: "us", MaxEndpoints: 100, Concurrency: 64,
 	}
 }
 
