@@ -96,6 +96,22 @@ func TestContract56ANamespaceWithoutRightsIsAskedRarelyAndFollowedSoonAfterItHas
 	})
 }
 
+// TestContract56ARightToListWithoutOneToWatchWakesNoOtherWatch: each of these namespaces
+// would wake the others with every list, for ever.
+func TestContract56ARightToListWithoutOneToWatchWakesNoOtherWatch(t *testing.T) {
+	const most = 1000 // so that the test ends
+	inWorld(t, []string{"blog", "shop", "wiki"}, func(t *testing.T, w *world, _ *kube.Hub) {
+		time.Sleep(20 * time.Minute)
+		if got := w.requests("shop"); got < 200 || got > 900 {
+			t.Errorf("got %d requests in 20 minutes, want three in 10 to 30 s for each of two watches", got)
+		}
+	}, func(w *world) {
+		w.refuse("blog", true)
+		w.refuse("shop", true)
+		w.listable = map[string]int{"blog": most, "shop": most}
+	})
+}
+
 // TestContract56ASliceThatCannotBeReadDelaysOnlyItsOwnTarget: the writes of seventy
 // slices of one target and of one slice of another failed, and the API server answers
 // only about that one.

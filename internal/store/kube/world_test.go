@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,9 +36,12 @@ type world struct {
 	// the names of slices about which no read is answered, and writes is the code of
 	// every answer to a write.
 	refused map[string]bool
-	asked   map[string]int // how many requests there were for each namespace
-	mute    string
-	writes  int
+	// listable says of refused namespaces how many lists are still answered, while each
+	// watch is refused.
+	listable map[string]int
+	asked    map[string]int // how many requests there were for each namespace
+	mute     string
+	writes   int
 	// expired is the revision before which no watch may begin.
 	expired int
 	watches map[*io.PipeWriter][2]string // namespace and resource of each
@@ -113,7 +117,7 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.asked[namespace]++
 	name, one := strings.CutPrefix(query.Get("fieldSelector"), "metadata.name=")
 	switch {
-	case w.refused[namespace]:
+	case w.refused[namespace] && !w.lists(namespace, query):
 		return reply(r, http.StatusForbidden, metav1.Status{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: http.StatusForbidden, Message: "not for you",
 		}), nil
@@ -132,6 +136,17 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, r.Context().Err()
 	}
 	return w.list(r, namespace, resource, name), nil
+}
+
+// lists reports whether a request for a list of a refused namespace is accepted.
+func (w *world) lists(namespace string, query url.Values) bool {
+	if w.listable[namespace] == 0 || query.Has("watch") && !query.Has("sendInitialEvents") {
+		return false
+	}
+	if !query.Has("watch") {
+		w.listable[namespace]--
+	}
+	return true
 }
 
 // before reports whether a watch from the revision would miss something: what was put
