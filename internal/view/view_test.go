@@ -247,6 +247,46 @@ func TestContract108AnotherWordAboutCertificatesIsAnotherService(t *testing.T) {
 	}
 }
 
+// TestContract170OfAServiceAViewKeepsWhatCanCount: what is as long as can be counts, and of
+// what is longer little is kept.
+func TestContract170OfAServiceAViewKeepsWhatCanCount(t *testing.T) {
+	of := func(annotations map[string]string, ports ...corev1.ServicePort) *view.Service {
+		return view.ToService(&corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Annotations: annotations}, Spec: corev1.ServiceSpec{Ports: ports},
+		})
+	}
+	long := strings.Repeat("n", 63)
+	for length, whole := range map[int]bool{32 << 10: true, 32<<10 + 1: false, 1 << 20: false} {
+		text := strings.Repeat("A", length)
+		got := of(map[string]string{view.AuthorityAnnotation: text, view.SkipVerifyAnnotation: "true"}).TLS
+		// One that is too long refuses every certificate: it is never as if nothing were said.
+		if !got.Said() || (got.Authorities == text) != whole || len(got.Authorities) > 32<<10 || got.Authorities == "" {
+			t.Errorf("authorities of %d bytes: got %d, want them whole: %v", length, len(got.Authorities), whole)
+		}
+	}
+	for length, want := range map[int]int{253: 253, 254: 254, 250_000: 254} {
+		if got := of(map[string]string{view.ServerNameAnnotation: strings.Repeat("s", length)}).TLS.ServerName; len(got) != want {
+			t.Errorf("a server name of %d bytes: got %d, want %d", length, len(got), want)
+		}
+	}
+	var fleets []string
+	for i := range 10_000 {
+		fleets = append(fleets, fmt.Sprintf("edge/fleet-%d", i))
+	}
+	longest := long + "/" + long
+	got := of(map[string]string{view.FleetsAnnotation: longest + "n, " + longest + "," + strings.Join(fleets, ",")}).Fleets
+	if len(got) != 64 || got[0] != longest || got[1] != "edge/fleet-0" {
+		t.Errorf("got %d fleets, of them %q, want 64 without the one that no fleet has as its name", len(got), got[:min(len(got), 2)])
+	}
+	var ports []corev1.ServicePort
+	for i := range 9_000 {
+		ports = append(ports, corev1.ServicePort{Name: fmt.Sprint("p", i), Port: int32(i + 1)})
+	}
+	if got := of(nil, ports...).Ports; len(got) != 256 || got[255].Name != "p255" {
+		t.Errorf("got %d ports, want the first 256", len(got))
+	}
+}
+
 // TestContract142ExplainNamesTheMentionThatCounts: one address is in two slices, ready in one
 // and terminating in the other.
 func TestContract142ExplainNamesTheMentionThatCounts(t *testing.T) {

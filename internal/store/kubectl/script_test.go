@@ -150,6 +150,36 @@ func TestContract21WhatTheServerSaysOfAWriteIsAConflictOrIsNot(t *testing.T) {
 	}
 }
 
+// TestContract171WhatKubectlPrintsIsHeldAgainstWhatWasSent: a policy of the API server changes
+// what is written, or does not.
+func TestContract171WhatKubectlPrintsIsHeldAgainstWhatWasSent(t *testing.T) {
+	for operation, write := range map[string]plan.Write{"create": create(), "replace": update()} {
+		for name, test := range map[string]struct {
+			policy string
+			want   bool
+		}{
+			"a policy changes it":           {`sed 's/"ready":false/"ready":true/'`, true},
+			"a policy changes what is ours": {`sed 's/"endpointslice.kubernetes.io\/managed-by":"[^"]*"/"endpointslice.kubernetes.io\/managed-by":"x"/'`, true},
+			"it is stored as it was sent":   {"cat", false},
+		} {
+			t.Run(operation+", "+name, func(t *testing.T) {
+				write.Slice.Endpoints = []inventory.Member{{Address: netip.MustParseAddr("10.0.0.1"), State: inventory.StateDown}}
+				store := loaded(t, test.policy+` | sed 's/"resourceVersion":"7"/"resourceVersion":"8"/'`)
+				if operation == "create" {
+					store = newStore(t, storetest.Target("default"), program(t, test.policy), environ())
+				}
+				version, err := store.Write(t.Context(), write)
+				if errors.Is(err, plan.ErrStoredOtherwise) != test.want || (err == nil) == test.want {
+					t.Errorf("got %v, want that something else is stored: %v", err, test.want)
+				}
+				if operation == "replace" && version != "8" {
+					t.Errorf("got version %q, want 8, that of what is stored", version)
+				}
+			})
+		}
+	}
+}
+
 func TestAnIncompleteAnswerIsAnError(t *testing.T) {
 	for name, test := range map[string]struct{ script, want string }{
 		"its own words":     {"echo 'Unable to connect to the server' >&2; exit 1", "Unable to connect to the server"},
