@@ -94,6 +94,9 @@ func (r *rules) life(key Key, uses []use, asked bool, w wish) []use {
 // the old one stays, unless the pool forbids it, under the names that the Service has for
 // its ports. Where the Service has no such ports, the old one is of no use.
 func (r *rules) change(key Key, u use, want Use) use {
+	if u.Group == want.Group && u.PortFromService == want.PortFromService && slices.Equal(u.Ports, want.Ports) {
+		return use{Use: want} // so it is nearly always
+	}
 	if wanted, _ := r.named(key, &want); !u.PortFromService {
 		u.Ports = renamed(u.Ports, wanted)
 	}
