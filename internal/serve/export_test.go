@@ -92,6 +92,3 @@ func (s *Server) Remembered() int {
 	defer s.teller.mu.Unlock()
 	return len(s.lost.asked) + len(s.teller.said) + len(s.targets.broken) + len(s.targets.running) + len(s.targets.leaving) + len(s.groups.running) + len(s.targets.settling.services)
 }
-
-// Quiet reports whether nothing has to be tried again.
-func (s *Server) Quiet() bool { return s.quiet() }

@@ -1,6 +1,8 @@
 package serve
 
 import (
+	"slices"
+
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
@@ -9,14 +11,19 @@ import (
 
 // move takes over how far a hand-over is, which changes nothing of what runs.
 func (f *filled) move(fills []fill) {
-	phases, moved := make([]target.Phase, len(fills)), false
-	for i, each := range fills {
-		moved = moved || f.fills[i].phase != each.phase
-		phases[i], f.fills[i].phase = each.phase, each.phase
-	}
-	if moved && f.target != nil {
+	phases := phasesOf(fills)
+	if !slices.Equal(f.phases, phases) && f.target != nil {
 		f.target.Move(phases)
 	}
+	f.phases = phases
+}
+
+func phasesOf(fills []fill) []target.Phase {
+	phases := make([]target.Phase, len(fills))
+	for i, each := range fills {
+		phases[i] = each.phase
+	}
+	return phases
 }
 
 // know takes over what came of the slices that the target before it had too.
@@ -31,15 +38,9 @@ func (f *filled) know(before *filled) {
 	}
 }
 
-// at returns which of the fills has slices of that first name, -1 if none has. Any goroutine
-// may ask: it looks at nothing that move changes.
+// at returns which of the fills has slices of that first name, -1 if none has.
 func (f *filled) at(slice string) int {
-	for i := range f.fills {
-		if f.fills[i].of.SliceName == slice {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(f.fills, func(each fill) bool { return each.of.SliceName == slice })
 }
 
 // stored returns what slices of that first name publish as ready in the API server, as far

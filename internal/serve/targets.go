@@ -30,7 +30,9 @@ type targets struct {
 
 // filled is one Service that is filled, or is about to be.
 type filled struct {
-	fills  []fill
+	fills []fill
+	// phases are how far hand-overs have come; only the loop of the server uses them.
+	phases []target.Phase
 	dryRun bool
 	target *target.Target
 	stop   context.CancelFunc
@@ -45,7 +47,7 @@ type filled struct {
 	states []*plan.State
 }
 
-// fill is what one pool gives the Service.
+// fill is what one pool gives the Service. It is not changed once its target runs.
 type fill struct {
 	// verdict is the name of the group.
 	verdict string
@@ -116,7 +118,7 @@ func sameFill(a, b fill) bool {
 func (t *targets) open(ctx context.Context, fills []fill, dryRun bool) (*filled, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	f := &filled{
-		fills: fills, dryRun: dryRun, stop: cancel, seen: make([]atomic.Pointer[FillState], len(fills)),
+		fills: fills, phases: phasesOf(fills), dryRun: dryRun, stop: cancel, seen: make([]atomic.Pointer[FillState], len(fills)),
 		loads: len(fills), states: make([]*plan.State, len(fills)),
 	}
 	for i := range fills {
@@ -216,7 +218,7 @@ func (t *targets) run() {
 		options := target.Options{DryRun: f.dryRun, Observe: func(o target.Outcome) { tell(o); t.settling.take(key, f.dryRun, o) }}
 		for i, each := range f.fills {
 			options.Fills = append(options.Fills, target.Fill{
-				Pool: each.verdict, Store: t.server.opts.Fence(each.store), Target: each.of, State: f.states[i], Phase: each.phase,
+				Pool: each.verdict, Store: t.server.opts.Fence(each.store), Target: each.of, State: f.states[i], Phase: f.phases[i],
 			})
 		}
 		added, err := t.server.set.Add(options)

@@ -60,6 +60,8 @@ type world struct {
 	checkErr map[string]error
 	writes   []string
 	events   []string
+	// plans is how often the program asked what there is.
+	plans int
 	// flying are the writes under way by slice; blind are namespaces whose watch is broken.
 	flying map[string]int
 	blind  map[string]bool
@@ -214,6 +216,7 @@ func (h worldHub) Find(context.Context) ([]string, error) {
 func (h worldHub) Snapshot() kube.Snapshot {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.world.plans++
 	var out kube.Snapshot
 	for _, key := range slices.Sorted(maps.Keys(h.services)) {
 		if namespace, _, _ := strings.Cut(key, "/"); h.watched[namespace] {
@@ -525,4 +528,16 @@ func endpoints(addresses ...string) (all []inventory.Member) {
 		all = append(all, inventory.Member{Address: netip.MustParseAddr(text), State: inventory.StateReady})
 	}
 	return all
+}
+
+// quiet reports whether the program plans anew no more often than at rest.
+func (w *world) quiet() bool {
+	plans := func() int {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.plans
+	}
+	before := plans()
+	during(5 * time.Minute)
+	return plans()-before <= 12
 }
