@@ -84,7 +84,14 @@ func TestContract141AGenerationThatIsLowerThanBeforeIsNotFollowedYet(t *testing.
 		t.Errorf("got generation %d before anything of generation 3 was sent", got)
 	}
 	p.ask(endpoints, "api.shop:80")
-	p.next()
-	p.next()
-	until(t, "generation 3 is followed", func() bool { return follows(t, s).Generation == 3 })
+	// On a slow machine the cluster that is gone goes before all is acknowledged: one answer more.
+	until(t, "generation 3 is followed", func() bool {
+		select {
+		case answer := <-p.in:
+			p.apply(answer)
+			p.acknowledge(answer)
+		default:
+		}
+		return follows(t, s).Generation == 3
+	})
 }
