@@ -62,11 +62,15 @@ func begun(versions map[string]string, foreign map[string]int, now time.Time) pr
 // drop leaves out of an answer what the client never had: that it is gone changes nothing.
 // What a client has is changed by its stream alone, which needs no lock to look at it.
 func (p *progress) drop(a *answer) {
-	a.removed = slices.DeleteFunc(slices.Clone(a.removed), func(name string) bool {
+	var removed []string // a new list, not a part of a long one, because it waits for an acknowledgement
+	for _, name := range a.removed {
 		_, sent := p.sent[name]
 		_, acked := p.acked[name]
-		return !sent && !acked
-	})
+		if sent || acked {
+			removed = append(removed, name)
+		}
+	}
+	a.removed = removed
 }
 
 // mostPending is how many answers of a kind may wait for a word of the client.
