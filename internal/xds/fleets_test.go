@@ -208,9 +208,9 @@ func TestContract144FleetsThatAreGoneAreForgotten(t *testing.T) {
 // TestContract144AnotherFleetOfAnOldNameHasNoneOfItsListeners: it begins with a mistake.
 func TestContract144AnotherFleetOfAnOldNameHasNoneOfItsListeners(t *testing.T) {
 	f, with := objects(map[string]xds.Object{"shop/edge": object(8080)})
-	s := start(t, twoServices(t), with)
 	f.Replace(nil)
 	f.Replace(map[string]xds.Object{"shop/edge": {Problem: errors.New("no port")}})
+	s := start(t, twoServices(t), with)
 	p := connect(t, s, "a", "shop/edge", nil)
 	p.ask(listeners)
 	p.next()
