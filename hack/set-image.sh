@@ -137,7 +137,7 @@ if [ -n "$edited" ]; then
   printf '%s\n' "$edited" >"$manifest" || die "$manifest cannot be written, see above" "remedy: set the image there by hand"
 fi
 if [ "$applied" = false ]; then
-  say "the manifest alone was set; next, unless your page goes on in another way: replace what says REPLACE_ME in $folder, then hack/apply-order.sh $folder"
+  say "next: replace what says REPLACE_ME in $folder, then hack/apply-order.sh $folder; a page that goes on in another way is right"
   exit
 fi
 follow_rollout "$timeout"
