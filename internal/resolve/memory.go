@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"cmp"
-	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -117,9 +116,9 @@ func (r *rules) wantsPorts(p Published, wanted map[Key]request) bool {
 
 // fromSlice is the use that a slice shows, with the target's own check or, without one, the
 // pool's. A slice without the label of a pool is another installation's, unless its name or
-// its addresses are those of a pool that the Service asks for. Where there is no such pool as
-// the label says, as after a pool was renamed, another one that has all its addresses can
-// check them.
+// its addresses are those of a pool that the Service asks for. Where the Service asks for
+// another pool than the label says, of which nothing is known, as after a pool was renamed, one
+// that has all its addresses can check them.
 func (r *rules) fromSlice(p Published, pools map[string]v1alpha1.EndpointPool, wanted map[Key]request) (use, bool) {
 	req, asked := wanted[p.Key]
 	u := use{Use: Use{Group: Group{Pool: p.Pool}, Ports: p.Ports}, recovered: true}
@@ -135,12 +134,8 @@ func (r *rules) fromSlice(p Published, pools map[string]v1alpha1.EndpointPool, w
 		}
 	}
 	pool, exists := pools[u.Pool]
-	if !exists && asked {
-		names := req.spec.Pools
-		if u.Pool != "" {
-			names = slices.Concat(names, slices.Sorted(maps.Keys(pools)))
-		}
-		if other := r.poolOf(p, names, pools); other != "" {
+	if !exists && asked && r.in.complete(p.Namespace) && !slices.Contains(req.spec.Pools, u.Pool) {
+		if other := r.poolOf(p, req.spec.Pools, pools); other != "" {
 			u.Adopt, u.Pool = cmp.Or(u.Adopt, u.SliceName(p.Key)), other
 			pool, exists = pools[other], true
 		}

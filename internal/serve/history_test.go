@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
@@ -270,7 +271,7 @@ func (h *history) look() string {
 		}
 		long := slices.ContainsFunc(working, func(at string) bool { return time.Since(h.since[at]) > 25*time.Second })
 		for _, at := range usable {
-			if !h.works(netip.MustParseAddrPort(at)) && time.Since(h.since[at]) > 25*time.Second && time.Since(used[at]) > 10*time.Second && long && h.provable(name) {
+			if !h.works(netip.MustParseAddrPort(at)) && time.Since(h.since[at]) > 25*time.Second && time.Since(used[at]) > 10*time.Second && long && h.provable(name) && h.described(name, at) {
 				return fmt.Sprintf("%s has %s, which refuses for %v, beside %v", name, at, time.Since(h.since[at]), working)
 			}
 		}
@@ -282,6 +283,22 @@ func (h *history) look() string {
 // use: of two ports of a Service the program does not know which to check, so that its wish is
 // not granted, and what it had stays with the check that it had.
 func (h *history) provable(name string) bool { return len(h.ports[name]) == 1 }
+
+// described reports whether a document describes the pool of a slice that has the endpoint.
+// "What no document speaks of any more stays, unchecked" (204).
+func (h *history) described(name, at string) bool {
+	for _, s := range h.slices {
+		if s.namespace+"/"+s.service != name || h.pools[s.pool] == "" {
+			continue
+		}
+		if slices.ContainsFunc(s.Endpoints, func(m inventory.Member) bool {
+			return m.State == inventory.StateReady && netip.MustParseAddrPort(at).Addr() == m.Address
+		}) {
+			return true
+		}
+	}
+	return false
+}
 
 // run lets time pass, and looks on.
 func (h *history) run(d time.Duration) string {

@@ -155,3 +155,29 @@ func TestContract52AGroupThatEndedPublishesNothing(t *testing.T) {
 		t.Error("got a verdict of a group that ended: another one may have its place")
 	}
 }
+
+// The document of a pool has a mistake, and no version of before is known: the Service still
+// names it, so its slices are not another pool's, whatever subnets that has.
+func TestContract204SlicesOfAPoolThatIsStillAskedForStay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.pool("blue", "10.0.0.1", "10.0.0.2", "10.0.0.3")
+		w.pool("red", "10.0.1.1", "10.0.1.2")
+		wide := func(name string) string { return poolOf(name, "10.0.0.0/16") }
+		w.service("shop/web", "http:8080")
+		w.documents(wide("blue"), wide("red"), bindingOf("shop/web", "blue, red"))
+		w.start()
+		during(20 * time.Second)
+		before := w.shown()
+		w.stop()
+		w.documents(wide("red"), bindingOf("shop/web", "blue, red"))
+		w.locked(func() { w.writes = nil })
+		w.start()
+		during(time.Minute)
+		if after := w.shown(); after != before || len(w.writes) > 0 {
+			t.Errorf("got %s after the writes %q, want %s", after, w.writes, before)
+		}
+		w.stop()
+	})
+}
