@@ -129,6 +129,7 @@ func TestRunbooksNameOnlyWhatExists(t *testing.T) {
 		guard.FailOpen.String(),
 		"CrashLoopBackOff", // Kubernetes' own
 		v1alpha1.ReasonNameTaken, v1alpha1.ReasonPodsNotReady, v1alpha1.ReasonDeadlineExceeded, v1alpha1.ReasonNotConnected, v1alpha1.ReasonNotAcknowledged,
+		v1alpha1.ReasonNotAccepted,
 	}
 	for _, r := range rules(t) {
 		references += strings.ReplaceAll(r.Expr, `"`, "`")
