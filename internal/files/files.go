@@ -18,14 +18,14 @@ import (
 	"time"
 )
 
-// patience is how long a file system may take.
-const patience = 3 * time.Second
+// limit is how long a file system may take.
+const limit = 3 * time.Second
 
 // ErrHangs says that a file was not read in time.
 var ErrHangs = errors.New("it was not read in time; its file system may hang")
 
 // all are the reads of this process: what hangs is the path, whoever asks.
-var all = reads{read: read, patience: patience}
+var all = reads{read: read, limit: limit}
 
 // Read returns what a regular file of at most so many bytes holds. The bytes are not
 // to be changed.
@@ -39,8 +39,8 @@ type request struct {
 
 // reads are the reads under way.
 type reads struct {
-	read     func(request) ([]byte, error)
-	patience time.Duration
+	read  func(request) ([]byte, error)
+	limit time.Duration
 
 	mu      sync.Mutex
 	running map[request]*running
@@ -55,11 +55,11 @@ type running struct {
 	err     error
 }
 
-// get waits for the answer to a request, but not beyond the patience after the read
+// get waits for the answer to a request, but not beyond the limit after the read
 // began.
 func (r *reads) get(of request) ([]byte, error) {
 	one := r.start(of)
-	timer := time.NewTimer(max(0, r.patience-time.Since(one.began)))
+	timer := time.NewTimer(max(0, r.limit-time.Since(one.began)))
 	defer timer.Stop()
 	select {
 	case <-one.done:
