@@ -21,9 +21,10 @@ func TestContract30AKubeconfigThatIsAFIFODelaysNothing(t *testing.T) {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// Release the open that waits, or the check for leaks would fail.
+	// Release the open that waits, or the check for leaks would fail. None can begin afterwards.
 	t.Cleanup(func() {
 		if f, err := os.OpenFile(fifo, os.O_RDWR|syscall.O_NONBLOCK, 0); err == nil {
+			_ = os.Remove(fifo)
 			<-time.After(100 * time.Millisecond)
 			_ = f.Close()
 		}
