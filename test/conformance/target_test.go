@@ -136,7 +136,7 @@ func (x *target) awaitSlices(t *testing.T) {
 	for _, log := range x.logs {
 		until(t, func() string { return "the daemon does not say that its mode is " + mode + ":\n" + tail(log) }, func() bool {
 			text, err := os.ReadFile(log)
-			return err == nil && strings.Contains(string(text), `"mode":"`+mode+`"`)
+			return err == nil && strings.Contains(string(text), `"to":"`+mode+`"`)
 		})
 	}
 }
