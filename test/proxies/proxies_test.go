@@ -227,7 +227,7 @@ func chooses(_ *world, t *testing.T) {
 
 func keepsApart(_ *world, t *testing.T) {
 	got := ask(t, 8010, "shop.example.com", "/", nil)
-	if got.Code != http.StatusServiceUnavailable || !strings.Contains(got.URI, "There is no Service blog/closed") {
+	if got.Code != http.StatusServiceUnavailable || !strings.Contains(got.URI, "This proxy knows no Service blog/closed") {
 		t.Errorf("got %d %q of a Service of another namespace", got.Code, got.URI)
 	}
 	if got := ask(t, 8011, "shop.example.com", "/", nil); got.Backend != "web" {
