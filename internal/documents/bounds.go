@@ -81,3 +81,13 @@ func (b Bounds) outsideOf(path string, allow v1alpha1.PoolAllowance, note func(f
 		}
 	}
 }
+
+// unopened says that a pool checks a port for all its Services that is not one of the bounds.
+// Nobody is allowed more by that, so it is no mistake; but where the chart opens the ports of
+// the bounds alone, no check gets through.
+func (b Bounds) unopened(pool *v1alpha1.EndpointPool) string {
+	if pool == nil || pool.Spec.HealthCheck.Mode == v1alpha1.HealthCheckNone || pool.Spec.HealthCheck.Port == nil || b.Ports.Contains(*pool.Spec.HealthCheck.Port) {
+		return ""
+	}
+	return fmt.Sprintf("spec.healthCheck.port=%d is outside of BOUNDS_PORTS=%s, which the NetworkPolicy of the chart opens: if the checks are silent, open the port by networkPolicy.extraEgress, or check a port within", *pool.Spec.HealthCheck.Port, b.Ports)
+}

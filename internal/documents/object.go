@@ -190,7 +190,7 @@ func (b Bounds) entry(old Entry, d Document) Entry {
 		e.Reason = v1alpha1.ReasonOutsideBounds
 	} else {
 		if !e.outdated(old, d) {
-			e.Pool, e.Binding, e.Newest = d.Pool, d.Binding, 0
+			e.Pool, e.Binding, e.Newest, e.Note = d.Pool, d.Binding, 0, b.unopened(d.Pool)
 		}
 		return e
 	}

@@ -178,3 +178,26 @@ func TestContract81AFileWinsOverAnObject(t *testing.T) {
 		t.Error("something is known before both carriers were read")
 	}
 }
+
+// Contract 209: a port that is checked for all Services and that the bounds do not have is no
+// mistake, and the note says what it needs.
+func TestContract209APortOfChecksOutsideOfTheBoundsIsTold(t *testing.T) {
+	t.Parallel()
+	of := func(check string) string {
+		return strings.Replace(allowing(`"30080"`), "allow:", "healthCheck: "+check+"\n  allow:", 1)
+	}
+	for name, test := range map[string]struct{ pool, want string }{
+		"each target's own": {allowing(`"30080"`), ""},
+		"within":            {of("{port: 30081}"), ""},
+		"none":              {of("{mode: None, port: 10256}"), ""},
+		"outside":           {of("{port: 10256}"), "spec.healthCheck.port=10256 is outside of BOUNDS_PORTS=30000-32767"},
+	} {
+		set := documents.AdvanceObjects(documents.Set{}, wide(), listed(applied(t, test.pool, 1))...)
+		if diff := cmp.Diff([]string{"EndpointPool blue Accepted"}, reasons(set)); diff != "" {
+			t.Fatalf("%s (-want +got):\n%s", name, diff)
+		}
+		if got := set.Entries[0].Note; !strings.Contains(got, test.want) || (got == "") != (test.want == "") {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
+	}
+}

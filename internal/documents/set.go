@@ -51,6 +51,9 @@ type Entry struct {
 	Kept bool
 	// Mistakes say why.
 	Mistakes []Mistake
+	// Note says what of a document within the bounds needs more than they give; empty where
+	// nothing does.
+	Note string
 	// Forbidden are what the pools of the set forbid the binding, by their names alone.
 	// Allowed decides at the time; this is for those who read reports.
 	Forbidden []Mistake

@@ -27,7 +27,11 @@ func (s *survey) poolObject(e *documents.Entry) ObjectStatus {
 	case p != nil && p.Problem != "":
 		c.add(v1alpha1.ConditionAccepted, metav1.ConditionFalse, v1alpha1.ReasonInvalid, "the pool cannot be used as the document says: %s. What ran before goes on", p.Problem)
 	default:
-		c.add(v1alpha1.ConditionAccepted, metav1.ConditionTrue, v1alpha1.ReasonAccepted, "the document is valid and within the bounds")
+		note := ""
+		if e.Note != "" {
+			note = ", but " + e.Note
+		}
+		c.add(v1alpha1.ConditionAccepted, metav1.ConditionTrue, v1alpha1.ReasonAccepted, "the document is valid and within the bounds%s", note)
 	}
 	if p != nil && e.Reason != v1alpha1.ReasonShadowed {
 		status.Source = sourceKind(p.document)

@@ -264,3 +264,15 @@ func TestContract117MessagesNameTheDocument(t *testing.T) {
 		t.Errorf("got %s", text)
 	}
 }
+
+func TestContract209AcceptedSaysWhatTheBoundsDoNotGive(t *testing.T) {
+	t.Parallel()
+	p := web(t, good(t))
+	p.entry(bluePool).Note = "spec.healthCheck.port=10256 is not open"
+	all, _ := p.Statuses()
+	for s := range all {
+		if s.Pool != nil && !strings.HasSuffix(s.Pool.Conditions[0].Message, p.entry(bluePool).Note) {
+			t.Errorf("got %+v, want the note", s.Pool.Conditions[0])
+		}
+	}
+}
