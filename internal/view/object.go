@@ -2,7 +2,6 @@ package view
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
@@ -37,35 +36,33 @@ func (e *Endpoint) public(since time.Time) views.Endpoint {
 	return endpoint
 }
 
-// Gather returns one object for each port of the Service, by name, with the views of
-// its endpoints; those without are there too. The views are the Service's, in the
-// order of a join.
-func Gather(service *Service, all []*views.EndpointView) []*views.ServicePortView {
+// Gather returns the object of one port of the Service, with the views of its endpoints; nil
+// where there is no such port. The views are the Service's, in the order of a join.
+func Gather(service *Service, name string, all []*views.EndpointView) *views.ServicePortView {
 	if service == nil {
 		return nil
 	}
-	ports := slices.Clone(service.Ports)
-	slices.SortFunc(ports, func(a, b Port) int { return strings.Compare(a.Name, b.Name) })
-	gathered := make([]*views.ServicePortView, 0, len(ports))
-	for _, port := range ports {
-		one := &views.ServicePortView{
-			APIVersion: views.APIVersion, Kind: views.KindServicePortView,
-			Metadata: views.Metadata{Name: PortName(service.Name, port.Name), Namespace: service.Namespace},
-			Spec: views.ServicePortViewSpec{
-				ServicePort: servicePort(service.Name, string(service.Type), port), Endpoints: []views.Endpoint{},
-			},
-		}
-		for _, v := range all {
-			if v.Spec.PortName == port.Name {
-				one.Spec.Endpoints = append(one.Spec.Endpoints, v.Spec.Endpoint)
-			}
-		}
-		if port.AppProtocol == "" && len(one.Spec.Endpoints) > 0 {
-			one.Spec.AppProtocol = shared(all, port.Name)
-		}
-		gathered = append(gathered, one)
+	i := slices.IndexFunc(service.Ports, func(p Port) bool { return p.Name == name })
+	if i < 0 {
+		return nil
 	}
-	return gathered
+	port := service.Ports[i]
+	one := &views.ServicePortView{
+		APIVersion: views.APIVersion, Kind: views.KindServicePortView,
+		Metadata: views.Metadata{Name: PortName(service.Name, port.Name), Namespace: service.Namespace},
+		Spec: views.ServicePortViewSpec{
+			ServicePort: servicePort(service.Name, string(service.Type), port), Endpoints: []views.Endpoint{},
+		},
+	}
+	for _, v := range all {
+		if v.Spec.PortName == port.Name {
+			one.Spec.Endpoints = append(one.Spec.Endpoints, v.Spec.Endpoint)
+		}
+	}
+	if port.AppProtocol == "" && len(one.Spec.Endpoints) > 0 {
+		one.Spec.AppProtocol = shared(all, port.Name)
+	}
+	return one
 }
 
 // shared is the protocol that all endpoints of a port have, empty where they differ.

@@ -144,15 +144,15 @@ func TestEveryPortIsGatheredAlsoWithoutEndpoints(t *testing.T) {
 	for _, e := range view.Join(s, []*view.Slice{slice("a", "10.0.0.1", "10.0.0.2 -ready")}) {
 		objects = append(objects, e.Object(s.Key, time.Time{}))
 	}
-	gathered := view.Gather(s, objects)
-	if len(gathered) != 2 || gathered[0].Metadata.Name != "web.dns" || gathered[1].Metadata.Name != "web.http" {
-		t.Fatalf("got %+v, want web.dns and web.http", gathered)
+	dns, http := view.Gather(s, "dns", objects), view.Gather(s, "http", objects)
+	if dns.Metadata.Name != "web.dns" || http.Metadata.Name != "web.http" || view.Gather(s, "other", objects) != nil {
+		t.Fatalf("got %+v and %+v, want web.dns and web.http, and no other", dns, http)
 	}
-	if got := gathered[0].Spec.Endpoints; got == nil || len(got) != 0 {
+	if got := dns.Spec.Endpoints; got == nil || len(got) != 0 {
 		t.Errorf("got %v of the port without endpoints, want an empty list", got)
 	}
 	want := []views.Endpoint{{Address: "10.0.0.1", TargetPort: 8080, State: views.Ready}, {Address: "10.0.0.2", TargetPort: 8080, State: views.Down}}
-	if diff := cmp.Diff(want, gathered[1].Spec.Endpoints); diff != "" {
+	if diff := cmp.Diff(want, http.Spec.Endpoints); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -122,10 +122,5 @@ func gather(service *view.Service, port string, objects []*views.EndpointView, r
 	if readyOnly {
 		objects = slices.DeleteFunc(slices.Clone(objects), func(v *views.EndpointView) bool { return v.Spec.State != views.Ready })
 	}
-	for _, one := range view.Gather(service, objects) {
-		if one.Spec.PortName == port {
-			return one
-		}
-	}
-	return nil
+	return view.Gather(service, port, objects)
 }
