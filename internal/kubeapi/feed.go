@@ -19,6 +19,9 @@ type Feed[O, T any] struct {
 	Set, Remove func(T)
 	// SetAll takes over a complete list of that revision.
 	SetAll func(all []T, revision string) error
+	// Listing, if set, returns what is applied to each object of one list as it comes, to
+	// bound what is kept of it until it is complete.
+	Listing func() func(T) T
 	// Seen, if set, is told up to which revision the watch has told everything. The Lock is
 	// held.
 	Seen func(revision string)
@@ -84,8 +87,12 @@ type reduced[T any] struct {
 func (r *reduced[T]) DeepCopyObject() runtime.Object { return new(*r) }
 
 // Transformer translates each object of a list as soon as it comes, so that nothing that
-// nobody reads is kept until the list is complete.
+// nobody reads is kept until the list is complete. It is of one list.
 func (f *Feed[O, T]) Transformer() cache.TransformFunc {
+	bounded := func(read T) T { return read }
+	if f.Listing != nil {
+		bounded = f.Listing()
+	}
 	return func(object any) (any, error) {
 		if done, ok := object.(*reduced[T]); ok {
 			return done, nil
@@ -95,7 +102,9 @@ func (f *Feed[O, T]) Transformer() cache.TransformFunc {
 			return nil, err
 		}
 		out := &reduced[T]{ObjectMeta: metav1.ObjectMeta{Namespace: about.GetNamespace(), Name: about.GetName()}}
-		out.read, out.err = f.translate(object)
+		if out.read, out.err = f.translate(object); out.err == nil {
+			out.read = bounded(out.read)
+		}
 		return out, nil
 	}
 }

@@ -122,7 +122,7 @@ func (r *Reflector) Run(ctx context.Context) {
 	}
 }
 
-// ListAgain asks for a new complete list, because the last one was wrong.
+// ListAgain asks for a new complete list, because the last one was wrong or not kept whole.
 func (r *Reflector) ListAgain() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -85,7 +85,7 @@ func (o *round) list(ctx context.Context, options metav1.ListOptions) (*internal
 	if options.ResourceVersion == "0" {
 		options.ResourceVersion = ""
 	}
-	list, err := o.Client.Each(ctx, o.Resource, o.selected(options), o.empty, o.reduced)
+	list, err := o.Client.Each(ctx, o.Resource, o.selected(options), o.empty, o.reduced())
 	if err == nil {
 		o.costs.Store(true)
 		if list.ResourceVersion == "" {
@@ -102,14 +102,19 @@ func (r *Reflector) empty() runtime.Object {
 }
 
 // reduced returns what is kept of an object until its list is complete.
-func (r *Reflector) reduced(object runtime.Object) runtime.Object {
-	if transforming, ok := r.Store.(cache.TransformingStore); ok {
-		kept, err := transforming.Transformer()(object)
+func (r *Reflector) reduced() func(runtime.Object) runtime.Object {
+	transforming, ok := r.Store.(cache.TransformingStore)
+	if !ok {
+		return func(object runtime.Object) runtime.Object { return object }
+	}
+	transform := transforming.Transformer()
+	return func(object runtime.Object) runtime.Object {
+		kept, err := transform(object)
 		if reduced, ok := kept.(runtime.Object); ok && err == nil {
 			return reduced
 		}
+		return object
 	}
-	return object
 }
 
 // watch opens a watch that begins with the complete list, or one that goes on where the

@@ -100,6 +100,16 @@ const (
 	mostOfServerName = 254
 	// mostPorts is how many ports of a Service are known, the first ones.
 	mostPorts = 256
+	// mostOfText is one byte more than the longest text of an endpoint that is valid.
+	mostOfText = 254
+)
+
+// What is kept of objects, without their texts, in bytes.
+const (
+	perObject      = 512
+	perServicePort = 512 // with the views of the port
+	perSlicePort   = 64
+	perView        = 1 << 10
 )
 
 // ToService translates a Service. One of type ExternalName has no endpoints; it is
@@ -168,6 +178,21 @@ func protocol(p corev1.Protocol) corev1.Protocol {
 		return corev1.ProtocolTCP
 	}
 	return p
+}
+
+// Size is about how many bytes are kept of a Service, 0 of none.
+func (s *Service) Size() int {
+	if s == nil {
+		return 0
+	}
+	size := perObject + len(s.Namespace) + len(s.Name) + len(s.TLS.Authorities) + len(s.TLS.ServerName)
+	for _, fleet := range s.Fleets {
+		size += len(fleet)
+	}
+	for _, port := range s.Ports {
+		size += perServicePort + len(port.Name) + len(port.AppProtocol)
+	}
+	return size
 }
 
 // Equal reports whether both say the same to every reader.

@@ -3,6 +3,7 @@ package view
 import (
 	"net/netip"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -20,6 +21,7 @@ type Slice struct {
 	Service   string
 	ports     []slicePort
 	endpoints []sliceEndpoint
+	size      int
 }
 
 type slicePort struct {
@@ -67,7 +69,56 @@ func ToSlice(object *discoveryv1.EndpointSlice) *Slice {
 			slice.endpoints = append(slice.endpoints, endpoint)
 		}
 	}
+	slice.weigh()
 	return slice
+}
+
+// weigh notes how many bytes are kept of the slice and of the views that are made of it:
+// one for each endpoint and port.
+func (s *Slice) weigh() {
+	s.size = perObject + len(s.Namespace) + len(s.Name) + len(s.Service)
+	for _, p := range s.ports {
+		s.size += perSlicePort + len(p.name) + len(p.appProtocol)
+	}
+	for _, e := range s.endpoints {
+		s.size += max(1, len(s.ports))*perView + len(e.zone) + len(e.node) + len(e.target.Kind) + len(e.target.Namespace) + len(e.target.Name)
+	}
+}
+
+// Size is about how many bytes are kept of a slice and its views, 0 of none.
+func (s *Slice) Size() int {
+	if s == nil {
+		return 0
+	}
+	return s.size
+}
+
+// Within is what the slice says of what it had before: its ports and endpoints of that time
+// which it still has, as they are now. It is nil where there was no slice.
+func (s *Slice) Within(before *Slice) *Slice {
+	if s == nil || before == nil {
+		return nil
+	}
+	ports, addresses := make(map[string]bool), make(map[netip.Addr]bool)
+	for _, p := range before.ports {
+		ports[p.name] = true
+	}
+	for _, e := range before.endpoints {
+		addresses[e.address] = true
+	}
+	out := &Slice{Key: s.Key, Service: s.Service}
+	for _, p := range s.ports {
+		if ports[p.name] {
+			out.ports = append(out.ports, p)
+		}
+	}
+	for _, e := range s.endpoints {
+		if addresses[e.address] {
+			out.endpoints = append(out.endpoints, e)
+		}
+	}
+	out.weigh()
+	return out
 }
 
 // toEndpoint translates an endpoint; false for one whose address is none of the
@@ -86,12 +137,20 @@ func toEndpoint(e *discoveryv1.Endpoint, family discoveryv1.AddressType) (sliceE
 		conditions: conditions{
 			ready: said(e.Conditions.Ready, true), serving: said(e.Conditions.Serving, true), terminating: said(e.Conditions.Terminating, false),
 		},
-		zone: said(e.Zone, ""), node: said(e.NodeName, ""),
+		zone: cut(said(e.Zone, "")), node: said(e.NodeName, ""),
 	}
 	if r := e.TargetRef; r != nil {
-		endpoint.target = views.TargetRef{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
+		endpoint.target = views.TargetRef{Kind: cut(r.Kind), Namespace: cut(r.Namespace), Name: cut(r.Name)}
 	}
 	return endpoint, true
+}
+
+// cut is a text that is as long as a valid one at most.
+func cut(text string) string {
+	if len(text) < mostOfText {
+		return text
+	}
+	return strings.ToValidUTF8(strings.Clone(text[:mostOfText]), "?")
 }
 
 // said is the value, or what counts where none is said.

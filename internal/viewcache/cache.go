@@ -32,11 +32,13 @@ type Cache struct {
 	hidden map[view.Key]int
 	// suspects are missing in a complete list and not confirmed to be gone.
 	suspects map[Suspect]struct{}
+	spaces   map[string]*space
 
 	// mu is held while something is published, and by readers for a moment.
 	mu       sync.RWMutex
 	scopes   []scope
 	services map[view.Key]*service
+	crowds   map[string]crowd
 	synced   bool
 	seq      uint64
 	// told counts the changes of single endpoints.
@@ -110,8 +112,8 @@ type Suspect struct {
 func New(scopes int) *Cache {
 	c := &Cache{
 		scopes: make([]scope, scopes), services: make(map[view.Key]*service), suspects: make(map[Suspect]struct{}), hidden: make(map[view.Key]int),
-		followers: make(map[*Follower]struct{}),
-		changes:   make(chan struct{}), moves: make(chan struct{}),
+		followers: make(map[*Follower]struct{}), spaces: make(map[string]*space), crowds: make(map[string]crowd),
+		changes: make(chan struct{}), moves: make(chan struct{}),
 	}
 	for kind := range c.known {
 		c.known[kind] = make(map[view.Key]*known)
@@ -165,11 +167,13 @@ func (c *Cache) Changes() uint64 {
 	return c.told
 }
 
-// token is how far the watches are for clients. It is called under the lock.
-func (c *Cache) token() Token {
+// token is how far the watches are for clients of a selection. It is called under the lock.
+func (c *Cache) token(selection Selection) Token {
 	token := make(Token, len(c.scopes))
 	for i := range c.scopes {
-		token[i] = c.scopes[i].published()
+		if !c.crowded(selection, i) {
+			token[i] = c.scopes[i].published()
+		}
 	}
 	return token
 }

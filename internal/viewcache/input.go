@@ -18,34 +18,37 @@ type Input struct {
 	Slice   *view.Slice
 	// Hidden says of a Service that it is there and not selected.
 	Hidden bool
+	// refused is how much an object says that there was no room for, 0 for one that fits.
+	refused int
 }
 
 // said reports whether there is anything to remember.
 func (i Input) said() bool { return i.Service != nil || i.Slice != nil }
 
 // Set takes over an object that a watch tells of. One that is not newer than what the
-// watch told before has no effect. It reports whether the last list was wrong, as There
-// does.
-func (c *Cache) Set(scope int, kind Kind, in Input) (wrong bool) { return c.event(scope, kind, in) }
+// watch told before has no effect. It reports whether another list is wanted: where the
+// last one was wrong, as There does, and where there is room again for what was refused.
+func (c *Cache) Set(scope int, kind Kind, in Input) (again bool) { return c.event(scope, kind, in) }
 
-// Delete forgets an object that a watch says is gone. It reports whether the last list
-// was wrong, as There does.
-func (c *Cache) Delete(scope int, kind Kind, in Input) (wrong bool) {
+// Delete forgets an object that a watch says is gone. It reports what Set does.
+func (c *Cache) Delete(scope int, kind Kind, in Input) (again bool) {
 	in.Service, in.Slice, in.Hidden = nil, nil, false
 	return c.event(scope, kind, in)
 }
 
-func (c *Cache) event(scope int, kind Kind, in Input) (wrong bool) {
+func (c *Cache) event(scope int, kind Kind, in Input) (again bool) {
 	c.input.Lock()
 	defer c.input.Unlock()
 	if in.Revision <= c.scopes[scope].reached[kind] {
 		return false
 	}
-	if wrong = c.trusted(Suspect{scope, kind, in.Key}); wrong {
+	wrong := c.trusted(Suspect{scope, kind, in.Key})
+	if wrong {
 		c.scopes[scope].wrong[kind] = true
 	}
+	before := c.before(kind, in.Key).size()
 	c.publish(step{scope: scope, kind: kind, revision: in.Revision, news: []Input{in}})
-	return wrong
+	return wrong || before > in.size() && c.roomAgain(kind, in.Key.Namespace)
 }
 
 // trusted removes a suspect, and reports whether it was one.
@@ -85,6 +88,10 @@ func (c *Cache) Replace(scope int, kind Kind, all []Input, revision Revision) er
 			news = append(news, in)
 		}
 	}
+	c.forgetRefused(scope, kind, listed)
+	// Those that grow least come first, and are kept where there is no room for all.
+	growth := func(in Input) int { return in.size() - c.before(kind, in.Key).size() }
+	slices.SortFunc(news, func(a, b Input) int { return cmp.Compare(growth(a), growth(b)) })
 	// Nothing is made of hidden ones, so a list is believed at once.
 	maps.DeleteFunc(c.hidden, func(key view.Key, of int) bool { return kind == Services && of == scope && !listed[key] })
 	for key, known := range c.known[kind] {

@@ -100,6 +100,7 @@ func (c *Cache) advance(s step) {
 		c.news = true
 	}
 	at.reached[s.kind] = s.revision
+	c.recount()
 	was := at.unsure[s.kind]
 	at.unsure[s.kind] = at.wrong[s.kind] || c.doubts(s.scope, s.kind)
 	if was || at.unsure[s.kind] {
@@ -107,13 +108,19 @@ func (c *Cache) advance(s step) {
 	}
 }
 
+// before is what is known of an object; it is empty where nothing is.
+func (c *Cache) before(kind Kind, key view.Key) *known {
+	if before := c.known[kind][key]; before != nil {
+		return before
+	}
+	return &known{}
+}
+
 // apply notes what is new of one object. Only the holder of the input's lock
 // sees what it changes.
 func (c *Cache) apply(s step, in Input, touched map[view.Key]*dirty) {
-	before := c.known[s.kind][in.Key]
-	if before == nil {
-		before = &known{}
-	}
+	before := c.before(s.kind, in.Key)
+	in = c.fitting(s.scope, s.kind, in, before)
 	if in.said() {
 		c.known[s.kind][in.Key] = &known{scope: s.scope, revision: in.Revision, service: in.Service, slice: in.Slice}
 	} else {

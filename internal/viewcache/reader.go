@@ -132,6 +132,11 @@ func (c *Cache) resumable(selection Selection, from Token) error {
 			return ErrBehind
 		}
 	}
+	for namespace, crowd := range c.crowds {
+		if selection.Namespace(namespace) && (crowd.full || !from[crowd.scope].covers(crowd.floor)) {
+			return ErrExpired
+		}
+	}
 	for _, s := range c.services {
 		at := from[s.scope]
 		if selection.has(s) && !s.history.unchanged(at) && s.history.crossed(at) {
@@ -170,7 +175,7 @@ func (r *Reader) Next() (Batch, error) {
 	}
 	if len(pending) <= most {
 		r.taken = c.seq
-		batch.Token, batch.Changed = c.token().String(), c.changes
+		batch.Token, batch.Changed = c.token(r.selection).String(), c.changes
 	}
 	return batch, nil
 }
@@ -234,5 +239,5 @@ func (c *Cache) find(selection Selection) (found []listed, token string, err err
 			found = append(found, listed{i.service.key.Namespace, i.name, i.snapshot()})
 		}
 	}
-	return found, c.token().String(), nil
+	return found, c.token(selection).String(), nil
 }

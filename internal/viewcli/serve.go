@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -179,6 +180,7 @@ func (s *serving) tell(ctx context.Context) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	var synced, stale, identities, fleets bool
+	var crowded []string
 	for {
 		select {
 		case <-ctx.Done():
@@ -195,6 +197,7 @@ func (s *serving) tell(ctx context.Context) {
 					s.log.Info("the watches are current again")
 				}
 			}
+			crowded = tellCrowded(s.log, crowded, s.source.Cache().Crowded())
 			if err := s.identities(); turned(&identities, err) {
 				if err != nil {
 					s.log.Warn("the new list of identities has a mistake, the last good one stays in effect", "error", err)
@@ -211,6 +214,21 @@ func (s *serving) tell(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// tellCrowded logs what is new of the namespaces of which not all is kept, and returns them.
+func tellCrowded(log *slog.Logger, before, now []string) []string {
+	for _, namespace := range now {
+		if !slices.Contains(before, namespace) {
+			log.Error("not all Services and endpoints of a namespace are shown: they are more than is kept of one namespace; what is shown stays; remove Services, or shorten their ports and annotations", "namespace", namespace)
+		}
+	}
+	for _, namespace := range before {
+		if !slices.Contains(now, namespace) {
+			log.Info("all Services and endpoints of the namespace are shown again", "namespace", namespace)
+		}
+	}
+	return now
 }
 
 // turned notes whether something is wrong, and reports whether that is news.

@@ -35,18 +35,19 @@ type store struct {
 	bookmark func(viewcache.Revision)
 }
 
-// newStore makes it; again asks for a new complete list, because the last one was wrong.
+// newStore makes it; again asks for a new complete list.
 func (s *Source) newStore(scope int, kind viewcache.Kind, again func()) *store {
-	check := func(wrong bool) {
-		if wrong {
+	check := func(wanted bool) {
+		if wanted {
 			again()
 		}
 	}
 	return &store{
 		Feed: kubeapi.Feed[runtime.Object, viewcache.Input]{
 			Lock: &sync.Mutex{}, Read: s.input,
-			Set:    func(in viewcache.Input) { check(s.cache.Set(scope, kind, in)) },
-			Remove: func(in viewcache.Input) { check(s.cache.Delete(scope, kind, in)) },
+			Listing: func() func(viewcache.Input) viewcache.Input { return s.cache.Listing(kind) },
+			Set:     func(in viewcache.Input) { check(s.cache.Set(scope, kind, in)) },
+			Remove:  func(in viewcache.Input) { check(s.cache.Delete(scope, kind, in)) },
 			SetAll: func(all []viewcache.Input, text string) error {
 				revision, err := viewcache.ParseRevision(text)
 				if err != nil {

@@ -110,6 +110,8 @@ func (s *Server) leads(fleet string, b resources.Backend, service *view.Service)
 		return v1alpha1.ReasonRefNotPermitted, fmt.Sprintf("Service %s is not there, is not shown, or does not name this Envoy; it needs the annotations %s=true and %s=%s", name, s.opts.Annotation, view.FleetsAnnotation, fleet)
 	case service == nil && s.opts.Cache.Hides(b.Service):
 		return v1alpha1.ReasonNotShown, fmt.Sprintf("Service %s is not shown: it needs the annotation %s=true, and a type other than ExternalName", name, s.opts.Annotation)
+	case service == nil && s.opts.Cache.Refuses(b.Service):
+		return v1alpha1.ReasonNotShown, fmt.Sprintf("Service %s is not shown: the Services of its namespace say more than is kept of one namespace; remove Services, or shorten their ports and annotations", name)
 	case service == nil:
 		return v1alpha1.ReasonBackendNotFound, fmt.Sprintf("there is no Service %s; create it, or correct the name", name)
 	}

@@ -162,3 +162,20 @@ func TestContract153WhatAServiceSaysAndProxiesDoNotHeedIsTold(t *testing.T) {
 	}})
 	until(t, "nothing is told any more", func() bool { return len(s.Objects()[0].Notes) == 0 })
 }
+
+// Contract 148: whoever wrote the listener learns why it leads nowhere.
+func TestContract148AServiceThatThereIsNoRoomForIsNamed(t *testing.T) {
+	c := newCluster(t)
+	many := make([]corev1.ServicePort, 256)
+	for i := range many {
+		many[i] = corev1.ServicePort{Name: fmt.Sprint("p", i), Port: int32(i + 1), AppProtocol: ptr.To(strings.Repeat("q", 250))}
+	}
+	for i := range 100 {
+		c.service("shop", fmt.Sprint("crowd-", i), many...)
+	}
+	c.service("shop", "web", many...)
+	s, _ := leading(t, c, to("shop/web", 1))
+	if all := s.Objects()[0].Unresolved; len(all) != 1 || all[0].Reason != "NotShown" || !strings.Contains(all[0].Text, "Service shop/web is not shown: the Services of its namespace say more than is kept") {
+		t.Errorf("got %+v, want the reason and the remedy", all)
+	}
+}
