@@ -88,7 +88,7 @@ var allowed = map[string]struct {
 
 	"internal/viewcache":           {append(of("view"), "pkg/views"), "it holds what was joined, wherever it comes from and whoever reads it"},
 	"internal/viewsource":          {of("view", "viewcache", "kubeapi"), "it fills the cache from an API server and knows no reader"},
-	"internal/viewserver":          {append(of("connections", "files", "descriptors", "viewcache"), "pkg/views"), "it serves what the cache holds and decides nothing but who may see it"},
+	"internal/viewserver":          {append(of("certificates", "connections", "files", "descriptors", "viewcache"), "pkg/views"), "it serves what the cache holds and decides nothing but who may see it"},
 	"internal/xds/resources":       {append(of("view"), "pkg/views"), "it translates values, wherever they come from and whoever is sent them"},
 	"internal/drain":               {nil, "it ends one Envoy and knows nothing of fleets"},
 	"internal/fleet/children":      {append(of("xds/resources", "xds/spec"), "api/fleet/v1alpha1"), "it makes objects as values; whoever writes them reads them too"},
@@ -96,7 +96,7 @@ var allowed = map[string]struct {
 	"internal/fleet/streams":       {of("fleet/conditions", "files", "redact"), "it asks what proxies said, and judges nothing"},
 	"internal/fleet":               {append(of("fleet/children", "fleet/conditions", "metrics/fleetmetrics", "redact", "xds/spec"), "api/fleet/v1alpha1"), "it is the operator; the ways to others come from outside"},
 	"internal/xds/spec":            {append(of("view", "xds/resources"), "api/fleet/v1alpha1"), "it reads what a fleet is to do, whoever carries it"},
-	"internal/xds":                 {append(of("connections", "descriptors", "files", "redact", "view", "viewcache", "xds/resources", "xds/spec"), "api/fleet/v1alpha1"), "it sends what the cache holds and decides nothing but who may see it, and in which order"},
+	"internal/xds":                 {append(of("certificates", "connections", "descriptors", "files", "redact", "view", "viewcache", "xds/resources", "xds/spec"), "api/fleet/v1alpha1"), "it sends what the cache holds and decides nothing but who may see it, and in which order"},
 	"internal/fleetsource":         {append(of("kubeapi", "xds", "xds/spec"), "api/fleet/v1alpha1"), "it tells what objects say, and decides nothing"},
 	"internal/metrics/viewmetrics": {append(of("viewcache", "viewserver", "xds"), "pkg/views"), "it counts what the server and its cache did"},
 	"internal/viewcli": {append(of("config", "connections", "commandline", "kubeapi", "proxy", "redact", "view", "viewcache", "viewsource", "viewserver", "metrics/viewmetrics", "xds", "xds/resources", "drain", "fleet", "fleet/children", "fleet/streams", "fleetsource", "certificates/secrets"), "pkg/views"),

@@ -18,7 +18,7 @@ var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 var (
 	server = certificates.Owner{Names: []string{"endpoint-views.infra", "endpoint-views.infra.svc"}}
-	edge   = certificates.Owner{Namespace: "shop", Name: "edge"}
+	edge   = certificates.Owner{TrustDomain: "example.com", Namespace: "shop", Name: "edge"}
 )
 
 // installation is what the Secrets hold.
@@ -113,7 +113,7 @@ func TestContract105ACertificateNamesItsOwnerAndNobodyElse(t *testing.T) {
 	t.Parallel()
 	made := installation{}.renew(t, start)
 	of := certificate(t, made.edge)
-	if len(of.URIs) != 1 || !strings.HasSuffix(of.URIs[0].String(), "/ns/shop/envoy/edge") || len(of.DNSNames) != 0 || of.IsCA {
+	if len(of.URIs) != 1 || of.URIs[0].String() != "spiffe://example.com/ns/shop/envoy/edge" || len(of.DNSNames) != 0 || of.IsCA {
 		t.Errorf("the fleet: got %v and %v", of.URIs, of.DNSNames)
 	}
 	if err := accepts(t, start, made.edge, made.edge, x509.ExtKeyUsageServerAuth); err == nil {

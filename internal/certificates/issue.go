@@ -22,13 +22,13 @@ const (
 type Owner struct {
 	// Names are those by which clients reach a server.
 	Names []string
-	// Namespace and Name are those of a fleet; empty for a server.
-	Namespace, Name string
+	// TrustDomain, Namespace and Name are those of a fleet; empty for a server.
+	TrustDomain, Namespace, Name string
 }
 
 // uri is how the certificate of a fleet names it.
 func (o Owner) uri() *url.URL {
-	return &url.URL{Scheme: "spiffe", Host: "cluster.local", Path: "/ns/" + o.Namespace + "/envoy/" + o.Name}
+	return &url.URL{Scheme: "spiffe", Host: o.TrustDomain, Path: "/ns/" + o.Namespace + "/" + string(Fleet) + "/" + o.Name}
 }
 
 // template is the certificate before it is signed.

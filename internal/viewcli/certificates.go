@@ -104,7 +104,7 @@ func (p Program) certificates(ctx context.Context, c config.Views, o secrets.Opt
 	}
 	defer client.Close()
 	log := p.logger(c.Log, nil)
-	o.Client, o.Written = client, func(name secrets.Name) { log.Info("written", "secret", name.String()) }
+	o.Client, o.TrustDomain, o.Written = client, c.Stream.TrustDomain, func(name secrets.Name) { log.Info("written", "secret", name.String()) }
 	if err := secrets.Renew(ctx, o, time.Now()); err != nil {
 		return &exitError{exitFailed, err}
 	}

@@ -72,7 +72,7 @@ func (i infra) renew(t *testing.T, at time.Time) {
 	defer client.Close()
 	name := func(namespace, name string) secrets.Name { return secrets.Name{Namespace: namespace, Name: name} }
 	err = secrets.Renew(t.Context(), secrets.Options{
-		Client: client, Authority: name("infra", "authority"), Server: name("infra", "tls"), ServerNames: []string{serverName},
+		Client: client, Authority: name("infra", "authority"), Server: name("infra", "tls"), ServerNames: []string{serverName}, TrustDomain: "cluster.local",
 		Fleets: []secrets.Fleet{{Fleet: name("shop", "edge"), Secret: name("shop", "edge-xds")}}, Written: func(secrets.Name) {},
 	}, at)
 	if err != nil {

@@ -28,7 +28,7 @@ func (p Program) buildXDS(s *serving, c config.Views, identities *viewserver.Ide
 		},
 	}
 	if files := tlsFiles(c); files.CertificateFile != "" {
-		options.TLS, options.Accepts = files.Strict, s.server.Accepts
+		options.TLS, options.TrustDomain, options.Accepts = files.Strict, files.TrustDomain, s.server.Accepts
 	}
 	fleets, err := p.fleets(c, s)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *serving) opens() error {
 
 // tlsFiles are the files of the certificates.
 func tlsFiles(c config.Views) viewserver.TLS {
-	return viewserver.TLS{CertificateFile: c.Stream.Certificate, KeyFile: c.Stream.Key, ClientCAFile: c.Stream.ClientCA}
+	return viewserver.TLS{CertificateFile: c.Stream.Certificate, KeyFile: c.Stream.Key, ClientCAFile: c.Stream.ClientCA, TrustDomain: c.Stream.TrustDomain}
 }
 
 // xdsSettings are how proxies treat requests. The configuration bounds each number.

@@ -44,19 +44,20 @@ func TestContract43EachClientSeesItsNamespacesAndNothingElse(t *testing.T) {
 		"all by a star":                      {client: s.client(t, s.ca, haproxy), query: "?namespace=*", code: 400},
 		"gathered":                           {client: s.client(t, s.ca, haproxy), query: "?gather=true", code: 200, sees: "shop"},
 		"a Service of another namespace":     {client: s.client(t, s.ca, haproxy), query: "?service=web", code: 200, sees: "shop"},
-		"all":                                {client: s.client(t, s.ca, "spiffe://x/ns/ops/client/dns"), code: 200, sees: "blog secret shop"},
-		"listed without namespaces":          {client: s.client(t, s.ca, "spiffe://x/ns/shop/client/none"), code: 403},
-		"not listed":                         {client: s.client(t, s.ca, "spiffe://x/ns/shop/client/other"), code: 403},
-		"the name as part of another":        {client: s.client(t, s.ca, "spiffe://x/ns/shop/client/haproxy2"), code: 403},
+		"all":                                {client: s.client(t, s.ca, "spiffe://cluster.local/ns/ops/client/dns"), code: 200, sees: "blog secret shop"},
+		"listed without namespaces":          {client: s.client(t, s.ca, "spiffe://cluster.local/ns/shop/client/none"), code: 403},
+		"not listed":                         {client: s.client(t, s.ca, "spiffe://cluster.local/ns/shop/client/other"), code: 403},
+		"the name as part of another":        {client: s.client(t, s.ca, "spiffe://cluster.local/ns/shop/client/haproxy2"), code: 403},
 		"the name not at the end":            {client: s.client(t, s.ca, haproxy+"/more"), code: 401},
-		"the name in the query":              {client: s.client(t, s.ca, "spiffe://x/y?/ns/shop/client/haproxy"), code: 401},
-		"an Envoy of the same name":          {client: s.client(t, s.ca, "spiffe://x/ns/shop/envoy/haproxy"), code: 401},
-		"two names":                          {client: s.client(t, s.ca, haproxy, "spiffe://x/ns/ops/client/dns"), code: 401},
+		"the name in the query":              {client: s.client(t, s.ca, "spiffe://cluster.local/y?/ns/shop/client/haproxy"), code: 401},
+		"another trust domain":               {client: s.client(t, s.ca, "spiffe://example.com/ns/shop/client/haproxy"), code: 401},
+		"an Envoy of the same name":          {client: s.client(t, s.ca, "spiffe://cluster.local/ns/shop/envoy/haproxy"), code: 401},
+		"two names":                          {client: s.client(t, s.ca, haproxy, "spiffe://cluster.local/ns/ops/client/dns"), code: 401},
 		"a certificate without a name":       {client: s.client(t, s.ca), code: 401},
 		"nothing shown":                      {client: s.client(t, nil), code: 401},
 		"a certificate of another authority": {client: s.client(t, stranger, haproxy), code: 0},
 		"a token":                            {client: s.client(t, nil), bearer: token, code: 200, sees: "shop"},
-		"a token and a certificate":          {client: s.client(t, s.ca, "spiffe://x/ns/ops/client/dns"), bearer: token, code: 200, sees: "shop"},
+		"a token and a certificate":          {client: s.client(t, s.ca, "spiffe://cluster.local/ns/ops/client/dns"), bearer: token, code: 200, sees: "shop"},
 		"a wrong token":                      {client: s.client(t, nil), bearer: token + "x", code: 401},
 		"a wrong token and a certificate":    {client: s.client(t, s.ca, haproxy), bearer: "wrong", code: 401},
 		"an empty token":                     {client: s.client(t, nil), bearer: " ", code: 401},
@@ -86,7 +87,7 @@ func TestContract43EachClientSeesItsNamespacesAndNothingElse(t *testing.T) {
 func TestContract43AStreamEndsWhenItsRightsChange(t *testing.T) {
 	c := newCluster(t, "shop", "blog")
 	s := secure(t, c)
-	haproxy := s.client(t, s.ca, "spiffe://x/ns/shop/client/haproxy")
+	haproxy := s.client(t, s.ca, "spiffe://cluster.local/ns/shop/client/haproxy")
 	stream := watch(t, haproxy, s.url+"/api/v1/views?watch=true")
 	stream.next(t)
 	stream.next(t)
@@ -101,7 +102,7 @@ func TestContract43AStreamEndsWhenItsRightsChange(t *testing.T) {
 
 func TestContract43AWrongListOfIdentitiesChangesNothing(t *testing.T) {
 	s := secure(t, newCluster(t, "shop"))
-	haproxy := s.client(t, s.ca, "spiffe://x/ns/shop/client/haproxy")
+	haproxy := s.client(t, s.ca, "spiffe://cluster.local/ns/shop/client/haproxy")
 	for _, text := range []string{"identities: [", "identity: []\n", "identities: [{name: haproxy}]\n"} {
 		s.list(t, identities)
 		s.until(t, "the list is in effect", func() bool { return s.identities.Problem() == nil })
@@ -149,7 +150,7 @@ func TestContract43CertificatesAreReadAgainAtEachHandshake(t *testing.T) {
 	before := s.ca
 	write(t, filepath.Join(s.dir, "ca.crt"), other.pem)
 	s.ca = other // whom clients trust
-	haproxy := "spiffe://x/ns/shop/client/haproxy"
+	haproxy := "spiffe://cluster.local/ns/shop/client/haproxy"
 	if code, body := get(t, s.client(t, other, haproxy), s.url+"/api/v1/views", ""); code != 200 {
 		t.Errorf("got %d %s of the new authority, want 200", code, body)
 	}
@@ -170,7 +171,7 @@ func TestManyStreamsShareOneConnection(t *testing.T) {
 
 func TestContract44ClientsAreBounded(t *testing.T) {
 	s := secure(t, newCluster(t, "shop"))
-	haproxy := s.client(t, s.ca, "spiffe://x/ns/shop/client/haproxy")
+	haproxy := s.client(t, s.ca, "spiffe://cluster.local/ns/shop/client/haproxy")
 	for range 3 {
 		watch(t, haproxy, s.url+"/api/v1/views?watch=true").next(t)
 	}
@@ -178,7 +179,7 @@ func TestContract44ClientsAreBounded(t *testing.T) {
 	if code != http.StatusTooManyRequests || !strings.Contains(body, "VIEWS_MAX_CLIENTS_PER_IDENTITY") {
 		t.Errorf("got %d %s, want 429 and the setting", code, body)
 	}
-	dns := s.client(t, s.ca, "spiffe://x/ns/ops/client/dns")
+	dns := s.client(t, s.ca, "spiffe://cluster.local/ns/ops/client/dns")
 	watch(t, dns, s.url+"/api/v1/views?watch=true").next(t) // another one has its own share
 }
 
@@ -187,7 +188,7 @@ func TestContract44ClientsAreBounded(t *testing.T) {
 func TestContract143ConnectionsWithoutAnIdentityShutOutNobody(t *testing.T) {
 	c := newCluster(t, "shop")
 	s := secure(t, c)
-	haproxy := s.client(t, s.ca, "spiffe://x/ns/shop/client/haproxy")
+	haproxy := s.client(t, s.ca, "spiffe://cluster.local/ns/shop/client/haproxy")
 	stream := watch(t, haproxy, s.url+"/api/v1/views?watch=true")
 	stream.next(t)
 	for n := range 200 {
@@ -195,7 +196,7 @@ func TestContract143ConnectionsWithoutAnIdentityShutOutNobody(t *testing.T) {
 			t.Fatalf("connection %d: got %d %s, want 401", n, code, body)
 		}
 	}
-	if code, body := get(t, s.client(t, s.ca, "spiffe://x/ns/ops/client/dns"), s.url+"/api/v1/views", ""); code != http.StatusOK {
+	if code, body := get(t, s.client(t, s.ca, "spiffe://cluster.local/ns/ops/client/dns"), s.url+"/api/v1/views", ""); code != http.StatusOK {
 		t.Errorf("got %d %s of a client that is known", code, body)
 	}
 	c.slice("shop", 1, 2, 3)

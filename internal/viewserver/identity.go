@@ -5,11 +5,9 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/certificates"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/files"
 )
 
@@ -169,14 +168,13 @@ func (i *Identities) Problem() error {
 // Why a request has no identity.
 var (
 	errNoCredential = errors.New("no client certificate and no token was given; give one of them")
-	errTwoNames     = errors.New("the client certificate names several clients; it has to have one URI SAN that ends in /ns/NAMESPACE/client/NAME")
-	errNoName       = errors.New("the client certificate names no client; it has to have a URI SAN that ends in /ns/NAMESPACE/client/NAME")
+	errEnvoy        = errors.New("the client certificate is that of a fleet of Envoys, which may see no views; show one whose URI SAN has client in place of envoy")
 	errUnknownToken = errors.New("the token is not in the list of identities")
 )
 
 // of returns the identity of a request; an error where it shows none, or a certificate
 // that is not accepted any more. An identity that no list names sees nothing.
-func (i *Identities) of(r *http.Request, accepts func(*tls.ConnectionState) error) (*Identity, error) {
+func (i *Identities) of(r *http.Request, trustDomain string, accepts func(*tls.ConnectionState) error) (*Identity, error) {
 	all := i.current()
 	if secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		return byToken(all, secret)
@@ -184,17 +182,20 @@ func (i *Identities) of(r *http.Request, accepts func(*tls.ConnectionState) erro
 	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
 		return nil, errNoCredential
 	}
-	name, err := nameOf(r.TLS.PeerCertificates[0])
+	client, err := certificates.ClientOf(r.TLS.PeerCertificates[0], trustDomain)
+	if err == nil && client.Kind != certificates.Other {
+		err = errEnvoy
+	}
 	if err != nil {
 		return nil, err
 	}
 	if err := accepts(r.TLS); err != nil {
 		return nil, err
 	}
-	if known := all[name]; known != nil {
+	if known := all[client.String()]; known != nil {
 		return known, nil
 	}
-	return &Identity{Name: name}, nil
+	return &Identity{Name: client.String()}, nil
 }
 
 // byToken finds the identity of a token. It compares with each, so that the time it
@@ -211,24 +212,4 @@ func byToken(all map[string]*Identity, secret string) (*Identity, error) {
 		return nil, errUnknownToken
 	}
 	return found, nil
-}
-
-// clientPath is the end of the path of a URI SAN that names a client.
-var clientPath = regexp.MustCompile(`(?:^|/)ns/([^/]+)/client/([^/]+)$`)
-
-// nameOf returns the name of a client from its certificate.
-func nameOf(certificate *x509.Certificate) (string, error) {
-	var names []string
-	for _, uri := range certificate.URIs {
-		if match := clientPath.FindStringSubmatch(uri.Path); match != nil {
-			names = append(names, match[1]+"/"+match[2])
-		}
-	}
-	switch len(names) {
-	case 0:
-		return "", errNoName
-	case 1:
-		return names[0], nil
-	}
-	return "", errTwoNames
 }

@@ -18,9 +18,9 @@ identities:
 		code int
 		text string
 	}{
-		"spiffe://a/ns/infra/client/all":    {http.StatusOK, `{"streams":["a stream"]}`},
-		"spiffe://a/ns/shop/client/haproxy": {http.StatusForbidden, "may not see what others are sent"},
-		"spiffe://a/ns/shop/client/other":   {http.StatusForbidden, "may see no namespace"},
+		"spiffe://cluster.local/ns/infra/client/all":    {http.StatusOK, `{"streams":["a stream"]}`},
+		"spiffe://cluster.local/ns/shop/client/haproxy": {http.StatusForbidden, "may not see what others are sent"},
+		"spiffe://cluster.local/ns/shop/client/other":   {http.StatusForbidden, "may see no namespace"},
 	} {
 		for _, path := range []string{"/api/v1/xds", "/api/v1/fleets"} {
 			code, body := get(t, s.client(t, s.ca, uri), s.url+path, "")

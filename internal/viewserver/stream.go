@@ -77,7 +77,7 @@ func (s *Server) identify(r *http.Request, asked request) (*Identity, *refusal) 
 	if s.opts.Identities == nil {
 		return nil, s.know(r, "")
 	}
-	identity, err := s.opts.Identities.of(r, s.authority.accepts)
+	identity, err := s.opts.Identities.of(r, s.opts.TLS.TrustDomain, s.authority.accepts)
 	if err != nil {
 		return nil, refuse(http.StatusUnauthorized, "Unauthorized", "%v", err)
 	}
@@ -221,7 +221,7 @@ func (s *stream) may() bool {
 	if s.identity == nil {
 		return true
 	}
-	now, err := s.opts.Identities.of(s.request, s.accepts)
+	now, err := s.opts.Identities.of(s.request, s.opts.TLS.TrustDomain, s.accepts)
 	return err == nil && now.Name == s.identity.Name && slices.Equal(now.Namespaces, s.identity.Namespaces)
 }
 

@@ -15,6 +15,8 @@ type TLS struct {
 	CertificateFile, KeyFile string
 	// ClientCAFile is empty where clients show tokens only.
 	ClientCAFile string
+	// TrustDomain is that of the clients' certificates.
+	TrustDomain string
 }
 
 // on reports whether there is a certificate at all.

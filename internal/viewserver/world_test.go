@@ -204,6 +204,7 @@ func startWith(t *testing.T, c *cluster, identities string, options viewserver.O
 		CertificateFile: write(t, filepath.Join(s.dir, "tls.crt"), certificate),
 		KeyFile:         write(t, filepath.Join(s.dir, "tls.key"), key),
 		ClientCAFile:    write(t, filepath.Join(s.dir, "ca.crt"), s.ca.pem),
+		TrustDomain:     "cluster.local",
 	}
 	var err error
 	if s.identities, err = viewserver.ReadIdentities(s.list(t, identities)); err != nil {

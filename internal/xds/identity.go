@@ -3,13 +3,12 @@ package xds
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"regexp"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/certificates"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/view"
 )
 
@@ -37,19 +36,11 @@ type identity struct {
 // see everything.
 func (i identity) trusted() bool { return i.state == nil }
 
-// Why a client is refused.
-var (
-	errNoCertificate = errors.New("no client certificate was shown; show one with a URI SAN that ends in /ns/NAMESPACE/envoy/NAME or /ns/NAMESPACE/client/NAME")
-	errNoName        = errors.New("the client certificate names no client; it has to have one URI SAN that ends in /ns/NAMESPACE/envoy/NAME or /ns/NAMESPACE/client/NAME")
-	errTwoNames      = errors.New("the client certificate names several clients; it has to have one URI SAN that ends in /ns/NAMESPACE/envoy/NAME or /ns/NAMESPACE/client/NAME")
-)
-
-// namePath is the end of the path of a URI SAN that names a client.
-var namePath = regexp.MustCompile(`(?:^|/)ns/([^/]+)/(envoy|client)/([^/]+)$`)
+var errNoCertificate = errors.New("no client certificate was shown; show one with a URI SAN spiffe://TRUST_DOMAIN/ns/NAMESPACE/envoy/NAME or .../client/NAME")
 
 // identify returns what the certificate of a stream says.
-func identify(ctx context.Context, secured bool) (identity, error) {
-	if !secured {
+func (s *Server) identify(ctx context.Context) (identity, error) {
+	if s.opts.TLS == nil {
 		return identity{}, nil
 	}
 	from, _ := peer.FromContext(ctx)
@@ -60,30 +51,15 @@ func identify(ctx context.Context, secured bool) (identity, error) {
 	if !ok || len(info.State.VerifiedChains) == 0 {
 		return identity{}, errNoCertificate
 	}
-	found, err := nameOf(info.State.PeerCertificates[0])
-	found.state = &info.State
-	return found, err
-}
-
-// nameOf returns the one name of a certificate.
-func nameOf(certificate *x509.Certificate) (identity, error) {
-	var found []identity
-	for _, uri := range certificate.URIs {
-		if match := namePath.FindStringSubmatch(uri.Path); match != nil {
-			one := identity{protocol: GRPC, namespace: match[1], name: match[1] + "/" + match[3]}
-			if match[2] == "envoy" {
-				one.protocol = Envoy
-			}
-			found = append(found, one)
-		}
+	c, err := certificates.ClientOf(info.State.PeerCertificates[0], s.opts.TrustDomain)
+	if err != nil {
+		return identity{}, err
 	}
-	switch len(found) {
-	case 0:
-		return identity{}, errNoName
-	case 1:
-		return found[0], nil
+	found := identity{protocol: GRPC, namespace: c.Namespace, name: c.String(), state: &info.State}
+	if c.Kind == certificates.Fleet {
+		found.protocol = Envoy
 	}
-	return identity{}, errTwoNames
+	return found, nil
 }
 
 // mayUse reports whether a fleet may use a Service: one of its own namespace, or one that

@@ -134,7 +134,7 @@ func secured(t *testing.T, c *cluster) (*server, *authority, *rights) {
 				MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{own}, ClientCAs: a.pool(), ClientAuth: tls.RequireAndVerifyClientCert, NextProtos: []string{"h2"},
 			}, nil
 		}
-		o.Namespaces, o.Accepts = r.of, r.accepts
+		o.TrustDomain, o.Namespaces, o.Accepts = "cluster.local", r.of, r.accepts
 	})
 	return s, a, r
 }
@@ -164,7 +164,7 @@ func TestContract67AFleetGetsItsNamespaceAndWhatNamesItAndNothingElse(t *testing
 		"endpoints by name":    func(p *proxy) { p.ask(endpoints, "web.blog:80", "shared.blog:80", "web.shop:80") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := connect(t, s, "a", "shop/edge", a.client(t, "spiffe://example.com/ns/shop/envoy/edge"))
+			p := connect(t, s, "a", "shop/edge", a.client(t, "spiffe://cluster.local/ns/shop/envoy/edge"))
 			ask(p)
 			p.next()
 			got := append(p.names(clusters), p.names(endpoints)...)
@@ -178,7 +178,7 @@ func TestContract67AFleetGetsItsNamespaceAndWhatNamesItAndNothingElse(t *testing
 func TestContract67AServiceThatNamesAFleetNoMoreIsTakenFromIt(t *testing.T) {
 	c := foreign(t)
 	s, a, _ := secured(t, c)
-	p := connect(t, s, "a", "shop/edge", a.client(t, "spiffe://example.com/ns/shop/envoy/edge"))
+	p := connect(t, s, "a", "shop/edge", a.client(t, "spiffe://cluster.local/ns/shop/envoy/edge"))
 	p.ask(clusters)
 	p.next()
 	c.service("blog", "shared", port("http", 80))
@@ -195,10 +195,11 @@ func TestContract67AForeignFleetIsNotServedWhateverTheNodeSays(t *testing.T) {
 		fleet string
 		code  codes.Code
 	}{
-		"the node names another fleet":    {[]string{"spiffe://example.com/ns/shop/envoy/edge"}, "blog/edge", codes.PermissionDenied},
+		"the node names another fleet":    {[]string{"spiffe://cluster.local/ns/shop/envoy/edge"}, "blog/edge", codes.PermissionDenied},
 		"the certificate names no client": {[]string{"spiffe://example.com/workload"}, "shop/edge", codes.Unauthenticated},
-		"it names two":                    {[]string{"spiffe://a/ns/shop/envoy/edge", "spiffe://a/ns/blog/envoy/edge"}, "shop/edge", codes.Unauthenticated},
-		"it is that of a client of gRPC":  {[]string{"spiffe://a/ns/shop/client/caller"}, "shop/caller", codes.PermissionDenied},
+		"it is of another trust domain":   {[]string{"spiffe://example.com/ns/shop/envoy/edge"}, "shop/edge", codes.Unauthenticated},
+		"it names two":                    {[]string{"spiffe://cluster.local/ns/shop/envoy/edge", "spiffe://cluster.local/ns/blog/envoy/edge"}, "shop/edge", codes.Unauthenticated},
+		"it is that of a client of gRPC":  {[]string{"spiffe://cluster.local/ns/shop/client/caller"}, "shop/caller", codes.PermissionDenied},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := connect(t, s, "a", c.fleet, a.client(t, c.uris...))
@@ -213,7 +214,7 @@ func TestContract67AForeignFleetIsNotServedWhateverTheNodeSays(t *testing.T) {
 func TestContract67AStreamThatChangesItsNodeEnds(t *testing.T) {
 	s, a, _ := secured(t, foreign(t))
 	for name, node := range map[string]*corev3.Node{"another name": {Id: "b", Cluster: "shop/edge"}, "another fleet": {Id: "a", Cluster: "blog/edge"}} {
-		p := connect(t, s, "a", "shop/edge", a.client(t, "spiffe://example.com/ns/shop/envoy/edge"))
+		p := connect(t, s, "a", "shop/edge", a.client(t, "spiffe://cluster.local/ns/shop/envoy/edge"))
 		p.ask(clusters)
 		p.next()
 		p.node = node
@@ -227,7 +228,7 @@ func TestContract67AStreamThatChangesItsNodeEnds(t *testing.T) {
 func TestContract67AnotherAuthorityIsRefusedAndARevokedOneEndsTheStream(t *testing.T) {
 	s, a, r := secured(t, foreign(t))
 	stranger := newAuthority(t)
-	creds := credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: a.pool(), Certificates: []tls.Certificate{stranger.issue(t, "spiffe://a/ns/shop/envoy/edge")}})
+	creds := credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: a.pool(), Certificates: []tls.Certificate{stranger.issue(t, "spiffe://cluster.local/ns/shop/envoy/edge")}})
 	connection, err := grpc.NewClient(s.address, grpc.WithTransportCredentials(creds))
 	if err != nil {
 		t.Fatal(err)
@@ -239,7 +240,7 @@ func TestContract67AnotherAuthorityIsRefusedAndARevokedOneEndsTheStream(t *testi
 		}
 	}
 	until(t, "the refused connection is counted", func() bool { return s.Stats().Refused > 0 })
-	p := connect(t, s, "a", "shop/edge", a.client(t, "spiffe://example.com/ns/shop/envoy/edge"))
+	p := connect(t, s, "a", "shop/edge", a.client(t, "spiffe://cluster.local/ns/shop/envoy/edge"))
 	p.ask(clusters)
 	p.next()
 	r.mu.Lock()

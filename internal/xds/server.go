@@ -31,6 +31,8 @@ type Options struct {
 	// TLS reads the certificates of the server and the authority of clients, for each
 	// handshake. Nil only on a loopback address, where every client sees everything.
 	TLS func() (*tls.Config, error)
+	// TrustDomain is that of the clients' certificates; needed with TLS.
+	TrustDomain string
 	// Accepts says why the certificate of an open stream does not count any more, for example
 	// because it has expired.
 	Accepts func(*tls.ConnectionState) error
@@ -91,8 +93,8 @@ func New(opts Options) (*Server, error) {
 		return nil, errors.New("xds: bounds for clients are needed")
 	case opts.TLS == nil && !opts.Address.Addr().IsLoopback():
 		return nil, errors.New("xds: without certificates only a loopback address may be served")
-	case opts.TLS != nil && (opts.Namespaces == nil || opts.Accepts == nil):
-		return nil, errors.New("xds: with certificates it has to be known what each client may see")
+	case opts.TLS != nil && (opts.Namespaces == nil || opts.Accepts == nil || opts.TrustDomain == ""):
+		return nil, errors.New("xds: with certificates it has to be known of which trust domain they are and what each client may see")
 	}
 	opts.MostClients = descriptors.Share(opts.MostClients)
 	opts.Annotation = cmp.Or(opts.Annotation, view.ShownAnnotation)

@@ -78,11 +78,11 @@ func TestContract67AClientOfGRPCGetsTheNamespacesOfTheListByName(t *testing.T) {
 		names []string
 		want  []string
 	}{
-		"its namespace":              {"spiffe://a/ns/shop/client/caller", []string{"web.shop:80", "web.blog:80", "web.blog"}, []string{"web.shop:80"}},
-		"a star is nothing":          {"spiffe://a/ns/shop/client/caller", []string{"*"}, nil},
-		"an empty request is no all": {"spiffe://a/ns/shop/client/caller", nil, nil},
-		"every namespace":            {"spiffe://a/ns/infra/client/all", []string{"web.shop", "web.blog:80"}, []string{"web.blog:80", "web.shop"}},
-		"one that no list names":     {"spiffe://a/ns/shop/client/other", []string{"web.shop:80"}, nil},
+		"its namespace":              {"spiffe://cluster.local/ns/shop/client/caller", []string{"web.shop:80", "web.blog:80", "web.blog"}, []string{"web.shop:80"}},
+		"a star is nothing":          {"spiffe://cluster.local/ns/shop/client/caller", []string{"*"}, nil},
+		"an empty request is no all": {"spiffe://cluster.local/ns/shop/client/caller", nil, nil},
+		"every namespace":            {"spiffe://cluster.local/ns/infra/client/all", []string{"web.shop", "web.blog:80"}, []string{"web.blog:80", "web.shop"}},
+		"one that no list names":     {"spiffe://cluster.local/ns/shop/client/other", []string{"web.shop:80"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := ask(t, s, "gRPC Go", a.client(t, c.uri))
@@ -96,7 +96,7 @@ func TestContract67AClientOfGRPCGetsTheNamespacesOfTheListByName(t *testing.T) {
 
 func TestContract67AStreamEndsWhenTheNamespacesOfItsClientChange(t *testing.T) {
 	s, a, r := secured(t, foreign(t))
-	w := ask(t, s, "gRPC Go", a.client(t, "spiffe://a/ns/shop/client/caller"))
+	w := ask(t, s, "gRPC Go", a.client(t, "spiffe://cluster.local/ns/shop/client/caller"))
 	w.ask(listeners.TypeURL(), "web.shop:80")
 	w.listeners()
 	r.mu.Lock()
@@ -138,7 +138,7 @@ func TestContract68AnEnvoyThatAsksForTheStateOfTheWorldIsToldWhatToSet(t *testin
 func TestContract67AStreamOfTheStateOfTheWorldThatChangesItsNodeEnds(t *testing.T) {
 	s, a, _ := secured(t, foreign(t))
 	for name, node := range map[string]*corev3.Node{"another name": {Id: "d"}, "another cluster": {Id: "c", Cluster: "blog/caller"}} {
-		w := ask(t, s, "gRPC Go", a.client(t, "spiffe://a/ns/shop/client/caller"))
+		w := ask(t, s, "gRPC Go", a.client(t, "spiffe://cluster.local/ns/shop/client/caller"))
 		w.ask(listeners.TypeURL(), "web.shop:80")
 		w.listeners()
 		w.node = node
@@ -155,7 +155,7 @@ func TestContract67AClientOfGRPCGetsNothingForeignOfAnyKind(t *testing.T) {
 	s, a, _ := secured(t, foreign(t))
 	for _, kind := range []resources.Kind{listeners, routes, clusters, endpoints} {
 		for name, names := range map[string][]string{"by name": {"web.blog:80", "shared.blog:80"}, "by a star": {"*"}, "by no name": nil} {
-			w := ask(t, s, "gRPC Go", a.client(t, "spiffe://a/ns/shop/client/caller"))
+			w := ask(t, s, "gRPC Go", a.client(t, "spiffe://cluster.local/ns/shop/client/caller"))
 			w.node.Cluster = "blog/edge"
 			w.request(kind, "", "", names...)
 			if answer := w.answer(); len(answer.GetResources()) > 0 {
@@ -167,7 +167,7 @@ func TestContract67AClientOfGRPCGetsNothingForeignOfAnyKind(t *testing.T) {
 
 func TestContract67TheStateOfTheWorldIsForCertificatesOfClientsOnly(t *testing.T) {
 	s, a, _ := secured(t, foreign(t))
-	for uri, want := range map[string]codes.Code{"spiffe://a/ns/shop/envoy/edge": codes.PermissionDenied, "spiffe://a/workload": codes.Unauthenticated} {
+	for uri, want := range map[string]codes.Code{"spiffe://cluster.local/ns/shop/envoy/edge": codes.PermissionDenied, "spiffe://a/workload": codes.Unauthenticated} {
 		w := ask(t, s, "gRPC Go", a.client(t, uri))
 		w.ask(clusters.TypeURL(), "web.shop:80")
 		if _, err := w.stream.Recv(); status.Code(err) != want {

@@ -20,6 +20,8 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/certificates"
 )
 
 const (
@@ -71,8 +73,11 @@ var errRoom = errors.New("there are as many connections as XDS_MAX_CLIENTS and X
 func (c counted) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	connection, info, err := c.TransportCredentials.ServerHandshake(raw)
 	if shown, ok := info.(credentials.TLSInfo); ok && err == nil && len(shown.State.VerifiedChains) > 0 {
-		who, _ := nameOf(shown.State.PeerCertificates[0]) // without a name it is refused with words
-		if !c.server.room.Know(raw, who.name) {
+		name := "" // without one it is refused with words
+		if who, no := certificates.ClientOf(shown.State.PeerCertificates[0], c.server.opts.TrustDomain); no == nil {
+			name = who.String()
+		}
+		if !c.server.room.Know(raw, name) {
 			err = errRoom
 		}
 	}
@@ -109,7 +114,7 @@ func (a *aggregated) StreamAggregatedResources(stream discoveryv3.AggregatedDisc
 // serve serves one stream.
 func (a *aggregated) serve(from context.Context, protocol Protocol, run func(context.Context, *client) error) error {
 	s := a.server
-	identity, err := identify(from, s.opts.TLS != nil)
+	identity, err := s.identify(from)
 	if err != nil {
 		s.stats.refused.Add(1)
 		return status.Error(codes.Unauthenticated, err.Error())

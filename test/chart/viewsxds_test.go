@@ -81,7 +81,7 @@ func (x *xdsInstalled) name() string { return viewsRelease + "." + x.namespace +
 // tls is what a client with a certificate of this name shows.
 func (x *xdsInstalled) tls(t *testing.T, name string) *tls.Config {
 	t.Helper()
-	files := x.ca.client(t, "spiffe://example.com/ns/"+shopOfXDS+"/"+name)
+	files := x.ca.client(t, "spiffe://cluster.local/ns/"+shopOfXDS+"/"+name)
 	certificate, err := tls.X509KeyPair([]byte(files["tls.crt"]), []byte(files["tls.key"]))
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func (x *xdsInstalled) printed(t *testing.T) (command []string, server string) {
 func (x *xdsInstalled) bootstrap(t *testing.T) string {
 	t.Helper()
 	command, _ := x.printed(t)
-	certificates, out := folder(t, x.ca.client(t, "spiffe://example.com/ns/"+shopOfXDS+"/envoy/edge")), filepath.Join(t.TempDir(), "envoy")
+	certificates, out := folder(t, x.ca.client(t, "spiffe://cluster.local/ns/"+shopOfXDS+"/envoy/edge")), filepath.Join(t.TempDir(), "envoy")
 	if got := run(t, nil, built.Views(t), append(command, "--certificates", certificates, "--out", out, "--node", "edge-1")...); got.failed {
 		t.Fatal(got.stderr)
 	}

@@ -77,7 +77,7 @@ func grpcBackends(t *testing.T, count int) []netip.AddrPort {
 func (x *xdsInstalled) caller(t *testing.T) func(*testing.T) netip.AddrPort {
 	t.Helper()
 	_, server := x.printed(t)
-	files := folder(t, x.ca.client(t, "spiffe://example.com/ns/"+shopOfXDS+"/client/caller"))
+	files := folder(t, x.ca.client(t, "spiffe://cluster.local/ns/"+shopOfXDS+"/client/caller"))
 	bootstrap, err := json.Marshal(map[string]any{
 		"xds_servers": []any{map[string]any{"server_uri": server, "channel_creds": []any{map[string]any{"type": "tls", "config": map[string]any{
 			"certificate_file": filepath.Join(files, "tls.crt"), "private_key_file": filepath.Join(files, "tls.key"), "ca_certificate_file": filepath.Join(files, "ca.crt"),

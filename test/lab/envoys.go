@@ -69,7 +69,7 @@ func (v *Views) Before(t testing.TB, x *Target, replicas int) *Envoys {
 	}
 	x.annotate(map[string]string{group + "/views": "true"})
 	v.world.addNodes(t, x.namespace, fleetNodes)
-	e.createSecret(v.signs.client(fmt.Sprintf("spiffe://lab/ns/%s/envoy/%s", x.namespace, envoyName)))
+	e.createSecret(v.signs.client(fmt.Sprintf("spiffe://cluster.local/ns/%s/envoy/%s", x.namespace, envoyName)))
 	manifest := filepath.Join(t.TempDir(), "envoy.yaml")
 	write(t, manifest, fmt.Sprintf(`apiVersion: fleet.ablmnzde.github.io/v1alpha1
 kind: Envoy

@@ -57,7 +57,7 @@ func (w *World) Fleet(t testing.TB, env map[string]string) *Fleet {
 	leg(t, name, mgmt, onMgmt)
 	leg(t, name, data, f.address)
 	netns.Run(t, name, "ip", "route", "add", sources, "via", clientNode, "dev", data)
-	bootstrap := f.bootstrap(server, signs.client("spiffe://lab/ns/edge/envoy/"+name))
+	bootstrap := f.bootstrap(server, signs.client("spiffe://cluster.local/ns/edge/envoy/"+name))
 	f.Envoy = envoy.Start(t, envoy.Options{Namespace: name, Bootstrap: bootstrap})
 	return f
 }

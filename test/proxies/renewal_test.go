@@ -54,7 +54,7 @@ func (r *renewal) serve(at string) {
 		CertificateFile: filepath.Join(r.own, "tls.crt"), KeyFile: filepath.Join(r.own, "tls.key"), ClientCAFile: filepath.Join(r.own, "ca.crt"),
 	}
 	r.at = r.listen(r.fleets, at, func(o *xds.Options) {
-		o.Namespaces = func(string) []string { return nil }
+		o.TrustDomain, o.Namespaces = "cluster.local", func(string) []string { return nil }
 		o.Accepts = func(*tls.ConnectionState) error { return nil }
 		o.TLS = func() (*tls.Config, error) {
 			config, err := files.Strict()

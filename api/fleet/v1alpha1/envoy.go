@@ -11,9 +11,9 @@ import (
 )
 
 // Envoy is a fleet: Pods with Envoy that all do the same. Its identity for xDS is
-// NAMESPACE/NAME, of the object's metadata: the certificate of its Pods has a URI SAN that
-// ends in /ns/NAMESPACE/envoy/NAME, and a Service of another namespace allows it by the
-// annotation endpoints.ablmnzde.github.io/fleets.
+// NAMESPACE/NAME, of the object's metadata: the certificate of its Pods has the URI SAN
+// spiffe://TRUST_DOMAIN/ns/NAMESPACE/envoy/NAME, and a Service of another namespace allows it
+// by the annotation endpoints.ablmnzde.github.io/fleets.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=envoys,singular=envoy,scope=Namespaced

@@ -77,6 +77,11 @@ spec:
       imagePullPolicy: {{ .Values.image.pullPolicy }}
       args:
         {{- include "views.certificatesArgs" . | nindent 8 }}
+      {{- with .Values.views.viewsTrustDomain }}
+      env:
+        - name: VIEWS_TRUST_DOMAIN
+          value: {{ . | quote }}
+      {{- end }}
       securityContext:
         {{- toYaml .Values.securityContext | nindent 8 }}
       resources:

@@ -48,6 +48,8 @@ type Options struct {
 	// Token has the token of the operator of fleets; without a name there is none.
 	Token  Name
 	Fleets []Fleet
+	// TrustDomain is that of the names of fleets.
+	TrustDomain string
 	// Written is told each Secret that was made or renewed.
 	Written func(Name)
 }
@@ -85,7 +87,7 @@ func Renew(ctx context.Context, o Options, now time.Time) error {
 		failed = append(failed, o.keep(ctx, o.Token, corev1.SecretTypeOpaque, token))
 	}
 	for _, f := range o.Fleets {
-		failed = append(failed, issue(f.Secret, certificates.Owner{Namespace: f.Fleet.Namespace, Name: f.Fleet.Name}))
+		failed = append(failed, issue(f.Secret, certificates.Owner{TrustDomain: o.TrustDomain, Namespace: f.Fleet.Namespace, Name: f.Fleet.Name}))
 	}
 	return errors.Join(failed...)
 }
