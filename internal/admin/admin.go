@@ -23,15 +23,15 @@ type Options struct {
 	// Document makes what page and JSON show, anew for every request, at most two
 	// at a time. Nil is a process without a page.
 	Document func() *report.Document
-	// Targets, Target and Explain make the answers about the targets of the process,
+	// Services, Service and Explain make the answers about the Services of the process,
 	// where there are any: the list, one of them, and what they know of a node. An error
-	// of Target is a report.NoTarget.
-	Targets func(report.Query) *report.Targets
-	Target  func(namespace, service string) (*report.Document, error)
-	Explain func(subject string, q report.Query) *report.Explanation
+	// of Service is a report.NoService.
+	Services func(report.Query) *report.Services
+	Service  func(namespace, service string) (*report.Document, error)
+	Explain  func(subject string, q report.Query) *report.Explanation
 	// Ask gets what the leader answers to a path below LeaderPath, where another replica
 	// leads. It reports false where this replica leads, or where none does. An error may
-	// be a report.NoTarget. Nil is a process without others.
+	// be a report.NoService. Nil is a process without others.
 	Ask func(ctx context.Context, path string, into report.Answer) (led bool, err error)
 	// Leader returns the leader's document where another replica leads, and an error
 	// where that cannot be had. It returns neither where this replica leads, or where

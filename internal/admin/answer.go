@@ -53,7 +53,7 @@ func show[K known](s *Server, w http.ResponseWriter, r *http.Request, a asked[K]
 	}
 	defer s.sending.leave()
 	said, led, err := a.leader(r.Context())
-	if none := (*report.NoTarget)(nil); errors.As(err, &none) {
+	if none := (*report.NoService)(nil); errors.As(err, &none) {
 		http.Error(w, none.Message, http.StatusNotFound)
 		return
 	}
@@ -86,7 +86,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, contentType string
 		text, err = packed(text)
 	}
 	s.rendering.leave()
-	if none := (*report.NoTarget)(nil); errors.As(err, &none) {
+	if none := (*report.NoService)(nil); errors.As(err, &none) {
 		http.Error(w, none.Message, http.StatusNotFound)
 		return
 	}

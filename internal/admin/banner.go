@@ -159,8 +159,8 @@ func storeBanner(d *report.Document, m moments) *banner {
 
 		Runbook: runbook,
 	}
-	if d.Store.Pending > 0 {
-		b.Said = append(b.Said, counted(d.Store.Pending, "slice waits", "slices wait")+" to be written.")
+	if d.Store.PendingSlices > 0 {
+		b.Said = append(b.Said, counted(d.Store.PendingSlices, "slice waits", "slices wait")+" to be written.")
 	}
 	if last := m.at(d.Store.LastWrite); last != nil {
 		b.Said = append(b.Said, "The last write was "+last.Relative+".")
@@ -191,22 +191,22 @@ func sourceBanner(d *report.Document, m moments) *banner {
 }
 
 func refusedBanner(d *report.Document) *banner {
-	if len(d.Store.Refused) == 0 {
+	if len(d.Store.SlicesOfOthers) == 0 {
 		return nil
 	}
 	return &banner{
-		Tone: bad, Title: "Slices with the names of this program belong to another one", Said: d.Store.Refused,
+		Tone: bad, Title: "Slices with the names of this program belong to another one", Said: d.Store.SlicesOfOthers,
 		Means: "These slices are left alone, so the endpoints that should be in them are not published.",
 		Do:    "Remove these slices, or set TARGET_ENDPOINTSLICE_NAME to another name.",
 	}
 }
 
 func besideBanner(d *report.Document) *banner {
-	if len(d.Store.Beside) == 0 {
+	if len(d.Store.SlicesBeside) == 0 {
 		return nil
 	}
 	return &banner{
-		Tone: warn, Title: "Others publish endpoints for the same Service", Said: d.Store.Beside,
+		Tone: warn, Title: "Others publish endpoints for the same Service", Said: d.Store.SlicesBeside,
 		Means: "Traffic goes to these endpoints too, and this program does not check their health.",
 		Do:    "Find out which program made these slices, and remove them if they are left over.",
 	}
@@ -252,8 +252,8 @@ func dryRunBanner(d *report.Document) *banner {
 	if len(d.DecidedBy) > 0 {
 		b.Do = "Remove what asks for it, to write: DRY_RUN or --dry-run of the program, or spec.mode: DryRun of the EndpointBinding."
 	}
-	if d.Store.Pending > 0 {
-		b.Said = []string{counted(d.Store.Pending, "slice", "slices") + " would be written."}
+	if d.Store.PendingSlices > 0 {
+		b.Said = []string{counted(d.Store.PendingSlices, "slice", "slices") + " would be written."}
 	}
 	return b
 }

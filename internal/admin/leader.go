@@ -28,10 +28,10 @@ func (s *Server) toReplicas(answer http.HandlerFunc) http.HandlerFunc {
 
 // leaderRoutes are what the other replicas ask about targets.
 func (s *Server) leaderRoutes(mux *http.ServeMux) {
-	mux.HandleFunc("GET "+LeaderPath+"/targets", s.toReplicas(func(w http.ResponseWriter, r *http.Request) {
-		tell(s, w, r, func(q report.Query) (*report.Targets, error) { return s.opts.Targets(q), nil })
+	mux.HandleFunc("GET "+LeaderPath+"/services", s.toReplicas(func(w http.ResponseWriter, r *http.Request) {
+		tell(s, w, r, func(q report.Query) (*report.Services, error) { return s.opts.Services(q), nil })
 	}))
-	mux.HandleFunc("GET "+LeaderPath+"/targets/{namespace}/{service}", s.toReplicas(func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("GET "+LeaderPath+"/services/{namespace}/{service}", s.toReplicas(func(w http.ResponseWriter, r *http.Request) {
 		tell(s, w, r, func(report.Query) (*report.Document, error) { return s.target(r) })
 	}))
 	mux.HandleFunc("GET "+LeaderPath+"/explain", s.toReplicas(func(w http.ResponseWriter, r *http.Request) {

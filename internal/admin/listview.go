@@ -7,10 +7,10 @@ import (
 )
 
 // listOf makes the view of all targets.
-func listOf(t *report.Targets, q listQuery) list {
+func listOf(t *report.Services, q listQuery) list {
 	m := moments{t.At}
 	v := list{
-		Headline: legible(t.Summary), Now: m.at(t.At), Banners: listBanners(t, m), Query: q, JSON: targetsPath, Refreshes: refreshes(q.Refresh),
+		Headline: legible(t.Summary), Now: m.at(t.At), Banners: listBanners(t, m), Query: q, JSON: servicesPath, Refreshes: refreshes(q.Refresh),
 		Known: t.Known, Total: t.Total, Facts: listFacts(t, m),
 	}
 	if values := valuesOf(q.Query); len(values) > 0 {
@@ -22,10 +22,10 @@ func listOf(t *report.Targets, q listQuery) list {
 	for i := range t.Pools {
 		v.Pools = append(v.Pools, poolRowOf(&t.Pools[i], q, m))
 	}
-	for i := range t.Targets {
-		v.Rows = append(v.Rows, targetRowOf(&t.Targets[i]))
+	for i := range t.Services {
+		v.Rows = append(v.Rows, targetRowOf(&t.Services[i]))
 	}
-	v.First, v.Last = t.Offset+1, t.Offset+len(t.Targets)
+	v.First, v.Last = t.Offset+1, t.Offset+len(t.Services)
 	limit := max(1, q.Limit)
 	if t.Offset > 0 {
 		q.Offset = max(0, t.Offset-limit)
@@ -50,12 +50,12 @@ func listOf(t *report.Targets, q listQuery) list {
 }
 
 // choose offers the conditions that targets have.
-func (v *list) choose(t *report.Targets, q listQuery) {
+func (v *list) choose(t *report.Services, q listQuery) {
 	q.Offset = 0
 	all, unhealthy := 0, 0
 	for _, c := range t.Conditions {
-		if all += c.Targets; c.Condition != report.Healthy {
-			unhealthy += c.Targets
+		if all += c.Services; c.Condition != report.Healthy {
+			unhealthy += c.Services
 		}
 	}
 	add := func(text string, c report.Condition, count int) {
@@ -67,7 +67,7 @@ func (v *list) choose(t *report.Targets, q listQuery) {
 	add("all", "", all)
 	add("not healthy", report.Unhealthy, unhealthy)
 	for _, c := range t.Conditions {
-		add(string(c.Condition), c.Condition, c.Targets)
+		add(string(c.Condition), c.Condition, c.Services)
 	}
 }
 
@@ -77,7 +77,7 @@ func poolRowOf(p *report.PoolStatus, q listQuery, m moments) poolRow {
 	look := moodOf(p.Condition)
 	row := poolRow{
 		Condition: string(p.Condition), Look: looks[look], Sign: look.sign(), Name: legible(p.Name), Link: q.link(),
-		Targets: counted(p.Targets, "Service", "Services"), Ready: p.Stages.Ready, Total: p.Stages.Ready + p.Stages.Draining + p.Stages.Down,
+		Targets: counted(p.Services, "Service", "Services"), Ready: p.Stages.Ready, Total: p.Stages.Ready + p.Stages.Draining + p.Stages.Down,
 	}
 	say := func(what, text string) {
 		if text != "" {
@@ -96,7 +96,7 @@ func poolRowOf(p *report.PoolStatus, q listQuery, m moments) poolRow {
 	}
 	for _, g := range p.Groups {
 		if len(p.Groups) > 1 || g.Problem != "" {
-			say(g.Check+": ", string(g.Condition)+" "+g.Problem)
+			say(g.HealthCheck+": ", string(g.Condition)+" "+g.Problem)
 		}
 	}
 	if p.Source == nil {
@@ -112,14 +112,14 @@ func poolRowOf(p *report.PoolStatus, q listQuery, m moments) poolRow {
 }
 
 // targetRowOf makes the row of a target.
-func targetRowOf(t *report.TargetStatus) targetRow {
+func targetRowOf(t *report.ServiceStatus) targetRow {
 	look := moodOf(t.Condition)
 	row := targetRow{
 		Condition: string(t.Condition), Look: looks[look], Sign: look.sign(), Namespace: legible(t.Namespace), Service: legible(t.Service),
-		Summary: prose(t.Summary), Ready: t.Ready, Total: t.Total, DryRun: t.DryRun,
+		Summary: prose(t.Summary), Ready: t.ReadyEndpoints, Total: t.Endpoints, DryRun: t.DryRun,
 	}
 	if len(t.Pools) > 0 {
-		row.Link = "/targets/" + url.PathEscape(t.Namespace) + "/" + url.PathEscape(t.Service)
+		row.Link = "/services/" + url.PathEscape(t.Namespace) + "/" + url.PathEscape(t.Service)
 	}
 	if t.Problem != nil {
 		row.Messages = append(row.Messages, prose(t.Problem.Message))
@@ -139,7 +139,7 @@ func targetRowOf(t *report.TargetStatus) targetRow {
 }
 
 // listFacts are the lines about the program.
-func listFacts(t *report.Targets, m moments) []fact {
+func listFacts(t *report.Services, m moments) []fact {
 	leader := "this process"
 	if t.Election.Enabled && t.Election.Holder != "" {
 		leader = t.Election.Holder

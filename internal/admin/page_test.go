@@ -72,16 +72,16 @@ func TestPageAndDocumentAgreeOnWhatIsHealthy(t *testing.T) {
 		"source":          func(d *report.Document) { d.Source.LastError = trouble },
 		"store":           func(d *report.Document) { d.Store.LastError = trouble },
 		"warnings":        func(d *report.Document) { d.Source.Warnings = []string{trouble} },
-		"refused":         func(d *report.Document) { d.Store.Refused = []string{trouble} },
-		"beside":          func(d *report.Document) { d.Store.Beside = []string{trouble} },
+		"refused":         func(d *report.Document) { d.Store.SlicesOfOthers = []string{trouble} },
+		"beside":          func(d *report.Document) { d.Store.SlicesBeside = []string{trouble} },
 		"problem":         func(d *report.Document) { d.Problem = &report.Problem{Kind: trouble} },
 		"unchecked":       func(d *report.Document) { d.Stages.Unchecked = 1 },
 		"removal":         func(d *report.Document) { d.Removal = &report.Removal{Endpoints: 1, Inventories: 1} },
 		"hold":            func(d *report.Document) { d.Mode = "Hold" },
 		"fail open":       func(d *report.Document) { d.Mode = "FailOpen" },
-		"a dry run":       func(d *report.Document) { d.DryRun, d.Store.Pending = true, 1 },
+		"a dry run":       func(d *report.Document) { d.DryRun, d.Store.PendingSlices = true, 1 },
 		"stands still":    func(*report.Document) { w.live = errors.New(trouble) },
-		"a write pending": func(d *report.Document) { d.Store.Pending = 1 },
+		"a write pending": func(d *report.Document) { d.Store.PendingSlices = 1 },
 	} {
 		w.set(func() { w.doc, w.live = threeNodes(), nil; allReady(&w.doc); change(&w.doc) })
 		want := name == "nothing" || name == "a dry run"
@@ -135,19 +135,19 @@ func TestEachTroubleHasABannerWithCauseMeaningAndRemedy(t *testing.T) {
 		"only leaving endpoints pass": {func(d *report.Document) { d.Mode, d.Reason = "Hold", "NothingPasses" }, []string{"endpoints that leave do", "before the leaving nodes are switched off"}},
 		"some are not checked":        {func(d *report.Document) { d.Stages.Unchecked = 2 }, []string{"Some endpoints are not checked", "health checks of 2 endpoints cannot be carried out", "IonosEndpointSliceUnchecked.md"}},
 		"contract 117: hold of a document's target": {func(d *report.Document) {
-			d.Mode, d.Reason, d.Target.Spelling = "Hold", "TooManyRemovals", setting.Fields
+			d.Mode, d.Reason, d.Service.Spelling = "Hold", "TooManyRemovals", setting.Fields
 			d.Pools = []report.PoolPart{{Name: "blue", State: report.Current, HealthCheckBy: setting.Pool}}
 		}, []string{"at EndpointPool blue spec.guard.emptyResultThreshold such inventories"}},
 		"contract 117: a removal from the worse of two pools": {func(d *report.Document) {
-			d.Mode, d.Reason, d.Removal, d.Target.Spelling, d.Pool = "Hold", "NoNodes", &report.Removal{Endpoints: 3, Inventories: 9}, setting.Annotations, "green"
+			d.Mode, d.Reason, d.Removal, d.Service.Spelling, d.Pool = "Hold", "NoNodes", &report.Removal{Endpoints: 3, Inventories: 9}, setting.Annotations, "green"
 			d.Pools = []report.PoolPart{{Name: "blue", State: report.Current, HealthCheckBy: setting.Service}, {Name: "green", State: report.Current, HealthCheckBy: setting.Pool}}
 		}, []string{"With EndpointPool green spec.healthCheck.mode=None they are all", "EndpointPool green spec.guard.emptyResultThreshold=0 stops the removal"}},
 		"contract 117: a removal with a check of the Service": {func(d *report.Document) {
-			d.Mode, d.Reason, d.Removal, d.Target.Spelling = "Hold", "NoNodes", &report.Removal{Endpoints: 3, Inventories: 9}, setting.Annotations
+			d.Mode, d.Reason, d.Removal, d.Service.Spelling = "Hold", "NoNodes", &report.Removal{Endpoints: 3, Inventories: 9}, setting.Annotations
 			d.Pools = []report.PoolPart{{Name: "blue", State: report.Current, HealthCheckBy: setting.Service}}
 		}, []string{"With Service default/web endpoints.ablmnzde.github.io/health-check-mode=None they are all"}},
 		"contract 117: refused slices of a binding": {func(d *report.Document) {
-			d.Store.Refused, d.Target.Spelling = []string{"web.blue: helm has it"}, setting.Fields
+			d.Store.SlicesOfOthers, d.Service.Spelling = []string{"web.blue: helm has it"}, setting.Fields
 		}, []string{"set EndpointBinding default/web spec.adopt to another name"}},
 		"silence": {func(d *report.Document) { d.Mode, d.Reason = "Hold", "ProbesSilent" }, []string{"network of this daemon is the likely cause", "private network"}},
 		"fail open": {func(d *report.Document) {
@@ -155,15 +155,15 @@ func TestEachTroubleHasABannerWithCauseMeaningAndRemedy(t *testing.T) {
 		},
 			[]string{"Failing open: NothingPasses", "no endpoint passes", "5 min ago", "traffic may go to dead ones"}},
 		"source": {func(d *report.Document) { d.Source.LastError = "exit status 3" }, []string{"exit status 3", "last read 12 s ago", "next attempt is in 18 s", "No node joins or leaves"}},
-		"store": {func(d *report.Document) { d.Store.LastError, d.Store.Pending = "connection refused", 1 },
+		"store": {func(d *report.Document) { d.Store.LastError, d.Store.PendingSlices = "connection refused", 1 },
 			[]string{"connection refused", "1 slice waits to be written", "Traffic goes to the endpoints that were written last"}},
 		"store that cannot be read": {func(d *report.Document) { d.Store.LastError, d.Store.LoadError = "forbidden", "forbidden" },
 			[]string{"The slices cannot be read", "IonosEndpointSliceStoreUnavailable.md"}},
 		"problem":              {func(d *report.Document) { d.Problem = &report.Problem{Kind: "PortMismatch", Message: "no port http"} }, []string{"PortMismatch", "no port http"}},
-		"refused":              {func(d *report.Document) { d.Store.Refused = []string{"web-remote: helm has it"} }, []string{"helm has it", "TARGET_ENDPOINTSLICE_NAME"}},
-		"beside":               {func(d *report.Document) { d.Store.Beside = []string{"web-1: mirrored"} }, []string{"web-1: mirrored", "Others publish"}},
+		"refused":              {func(d *report.Document) { d.Store.SlicesOfOthers = []string{"web-remote: helm has it"} }, []string{"helm has it", "TARGET_ENDPOINTSLICE_NAME"}},
+		"beside":               {func(d *report.Document) { d.Store.SlicesBeside = []string{"web-1: mirrored"} }, []string{"web-1: mirrored", "Others publish"}},
 		"warnings":             {func(d *report.Document) { d.Source.Warnings = []string{"DHCP is on"} }, []string{"DHCP is on"}},
-		"dry run":              {func(d *report.Document) { d.DryRun, d.Store.Pending = true, 2 }, []string{"Dry run", "2 slices would be written", "Remove DRY_RUN, or --dry-run, to write."}},
+		"dry run":              {func(d *report.Document) { d.DryRun, d.Store.PendingSlices = true, 2 }, []string{"Dry run", "2 slices would be written", "Remove DRY_RUN, or --dry-run, to write."}},
 		"dry run of a binding": {func(d *report.Document) { d.DryRun, d.DecidedBy = true, []report.DecidedBy{{Kind: "EndpointBinding"}} }, []string{"Dry run", "spec.mode: DryRun of the EndpointBinding"}},
 		"standby": {func(d *report.Document) {
 			d.Leader, d.Election = false, report.Election{Enabled: true, Holder: "pod-b", Since: since}
@@ -272,11 +272,11 @@ func TestHostileNamesAreTextAndNothingElse(t *testing.T) {
 	w.set(func() {
 		for i, n := range nasty {
 			w.doc.Nodes = append(w.doc.Nodes, report.Node{Name: n, ID: n, Zone: n, State: "down", Reason: "ProbeTLS", Message: n, Address: fmt.Sprint("10.0.1.", i),
-				Probe: &report.Probe{Outcome: "LocalError", Message: n}, Decisions: []report.Decision{{Stage: "source", Reason: "ProbeTLS", Message: n}}})
+				HealthCheck: &report.HealthCheck{Outcome: "LocalError", Message: n}, Decisions: []report.Decision{{Stage: "source", Reason: "ProbeTLS", Message: n}}})
 		}
 		w.doc.Summary, w.doc.Mode, w.doc.Reason, w.doc.Message = nasty[0], "Hold", nasty[1], nasty[3]
-		w.doc.Source.LastError, w.doc.Source.Warnings, w.doc.Store.Refused = nasty[1], nasty, nasty
-		w.doc.Target.Slices, w.doc.Program.Version = nasty, nasty[0]
+		w.doc.Source.LastError, w.doc.Source.Warnings, w.doc.Store.SlicesOfOthers = nasty[1], nasty, nasty
+		w.doc.Service.Slices, w.doc.Program.Version = nasty, nasty[0]
 		w.doc.Cycles = []report.Cycle{{Error: nasty[0]}, {Mode: &report.ModeChange{From: "Hold", To: "Publish", Reason: nasty[1], Message: nasty[3]}, States: []report.StateChange{{Address: nasty[0], Reason: nasty[7]}}}}
 	})
 	page := w.page("?q=%22%3E%3Cscript%3E").body + w.page("").body

@@ -124,8 +124,8 @@ func contains(n report.Node, terms []string) bool {
 	for _, d := range n.Decisions {
 		parts = append(parts, d.Address)
 	}
-	if n.Probe != nil {
-		parts = append(parts, n.Probe.Outcome)
+	if n.HealthCheck != nil {
+		parts = append(parts, n.HealthCheck.Outcome)
 	}
 	text := strings.ToLower(strings.Join(parts, "\n"))
 	return !slices.ContainsFunc(terms, func(term string) bool { return !strings.Contains(text, term) })

@@ -20,10 +20,10 @@ func (s *Server) adminRoutes() http.Handler {
 		mux.HandleFunc("GET /{$}", s.page)
 		mux.HandleFunc("GET /api/v1/status", s.status)
 	}
-	if s.opts.Targets != nil {
+	if s.opts.Services != nil {
 		s.targetRoutes(mux)
 	}
-	if s.opts.Document != nil || s.opts.Targets != nil {
+	if s.opts.Document != nil || s.opts.Services != nil {
 		mux.HandleFunc("GET /style.css", style)
 	}
 	// Every browser asks for a picture; there is none, which is no error.
@@ -46,7 +46,7 @@ func (s *Server) metricsRoutes() http.Handler {
 			})
 		}))
 	}
-	if s.opts.Targets != nil {
+	if s.opts.Services != nil {
 		s.leaderRoutes(mux)
 	}
 	if s.opts.Scrape != nil {

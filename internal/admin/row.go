@@ -78,7 +78,7 @@ func verdict(n report.Node, d report.Decision) string {
 	switch {
 	case d.Reason != "":
 		return d.Reason
-	case d.Stage == string(inventory.StageProbe) && (n.Probe == nil || n.Probe.Message != d.Message || n.Probe.Outcome != inventory.Pass.String()):
+	case d.Stage == string(inventory.StageHealth) && (n.HealthCheck == nil || n.HealthCheck.Message != d.Message || n.HealthCheck.Outcome != inventory.Pass.String()):
 		return "not counted"
 	}
 	return "passed"
@@ -143,7 +143,7 @@ func rowOf(n report.Node, m moments, open bool) row {
 		State: n.State, Sign: sign(n), InQuestion: rankOf(n) == inQuestion, Name: legible(n.Name), ID: legible(n.ID), Address: n.Address, Zone: legible(n.Zone), Pool: legible(n.Pool),
 		Reason: n.Reason, Message: prose(n.Message), Since: m.at(n.Since), Open: open,
 	}
-	if p := n.Probe; p != nil {
+	if p := n.HealthCheck; p != nil {
 		r.Probe = &check{Outcome: p.Outcome, Message: prose(p.Message), Streak: p.Streak, At: m.at(p.At), Failed: p.Outcome != inventory.Pass.String()}
 		if p.Streak > 0 {
 			r.Probe.Latency = latency(p.LatencySeconds)

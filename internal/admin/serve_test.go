@@ -152,15 +152,15 @@ func threeNodes() report.Document {
 	now := time.Date(2026, 11, 3, 3, 14, 15, 0, time.UTC)
 	return report.Document{
 		APIVersion: report.APIVersion, At: now, Mode: "Publish", Leader: true, Decided: true, Summary: "1 of 2 nodes ready in default/web",
-		Program: report.Program{Version: "v1.2.3", UptimeSeconds: 3600}, Target: report.Target{Namespace: "default", Service: "web", Slices: []string{"web-remote"}},
+		Program: report.Program{Version: "v1.2.3", UptimeSeconds: 3600}, Service: report.Service{Namespace: "default", Name: "web", Slices: []string{"web-remote"}},
 		Source: report.Source{Kind: "file", LastSuccess: now.Add(-12 * time.Second), NextRead: now.Add(18 * time.Second)}, Store: report.Store{Kind: "memory"},
-		Stages: report.Stages{Nodes: 3, Candidates: 2, Passing: 1, Ready: 1, Down: 1},
+		Stages: report.Stages{Nodes: 3, Eligible: 2, Passing: 1, Ready: 1, Down: 1},
 		Nodes: []report.Node{
 			{Name: "w1", ID: "id-1", Address: "10.0.0.1", Zone: "de/fra", State: "ready", Reason: "Ready", Message: "10.0.0.1:80 accepted the connection", Since: now.Add(-time.Hour),
-				Probe: &report.Probe{Outcome: "Pass", LatencySeconds: 0.0012, Streak: 7, At: now.Add(-2 * time.Second)}},
+				HealthCheck: &report.HealthCheck{Outcome: "Pass", LatencySeconds: 0.0012, Streak: 7, At: now.Add(-2 * time.Second)}},
 			{Name: "w2", Address: "10.0.0.2", State: "down", Reason: "ProbeRefused", Message: "connection refused, at least HEALTH_CHECK_FALL=3 times in a row: no traffic until HEALTH_CHECK_RISE=2 passes in a row", Since: now.Add(-90 * time.Second),
-				Probe:     &report.Probe{Outcome: "Refused", Streak: 4, At: now.Add(-time.Second)},
-				Decisions: []report.Decision{{Stage: "filter", Message: "10.0.0.2 is inside"}, {Stage: "probe", Reason: "ProbeRefused", Message: "connection refused"}}},
+				HealthCheck: &report.HealthCheck{Outcome: "Refused", Streak: 4, At: now.Add(-time.Second)},
+				Decisions:   []report.Decision{{Stage: "filter", Message: "10.0.0.2 is inside"}, {Stage: "health", Reason: "ProbeRefused", Message: "connection refused"}}},
 			{Name: "control", State: "absent", Reason: "NotWorker", Message: "the node is no worker"},
 		},
 		Cycles: []report.Cycle{{At: now.Add(-12 * time.Second), DurationSeconds: 0.25, Inventory: &report.Inventory{Nodes: 3}}},

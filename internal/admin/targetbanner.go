@@ -54,7 +54,7 @@ const mostMistakes = 20
 
 // listBanners are those of the page of all targets, the worst first. A part of them is
 // that of every page.
-func listBanners(t *report.Targets, m moments) []banner {
+func listBanners(t *report.Services, m moments) []banner {
 	d := &report.Document{
 		Standstill: t.Standstill, Mode: "Publish", Leader: t.Leader, Election: t.Election, HandedOnBy: t.HandedOnBy, DryRun: t.DryRun,
 	}
@@ -69,15 +69,15 @@ func listBanners(t *report.Targets, m moments) []banner {
 	return legibly(d, all)
 }
 
-func keptBanner(t *report.Targets) *banner {
-	if t.Kept == "" {
+func keptBanner(t *report.Services) *banner {
+	if t.ServicesKept == "" {
 		return nil
 	}
-	return &banner{Tone: warn, Title: "Many Services vanished at once, and are kept", Said: []string{t.Kept + "."}, Means: "Their endpoints stay published and checked."}
+	return &banner{Tone: warn, Title: "Many Services vanished at once, and are kept", Said: []string{t.ServicesKept + "."}, Means: "Their endpoints stay published and checked."}
 }
 
 // sourcesBanner names the pools whose source cannot be read.
-func sourcesBanner(t *report.Targets, m moments) *banner {
+func sourcesBanner(t *report.Services, m moments) *banner {
 	b := &banner{
 		Tone: warn, Title: "Sources that cannot be read",
 		Means: "No node joins or leaves these pools. Health checks still take dead endpoints down and bring them back. A pool that was never read has no new endpoint.",
@@ -109,8 +109,8 @@ func sourcesBanner(t *report.Targets, m moments) *banner {
 	return b
 }
 
-func lostBanner(t *report.Targets) *banner {
-	if len(t.Lost) == 0 {
+func lostBanner(t *report.Services) *banner {
+	if len(t.ServicesWithoutPool) == 0 {
 		return nil
 	}
 	b := &banner{
@@ -118,9 +118,9 @@ func lostBanner(t *report.Targets) *banner {
 		Means: "These slices stay as they are, and their endpoints are not checked.",
 		Do:    "Bring the documents of the pools back, or delete the slices.",
 	}
-	for i, l := range t.Lost {
+	for i, l := range t.ServicesWithoutPool {
 		if i == mostMistakes {
-			b.Said = append(b.Said, fmt.Sprintf("%d more.", len(t.Lost)-i))
+			b.Said = append(b.Said, fmt.Sprintf("%d more.", len(t.ServicesWithoutPool)-i))
 			break
 		}
 		b.Said = append(b.Said, fmt.Sprintf("Slice %s of Service %s/%s, pool %s, %s.", l.Slice, l.Namespace, l.Service, l.Pool, counted(l.Endpoints, "endpoint", "endpoints")))
@@ -128,18 +128,18 @@ func lostBanner(t *report.Targets) *banner {
 	return b
 }
 
-func unwrittenBanner(t *report.Targets) *banner {
-	if t.Documents == nil || t.Documents.Unwritten == "" {
+func unwrittenBanner(t *report.Services) *banner {
+	if t.Documents == nil || t.Documents.StatusError == "" {
 		return nil
 	}
 	return &banner{
-		Tone: warn, Title: "The status of objects is not written", Said: []string{t.Documents.Unwritten + "."},
+		Tone: warn, Title: "The status of objects is not written", Said: []string{t.Documents.StatusError + "."},
 		Means: "These objects in the API server say what was true before. Their slices are written as always.",
 		Do:    "Give this program the right to update endpointpools/status and endpointbindings/status, or let the admission policy or webhook that is named allow it.",
 	}
 }
 
-func mistakesBanner(t *report.Targets) *banner {
+func mistakesBanner(t *report.Services) *banner {
 	if t.Documents == nil || len(t.Documents.Mistakes) == 0 {
 		return nil
 	}

@@ -23,7 +23,7 @@ func parseTargets(values url.Values) (report.Query, error) {
 			return q, fmt.Errorf("%s is longer than %d bytes", name, maxText)
 		}
 	}
-	if known := report.TargetConditions(); q.Condition != "" && !slices.Contains(known, q.Condition) {
+	if known := report.ServiceConditions(); q.Condition != "" && !slices.Contains(known, q.Condition) {
 		names := make([]string, len(known))
 		for i, c := range known {
 			names[i] = string(c)

@@ -8,18 +8,18 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 )
 
-// targetsPath is where the targets are, as JSON; explainPath is what they know of a node.
+// servicesPath is where the targets are, as JSON; explainPath is what they know of a node.
 const (
-	targetsPath = "/api/v1/targets"
-	explainPath = "/api/v1/explain"
+	servicesPath = "/api/v1/services"
+	explainPath  = "/api/v1/explain"
 )
 
 // targetRoutes are those about the targets of the process.
 func (s *Server) targetRoutes(mux *http.ServeMux) {
-	mux.HandleFunc("GET "+targetsPath, s.targetList)
-	mux.HandleFunc("GET "+targetsPath+"/{namespace}/{service}", s.targetDocument)
+	mux.HandleFunc("GET "+servicesPath, s.targetList)
+	mux.HandleFunc("GET "+servicesPath+"/{namespace}/{service}", s.targetDocument)
 	mux.HandleFunc("GET "+explainPath, s.explain)
-	mux.HandleFunc("GET /targets/{namespace}/{service}", s.targetPage)
+	mux.HandleFunc("GET /services/{namespace}/{service}", s.targetPage)
 	if s.opts.Document == nil {
 		mux.HandleFunc("GET /{$}", s.targetsPage)
 		mux.HandleFunc("GET /api/v1/status", notOne)
@@ -28,7 +28,7 @@ func (s *Server) targetRoutes(mux *http.ServeMux) {
 
 // notOne says where the status is of a process that fills many Services (ADR 40).
 func notOne(w http.ResponseWriter, _ *http.Request) {
-	http.Error(w, "This process fills many Services: "+targetsPath+" lists them, and "+targetsPath+"/NAMESPACE/SERVICE is the status of one.", http.StatusNotFound)
+	http.Error(w, "This process fills many Services: "+servicesPath+" lists them, and "+servicesPath+"/NAMESPACE/SERVICE is the status of one.", http.StatusNotFound)
 }
 
 // targetList is the list of targets as JSON.
@@ -38,19 +38,19 @@ func (s *Server) targetList(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	show(s, w, r, s.list(q, "application/json", func(t *report.Targets) ([]byte, error) { return encoded(t, nil) }))
+	show(s, w, r, s.list(q, "application/json", func(t *report.Services) ([]byte, error) { return encoded(t, nil) }))
 }
 
 // list asks for targets.
-func (s *Server) list(q report.Query, contentType string, render func(*report.Targets) ([]byte, error)) asked[*report.Targets] {
-	return asked[*report.Targets]{
+func (s *Server) list(q report.Query, contentType string, render func(*report.Services) ([]byte, error)) asked[*report.Services] {
+	return asked[*report.Services]{
 		contentType: contentType, render: render,
-		leader: func(ctx context.Context) (*report.Targets, bool, error) {
-			var t report.Targets
-			led, err := s.opts.Ask(ctx, "/targets?"+valuesOf(q).Encode(), &t)
+		leader: func(ctx context.Context) (*report.Services, bool, error) {
+			var t report.Services
+			led, err := s.opts.Ask(ctx, "/services?"+valuesOf(q).Encode(), &t)
 			return &t, led, err
 		},
-		own: func() (*report.Targets, error) { return s.opts.Targets(q), nil },
+		own: func() (*report.Services, error) { return s.opts.Services(q), nil },
 	}
 }
 
@@ -65,7 +65,7 @@ func (s *Server) one(r *http.Request, contentType string, render func(*report.Do
 		contentType: contentType, render: render,
 		leader: func(ctx context.Context) (*report.Document, bool, error) {
 			var d report.Document
-			led, err := s.opts.Ask(ctx, "/targets/"+url.PathEscape(r.PathValue("namespace"))+"/"+url.PathEscape(r.PathValue("service")), &d)
+			led, err := s.opts.Ask(ctx, "/services/"+url.PathEscape(r.PathValue("namespace"))+"/"+url.PathEscape(r.PathValue("service")), &d)
 			return &d, led, err
 		},
 		own: func() (*report.Document, error) { return s.target(r) },
@@ -74,7 +74,7 @@ func (s *Server) one(r *http.Request, contentType string, render func(*report.Do
 
 // target is the document of the target that the path names, as a copy.
 func (s *Server) target(r *http.Request) (*report.Document, error) {
-	d, err := s.opts.Target(r.PathValue("namespace"), r.PathValue("service"))
+	d, err := s.opts.Service(r.PathValue("namespace"), r.PathValue("service"))
 	if err != nil {
 		return nil, err
 	}

@@ -17,34 +17,34 @@ import (
 
 // threeServices is a list of one Service that is healthy, one that is not, and one whose
 // wish is refused.
-func threeServices(q report.Query) *report.Targets {
+func threeServices(q report.Query) *report.Services {
 	now := time.Date(2026, 11, 3, 3, 14, 15, 0, time.UTC)
-	all := []report.TargetStatus{
-		{Namespace: "shop", Service: "db", Condition: report.FailOpen, Summary: "Failing open: 0 of 3 nodes pass", Pools: []report.PoolUse{{Name: "green", State: report.Leaving, Message: "its binding is gone"}}, Ready: 3, Total: 3},
+	all := []report.ServiceStatus{
+		{Namespace: "shop", Service: "db", Condition: report.FailOpen, Summary: "Failing open: 0 of 3 nodes pass", Pools: []report.PoolUse{{Name: "green", State: report.Leaving, Message: "its binding is gone"}}, ReadyEndpoints: 3, Endpoints: 3},
 		{Namespace: "blog", Service: "greedy", Condition: report.Refused, Summary: "nothing is published", Refusals: []report.Refusal{{Pool: "secret", Reason: "PoolNotAllowed", Message: "namespace blog may not use a pool secret"}}},
-		{Namespace: "blog", Service: "web", Condition: report.Healthy, Summary: "3 of 3 nodes ready in blog/web", Pools: []report.PoolUse{{Name: "blue", State: report.Current}}, Ready: 3, Total: 3},
+		{Namespace: "blog", Service: "web", Condition: report.Healthy, Summary: "3 of 3 nodes ready in blog/web", Pools: []report.PoolUse{{Name: "blue", State: report.Current}}, ReadyEndpoints: 3, Endpoints: 3},
 	}
-	t := &report.Targets{
+	t := &report.Services{
 		APIVersion: report.APIVersion, At: now, Summary: "1 of 3 Services healthy", Condition: report.FailOpen, Decided: true, Leader: true,
-		Program:   report.Program{Version: "v1.2.3", StartedAt: now.Add(-time.Hour)},
-		Documents: &report.Documents{Generation: 2, Mistakes: []report.Mistake{{Place: "a.yaml:3", Message: "spec.subnetz is not known"}}},
-		Kept:      "2 of 3 Services lost their binding", Lost: []report.Lost{{Namespace: "shop", Service: "old", Pool: "gone", Slice: "old.gone", Endpoints: 1}},
+		Program:      report.Program{Version: "v1.2.3", StartedAt: now.Add(-time.Hour)},
+		Documents:    &report.Documents{Generation: 2, Mistakes: []report.Mistake{{Place: "a.yaml:3", Message: "spec.subnetz is not known"}}},
+		ServicesKept: "2 of 3 Services lost their binding", ServicesWithoutPool: []report.ServiceWithoutPool{{Namespace: "shop", Service: "old", Pool: "gone", Slice: "old.gone", Endpoints: 1}},
 		Pools: []report.PoolStatus{
-			{Name: "blue", Condition: report.Healthy, Mode: "Publish", Source: &report.Source{Kind: "ionos", LastSuccess: now.Add(-12 * time.Second)}, Targets: 1, Stages: report.Stages{Ready: 3}},
-			{Name: "green", Condition: report.FailOpen, Mode: "FailOpen", Reason: "NothingPasses", Message: "none of 3 endpoints passes", Problem: "no file token", Targets: 1, Stages: report.Stages{Ready: 3}},
+			{Name: "blue", Condition: report.Healthy, Mode: "Publish", Source: &report.Source{Kind: "ionos", LastSuccess: now.Add(-12 * time.Second)}, Services: 1, Stages: report.Stages{Ready: 3}},
+			{Name: "green", Condition: report.FailOpen, Mode: "FailOpen", Reason: "NothingPasses", Message: "none of 3 endpoints passes", Problem: "no file token", Services: 1, Stages: report.Stages{Ready: 3}},
 			{Name: "idle", Condition: report.Healthy, Mode: "Publish"},
 		},
-		Conditions: []report.ConditionCount{{Condition: report.FailOpen, Targets: 1}, {Condition: report.Refused, Targets: 1}, {Condition: report.Healthy, Targets: 1}},
+		Conditions: []report.ConditionCount{{Condition: report.FailOpen, Services: 1}, {Condition: report.Refused, Services: 1}, {Condition: report.Healthy, Services: 1}},
 		Known:      3, Offset: min(q.Offset, 3),
 	}
 	for _, s := range all {
 		if q.Namespace == "" || q.Namespace == s.Namespace {
 			t.Total++
-			t.Targets = append(t.Targets, s)
+			t.Services = append(t.Services, s)
 		}
 	}
-	t.Targets = t.Targets[min(t.Offset, len(t.Targets)):]
-	t.Targets = t.Targets[:min(q.Limit, len(t.Targets))]
+	t.Services = t.Services[min(t.Offset, len(t.Services)):]
+	t.Services = t.Services[:min(q.Limit, len(t.Services))]
 	return t
 }
 
@@ -52,13 +52,13 @@ func threeServices(q report.Query) *report.Targets {
 func many(t *testing.T, changes ...func(*admin.Options)) *world {
 	t.Helper()
 	return newWorld(t, append([]func(*admin.Options){func(o *admin.Options) {
-		o.Document, o.Targets = nil, threeServices
-		o.Target = func(namespace, service string) (*report.Document, error) {
+		o.Document, o.Services = nil, threeServices
+		o.Service = func(namespace, service string) (*report.Document, error) {
 			if namespace != "shop" {
-				return nil, &report.NoTarget{Message: "namespace " + namespace + " may not use a pool secret"}
+				return nil, &report.NoService{Message: "namespace " + namespace + " may not use a pool secret"}
 			}
 			d := threeNodes()
-			d.Target = report.Target{Namespace: namespace, Service: service}
+			d.Service = report.Service{Namespace: namespace, Name: service}
 			d.Pools = []report.PoolPart{{Name: "blue", State: report.Current, Mode: "Publish"}, {Name: "green", State: report.Waiting, StateMessage: "not all were checked", Mode: "Hold", Message: "the source lists no node"}}
 			d.Nodes[0].Pool = "green"
 			d.DecidedBy = []report.DecidedBy{{Kind: "EndpointBinding", Namespace: "shop", Name: "web", Place: "API server"}, {Kind: "EndpointPool", Name: "blue", Place: "pools.yaml:3"}}
@@ -66,14 +66,14 @@ func many(t *testing.T, changes ...func(*admin.Options)) *world {
 			return &d, nil
 		}
 		o.Explain = func(subject string, q report.Query) *report.Explanation {
-			return &report.Explanation{APIVersion: report.APIVersion, Subject: subject, Leader: true, Known: 3, Total: 1, Targets: []report.ExplainedTarget{{Namespace: q.Namespace, Service: "web"}}}
+			return &report.Explanation{APIVersion: report.APIVersion, Subject: subject, Leader: true, Known: 3, Total: 1, Services: []report.ExplainedService{{Namespace: q.Namespace, Service: "web"}}}
 		}
 	}}, changes...)...)
 }
 
 // everyTarget lists what is served about targets.
 func everyTarget() []string {
-	return []string{"/", "/?namespace=shop&refresh=5", "/targets/shop/web", "/api/v1/targets", "/api/v1/targets/shop/web", "/api/v1/explain?subject=w1", "/style.css"}
+	return []string{"/", "/?namespace=shop&refresh=5", "/services/shop/web", "/api/v1/services", "/api/v1/services/shop/web", "/api/v1/explain?subject=w1", "/style.css"}
 }
 
 func TestContract48ManyTargetsAreListedAndEachHasItsPage(t *testing.T) {
@@ -82,20 +82,20 @@ func TestContract48ManyTargetsAreListedAndEachHasItsPage(t *testing.T) {
 	page := w.page("").body
 	says(t, page, "<title>✗ 1 of 3 Services healthy</title>", "a.yaml:3: spec.subnetz is not known", "Many Services vanished at once", "Slice old.gone of Service shop/old, pool gone, 1 endpoint.",
 		"FailOpen: NothingPasses: none of 3 endpoints passes", "It cannot be read as its document says: no file token", "not read, because no Service uses it", "12 s ago",
-		`<a href="/targets/shop/db"><bdi class="name">db</bdi></a>`, "namespace blog may not use a pool secret", "green (leaving)", "its binding is gone", "1 to 3 of 3, the worst first", "v1.2.3")
-	if strings.Contains(page, "/targets/blog/greedy") {
+		`<a href="/services/shop/db"><bdi class="name">db</bdi></a>`, "namespace blog may not use a pool secret", "green (leaving)", "its binding is gone", "1 to 3 of 3, the worst first", "v1.2.3")
+	if strings.Contains(page, "/services/blog/greedy") {
 		t.Error("the page links to the page of a Service that has none")
 	}
 	if before := strings.Index(page, `id="pools"`); before < 0 || before > strings.Index(page, `id="nodes"`) {
 		t.Error("the page does not begin with the pools")
 	}
-	one := w.page("targets/shop/web").body
+	one := w.page("services/shop/web").body
 	says(t, one, "1 of 2 nodes ready", "pool <bdi>green</bdi>", "Pool green is waiting: not all were checked.", "PoolNotAllowed: may not use a pool secret.",
-		"Decided by", "EndpointBinding shop/web (API server)", "EndpointPool blue (pools.yaml:3)", `action="/targets/shop/web"`, `href="/api/v1/targets/shop/web"`, `href="/targets/shop/web?state=down"`, "All Services", "the source lists no node")
+		"Decided by", "EndpointBinding shop/web (API server)", "EndpointPool blue (pools.yaml:3)", `action="/services/shop/web"`, `href="/api/v1/services/shop/web"`, `href="/services/shop/web?state=down"`, "All Services", "the source lists no node")
 	for path, want := range map[string]string{
-		"/api/v1/targets?namespace=blog&limit=1":    `"total":2,"offset":0,"targets":[{"namespace":"blog","service":"greedy"`,
-		"/api/v1/targets/shop/web":                  `"name":"green","state":"waiting"`,
-		"/api/v1/explain?subject=w1&namespace=shop": `"targets":[{"namespace":"shop","service":"web"`,
+		"/api/v1/services?namespace=blog&limit=1":   `"total":2,"offset":0,"services":[{"namespace":"blog","service":"greedy"`,
+		"/api/v1/services/shop/web":                 `"name":"green","state":"waiting"`,
+		"/api/v1/explain?subject=w1&namespace=shop": `"services":[{"namespace":"shop","service":"web"`,
 	} {
 		if got := w.ask(http.MethodGet, w.admin, path); got.code != http.StatusOK || !strings.Contains(got.body, want) || got.header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s: got %d, want %s in\n%s", path, got.code, want, got.body)
@@ -106,8 +106,8 @@ func TestContract48ManyTargetsAreListedAndEachHasItsPage(t *testing.T) {
 func TestContract188ThePageOfManyTargetsTellsWhatToDoAboutASource(t *testing.T) {
 	t.Parallel()
 	w := many(t, func(o *admin.Options) {
-		o.Targets = func(report.Query) *report.Targets {
-			return &report.Targets{APIVersion: report.APIVersion, At: time.Now(), Condition: report.NothingReady, Leader: true, Decided: true, Pools: []report.PoolStatus{
+		o.Services = func(report.Query) *report.Services {
+			return &report.Services{APIVersion: report.APIVersion, At: time.Now(), Condition: report.NothingReady, Leader: true, Decided: true, Pools: []report.PoolStatus{
 				{Name: "berlin", Condition: report.NothingReady, Source: &report.Source{Kind: "ionos", LastError: "get servers: 401 Unauthorized"}},
 				{Name: "london", Condition: report.Healthy, Source: &report.Source{Kind: "kubernetes", LastSuccess: time.Now()}},
 			}}
@@ -124,7 +124,7 @@ func TestContract188ThePageOfManyTargetsTellsWhatToDoAboutASource(t *testing.T) 
 func TestThePageOfManyTargetsHasFurtherPages(t *testing.T) {
 	t.Parallel()
 	w := many(t)
-	says(t, w.page("?limit=1&offset=1&refresh=5").body, `<a href="/?limit=1&amp;refresh=5" rel="prev">`, `<a href="/?limit=1&amp;offset=2&amp;refresh=5" rel="next">`, "2 to 2 of 3", `href="/api/v1/targets?limit=1&amp;offset=1"`,
+	says(t, w.page("?limit=1&offset=1&refresh=5").body, `<a href="/?limit=1&amp;refresh=5" rel="prev">`, `<a href="/?limit=1&amp;offset=2&amp;refresh=5" rel="next">`, "2 to 2 of 3", `href="/api/v1/services?limit=1&amp;offset=1"`,
 		`<a href="/?condition=Unhealthy&amp;limit=1&amp;refresh=5">not healthy <span>2</span></a>`, `<a href="/?limit=1&amp;pool=blue&amp;refresh=5">`)
 	says(t, w.page("?namespace=pay").body, "No Service matches.")
 	if got := w.page("?refresh=5").header.Get("Refresh"); got != "5" {
@@ -138,22 +138,22 @@ func TestWrongQuestionsAboutTargetsAreToldWhatIsWrong(t *testing.T) {
 	for path, want := range map[string]string{
 		"/?condition=odd":                                     `condition="odd" is not known; write one of Unhealthy, NothingReady, FailOpen`,
 		"/?refresh=1":                                         "refresh",
-		"/api/v1/targets?limit=0":                             `limit="0" is not a number from 1 to 1000`,
-		"/api/v1/targets?limit=1001":                          "from 1 to 1000",
-		"/api/v1/targets?offset=-1":                           `offset="-1" is not a number from 0 on`,
-		"/api/v1/targets?pool=a&pool=b":                       "pool is given 2 times; give it once",
+		"/api/v1/services?limit=0":                            `limit="0" is not a number from 1 to 1000`,
+		"/api/v1/services?limit=1001":                         "from 1 to 1000",
+		"/api/v1/services?offset=-1":                          `offset="-1" is not a number from 0 on`,
+		"/api/v1/services?pool=a&pool=b":                      "pool is given 2 times; give it once",
 		"/api/v1/explain":                                     "subject is missing; give the name or id of a node, or an address, for example subject=10.0.0.11",
 		"/api/v1/explain?subject=" + strings.Repeat("a", 300): "subject is longer than 256 bytes",
-		"/targets/shop/web?state=odd":                         "state",
+		"/services/shop/web?state=odd":                        "state",
 	} {
 		if got := w.ask(http.MethodGet, w.admin, path); got.code != http.StatusBadRequest || !strings.Contains(got.body, want) {
 			t.Errorf("%s: got %d %s, want 400 and %s", path, got.code, got.body, want)
 		}
 	}
 	for path, want := range map[string]string{
-		"/api/v1/targets/blog/greedy": "namespace blog may not use a pool secret",
-		"/targets/blog/greedy":        "namespace blog may not use a pool secret",
-		"/api/v1/status":              "/api/v1/targets/NAMESPACE/SERVICE is the status of one",
+		"/api/v1/services/blog/greedy": "namespace blog may not use a pool secret",
+		"/services/blog/greedy":        "namespace blog may not use a pool secret",
+		"/api/v1/status":               "/api/v1/services/NAMESPACE/SERVICE is the status of one",
 	} {
 		if got := w.ask(http.MethodGet, w.admin, path); got.code != http.StatusNotFound || !strings.Contains(got.body, want) {
 			t.Errorf("%s: got %d %s, want 404 and %s", path, got.code, got.body, want)
@@ -173,7 +173,7 @@ func TestWhatTargetsShowSaysThatTheProgramStandsStill(t *testing.T) {
 	t.Parallel()
 	w := many(t)
 	w.set(func() { w.live = errors.New("no pass for 30s") })
-	for _, path := range []string{"/api/v1/targets", "/api/v1/targets/shop/web", "/api/v1/explain?subject=w1"} {
+	for _, path := range []string{"/api/v1/services", "/api/v1/services/shop/web", "/api/v1/explain?subject=w1"} {
 		if got := w.ask(http.MethodGet, w.admin, path).body; !strings.Contains(got, `"standstill":"loop: no pass for 30s"`) {
 			t.Errorf("%s says nothing of it: %s", path, got)
 		}
@@ -190,8 +190,8 @@ func TestContract48AStandbyHandsOnWhatTheLeaderSaysOfTargets(t *testing.T) {
 	}
 	var gone atomic.Bool
 	standby := many(t, func(o *admin.Options) {
-		o.Targets = func(report.Query) *report.Targets {
-			return &report.Targets{At: time.Now(), Condition: report.StandingBy, Summary: "standing by; pod-a_X leads", Election: report.Election{Enabled: true, Holder: "pod-a_X"}}
+		o.Services = func(report.Query) *report.Services {
+			return &report.Services{At: time.Now(), Condition: report.StandingBy, Summary: "standing by; pod-a_X leads", Election: report.Election{Enabled: true, Holder: "pod-a_X"}}
 		}
 		o.Ask = func(_ context.Context, path string, into report.Answer) (bool, error) {
 			if gone.Load() {
@@ -199,7 +199,7 @@ func TestContract48AStandbyHandsOnWhatTheLeaderSaysOfTargets(t *testing.T) {
 			}
 			got := ask(path)
 			if got.code == http.StatusNotFound {
-				return false, &report.NoTarget{Message: got.body}
+				return false, &report.NoService{Message: got.body}
 			}
 			if got.code != http.StatusOK {
 				return false, fmt.Errorf("the answer is %d", got.code)
@@ -210,19 +210,19 @@ func TestContract48AStandbyHandsOnWhatTheLeaderSaysOfTargets(t *testing.T) {
 		}
 	})
 	for path, want := range map[string]string{
-		"/":                           "pod-b answers here.",
-		"/?namespace=blog":            "1 to 2 of 2 that match, of 3 in all",
-		"/targets/shop/web":           "pod-b answers here.",
-		"/api/v1/targets?offset=2":    `"offset":2,"targets":[{"namespace":"blog","service":"web"`,
-		"/api/v1/targets/shop/web":    `"handedOnBy":"pod-b"`,
-		"/api/v1/explain?subject=w+1": `"subject":"w 1"`,
-		"/api/v1/targets/blog/greedy": "namespace blog may not use a pool secret",
+		"/":                            "pod-b answers here.",
+		"/?namespace=blog":             "1 to 2 of 2 that match, of 3 in all",
+		"/services/shop/web":           "pod-b answers here.",
+		"/api/v1/services?offset=2":    `"offset":2,"services":[{"namespace":"blog","service":"web"`,
+		"/api/v1/services/shop/web":    `"handedOnBy":"pod-b"`,
+		"/api/v1/explain?subject=w+1":  `"subject":"w 1"`,
+		"/api/v1/services/blog/greedy": "namespace blog may not use a pool secret",
 	} {
 		if got := standby.ask(http.MethodGet, standby.admin, path); !strings.Contains(got.body, want) {
 			t.Errorf("%s: got %d, want %s in\n%s", path, got.code, want, got.body)
 		}
 	}
-	if got := leader.ask(http.MethodGet, leader.metrics, admin.LeaderPath+"/targets"); got.code != http.StatusForbidden {
+	if got := leader.ask(http.MethodGet, leader.metrics, admin.LeaderPath+"/services"); got.code != http.StatusForbidden {
 		t.Errorf("got %d for a stranger, want 403", got.code)
 	}
 	gone.Store(true)
@@ -234,7 +234,7 @@ func TestContract71FewListsAreMadeAtOnce(t *testing.T) {
 	t.Parallel()
 	making, release := make(chan struct{}, 8), make(chan struct{})
 	w := many(t, func(o *admin.Options) {
-		o.Targets = func(q report.Query) *report.Targets {
+		o.Services = func(q report.Query) *report.Services {
 			making <- struct{}{}
 			<-release
 			return threeServices(q)
@@ -243,7 +243,7 @@ func TestContract71FewListsAreMadeAtOnce(t *testing.T) {
 	codes := make(chan int, 8)
 	for range cap(codes) {
 		go func() {
-			response, err := w.client.Get("http://" + w.admin + "/api/v1/targets")
+			response, err := w.client.Get("http://" + w.admin + "/api/v1/services")
 			if err != nil {
 				codes <- 0
 				return

@@ -28,7 +28,7 @@ func (s *Server) targetsPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	refreshed(w, refresh)
-	show(s, w, r, s.list(q, htmlType, func(t *report.Targets) ([]byte, error) {
+	show(s, w, r, s.list(q, htmlType, func(t *report.Services) ([]byte, error) {
 		return rendered(targetsTemplate, listOf(t, listQuery{q, refresh}))
 	}))
 }
@@ -40,7 +40,7 @@ func (s *Server) targetPage(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	path := "/targets/" + url.PathEscape(r.PathValue("namespace")) + "/" + url.PathEscape(r.PathValue("service"))
+	path := "/services/" + url.PathEscape(r.PathValue("namespace")) + "/" + url.PathEscape(r.PathValue("service"))
 	q.Page, q.JSON = path, "/api/v1"+path
 	refreshed(w, q.Refresh)
 	show(s, w, r, s.one(r, htmlType, func(d *report.Document) ([]byte, error) { return rendered(pageTemplate, viewOf(d, q)) }))

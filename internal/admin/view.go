@@ -143,7 +143,7 @@ func stages(d *report.Document) []stage {
 	}
 	return []stage{
 		{Name: "nodes", Count: d.Stages.Nodes, Means: "in the last inventory"},
-		{Name: "eligible", Count: d.Stages.Candidates, Means: "endpoints that may be published"},
+		{Name: "eligible", Count: d.Stages.Eligible, Means: "endpoints that may be published"},
 		{Name: "passing", Count: d.Stages.Passing, Means: "their last health check passed", Last: true},
 		{Name: "ready", Count: d.Stages.Ready, Means: published + ", get traffic", Tone: toneOf(d.Stages.Ready, good)},
 		{Name: "draining", Count: d.Stages.Draining, Means: published + ", finish what they have", Tone: toneOf(d.Stages.Draining, warn)},
@@ -165,18 +165,18 @@ func facts(d *report.Document, m moments) []fact {
 		{Name: "Last inventory", At: m.at(d.Source.LastSuccess), Text: "never", Detail: "source " + d.Source.Kind},
 		{Name: "Next inventory", At: m.at(d.Source.NextRead), Text: "not planned"},
 		{Name: "Last write", At: m.at(d.Store.LastWrite), Text: "none by this process", Detail: "store " + d.Store.Kind},
-		{Name: "Slices", Text: strings.Join(d.Target.Slices, ", ")},
+		{Name: "Slices", Text: strings.Join(d.Service.Slices, ", ")},
 		{Name: "Leader", Text: leader},
 		{Name: "Up for", Text: latency(d.Program.UptimeSeconds)},
 		{Name: "Version", Text: d.Program.Version},
 	}
-	if d.Source.SuspectReads > 0 {
-		all[1].Detail += ", " + counted(d.Source.SuspectReads, "rejected inventory", "rejected inventories") + " in a row"
+	if d.Source.RejectedInventories > 0 {
+		all[1].Detail += ", " + counted(d.Source.RejectedInventories, "rejected inventory", "rejected inventories") + " in a row"
 	}
-	if d.Store.Pending > 0 {
-		all[3].Detail += ", " + strconv.Itoa(d.Store.Pending) + " pending"
+	if d.Store.PendingSlices > 0 {
+		all[3].Detail += ", " + strconv.Itoa(d.Store.PendingSlices) + " pending"
 	}
-	if len(d.Target.Slices) == 0 {
+	if len(d.Service.Slices) == 0 {
 		all[4].Text = "none"
 	}
 	for _, document := range d.DecidedBy {

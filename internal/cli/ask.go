@@ -32,7 +32,7 @@ const (
 // pools and Services.
 type shown struct {
 	document *report.Document
-	targets  *report.Targets
+	targets  *report.Services
 	// raw is the document as the daemon wrote it, with fields that only a newer
 	// one knows; nil where there was no daemon to ask.
 	raw json.RawMessage
@@ -80,8 +80,8 @@ func fetch(ctx context.Context, url, identity string, target config.Target) (sho
 	if err := json.Unmarshal(text, &d); err != nil || d.APIVersion != report.APIVersion {
 		return shown{}, fmt.Errorf("the answer is not from a daemon of this version (apiVersion %q, want %q)", d.APIVersion, report.APIVersion)
 	}
-	if d.Target.Namespace != target.Namespace || d.Target.Service != target.ServiceName {
-		return shown{}, fmt.Errorf("it is the daemon of %s/%s, not of %s/%s", d.Target.Namespace, d.Target.Service, target.Namespace, target.ServiceName)
+	if d.Service.Namespace != target.Namespace || d.Service.Name != target.ServiceName {
+		return shown{}, fmt.Errorf("it is the daemon of %s/%s, not of %s/%s", d.Service.Namespace, d.Service.Name, target.Namespace, target.ServiceName)
 	}
 	return shown{document: &d, raw: text}, nil
 }
@@ -108,7 +108,7 @@ func get(ctx context.Context, url, identity string) ([]byte, error) {
 	if response.StatusCode == http.StatusNotFound {
 		// Of a path that the daemon does not know it says only that.
 		if text, err := io.ReadAll(io.LimitReader(response.Body, mostMessage)); err == nil && strings.TrimSpace(string(text)) != noPage {
-			return nil, &report.NoTarget{Message: strings.TrimSpace(string(text))}
+			return nil, &report.NoService{Message: strings.TrimSpace(string(text))}
 		}
 	}
 	if response.StatusCode != http.StatusOK {

@@ -24,10 +24,10 @@ func TestAnAnswerOfAnotherProgramIsRejected(t *testing.T) {
 		says    string
 	}{
 		"another Service": {func(w http.ResponseWriter, _ *http.Request) {
-			encode(w, func(d *report.Document) { d.Target.Service = "api" })
+			encode(w, func(d *report.Document) { d.Service.Name = "api" })
 		}, "daemon of default/api, not of default/web"},
 		"another namespace": {func(w http.ResponseWriter, _ *http.Request) {
-			encode(w, func(d *report.Document) { d.Target.Namespace = "prod" })
+			encode(w, func(d *report.Document) { d.Service.Namespace = "prod" })
 		}, "daemon of prod/web, not of default/web"},
 		"another version": {func(w http.ResponseWriter, _ *http.Request) {
 			encode(w, func(d *report.Document) { d.APIVersion = "v2" })

@@ -73,7 +73,7 @@ func asking(ctx context.Context, leader election.State, path string, ask func(ct
 	ctx, cancel := context.WithTimeout(ctx, leaderTimeout)
 	defer cancel()
 	err := ask(ctx, url+path)
-	var none *report.NoTarget
+	var none *report.NoService
 	switch {
 	case err == nil:
 		return nil

@@ -56,7 +56,7 @@ func TestWhatIsNotTheLeaderIsNotHandedOn(t *testing.T) {
 			ledBy("pod-a_X")(d)
 			d.Leader = false
 		}), "the answer is not from pod-a_X"},
-		"another Service": {answers(func(d *report.Document) { d.Target.Service = "api" }), "daemon of default/api, not of default/web"},
+		"another Service": {answers(func(d *report.Document) { d.Service.Name = "api" }), "daemon of default/api, not of default/web"},
 		"another version": {answers(func(d *report.Document) { d.APIVersion = "v2" }), `apiVersion "v2", want "v1"`},
 		"a redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://10.0.0.1/", http.StatusFound)
@@ -79,14 +79,14 @@ func TestWhatIsNotTheLeaderIsNotHandedOn(t *testing.T) {
 // Contract 48: a standby hands on what the leader says of targets, and that it is none.
 func TestContract48WhatTheLeaderSaysOfTargetsIsHandedOn(t *testing.T) {
 	t.Parallel()
-	list := report.Targets{APIVersion: report.APIVersion, Leader: true, Election: report.Election{Enabled: true, Holder: "pod-a_X"}, Known: 7}
+	list := report.Services{APIVersion: report.APIVersion, Leader: true, Election: report.Election{Enabled: true, Holder: "pod-a_X"}, Known: 7}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.Header.Get("Authorization") != "Bearer pod-a_X":
 			http.Error(w, "no", http.StatusForbidden)
-		case r.URL.Path == "/api/v1/leader/targets":
+		case r.URL.Path == "/api/v1/leader/services":
 			_ = json.NewEncoder(w).Encode(list)
-		case r.URL.Path == "/api/v1/leader/targets/shop/greedy":
+		case r.URL.Path == "/api/v1/leader/services/shop/greedy":
 			http.Error(w, "namespace shop may not use a pool secret", http.StatusNotFound)
 		default:
 			http.NotFound(w, r)
@@ -97,24 +97,24 @@ func TestContract48WhatTheLeaderSaysOfTargetsIsHandedOn(t *testing.T) {
 	ask := func(holder, path string, into report.Answer) error {
 		return cli.AskLeaderFor(t.Context(), election.State{Enabled: true, Holder: holder, Address: at}, "pod-b", path, into)
 	}
-	var got report.Targets
-	if err := ask("pod-a_X", "/targets?namespace=shop", &got); err != nil || got.Known != 7 || got.HandedOnBy != "pod-b" {
+	var got report.Services
+	if err := ask("pod-a_X", "/services?namespace=shop", &got); err != nil || got.Known != 7 || got.HandedOnBy != "pod-b" {
 		t.Errorf("got %+v and %v, want the list, handed on by pod-b", got, err)
 	}
-	var none *report.NoTarget
-	if err := ask("pod-a_X", "/targets/shop/greedy", &report.Document{}); !errors.As(err, &none) || none.Message != "namespace shop may not use a pool secret" {
+	var none *report.NoService
+	if err := ask("pod-a_X", "/services/shop/greedy", &report.Document{}); !errors.As(err, &none) || none.Message != "namespace shop may not use a pool secret" {
 		t.Errorf("got %v, want what the leader says", err)
 	}
 	for name, test := range map[string]struct{ holder, path, says string }{
 		"an older leader": {"pod-a_X", "/explain?subject=x", "404"},
-		"a stranger":      {"pod-c_Z", "/targets", "403"},
+		"a stranger":      {"pod-c_Z", "/services", "403"},
 	} {
-		if err := ask(test.holder, test.path, &report.Targets{}); err == nil || errors.As(err, &none) || !strings.Contains(err.Error(), test.says) {
+		if err := ask(test.holder, test.path, &report.Services{}); err == nil || errors.As(err, &none) || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: got %v, want %s", name, err, test.says)
 		}
 	}
 	list.Election.Holder = "pod-c_Z"
-	if err := ask("pod-a_X", "/targets", &report.Targets{}); err == nil || !strings.Contains(err.Error(), "the answer is not from pod-a_X") {
+	if err := ask("pod-a_X", "/services", &report.Services{}); err == nil || !strings.Contains(err.Error(), "the answer is not from pod-a_X") {
 		t.Errorf("got %v, want that it is another's", err)
 	}
 }

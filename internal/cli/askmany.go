@@ -16,7 +16,7 @@ import (
 const mostPages = 100
 
 // askJSON asks the running daemon for one path. The answer has to have the form of this
-// version; a 404 is the error *report.NoTarget, with the words of the daemon.
+// version; a 404 is the error *report.NoService, with the words of the daemon.
 func askJSON(ctx context.Context, c config.Config, path string, into any) (json.RawMessage, error) {
 	if c.Listen.Admin.Port() == 0 {
 		return nil, errNoPort
@@ -25,7 +25,7 @@ func askJSON(ctx context.Context, c config.Config, path string, into any) (json.
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	text, err := get(ctx, at, "")
-	var none *report.NoTarget
+	var none *report.NoService
 	switch {
 	case errors.As(err, &none):
 		return nil, err
@@ -47,23 +47,23 @@ func askJSON(ctx context.Context, c config.Config, path string, into any) (json.
 // askTarget asks the daemon for the document of one Service.
 func askTarget(ctx context.Context, c config.Config, s scope) (shown, error) {
 	var d report.Document
-	raw, err := askJSON(ctx, c, "/api/v1/targets/"+url.PathEscape(s.namespace)+"/"+url.PathEscape(s.service), &d)
+	raw, err := askJSON(ctx, c, "/api/v1/services/"+url.PathEscape(s.namespace)+"/"+url.PathEscape(s.service), &d)
 	return shown{document: &d, raw: raw}, err
 }
 
 // askTargets asks the daemon for the pools and all Services of the scope. Its own words are
 // kept where one answer has all.
 func askTargets(ctx context.Context, c config.Config, s scope) (shown, error) {
-	var all *report.Targets
+	var all *report.Services
 	raw, err := pages(func(offset int) (json.RawMessage, int, int, error) {
-		var t report.Targets
-		raw, err := askJSON(ctx, c, "/api/v1/targets?"+s.query(offset).Encode(), &t)
+		var t report.Services
+		raw, err := askJSON(ctx, c, "/api/v1/services?"+s.query(offset).Encode(), &t)
 		if all == nil {
 			all = &t
 		} else {
-			all.Targets = append(all.Targets, t.Targets...)
+			all.Services = append(all.Services, t.Services...)
 		}
-		return raw, len(t.Targets), t.Total, err
+		return raw, len(t.Services), t.Total, err
 	})
 	return shown{targets: all, raw: raw}, err
 }
@@ -79,9 +79,9 @@ func askExplanation(ctx context.Context, c config.Config, s scope, subject strin
 		if all == nil {
 			all = &e
 		} else {
-			all.Targets = append(all.Targets, e.Targets...)
+			all.Services = append(all.Services, e.Services...)
 		}
-		return raw, len(e.Targets), e.Total, err
+		return raw, len(e.Services), e.Total, err
 	})
 	return all, raw, err
 }

@@ -152,7 +152,7 @@ func explain(v shown, subject string) explanation {
 // meaning is what the reference says of the entry's reason, except for an endpoint
 // that is ready without any check.
 func meaning(n report.Node, docs map[string]inventory.ReasonDoc) string {
-	if n.Reason == string(inventory.Ready) && n.Probe == nil {
+	if n.Reason == string(inventory.Ready) && n.HealthCheck == nil {
 		return "present; published ready without a check, because HEALTH_CHECK_MODE=off"
 	}
 	return docs[n.Reason].Meaning
@@ -205,7 +205,7 @@ func (n explainedNode) text(b *strings.Builder, d *report.Document) {
 	line("Address", dash(n.Address))
 	line("State", n.State+", "+n.Reason+" for "+dash(age(d, n.Since)))
 	line("Means", n.Meaning)
-	if p := n.Probe; p != nil && !p.At.IsZero() {
+	if p := n.HealthCheck; p != nil && !p.At.IsZero() {
 		line("Check", fmt.Sprintf("%s %d times in a row, the last %s in %s", p.Outcome, p.Streak, ago(d, p.At), latency(p)))
 	}
 	line("Do", n.Remedy)

@@ -34,7 +34,7 @@ func (l *looking) explainMany(ctx context.Context, subject string, out commandli
 
 // lookEverywhere asks the daemon or, where none answers or knows no nodes, finds out
 // itself.
-func (l *looking) lookEverywhere(ctx context.Context, subject string) (*report.Explanation, *report.Targets, json.RawMessage, error) {
+func (l *looking) lookEverywhere(ctx context.Context, subject string) (*report.Explanation, *report.Services, json.RawMessage, error) {
 	if !l.alone {
 		e, raw, err := askExplanation(ctx, l.config, l.scope, subject)
 		var v shown
@@ -62,17 +62,17 @@ func (l *looking) lookEverywhere(ctx context.Context, subject string) (*report.E
 // readyIn counts the Services that know the subject, and those of them that publish all
 // of it ready.
 func readyIn(e *report.Explanation) (ready, known int) {
-	for _, t := range e.Targets {
+	for _, t := range e.Services {
 		if !slices.ContainsFunc(t.Nodes, func(n report.Node) bool { return n.State != inventory.StateReady.String() }) {
 			ready++
 		}
 	}
-	return ready, len(e.Targets)
+	return ready, len(e.Services)
 }
 
 // everywhereText renders an explanation for people: a line for each entry of each Service
 // that knows the subject, and for each Service to which no pool grants anything.
-func everywhereText(e *report.Explanation, t *report.Targets, all bool) string {
+func everywhereText(e *report.Explanation, t *report.Services, all bool) string {
 	var b strings.Builder
 	ready, known := readyIn(e)
 	switch {
@@ -87,7 +87,7 @@ func everywhereText(e *report.Explanation, t *report.Targets, all bool) string {
 	r := newRows("NAMESPACE", "SERVICE", "POOL", "NODE", "ADDRESS", "STATE", "REASON", "MESSAGE")
 	lines := 0
 	knows := make(map[string]bool)
-	for _, s := range e.Targets {
+	for _, s := range e.Services {
 		knows[s.Namespace+"/"+s.Service] = true
 		for _, n := range s.Nodes {
 			r.add(s.Namespace, s.Service, n.Pool, n.Name, n.Address, n.State, n.Reason, maybeShort(n.Message, all))
@@ -95,7 +95,7 @@ func everywhereText(e *report.Explanation, t *report.Targets, all bool) string {
 		}
 	}
 	others := 0
-	for _, s := range t.Targets {
+	for _, s := range t.Services {
 		switch {
 		case knows[s.Namespace+"/"+s.Service]:
 		case len(s.Refusals) > 0:

@@ -71,7 +71,7 @@ func nothingReady(a syncer.Assessment, done string) (Outcome, string) {
 	}
 	var failing []inventory.Decision
 	for _, f := range a.Status.Findings {
-		if f.Stage == inventory.StageGuard || f.Stage == inventory.StageProbe {
+		if f.Stage == inventory.StageGuard || f.Stage == inventory.StageHealth {
 			failing = append(failing, f.Decision)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // severity lists the outcomes of targets, the worst first.
 func severity() []Outcome {
 	return []Outcome{
-		StoreFailed, Conflict, SourceFailed, ServiceProblem, FailingOpen, ChecksSilent, OnlyLeavingPass, InventoryRejected, TargetsKept,
+		StoreFailed, Conflict, SourceFailed, ServiceProblem, FailingOpen, ChecksSilent, OnlyLeavingPass, InventoryRejected, ServicesKept,
 		NoEndpointReady, NoEligibleNode, NoNode, NotGranted, DocumentInvalid, Written, WouldWrite, Unchanged,
 	}
 }
@@ -81,7 +81,7 @@ func judgeMany(a serve.Assessment, dryRun bool) endings {
 		e.add(l.Key, l.Pool, NotGranted, fmt.Sprintf("Slice %s publishes endpoints of a pool that no document describes. They stay as they are and are not checked. Bring the document of the pool back, or delete the slice.", l.Slice))
 	}
 	if a.Plan.Kept != "" {
-		e.add(resolve.Key{}, "", TargetsKept, a.Plan.Kept+".")
+		e.add(resolve.Key{}, "", ServicesKept, a.Plan.Kept+".")
 	}
 	for _, err := range a.Unread {
 		e.add(resolve.Key{}, "", StoreFailed, err.Error()+".")
@@ -167,7 +167,7 @@ func (a *assessed) judge(t *serve.AssessedTarget, f *serve.AssessedFill, dryRun 
 	case f.Undecided != nil:
 		return SourceFailed, fmt.Sprintf("%s; %s.", f.Undecided, failed(SourceFailed, one))
 	case f.Use.State == resolve.Kept:
-		return TargetsKept, sentences(upper(f.Use.Message)+".", did(one, dryRun)+": "+countOf(one).String()+".")
+		return ServicesKept, sentences(upper(f.Use.Message)+".", did(one, dryRun)+": "+countOf(one).String()+".")
 	case f.Use.State == resolve.Emptied:
 		return writtenOr(one, dryRun), sentences("The slices are emptied: "+f.Use.Message+".", did(one, dryRun)+".")
 	}

@@ -20,7 +20,7 @@ func (l *looking) computeKnown(ctx context.Context) (known, error) {
 	if !l.config.Documents.Used() {
 		v, err := l.compute(ctx)
 		check := report.CheckText((&parts{config: l.config}).check())
-		return known{only: &report.Only{Document: v.document, Pool: variables.PoolName, Check: check}}, err
+		return known{only: &report.Only{Document: v.document, Pool: variables.PoolName, HealthCheck: check}}, err
 	}
 	started := time.Now()
 	b, a, err := l.assessMany(ctx, l.config)
@@ -42,25 +42,25 @@ func knownOf(b *many, a serve.Assessment, started time.Time) known {
 }
 
 // targets are the pools, and the Services of the scope.
-func (k known) targets(s scope) *report.Targets {
-	var all *report.Targets
+func (k known) targets(s scope) *report.Services {
+	var all *report.Services
 	for {
 		q := report.Query{Namespace: s.namespace, Limit: report.MaxLimit}
 		if all != nil {
-			q.Offset = len(all.Targets)
+			q.Offset = len(all.Services)
 		}
-		var t *report.Targets
+		var t *report.Services
 		if k.many != nil {
-			t = k.many.Targets(q)
+			t = k.many.Services(q)
 		} else {
-			t = k.only.Targets(q)
+			t = k.only.Services(q)
 		}
 		if all == nil {
 			all = t
 		} else {
-			all.Targets = append(all.Targets, t.Targets...)
+			all.Services = append(all.Services, t.Services...)
 		}
-		if len(t.Targets) == 0 || len(all.Targets) >= t.Total {
+		if len(t.Services) == 0 || len(all.Services) >= t.Total {
 			return all
 		}
 	}
@@ -69,7 +69,7 @@ func (k known) targets(s scope) *report.Targets {
 // target is the document of one Service.
 func (k known) target(s scope) (*report.Document, error) {
 	if k.many != nil {
-		return k.many.Target(s.namespace, s.service)
+		return k.many.Service(s.namespace, s.service)
 	}
 	return k.only.Document, nil
 }

@@ -23,13 +23,13 @@ import (
 func (b *parts) listening(ctx context.Context, do func(context.Context) error) error {
 	document := b.document(time.Now())
 	only := func() report.Only {
-		return report.Only{Document: document(), Pool: variables.PoolName, Check: report.CheckText(b.check())}
+		return report.Only{Document: document(), Pool: variables.PoolName, HealthCheck: report.CheckText(b.check())}
 	}
 	return b.serving(ctx, admin.Options{
 		Admin: b.config.Listen.Admin, Metrics: b.config.Listen.Metrics,
 		Document: document, Leader: b.leaderDocument, Identity: b.leader.leading, Ask: b.leaderAnswer,
-		Targets:       func(q report.Query) *report.Targets { return only().Targets(q) },
-		Target:        func(namespace, service string) (*report.Document, error) { return only().Target(namespace, service) },
+		Services:      func(q report.Query) *report.Services { return only().Services(q) },
+		Service:       func(namespace, service string) (*report.Document, error) { return only().Service(namespace, service) },
 		Explain:       func(subject string, q report.Query) *report.Explanation { return only().Explain(subject, q) },
 		Configuration: func() fmt.Stringer { return b.config.Describe() },
 		Live:          []admin.Check{{Name: "loop", Run: b.loopAlive}, {Name: "election", Run: b.electionAlive}},

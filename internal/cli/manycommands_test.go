@@ -73,8 +73,8 @@ func TestStatusShowsPoolsThenServicesWorstFirst(t *testing.T) {
 	says(t, s.environ(t), "status -n blog greedy --compute", 1, "nothing is published for Service blog/greedy", "may not use a pool secret")
 	says(t, s.environ(t), "status -n shop none --compute", 1, "Service shop/none is not known")
 	stdout, _ = says(t, s.environ(t), "status -n shop --compute -o json", 1)
-	var shown report.Targets
-	if err := json.Unmarshal([]byte(stdout), &shown); err != nil || len(shown.Targets) != 2 || len(shown.Pools) != 2 {
+	var shown report.Services
+	if err := json.Unmarshal([]byte(stdout), &shown); err != nil || len(shown.Services) != 2 || len(shown.Pools) != 2 {
 		t.Errorf("got %v and %s, want the Services of the namespace", err, stdout)
 	}
 }
@@ -116,30 +116,30 @@ func TestTheOneServiceOfVariablesIsAskedForByName(t *testing.T) {
 func manyDaemon(t *testing.T, services int) (address string) {
 	t.Helper()
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	var all []report.TargetStatus
-	all = append(all, report.TargetStatus{Namespace: "blog", Service: "greedy", Condition: report.Refused, Refusals: []report.Refusal{{Pool: "x", Reason: "PoolNotAllowed", Message: "may not"}}})
+	var all []report.ServiceStatus
+	all = append(all, report.ServiceStatus{Namespace: "blog", Service: "greedy", Condition: report.Refused, Refusals: []report.Refusal{{Pool: "x", Reason: "PoolNotAllowed", Message: "may not"}}})
 	for i := range services {
-		all = append(all, report.TargetStatus{Namespace: "shop", Service: fmt.Sprintf("web-%04d", i), Condition: report.Healthy, Ready: 2, Total: 2, Pools: []report.PoolUse{{Name: "blue", State: report.Current}}})
+		all = append(all, report.ServiceStatus{Namespace: "shop", Service: fmt.Sprintf("web-%04d", i), Condition: report.Healthy, ReadyEndpoints: 2, Endpoints: 2, Pools: []report.PoolUse{{Name: "blue", State: report.Current}}})
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /api/v1/targets", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("GET /api/v1/services", func(w http.ResponseWriter, r *http.Request) {
 		var limit, offset int
 		_, _ = fmt.Sscan(r.FormValue("limit"), &limit)
 		_, _ = fmt.Sscan(r.FormValue("offset"), &offset)
-		page := report.Targets{APIVersion: "v1", At: now, Summary: "all but one", Condition: report.Degraded, Decided: true, Leader: true, Known: len(all), Total: len(all), Offset: offset}
-		page.Targets = all[min(offset, len(all)):min(offset+limit, len(all))]
+		page := report.Services{APIVersion: "v1", At: now, Summary: "all but one", Condition: report.Degraded, Decided: true, Leader: true, Known: len(all), Total: len(all), Offset: offset}
+		page.Services = all[min(offset, len(all)):min(offset+limit, len(all))]
 		answerJSON(w, http.StatusOK, page)
 	})
-	mux.HandleFunc("GET /api/v1/targets/{namespace}/{service}", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("GET /api/v1/services/{namespace}/{service}", func(w http.ResponseWriter, r *http.Request) {
 		if r.PathValue("service") != "web" {
 			http.Error(w, "Service "+r.PathValue("namespace")+"/"+r.PathValue("service")+" asks for no pool", http.StatusNotFound)
 			return
 		}
-		answerJSON(w, http.StatusOK, document(func(d *report.Document) { d.Target.Namespace = "shop"; d.Summary = "2 of 2 nodes ready in shop/web" }))
+		answerJSON(w, http.StatusOK, document(func(d *report.Document) { d.Service.Namespace = "shop"; d.Summary = "2 of 2 nodes ready in shop/web" }))
 	})
 	mux.HandleFunc("GET /api/v1/explain", func(w http.ResponseWriter, r *http.Request) {
 		e := report.Explanation{APIVersion: "v1", At: now, Subject: r.FormValue("subject"), Decided: true, Leader: true, Known: 3, Total: 1}
-		e.Targets = []report.ExplainedTarget{{Namespace: "shop", Service: "web-0001", Nodes: []report.Node{{Name: "b1", Address: "10.0.0.11", State: "down", Reason: "ProbeRefused", Message: "connection refused", Pool: "blue"}}}}
+		e.Services = []report.ExplainedService{{Namespace: "shop", Service: "web-0001", Nodes: []report.Node{{Name: "b1", Address: "10.0.0.11", State: "down", Reason: "ProbeRefused", Message: "connection refused", Pool: "blue"}}}}
 		answerJSON(w, http.StatusOK, e)
 	})
 	server := httptest.NewServer(mux)
@@ -155,9 +155,9 @@ func TestTheDaemonIsAskedForManyServicesPageByPage(t *testing.T) {
 		t.Errorf("got %d lines and %q", strings.Count(stdout, "\n"), stderr)
 	}
 	stdout, _ = says(t, environ, "status -A -o json", 1)
-	var shown report.Targets
-	if err := json.Unmarshal([]byte(stdout), &shown); err != nil || len(shown.Targets) != 2*report.MaxLimit+1 {
-		t.Errorf("got %v and %d Services", err, len(shown.Targets))
+	var shown report.Services
+	if err := json.Unmarshal([]byte(stdout), &shown); err != nil || len(shown.Services) != 2*report.MaxLimit+1 {
+		t.Errorf("got %v and %d Services", err, len(shown.Services))
 	}
 	says(t, environ, "status -n shop web", 0, "2 of 2 nodes ready in shop/web", "a-worker")
 	says(t, environ, "status -n shop none", 1, "Service shop/none asks for no pool")

@@ -106,8 +106,8 @@ func TestContract72WhatIsWrongWithOneServiceStopsNoOther(t *testing.T) {
 			s.documents["green"] = strings.Replace(s.documents["green"], "subnets", "subnetz", 1)
 		}, cli.NotGranted, []string{"DocumentInvalid="}},
 		"a binding is gone": {func(_ *testing.T, s *shops) { delete(s.documents, "web") }, cli.Unchanged, []string{"3 of 3 Services as they should be"}},
-		"all bindings are gone": {func(_ *testing.T, s *shops) { delete(s.documents, "web"); delete(s.documents, "both") }, cli.TargetsKept,
-			[]string{"TargetsKept=4"}},
+		"all bindings are gone": {func(_ *testing.T, s *shops) { delete(s.documents, "web"); delete(s.documents, "both") }, cli.ServicesKept,
+			[]string{"ServicesKept=4"}},
 		"a Service asks for what it may not use": {func(_ *testing.T, s *shops) {
 			s.service("blog", "greedy", 22, map[string]string{"endpoints.ablmnzde.github.io/pool": "blue"})
 		}, cli.NotGranted, []string{"3 of 4 Services", "NotGranted=1", "blog/greedy, pool blue: PortNotAllowed"}},

@@ -13,7 +13,7 @@ import (
 
 // targetsText renders pools and Services for people: first the pools, then the Services,
 // the worst first.
-func targetsText(t *report.Targets, all bool) string {
+func targetsText(t *report.Services, all bool) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, plain(t.Summary))
 	for _, banner := range manyBanners(t) {
@@ -26,7 +26,7 @@ func targetsText(t *report.Targets, all bool) string {
 		b.WriteString("\n")
 		b.WriteString(poolTable(t, all))
 	}
-	if len(t.Targets) > 0 {
+	if len(t.Services) > 0 {
 		b.WriteString("\n")
 		b.WriteString(targetTable(t, all))
 	}
@@ -49,17 +49,17 @@ func headBanners(e report.Election, handedOnBy, standstill string) []string {
 }
 
 // manyBanners are what must not be overlooked.
-func manyBanners(t *report.Targets) []string {
+func manyBanners(t *report.Services) []string {
 	all := headBanners(t.Election, t.HandedOnBy, t.Standstill)
-	if t.Kept != "" {
-		all = append(all, "HOLD: "+t.Kept)
+	if t.ServicesKept != "" {
+		all = append(all, "HOLD: "+t.ServicesKept)
 	}
 	for _, p := range t.Pools {
 		if p.Removal != nil {
 			all = append(all, "PENDING in pool "+p.Name+": "+p.Removal.String())
 		}
 	}
-	for _, l := range t.Lost {
+	for _, l := range t.ServicesWithoutPool {
 		all = append(all, fmt.Sprintf("Slice %s/%s holds %s of pool %s, which no document describes. They stay as they are and are not checked.", l.Namespace, l.Slice, plural(l.Endpoints, "endpoint"), l.Pool))
 	}
 	if t.Documents != nil {
@@ -67,8 +67,8 @@ func manyBanners(t *report.Targets) []string {
 			all = append(all, "Mistake in a document: "+strings.TrimSpace(m.Place+" "+m.Message))
 		}
 	}
-	if t.Documents != nil && t.Documents.Unwritten != "" {
-		all = append(all, t.Documents.Unwritten+".")
+	if t.Documents != nil && t.Documents.StatusError != "" {
+		all = append(all, t.Documents.StatusError+".")
 	}
 	if t.DryRun {
 		all = append(all, "Dry run: nothing is written.")
@@ -112,7 +112,7 @@ func maybeShort(message string, all bool) string {
 }
 
 // poolTable lists the pools.
-func poolTable(t *report.Targets, all bool) string {
+func poolTable(t *report.Services, all bool) string {
 	columns := []string{"POOL", "STATE", "NODES", "READY", "DOWN", "DRAINING", "SERVICES", "READ", "MESSAGE"}
 	if all {
 		columns = []string{"POOL", "STATE", "SOURCE", "NODES", "READY", "DOWN", "DRAINING", "SERVICES", "READ", "MODE", "SINCE", "CHECKS", "MESSAGE"}
@@ -123,7 +123,7 @@ func poolTable(t *report.Targets, all bool) string {
 		if p.Source != nil {
 			source, read = p.Source.Kind, agoOf(t.At, p.Source.LastSuccess)
 		}
-		counts := []string{fmt.Sprint(p.Stages.Nodes), fmt.Sprint(p.Stages.Ready), fmt.Sprint(p.Stages.Down), fmt.Sprint(p.Stages.Draining), fmt.Sprint(p.Targets), read}
+		counts := []string{fmt.Sprint(p.Stages.Nodes), fmt.Sprint(p.Stages.Ready), fmt.Sprint(p.Stages.Down), fmt.Sprint(p.Stages.Draining), fmt.Sprint(p.Services), read}
 		message := maybeShort(poolMessage(p), all)
 		if !all {
 			r.add(append(append([]string{p.Name, string(p.Condition)}, counts...), message)...)
@@ -131,7 +131,7 @@ func poolTable(t *report.Targets, all bool) string {
 		}
 		var checks []string
 		for _, g := range p.Groups {
-			checks = append(checks, g.Check)
+			checks = append(checks, g.HealthCheck)
 		}
 		mode := []string{p.Mode, ageOf(t.At, p.Since), strings.Join(checks, ", "), message}
 		r.add(append(append([]string{p.Name, string(p.Condition), source}, counts...), mode...)...)
@@ -157,14 +157,14 @@ func poolMessage(p report.PoolStatus) string {
 }
 
 // targetTable lists the Services in the order that they are in.
-func targetTable(t *report.Targets, all bool) string {
+func targetTable(t *report.Services, all bool) string {
 	columns := []string{"NAMESPACE", "SERVICE", "STATE", "READY", "POOLS", "MESSAGE"}
 	if all {
 		columns = []string{"NAMESPACE", "SERVICE", "STATE", "READY", "POOLS", "LEAVES", "MESSAGE"}
 	}
 	r := newRows(columns...)
-	for _, s := range t.Targets {
-		cells := []string{s.Namespace, s.Service, string(s.Condition), fmt.Sprintf("%d/%d", s.Ready, s.Total), poolsCell(s)}
+	for _, s := range t.Services {
+		cells := []string{s.Namespace, s.Service, string(s.Condition), fmt.Sprintf("%d/%d", s.ReadyEndpoints, s.Endpoints), poolsCell(s)}
 		if all {
 			leaves := ""
 			if !s.LeavesAt.IsZero() {
@@ -178,7 +178,7 @@ func targetTable(t *report.Targets, all bool) string {
 }
 
 // poolsCell names the pools of a Service, and what becomes of those that change.
-func poolsCell(s report.TargetStatus) string {
+func poolsCell(s report.ServiceStatus) string {
 	var names []string
 	for _, p := range s.Pools {
 		name := p.Name
@@ -196,7 +196,7 @@ func poolsCell(s report.TargetStatus) string {
 }
 
 // targetMessage says what is wrong with a Service.
-func targetMessage(s report.TargetStatus) string {
+func targetMessage(s report.ServiceStatus) string {
 	switch {
 	case s.Problem != nil:
 		return s.Problem.Kind + ": " + s.Problem.Message

@@ -30,7 +30,7 @@ const (
 	ChecksSilent      Outcome = "ChecksSilent"
 	NotGranted        Outcome = "NotGranted"
 	DocumentInvalid   Outcome = "DocumentInvalid"
-	TargetsKept       Outcome = "TargetsKept"
+	ServicesKept      Outcome = "ServicesKept"
 	LeaseNotHeld      Outcome = "LeaseNotHeld"
 	TimedOut          Outcome = "TimedOut"
 )
@@ -67,7 +67,7 @@ func Outcomes() []OutcomeDoc {
 		{ServiceProblem, ExitStore, "The Service cannot be filled: it is missing, being deleted, has a selector, is of type ExternalName, or has no port that fits.", "No slice was created. Existing slices were kept up to date, unless the Service is gone.", "Correct the Service as the message says, and run it again."},
 		{InventoryRejected, ExitRefused, "The inventory would remove more endpoints than one inventory may.", "The endpoints that it leaves out are kept. All other differences were written.", "Check the source. A single run has no memory and rejects such an inventory each time; only the daemon counts them, towards `EMPTY_RESULT_THRESHOLD`. If the removal is meant and the message names `MAX_REMOVAL_PERCENT`, raise it for this run."},
 		{ChecksSilent, ExitRefused, "So many endpoints do not answer at once that this machine is probably cut off from them.", "Endpoints that do not answer are kept ready. All other differences were written.", "Check the network between this machine and the endpoints, and run it again."},
-		{TargetsKept, ExitRefused, "With `DOCUMENTS_DIR`: so many Services lost their binding, annotation or pool at once that this may be a mistake, or not everything could be read.", "Their endpoints are checked and stay published. All others were filled.", "Bring the documents back. If the removal is meant, do what the message says."},
+		{ServicesKept, ExitRefused, "With `DOCUMENTS_DIR`: so many Services lost their binding, annotation or pool at once that this may be a mistake, or not everything could be read.", "Their endpoints are checked and stay published. All others were filled.", "Bring the documents back. If the removal is meant, do what the message says."},
 		{LeaseNotHeld, ExitLeaseLost, "With `LEADER_ELECTION=true`: the lease was lost during the run, or a signal came before the lease was free.", "Nothing was written after the lease was lost.", "Run it again when the replica that holds the lease has ended, or leave the work to that replica."},
 		{TimedOut, ExitTimeout, "The run was not done within `--timeout`. With `LEADER_ELECTION=true` waiting for the lease counts.", "What was written until then stays; the message says what was not done.", "Give it more time with `--timeout`."},
 	}
@@ -108,7 +108,7 @@ A number means the same in every command.
 
 The last line of the log, "run ended", has the outcome as ` + "`outcome`" + `. Its message, or for every exit status but 0 the line ` + "`Error:`" + ` on standard error, says what was seen, what was written and what to do. ` + "`Misused`" + ` ends the program before there is a log. If several outcomes apply, the first in this order counts: an error, ` + "`ServiceProblem`, `FailingOpen`, `ChecksSilent`, `OnlyLeavingPass`, `InventoryRejected`" + `, nothing ready, the rest. A dry run has the same outcome as a run, and writes nothing.
 
-With ` + "`DOCUMENTS_DIR`" + `, each Service and pool has an outcome of its own, and the log has a line "not as it should be" for each whose exit status would not be 0. The run ends with that of the worst, in this order: ` + "`StoreFailed`, `Conflict`, `SourceFailed`, `ServiceProblem`, `FailingOpen`, `ChecksSilent`, `OnlyLeavingPass`, `InventoryRejected`, `TargetsKept`" + `, nothing ready, ` + "`NotGranted`, `DocumentInvalid`" + `, the rest. An error of one Service concerns that Service only.
+With ` + "`DOCUMENTS_DIR`" + `, each Service and pool has an outcome of its own, and the log has a line "not as it should be" for each whose exit status would not be 0. The run ends with that of the worst, in this order: ` + "`StoreFailed`, `Conflict`, `SourceFailed`, `ServiceProblem`, `FailingOpen`, `ChecksSilent`, `OnlyLeavingPass`, `InventoryRejected`, `ServicesKept`" + `, nothing ready, ` + "`NotGranted`, `DocumentInvalid`" + `, the rest. An error of one Service concerns that Service only.
 
 A single run has no memory: at each run the drain period of a leaving node begins anew. So repeated runs keep such an endpoint draining while it passes. Set ` + "`DRAIN_PERIOD=0s`" + ` for them.
 

@@ -190,8 +190,8 @@ func (b *many) surfaces() admin.Options {
 	facts := b.manyFacts(time.Now())
 	return admin.Options{
 		Admin: b.config.Listen.Admin, Metrics: b.config.Listen.Metrics, Identity: b.leader.leading, Ask: b.leaderAnswer,
-		Targets:       func(q report.Query) *report.Targets { return facts().Targets(q) },
-		Target:        func(namespace, service string) (*report.Document, error) { return facts().Target(namespace, service) },
+		Services:      func(q report.Query) *report.Services { return facts().Services(q) },
+		Service:       func(namespace, service string) (*report.Document, error) { return facts().Service(namespace, service) },
 		Explain:       func(subject string, q report.Query) *report.Explanation { return facts().Explain(subject, q) },
 		Configuration: func() fmt.Stringer { return b.config.Describe() },
 		Live:          []admin.Check{{Name: "loop", Run: b.alive}, {Name: "election", Run: b.electionAlive}},
@@ -208,7 +208,7 @@ func (b *many) manyFacts(started time.Time) func() report.Many {
 		return report.Many{
 			Now: time.Now(), Snapshot: b.server.Snapshot(), StoreKind: string(b.config.Store.Kind), Leader: leader.Leading,
 			Election: report.Election{Enabled: leader.Enabled, Holder: leader.Holder, Since: leader.Since},
-			DryRun:   b.dryRun, Version: b.version, Started: started, Unwritten: b.unwritten(),
+			DryRun:   b.dryRun, Version: b.version, Started: started, StatusError: b.unwritten(),
 		}
 	}
 }

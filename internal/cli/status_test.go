@@ -23,8 +23,8 @@ func document(change func(*report.Document)) *report.Document {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	d := &report.Document{
 		APIVersion: "v1", At: now, Summary: "2 of 2 nodes ready in default/web", Healthy: true, Decided: true, Mode: "Publish", Leader: true,
-		Target: report.Target{Namespace: "default", Service: "web", Slices: []string{"web-remote"}},
-		Source: report.Source{Kind: "static", LastSuccess: now.Add(-5 * time.Second)}, Store: report.Store{Kind: "memory"},
+		Service: report.Service{Namespace: "default", Name: "web", Slices: []string{"web-remote"}},
+		Source:  report.Source{Kind: "static", LastSuccess: now.Add(-5 * time.Second)}, Store: report.Store{Kind: "memory"},
 		Stages: report.Stages{Nodes: 2},
 		Nodes: []report.Node{
 			node("a-worker", "10.0.0.11", "ready", "Ready", now.Add(-time.Hour)),
@@ -40,8 +40,8 @@ func document(change func(*report.Document)) *report.Document {
 func node(name, address, state, reason string, since time.Time) report.Node {
 	return report.Node{
 		Name: name, Address: address, State: state, Reason: reason, Message: "it is " + reason, Since: since,
-		Probe:     &report.Probe{Outcome: "Pass", LatencySeconds: 0.0012, Streak: 7, At: since.Add(time.Second)},
-		Decisions: []report.Decision{{Stage: "filter", Message: "it is inside"}, {Stage: "guard", Reason: reason, Message: "it is " + reason}},
+		HealthCheck: &report.HealthCheck{Outcome: "Pass", LatencySeconds: 0.0012, Streak: 7, At: since.Add(time.Second)},
+		Decisions:   []report.Decision{{Stage: "filter", Message: "it is inside"}, {Stage: "guard", Reason: reason, Message: "it is " + reason}},
 	}
 }
 
@@ -105,9 +105,9 @@ func TestStatusShowsWhatTheDaemonSays(t *testing.T) {
 			d.Healthy, d.Problem = false, &report.Problem{Kind: "ServiceMissing", Message: "create it"}
 		}, nil, 1, []string{"ServiceMissing: create it"}},
 		"others' slices": {func(d *report.Document) {
-			d.Store.Refused, d.Store.Beside = []string{"a: is b's"}, []string{"c: is d's"}
+			d.Store.SlicesOfOthers, d.Store.SlicesBeside = []string{"a: is b's"}, []string{"c: is d's"}
 		}, nil, 0, []string{"Slice of another program: a: is b's", "Other slice of the Service: c: is d's"}},
-		"a dry run":                    {func(d *report.Document) { d.DryRun, d.Store.Pending = true, 2 }, nil, 0, []string{"Dry run", "2 not as decided"}},
+		"a dry run":                    {func(d *report.Document) { d.DryRun, d.Store.PendingSlices = true, 2 }, nil, 0, []string{"Dry run", "2 not as decided"}},
 		"a standby without its leader": {standby("pod-1"), nil, 1, []string{"standing by for default/web; pod-1 leads, but", "The status of the leader cannot be read: nothing listens there"}},
 		"a standby": {func(d *report.Document) {
 			d.HandedOnBy, d.Election = "pod-2", report.Election{Enabled: true, Holder: "pod-1"}
@@ -190,7 +190,7 @@ func TestStatusWaitsUntilAllIsWell(t *testing.T) {
 			http.Error(w, "not yet", http.StatusServiceUnavailable)
 			return
 		case n == 4:
-			change = func(d *report.Document) { d.Healthy, d.Store.Pending = false, 1 }
+			change = func(d *report.Document) { d.Healthy, d.Store.PendingSlices = false, 1 }
 		case n > 4:
 			change = unchanged
 		}
@@ -231,7 +231,7 @@ func TestStatusWaitsNoLongerThanItIsTold(t *testing.T) {
 // checkedBy makes it a target of documents, with a node whose status is not the expected one.
 func checkedBy(spelling setting.Spelling, by setting.Kind) func(*report.Document) {
 	return func(d *report.Document) {
-		d.Target.Spelling = spelling
+		d.Service.Spelling = spelling
 		d.Pools = []report.PoolPart{{Name: "blue", State: report.Current, HealthCheckBy: by}}
 		d.Nodes = append(d.Nodes, node("c-worker", "10.0.0.13", "down", "ProbeStatus", d.At))
 	}

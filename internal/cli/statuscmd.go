@@ -97,7 +97,7 @@ func (l *looking) say(message string) {
 func (l *looking) look(ctx context.Context) (shown, error) {
 	if !l.alone {
 		v, err := l.ask(ctx)
-		var none *report.NoTarget
+		var none *report.NoService
 		switch {
 		case err == nil:
 			return v, nil
@@ -200,8 +200,8 @@ func progress(d *report.Document) string {
 		return d.Summary + ": " + d.Problem.Message
 	case d.Store.LastError != "":
 		return d.Summary + "; the store fails: " + d.Store.LastError
-	case d.Store.Pending > 0 && !d.DryRun:
-		return fmt.Sprintf("%s; %d slices are not written yet", d.Summary, d.Store.Pending)
+	case d.Store.PendingSlices > 0 && !d.DryRun:
+		return fmt.Sprintf("%s; %d slices are not written yet", d.Summary, d.Store.PendingSlices)
 	case d.Source.LastError != "":
 		return d.Summary + "; the source fails: " + d.Source.LastError
 	case d.Decided && d.Source.LastSuccess.IsZero():

@@ -79,10 +79,10 @@ func banners(d *report.Document) []string {
 // oddities are foreign slices of the Service, and the warnings of the source.
 func oddities(d *report.Document) []string {
 	var all []string
-	for _, refused := range d.Store.Refused {
+	for _, refused := range d.Store.SlicesOfOthers {
 		all = append(all, "Slice of another program: "+refused)
 	}
-	for _, beside := range d.Store.Beside {
+	for _, beside := range d.Store.SlicesBeside {
 		all = append(all, "Other slice of the Service: "+beside)
 	}
 	for _, warning := range d.Source.Warnings {
@@ -97,8 +97,8 @@ func sourceLine(d *report.Document) string {
 	if !s.LastSuccess.IsZero() {
 		line = fmt.Sprintf("%s, %d nodes read %s ago", s.Kind, d.Stages.Nodes, age(d, s.LastSuccess))
 	}
-	if s.SuspectReads > 0 {
-		line += fmt.Sprintf(", %d rejected in a row", s.SuspectReads)
+	if s.RejectedInventories > 0 {
+		line += fmt.Sprintf(", %d rejected in a row", s.RejectedInventories)
 	}
 	if s.LastError != "" {
 		line += ", failing: " + s.LastError
@@ -109,14 +109,14 @@ func sourceLine(d *report.Document) string {
 func storeLine(d *report.Document) string {
 	s := d.Store
 	line := s.Kind + ", no slices"
-	if len(d.Target.Slices) > 0 {
-		line = s.Kind + ", slices " + strings.Join(d.Target.Slices, " ")
+	if len(d.Service.Slices) > 0 {
+		line = s.Kind + ", slices " + strings.Join(d.Service.Slices, " ")
 	}
 	if !s.LastWrite.IsZero() {
 		line += ", written " + age(d, s.LastWrite) + " ago"
 	}
-	if s.Pending > 0 {
-		line += fmt.Sprintf(", %d not as decided", s.Pending)
+	if s.PendingSlices > 0 {
+		line += fmt.Sprintf(", %d not as decided", s.PendingSlices)
 	}
 	switch {
 	case s.LoadError != "":
@@ -143,7 +143,7 @@ func nodeTable(d *report.Document, all bool) string {
 	for _, n := range nodes {
 		cells := []string{n.Name, n.Address, n.State, n.Reason, short(n.Message)}
 		if all {
-			cells = []string{n.Name, n.ID, n.Address, n.Zone, n.State, n.Reason, age(d, n.Since), probeCell(n.Probe), n.Message}
+			cells = []string{n.Name, n.ID, n.Address, n.Zone, n.State, n.Reason, age(d, n.Since), probeCell(n.HealthCheck), n.Message}
 		}
 		for i := range cells {
 			cells[i] = plain(dash(cells[i]))
@@ -168,7 +168,7 @@ func concern(n report.Node) int {
 }
 
 // probeCell is a health check in a word or two.
-func probeCell(p *report.Probe) string {
+func probeCell(p *report.HealthCheck) string {
 	switch {
 	case p == nil:
 		return ""
@@ -179,7 +179,7 @@ func probeCell(p *report.Probe) string {
 }
 
 // latency is how long a check took.
-func latency(p *report.Probe) string {
+func latency(p *report.HealthCheck) string {
 	return time.Duration(p.LatencySeconds * float64(time.Second)).Round(100 * time.Microsecond).String()
 }
 

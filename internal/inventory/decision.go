@@ -12,7 +12,7 @@ type Stage string
 const (
 	StageSource Stage = "source"
 	StageFilter Stage = "filter"
-	StageProbe  Stage = "probe"
+	StageHealth Stage = "health"
 	StageGuard  Stage = "guard"
 )
 
@@ -23,7 +23,7 @@ func (s Stage) order() int {
 		return 0
 	case StageFilter:
 		return 1
-	case StageProbe:
+	case StageHealth:
 		return 2
 	case StageGuard:
 		return 3

@@ -17,7 +17,7 @@ func Trail(filtered, judged []inventory.Decision, health inventory.Health) []inv
 		if !ok || !streak.Known() && streak.Trouble == "" {
 			continue
 		}
-		probe := inventory.Decision{Node: d.Node, Address: d.Address, Stage: inventory.StageProbe, Message: streak.Last.Message}
+		probe := inventory.Decision{Node: d.Node, Address: d.Address, Stage: inventory.StageHealth, Message: streak.Last.Message}
 		if streak.Passes == 0 {
 			probe.Reason = streak.Last.Reason
 		}

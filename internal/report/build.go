@@ -52,7 +52,7 @@ func frame(f Facts) *Document {
 		Mode: s.Verdict.Mode.String(), Reason: string(s.Verdict.Cause), Message: s.Verdict.Message, Since: stamp(s.ModeSince),
 		Leader: f.Leader, Election: f.Election, DryRun: f.DryRun,
 		Program: Program{Version: f.Version, StartedAt: stamp(f.Started), UptimeSeconds: seconds(f.Now.Sub(f.Started))},
-		Target:  targetOf(f.Target, s.State),
+		Service: targetOf(f.Target, s.State),
 		Source:  sourceOf(f),
 		Store:   storeOf(f.StoreKind, s),
 		Nodes:   []Node{},
@@ -98,8 +98,8 @@ func addresses(addrs []netip.Addr) []string {
 	return all
 }
 
-func targetOf(t plan.Target, state plan.State) Target {
-	target := Target{Namespace: t.Namespace, Service: t.Service, Spelling: t.Names.Spelling, Slices: make([]string, 0, len(state.Slices))}
+func targetOf(t plan.Target, state plan.State) Service {
+	target := Service{Namespace: t.Namespace, Name: t.Service, Spelling: t.Names.Spelling, Slices: make([]string, 0, len(state.Slices))}
 	for _, s := range state.Slices {
 		target.Slices = append(target.Slices, s.Name)
 	}
@@ -110,18 +110,18 @@ func sourceOf(f Facts) Source {
 	s := f.Status.Source
 	return Source{
 		Kind: f.SourceKind, LastAttempt: stamp(s.LastAttempt), LastSuccess: stamp(s.LastSuccess), NextRead: stamp(s.Next),
-		LastError: words(s.LastErr), SuspectReads: f.Status.Verdict.Memory.Rejected(), Warnings: f.Warnings,
+		LastError: words(s.LastErr), RejectedInventories: f.Status.Verdict.Memory.Rejected(), Warnings: f.Warnings,
 	}
 }
 
 func storeOf(kind string, s *syncer.Status) Store {
-	store := Store{Kind: kind, LastWrite: stamp(s.Store.LastWrite), LoadError: words(s.Store.LoadErr), WriteError: words(s.Store.WriteErr), Pending: s.Store.Pending}
+	store := Store{Kind: kind, LastWrite: stamp(s.Store.LastWrite), LoadError: words(s.Store.LoadErr), WriteError: words(s.Store.WriteErr), PendingSlices: s.Store.Pending}
 	store.LastError = cmp.Or(store.LoadError, store.WriteError)
 	for _, r := range s.State.Refused {
-		store.Refused = append(store.Refused, r.Name+": "+r.Message)
+		store.SlicesOfOthers = append(store.SlicesOfOthers, r.Name+": "+r.Message)
 	}
 	for _, b := range s.State.Beside {
-		store.Beside = append(store.Beside, b.Name+": "+b.Message)
+		store.SlicesBeside = append(store.SlicesBeside, b.Name+": "+b.Message)
 	}
 	return store
 }
@@ -131,7 +131,7 @@ func stagesOf(f Facts) Stages {
 	stages := Stages{Nodes: s.Source.Nodes, Unchecked: s.Verdict.Unchecked}
 	for _, d := range s.Source.Decisions {
 		if d.Reason == "" && d.Stage == inventory.StageFilter {
-			stages.Candidates++
+			stages.Eligible++
 		}
 	}
 	for _, streak := range s.Health.All() {
@@ -140,7 +140,7 @@ func stagesOf(f Facts) Stages {
 		}
 	}
 	if f.HealthOff {
-		stages.Passing = stages.Candidates
+		stages.Passing = stages.Eligible
 	}
 	for _, m := range s.Verdict.Members {
 		switch m.State {

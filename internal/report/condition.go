@@ -49,7 +49,7 @@ func (d *Document) condition(c nodeCount) Condition {
 		return StandingBy
 	case d.Mode == guard.FailOpen.String():
 		return FailOpen
-	case d.Standstill != "", d.Problem != nil, d.Store.LastError != "", len(d.Store.Refused) > 0, d.Stages.Unchecked > 0, d.Removal != nil:
+	case d.Standstill != "", d.Problem != nil, d.Store.LastError != "", len(d.Store.SlicesOfOthers) > 0, d.Stages.Unchecked > 0, d.Removal != nil:
 		return Failing
 	case !d.Decided && d.Source.LastError != "" && d.Stages.Ready == 0:
 		return NothingReady
@@ -59,7 +59,7 @@ func (d *Document) condition(c nodeCount) Condition {
 		return Hold
 	case d.Stages.Ready == 0:
 		return NothingReady
-	case !d.complete(c), d.Source.LastError != "", len(d.Source.Warnings) > 0, len(d.Store.Beside) > 0, len(d.Refusals) > 0, d.moves():
+	case !d.complete(c), d.Source.LastError != "", len(d.Source.Warnings) > 0, len(d.Store.SlicesBeside) > 0, len(d.Refusals) > 0, d.moves():
 		return Degraded
 	}
 	return Healthy
@@ -68,7 +68,7 @@ func (d *Document) condition(c nodeCount) Condition {
 // complete reports whether the source was read, every node that is meant to be
 // published is ready, and all of it is written but by a dry run.
 func (d *Document) complete(c nodeCount) bool {
-	return c.meant > 0 && c.ready == c.meant && !d.Source.LastSuccess.IsZero() && (d.Store.Pending == 0 || d.DryRun)
+	return c.meant > 0 && c.ready == c.meant && !d.Source.LastSuccess.IsZero() && (d.Store.PendingSlices == 0 || d.DryRun)
 }
 
 // moves reports whether the Service is about to take something else from a pool, or

@@ -11,7 +11,7 @@ import (
 // summarise writes the headline. It counts what the nodes say, so that it cannot
 // be better than they are.
 func (d *Document) summarise(c nodeCount) {
-	where := d.Target.Namespace + "/" + d.Target.Service
+	where := d.Service.Namespace + "/" + d.Service.Name
 	d.Summary = fmt.Sprintf("%d of %d nodes ready in %s", c.ready, c.meant, where)
 	switch {
 	case !d.Leader && d.Election.Enabled && d.Election.Holder != "":
@@ -45,7 +45,7 @@ func (d *Document) count() nodeCount {
 	t := make(tally)
 	for _, n := range d.Nodes {
 		if n.Meant() {
-			t.add(n.Pool, n.Name, n.ID, n.Address, n.State == inventory.StateReady.String(), n.Probe != nil && n.Probe.Outcome == inventory.Pass.String())
+			t.add(n.Pool, n.Name, n.ID, n.Address, n.State == inventory.StateReady.String(), n.HealthCheck != nil && n.HealthCheck.Outcome == inventory.Pass.String())
 		}
 	}
 	return t.count()

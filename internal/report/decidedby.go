@@ -49,10 +49,10 @@ func (s *survey) decidedBy(t *resolve.Target) []DecidedBy {
 // Names is how texts that are added to the document name settings. Where the pool is
 // empty they are those of the whole document.
 func (d *Document) Names(pool string) setting.Names {
-	if d.Target.Spelling == setting.Variables {
+	if d.Service.Spelling == setting.Variables {
 		return setting.Names{}
 	}
-	names := setting.Names{Spelling: d.Target.Spelling, Target: d.Target.Namespace + "/" + d.Target.Service}
+	names := setting.Names{Spelling: d.Service.Spelling, Target: d.Service.Namespace + "/" + d.Service.Name}
 	for _, p := range d.Pools {
 		if len(d.Pools) == 1 || p.Name == cmp.Or(pool, d.Pool) {
 			names.Pool, names.CheckBy = p.Name, p.HealthCheckBy

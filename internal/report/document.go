@@ -49,7 +49,7 @@ type Document struct {
 	HandedOnBy string  `json:"handedOnBy,omitempty"`
 	DryRun     bool    `json:"dryRun"`
 	Program    Program `json:"program"`
-	Target     Target  `json:"target"`
+	Service    Service `json:"service"`
 	Source     Source  `json:"source"`
 	Store      Store   `json:"store"`
 	// Problem is why the Service cannot be filled, if so.
@@ -106,10 +106,10 @@ type Program struct {
 	UptimeSeconds float64   `json:"uptimeSeconds"`
 }
 
-// Target is the Service that is filled.
-type Target struct {
+// Service is the Service that is filled.
+type Service struct {
 	Namespace string   `json:"namespace"`
-	Service   string   `json:"service"`
+	Name      string   `json:"name"`
 	Slices    []string `json:"slices"`
 	// Spelling is how the messages spell settings. It is left out for Variables.
 	Spelling setting.Spelling `json:"spelling,omitzero"`
@@ -122,8 +122,8 @@ type Source struct {
 	LastSuccess time.Time `json:"lastSuccess,omitzero"`
 	NextRead    time.Time `json:"nextRead,omitzero"`
 	LastError   string    `json:"lastError"`
-	// SuspectReads counts the scheduled inventories in a row that were rejected.
-	SuspectReads int `json:"suspectReads"`
+	// RejectedInventories counts the scheduled inventories in a row that were rejected.
+	RejectedInventories int `json:"rejectedInventories"`
 	// Warnings are about the remote side although it can be read.
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -138,12 +138,12 @@ type Store struct {
 	// written cannot be. Both are empty when that is over.
 	LoadError  string `json:"loadError,omitempty"`
 	WriteError string `json:"writeError,omitempty"`
-	// Pending counts the slices that still differ from what was decided.
-	Pending int `json:"pending"`
-	// Refused are slices with our names that are not ours, Beside those of other
+	// PendingSlices counts those that still differ from what was decided.
+	PendingSlices int `json:"pendingSlices"`
+	// SlicesOfOthers are slices with our names that are not ours, SlicesBeside those of other
 	// names that publish endpoints for the same Service.
-	Refused []string `json:"refused,omitempty"`
-	Beside  []string `json:"beside,omitempty"`
+	SlicesOfOthers []string `json:"slicesOfOthers,omitempty"`
+	SlicesBeside   []string `json:"slicesBeside,omitempty"`
 }
 
 // Problem is why the Service cannot be filled; a person has to correct it.
@@ -156,9 +156,9 @@ type Problem struct {
 // addresses that the filter let pass, those of them whose last checks passed,
 // and what is published in which state.
 type Stages struct {
-	Nodes      int `json:"nodes"`
-	Candidates int `json:"candidates"`
-	Passing    int `json:"passing"`
+	Nodes    int `json:"nodes"`
+	Eligible int `json:"eligible"`
+	Passing  int `json:"passing"`
 	// Unchecked are endpoints whose health checks this machine could not carry out
 	// for longer than FALL intervals.
 	Unchecked int `json:"unchecked,omitempty"`
@@ -176,17 +176,17 @@ type Node struct {
 	// Pool is given where the Service has several pools.
 	Pool string `json:"pool,omitempty"`
 	// State is ready, draining, down or absent.
-	State   string    `json:"state"`
-	Reason  string    `json:"reason"`
-	Message string    `json:"message"`
-	Since   time.Time `json:"since,omitzero"`
-	Probe   *Probe    `json:"probe,omitempty"`
+	State       string       `json:"state"`
+	Reason      string       `json:"reason"`
+	Message     string       `json:"message"`
+	Since       time.Time    `json:"since,omitzero"`
+	HealthCheck *HealthCheck `json:"healthCheck,omitempty"`
 	// Decisions are the whole trail, from the filter to the guard.
 	Decisions []Decision `json:"decisions"`
 }
 
-// Probe is the newest check of an address that counts.
-type Probe struct {
+// HealthCheck is the newest check of an address that counts.
+type HealthCheck struct {
 	Outcome        string  `json:"outcome"`
 	LatencySeconds float64 `json:"latencySeconds"`
 	// Streak is how many in a row had this outcome's sense: passed, or failed.

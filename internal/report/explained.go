@@ -18,7 +18,7 @@ func (m Many) Explain(subject string, q Query) *Explanation {
 		APIVersion: APIVersion, At: head.At, Subject: subject, Decided: head.Decided, Leader: head.Leader, Election: head.Election,
 	}
 	found := make(map[*choice][]Node)
-	var all []ExplainedTarget
+	var all []ExplainedService
 	for i := range m.Snapshot.Plan.Targets {
 		if q.Namespace != "" && m.Snapshot.Plan.Targets[i].Namespace != q.Namespace {
 			continue
@@ -37,7 +37,7 @@ func (m Many) Explain(subject string, q Query) *Explanation {
 		}
 		if len(nodes) > 0 {
 			d := s.target(i, false)
-			all = append(all, ExplainedTarget{Namespace: d.Target.Namespace, Service: d.Target.Service, Condition: d.Condition, Spelling: d.Target.Spelling, Nodes: nodes})
+			all = append(all, ExplainedService{Namespace: d.Service.Namespace, Service: d.Service.Name, Condition: d.Condition, Spelling: d.Service.Spelling, Nodes: nodes})
 		}
 	}
 	e.pick(all, q)
@@ -60,9 +60,9 @@ func (p *part) find(subject string, found map[*choice][]Node) []Node {
 			continue
 		}
 		n.Decisions = slices.Clone(n.Decisions)
-		if n.Probe != nil {
-			probe := *n.Probe
-			n.Probe = &probe
+		if n.HealthCheck != nil {
+			probe := *n.HealthCheck
+			n.HealthCheck = &probe
 		}
 		n.spell(p.facts.Target.Names)
 	}
@@ -71,16 +71,16 @@ func (p *part) find(subject string, found map[*choice][]Node) []Node {
 
 // pick chooses the targets that are asked for: first those of which an endpoint is not
 // ready.
-func (e *Explanation) pick(all []ExplainedTarget, q Query) {
-	slices.SortStableFunc(all, func(a, b ExplainedTarget) int {
+func (e *Explanation) pick(all []ExplainedService, q Query) {
+	slices.SortStableFunc(all, func(a, b ExplainedService) int {
 		return cmp.Or(cmp.Compare(a.readiness(), b.readiness()), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Service, b.Service))
 	})
 	e.Total, e.Offset = len(all), min(q.Offset, len(all))
-	e.Targets = append([]ExplainedTarget{}, all[e.Offset:min(e.Offset+q.limit(), len(all))]...)
+	e.Services = append([]ExplainedService{}, all[e.Offset:min(e.Offset+q.limit(), len(all))]...)
 }
 
 // readiness is 1 where every entry is published ready, else 0.
-func (t *ExplainedTarget) readiness() int {
+func (t *ExplainedService) readiness() int {
 	if slices.ContainsFunc(t.Nodes, func(n Node) bool { return n.State != inventory.StateReady.String() }) {
 		return 0
 	}

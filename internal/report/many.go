@@ -24,9 +24,9 @@ type Many struct {
 	DryRun    bool
 	Version   string
 	Started   time.Time
-	// Unwritten says of which objects in the API server the status is not written, and
+	// StatusError says of which objects in the API server the status is not written, and
 	// why; empty for none.
-	Unwritten string
+	StatusError string
 }
 
 // survey is what the answers to one request have in common. What groups decided is summed
@@ -192,7 +192,7 @@ func (s Stages) published() (ready, total int) { return s.Ready, s.Ready + s.Dra
 // and adds the endpoints of another pool.
 func (s Stages) and(other Stages) Stages {
 	return Stages{
-		Nodes: s.Nodes + other.Nodes, Candidates: s.Candidates + other.Candidates, Passing: s.Passing + other.Passing,
+		Nodes: s.Nodes + other.Nodes, Eligible: s.Eligible + other.Eligible, Passing: s.Passing + other.Passing,
 		Unchecked: s.Unchecked + other.Unchecked, Ready: s.Ready + other.Ready, Draining: s.Draining + other.Draining, Down: s.Down + other.Down,
 	}
 }

@@ -20,7 +20,7 @@ func BenchmarkManyTargets(b *testing.B) {
 		}
 		p.inAPI()
 		for name, answer := range map[string]func(){
-			"list": func() { p.Targets(report.Query{}) },
+			"list": func() { p.Services(report.Query{}) },
 			"statuses": func() {
 				all, _ := p.Statuses()
 				all(func(report.ObjectStatus) bool { return true })

@@ -68,13 +68,13 @@ func TestContract188APoolThatWasNeverReadSaysSo(t *testing.T) {
 	never := &syncer.Status{}
 	p := newPlatform(t).pool("blue", never).target("shop", "web", "blue")
 	p.Snapshot.Groups[0].State.Decided, p.Snapshot.Targets[0].Fills[0].State = false, nil
-	if got := p.Targets(report.Query{}); got.Condition != report.Starting || got.Pools[0].Condition != report.Starting {
+	if got := p.Services(report.Query{}); got.Condition != report.Starting || got.Pools[0].Condition != report.Starting {
 		t.Errorf("before the first read: got %s, pool %s, want Starting", got.Condition, got.Pools[0].Condition)
 	}
 	p.Snapshot.Groups[0].State.Source.LastErr = errors.New("401 Unauthorized")
-	got := p.Targets(report.Query{})
-	if got.Condition != report.NothingReady || got.Pools[0].Condition != report.NothingReady || !strings.Contains(got.Targets[0].Summary, "no decision yet for shop/web: the source cannot be read") {
-		t.Errorf("got %s, pool %s, %q, want that nothing is ready and why", got.Condition, got.Pools[0].Condition, got.Targets[0].Summary)
+	got := p.Services(report.Query{})
+	if got.Condition != report.NothingReady || got.Pools[0].Condition != report.NothingReady || !strings.Contains(got.Services[0].Summary, "no decision yet for shop/web: the source cannot be read") {
+		t.Errorf("got %s, pool %s, %q, want that nothing is ready and why", got.Condition, got.Pools[0].Condition, got.Services[0].Summary)
 	}
 }
 
@@ -85,7 +85,7 @@ func TestContract188ServicesAreFoundByAPartOfTheirName(t *testing.T) {
 		p.target("shop", name, "blue")
 	}
 	var names []string
-	for _, s := range p.Targets(report.Query{Service: "web"}).Targets {
+	for _, s := range p.Services(report.Query{Service: "web"}).Services {
 		names = append(names, s.Service)
 	}
 	if diff := cmp.Diff([]string{"api-web", "web"}, names); diff != "" {
@@ -118,7 +118,7 @@ func (p *platform) last() (*resolve.Target, *serve.Target) {
 // one is the document of a target.
 func (p *platform) one(namespace, service string) *report.Document {
 	p.t.Helper()
-	d, err := p.Target(namespace, service)
+	d, err := p.Service(namespace, service)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -139,9 +139,9 @@ func good(t testing.TB) *syncer.Status {
 }
 
 // names are the targets of a list, in order.
-func names(all *report.Targets) string {
+func names(all *report.Services) string {
 	var out []string
-	for _, t := range all.Targets {
+	for _, t := range all.Services {
 		out = append(out, t.Namespace+"/"+t.Service+" "+string(t.Condition))
 	}
 	return strings.Join(out, ", ")
@@ -166,18 +166,18 @@ func various(t testing.TB) *platform {
 func TestContract48TheListIsAsGoodAsTheDocuments(t *testing.T) {
 	t.Parallel()
 	p := various(t)
-	list := p.Targets(report.Query{})
+	list := p.Services(report.Query{})
 	want := "shop/c FailOpen, blog/b Failing, shop/greedy Refused, shop/d Degraded, shop/e Degraded, blog/a Healthy"
 	if got := names(list); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	for _, s := range list.Targets {
+	for _, s := range list.Services {
 		if s.Condition == report.Refused {
 			continue
 		}
 		d := p.one(s.Namespace, s.Service)
-		if d.Condition != s.Condition || d.Summary != s.Summary || d.Stages.Ready != s.Ready || len(d.Pools) != len(s.Pools) {
-			t.Errorf("%s/%s: the list says %s, %q, %d ready, the document %s, %q, %d ready", s.Namespace, s.Service, s.Condition, s.Summary, s.Ready, d.Condition, d.Summary, d.Stages.Ready)
+		if d.Condition != s.Condition || d.Summary != s.Summary || d.Stages.Ready != s.ReadyEndpoints || len(d.Pools) != len(s.Pools) {
+			t.Errorf("%s/%s: the list says %s, %q, %d ready, the document %s, %q, %d ready", s.Namespace, s.Service, s.Condition, s.Summary, s.ReadyEndpoints, d.Condition, d.Summary, d.Stages.Ready)
 		}
 		judged := *d
 		if judged.Judge(); judged.Condition != d.Condition {
@@ -187,7 +187,7 @@ func TestContract48TheListIsAsGoodAsTheDocuments(t *testing.T) {
 	if got, want := list.Summary, "1 of 6 Services healthy: 1 FailOpen, 1 Failing, 1 Refused, 2 Degraded"; got != want || list.Condition != report.FailOpen || list.Healthy {
 		t.Errorf("got %q, %s, want %q, FailOpen", got, list.Condition, want)
 	}
-	if list.Pools[1].Condition != report.FailOpen || list.Pools[1].Groups[0].Check != "HTTP port 8080 /ready" || list.Pools[0].Targets != 4 || list.Pools[0].Stages.Ready != 3 {
+	if list.Pools[1].Condition != report.FailOpen || list.Pools[1].Groups[0].HealthCheck != "HTTP port 8080 /ready" || list.Pools[0].Services != 4 || list.Pools[0].Stages.Ready != 3 {
 		t.Errorf("got pools %+v", list.Pools)
 	}
 }
@@ -208,12 +208,12 @@ func TestTheListIsNarrowedAndHasPages(t *testing.T) {
 		"a page":    {report.Query{Limit: 2, Offset: 1}, "blog/b Failing, shop/greedy Refused", 6},
 		"too far":   {report.Query{Offset: 100}, "", 6},
 	} {
-		got := p.Targets(test.query)
+		got := p.Services(test.query)
 		if names(got) != test.want || got.Total != test.total || got.Known != 6 || got.Condition != report.FailOpen {
 			t.Errorf("%s: got %s; %d of %d, %s, want %s; %d of 6, FailOpen", name, names(got), got.Total, got.Known, got.Condition, test.want, test.total)
 		}
 	}
-	if got := p.Targets(report.Query{Namespace: "blog", Condition: report.Healthy}).Conditions; !slices.Equal(got, []report.ConditionCount{{Condition: report.Failing, Targets: 1}, {Condition: report.Healthy, Targets: 1}}) {
+	if got := p.Services(report.Query{Namespace: "blog", Condition: report.Healthy}).Conditions; !slices.Equal(got, []report.ConditionCount{{Condition: report.Failing, Services: 1}, {Condition: report.Healthy, Services: 1}}) {
 		t.Errorf("got the conditions %v, want those of the namespace", got)
 	}
 }
@@ -302,16 +302,16 @@ func TestContract48AServiceThatIsNoTargetLearnsWhyAndNoMore(t *testing.T) {
 		"odd":    "Service shop/odd asks for no pool: write an EndpointBinding of its name, or set the annotation endpoints.ablmnzde.github.io/pool of the Service. did you mean pool?",
 		"ghost":  "Service shop/ghost is not known: no EndpointBinding has its name, and there is no such Service in the namespaces that pools and bindings name",
 	} {
-		_, err := p.Target("shop", service)
-		if none := (*report.NoTarget)(nil); !errors.As(err, &none) || none.Message != want {
+		_, err := p.Service("shop", service)
+		if none := (*report.NoService)(nil); !errors.As(err, &none) || none.Message != want {
 			t.Errorf("%s: got %v, want %s", service, err, want)
 		}
 	}
 	standby := report.Many{Now: p.Now, Snapshot: &serve.Snapshot{}, Election: report.Election{Enabled: true, Holder: "pod-1"}}
-	if d, err := standby.Target("shop", "ghost"); err != nil || d.Condition != report.StandingBy || d.Target.Service != "ghost" {
+	if d, err := standby.Service("shop", "ghost"); err != nil || d.Condition != report.StandingBy || d.Service.Name != "ghost" {
 		t.Errorf("got %+v, %v, want that a standby does not know", d, err)
 	}
-	if got := standby.Targets(report.Query{}); got.Condition != report.StandingBy || got.Summary != "standing by; pod-1 leads" {
+	if got := standby.Services(report.Query{}); got.Condition != report.StandingBy || got.Summary != "standing by; pod-1 leads" {
 		t.Errorf("got %s, %q", got.Condition, got.Summary)
 	}
 }
@@ -319,20 +319,20 @@ func TestContract48AServiceThatIsNoTargetLearnsWhyAndNoMore(t *testing.T) {
 func TestTheWholeSaysWhatIsWrongWithDocuments(t *testing.T) {
 	t.Parallel()
 	p := newPlatform(t).pool("blue", good(t)).target("shop", "a", "blue")
-	if got := p.Targets(report.Query{}); got.Condition != report.Healthy || got.Summary != "1 of 1 Services healthy" {
+	if got := p.Services(report.Query{}); got.Condition != report.Healthy || got.Summary != "1 of 1 Services healthy" {
 		t.Fatalf("got %s, %q", got.Condition, got.Summary)
 	}
 	p.Snapshot.Documents.Mistakes = []documents.Mistake{{File: "a.yaml", Line: 3, Document: "EndpointPool blue", Field: "spec.subnetz", Rule: "is not known", Remedy: "write spec.subnets"}}
-	got := p.Targets(report.Query{})
+	got := p.Services(report.Query{})
 	if want := (report.Mistake{Place: "a.yaml:3", Message: "EndpointPool blue spec.subnetz: is not known; write spec.subnets"}); got.Condition != report.Degraded || got.Documents.Mistakes[0] != want {
 		t.Errorf("got %s, %+v, want Degraded and %+v", got.Condition, got.Documents.Mistakes, want)
 	}
 	p.Snapshot.Plan.Kept = "2 of 3 Services lost their binding"
-	if got := p.Targets(report.Query{}); got.Condition != report.Hold || !strings.HasPrefix(got.Summary, "Holding: ") {
+	if got := p.Services(report.Query{}); got.Condition != report.Hold || !strings.HasPrefix(got.Summary, "Holding: ") {
 		t.Errorf("got %s, %q, want Hold", got.Condition, got.Summary)
 	}
 	p.Snapshot.Pools[0].Problem = "no file token"
-	if got := p.Targets(report.Query{}).Pools[0]; got.Condition != report.Degraded || got.Problem == "" {
+	if got := p.Services(report.Query{}).Pools[0]; got.Condition != report.Degraded || got.Problem == "" {
 		t.Errorf("got %+v, want the problem of the pool", got)
 	}
 	if d := p.one("shop", "a"); d.Condition != report.Degraded || !strings.Contains(strings.Join(d.Source.Warnings, ""), "no file token") {
@@ -345,7 +345,7 @@ func TestContract48ExplainSaysOfEveryTargetWhatItKnows(t *testing.T) {
 	p := various(t)
 	got := p.Explain(ip(1).String(), report.Query{})
 	var all []string
-	for _, target := range got.Targets {
+	for _, target := range got.Services {
 		for _, n := range target.Nodes {
 			all = append(all, fmt.Sprintf("%s/%s %s %s %s", target.Namespace, target.Service, n.Pool, n.State, n.Reason))
 		}
@@ -356,10 +356,10 @@ func TestContract48ExplainSaysOfEveryTargetWhatItKnows(t *testing.T) {
 	if diff := cmp.Diff(want, all); diff != "" || got.Known != 5 || got.Total != 5 {
 		t.Errorf("%d of %d (-want +got):\n%s", got.Total, got.Known, diff)
 	}
-	if got := p.Explain("nodepool-frankfurt-worker-1", report.Query{Namespace: "blog", Limit: 1}); got.Known != 2 || got.Total != 2 || len(got.Targets) != 1 {
-		t.Errorf("got %d of %d, %d shown", got.Total, got.Known, len(got.Targets))
+	if got := p.Explain("nodepool-frankfurt-worker-1", report.Query{Namespace: "blog", Limit: 1}); got.Known != 2 || got.Total != 2 || len(got.Services) != 1 {
+		t.Errorf("got %d of %d, %d shown", got.Total, got.Known, len(got.Services))
 	}
-	if got := p.Explain("nobody", report.Query{}); got.Known != 5 || got.Total != 0 || got.Targets == nil {
+	if got := p.Explain("nobody", report.Query{}); got.Known != 5 || got.Total != 0 || got.Services == nil {
 		t.Errorf("got %+v, want nothing", got)
 	}
 }
@@ -375,7 +375,7 @@ func TestContract71TheListDoesNotCopyTheEndpointsOfAllTargets(t *testing.T) {
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		p.Targets(report.Query{})
+		p.Services(report.Query{})
 		runtime.ReadMemStats(&after)
 		return after.TotalAlloc - before.TotalAlloc
 	}
@@ -389,18 +389,18 @@ func TestContract48TheEnvironmentFormIsOnePoolAndOneTarget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(3).publish()
 	w.refuses = func(a netip.Addr) bool { return a == ip(1) }
-	only := report.Only{Document: w.document(t), Pool: "remote", Check: "TCP port 8080"}
-	got := only.Targets(report.Query{})
-	if names(got) != "default/web Degraded" || got.Targets[0].Ready != 2 || got.Targets[0].Total != 3 || got.Pools[0].Name != "remote" || got.Pools[0].Condition != report.Degraded || got.Documents != nil {
+	only := report.Only{Document: w.document(t), Pool: "remote", HealthCheck: "TCP port 8080"}
+	got := only.Services(report.Query{})
+	if names(got) != "default/web Degraded" || got.Services[0].ReadyEndpoints != 2 || got.Services[0].Endpoints != 3 || got.Pools[0].Name != "remote" || got.Pools[0].Condition != report.Degraded || got.Documents != nil {
 		t.Errorf("got %s, %+v", names(got), got)
 	}
-	if d, err := only.Target("default", "web"); err != nil || d != only.Document {
+	if d, err := only.Service("default", "web"); err != nil || d != only.Document {
 		t.Errorf("got %v, %v, want the document", d, err)
 	}
-	if _, err := only.Target("default", "other"); err == nil || !strings.Contains(err.Error(), "default/web only") {
+	if _, err := only.Service("default", "other"); err == nil || !strings.Contains(err.Error(), "default/web only") {
 		t.Errorf("got %v, want what is filled", err)
 	}
-	if got := only.Explain(ip(1).String(), report.Query{}); got.Total != 1 || got.Targets[0].Nodes[0].State != "down" {
+	if got := only.Explain(ip(1).String(), report.Query{}); got.Total != 1 || got.Services[0].Nodes[0].State != "down" {
 		t.Errorf("got %+v", got)
 	}
 }

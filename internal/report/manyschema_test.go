@@ -17,7 +17,7 @@ import (
 
 func TestEveryListAndEveryTargetFitsItsSchema(t *testing.T) {
 	t.Parallel()
-	list, document := compiled(t, targetsPath), compiled(t, schemaPath)
+	list, document := compiled(t, servicesPath), compiled(t, schemaPath)
 	p := various(t)
 	status := good(t)
 	status.Verdict.Mode, status.Verdict.Cause, status.Verdict.Removal = guard.Hold, guard.NoNodes, guard.Removal{Endpoints: 1, Inventories: 2, At: time.Now()}
@@ -33,16 +33,16 @@ func TestEveryListAndEveryTargetFitsItsSchema(t *testing.T) {
 	p.Snapshot.Plan.Lost = []resolve.Published{{Key: planned.Key, Pool: "gone", Slice: "f.gone", Endpoints: 2}}
 	p.Snapshot.Documents.Entries = slices.Delete(p.Snapshot.Documents.Entries, 0, 1)
 	p.Snapshot.Documents.Mistakes = []documents.Mistake{{File: "a.yaml", Rule: "is empty", Remedy: "write something"}}
-	all := p.Targets(report.Query{})
+	all := p.Services(report.Query{})
 	all.StandsStill("loop: no pass for 30s")
 	fits(t, list, all)
-	for _, target := range all.Targets {
+	for _, target := range all.Services {
 		if target.Condition != report.Refused {
 			fits(t, document, p.one(target.Namespace, target.Service))
 		}
 	}
-	fits(t, list, report.Many{Snapshot: &serve.Snapshot{}}.Targets(report.Query{}))
-	fits(t, list, report.Only{Document: newWorld(2).publish().document(t), Pool: "remote", Check: "no check"}.Targets(report.Query{}))
+	fits(t, list, report.Many{Snapshot: &serve.Snapshot{}}.Services(report.Query{}))
+	fits(t, list, report.Only{Document: newWorld(2).publish().document(t), Pool: "remote", HealthCheck: "no check"}.Services(report.Query{}))
 	vanished := all.Pools[0]
 	if !vanished.Vanished || vanished.Problem == "" || vanished.Groups[0].Problem == "" {
 		t.Errorf("got pool %+v, want a vanished one with its problems", vanished)
@@ -51,14 +51,14 @@ func TestEveryListAndEveryTargetFitsItsSchema(t *testing.T) {
 
 func TestTheSchemaOfTheListHasEveryWord(t *testing.T) {
 	t.Parallel()
-	schema, status := readSchema(t, targetsPath), readSchema(t, schemaPath)
+	schema, status := readSchema(t, servicesPath), readSchema(t, schemaPath)
 	var conditions []string
-	for _, c := range report.TargetConditions()[1:] {
+	for _, c := range report.ServiceConditions()[1:] {
 		conditions = append(conditions, string(c))
 	}
 	for name, got := range map[string][]string{
 		"the whole": schema.Properties["condition"].Enum, "a pool": schema.Defs["pool"].Properties["condition"].Enum,
-		"a group": schema.Defs["group"].Properties["condition"].Enum, "a target": schema.Defs["targetStatus"].Properties["condition"].Enum,
+		"a group": schema.Defs["group"].Properties["condition"].Enum, "a Service": schema.Defs["serviceStatus"].Properties["condition"].Enum,
 		"a count": schema.Defs["conditionCount"].Properties["condition"].Enum,
 	} {
 		if diff := cmp.Diff(conditions, got); diff != "" {

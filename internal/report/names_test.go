@@ -36,7 +36,7 @@ func TestContract117TheDocumentNamesWhoDecidedTheCheck(t *testing.T) {
 		planned, _ := p.last()
 		planned.Uses[0].By, planned.Uses[0].CheckBy = c.by, c.checkBy
 		want := c.want + ", EndpointPool blue spec.guard.maxRemovalPercent=50"
-		explained := p.Explain("10.100.100.1", report.Query{}).Targets[0].Nodes[0].Message
+		explained := p.Explain("10.100.100.1", report.Query{}).Services[0].Nodes[0].Message
 		d := p.one("shop", "web")
 		text, err := json.Marshal(d)
 		if err != nil {
@@ -48,7 +48,7 @@ func TestContract117TheDocumentNamesWhoDecidedTheCheck(t *testing.T) {
 		}
 		for where, got := range map[string]string{
 			"a node": d.Nodes[0].Message, "the mode": d.Message, "its pool": d.Pools[0].Message, "what is explained everywhere": explained,
-			"the list of pools": p.Targets(report.Query{}).Pools[0].Message,
+			"the list of pools": p.Services(report.Query{}).Pools[0].Message,
 			"an added text":     back.Names("").Of("HEALTH_CHECK_MODE=off, MAX_REMOVAL_PERCENT=50"),
 		} {
 			if !strings.Contains(got, want) {
@@ -90,7 +90,7 @@ func part(d *report.Document, name string) (of report.PoolPart) {
 // Contract 117: what an older daemon says is still explained, as far as it tells who decided.
 func TestContract117ADocumentWithoutTheNameIsNamedAsFarAsItSays(t *testing.T) {
 	t.Parallel()
-	d := &report.Document{Target: report.Target{Namespace: "shop", Service: "web", Spelling: setting.Fields}, Pools: []report.PoolPart{{Name: "blue"}}}
+	d := &report.Document{Service: report.Service{Namespace: "shop", Name: "web", Spelling: setting.Fields}, Pools: []report.PoolPart{{Name: "blue"}}}
 	if got := d.Names("").Of("HEALTH_CHECK_PATH, HEALTH_CHECK_FALL"); got != "spec.healthCheck.path, EndpointPool blue spec.healthCheck.fall" {
 		t.Errorf("got %q", got)
 	}

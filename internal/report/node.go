@@ -91,7 +91,7 @@ func nodeOf(f narration.Finding, zone string, health inventory.Health) Node {
 	}
 	n.Address = f.Address.String()
 	if streak, ok := checksOf(f, health); ok {
-		n.Probe = probeOf(streak)
+		n.HealthCheck = probeOf(streak)
 	}
 	return n
 }
@@ -106,15 +106,15 @@ func checksOf(f narration.Finding, health inventory.Health) (inventory.Streak, b
 }
 
 // probeOf returns what is known from probes, nil if nothing is.
-func probeOf(streak inventory.Streak) *Probe {
+func probeOf(streak inventory.Streak) *HealthCheck {
 	switch {
 	case streak.Known():
-		return &Probe{
+		return &HealthCheck{
 			Outcome: streak.Last.Outcome.String(), LatencySeconds: seconds(streak.Last.Latency),
 			Streak: max(streak.Passes, streak.Fails), At: stamp(streak.Last.At), Message: streak.Last.Message,
 		}
 	case streak.Trouble != "":
-		return &Probe{Outcome: inventory.LocalError.String(), Message: streak.Trouble}
+		return &HealthCheck{Outcome: inventory.LocalError.String(), Message: streak.Trouble}
 	}
 	return nil
 }

@@ -3,19 +3,19 @@ package report
 // Only is a process that fills one Service, which its environment describes.
 type Only struct {
 	*Document
-	// Pool is what the pool is called where there are documents, Check the health check
+	// Pool is what the pool is called where there are documents, HealthCheck the health check
 	// in words.
-	Pool, Check string
+	Pool, HealthCheck string
 }
 
-// Targets makes the answer to a query: one pool and one target.
-func (o Only) Targets(q Query) *Targets {
+// Services makes the answer to a query: one pool and one target.
+func (o Only) Services(q Query) *Services {
 	d := o.Document
-	out := &Targets{
+	out := &Services{
 		APIVersion: APIVersion, At: d.At, Standstill: d.Standstill, Decided: d.Decided,
 		Leader: d.Leader, Election: d.Election, HandedOnBy: d.HandedOnBy, DryRun: d.DryRun, Program: d.Program, Pools: []PoolStatus{},
 	}
-	var all []TargetStatus
+	var all []ServiceStatus
 	if d.Leader || !d.Election.Enabled {
 		pool := o.pool()
 		out.Pools = append(out.Pools, pool)
@@ -37,19 +37,19 @@ func (o Only) pool() PoolStatus {
 	d.Judge()
 	return PoolStatus{
 		Name: o.Pool, Condition: d.Condition, Mode: d.Mode, Reason: d.Reason, Message: d.Message, Since: d.Since,
-		Source: &d.Source, Removal: d.Removal, Targets: 1, Stages: d.Stages,
+		Source: &d.Source, Removal: d.Removal, Services: 1, Stages: d.Stages,
 		Groups: []GroupStatus{{
-			Check: o.Check, Condition: d.Condition, Mode: d.Mode, Reason: d.Reason, Message: d.Message, Since: d.Since, Targets: 1, Stages: d.Stages,
+			HealthCheck: o.HealthCheck, Condition: d.Condition, Mode: d.Mode, Reason: d.Reason, Message: d.Message, Since: d.Since, Services: 1, Stages: d.Stages,
 		}},
 	}
 }
 
-// Target is the document of a Service, which has to be the only one.
-func (o Only) Target(namespace, service string) (*Document, error) {
-	if t := o.Document.Target; t.Namespace == namespace && t.Service == service {
+// Service is the document of a Service, which has to be the only one.
+func (o Only) Service(namespace, service string) (*Document, error) {
+	if t := o.Document.Service; t.Namespace == namespace && t.Name == service {
 		return o.Document, nil
 	}
-	return nil, &NoTarget{"Service " + namespace + "/" + service + " is no target: this process fills " + o.Document.Target.Namespace + "/" + o.Document.Target.Service + " only"}
+	return nil, &NoService{"Service " + namespace + "/" + service + " is no target: this process fills " + o.Document.Service.Namespace + "/" + o.Document.Service.Name + " only"}
 }
 
 // Explain says what the target knows of a node or an address.
@@ -58,15 +58,15 @@ func (o Only) Explain(subject string, q Query) *Explanation {
 	e := &Explanation{
 		APIVersion: APIVersion, At: d.At, Subject: subject, Standstill: d.Standstill, Decided: d.Decided, Leader: d.Leader, Election: d.Election, HandedOnBy: d.HandedOnBy,
 	}
-	var all []ExplainedTarget
-	if (q.Namespace == "" || q.Namespace == d.Target.Namespace) && (q.Pool == "" || q.Pool == o.Pool) && (d.Leader || !d.Election.Enabled) {
+	var all []ExplainedService
+	if (q.Namespace == "" || q.Namespace == d.Service.Namespace) && (q.Pool == "" || q.Pool == o.Pool) && (d.Leader || !d.Election.Enabled) {
 		e.Known = 1
 		nodes := d.Find(subject)
 		for i := range nodes {
 			nodes[i].Pool = o.Pool
 		}
 		if len(nodes) > 0 {
-			all = append(all, ExplainedTarget{Namespace: d.Target.Namespace, Service: d.Target.Service, Condition: d.Condition, Spelling: d.Target.Spelling, Nodes: nodes})
+			all = append(all, ExplainedService{Namespace: d.Service.Namespace, Service: d.Service.Name, Condition: d.Condition, Spelling: d.Service.Spelling, Nodes: nodes})
 		}
 	}
 	e.pick(all, q)

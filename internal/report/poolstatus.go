@@ -16,7 +16,7 @@ func (s *survey) pool(name string) PoolStatus {
 	p := s.pools[name]
 	status := PoolStatus{
 		Name: name, Condition: Healthy, Mode: guard.Publish.String(), Problem: p.Problem, Vanished: s.vanished(name),
-		Targets: p.targets, Groups: make([]GroupStatus, 0, len(p.groups)),
+		Services: p.targets, Groups: make([]GroupStatus, 0, len(p.groups)),
 	}
 	if e := s.unusable(name); e != nil {
 		status.Problem = "its document has a mistake, and no version before it is known"
@@ -30,8 +30,8 @@ func (s *survey) pool(name string) PoolStatus {
 	for i, g := range p.groups {
 		d := s.groupDocument(g)
 		status.Groups = append(status.Groups, GroupStatus{
-			Check: CheckText(g.Check), Condition: d.Condition, Mode: d.Mode, Reason: d.Reason, Message: d.Message, Since: d.Since,
-			Problem: g.Problem, Targets: g.targets, Stages: d.Stages,
+			HealthCheck: CheckText(g.Check), Condition: d.Condition, Mode: d.Mode, Reason: d.Reason, Message: d.Message, Since: d.Since,
+			Problem: g.Problem, Services: g.targets, Stages: d.Stages,
 		})
 		nodes := max(status.Stages.Nodes, d.Stages.Nodes)
 		status.Stages = status.Stages.and(d.Stages)

@@ -151,13 +151,13 @@ func TestEachEntryHasItsOwnTrail(t *testing.T) {
 		for _, d := range n.Decisions {
 			got = append(got, strings.Join(strings.Fields(fmt.Sprint(n.Name, " ", n.Address, " ", n.State, ": ", d.Stage, " ", d.Address, " ", d.Reason)), " "))
 		}
-		if checked := n.Probe != nil; checked != (n.Name == "a") {
-			t.Errorf("%s: got the health check of another: %+v", n.Name, n.Probe)
+		if checked := n.HealthCheck != nil; checked != (n.Name == "a") {
+			t.Errorf("%s: got the health check of another: %+v", n.Name, n.HealthCheck)
 		}
 	}
 	want := []string{
-		"a 10.100.100.1 ready: filter 192.168.0.1 OutsideSubnet", "a 10.100.100.1 ready: filter", "a 10.100.100.1 ready: probe", "a 10.100.100.1 ready: guard Ready",
-		"a 10.100.100.6 ready: filter 192.168.0.1 OutsideSubnet", "a 10.100.100.6 ready: filter", "a 10.100.100.6 ready: probe", "a 10.100.100.6 ready: guard Ready",
+		"a 10.100.100.1 ready: filter 192.168.0.1 OutsideSubnet", "a 10.100.100.1 ready: filter", "a 10.100.100.1 ready: health", "a 10.100.100.1 ready: guard Ready",
+		"a 10.100.100.6 ready: filter 192.168.0.1 OutsideSubnet", "a 10.100.100.6 ready: filter", "a 10.100.100.6 ready: health", "a 10.100.100.6 ready: guard Ready",
 		"b absent: filter NotWorker",
 		"thief 10.100.100.1 absent: filter DuplicateAddress",
 	}
@@ -171,7 +171,7 @@ func TestMembersThatNoReadNamedHaveTheirOwnTrail(t *testing.T) {
 	w := newWorld(3).publish()
 	w.nodes = nil
 	for i, n := range w.document(t).Nodes {
-		if n.Name != "" || n.Address != ip(i).String() || len(n.Decisions) != 2 || n.Decisions[0].Stage != "probe" || n.Decisions[1].Reason != string(inventory.ReadyHeld) {
+		if n.Name != "" || n.Address != ip(i).String() || len(n.Decisions) != 2 || n.Decisions[0].Stage != "health" || n.Decisions[1].Reason != string(inventory.ReadyHeld) {
 			t.Errorf("got %+v, want %s without a name, from probe to guard", n, ip(i))
 		}
 		for _, d := range n.Decisions {
@@ -192,8 +192,8 @@ func TestWhatHasNoEntryIsToldWithItsNodeOnly(t *testing.T) {
 		w    *world
 		want []string
 	}{
-		"one node": {named, []string{"filter 10.100.100.2", "probe 10.100.100.2", "filter", "probe", "guard", "guard 10.100.100.2"}},
-		"no node":  {nameless, []string{"probe", "guard"}},
+		"one node": {named, []string{"filter 10.100.100.2", "health 10.100.100.2", "filter", "health", "guard", "guard 10.100.100.2"}},
+		"no node":  {nameless, []string{"health", "guard"}},
 	} {
 		status := *test.w.assess(t)
 		status.Findings = status.Findings[:1]

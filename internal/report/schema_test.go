@@ -25,10 +25,10 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
-// schemaPath is the schema of the document that users get, targetsPath that of the list.
+// schemaPath is the schema of the document that users get, servicesPath that of the list.
 var (
-	schemaPath  = filepath.Join("..", "..", "docs", "reference", "status.schema.json")
-	targetsPath = filepath.Join("..", "..", "docs", "reference", "targets.schema.json")
+	schemaPath   = filepath.Join("..", "..", "docs", "reference", "status.schema.json")
+	servicesPath = filepath.Join("..", "..", "docs", "reference", "services.schema.json")
 )
 
 // object is the part of a schema that the tests look at.
@@ -134,7 +134,7 @@ func TestEveryDocumentFitsTheSchema(t *testing.T) {
 func TestTheSchemasAndTheDocumentsHaveTheSameFields(t *testing.T) {
 	t.Parallel()
 	sameFields(t, readSchema(t, schemaPath), reflect.TypeFor[report.Document]())
-	sameFields(t, readSchema(t, targetsPath), reflect.TypeFor[report.Targets]())
+	sameFields(t, readSchema(t, servicesPath), reflect.TypeFor[report.Services]())
 }
 
 func sameFields(t *testing.T, schema object, document reflect.Type) {
@@ -212,10 +212,10 @@ func TestTheSchemaListsEveryWord(t *testing.T) {
 		"cause": {schema.Properties["reason"].Enum, []string{"", string(guard.NoNodes), string(guard.NothingPassesFilter), string(guard.NothingStays),
 			string(guard.TooManyRemovals), string(guard.ContradictoryRead), string(guard.ProbesSilent), string(guard.NothingPasses)}},
 		"state":         {node["state"].Enum, []string{inventory.StateReady.String(), inventory.StateDraining.String(), inventory.StateDown.String(), inventory.Absent.String()}},
-		"outcome":       {schema.Defs["probe"].Properties["outcome"].Enum, []string{inventory.Pass.String(), inventory.Refused.String(), inventory.Silent.String(), inventory.LocalError.String()}},
-		"stage":         {decision["stage"].Enum, []string{string(inventory.StageSource), string(inventory.StageFilter), string(inventory.StageProbe), string(inventory.StageGuard)}},
+		"outcome":       {schema.Defs["healthCheck"].Properties["outcome"].Enum, []string{inventory.Pass.String(), inventory.Refused.String(), inventory.Silent.String(), inventory.LocalError.String()}},
+		"stage":         {decision["stage"].Enum, []string{string(inventory.StageSource), string(inventory.StageFilter), string(inventory.StageHealth), string(inventory.StageGuard)}},
 		"healthCheckBy": {schema.Defs["poolPart"].Properties["healthCheckBy"].Enum, []string{string(setting.Pool), string(setting.Binding), string(setting.Service)}},
-		"spelling":      {schema.Defs["target"].Properties["spelling"].Enum, []string{setting.Fields.String(), setting.Annotations.String()}},
+		"spelling":      {schema.Defs["service"].Properties["spelling"].Enum, []string{setting.Fields.String(), setting.Annotations.String()}},
 		"problem":       {schema.Defs["problem"].Properties["kind"].Enum, []string{string(plan.ServiceMissing), string(plan.ServiceDeleting), string(plan.ServiceHasSelector), string(plan.ServiceExternalName), string(plan.PortMismatch)}},
 	} {
 		if !slices.Equal(test.got, test.want) {

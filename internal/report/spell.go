@@ -16,7 +16,7 @@ func (d *Document) spell(names setting.Names) {
 		*m = names.Of(*m)
 	}
 	d.Source.Warnings = spelled(names, d.Source.Warnings)
-	d.Store.Refused, d.Store.Beside = spelled(names, d.Store.Refused), spelled(names, d.Store.Beside)
+	d.Store.SlicesOfOthers, d.Store.SlicesBeside = spelled(names, d.Store.SlicesOfOthers), spelled(names, d.Store.SlicesBeside)
 	for i := range d.Nodes {
 		d.Nodes[i].spell(names)
 	}
@@ -31,8 +31,8 @@ func (d *Document) spell(names setting.Names) {
 // spell does so with one entry.
 func (n *Node) spell(names setting.Names) {
 	n.Message = names.Of(n.Message)
-	if n.Probe != nil {
-		n.Probe.Message = names.Of(n.Probe.Message)
+	if n.HealthCheck != nil {
+		n.HealthCheck.Message = names.Of(n.HealthCheck.Message)
 	}
 	for i := range n.Decisions {
 		n.Decisions[i].Message = names.Of(n.Decisions[i].Message)

@@ -65,8 +65,8 @@ func TestNoMessageOfADocumentNamesAVariableThatItsReaderDoesNotHave(t *testing.T
 			t.Error("the facts were changed")
 		}
 		var back report.Document
-		if err := json.Unmarshal(text, &back); err != nil || back.Target.Spelling != spelling {
-			t.Errorf("got %s back, %v, want %s", back.Target.Spelling, err, spelling)
+		if err := json.Unmarshal(text, &back); err != nil || back.Service.Spelling != spelling {
+			t.Errorf("got %s back, %v, want %s", back.Service.Spelling, err, spelling)
 		}
 	}
 }
@@ -88,8 +88,8 @@ func TestATargetOfVariablesIsSpelledAsBefore(t *testing.T) {
 func TestASpellingThatOnlyANewerDaemonKnowsIsNoError(t *testing.T) {
 	t.Parallel()
 	var d report.Document
-	err := json.Unmarshal([]byte(`{"message":"see x","target":{"service":"web","spelling":"Sonnet"}}`), &d)
-	want := report.Document{Message: "see x", Target: report.Target{Service: "web"}}
+	err := json.Unmarshal([]byte(`{"message":"see x","service":{"name":"web","spelling":"Sonnet"}}`), &d)
+	want := report.Document{Message: "see x", Service: report.Service{Name: "web"}}
 	if diff := cmp.Diff(want, d); err != nil || diff != "" {
 		t.Errorf("got %v and (-want +got)\n%s", err, diff)
 	}

@@ -7,7 +7,7 @@ func (d *Document) WithoutLeader(err error) {
 }
 
 // WithoutLeader says in the answer of a standby why it is not the leader's.
-func (t *Targets) WithoutLeader(err error) {
+func (t *Services) WithoutLeader(err error) {
 	t.Summary += ", but its status cannot be read"
 	t.Election.LeaderError = err.Error()
 }
@@ -22,7 +22,7 @@ func (d *Document) StandsStill(why string) {
 }
 
 // StandsStill says in the answer why the program does not move on, if it does not.
-func (t *Targets) StandsStill(why string) {
+func (t *Services) StandsStill(why string) {
 	if t.Standstill = why; why != "" && t.Condition != StandingBy {
 		t.Condition, t.Healthy = Failing, false
 	}
@@ -38,7 +38,7 @@ func (d *Document) HandOn(by, leader string) bool {
 }
 
 // HandOn implements Answer.
-func (t *Targets) HandOn(by, leader string) bool {
+func (t *Services) HandOn(by, leader string) bool {
 	t.HandedOnBy = by
 	return t.APIVersion == APIVersion && t.Leader && t.Election.Holder == leader
 }

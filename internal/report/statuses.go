@@ -185,8 +185,8 @@ func (c *objectConditions) accepted(d *Document) {
 		c.add(kind, metav1.ConditionFalse, d.Refusals[0].Reason, "%s", d.Refusals[0].Message)
 	case d.Problem != nil:
 		c.add(kind, metav1.ConditionFalse, d.Problem.Kind, "%s", d.Problem.Message)
-	case len(d.Store.Refused) > 0:
-		c.add(kind, metav1.ConditionFalse, v1alpha1.ReasonSliceOwnedByOther, "%s", d.Store.Refused[0])
+	case len(d.Store.SlicesOfOthers) > 0:
+		c.add(kind, metav1.ConditionFalse, v1alpha1.ReasonSliceOwnedByOther, "%s", d.Store.SlicesOfOthers[0])
 	default:
 		c.add(kind, metav1.ConditionTrue, v1alpha1.ReasonAccepted, "the pools grant what the binding asks for")
 	}
@@ -205,7 +205,7 @@ func (c *objectConditions) programmed(d *Document, is bool) {
 		c.add(kind, metav1.ConditionFalse, v1alpha1.ReasonReleasing, "%s", d.Pools[0].StateMessage)
 	case d.DryRun:
 		c.add(kind, metav1.ConditionFalse, v1alpha1.ReasonDryRun, "a dry run writes no slice")
-	case d.Problem != nil, d.Store.Pending > 0:
+	case d.Problem != nil, d.Store.PendingSlices > 0:
 		c.add(kind, metav1.ConditionFalse, v1alpha1.ReasonPending, "the slices are not as decided yet")
 	default:
 		c.add(kind, metav1.ConditionTrue, v1alpha1.ReasonProgrammed, "the slices are as decided")

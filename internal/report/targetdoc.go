@@ -109,7 +109,7 @@ func (s *survey) target(i int, withNodes bool) *Document {
 	}
 	if d == nil {
 		d = frame(s.facts())
-		d.Target.Namespace, d.Target.Service = t.Namespace, t.Service
+		d.Service.Namespace, d.Service.Name = t.Namespace, t.Service
 	}
 	d.Pools = all
 	d.Refusals, d.Notices = s.refusals(t.Key), s.notices(t.Key)
@@ -131,7 +131,7 @@ func (d *Document) join(other *Document) {
 		d.Source, d.Removal, d.Condition = other.Source, other.Removal, other.Condition
 	}
 	d.Decided = d.Decided && other.Decided
-	d.Target.Slices = append(d.Target.Slices, other.Target.Slices...)
+	d.Service.Slices = append(d.Service.Slices, other.Service.Slices...)
 	d.Store.join(other.Store)
 	if d.Problem == nil {
 		d.Problem = other.Problem
@@ -157,11 +157,11 @@ func (s *Store) join(other Store) {
 	}
 	s.LastError = cmp.Or(s.LastError, other.LastError)
 	s.LoadError, s.WriteError = cmp.Or(s.LoadError, other.LoadError), cmp.Or(s.WriteError, other.WriteError)
-	s.Pending += other.Pending
-	s.Refused = append(s.Refused, other.Refused...)
-	for _, beside := range other.Beside {
-		if !slices.Contains(s.Beside, beside) {
-			s.Beside = append(s.Beside, beside)
+	s.PendingSlices += other.PendingSlices
+	s.SlicesOfOthers = append(s.SlicesOfOthers, other.SlicesOfOthers...)
+	for _, beside := range other.SlicesBeside {
+		if !slices.Contains(s.SlicesBeside, beside) {
+			s.SlicesBeside = append(s.SlicesBeside, beside)
 		}
 	}
 }

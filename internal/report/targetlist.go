@@ -9,9 +9,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 )
 
-// Targets makes the answer to a query. Its time is in proportion to the number of
+// Services makes the answer to a query. Its time is in proportion to the number of
 // targets and of the groups' endpoints, and not to the endpoints of all targets.
-func (m Many) Targets(q Query) *Targets {
+func (m Many) Services(q Query) *Services {
 	s := m.survey()
 	out := s.head()
 	for i := range m.Snapshot.Plan.Pools {
@@ -25,11 +25,11 @@ func (m Many) Targets(q Query) *Targets {
 }
 
 // head is what does not depend on pools and targets.
-func (s *survey) head() *Targets {
+func (s *survey) head() *Services {
 	d := frame(s.facts())
-	out := &Targets{
+	out := &Services{
 		APIVersion: APIVersion, At: d.At, Decided: !s.Snapshot.At.IsZero(), Leader: d.Leader, Election: d.Election, DryRun: d.DryRun, Program: d.Program,
-		Kept: s.Snapshot.Plan.Kept, Documents: &Documents{Generation: s.Snapshot.Documents.Generation, Mistakes: []Mistake{}, Unwritten: s.Unwritten},
+		ServicesKept: s.Snapshot.Plan.Kept, Documents: &Documents{Generation: s.Snapshot.Documents.Generation, Mistakes: []Mistake{}, StatusError: s.StatusError},
 		Pools: []PoolStatus{},
 	}
 	for _, m := range s.Snapshot.Documents.Mistakes {
@@ -37,15 +37,15 @@ func (s *survey) head() *Targets {
 		out.Documents.Mistakes = append(out.Documents.Mistakes, Mistake{Place: place, Message: strings.TrimPrefix(m.Error(), place+": ")})
 	}
 	for _, l := range s.Snapshot.Plan.Lost {
-		out.Lost = append(out.Lost, Lost{Namespace: l.Namespace, Service: l.Service, Pool: l.Pool, Slice: l.Slice, Endpoints: l.Endpoints})
+		out.ServicesWithoutPool = append(out.ServicesWithoutPool, ServiceWithoutPool{Namespace: l.Namespace, Service: l.Service, Pool: l.Pool, Slice: l.Slice, Endpoints: l.Endpoints})
 	}
 	return out
 }
 
 // statuses are those of all targets, and of Services whose wishes are all refused.
-func (s *survey) statuses() []TargetStatus {
+func (s *survey) statuses() []ServiceStatus {
 	targets := s.Snapshot.Plan.Targets
-	all := make([]TargetStatus, 0, len(targets))
+	all := make([]ServiceStatus, 0, len(targets))
 	for i := range targets {
 		d := s.target(i, false)
 		status := d.status()
@@ -56,7 +56,7 @@ func (s *survey) statuses() []TargetStatus {
 		if _, is := s.find(r.Key); is || len(all) > len(targets) && all[len(all)-1].is(r.Key) {
 			continue
 		}
-		all = append(all, TargetStatus{
+		all = append(all, ServiceStatus{
 			Namespace: r.Namespace, Service: r.Service, Condition: Refused, DryRun: s.DryRun,
 			Summary: fmt.Sprintf("nothing is published for %s: %s", r.Key, r.Reason),
 			Pools:   []PoolUse{}, Refusals: s.refusals(r.Key), Notices: s.notices(r.Key),
@@ -66,17 +66,17 @@ func (s *survey) statuses() []TargetStatus {
 }
 
 // is reports whether the status is that of the Service.
-func (t *TargetStatus) is(key resolve.Key) bool {
+func (t *ServiceStatus) is(key resolve.Key) bool {
 	return t.Namespace == key.Namespace && t.Service == key.Service
 }
 
 // status is a document in a line or two.
-func (d *Document) status() TargetStatus {
-	t := TargetStatus{
-		Namespace: d.Target.Namespace, Service: d.Target.Service, Condition: d.Condition, Summary: d.Summary,
+func (d *Document) status() ServiceStatus {
+	t := ServiceStatus{
+		Namespace: d.Service.Namespace, Service: d.Service.Name, Condition: d.Condition, Summary: d.Summary,
 		Pools: make([]PoolUse, 0, len(d.Pools)), DryRun: d.DryRun, Problem: d.Problem,
 	}
-	t.Ready, t.Total = d.Stages.published()
+	t.ReadyEndpoints, t.Endpoints = d.Stages.published()
 	for _, p := range d.Pools {
 		t.Pools = append(t.Pools, PoolUse{Name: p.Name, State: p.State, Message: p.StateMessage, LeavesAt: p.LeavesAt})
 		if p.LeavesAt.After(t.LeavesAt) {
@@ -87,8 +87,8 @@ func (d *Document) status() TargetStatus {
 }
 
 // pick chooses the targets that are asked for, the worst first.
-func (t *Targets) pick(all []TargetStatus, q Query) {
-	asked := make([]*TargetStatus, 0, len(all))
+func (t *Services) pick(all []ServiceStatus, q Query) {
+	asked := make([]*ServiceStatus, 0, len(all))
 	counts := make(map[Condition]int)
 	for i := range all {
 		if s := &all[i]; (q.Namespace == "" || s.Namespace == q.Namespace) && s.uses(q.Pool) && strings.Contains(s.Service, q.Service) {
@@ -98,10 +98,10 @@ func (t *Targets) pick(all []TargetStatus, q Query) {
 			}
 		}
 	}
-	slices.SortFunc(asked, func(a, b *TargetStatus) int {
+	slices.SortFunc(asked, func(a, b *ServiceStatus) int {
 		return cmp.Or(worse(a.Condition, b.Condition), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Service, b.Service))
 	})
-	t.Conditions, t.Targets = []ConditionCount{}, []TargetStatus{}
+	t.Conditions, t.Services = []ConditionCount{}, []ServiceStatus{}
 	for _, c := range conditions() {
 		if counts[c] > 0 {
 			t.Conditions = append(t.Conditions, ConditionCount{c, counts[c]})
@@ -109,7 +109,7 @@ func (t *Targets) pick(all []TargetStatus, q Query) {
 	}
 	t.Total, t.Offset = len(asked), min(q.Offset, len(asked))
 	for _, s := range asked[t.Offset:min(t.Offset+q.limit(), len(asked))] {
-		t.Targets = append(t.Targets, *s)
+		t.Services = append(t.Services, *s)
 	}
 }
 
@@ -122,13 +122,13 @@ func (q Query) limit() int {
 }
 
 // uses reports whether a target has, or asks for, a pool.
-func (t *TargetStatus) uses(pool string) bool {
+func (t *ServiceStatus) uses(pool string) bool {
 	return pool == "" || slices.ContainsFunc(t.Pools, func(u PoolUse) bool { return u.Name == pool }) ||
 		slices.ContainsFunc(t.Refusals, func(r Refusal) bool { return r.Pool == pool })
 }
 
 // judge sets condition and headline by all targets.
-func (t *Targets) judge(all []TargetStatus) {
+func (t *Services) judge(all []ServiceStatus) {
 	seen := make(map[Condition]int)
 	for i := range all {
 		seen[all[i].Condition]++
@@ -148,10 +148,10 @@ func (t *Targets) judge(all []TargetStatus) {
 	if len(counts) > 0 {
 		t.Summary += ": " + strings.Join(counts, ", ")
 	}
-	if t.Kept != "" {
+	if t.ServicesKept != "" {
 		found, t.Summary = append(found, Hold), "Holding: "+t.Summary
 	}
-	if len(t.Lost) > 0 || t.Documents != nil && len(t.Documents.Mistakes) > 0 {
+	if len(t.ServicesWithoutPool) > 0 || t.Documents != nil && len(t.Documents.Mistakes) > 0 {
 		found = append(found, Degraded)
 	}
 	t.Condition = worst(found...)

@@ -6,10 +6,10 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 )
 
-// Targets is GET /api/v1/targets: every pool, and the targets that are asked for, the
-// worst first. docs/reference/targets.schema.json describes it. Times and unknown fields
+// Services is GET /api/v1/services: every pool, and the targets that are asked for, the
+// worst first. docs/reference/services.schema.json describes it. Times and unknown fields
 // are as in Document.
-type Targets struct {
+type Services struct {
 	APIVersion string    `json:"apiVersion"`
 	At         time.Time `json:"at,omitzero"`
 	// Summary is the headline. Condition is the worst of all targets and pools, whatever
@@ -28,20 +28,20 @@ type Targets struct {
 	Program    Program  `json:"program"`
 	// Documents is left out where the environment sets up the only target.
 	Documents *Documents `json:"documents,omitempty"`
-	// Kept says that so many targets vanished at once that they are kept, and what to do.
-	Kept string `json:"kept,omitempty"`
-	// Lost are slices of pools that no document describes. They stay as they are.
-	Lost  []Lost       `json:"lost,omitempty"`
-	Pools []PoolStatus `json:"pools"`
+	// ServicesKept says that so many Services vanished at once that they are kept, and what to do.
+	ServicesKept string `json:"servicesKept,omitempty"`
+	// ServicesWithoutPool have slices of pools that no document describes. They stay as they are.
+	ServicesWithoutPool []ServiceWithoutPool `json:"servicesWithoutPool,omitempty"`
+	Pools               []PoolStatus         `json:"pools"`
 	// Conditions count the targets that have the namespace and the pool asked for, the
 	// worst condition first; one that no target has is left out.
 	Conditions []ConditionCount `json:"conditions"`
 	// Known is how many targets there are, Total how many of them are asked for, Offset
-	// how many of those come before the first of Targets.
-	Known   int            `json:"known"`
-	Total   int            `json:"total"`
-	Offset  int            `json:"offset"`
-	Targets []TargetStatus `json:"targets"`
+	// how many of those come before the first of Services.
+	Known    int             `json:"known"`
+	Total    int             `json:"total"`
+	Offset   int             `json:"offset"`
+	Services []ServiceStatus `json:"services"`
 }
 
 // Documents says what became of the documents.
@@ -50,8 +50,8 @@ type Documents struct {
 	Generation uint64 `json:"generation"`
 	// Mistakes are all that is wrong with them, in the order of the files.
 	Mistakes []Mistake `json:"mistakes"`
-	// Unwritten says of which objects in the API server the status is not written, and why.
-	Unwritten string `json:"unwritten,omitempty"`
+	// StatusError says of which objects in the API server the status is not written, and why.
+	StatusError string `json:"statusError,omitempty"`
 }
 
 // Mistake is something wrong with a document.
@@ -61,8 +61,8 @@ type Mistake struct {
 	Message string `json:"message"`
 }
 
-// Lost are slices of one Service and pool.
-type Lost struct {
+// ServiceWithoutPool has the slices of one Service and pool.
+type ServiceWithoutPool struct {
 	Namespace string `json:"namespace"`
 	Service   string `json:"service"`
 	Pool      string `json:"pool"`
@@ -73,7 +73,7 @@ type Lost struct {
 // ConditionCount is how many targets have a condition.
 type ConditionCount struct {
 	Condition Condition `json:"condition"`
-	Targets   int       `json:"targets"`
+	Services  int       `json:"services"`
 }
 
 // PoolStatus is a pool and what its groups decide.
@@ -94,30 +94,30 @@ type PoolStatus struct {
 	// Source is left out where no target uses the pool: then it is not read.
 	Source  *Source  `json:"source,omitempty"`
 	Removal *Removal `json:"removal,omitempty"`
-	// Targets is how many targets take endpoints from the pool. Stages counts each
+	// Services is how many take endpoints from the pool. Stages counts each
 	// endpoint once for each group.
-	Targets int           `json:"targets"`
-	Stages  Stages        `json:"stages"`
-	Groups  []GroupStatus `json:"groups"`
+	Services int           `json:"services"`
+	Stages   Stages        `json:"stages"`
+	Groups   []GroupStatus `json:"groups"`
 }
 
 // GroupStatus is a pool whose endpoints are checked in one way.
 type GroupStatus struct {
-	// Check is the health check in words.
-	Check     string    `json:"check"`
-	Condition Condition `json:"condition"`
-	Mode      string    `json:"mode"`
-	Reason    string    `json:"reason"`
-	Message   string    `json:"message"`
-	Since     time.Time `json:"since,omitzero"`
+	// HealthCheck is the health check in words.
+	HealthCheck string    `json:"healthCheck"`
+	Condition   Condition `json:"condition"`
+	Mode        string    `json:"mode"`
+	Reason      string    `json:"reason"`
+	Message     string    `json:"message"`
+	Since       time.Time `json:"since,omitzero"`
 	// Problem is why the endpoints are not checked and judged as the document says.
-	Problem string `json:"problem,omitempty"`
-	Targets int    `json:"targets"`
-	Stages  Stages `json:"stages"`
+	Problem  string `json:"problem,omitempty"`
+	Services int    `json:"services"`
+	Stages   Stages `json:"stages"`
 }
 
-// TargetStatus is a target in a line or two. Its Document says all of it.
-type TargetStatus struct {
+// ServiceStatus is a Service in a line or two. Its Document says all of it.
+type ServiceStatus struct {
 	Namespace string    `json:"namespace"`
 	Service   string    `json:"service"`
 	Condition Condition `json:"condition"`
@@ -127,9 +127,9 @@ type TargetStatus struct {
 	Refusals []Refusal `json:"refusals,omitempty"`
 	// Notices tell what has no effect.
 	Notices []Notice `json:"notices,omitempty"`
-	// Ready of Total published endpoints get traffic.
-	Ready int `json:"ready"`
-	Total int `json:"total"`
+	// ReadyEndpoints of the published Endpoints get traffic.
+	ReadyEndpoints int `json:"readyEndpoints"`
+	Endpoints      int `json:"endpoints"`
 	// LeavesAt is when its slices are emptied; it is left out where no time says so.
 	LeavesAt time.Time `json:"leavesAt,omitzero"`
 	DryRun   bool      `json:"dryRun"`
@@ -213,15 +213,15 @@ type Explanation struct {
 	Election   Election  `json:"election"`
 	HandedOnBy string    `json:"handedOnBy,omitempty"`
 	// Known is how many targets were searched, Total how many of them know the subject,
-	// Offset how many of those come before the first of Targets.
-	Known   int               `json:"known"`
-	Total   int               `json:"total"`
-	Offset  int               `json:"offset"`
-	Targets []ExplainedTarget `json:"targets"`
+	// Offset how many of those come before the first of Services.
+	Known    int                `json:"known"`
+	Total    int                `json:"total"`
+	Offset   int                `json:"offset"`
+	Services []ExplainedService `json:"services"`
 }
 
-// ExplainedTarget is what one target knows of the subject.
-type ExplainedTarget struct {
+// ExplainedService is what one Service knows of the subject.
+type ExplainedService struct {
 	Namespace string    `json:"namespace"`
 	Service   string    `json:"service"`
 	Condition Condition `json:"condition"`
@@ -250,8 +250,8 @@ const (
 	Refused Condition = "Refused"
 )
 
-// TargetConditions are the conditions that can be asked for, the worst first.
-func TargetConditions() []Condition { return append([]Condition{Unhealthy}, conditions()...) }
+// ServiceConditions are the conditions that can be asked for, the worst first.
+func ServiceConditions() []Condition { return append([]Condition{Unhealthy}, conditions()...) }
 
 // Answer is something that one replica makes and another hands on.
 type Answer interface {

@@ -10,13 +10,13 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 )
 
-// NoTarget says why there is no document of a Service.
-type NoTarget struct{ Message string }
+// NoService says why there is no document of a Service.
+type NoService struct{ Message string }
 
-func (e *NoTarget) Error() string { return e.Message }
+func (e *NoService) Error() string { return e.Message }
 
-// Target makes the document of one Service. An error is a NoTarget.
-func (m Many) Target(namespace, service string) (*Document, error) {
+// Service makes the document of one Service. An error is a NoService.
+func (m Many) Service(namespace, service string) (*Document, error) {
 	key := resolve.Key{Namespace: namespace, Service: service}
 	s := m.survey()
 	if i, found := s.find(key); found {
@@ -27,7 +27,7 @@ func (m Many) Target(namespace, service string) (*Document, error) {
 		f.Target.Namespace, f.Target.Service = namespace, service
 		return Build(f), nil
 	}
-	return nil, &NoTarget{s.why(key)}
+	return nil, &NoService{s.why(key)}
 }
 
 // why says why a Service is no target.

@@ -19,9 +19,9 @@ func serve(t *testing.T, doc report.Document) string {
 }
 
 // serveMany serves a list of targets that no real program has made.
-func serveMany(t *testing.T, list report.Targets) string {
+func serveMany(t *testing.T, list report.Services) string {
 	t.Helper()
-	return serving(t, admin.Options{Targets: func(report.Query) *report.Targets {
+	return serving(t, admin.Options{Services: func(report.Query) *report.Services {
 		one := list // of this request
 		return &one
 	}})
@@ -53,7 +53,7 @@ func blank() report.Document {
 	return report.Document{
 		APIVersion: report.APIVersion, At: now, Mode: "Publish", Leader: true, Decided: true,
 		Program: report.Program{Version: "v1.2.3", StartedAt: now.Add(-time.Hour), UptimeSeconds: 3600},
-		Target:  report.Target{Namespace: "default", Service: "web"},
+		Service: report.Service{Namespace: "default", Name: "web"},
 		Source:  report.Source{Kind: "ionos"}, Store: report.Store{Kind: "client-go"},
 	}
 }
@@ -69,19 +69,19 @@ func fixtures(t *testing.T) []page {
 	trouble.Summary = "1 of 2 nodes ready in default/web; the Service cannot be filled: ServiceHasSelector"
 	trouble.Problem = &report.Problem{Kind: "ServiceHasSelector", Message: "Service default/web has a selector, so Kubernetes manages its endpoints itself; remove spec.selector"}
 	trouble.Store.LastError = "list endpointslices: connection refused"
-	trouble.Store.Pending, trouble.Store.LastWrite = 2, trouble.At.Add(-10*time.Minute)
-	trouble.Store.Refused = []string{"web-remote: managed by helm"}
-	trouble.Store.Beside = []string{"web-x2x9f: of the controller of endpoints"}
+	trouble.Store.PendingSlices, trouble.Store.LastWrite = 2, trouble.At.Add(-10*time.Minute)
+	trouble.Store.SlicesOfOthers = []string{"web-remote: managed by helm"}
+	trouble.Store.SlicesBeside = []string{"web-x2x9f: of the controller of endpoints"}
 	trouble.Source.Warnings = []string{"two servers have the address 10.0.0.4"}
 	trouble.Source.LastError, trouble.Source.NextRead = "get servers: 429 Too Many Requests", trouble.At.Add(3*time.Minute)
 	trouble.Nodes = []report.Node{
 		{Name: "abc\u202egnp.exe", Address: "10.0.0.3", State: "down", Reason: "ProbeTimeout", Message: "no answer from 10.0.0.3:80 within HEALTH_CHECK_TIMEOUT=1s", Since: trouble.At.Add(-49 * time.Hour),
-			Probe: &report.Probe{Outcome: "Silent", LatencySeconds: 1, Streak: 70, At: trouble.At.Add(-time.Second)}},
+			HealthCheck: &report.HealthCheck{Outcome: "Silent", LatencySeconds: 1, Streak: 70, At: trouble.At.Add(-time.Second)}},
 		{Name: "worker\x00\u200b\n2", Address: "10.0.0.4", State: "ready", Reason: "Ready", Message: "10.0.0.4:80 accepted the connection", Since: trouble.At.Add(-50 * time.Hour),
-			Probe: &report.Probe{Outcome: "LocalError", Message: "too many open files"}},
+			HealthCheck: &report.HealthCheck{Outcome: "LocalError", Message: "too many open files"}},
 		{Name: "leaver", Address: "fd00:10:20:30:40:50:60:70", State: "draining", Reason: "Draining", Message: "gone from the inventory", Since: trouble.At.Add(-12 * time.Second)},
 	}
-	trouble.Stages = report.Stages{Nodes: 2, Candidates: 2, Passing: 1, Ready: 1, Draining: 1, Down: 1}
+	trouble.Stages = report.Stages{Nodes: 2, Eligible: 2, Passing: 1, Ready: 1, Draining: 1, Down: 1}
 	trouble.Cycles = []report.Cycle{
 		{At: trouble.At.Add(-time.Second), DurationSeconds: 0.2, Error: trouble.Source.LastError, Repeats: 9},
 		{At: trouble.At.Add(-10 * time.Minute), DurationSeconds: 1.25, Writes: 2, Added: addresses(300), Removed: addresses(1), Changed: addresses(2)},
@@ -99,19 +99,19 @@ func fixtures(t *testing.T) []page {
 // manyServices is the page of a process that fills many Services.
 func manyServices(t *testing.T) page {
 	doc := blank()
-	list := report.Targets{
+	list := report.Services{
 		APIVersion: report.APIVersion, At: doc.At, Summary: "118 of 120 Services healthy: 1 FailOpen, 1 Refused", Condition: report.FailOpen, Decided: true, Leader: true, Program: doc.Program,
 		Documents: &report.Documents{Generation: 4, Mistakes: []report.Mistake{{Place: "pools/green.yaml:7", Message: "EndpointPool green spec.subnetz: is not known; write spec.subnets"}}},
 		Pools: []report.PoolStatus{
-			{Name: "blue", Condition: report.Healthy, Mode: "Publish", Source: &report.Source{Kind: "ionos", LastSuccess: doc.At.Add(-9 * time.Second)}, Targets: 119, Stages: report.Stages{Ready: 300}},
-			{Name: "green", Condition: report.FailOpen, Mode: "FailOpen", Reason: "NothingPasses", Message: "no endpoint passes its health check", Source: &report.Source{Kind: "kubernetes", LastError: "connection refused"}, Targets: 1, Stages: report.Stages{Ready: 3}},
+			{Name: "blue", Condition: report.Healthy, Mode: "Publish", Source: &report.Source{Kind: "ionos", LastSuccess: doc.At.Add(-9 * time.Second)}, Services: 119, Stages: report.Stages{Ready: 300}},
+			{Name: "green", Condition: report.FailOpen, Mode: "FailOpen", Reason: "NothingPasses", Message: "no endpoint passes its health check", Source: &report.Source{Kind: "kubernetes", LastError: "connection refused"}, Services: 1, Stages: report.Stages{Ready: 3}},
 		},
-		Conditions: []report.ConditionCount{{Condition: report.FailOpen, Targets: 1}, {Condition: report.Refused, Targets: 1}, {Condition: report.Healthy, Targets: 118}},
+		Conditions: []report.ConditionCount{{Condition: report.FailOpen, Services: 1}, {Condition: report.Refused, Services: 1}, {Condition: report.Healthy, Services: 118}},
 		Known:      120, Total: 120,
-		Targets: []report.TargetStatus{
-			{Namespace: "shop", Service: "db", Condition: report.FailOpen, Summary: "Failing open: 0 of 3 nodes pass, 3 of 3 published ready in shop/db", Pools: []report.PoolUse{{Name: "green", State: report.Leaving, Message: "its binding is gone"}}, Ready: 3, Total: 3},
+		Services: []report.ServiceStatus{
+			{Namespace: "shop", Service: "db", Condition: report.FailOpen, Summary: "Failing open: 0 of 3 nodes pass, 3 of 3 published ready in shop/db", Pools: []report.PoolUse{{Name: "green", State: report.Leaving, Message: "its binding is gone"}}, ReadyEndpoints: 3, Endpoints: 3},
 			{Namespace: "blog", Service: "abc\u202egnp", Condition: report.Refused, Summary: "nothing is published", Refusals: []report.Refusal{{Pool: "secret", Reason: "PoolNotAllowed", Message: "namespace blog may not use a pool secret"}}},
-			{Namespace: "a-namespace-" + strings.Repeat("n", 51), Service: "a-service-" + strings.Repeat("s", 53), Condition: report.Healthy, Summary: "3 of 3 nodes ready", Pools: []report.PoolUse{{Name: "blue", State: report.Current}}, Ready: 3, Total: 3},
+			{Namespace: "a-namespace-" + strings.Repeat("n", 51), Service: "a-service-" + strings.Repeat("s", 53), Condition: report.Healthy, Summary: "3 of 3 nodes ready", Pools: []report.PoolUse{{Name: "blue", State: report.Current}}, ReadyEndpoints: 3, Endpoints: 3},
 		},
 	}
 	return page{"many-services", serveMany(t, list), []string{

@@ -39,7 +39,7 @@ func oneDown(t *testing.T) page {
 	d := newDaemon(t, 4, workers(4))
 	d.until("all ready", func(doc report.Document) bool { return doc.Healthy })
 	d.backends[1].Close()
-	d.until("one down", func(doc report.Document) bool { return doc.Stages.Down == 1 && doc.Store.Pending == 0 })
+	d.until("one down", func(doc report.Document) bool { return doc.Stages.Down == 1 && doc.Store.PendingSlices == 0 })
 	return page{"one-down", d.url, []string{"Degraded", "3 of 4 nodes ready", "ProbeRefused", "connection refused", "HEALTH_CHECK_FALL=3"}, nil, "", 4, nil}
 }
 
@@ -69,7 +69,7 @@ func thousand(t *testing.T) page {
 	nodes[700].IP = "192.168.1.1"
 	nodes[900].Ready = false
 	d := newDaemon(t, 0, nodes, "HEALTH_CHECK_MODE=off")
-	d.until("all there", func(doc report.Document) bool { return doc.Stages.Ready == 1198 && doc.Store.Pending == 0 })
+	d.until("all there", func(doc report.Document) bool { return doc.Stages.Ready == 1198 && doc.Store.PendingSlices == 0 })
 	return page{"thousand", d.url, []string{"1198 of 1200 nodes ready", "1198 passing", "All 1200 entries", "The first 500 are shown, 700 are not", "OutsideSubnet", "nodepool-frankfurt-worker-0700"}, nil, "many", 500, nil}
 }
 

@@ -37,7 +37,7 @@ func pictureOfANodeDown(t *testing.T) page {
 	d := newDaemon(t, 7, append(workers(7), node{Name: "frankfurt-control-1", IP: backend(9), Ready: true}))
 	d.until("all ready", func(doc report.Document) bool { return doc.Healthy })
 	d.backends[2].Close()
-	d.until("one down", func(doc report.Document) bool { return doc.Stages.Down == 1 && doc.Store.Pending == 0 })
+	d.until("one down", func(doc report.Document) bool { return doc.Stages.Down == 1 && doc.Store.PendingSlices == 0 })
 	return page{Name: "node-down", URL: d.url, Picture: &picture{"status-node-down", 1200, 860, "light"}}
 }
 
@@ -45,7 +45,9 @@ func pictureOfHolding(t *testing.T) page {
 	d := newDaemon(t, 6, workers(6), "EMPTY_RESULT_THRESHOLD=10", "SOURCE_POLL_INTERVAL=4s")
 	d.until("all ready", func(doc report.Document) bool { return doc.Healthy })
 	d.write(workers(2))
-	d.until("hold", func(doc report.Document) bool { return doc.Mode == "Hold" && lasts(doc) && doc.Source.SuspectReads > 1 })
+	d.until("hold", func(doc report.Document) bool {
+		return doc.Mode == "Hold" && lasts(doc) && doc.Source.RejectedInventories > 1
+	})
 	return page{Name: "hold", URL: d.url, Picture: &picture{"status-hold-dark", 1000, 720, "dark"}}
 }
 

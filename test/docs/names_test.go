@@ -154,7 +154,7 @@ func TestPagesNameOnlyWordsThatThereAre(t *testing.T) {
 	for _, doc := range cli.Outcomes() {
 		known = append(known, string(doc.Outcome))
 	}
-	for _, condition := range report.TargetConditions() {
+	for _, condition := range report.ServiceConditions() {
 		known = append(known, string(condition))
 	}
 	for _, doc := range narration.NoticeReasons() {

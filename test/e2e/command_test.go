@@ -31,10 +31,10 @@ func diffAndExplain(t *testing.T, w *world) {
 		code    int
 		says    []string
 	}{
-		{w.nodes[0].Name, 0, []string{"filter", "SECURED_SUBNET_CIDR", w.nodes[0].IP, "probe", "guard", "Ready"}},
+		{w.nodes[0].Name, 0, []string{"filter", "SECURED_SUBNET_CIDR", w.nodes[0].IP, "health", "guard", "Ready"}},
 		{w.nodes[0].IP, 0, []string{w.nodes[0].Name, "Ready"}},
 		{"elsewhere", 1, []string{"filter", "OutsideSubnet", "192.168.7.7", "SECURED_SUBNET_CIDR=10.0.0.0/16"}},
-		{w.nodes[2].Name, 1, []string{"probe", "ProbeRefused", "refused", w.nodes[2].IP, "guard", "down"}},
+		{w.nodes[2].Name, 1, []string{"health", "ProbeRefused", "refused", w.nodes[2].IP, "guard", "down"}},
 		{"absent", 1, []string{"source", "unknown", "4 nodes", w.nodes[0].Name}},
 	} {
 		got := w.command(nil, "explain", c.subject)

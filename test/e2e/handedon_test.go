@@ -57,9 +57,9 @@ func standbyAnswers(t *testing.T, w *world) {
 		}
 	}
 	for path, says := range map[string]string{
-		"/api/v1/targets":                         `"ready":2,"total":3`,
-		"/api/v1/targets/" + w.namespace + "/web": `"reason":"ProbeRefused"`,
-		"/api/v1/explain?subject=" + dead.Name:    `"reason":"ProbeRefused"`,
+		"/api/v1/services":                         `"readyEndpoints":2,"endpoints":3`,
+		"/api/v1/services/" + w.namespace + "/web": `"reason":"ProbeRefused"`,
+		"/api/v1/explain?subject=" + dead.Name:     `"reason":"ProbeRefused"`,
 	} {
 		if got := stands.get(stands.admin, path); !strings.Contains(got, says) || !strings.Contains(got, `"handedOnBy":"`+name+`"`) {
 			t.Errorf("%s of the standby: got no %s in %s", path, says, got)

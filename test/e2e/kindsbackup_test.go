@@ -47,7 +47,7 @@ func TestContract115And135ARestoredServerTakesNothingAway(t *testing.T) {
 	if page := shown.get(shown.admin, "/"); !strings.Contains(page, "The status of objects is not written") {
 		t.Error("the page does not say it")
 	}
-	if got := shown.targets("").Documents.Unwritten; !strings.HasPrefix(got, "The status of EndpointBinding "+p.namespace+"/web cannot be written: ") || !strings.Contains(got, "not today") {
+	if got := shown.targets("").Documents.StatusError; !strings.HasPrefix(got, "The status of EndpointBinding "+p.namespace+"/web cannot be written: ") || !strings.Contains(got, "not today") {
 		t.Errorf("got %q", got)
 	}
 	p.untilSaid("web", "True EndpointsReady: 3 of 3 endpoints are ready") // what was true before

@@ -62,7 +62,7 @@ addressType: IPv4, endpoints: [{addresses: [10.0.0.1], conditions: {ready: false
 		t.Errorf("got %s, want the endpoint as the policy leaves it", got)
 	}
 	p.wantPending(shown, "1")
-	for _, path := range []string{"/targets/" + p.namespace + "/web", "/api/v1/targets/" + p.namespace + "/web"} {
+	for _, path := range []string{"/services/" + p.namespace + "/web", "/api/v1/services/" + p.namespace + "/web"} {
 		p.until(func() bool { return strings.Contains(shown.get(shown.admin, path), difference) }, func() string {
 			return fmt.Sprintf("%s says nothing of %q:\n%s", path, difference, shown.get(shown.admin, path))
 		})

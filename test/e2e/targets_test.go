@@ -12,31 +12,31 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// targetList is the part of /api/v1/targets that the tests look at.
-type targetList struct {
+// serviceList is the part of /api/v1/services that the tests look at.
+type serviceList struct {
 	Condition, Summary string
 	Known, Total       int
 	Pools              []struct {
 		Name, Condition string
-		Targets         int
+		Services        int
 		Source          struct{ LastError string }
 	}
-	Targets []struct {
-		Service, Condition string
-		Ready, Total       int
-		Refusals           []struct{ Pool, Reason, Message string }
+	Services []struct {
+		Service, Condition        string
+		ReadyEndpoints, Endpoints int
+		Refusals                  []struct{ Pool, Reason, Message string }
 	}
 	Documents struct {
-		Unwritten string
-		Mistakes  []struct{ Message string }
+		StatusError string
+		Mistakes    []struct{ Message string }
 	}
 }
 
 // targets fetches the list, which must fit its schema.
-func (s *surfaces) targets(query string) (list targetList) {
+func (s *surfaces) targets(query string) (list serviceList) {
 	s.world.t.Helper()
-	text := s.get(s.admin, "/api/v1/targets"+query)
-	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "docs", "reference", "targets.schema.json"))
+	text := s.get(s.admin, "/api/v1/services"+query)
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "docs", "reference", "services.schema.json"))
 	if err != nil {
 		s.world.t.Fatal(err)
 	}
@@ -54,10 +54,10 @@ func (s *surfaces) targets(query string) (list targetList) {
 }
 
 // brief is the list in a line: each Service with its condition and its ready endpoints.
-func (l targetList) brief() string {
+func (l serviceList) brief() string {
 	var all []string
-	for _, t := range l.Targets {
-		all = append(all, fmt.Sprintf("%s %s %d/%d", t.Service, t.Condition, t.Ready, t.Total))
+	for _, t := range l.Services {
+		all = append(all, fmt.Sprintf("%s %s %d/%d", t.Service, t.Condition, t.ReadyEndpoints, t.Endpoints))
 	}
 	return strings.Join(all, ", ")
 }
@@ -65,9 +65,9 @@ func (l targetList) brief() string {
 // awaitTargets waits until the list is that.
 func (s *surfaces) awaitTargets(query, want string) {
 	s.world.t.Helper()
-	var got targetList
+	var got serviceList
 	s.world.until(func() bool { got = s.targets(query); return got.brief() == want }, func() string {
-		return fmt.Sprintf("targets%s: got %s, want %s", query, got.brief(), want)
+		return fmt.Sprintf("services%s: got %s, want %s", query, got.brief(), want)
 	})
 }
 
@@ -80,10 +80,10 @@ func (p *platform) wantTargets(s *surfaces, t *testing.T) {
 	s.awaitTargets("", "greedy Refused 0/0, both Degraded 4/5, web Degraded 2/3, shop Healthy 2/2")
 	s.awaitTargets("?pool=blue&condition=Unhealthy&offset=1", "web Degraded 2/3")
 	list := s.targets("")
-	if r := list.Targets[0].Refusals; len(r) != 1 || r[0].Reason != "PoolNotAllowed" || strings.Contains(r[0].Message, "elsewhere") {
+	if r := list.Services[0].Refusals; len(r) != 1 || r[0].Reason != "PoolNotAllowed" || strings.Contains(r[0].Message, "elsewhere") {
 		t.Errorf("refusals: got %+v", r)
 	}
-	if len(list.Pools) != 3 || list.Pools[0].Name != "blue" || list.Pools[0].Condition != "Degraded" || list.Pools[0].Targets != 2 || list.Pools[2].Targets != 0 {
+	if len(list.Pools) != 3 || list.Pools[0].Name != "blue" || list.Pools[0].Condition != "Degraded" || list.Pools[0].Services != 2 || list.Pools[2].Services != 0 {
 		t.Errorf("pools: got %+v", list.Pools)
 	}
 	dead := p.nodes[0]
@@ -92,7 +92,7 @@ func (p *platform) wantTargets(s *surfaces, t *testing.T) {
 		Pools []struct{ Name, State, Mode string }
 		Nodes []struct{ Name, Pool, State, Reason string }
 	}
-	if err := json.Unmarshal([]byte(s.get(s.admin, "/api/v1/targets/"+p.namespace+"/both")), &d); err != nil {
+	if err := json.Unmarshal([]byte(s.get(s.admin, "/api/v1/services/"+p.namespace+"/both")), &d); err != nil {
 		t.Fatal(err)
 	}
 	if len(d.Pools) != 2 || d.Pools[0].State != "current" || len(d.Nodes) != 5 {
@@ -107,16 +107,16 @@ func (p *platform) wantTargets(s *surfaces, t *testing.T) {
 		t.Errorf("explain %s: got %s", dead.IP, got)
 	}
 	for path, says := range map[string]string{
-		"/":                                "2 Degraded",
-		"/targets/" + p.namespace + "/web": "2 of 3 nodes ready in " + p.namespace + "/web",
+		"/":                                 "2 Degraded",
+		"/services/" + p.namespace + "/web": "2 of 3 nodes ready in " + p.namespace + "/web",
 	} {
 		if page := s.get(s.admin, path); !strings.Contains(page, says) {
 			t.Errorf("the page %s says nothing of %q:\n%s", path, says, page)
 		}
 	}
 	for path, says := range map[string]string{
-		"/api/v1/status": "/api/v1/targets/NAMESPACE/SERVICE is the status of one",
-		"/api/v1/targets/" + p.namespace + "/greedy": "may not use a pool secret",
+		"/api/v1/status": "/api/v1/services/NAMESPACE/SERVICE is the status of one",
+		"/api/v1/services/" + p.namespace + "/greedy": "may not use a pool secret",
 	} {
 		if code, text := s.refused(path); code != http.StatusNotFound || !strings.Contains(text, says) {
 			t.Errorf("%s: got %d %s, want 404 and %q", path, code, text, says)
