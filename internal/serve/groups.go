@@ -20,11 +20,15 @@ type groups struct {
 	server  *Server
 	running map[resolve.Group]*group
 	ended   sync.WaitGroup
-	oldest  atomic.Pointer[[]*pool.Group]
+	// begun is how many have begun.
+	begun  int
+	oldest atomic.Pointer[[]*pool.Group]
 }
 
 // group is one that runs.
 type group struct {
+	// number says how many had begun when it did.
+	number  int
 	reader  *pool.Reader
 	health  v1alpha1.PoolHealthCheck
 	guard   v1alpha1.PoolGuard
@@ -57,10 +61,10 @@ func (g *group) same(p *running) bool {
 func name(g resolve.Group) string { return fmt.Sprintf("%s %v", g.Pool, g.Check) }
 
 // run starts and ends groups. One that begins starts from what is published: a start
-// changes nothing. It waits until members knows that.
+// changes nothing. It waits until members knows that, and until there is room for its checks.
 func (g *groups) run(ctx context.Context, plan resolve.Plan, members func(resolve.Plan, resolve.Group) ([]inventory.Member, bool)) {
 	wanted := make(map[resolve.Group]bool)
-	for _, key := range plan.Groups() {
+	for _, key := range g.admitted(plan) {
 		wanted[key] = true
 		p := g.server.pools.running[key.Pool]
 		if p == nil {
@@ -88,6 +92,8 @@ func (g *groups) run(ctx context.Context, plan resolve.Plan, members func(resolv
 			before.end()
 			now.seen.CompareAndSwap(nil, before.seen.Load())
 		}
+		g.begun++
+		now.number = g.begun
 		g.running[key] = now
 	}
 	for key, running := range g.running {

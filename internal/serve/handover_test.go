@@ -758,3 +758,112 @@ func TestContract200AServiceThatIsMadeAnewInTheMiddle(t *testing.T) {
 		})
 	}
 }
+
+// TestContract210HandOversWithoutRoomForAllGoOneAfterAnother: three Services move, and there is
+// room for the checks of one of the new pools beside those of the old ones. Pools that grow
+// until there is no room would be checked in part, and none of them would ever take over.
+func TestContract210HandOversWithoutRoomForAllGoOneAfterAnother(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		at      int // how many nodes the new pools have at first, of 6
+		restart bool
+	}{
+		{"at first", 6, false},
+		{"they grow", 3, false},
+		{"they grow, and a restart", 3, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.maxChecks = 22
+				nodes := func(subnet, n int) (all []string) {
+					for i := range n {
+						all = append(all, fmt.Sprintf("10.0.%d.%d", subnet, i+1))
+					}
+					return all
+				}
+				var pools, before, after []string
+				for i := range 3 {
+					old, next, service := fmt.Sprintf("old%d", i), fmt.Sprintf("new%d", i), fmt.Sprintf("shop/s%d", i)
+					w.pool(old, nodes(i, 4)...)
+					w.pool(next, nodes(10+i, c.at)...)
+					w.service(service, "http:8080")
+					pools = append(pools, poolOf(old, fmt.Sprintf("10.0.%d.0/24", i)), poolOf(next, fmt.Sprintf("10.0.%d.0/24", 10+i)))
+					before, after = append(before, bindingOf(service, old)), append(after, bindingOf(service, next))
+					for _, a := range nodes(10+i, 6) {
+						w.dead[a] = true
+					}
+				}
+				w.documents(slices.Concat(pools, before)...)
+				w.start()
+				during(30 * time.Second)
+				w.documents(slices.Concat(pools, before[:2], after[2:])...)
+				during(10 * time.Second)
+				w.documents(slices.Concat(pools, after)...)
+				during(time.Minute)
+				for i := range 3 {
+					w.pool(fmt.Sprintf("new%d", i), nodes(10+i, 6)...)
+				}
+				during(time.Minute)
+				waiting := func() (names []string) {
+					for _, g := range w.server.Snapshot().Groups {
+						if strings.Contains(g.Problem, "other hand-overs") {
+							names = append(names, g.Pool)
+						}
+					}
+					return names
+				}
+				if diff := cmp.Diff([]string{"new0", "new1"}, waiting()); diff != "" {
+					t.Errorf("groups that wait for the one that began first (-want +got):\n%s", diff)
+				}
+				if c.restart {
+					w.restart()
+				}
+				w.locked(func() { clear(w.dead) })
+				for range 10 * 60 {
+					if during(time.Second); len(w.usable("shop/s0")) < 3 || len(w.usable("shop/s1")) < 3 || len(w.usable("shop/s2")) < 3 {
+						t.Fatalf("too few usable endpoints: %s", w.shown())
+					}
+				}
+				for i := range 3 {
+					if got := w.usable(fmt.Sprintf("shop/s%d", i)); len(got) != 6 {
+						t.Errorf("got %v, want the new endpoints: %s", got, w.shown())
+					}
+				}
+				if got := waiting(); len(got) > 0 {
+					t.Errorf("got %v, want that nothing waits in the end", got)
+				}
+				w.stop()
+			})
+		})
+	}
+}
+
+// TestContract210WhatIsInUseIsAlwaysChecked: too few new endpoints pass to take over, and they
+// are in use beside the old ones, which become more.
+func TestContract210WhatIsInUseIsAlwaysChecked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, pools := blueAndRed(t)
+		w.maxChecks = 4
+		w.locked(func() { w.dead["10.0.1.2"] = true })
+		w.pool("blue", "10.0.0.1", "10.0.0.2", "10.0.0.3")
+		w.pool("red", "10.0.1.1")
+		w.service("shop/web", "http:8080")
+		w.documents(pools, bindingOf("shop/web", "blue"))
+		w.start()
+		during(20 * time.Second)
+		w.documents(pools, bindingOf("shop/web", "red"))
+		during(20 * time.Second)
+		w.pool("blue", "10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4")
+		during(time.Minute)
+		w.locked(func() { w.dead["10.0.1.1"], w.dead["10.0.0.1"] = true, true })
+		during(time.Minute)
+		if diff := cmp.Diff([]string{"10.0.0.2:8080", "10.0.0.3:8080", "10.0.0.4:8080"}, w.usable("shop/web")); diff != "" {
+			t.Errorf("usable (-want +got):\n%s\n%s", diff, w.shown())
+		}
+		w.stop()
+	})
+}

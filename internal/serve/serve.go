@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -134,10 +135,13 @@ type Options struct {
 	Supply   func(pool *v1alpha1.EndpointPool) (Supply, error)
 	Checking func(pool *v1alpha1.EndpointPool, check resolve.Check) (Checking, error)
 	// ManagedBy and MaxEndpoints are those of every slice, Concurrency is how many checks
-	// may be in flight, where there are descriptors for as many.
+	// may be in flight, where there are descriptors for as many. MaxChecks is how many
+	// distinct checks there are while some take over from others, 2 * resolve.MaxChecks
+	// where it is 0.
 	ManagedBy    string
 	MaxEndpoints int
 	Concurrency  int
+	MaxChecks    int
 	// DryRun decides and reports, and writes nothing.
 	DryRun bool
 	Logger *slog.Logger
@@ -188,14 +192,13 @@ func New(opts Options) (*Server, error) {
 	if opts.Fence == nil {
 		opts.Fence = func(s target.Store) target.Store { return s }
 	}
-	opts.Concurrency = descriptors.Share(opts.Concurrency)
+	opts.Concurrency, opts.MaxChecks = descriptors.Share(opts.Concurrency), cmp.Or(opts.MaxChecks, 2*resolve.MaxChecks)
 	lost := newLost(opts.Documents)
 	opts.Documents = lost
 	s := &Server{opts: opts, lost: lost, news: make(chan struct{}, 1), start: time.Now()}
 	var setErr, probeErr, holdErr error
 	s.set, setErr = target.NewSet(target.SetOptions{Rate: rate})
-	// While one check takes over from another, both are made.
-	s.probes, probeErr = probe.NewHub(probe.HubOptions{Concurrency: opts.Concurrency, MaxChecks: 2 * resolve.MaxChecks})
+	s.probes, probeErr = probe.NewHub(probe.HubOptions{Concurrency: opts.Concurrency, MaxChecks: opts.MaxChecks})
 	s.holds, holdErr = hold.NewHub(hold.HubOptions{MaxConnections: min(resolve.MaxChecks, hold.MaxConnections(opts.Concurrency))})
 	if err := errors.Join(setErr, probeErr, holdErr); err != nil {
 		return nil, err

@@ -46,26 +46,33 @@ func (f *filled) at(slice string) int {
 // stored returns what slices of that first name publish as ready in the API server, as far
 // as clients of the Service can use it, and false where they were not read.
 func (t *targets) stored(key resolve.Key, slice string) (resolve.Count, bool) {
+	state, problem := t.state(key, slice)
+	switch {
+	case state == nil:
+		return resolve.Count{}, false
+	case problem.Kind != "":
+		return resolve.Count{}, true
+	}
+	return readyIn(state), true
+}
+
+// state returns what slices of that first name are known to be, nil where they were not read,
+// and why the Service cannot be filled.
+func (t *targets) state(key resolve.Key, slice string) (*plan.State, plan.Problem) {
 	f := t.running[key]
 	if f == nil {
-		return resolve.Count{}, false
+		return nil, plan.Problem{}
 	}
 	i := f.at(slice)
 	if i < 0 {
-		return resolve.Count{}, false
+		return nil, plan.Problem{}
 	}
 	if seen := f.seen[i].Load(); seen != nil {
-		if seen.Problem.Kind != "" {
-			return resolve.Count{}, true
-		}
-		return readyIn(&seen.State), true
+		return &seen.State, seen.Problem
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.states[i] == nil {
-		return resolve.Count{}, false
-	}
-	return readyIn(f.states[i]), true
+	return f.states[i], plan.Problem{}
 }
 
 // readyIn counts the ready endpoints in slices that the Service of today owns.

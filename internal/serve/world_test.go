@@ -68,6 +68,8 @@ type world struct {
 	// crowded says of namespaces what Hub says of one whose Services say too much.
 	crowded map[string]error
 	logger  *slog.Logger
+	// maxChecks is that of the program.
+	maxChecks int
 
 	server *serve.Server
 	stop   func()
@@ -464,7 +466,7 @@ func (w *world) options() serve.Options {
 		Announce: func(key resolve.Key, n narration.Notice) {
 			w.locked(func() { w.events = append(w.events, fmt.Sprintf("%s %s: %s", key, n.Reason, n.Note)) })
 		},
-		Logger: w.logger, ManagedBy: "us", MaxEndpoints: 100, Concurrency: 64,
+		Logger: w.logger, ManagedBy: "us", MaxEndpoints: 100, Concurrency: 64, MaxChecks: w.maxChecks,
 	}
 }
 
