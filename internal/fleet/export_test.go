@@ -36,3 +36,6 @@ func Fence(ways ...http.RoundTripper) []http.RoundTripper {
 	}
 	return fenced
 }
+
+// Lighten is what the cache keeps of an object.
+var Lighten = lighten

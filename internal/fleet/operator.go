@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"reflect"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -11,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
@@ -174,17 +176,16 @@ func (o *Operator) follow(ctx context.Context) error {
 	return nil
 }
 
-// caching keeps Envoys, the objects that the operator made, and of Pods what it looks at.
+// caching keeps Envoys, the objects that the operator made, and of all what it looks at.
 func caching(namespaces []string) (cache.Options, error) {
 	requirement, err := labels.NewRequirement(children.EnvoyLabel, selection.Exists, nil)
 	if err != nil {
 		return cache.Options{}, err
 	}
-	made := labels.NewSelector().Add(*requirement)
-	o := cache.Options{ByObject: map[client.Object]cache.ByObject{
-		&corev1.ConfigMap{}: {Label: made}, &appsv1.Deployment{}: {Label: made}, &corev1.Service{}: {Label: made},
-		&policyv1.PodDisruptionBudget{}: {Label: made}, &networkingv1.NetworkPolicy{}: {Label: made},
-		&corev1.Pod{}: {Label: made, Transform: lighten},
+	made := cache.ByObject{Label: labels.NewSelector().Add(*requirement)}
+	o := cache.Options{DefaultTransform: lighten, ByObject: map[client.Object]cache.ByObject{
+		&corev1.ConfigMap{}: made, &appsv1.Deployment{}: made, &corev1.Service{}: made,
+		&policyv1.PodDisruptionBudget{}: made, &networkingv1.NetworkPolicy{}: made, &corev1.Pod{}: made,
 	}}
 	if len(namespaces) > 0 {
 		o.DefaultNamespaces = make(map[string]cache.Config, len(namespaces))
@@ -195,10 +196,30 @@ func caching(namespaces []string) (cache.Options, error) {
 	return o, nil
 }
 
-// lighten leaves out of a Pod what is not looked at.
+// lighten leaves out what is not looked at, so that nobody fills the memory by it: all that
+// is in Pods but their state, and in objects that have our label and are of no Envoy.
 func lighten(object any) (any, error) {
-	if pod, ok := object.(*corev1.Pod); ok {
-		pod.ManagedFields, pod.Spec = nil, corev1.PodSpec{}
+	switch is := object.(type) {
+	case *v1alpha1.Envoy:
+		is.ManagedFields, is.Annotations = nil, nil
+	case *corev1.Pod:
+		is.ManagedFields, is.Spec = nil, corev1.PodSpec{}
+		is.Annotations = map[string]string{children.BootstrapAnnotation: is.Annotations[children.BootstrapAnnotation]}
+	case client.Object:
+		if by := metav1.GetControllerOf(is); by == nil || by.Kind != v1alpha1.KindEnvoy {
+			return nameOnly(is), nil
+		}
 	}
 	return object, nil
+}
+
+// nameOnly is an object without what it says. That it is there is enough to leave it alone.
+func nameOnly(object client.Object) client.Object {
+	out, _ := reflect.New(reflect.TypeOf(object).Elem()).Interface().(client.Object)
+	out.SetNamespace(object.GetNamespace())
+	out.SetName(object.GetName())
+	out.SetUID(object.GetUID())
+	out.SetResourceVersion(object.GetResourceVersion())
+	out.SetLabels(map[string]string{children.EnvoyLabel: object.GetLabels()[children.EnvoyLabel]})
+	return out
 }
