@@ -42,13 +42,12 @@ type EndpointBindingList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.adopt) || self.adopt.size() == 0 || self.pools.size() == 1",message="is set with several pools, and a slice belongs to one; remove it, or bind one pool first and add the others later",fieldPath=".adopt"
 // +kubebuilder:validation:XValidation:rule="!has(self.healthCheck) || has(self.healthCheck.port) || has(self.healthCheck.mode) && self.healthCheck.mode == 'None' || !has(self.ports) || self.ports.size() == 0 || self.ports.exists_one(p, !has(p.protocol) || p.protocol == 'TCP')",message="is required, because spec.ports has several TCP ports or none; write the TCP port to check",fieldPath=".healthCheck.port",reason=FieldValueRequired
 type EndpointBindingSpec struct {
-	// Names of the pools that fill the Service, each different. Each pool has its own
-	// slices and its own guard.
+	// The pools that fill the Service. Each has its own slices and its own guard.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=4
-	// +listType=set
-	// +format=dns-label
-	Pools []string `json:"pools"`
+	// +listType=map
+	// +listMapKey=name
+	Pools []BindingPool `json:"pools"`
 	// Ports of the endpoints. Without any: the numeric target ports of the Service.
 	// +optional
 	// +kubebuilder:validation:MaxItems=100
@@ -72,6 +71,24 @@ type EndpointBindingSpec struct {
 	// +kubebuilder:validation:MaxLength=243
 	// +format=dns-subdomain
 	Adopt string `json:"adopt,omitempty"`
+}
+
+// PoolNames returns the names of the pools that fill the Service.
+func (s *EndpointBindingSpec) PoolNames() []string {
+	names := make([]string, len(s.Pools))
+	for i := range s.Pools {
+		names[i] = s.Pools[i].Name
+	}
+	return names
+}
+
+// BindingPool is one pool that fills the Service.
+type BindingPool struct {
+	// Name of the pool, different from all others of the list.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=40
+	// +format=dns-label
+	Name string `json:"name"`
 }
 
 // Protocol is a transport protocol.

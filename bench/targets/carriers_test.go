@@ -69,7 +69,7 @@ func (w *world) kubectl(text string, args ...string) {
 
 // binding is the document of a Service.
 func binding(g group, target int) string {
-	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: web-%d, namespace: %s}\nspec: {pools: [blue]}\n",
+	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: web-%d, namespace: %s}\nspec: {pools: [{name: blue}]}\n",
 		v1alpha1.APIVersion, v1alpha1.KindEndpointBinding, target, g.namespace(target))
 }
 

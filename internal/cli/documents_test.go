@@ -21,7 +21,7 @@ spec:
 apiVersion: endpoints.ablmnzde.github.io/v1alpha1
 kind: EndpointBinding
 metadata: {name: web, namespace: shop}
-spec: {pools: [blue], ports: [{port: 30080}]}
+spec: {pools: [{name: blue}], ports: [{port: 30080}]}
 `
 
 // remoteKubeconfig is one whose token does not say when it expires.
@@ -52,12 +52,12 @@ func TestConfigValidateReadsTheDocuments(t *testing.T) {
 	if code != 0 || stdout != "The configuration is valid, with 1 pool and 1 binding.\n" {
 		t.Errorf("got status %d, %q and %q", code, stdout, stderr)
 	}
-	wrong := strings.NewReplacer("10.0.0.0/24", "10.0.0.1/24", "[blue]", "[blue, blue]").Replace(poolAndBinding)
+	wrong := strings.NewReplacer("10.0.0.0/24", "10.0.0.1/24", "[{name: blue}]", "[{name: blue}, {name: blue}]").Replace(poolAndBinding)
 	code, _, stderr = run(t, mounted(t, wrong), "config", "validate")
 	for _, want := range []string{
 		"2 mistakes in the documents:",
 		`documents.yaml:7: EndpointPool blue spec.subnets[0]="10.0.0.1/24": 10.0.0.1/24 has bits set after its prefix; write 10.0.0.0/24`,
-		`documents.yaml:13: EndpointBinding shop/web spec.pools[1]="blue": is in the list twice; remove one of them`,
+		`documents.yaml:13: EndpointBinding shop/web spec.pools[1].name="blue": is in the list twice; remove one of them`,
 	} {
 		if code != 2 || !strings.Contains(stderr, want) {
 			t.Errorf("got status %d and %q, want 2 and %q", code, stderr, want)
@@ -80,9 +80,9 @@ func TestCheckReportsEachMistakeOfTheDocuments(t *testing.T) {
 		result preflight.Result
 		words  string
 	}{
-		strings.Replace(poolAndBinding, "30080}]", "22}]", 1):                     {preflight.DocumentsValid, preflight.Fail, "does not allow the namespace shop to use port 22"},
-		strings.Replace(poolAndBinding, "pools: [blue]", "pools: [blu]", 1):       {preflight.DocumentsPool, preflight.Warn, "no document is the pool blu"},
-		strings.Replace(poolAndBinding, "credentials: blue", "credentials: b", 1): {preflight.DocumentsCredentials, preflight.Fail, "cannot be read"},
+		strings.Replace(poolAndBinding, "30080}]", "22}]", 1):                               {preflight.DocumentsValid, preflight.Fail, "does not allow the namespace shop to use port 22"},
+		strings.Replace(poolAndBinding, "pools: [{name: blue}]", "pools: [{name: blu}]", 1): {preflight.DocumentsPool, preflight.Warn, "no document is the pool blu"},
+		strings.Replace(poolAndBinding, "credentials: blue", "credentials: b", 1):           {preflight.DocumentsCredentials, preflight.Fail, "cannot be read"},
 		strings.Replace(poolAndBinding, "kubernetes: {}", "ionos: {datacenterID: 8feda53f-15f0-447f-badf-ebe32dad2fc0, lanID: 2}", 1): {
 			preflight.DocumentsCredentials, preflight.Fail, "has no file token"},
 		"a: [": {preflight.DocumentsValid, preflight.Fail, "is not YAML or JSON"},

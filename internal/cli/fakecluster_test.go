@@ -195,9 +195,9 @@ func bindingOf(service, pools string) string {
 	return fmt.Sprintf(`apiVersion: endpoints.ablmnzde.github.io/v1alpha1
 kind: EndpointBinding
 metadata: {name: %s, namespace: shop}
-spec: {pools: [%s], ports: [{name: http, port: 8080}]}
+spec: {pools: [{name: %s}], ports: [{name: http, port: 8080}]}
 ---
-`, service, pools)
+`, service, strings.ReplaceAll(pools, ", ", "}, {name: "))
 }
 
 // environ is a configuration with documents, and no daemon that answers.

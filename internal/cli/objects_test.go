@@ -119,7 +119,7 @@ func TestContract134ConfigShowWarnsOfDocumentsThatCannotMove(t *testing.T) {
 	}
 	const source, subnets = "{static: {nodes: [{name: w1, addresses: [10.0.0.11]}]}}", "subnets: [10.0.0.0/24]"
 	binding := func(namespace string) string {
-		return "apiVersion: endpoints.ablmnzde.github.io/v1alpha1\nkind: EndpointBinding\nmetadata: {name: web, namespace: " + namespace + "}\nspec: {pools: [e], ports: [{port: 30080}]}\n---\n"
+		return "apiVersion: endpoints.ablmnzde.github.io/v1alpha1\nkind: EndpointBinding\nmetadata: {name: web, namespace: " + namespace + "}\nspec: {pools: [{name: e}], ports: [{port: 30080}]}\n---\n"
 	}
 	text := of("a", source, "{command: {path: /bin/inventory}}") + of("b", source, "{file: {path: /srv/inventory.json}}") +
 		of("c", subnets, "subnets: [10.0.0.0/24, 172.16.0.0/24]") + of("d", `["30080"]`, `["30080", "22"]`) + of("e", "[shop]", "[shop, blog]") +

@@ -119,7 +119,7 @@ func (b *many) checking(pool *v1alpha1.EndpointPool, check resolve.Check) (serve
 func (b *many) configOf(pool *v1alpha1.EndpointPool, check resolve.Check) (config.Config, error) {
 	port := int32(max(1, check.Port))
 	binding := &v1alpha1.EndpointBinding{Spec: v1alpha1.EndpointBindingSpec{
-		Pools: []string{pool.Name}, Ports: []v1alpha1.BindingPort{{Port: port, Protocol: v1alpha1.ProtocolTCP}},
+		Pools: []v1alpha1.BindingPool{{Name: pool.Name}}, Ports: []v1alpha1.BindingPort{{Port: port, Protocol: v1alpha1.ProtocolTCP}},
 		HealthCheck: &v1alpha1.BindingHealthCheck{Mode: check.Mode, Path: check.Path, Host: check.Host, ExpectedStatus: check.ExpectedStatus},
 	}}
 	if check.Port != 0 {

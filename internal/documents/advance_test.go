@@ -21,7 +21,7 @@ func allowing(ports string) string {
 }
 
 func bindingOf(port int) string {
-	return binding(fmt.Sprintf("pools: [blue]\nports: [{port: %d}]", port))
+	return binding(fmt.Sprintf("pools: [{name: blue}]\nports: [{port: %d}]", port))
 }
 
 func folder(texts ...string) documents.Folder {
@@ -53,6 +53,7 @@ func TestContract45AnInvalidDocumentKeepsItsLastGoodVersion(t *testing.T) {
 		{"the same", folder(allowing(`"30080"`), bindingOf(30080)), []string{}},
 		{"other files", folder(bindingOf(30080), allowing(`"30080"`)), []string{}},
 		{"invalid", folder(allowing(`80-70`), bindingOf(30080)), []string{"Kept EndpointPool blue"}},
+		{"the form of the first documents", folder(allowing(`"30080"`), strings.Replace(bindingOf(30080), "{name: blue}", "blue", 1)), []string{"Kept EndpointBinding shop/web"}},
 		{"another version of the API", folder(strings.Replace(allowing(`"30080"`), "v1alpha1", "v2", 1), bindingOf(30080)), []string{"Kept EndpointPool blue"}},
 		{"no YAML", folder("a: [", bindingOf(30080)), []string{"Kept EndpointPool blue"}},
 		{"cut off", folder(allowing(`"30080"`)[:60], bindingOf(30080)), []string{"Kept EndpointPool blue"}},

@@ -34,7 +34,7 @@ spec:
 ` + version + `kind: EndpointBinding
 metadata: {name: web, namespace: shop}
 spec:
-  pools: [blue]
+  pools: [{name: blue}]
   ports: [{name: http, port: 30080}]
   healthCheck: {mode: HTTP, path: /ready, host: web.example.org, expectedStatus: "200-299"}
   mode: Publish
@@ -143,7 +143,7 @@ func TestContract46EachRuleSaysPlaceFieldRuleAndRemedy(t *testing.T) {
 		{"number as name", strings.Replace(pool(sound), "name: blue", "name: 17", 1), `f:3: metadata.name: is a number, not text; write "17" with quotes`},
 		{"long name", strings.Replace(pool(sound), "name: blue", "name: "+strings.Repeat("a", 41), 1), "has more than 40 characters"},
 		{"namespace of a pool", strings.Replace(pool(sound), "name: blue", "name: blue, namespace: x", 1), "is set, and a pool belongs to no namespace; remove it"},
-		{"no namespace", strings.Replace(binding("pools: [blue]"), ", namespace: shop", "", 1), "metadata.namespace: is required and not set; write the namespace of the Service"},
+		{"no namespace", strings.Replace(binding("pools: [{name: blue}]"), ", namespace: shop", "", 1), "metadata.namespace: is required and not set; write the namespace of the Service"},
 		{"no spec", version + "kind: EndpointPool\nmetadata: {name: blue}", "f:1: " + p + "spec: is required and not set; write spec.source and spec.subnets"},
 		{"metadata", strings.Replace(pool(sound), "name: blue", "name: blue, lables: {}", 1), "f:3: " + p + "metadata.lables: is not a field; did you mean labels?"},
 		{"top", pool(sound) + "specs: {}", "f:7: " + p + "specs: is not a field; did you mean spec?"},
@@ -208,25 +208,32 @@ func TestContract46EachRuleSaysPlaceFieldRuleAndRemedy(t *testing.T) {
 		{"empty entry", pool("source: {file: {path: /x}}\nsubnets:\n- 10.0.0.0/24\n-"), "f:8: " + p + "spec.subnets[1]: is an empty entry"},
 
 		{"no pools", binding("mode: Publish"), "f:5: " + b + "spec.pools: is required and not set"},
-		{"five pools", binding("pools: [a, b, c, d, e]"), "spec.pools: has 5 entries, more than 4"},
-		{"pool twice", binding("pools: [a, a]"), `spec.pools[1]="a": is in the list twice`},
-		{"an address", binding("pools: [a]\naddresses: [10.0.0.1]"), "spec.addresses: is not a field; remove it; the fields here are adopt, healthCheck, mode, pools, ports"},
-		{"a subnet", binding("pools: [a]\nsubnets: [10.0.0.0/8]"), "spec.subnets: is not a field; remove it"},
-		{"a program", binding("pools: [a]\nsource: {command: {path: sh}}"), "spec.source: is not a field"},
-		{"an interval", binding("pools: [a]\nhealthCheck: {interval: 1s}"), "spec.healthCheck.interval: is not a field"},
-		{"port without number", binding("pools: [a]\nports: [{name: http}]"), "spec.ports[0].port: is required and not set"},
-		{"port", binding("pools: [a]\nports: [{port: 70000}]"), `spec.ports[0].port="70000": is outside 1 to 65535`},
-		{"protocol", binding("pools: [a]\nports: [{port: 53, protocol: udp}]"), `spec.ports[0].protocol="udp": is not one of TCP, UDP or SCTP; write UDP`},
-		{"ports without name", binding("pools: [a]\nports: [{port: 1}, {port: 2, name: b}]"), "spec.ports[0].name: is required and not set"},
-		{"port name twice", binding("pools: [a]\nports: [{port: 1, name: b}, {port: 2, name: b}]"), `spec.ports[1].name="b": is the name of another port`},
-		{"port twice", binding("pools: [a]\nports: [{port: 1, name: a}, {port: 1, name: b}]"), `spec.ports[1]: is 1/TCP again`},
-		{"query", binding("pools: [a]\nhealthCheck: {mode: HTTP, path: '/a?b'}"), `spec.healthCheck.path="/a?b": holds a query; write the path alone`},
-		{"long path", binding("pools: [a]\nhealthCheck: {mode: HTTP, path: /" + strings.Repeat("a", 256) + "}"), "has more than 256 characters"},
-		{"status", binding("pools: [a]\nhealthCheck: {mode: HTTP, expectedStatus: 2xx}"), `spec.healthCheck.expectedStatus="2xx":`},
-		{"which port", binding("pools: [a]\nports: [{port: 1, name: a}, {port: 2, name: b}]\nhealthCheck: {mode: TCP}"), "spec.healthCheck.port: is required and not set; write the TCP port to check: spec.ports has 2 of them"},
-		{"mode", binding("pools: [a]\nmode: Dryrun"), `spec.mode="Dryrun": is not one of Publish or DryRun; write DryRun`},
-		{"adopt", binding("pools: [a, b]\nadopt: web-remote"), "is set with several pools, and a slice belongs to one"},
-		{"adopt a wrong name", binding("pools: [a]\nadopt: A_B"), `spec.adopt="A_B": is not a DNS name`},
+		{"five pools", binding("pools: [{name: a}, {name: b}, {name: c}, {name: d}, {name: e}]"), "spec.pools: has 5 entries, more than 4"},
+		{"pool twice", binding("pools: [{name: a}, {name: a}]"), `spec.pools[1].name="a": is in the list twice`},
+		{"pool without name", binding("pools: [{}]"), "spec.pools[0].name: is required and not set"},
+		{"long pool", binding("pools: [{name: " + strings.Repeat("a", 41) + "}]"), "has more than 40 characters; write the name of a pool: it has at most 40 characters"},
+		{"a remote Service", binding("pools: [{name: a, colour: red}]"), "spec.pools[0].colour: is not a field; remove it; the fields here are name"},
+		{"old pool", binding("pools: [blue]"), "f:5: " + b + "spec.pools: is a list of names, and each pool is a group of fields; write pools: [{name: blue}]"},
+		{"old pools", binding("pools:\n- blue\n- green"), "spec.pools: is a list of names, and each pool is a group of fields; write pools: [{name: blue}, {name: green}]"},
+		{"old numbers", binding("pools: [1, A b]"), `write pools: [{name: "1"}, {name: "A b"}]`},
+		{"half old", binding("pools: [{name: a}, blue]"), "spec.pools[1]: is text, not a group of fields"},
+		{"an address", binding("pools: [{name: a}]\naddresses: [10.0.0.1]"), "spec.addresses: is not a field; remove it; the fields here are adopt, healthCheck, mode, pools, ports"},
+		{"a subnet", binding("pools: [{name: a}]\nsubnets: [10.0.0.0/8]"), "spec.subnets: is not a field; remove it"},
+		{"a program", binding("pools: [{name: a}]\nsource: {command: {path: sh}}"), "spec.source: is not a field"},
+		{"an interval", binding("pools: [{name: a}]\nhealthCheck: {interval: 1s}"), "spec.healthCheck.interval: is not a field"},
+		{"port without number", binding("pools: [{name: a}]\nports: [{name: http}]"), "spec.ports[0].port: is required and not set"},
+		{"port", binding("pools: [{name: a}]\nports: [{port: 70000}]"), `spec.ports[0].port="70000": is outside 1 to 65535`},
+		{"protocol", binding("pools: [{name: a}]\nports: [{port: 53, protocol: udp}]"), `spec.ports[0].protocol="udp": is not one of TCP, UDP or SCTP; write UDP`},
+		{"ports without name", binding("pools: [{name: a}]\nports: [{port: 1}, {port: 2, name: b}]"), "spec.ports[0].name: is required and not set"},
+		{"port name twice", binding("pools: [{name: a}]\nports: [{port: 1, name: b}, {port: 2, name: b}]"), `spec.ports[1].name="b": is the name of another port`},
+		{"port twice", binding("pools: [{name: a}]\nports: [{port: 1, name: a}, {port: 1, name: b}]"), `spec.ports[1]: is 1/TCP again`},
+		{"query", binding("pools: [{name: a}]\nhealthCheck: {mode: HTTP, path: '/a?b'}"), `spec.healthCheck.path="/a?b": holds a query; write the path alone`},
+		{"long path", binding("pools: [{name: a}]\nhealthCheck: {mode: HTTP, path: /" + strings.Repeat("a", 256) + "}"), "has more than 256 characters"},
+		{"status", binding("pools: [{name: a}]\nhealthCheck: {mode: HTTP, expectedStatus: 2xx}"), `spec.healthCheck.expectedStatus="2xx":`},
+		{"which port", binding("pools: [{name: a}]\nports: [{port: 1, name: a}, {port: 2, name: b}]\nhealthCheck: {mode: TCP}"), "spec.healthCheck.port: is required and not set; write the TCP port to check: spec.ports has 2 of them"},
+		{"mode", binding("pools: [{name: a}]\nmode: Dryrun"), `spec.mode="Dryrun": is not one of Publish or DryRun; write DryRun`},
+		{"adopt", binding("pools: [{name: a}, {name: b}]\nadopt: web-remote"), "is set with several pools, and a slice belongs to one"},
+		{"adopt a wrong name", binding("pools: [{name: a}]\nadopt: A_B"), `spec.adopt="A_B": is not a DNS name`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -35,7 +35,7 @@ func forbidden(e Entry, pools map[string]*v1alpha1.EndpointPool) []Mistake {
 	note := func(field, rule, remedy string) {
 		found = append(found, Mistake{File: e.File, Line: e.Line, Document: e.Key.String(), Field: field, Rule: rule, Remedy: remedy})
 	}
-	for i, name := range e.Binding.Spec.Pools {
+	for i, name := range e.Binding.Spec.PoolNames() {
 		pool := pools[name]
 		if pool == nil || slices.ContainsFunc(pool.Spec.Allow, func(a v1alpha1.PoolAllowance) bool { return a.NamespaceSelector != nil }) {
 			continue

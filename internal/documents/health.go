@@ -96,6 +96,9 @@ func (w *walk) checkPoolHealth(c *v1alpha1.PoolHealthCheck) {
 	}
 }
 
+// maxPools is how many pools fill one Service.
+const maxPools = 4
+
 // checkBinding holds a binding against the rules.
 func (w *walk) checkBinding(s *v1alpha1.EndpointBindingSpec) {
 	const pools = "spec.pools"
@@ -104,19 +107,19 @@ func (w *walk) checkBinding(s *v1alpha1.EndpointBindingSpec) {
 		return
 	}
 	if w.required(pools) {
-		w.count(pools, len(s.Pools), 1, 4)
+		w.count(pools, len(s.Pools), 1, maxPools)
 	}
 	seen := map[string]bool{}
-	for i, pool := range s.Pools {
-		at := fmt.Sprintf("%s[%d]", pools, i)
-		if !w.sound(at) {
+	for i, name := range s.PoolNames() {
+		at := fmt.Sprintf("%s[%d].name", pools, i)
+		if !w.required(at) {
 			continue
 		}
-		w.form(at, pool, config.FormLabel)
-		if seen[pool] {
-			w.noteValue(at, pool, problem{"is in the list twice", "remove one of them"})
+		w.poolName(at, name, "write the name of a pool: it has at most 40 characters")
+		if seen[name] {
+			w.noteValue(at, name, problem{"is in the list twice", "remove one of them"})
 		}
-		seen[pool] = true
+		seen[name] = true
 	}
 	w.checkBindingPorts(s.Ports)
 	w.oneOf("spec.mode", string(s.Mode), []string{"Publish", "DryRun"})

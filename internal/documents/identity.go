@@ -68,9 +68,10 @@ func (w *walk) name(metadata *yaml.Node, key *Key) {
 		}
 		w.missing("metadata.name", remedy)
 	case key.Name != "":
-		w.form("metadata.name", key.Name, config.FormLabel)
-		if pool && len(key.Name) > maxPoolName {
-			w.noteValue("metadata.name", key.Name, problem{"has more than 40 characters", "choose a shorter name: the names of slices contain it"})
+		if pool {
+			w.poolName("metadata.name", key.Name, "choose a shorter name: the names of slices contain it")
+		} else {
+			w.form("metadata.name", key.Name, config.FormLabel)
 		}
 	}
 	switch {
@@ -83,6 +84,14 @@ func (w *walk) name(metadata *yaml.Node, key *Key) {
 		w.form("metadata.namespace", namespace, config.FormLabel)
 	}
 	w.identified = len(w.mistakes) == before
+}
+
+// poolName holds the name of a pool against its form.
+func (w *walk) poolName(path, name, shorter string) {
+	w.form(path, name, config.FormLabel)
+	if len(name) > maxPoolName {
+		w.noteValue(path, name, problem{"has more than 40 characters", shorter})
+	}
 }
 
 // remedyFor proposes the word of a list that was probably meant.

@@ -104,7 +104,7 @@ func TestContract116APoolBeyondTheBoundsIsStillChecked(t *testing.T) {
 // Contract 116: the check of a binding with a mistake counts where it is sound.
 func TestContract116ABindingWithAMistakeIsCheckedAsItSays(t *testing.T) {
 	t.Parallel()
-	const text = "apiVersion: endpoints.ablmnzde.github.io/v1alpha1\nkind: EndpointBinding\nmetadata: {name: web, namespace: shop}\nspec: {pools: [blue, blue], healthCheck: {mode: HTTP, path: /ready}}\n"
+	const text = "apiVersion: endpoints.ablmnzde.github.io/v1alpha1\nkind: EndpointBinding\nmetadata: {name: web, namespace: shop}\nspec: {pools: [{name: blue}, {name: blue}], healthCheck: {mode: HTTP, path: /ready}}\n"
 	for text, want := range map[string]string{text: "/ready", strings.Replace(text, "/ready", "ready", 1): ""} {
 		e := documents.Advance(documents.Set{}, documents.Folder{Files: []documents.File{{Name: "a.yaml", Data: []byte(text)}}}).Entries[0]
 		got := ""

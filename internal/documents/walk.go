@@ -7,6 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 )
@@ -174,6 +175,9 @@ func (w *walk) list(node *yaml.Node, target reflect.Value, path string) {
 		w.note(path, problem{"is " + nounOf(node) + ", not a list", "write [...], or one line with - for each entry"})
 		return
 	}
+	if target.Type() == reflect.TypeFor[[]v1alpha1.BindingPool]() && w.onlyNames(node, path) {
+		return
+	}
 	entries := reflect.MakeSlice(target.Type(), len(node.Content), len(node.Content))
 	for i, entry := range node.Content {
 		at := fmt.Sprintf("%s[%d]", path, i)
@@ -185,6 +189,28 @@ func (w *walk) list(node *yaml.Node, target reflect.Value, path string) {
 		w.value(entry, entries.Index(i), at)
 	}
 	target.Set(entries)
+}
+
+// onlyNames refuses a list of the names of pools, as the first documents had it, and shows the
+// form that it has now.
+func (w *walk) onlyNames(node *yaml.Node, path string) bool {
+	var now []string
+	for _, entry := range node.Content {
+		entry = resolved(entry)
+		if entry.Kind != yaml.ScalarNode || isNull(entry) {
+			return false
+		}
+		name := config.Quote(entry.Value)
+		if plain := (&yaml.Node{Kind: yaml.ScalarNode, Value: entry.Value}); plain.ShortTag() == "!!str" && len(config.Problems(config.FormLabel, entry.Value)) == 0 {
+			name = entry.Value
+		}
+		now = append(now, "{name: "+name+"}")
+	}
+	if len(now) == 0 || len(now) > maxPools {
+		return false
+	}
+	w.note(path, problem{"is a list of names, and each pool is a group of fields", "write pools: [" + strings.Join(now, ", ") + "]"})
+	return true
 }
 
 // texts decodes a map of texts, such as labels.

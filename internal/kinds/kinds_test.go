@@ -30,7 +30,7 @@ const group = "/apis/endpoints.ablmnzde.github.io/v1alpha1/"
 // specs of a pool and a binding.
 const (
 	blue = `{"source":{"static":{"nodes":[{"name":"w1","addresses":["10.7.0.11"]}]}},"subnets":["10.7.0.0/24"],"allow":[{"namespaces":["shop"],"ports":["30080"]}]}`
-	web  = `{"pools":["blue"],"ports":[{"port":30080}]}`
+	web  = `{"pools":[{"name":"blue"}],"ports":[{"port":30080}]}`
 )
 
 // api is an API server with the objects of both kinds, by path below the group.
@@ -386,8 +386,8 @@ func TestContract115AListIsDecodedAnew(t *testing.T) {
 		key := documents.Key{Kind: "EndpointBinding", Namespace: "shop", Name: "web"}
 		was, _ := before.Entry(key)
 		is, _ := after.Entry(key)
-		if fmt.Sprint(was.Binding.Spec.Pools, is.Binding.Spec.Pools) != "[blue] [green]" || was.Object.Generation != is.Object.Generation {
-			t.Errorf("got pools %v, then %v, want those of the list", was.Binding.Spec.Pools, is.Binding.Spec.Pools)
+		if fmt.Sprint(was.Binding.Spec.PoolNames(), is.Binding.Spec.PoolNames()) != "[blue] [green]" || was.Object.Generation != is.Object.Generation {
+			t.Errorf("got pools %v, then %v, want those of the list", was.Binding.Spec.PoolNames(), is.Binding.Spec.PoolNames())
 		}
 	})
 }

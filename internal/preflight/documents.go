@@ -77,7 +77,7 @@ func judgePools(set documents.Set) []Check {
 		if e.Binding == nil {
 			continue
 		}
-		for i, name := range e.Binding.Spec.Pools {
+		for i, name := range e.Binding.Spec.PoolNames() {
 			if slices.Contains(names, name) {
 				continue
 			}

@@ -36,7 +36,7 @@ func fromAnnotations(s Service) request {
 			check[field] = number
 		}
 	}
-	spec := map[string]any{"pools": []string{s.Annotations[v1alpha1.AnnotationPool]}}
+	spec := map[string]any{"pools": []map[string]string{{"name": s.Annotations[v1alpha1.AnnotationPool]}}}
 	if len(check) > 0 {
 		spec["healthCheck"] = check
 	}

@@ -124,8 +124,8 @@ func (h *history) step() {
 		to := poolNames[h.random.IntN(3)]
 		for i := range h.in.Bindings {
 			b := &h.in.Bindings[i]
-			if b.Spec.Pools = slices.Clone(b.Spec.Pools); slices.Contains(b.Spec.Pools, pools[0]) {
-				b.Spec.Pools, b.Spec.Adopt = []string{to}, ""
+			if slices.Contains(b.Spec.PoolNames(), pools[0]) {
+				b.Spec.Pools, b.Spec.Adopt = []v1alpha1.BindingPool{{Name: to}}, ""
 			}
 		}
 		event = fmt.Sprint("no pool ", pools[0], ", its bindings have ", to)
@@ -242,7 +242,7 @@ func (h *history) checkHandOvers(t *testing.T, target resolve.Target) {
 // replaced reports whether a binding names other slices in place of those of a use.
 func (h *history) replaced(of resolve.Key, u resolve.PoolUse) bool {
 	return !h.adoptsOther(of) && slices.ContainsFunc(h.in.Bindings, func(b v1alpha1.EndpointBinding) bool {
-		return key(b.Namespace+"/"+b.Name) == of && (!slices.Contains(b.Spec.Pools, u.Pool) || b.Spec.Adopt != u.Adopt && h.asked(of.String()+" "+u.Pool))
+		return key(b.Namespace+"/"+b.Name) == of && (!slices.Contains(b.Spec.PoolNames(), u.Pool) || b.Spec.Adopt != u.Adopt && h.asked(of.String()+" "+u.Pool))
 	})
 }
 
@@ -258,7 +258,7 @@ func (h *history) checkBinding(t *testing.T, b v1alpha1.EndpointBinding, uses ma
 	if h.adoptsOther(key(b.Namespace + "/" + b.Name)) {
 		return
 	}
-	for _, pool := range b.Spec.Pools {
+	for _, pool := range b.Spec.PoolNames() {
 		name := b.Namespace + "/" + b.Name + " " + pool
 		if u, ok := uses[name]; h.asked(name) && (!ok || u.State == resolve.Emptied || u.State == resolve.Kept) {
 			t.Errorf("%s: got %+v, want it published", name, u)
@@ -269,7 +269,7 @@ func (h *history) checkBinding(t *testing.T, b v1alpha1.EndpointBinding, uses ma
 // asked reports whether a valid binding asks for a use and the pool allows it.
 func (h *history) asked(use string) bool {
 	for _, b := range h.in.Bindings {
-		for _, pool := range b.Spec.Pools {
+		for _, pool := range b.Spec.PoolNames() {
 			for _, s := range h.in.Services {
 				if use == b.Namespace+"/"+b.Name+" "+pool && s.Key == key(b.Namespace+"/"+b.Name) {
 					return h.may(pool, b.Namespace, s.Ports[0].TargetPort)

@@ -128,14 +128,14 @@ func (r *rules) fromSlice(p Published, pools map[string]v1alpha1.EndpointPool, w
 	if !u.owns(p.Key, p.Slice) {
 		u.Adopt = firstName(p.Slice)
 	}
-	for _, name := range req.spec.Pools {
+	for _, name := range req.spec.PoolNames() {
 		if is := (Use{Group: Group{Pool: name}, Adopt: req.spec.Adopt}); is.owns(p.Key, p.Slice) {
 			u.Adopt, u.Pool = req.spec.Adopt, cmp.Or(u.Pool, name)
 		}
 	}
 	pool, exists := pools[u.Pool]
-	if !exists && asked && r.in.complete(p.Namespace) && !slices.Contains(req.spec.Pools, u.Pool) {
-		if other := r.poolOf(p, req.spec.Pools, pools); other != "" {
+	if !exists && asked && r.in.complete(p.Namespace) && !slices.Contains(req.spec.PoolNames(), u.Pool) {
+		if other := r.poolOf(p, req.spec.PoolNames(), pools); other != "" {
 			u.Adopt, u.Pool = cmp.Or(u.Adopt, u.SliceName(p.Key)), other
 			pool, exists = pools[other], true
 		}

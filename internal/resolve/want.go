@@ -61,7 +61,7 @@ func (r *rules) wish(key Key, req request, had []use) wish {
 		return wish{refusals: []Refusal{refusal}, broken: true}
 	}
 	var w wish
-	for _, name := range req.spec.Pools {
+	for _, name := range req.spec.PoolNames() {
 		u := Use{Group: Group{Pool: name}, Ports: ports.Ports, PortFromService: ports.PortFromService, Adopt: req.spec.Adopt, By: req.by(), CheckBy: req.checkBy(req.spec.HealthCheck)}
 		if refusal := r.grant(key, req, &u, had); refusal.Reason != "" {
 			w.refusals = append(w.refusals, refusal)
@@ -76,10 +76,10 @@ func (r *rules) wish(key Key, req request, had []use) wish {
 // endpoints are in them could not be told any more.
 func adoptInUse(key Key, req request, had []use) Refusal {
 	for _, u := range had {
-		if req.spec.Adopt == "" || u.emptied || u.SliceName(key) != req.spec.Adopt || slices.Contains(req.spec.Pools, u.Pool) {
+		if req.spec.Adopt == "" || u.emptied || u.SliceName(key) != req.spec.Adopt || slices.Contains(req.spec.PoolNames(), u.Pool) {
 			continue
 		}
-		return Refusal{key, req.spec.Pools[0], v1alpha1.ReasonInvalid, fmt.Sprintf(
+		return Refusal{key, req.spec.Pools[0].Name, v1alpha1.ReasonInvalid, fmt.Sprintf(
 			"slices %s of Service %s hold the endpoints of pool %s (%s), so no other pool can take them over: the Service stays as it is; remove spec.adopt first, wait until the endpoints are in the slices %s.%s, then change spec.pools",
 			req.spec.Adopt, key, u.Pool, req.subject(key, "spec.adopt"), key.Service, u.Pool)}
 	}

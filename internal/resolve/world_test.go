@@ -65,7 +65,9 @@ func pool(name string, namespaces []string, ports ...string) v1alpha1.EndpointPo
 func binding(name string, pools ...string) v1alpha1.EndpointBinding {
 	namespace, service, _ := strings.Cut(name, "/")
 	b := v1alpha1.EndpointBinding{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: service}}
-	b.Spec.Pools = pools
+	for _, pool := range pools {
+		b.Spec.Pools = append(b.Spec.Pools, v1alpha1.BindingPool{Name: pool})
+	}
 	b.SetDefaults()
 	return b
 }

@@ -71,7 +71,7 @@ func (l *lost) look(in *resolve.Input, set documents.Set) (news bool) {
 	l.asked = asked
 	for i := range in.Bindings {
 		b := &in.Bindings[i]
-		for _, pool := range b.Spec.Pools {
+		for _, pool := range b.Spec.PoolNames() {
 			l.asked[share{resolve.Key{Namespace: b.Namespace, Service: b.Name}, pool}] = true
 		}
 	}

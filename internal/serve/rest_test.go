@@ -50,7 +50,7 @@ spec:
 `
 	r := &resting{never: make(chan struct{})}
 	for _, name := range services {
-		text += "---\napiVersion: endpoints.ablmnzde.github.io/v1alpha1\nkind: EndpointBinding\nmetadata: {name: " + name + ", namespace: shop}\nspec: {pools: [blue], ports: [{port: 80}]}\n"
+		text += "---\napiVersion: endpoints.ablmnzde.github.io/v1alpha1\nkind: EndpointBinding\nmetadata: {name: " + name + ", namespace: shop}\nspec: {pools: [{name: blue}], ports: [{port: 80}]}\n"
 		r.services = append(r.services, &kube.Service{Namespace: "shop", Name: name, Service: plan.Service{UID: "1", Ports: []plan.ServicePort{{Protocol: plan.TCP, Port: 80, TargetPort: 80}}}})
 	}
 	r.set = documents.Advance(documents.Set{}, documents.Folder{Files: []documents.File{{Name: "all.yaml", Data: []byte(text)}}})

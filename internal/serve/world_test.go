@@ -123,7 +123,7 @@ func poolOf(name string, subnets ...string) string {
 func bindingOf(service, pools string, more ...string) string {
 	namespace, name, _ := strings.Cut(service, "/")
 	return "apiVersion: endpoints.ablmnzde.github.io/v1alpha1\nkind: EndpointBinding\nmetadata: {name: " + name + ", namespace: " + namespace + "}\nspec: {" +
-		strings.Join(append([]string{"pools: [" + pools + "]"}, more...), ", ") + "}\n"
+		strings.Join(append([]string{"pools: [{name: " + strings.ReplaceAll(pools, ", ", "}, {name: ") + "}]"}, more...), ", ") + "}\n"
 }
 
 // port is a port of a Service, like "http:8080" or "dns:53/UDP".

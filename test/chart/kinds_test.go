@@ -90,7 +90,7 @@ spec:
 
 // binding is a binding with one port.
 func (k *kinds) binding(namespace string, port int) string {
-	return fmt.Sprintf("apiVersion: %s\nkind: EndpointBinding\nmetadata: {name: web, namespace: %s}\nspec: {pools: [berlin], ports: [{port: %d}]}\n",
+	return fmt.Sprintf("apiVersion: %s\nkind: EndpointBinding\nmetadata: {name: web, namespace: %s}\nspec: {pools: [{name: berlin}], ports: [{port: %d}]}\n",
 		v1alpha1.APIVersion, namespace, port)
 }
 

@@ -38,7 +38,7 @@ pools:
     allow: [{namespaces: [moving], ports: ["8080"]}]
 bindings:
   moving:
-    web: {pools: [berlin], ports: [{name: http, port: 8080}], adopt: web-remote}
+    web: {pools: [{name: berlin}], ports: [{name: http, port: 8080}], adopt: web-remote}
 credentials:
   berlin: {secretName: ionos-berlin}
 bounds: {namespaces: [moving]}

@@ -102,7 +102,7 @@ pools:
     healthCheck: {interval: 200ms}
 bindings:
   team-pay:
-    checkout: {pools: [london, berlin], ports: [{name: http, port: 8080}]}
+    checkout: {pools: [{name: london}, {name: berlin}], ports: [{name: http, port: 8080}]}
 credentials:
   berlin: {secretName: ionos-berlin, keys: {token: key, kubeconfig: remote}}
 bounds: {namespaces: [team-shop, team-blog, team-pay%[3]s]}

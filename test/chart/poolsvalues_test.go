@@ -33,7 +33,7 @@ func TestContract74MistakesInPoolsAreReportedByName(t *testing.T) {
 		"no credentials":        {set(`pools.london.credentials="oslo"`), []string{"pools.london.credentials: there is no credentials.oslo", "credentials.oslo.secretName"}},
 		"credentials not named": {set(`pools.london.credentials=""`), []string{"london", "credentials"}},
 		"no name of them":       {set(`pools.oslo={"source":{"kubernetes":{}},"subnets":["10.8.1.0/24"]}`), []string{"pools.oslo.credentials: the source kubernetes needs it"}},
-		"a pool that is none":   {set(`bindings.pay.checkout.pools=["berlin","oslo"]`), []string{"bindings.pay.checkout.pools: there is no pool oslo", "berlin, london"}},
+		"a pool that is none":   {set(`bindings.pay.checkout.pools=[{"name":"berlin"},{"name":"oslo"}]`), []string{"bindings.pay.checkout.pools: there is no pool oslo", "berlin, london"}},
 		"an unknown field":      {set(`pools.berlin.guard.maxRemoval=3`), []string{"berlin", "guard", "maxRemoval"}},
 		"two sources":           {set(`pools.berlin.source.kubernetes={}`), []string{"berlin", "source"}},
 		"no source":             {set(`pools.oslo={"subnets":["10.9.0.0/24"]}`), []string{"oslo", "source"}},
@@ -62,7 +62,7 @@ func TestContract74MistakesInPoolsAreReportedByName(t *testing.T) {
 		"leaving of all":        {set(`bounds={"namespaces":["*"],"leaving":["other"]}`), []string{"bounds.leaving: other needs no entry"}},
 		"names of slices":       {but("--set", "rbac.formerSliceNames={a}"), []string{"rbac.formerSliceNames: has no effect"}},
 		"bounds of nothing":     {append(slices.Clone(readme), "--set", "bounds.namespaces={shop}"), []string{"bounds.namespaces: has no effect without pools"}},
-		"bindings of nothing":   {append(slices.Clone(readme), "--set-json", `bindings.pay.checkout={"pools":["berlin"]}`), []string{"bindings: has no effect without pools"}},
+		"bindings of nothing":   {append(slices.Clone(readme), "--set-json", `bindings.pay.checkout={"pools":[{"name":"berlin"}]}`), []string{"bindings: has no effect without pools"}},
 		"a filled Service as an extra": {
 			set(`extraObjects=[{"kind":"Service","metadata":{"name":"checkout","namespace":"pay"}}]`), []string{"extraObjects: the Service checkout must not be part of the release"},
 		},
@@ -145,7 +145,7 @@ func documentsIn(name, text string) []string {
 
 // TestContract74AChangedPoolRestartsNothing: what the Pods are made of stays.
 func TestContract74AChangedPoolRestartsNothing(t *testing.T) {
-	changed := append(slices.Clone(poolsValues), "--set", "pools.berlin.pollInterval=20s", "--set-json", `bindings.shop.api={"pools":["berlin"]}`,
+	changed := append(slices.Clone(poolsValues), "--set", "pools.berlin.pollInterval=20s", "--set-json", `bindings.shop.api={"pools":[{"name":"berlin"}]}`,
 		"--set-json", `pools.berlin.subnets=["10.7.2.0/24"]`)
 	before, after := one[*appsv1.Deployment](t, rendered(t, poolsValues...)), one[*appsv1.Deployment](t, rendered(t, changed...))
 	if diff := cmp.Diff(before, after); diff != "" {

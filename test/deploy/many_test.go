@@ -139,7 +139,7 @@ spec:
 apiVersion: endpoints.ablmnzde.github.io/v1alpha1
 kind: EndpointBinding
 metadata: {name: web, namespace: shop}
-spec: {pools: [blue], ports: [{name: http, port: 8080}]}
+spec: {pools: [{name: blue}], ports: [{name: http, port: 8080}]}
 `)
 	var pods []corev1.Pod
 	until(t, "a Pod of the Deployment", func() bool {

@@ -60,7 +60,7 @@ func (a asker) change(ctx context.Context, name, pool string) (err error) {
 	if pool == "" { // a binding has to name one
 		pool = "absent"
 	}
-	_, err = a.bindings.Patch(ctx, name, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"pools":[%q]}}`, pool), metav1.PatchOptions{})
+	_, err = a.bindings.Patch(ctx, name, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"pools":[{"name":%q}]}}`, pool), metav1.PatchOptions{})
 	return err
 }
 
@@ -82,7 +82,7 @@ func (w wish) annotations() map[string]string {
 }
 
 func (w wish) binding(name string) *unstructured.Unstructured {
-	spec := map[string]any{"pools": []any{w.pool}}
+	spec := map[string]any{"pools": []any{map[string]any{"name": w.pool}}}
 	if w.path != "" {
 		spec["healthCheck"] = map[string]any{"mode": "HTTP", "path": w.path}
 	}

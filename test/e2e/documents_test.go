@@ -125,8 +125,8 @@ func (p *platform) bindingText(service, pools string) string {
 	return fmt.Sprintf(`apiVersion: endpoints.ablmnzde.github.io/v1alpha1
 kind: EndpointBinding
 metadata: {name: %s, namespace: %s}
-spec: {pools: [%s], ports: [{name: http, port: %d}]}
-`, service, p.namespace, pools, port)
+spec: {pools: [{name: %s}], ports: [{name: http, port: %d}]}
+`, service, p.namespace, strings.ReplaceAll(pools, ", ", "}, {name: "), port)
 }
 
 // bySlice returns what each slice publishes.

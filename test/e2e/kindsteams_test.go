@@ -43,14 +43,14 @@ type bindingAttempt struct {
 
 func bindingAttempts() map[string]bindingAttempt {
 	return map[string]bindingAttempt{
-		"forbidden": {"{pools: [secret]}", attempt{reason: "PoolNotAllowed", note: "may not use a pool secret"}},
-		"missing":   {"{pools: [absent]}", attempt{reason: "PoolNotAllowed", note: "may not use a pool absent"}},
-		"kubelet":   {"{pools: [blue], ports: [{port: 8081}]}", attempt{reason: "PortNotAllowed", note: "port 8081"}},
-		"checked":   {"{pools: [blue], healthCheck: {port: 8081}}", attempt{reason: "PortNotAllowed", note: "port 8081"}},
-		"misnamed":  {"{pools: [blue], ports: [{name: other, port: 8080}]}", attempt{reason: "PortMismatch", note: "other"}},
-		"ambiguous": {"{pools: [blue]}", attempt{spec: withSecondPort, reason: "HealthCheckPortAmbiguous", note: "not exactly one TCP port"}},
-		"selecting": {"{pools: [blue]}", attempt{spec: withSelector, reason: "ServiceHasSelector", note: "has a selector"}},
-		"external":  {"{pools: [blue]}", attempt{spec: asExternalName, reason: "ServiceExternalName", note: "no endpoints"}},
-		"taken":     {"{pools: [blue]}", attempt{slice: named("by-taken.blue"), reason: "SliceOwnedByOther", note: "by-taken.blue: ", filled: true}},
+		"forbidden": {"{pools: [{name: secret}]}", attempt{reason: "PoolNotAllowed", note: "may not use a pool secret"}},
+		"missing":   {"{pools: [{name: absent}]}", attempt{reason: "PoolNotAllowed", note: "may not use a pool absent"}},
+		"kubelet":   {"{pools: [{name: blue}], ports: [{port: 8081}]}", attempt{reason: "PortNotAllowed", note: "port 8081"}},
+		"checked":   {"{pools: [{name: blue}], healthCheck: {port: 8081}}", attempt{reason: "PortNotAllowed", note: "port 8081"}},
+		"misnamed":  {"{pools: [{name: blue}], ports: [{name: other, port: 8080}]}", attempt{reason: "PortMismatch", note: "other"}},
+		"ambiguous": {"{pools: [{name: blue}]}", attempt{spec: withSecondPort, reason: "HealthCheckPortAmbiguous", note: "not exactly one TCP port"}},
+		"selecting": {"{pools: [{name: blue}]}", attempt{spec: withSelector, reason: "ServiceHasSelector", note: "has a selector"}},
+		"external":  {"{pools: [{name: blue}]}", attempt{spec: asExternalName, reason: "ServiceExternalName", note: "no endpoints"}},
+		"taken":     {"{pools: [{name: blue}]}", attempt{slice: named("by-taken.blue"), reason: "SliceOwnedByOther", note: "by-taken.blue: ", filled: true}},
 	}
 }

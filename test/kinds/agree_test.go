@@ -52,10 +52,10 @@ func check(fields string) string { return pool(sound + "healthCheck: {" + fields
 
 func guard(fields string) string { return pool(sound + "guard: {" + fields + "}") }
 
-func ports(list string) string { return binding("pools: [a]\nports: [" + list + "]") }
+func ports(list string) string { return binding("pools: [{name: a}]\nports: [" + list + "]") }
 
 func bindingCheck(fields string) string {
-	return binding("pools: [a]\nhealthCheck: {" + fields + "}")
+	return binding("pools: [{name: a}]\nhealthCheck: {" + fields + "}")
 }
 
 // refused are documents with one mistake, and the field that both name. Where the API
@@ -63,7 +63,7 @@ func bindingCheck(fields string) string {
 var refused = map[string]struct{ text, field, around string }{
 	"dotted name":           {strings.Replace(pool(sound), "name: blue", "name: a.b", 1), "metadata.name", ""},
 	"long name":             {strings.Replace(pool(sound), "name: blue", "name: "+strings.Repeat("a", 41), 1), "metadata.name", ""},
-	"a long Service":        {strings.Replace(binding("pools: [a]"), "name: web", "name: "+strings.Repeat("a", 64), 1), "metadata.name", ""},
+	"a long Service":        {strings.Replace(binding("pools: [{name: a}]"), "name: web", "name: "+strings.Repeat("a", 64), 1), "metadata.name", ""},
 	"no spec":               {head + "kind: EndpointPool\nmetadata: {name: blue}", "spec", ""},
 	"no source":             {pool("subnets: [10.0.0.0/24]"), "spec.source", ""},
 	"empty source":          {pool("source: {}\nsubnets: [10.0.0.0/24]"), "spec.source", ""},
@@ -168,12 +168,17 @@ var refused = map[string]struct{ text, field, around string }{
 
 	"no pools":            {binding("mode: Publish"), "spec.pools", ""},
 	"empty pools":         {binding("pools: []"), "spec.pools", ""},
-	"five pools":          {binding("pools: [a, b, c, d, e]"), "spec.pools", ""},
-	"pool twice":          {binding("pools: [a, a]"), "spec.pools[1]", ""},
-	"pool with dots":      {binding("pools: [a.b]"), "spec.pools[0]", ""},
-	"an address":          {binding("pools: [a]\naddresses: [10.0.0.1]"), "spec.addresses", ""},
-	"a subnet":            {binding("pools: [a]\nsubnets: [10.0.0.0/8]"), "spec.subnets", ""},
-	"a program":           {binding("pools: [a]\nsource: {command: {path: sh}}"), "spec.source", ""},
+	"five pools":          {binding("pools: [{name: a}, {name: b}, {name: c}, {name: d}, {name: e}]"), "spec.pools", ""},
+	"pool twice":          {binding("pools: [{name: a}, {name: a}]"), "spec.pools[1].name", "spec.pools[1]"},
+	"pool with dots":      {binding("pools: [{name: a.b}]"), "spec.pools[0].name", ""},
+	"pool without name":   {binding("pools: [{}]"), "spec.pools[0].name", ""},
+	"empty pool":          {binding("pools: [{name: ''}]"), "spec.pools[0].name", ""},
+	"long pool":           {binding("pools: [{name: " + strings.Repeat("a", 41) + "}]"), "spec.pools[0].name", ""},
+	"a field of a pool":   {binding("pools: [{name: a, colour: red}]"), "spec.pools[0].colour", ""},
+	"pools as names":      {binding("pools: [a]"), "spec.pools", ""},
+	"an address":          {binding("pools: [{name: a}]\naddresses: [10.0.0.1]"), "spec.addresses", ""},
+	"a subnet":            {binding("pools: [{name: a}]\nsubnets: [10.0.0.0/8]"), "spec.subnets", ""},
+	"a program":           {binding("pools: [{name: a}]\nsource: {command: {path: sh}}"), "spec.source", ""},
 	"an interval":         {bindingCheck("interval: 1s"), "spec.healthCheck.interval", ""},
 	"port without number": {ports("{name: http}"), "spec.ports[0].port", ""},
 	"port":                {ports("{port: 70000}"), "spec.ports[0].port", ""},
@@ -188,19 +193,20 @@ var refused = map[string]struct{ text, field, around string }{
 	"path without HTTP":   {bindingCheck("path: /x"), "spec.healthCheck.path", ""},
 	"host without HTTP":   {bindingCheck("mode: TCP, host: a"), "spec.healthCheck.host", ""},
 	"status without HTTP": {bindingCheck("expectedStatus: '200'"), "spec.healthCheck.expectedStatus", ""},
-	"which port":          {binding("pools: [a]\nports: [{port: 1, name: a}, {port: 2, name: b}]\nhealthCheck: {mode: TCP}"), "spec.healthCheck.port", ""},
-	"no TCP port":         {binding("pools: [a]\nports: [{port: 1, protocol: UDP}]\nhealthCheck: {mode: TCP}"), "spec.healthCheck.port", ""},
-	"mode":                {binding("pools: [a]\nmode: Dryrun"), "spec.mode", ""},
-	"adopt":               {binding("pools: [a, b]\nadopt: web-remote"), "spec.adopt", ""},
-	"adopt a wrong name":  {binding("pools: [a]\nadopt: A_B"), "spec.adopt", ""},
-	"adopt a long name":   {binding("pools: [a]\nadopt: " + strings.Repeat("a", 244)), "spec.adopt", ""},
+	"which port":          {binding("pools: [{name: a}]\nports: [{port: 1, name: a}, {port: 2, name: b}]\nhealthCheck: {mode: TCP}"), "spec.healthCheck.port", ""},
+	"no TCP port":         {binding("pools: [{name: a}]\nports: [{port: 1, protocol: UDP}]\nhealthCheck: {mode: TCP}"), "spec.healthCheck.port", ""},
+	"mode":                {binding("pools: [{name: a}]\nmode: Dryrun"), "spec.mode", ""},
+	"adopt":               {binding("pools: [{name: a}, {name: b}]\nadopt: web-remote"), "spec.adopt", ""},
+	"adopt a wrong name":  {binding("pools: [{name: a}]\nadopt: A_B"), "spec.adopt", ""},
+	"adopt a long name":   {binding("pools: [{name: a}]\nadopt: " + strings.Repeat("a", 244)), "spec.adopt", ""},
 }
 
 // accepted are documents at the edges of what is sound.
 var accepted = map[string]string{
 	"the least pool":    pool(sound),
 	"all of a pool":     strings.TrimSpace(pool(fullPool)),
-	"the least binding": binding("pools: [a]"),
+	"a long pool":       binding("pools: [{name: " + strings.Repeat("a", 40) + "}]"),
+	"the least binding": binding("pools: [{name: a}]"),
 	"all of a binding":  binding(fullBinding),
 	"IONOS":             ionos("datacenterID: " + uuid + ", lanID: 2, clusterID: " + strings.ToUpper(uuid)),
 	"no cluster":        ionos("datacenterID: " + uuid + ", lanID: 2, clusterID: ''"),
@@ -224,10 +230,10 @@ var accepted = map[string]string{
 	"statuses":          check("mode: HTTP, expectedStatus: ' 200 - 299 ,404, 0500'"),
 	"empty texts":       check("mode: HTTP, path: '', host: '', expectedStatus: ''"),
 	"two protocols":     ports("{port: 53, name: a, protocol: UDP}, {port: 53, name: b}"),
-	"one TCP port":      binding("pools: [a]\nports: [{port: 53, name: a, protocol: UDP}, {port: 53, name: b}]\nhealthCheck: {mode: TCP}"),
+	"one TCP port":      binding("pools: [{name: a}]\nports: [{port: 53, name: a, protocol: UDP}, {port: 53, name: b}]\nhealthCheck: {mode: TCP}"),
 	"a check without":   bindingCheck("mode: None"),
 	"many ports":        ports(many("{name: p%[1]d, port: 1%03[1]d}", 100)),
-	"four pools":        binding("pools: [a, b, c, d]\nadopt: ''"),
+	"four pools":        binding("pools: [{name: a}, {name: b}, {name: c}, {name: d}]\nadopt: ''"),
 	"the largest pool":  pool(sound + "allow:\n" + strings.Repeat("- {namespaces: ["+many("n%d", 256)+"], ports: ["+many("'%d-65535'", 64)+"]}\n", 64)),
 	"longest selectors": pool(sound + "allow:\n" + strings.Repeat("- {namespaceSelector: {matchLabels: {"+many("a%d: b", 16)+"}, matchExpressions: ["+strings.TrimSuffix(strings.Repeat("{key: a, operator: In, values: ["+many("b%d", 32)+"]}, ", 8), ", ")+"]}, ports: ['80']}\n", 64)),
 	"names of letters":  nodes("{name: " + strings.Repeat("ä", 253) + ", addresses: [10.0.0.1]}"),
@@ -249,7 +255,7 @@ releaseAfter: 10m
 `
 
 const fullBinding = `
-pools: [a]
+pools: [{name: a}]
 ports: [{name: http, port: 30080, protocol: TCP}]
 healthCheck: {mode: HTTP, path: /ready, host: web.example.org, expectedStatus: "200-299, 404", port: 1}
 mode: DryRun

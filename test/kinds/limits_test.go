@@ -19,7 +19,7 @@ import (
 
 // fullest are documents that have every field of the kinds together.
 func fullest() []string {
-	return []string{pool(fullPool), selecting("a=b"), nodes("{name: a, addresses: [10.0.0.1], zone: z}"), binding("pools: [a]"), binding(fullBinding)}
+	return []string{pool(fullPool), selecting("a=b"), nodes("{name: a, addresses: [10.0.0.1], zone: z}"), binding("pools: [{name: a}]"), binding(fullBinding)}
 }
 
 // Contract 78: every limit of the definitions is one of the program. Both accept what is at
@@ -196,7 +196,7 @@ func entries(path string, list any, count int64) any {
 		switch entry := list.([]any)[0].(type) {
 		case map[string]any:
 			entry = maps.Clone(entry)
-			if path == "spec.ports" || path == "spec.source.static.nodes" {
+			if path == "spec.pools" || path == "spec.ports" || path == "spec.source.static.nodes" {
 				entry["name"] = fmt.Sprintf("n%d", n)
 			}
 			if path == "spec.ports" {
@@ -204,10 +204,7 @@ func entries(path string, list any, count int64) any {
 			}
 			all = append(all, entry)
 		case string:
-			switch path {
-			case "spec.pools":
-				entry = fmt.Sprintf("p%d", n)
-			case "spec.subnets":
+			if path == "spec.subnets" {
 				entry = fmt.Sprintf("10.0.%d.0/24", n)
 			}
 			all = append(all, entry)

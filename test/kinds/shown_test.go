@@ -45,7 +45,7 @@ func (w *world) showsWhatPeopleLookFor(t *testing.T) {
 		condition(v1alpha1.ConditionAccepted, "True", v1alpha1.ReasonAccepted), condition(v1alpha1.ConditionSourceReady, "False", v1alpha1.ReasonSourceUnauthorized),
 		condition(v1alpha1.ConditionHeld, "True", v1alpha1.ReasonInventoryRejected),
 	}})
-	w.withStatus(t, binding("pools: [blue, green]"), &v1alpha1.EndpointBindingStatus{ObservedGeneration: 1, Ready: "99/100",
+	w.withStatus(t, binding("pools: [{name: blue}, {name: green}]"), &v1alpha1.EndpointBindingStatus{ObservedGeneration: 1, Ready: "99/100",
 		Endpoints: v1alpha1.EndpointCounts{Ready: 99, Down: 1}, Conditions: []metav1.Condition{
 			condition(v1alpha1.ConditionAccepted, "True", v1alpha1.ReasonAccepted), condition(v1alpha1.ConditionProgrammed, "True", v1alpha1.ReasonProgrammed),
 			condition(v1alpha1.ConditionReady, "True", v1alpha1.ReasonEndpointsReady), condition(v1alpha1.ConditionHeld, "False", v1alpha1.ReasonNotHeld),
@@ -53,8 +53,8 @@ func (w *world) showsWhatPeopleLookFor(t *testing.T) {
 	for command, want := range map[string]string{
 		"get endpointpools":                            "NAME SOURCE NODES TARGETS READ AGE blue static 100 940 Unauthorized 0s",
 		"get epool blue -o wide":                       `NAME SOURCE NODES TARGETS READ ACCEPTED HELD SUBNETS AGE blue static 100 940 Unauthorized Accepted InventoryRejected ["10.7.0.0/24"] 0s`,
-		"get endpointbindings -A":                      `NAMESPACE NAME POOLS READY STATE AGE shop web ["blue","green"] 99/100 EndpointsReady 0s`,
-		"get ebind web -n shop -o wide":                `NAME POOLS READY STATE ACCEPTED PROGRAMMED HELD AGE web ["blue","green"] 99/100 EndpointsReady Accepted Programmed NotHeld 0s`,
+		"get endpointbindings -A":                      `NAMESPACE NAME POOLS READY STATE AGE shop web [{"name":"blue"},{"name":"green"}] 99/100 EndpointsReady 0s`,
+		"get ebind web -n shop -o wide":                `NAME POOLS READY STATE ACCEPTED PROGRAMMED HELD AGE web [{"name":"blue"},{"name":"green"}] 99/100 EndpointsReady Accepted Programmed NotHeld 0s`,
 		"get remote-endpoints -A --no-headers -o name": "endpointbinding.endpoints.ablmnzde.github.io/web endpointpool.endpoints.ablmnzde.github.io/blue",
 	} {
 		got := strings.Fields(w.kubectl(t, strings.Fields(command)...))

@@ -148,8 +148,8 @@ func (p *Platform) addService(names []string) {
 	if len(names) == 1 {
 		annotations = map[string]string{group + "/pool": names[0]}
 	} else {
-		p.write("binding-"+name, fmt.Sprintf("kind: EndpointBinding\nmetadata: {name: web, namespace: %s}\nspec: {pools: [%s], ports: [{name: http, port: %d}]}\n",
-			name, strings.Join(names, ", "), Port))
+		p.write("binding-"+name, fmt.Sprintf("kind: EndpointBinding\nmetadata: {name: web, namespace: %s}\nspec: {pools: [{name: %s}], ports: [{name: http, port: %d}]}\n",
+			name, strings.Join(names, "}, {name: "), Port))
 	}
 	x := p.world.service(name, p.user(), annotations, inventories...)
 	x.grant()

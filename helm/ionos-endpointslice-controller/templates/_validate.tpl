@@ -263,8 +263,8 @@
 {{- range $namespace, $bindings := .Values.bindings }}
 {{- range $service, $binding := $bindings }}
 {{- range $binding.pools }}
-{{- if not (or (include "controller.hasOtherPools" $) (hasKey $.Values.pools .)) }}
-{{- $m = append $m (printf "bindings.%s.%s.pools: there is no pool %s; the pools are %s" $namespace $service . (keys $.Values.pools | sortAlpha | join ", ")) }}
+{{- if not (or (include "controller.hasOtherPools" $) (hasKey $.Values.pools .name)) }}
+{{- $m = append $m (printf "bindings.%s.%s.pools: there is no pool %s; the pools are %s" $namespace $service .name (keys $.Values.pools | sortAlpha | join ", ")) }}
 {{- end }}
 {{- end }}
 {{- end }}

@@ -188,7 +188,9 @@ func (w *writer) binding() tree {
 	target := w.config.Target
 	t := document(v1alpha1.KindEndpointBinding, target.ServiceName)
 	t.put("metadata.namespace", text(target.Namespace))
-	t.put("spec.pools", list([]*yaml.Node{text(PoolName)}))
+	pool := newTree()
+	pool.put("name", text(PoolName))
+	t.put("spec.pools", list([]*yaml.Node{pool.Node}))
 	var ports []*yaml.Node
 	for _, port := range target.Backends() {
 		one := newTree()

@@ -232,7 +232,7 @@ spec: {source: {static: {nodes: [{name: a, addresses: [10.0.0.1], zone: z}]}}, s
 apiVersion: endpoints.ablmnzde.github.io/v1alpha1
 kind: EndpointBinding
 metadata: {name: web, namespace: shop}
-spec: {pools: [a], ports: [{port: 80}], healthCheck: {mode: HTTP, path: /ready}}
+spec: {pools: [{name: a}], ports: [{port: 80}], healthCheck: {mode: HTTP, path: /ready}}
 `))
 	if _, err := variables.Environ(found[0].Pool, found[1].Binding, variables.Credentials{}); err == nil || !strings.Contains(err.Error(), "node a has a zone") {
 		t.Errorf("got %v", err)

@@ -101,7 +101,7 @@ func TestContract170WhatIsAcceptedIsKeptWhole(t *testing.T) {
 		for path, accepted := range map[string]bool{
 			longest[v1alpha1.AnnotationHealthCheckPath]: true, services[0].Annotations[v1alpha1.AnnotationHealthCheckPath]: false,
 		} {
-			document := documents.Decode("a", fmt.Appendf(nil, `{"apiVersion":%q,"kind":"EndpointBinding","metadata":{"name":"web","namespace":"shop"},"spec":{"pools":["blue"],"healthCheck":{"mode":"HTTP","path":%q}}}`, v1alpha1.APIVersion, path))[0]
+			document := documents.Decode("a", fmt.Appendf(nil, `{"apiVersion":%q,"kind":"EndpointBinding","metadata":{"name":"web","namespace":"shop"},"spec":{"pools":[{"name":"blue"}],"healthCheck":{"mode":"HTTP","path":%q}}}`, v1alpha1.APIVersion, path))[0]
 			if (len(document.Mistakes) == 0) != accepted {
 				t.Errorf("a path of %d bytes: got %v, want accepted %v", len(path), document.Mistakes, accepted)
 			}

@@ -166,8 +166,8 @@ func poolText(name, subnet string, allow map[string]string) string {
 }
 
 func bindingText(of wish) string {
-	return fmt.Sprintf("apiVersion: %s\nkind: EndpointBinding\nmetadata: {name: %s, namespace: %s}\nspec:\n  pools: [%s]\n  ports: [{port: %d}]\n",
-		v1alpha1.GroupVersion(), of.service, of.namespace, strings.Join(of.pools, ", "), of.port)
+	return fmt.Sprintf("apiVersion: %s\nkind: EndpointBinding\nmetadata: {name: %s, namespace: %s}\nspec:\n  pools: [{name: %s}]\n  ports: [{port: %d}]\n",
+		v1alpha1.GroupVersion(), of.service, of.namespace, strings.Join(of.pools, "}, {name: "), of.port)
 }
 
 func keys[V any](of map[string]V) func(func(string) bool) {
