@@ -127,7 +127,7 @@ func uncheckedBanner(d *report.Document) *banner {
 		Means: "These endpoints keep their state. One that dies now keeps getting traffic.",
 		Do:    "The messages of these nodes name the error of this machine. Repair that.",
 
-		Runbook: "docs/runbooks/IonosEndpointSliceUnchecked.md",
+		Runbook: "docs/runbooks/IonosEndpointSliceEndpointsUnchecked.md",
 	}
 }
 

@@ -133,7 +133,7 @@ func TestEachTroubleHasABannerWithCauseMeaningAndRemedy(t *testing.T) {
 			d.Mode, d.Reason, d.Removal = "Hold", "NoNodes", &report.Removal{Endpoints: 3, Inventories: 9, At: since.Add(9 * time.Minute)}
 		}, []string{"In trouble", "3 kept endpoints will be removed, the first at " + since.Add(9*time.Minute).UTC().Format(time.TimeOnly) + " UTC, if 9 more scheduled inventories are rejected", "That is in 4 min", "will still be removed", "whether these nodes are really gone", "IonosEndpointSliceRemovalPending.md"}},
 		"only leaving endpoints pass": {func(d *report.Document) { d.Mode, d.Reason = "Hold", "NothingPasses" }, []string{"endpoints that leave do", "before the leaving nodes are switched off"}},
-		"some are not checked":        {func(d *report.Document) { d.Stages.Unchecked = 2 }, []string{"Some endpoints are not checked", "health checks of 2 endpoints cannot be carried out", "IonosEndpointSliceUnchecked.md"}},
+		"some are not checked":        {func(d *report.Document) { d.Stages.Unchecked = 2 }, []string{"Some endpoints are not checked", "health checks of 2 endpoints cannot be carried out", "IonosEndpointSliceEndpointsUnchecked.md"}},
 		"contract 117: hold of a document's target": {func(d *report.Document) {
 			d.Mode, d.Reason, d.Service.Spelling = "Hold", "TooManyRemovals", setting.Fields
 			d.Pools = []report.PoolPart{{Name: "blue", State: report.Current, HealthCheckBy: setting.Pool}}

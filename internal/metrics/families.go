@@ -11,12 +11,12 @@ import (
 // The metrics that are counted as things happen.
 const (
 	readsTotal       = prefix + "reads_total"
-	readDuration     = prefix + "read_duration_seconds"
+	readDuration     = prefix + "source_read_duration_seconds"
 	probesTotal      = prefix + "probes_total"
-	probeDuration    = prefix + "probe_duration_seconds"
+	probeDuration    = prefix + "health_check_duration_seconds"
 	writesTotal      = prefix + "writes_total"
 	writeDuration    = prefix + "write_duration_seconds"
-	conflictsTotal   = prefix + "conflicts_total"
+	conflictsTotal   = prefix + "write_conflicts_total"
 	storeErrorsTotal = prefix + "store_errors_total"
 	requestsTotal    = "rest_client_requests_total"
 )

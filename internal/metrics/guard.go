@@ -20,7 +20,7 @@ func decisionFamilies() []Family {
 		},
 		{
 			Name: prefix + "defects_total", Type: Counter,
-			Help: "How often a defect of the program (a panic) stopped a target: its slices stay as they are until it is tried again.",
+			Help: "How often a defect of the program (a panic) stopped a Service: its slices stay as they are until it is tried again.",
 			Use:  `increase(ionos_endpointslice_defects_total[1h]) > 0`, Advice: "the log has the place; report it, and go back to the version before if endpoints that die are not taken out",
 			sample: func(m snapshot, emit emit) { emit(float64(m.status.Counts.Defects)) },
 		},

@@ -20,20 +20,20 @@ func TestARunningDaemonCountsWhatItDoes(t *testing.T) {
 			`members{state="ready"}`: 3, `members{state="draining"}`: 0, `members{state="down"}`: 0,
 			`candidates{reason="Ready"}`: 3, `member_changes_total{state="ready"}`: 3, `member_changes_total{state="absent"}`: 0,
 			`writes_total{operation="create",result="success"}`: 1, `writes_total{operation="update",result="success"}`: 0,
-			`reads_total{result="error",source="static"}`: 0, `conflicts_total`: 0, `store_errors_total`: 0, `store_unavailable`: 0, `store_stale`: 0, `pending_slices`: 0,
+			`reads_total{result="error",source="static"}`: 0, `write_conflicts_total`: 0, `store_errors_total`: 0, `store_unavailable`: 0, `store_stale`: 0, `pending_slices`: 0,
 			`leader`: 1, `loop_age_seconds`: 0,
 		})
-		if reads := got[`ionos_endpointslice_reads_total{result="success",source="static"}`]; reads < 2 || reads != got[`ionos_endpointslice_read_duration_seconds_count{source="static"}`] {
-			t.Errorf("got %v reads and %v durations, want the same, at least 2", reads, got[`ionos_endpointslice_read_duration_seconds_count{source="static"}`])
+		if reads := got[`ionos_endpointslice_reads_total{result="success",source="static"}`]; reads < 2 || reads != got[`ionos_endpointslice_source_read_duration_seconds_count{source="static"}`] {
+			t.Errorf("got %v reads and %v durations, want the same, at least 2", reads, got[`ionos_endpointslice_source_read_duration_seconds_count{source="static"}`])
 		}
 		passes := got[`ionos_endpointslice_probes_total{outcome="Pass"}`]
 		if passes < 80 || passes > 100 {
 			t.Errorf("got %v passes in a minute of 3 members and 2 s, want about 90", passes)
 		}
-		if count := got["ionos_endpointslice_probe_duration_seconds_count"]; count != passes {
+		if count := got["ionos_endpointslice_health_check_duration_seconds_count"]; count != passes {
 			t.Errorf("got %v durations of %v probes, want as many", count, passes)
 		}
-		if mean := got["ionos_endpointslice_probe_duration_seconds_sum"] / passes; mean < 0.0005 || mean > 0.002 {
+		if mean := got["ionos_endpointslice_health_check_duration_seconds_sum"] / passes; mean < 0.0005 || mean > 0.002 {
 			t.Errorf("got %v seconds a probe, want 0.001", mean)
 		}
 		unchanged, changed := got[`ionos_endpointslice_decisions_total{result="unchanged"}`], got[`ionos_endpointslice_decisions_total{result="changed"}`]
@@ -71,7 +71,7 @@ func TestTroubleIsCountedByKind(t *testing.T) {
 		got := w.gather()
 		failed := got[`ionos_endpointslice_reads_total{result="error",source="static"}`]
 		all := failed + got[`ionos_endpointslice_reads_total{result="success",source="static"}`]
-		if durations := got[`ionos_endpointslice_read_duration_seconds_count{source="static"}`]; failed < 1 || durations != all {
+		if durations := got[`ionos_endpointslice_source_read_duration_seconds_count{source="static"}`]; failed < 1 || durations != all {
 			t.Errorf("got %v failed reads and %v durations of %v, want some, and all", failed, durations, all)
 		}
 
@@ -80,8 +80,8 @@ func TestTroubleIsCountedByKind(t *testing.T) {
 		got = w.gather()
 		w.set(func() { w.writeErr = errOutage })
 		conflicts := got[`ionos_endpointslice_writes_total{operation="update",result="conflict"}`]
-		if conflicts < 1 || conflicts != got["ionos_endpointslice_conflicts_total"] {
-			t.Errorf("got %v and %v conflicts, want the same, more than none", conflicts, got["ionos_endpointslice_conflicts_total"])
+		if conflicts < 1 || conflicts != got["ionos_endpointslice_write_conflicts_total"] {
+			t.Errorf("got %v and %v conflicts, want the same, more than none", conflicts, got["ionos_endpointslice_write_conflicts_total"])
 		}
 		want(t, got, map[string]float64{"pending_slices": 1, `writes_total{operation="update",result="error"}`: 0})
 

@@ -3,6 +3,7 @@ package metrics_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/netip"
 	"strings"
 	"testing"
@@ -112,33 +113,42 @@ func TestContract73PoolsAndTargetsHaveMetrics(t *testing.T) {
 		c.many.Read("blue", pool.Reading{At: time.Now(), Nodes: make([]inventory.Node, 5)})
 		c.many.Read("blue", pool.Reading{At: time.Now(), Err: errOutage})
 		c.many.Group(second, errOutage)
-		c.many.Reaches("blue", metrics.Access{Warnings: func() []string { return []string{"odd"} }, RateLimit: func() (int, bool) { return 9, true }})
+		c.many.Reaches("blue", metrics.Access{
+			Warnings: func() []string { return []string{"odd"} }, RateLimit: func() (int, bool) { return 9, true },
+			TokenExpiry: func() (time.Time, bool) { return time.Unix(1893456000, 0), true },
+			Credential: func() metrics.Credential {
+				return metrics.Credential{Expires: time.Unix(1893456001, 0), Lifetime: time.Hour}
+			},
+		})
 		c.many.Prober("blue", &part{result: inventory.Result{Outcome: inventory.Silent}}).Check(t.Context(), netip.Addr{})
 		c.many.OfTarget(web, false)(written(3, 1))
 		c.many.OfTarget(blog, false)(target.Outcome{Pool: "blue", WriteErr: errOutage, LoadErr: errOutage, State: plan.State{Stale: errOutage}, Pending: 2, At: time.Now()})
 		c.planned(documents.Set{Generation: 3, Complete: true})
 		time.Sleep(time.Minute)
 		want(t, c.gather(), map[string]float64{
-			`plans_total`: 1, `documents_generation`: 3, `document_mistakes`: 0, `slices_without_pool`: 1, `documents_last_good_timestamp_seconds`: float64(time.Now().Unix() - 60),
-			`targets{state="Active"}`: 1, `targets{state="Leaving"}`: 1, `targets_unlisted`: 0, `targets_with_problem{kind="PoolNotAllowed"}`: 1,
-			`pool_targets{pool="blue"}`: 2, `pool_targets{pool="green"}`: 0, `pool_nodes{pool="blue"}`: 5,
-			`pool_reads_total{pool="blue",result="success"}`: 1, `pool_reads_total{pool="blue",result="error"}`: 1,
-			`pool_last_read_success_timestamp_seconds{pool="blue"}`: float64(time.Now().Unix() - 60),
-			`pool_health_checks{mode="Hold",pool="blue"}`:           1, `pool_health_checks{mode="Publish",pool="blue"}`: 1, `pool_health_checks{mode="FailOpen",pool="blue"}`: 0,
-			`pool_members{pool="blue",state="ready"}`: 5, `pool_members{pool="blue",state="down"}`: 1, `pool_unchecked_endpoints{pool="blue"}`: 3,
-			`pool_pending_removals{pool="blue"}`: 2, `pool_pending_removal_inventories{pool="blue"}`: 4, `pool_accepted_removals_total{pool="blue"}`: 7,
-			`pool_member_changes_total{pool="blue",state="down"}`: 3, `pool_probe_round_overruns_total{pool="blue"}`: 5, `pool_suspect_reads{pool="blue"}`: 0,
-			`pool_held_connections{pool="blue"}`: 3, `pool_connections_to_hold{pool="blue"}`: 4, `pool_connection_alarms_confirmed_total{pool="blue"}`: 2,
+			`assignments_total`: 1, `documents_generation`: 3, `document_mistakes`: 0, `services_without_pool`: 1, `documents_last_good_timestamp_seconds`: float64(time.Now().Unix() - 60),
+			`services{state="Active"}`: 1, `services{state="Leaving"}`: 1, `services_unlisted`: 0, `services_with_problem{kind="PoolNotAllowed"}`: 1,
+			`pool_services{pool="blue"}`: 2, `pool_services{pool="green"}`: 0, `nodes{pool="blue"}`: 5,
+			`source_reads_total{pool="blue",result="success"}`: 1, `source_reads_total{pool="blue",result="error"}`: 1,
+			`source_last_read_success_timestamp_seconds{pool="blue"}`: float64(time.Now().Unix() - 60),
+			`health_check_groups{mode="Hold",pool="blue"}`:            1, `health_check_groups{mode="Publish",pool="blue"}`: 1, `health_check_groups{mode="FailOpen",pool="blue"}`: 0,
+			`endpoints{pool="blue",state="ready"}`: 5, `endpoints{pool="blue",state="down"}`: 1, `endpoints_unchecked{pool="blue"}`: 3,
+			`removals_pending{pool="blue"}`: 2, `removals_pending_inventories{pool="blue"}`: 4, `removals_accepted_total{pool="blue"}`: 7,
+			`endpoint_changes_total{pool="blue",state="down"}`: 3, `health_check_round_overruns_total{pool="blue"}`: 5, `rejected_inventories{pool="blue"}`: 0,
+			`connections_held{pool="blue"}`: 3, `connections_wanted{pool="blue"}`: 4, `connections_lost_confirmed_total{pool="blue"}`: 2,
 			`pool_problem{kind="Source",pool="blue"}`: 0, `pool_problem{kind="HealthCheck",pool="blue"}`: 1, `pool_problem{kind="Decision",pool="blue"}`: 1,
-			`pool_source_warnings{pool="blue"}`: 1, `pool_ionos_ratelimit_remaining{pool="blue"}`: 9, `pool_not_eligible{pool="blue",reason="OutsideSubnet"}`: 1,
-			`pool_probes_total{outcome="Silent",pool="blue"}`:                          1,
-			`target_ready_endpoints{target_namespace="shop",target_service="web"}`:     3,
-			`target_published_endpoints{target_namespace="shop",target_service="web"}`: 4,
-			`target_pending_slices{target_namespace="blog",target_service="web"}`:      2,
+			`source_warnings{pool="blue"}`: 1, `source_rate_limit_remaining{pool="blue"}`: 9, `not_eligible{pool="blue",reason="OutsideSubnet"}`: 1,
+			`credential_expiry_timestamp_seconds{credential="token",pool="blue"}`: 1893456000, `credential_expiry_timestamp_seconds{credential="kubeconfig",pool="blue"}`: 1893456001,
+			`credential_lifetime_seconds{credential="token",pool="blue"}`: math.Inf(1), `credential_lifetime_seconds{credential="kubeconfig",pool="blue"}`: 3600,
+			`health_checks_total{outcome="Silent",pool="blue"}`:                     1,
+			`service_ready_endpoints{target_namespace="shop",target_service="web"}`: 3,
+			`service_endpoints{target_namespace="shop",target_service="web"}`:       4,
+			`service_pending_slices{target_namespace="blog",target_service="web"}`:  2,
 		})
 		wantProblems(t, c.gather(), map[string]string{
 			"blog/web": "NoEndpointReady Pending Releasing StoreStale StoreUnavailable WriteFailed", "evil/x": "PoolNotAllowed",
 		})
+		wantNoLint(t, c.registry)
 	})
 }
 
@@ -149,7 +159,7 @@ func wantProblems(t *testing.T, got map[string]float64, wanted map[string]string
 	for _, name := range metrics.Problems() {
 		for key := range wanted {
 			namespace, service, _ := strings.Cut(key, "/")
-			if got[fmt.Sprintf("ionos_endpointslice_target_problem{kind=%q,target_namespace=%q,target_service=%q}", name, namespace, service)] == 1 {
+			if got[fmt.Sprintf("ionos_endpointslice_service_problem{kind=%q,target_namespace=%q,target_service=%q}", name, namespace, service)] == 1 {
 				found[key] = strings.TrimSpace(found[key] + " " + name)
 			}
 		}
@@ -159,7 +169,7 @@ func wantProblems(t *testing.T, got map[string]float64, wanted map[string]string
 			t.Errorf("%s: got problems %q, want %q", key, found[key], want)
 		}
 	}
-	if series := countOf(got, "target_problem{"); series != len(strings.Fields(strings.Join(values(wanted), " "))) {
+	if series := countOf(got, "service_problem{"); series != len(strings.Fields(strings.Join(values(wanted), " "))) {
 		t.Errorf("got %d problems in all, want those of %v", series, wanted)
 	}
 }
@@ -201,12 +211,12 @@ func TestContract73SeriesOfTargetsAreBounded(t *testing.T) {
 		}
 		c.planned(documents.Set{})
 		got := c.gather()
-		if shown := countOf(got, "target_ready_endpoints{"); shown != test.shown {
+		if shown := countOf(got, "service_ready_endpoints{"); shown != test.shown {
 			t.Errorf("%+v: got series of %d targets", test, shown)
 		}
 		want(t, got, map[string]float64{
-			"targets_unlisted": float64(test.targets - test.shown), `targets{state="Active"}`: float64(test.targets),
-			`targets_with_problem{kind="WriteFailed"}`: float64(test.broken),
+			"services_unlisted": float64(test.targets - test.shown), `services{state="Active"}`: float64(test.targets),
+			`services_with_problem{kind="WriteFailed"}`: float64(test.broken),
 		})
 		if all := countOf(got, ""); all > 400+4*test.shown {
 			t.Errorf("%+v: got %d series in all", test, all)
@@ -228,16 +238,16 @@ func TestContract73ACounterOutlivesItsGroup(t *testing.T) {
 	second(pool.Outcome{Verdict: verdict, Overruns: 5}, narration.Pool{})
 	first(pool.Outcome{Verdict: verdict, Overruns: 12}, narration.Pool{Accepted: 1})
 	c.planned(documents.Set{})
-	want(t, c.gather(), map[string]float64{`pool_probe_round_overruns_total{pool="blue"}`: 17, `pool_accepted_removals_total{pool="blue"}`: 1, `pool_members{pool="blue",state="ready"}`: 2})
+	want(t, c.gather(), map[string]float64{`health_check_round_overruns_total{pool="blue"}`: 17, `removals_accepted_total{pool="blue"}`: 1, `endpoints{pool="blue",state="ready"}`: 2})
 
 	c.plan.Targets = c.plan.Targets[1:]
 	c.planned(documents.Set{})
-	want(t, c.gather(), map[string]float64{`pool_probe_round_overruns_total{pool="blue"}`: 17, `pool_members{pool="blue",state="ready"}`: 1})
+	want(t, c.gather(), map[string]float64{`health_check_round_overruns_total{pool="blue"}`: 17, `endpoints{pool="blue",state="ready"}`: 1})
 
 	c.plan.Targets = nil
 	c.planned(documents.Set{})
 	got := c.gather()
-	want(t, got, map[string]float64{`pool_targets{pool="blue"}`: 0})
+	want(t, got, map[string]float64{`pool_services{pool="blue"}`: 0})
 	if n := countOf(got, "pool_"); n != 1 {
 		t.Errorf("got %d series of a pool that is not used, want 1", n)
 	}
@@ -341,7 +351,7 @@ func TestContract73EachFormHasItsMetrics(t *testing.T) {
 			t.Errorf("%s is there for many Services", f.Name)
 		}
 	}
-	for _, name := range []string{"leader", "loop_age_seconds", `events_total{result="dropped"}`, "plans_total"} {
+	for _, name := range []string{"leader", "loop_age_seconds", `events_total{result="dropped"}`, "assignments_total"} {
 		if _, ok := many["ionos_endpointslice_"+name]; !ok {
 			t.Errorf("%s is not there for many Services", name)
 		}
@@ -362,6 +372,6 @@ func TestWhatCannotBeginIsAProblemUntilItDoes(t *testing.T) {
 		if err != nil {
 			holds = 1
 		}
-		want(t, c.gather(), map[string]float64{`pool_problem{kind="Source",pool="blue"}`: holds, `targets_with_problem{kind="NotFilled"}`: holds})
+		want(t, c.gather(), map[string]float64{`pool_problem{kind="Source",pool="blue"}`: holds, `services_with_problem{kind="NotFilled"}`: holds})
 	}
 }

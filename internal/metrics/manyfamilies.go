@@ -32,7 +32,7 @@ func problemDocs() []problemDoc {
 		{v1alpha1.ReasonInvalid, "its annotations, its binding or the document of its pool are not valid; what was published before stays"},
 		{v1alpha1.ReasonPoolNotAllowed, "its namespace may not use a pool of that name, or there is none"},
 		{v1alpha1.ReasonPortNotAllowed, "the pool does not allow its namespace a port"},
-		{v1alpha1.ReasonLimitReached, "its namespace, or the controller, has as many targets or checks as there may be"},
+		{v1alpha1.ReasonLimitReached, "its namespace, or the controller, has as many Services or checks as there may be"},
 		{v1alpha1.ReasonHealthCheckPortAmbiguous, "it is not clear which port to check"},
 		{v1alpha1.ReasonSliceOwnedByOther, "a slice has a name that the daemon would use, and belongs to another program or Service"},
 		{storeUnavailable, "the Service and its slices cannot be read, or what is known of them may be out of date"},
@@ -41,12 +41,12 @@ func problemDocs() []problemDoc {
 		{v1alpha1.ReasonPending, "slices have differed for a minute from what was decided"},
 		{v1alpha1.ReasonNoEndpointReady, "no endpoint in its slices is ready"},
 		{v1alpha1.ReasonFailOpen, "no endpoint passes its health check, and all that stay are published ready"},
-		{defect, "a defect of the program stopped the target; its slices stay as they are until it is tried again"},
-		{notFilled, "the Service cannot be filled at all, for example because another target has the names of its slices"},
+		{defect, "a defect of the program stopped the Service; its slices stay as they are until it is tried again"},
+		{notFilled, "the Service cannot be filled at all, for example because another one has the names of its slices"},
 		{waiting, "a new port, health check or pool is not ready, so the old endpoints stay"},
 		{resolve.TakesOverWithLess, "of the new endpoints too few pass, so the old ones stay"},
 		{v1alpha1.ReasonReleasing, "its binding, its annotation or its pool is gone, or replaced: its slices are emptied later"},
-		{v1alpha1.ReasonManyReleased, "the same, but too many targets vanished at once or not everything could be read: its endpoints stay"},
+		{v1alpha1.ReasonManyReleased, "the same, but too many Services vanished at once or not everything could be read: its endpoints stay"},
 	}
 }
 
@@ -73,9 +73,9 @@ func useStates() []resolve.State {
 func documentFamilies() []Family {
 	return []Family{
 		{
-			Name: prefix + "plans_total", Type: Counter,
+			Name: prefix + "assignments_total", Type: Counter,
 			Help: "How often documents and Services were compared with what runs.",
-			Use:  `ionos_endpointslice_plans_total == 0 and ionos_endpointslice_leader == 1`, Advice: "the documents, or the Services and slices of a namespace, were not read yet",
+			Use:  `ionos_endpointslice_assignments_total == 0 and ionos_endpointslice_leader == 1`, Advice: "the documents, or the Services and slices of a namespace, were not read yet",
 			sample: func(m snapshot, emit emit) { emit(float64(m.many.plans)) },
 		},
 		{
@@ -104,9 +104,9 @@ func documentFamilies() []Family {
 			sample: func(m snapshot, emit emit) { emit(unix(m.many.sound)) },
 		},
 		{
-			Name: prefix + "unwritten_statuses", Type: Gauge,
+			Name: prefix + "statuses_refused", Type: Gauge,
 			Help: "Objects in the API server whose status is refused, so that it says what was true before; 0 at a standby.",
-			Use:  `ionos_endpointslice_unwritten_statuses > 0`, Advice: "`status` names one of them, with the words of the API server; everything else goes on",
+			Use:  `ionos_endpointslice_statuses_refused > 0`, Advice: "`status` names one of them, with the words of the API server; everything else goes on",
 			sample: func(m snapshot, emit emit) { emit(float64(m.UnwrittenStatuses())) },
 		},
 	}
@@ -116,15 +116,15 @@ func documentFamilies() []Family {
 func serviceFamilies() []Family {
 	return []Family{
 		{
-			Name: prefix + "targets", Type: Gauge, Labels: label("state", texts(useStates())...),
+			Name: prefix + "services", Type: Gauge, Labels: label("state", texts(useStates())...),
 			Help: "Services that are filled, by state: as its document or annotation says (Active), until `spec.releaseAfter` is over or others take over (Leaving), while they drain because others did (Draining), because too many vanished at once or not everything could be read (Kept), or with slices that are being emptied (Emptied).",
-			Use:  `ionos_endpointslice_targets{state="Kept"} > 0`, Advice: "bring the documents back, or do what the log says",
+			Use:  `ionos_endpointslice_services{state="Kept"} > 0`, Advice: "bring the documents back, or do what the log says",
 			sample: sampleTargets,
 		},
 		{
-			Name: prefix + "targets_with_problem", Type: Gauge, Labels: label("kind", problems()...),
+			Name: prefix + "services_with_problem", Type: Gauge, Labels: label("kind", problems()...),
 			Help: "Services with a problem, by problem, whatever their number.",
-			Use:  `ionos_endpointslice_targets_with_problem > 0`, Advice: "`ionos_endpointslice_target_problem` names them",
+			Use:  `ionos_endpointslice_services_with_problem > 0`, Advice: "`ionos_endpointslice_service_problem` names them",
 			sample: func(m snapshot, emit emit) {
 				for _, kind := range problems() {
 					emit(float64(m.many.problems[kind]), kind)
@@ -132,15 +132,15 @@ func serviceFamilies() []Family {
 			},
 		},
 		{
-			Name: prefix + "targets_unlisted", Type: Gauge,
+			Name: prefix + "services_unlisted", Type: Gauge,
 			Help: "Services without series of their own. Up to 200 Services each has some; where there are more, those with a problem have, at most 1,000.",
-			Use:  `ionos_endpointslice_targets_unlisted`, Advice: "`ionos_endpointslice_targets` and `ionos_endpointslice_targets_with_problem` count these too",
+			Use:  `ionos_endpointslice_services_unlisted`, Advice: "`ionos_endpointslice_services` and `ionos_endpointslice_services_with_problem` count these too",
 			sample: func(m snapshot, emit emit) { emit(float64(m.many.unlisted)) },
 		},
 		{
-			Name: prefix + "slices_without_pool", Type: Gauge,
+			Name: prefix + "services_without_pool", Type: Gauge,
 			Help: "Services with slices of a pool that no document describes; the slices stay as they are, and nothing checks their endpoints.",
-			Use:  `ionos_endpointslice_slices_without_pool > 0`, Advice: "the log names them: bring the document of the pool back, or delete the slices",
+			Use:  `ionos_endpointslice_services_without_pool > 0`, Advice: "the log names them: bring the document of the pool back, or delete the slices",
 			sample: func(m snapshot, emit emit) { emit(float64(len(m.many.plan.Lost))) },
 		},
 	}
@@ -203,28 +203,28 @@ func targetFamilies() []Family {
 	}
 	return []Family{
 		{
-			Name: prefix + "target_published_endpoints", Type: Gauge, Labels: labels,
+			Name: prefix + "service_endpoints", Type: Gauge, Labels: labels,
 			Help: "Endpoints in the slices of the Service, in every state.",
-			Use:  `ionos_endpointslice_target_published_endpoints == 0`, Advice: "`ionos_endpointslice_target_problem` says why",
+			Use:  `ionos_endpointslice_service_endpoints == 0`, Advice: "`ionos_endpointslice_service_problem` says why",
 			sample: each(func(t *targetView) int { return t.published }),
 		},
 		{
-			Name: prefix + "target_ready_endpoints", Type: Gauge, Labels: labels,
+			Name: prefix + "service_ready_endpoints", Type: Gauge, Labels: labels,
 			Help: "Those of them that are ready.",
-			Use:  `ionos_endpointslice_target_ready_endpoints / ionos_endpointslice_target_published_endpoints < 0.5`, Advice: "most of the endpoints get no traffic",
+			Use:  `ionos_endpointslice_service_ready_endpoints / ionos_endpointslice_service_endpoints < 0.5`, Advice: "most of the endpoints get no traffic",
 			sample: each(func(t *targetView) int { return t.ready }),
 		},
 		{
-			Name: prefix + "target_pending_slices", Type: Gauge, Labels: labels,
+			Name: prefix + "service_pending_slices", Type: Gauge, Labels: labels,
 			Help: "Slices of the Service that still differ from what was decided; in a dry run, those that it does not write.",
-			Use:  `min_over_time(ionos_endpointslice_target_pending_slices[2m]) > 0`, Advice: "writes do not get through",
+			Use:  `min_over_time(ionos_endpointslice_service_pending_slices[2m]) > 0`, Advice: "writes do not get through",
 			sample: each(func(t *targetView) int { return t.pending }),
 		},
 		{
-			Name: prefix + "target_problem", Type: Gauge,
+			Name: prefix + "service_problem", Type: Gauge,
 			Labels: append(slices.Clone(labels), Label{Name: "kind", Values: problems(), Note: "one of the [problems](#problems-of-a-service)"}),
 			Help:   "1 for each problem that the Service has; absent where it has none.",
-			Use:    `ionos_endpointslice_target_problem == 1`, Advice: "the Event on the Service and the log say what to do",
+			Use:    `ionos_endpointslice_service_problem == 1`, Advice: "the Event on the Service and the log say what to do",
 			sample: func(m snapshot, emit emit) {
 				for i := range m.many.shown {
 					t := &m.many.shown[i]

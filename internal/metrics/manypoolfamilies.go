@@ -7,8 +7,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 )
 
-const poolPrefix = prefix + "pool_"
-
 // What may be wrong with a pool.
 const (
 	poolSource   = "Source"
@@ -58,32 +56,32 @@ func (p *poolView) most(value func(o *pool.Outcome) int) float64 {
 
 // poolFamilies tell of single pools.
 func poolFamilies() []Family {
-	return slices.Concat(poolUseFamilies(), poolReadFamilies(), poolRemovalFamilies(), poolEndpointFamilies(), poolCheckFamilies(), poolHeldFamilies(), poolAccessFamilies(), poolCredentialFamilies())
+	return slices.Concat(poolUseFamilies(), poolReadFamilies(), poolRemovalFamilies(), poolEndpointFamilies(), poolCheckFamilies(), poolHeldFamilies(), poolLimitFamilies(), poolCredentialFamilies())
 }
 
 // poolRemovalFamilies tell of rejected inventories.
 func poolRemovalFamilies() []Family {
 	return []Family{
 		{
-			Name: poolPrefix + "suspect_reads", Type: Gauge, Labels: poolLabels(),
+			Name: prefix + "rejected_inventories", Type: Gauge, Labels: poolLabels(),
 			Help: "Scheduled inventories of the pool in a row that were rejected, because they would take too many endpoints away.",
-			Use:  `ionos_endpointslice_pool_suspect_reads > 0`, Advice: "endpoints that they leave out stay as long as they pass; find out whether the source is right before `spec.guard.emptyResultThreshold` of them remove those that are down",
+			Use:  `ionos_endpointslice_rejected_inventories > 0`, Advice: "endpoints that they leave out stay as long as they pass; find out whether the source is right before `spec.guard.emptyResultThreshold` of them remove those that are down",
 			sample: onePool(func(p *poolView) float64 {
 				return p.most(func(o *pool.Outcome) int { return o.Verdict.Memory.Rejected() })
 			}),
 		},
 		{
-			Name: poolPrefix + "pending_removals", Type: Gauge, Labels: poolLabels(),
+			Name: prefix + "removals_pending", Type: Gauge, Labels: poolLabels(),
 			Help: "Endpoints of the pool that further rejected inventories will remove; where it has several health checks, the most that one of them says.",
-			Use:  `ionos_endpointslice_pool_pending_removals > 0`, Advice: "repair the source before `ionos_endpointslice_pool_pending_removal_inventories` more of them have come",
+			Use:  `ionos_endpointslice_removals_pending > 0`, Advice: "repair the source before `ionos_endpointslice_removals_pending_inventories` more of them have come",
 			sample: onePool(func(p *poolView) float64 {
 				return p.most(func(o *pool.Outcome) int { return o.Verdict.Removal.Endpoints })
 			}),
 		},
 		{
-			Name: poolPrefix + "pending_removal_inventories", Type: Gauge, Labels: poolLabels(),
+			Name: prefix + "removals_pending_inventories", Type: Gauge, Labels: poolLabels(),
 			Help: "Scheduled rejected inventories after which the first endpoint is removed, at the earliest; 0 if none will be.",
-			Use:  `ionos_endpointslice_pool_pending_removal_inventories and ionos_endpointslice_pool_pending_removals > 0`, Advice: "times `spec.pollInterval`, the time that is left",
+			Use:  `ionos_endpointslice_removals_pending_inventories and ionos_endpointslice_removals_pending > 0`, Advice: "times `spec.pollInterval`, the time that is left",
 			sample: onePool(func(p *poolView) float64 {
 				least := 0
 				for _, o := range p.groups {
@@ -95,9 +93,9 @@ func poolRemovalFamilies() []Family {
 			}),
 		},
 		{
-			Name: poolPrefix + "accepted_removals_total", Type: Counter, Labels: poolLabels(),
+			Name: prefix + "removals_accepted_total", Type: Counter, Labels: poolLabels(),
 			Help: "Endpoints of the pool that were removed although the inventories that left them out were rejected; one counts for each health check.",
-			Use:  `increase(ionos_endpointslice_pool_accepted_removals_total[1d]) > 0`, Advice: "the Event `RemovalAccepted` and the log name them; check whether these nodes are really gone",
+			Use:  `increase(ionos_endpointslice_removals_accepted_total[1d]) > 0`, Advice: "the Event `RemovalAccepted` and the log name them; check whether these nodes are really gone",
 			sample: onePool(func(p *poolView) float64 { return float64(p.seen.accepted.Load()) }),
 		},
 	}
@@ -108,9 +106,9 @@ func poolEndpointFamilies() []Family {
 	states := memberStates()
 	return []Family{
 		{
-			Name: poolPrefix + "health_checks", Type: Gauge, Labels: poolLabels(label("mode", spell(modes())...)...),
+			Name: prefix + "health_check_groups", Type: Gauge, Labels: poolLabels(label("mode", spell(modes())...)...),
 			Help: "Health checks of the pool that its Services use, by the mode that the guard is in; a health check is a mode, a port and a path.",
-			Use:  `ionos_endpointslice_pool_health_checks{mode!="Publish"} > 0`, Advice: "`Hold` keeps endpoints that a rejected inventory or silent health checks would take away; `FailOpen` publishes all because none passes; the log names the cause",
+			Use:  `ionos_endpointslice_health_check_groups{mode!="Publish"} > 0`, Advice: "`Hold` keeps endpoints that a rejected inventory or silent health checks would take away; `FailOpen` publishes all because none passes; the log names the cause",
 			sample: eachPool(func(p *poolView, emit func(float64, ...string)) {
 				for _, mode := range modes() {
 					emit(p.sum(func(o *pool.Outcome) int { return int(boolValue(o.Verdict.Mode == mode)) }), mode.String())
@@ -118,15 +116,15 @@ func poolEndpointFamilies() []Family {
 			}),
 		},
 		{
-			Name: poolPrefix + "members", Type: Gauge, Labels: poolLabels(label("state", spell(states)...)...),
+			Name: prefix + "endpoints", Type: Gauge, Labels: poolLabels(label("state", spell(states)...)...),
 			Help: "Endpoints of the pool, by state; one counts for each health check.",
-			Use:  `ionos_endpointslice_pool_members{state="down"} > 0`, Advice: "endpoints that get no traffic",
+			Use:  `ionos_endpointslice_endpoints{state="down"} > 0`, Advice: "endpoints that get no traffic",
 			sample: eachPool(samplePoolMembers),
 		},
 		{
-			Name: poolPrefix + "member_changes_total", Type: Counter, Labels: poolLabels(label("state", spell(append(states, inventory.Absent))...)...),
+			Name: prefix + "endpoint_changes_total", Type: Counter, Labels: poolLabels(label("state", spell(append(states, inventory.Absent))...)...),
 			Help: "Endpoints of the pool that entered the state; absent are those that were removed. One counts for each health check.",
-			Use:  `increase(ionos_endpointslice_pool_member_changes_total{state="down"}[1h])`, Advice: "how often endpoints went down in the last hour",
+			Use:  `increase(ionos_endpointslice_endpoint_changes_total{state="down"}[1h])`, Advice: "how often endpoints went down in the last hour",
 			sample: eachPool(func(p *poolView, emit func(float64, ...string)) {
 				for _, state := range append(memberStates(), inventory.Absent) {
 					emit(float64(p.seen.moves[state].Load()), state.String())
@@ -154,9 +152,9 @@ func samplePoolMembers(p *poolView, emit func(float64, ...string)) {
 func poolCheckFamilies() []Family {
 	return []Family{
 		{
-			Name: poolPrefix + "probes_total", Type: Counter, Labels: poolLabels(label("outcome", spell(outcomes())...)...),
+			Name: prefix + "health_checks_total", Type: Counter, Labels: poolLabels(label("outcome", spell(outcomes())...)...),
 			Help: "Health checks of the pool, by outcome; one that several pools share counts for one of them.",
-			Use:  `rate(ionos_endpointslice_pool_probes_total{outcome="LocalError"}[5m]) > 0`, Advice: "this machine could not carry out the checks, so they do not count; see `ionos_endpointslice_pool_unchecked_endpoints`",
+			Use:  `rate(ionos_endpointslice_health_checks_total{outcome="LocalError"}[5m]) > 0`, Advice: "this machine could not carry out the checks, so they do not count; see `ionos_endpointslice_endpoints_unchecked`",
 			sample: eachPool(func(p *poolView, emit func(float64, ...string)) {
 				for _, outcome := range outcomes() {
 					emit(float64(p.seen.probes[outcome].Load()), outcome.String())
@@ -164,17 +162,17 @@ func poolCheckFamilies() []Family {
 			}),
 		},
 		{
-			Name: poolPrefix + "unchecked_endpoints", Type: Gauge, Labels: poolLabels(),
+			Name: prefix + "endpoints_unchecked", Type: Gauge, Labels: poolLabels(),
 			Help: "Endpoints of the pool that are not checked: for longer than `spec.healthCheck.fall` intervals this machine could not carry out the checks, or there are as many checks as there may be (20,000).",
-			Use:  `ionos_endpointslice_pool_unchecked_endpoints > 0`, Advice: "they keep their state, dead or not; the log names the error, or use fewer different checks",
+			Use:  `ionos_endpointslice_endpoints_unchecked > 0`, Advice: "they keep their state, dead or not; the log names the error, or use fewer different checks",
 			sample: onePool(func(p *poolView) float64 {
 				return p.sum(func(o *pool.Outcome) int { return o.Verdict.Unchecked + o.Refused })
 			}),
 		},
 		{
-			Name: poolPrefix + "probe_round_overruns_total", Type: Counter, Labels: poolLabels(),
+			Name: prefix + "health_check_round_overruns_total", Type: Counter, Labels: poolLabels(),
 			Help: "Rounds of health checks of the pool that could not finish within the interval.",
-			Use:  `increase(ionos_endpointslice_pool_probe_round_overruns_total[10m]) > 0`, Advice: "raise `spec.healthCheck.interval` or `HEALTH_CHECK_CONCURRENCY`, or lower `spec.healthCheck.timeout`",
+			Use:  `increase(ionos_endpointslice_health_check_round_overruns_total[10m]) > 0`, Advice: "raise `spec.healthCheck.interval` or `HEALTH_CHECK_CONCURRENCY`, or lower `spec.healthCheck.timeout`",
 			sample: onePool(func(p *poolView) float64 { return float64(p.seen.overruns.Load()) }),
 		},
 	}

@@ -13,9 +13,9 @@ import (
 func poolUseFamilies() []Family {
 	return []Family{
 		{
-			Name: poolPrefix + "targets", Type: Gauge, Labels: poolLabels(),
+			Name: prefix + "pool_services", Type: Gauge, Labels: poolLabels(),
 			Help: "Services that take endpoints from the pool. A pool without any is not read, and has no other series.",
-			Use:  `ionos_endpointslice_pool_targets == 0`, Advice: "the pool is not used",
+			Use:  `ionos_endpointslice_pool_services == 0`, Advice: "the pool is not used",
 			sample: func(m snapshot, emit emit) {
 				for _, p := range m.many.pools {
 					emit(float64(p.targets), p.name)
@@ -23,7 +23,7 @@ func poolUseFamilies() []Family {
 			},
 		},
 		{
-			Name: poolPrefix + "problem", Type: Gauge, Labels: poolLabels(label("kind", poolSource, poolCheck, poolDecision)...),
+			Name: prefix + "pool_problem", Type: Gauge, Labels: poolLabels(label("kind", poolSource, poolCheck, poolDecision)...),
 			Help: "1 while the pool cannot be read (Source) or its endpoints cannot be checked (HealthCheck) as its document says, or while deciding about them fails by a defect of the program (Decision), else 0. What ran before goes on, and what was published stays.",
 			Use:  `ionos_endpointslice_pool_problem == 1`, Advice: "the log names the error",
 			sample: eachPool(func(p *poolView, emit func(float64, ...string)) {
@@ -39,36 +39,36 @@ func poolUseFamilies() []Family {
 func poolReadFamilies() []Family {
 	return []Family{
 		{
-			Name: poolPrefix + "reads_total", Type: Counter, Labels: poolLabels(Label{Name: "result", Values: []string{success, failure}}),
+			Name: prefix + "source_reads_total", Type: Counter, Labels: poolLabels(Label{Name: "result", Values: []string{success, failure}}),
 			Help: "Reads of the source of the pool, by result. As long as the source cannot be made, for example without its credentials, each is an error.",
-			Use:  `rate(ionos_endpointslice_pool_reads_total{result="error"}[10m]) > 0`, Advice: "a failed read changes no endpoint; the log names the error",
+			Use:  `rate(ionos_endpointslice_source_reads_total{result="error"}[10m]) > 0`, Advice: "a failed read changes no endpoint; the log names the error",
 			sample: eachPool(func(p *poolView, emit func(float64, ...string)) {
 				emit(float64(p.seen.good.Load()), success)
 				emit(float64(p.seen.bad.Load()), failure)
 			}),
 		},
 		{
-			Name: poolPrefix + "last_read_success_timestamp_seconds", Type: Gauge, Labels: poolLabels(),
+			Name: prefix + "source_last_read_success_timestamp_seconds", Type: Gauge, Labels: poolLabels(),
 			Help: "Unix time at which the last successful read of the source began; 0 before the first.",
-			Use:  `time() - ionos_endpointslice_pool_last_read_success_timestamp_seconds`, Advice: "the age of what is known of the nodes of the pool",
+			Use:  `time() - ionos_endpointslice_source_last_read_success_timestamp_seconds`, Advice: "the age of what is known of the nodes of the pool",
 			sample: onePool(func(p *poolView) float64 { return unix(p.seen.newest().at) }),
 		},
 		{
-			Name: poolPrefix + "nodes", Type: Gauge, Labels: poolLabels(),
+			Name: prefix + "nodes", Type: Gauge, Labels: poolLabels(),
 			Help: "Nodes that the newest complete inventory lists.",
-			Use:  `ionos_endpointslice_pool_nodes`, Advice: "compare it with the remote cluster",
+			Use:  `ionos_endpointslice_nodes`, Advice: "compare it with the remote cluster",
 			sample: onePool(func(p *poolView) float64 { return float64(p.seen.newest().nodes) }),
 		},
 		{
-			Name: poolPrefix + "not_eligible", Type: Gauge, Labels: poolLabels(Label{Name: "reason", Values: reasons(), Note: "those of the [list of reasons](reasons.md) that say why a node is not eligible"}),
+			Name: prefix + "not_eligible", Type: Gauge, Labels: poolLabels(Label{Name: "reason", Values: reasons(), Note: "those of the [list of reasons](reasons.md) that say why a node is not eligible"}),
 			Help: "Nodes and addresses of the newest inventory that are not eligible, by reason; absent where there are none.",
-			Use:  `ionos_endpointslice_pool_not_eligible > 0`, Advice: "why nodes of the pool are not published",
+			Use:  `ionos_endpointslice_not_eligible > 0`, Advice: "why nodes of the pool are not published",
 			sample: eachPool(sampleNotEligible),
 		},
 		{
-			Name: poolPrefix + "source_warnings", Type: Gauge, Labels: poolLabels(),
+			Name: prefix + "source_warnings", Type: Gauge, Labels: poolLabels(),
 			Help: "What the source of the pool finds odd, such as a LAN that is public.",
-			Use:  `ionos_endpointslice_pool_source_warnings > 0`, Advice: "`check` tells them",
+			Use:  `ionos_endpointslice_source_warnings > 0`, Advice: "`check` tells them",
 			sample: onePool(func(p *poolView) float64 {
 				if a := p.seen.access.Load(); a != nil && a.Warnings != nil {
 					return float64(len(a.Warnings()))
@@ -99,21 +99,21 @@ func sampleNotEligible(p *poolView, emit func(float64, ...string)) {
 func poolHeldFamilies() []Family {
 	return []Family{
 		{
-			Name: poolPrefix + "held_connections", Type: Gauge, Labels: poolLabels(),
+			Name: prefix + "connections_held", Type: Gauge, Labels: poolLabels(),
 			Help: "Idle connections that are held to endpoints of the pool (`spec.healthCheck.holdConnection`).",
-			Use:  `ionos_endpointslice_pool_held_connections < ionos_endpointslice_pool_connections_to_hold`, Advice: "these endpoints close idle connections, or there are too few file descriptors",
+			Use:  `ionos_endpointslice_connections_held < ionos_endpointslice_connections_wanted`, Advice: "these endpoints close idle connections, or there are too few file descriptors",
 			sample: onePool(func(p *poolView) float64 { return p.sum(func(o *pool.Outcome) int { return o.Held.Held }) }),
 		},
 		{
-			Name: poolPrefix + "connections_to_hold", Type: Gauge, Labels: poolLabels(),
+			Name: prefix + "connections_wanted", Type: Gauge, Labels: poolLabels(),
 			Help: "Endpoints of the pool to which an idle connection is to be held.",
-			Use:  `ionos_endpointslice_pool_connections_to_hold`, Advice: "compare it with `ionos_endpointslice_pool_held_connections`",
+			Use:  `ionos_endpointslice_connections_wanted`, Advice: "compare it with `ionos_endpointslice_connections_held`",
 			sample: onePool(func(p *poolView) float64 { return p.sum(func(o *pool.Outcome) int { return o.Held.Wanted }) }),
 		},
 		{
-			Name: poolPrefix + "connection_alarms_total", Type: Counter, Labels: poolLabels(label("kind", spell(hold.Kinds())...)...),
+			Name: prefix + "connections_lost_total", Type: Counter, Labels: poolLabels(label("kind", spell(hold.Kinds())...)...),
 			Help: "Held connections of the pool that were lost, by kind. Each has its endpoint checked at once.",
-			Use:  `rate(ionos_endpointslice_pool_connection_alarms_total[10m])`, Advice: "many without a confirmation: the endpoints close idle connections, which costs a check each",
+			Use:  `rate(ionos_endpointslice_connections_lost_total[10m])`, Advice: "many without a confirmation: the endpoints close idle connections, which costs a check each",
 			sample: eachPool(func(p *poolView, emit func(float64, ...string)) {
 				for _, kind := range hold.Kinds() {
 					emit(float64(p.seen.alarms[kind].Load()), kind.String())
@@ -121,73 +121,75 @@ func poolHeldFamilies() []Family {
 			}),
 		},
 		{
-			Name: poolPrefix + "connection_alarms_ignored_total", Type: Counter, Labels: poolLabels(),
+			Name: prefix + "connections_lost_ignored_total", Type: Counter, Labels: poolLabels(),
 			Help: "Those that were lost together with so many others that nothing was checked at once.",
-			Use:  `increase(ionos_endpointslice_pool_connection_alarms_ignored_total[1h]) > 0`, Advice: "a firewall was flushed or the network failed for a moment; the regular checks went on",
+			Use:  `increase(ionos_endpointslice_connections_lost_ignored_total[1h]) > 0`, Advice: "a firewall was flushed or the network failed for a moment; the regular checks went on",
 			sample: onePool(func(p *poolView) float64 { return float64(p.seen.ignored.Load()) }),
 		},
 		{
-			Name: poolPrefix + "connection_alarms_confirmed_total", Type: Counter, Labels: poolLabels(),
+			Name: prefix + "connections_lost_confirmed_total", Type: Counter, Labels: poolLabels(),
 			Help: "Those after which a health check failed.",
-			Use:  `rate(ionos_endpointslice_pool_connection_alarms_confirmed_total[1h])`, Advice: "crashes that were seen by the lost connection",
+			Use:  `rate(ionos_endpointslice_connections_lost_confirmed_total[1h])`, Advice: "crashes that were seen by the lost connection",
 			sample: onePool(func(p *poolView) float64 { return float64(p.seen.confirmed.Load()) }),
 		},
 	}
 }
 
-// poolAccessFamilies tell what the IONOS Cloud says to a pool.
-func poolAccessFamilies() []Family {
-	return []Family{
-		{
-			Name: poolPrefix + "token_expiry_timestamp_seconds", Type: Gauge, Labels: poolLabels(),
-			Help: "Unix time at which the token of the IONOS Cloud that the pool used last expires; absent if that is not known.",
-			Use:  `ionos_endpointslice_pool_token_expiry_timestamp_seconds - time() < 14 * 86400`, Advice: "write a new token to the file `token` of its credentials; it is used at once",
-			sample: eachPool(func(p *poolView, emit func(float64, ...string)) {
-				if a := p.seen.access.Load(); a != nil && a.TokenExpiry != nil {
-					if at, known := a.TokenExpiry(); known {
-						emit(unix(at))
-					}
+// poolLimitFamilies tell what the IONOS Cloud still allows to a pool.
+func poolLimitFamilies() []Family {
+	return []Family{{
+		Name: prefix + "source_rate_limit_remaining", Type: Gauge, Labels: poolLabels(),
+		Help: "Requests that the IONOS Cloud still allowed in its last answer to the pool; absent if it did not say. Pools of one account share the limit.",
+		Use:  `ionos_endpointslice_source_rate_limit_remaining < 10`, Advice: "raise `spec.pollInterval`, or find out what else uses the limit of the account",
+		sample: eachPool(func(p *poolView, emit func(float64, ...string)) {
+			if a := p.seen.access.Load(); a != nil && a.RateLimit != nil {
+				if remaining, known := a.RateLimit(); known {
+					emit(float64(remaining))
 				}
-			}),
-		},
-		{
-			Name: poolPrefix + "ionos_ratelimit_remaining", Type: Gauge, Labels: poolLabels(),
-			Help: "Requests that the IONOS Cloud still allowed in its last answer to the pool; absent if it did not say. Pools of one account share the limit.",
-			Use:  `ionos_endpointslice_pool_ionos_ratelimit_remaining < 10`, Advice: "raise `spec.pollInterval`, or find out what else uses the limit of the account",
-			sample: eachPool(func(p *poolView, emit func(float64, ...string)) {
-				if a := p.seen.access.Load(); a != nil && a.RateLimit != nil {
-					if remaining, known := a.RateLimit(); known {
-						emit(float64(remaining))
-					}
-				}
-			}),
-		},
-	}
+			}
+		}),
+	}}
 }
 
-// poolCredentialFamilies tell of the access to the remote cluster of a pool.
+// The credentials of a pool: the token of the IONOS Cloud, and the kubeconfig of the remote cluster.
+const (
+	token      = "token"
+	kubeconfig = "kubeconfig"
+)
+
+// poolCredentialFamilies tell when the credentials of a pool expire.
 func poolCredentialFamilies() []Family {
-	credential := func(value func(Credential) float64) func(snapshot, emit) {
+	labels := poolLabels(label("credential", token, kubeconfig)...)
+	each := func(value func(Credential) float64) func(snapshot, emit) {
 		return eachPool(func(p *poolView, emit func(float64, ...string)) {
-			if a := p.seen.access.Load(); a != nil && a.Credential != nil {
+			a := p.seen.access.Load()
+			if a == nil {
+				return
+			}
+			if a.TokenExpiry != nil {
+				if at, known := a.TokenExpiry(); known {
+					emit(value(Credential{Expires: at}), token)
+				}
+			}
+			if a.Credential != nil {
 				if c := a.Credential(); !c.Expires.IsZero() {
-					emit(value(c))
+					emit(value(c), kubeconfig)
 				}
 			}
 		})
 	}
 	return []Family{
 		{
-			Name: poolPrefix + "credential_expiry_timestamp_seconds", Type: Gauge, Labels: poolLabels(),
-			Help: "Unix time at which the token or client certificate for the remote cluster of the pool expires, whichever is sooner; absent if that is not known.",
-			Use:  `ionos_endpointslice_pool_credential_expiry_timestamp_seconds - time() < 14 * 86400`, Advice: "renew the kubeconfig of its credentials, unless something else does; the new one is used without a restart",
-			sample: credential(func(c Credential) float64 { return unix(c.Expires) }),
+			Name: prefix + "credential_expiry_timestamp_seconds", Type: Gauge, Labels: labels,
+			Help: "Unix time at which a credential of the pool expires: the token of the IONOS Cloud that it used last (token), or the token or client certificate for its remote cluster, whichever is sooner (kubeconfig); absent if that is not known.",
+			Use:  `ionos_endpointslice_credential_expiry_timestamp_seconds - time() < 14 * 86400`, Advice: "write a new one to the file `token` or `kubeconfig` of its credentials, unless something else does; it is used without a restart",
+			sample: each(func(c Credential) float64 { return unix(c.Expires) }),
 		},
 		{
-			Name: poolPrefix + "credential_lifetime_seconds", Type: Gauge, Labels: poolLabels(),
-			Help: "Seconds for which that token or client certificate is valid in all; +Inf if it does not say, absent if its expiry is not known.",
-			Use:  `ionos_endpointslice_pool_credential_lifetime_seconds < 2 * 86400`, Advice: "something renews it; the alert waits for the last tenth of its lifetime",
-			sample: credential(func(c Credential) float64 {
+			Name: prefix + "credential_lifetime_seconds", Type: Gauge, Labels: labels,
+			Help: "Seconds for which that credential is valid in all; +Inf if it does not say, as the token of the IONOS Cloud never does; absent if its expiry is not known.",
+			Use:  `ionos_endpointslice_credential_lifetime_seconds < 2 * 86400`, Advice: "something renews it; the alert waits for the last tenth of its lifetime",
+			sample: each(func(c Credential) float64 {
 				if c.Lifetime <= 0 {
 					return math.Inf(1)
 				}

@@ -26,7 +26,7 @@ They are served at ` + "`/metrics` of `METRICS_ADDRESS`" + `, as text or OpenMet
 	b.WriteString(`
 ## Many Services, by documents
 
-With ` + "`DOCUMENTS_DIR`" + ` there are these instead. ` + "`ionos_endpointslice_reads_total`, `ionos_endpointslice_probes_total`" + ` and the like count for all pools together.
+With ` + "`DOCUMENTS_DIR`" + ` there are these instead. ` + "`ionos_endpointslice_reads_total`, `ionos_endpointslice_probes_total`" + ` and the like count for all pools together. Which pool a series is of, the label ` + "`pool`" + ` says and not the name; ` + "`ionos_endpointslice_pool_services` and `ionos_endpointslice_pool_problem`" + ` are about the pool itself.
 
 `)
 	table(&b, Documents)

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -93,6 +94,32 @@ func TestEveryFamilySaysWhatToDo(t *testing.T) {
 		seen[f.Name] = true
 		if f.Help == "" || f.Advice == "" || !strings.Contains(f.Use, f.Name) || strings.ContainsAny(f.Help+f.Use+f.Advice, "|\n") {
 			t.Errorf("%s: got %q, %q, %q; want a sentence, a query with its name and what that means, fit for a table", f.Name, f.Help, f.Use, f.Advice)
+		}
+	}
+}
+
+// TestContract215NamesOfMetricsSayOneWordForOneThing: the pool is in the label, and the old words
+// are in no name that stays.
+func TestContract215NamesOfMetricsSayOneWordForOneThing(t *testing.T) {
+	about := []string{"ionos_endpointslice_pool_services", "ionos_endpointslice_pool_problem"}
+	gauges := make(map[string]bool)
+	for _, f := range metrics.Families() {
+		gauges[f.Name] = true
+	}
+	for _, f := range metrics.Families() {
+		if counted := strings.TrimSuffix(f.Name, "_total"); counted != f.Name && gauges[counted] {
+			t.Errorf("%s: is %s in OpenMetrics, as another one is", f.Name, counted)
+		}
+		if f.Form != metrics.Documents {
+			continue
+		}
+		if strings.Contains(f.Name, "_pool_") && !slices.Contains(about, f.Name) {
+			t.Errorf("%s: the label pool says it", f.Name)
+		}
+		for _, word := range []string{"member", "candidate", "suspect", "probe", "target", "alarm", "ratelimit", "plan", "token"} {
+			if strings.Contains(f.Name, word) {
+				t.Errorf("%s: is called after a %s, want the word of the texts", f.Name, word)
+			}
 		}
 	}
 }

@@ -13,7 +13,7 @@ func sourceFamilies() []Family {
 			Name: readDuration, Type: Histogram, Labels: []Label{source},
 			buckets: []float64{.001, .005, .025, .1, .25, .5, 1, 2.5, 5, 10, 20, 30, 60},
 			Help:    "Seconds that reads of the source took, failed ones included.",
-			Use:     `histogram_quantile(0.99, rate(ionos_endpointslice_read_duration_seconds_bucket[30m]))`, Advice: "keep it well below `SOURCE_TIMEOUT`",
+			Use:     `histogram_quantile(0.99, rate(ionos_endpointslice_source_read_duration_seconds_bucket[30m]))`, Advice: "keep it well below `SOURCE_TIMEOUT`",
 		},
 		{
 			Name: prefix + "last_read_success_timestamp_seconds", Type: Gauge,

@@ -23,7 +23,7 @@ func probeFamilies() []Family {
 			Name: probeDuration, Type: Histogram,
 			buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 			Help:    "Seconds that health checks took, without those of outcome LocalError.",
-			Use:     `histogram_quantile(0.99, rate(ionos_endpointslice_probe_duration_seconds_bucket[10m]))`, Advice: "keep it well below `HEALTH_CHECK_TIMEOUT`",
+			Use:     `histogram_quantile(0.99, rate(ionos_endpointslice_health_check_duration_seconds_bucket[10m]))`, Advice: "keep it well below `HEALTH_CHECK_TIMEOUT`",
 		},
 		{
 			Name: prefix + "probe_round_overruns_total", Type: Counter,
@@ -95,7 +95,7 @@ func writeFamilies() []Family {
 		{
 			Name: conflictsTotal, Type: Counter,
 			Help: "Writes that were refused because the slice had changed; they are decided again.",
-			Use:  `increase(ionos_endpointslice_conflicts_total[1h])`, Advice: "a few are harmless; many mean that another client writes the slices",
+			Use:  `increase(ionos_endpointslice_write_conflicts_total[1h])`, Advice: "a few are harmless; many mean that another client writes the slices",
 		},
 	}
 }

@@ -131,14 +131,14 @@ func TestWhatWeEndOurselvesIsNoFailure(t *testing.T) {
 	}
 	// Errors of the deadline count, those of the stop do not.
 	want(t, shown(), map[string]float64{
-		`reads_total{result="error",source="file"}`: 1, `read_duration_seconds_count{source="file"}`: 1,
-		"store_errors_total": 1, `probes_total{outcome="LocalError"}`: 1, "probe_duration_seconds_count": 0,
+		`reads_total{result="error",source="file"}`: 1, `source_read_duration_seconds_count{source="file"}`: 1,
+		"store_errors_total": 1, `probes_total{outcome="LocalError"}`: 1, "health_check_duration_seconds_count": 0,
 	})
 }
 
 func TestEveryOutcomeOfAProbeAndOfAWriteIsCounted(t *testing.T) {
 	m, shown := newMetrics(t)
-	wanted := map[string]float64{"probe_duration_seconds_count": 1 + 2 + 3, "conflicts_total": 2 + 2}
+	wanted := map[string]float64{"health_check_duration_seconds_count": 1 + 2 + 3, "write_conflicts_total": 2 + 2}
 	for i, o := range []inventory.Outcome{inventory.Pass, inventory.Refused, inventory.Silent, inventory.LocalError} {
 		for range i + 1 {
 			m.Prober(&part{result: inventory.Result{Outcome: o}}).Check(t.Context(), netip.Addr{})

@@ -43,7 +43,7 @@ func TestContract115And135ARestoredServerTakesNothingAway(t *testing.T) {
 	if got := fmt.Sprint(line["object"]); got != "EndpointBinding "+p.namespace+"/web" {
 		t.Errorf("got %s", got)
 	}
-	p.wantMetrics(shown, map[string]string{"unwritten_statuses": "1"}) // a server that has just come back may refuse others first
+	p.wantMetrics(shown, map[string]string{"statuses_refused": "1"}) // a server that has just come back may refuse others first
 	if page := shown.get(shown.admin, "/"); !strings.Contains(page, "The status of objects is not written") {
 		t.Error("the page does not say it")
 	}
@@ -70,7 +70,7 @@ func TestContract115And135ARestoredServerTakesNothingAway(t *testing.T) {
 	p.untilSaid("web", "True EndpointsReady: 2 of 3 endpoints are ready")
 	p.untilSaid("both", "True EndpointsReady: 4 of 5 endpoints are ready")
 	d.says("the status of documents in the API server is written again")
-	p.wantMetrics(shown, map[string]string{"unwritten_statuses": "0"})
+	p.wantMetrics(shown, map[string]string{"statuses_refused": "0"})
 	p.binding("web", "green")
 	p.until(func() bool { return strings.Contains(p.bySlice()["web.green"], " ready") }, func() string { return fmt.Sprint(p.bySlice()) })
 	if code := d.stop(); code != 0 {

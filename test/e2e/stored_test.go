@@ -82,7 +82,7 @@ addressType: IPv4, endpoints: [{addresses: [10.0.0.1], conditions: {ready: false
 func (p *platform) wantPending(s *surfaces, want string) {
 	p.t.Helper()
 	of := func(service string) string {
-		return fmt.Sprintf("target_pending_slices{target_namespace=%q,target_service=%q}", p.namespace, service)
+		return fmt.Sprintf("service_pending_slices{target_namespace=%q,target_service=%q}", p.namespace, service)
 	}
 	p.wantMetrics(s, map[string]string{of("web"): want, of("both"): want})
 }

@@ -123,16 +123,16 @@ func TestTheCatalogueFindsWhatThereIsNot(t *testing.T) {
 	c := known(t)
 	for expr, want := range map[string]string{
 		`sum(ionos_endpointslice_leader)`: "",
-		`sum by (state) (increase(ionos_endpointslice_member_changes_total{state=~"down|draining"}[30m])) > 10 and up == 0`: "",
-		`histogram_quantile(0.9, sum by (le) (rate(ionos_endpointslice_read_duration_seconds_bucket{source="ionos"}[5m])))`: "",
-		`label_replace(max by (job) (ionos_endpointslice_mode{mode="Hold"}) == 1, "cause", "x", "", "")`:                    "",
+		`sum by (state) (increase(ionos_endpointslice_member_changes_total{state=~"down|draining"}[30m])) > 10 and up == 0`:        "",
+		`histogram_quantile(0.9, sum by (le) (rate(ionos_endpointslice_source_read_duration_seconds_bucket{source="ionos"}[5m])))`: "",
+		`label_replace(max by (job) (ionos_endpointslice_mode{mode="Hold"}) == 1, "cause", "x", "", "")`:                           "",
 		`ionos_endpointslice_leaders`:                                  "no metric",
 		`foo or up`:                                                    "no metric foo",
 		`ionos_endpointslice_mode{mode="hold"}`:                        "never",
 		`ionos_endpointslice_members{state=~"ready|dead"}`:             "never",
 		`ionos_endpointslice_members{mode="Hold"}`:                     "no label mode",
 		`sum by (source) (ionos_endpointslice_leader)`:                 "label source",
-		`ionos_endpointslice_read_duration_seconds > 1`:                "no metric",
+		`ionos_endpointslice_source_read_duration_seconds > 1`:         "no metric",
 		`go_goroutines{namespace="a"} + on (jobs) process_open_fds`:    "label jobs",
 		`sum by (cause) (label_replace(up, "reason", "x", "job", ""))`: "label cause",
 	} {

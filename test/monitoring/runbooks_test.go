@@ -56,11 +56,39 @@ func TestEveryAlertHasARunbookAndEveryRunbookAnAlert(t *testing.T) {
 		if row := regexp.MustCompile(`\| \[` + r.Alert + `\]\(` + r.Alert + `\.md\) \| ([^|]*) \|`).FindStringSubmatch(overview); row == nil || !strings.Contains(row[1], r.Labels["severity"]) {
 			t.Errorf("%s: the index does not have it with its severity %s", r.Alert, r.Labels["severity"])
 		}
+		if _, anchor, found := strings.Cut(r.Annotations["runbook_url"], "#"); found {
+			wantAnchors(t, r.Alert, page, anchor)
+		}
 		meaning, _, _ := strings.Cut(page, "**Impact.**")
 		if !strings.Contains(meaning, r.Labels["severity"]) {
 			t.Errorf("%s: the meaning does not say that it can be %s", r.Alert, r.Labels["severity"])
 		}
 	}
+}
+
+// wantAnchors fails where a page has no heading for what a rule leads to: a word, or each value of
+// the label credential.
+func wantAnchors(t *testing.T, name, page, anchor string) {
+	t.Helper()
+	anchors := []string{anchor}
+	if anchor == "{{ $labels.credential }}" {
+		anchors = credentials(t)
+	}
+	for _, anchor := range anchors {
+		if !strings.Contains(strings.ToLower(page), "\n### "+anchor+"\n") {
+			t.Errorf("%s: no heading for #%s", name, anchor)
+		}
+	}
+}
+
+// credentials are the values of the label credential.
+func credentials(t *testing.T) []string {
+	t.Helper()
+	values := known(t)["ionos_endpointslice_credential_expiry_timestamp_seconds"]["credential"]
+	if len(values) != 2 {
+		t.Fatalf("got credentials %q", values)
+	}
+	return values
 }
 
 func TestEveryRunbookHasItsSections(t *testing.T) {

@@ -189,8 +189,8 @@ func metrics(t *testing.T, server *controlplane.ControlPlane) {
 	body := read(t, d.health+"/metrics")
 	for _, want := range []string{
 		"endpoint_views_synced 1", "endpoint_views_stale_seconds 0", `endpoint_views_api_requests_total{code="200",verb="watch"}`, `endpoint_views_endpoints{state="ready"}`,
-		"endpoint_views_watch_age_seconds ", "endpoint_views_changes_total ", "endpoint_views_slow_total 0", "endpoint_views_suspects 0", "endpoint_views_clients 0",
-		`endpoint_views_events_total{type="DELETED"} 0`, "endpoint_views_identities_current 1", "go_goroutines",
+		"endpoint_views_watch_age_seconds ", "endpoint_views_endpoint_changes_total ", "endpoint_views_streams_timed_out_total 0", "endpoint_views_unconfirmed_objects 0", "endpoint_views_streams 0",
+		`endpoint_views_stream_events_total{type="DELETED"} 0`, "endpoint_views_identities_current 1", "go_goroutines",
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("no %s in\n%s", want, body)

@@ -78,7 +78,7 @@ func followedByXDS(t *testing.T, server *controlplane.ControlPlane) {
 		t.Fatal(err)
 	}
 	d.explains(t, "acknowledged at")
-	d.counts(t, `xds_streams{protocol="envoy"} 1`, `xds_pushes_total{protocol="envoy",type="EDS"} 2`, `xds_acknowledgements_total{protocol="envoy",type="EDS"} 2`, "xds_rejecting 0")
+	d.counts(t, `xds_streams{protocol="envoy"} 1`, `xds_pushes_total{protocol="envoy",type="EDS"} 2`, `xds_acknowledgements_total{protocol="envoy",type="EDS"} 2`, "xds_streams_rejecting 0")
 
 	// What it rejects is told by its own words.
 	update(t, c, "xds", slice("web-1", "web", "10.0.0.13"))
@@ -91,7 +91,7 @@ func followedByXDS(t *testing.T, server *controlplane.ControlPlane) {
 		t.Fatal(err)
 	}
 	d.explains(t, "rejected, so the client keeps what it had: no such zone")
-	d.counts(t, `xds_pushes_total{protocol="envoy",type="EDS"} 3`, `xds_rejections_total{protocol="envoy",type="EDS"} 1`, "xds_rejecting 1")
+	d.counts(t, `xds_pushes_total{protocol="envoy",type="EDS"} 3`, `xds_rejections_total{protocol="envoy",type="EDS"} 1`, "xds_streams_rejecting 1")
 }
 
 // explains waits until explain says something of the endpoints that the proxy was sent.

@@ -28,7 +28,7 @@ They are served at ` + "`/metrics` of `METRICS_ADDRESS`" + `, as text or OpenMet
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | `%s`: %s |\n", f.Name, f.Type, f.describe(), f.Help, f.Use, f.Advice)
 	}
 	b.WriteString(`
-` + "`endpoint_views_refused_total` and `endpoint_views_api_requests_total`" + ` have a value for each status that there was since the start. Go and the process report themselves in addition: ` + "`go_*`, `process_*`" + ` (memory, goroutines, processor time, open files).
+` + "`endpoint_views_requests_denied_total` and `endpoint_views_api_requests_total`" + ` have a value for each status that there was since the start. Go and the process report themselves in addition: ` + "`go_*`, `process_*`" + ` (memory, goroutines, processor time, open files).
 
 [Alerts](../../deploy/monitoring/README.md#alerts-of-endpoint-views) ask for some of them.
 `)

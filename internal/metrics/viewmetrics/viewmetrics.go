@@ -69,22 +69,22 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	for state, n := range c.Cache.States() {
 		emit("endpoints", float64(n), string(state))
 	}
-	count("changes_total", c.Cache.Changes())
-	emit("suspects", float64(len(c.Cache.Suspects())))
+	count("endpoint_changes_total", c.Cache.Changes())
+	emit("unconfirmed_objects", float64(len(c.Cache.Suspects())))
 	c.sight(time.Now(), emit)
 	c.Requests(func(verb, code string, requests uint64) { count("api_requests_total", requests, code, verb) })
 	emit("identities_current", truth(c.Identities() == nil))
 	stats := c.Server.Stats()
-	emit("clients", float64(stats.Clients))
+	emit("streams", float64(stats.Clients))
 	for kind, n := range stats.Events {
-		count("events_total", n, string(kind))
+		count("stream_events_total", n, string(kind))
 	}
 	for code, n := range stats.Refused {
-		count("refused_total", n, strconv.Itoa(code))
+		count("requests_denied_total", n, strconv.Itoa(code))
 	}
-	count("expired_total", stats.Expired)
-	count("slow_total", stats.Slow)
-	count("resumed_total", stats.Resumed)
+	count("streams_expired_total", stats.Expired)
+	count("streams_timed_out_total", stats.Slow)
+	count("streams_resumed_total", stats.Resumed)
 	count("lists_total", stats.Lists)
 	if c.XDS != nil {
 		c.xds(emit, count)
@@ -97,7 +97,7 @@ func (c *collector) xds(emit func(string, float64, ...string), count func(string
 	for protocol, n := range stats.Streams {
 		emit("xds_streams", float64(n), string(protocol))
 	}
-	emit("xds_rejecting", float64(stats.Rejecting))
+	emit("xds_streams_rejecting", float64(stats.Rejecting))
 	for why, n := range stats.Kept {
 		emit("xds_fleets_kept", float64(n), string(why))
 	}
@@ -107,8 +107,8 @@ func (c *collector) xds(emit func(string, float64, ...string), count func(string
 		count("xds_acknowledgements_total", of.Acks, labels...)
 		count("xds_rejections_total", of.Rejections, labels...)
 	}
-	count("xds_refused_total", stats.Refused)
-	count("xds_late_total", stats.Late)
+	count("xds_denied_total", stats.Refused)
+	count("xds_steps_unacknowledged_total", stats.Late)
 }
 
 // sight emits whether the watches are current.

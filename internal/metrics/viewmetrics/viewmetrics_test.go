@@ -1,6 +1,7 @@
 package viewmetrics_test
 
 import (
+	"bytes"
 	"flag"
 	"io"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics/viewmetrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcache"
@@ -75,12 +77,16 @@ func TestTheReferenceListsWhatIsServed(t *testing.T) {
 		shown = append(shown, found[1])
 	}
 	for _, f := range viewmetrics.Families() {
-		if f.Name != "endpoint_views_refused_total" {
+		if f.Name != "endpoint_views_requests_denied_total" {
 			listed = append(listed, f.Name+" "+f.Type)
 		}
 	}
 	slices.Sort(listed)
 	if diff := cmp.Diff(listed, shown); diff != "" {
 		t.Errorf("families (-reference +served):\n%s\n%s", diff, text)
+	}
+	problems, err := promlint.New(bytes.NewReader(text)).Lint()
+	if err != nil || len(problems) > 0 {
+		t.Errorf("promtool check metrics would say %v, %v", problems, err)
 	}
 }
