@@ -5,7 +5,7 @@ package v1alpha1
 // Another annotation with this prefix is reported and has no effect.
 const (
 	// AnnotationPool names the pool that backs the Service. An empty value is no pool:
-	// the Service is no target.
+	// nothing fills the Service.
 	AnnotationPool = GroupName + "/pool"
 	// AnnotationHealthCheckMode is spec.healthCheck.mode of a binding, and so on.
 	AnnotationHealthCheckMode           = GroupName + "/health-check-mode"
@@ -14,7 +14,7 @@ const (
 	AnnotationHealthCheckPort           = GroupName + "/health-check-port"
 	AnnotationHealthCheckExpectedStatus = GroupName + "/health-check-expected-status"
 
-	// AnnotationViews is no setting of a target: endpoint-views shows a Service that has
+	// AnnotationViews is no setting of a binding: endpoint-views shows a Service that has
 	// it with the value "true".
 	AnnotationViews = GroupName + "/views"
 	// AnnotationFleets and those below it are for endpoint-views too: what its clients do
@@ -26,7 +26,7 @@ const (
 	AnnotationTLSInsecureSkipVerify   = GroupName + "/tls-insecure-skip-verify"
 )
 
-// LabelPool is on each EndpointSlice of a target and names the pool that fills it.
+// LabelPool is on each EndpointSlice of a Service and names the pool that fills it.
 const LabelPool = GroupName + "/pool"
 
 // BindingAnnotations are the annotations that choose a pool and a health check, in the

@@ -129,7 +129,7 @@ type BindingHealthCheck struct {
 	// +kubebuilder:default=TCP
 	Mode HealthCheckMode `json:"mode,omitempty"`
 	// TCP port to check, which the pools must allow. Without one: the only TCP port of
-	// the target.
+	// the Service.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535

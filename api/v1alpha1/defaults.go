@@ -10,7 +10,7 @@ import (
 const (
 	DefaultPollInterval         = 30 * time.Second
 	DefaultReleaseAfter         = 10 * time.Minute
-	DefaultMaxTargets           = 100
+	DefaultMaxServices          = 100
 	DefaultMaxChecks            = 2000
 	DefaultPath                 = "/"
 	DefaultExpectedStatus       = "200-399"
@@ -31,7 +31,7 @@ func (p *EndpointPool) SetDefaults() {
 	unset(&s.PollInterval, metav1.Duration{Duration: DefaultPollInterval})
 	unset(&s.ReleaseAfter, metav1.Duration{Duration: DefaultReleaseAfter})
 	for i := range s.Allow {
-		unset(&s.Allow[i].MaxTargets, DefaultMaxTargets)
+		unset(&s.Allow[i].MaxServices, DefaultMaxServices)
 		unset(&s.Allow[i].MaxChecks, DefaultMaxChecks)
 	}
 	s.HealthCheck.setDefaults()

@@ -34,7 +34,7 @@ type PoolAllowance struct {
 	// +kubebuilder:default=100
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000
-	MaxTargets *int32 `json:"maxTargets,omitempty"`
+	MaxServices *int32 `json:"maxServices,omitempty"`
 	// How many distinct checks, an address and a health check each, the bindings of each
 	// of these namespaces may cause in the pool. Checks that the pool does anyway do not
 	// count. Where several entries are for a namespace, the largest number counts.
@@ -73,8 +73,8 @@ type PoolHealthCheck struct {
 	// +optional
 	// +kubebuilder:default=TCP
 	Mode HealthCheckMode `json:"mode,omitempty"`
-	// TCP port to check. Without one: the only TCP port of the target. A port of the
-	// whole node, such as kube-proxy's 10256, costs one check for all targets of the
+	// TCP port to check. Without one: the only TCP port of the Service. A port of the
+	// whole node, such as kube-proxy's 10256, costs one check for all Services of the
 	// pool, but does not notice that the port of one Service is dead.
 	// +optional
 	// +kubebuilder:validation:Minimum=1

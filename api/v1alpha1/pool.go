@@ -12,7 +12,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name=Source,type=string,JSONPath=`.status.source`
 // +kubebuilder:printcolumn:name=Nodes,type=integer,JSONPath=`.status.nodes`
-// +kubebuilder:printcolumn:name=Targets,type=integer,JSONPath=`.status.targets`
+// +kubebuilder:printcolumn:name=Services,type=integer,JSONPath=`.status.services`
 // +kubebuilder:printcolumn:name=Read,type=string,JSONPath=`.status.conditions[?(@.type=="SourceReady")].reason`
 // +kubebuilder:printcolumn:name=Accepted,type=string,JSONPath=`.status.conditions[?(@.type=="Accepted")].reason`,priority=1
 // +kubebuilder:printcolumn:name=Held,type=string,JSONPath=`.status.conditions[?(@.type=="Held")].reason`,priority=1
@@ -78,7 +78,7 @@ type EndpointPoolSpec struct {
 	// How much an inventory, or a controller that is cut off, may take away.
 	// +optional
 	Guard PoolGuard `json:"guard,omitempty"`
-	// How long the endpoints of a target that vanished stay checked and published. Then
+	// How long the endpoints of a Service that vanished stay checked and published. Then
 	// its slices are emptied.
 	// +optional
 	// +kubebuilder:default="10m"

@@ -15,7 +15,7 @@ type EndpointPoolStatus struct {
 	Nodes int32 `json:"nodes"`
 	// Services that the pool backs.
 	// +optional
-	Targets int32 `json:"targets"`
+	Services int32 `json:"services"`
 	// Accepted, SourceReady and Held.
 	// +optional
 	// +listType=map

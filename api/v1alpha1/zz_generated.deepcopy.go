@@ -390,8 +390,8 @@ func (in *PoolAllowance) DeepCopyInto(out *PoolAllowance) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
-	if in.MaxTargets != nil {
-		in, out := &in.MaxTargets, &out.MaxTargets
+	if in.MaxServices != nil {
+		in, out := &in.MaxServices, &out.MaxServices
 		*out = new(int32)
 		**out = **in
 	}

@@ -140,8 +140,8 @@ func TestContract47APoolAllowsNothingThatItDoesNotName(t *testing.T) {
 	}
 	for _, test := range tests {
 		got := documents.Allowed(spec, test.namespace, test.labels)
-		if got.Ports.String() != test.want || got.MaxTargets != test.targets {
-			t.Errorf("%s %v: got %q and %d targets, want %q and %d", test.namespace, test.labels, got.Ports, got.MaxTargets, test.want, test.targets)
+		if got.Ports.String() != test.want || got.MaxServices != test.targets {
+			t.Errorf("%s %v: got %q and %d targets, want %q and %d", test.namespace, test.labels, got.Ports, got.MaxServices, test.want, test.targets)
 		}
 	}
 	// Decode refuses an empty selector. Another carrier that lets one through allows nothing.

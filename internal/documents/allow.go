@@ -40,8 +40,8 @@ func (p Ports) String() string {
 
 // Allowance is what a pool allows one namespace.
 type Allowance struct {
-	Ports                 Ports
-	MaxTargets, MaxChecks int
+	Ports                  Ports
+	MaxServices, MaxChecks int
 }
 
 // Allowed returns what a valid pool allows a namespace with these labels: no ports where
@@ -58,7 +58,7 @@ func Allowed(pool *v1alpha1.EndpointPoolSpec, namespace string, names map[string
 				all.Ports = append(all.Ports, [2]int32{first, last})
 			}
 		}
-		all.MaxTargets = max(all.MaxTargets, limit(entry.MaxTargets, v1alpha1.DefaultMaxTargets))
+		all.MaxServices = max(all.MaxServices, limit(entry.MaxServices, v1alpha1.DefaultMaxServices))
 		all.MaxChecks = max(all.MaxChecks, limit(entry.MaxChecks, v1alpha1.DefaultMaxChecks))
 	}
 	return all
@@ -130,7 +130,7 @@ func (w *walk) checkAllowance(path string, entry v1alpha1.PoolAllowance) {
 	for i, text := range entry.Ports {
 		w.checkPorts(fmt.Sprintf("%s.ports[%d]", path, i), text)
 	}
-	w.number(path+".maxTargets", entry.MaxTargets, 1, 10_000)
+	w.number(path+".maxServices", entry.MaxServices, 1, 10_000)
 	w.number(path+".maxChecks", entry.MaxChecks, 1, 20_000)
 }
 

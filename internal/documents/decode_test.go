@@ -24,7 +24,7 @@ spec:
   subnets: [10.7.0.0/24, "fd00:10::/64"]
   pollInterval: 30s
   allow:
-  - {namespaces: [shop, blog], ports: ["30080", "31000-31999"], maxTargets: 5}
+  - {namespaces: [shop, blog], ports: ["30080", "31000-31999"], maxServices: 5}
   - namespaceSelector: {matchLabels: {platform.example.org/tier: gold}}
     ports: ["30443"]
   healthCheck: {mode: HTTP, port: 10256, path: "/healthz?verbose", interval: 2s, timeout: 1s, rise: 2, fall: 3}
@@ -62,7 +62,7 @@ func TestSoundDocumentsHaveTheirDefaults(t *testing.T) {
 	if got := *pool.Spec.Guard.MaxSilentPercent; got != v1alpha1.DefaultMaxSilentPercent {
 		t.Errorf("got maxSilentPercent %d, want the default", got)
 	}
-	if *pool.Spec.Guard.EmptyResultThreshold != 0 || *pool.Spec.Guard.FailOpen || *pool.Spec.Allow[0].MaxTargets != 5 || *pool.Spec.Allow[0].MaxChecks != 2000 {
+	if *pool.Spec.Guard.EmptyResultThreshold != 0 || *pool.Spec.Guard.FailOpen || *pool.Spec.Allow[0].MaxServices != 5 || *pool.Spec.Allow[0].MaxChecks != 2000 {
 		t.Errorf("what is set was changed: %+v", pool.Spec)
 	}
 	if binding.Spec.Ports[0].Protocol != v1alpha1.ProtocolTCP || binding.Spec.Adopt != "web-remote" {
@@ -185,7 +185,8 @@ func TestContract46EachRuleSaysPlaceFieldRuleAndRemedy(t *testing.T) {
 		{"reversed ports", pool(sound + `allow: [{namespaces: [a], ports: [90-80]}]`), `spec.allow[0].ports[0]="90-80": ends before it begins; write "80-90"`},
 		{"large port", pool(sound + `allow: [{namespaces: [a], ports: ["65536"]}]`), `spec.allow[0].ports[0]="65536": is not a port from 1 to 65535 or a range of them`},
 		{"namespace", pool(sound + `allow: [{namespaces: ["*"], ports: ["80"]}]`), `spec.allow[0].namespaces[0]="*": is not a DNS label`},
-		{"quota", pool(sound + `allow: [{namespaces: [a], ports: ["80"], maxTargets: 0}]`), `spec.allow[0].maxTargets="0": is outside 1 to 10000`},
+		{"old quota", pool(sound + `allow: [{namespaces: [a], ports: ["80"], maxTargets: 5}]`), "spec.allow[0].maxTargets: is not a field; write maxServices"},
+		{"quota", pool(sound + `allow: [{namespaces: [a], ports: ["80"], maxServices: 0}]`), `spec.allow[0].maxServices="0": is outside 1 to 10000`},
 		{"checks", pool(sound + `allow: [{namespaces: [a], ports: ["80"], maxChecks: 20001}]`), `spec.allow[0].maxChecks="20001": is outside 1 to 20000`},
 
 		{"off", pool(sound + "healthCheck: {mode: off}"), `spec.healthCheck.mode="off": is not one of None, TCP, HTTP or HTTPS; write None`},

@@ -73,9 +73,12 @@ func (w *walk) unknown(node *yaml.Node, name, at, path string, known map[string]
 	w.note(at, p)
 }
 
-// special explains names that people look for, and that a document has on purpose not.
+// special explains names that people look for, and that a document has on purpose not, and
+// those that the first documents had.
 func special(at string, p problem) problem {
 	switch name := at[strings.LastIndex(at, ".")+1:]; strings.ToLower(name) {
+	case "maxtargets":
+		return problem{p.rule, "write maxServices"}
 	case "kubeconfig", "token", "tokenfile", "password", "username", "secret", "secretref", "secretname", "cafile":
 		return problem{"is not a field: a document holds no credential and no path to one", "name a folder in spec.credentials of the pool, and put the file into it"}
 	case "apiurl", "url", "server":

@@ -35,7 +35,7 @@ func (s *survey) poolObject(e *documents.Entry) ObjectStatus {
 	}
 	if p != nil && e.Reason != v1alpha1.ReasonShadowed {
 		status.Source = sourceKind(p.document)
-		status.Targets = int32(p.targets)
+		status.Services = int32(p.targets)
 		out.Early = s.sourceReady(&c, status, p)
 		s.poolHeld(&c, p)
 	}

@@ -48,7 +48,7 @@ func saying(t *testing.T, m report.Many, key string) []string {
 		}
 		conditions, lines := []metav1.Condition(nil), []string(nil)
 		if s.Pool != nil {
-			conditions, lines = s.Pool.Conditions, []string{fmt.Sprintf("%s %d nodes %d targets, generation %d", s.Pool.Source, s.Pool.Nodes, s.Pool.Targets, s.Pool.ObservedGeneration)}
+			conditions, lines = s.Pool.Conditions, []string{fmt.Sprintf("%s %d nodes %d targets, generation %d", s.Pool.Source, s.Pool.Nodes, s.Pool.Services, s.Pool.ObservedGeneration)}
 		} else {
 			conditions, lines = s.Binding.Conditions, []string{fmt.Sprintf("%s %+v, generation %d", s.Binding.Ready, s.Binding.Endpoints, s.Binding.ObservedGeneration)}
 		}

@@ -155,7 +155,7 @@ func TestAServiceThatCannotBeFilledSaysWhy(t *testing.T) {
 func TestLimitsOfANamespace(t *testing.T) {
 	t.Parallel()
 	p := pool("blue", []string{"shop", "blog"}, "30000-32767")
-	p.Spec.Allow[0].MaxTargets, p.Spec.Allow[0].MaxChecks = new(int32(3)), new(int32(25))
+	p.Spec.Allow[0].MaxServices, p.Spec.Allow[0].MaxChecks = new(int32(3)), new(int32(25))
 	w := newWorld(t, p)
 	for i, name := range []string{"shop/b", "shop/c", "blog/x"} {
 		w.in.Bindings = append(w.in.Bindings, binding(name, "blue"))
@@ -177,7 +177,7 @@ func TestLimitsOfANamespace(t *testing.T) {
 
 	// More nodes or a lower limit take nothing away.
 	w.in.Nodes["blue"] = 1000
-	w.in.Pools[0].Spec.Allow[0].MaxTargets = new(int32(1))
+	w.in.Pools[0].Spec.Allow[0].MaxServices = new(int32(1))
 	w.after(0).want("blog/x blue:30002 Active", "shop/a blue:30000 Active", "shop/b blue:30000 Active", "shop/c blue:30001 Active")
 	w.refused("shop/0 blue LimitReached")
 }

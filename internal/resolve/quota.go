@@ -47,8 +47,8 @@ func (q *quota) take(key Key, u Use, allowed documents.Allowance, pool *v1alpha1
 	}
 	switch {
 	case hasTarget && hasCheck:
-	case !hasTarget && targets > allowed.MaxTargets:
-		return fmt.Sprintf("pool %s backs %d Services of namespace %s, which is its limit: this one is not filled; remove another, or ask the platform for a larger spec.allow[].maxTargets", u.Pool, allowed.MaxTargets, key.Namespace)
+	case !hasTarget && targets > allowed.MaxServices:
+		return fmt.Sprintf("pool %s backs %d Services of namespace %s, which is its limit: this one is not filled; remove another, or ask the platform for a larger spec.allow[].maxServices", u.Pool, allowed.MaxServices, key.Namespace)
 	case !shared && checks*nodes > allowed.MaxChecks:
 		return fmt.Sprintf("%d different health checks on %d endpoints are more than the %d checks that pool %s allows namespace %s: this Service is not filled; use the check of another Service, or ask the platform for a larger spec.allow[].maxChecks", checks, nodes, allowed.MaxChecks, u.Pool, key.Namespace)
 	case total > MaxChecks:

@@ -116,7 +116,7 @@ func (w *world) documents(texts ...string) {
 // poolOf is a document of a pool that allows shop and blog every port.
 func poolOf(name string, subnets ...string) string {
 	return "apiVersion: endpoints.ablmnzde.github.io/v1alpha1\nkind: EndpointPool\nmetadata: {name: " + name + "}\nspec:\n  source: {file: {path: /x}}\n  subnets: [" + strings.Join(subnets, ", ") + "]\n" +
-		"  allow: [{namespaces: [shop, blog], ports: [\"1-65535\"], maxTargets: 10000, maxChecks: 20000}]\n"
+		"  allow: [{namespaces: [shop, blog], ports: [\"1-65535\"], maxServices: 10000, maxChecks: 20000}]\n"
 }
 
 // bindingOf binds a Service to pools; more are further fields of its spec.

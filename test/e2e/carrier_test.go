@@ -128,7 +128,7 @@ web: 3/3 Accepted=True Programmed=True Ready=True Held=False
 `
 	var got string
 	p.until(func() bool {
-		got = p.kubectl("", "get", "endpointpools", "--output", `jsonpath={range .items[*]}{.metadata.name}: {.status.nodes} nodes, {.status.targets} Services,`+conditions) +
+		got = p.kubectl("", "get", "endpointpools", "--output", `jsonpath={range .items[*]}{.metadata.name}: {.status.nodes} nodes, {.status.services} Services,`+conditions) +
 			p.kubectl("", "get", "--namespace", p.namespace, "endpointbindings", "--output", `jsonpath={range .items[*]}{.metadata.name}: {.status.ready}`+conditions)
 		return got == want
 	}, func() string { return fmt.Sprintf("got\n%s\nwant\n%s", got, want) })

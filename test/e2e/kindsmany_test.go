@@ -26,7 +26,7 @@ func TestContract124APoolIsDeletedThatManyBindingsUse(t *testing.T) {
 	p.install()
 	delete(p.env, "DOCUMENTS_DIR")
 	p.applied, p.env["LOG_LEVEL"] = true, "info"
-	blue := strings.Replace(p.poolText("blue", p.nodes, "["+p.namespace+"]", ""), "}]\n", fmt.Sprintf(", maxTargets: %d}]\n", bindings), 1)
+	blue := strings.Replace(p.poolText("blue", p.nodes, "["+p.namespace+"]", ""), "}]\n", fmt.Sprintf(", maxServices: %d}]\n", bindings), 1)
 	p.write("", blue)
 	p.bindMany()
 

@@ -184,7 +184,7 @@ func (p *platform) hog() string {
 		nodes = append(nodes, p.newNode(addr))
 	}
 	large := p.poolText("crowd", nodes, "["+hog+"]", "  healthCheck: {interval: 2s, timeout: 1s}\n")
-	p.write("crowd.yaml", strings.Replace(large, `ports: ["8080"]}`, `ports: ["8080"], maxTargets: 1000}`, 1))
+	p.write("crowd.yaml", strings.Replace(large, `ports: ["8080"]}`, `ports: ["8080"], maxServices: 1000}`, 1))
 	p.write("green.yaml", p.poolText("green", p.green, both, health))
 	var silent []node
 	for i := range 20 {

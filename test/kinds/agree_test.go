@@ -131,7 +131,7 @@ var refused = map[string]struct{ text, field, around string }{
 	"large range":         {allow(`{namespaces: [a], ports: ["65000-70000"]}`), "spec.allow[0].ports[0]", ""},
 	"no port":             {allow(`{namespaces: [a], ports: ["http"]}`), "spec.allow[0].ports[0]", ""},
 	"namespace":           {allow(`{namespaces: ["*"], ports: ["80"]}`), "spec.allow[0].namespaces[0]", ""},
-	"quota":               {allow(`{namespaces: [a], ports: ["80"], maxTargets: 0}`), "spec.allow[0].maxTargets", ""},
+	"quota":               {allow(`{namespaces: [a], ports: ["80"], maxServices: 0}`), "spec.allow[0].maxServices", ""},
 	"checks":              {allow(`{namespaces: [a], ports: ["80"], maxChecks: 20001}`), "spec.allow[0].maxChecks", ""},
 
 	"off":               {check("mode: off"), "spec.healthCheck.mode", ""},
@@ -215,7 +215,7 @@ var accepted = map[string]string{
 	"addresses":         nodes("{name: 'ä_1', addresses: ['fd00::1', 10.0.0.1, 10.0.0.1], zone: ''}"),
 	"smallest subnets":  subnets("10.0.0.1/32, 'fd00::1/128'"),
 	"largest subnets":   subnets("10.0.0.0/8, 'fd01::/32', 11.0.0.0/8"),
-	"ranges":            allow(`{namespaces: [a, a], ports: ["1-65535", "80-80", "80", "80"], maxTargets: 10000, maxChecks: 20000}`),
+	"ranges":            allow(`{namespaces: [a, a], ports: ["1-65535", "80-80", "80", "80"], maxServices: 10000, maxChecks: 20000}`),
 	"every namespace":   allow(`{namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: Exists}]}, ports: ["80"]}`),
 	"selected":          allow(`{namespaceSelector: {matchLabels: {a.b/c: "", d: E_f}, matchExpressions: [{key: a, operator: NotIn, values: [b, ""]}, {key: c, operator: DoesNotExist}]}, ports: ["80"]}`),
 	"nobody":            pool(sound + "allow: []"),
@@ -246,7 +246,7 @@ credentials: blue
 subnets: [10.7.0.0/24, "fd00:10::/64"]
 pollInterval: 30s
 allow:
-- {namespaces: [shop, blog], ports: ["30080", "31000-31999"], maxTargets: 5, maxChecks: 1}
+- {namespaces: [shop, blog], ports: ["30080", "31000-31999"], maxServices: 5, maxChecks: 1}
 - namespaceSelector: {matchLabels: {platform.example.org/tier: gold}, matchExpressions: [{key: a, operator: In, values: [b]}]}
   ports: ["30443"]
 healthCheck: {mode: HTTPS, port: 10256, path: "/healthz?verbose", interval: 1h, timeout: 10ms, rise: 2, fall: 3, holdConnection: true, tlsServerName: a, tlsInsecure: true, host: b, expectedStatus: "200"}

@@ -41,7 +41,7 @@ func (w *world) withStatus(t *testing.T, text string, status any) {
 
 // showsWhatPeopleLookFor prints both kinds, and waits for one as a pipeline does.
 func (w *world) showsWhatPeopleLookFor(t *testing.T) {
-	w.withStatus(t, pool(sound), &v1alpha1.EndpointPoolStatus{ObservedGeneration: 1, Source: "static", Nodes: 100, Targets: 940, Conditions: []metav1.Condition{
+	w.withStatus(t, pool(sound), &v1alpha1.EndpointPoolStatus{ObservedGeneration: 1, Source: "static", Nodes: 100, Services: 940, Conditions: []metav1.Condition{
 		condition(v1alpha1.ConditionAccepted, "True", v1alpha1.ReasonAccepted), condition(v1alpha1.ConditionSourceReady, "False", v1alpha1.ReasonSourceUnauthorized),
 		condition(v1alpha1.ConditionHeld, "True", v1alpha1.ReasonInventoryRejected),
 	}})
@@ -51,8 +51,8 @@ func (w *world) showsWhatPeopleLookFor(t *testing.T) {
 			condition(v1alpha1.ConditionReady, "True", v1alpha1.ReasonEndpointsReady), condition(v1alpha1.ConditionHeld, "False", v1alpha1.ReasonNotHeld),
 		}})
 	for command, want := range map[string]string{
-		"get endpointpools":                            "NAME SOURCE NODES TARGETS READ AGE blue static 100 940 Unauthorized 0s",
-		"get epool blue -o wide":                       `NAME SOURCE NODES TARGETS READ ACCEPTED HELD SUBNETS AGE blue static 100 940 Unauthorized Accepted InventoryRejected ["10.7.0.0/24"] 0s`,
+		"get endpointpools":                            "NAME SOURCE NODES SERVICES READ AGE blue static 100 940 Unauthorized 0s",
+		"get epool blue -o wide":                       `NAME SOURCE NODES SERVICES READ ACCEPTED HELD SUBNETS AGE blue static 100 940 Unauthorized Accepted InventoryRejected ["10.7.0.0/24"] 0s`,
 		"get endpointbindings -A":                      `NAMESPACE NAME POOLS READY STATE AGE shop web [{"name":"blue"},{"name":"green"}] 99/100 EndpointsReady 0s`,
 		"get ebind web -n shop -o wide":                `NAME POOLS READY STATE ACCEPTED PROGRAMMED HELD AGE web [{"name":"blue"},{"name":"green"}] 99/100 EndpointsReady Accepted Programmed NotHeld 0s`,
 		"get remote-endpoints -A --no-headers -o name": "endpointbinding.endpoints.ablmnzde.github.io/web endpointpool.endpoints.ablmnzde.github.io/blue",
