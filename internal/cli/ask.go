@@ -76,14 +76,29 @@ func fetch(ctx context.Context, url, identity string, target config.Target) (sho
 	if err != nil {
 		return shown{}, err
 	}
+	if err := ofThisVersion(text); err != nil {
+		return shown{}, err
+	}
 	var d report.Document
-	if err := json.Unmarshal(text, &d); err != nil || d.APIVersion != report.APIVersion {
-		return shown{}, fmt.Errorf("the answer is not from a daemon of this version (apiVersion %q, want %q)", d.APIVersion, report.APIVersion)
+	if err := json.Unmarshal(text, &d); err != nil {
+		return shown{}, err
 	}
 	if d.Service.Namespace != target.Namespace || d.Service.Name != target.ServiceName {
 		return shown{}, fmt.Errorf("it is the daemon of %s/%s, not of %s/%s", d.Service.Namespace, d.Service.Name, target.Namespace, target.ServiceName)
 	}
 	return shown{document: &d, raw: text}, nil
+}
+
+// ofThisVersion returns an error where an answer does not have the form that this program
+// knows.
+func ofThisVersion(text []byte) error {
+	var form struct {
+		APIVersion string `json:"apiVersion"`
+	}
+	if err := json.Unmarshal(text, &form); err != nil || form.APIVersion != report.APIVersion {
+		return fmt.Errorf("the answer is not from a daemon of this version (apiVersion %q, want %q); where an update goes on, wait for its end", form.APIVersion, report.APIVersion)
+	}
+	return nil
 }
 
 // get fetches a bounded answer. An identity names the process that should answer.

@@ -53,6 +53,9 @@ func askLeaderFor(ctx context.Context, leader election.State, by, path string, i
 		if err != nil {
 			return err
 		}
+		if err := ofThisVersion(text); err != nil {
+			return err
+		}
 		if err := json.Unmarshal(text, into); err != nil || !into.HandOn(by, leader.Holder) {
 			return notFrom(leader)
 		}
@@ -68,6 +71,9 @@ func notFrom(leader election.State) error {
 func asking(ctx context.Context, leader election.State, path string, ask func(ctx context.Context, url string) error) error {
 	if !leader.Address.IsValid() {
 		return errors.New("the lease does not say where the leader answers: the leader runs with --once, or has an older version")
+	}
+	if leader.Protocol != election.Protocol {
+		return fmt.Errorf("the leader answers other replicas in version %q, this replica asks in version %q; wait for the update to end", leader.Protocol, election.Protocol)
 	}
 	url := "http://" + leader.Address.String() + admin.LeaderPath
 	ctx, cancel := context.WithTimeout(ctx, leaderTimeout)

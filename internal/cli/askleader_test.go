@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -24,7 +26,7 @@ func ledBy(holder string) func(*report.Document) {
 // askedAs asks what answers there for the document of pod-a.
 func askedAs(ctx context.Context, address string) (*report.Document, error) {
 	at, _ := netip.ParseAddrPort(address)
-	return cli.AskLeader(ctx, election.State{Enabled: true, Holder: "pod-a_X", Address: at}, config.Target{Namespace: "default", ServiceName: "web"})
+	return cli.AskLeader(ctx, election.State{Enabled: true, Holder: "pod-a_X", Address: at, Protocol: election.Protocol}, config.Target{Namespace: "default", ServiceName: "web"})
 }
 
 func TestTheLeaderIsAskedByItsName(t *testing.T) {
@@ -76,6 +78,42 @@ func TestWhatIsNotTheLeaderIsNotHandedOn(t *testing.T) {
 	}
 }
 
+// Contract 217: a leader that speaks another version, or does not say which, is not asked.
+func TestContract217ALeaderOfAnotherVersionIsNoOpinion(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("got a request for %s", r.URL) }))
+	defer server.Close()
+	at, _ := netip.ParseAddrPort(server.Listener.Addr().String())
+	for _, version := range []string{"", "0", "2", "1.1"} {
+		leader := election.State{Enabled: true, Holder: "pod-a_X", Address: at, Protocol: version}
+		_, one := cli.AskLeader(t.Context(), leader, config.Target{Namespace: "default", ServiceName: "web"})
+		list := cli.AskLeaderFor(t.Context(), leader, "pod-b", "/services", &report.Services{})
+		for _, err := range []error{one, list} {
+			if want := fmt.Sprintf("in version %q, this replica asks in version %q; wait for the update to end", version, election.Protocol); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %q", err, want)
+			}
+		}
+	}
+}
+
+// Contract 217: nor does an answer of another version count, whatever its fields are.
+func TestContract217AnAnswerOfAnotherVersionIsNoOpinion(t *testing.T) {
+	t.Parallel()
+	for _, answer := range []string{`{"apiVersion":"v2","leader":true,"election":{"holder":"pod-a_X"},"services":7}`, `{"leader":true,"election":{"holder":"pod-a_X"}}`, `no JSON`} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) }))
+		defer server.Close()
+		at, _ := netip.ParseAddrPort(server.Listener.Addr().String())
+		leader := election.State{Enabled: true, Holder: "pod-a_X", Address: at, Protocol: election.Protocol}
+		_, one := cli.AskLeader(t.Context(), leader, config.Target{Namespace: "default", ServiceName: "web"})
+		list := cli.AskLeaderFor(t.Context(), leader, "pod-b", "/services", &report.Services{})
+		for _, err := range []error{one, list} {
+			if err == nil || !strings.Contains(err.Error(), `want "v1"); where an update goes on, wait for its end`) {
+				t.Errorf("%s: got %v, want that it has another version", answer, err)
+			}
+		}
+	}
+}
+
 // Contract 48: a standby hands on what the leader says of targets, and that it is none.
 func TestContract48WhatTheLeaderSaysOfTargetsIsHandedOn(t *testing.T) {
 	t.Parallel()
@@ -95,7 +133,7 @@ func TestContract48WhatTheLeaderSaysOfTargetsIsHandedOn(t *testing.T) {
 	defer server.Close()
 	at, _ := netip.ParseAddrPort(server.Listener.Addr().String())
 	ask := func(holder, path string, into report.Answer) error {
-		return cli.AskLeaderFor(t.Context(), election.State{Enabled: true, Holder: holder, Address: at}, "pod-b", path, into)
+		return cli.AskLeaderFor(t.Context(), election.State{Enabled: true, Holder: holder, Address: at, Protocol: election.Protocol}, "pod-b", path, into)
 	}
 	var got report.Services
 	if err := ask("pod-a_X", "/services?namespace=shop", &got); err != nil || got.Known != 7 || got.HandedOnBy != "pod-b" {

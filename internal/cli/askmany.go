@@ -32,11 +32,8 @@ func askJSON(ctx context.Context, c config.Config, path string, into any) (json.
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", at, brief(err, askTimeout))
 	}
-	var form struct {
-		APIVersion string `json:"apiVersion"`
-	}
-	if err := json.Unmarshal(text, &form); err != nil || form.APIVersion != report.APIVersion {
-		return nil, fmt.Errorf("%s: the answer is not from a daemon of this version (apiVersion %q, want %q)", at, form.APIVersion, report.APIVersion)
+	if err := ofThisVersion(text); err != nil {
+		return nil, fmt.Errorf("%s: %w", at, err)
 	}
 	if err := json.Unmarshal(text, into); err != nil {
 		return nil, fmt.Errorf("%s: %w", at, err)

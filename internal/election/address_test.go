@@ -10,8 +10,11 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
 )
 
-// leaderAddress is the annotation, as other programs read it.
-const leaderAddress = "endpoints.ablmnzde.github.io/leader-address"
+// leaderAddress and replicaProtocol are the annotations, as other programs read them.
+const (
+	leaderAddress   = "endpoints.ablmnzde.github.io/leader-address"
+	replicaProtocol = "endpoints.ablmnzde.github.io/replica-protocol"
+)
 
 func TestTheLeaseSaysWhereTheLeaderAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -44,6 +47,44 @@ func TestTheLeaseSaysWhereTheLeaderAnswers(t *testing.T) {
 		within(t, linger+soon, "lead", standby.leading)
 		if got, told := standby.elector.State().Address, a.get().Annotations; got.IsValid() || told[leaderAddress] != "" {
 			t.Errorf("got %s and %v of a leader that answers nowhere, want none", got, told)
+		}
+	})
+}
+
+// Contract 217: the version comes and goes with the address. Leaders of another version, or
+// of one that says none, are followed and elected as ever.
+func TestContract217TheLeaseSaysInWhichVersionTheLeaderAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAPI()
+		leader := prepare(t, a, "one")
+		leader.elector.ListensOn(netip.MustParseAddrPort("10.1.2.3:8081"))
+		leader.run()
+		within(t, soon, "lead", leader.leading)
+		standby := start(t, a, "two")
+		seen := func() bool {
+			synctest.Wait()
+			return standby.elector.State().Protocol == election.Protocol
+		}
+		within(t, election.RetryPeriod+soon, "know the version", seen)
+		if got := leader.elector.State().Protocol; got != election.Protocol {
+			t.Errorf("the leader says version %q, want %q", got, election.Protocol)
+		}
+		for _, version := range []string{"2", ""} {
+			a.change(func(lease *coordinationv1.Lease) *coordinationv1.Lease {
+				if lease.Annotations[replicaProtocol] = version; version == "" {
+					delete(lease.Annotations, replicaProtocol) // as an older leader
+				}
+				return lease
+			})
+			if synctest.Wait(); standby.elector.State().Protocol != version || standby.leading() || !leader.leading() {
+				t.Errorf("version %q: got %+v", version, standby.elector.State())
+			}
+			within(t, election.RetryPeriod+soon, "know it again", seen)
+		}
+		leader.stop()
+		within(t, linger+soon, "lead", standby.leading)
+		if got, told := standby.elector.State().Protocol, a.get().Annotations; got != "" || told[replicaProtocol] != "" {
+			t.Errorf("got %q and %v of a leader that answers nowhere, want none", got, told)
 		}
 	})
 }

@@ -90,8 +90,8 @@ func (c *candidate) try(ctx context.Context) (*coordinationv1.Lease, error) {
 // observe takes in the Lease and shows its holder.
 func (c *candidate) observe(lease *coordinationv1.Lease) {
 	c.seen.see(lease)
-	if holder := c.seen.record.holder; holder != c.opts.Identity {
-		c.change(func(s *State) { s.Holder, s.Address = holder, c.seen.record.address })
+	if r := c.seen.record; r.holder != c.opts.Identity {
+		c.change(func(s *State) { s.Holder, s.Address, s.Protocol = r.holder, r.address, r.protocol })
 	}
 }
 

@@ -76,6 +76,8 @@ type State struct {
 	// Address is where that process answers the other replicas; not valid where the
 	// Lease does not say it.
 	Address netip.AddrPort
+	// Protocol is the version in which it does; empty where the Lease does not say it.
+	Protocol string
 	// Since is when Leading or Holder last changed.
 	Since time.Time
 	// LastErr is why the last request, or the Lease, failed; nil after a success.
@@ -159,7 +161,7 @@ func (e *Elector) resign(ctx context.Context) {
 	e.change(func(s *State) {
 		s.Leading, s.LastErr = false, err
 		if err == nil {
-			s.Holder, s.Address = "", netip.AddrPort{}
+			s.Holder, s.Address, s.Protocol = "", netip.AddrPort{}, ""
 		}
 	})
 }
@@ -189,5 +191,5 @@ func (e *Elector) adopt(lease *coordinationv1.Lease, started stopwatch) {
 	e.renewed = started
 	e.mu.Unlock()
 	r := recordOf(lease)
-	e.change(func(s *State) { s.Leading, s.Holder, s.Address, s.LastErr = true, r.holder, r.address, nil })
+	e.change(func(s *State) { s.Leading, s.Holder, s.Address, s.Protocol, s.LastErr = true, r.holder, r.address, r.protocol, nil })
 }

@@ -12,6 +12,13 @@ import (
 // addressAnnotation says where the holder answers the other replicas, as ADDRESS:PORT.
 const addressAnnotation = "endpoints.ablmnzde.github.io/leader-address"
 
+// protocolAnnotation says in which version it does. It comes and goes with the address.
+const protocolAnnotation = "endpoints.ablmnzde.github.io/replica-protocol"
+
+// Protocol is the version of what replicas ask and answer: paths, headers and the form of
+// the documents. A replica asks only one that speaks the same.
+const Protocol = "1"
+
 // record is what a Lease says. Its times are those of the holder's wall clock:
 // they are compared for equality and never with ours.
 type record struct {
@@ -23,6 +30,8 @@ type record struct {
 	// address is where the holder answers the other replicas; not valid where the
 	// Lease does not say it.
 	address netip.AddrPort
+	// protocol is in which version; empty where the Lease does not say it.
+	protocol string
 }
 
 func recordOf(lease *coordinationv1.Lease) record {
@@ -34,6 +43,7 @@ func recordOf(lease *coordinationv1.Lease) record {
 		acquired:    ptr.Deref(lease.Spec.AcquireTime, metav1.MicroTime{}).UnixMicro(),
 		renewed:     ptr.Deref(lease.Spec.RenewTime, metav1.MicroTime{}).UnixMicro(),
 		address:     address,
+		protocol:    lease.Annotations[protocolAnnotation],
 	}
 }
 
@@ -83,6 +93,7 @@ func taken(lease *coordinationv1.Lease, opts Options, address netip.AddrPort) *c
 	lease = written(lease, opts.Identity, LeaseDuration, acquired, transitions)
 	if address.IsValid() {
 		metav1.SetMetaDataAnnotation(&lease.ObjectMeta, addressAnnotation, address.String())
+		metav1.SetMetaDataAnnotation(&lease.ObjectMeta, protocolAnnotation, Protocol)
 	}
 	return lease
 }
@@ -96,6 +107,7 @@ func released(lease *coordinationv1.Lease) *coordinationv1.Lease {
 func written(lease *coordinationv1.Lease, holder string, duration time.Duration, acquired metav1.MicroTime, transitions int32) *coordinationv1.Lease {
 	lease = lease.DeepCopy()
 	delete(lease.Annotations, addressAnnotation)
+	delete(lease.Annotations, protocolAnnotation)
 	seconds, now := int32(duration/time.Second), metav1.NowMicro()
 	lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds = &holder, &seconds
 	lease.Spec.AcquireTime, lease.Spec.RenewTime, lease.Spec.LeaseTransitions = &acquired, &now, &transitions

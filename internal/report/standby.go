@@ -34,17 +34,17 @@ func (e *Explanation) StandsStill(why string) { e.Standstill = why }
 // HandOn implements Answer.
 func (d *Document) HandOn(by, leader string) bool {
 	d.HandedOnBy = by
-	return d.APIVersion == APIVersion && d.Leader && d.Election.Holder == leader
+	return d.Leader && d.Election.Holder == leader
 }
 
 // HandOn implements Answer.
 func (t *Services) HandOn(by, leader string) bool {
 	t.HandedOnBy = by
-	return t.APIVersion == APIVersion && t.Leader && t.Election.Holder == leader
+	return t.Leader && t.Election.Holder == leader
 }
 
 // HandOn implements Answer.
 func (e *Explanation) HandOn(by, leader string) bool {
 	e.HandedOnBy = by
-	return e.APIVersion == APIVersion && e.Leader && e.Election.Holder == leader
+	return e.Leader && e.Election.Holder == leader
 }

@@ -255,8 +255,8 @@ func ServiceConditions() []Condition { return append([]Condition{Unhealthy}, con
 
 // Answer is something that one replica makes and another hands on.
 type Answer interface {
-	// HandOn notes which replica hands it on. It reports whether it is an answer of this
-	// version that the leader of that identity has made.
+	// HandOn notes which replica hands it on. It reports whether it is an answer that the
+	// leader of that identity has made.
 	HandOn(by, leader string) bool
 }
 
