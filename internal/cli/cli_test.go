@@ -11,7 +11,10 @@ import (
 
 	"go.uber.org/goleak"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/cli"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -104,13 +107,33 @@ func TestDataGoesToStdoutAndMessagesToStderr(t *testing.T) {
 		}
 	}
 	_, stdout, _ = run(t, base, "diff", "-o", "json")
-	var differences []map[string]any
-	if err := json.Unmarshal([]byte(stdout), &differences); err != nil || len(differences) != 1 {
+	var differences struct{ Writes []map[string]any }
+	if err := json.Unmarshal([]byte(stdout), &differences); err != nil || len(differences.Writes) != 1 {
 		t.Errorf("diff -o json: got %v, %v, want one difference", differences, err)
 	}
 	_, stdout, _ = run(t, nil, "version", "-o", "json")
 	if !strings.Contains(stdout, `"version": "v1.2.3"`) {
 		t.Errorf("version: got %s", stdout)
+	}
+}
+
+// Contract 218: but for the inventory, whose form is that of the original.
+func TestContract218EachDocumentSaysItsVersion(t *testing.T) {
+	t.Parallel()
+	many := newShops(t).environ(t)
+	for line, environ := range map[string][]string{
+		"status": base, "explain 10.0.0.11": base, "diff": base, "check": base, "check --short": base, "config show": base, "version": nil,
+		"status -A": many, "explain 10.0.0.11 -A": many, "diff -A": many, "status -n shop web": many,
+	} {
+		for _, format := range []string{"json", "yaml"} {
+			_, stdout, stderr := run(t, environ, append(strings.Fields(line), "-o", format)...)
+			var document struct {
+				APIVersion string `json:"apiVersion"`
+			}
+			if err := yaml.Unmarshal([]byte(stdout), &document); err != nil || document.APIVersion != report.APIVersion {
+				t.Errorf("%s -o %s: got %v and no apiVersion %s in %s%s", line, format, err, report.APIVersion, stdout, stderr)
+			}
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 )
 
 // diffCommand shows what one run would change.
@@ -54,7 +55,13 @@ func (p Program) diffCommand() *cobra.Command {
 	return cmd
 }
 
-// difference is one write, for -o json and yaml.
+// differing are all of them, for -o json and yaml.
+type differing struct {
+	APIVersion string       `json:"apiVersion"`
+	Writes     []difference `json:"writes"`
+}
+
+// difference is one write.
 type difference struct {
 	// Namespace, Service and Pool are given where there may be many.
 	Namespace string   `json:"namespace,omitempty"`
@@ -89,7 +96,7 @@ func (b *parts) diff(ctx context.Context, p Program, out commandline.Format) err
 	for _, d := range all {
 		asText.WriteString(d.Diff)
 	}
-	if err := out.Print(p.Stdout, all, asText.String()); err != nil {
+	if err := out.Print(p.Stdout, differing{report.APIVersion, all}, asText.String()); err != nil {
 		return err
 	}
 	if len(a.Writes) > 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 )
@@ -29,7 +30,7 @@ func (p Program) diffMany(ctx context.Context, c config.Config, s scope, out com
 	for _, j := range e.wrong() { // what a run would say that the differences do not
 		fmt.Fprintln(p.Stderr, j)
 	}
-	var all []difference
+	all := []difference{}
 	var asText strings.Builder
 	for _, t := range a.Targets {
 		for _, f := range t.Fills {
@@ -44,7 +45,7 @@ func (p Program) diffMany(ctx context.Context, c config.Config, s scope, out com
 			}
 		}
 	}
-	if err := out.Print(p.Stdout, append([]difference{}, all...), asText.String()); err != nil {
+	if err := out.Print(p.Stdout, differing{report.APIVersion, all}, asText.String()); err != nil {
 		return err
 	}
 	switch worst := e.worst(); {

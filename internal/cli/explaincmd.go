@@ -100,7 +100,8 @@ func (l *looking) lookInside(ctx context.Context) (shown, error) {
 
 // explanation is what is known of one node or address.
 type explanation struct {
-	Subject string `json:"subject"`
+	APIVersion string `json:"apiVersion"`
+	Subject    string `json:"subject"`
 	// Found says that the source, or a slice, knows the subject, or did within
 	// the last ten minutes.
 	Found bool `json:"found"`
@@ -129,7 +130,7 @@ type explainedNode struct {
 // explain picks the entries about the subject.
 func explain(v shown, subject string) explanation {
 	d := v.document
-	e := explanation{Subject: subject, Daemon: v.raw != nil, Mode: d.Mode, Removal: d.Removal, Nodes: []explainedNode{}, DecidedBy: d.DecidedBy}
+	e := explanation{APIVersion: report.APIVersion, Subject: subject, Daemon: v.raw != nil, Mode: d.Mode, Removal: d.Removal, Nodes: []explainedNode{}, DecidedBy: d.DecidedBy}
 	docs := make(map[string]inventory.ReasonDoc)
 	for _, doc := range inventory.Reasons() {
 		docs[string(doc.Reason)] = doc

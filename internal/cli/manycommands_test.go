@@ -40,8 +40,11 @@ func TestDiffShowsWhatOneRunWouldChangeInEachService(t *testing.T) {
 		t.Errorf("got %d writes and %s", s.writes, stdout)
 	}
 	stdout, _ = says(t, s.environ(t), "diff -n shop web -o json", 1)
-	var all []struct{ Operation, Slice, Namespace, Service, Pool, Diff string }
-	if err := json.Unmarshal([]byte(stdout), &all); err != nil || len(all) != 1 || all[0].Service != "web" || all[0].Namespace != "shop" || all[0].Pool != "blue" || all[0].Slice != "web.blue" {
+	var document struct {
+		Writes []struct{ Operation, Slice, Namespace, Service, Pool, Diff string }
+	}
+	err := json.Unmarshal([]byte(stdout), &document)
+	if all := document.Writes; err != nil || len(all) != 1 || all[0].Service != "web" || all[0].Namespace != "shop" || all[0].Pool != "blue" || all[0].Slice != "web.blue" {
 		t.Errorf("got %v and %s", err, stdout)
 	}
 	s.filled(t)

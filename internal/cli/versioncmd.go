@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 )
 
 // versionCommand says which build this is.
@@ -27,15 +28,16 @@ func (p Program) versionCommand() *cobra.Command {
 
 // version is what the version command prints.
 type version struct {
-	Version string `json:"version"`
-	Go      string `json:"go"`
-	OS      string `json:"os"`
-	Arch    string `json:"arch"`
+	APIVersion string `json:"apiVersion"`
+	Version    string `json:"version"`
+	Go         string `json:"go"`
+	OS         string `json:"os"`
+	Arch       string `json:"arch"`
 }
 
 // thisVersion is the version of this build.
 func (p Program) thisVersion() version {
-	return version{Version: p.Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	return version{APIVersion: report.APIVersion, Version: p.Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 }
 
 // String is what version prints as text, and --version.

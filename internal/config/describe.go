@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -24,6 +25,14 @@ type Setting struct {
 // Settings are the effective values of all variables, in the order of the
 // reference.
 type Settings []Setting
+
+// MarshalJSON gives the list a version, as all documents have one.
+func (s Settings) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		APIVersion string    `json:"apiVersion"`
+		Settings   []Setting `json:"settings"`
+	}{"v1", s})
+}
 
 // Describe returns the effective values with their origins. Secrets are masked;
 // the twin that names a secret's file follows it.

@@ -94,8 +94,8 @@ func TestSettingsPrintAsATableAndAsJSON(t *testing.T) {
 	if got, want := strings.Count(text, "\n"), len(settings)+1; got != want {
 		t.Errorf("%d lines, want %d:\n%s", got, want, text)
 	}
-	got, err := json.Marshal(settings[0])
-	if want := `{"variable":"SOURCE_KIND","value":"static","origin":"default","secret":false}`; err != nil || string(got) != want {
+	got, err := json.Marshal(settings[:1])
+	if want := `{"apiVersion":"v1","settings":[{"variable":"SOURCE_KIND","value":"static","origin":"default","secret":false}]}`; err != nil || string(got) != want {
 		t.Errorf("JSON: %s, %v; want %s", got, err, want)
 	}
 }

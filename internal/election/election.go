@@ -191,5 +191,7 @@ func (e *Elector) adopt(lease *coordinationv1.Lease, started stopwatch) {
 	e.renewed = started
 	e.mu.Unlock()
 	r := recordOf(lease)
-	e.change(func(s *State) { s.Leading, s.Holder, s.Address, s.Protocol, s.LastErr = true, r.holder, r.address, r.protocol, nil })
+	e.change(func(s *State) {
+		s.Leading, s.Holder, s.Address, s.Protocol, s.LastErr = true, r.holder, r.address, r.protocol, nil
+	})
 }

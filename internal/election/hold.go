@@ -51,7 +51,9 @@ func (e *Elector) lose(holder, why string, cause error) error {
 	if cause != nil {
 		err = fmt.Errorf("%w; last error: %w", err, cause)
 	}
-	e.change(func(s *State) { s.Leading, s.Holder, s.Address, s.Protocol, s.LastErr = false, holder, netip.AddrPort{}, "", err })
+	e.change(func(s *State) {
+		s.Leading, s.Holder, s.Address, s.Protocol, s.LastErr = false, holder, netip.AddrPort{}, "", err
+	})
 	return err
 }
 

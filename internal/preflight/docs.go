@@ -106,6 +106,7 @@ What an area needs is checked as well, and shown if it failed. If the source can
 
 | field | holds |
 |---|---|
+| ` + "`apiVersion`" + ` | ` + "`v1`" + `: fields may be added, and keep their meaning |
 | ` + "`ok`" + ` | whether nothing failed |
 | ` + "`summary`" + ` | the sentence at the end of the text |
 | ` + "`counts`" + ` | how many checks have each result: ` + "`ok`, `warn`, `fail`, `skip`" + ` |

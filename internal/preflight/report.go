@@ -4,6 +4,7 @@ import "slices"
 
 // Report is what a preflight found.
 type Report struct {
+	APIVersion string `json:"apiVersion"`
 	// OK says that no check failed.
 	OK      bool    `json:"ok"`
 	Summary string  `json:"summary"`
@@ -20,7 +21,7 @@ func NewReport(checks []Check) Report {
 	slices.SortStableFunc(sorted, func(a, b Check) int {
 		return slices.Index(order, a.Section) - slices.Index(order, b.Section)
 	})
-	r := Report{Areas: areasOf(sorted), Checks: sorted}
+	r := Report{APIVersion: "v1", Areas: areasOf(sorted), Checks: sorted}
 	for _, c := range sorted {
 		r.Counts.add(c.Result)
 	}

@@ -30,7 +30,7 @@ func (s *Server) proxies(which, objects func() any) http.HandlerFunc {
 		defer end()
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.opts.Take))
 		w.Header().Set("Content-Type", "application/json")
-		answer := map[string]any{"streams": which()}
+		answer := map[string]any{"apiVersion": "v1", "streams": which()}
 		if objects != nil {
 			answer["objects"] = objects()
 		}

@@ -18,7 +18,7 @@ identities:
 		code int
 		text string
 	}{
-		"spiffe://cluster.local/ns/infra/client/all":    {http.StatusOK, `{"streams":["a stream"]}`},
+		"spiffe://cluster.local/ns/infra/client/all":    {http.StatusOK, `{"apiVersion":"v1","streams":["a stream"]}`},
 		"spiffe://cluster.local/ns/shop/client/haproxy": {http.StatusForbidden, "may not see what others are sent"},
 		"spiffe://cluster.local/ns/shop/client/other":   {http.StatusForbidden, "may see no namespace"},
 	} {
