@@ -735,6 +735,34 @@ func TestContract208AnotherPoolCountsOnlyWhenItIsStored(t *testing.T) {
 	})
 }
 
+// The slices of another pool belong to a Service that was deleted, and cannot be written: the
+// garbage collector takes them away, so what they hold counts for nothing.
+func TestContract208SlicesOfADeletedServiceCountForNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, pools := blueAndRed(t)
+		w.service("shop/web", "http:8080")
+		w.documents(pools, bindingOf("shop/web", "blue, red"))
+		w.start()
+		during(20 * time.Second)
+		w.locked(func() {
+			red := w.slices["shop/web.red"]
+			red.Owner = "deleted"
+			w.slices["shop/web.red"] = red
+			w.fault = func(of plan.Target, _ plan.Write) (time.Duration, error) {
+				return 0, map[string]error{"red": errQuota}[of.Pool]
+			}
+			w.dead["10.0.0.1"], w.dead["10.0.0.2"] = true, true
+			w.tell()
+		})
+		during(time.Minute)
+		if diff := cmp.Diff([]string{"10.0.0.1=ready", "10.0.0.2=ready"}, w.in("shop/web.blue")); diff != "" {
+			t.Errorf("want that it fails open (-want +got):\n%s", diff)
+		}
+		w.stop()
+	})
+}
+
 func TestContract200AServiceThatIsMadeAnewInTheMiddle(t *testing.T) {
 	t.Parallel()
 	for at := time.Duration(0); at < 40*time.Second; at += 1700 * time.Millisecond {
