@@ -3,6 +3,7 @@ package narration
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -22,6 +23,8 @@ type Target struct {
 	loadFailed bool
 	// dryRun is what the dry run last said that it does not write.
 	dryRun string
+	// otherwise is what was announced of each slice that is stored otherwise than it was sent.
+	otherwise map[string]string
 }
 
 // Tell returns what an outcome is worth telling, and the memory for the next one.
@@ -35,7 +38,10 @@ func (t Target) Tell(o target.Outcome) (Target, Story) {
 		s.loaded(t.loadFailed, o.LoadErr)
 		t.loadFailed = o.LoadErr != nil
 	}
-	s.written(o.Results, o.State)
+	t.otherwise = s.written(o.Results, o.State, t.otherwise)
+	if o.WriteErr == nil {
+		t.otherwise = nil
+	}
 	if len(o.Results) > 0 {
 		c := cycleOf(o.Results, o.Began, o.At)
 		s.Cycle = &c
@@ -65,26 +71,35 @@ func (s *Story) dryRun(writes []plan.Write, before string) string {
 	return said
 }
 
-// written says what came of writes, after which the state is as given.
-func (s *Story) written(results []outbox.Result, state plan.State) {
+// written says what came of writes, after which the state is as given. It returns what is
+// announced of slices that are stored otherwise, before is what was: the same is announced once.
+func (s *Story) written(results []outbox.Result, state plan.State, before map[string]string) map[string]string {
 	s.announce(updated(results, state)...)
+	otherwise := maps.Clone(before)
 	for _, r := range results {
-		switch {
+		switch name := r.Write.Slice.Name; {
 		case r.Err == nil:
 			s.say(Info, "slice written", wrote(r.Write)...)
 		case errors.Is(r.Err, plan.ErrStoredOtherwise):
 			s.say(Error, "slice stored otherwise than it was sent", append(wrote(r.Write), "error", r.Err)...)
-			s.announce(Notice{Reason: StoredOtherwise, Note: r.Err.Error()})
+			if note := r.Err.Error(); otherwise[name] != note {
+				if otherwise == nil {
+					otherwise = make(map[string]string)
+				}
+				otherwise[name] = note
+				s.announce(Notice{Reason: StoredOtherwise, Note: note})
+			}
 		default:
 			s.say(Error, "slice not written", append(wrote(r.Write), "error", r.Err)...)
 		}
 	}
+	return otherwise
 }
 
 // Written tells what came of writes outside of a loop.
 func Written(results []outbox.Result, state plan.State) Story {
 	var s Story
-	s.written(results, state)
+	s.written(results, state, nil)
 	return s
 }
 
