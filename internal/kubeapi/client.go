@@ -65,6 +65,7 @@ type Client struct {
 	link    *link     // of generation 0 before the access was read
 	look    *look     // at the files, nil while there is none
 	checked time.Time // when the last one began
+	paces   map[string]*pace
 }
 
 // link is a client-go client, made of the access as it was.

@@ -73,16 +73,15 @@ type Reflector struct {
 	// failed.
 	known  time.Time
 	failed error
-	// heard is when the store was last told something, and silence for how long a watch may
-	// tell nothing before a complete list is due; only Run changes silence.
-	heard   time.Time
-	silence time.Duration
+	// heard is when the store was last told something, marked when by a bookmark.
+	heard, marked time.Time
 	// notBefore is when the server wants to be asked again.
 	notBefore time.Time
 	// stop ends the round that runs.
 	stop context.CancelFunc
-	// apart says that the next list is a request of its own; only Run uses it.
-	apart bool
+	// apart says that the next list is a request of its own, silent that this is because the
+	// watch was silent; only Run uses them.
+	apart, silent bool
 }
 
 // Run goes on until ctx ends. An API server that was away is asked again within three

@@ -151,7 +151,7 @@ func (o *round) watch(ctx context.Context, options metav1.ListOptions) (watch.In
 	}
 	return ending{events, sync.OnceFunc(func() {
 		if o.Ended != nil {
-			o.Ended(o.silent())
+			o.Ended(o.wasSilent())
 		}
 	})}, nil
 }
@@ -159,6 +159,7 @@ func (o *round) watch(ctx context.Context, options metav1.ListOptions) (watch.In
 // lasts returns how long the next watch is to last, or that a list by a request of its
 // own is due.
 func (o *round) lasts(resumes bool) (lasts time.Duration, over bool) {
+	silence := o.pace().now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	lasts = longestWatch - rand.N(longestWatch/4)
@@ -166,9 +167,9 @@ func (o *round) lasts(resumes bool) (lasts time.Duration, over bool) {
 	switch {
 	case !resumes:
 		over, o.apart = o.streamed || o.apart, false
-	case age > o.silence:
-		o.apart, o.silence, over = true, min(2*o.silence, silenceMax), true
-	case o.silence == silenceMin: // so that nothing is silent for longer than one watch
+	case age > silence:
+		o.apart, o.silent, over = true, true, true
+	case silence == silenceMin: // so that nothing is silent for longer than one watch
 		lasts = min(lasts, longestWatch-age)
 	}
 	return lasts, over
@@ -182,19 +183,23 @@ func (o *round) accepted(resumes bool) {
 		o.costs.Store(true)
 		return
 	}
+	silence := o.pace().now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.known = o.heard; o.silence > silenceMin {
+	if o.known = o.heard; silence > silenceMin {
 		o.known = time.Now()
 	}
 }
 
-// silent reports whether nothing was told for so long that no watch goes on from it.
-func (r *Reflector) silent() bool {
+// wasSilent reports whether nothing was told for so long that no watch goes on from it.
+func (r *Reflector) wasSilent() bool {
+	silence := r.pace().now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return time.Since(r.heard) > r.silence
+	return time.Since(r.heard) > silence
 }
+
+func (r *Reflector) pace() *pace { return r.Client.pace(r.Resource.Name) }
 
 // selected limits a request to what is watched.
 func (r *Reflector) selected(options metav1.ListOptions) metav1.ListOptions {
@@ -249,7 +254,9 @@ func (t tracked) Replace(objects []any, revision string) error {
 		t.of.mu.Lock()
 		defer t.of.mu.Unlock()
 		t.of.known = time.Now()
-		t.of.heard, t.of.silence = t.of.known, max(t.of.silence, silenceMin)
+		t.of.heard = t.of.known
+		t.of.pace().list(t.of.silent)
+		t.of.silent = false
 	}
 	return err
 }
@@ -257,7 +264,9 @@ func (t tracked) Replace(objects []any, revision string) error {
 // Bookmark says that nothing else happened up to the revision.
 func (t tracked) Bookmark(revision string) error {
 	t.of.mu.Lock()
-	t.of.heard, t.of.silence = time.Now(), silenceMin
+	t.of.pace().bookmark(t.of.marked)
+	t.of.heard = time.Now()
+	t.of.marked = t.of.heard
 	t.of.mu.Unlock()
 	if marked, ok := t.ReflectorStore.(cache.ReflectorBookmarkStore); ok {
 		return marked.Bookmark(revision)

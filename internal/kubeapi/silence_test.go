@@ -30,6 +30,9 @@ type resting struct {
 	silent bool
 	cut    time.Duration
 	code   int
+	// rare says that a watch brings a bookmark only if there was a list since it began, as where
+	// etcd reports its progress rarely.
+	rare bool
 	// broken says that a watch which begins with the list ends in the middle of it.
 	broken bool
 	// unlisted says that no list is answered, unwatched that no watch is.
@@ -92,7 +95,7 @@ func seconds(text string) time.Duration {
 // stream is the body of a watch.
 func (s *resting) stream(ctx context.Context, begins bool, lasts time.Duration) io.ReadCloser {
 	body, stream := io.Pipe()
-	silent, cut := s.silent, s.cut
+	silent, cut, lists := s.silent, s.cut, s.lists
 	if cut == 0 {
 		cut = lasts
 	}
@@ -102,7 +105,7 @@ func (s *resting) stream(ctx context.Context, begins bool, lasts time.Duration) 
 			s.bookmark(stream, `"k8s.io/initial-events-end":"true"`)
 		}
 		if before := lasts - 2*time.Second; before < cut {
-			if kubeapi.Wait(ctx, before) && !silent {
+			if kubeapi.Wait(ctx, before) && !silent && s.moved(lists) {
 				s.bookmark(stream, "")
 			}
 			cut = lasts - before
@@ -110,6 +113,13 @@ func (s *resting) stream(ctx context.Context, begins bool, lasts time.Duration) 
 		kubeapi.Wait(ctx, cut)
 	}()
 	return body
+}
+
+// moved reports whether the revision of the server is another one than after so many lists.
+func (s *resting) moved(lists int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.rare || s.lists > lists
 }
 
 func (s *resting) bookmark(stream io.Writer, annotations string) {
@@ -180,6 +190,72 @@ func TestContract22AtRestNothingIsListedAgain(t *testing.T) {
 			lists, watches := s.counts()
 			if lists != 1 || watches < 120 || watches > 180 {
 				t.Errorf("got %d lists and %d watches in an hour, want one list and a watch each half a minute", lists, watches)
+			}
+		})
+	})
+}
+
+// besides runs the test with reflectors of 99 more namespaces.
+func besides(t *testing.T, r *kubeapi.Reflector, test func(others []*kubeapi.Reflector)) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running sync.WaitGroup
+	var others []*kubeapi.Reflector
+	for i := range 99 {
+		other := &kubeapi.Reflector{Client: r.Client, What: r.What, Resource: kubeapi.Leases(fmt.Sprint("n", i)), Object: r.Object, Store: r.Store}
+		others = append(others, other)
+		running.Go(func() { other.Run(ctx) })
+	}
+	time.Sleep(time.Minute)
+	test(others)
+	stop()
+	running.Wait()
+}
+
+// A list of one namespace shows for all how rarely the server sends bookmarks, and the
+// bookmarks that it brings the others are as good as lists.
+func TestContract174WhereBookmarksAreRareManyNamespacesListAsRarelyAsOne(t *testing.T) {
+	s := &resting{rare: true}
+	atRest(t, s, func(r *kubeapi.Reflector) {
+		besides(t, r, func(others []*kubeapi.Reflector) {
+			before, _ := s.counts()
+			current(t, r, 10*time.Minute)
+			if lists, _ := s.counts(); lists-before > 12 {
+				t.Errorf("got %d lists of 100 namespaces in 10 minutes at rest, want at most 12", lists-before)
+			}
+			s.set(func() { s.silent, s.unlisted = true, true })
+			time.Sleep(time.Hour)
+			for i, other := range others {
+				if _, err := other.Stale(time.Now()); err == nil {
+					t.Fatalf("namespace %d of a server that tells nothing: got a store that is current", i)
+				}
+			}
+		})
+	})
+}
+
+// Where a server that sent bookmarks falls silent, each namespace finds out by itself.
+func TestContract174WhatOneNamespaceListsIsNoProofForAnother(t *testing.T) {
+	s := &resting{}
+	atRest(t, s, func(r *kubeapi.Reflector) {
+		besides(t, r, func(others []*kubeapi.Reflector) {
+			before, _ := s.counts()
+			s.set(func() { s.silent = true })
+			time.Sleep(5 * time.Minute)
+			if lists, _ := s.counts(); lists-before < 2*len(others) {
+				t.Errorf("got %d lists of 100 namespaces in 5 silent minutes, want at least two of each", lists-before)
+			}
+		})
+	})
+	s = &resting{}
+	atRest(t, s, func(r *kubeapi.Reflector) {
+		besides(t, r, func(others []*kubeapi.Reflector) {
+			s.set(func() { s.silent, s.unlisted = true, true })
+			time.Sleep(75 * time.Second) // the open watches still tell that they end
+			for i, other := range others {
+				if _, err := other.Stale(time.Now()); err == nil {
+					t.Fatalf("namespace %d: got a store that is current 45 s after the last word", i)
+				}
 			}
 		})
 	})
