@@ -30,9 +30,9 @@ type Cache struct {
 	known [kinds]map[view.Key]*known
 	// hidden are the scopes of Services that are there and not selected.
 	hidden map[view.Key]int
-	// suspects are missing in a complete list and not confirmed to be gone.
-	suspects map[Suspect]struct{}
-	spaces   map[string]*space
+	// unconfirmed are missing in a complete list and not confirmed to be gone.
+	unconfirmed map[Unconfirmed]struct{}
+	spaces      map[string]*space
 
 	// mu is held while something is published, and by readers for a moment.
 	mu       sync.RWMutex
@@ -100,9 +100,9 @@ type grave struct {
 	at      time.Time
 }
 
-// Suspect is an object that a complete list does not have, although it was there and
+// Unconfirmed is an object that a complete list does not have, although it was there and
 // nothing told that it went.
-type Suspect struct {
+type Unconfirmed struct {
 	Scope int
 	Kind  Kind
 	Key   view.Key
@@ -111,7 +111,7 @@ type Suspect struct {
 // New returns a cache of so many scopes. It is empty and not in sync.
 func New(scopes int) *Cache {
 	c := &Cache{
-		scopes: make([]scope, scopes), services: make(map[view.Key]*service), suspects: make(map[Suspect]struct{}), hidden: make(map[view.Key]int),
+		scopes: make([]scope, scopes), services: make(map[view.Key]*service), unconfirmed: make(map[Unconfirmed]struct{}), hidden: make(map[view.Key]int),
 		followers: make(map[*Follower]struct{}), spaces: make(map[string]*space), crowds: make(map[string]crowd),
 		changes: make(chan struct{}), moves: make(chan struct{}),
 	}

@@ -115,12 +115,12 @@ func TestASuspectIsKeptUntilTheServerConfirms(t *testing.T) {
 	if got := listed(r.Cache, false); len(got) != 1 {
 		t.Errorf("got %v, want the endpoint: no answer said that it is gone", got)
 	}
-	want := []viewcache.Suspect{{Kind: viewcache.Slices, Key: view.Key{Namespace: "shop", Name: "web-1"}}}
-	if diff := cmp.Diff(want, r.Suspects()); diff != "" {
+	want := []viewcache.Unconfirmed{{Kind: viewcache.Slices, Key: view.Key{Namespace: "shop", Name: "web-1"}}}
+	if diff := cmp.Diff(want, r.Unconfirmed()); diff != "" {
 		t.Error(diff)
 	}
 	r.confirm()
-	if got := listed(r.Cache, false); len(got) != 0 || len(r.Suspects()) != 0 {
+	if got := listed(r.Cache, false); len(got) != 0 || len(r.Unconfirmed()) != 0 {
 		t.Errorf("got %v, want nothing once it is confirmed", got)
 	}
 }

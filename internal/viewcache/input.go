@@ -42,7 +42,7 @@ func (c *Cache) event(scope int, kind Kind, in Input) (again bool) {
 	if in.Revision <= c.scopes[scope].reached[kind] {
 		return false
 	}
-	wrong := c.trusted(Suspect{scope, kind, in.Key})
+	wrong := c.trusted(Unconfirmed{scope, kind, in.Key})
 	if wrong {
 		c.scopes[scope].wrong[kind] = true
 	}
@@ -51,10 +51,10 @@ func (c *Cache) event(scope int, kind Kind, in Input) (again bool) {
 	return wrong || before > in.size() && c.roomAgain(kind, in.Key.Namespace)
 }
 
-// trusted removes a suspect, and reports whether it was one.
-func (c *Cache) trusted(suspect Suspect) bool {
-	_, was := c.suspects[suspect]
-	delete(c.suspects, suspect)
+// trusted takes an object from the unconfirmed ones, and reports whether it was one.
+func (c *Cache) trusted(unconfirmed Unconfirmed) bool {
+	_, was := c.unconfirmed[unconfirmed]
+	delete(c.unconfirmed, unconfirmed)
 	return was
 }
 
@@ -68,7 +68,7 @@ func (c *Cache) Bookmark(scope int, kind Kind, revision Revision) {
 }
 
 // Replace takes over a complete list. It returns ErrWentBack for one that is to be
-// asked for again. What is missing in it without a word stays, as a suspect.
+// asked for again. What is missing in it without a word stays, unconfirmed.
 func (c *Cache) Replace(scope int, kind Kind, all []Input, revision Revision) error {
 	c.input.Lock()
 	defer c.input.Unlock()
@@ -83,7 +83,7 @@ func (c *Cache) Replace(scope int, kind Kind, all []Input, revision Revision) er
 	news := make([]Input, 0, len(all))
 	for _, in := range all {
 		listed[in.Key] = true
-		delete(c.suspects, Suspect{scope, kind, in.Key})
+		delete(c.unconfirmed, Unconfirmed{scope, kind, in.Key})
 		if known := c.known[kind][in.Key]; known == nil || back || in.Revision > known.revision {
 			news = append(news, in)
 		}
@@ -96,53 +96,53 @@ func (c *Cache) Replace(scope int, kind Kind, all []Input, revision Revision) er
 	maps.DeleteFunc(c.hidden, func(key view.Key, of int) bool { return kind == Services && of == scope && !listed[key] })
 	for key, known := range c.known[kind] {
 		if known.scope == scope && !listed[key] {
-			c.suspects[Suspect{scope, kind, key}] = struct{}{}
+			c.unconfirmed[Unconfirmed{scope, kind, key}] = struct{}{}
 		}
 	}
 	c.publish(step{scope: scope, kind: kind, revision: revision, news: news, list: true, back: back})
 	return nil
 }
 
-// Gone says that the server has confirmed that a suspect is gone.
-func (c *Cache) Gone(suspect Suspect) {
-	c.resolve(suspect, Input{Key: suspect.Key}, false)
+// Gone says that the server has confirmed that an unconfirmed object is gone.
+func (c *Cache) Gone(unconfirmed Unconfirmed) {
+	c.resolve(unconfirmed, Input{Key: unconfirmed.Key}, false)
 }
 
-// There says that the server has a suspect, as it is now. It reports whether that is
-// news. Then the list that left it out counts as wrong, and is to be asked for again: it
-// may have left out more, of which nothing is known here.
-func (c *Cache) There(suspect Suspect, in Input) (wrong bool) {
-	return c.resolve(suspect, in, true)
+// There says that the server has an unconfirmed object, as it is now. It reports whether
+// that is news. Then the list that left it out counts as wrong, and is to be asked for
+// again: it may have left out more, of which nothing is known here.
+func (c *Cache) There(unconfirmed Unconfirmed, in Input) (wrong bool) {
+	return c.resolve(unconfirmed, in, true)
 }
 
-// resolve takes over what the server says of a suspect, if it still is one.
-func (c *Cache) resolve(suspect Suspect, in Input, wrong bool) (still bool) {
+// resolve takes over what the server says of an unconfirmed object, if it still is one.
+func (c *Cache) resolve(unconfirmed Unconfirmed, in Input, wrong bool) (still bool) {
 	c.input.Lock()
 	defer c.input.Unlock()
-	if !c.trusted(suspect) {
+	if !c.trusted(unconfirmed) {
 		return false
 	}
-	s := &c.scopes[suspect.Scope]
-	s.wrong[suspect.Kind] = s.wrong[suspect.Kind] || wrong
-	c.publish(step{scope: suspect.Scope, kind: suspect.Kind, revision: s.reached[suspect.Kind], news: []Input{in}})
+	s := &c.scopes[unconfirmed.Scope]
+	s.wrong[unconfirmed.Kind] = s.wrong[unconfirmed.Kind] || wrong
+	c.publish(step{scope: unconfirmed.Scope, kind: unconfirmed.Kind, revision: s.reached[unconfirmed.Kind], news: []Input{in}})
 	return true
 }
 
-// Asks reports whether the server is to be asked about a suspect: not if the list that
+// Asks reports whether the server is to be asked about an unconfirmed object: not if the list that
 // left it out is wrong, because another list follows.
-func (c *Cache) Asks(suspect Suspect) bool {
+func (c *Cache) Asks(unconfirmed Unconfirmed) bool {
 	c.input.Lock()
 	defer c.input.Unlock()
-	_, still := c.suspects[suspect]
-	return still && !c.scopes[suspect.Scope].wrong[suspect.Kind]
+	_, still := c.unconfirmed[unconfirmed]
+	return still && !c.scopes[unconfirmed.Scope].wrong[unconfirmed.Kind]
 }
 
-// Suspects returns what a complete list did not have, sorted. It stays until the
+// Unconfirmed returns what a complete list did not have, sorted. It stays until the
 // watch, a list, Gone or There tells of it.
-func (c *Cache) Suspects() []Suspect {
+func (c *Cache) Unconfirmed() []Unconfirmed {
 	c.input.Lock()
 	defer c.input.Unlock()
-	return slices.SortedFunc(maps.Keys(c.suspects), func(a, b Suspect) int {
+	return slices.SortedFunc(maps.Keys(c.unconfirmed), func(a, b Unconfirmed) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), compareKeys(a.Key, b.Key))
 	})
 }
@@ -151,10 +151,10 @@ func compareKeys(a, b view.Key) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }
 
-// doubts reports whether a kind has suspects.
-func (c *Cache) doubts(scope int, kind Kind) bool {
-	for suspect := range c.suspects {
-		if suspect.Scope == scope && suspect.Kind == kind {
+// hasUnconfirmed reports whether a kind has unconfirmed objects.
+func (c *Cache) hasUnconfirmed(scope int, kind Kind) bool {
+	for unconfirmed := range c.unconfirmed {
+		if unconfirmed.Scope == scope && unconfirmed.Kind == kind {
 			return true
 		}
 	}

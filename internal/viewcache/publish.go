@@ -102,7 +102,7 @@ func (c *Cache) advance(s step) {
 	at.reached[s.kind] = s.revision
 	c.recount()
 	was := at.unsure[s.kind]
-	at.unsure[s.kind] = at.wrong[s.kind] || c.doubts(s.scope, s.kind)
+	at.unsure[s.kind] = at.wrong[s.kind] || c.hasUnconfirmed(s.scope, s.kind)
 	if was || at.unsure[s.kind] {
 		at.floor = at.floor.join(at.reached)
 	}

@@ -51,8 +51,8 @@ func TestContract41AClientThatMovesMissesNothingAndKeepsNothing(t *testing.T) {
 			to.catchUp()
 			s.slice("web-2", "web", 2)
 			from.relist(viewcache.Slices, everything(s, viewcache.Slices))
-			for _, suspect := range from.Suspects() {
-				from.There(suspect, s.held[suspect.Kind][suspect.Key])
+			for _, unconfirmed := range from.Unconfirmed() {
+				from.There(unconfirmed, s.held[unconfirmed.Kind][unconfirmed.Key])
 			}
 			to.deliver(viewcache.Slices)
 		},

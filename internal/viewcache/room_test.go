@@ -194,8 +194,8 @@ func TestContract148WhatWasRefusedComesWhenThereIsRoomAgain(t *testing.T) {
 		t.Fatal("got no wish for another list")
 	}
 	w.list(viewcache.Services, append(all[102:], all[0], grown)...)
-	for _, suspect := range w.Suspects() {
-		w.Gone(suspect)
+	for _, unconfirmed := range w.Unconfirmed() {
+		w.Gone(unconfirmed)
 	}
 	if got := w.shown("evil"); len(got) != 21 || len(got["small"].Service.Ports) != 256 || len(w.Crowded()) != 0 {
 		t.Errorf("got %d Services, crowded %q, want 21 as they are, and room", len(got), w.Crowded())

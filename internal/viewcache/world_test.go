@@ -197,18 +197,18 @@ func (r *replica) bookmark(kind viewcache.Kind) {
 	}
 }
 
-// confirm asks the server about each suspect that the cache asks about.
+// confirm asks the server about each unconfirmed object that the cache asks about.
 func (r *replica) confirm() {
-	for _, suspect := range r.Suspects() {
-		if !r.Asks(suspect) {
+	for _, unconfirmed := range r.Unconfirmed() {
+		if !r.Asks(unconfirmed) {
 			continue
 		}
-		if in, there := r.server.held[suspect.Kind][suspect.Key]; there {
-			if r.There(suspect, in) {
-				r.again[suspect.Kind] = true
+		if in, there := r.server.held[unconfirmed.Kind][unconfirmed.Key]; there {
+			if r.There(unconfirmed, in) {
+				r.again[unconfirmed.Kind] = true
 			}
 		} else {
-			r.Gone(suspect)
+			r.Gone(unconfirmed)
 		}
 	}
 }

@@ -49,8 +49,8 @@ func (c *clients) count() int {
 
 // stats counts what the server did.
 type stats struct {
-	added, modified, deleted, expired, slow, resumed, lists atomic.Uint64
-	refused                                                 [600]atomic.Uint64
+	added, modified, deleted, expired, timedOut, resumed, lists atomic.Uint64
+	denied                                                      [600]atomic.Uint64
 }
 
 // event counts an event.
@@ -68,30 +68,30 @@ func (s *stats) event(kind views.EventType) {
 
 // Stats is what the server did so far.
 type Stats struct {
-	// Clients are the streams at the moment.
-	Clients int
+	// Streams are those that are open.
+	Streams int
 	// Events are those sent, by type.
 	Events map[views.EventType]uint64
-	// Expired are the streams that ended with 410, Slow those that ended because the
+	// Expired are the streams that ended with 410, TimedOut those that ended because the
 	// client took nothing for too long, Resumed those that went on from a token, Lists
 	// the lists sent.
-	Expired, Slow, Resumed, Lists uint64
-	// Refused are the requests that were refused, by HTTP status.
-	Refused map[int]uint64
+	Expired, TimedOut, Resumed, Lists uint64
+	// Denied are the requests that were denied, by HTTP status.
+	Denied map[int]uint64
 }
 
 // Stats returns what the server did so far.
 func (s *Server) Stats() Stats {
 	now := Stats{
-		Clients: s.clients.count(), Expired: s.stats.expired.Load(), Slow: s.stats.slow.Load(), Resumed: s.stats.resumed.Load(), Lists: s.stats.lists.Load(),
+		Streams: s.clients.count(), Expired: s.stats.expired.Load(), TimedOut: s.stats.timedOut.Load(), Resumed: s.stats.resumed.Load(), Lists: s.stats.lists.Load(),
 		Events: map[views.EventType]uint64{
 			views.Added: s.stats.added.Load(), views.Modified: s.stats.modified.Load(), views.Deleted: s.stats.deleted.Load(),
 		},
-		Refused: make(map[int]uint64),
+		Denied: make(map[int]uint64),
 	}
-	for code := range s.stats.refused {
-		if n := s.stats.refused[code].Load(); n > 0 {
-			now.Refused[code] = n
+	for code := range s.stats.denied {
+		if n := s.stats.denied[code].Load(); n > 0 {
+			now.Denied[code] = n
 		}
 	}
 	return now

@@ -98,8 +98,8 @@ func (s *Server) know(r *http.Request, name string) *refusal {
 
 // refuse answers without objects, and counts it.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, no *refusal) {
-	s.stats.refused[no.Code].Add(1)
-	s.opts.Logger.Debug("request refused", "remote_address", r.RemoteAddr, "code", no.Code, "message", no.Message)
+	s.stats.denied[no.Code].Add(1)
+	s.opts.Logger.Debug("request denied", "remote_address", r.RemoteAddr, "code", no.Code, "message", no.Message)
 	no.write(w)
 }
 
@@ -197,7 +197,7 @@ func (s *stream) run() string {
 // lost says why a client took nothing more, and counts those that are too slow.
 func (s *stream) lost() string {
 	if time.Since(s.began) >= s.opts.Take { // the error is another one in HTTP/2
-		s.stats.slow.Add(1)
+		s.stats.timedOut.Add(1)
 		return "the client took nothing for " + s.opts.Take.String()
 	}
 	return "the client went away"

@@ -166,7 +166,7 @@ func TestContract40AClientThatTakesNothingIsCutOffAndCounted(t *testing.T) {
 			s.until(t, "the client is cut off", func() bool {
 				round++
 				c.slice("shop", states[round%2]...)
-				return s.Stats().Slow == 1 && s.Stats().Clients == 0
+				return s.Stats().TimedOut == 1 && s.Stats().Streams == 0
 			})
 		})
 	}

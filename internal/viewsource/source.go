@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// mostReads is how many suspects are asked about at the same time.
+	// mostReads is how many unconfirmed objects are asked about at the same time.
 	mostReads = 8
-	// askAgain is the wait before a suspect that could not be read is asked about
+	// askAgain is the wait before an unconfirmed object that could not be read is asked about
 	// again.
 	askAgain = time.Second
 )
@@ -47,7 +47,7 @@ type Source struct {
 	// watches are two of each scope, in the order of viewcache.Kind.
 	watches  []*kubeapi.Reflector
 	requests requests
-	// asked wakes the goroutine that asks about suspects.
+	// asked wakes the goroutine that asks about unconfirmed objects.
 	asked chan struct{}
 }
 
@@ -146,42 +146,42 @@ func (s *Source) confirm(ctx context.Context) {
 		}
 		var reading sync.WaitGroup
 		free := make(chan struct{}, mostReads)
-		for _, suspect := range s.cache.Suspects() {
+		for _, unconfirmed := range s.cache.Unconfirmed() {
 			free <- struct{}{}
 			reading.Go(func() {
 				defer func() { <-free }()
-				s.read(ctx, suspect)
+				s.read(ctx, unconfirmed)
 			})
 		}
 		reading.Wait()
-		if len(s.cache.Suspects()) > 0 {
+		if len(s.cache.Unconfirmed()) > 0 {
 			time.AfterFunc(askAgain, func() { kubeapi.Signal(s.asked) })
 		}
 	}
 }
 
-// read asks about one suspect, if that is needed still. An answer that is neither the object nor that exactly
+// read asks about an unconfirmed object, if that is needed still. An answer that is neither the object nor that exactly
 // this object does not exist says nothing.
-func (s *Source) read(ctx context.Context, suspect viewcache.Suspect) {
-	if !s.cache.Asks(suspect) {
+func (s *Source) read(ctx context.Context, unconfirmed viewcache.Unconfirmed) {
+	if !s.cache.Asks(unconfirmed) {
 		return
 	}
-	key := suspect.Key
+	key := unconfirmed.Key
 	resource, object := kubeapi.Services(key.Namespace), runtime.Object(&corev1.Service{})
-	if suspect.Kind == viewcache.Slices {
+	if unconfirmed.Kind == viewcache.Slices {
 		resource, object = kubeapi.EndpointSlices(key.Namespace), &discoveryv1.EndpointSlice{}
 	}
 	err := s.client.Get(ctx, resource, key.Name, object)
 	s.requests.note(verbGet, err)
 	if missing(err, key.Name) {
-		s.cache.Gone(suspect)
+		s.cache.Gone(unconfirmed)
 		return
 	}
 	if err != nil {
 		return
 	}
-	if in, err := s.input(object); err == nil && in.Key == key && s.cache.There(suspect, in) {
-		s.watches[suspect.Scope*2+int(suspect.Kind)].ListAgain()
+	if in, err := s.input(object); err == nil && in.Key == key && s.cache.There(unconfirmed, in) {
+		s.watches[unconfirmed.Scope*2+int(unconfirmed.Kind)].ListAgain()
 	}
 }
 

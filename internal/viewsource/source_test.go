@@ -203,7 +203,7 @@ func TestContract39AnEmptyListTakesNothingAwayThatTheServerHolds(t *testing.T) {
 				t.Fatalf("got %v, want what the server holds", got)
 			}
 		}
-		if got := addresses(t, source); len(got) != 3 || len(source.Cache().Suspects()) != 0 {
+		if got := addresses(t, source); len(got) != 3 || len(source.Cache().Unconfirmed()) != 0 {
 			t.Errorf("got %v, want also what only the wrong list left out", got)
 		}
 	})
@@ -215,13 +215,13 @@ func TestContract39AnEventOfWhatAListLeftOutBringsAnotherList(t *testing.T) {
 		a.set(func() { a.empty, a.secret, a.slices["web-3"] = 1, true, a.revision })
 		a.expire()
 		time.Sleep(5 * time.Second)
-		if got := len(source.Cache().Suspects()); got != 2 {
-			t.Fatalf("got %d suspects, want both slices that are known", got)
+		if got := len(source.Cache().Unconfirmed()); got != 2 {
+			t.Fatalf("got %d unconfirmed objects, want both slices that are known", got)
 		}
 		a.set(func() { a.slices["web-1"] = a.revision })
 		a.tell("web-1")
 		time.Sleep(5 * time.Second)
-		if got := addresses(t, source); len(got) != 3 || len(source.Cache().Suspects()) != 0 {
+		if got := addresses(t, source); len(got) != 3 || len(source.Cache().Unconfirmed()) != 0 {
 			t.Errorf("got %v, want also what only the wrong list left out", got)
 		}
 	})

@@ -205,7 +205,7 @@ func TestContract66AClusterGoesWhenEveryProxyHasAcknowledgedTheRoutes(t *testing
 	if diff := cmp.Diff(want, p.order); diff != "" {
 		t.Error(diff)
 	}
-	if late := s.Stats().Late; late > 0 {
+	if late := s.Stats().Unacknowledged; late > 0 {
 		t.Error("the acknowledgement did not count: the step was made without it")
 	}
 }
@@ -224,7 +224,7 @@ func TestContract66AProxyThatSaysNothingDelaysAStepFor5Seconds(t *testing.T) {
 	if took := time.Since(begun); took < 4*time.Second {
 		t.Errorf("the cluster went after %s, and a proxy may still use it", took)
 	}
-	if late := s.Stats().Late; late == 0 {
+	if late := s.Stats().Unacknowledged; late == 0 {
 		t.Error("the step without an acknowledgement is not counted")
 	}
 }

@@ -239,7 +239,7 @@ func TestContract67AnotherAuthorityIsRefusedAndARevokedOneEndsTheStream(t *testi
 			t.Error("a certificate of another authority is served")
 		}
 	}
-	until(t, "the refused connection is counted", func() bool { return s.Stats().Refused > 0 })
+	until(t, "the refused connection is counted", func() bool { return s.Stats().Denied > 0 })
 	p := connect(t, s, "a", "shop/edge", a.client(t, "spiffe://cluster.local/ns/shop/envoy/edge"))
 	p.ask(clusters)
 	p.next()

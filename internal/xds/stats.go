@@ -28,10 +28,10 @@ type Stats struct {
 	Kept map[Kept]int
 	// Kinds are the answers by protocol and kind.
 	Kinds []KindStats
-	// Refused are the connections and streams that were refused, and the streams that
-	// ended because of what the client sent, Late the steps
-	// of fleets that were taken without all acknowledgements.
-	Refused, Late uint64
+	// Denied are the connections and streams that were denied, and the streams that ended
+	// because of what the client sent, Unacknowledged the steps of fleets that were taken
+	// without all acknowledgements.
+	Denied, Unacknowledged uint64
 }
 
 // KindStats is what became of the answers of one kind.
@@ -43,7 +43,7 @@ type KindStats struct {
 
 // Stats returns what the server did so far.
 func (s *Server) Stats() Stats {
-	now := Stats{Streams: map[Protocol]int{Envoy: 0, GRPC: 0}, Kept: map[Kept]int{KeptMissing: 0, KeptInvalid: 0, KeptUnread: 0}, Refused: s.stats.refused.Load()}
+	now := Stats{Streams: map[Protocol]int{Envoy: 0, GRPC: 0}, Kept: map[Kept]int{KeptMissing: 0, KeptInvalid: 0, KeptUnread: 0}, Denied: s.stats.refused.Load()}
 	for i, protocol := range []Protocol{Envoy, GRPC} {
 		for kind := range resources.Kinds {
 			now.Kinds = append(now.Kinds, KindStats{
@@ -53,9 +53,9 @@ func (s *Server) Stats() Stats {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now.Late = s.late
+	now.Unacknowledged = s.late
 	for _, f := range s.fleets {
-		now.Late += f.late
+		now.Unacknowledged += f.late
 		if why := s.definition(f).kept(); why != "" {
 			now.Kept[why]++
 		}

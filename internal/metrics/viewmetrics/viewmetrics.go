@@ -70,20 +70,20 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		emit("endpoints", float64(n), string(state))
 	}
 	count("endpoint_changes_total", c.Cache.Changes())
-	emit("unconfirmed_objects", float64(len(c.Cache.Suspects())))
+	emit("unconfirmed_objects", float64(len(c.Cache.Unconfirmed())))
 	c.sight(time.Now(), emit)
 	c.Requests(func(verb, code string, requests uint64) { count("api_requests_total", requests, code, verb) })
 	emit("identities_current", truth(c.Identities() == nil))
 	stats := c.Server.Stats()
-	emit("streams", float64(stats.Clients))
+	emit("streams", float64(stats.Streams))
 	for kind, n := range stats.Events {
 		count("stream_events_total", n, string(kind))
 	}
-	for code, n := range stats.Refused {
+	for code, n := range stats.Denied {
 		count("requests_denied_total", n, strconv.Itoa(code))
 	}
 	count("streams_expired_total", stats.Expired)
-	count("streams_timed_out_total", stats.Slow)
+	count("streams_timed_out_total", stats.TimedOut)
 	count("streams_resumed_total", stats.Resumed)
 	count("lists_total", stats.Lists)
 	if c.XDS != nil {
@@ -107,8 +107,8 @@ func (c *collector) xds(emit func(string, float64, ...string), count func(string
 		count("xds_acknowledgements_total", of.Acks, labels...)
 		count("xds_rejections_total", of.Rejections, labels...)
 	}
-	count("xds_denied_total", stats.Refused)
-	count("xds_steps_unacknowledged_total", stats.Late)
+	count("xds_denied_total", stats.Denied)
+	count("xds_steps_unacknowledged_total", stats.Unacknowledged)
 }
 
 // sight emits whether the watches are current.
