@@ -26,7 +26,7 @@ fleets:
   folder: FOLDER
   listeners:
   - {port: 8001, httpsRedirectPort: 443, routes: [{pathPrefix: /.well-known/acme-challenge, service: web}]}
-  - {port: 8002, service: web, proxyProtocol: true}
+  - {port: 8002, service: web, proxyProtocol: Required}
   - {port: 8003, service: web, trustedHops: 1}
   - {port: 8004, tls: {secretNames: [shop, blog]}, service: web}
   - {port: 8005, service: secure}

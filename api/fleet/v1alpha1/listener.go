@@ -69,10 +69,11 @@ type Listener struct {
 	// TLS towards clients.
 	// +optional
 	TLS *ListenerTLS `json:"tls,omitempty"`
-	// Every connection begins with a header of the PROXY protocol, version 1 or 2, as
-	// load balancers write it. Connections without it are refused.
+	// Required: every connection begins with a header of the PROXY protocol, version 1 or
+	// 2, as load balancers write it, and one without it is refused.
 	// +optional
-	ProxyProtocol bool `json:"proxyProtocol,omitempty"`
+	// +kubebuilder:default=None
+	ProxyProtocol ProxyProtocol `json:"proxyProtocol,omitempty"`
 	// How many proxies in front of the Envoys are trusted to add to X-Forwarded-For.
 	// Without any, the address of the client is that of the connection, and what clients
 	// write into the header does not count.
@@ -81,6 +82,17 @@ type Listener struct {
 	// +kubebuilder:validation:Maximum=16
 	TrustedHops *int32 `json:"trustedHops,omitempty"`
 }
+
+// ProxyProtocol says whether connections begin with a header of the PROXY protocol.
+//
+// +kubebuilder:validation:Enum=None;Required
+type ProxyProtocol string
+
+// The uses of the PROXY protocol.
+const (
+	ProxyProtocolNone     ProxyProtocol = "None"
+	ProxyProtocolRequired ProxyProtocol = "Required"
+)
 
 // lowPorts are those that need a right of the node, and shift is what an Envoy adds to them.
 const (

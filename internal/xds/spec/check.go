@@ -39,6 +39,8 @@ func checkListener(l *v1alpha1.Listener) []string {
 	wrong(l.Service != "" && leads, "has a service and something beside it; write either service, or routes and httpsRedirectPort")
 	wrong(l.ServicePort != nil && l.Service == "", "has a servicePort and no service; write service, or remove servicePort")
 	wrong(tcp && (leads || l.TrustedHops != nil), "is of protocol TCP, which has no routes, httpsRedirectPort and trustedHops; remove them, or write protocol HTTP")
+	proxy := l.ProxyProtocol
+	wrong(proxy != "" && proxy != v1alpha1.ProxyProtocolNone && proxy != v1alpha1.ProxyProtocolRequired, "has proxyProtocol %q; write Required or None", proxy)
 	wrong(l.HTTPSRedirectPort != nil && l.TLS != nil, "has tls, so it is HTTPS already; remove httpsRedirectPort")
 	if port := value(l.HTTPSRedirectPort); l.HTTPSRedirectPort != nil {
 		wrong(port < 1 || port > 65535, "has httpsRedirectPort %d; write a number from 1 to 65535", port)

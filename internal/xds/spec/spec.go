@@ -77,7 +77,7 @@ func access(which v1alpha1.AccessLog) (resources.Traffic, []error) {
 func listener(l *v1alpha1.Listener, namespace string) (resources.Listener, []string) {
 	one := resources.Listener{
 		Port: uint16(l.Port), Protocol: resources.HTTP, Address: netip.IPv4Unspecified(),
-		ProxyProtocol: l.ProxyProtocol, TrustedHops: uint32(max(0, value(l.TrustedHops))), RedirectPort: uint16(value(l.HTTPSRedirectPort)),
+		ProxyProtocol: l.ProxyProtocol == v1alpha1.ProxyProtocolRequired, TrustedHops: uint32(max(0, value(l.TrustedHops))), RedirectPort: uint16(value(l.HTTPSRedirectPort)),
 		ServicePort: value(l.ServicePort),
 	}
 	if l.Protocol == v1alpha1.ListenerTCP {

@@ -39,7 +39,7 @@ fleets:
 }
 
 const everyField = `
-- {name: web, port: 443, tls: {secretNames: [shop-tls, blog-tls], minVersion: "1.3"}, proxyProtocol: true, trustedHops: 2, routes: [
+- {name: web, port: 443, tls: {secretNames: [shop-tls, blog-tls], minVersion: "1.3"}, proxyProtocol: Required, trustedHops: 2, routes: [
     {hosts: [shop.example.com, "*.shop.example.com"], service: web},
     {hosts: [shop.example.com], pathPrefix: /api, service: blog/api, servicePort: 8080, requestTimeout: 5s, idleTimeout: 0s}]}
 - {name: plain, port: 80, httpsRedirectPort: 443, routes: [{pathPrefix: /.well-known/acme-challenge, service: acme}]}
@@ -90,8 +90,9 @@ func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  "
 
 func TestContract91EveryMistakeOfAListenerIsNamedWithItsRemedy(t *testing.T) {
 	for text, want := range map[string]string{
-		"{port: 70000, service: web}":             "write a number from 1 to 65535",
-		"{port: 80, service: web, protocol: UDP}": "write HTTP or TCP",
+		"{port: 70000, service: web}":                       "write a number from 1 to 65535",
+		"{port: 80, service: web, protocol: UDP}":           "write HTTP or TCP",
+		"{port: 80, service: web, proxyProtocol: required}": "write Required or None",
 		"{port: 80}": "leads nowhere; write service, routes or httpsRedirectPort",
 		"{port: 80, service: web, httpsRedirectPort: 443}":                                      "write either service, or routes and httpsRedirectPort",
 		"{port: 80, servicePort: 80, httpsRedirectPort: 443}":                                   "write service, or remove servicePort",
