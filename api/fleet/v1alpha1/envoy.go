@@ -16,7 +16,7 @@ import (
 // by the annotation endpoints.ablmnzde.github.io/fleets.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=envoys,singular=envoy,scope=Namespaced
+// +kubebuilder:resource:path=envoys,singular=envoy,scope=Namespaced,categories=remote-endpoints
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
 // +kubebuilder:printcolumn:name=Replicas,type=integer,JSONPath=.spec.replicas
