@@ -30,6 +30,7 @@ var exceptions = map[string]string{
 	"internal/source/ionos/resolve.go": "all that is pure: the whole way of an answer from JSON to nodes",
 	"internal/source/ionos/http.go":    "all that knows the SDK, with what is done about its mistakes",
 	"internal/source/ionos/pace.go":    "the source: when it asks depends on all that it remembers",
+	"internal/xds.transported":         "the stream of gRPC's transport",
 }
 
 func TestSizesStayWithinTheirBudgets(t *testing.T) {

@@ -21,6 +21,7 @@ func (c *client) OnDeltaStreamClosed(int64, *corev3.Node) {}
 // OnStreamDeltaRequest is called before a request is answered. The stream server is not given
 // the names: it would keep them.
 func (c *client) OnStreamDeltaRequest(_ int64, r *discoveryv3.DeltaDiscoveryRequest) error {
+	c.handles(r)
 	if err := c.admit(r.GetNode()); err != nil {
 		return err
 	}
@@ -53,6 +54,8 @@ func (c *client) OnStreamClosed(int64, *corev3.Node) {}
 
 // OnStreamRequest is called before a request is answered.
 func (c *client) OnStreamRequest(_ int64, r *discoveryv3.DiscoveryRequest) error {
+	c.handles(r)
+	defer c.handled(r) // from now on its names count for the account
 	if err := c.admit(r.GetNode()); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -23,9 +24,9 @@ const (
 	// longestVersion is how long a version may be that is remembered, in bytes; ours are
 	// shorter.
 	longestVersion = 64
-	// namesAtOnce is how many names a stream may say without a pause, namesASecond how many
-	// it may say for long. A request counts as one.
-	namesAtOnce, namesASecond = 2 * mostNames, 20_000
+	// namesAtOnce is how many names the streams of one identity may say without a pause,
+	// namesASecond how many they may say for long. A request counts as one.
+	namesAtOnce, namesASecond = 2 * mostNames, 50_000
 	// longestText bounds what a client says of a rejection, in bytes.
 	longestText = 2000
 )
@@ -46,9 +47,9 @@ type client struct {
 	end context.CancelCauseFunc
 	// ended is closed when the stream ends.
 	ended <-chan struct{}
-	// said is how many names it has said lately, as of a time.
-	said float64
-	asOf time.Time
+	// below is the stream of the transport, slot what a long request of it holds.
+	below transported
+	slot  atomic.Pointer[slot]
 	// fleet is that of an Envoy, since its first request.
 	fleet *fleet
 	// wants is what an Envoy wants of the resources of its fleet, wish what its request
@@ -62,6 +63,8 @@ type client struct {
 	// account is that of its identity, kept what this stream has of it.
 	account *account
 	kept    int
+	// answering is how much the answer takes that is sent now, of names that do not exist.
+	answering int
 
 	mu    sync.Mutex
 	node  *corev3.Node
@@ -131,7 +134,7 @@ func (c *client) sends(typeURL string, a answer) {
 	if !served {
 		return
 	}
-	c.kinds[kind].drop(&a)
+	c.answer(c.kinds[kind].drop(&a))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.kinds[kind].send(a, time.Now()) {

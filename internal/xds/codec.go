@@ -56,28 +56,21 @@ var (
 	ofRequest      = fields{1: nil, 2: ofNode, 3: nil, 4: nil, 5: nil, 6: ofStatus}
 )
 
-// Unmarshal implements encoding.CodecV2.
-func (s sharing) Unmarshal(data mem.BufferSlice, message any) error {
-	var read fields
-	switch message.(type) {
-	case *discoveryv3.DeltaDiscoveryRequest:
+// decode reads a request, and overwrites its text.
+func decode(text []byte, request proto.Message) error {
+	read := ofRequest
+	if _, is := request.(*discoveryv3.DeltaDiscoveryRequest); is {
 		read = ofDeltaRequest
-	case *discoveryv3.DiscoveryRequest:
-		read = ofRequest
-	default:
-		return s.CodecV2.Unmarshal(data, message)
 	}
-	text := data.MaterializeToBuffer(mem.DefaultBufferPool())
-	defer text.Free()
-	thin, err := read.of(nil, text.ReadOnlyData())
+	thin, err := read.of(text[:0], text)
 	if err != nil {
 		return err
 	}
-	return proto.Unmarshal(thin, message.(proto.Message)) //nolint:errcheck // gRPC decodes messages of protobuf alone
+	return proto.Unmarshal(thin, request)
 }
 
-// of appends what is read of a message. Of a list that is too long as much is read as shows
-// that it is.
+// of appends what is read of a message, which may overwrite the message. Of a list that is
+// too long as much is read as shows that it is.
 func (f fields) of(to, text []byte) ([]byte, error) {
 	counts := make(map[protowire.Number]int)
 	for len(text) > 0 {

@@ -9,6 +9,7 @@ import (
 // CreateDeltaWatch answers a request of Envoy from what its fleet is sent, and one for a
 // type that is not served never.
 func (c *client) CreateDeltaWatch(r *cache.DeltaRequest, _ cache.Subscription, out chan cache.DeltaResponse) (func(), error) {
+	defer c.handled(r)
 	kind, served := kindOf(r.GetTypeUrl())
 	if !served {
 		return nil, nil

@@ -60,17 +60,21 @@ func begun(versions map[string]string, foreign map[string]int, now time.Time) pr
 }
 
 // drop leaves out of an answer what the client never had: that it is gone changes nothing.
-// What a client has is changed by its stream alone, which needs no lock to look at it.
-func (p *progress) drop(a *answer) {
+// It returns how many bytes that takes until it is sent, as names and encoded. What a client
+// has is changed by its stream alone, which needs no lock to look at it.
+func (p *progress) drop(a *answer) (unshared int) {
 	var removed []string // a new list, not a part of a long one, because it waits for an acknowledgement
 	for _, name := range a.removed {
 		_, sent := p.sent[name]
 		_, acked := p.acked[name]
 		if sent || acked {
 			removed = append(removed, name)
+		} else {
+			unshared += nameCost + 2*len(name)
 		}
 	}
 	a.removed = removed
+	return unshared
 }
 
 // mostPending is how many answers of a kind may wait for a word of the client.

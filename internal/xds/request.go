@@ -34,16 +34,14 @@ type heard struct {
 	whole          bool // what it asks for is all that it wants
 }
 
-// pause holds up a stream that says more than a proxy has to, so that it takes the time of no
-// other.
+// pause holds up a stream whose identity says more than its proxies have to, so that it takes
+// the time of no other.
 func (c *client) pause(names int) {
-	now := time.Now()
-	c.said = max(0, c.said-now.Sub(c.asOf).Seconds()*namesASecond) + float64(1+names)
-	c.asOf = now
-	if c.said <= namesAtOnce {
+	surplus := c.say(names)
+	if surplus <= 0 {
 		return
 	}
-	timer := time.NewTimer(time.Duration((c.said - namesAtOnce) / namesASecond * float64(time.Second)))
+	timer := time.NewTimer(time.Duration(surplus / namesASecond * float64(time.Second)))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

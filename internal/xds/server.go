@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -220,10 +221,11 @@ var (
 )
 
 // review ends streams whose client may not see any more what it could see when the stream
-// began.
+// began. It forgets identities without streams that have said nothing too much.
 func (s *Server) review() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	maps.DeleteFunc(s.of, func(_ string, a *account) bool { return a.streams == 0 && s.rested(a, time.Now()) })
 	for c := range s.clients {
 		if c.identity.trusted() {
 			continue

@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -32,7 +33,9 @@ const (
 	longestConnection = 10 * time.Hour
 	// unreadStream and unreadConnection are how much of what clients send waits to be read,
 	// in bytes. Without them gRPC lets it grow to 16 MiB for each stream.
-	unreadStream, unreadConnection = 128 << 10, 1 << 20
+	unreadStream, unreadConnection = 64 << 10, 1 << 20
+	// connectionBuffer is how much of a connection is read or written at once, in bytes.
+	connectionBuffer = 8 << 10
 )
 
 // grpc makes the server of gRPC. Streams end when ctx does.
@@ -45,6 +48,7 @@ func (s *Server) grpc(ctx context.Context) *grpc.Server {
 		}),
 		grpc.ForceServerCodecV2(newSharing()), grpc.MaxConcurrentStreams(16), grpc.MaxHeaderListSize(16 << 10), grpc.ConnectionTimeout(10 * time.Second),
 		grpc.StaticStreamWindowSize(unreadStream), grpc.StaticConnWindowSize(unreadConnection),
+		grpc.ReadBufferSize(connectionBuffer), grpc.WriteBufferSize(connectionBuffer),
 	}
 	if s.opts.TLS != nil {
 		options = append(options, grpc.Creds(counted{credentials.NewTLS(&tls.Config{
@@ -126,7 +130,17 @@ func (a *aggregated) serve(from context.Context, protocol Protocol, run func(con
 	ctx, end := context.WithCancelCause(from)
 	defer end(nil)
 	defer context.AfterFunc(a.streams, func() { end(errStops) })() //nolint:contextcheck // a stream ends with either
-	c := &client{server: s, protocol: protocol, identity: identity, since: time.Now(), nonces: strconv.FormatUint(uint64(rand.Uint32()), 36) + ".", end: end, ended: ctx.Done(), unserved: make(map[string]struct{})}
+	below, ok := grpc.ServerTransportStreamFromContext(from).(transported)
+	if !ok {
+		return status.Error(codes.Internal, "this program was built with a version of gRPC that it does not know")
+	}
+	// A stream that waits for its client to read or to send ends only with the one below.
+	defer context.AfterFunc(ctx, func() {
+		if why, ours := status.FromError(context.Cause(ctx)); ours {
+			_ = below.WriteStatus(why) // the client may have left
+		}
+	})()
+	c := &client{server: s, below: below, protocol: protocol, identity: identity, since: time.Now(), nonces: strconv.FormatUint(uint64(rand.Uint32()), 36) + ".", end: end, ended: ctx.Done(), unserved: make(map[string]struct{})}
 	if p, ok := peer.FromContext(from); ok {
 		c.address = p.Addr.String()
 	}
@@ -139,20 +153,18 @@ func (a *aggregated) serve(from context.Context, protocol Protocol, run func(con
 	}
 	defer s.leave(c)
 	err = run(ctx, c)
-	if from.Err() != nil {
+	why := context.Cause(ctx)
+	if _, ours := status.FromError(why); !ours {
 		return err // the client has left
 	}
-	if why := context.Cause(ctx); why != nil {
-		err = why
-	}
+	err = cmp.Or(why, err)
 	if err != nil && !slices.Contains([]error{errExpired, errRights, errStops}, err) {
 		s.stats.refused.Add(1)
 	}
 	return err
 }
 
-// deltaStream and worldStream end with the reason where a request cannot be read: the stream
-// servers say none.
+// deltaStream and worldStream read requests so that their bytes are bounded.
 type deltaStream struct {
 	discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer
 
@@ -161,8 +173,20 @@ type deltaStream struct {
 
 // Recv returns the next request.
 func (d deltaStream) Recv() (*discoveryv3.DeltaDiscoveryRequest, error) {
-	request, err := d.AggregatedDiscoveryService_DeltaAggregatedResourcesServer.Recv()
-	return request, d.client.unread(err)
+	request := &discoveryv3.DeltaDiscoveryRequest{}
+	return request, d.client.receive(d.Context(), request)
+}
+
+// Send sends an answer. What it says of names that the client never had is not shared with
+// other streams.
+func (d deltaStream) Send(answer *discoveryv3.DeltaDiscoveryResponse) error {
+	defer d.client.answer(0)
+	select {
+	case <-d.client.ended: // the answer is too much
+		return context.Canceled
+	default:
+	}
+	return d.AggregatedDiscoveryService_DeltaAggregatedResourcesServer.Send(answer)
 }
 
 type worldStream struct {
@@ -173,16 +197,8 @@ type worldStream struct {
 
 // Recv returns the next request.
 func (w worldStream) Recv() (*discoveryv3.DiscoveryRequest, error) {
-	request, err := w.AggregatedDiscoveryService_StreamAggregatedResourcesServer.Recv()
-	return request, w.client.unread(err)
-}
-
-// unread ends the stream where a request is too long, or is none.
-func (c *client) unread(err error) error {
-	if code := status.Code(err); code == codes.Internal || code == codes.ResourceExhausted {
-		c.end(err)
-	}
-	return err
+	request := &discoveryv3.DiscoveryRequest{}
+	return request, w.client.receive(w.Context(), request)
 }
 
 // enter takes a place for a stream.
@@ -198,7 +214,7 @@ func (s *Server) enter(c *client) error {
 	}
 	s.clients[c] = struct{}{}
 	if s.of[name] == nil {
-		s.of[name] = &account{}
+		s.of[name] = &account{slot: make(chan struct{}, 1)}
 	}
 	c.account = s.of[name]
 	c.account.streams++

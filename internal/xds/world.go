@@ -208,9 +208,7 @@ func (s *Server) leave(c *client) {
 	defer s.mu.Unlock()
 	delete(s.clients, c)
 	_ = c.keep(-c.kept) // less is never too much
-	if c.account.streams--; c.account.streams == 0 {
-		delete(s.of, c.identity.name)
-	}
+	c.account.streams--
 	f := c.fleet
 	if f == nil {
 		return

@@ -1,0 +1,112 @@
+package xds
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	// longestRequest is how long a request may be, in bytes.
+	longestRequest = 4 << 20
+	// shortRequest is how long one may be that needs no slot, in bytes: it is shorter
+	// than what gRPC reads ahead of each stream anyway.
+	shortRequest = 4 << 10
+	// requestTime is how long a request may hold the slot until it is handled.
+	requestTime = 10 * time.Second
+)
+
+// transported is the stream of the transport below one of gRPC. It reads the length of a
+// message apart from the message: gRPC alone would read whole messages, one for each stream.
+type transported interface {
+	ReadMessageHeader(header []byte) error
+	Read(n int) (mem.BufferSlice, error)
+	WriteStatus(why *status.Status) error
+}
+
+// slot is what a long request holds: of the streams of one identity one at a time reads and
+// handles one.
+type slot struct {
+	request proto.Message
+	late    *time.Timer
+	leave   func()
+}
+
+// receive reads the next request. Where it cannot be read, the stream ends with the reason:
+// the stream servers say none.
+func (c *client) receive(stream context.Context, request proto.Message) error {
+	err := c.read(stream, request)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = status.Error(codes.Internal, err.Error())
+	}
+	if code := status.Code(err); code == codes.Internal || code == codes.ResourceExhausted {
+		c.end(err)
+	}
+	return err
+}
+
+func (c *client) read(stream context.Context, request proto.Message) error {
+	var header [5]byte // whether it is compressed, and the length
+	if err := c.below.ReadMessageHeader(header[:]); err != nil {
+		return err
+	}
+	length := binary.BigEndian.Uint32(header[1:])
+	switch {
+	case header[0] != 0:
+		return status.Error(codes.Internal, "the request is compressed; send it without compression")
+	case length > longestRequest:
+		return status.Errorf(codes.ResourceExhausted, "the request has %d bytes, and one may have %d; name fewer resources at a time", length, longestRequest)
+	case length > shortRequest:
+		if err := c.takeSlot(stream, request); err != nil {
+			return err
+		}
+	}
+	data, err := c.below.Read(int(length))
+	if err != nil {
+		return err
+	}
+	text := data.Materialize()
+	data.Free()
+	if err := decode(text, request); err != nil {
+		return status.Errorf(codes.Internal, "the request cannot be decoded: %v", err)
+	}
+	return nil
+}
+
+// takeSlot waits for the slot. A stream that ends gives it back.
+func (c *client) takeSlot(stream context.Context, request proto.Message) error {
+	select {
+	case c.account.slot <- struct{}{}:
+	case <-stream.Done():
+		return stream.Err()
+	}
+	leave := sync.OnceFunc(func() { <-c.account.slot })
+	context.AfterFunc(stream, leave)
+	c.slot.Store(&slot{request: request, leave: leave, late: time.AfterFunc(requestTime, func() {
+		c.end(status.Errorf(codes.ResourceExhausted, "a long request has not arrived within %v, or an answer before it has not been read", requestTime))
+	})})
+	return nil
+}
+
+// handles says that a request is handled from now on, which takes no time of the client.
+func (c *client) handles(request proto.Message) {
+	if t := c.slot.Load(); t != nil && t.request == request {
+		t.late.Stop()
+	}
+}
+
+// handled gives the slot of a request to the next stream.
+func (c *client) handled(request proto.Message) {
+	if t := c.slot.Load(); t != nil && t.request == request {
+		c.slot.Store(nil)
+		t.leave()
+	}
+}
