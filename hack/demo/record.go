@@ -16,13 +16,11 @@ type record struct {
 	// "endpoint changed"
 	Address string `json:"address"`
 	Node    string `json:"node"`
-	Reason  string `json:"reason"`
 	// "endpoint changed" and "mode changed"
+	Reason string `json:"reason"`
 	From   string `json:"from"`
 	To     string `json:"to"`
 	Detail string `json:"message"`
-	// "mode changed"
-	Cause string `json:"cause"`
 	// "source read failed, ..."
 	Error string `json:"error"`
 	// "slice written"
@@ -64,7 +62,7 @@ func tell(text string) string {
 	case memberChanged:
 		return withDetail(fmt.Sprintf("%s (%s): %s -> %s, %s", r.Node, r.Address, r.From, r.To, r.Reason), r.Detail)
 	case modeChanged:
-		return withDetail(fmt.Sprintf("mode: %s -> %s, %s", r.From, r.To, r.Cause), r.Detail)
+		return withDetail(fmt.Sprintf("mode: %s -> %s, %s", r.From, r.To, r.Reason), r.Detail)
 	case readFailed:
 		return withDetail(r.Message, r.Error)
 	case sliceWritten:

@@ -37,13 +37,13 @@ func (b *many) once(ctx context.Context) error {
 	e := judgeMany(a, b.dryRun)
 	if err != nil {
 		outcome := outcomeOf(err)
-		b.log.Info("run ended", "targets", e.targets, "written", e.written, "outcome", string(outcome))
+		b.log.Info("run ended", "services", e.targets, "written", e.written, "outcome", string(outcome))
 		return &exitError{outcome.status(), fmt.Errorf("%w; %s", err, e.total())}
 	}
 	for _, j := range e.wrong() {
-		b.log.Warn("not as it should be", append(keyArgs(j), "outcome", string(j.Outcome), "problem", j.Message)...)
+		b.log.Warn("not as it should be", append(keyArgs(j), "outcome", string(j.Outcome), "message", j.Message)...)
 	}
-	about := []any{"targets", e.targets, "wrong", len(e.wrong()), "written", e.written, "outcome", string(e.worst())}
+	about := []any{"services", e.targets, "wrong", len(e.wrong()), "written", e.written, "outcome", string(e.worst())}
 	if err := e.err(); err != nil {
 		b.log.Info("run ended", about...)
 		return err

@@ -111,7 +111,7 @@ func (b *parts) once(ctx context.Context) error {
 	}))
 	about := []any{"written", a.Landed()}
 	if a.Status != nil {
-		about = append(about, "mode", a.Status.Verdict.Mode.String(), "members", len(a.Status.Verdict.Members), "writes", len(a.Writes))
+		about = append(about, "mode", a.Status.Verdict.Mode.String(), "endpoints", len(a.Status.Verdict.Members), "writes", len(a.Writes))
 	}
 	if err != nil {
 		outcome := outcomeOf(err)

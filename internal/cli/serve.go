@@ -231,6 +231,6 @@ func (b *many) planned() error {
 // warn logs which variables have no effect.
 func (b *parts) warn() {
 	for _, warning := range b.config.Warnings() {
-		b.log.Warn("environment variable without effect", "variable", warning.Variable, "problem", warning.Rule, "remedy", warning.Remedy)
+		b.log.Warn("environment variable without effect", "variable", warning.Variable, "message", warning.Rule, "remedy", warning.Remedy)
 	}
 }

@@ -140,14 +140,14 @@ func TestContract185AnEmptyInventoryIsNotCalledEligible(t *testing.T) {
 	}
 }
 
-func TestContract185AChangeOfTheModeHasTheKeysOfAnEndpointAndItsCause(t *testing.T) {
+func TestContract185AChangeOfTheModeHasTheKeysOfAnEndpointAndItsReason(t *testing.T) {
 	t.Parallel()
 	h := newChronicle()
 	h.enters(guard.FailOpen, guard.NothingPasses, "none of 2 passes")
 	h.enters(guard.Publish, "", "")
 	want := []string{
-		"mode changed from Publish to FailOpen cause NothingPasses message none of 2 passes",
-		"mode changed from FailOpen to Publish cause NothingPasses message over: health checks decide again",
+		"mode changed from Publish to FailOpen reason NothingPasses message none of 2 passes",
+		"mode changed from FailOpen to Publish reason NothingPasses message over: health checks decide again",
 	}
 	if diff := cmp.Diff(want, h.lines[1:]); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)

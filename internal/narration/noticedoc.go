@@ -41,7 +41,7 @@ func NoticeReasons() []NoticeDoc {
 		{Invalid, "the annotations of the Service, its binding, or the document of a pool that fills it, are not valid; what was published before stays", "correct what the note names"},
 		{PoolNotAllowed, "the namespace may not use a pool of that name, or there is none: nothing is published from it", "correct the name, or ask the platform to name the namespace in `spec.allow` of the pool"},
 		{PortNotAllowed, "the pool does not allow the namespace a port of the endpoints or of the health check: nothing is published from it", "use an allowed port, or ask the platform to add it to `spec.allow` of the pool"},
-		{LimitReached, "the namespace has as many targets or distinct checks as the pool allows", "use the check of the pool, remove a target, or ask the platform for more"},
+		{LimitReached, "the namespace has as many Services or distinct checks as the pool allows", "use the check of the pool, take the pool from a Service, or ask the platform for more"},
 		{HealthCheckPortAmbiguous, "the Service has not exactly one TCP port, so it is not clear which one to check", "set the port of the health check"},
 		{UnknownAnnotation, "the Service has an annotation that begins with `endpoints.ablmnzde.github.io/` and is not known; it has no effect", "the note names the one that may be meant"},
 		{BindingWins, "the Service has the annotation of a pool and an EndpointBinding: the binding counts", "remove one of them"},

@@ -107,7 +107,7 @@ func (p *Pool) tellTrouble(o pool.Outcome, s *Story) {
 	switch t := o.Trouble; {
 	case t != nil && t.Failures != p.panics:
 		p.panics = t.Failures
-		s.say(Error, "deciding panicked: endpoints stay as they are published; this is a mistake of the program, please report it", "panic", t.Panic, "failures", t.Failures, "retry", t.Retry.UTC().Format(time.TimeOnly), "stack", t.Stack)
+		s.say(Error, "deciding panicked: endpoints stay as they are published; this is a mistake of the program, please report it", "panic", t.Panic, "failures", t.Failures, "retry_at", t.Retry.UTC().Format(time.TimeOnly), "stack", t.Stack)
 	case t == nil && p.panics > 0:
 		p.panics = 0
 		s.say(Info, "decisions are made again")
@@ -206,7 +206,7 @@ func (s *Story) decided(before, after guard.Verdict, changes []memberChange) {
 		}
 		s.announce(modeNotices(before, after)...)
 		m := modeChange(before, after)
-		s.say(level, "mode changed", "from", m.From.String(), "to", m.To.String(), "cause", string(m.Cause), "message", m.Message)
+		s.say(level, "mode changed", "from", m.From.String(), "to", m.To.String(), "reason", string(m.Cause), "message", m.Message)
 	}
 	for i, c := range changes {
 		if i == mostLines {

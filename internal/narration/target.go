@@ -31,7 +31,7 @@ type Target struct {
 func (t Target) Tell(o target.Outcome) (Target, Story) {
 	var s Story
 	if o.Defect != nil {
-		s.say(Error, "target stopped by a defect of the program, its slices stay as they are", "error", o.Defect, "again", o.Defect.Again, "stack", o.Defect.Stack)
+		s.say(Error, "the Service is not filled because of a defect of the program, its slices stay as they are", "error", o.Defect, "retry_after", o.Defect.Again, "stack", o.Defect.Stack)
 		return t, s
 	}
 	if o.Loaded {

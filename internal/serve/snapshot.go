@@ -152,7 +152,7 @@ func (s *Server) Snapshot() *Snapshot {
 	}
 	for i, f := range now.targets {
 		key := now.plan.Targets[i].Key
-		out.Targets[i].Problem = said[subject{"target", key.Namespace, key.Service, ""}]
+		out.Targets[i].Problem = said[subject{"service", key.Namespace, key.Service, ""}]
 		if f != nil {
 			out.Targets[i].Fills = f.look()
 		}

@@ -78,7 +78,7 @@ func (t *teller) trouble(of subject, names setting.Names, err error) (text strin
 func (t *teller) labels(err error) {
 	switch text, news := t.trouble(subject{kind: "labels"}, setting.Names{}, err); {
 	case news && err != nil:
-		t.log.Error("the labels of namespaces cannot be read, so no target vanishes", "error", text)
+		t.log.Error("the labels of namespaces cannot be read, so no Service vanishes", "error", text)
 	case news:
 		t.log.Info("the labels of namespaces can be read again")
 	}
@@ -113,7 +113,7 @@ func (t *teller) group(key resolve.Group, err error) {
 func (t *teller) target(key resolve.Key, err error) {
 	t.opts.Observe.Target(key, err)
 	log := t.log.With(keyArgs(key)...)
-	switch text, news := t.trouble(subject{"target", key.Namespace, key.Service, ""}, setting.Names{Target: key.String()}, err); {
+	switch text, news := t.trouble(subject{"service", key.Namespace, key.Service, ""}, setting.Names{Target: key.String()}, err); {
 	case news && err != nil:
 		log.Error("the Service cannot be filled, its slices stay as they are", "error", text)
 	case news:
@@ -193,7 +193,7 @@ func (t *teller) tell(plan resolve.Plan) {
 		of := subject{"refusal", r.Namespace, r.Service, r.Pool}
 		holds[of] = true
 		if t.news(of, r.Reason+r.Message) {
-			t.log.Warn("not granted", append(keyArgs(r.Key), "pool", r.Pool, "reason", r.Reason, "problem", r.Message)...)
+			t.log.Warn("not granted", append(keyArgs(r.Key), "pool", r.Pool, "reason", r.Reason, "message", r.Message)...)
 			t.announce(r.Key, narration.Notice{Reason: narration.NoticeReason(r.Reason), Note: r.Message, Service: uids[r.Key]})
 		}
 	}
@@ -201,12 +201,12 @@ func (t *teller) tell(plan resolve.Plan) {
 		of := subject{"notice " + n.Reason, n.Namespace, n.Service, n.Message}
 		holds[of] = true
 		if t.news(of, n.Message) {
-			t.log.Warn("a setting of the Service has another effect than it seems", append(keyArgs(n.Key), "reason", n.Reason, "problem", n.Message)...)
+			t.log.Warn("a setting of the Service has another effect than it seems", append(keyArgs(n.Key), "reason", n.Reason, "message", n.Message)...)
 			t.announce(n.Key, narration.Notice{Reason: narration.NoticeReason(n.Reason), Note: n.Message, Service: uids[n.Key]})
 		}
 	}
 	for _, l := range plan.Lost {
-		of := subject{"lost", l.Namespace, l.Service, l.Pool}
+		of := subject{"service without pool", l.Namespace, l.Service, l.Pool}
 		holds[of] = true
 		if t.news(of, l.Slice) {
 			t.log.Warn("slices of a pool that no document describes, they stay as they are", append(keyArgs(l.Key), "pool", l.Pool, "slice", l.Slice)...)
@@ -218,7 +218,7 @@ func (t *teller) tell(plan resolve.Plan) {
 		holds[subject{kind: "pool", name: g.Pool}], holds[subject{kind: "group", name: name(g)}] = true, true
 	}
 	for _, each := range plan.Targets {
-		holds[subject{"target", each.Namespace, each.Service, ""}] = true
+		holds[subject{"service", each.Namespace, each.Service, ""}] = true
 	}
 	t.forget(holds)
 }
@@ -232,10 +232,10 @@ func (t *teller) announce(key resolve.Key, notice narration.Notice) {
 
 // leaving tells which targets leave, and why.
 func (t *teller) leaving(plan resolve.Plan, holds map[subject]bool) {
-	if kept := (subject{kind: "kept"}); plan.Kept != "" {
+	if kept := (subject{kind: "services kept"}); plan.Kept != "" {
 		holds[kept] = true
 		if t.news(kept, plan.Kept) {
-			t.log.Error("many targets vanished at once, they are kept", "problem", plan.Kept)
+			t.log.Error("many Services vanished at once, they are kept", "message", plan.Kept)
 		}
 	}
 	for _, each := range plan.Targets {
@@ -246,7 +246,7 @@ func (t *teller) leaving(plan resolve.Plan, holds map[subject]bool) {
 			of := subject{"use", each.Namespace, each.Service, u.Pool}
 			holds[of] = true
 			if t.news(of, string(u.State)+u.Message) {
-				t.log.Warn("the target changes", append(keyArgs(each.Key), "pool", u.Pool, "state", string(u.State), "reason", u.Message)...)
+				t.log.Warn("what the Service takes from a pool changes", append(keyArgs(each.Key), "pool", u.Pool, "state", string(u.State), "message", u.Message)...)
 			}
 		}
 	}
@@ -284,7 +284,7 @@ func (t *teller) documents(set documents.Set) {
 	}
 	for _, m := range set.Mistakes {
 		if !slices.Contains(t.set.Mistakes, m) {
-			t.log.Error("mistake in a document", "place", m.Place(), "problem", m.Error())
+			t.log.Error("mistake in a document", "place", m.Place(), "message", m.Error())
 		}
 	}
 	t.set = set

@@ -38,7 +38,7 @@ func TestContract54ADefectStopsTheTargetForASecondAndIsTold(t *testing.T) {
 		if got := s.Status(); got.Counts.Defects != 1 || len(got.State.Slices) != 1 || got.Store.Pending != 0 || !s.Alive() {
 			t.Errorf("got %d defects, %d slices and %d pending, want 1, 1 and 0", got.Counts.Defects, len(got.State.Slices), got.Store.Pending)
 		}
-		lines := w.logs.with("target stopped by a defect of the program, its slices stay as they are")
+		lines := w.logs.with("the Service is not filled because of a defect of the program, its slices stay as they are")
 		if len(lines) != 1 || lines[0]["error"] != "defect of the program: announcer" || !strings.Contains(fmt.Sprint(lines[0]["stack"]), "Announce") {
 			t.Errorf("got %v, want one line that tells the panic and its place", lines)
 		}

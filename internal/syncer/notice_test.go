@@ -151,7 +151,7 @@ func heldNote(t *testing.T, w *world) string {
 		t.Fatal("no line about the mode")
 	}
 	last := lines[len(lines)-1]
-	return fmt.Sprint(last["cause"], ": ", last["message"])
+	return fmt.Sprint(last["reason"], ": ", last["message"])
 }
 
 func TestAFailingSourceIsAnnouncedOnceWhateverItsErrors(t *testing.T) {

@@ -64,7 +64,7 @@ func (p Program) serve(ctx context.Context, c config.Views) error {
 		return err
 	}
 	for _, warning := range c.Warnings() {
-		s.log.Warn("environment variable without effect", "variable", warning.Variable, "problem", warning.Rule, "remedy", warning.Remedy)
+		s.log.Warn("environment variable without effect", "variable", warning.Variable, "message", warning.Rule, "remedy", warning.Remedy)
 	}
 	if err := s.listen(ctx, c); err != nil {
 		return &exitError{exitUsage, err}

@@ -96,7 +96,7 @@ func TestPagesUseOnlyCommandsAndFlagsThatThereAre(t *testing.T) {
 		t.Fatalf("got commands %v", all)
 	}
 	uses := 0
-	for _, p := range pages(t) {
+	for _, p := range current(t) {
 		p.code(func(line int, text string) {
 			for _, found := range called.FindAllStringSubmatch(text, -1) {
 				uses++
@@ -127,7 +127,7 @@ func TestPagesUseOnlyCommandsAndFlagsThatThereAre(t *testing.T) {
 }
 
 func TestPagesNameOnlyExitStatusesThatThereAre(t *testing.T) {
-	for _, p := range pages(t) {
+	for _, p := range current(t) {
 		for i, line := range p.lines {
 			for _, found := range status.FindAllStringSubmatch(line, -1) {
 				if n, err := strconv.Atoi(found[1]); err != nil || !slices.Contains(statuses, n) {

@@ -43,10 +43,10 @@ func survivesABrokenInventory(t *testing.T, w *world) {
 		{"empty file", "", failed, "error", "empty", "source recovered"},
 		{"unknown key", strings.Replace(string(good), `"ready"`, `"raedy"`, 1), failed, "error", "raedy", "source recovered"},
 		{"missing file", "-", failed, "error", "no such file", "source recovered"},
-		{"empty list", "[]", mode, "cause", "NoNodes", mode},
-		{"a tenth of the nodes", marshal(t, w.nodes[:1]), mode, "cause", "TooManyRemovals", mode},
+		{"empty list", "[]", mode, "reason", "NoNodes", mode},
+		{"a tenth of the nodes", marshal(t, w.nodes[:1]), mode, "reason", "TooManyRemovals", mode},
 		{"an address twice", marshal(t, twice), refuses, "message", "also the address of", "all nodes of the inventory are eligible"},
-		{"an address twice, another missing", marshal(t, contrary), mode, "cause", "ContradictoryRead", mode},
+		{"an address twice, another missing", marshal(t, contrary), mode, "reason", "ContradictoryRead", mode},
 	} {
 		t.Run(fault.name, func(*testing.T) {
 			if fault.text == "-" {

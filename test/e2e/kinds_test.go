@@ -223,7 +223,7 @@ func (p *platform) lose(d *daemon, objects string) {
 	p.t.Helper()
 	p.kubectl("", "delete", "--filename", definitions)
 	for range 2 {
-		for !strings.Contains(fmt.Sprint(d.says("mistake in a document")["problem"]), "is lost") {
+		for !strings.Contains(fmt.Sprint(d.says("mistake in a document")["message"]), "is lost") {
 		}
 	}
 	p.nodes[1].backends[0].kill()
@@ -249,7 +249,7 @@ func (p *platform) restartWithoutKinds() {
 	published := p.bySlice()
 	d := p.start()
 	for range 2 {
-		for !strings.Contains(fmt.Sprint(d.says("mistake in a document")["problem"]), "is lost") {
+		for !strings.Contains(fmt.Sprint(d.says("mistake in a document")["message"]), "is lost") {
 		}
 	}
 	if d.count("the API server does not have the kind; documents in files and annotations count") > 0 {

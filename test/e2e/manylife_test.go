@@ -141,7 +141,7 @@ func labelsComeAndGo(t *testing.T, p *platform) {
 	p.wantStates("rich", "gold", p.green)
 	revoke()
 	p.label("")
-	d.says("the labels of namespaces cannot be read, so no target vanishes")
+	d.says("the labels of namespaces cannot be read, so no Service vanishes")
 	p.green[0].backends[0].kill()
 	p.wantStates("rich", "gold", p.green, "down")
 	p.wantStates("web", "blue", p.nodes)
