@@ -1,6 +1,7 @@
 package spec_test
 
 import (
+	"encoding/json"
 	"net/netip"
 	"strings"
 	"testing"
@@ -184,5 +185,15 @@ items:
 	}
 	if good.Unread != "" || good.DrainTimeout.Duration != 30*time.Second {
 		t.Errorf("got %+v", good)
+	}
+}
+
+func TestContract151AnObjectWithTheProxyProtocolAsATruthValueIsNotTaken(t *testing.T) {
+	var e v1alpha1.Envoy
+	if err := json.Unmarshal([]byte(`{"spec":{"listeners":[{"name":"a","port":80,"service":"web","proxyProtocol":true}]}}`), &e); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := spec.Object(&e); err == nil || !strings.Contains(err.Error(), "spec.listeners cannot be read") || !strings.Contains(err.Error(), "proxyProtocol") {
+		t.Errorf("got %v, want a mistake that names the field", err)
 	}
 }
