@@ -23,7 +23,7 @@ func (p Program) bootstrapCommand() *cobra.Command {
 		Short: "Print the file that an Envoy of a fleet starts from",
 		Long: "Prints envoy.yaml for the Envoys of a fleet: where they ask for clusters, endpoints,\n" +
 			"listeners and routes. With --certificates they show a certificate with the URI\n" +
-			"spiffe://TRUST_DOMAIN/ns/NAMESPACE/envoy/NAME; then there are three files, which --out writes.",
+			"spiffe://VIEWS_TRUST_DOMAIN/ns/NAMESPACE/envoy/NAME; then there are three files, which --out writes.",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return fmt.Errorf("%d fleets: give the name of one, for example `bootstrap shop/edge --server endpoint-views.infra:18000`", len(args))

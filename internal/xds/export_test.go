@@ -23,13 +23,17 @@ func (s *Server) Made(key view.Key) (grpc, envoy bool) {
 	return made(t.grpc), made(t.envoy)
 }
 
-// Generation makes what a fleet is sent now that of a generation.
+// Generation makes what a fleet of the file is sent now that of a generation.
 func (s *Server) Generation(fleet string, generation int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	traffic := s.traffic[fleet]
-	traffic.Generation = generation
-	s.traffic[fleet] = traffic
+	s.opts.Fleets.mu.Lock()
+	defer s.opts.Fleets.mu.Unlock()
+	for _, fleets := range []map[string]resources.Traffic{s.opts.Fleets.file, s.opts.Fleets.all, s.traffic} {
+		traffic := fleets[fleet]
+		traffic.Generation = generation
+		fleets[fleet] = traffic
+	}
 }
 
 // NewSharing returns the codec of the server.

@@ -36,7 +36,7 @@ type identity struct {
 // see everything.
 func (i identity) trusted() bool { return i.state == nil }
 
-var errNoCertificate = errors.New("no client certificate was shown; show one with a URI SAN spiffe://TRUST_DOMAIN/ns/NAMESPACE/envoy/NAME or .../client/NAME")
+var errNoCertificate = errors.New("no client certificate was shown; show one with a URI SAN spiffe://VIEWS_TRUST_DOMAIN/ns/NAMESPACE/envoy/NAME or .../client/NAME")
 
 // identify returns what the certificate of a stream says.
 func (s *Server) identify(ctx context.Context) (identity, error) {
