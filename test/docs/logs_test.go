@@ -39,10 +39,7 @@ func TestContract219ThePageListsEachKeyOfTheLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var listed []string
-	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllStringSubmatch(read(t, "docs/reference/logs.md"), -1) {
-		listed = append(listed, row[1])
-	}
+	listed := rows(t, "docs/reference/logs.md")
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(found)), listed); diff != "" {
 		t.Errorf("docs/reference/logs.md (-the sources +the page):\n%s", diff)
 	}
