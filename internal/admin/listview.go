@@ -129,7 +129,7 @@ func targetRowOf(t *report.ServiceStatus) targetRow {
 	}
 	for _, p := range t.Pools {
 		name := legible(p.Name)
-		if p.State != report.Current {
+		if p.State != report.Active {
 			name += " (" + string(p.State) + ")"
 			row.Messages = append(row.Messages, prose(p.Message))
 		}

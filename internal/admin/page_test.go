@@ -136,15 +136,15 @@ func TestEachTroubleHasABannerWithCauseMeaningAndRemedy(t *testing.T) {
 		"some are not checked":        {func(d *report.Document) { d.Stages.Unchecked = 2 }, []string{"Some endpoints are not checked", "health checks of 2 endpoints cannot be carried out", "IonosEndpointSliceEndpointsUnchecked.md"}},
 		"contract 117: hold of a document's target": {func(d *report.Document) {
 			d.Mode, d.Reason, d.Service.Spelling = "Hold", "TooManyRemovals", setting.Fields
-			d.Pools = []report.PoolPart{{Name: "blue", State: report.Current, HealthCheckBy: setting.Pool}}
+			d.Pools = []report.PoolPart{{Name: "blue", State: report.Active, HealthCheckBy: setting.Pool}}
 		}, []string{"at EndpointPool blue spec.guard.emptyResultThreshold such inventories"}},
 		"contract 117: a removal from the worse of two pools": {func(d *report.Document) {
 			d.Mode, d.Reason, d.Removal, d.Service.Spelling, d.Pool = "Hold", "NoNodes", &report.Removal{Endpoints: 3, Inventories: 9}, setting.Annotations, "green"
-			d.Pools = []report.PoolPart{{Name: "blue", State: report.Current, HealthCheckBy: setting.Service}, {Name: "green", State: report.Current, HealthCheckBy: setting.Pool}}
+			d.Pools = []report.PoolPart{{Name: "blue", State: report.Active, HealthCheckBy: setting.Service}, {Name: "green", State: report.Active, HealthCheckBy: setting.Pool}}
 		}, []string{"With EndpointPool green spec.healthCheck.mode=None they are all", "EndpointPool green spec.guard.emptyResultThreshold=0 stops the removal"}},
 		"contract 117: a removal with a check of the Service": {func(d *report.Document) {
 			d.Mode, d.Reason, d.Removal, d.Service.Spelling = "Hold", "NoNodes", &report.Removal{Endpoints: 3, Inventories: 9}, setting.Annotations
-			d.Pools = []report.PoolPart{{Name: "blue", State: report.Current, HealthCheckBy: setting.Service}}
+			d.Pools = []report.PoolPart{{Name: "blue", State: report.Active, HealthCheckBy: setting.Service}}
 		}, []string{"With Service default/web endpoints.ablmnzde.github.io/health-check-mode=None they are all"}},
 		"contract 117: refused slices of a binding": {func(d *report.Document) {
 			d.Store.SlicesOfOthers, d.Service.Spelling = []string{"web.blue: helm has it"}, setting.Fields

@@ -22,7 +22,7 @@ func refusalBanner(d *report.Document) *banner {
 func usesBanner(d *report.Document, m moments) *banner {
 	b := &banner{Tone: warn, Title: "What the Service takes from its pools changes"}
 	for _, p := range d.Pools {
-		if p.State == report.Current {
+		if p.State == report.Active {
 			continue
 		}
 		said := fmt.Sprintf("Pool %s is %s: %s.", p.Name, p.State, p.StateMessage)

@@ -22,7 +22,7 @@ func threeServices(q report.Query) *report.Services {
 	all := []report.ServiceStatus{
 		{Namespace: "shop", Service: "db", Condition: report.FailOpen, Summary: "Failing open: 0 of 3 nodes pass", Pools: []report.PoolUse{{Name: "green", State: report.Leaving, Message: "its binding is gone"}}, ReadyEndpoints: 3, Endpoints: 3},
 		{Namespace: "blog", Service: "greedy", Condition: report.Refused, Summary: "nothing is published", Refusals: []report.Refusal{{Pool: "secret", Reason: "PoolNotAllowed", Message: "namespace blog may not use a pool secret"}}},
-		{Namespace: "blog", Service: "web", Condition: report.Healthy, Summary: "3 of 3 nodes ready in blog/web", Pools: []report.PoolUse{{Name: "blue", State: report.Current}}, ReadyEndpoints: 3, Endpoints: 3},
+		{Namespace: "blog", Service: "web", Condition: report.Healthy, Summary: "3 of 3 nodes ready in blog/web", Pools: []report.PoolUse{{Name: "blue", State: report.Active}}, ReadyEndpoints: 3, Endpoints: 3},
 	}
 	t := &report.Services{
 		APIVersion: report.APIVersion, At: now, Summary: "1 of 3 Services healthy", Condition: report.FailOpen, Decided: true, Leader: true,
@@ -59,7 +59,7 @@ func many(t *testing.T, changes ...func(*admin.Options)) *world {
 			}
 			d := threeNodes()
 			d.Service = report.Service{Namespace: namespace, Name: service}
-			d.Pools = []report.PoolPart{{Name: "blue", State: report.Current, Mode: "Publish"}, {Name: "green", State: report.Waiting, StateMessage: "not all were checked", Mode: "Hold", Message: "the source lists no node"}}
+			d.Pools = []report.PoolPart{{Name: "blue", State: report.Active, Mode: "Publish"}, {Name: "green", State: report.Waiting, StateMessage: "not all were checked", Mode: "Hold", Message: "the source lists no node"}}
 			d.Nodes[0].Pool = "green"
 			d.DecidedBy = []report.DecidedBy{{Kind: "EndpointBinding", Namespace: "shop", Name: "web", Place: "API server"}, {Kind: "EndpointPool", Name: "blue", Place: "pools.yaml:3"}}
 			d.Refusals = []report.Refusal{{Pool: "secret", Reason: "PoolNotAllowed", Message: "may not use a pool secret"}}

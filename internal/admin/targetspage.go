@@ -148,7 +148,7 @@ func parts(d *report.Document, m moments) []partRow {
 		switch {
 		case p.Mode == guard.FailOpen.String():
 			row.Look = looks[bad]
-		case p.State != report.Current, p.Mode == guard.Hold.String():
+		case p.State != report.Active, p.Mode == guard.Hold.String():
 			row.Look = looks[warn]
 		}
 		rows = append(rows, row)

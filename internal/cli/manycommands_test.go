@@ -122,7 +122,7 @@ func manyDaemon(t *testing.T, services int) (address string) {
 	var all []report.ServiceStatus
 	all = append(all, report.ServiceStatus{Namespace: "blog", Service: "greedy", Condition: report.Refused, Refusals: []report.Refusal{{Pool: "x", Reason: "PoolNotAllowed", Message: "may not"}}})
 	for i := range services {
-		all = append(all, report.ServiceStatus{Namespace: "shop", Service: fmt.Sprintf("web-%04d", i), Condition: report.Healthy, ReadyEndpoints: 2, Endpoints: 2, Pools: []report.PoolUse{{Name: "blue", State: report.Current}}})
+		all = append(all, report.ServiceStatus{Namespace: "shop", Service: fmt.Sprintf("web-%04d", i), Condition: report.Healthy, ReadyEndpoints: 2, Endpoints: 2, Pools: []report.PoolUse{{Name: "blue", State: report.Active}}})
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/services", func(w http.ResponseWriter, r *http.Request) {

@@ -182,7 +182,7 @@ func poolsCell(s report.ServiceStatus) string {
 	var names []string
 	for _, p := range s.Pools {
 		name := p.Name
-		if p.State != report.Current {
+		if p.State != report.Active {
 			name += "(" + string(p.State) + ")"
 		}
 		names = append(names, name)

@@ -232,7 +232,7 @@ func TestStatusWaitsNoLongerThanItIsTold(t *testing.T) {
 func checkedBy(spelling setting.Spelling, by setting.Kind) func(*report.Document) {
 	return func(d *report.Document) {
 		d.Service.Spelling = spelling
-		d.Pools = []report.PoolPart{{Name: "blue", State: report.Current, HealthCheckBy: by}}
+		d.Pools = []report.PoolPart{{Name: "blue", State: report.Active, HealthCheckBy: by}}
 		d.Nodes = append(d.Nodes, node("c-worker", "10.0.0.13", "down", "ProbeStatus", d.At))
 	}
 }

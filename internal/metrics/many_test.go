@@ -127,7 +127,7 @@ func TestContract73PoolsAndTargetsHaveMetrics(t *testing.T) {
 		time.Sleep(time.Minute)
 		want(t, c.gather(), map[string]float64{
 			`assignments_total`: 1, `documents_generation`: 3, `document_mistakes`: 0, `services_without_pool`: 1, `documents_last_good_timestamp_seconds`: float64(time.Now().Unix() - 60),
-			`services{state="Active"}`: 1, `services{state="Leaving"}`: 1, `services_unlisted`: 0, `services_with_problem{kind="PoolNotAllowed"}`: 1,
+			`services{state="active"}`: 1, `services{state="leaving"}`: 1, `services_unlisted`: 0, `services_with_problem{kind="PoolNotAllowed"}`: 1,
 			`pool_services{pool="blue"}`: 2, `pool_services{pool="green"}`: 0, `nodes{pool="blue"}`: 5,
 			`source_reads_total{pool="blue",result="success"}`: 1, `source_reads_total{pool="blue",result="error"}`: 1,
 			`source_last_read_success_timestamp_seconds{pool="blue"}`: float64(time.Now().Unix() - 60),
@@ -215,7 +215,7 @@ func TestContract73SeriesOfTargetsAreBounded(t *testing.T) {
 			t.Errorf("%+v: got series of %d targets", test, shown)
 		}
 		want(t, got, map[string]float64{
-			"services_unlisted": float64(test.targets - test.shown), `services{state="Active"}`: float64(test.targets),
+			"services_unlisted": float64(test.targets - test.shown), `services{state="active"}`: float64(test.targets),
 			`services_with_problem{kind="WriteFailed"}`: float64(test.broken),
 		})
 		if all := countOf(got, ""); all > 400+4*test.shown {

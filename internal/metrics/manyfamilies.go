@@ -117,8 +117,8 @@ func serviceFamilies() []Family {
 	return []Family{
 		{
 			Name: prefix + "services", Type: Gauge, Labels: label("state", texts(useStates())...),
-			Help: "Services that are filled, by state: as its document or annotation says (Active), until `spec.releaseAfter` is over or others take over (Leaving), while they drain because others did (Draining), because too many vanished at once or not everything could be read (Kept), or with slices that are being emptied (Emptied).",
-			Use:  `ionos_endpointslice_services{state="Kept"} > 0`, Advice: "bring the documents back, or do what the log says",
+			Help: "Services that are filled, by state: as its document or annotation says (active), until `spec.releaseAfter` is over or others take over (leaving), while they drain because others did (draining), because too many vanished at once or not everything could be read (kept), or with slices that are being emptied (emptied).",
+			Use:  `ionos_endpointslice_services{state="kept"} > 0`, Advice: "bring the documents back, or do what the log says",
 			sample: sampleTargets,
 		},
 		{

@@ -74,7 +74,7 @@ func (d *Document) complete(c nodeCount) bool {
 // moves reports whether the Service is about to take something else from a pool, or
 // nothing any more.
 func (d *Document) moves() bool {
-	return slices.ContainsFunc(d.Pools, func(p PoolPart) bool { return p.State != Current })
+	return slices.ContainsFunc(d.Pools, func(p PoolPart) bool { return p.State != Active })
 }
 
 // conditions are all conditions, the worst first.

@@ -65,7 +65,7 @@ func TestTheSchemaOfTheListHasEveryWord(t *testing.T) {
 			t.Errorf("condition of %s (-want +got):\n%s", name, diff)
 		}
 	}
-	states := []string{string(report.Current), string(report.Waiting), string(report.Leaving), string(report.Kept), string(report.Emptied)}
+	states := []string{string(report.Active), string(report.Waiting), string(report.Leaving), string(report.Kept), string(report.Emptied)}
 	for name, got := range map[string][]string{
 		"the list": schema.Defs["poolUse"].Properties["state"].Enum, "a document": status.Defs["poolPart"].Properties["state"].Enum,
 	} {

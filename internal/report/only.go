@@ -20,7 +20,7 @@ func (o Only) Services(q Query) *Services {
 		pool := o.pool()
 		out.Pools = append(out.Pools, pool)
 		target := d.status()
-		target.Pools = []PoolUse{{Name: o.Pool, State: Current}}
+		target.Pools = []PoolUse{{Name: o.Pool, State: Active}}
 		all = append(all, target)
 	}
 	out.Known = len(all)

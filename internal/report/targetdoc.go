@@ -187,7 +187,7 @@ func useOf(u resolve.PoolUse) PoolUse {
 	case resolve.Emptied:
 		use.State = Emptied
 	case resolve.Active:
-		use.State = Current
+		use.State = Active
 		if u.Next != nil {
 			use.State = Waiting
 		}

@@ -142,8 +142,8 @@ type UseState string
 
 // The states of a use.
 const (
-	// Current is published and checked.
-	Current UseState = "current"
+	// Active is published and checked.
+	Active UseState = "active"
 	// Waiting is published and checked as before, until what is wanted instead is ready.
 	Waiting UseState = "waiting"
 	// Leaving is published and checked until its time is over.
@@ -158,7 +158,7 @@ const (
 type PoolUse struct {
 	Name  string   `json:"name"`
 	State UseState `json:"state"`
-	// Message says why the state is not Current.
+	// Message says why the state is not Active.
 	Message string `json:"message"`
 	// LeavesAt is when a leaving use ends, where time says so.
 	LeavesAt time.Time `json:"leavesAt,omitzero"`

@@ -68,7 +68,7 @@ func TestThePortThatAPoolChecksNeedsNoPermission(t *testing.T) {
 	p.Spec.HealthCheck.Port = new(int32(10256))
 	w := newWorld(t, p)
 	w.in.Bindings, w.in.Services = []v1alpha1.EndpointBinding{binding("shop/web", "blue")}, []resolve.Service{service("shop/web", 30080)}
-	w.after(0).want("shop/web blue:30080 Active")
+	w.after(0).want("shop/web blue:30080 active")
 	if got, want := w.plan.Groups(), tcp("blue", 10256); len(got) != 1 || got[0] != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -103,10 +103,10 @@ func TestContract62WhatAPoolCheckedStaysUntilTheNewCheckPasses(t *testing.T) {
 			p.Spec.HealthCheck.Port = new(int32(10256))
 			w := newWorld(t, p)
 			w.in.Bindings, w.in.Services = []v1alpha1.EndpointBinding{binding("shop/web", "blue")}, []resolve.Service{service("shop/web", 30080)}
-			w.after(0).want("shop/web blue:30080 Active")
+			w.after(0).want("shop/web blue:30080 active")
 			w.in.Health = func(resolve.Group) (resolve.Health, bool) { return resolve.Health{}, false }
 			change(&w.in.Pools[0].Spec.HealthCheck)
-			w.after(0).after(2 * releaseAfter).want("shop/web blue:30080 Active then blue:30080")
+			w.after(0).after(2 * releaseAfter).want("shop/web blue:30080 active then blue:30080")
 		})
 	}
 }
@@ -161,7 +161,7 @@ func TestLimitsOfANamespace(t *testing.T) {
 		w.in.Bindings = append(w.in.Bindings, binding(name, "blue"))
 		w.in.Services = append(w.in.Services, service(name, uint16(30000+i)))
 	}
-	w.after(0).want("blog/x blue:30002 Active", "shop/b blue:30000 Active", "shop/c blue:30001 Active").refused()
+	w.after(0).want("blog/x blue:30002 active", "shop/b blue:30000 active", "shop/c blue:30001 active").refused()
 
 	// A third check of ten endpoints would be more than 25, wherever the name is in the alphabet.
 	w.in.Bindings = append(w.in.Bindings, binding("shop/a", "blue"))
@@ -178,7 +178,7 @@ func TestLimitsOfANamespace(t *testing.T) {
 	// More nodes or a lower limit take nothing away.
 	w.in.Nodes["blue"] = 1000
 	w.in.Pools[0].Spec.Allow[0].MaxServices = new(int32(1))
-	w.after(0).want("blog/x blue:30002 Active", "shop/a blue:30000 Active", "shop/b blue:30000 Active", "shop/c blue:30001 Active")
+	w.after(0).want("blog/x blue:30002 active", "shop/a blue:30000 active", "shop/b blue:30000 active", "shop/c blue:30001 active")
 	w.refused("shop/0 blue LimitReached")
 }
 
@@ -191,7 +191,7 @@ func TestTheWholeProcessHasALimitOfChecks(t *testing.T) {
 	}
 	w.in.Bindings = []v1alpha1.EndpointBinding{binding("shop/a", "blue"), binding("shop/b", "green"), binding("shop/c", "blue")}
 	w.in.Services = []resolve.Service{service("shop/a", 30080), service("shop/b", 30080), service("shop/c", 30080)}
-	w.after(0).want("shop/a blue:30080 Active", "shop/c blue:30080 Active").refused("shop/b green LimitReached")
+	w.after(0).want("shop/a blue:30080 active", "shop/c blue:30080 active").refused("shop/b green LimitReached")
 }
 
 func TestLabelsThatCouldNotBeReadForbidNothing(t *testing.T) {
@@ -202,11 +202,11 @@ func TestLabelsThatCouldNotBeReadForbidNothing(t *testing.T) {
 	w := newWorld(t, p)
 	w.in.Bindings, w.in.Services = []v1alpha1.EndpointBinding{binding("shop/web", "blue")}, []resolve.Service{service("shop/web", 30080)}
 	w.in.Namespaces = map[string]map[string]string{"shop": {"tier": "gold"}}
-	w.after(0).want("shop/web blue:30080 Active")
+	w.after(0).want("shop/web blue:30080 active")
 	w.in.Namespaces, w.in.Complete = nil, false
-	w.after(0).want("shop/web blue:30080 Active")
+	w.after(0).want("shop/web blue:30080 active")
 	w.in.Complete = true
-	w.after(0).want("shop/web blue:30080 Leaving")
+	w.after(0).want("shop/web blue:30080 leaving")
 }
 
 func TestAServiceThatWasNotReadIsNotCalledMissing(t *testing.T) {

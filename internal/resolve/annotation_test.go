@@ -23,7 +23,7 @@ func annotated(t *testing.T, annotations ...string) *world {
 
 func TestAnnotationsAreTheShortFormOfABinding(t *testing.T) {
 	t.Parallel()
-	annotated(t, "pool", "blue").want("shop/web blue:30080 Active").refused()
+	annotated(t, "pool", "blue").want("shop/web blue:30080 active").refused()
 	annotated(t, "pool", "").want().refused()
 	annotated(t).want().refused()
 	annotated(t, "views", "true").want().refused()
@@ -60,7 +60,7 @@ func TestAMisspeltAnnotationIsToldWithTheRightName(t *testing.T) {
 	if got := w.plan.Notices; len(got) != 1 || got[0].Reason != resolve.UnknownAnnotation || !strings.Contains(got[0].Message, "did you mean "+prefix+"health-check-path?") {
 		t.Errorf("got %v", got)
 	}
-	w.want("shop/web blue:30080 Active")
+	w.want("shop/web blue:30080 active")
 }
 
 func TestWhatEndpointViewsReadsIsNoMistake(t *testing.T) {
@@ -78,7 +78,7 @@ func TestABindingWinsOverAnnotations(t *testing.T) {
 	t.Parallel()
 	w := annotated(t, "pool", "blue", "health-check-mode", "None")
 	w.in.Bindings = []v1alpha1.EndpointBinding{binding("shop/web", "blue")}
-	w.after(0).want("shop/web blue:30080 Active")
+	w.after(0).want("shop/web blue:30080 active")
 	if got := w.plan.Notices; len(got) != 1 || got[0].Reason != resolve.BindingWins {
 		t.Errorf("got %v, want that the binding wins", got)
 	}
@@ -91,7 +91,7 @@ func TestContract60AWrongAnnotationTakesNothingAway(t *testing.T) {
 	t.Parallel()
 	w := annotated(t, "pool", "blue")
 	w.in.Services[0] = service("shop/web", 30080, prefix+"pool", "blue", prefix+"health-check-mode", "off")
-	w.after(releaseAfter).want("shop/web blue:30080 Active").refused("shop/web  Invalid")
+	w.after(releaseAfter).want("shop/web blue:30080 active").refused("shop/web  Invalid")
 }
 
 // TestAnnotationsAreReadOnce: with 1,000 Services, reading all annotations again in each

@@ -20,7 +20,7 @@ func TestContract116WhatAPoolPublishedThatCannotBeUsedStays(t *testing.T) {
 	w.in.Pools, w.in.OnlyChecked = pools[1:], pools[:1]
 	w.in.Bindings = append(w.in.Bindings, binding("shop/new", "blue"))
 	w.in.Services = append(w.in.Services, service("shop/new", 30080))
-	w.restart().after(0).want("shop/a blue:30080 Kept", "shop/b blue:30080 Kept")
+	w.restart().after(0).want("shop/a blue:30080 kept", "shop/b blue:30080 kept")
 	if got := w.plan.Targets[1].Uses[0]; got.Check.Mode != v1alpha1.HealthCheckHTTP || got.Check.Path != "/ready" {
 		t.Errorf("got %+v, want the check of the binding", got)
 	}
@@ -33,9 +33,9 @@ func TestContract116WhatAPoolPublishedThatCannotBeUsedStays(t *testing.T) {
 	}
 
 	w.in.Bindings = w.in.Bindings[:2] // however long, and whatever else could be read
-	w.after(10*releaseAfter).want("shop/a blue:30080 Kept", "shop/b blue:30080 Kept")
+	w.after(10*releaseAfter).want("shop/a blue:30080 kept", "shop/b blue:30080 kept")
 	w.in.Pools, w.in.OnlyChecked = pools, nil
-	w.after(time.Second).want("shop/a blue:30080 Active", "shop/b blue:30080 Active")
+	w.after(time.Second).want("shop/a blue:30080 active", "shop/b blue:30080 active")
 	w.in.Pools = pools[1:]
 	w.after(time.Second)
 	if got := w.plan.Targets[0].Uses[0].State; got == resolve.Active || got == resolve.Emptied {
@@ -49,7 +49,7 @@ func TestContract116ACheckOfAnotherPortWasNotGranted(t *testing.T) {
 	w := filled(t, "shop/a")
 	w.in.Bindings[0].Spec.HealthCheck = &v1alpha1.BindingHealthCheck{Mode: v1alpha1.HealthCheckHTTP, Port: new(int32(22))}
 	w.in.OnlyChecked, w.in.Pools = w.in.Pools[:1], nil
-	w.restart().after(0).want("shop/a blue:30080 Kept")
+	w.restart().after(0).want("shop/a blue:30080 kept")
 	if got := w.plan.Targets[0].Uses[0].Group; got != tcp("blue", 30080) {
 		t.Errorf("got %+v, want the check of the pool", got)
 	}
@@ -63,7 +63,7 @@ func TestContract116ABindingWithAMistakeKeepsWhatItHad(t *testing.T) {
 	w.in.Services[0].Annotations[v1alpha1.AnnotationPool] = "green"
 	own := &v1alpha1.BindingHealthCheck{Mode: v1alpha1.HealthCheckHTTP, Path: "/ready"}
 	w.in.Bindings, w.in.Broken = w.in.Bindings[1:], []resolve.Broken{{Key: key("shop/a"), HealthCheck: own, Mistakes: "spec.newer: is not a field"}}
-	w.restart().after(0).after(10*releaseAfter).want("shop/a blue:30080 Active", "shop/b blue:30080 Active")
+	w.restart().after(0).after(10*releaseAfter).want("shop/a blue:30080 active", "shop/b blue:30080 active")
 	w.refused("shop/a  Invalid")
 	if got := w.plan.Targets[0].Uses[0].Check; got.Mode != v1alpha1.HealthCheckHTTP || got.Path != "/ready" {
 		t.Errorf("got %+v, want the check of the binding", got)
@@ -79,7 +79,7 @@ func TestContract116ADryRunStaysOne(t *testing.T) {
 	w.in.Bindings, w.in.Services = []v1alpha1.EndpointBinding{b}, []resolve.Service{service("shop/a", 30080)}
 	w.after(0)
 	w.in.Bindings, w.in.Broken = nil, []resolve.Broken{{Key: key("shop/a"), Mistakes: "a mistake"}}
-	w.after(time.Second).want("shop/a blue:30080 Active")
+	w.after(time.Second).want("shop/a blue:30080 active")
 	if !w.plan.Targets[0].DryRun {
 		t.Error("got a target that is written, want the dry run that it was")
 	}

@@ -25,21 +25,21 @@ func TestContract60AVanishedTargetStaysForAWhile(t *testing.T) {
 	w := filled(t, "shop/a", "shop/b", "shop/c")
 	bindings := w.in.Bindings
 	w.in.Bindings = bindings[1:]
-	w.after(time.Second).want("shop/a blue:30080 Leaving", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
+	w.after(time.Second).want("shop/a blue:30080 leaving", "shop/b blue:30080 active", "shop/c blue:30080 active")
 	if want := w.in.Now.Add(releaseAfter); !w.plan.Next.Equal(want) {
 		t.Errorf("got the next change at %v, want %v", w.plan.Next, want)
 	}
-	w.after(releaseAfter-1).want("shop/a blue:30080 Leaving", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
+	w.after(releaseAfter-1).want("shop/a blue:30080 leaving", "shop/b blue:30080 active", "shop/c blue:30080 active")
 
 	w.in.Bindings = bindings // back in time, and gone again: the time begins anew
-	w.after(1).want("shop/a blue:30080 Active", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
+	w.after(1).want("shop/a blue:30080 active", "shop/b blue:30080 active", "shop/c blue:30080 active")
 	w.in.Bindings = bindings[1:]
-	w.after(releaseAfter).want("shop/a blue:30080 Leaving", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
-	w.after(releaseAfter).want("shop/a blue:30080 Emptied", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
-	w.after(0).want("shop/b blue:30080 Active", "shop/c blue:30080 Active")
+	w.after(releaseAfter).want("shop/a blue:30080 leaving", "shop/b blue:30080 active", "shop/c blue:30080 active")
+	w.after(releaseAfter).want("shop/a blue:30080 emptied", "shop/b blue:30080 active", "shop/c blue:30080 active")
+	w.after(0).want("shop/b blue:30080 active", "shop/c blue:30080 active")
 
 	w.in.Bindings = bindings
-	w.after(0).want("shop/a blue:30080 Active", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
+	w.after(0).want("shop/a blue:30080 active", "shop/b blue:30080 active", "shop/c blue:30080 active")
 }
 
 func TestContract60AMassDisappearanceIsKept(t *testing.T) {
@@ -82,10 +82,10 @@ func TestContract60TheTimeOfWhatWasKeptBeginsAnew(t *testing.T) {
 	w := filled(t, "shop/a", "shop/b", "shop/c")
 	bindings := w.in.Bindings
 	w.in.Bindings = bindings[2:]
-	w.after(0).after(releaseAfter).want("shop/a blue:30080 Kept", "shop/b blue:30080 Kept", "shop/c blue:30080 Active")
+	w.after(0).after(releaseAfter).want("shop/a blue:30080 kept", "shop/b blue:30080 kept", "shop/c blue:30080 active")
 	w.in.Bindings = bindings[1:]
-	w.after(releaseAfter-1).want("shop/a blue:30080 Leaving", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
-	w.after(1).want("shop/a blue:30080 Emptied", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
+	w.after(releaseAfter-1).want("shop/a blue:30080 leaving", "shop/b blue:30080 active", "shop/c blue:30080 active")
+	w.after(1).want("shop/a blue:30080 emptied", "shop/b blue:30080 active", "shop/c blue:30080 active")
 }
 
 func TestARecoveredSliceKeepsItsName(t *testing.T) {
@@ -104,9 +104,9 @@ func TestContract60NothingVanishesWhileNotAllIsRead(t *testing.T) {
 	w := filled(t, "shop/a", "shop/b", "shop/c")
 	services := w.in.Services
 	w.in.Complete, w.in.Bindings, w.in.Services = false, w.in.Bindings[1:], nil
-	w.after(2*releaseAfter).want("shop/a blue:30080 Kept", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
+	w.after(2*releaseAfter).want("shop/a blue:30080 kept", "shop/b blue:30080 active", "shop/c blue:30080 active")
 	w.in.Complete, w.in.Services = true, services
-	w.after(0).want("shop/a blue:30080 Leaving", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
+	w.after(0).want("shop/a blue:30080 leaving", "shop/b blue:30080 active", "shop/c blue:30080 active")
 }
 
 func TestContract60ARestartFindsTargetsThatAreNotGrantedAnyMore(t *testing.T) {
@@ -115,9 +115,9 @@ func TestContract60ARestartFindsTargetsThatAreNotGrantedAnyMore(t *testing.T) {
 		change func(w *world)
 		state  string
 	}{
-		"a selector":      {func(w *world) { w.in.Services[0].HasSelector = true }, "Active"},
-		"the pool's list": {func(w *world) { w.in.Pools[0] = pool("blue", []string{"blog"}, "30000-32767") }, "Leaving"},
-		"another port":    {func(w *world) { w.in.Services[0].Ports[0].TargetPort = 22 }, "Active"},
+		"a selector":      {func(w *world) { w.in.Services[0].HasSelector = true }, "active"},
+		"the pool's list": {func(w *world) { w.in.Pools[0] = pool("blue", []string{"blog"}, "30000-32767") }, "leaving"},
+		"another port":    {func(w *world) { w.in.Services[0].Ports[0].TargetPort = 22 }, "active"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -140,8 +140,8 @@ func TestContract76ANamespaceThatCannotBeReadKeepsItsOwnTargetsAlone(t *testing.
 	}
 	w.after(0)
 	w.in.Unread, w.in.Bindings = map[string]bool{"blog": true}, w.in.Bindings[2:]
-	w.after(2*releaseAfter).want("blog/a blue:30080 Kept", "shop/a blue:30080 Leaving", "shop/b blue:30080 Active", "shop/c blue:30080 Active", "shop/d blue:30080 Active")
-	w.after(releaseAfter).want("blog/a blue:30080 Kept", "shop/a blue:30080 Emptied", "shop/b blue:30080 Active", "shop/c blue:30080 Active", "shop/d blue:30080 Active")
+	w.after(2*releaseAfter).want("blog/a blue:30080 kept", "shop/a blue:30080 leaving", "shop/b blue:30080 active", "shop/c blue:30080 active", "shop/d blue:30080 active")
+	w.after(releaseAfter).want("blog/a blue:30080 kept", "shop/a blue:30080 emptied", "shop/b blue:30080 active", "shop/c blue:30080 active", "shop/d blue:30080 active")
 }
 
 func TestContract60ARestartFindsVanishedTargetsInTheSlices(t *testing.T) {
@@ -149,10 +149,10 @@ func TestContract60ARestartFindsVanishedTargetsInTheSlices(t *testing.T) {
 	w := filled(t, "shop/a", "shop/b", "shop/c")
 	w.in.Bindings = w.in.Bindings[1:]
 	w.after(releaseAfter - time.Second)
-	w.restart().after(0).want("shop/a blue:30080 Leaving", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
-	w.after(releaseAfter-1).want("shop/a blue:30080 Leaving", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
-	w.after(1).want("shop/a blue:30080 Emptied", "shop/b blue:30080 Active", "shop/c blue:30080 Active")
-	w.restart().after(0).want("shop/b blue:30080 Active", "shop/c blue:30080 Active")
+	w.restart().after(0).want("shop/a blue:30080 leaving", "shop/b blue:30080 active", "shop/c blue:30080 active")
+	w.after(releaseAfter-1).want("shop/a blue:30080 leaving", "shop/b blue:30080 active", "shop/c blue:30080 active")
+	w.after(1).want("shop/a blue:30080 emptied", "shop/b blue:30080 active", "shop/c blue:30080 active")
+	w.restart().after(0).want("shop/b blue:30080 active", "shop/c blue:30080 active")
 
 	w.in.Pools = w.in.Pools[1:]
 	w.restart().after(0).want()
@@ -165,22 +165,22 @@ func TestTheSlicesOfADeletedServiceAreLeftToTheGarbageCollector(t *testing.T) {
 	t.Parallel()
 	w := filled(t, "shop/a", "shop/b")
 	w.in.Services, w.in.Bindings = w.in.Services[1:], w.in.Bindings[1:]
-	w.after(0).want("shop/b blue:30080 Active").after(2 * releaseAfter).want("shop/b blue:30080 Active")
+	w.after(0).want("shop/b blue:30080 active").after(2 * releaseAfter).want("shop/b blue:30080 active")
 }
 
 func TestContract61WhatAPoolForbidsIsNeverKept(t *testing.T) {
 	t.Parallel()
 	w := filled(t, "shop/a", "shop/b", "shop/c")
 	w.in.Pools[0] = pool("blue", []string{"shop"}, "31000")
-	w.after(0).want("shop/a blue:30080 Leaving", "shop/b blue:30080 Leaving", "shop/c blue:30080 Leaving")
+	w.after(0).want("shop/a blue:30080 leaving", "shop/b blue:30080 leaving", "shop/c blue:30080 leaving")
 	w.refused("shop/a blue PortNotAllowed", "shop/b blue PortNotAllowed", "shop/c blue PortNotAllowed")
-	w.after(releaseAfter).want("shop/a blue:30080 Emptied", "shop/b blue:30080 Emptied", "shop/c blue:30080 Emptied")
+	w.after(releaseAfter).want("shop/a blue:30080 emptied", "shop/b blue:30080 emptied", "shop/c blue:30080 emptied")
 	w.after(0).want()
 
 	w.in.Pools[0] = pool("blue", []string{"shop"}, "30080")
 	w.after(0)
 	w.in.Pools[0] = pool("blue", nil)
-	w.after(0).after(releaseAfter).want("shop/a blue:30080 Emptied", "shop/b blue:30080 Emptied", "shop/c blue:30080 Emptied")
+	w.after(0).after(releaseAfter).want("shop/a blue:30080 emptied", "shop/b blue:30080 emptied", "shop/c blue:30080 emptied")
 }
 
 func TestContract61AForbiddenPortLeavesEvenIfTheNewOneIsNotReady(t *testing.T) {
@@ -188,9 +188,9 @@ func TestContract61AForbiddenPortLeavesEvenIfTheNewOneIsNotReady(t *testing.T) {
 	w := filled(t, "shop/a")
 	w.unready[tcp("blue", 31000)] = true
 	w.in.Pools[0], w.in.Services[0] = pool("blue", []string{"shop"}, "31000"), service("shop/a", 31000)
-	w.after(0).want("shop/a blue:30080 Leaving then blue:31000")
-	w.after(releaseAfter - 1).want("shop/a blue:30080 Leaving then blue:31000")
-	w.after(1).want("shop/a blue:31000 Active")
+	w.after(0).want("shop/a blue:30080 leaving then blue:31000")
+	w.after(releaseAfter - 1).want("shop/a blue:30080 leaving then blue:31000")
+	w.after(1).want("shop/a blue:31000 active")
 }
 
 func TestContract62TheOldStaysUntilTheNewIsReady(t *testing.T) {
@@ -198,13 +198,13 @@ func TestContract62TheOldStaysUntilTheNewIsReady(t *testing.T) {
 	w := filled(t, "shop/a")
 	w.unready[tcp("blue", 31000)] = true
 	w.in.Services[0] = service("shop/a", 31000)
-	w.after(time.Hour).want("shop/a blue:30080 Active then blue:31000")
-	w.after(time.Hour).want("shop/a blue:30080 Active then blue:31000")
+	w.after(time.Hour).want("shop/a blue:30080 active then blue:31000")
+	w.after(time.Hour).want("shop/a blue:30080 active then blue:31000")
 	if got := w.plan.Groups(); len(got) != 2 {
 		t.Errorf("got %v, want the old group and the new one", got)
 	}
 	delete(w.unready, tcp("blue", 31000))
-	w.after(0).want("shop/a blue:31000 Active")
+	w.after(0).want("shop/a blue:31000 active")
 }
 
 func TestContract62AnotherPoolTakesOverWhenItIsReady(t *testing.T) {
@@ -212,24 +212,24 @@ func TestContract62AnotherPoolTakesOverWhenItIsReady(t *testing.T) {
 	w := filled(t, "shop/a")
 	w.unready[tcp("green", 30080)] = true
 	w.in.Bindings[0] = binding("shop/a", "green")
-	w.after(time.Hour).want("shop/a green:30080 Active", "shop/a blue:30080 Leaving")
+	w.after(time.Hour).want("shop/a green:30080 active", "shop/a blue:30080 leaving")
 	delete(w.unready, tcp("green", 30080))
-	w.after(0).want("shop/a green:30080 Active", "shop/a blue:30080 Draining")
-	w.after(29*time.Second).want("shop/a green:30080 Active", "shop/a blue:30080 Draining")
-	w.after(time.Second).want("shop/a green:30080 Active", "shop/a blue:30080 Emptied")
-	w.after(0).want("shop/a green:30080 Active")
+	w.after(0).want("shop/a green:30080 active", "shop/a blue:30080 draining")
+	w.after(29*time.Second).want("shop/a green:30080 active", "shop/a blue:30080 draining")
+	w.after(time.Second).want("shop/a green:30080 active", "shop/a blue:30080 emptied")
+	w.after(0).want("shop/a green:30080 active")
 }
 
 func TestContract62NothingLeavesForAPoolThatStillChanges(t *testing.T) {
 	t.Parallel()
 	w := filled(t, "shop/a")
 	w.in.Bindings[0] = binding("shop/a", "blue", "green")
-	w.after(0).want("shop/a blue:30080 Active", "shop/a green:30080 Active")
+	w.after(0).want("shop/a blue:30080 active", "shop/a green:30080 active")
 	w.unready[tcp("green", 31000)] = true
 	w.in.Bindings[0], w.in.Services[0] = binding("shop/a", "green"), service("shop/a", 31000)
-	w.after(0).want("shop/a green:30080 Active then green:31000", "shop/a blue:30080 Leaving")
+	w.after(0).want("shop/a green:30080 active then green:31000", "shop/a blue:30080 leaving")
 	delete(w.unready, tcp("green", 31000))
-	w.after(0).want("shop/a green:31000 Active", "shop/a blue:30080 Draining")
+	w.after(0).want("shop/a green:31000 active", "shop/a blue:30080 draining")
 }
 
 func TestAMistakeOfATeamTakesNothingAway(t *testing.T) {

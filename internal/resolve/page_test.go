@@ -38,5 +38,5 @@ func TestThePageAboutManyServicesDoesWhatItSays(t *testing.T) {
 		}
 	}
 	w.in.Services = []resolve.Service{service("pay/checkout", 31080)}
-	w.after(0).want("pay/checkout london:31080 Active").refused()
+	w.after(0).want("pay/checkout london:31080 active").refused()
 }

@@ -56,16 +56,16 @@ type State string
 // The states.
 const (
 	// Active is checked and published.
-	Active State = "Active"
+	Active State = "active"
 	// Leaving is checked and published until its time is over, or until what replaces
 	// it is ready.
-	Leaving State = "Leaving"
+	Leaving State = "leaving"
 	// Kept is checked and published although it vanished, because too many did.
-	Kept State = "Kept"
+	Kept State = "kept"
 	// Draining is checked, and what passes drains: what replaces it is stored.
-	Draining State = "Draining"
+	Draining State = "draining"
 	// Emptied is to be published without endpoints.
-	Emptied State = "Emptied"
+	Emptied State = "emptied"
 )
 
 // Refusal is a wish that is not granted.

@@ -36,7 +36,7 @@ func TestContract75WhatKeepsClientsFromEndpointsIsTold(t *testing.T) {
 			w.in.Bindings, w.in.Services = []v1alpha1.EndpointBinding{binding("shop/web", "blue")}, []resolve.Service{s}
 			w.after(0)
 			w.in.Published[0].IPv6 = c.ipv6
-			w.after(0).want("shop/web blue:30080 Active")
+			w.after(0).want("shop/web blue:30080 active")
 			var got []string
 			for _, n := range w.plan.Notices {
 				got = append(got, n.Reason)

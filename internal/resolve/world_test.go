@@ -141,7 +141,7 @@ func (w *world) restart() *world {
 	return w
 }
 
-// want compares the plan with lines like "shop/web blue:30080 Active".
+// want compares the plan with lines like "shop/web blue:30080 active".
 func (w *world) want(lines ...string) *world {
 	w.t.Helper()
 	var got []string

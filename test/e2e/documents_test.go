@@ -209,7 +209,7 @@ func TestContract49OneProcessFillsTheServicesThatDocumentsChoose(t *testing.T) {
 	p.wantMetrics(shown, map[string]string{
 		`pool_services{pool="blue"}`: "2", `pool_services{pool="green"}`: "2", `endpoints{pool="blue",state="ready"}`: fmt.Sprint(len(p.nodes)),
 		`nodes{pool="green"}`: fmt.Sprint(len(p.green)), `service_ready_endpoints{target_namespace="` + p.namespace + `",target_service="both"}`: fmt.Sprint(len(p.nodes) + len(p.green)),
-		`service_problem{kind="PoolNotAllowed",target_namespace="` + p.namespace + `",target_service="greedy"}`: "1", `services{state="Active"}`: "3",
+		`service_problem{kind="PoolNotAllowed",target_namespace="` + p.namespace + `",target_service="greedy"}`: "1", `services{state="active"}`: "3",
 	})
 
 	t.Log("a document turns invalid")

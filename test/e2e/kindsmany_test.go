@@ -43,7 +43,7 @@ func TestContract124APoolIsDeletedThatManyBindingsUse(t *testing.T) {
 	p.kubectl("", "delete", "endpointpool", "blue")
 	p.untilAll(v1alpha1.ConditionHeld, v1alpha1.ReasonManyReleased)
 	told = p.wantWritten("the pool is deleted", before, told, 0, 2*bindings)
-	p.wantMetrics(d, map[string]string{`services{state="Kept"}`: fmt.Sprint(bindings)})
+	p.wantMetrics(d, map[string]string{`services{state="kept"}`: fmt.Sprint(bindings)})
 
 	t.Log("an endpoint dies, and comes back")
 	p.nodes[0].backends[0].kill()
