@@ -15,7 +15,6 @@ import (
 	"strings"
 	"testing"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
@@ -208,11 +207,27 @@ func constants(t *testing.T, prefix string) []string {
 	return found
 }
 
-func crds(t *testing.T) []apiextensionsv1.CustomResourceDefinition {
+// definition is what is read of the definition of a kind.
+type definition struct {
+	Spec struct {
+		Names    struct{ Kind string }
+		Versions []struct {
+			Schema struct{ OpenAPIV3Schema property }
+		}
+	}
+}
+
+// property is a part of its schema.
+type property struct {
+	Properties map[string]property
+	Items      *property
+}
+
+func crds(t *testing.T) []definition {
 	t.Helper()
-	var all []apiextensionsv1.CustomResourceDefinition
+	var all []definition
 	for _, path := range []string{"deploy/crds/endpointpools.yaml", "deploy/crds/endpointbindings.yaml", "deploy/fleet/fleet.ablmnzde.github.io_envoys.yaml"} {
-		var c apiextensionsv1.CustomResourceDefinition
+		var c definition
 		if err := yaml.Unmarshal([]byte(read(t, path)), &c); err != nil {
 			t.Fatal(err)
 		}
@@ -225,12 +240,12 @@ func crds(t *testing.T) []apiextensionsv1.CustomResourceDefinition {
 var borrowed = []string{"conditions", "namespaceSelector", "resources", "tolerations", "affinity", "topologySpreadConstraints", "imagePullSecrets"}
 
 // fields are the fields of a kind.
-func fields(c apiextensionsv1.CustomResourceDefinition) []string {
+func fields(c definition) []string {
 	var found []string
-	var walk func(path string, p apiextensionsv1.JSONSchemaProps)
-	walk = func(path string, p apiextensionsv1.JSONSchemaProps) {
+	var walk func(path string, p property)
+	walk = func(path string, p property) {
 		if p.Items != nil {
-			path, p = path+"[]", *p.Items.Schema
+			path, p = path+"[]", *p.Items
 		}
 		name := path[strings.LastIndex(path, ".")+1:]
 		if len(p.Properties) == 0 || slices.Contains(borrowed, strings.TrimSuffix(name, "[]")) {
