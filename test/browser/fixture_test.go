@@ -111,7 +111,7 @@ func manyServices(t *testing.T) page {
 		Services: []report.ServiceStatus{
 			{Namespace: "shop", Service: "db", Condition: report.FailOpen, Summary: "Failing open: 0 of 3 nodes pass, 3 of 3 published ready in shop/db", Pools: []report.PoolUse{{Name: "green", State: report.Leaving, Message: "its binding is gone"}}, ReadyEndpoints: 3, Endpoints: 3},
 			{Namespace: "blog", Service: "abc\u202egnp", Condition: report.Refused, Summary: "nothing is published", Refusals: []report.Refusal{{Pool: "secret", Reason: "PoolNotAllowed", Message: "namespace blog may not use a pool secret"}}},
-			{Namespace: "a-namespace-" + strings.Repeat("n", 51), Service: "a-service-" + strings.Repeat("s", 53), Condition: report.Healthy, Summary: "3 of 3 nodes ready", Pools: []report.PoolUse{{Name: "blue", State: report.Current}}, ReadyEndpoints: 3, Endpoints: 3},
+			{Namespace: "a-namespace-" + strings.Repeat("n", 51), Service: "a-service-" + strings.Repeat("s", 53), Condition: report.Healthy, Summary: "3 of 3 nodes ready", Pools: []report.PoolUse{{Name: "blue", State: report.Active}}, ReadyEndpoints: 3, Endpoints: 3},
 		},
 	}
 	return page{"many-services", serveMany(t, list), []string{
