@@ -20,9 +20,20 @@ var ErrUnavailable = errors.New("the API server is not available")
 // Unavailable returns err as one that wraps ErrUnavailable too. Its text stays as
 // it is. RetryAfter is the pause that the server asked for, 0 where it named none.
 func Unavailable(err error, retryAfter time.Duration) error {
-	return unavailable{&retryafter.Error{Err: err, After: retryAfter}}
+	return marked{&retryafter.Error{Err: err, After: retryAfter}, ErrUnavailable}
 }
 
-type unavailable struct{ error }
+// ErrRefused is what a store's Write wraps when the API server refuses what the write
+// says, by an admission policy, a webhook, a quota, a right or its validation: it would
+// refuse the same again.
+var ErrRefused = errors.New("the API server refuses the write")
 
-func (u unavailable) Unwrap() []error { return []error{ErrUnavailable, u.error} }
+// Refused returns err as one that wraps ErrRefused too. Its text stays as it is.
+func Refused(err error) error { return marked{err, ErrRefused} }
+
+// marked is an error that wraps another one, which its text does not name.
+type marked struct{ err, as error }
+
+func (m marked) Error() string { return m.err.Error() }
+
+func (m marked) Unwrap() []error { return []error{m.as, m.err} }
