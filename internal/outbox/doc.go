@@ -8,6 +8,7 @@
 //	what happened                      what waits for it
 //	a write is in flight               its slice, and what that write has to precede
 //	a write failed                     its slice, until it was read and its back-off is over
+//	the server refused a write         its slice, but for what only takes away (contract 222)
 //	the first conflict in a row        its slice, until it was read
 //	the server cannot be reached, 429  every slice, until the back-off is over; then one tries first
 //	a slice was written often          its slice, until its bucket has a token

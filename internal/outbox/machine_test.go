@@ -51,6 +51,8 @@ type machine struct {
 	target plan.Target
 	now    time.Time
 	calm   bool // no faults any more
+	// forbidden is what the API server lets no slice add; 0 is none.
+	forbidden byte
 
 	// store is what the API server holds.
 	store   []plan.Slice
@@ -252,7 +254,7 @@ func (m *machine) land(r *request) {
 	r.done = true
 	switch r.fault {
 	case refused:
-		r.err = errRefused
+		r.err = errForbidden
 		return
 	case away:
 		r.err = errAway
@@ -265,6 +267,10 @@ func (m *machine) land(r *request) {
 			m.t.Fatalf("a conflict with ourselves: %s of %s from version %q, the store has %+v", r.write.Operation, r.write.Slice.Name, r.write.Slice.Version, m.store)
 		}
 		r.err = plan.ErrConflict
+		return
+	}
+	if slices.ContainsFunc(r.write.Added, func(a netip.Addr) bool { return a.AsSlice()[len(a.AsSlice())-1] == m.forbidden }) {
+		r.err = errForbidden
 		return
 	}
 	before := publishedIn(m.store)

@@ -30,7 +30,8 @@ const (
 // would wait for each other.
 func (o *Outbox) ranked(writes []plan.Write, known []plan.Slice) []entry {
 	place := make(map[string]int, len(writes))
-	o.final = o.Planned(known)
+	planned := o.Planned(known)
+	o.final = slices.Clone(planned)
 	for i, w := range writes {
 		place[w.Slice.Name] = i
 		o.final = put(o.final, w.Slice)
@@ -38,7 +39,7 @@ func (o *Outbox) ranked(writes []plan.Write, known []plan.Slice) []entry {
 	entries := make([]entry, len(writes))
 	for i, w := range writes {
 		w.After = slices.DeleteFunc(slices.Clone(w.After), func(name string) bool { return place[name] > i })
-		entries[i] = entry{w, rankOf(w, find(known, w.Slice.Name), o.final)}
+		entries[i] = entry{Write: w, rank: rankOf(w, find(known, w.Slice.Name), o.final)}
 	}
 	for i := len(entries) - 1; i >= 0; i-- {
 		for _, name := range entries[i].After {
@@ -47,8 +48,24 @@ func (o *Outbox) ranked(writes []plan.Write, known []plan.Slice) []entry {
 			}
 		}
 	}
+	for _, e := range entries {
+		if w, ok := o.losses(e.Write, planned); ok {
+			entries = append(entries, entry{w, e.rank, true})
+		}
+	}
 	slices.SortStableFunc(entries, func(a, b entry) int { return int(a.rank) - int(b.rank) })
 	return entries
+}
+
+// losses returns what the write takes away, where the server refuses the whole or what
+// the whole waits for: a dead endpoint does not stay because something else is refused.
+func (o *Outbox) losses(w plan.Write, planned []plan.Slice) (losses plan.Write, found bool) {
+	refused := func(name string) bool { return o.records[name] != nil && o.records[name].refused }
+	if !refused(w.Slice.Name) && !slices.ContainsFunc(w.After, refused) {
+		return plan.Write{}, false
+	}
+	losses, found = plan.Losses(find(planned, w.Slice.Name), o.final)
+	return losses, found && !losses.Slice.Same(w.Slice)
 }
 
 // rankOf says how urgent a write is that changes the slice as it is, where final

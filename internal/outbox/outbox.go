@@ -56,6 +56,8 @@ type Outbox struct {
 type entry struct {
 	plan.Write
 	rank Rank
+	// losses says that it is only a part: what another entry takes from the same slice.
+	losses bool
 }
 
 // Result is what came of one request.
@@ -102,9 +104,11 @@ func (o *Outbox) Take(now time.Time) (plan.Write, bool) {
 		return plan.Write{}, false
 	}
 	e := o.waiting[i]
-	o.waiting = slices.Delete(o.waiting, i, i+1)
+	o.waiting = slices.DeleteFunc(o.waiting, func(other entry) bool {
+		return other.Slice.Name == e.Slice.Name && (other.losses || !e.losses)
+	})
 	e.Trigger = now
-	o.record(e.Slice.Name).send(e.Write, now)
+	o.record(e.Slice.Name).send(e, now)
 	return e.Write, true
 }
 
@@ -127,7 +131,7 @@ func (o *Outbox) next(now time.Time) int {
 
 // sendable reports whether the write waits for nothing but a lane.
 func (o *Outbox) sendable(e entry, now time.Time) bool {
-	return !o.due(e.Write, now).After(now) && !o.blocked(e.Write) && !o.wouldEmpty(e.Write)
+	return !o.due(e, now).After(now) && !o.blocked(e.Write) && !o.wouldEmpty(e.Write)
 }
 
 // Wake returns when time alone makes a write due, zero if it does not. The server
@@ -135,7 +139,7 @@ func (o *Outbox) sendable(e entry, now time.Time) bool {
 func (o *Outbox) Wake(now time.Time) time.Time {
 	var wake time.Time
 	for _, e := range o.waiting {
-		at := o.due(e.Write, now)
+		at := o.due(e, now)
 		if at.After(now) && (wake.IsZero() || at.Before(wake)) {
 			wake = at
 		}
@@ -158,10 +162,12 @@ func (o *Outbox) Report(result Result, now time.Time) {
 	switch {
 	case result.Err == nil:
 		o.ready.set(result.Write.Slice)
-		o.rebase(result)
 		r.landed(result)
+		if !o.rebase(result) {
+			r.inSync(now)
+		}
 		return
-	case errors.Is(result.Err, plan.ErrStoredOtherwise):
+	case errors.Is(result.Err, plan.ErrStoredOtherwise) && !r.losses:
 		r.storedOtherwise(result)
 	case errors.Is(result.Err, plan.ErrUnavailable):
 		o.server.outage.begin(result, now, o.random)
@@ -175,13 +181,14 @@ func (o *Outbox) Report(result Result, now time.Time) {
 }
 
 // rebase gives the write that waits for the slice the version that it has now: it
-// was planned from what the last write leaves.
-func (o *Outbox) rebase(result Result) {
+// was planned from what the last write leaves. It reports whether one waits.
+func (o *Outbox) rebase(result Result) (waits bool) {
 	for i := range o.waiting {
 		if o.waiting[i].Slice.Name == result.Write.Slice.Name {
-			o.waiting[i].Slice.Version = result.Version
+			o.waiting[i].Slice.Version, waits = result.Version, true
 		}
 	}
+	return waits
 }
 
 // Planned returns the slices as they will be when what is in flight has landed.
@@ -207,7 +214,7 @@ func (o *Outbox) Pending() int {
 		}
 	}
 	for _, e := range o.waiting {
-		if r := o.records[e.Slice.Name]; r == nil || r.write == nil {
+		if r := o.records[e.Slice.Name]; !e.losses && (r == nil || r.write == nil) {
 			pending++
 		}
 	}

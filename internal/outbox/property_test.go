@@ -26,11 +26,15 @@ func TestContract26HoldsWhateverHappens(t *testing.T) {
 			"decide3": func(*rapid.T) { m.decide() },
 			"edit":    func(*rapid.T) { m.edit() },
 			"max":     func(*rapid.T) { m.limit() },
+			"forbid":  func(t *rapid.T) { m.forbidden = byte(rapid.IntRange(0, 10).Draw(t, "forbidden")) },
 			"": func(t *rapid.T) {
 				m.run(time.Duration(rapid.SampledFrom([]int{0, 1, 30, 300, 3000, 30_000}).Draw(t, "time")) * time.Millisecond)
 			},
 		})
 		m.calm = true
+		m.run(10 * time.Minute)
+		m.checkLost()
+		m.forbidden = 0
 		m.run(time.Hour)
 		m.checkConverged()
 	})
@@ -207,10 +211,9 @@ func (m *machine) free(w plan.Write) bool {
 	if sent := m.sent[name]; len(sent) > 0 && m.now.Sub(sent[len(sent)-1]) < 5*time.Minute {
 		return false // the bucket, an edit war, or it is in flight
 	}
-	for _, r := range m.flying {
-		if slices.ContainsFunc(w.Removed, func(a netip.Addr) bool {
-			return r.write.Slice.StateOf(a) != inventory.Absent
-		}) {
+	for _, p := range m.box.Planned(m.known) { // in flight, or of unknown outcome
+		if slices.ContainsFunc(w.Removed, func(a netip.Addr) bool { return p.StateOf(a) != inventory.Absent }) &&
+			p.Name != name && !slices.ContainsFunc(m.known, p.Same) {
 			return false
 		}
 	}
@@ -251,6 +254,22 @@ func (m *machine) checkLanded(before map[netip.Addr]inventory.State, r *request)
 	}
 }
 
+// checkLost: what the server forbids to add holds up nothing that is lost, unless a
+// family had nothing ready without it (contract 222).
+func (m *machine) checkLost() {
+	want := func(addr netip.Addr) inventory.State { return inventory.StateOf(m.members, addr) }
+	for _, s := range m.store {
+		for _, e := range s.Endpoints {
+			others := slices.DeleteFunc(publishedMembers(m.store), func(o inventory.Member) bool {
+				return plan.FamilyOf(o.Address) != s.Family || o.State != inventory.StateReady || want(o.Address) != inventory.StateReady
+			})
+			if len(others) > 0 && (want(e.Address) == inventory.Absent || e.State < want(e.Address)) {
+				m.t.Fatalf("%s is %s in %s, want %s; %d is forbidden, store %+v", e.Address, e.State, s.Name, want(e.Address), m.forbidden, m.store)
+			}
+		}
+	}
+}
+
 // checkConverged: the slices are as decided, and nothing is left to do.
 func (m *machine) checkConverged() {
 	desired, _ := plan.Desired(m.members, m.state(m.store), m.target)
@@ -268,8 +287,12 @@ func (m *machine) checkConverged() {
 // publishedIn is what slices publish, by address.
 func publishedIn(all []plan.Slice) map[netip.Addr]inventory.State {
 	states := map[netip.Addr]inventory.State{}
-	for _, member := range plan.Published(plan.State{Slices: all}) {
+	for _, member := range publishedMembers(all) {
 		states[member.Address] = member.State
 	}
 	return states
+}
+
+func publishedMembers(all []plan.Slice) []inventory.Member {
+	return slices.Clone(plan.Published(plan.State{Slices: all}))
 }

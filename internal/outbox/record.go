@@ -27,6 +27,9 @@ type record struct {
 	// failed is the result of a failed write, until a read shows whether only its
 	// answer was lost.
 	failed *Result
+	// losses says that the last request took away only. refused says that the server
+	// refused the last one, which was a whole.
+	losses, refused bool
 	// ended is how many requests of all slices had ended with the last one of this:
 	// a load that was asked for before may be older. skipped says that such a load
 	// differed from what is known, in the version seen.
@@ -54,10 +57,10 @@ type record struct {
 func (r *record) inFlight() bool { return r.write != nil && !r.unread }
 
 // send notes that the write goes out.
-func (r *record) send(w plan.Write, now time.Time) {
-	r.write = &w
+func (r *record) send(e entry, now time.Time) {
+	r.write, r.losses = &e.Write, e.losses
 	r.bucket.take(now)
-	r.repair, r.last = r.restores(w, now), now
+	r.repair, r.last = r.restores(e.Write, now), now
 }
 
 // failing reports whether the last write failed. A first conflict is no failure.
@@ -81,9 +84,12 @@ func (r *record) landed(result Result) {
 	r.write = nil
 }
 
-// succeed forgets failures.
+// succeed forgets failures, unless only losses were written: the whole is still refused.
 func (r *record) succeed(content plan.Slice) {
-	r.failures, r.retryAt, r.err, r.failed, r.content = 0, time.Time{}, nil, nil, content
+	if !r.losses {
+		r.failures, r.retryAt, r.err, r.refused = 0, time.Time{}, nil, false
+	}
+	r.failed, r.content = nil, content
 	r.repairs++
 	if !r.repair {
 		r.repairs = 0
@@ -103,6 +109,7 @@ func (r *record) storedOtherwise(result Result) {
 // fail notes a failure, whose true outcome the next read shows.
 func (r *record) fail(result Result) {
 	r.unread, r.failed, r.err = true, &result, result.Err
+	r.refused = errors.Is(result.Err, plan.ErrRefused) && !r.losses
 }
 
 // inSync notes that the slice is as it should be. A back-off that still runs goes
@@ -113,7 +120,7 @@ func (r *record) inSync(now time.Time) {
 	}
 	r.err = nil
 	if !now.Before(r.retryAt) {
-		r.failures, r.retryAt = 0, time.Time{}
+		r.failures, r.retryAt, r.refused = 0, time.Time{}, false
 	}
 }
 
@@ -147,14 +154,18 @@ func (r *record) pause() time.Duration {
 	return min(refill<<min(r.repairs-1, 20), repairMax)
 }
 
-// due returns when the write may go out, as far as time decides.
-func (o *Outbox) due(w plan.Write, now time.Time) time.Time {
-	r, ok := o.records[w.Slice.Name]
+// due returns when the write may go out, as far as time decides. The losses of a write
+// that was refused do not wait until that is tried again.
+func (o *Outbox) due(e entry, now time.Time) time.Time {
+	r, ok := o.records[e.Slice.Name]
 	if !ok {
 		return time.Time{}
 	}
-	at := later(r.retryAt, r.bucket.next())
-	if r.restores(w, now) {
+	at := r.bucket.next()
+	if !e.losses || !r.refused {
+		at = later(at, r.retryAt)
+	}
+	if r.restores(e.Write, now) {
 		at = later(at, r.last.Add(r.pause()))
 	}
 	return at

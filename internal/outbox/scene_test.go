@@ -17,7 +17,10 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
-var errRefused = errors.New("admission webhook denied the request")
+var (
+	errRefused   = errors.New("admission webhook denied the request")
+	errForbidden = plan.Refused(errRefused)
+)
 
 // scene is an outbox, what the caller knows of the slices, and what was decided.
 // Slices are spelled "s1: a=ready b=down"; upper case letters are IPv6 addresses.

@@ -42,7 +42,7 @@ func (o *Outbox) Waits(now time.Time) bool {
 // lossWaits reports whether a loss waits until something is ready.
 func (o *Outbox) lossWaits(now time.Time) bool {
 	return slices.ContainsFunc(o.waiting, func(e entry) bool {
-		return e.rank == Loss && !o.due(e.Write, now).After(now) && o.wouldEmpty(e.Write)
+		return e.rank == Loss && !o.due(e, now).After(now) && o.wouldEmpty(e.Write)
 	})
 }
 

@@ -145,8 +145,8 @@ func (s *Store) whole(ctx context.Context, name string) (object *discoveryv1.End
 
 // Write carries out one write by one request and returns the version that the
 // server answers. The error wraps plan.ErrConflict when the slice is not what the
-// write was computed from, plan.ErrUnavailable when the server is, and
-// plan.ErrStoredOtherwise when it stored something else.
+// write was computed from, plan.ErrUnavailable when the server is, plan.ErrRefused when the
+// server refuses what it says, and plan.ErrStoredOtherwise when it stored something else.
 func (s *Store) Write(ctx context.Context, write plan.Write) (version string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -201,10 +201,12 @@ func available(err error) error {
 }
 
 // explain turns the server's answer to a write into ours: one that says that
-// the slice is not what was known is a conflict.
+// the slice is not what was known is a conflict, one that it is not to be written at all
+// a refusal.
 func explain(operation plan.Operation, err error) error {
-	if kubeapi.Denied(err) {
-		return err
+	if kubeapi.Denied(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) ||
+		apierrors.IsRequestEntityTooLargeError(err) {
+		return plan.Refused(err)
 	}
 	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) || apierrors.IsNotFound(err) && operation == plan.Update {
 		return fmt.Errorf("%w: %w", plan.ErrConflict, err)
