@@ -159,6 +159,7 @@ func TestContract170ANamespaceHasABound(t *testing.T) {
 // as of 8 MB, and a target finds its slice as it is.
 func TestContract170ASliceWithOurLabelHasABound(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world, hub *kube.Hub) {
+		synctest.Wait() // a list that comes later would leave out what only a watch told
 		object := sliceOf("evil", "", "x", manager, 1000)
 		object.Labels[v1alpha1.LabelPool], object.ResourceVersion = "blue", "11"
 		for j := range object.Endpoints {
