@@ -133,7 +133,7 @@ func (l *loader) loadSecret(name string, secret *Secret) {
 		}
 	case hasFile:
 		l.origins[name], l.origins[twin] = FromFile, FromEnvironment
-		*secret = secretFile(path)
+		*secret = SecretFile(path)
 		if _, err := secret.Read(); err != nil {
 			l.mistake(twin, "does not name a file with a secret: "+cause(err).Error(), "name a file that this process may read; the secret itself belongs into "+name)
 		}

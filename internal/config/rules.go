@@ -127,31 +127,35 @@ func (l *loader) checkIONOS() {
 	if !l.set("IONOS_CLUSTER_ID") && !l.set("SECURED_KUBECONFIG") {
 		l.mistake("IONOS_CLUSTER_ID", chosen, "set it to the UUID of the managed cluster, or set SECURED_KUBECONFIG")
 	}
-	l.checkSelector()
+	for _, m := range JudgeSelector(l.config.Secured.NodeSelector, l.config.Secured.Kubeconfig) {
+		l.mistake(m.Variable, m.Rule, m.Remedy)
+	}
 }
 
-// checkSelector demands labels that are known where the nodes come from: the API
-// of managed clusters tells the labels of node pools, not those of nodes.
-func (l *loader) checkSelector() {
-	const name, pool = "SECURED_NODE_SELECTOR", "endpoints.ablmnzde.github.io/node-pool"
-	if !l.set(name) || !l.sound(name) {
-		return
-	}
-	selector, err := labels.Parse(l.config.Secured.NodeSelector)
+// JudgeSelector demands labels that are known where the nodes of the IONOS Cloud come
+// from: the API of managed clusters tells the labels of node pools, not those of nodes.
+// A text that is no selector was reported where it was read.
+func JudgeSelector(text, kubeconfig string) (mistakes Mistakes) {
+	const pool = "endpoints.ablmnzde.github.io/node-pool"
+	selector, err := labels.Parse(text)
 	if err != nil {
-		return // its decoder has reported it
+		return nil
+	}
+	add := func(rule, remedy string) {
+		mistakes = append(mistakes, Mistake{Variable: "SECURED_NODE_SELECTOR", Value: text, Rule: rule, Remedy: remedy})
 	}
 	requirements, _ := selector.Requirements()
 	for _, requirement := range requirements {
 		switch key := requirement.Key(); {
-		case l.set("SECURED_KUBECONFIG") && key == pool:
-			l.mistake(name, "selects by the label "+key+", which nodes do not have; only IONOS_CLUSTER_ID without SECURED_KUBECONFIG provides it",
+		case kubeconfig != "" && key == pool:
+			add("selects by the label "+key+", which nodes do not have; only IONOS_CLUSTER_ID without SECURED_KUBECONFIG provides it",
 				"select by a label that the nodes have, or remove SECURED_KUBECONFIG")
-		case !l.set("SECURED_KUBECONFIG") && key != pool && !knownOfPool(key):
-			l.mistake(name, "selects by the label "+key+", which the IONOS API does not report; with IONOS_CLUSTER_ID alone only labels of node pools are known",
+		case kubeconfig == "" && key != pool && !knownOfPool(key):
+			add("selects by the label "+key+", which the IONOS API does not report; with IONOS_CLUSTER_ID alone only labels of node pools are known",
 				"select by a label of the node pools or by "+pool+"=NAME, or set SECURED_KUBECONFIG")
 		}
 	}
+	return mistakes
 }
 
 // knownOfPool reports whether the IONOS API can tell a label of a node: one that

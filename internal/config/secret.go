@@ -54,8 +54,8 @@ func (s *Secret) Decode(value string) error {
 	return nil
 }
 
-// secretFile returns the secret that a file holds.
-func secretFile(path string) Secret {
+// SecretFile returns the secret that a file holds.
+func SecretFile(path string) Secret {
 	return Secret{path: path, read: func() (string, error) {
 		content, err := files.Read(path, maxSecretFile)
 		if err != nil {

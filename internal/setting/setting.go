@@ -54,6 +54,7 @@ func pool() []Setting {
 		{Variable: "IONOS_TOKEN_FILE", Field: "spec.credentials"},
 		{Variable: "IONOS_USERNAME", Field: "spec.credentials"},
 		{Variable: "IONOS_PASSWORD", Field: "spec.credentials"},
+		{Variable: "IONOS_PASSWORD_FILE", Field: "spec.credentials"},
 		{Variable: "IONOS_DATACENTER_ID", Field: "spec.source.ionos.datacenterID"},
 		{Variable: "IONOS_PRIVATE_LAN_ID", Field: "spec.source.ionos.lanID"},
 		{Variable: "IONOS_CLUSTER_ID", Field: "spec.source.ionos.clusterID"},
