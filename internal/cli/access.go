@@ -19,11 +19,37 @@ func localWay(store config.Store, m *metrics.Metrics, client metrics.Client) kub
 	return kubeapi.Access{Kubeconfig: store.Kubeconfig, InCluster: true, Setting: "KUBECONFIG", Wrap: m.Transport(client)}
 }
 
+// access is what no document says of the way to the nodes of a pool. Secrets are read at
+// each use.
+type access struct {
+	kubeconfig, context string
+	// noPrograms refuses a kubeconfig that runs a program.
+	noPrograms       bool
+	username, apiURL string
+	token, password  config.Secret
+	// caFile has the authorities of an HTTPS check; empty for the system's.
+	caFile string
+	// environ is what the program of the source command gets.
+	environ func() ([]string, error)
+	// loopback accepts loopback addresses.
+	loopback bool
+}
+
+// accessOf is the access that the variables give to their pool. Only the memory store,
+// which routes no traffic, accepts loopback addresses.
+func accessOf(c config.Config) access {
+	return access{
+		kubeconfig: c.Secured.Kubeconfig, context: c.Secured.Context,
+		username: c.IONOS.Username, apiURL: c.IONOS.APIURL, token: c.IONOS.Token, password: c.IONOS.Password,
+		caFile: c.Health.TLSCAFile, environ: c.Command.Environment.Read, loopback: c.Store.Kind == config.StoreMemory,
+	}
+}
+
 // remoteWay is the way to the API server of the remote cluster.
-func remoteWay(secured config.Secured, m *metrics.Metrics) kubeapi.Access {
+func remoteWay(a access, m *metrics.Metrics) kubeapi.Access {
 	return kubeapi.Access{
-		Kubeconfig: secured.Kubeconfig, Setting: "SECURED_KUBECONFIG", Context: secured.Context, ContextSetting: "SECURED_KUBECTL_CONTEXT",
-		Wrap: m.Transport(metrics.ClientSource), NoPrograms: secured.NoPrograms,
+		Kubeconfig: a.kubeconfig, Setting: "SECURED_KUBECONFIG", Context: a.context, ContextSetting: "SECURED_KUBECTL_CONTEXT",
+		Wrap: m.Transport(metrics.ClientSource), NoPrograms: a.noPrograms,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
@@ -84,14 +85,16 @@ func (p Program) printReport(form reportForm, report preflight.Report) error {
 // preflight makes what the configuration names and looks at all of it, or at some
 // areas only. What cannot be made is found like any other mistake.
 func (p Program) preflight(ctx context.Context, c config.Config, only []preflight.Section) preflight.Report {
+	pool, check := carried(c)
+	from := accessOf(c)
 	options := preflight.Options{
-		Config: c, Only: only, InPod: p.variable("KUBERNETES_SERVICE_HOST") != "", Target: target(c.Target), Rules: rules(c),
+		Config: c, Only: only, InPod: p.variable("KUBERNETES_SERVICE_HOST") != "", Target: target(c.Target), Rules: rules(pool, from),
 		Secrets: secretsOf(c), Slow: p.slow(),
 	}
 	b := &parts{config: c, version: p.Version}
 	var err error
 	if b.metrics, err = b.newMetrics(); err == nil && options.Asks(preflight.Source) {
-		b.source, err = newSource(c, b.metrics)
+		b.source, err = newSource(pool, from, b.metrics)
 	}
 	switch mistake := err; {
 	case mistake != nil:
@@ -101,6 +104,9 @@ func (p Program) preflight(ctx context.Context, c config.Config, only []prefligh
 	}
 	if cloud := b.source.cloud; cloud != nil {
 		options.Cloud = func() preflight.CloudFacts { return factsOf(cloud) }
+	}
+	if check.Mode != v1alpha1.HealthCheckNone {
+		options.Probe = probeWith(newChecker(pool, check, from))
 	}
 	p.ways(b, &options)
 	var report preflight.Report
@@ -114,12 +120,9 @@ func (p Program) preflight(ctx context.Context, c config.Config, only []prefligh
 	return report
 }
 
-// ways adds how the endpoints and the API servers are reached.
+// ways adds how the API servers are reached.
 func (p Program) ways(b *parts, options *preflight.Options) {
 	c := b.config
-	if c.Health.Mode != config.HealthOff {
-		options.Probe = probeWith(newChecker(c.Health))
-	}
 	if c.Store.Kind != config.StoreMemory {
 		options.Local = p.localAccess(c.Store)
 	}
@@ -134,7 +137,7 @@ func (p Program) ways(b *parts, options *preflight.Options) {
 		}
 	}
 	if c.Source.Kind == config.SourceKubernetes || c.Source.Kind == config.SourceIONOS && c.Secured.Kubeconfig != "" {
-		options.Remote = remoteWay(c.Secured, b.metrics)
+		options.Remote = remoteWay(accessOf(c), b.metrics)
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"slices"
 
 	"sigs.k8s.io/yaml"
 
@@ -128,11 +126,11 @@ func runsProgram(c config.Config, pool *v1alpha1.EndpointPool) bool {
 	if pool.Spec.Source.Kubernetes == nil && pool.Spec.Source.IONOS == nil {
 		return false
 	}
-	files := (&many{parts: &parts{config: c}}).credentials(pool)
-	if !slices.Contains(files.Files, "kubeconfig") {
+	path := accessIn(c, pool).kubeconfig
+	if path == "" {
 		return false
 	}
-	_, err := kubeapi.Access{Kubeconfig: filepath.Join(files.Dir, "kubeconfig"), Setting: "spec.credentials", NoPrograms: true}.Config()
+	_, err := kubeapi.Access{Kubeconfig: path, Setting: "spec.credentials", NoPrograms: true}.Config()
 	return errors.Is(err, kubeapi.ErrProgram)
 }
 

@@ -1,5 +1,13 @@
 package cli
 
+import (
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
+)
+
 // WarnOfToken and WarnOfCredential are exported for their tests, in which weeks
 // pass.
 var (
@@ -19,6 +27,19 @@ var (
 	OutcomeOf = outcomeOf
 	Ended     = ended
 )
+
+// Free is exported for what only a failing source shows.
+var Free = free
+
+// Checking is how the endpoints of a pool of documents are checked.
+func Checking(c config.Config, pool *v1alpha1.EndpointPool, check resolve.Check) (serve.Checking, error) {
+	b := &many{parts: &parts{config: c}, seen: metrics.NewMany()}
+	var err error
+	if b.metrics, err = b.newMetricsOfMany(); err != nil {
+		return serve.Checking{}, err
+	}
+	return b.checking(pool, check)
+}
 
 // FirstLabels is exported for more labels than a test gives to namespaces.
 var FirstLabels = firstLabels

@@ -76,7 +76,8 @@ func (p Program) listNodes(ctx context.Context, c config.Config, pool string) (l
 		return listed{}, &exitError{ExitUsage, errors.New("--pool names a pool of DOCUMENTS_DIR, which is not set: this configuration has one source, so leave --pool out")}
 	}
 	nodes, err := p.readOnce(ctx, c)
-	return listed{nodes, rules(c), target(c.Target).Names}, err
+	from, _ := carried(c)
+	return listed{nodes, rules(from, accessOf(c)), target(c.Target).Names}, err
 }
 
 // readOnce reads the source once, as the daemon would.
@@ -85,7 +86,8 @@ func (p Program) readOnce(ctx context.Context, c config.Config) (nodes []invento
 	if b.metrics, err = b.newMetrics(); err != nil {
 		return nil, err
 	}
-	if b.source, err = newSource(c, b.metrics); err != nil {
+	from, _ := carried(c)
+	if b.source, err = newSource(from, accessOf(c), b.metrics); err != nil {
 		return nil, &exitError{ExitUsage, err}
 	}
 	err = b.with(ctx, func(ctx context.Context) error {
@@ -107,7 +109,7 @@ func (p Program) listPool(ctx context.Context, c config.Config, name string) (li
 		return listed{}, &exitError{ExitUsage, err}
 	}
 	names := setting.Names{Spelling: setting.Fields, Pool: pool.Name}
-	b := &many{parts: &parts{config: c, version: p.Version, log: logger(p.Stderr, c.Log)}, environ: p.Environ, seen: metrics.NewMany()}
+	b := &many{parts: &parts{config: c, version: p.Version, log: logger(p.Stderr, c.Log)}, seen: metrics.NewMany()}
 	if b.metrics, err = b.newMetricsOfMany(); err != nil {
 		return listed{}, err
 	}

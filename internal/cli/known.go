@@ -19,8 +19,8 @@ type known struct {
 func (l *looking) computeKnown(ctx context.Context) (known, error) {
 	if !l.config.Documents.Used() {
 		v, err := l.compute(ctx)
-		check := report.CheckText((&parts{config: l.config}).check())
-		return known{only: &report.Only{Document: v.document, Pool: variables.PoolName, HealthCheck: check}}, err
+		_, check := carried(l.config)
+		return known{only: &report.Only{Document: v.document, Pool: variables.PoolName, HealthCheck: report.CheckText(check)}}, err
 	}
 	started := time.Now()
 	b, a, err := l.assessMany(ctx, l.config)

@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/admin"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents/variables"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
@@ -22,8 +19,9 @@ import (
 // writes anything.
 func (b *parts) listening(ctx context.Context, do func(context.Context) error) error {
 	document := b.document(time.Now())
+	_, check := carried(b.config)
 	only := func() report.Only {
-		return report.Only{Document: document(), Pool: variables.PoolName, HealthCheck: report.CheckText(b.check())}
+		return report.Only{Document: document(), Pool: variables.PoolName, HealthCheck: report.CheckText(check)}
 	}
 	return b.serving(ctx, admin.Options{
 		Admin: b.config.Listen.Admin, Metrics: b.config.Listen.Metrics,
@@ -93,19 +91,6 @@ func (b *parts) facts(started time.Time) report.Facts {
 		Election: report.Election{Enabled: leader.Enabled, Holder: leader.Holder, Since: leader.Since},
 		DryRun:   b.dryRun, HealthOff: b.config.Health.Mode == config.HealthOff, Version: b.version, Started: started, Warnings: b.warnings(),
 	}
-}
-
-// check is the health check of the only target.
-func (b *parts) check() resolve.Check {
-	h := b.config.Health
-	if h.Mode == config.HealthOff {
-		return resolve.Check{Mode: v1alpha1.HealthCheckNone}
-	}
-	check := resolve.Check{Mode: v1alpha1.HealthCheckMode(strings.ToUpper(string(h.Mode))), Port: h.Port}
-	if h.Mode != config.HealthTCP {
-		check.Path, check.Host, check.ExpectedStatus = h.Path, h.Host, h.ExpectedStatus.String()
-	}
-	return check
 }
 
 // warnings returns the warnings of the source, if it has any.

@@ -29,9 +29,8 @@ import (
 // many is what documents are turned into.
 type many struct {
 	*parts
-	environ []string
-	server  *serve.Server
-	hub     *kube.Hub
+	server *serve.Server
+	hub    *kube.Hub
 	// carriers are nil for a command that reads once.
 	carriers *carriers
 	// seen is what metrics know of pools and targets.
@@ -81,7 +80,7 @@ func (p Program) buildMany(c config.Config, dryRun bool, read reading) (*many, e
 	if c.Store.Kind != config.StoreClientGo {
 		return nil, fmt.Errorf("STORE_KIND=%s is for one Service of variables; with documents set STORE_KIND=client-go, and DRY_RUN=true to write nothing", c.Store.Kind)
 	}
-	b := &many{parts: &parts{config: c, version: p.Version, dryRun: dryRun || c.Run.DryRun, log: logger(p.Stderr, c.Log)}, environ: p.Environ, seen: metrics.NewMany()}
+	b := &many{parts: &parts{config: c, version: p.Version, dryRun: dryRun || c.Run.DryRun, log: logger(p.Stderr, c.Log)}, seen: metrics.NewMany()}
 	var err error
 	if b.metrics, err = b.newMetricsOfMany(); err != nil {
 		return nil, err

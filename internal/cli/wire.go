@@ -2,24 +2,23 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net/netip"
+	"strings"
 
-	"github.com/spf13/afero"
-
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents/variables"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/command"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/file"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/kubernetes"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/static"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kubectl"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/memory"
@@ -52,7 +51,9 @@ func (p Program) build(dryRun bool) (*parts, error) {
 	if b.metrics, err = b.newMetrics(); err != nil {
 		return nil, err
 	}
-	if b.source, err = newSource(c, b.metrics); err != nil {
+	pool, check := carried(c)
+	from := accessOf(c)
+	if b.source, err = newSource(pool, from, b.metrics); err != nil {
 		return nil, &exitError{ExitUsage, err}
 	}
 	if b.store, err = p.newStore(c, b.target, b.metrics); err != nil {
@@ -63,16 +64,16 @@ func (p Program) build(dryRun bool) (*parts, error) {
 	}
 	b.events = newEvents(c, b.dryRun, b.log, b.metrics)
 	options := syncer.Options{
-		Source: b.metrics.Source(string(c.Source.Kind), b.source), Store: b.metrics.Store(b.leader.fence(b.store)),
+		Source: b.source, Store: b.metrics.Store(b.leader.fence(b.store)),
 		SourceChanged: b.source.changed, StoreChanged: b.store.changed,
-		FreeReads: c.Source.Kind.Free(), Lanes: lanes(c),
-		Target: b.target, Rules: rules(c), Policy: policy(c),
+		FreeReads: free(pool.Spec.Source), Lanes: lanes(c),
+		Target: b.target, Rules: rules(pool, from), Policy: policy(pool, check),
 		PollInterval: c.Source.PollInterval, SourceTimeout: c.Source.Timeout,
 		HealthTimeout: c.Health.Timeout, Concurrency: c.Health.Concurrency,
 		DryRun: b.dryRun, Logger: b.log,
 	}
 	if c.Health.Mode != config.HealthOff {
-		checker, err := newChecker(c.Health)
+		checker, err := newChecker(pool, check, from)
 		if err != nil {
 			return nil, &exitError{ExitUsage, err}
 		}
@@ -112,18 +113,34 @@ func target(c config.Target) plan.Target {
 	return t
 }
 
-// rules are the filter's; only the memory store, which routes no traffic, accepts
-// loopback addresses.
-func rules(c config.Config) filter.Rules {
-	return filter.Rules{Subnets: c.Secured.Subnets, AllowLoopback: c.Store.Kind == config.StoreMemory}
+// carried are the pool of the variables, with its defaults, and how its endpoints are
+// checked.
+func carried(c config.Config) (*v1alpha1.EndpointPool, resolve.Check) {
+	pool, _ := variables.Documents(c)
+	pool.SetDefaults()
+	check, _ := resolve.CheckOf(pool, nil, target(c.Target).Ports) // the variables were judged
+	return pool, check
+}
+
+// rules are the filter's. The ranges were judged where they were read: one that is none
+// allows nothing.
+func rules(pool *v1alpha1.EndpointPool, a access) filter.Rules {
+	r := filter.Rules{AllowLoopback: a.loopback}
+	for _, subnet := range pool.Spec.Subnets {
+		if prefix, err := netip.ParsePrefix(subnet); err == nil {
+			r.Subnets = append(r.Subnets, prefix)
+		}
+	}
+	return r
 }
 
 // policy is the guard's.
-func policy(c config.Config) guard.Policy {
+func policy(pool *v1alpha1.EndpointPool, check resolve.Check) guard.Policy {
+	h, g := pool.Spec.HealthCheck, pool.Spec.Guard
 	return guard.Policy{
-		HealthOff: c.Health.Mode == config.HealthOff, Rise: c.Health.Rise, Fall: c.Health.Fall, Interval: c.Health.Interval,
-		MaxSilentPercent: c.Guard.MaxSilentPercent, FailOpen: c.Guard.FailOpen,
-		Threshold: c.Guard.EmptyResultThreshold, PollInterval: c.Source.PollInterval, MaxRemovalPercent: c.Guard.MaxRemovalPercent, DrainPeriod: c.Guard.DrainPeriod,
+		HealthOff: check.Mode == v1alpha1.HealthCheckNone, Rise: int(*h.Rise), Fall: int(*h.Fall), Interval: h.Interval.Duration,
+		MaxSilentPercent: int(*g.MaxSilentPercent), FailOpen: *g.FailOpen, Threshold: int(*g.EmptyResultThreshold),
+		PollInterval: pool.Spec.PollInterval.Duration, MaxRemovalPercent: int(*g.MaxRemovalPercent), DrainPeriod: g.DrainPeriod.Duration,
 	}
 }
 
@@ -134,84 +151,6 @@ func lanes(c config.Config) int {
 		return 2
 	}
 	return 0
-}
-
-// origin is a source, and what goes with it.
-type origin struct {
-	syncer.Source
-	// changed receives a value when the next read will differ, nil where the source
-	// cannot know; run has to run beside it, nil where nothing has to.
-	changed <-chan struct{}
-	run     func(context.Context) error
-	// cloud is the source where it is the IONOS Cloud, remote what watches the nodes
-	// of the remote cluster; nil where there is none.
-	cloud  *ionos.Source
-	remote *kubernetes.Source
-}
-
-// newSource makes the source that SOURCE_KIND names.
-func newSource(c config.Config, m *metrics.Metrics) (origin, error) {
-	var s syncer.Source
-	var err error
-	switch c.Source.Kind {
-	case config.SourceStatic:
-		nodes := make([]static.Node, len(c.Static.Nodes))
-		for i, n := range c.Static.Nodes {
-			nodes[i] = static.Node{Name: n.Name, Address: n.Addr}
-		}
-		s, err = static.New(static.Options{Nodes: nodes})
-	case config.SourceFile:
-		s, err = file.New(file.Options{FS: afero.NewOsFs(), Path: c.File.Path})
-	case config.SourceCommand:
-		s, err = command.New(command.Options{Path: c.Command.Path, Args: c.Command.Args, Environ: c.Command.Environment.Read})
-	case config.SourceKubernetes:
-		nodes, err := newKubernetes(c.Secured, m)
-		if err != nil {
-			return origin{}, err
-		}
-		return origin{Source: nodes, changed: nodes.Changed(), run: nodes.Run, remote: nodes}, nil
-	case config.SourceIONOS:
-		return newIONOS(c, m)
-	default:
-		err = fmt.Errorf("SOURCE_KIND=%s is not built in", c.Source.Kind)
-	}
-	return origin{Source: s}, err
-}
-
-// newIONOS makes the source of addresses; the nodes are those of the remote
-// cluster where there is a way to it.
-func newIONOS(c config.Config, m *metrics.Metrics) (origin, error) {
-	options := ionos.Options{
-		Username: c.IONOS.Username, APIURL: c.IONOS.APIURL, DatacenterID: c.IONOS.DatacenterID,
-		LANID: c.IONOS.PrivateLANID, ClusterID: c.IONOS.ClusterID, Selector: c.Secured.NodeSelector, Subnets: c.Secured.Subnets, Wrap: m.Transport(metrics.ClientSource),
-	}
-	if c.IONOS.Token.IsSet() {
-		options.Token = c.IONOS.Token.Read
-	}
-	if c.IONOS.Password.IsSet() {
-		options.Password = c.IONOS.Password.Read
-	}
-	var nodes *kubernetes.Source
-	if c.Secured.Kubeconfig != "" {
-		var err error
-		if nodes, err = newKubernetes(c.Secured, m); err != nil {
-			return origin{}, err
-		}
-		options.Nodes, options.NodesChanged, options.RunNodes = nodes, nodes.Changed(), nodes.Run
-		options.PollInterval = c.Source.PollInterval
-	}
-	cloud, err := ionos.New(options)
-	if err != nil {
-		return origin{}, err
-	}
-	return origin{Source: cloud, changed: cloud.Changed(), run: cloud.Run, cloud: cloud, remote: nodes}, nil
-}
-
-// newKubernetes makes the source that watches the nodes of the remote cluster.
-func newKubernetes(c config.Secured, m *metrics.Metrics) (*kubernetes.Source, error) {
-	return kubernetes.New(kubernetes.Options{
-		Way: remoteWay(c, m), Selector: c.NodeSelector,
-	})
 }
 
 // storage is a store, and what goes with it; see origin.
@@ -259,10 +198,28 @@ func imagined(t plan.Target) plan.Service {
 	return service
 }
 
-// newChecker makes the health check.
-func newChecker(c config.Health) (*probe.Checker, error) {
-	return probe.New(probe.Options{
-		Mode: probe.Mode(c.Mode), Port: c.Port, Timeout: c.Timeout, Path: c.Path, Host: c.Host, Expected: c.ExpectedStatus,
-		TLS: probe.TLS{Roots: c.RootCAs, ServerName: c.TLSServerName, Insecure: c.TLSInsecure},
-	})
+// newChecker makes the health check. The authorities of an HTTPS check are read once
+// now, so that a file without any is a mistake.
+func newChecker(pool *v1alpha1.EndpointPool, check resolve.Check, a access) (*probe.Checker, error) {
+	options := probe.Options{
+		Mode: probe.Mode(strings.ToLower(string(check.Mode))), Port: check.Port, Timeout: pool.Spec.HealthCheck.Timeout.Duration, Path: check.Path, Host: check.Host,
+	}
+	if check.ExpectedStatus != "" {
+		var expected config.StatusRanges
+		if err := expected.Decode(check.ExpectedStatus); err != nil {
+			return nil, fmt.Errorf("HEALTH_CHECK_EXPECTED_STATUS=%s: %w", check.ExpectedStatus, err)
+		}
+		options.Expected = expected
+	}
+	if check.Mode == v1alpha1.HealthCheckHTTPS {
+		roots := config.Health{TLSCAFile: a.caFile}.RootCAs
+		options.TLS = probe.TLS{Roots: roots, ServerName: pool.Spec.HealthCheck.TLSServerName, Insecure: *pool.Spec.HealthCheck.TLSInsecure}
+		if options.TLS.Insecure && a.caFile != "" {
+			return nil, errors.New("HEALTH_CHECK_TLS_INSECURE contradicts HEALTH_CHECK_TLS_CA_FILE; remove one of them")
+		}
+		if _, err := roots(); err != nil {
+			return nil, err
+		}
+	}
+	return probe.New(options)
 }

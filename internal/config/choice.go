@@ -25,10 +25,6 @@ func (SourceKind) choices() []string {
 // Decode implements envconfig.Decoder.
 func (k *SourceKind) Decode(value string) error { return choose(k, value) }
 
-// Free reports whether a read of the source costs nothing: no API is asked and no
-// program is run, so no back-off is needed after an error.
-func (k SourceKind) Free() bool { return k == SourceStatic || k == SourceFile }
-
 // StoreKind says where the slices are written.
 type StoreKind string
 

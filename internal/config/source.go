@@ -52,8 +52,6 @@ type Secured struct {
 	Context string `envconfig:"SECURED_KUBECTL_CONTEXT" fallback:"current context" desc:"context in that kubeconfig"`
 	// NodeSelector is empty for "every node that is no control plane".
 	NodeSelector string `envconfig:"SECURED_NODE_SELECTOR" format:"selector" fallback:"workers only" example:"pool=web" desc:"label selector of the remote nodes to publish"`
-	// NoPrograms refuses a kubeconfig that runs a program.
-	NoPrograms bool `ignored:"true"`
 }
 
 // IONOS is the access to the IONOS Cloud API.

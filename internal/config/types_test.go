@@ -105,14 +105,3 @@ func TestArgsRefuseWhatOnlyAShellCanDo(t *testing.T) {
 		}
 	}
 }
-
-func TestOnlyReadsWithoutARequestOrAProgramAreFree(t *testing.T) {
-	for kind, want := range map[config.SourceKind]bool{
-		config.SourceStatic: true, config.SourceFile: true,
-		config.SourceCommand: false, config.SourceIONOS: false, config.SourceKubernetes: false,
-	} {
-		if got := kind.Free(); got != want {
-			t.Errorf("%s: got %t, want %t", kind, got, want)
-		}
-	}
-}

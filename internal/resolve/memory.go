@@ -148,7 +148,7 @@ func (r *rules) fromSlice(p Published, pools map[string]v1alpha1.EndpointPool, w
 		return u, true
 	}
 	own := r.ownCheck(p, req, &pool)
-	check, ok := checkOf(&pool, own, p.Ports)
+	check, ok := CheckOf(&pool, own, p.Ports)
 	if !ok {
 		first := slices.IndexFunc(p.Ports, func(port plan.Port) bool { return port.Protocol == plan.TCP })
 		if first < 0 {

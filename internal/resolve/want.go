@@ -106,7 +106,7 @@ func (r *rules) grant(key Key, req request, u *Use, had []use) Refusal {
 	if len(allowed.Ports) == 0 {
 		return refuse(v1alpha1.ReasonPoolNotAllowed, "spec.pools", "namespace %s may not use a pool %s: nothing is published from it; ask the platform to name the namespace in spec.allow of that pool, or correct its name", key.Namespace, u.Pool)
 	}
-	check, ok := checkOf(pool, req.spec.HealthCheck, u.Ports)
+	check, ok := CheckOf(pool, req.spec.HealthCheck, u.Ports)
 	if !ok {
 		return refuse(v1alpha1.ReasonHealthCheckPortAmbiguous, "spec.healthCheck.port", "Service %s has not exactly one TCP port, so it is not clear which one to check; set the port of the health check", key)
 	}
@@ -124,9 +124,9 @@ func (r *rules) grant(key Key, req request, u *Use, had []use) Refusal {
 	return Refusal{}
 }
 
-// checkOf returns the check of a target: its own, else the pool's. The port is the
+// CheckOf returns the check of a target: its own, else the pool's. The port is the
 // check's, else the only TCP port of the target; without one it is not clear.
-func checkOf(pool *v1alpha1.EndpointPool, own *v1alpha1.BindingHealthCheck, ports []plan.Port) (Check, bool) {
+func CheckOf(pool *v1alpha1.EndpointPool, own *v1alpha1.BindingHealthCheck, ports []plan.Port) (Check, bool) {
 	c := pool.Spec.HealthCheck
 	check, port := Check{Mode: c.Mode, Path: c.Path, Host: c.Host, ExpectedStatus: c.ExpectedStatus}, c.Port
 	if own != nil {

@@ -1,7 +1,5 @@
-// Package variables translates between the two forms of an installation: the variables of
-// one Service, and documents.
+// Package variables is the environment as a carrier of documents, beside files and objects.
 //
-// In: a configuration; out: a pool and a binding as YAML that decide the same. And back:
-// a pool and a binding in, variables out, from which config.Load makes typed values. It
-// reads no file and never repeats a secret.
+// In: a configuration; out: the pool and the binding that decide the same, as values and
+// as YAML. It reads no file and never repeats a secret.
 package variables

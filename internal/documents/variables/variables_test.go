@@ -1,7 +1,9 @@
 package variables_test
 
 import (
+	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"maps"
 	"net/http/httptest"
 	"os"
@@ -9,9 +11,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents/variables"
@@ -38,84 +42,114 @@ func (e env) with(more env) env {
 var static = env{"STATIC_NODES": "w1=10.0.0.11,w2=10.0.0.12", "SECURED_SUBNET_CIDR": "10.0.0.0/24", "TARGET_SERVICE_NAME": "web", "TARGET_PORT": "8080"}
 
 // folderOf is a folder of credentials with every file.
-func folderOf(t *testing.T) variables.Credentials {
+func folderOf(t *testing.T) string {
 	t.Helper()
-	c := variables.Credentials{Dir: filepath.Join(t.TempDir(), "remote"), Username: "me"}
-	if err := os.Mkdir(c.Dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	dir := t.TempDir()
 	for _, name := range []string{"kubeconfig", "token", "password"} {
-		if err := os.WriteFile(filepath.Join(c.Dir, name), []byte("geheim"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("geheim"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	server := httptest.NewTLSServer(nil)
 	defer server.Close()
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	if err := os.WriteFile(filepath.Join(c.Dir, "ca.crt"), ca, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "ca.crt"), ca, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return c
+	return dir
 }
 
-// back turns a configuration into documents, and these into a configuration.
-func back(t *testing.T, environ env, credentials variables.Credentials) (before, after config.Config, text string) {
+// carried are the documents of the variables with their defaults, and their text. It is an
+// error if the text is read as anything else.
+func carried(t *testing.T, environ env) (c config.Config, pool *v1alpha1.EndpointPool, binding *v1alpha1.EndpointBinding, text string) {
 	t.Helper()
-	before, err := config.Load(environ.list())
+	c, err := config.Load(environ.list())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err = variables.Text(before); err != nil {
+	if text, err = variables.Text(c); err != nil {
 		t.Fatal(err)
-	}
-	found := documents.Decode("documents.yaml", []byte(text))
-	for _, d := range found {
-		for _, m := range d.Mistakes {
-			t.Errorf("%v\n%s", m, text)
-		}
-	}
-	if len(found) != 2 || found[0].Pool == nil || found[1].Binding == nil {
-		t.Fatalf("got %d documents of\n%s", len(found), text)
 	}
 	set := documents.Advance(documents.Set{}, documents.Folder{Files: []documents.File{{Name: "a", Data: []byte(text)}}})
 	if len(set.Mistakes) > 0 {
-		t.Errorf("the pool forbids its binding: %v\n%s", set.Mistakes, text)
+		t.Errorf("%v\n%s", set.Mistakes, text)
 	}
-	again, err := variables.Environ(found[0].Pool, found[1].Binding, credentials)
-	if err != nil {
-		t.Fatal(err)
+	found := documents.Decode("documents.yaml", []byte(text))
+	if len(found) != 2 || found[0].Pool == nil || found[1].Binding == nil {
+		t.Fatalf("got %d documents of\n%s", len(found), text)
 	}
-	// What stays a variable is one.
-	for name, value := range environ {
-		if i := slices.IndexFunc(names.All(), func(s names.Setting) bool { return s.Variable == name }); i < 0 || names.All()[i].Field == "" {
-			if !slices.ContainsFunc(again, func(entry string) bool { return strings.HasPrefix(entry, name+"=") }) {
-				again = append(again, name+"="+value)
-			}
-		}
+	pool, binding = variables.Documents(c)
+	pool.SetDefaults()
+	binding.SetDefaults()
+	if diff := cmp.Diff(pool, found[0].Pool); diff != "" {
+		t.Errorf("(-variables +text):\n%s\n%s", diff, text)
 	}
-	if after, err = config.Load(again); err != nil {
-		t.Fatalf("%v\n%s\n%s", err, text, strings.Join(again, "\n"))
+	if diff := cmp.Diff(binding, found[1].Binding); diff != "" {
+		t.Errorf("(-variables +text):\n%s\n%s", diff, text)
 	}
-	return before, after, text
+	return c, pool, binding, text
 }
 
-// settings are the effective values by variable.
-func settings(c config.Config) map[string]string {
+// valuesOf are the single values of documents by field, as variables spell them.
+func valuesOf(t *testing.T, documents ...any) map[string]string {
+	t.Helper()
 	all := map[string]string{}
-	for _, s := range c.Describe() {
-		all[s.Variable] = s.Value
+	var walk func(path string, value any)
+	walk = func(path string, value any) {
+		switch value := value.(type) {
+		case map[string]any:
+			for name, field := range value {
+				walk(strings.TrimPrefix(path+"."+name, "."), field)
+			}
+		case []any:
+			var words []string
+			for _, entry := range value {
+				word, ok := entry.(string)
+				if !ok {
+					return
+				}
+				words = append(words, word)
+			}
+			all[path] = strings.Join(words, ",")
+		default:
+			all[path] = fmt.Sprint(value)
+		}
 	}
+	for _, document := range documents {
+		data, err := json.Marshal(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fields map[string]any
+		if err := json.Unmarshal(data, &fields); err != nil {
+			t.Fatal(err)
+		}
+		walk("", fields)
+	}
+	all["spec.source.kubernetes.nodeSelector"] += all["spec.source.ionos.nodeSelector"]
 	return all
 }
 
+// alike reports whether a variable and a field have one value.
+func alike(s names.Setting, variable, field string) bool {
+	for _, word := range s.Words {
+		if word.Variable == variable {
+			return word.Document == field
+		}
+	}
+	a, err := time.ParseDuration(variable)
+	b, wrong := time.ParseDuration(field)
+	return variable == field || err == nil && wrong == nil && a == b
+}
+
 // changes has for each variable an environment in which it is not at its default.
-func changes(credentials variables.Credentials) map[string]env {
+func changes(dir string) map[string]env {
 	cloud := env{
-		"SOURCE_KIND": "ionos", "STATIC_NODES": "", "IONOS_TOKEN_FILE": filepath.Join(credentials.Dir, "token"),
+		"SOURCE_KIND": "ionos", "STATIC_NODES": "", "IONOS_TOKEN_FILE": filepath.Join(dir, "token"),
 		"IONOS_DATACENTER_ID": "8feda53f-15f0-447f-badf-ebe32dad2fc0", "IONOS_PRIVATE_LAN_ID": "2", "IONOS_CLUSTER_ID": "8feda53f-15f0-447f-badf-ebe32dad2fc1",
 	}
-	byPassword := cloud.with(env{"IONOS_TOKEN_FILE": "", "IONOS_USERNAME": "me", "IONOS_PASSWORD_FILE": filepath.Join(credentials.Dir, "password")})
-	remote := env{"SOURCE_KIND": "kubernetes", "STATIC_NODES": "", "SECURED_KUBECONFIG": filepath.Join(credentials.Dir, "kubeconfig")}
+	byPassword := cloud.with(env{"IONOS_TOKEN_FILE": "", "IONOS_USERNAME": "me", "IONOS_PASSWORD_FILE": filepath.Join(dir, "password")})
+	remote := env{"SOURCE_KIND": "kubernetes", "STATIC_NODES": "", "SECURED_KUBECONFIG": filepath.Join(dir, "kubeconfig")}
 	command := env{"SOURCE_KIND": "command", "STATIC_NODES": "", "INVENTORY_COMMAND": "/bin/list"}
 	http, https := env{"HEALTH_CHECK_MODE": "http"}, env{"HEALTH_CHECK_MODE": "https"}
 	file := env{"SOURCE_KIND": "file", "STATIC_NODES": "", "INVENTORY_FILE_PATH": "/etc/inventory.json"}
@@ -139,7 +173,7 @@ func changes(credentials variables.Credentials) map[string]env {
 		"HEALTH_CHECK_INTERVAL":        {"HEALTH_CHECK_INTERVAL": "300ms"}, "HEALTH_CHECK_TIMEOUT": {"HEALTH_CHECK_TIMEOUT": "1500ms"},
 		"HEALTH_CHECK_RISE": {"HEALTH_CHECK_RISE": "5"}, "HEALTH_CHECK_FALL": {"HEALTH_CHECK_FALL": "6"}, "HEALTH_CHECK_CONCURRENCY": {"HEALTH_CHECK_CONCURRENCY": "9"},
 		"HEALTH_CHECK_HOLD_CONNECTION": {"HEALTH_CHECK_HOLD_CONNECTION": "true"},
-		"HEALTH_CHECK_TLS_CA_FILE":     https.with(env{"HEALTH_CHECK_TLS_CA_FILE": filepath.Join(credentials.Dir, "ca.crt")}),
+		"HEALTH_CHECK_TLS_CA_FILE":     https.with(env{"HEALTH_CHECK_TLS_CA_FILE": filepath.Join(dir, "ca.crt")}),
 		"HEALTH_CHECK_TLS_SERVER_NAME": https.with(env{"HEALTH_CHECK_TLS_SERVER_NAME": "web.example.com"}),
 		"HEALTH_CHECK_TLS_INSECURE":    https.with(env{"HEALTH_CHECK_TLS_INSECURE": "true"}),
 		"EMPTY_RESULT_THRESHOLD":       {"EMPTY_RESULT_THRESHOLD": "0"}, "MAX_REMOVAL_PERCENT": {"MAX_REMOVAL_PERCENT": "0"}, "DRAIN_PERIOD": {"DRAIN_PERIOD": "0s"},
@@ -152,14 +186,21 @@ func changes(credentials variables.Credentials) map[string]env {
 	}
 }
 
-func TestEveryVariableComesBackFromDocuments(t *testing.T) {
+// elsewhere are the variables whose field is no single value, with what tells of them.
+var elsewhere = map[string]string{
+	"SOURCE_KIND": "  source:\n    file:\n", "STATIC_NODES": "- name: other\n          addresses: [10.0.0.9]\n",
+	"INVENTORY_COMMAND_ARGS": `args: [--pool, web workers, "12", ""]`, "SECURED_KUBECONFIG": "#   kubeconfig: the file of SECURED_KUBECONFIG=",
+	"SECURED_KUBECTL_CONTEXT": `#   kubeconfig: make "blue" its current-context`, "IONOS_TOKEN": "#   token: the file of IONOS_TOKEN_FILE=",
+	"IONOS_TOKEN_FILE": "#   token: the file of IONOS_TOKEN_FILE=", "IONOS_USERNAME": "#   username: me ", "IONOS_PASSWORD": "#   password: the file of IONOS_PASSWORD_FILE=",
+	"IONOS_PASSWORD_FILE": "#   password: the file of IONOS_PASSWORD_FILE=", "TARGET_PORT": "ports:\n    - port: 81\n",
+	"TARGET_PORTS":             "- name: http\n      port: 8080\n    - name: dns\n      port: 53\n      protocol: UDP\n    - name: more\n      port: 53\n",
+	"HEALTH_CHECK_TLS_CA_FILE": "#   ca.crt: the file of HEALTH_CHECK_TLS_CA_FILE=",
+}
+
+func TestContract223EveryVariableIsInTheDocuments(t *testing.T) {
 	t.Parallel()
-	credentials := folderOf(t)
-	all := changes(credentials)
-	unchanged, err := config.Load(static.list())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := folderOf(t)
+	all := changes(dir)
 	for _, s := range (config.Config{}).Describe() {
 		change, ok := all[s.Variable]
 		if strings.HasPrefix(s.Variable, "DOCUMENTS_") || strings.HasPrefix(s.Variable, "BOUNDS_") || s.Variable == "CREDENTIALS_DIR" {
@@ -171,30 +212,26 @@ func TestEveryVariableComesBackFromDocuments(t *testing.T) {
 		}
 		t.Run(s.Variable, func(t *testing.T) {
 			t.Parallel()
-			available := credentials
-			available.Files = nil
-			for _, value := range change {
-				if filepath.Dir(value) == credentials.Dir {
-					available.Files = append(available.Files, filepath.Base(value))
+			c, pool, binding, text := carried(t, static.with(change))
+			tells, values := elsewhere[s.Variable], valuesOf(t, pool, binding)
+			for _, setting := range c.Describe() {
+				var known names.Setting
+				if i := slices.IndexFunc(names.All(), func(other names.Setting) bool { return other.Variable == setting.Variable }); i >= 0 {
+					known = names.All()[i]
+				}
+				value, ok := values[known.Field]
+				if ok && elsewhere[setting.Variable] == "" && setting.Origin != config.Derived && setting.Value != "" && !alike(known, setting.Value, value) {
+					t.Errorf("got %s=%s and %s: %s", setting.Variable, setting.Value, known.Field, value)
+				}
+				if setting.Variable == s.Variable && known.Field == "" {
+					tells = "# " + s.Variable + "=" + setting.Value + " stays a variable.\n"
+				}
+				if setting.Variable == s.Variable && tells == "" && (!ok || setting.Origin != config.FromEnvironment) {
+					t.Errorf("%s=%s has no field", s.Variable, setting.Value)
 				}
 			}
-			if change["IONOS_USERNAME"] == "" {
-				available.Username = ""
-			}
-			before, after, text := back(t, static.with(change), available)
-			want, got := settings(before), settings(after)
-			if want[s.Variable] == settings(unchanged)[s.Variable] {
-				t.Errorf("%s is not changed by %v", s.Variable, change)
-			}
-			if s.Variable == "SECURED_KUBECTL_CONTEXT" { // the kubeconfig says it
-				if !strings.Contains(text, `# `+`  kubeconfig: make "blue" its current-context`) {
-					t.Errorf("got\n%s", text)
-				}
-				delete(want, s.Variable)
-				delete(got, s.Variable)
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-variables +documents):\n%s\n%s", diff, text)
+			if !strings.Contains(text, tells) {
+				t.Errorf("no %q in\n%s", tells, text)
 			}
 			if strings.Contains(text, "geheim") {
 				t.Errorf("a secret is repeated:\n%s", text)
@@ -203,11 +240,20 @@ func TestEveryVariableComesBackFromDocuments(t *testing.T) {
 	}
 }
 
+// An interval that follows from the timeout is written: beside the default it would be a
+// mistake.
+func TestContract223ALongTimeoutBringsItsInterval(t *testing.T) {
+	t.Parallel()
+	if _, pool, _, _ := carried(t, static.with(env{"HEALTH_CHECK_TIMEOUT": "3s"})); pool.Spec.HealthCheck.Interval.Duration != 3*time.Second {
+		t.Errorf("got %v", pool.Spec.HealthCheck.Interval)
+	}
+}
+
 func TestWhatHasNoFieldIsInAComment(t *testing.T) {
 	t.Parallel()
-	_, _, text := back(t, static.with(env{
+	_, _, _, text := carried(t, static.with(env{
 		"SOURCE_TIMEOUT": "5s", "HEALTH_CHECK_MODE": "tcp", "HEALTH_CHECK_PATH": "/x", "INVENTORY_FILE_PATH": "/y", "DRY_RUN": "true", "IONOS_TOKEN": "geheim",
-	}), variables.Credentials{})
+	}))
 	for _, want := range []string{
 		"# SOURCE_TIMEOUT=5s stays a variable.", "# DRY_RUN=true stays a variable.", "#   token: the value of IONOS_TOKEN\n",
 		"# HEALTH_CHECK_PATH=/x has no effect: remove it.", "# INVENTORY_FILE_PATH=/y has no effect: remove it.",
@@ -219,31 +265,5 @@ func TestWhatHasNoFieldIsInAComment(t *testing.T) {
 	}
 	if strings.Contains(text, "geheim") {
 		t.Errorf("a secret is repeated:\n%s", text)
-	}
-}
-
-func TestWhatHasNoVariableIsRefused(t *testing.T) {
-	t.Parallel()
-	found := documents.Decode("f", []byte(`apiVersion: endpoints.ablmnzde.github.io/v1alpha1
-kind: EndpointPool
-metadata: {name: a}
-spec: {source: {static: {nodes: [{name: a, addresses: [10.0.0.1], zone: z}]}}, subnets: [10.0.0.0/24]}
----
-apiVersion: endpoints.ablmnzde.github.io/v1alpha1
-kind: EndpointBinding
-metadata: {name: web, namespace: shop}
-spec: {pools: [{name: a}], ports: [{port: 80}], healthCheck: {mode: HTTP, path: /ready}}
-`))
-	if _, err := variables.Environ(found[0].Pool, found[1].Binding, variables.Credentials{}); err == nil || !strings.Contains(err.Error(), "node a has a zone") {
-		t.Errorf("got %v", err)
-	}
-	found[0].Pool.Spec.Source.Static.Nodes[0].Zone = ""
-	environ, err := variables.Environ(found[0].Pool, found[1].Binding, variables.Credentials{})
-	if err != nil || !slices.Contains(environ, "HEALTH_CHECK_PATH=/ready") || !slices.Contains(environ, "TARGET_ENDPOINTSLICE_NAME=web.a") {
-		t.Errorf("the check of the binding is not used: %v, %v", environ, err)
-	}
-	found[1].Binding.Spec.Ports[0].Protocol = "UDP"
-	if _, err := variables.Environ(found[0].Pool, found[1].Binding, variables.Credentials{}); err == nil {
-		t.Error("got no error for a port that is not TCP")
 	}
 }

@@ -6,26 +6,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
+	"slices"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
-
-// Node is one entry of the list.
-type Node struct {
-	Name    string
-	Address netip.Addr
-}
 
 // Options are the nodes that the source reports.
 type Options struct {
 	// Nodes have names of their own. What may be published of their addresses
 	// is for the filter to say.
-	Nodes []Node
+	Nodes []inventory.Node
 }
 
 // Source reports the same nodes in every read.
-type Source struct{ nodes []Node }
+type Source struct{ nodes []inventory.Node }
 
 // New checks the list. All mistakes are reported together.
 func New(options Options) (*Source, error) {
@@ -37,7 +31,7 @@ func New(options Options) (*Source, error) {
 			mistakes = append(mistakes, fmt.Errorf("static node %d: the name is empty", i+1))
 		case names[node.Name]:
 			mistakes = append(mistakes, fmt.Errorf("static node %d: %q is listed before; give each node a name of its own", i+1, node.Name))
-		case !node.Address.IsValid():
+		case len(node.Addresses) == 0:
 			mistakes = append(mistakes, fmt.Errorf("static node %d: %q has no address", i+1, node.Name))
 		}
 		names[node.Name] = true
@@ -45,7 +39,11 @@ func New(options Options) (*Source, error) {
 	if err := errors.Join(mistakes...); err != nil {
 		return nil, err
 	}
-	return &Source{nodes: append([]Node{}, options.Nodes...)}, nil
+	s := &Source{nodes: slices.Clone(options.Nodes)}
+	for i := range s.nodes {
+		s.nodes[i].Ready, s.nodes[i].Worker = true, true
+	}
+	return s, nil
 }
 
 // Read returns the nodes, in the order of the list.
@@ -53,9 +51,5 @@ func (s *Source) Read(ctx context.Context) ([]inventory.Node, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("static nodes: %w", err)
 	}
-	nodes := make([]inventory.Node, len(s.nodes))
-	for i, node := range s.nodes {
-		nodes[i] = inventory.Node{Name: node.Name, Addresses: []netip.Addr{node.Address}, Ready: true, Worker: true}
-	}
-	return nodes, nil
+	return append([]inventory.Node{}, s.nodes...), nil
 }

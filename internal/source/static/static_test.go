@@ -15,7 +15,7 @@ func TestConformance(t *testing.T) {
 		Start: func(t *testing.T, nodes []inventory.Node) sourcetest.Harness {
 			var options static.Options
 			for _, node := range nodes {
-				options.Nodes = append(options.Nodes, static.Node{Name: node.Name, Address: node.Addresses[0]})
+				options.Nodes = append(options.Nodes, inventory.Node{Name: node.Name, Zone: node.Zone, Addresses: node.Addresses})
 			}
 			source, err := static.New(options)
 			if err != nil {
@@ -32,15 +32,15 @@ func TestConformance(t *testing.T) {
 			if len(node.Addresses) == 0 {
 				return inventory.Node{}, false
 			}
-			return inventory.Node{Name: node.Name, Addresses: node.Addresses[:1], Ready: true, Worker: true}, true
+			return inventory.Node{Name: node.Name, Zone: node.Zone, Addresses: node.Addresses, Ready: true, Worker: true}, true
 		},
 	})
 }
 
 func TestNewReportsAllMistakesTogether(t *testing.T) {
-	address := netip.MustParseAddr("10.0.0.1")
-	source, err := static.New(static.Options{Nodes: []static.Node{
-		{Name: "w1", Address: address}, {Address: address}, {Name: "w1", Address: address}, {Name: "w2"},
+	addresses := []netip.Addr{netip.MustParseAddr("10.0.0.1")}
+	source, err := static.New(static.Options{Nodes: []inventory.Node{
+		{Name: "w1", Addresses: addresses}, {Addresses: addresses}, {Name: "w1", Addresses: addresses}, {Name: "w2"},
 	}})
 	want := strings.Join([]string{
 		`static node 2: the name is empty`,
@@ -53,7 +53,7 @@ func TestNewReportsAllMistakesTogether(t *testing.T) {
 }
 
 func TestTheSourceKeepsItsOwnList(t *testing.T) {
-	nodes := []static.Node{{Name: "w1", Address: netip.MustParseAddr("10.0.0.1")}}
+	nodes := []inventory.Node{{Name: "w1", Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1")}}}
 	source, err := static.New(static.Options{Nodes: nodes})
 	if err != nil {
 		t.Fatal(err)
