@@ -95,7 +95,7 @@ func (p *platform) wantTargets(s *surfaces, t *testing.T) {
 	if err := json.Unmarshal([]byte(s.get(s.admin, "/api/v1/services/"+p.namespace+"/both")), &d); err != nil {
 		t.Fatal(err)
 	}
-	if len(d.Pools) != 2 || d.Pools[0].State != "current" || len(d.Nodes) != 5 {
+	if len(d.Pools) != 2 || d.Pools[0].State != "active" || len(d.Nodes) != 5 {
 		t.Errorf("the document of both: got %+v", d)
 	}
 	for _, n := range d.Nodes {
