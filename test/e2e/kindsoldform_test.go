@@ -42,7 +42,7 @@ func TestContract211ABindingThatIsStoredInTheOldForm(t *testing.T) {
 	p.says(1, "check --only documents", "API server EndpointBinding "+p.namespace+"/web "+rule, remedy)
 	before := p.slicesWritten()
 	d = p.start()
-	for !strings.Contains(fmt.Sprint(d.says("mistake in a document")["problem"]), rule+"; "+remedy) {
+	for !strings.Contains(fmt.Sprint(d.says("mistake in a document")["message"]), rule+"; "+remedy) {
 	}
 	p.wantRight(d, 3)
 	p.wantCondition("endpointbinding/web", "Accepted=False")
