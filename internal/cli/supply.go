@@ -64,15 +64,15 @@ func (b *many) checking(pool *v1alpha1.EndpointPool, check resolve.Check) (serve
 		return out, nil
 	}
 	from := accessIn(b.config, pool)
-	if check.Mode != v1alpha1.HealthCheckHTTPS {
-		from.caFile = ""
-	}
 	checker, err := newChecker(pool, check, from)
 	if err != nil {
 		return serve.Checking{}, err
 	}
 	out.Prober = b.seen.Prober(pool.Name, b.metrics.Prober(checker))
-	out.Key = fmt.Sprintf("%#v %v %q %q %t", check, out.Timeout, from.caFile, h.TLSServerName, *h.TLSInsecure)
+	out.Key = fmt.Sprintf("%#v %v", check, out.Timeout)
+	if check.Mode == v1alpha1.HealthCheckHTTPS {
+		out.Key += fmt.Sprintf(" %q %q %t", from.caFile, h.TLSServerName, *h.TLSInsecure)
+	}
 	if *h.HoldConnection {
 		out.HoldPort = check.Port
 	}

@@ -102,7 +102,15 @@ func TestContract223AChecksTLSIsThatOfItsMode(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	if got, err := cli.Checking(c, pool("none", nil), https); err != nil || got.Prober == nil {
-		t.Errorf("got %+v and %v, want the authorities of the system", got, err)
+	system, err := cli.Checking(c, pool("none", nil), https)
+	if err != nil || system.Prober == nil {
+		t.Errorf("got %+v and %v, want the authorities of the system", system, err)
+	}
+	// Pools share the checks of an address that are one check.
+	if other, err := cli.Checking(c, pool("none", nil), resolve.Check{Mode: v1alpha1.HealthCheckTCP, Port: 8080}); err != nil || other.Key != tcp.Key {
+		t.Errorf("got the keys %q and %q and %v, want one", tcp.Key, other.Key, err)
+	}
+	if other, err := cli.Checking(c, pool("none", &yes), https); err != nil || other.Key == system.Key {
+		t.Errorf("got the key %q and %v for another check", other.Key, err)
 	}
 }
