@@ -89,8 +89,8 @@ func (c *client) takeSlot(stream context.Context, request proto.Message) error {
 		return stream.Err()
 	}
 	leave := sync.OnceFunc(func() { <-c.account.slot })
-	context.AfterFunc(stream, leave)
-	c.slot.Store(&slot{request: request, leave: leave, late: time.AfterFunc(requestTime, func() {
+	stop := context.AfterFunc(stream, leave) // stopped, or a long stream keeps one for each request
+	c.slot.Store(&slot{request: request, leave: func() { stop(); leave() }, late: time.AfterFunc(requestTime, func() {
 		c.end(status.Errorf(codes.ResourceExhausted, "a long request has not arrived within %v, or an answer before it has not been read", requestTime))
 	})})
 	return nil
