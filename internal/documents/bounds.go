@@ -83,8 +83,8 @@ func (b Bounds) outsideOf(path string, allow v1alpha1.PoolAllowance, note func(f
 }
 
 // unopened says that a pool checks a port for all its Services that is not one of the bounds.
-// Nobody is allowed more by that, so it is no mistake; but where the chart opens the ports of
-// the bounds alone, no check gets through.
+// It allows no more than before, so it is no mistake. But where the chart opens only the ports
+// of the bounds, no check gets through.
 func (b Bounds) unopened(pool *v1alpha1.EndpointPool) string {
 	if pool == nil || pool.Spec.HealthCheck.Mode == v1alpha1.HealthCheckNone || pool.Spec.HealthCheck.Port == nil || b.Ports.Contains(*pool.Spec.HealthCheck.Port) {
 		return ""

@@ -196,8 +196,8 @@ func caching(namespaces []string) (cache.Options, error) {
 	return o, nil
 }
 
-// lighten leaves out what is not looked at, so that nobody fills the memory by it: all that
-// is in Pods but their state, and in objects that have our label and are of no Envoy.
+// lighten leaves out what is not read, which others could make long: of a Pod all but its
+// state, and of an object that has our label and belongs to no Envoy all but its name.
 func lighten(object any) (any, error) {
 	switch is := object.(type) {
 	case *v1alpha1.Envoy:

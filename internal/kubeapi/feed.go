@@ -86,8 +86,8 @@ type reduced[T any] struct {
 // DeepCopyObject implements runtime.Object.
 func (r *reduced[T]) DeepCopyObject() runtime.Object { return new(*r) }
 
-// Transformer translates each object of a list as soon as it comes, so that nothing that
-// nobody reads is kept until the list is complete. It is of one list.
+// Transformer translates each object of a list as soon as it comes: what is not read is not
+// kept until the list is complete. Each list needs one of its own.
 func (f *Feed[O, T]) Transformer() cache.TransformFunc {
 	bounded := func(read T) T { return read }
 	if f.Listing != nil {

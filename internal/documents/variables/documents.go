@@ -17,7 +17,7 @@ import (
 const PoolName = "remote"
 
 // Documents returns the pool and the binding that decide what the variables do. What
-// nobody set is left out, and has its default by SetDefaults. What has no field is in
+// is not set is left out, and has its default by SetDefaults. What has no field is in
 // neither: the access to the pool, and the settings of the whole process.
 func Documents(c config.Config) (*v1alpha1.EndpointPool, *v1alpha1.EndpointBinding) {
 	return pool(c), binding(c.Target)
