@@ -61,7 +61,7 @@ var allowed = map[string]struct {
 
 	"internal/store/memory":    {of("inventory", "plan", "manifest"), "a store holds slices; what is in them was decided before"},
 	"internal/store/kubectl":   {of("inventory", "plan", "manifest", "process"), "a store holds slices; what is in them was decided before"},
-	"internal/store/kube":      {append(of("inventory", "plan", "manifest", "kubeapi", "redact"), "api/v1alpha1"), "a store holds slices; what is in them was decided before"},
+	"internal/store/kube":      {append(of("inventory", "plan", "manifest", "resolve", "kubeapi", "redact"), "api/v1alpha1"), "a store holds slices; what is in them was decided before"},
 	"internal/store/storetest": {of("inventory", "plan", "manifest"), "the suite knows stores by their promise only"},
 
 	"internal/pool":      {of("inventory", "filter", "probe", "hold", "guard", "retryafter"), "it decides; Services, slices and their API server are somebody else's"},
@@ -75,7 +75,7 @@ var allowed = map[string]struct {
 	"internal/event":     {of("plan", "narration", "syncer", "kubeapi", "redact"), "it delivers what the syncer announces"},
 	"internal/admin":     {of("connections", "inventory", "guard", "report"), "it serves what others made and decides nothing"},
 	"internal/preflight": {append(of("files", "descriptors", "inventory", "config", "documents", "filter", "jwt", "plan", "manifest", "kubeapi", "redact"), "api/v1alpha1"), "it looks at everything once and judges it; the ways to it come from outside"},
-	"internal/serve":     {append(of("descriptors", "inventory", "documents", "resolve", "filter", "probe", "hold", "guard", "plan", "setting", "pool", "outbox", "target", "narration", "store/kube", "retryafter"), "api/v1alpha1"), "it starts and ends what package resolve says; sources and checks come from outside"},
+	"internal/serve":     {append(of("descriptors", "inventory", "documents", "resolve", "filter", "probe", "hold", "guard", "plan", "setting", "pool", "outbox", "target", "narration", "retryafter"), "api/v1alpha1"), "it starts and ends what package resolve says; sources and checks come from outside"},
 	"internal/cli": {append(of("inventory", "files", "process", "config", "commandline", "filter", "probe", "guard", "plan", "manifest",
 		"source/static", "source/file", "source/command", "source/ionos", "source/kubernetes",
 		"store/memory", "store/kubectl", "store/kube", "syncer", "kubeapi", "election", "report", "metrics", "event", "admin", "documents", "documents/variables", "folder", "kinds", "resolve", "serve", "narration", "preflight", "setting"), "api/v1alpha1"), "it is the only package that knows every adapter"},
@@ -132,7 +132,7 @@ var allowed = map[string]struct {
 	"test/faults":          {nil, "it contains tests only"},
 	"test/conformance":     {nil, "it runs the built binary from outside"},
 	"test/simulation":      {of("inventory", "filter", "guard", "plan", "syncer", "election", "store/memory"), "it is the world around the loop; the loop is the real one"},
-	"test/simulation/many": {of("inventory", "filter", "guard", "plan", "documents", "resolve", "serve", "manifest", "store/kube"), "it is the world around the loops of many Services; they are the real ones"},
+	"test/simulation/many": {of("inventory", "filter", "guard", "plan", "documents", "resolve", "serve", "manifest"), "it is the world around the loops of many Services; they are the real ones"},
 
 	"test/traffic":         {nil, "it stands for users who do not know us"},
 	"test/traffic/load":    {[]string{"test/traffic"}, "it is the load as a program"},

@@ -19,6 +19,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
@@ -97,7 +98,7 @@ func (p Program) buildMany(c config.Config, dryRun bool, read reading) (*many, e
 	}
 	b.events = newEvents(c, b.dryRun, b.log, b.metrics)
 	b.server, err = serve.New(serve.Options{
-		Documents: set, Watch: watch, Hub: serve.Cluster{Hub: b.hub}, Labels: b.namespaceLabels,
+		Documents: set, Watch: watch, Hub: cluster{b.hub}, Labels: b.namespaceLabels,
 		Fence:    func(s syncer.Store) syncer.Store { return b.metrics.Store(b.leader.fence(s)) },
 		Bounds:   bounded(c.Documents),
 		Supply:   b.supply,
@@ -107,6 +108,18 @@ func (p Program) buildMany(c config.Config, dryRun bool, read reading) (*many, e
 		DryRun: b.dryRun, Logger: b.log, Announce: b.announcing(), Observe: b.observing(),
 	})
 	return b, err
+}
+
+// cluster is a hub of a real API server.
+type cluster struct{ *kube.Hub }
+
+// Open implements serve.Hub.
+func (c cluster) Open(of plan.Target) (serve.Store, error) {
+	store, err := c.Target(of)
+	if err != nil {
+		return nil, err // a nil *kube.Store would not be a nil Store
+	}
+	return store, nil
 }
 
 // newMetricsOfMany counts what the parts do.

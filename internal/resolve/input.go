@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"net/netip"
 	"time"
 
@@ -47,6 +48,32 @@ type Input struct {
 // complete reports whether what is missing in a namespace is gone.
 func (in *Input) complete(namespace string) bool { return in.Complete && !in.Unread[namespace] }
 
+// Local is what the watches of the local cluster say.
+type Local struct {
+	// Services are all of the watched namespaces, and Published the slices with our
+	// managed-by value: what targets have, and what one that vanished has left. Both are
+	// sorted by namespace and name.
+	Services  []Service
+	Published []Published
+	// Sights say of each pair of watches what its part is worth.
+	Sights []Sight
+}
+
+// Sight is what a pair of watches is worth.
+type Sight struct {
+	// Namespace is the one that is watched, empty for the whole cluster.
+	Namespace string
+	// Complete says that both watches have told a complete list. Before, nothing that
+	// is missing in a Local says anything.
+	Complete bool
+	// Err is why what is known may be out of date, or why there is no complete list;
+	// nil where there is no reason.
+	Err error
+	// Crowded says that the sight is of one namespace of those that are watched, whose
+	// Services say more than is kept: some of them are missing in the Local.
+	Crowded bool
+}
+
 // Service is one Service of the local cluster.
 type Service struct {
 	Key
@@ -82,6 +109,11 @@ type Key struct{ Namespace, Service string }
 
 // String returns the key as namespace/service.
 func (k Key) String() string { return k.Namespace + "/" + k.Service }
+
+// Compare orders keys by namespace, then by Service.
+func (k Key) Compare(other Key) int {
+	return cmp.Or(cmp.Compare(k.Namespace, other.Namespace), cmp.Compare(k.Service, other.Service))
+}
 
 // Check is how an endpoint is checked. Port is 0 with the mode None.
 type Check struct {

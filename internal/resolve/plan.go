@@ -172,7 +172,3 @@ func compareGroups(a, b Group) int {
 	return cmp.Or(cmp.Compare(a.Pool, b.Pool), cmp.Compare(x.Mode, y.Mode), cmp.Compare(x.Port, y.Port), cmp.Compare(x.Path, y.Path),
 		cmp.Compare(x.Host, y.Host), cmp.Compare(x.ExpectedStatus, y.ExpectedStatus))
 }
-
-func compareKeys(a, b Key) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Service, b.Service))
-}

@@ -48,14 +48,14 @@ func Resolve(in Input, memory Memory) (Plan, Memory) {
 
 // order lists the keys of targets that have something first, each part sorted.
 func order(before map[Key]target, wanted map[Key]request) []Key {
-	keys := slices.SortedFunc(maps.Keys(before), compareKeys)
+	keys := slices.SortedFunc(maps.Keys(before), Key.Compare)
 	var others []Key
 	for key := range wanted {
 		if _, has := before[key]; !has {
 			others = append(others, key)
 		}
 	}
-	slices.SortFunc(others, compareKeys)
+	slices.SortFunc(others, Key.Compare)
 	return append(keys, others...)
 }
 
@@ -201,9 +201,9 @@ func (p *Plan) lose(key Key, uses []use) []use {
 }
 
 func (p *Plan) sort() {
-	slices.SortFunc(p.Targets, func(a, b Target) int { return compareKeys(a.Key, b.Key) })
-	slices.SortStableFunc(p.Refusals, func(a, b Refusal) int { return compareKeys(a.Key, b.Key) })
-	slices.SortStableFunc(p.Notices, func(a, b Notice) int { return compareKeys(a.Key, b.Key) })
+	slices.SortFunc(p.Targets, func(a, b Target) int { return a.Key.Compare(b.Key) })
+	slices.SortStableFunc(p.Refusals, func(a, b Refusal) int { return a.Key.Compare(b.Key) })
+	slices.SortStableFunc(p.Notices, func(a, b Notice) int { return a.Key.Compare(b.Key) })
 }
 
 // keptMessage says what a mass disappearance means.

@@ -1,9 +1,9 @@
 package serve
 
-import "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
+import "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 
 // crowded notes the namespaces of which not all is kept.
-func (t *teller) crowded(sights []kube.Sight) {
+func (t *teller) crowded(sights []resolve.Sight) {
 	t.crowds = make(map[string]error)
 	for _, sight := range sights {
 		if sight.Crowded {

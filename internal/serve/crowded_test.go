@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 )
 
 // TestContract170ACrowdedNamespaceIsToldAndNothingInItVanishes: the Service of a target
@@ -27,7 +27,7 @@ func TestContract170ACrowdedNamespaceIsToldAndNothingInItVanishes(t *testing.T) 
 		w.annotate("shop/web", "blue")
 		w.start()
 		during(time.Minute)
-		var left *kube.Service
+		var left *resolve.Service
 		w.locked(func() {
 			left = w.services["shop/web"]
 			delete(w.services, "shop/web")

@@ -13,7 +13,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
 )
 
 // input is everything that decides who may use what. It is not ready until every watch
@@ -39,21 +38,16 @@ func (s *Server) input(now time.Time) (resolve.Input, bool) {
 			return in, false
 		}
 	}
-	snapshot := s.opts.Hub.Snapshot()
-	s.teller.crowded(snapshot.Sights)
-	for _, sight := range snapshot.Sights {
+	local := s.opts.Hub.Local()
+	s.teller.crowded(local.Sights)
+	for _, sight := range local.Sights {
 		if !s.settled && !sight.Complete && sight.Err == nil {
 			return in, false
 		}
 		in.Unread[sight.Namespace] = in.Unread[sight.Namespace] || !sight.Complete || sight.Err != nil
 	}
-	s.settled = s.settled || len(snapshot.Sights) > 0 || set.Complete
-	for _, service := range snapshot.Services {
-		in.Services = append(in.Services, resolve.Service{
-			Key: resolve.Key{Namespace: service.Namespace, Service: service.Name}, Annotations: service.Annotations, Service: service.Service, Traits: service.Traits,
-		})
-	}
-	in.Published = published(snapshot.Published)
+	s.settled = s.settled || len(local.Sights) > 0 || set.Complete
+	in.Services, in.Published = local.Services, local.Published
 	if s.lost.look(&in, set) {
 		in.Complete = false
 	}
@@ -120,21 +114,6 @@ func namespaces(set documents.Set, labels map[string]map[string]string) map[stri
 		}
 	}
 	return found
-}
-
-// published is what our slices show.
-func published(all []kube.Published) []resolve.Published {
-	out := make([]resolve.Published, len(all))
-	for i, slice := range all {
-		out[i] = resolve.Published{
-			Key: resolve.Key{Namespace: slice.Namespace, Service: slice.Service}, Pool: slice.Pool, Slice: slice.Name,
-			Ports: slice.Ports, Endpoints: slice.Endpoints, Addresses: slice.Addresses,
-		}
-		if slice.IPv6 {
-			out[i].IPv6 = slice.Endpoints
-		}
-	}
-	return out
 }
 
 // labels reads the labels of namespaces, while a pool selects by them.

@@ -14,7 +14,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
 )
 
 // look looks at everything once, for a command that ends then. Every pool is read once,
@@ -25,7 +24,7 @@ type look struct {
 	Assessment
 	// slots has room for the checks that may be in flight.
 	slots  chan struct{}
-	sights []kube.Sight
+	sights []resolve.Sight
 	stores map[string]opened
 	tell   Progress
 
@@ -97,7 +96,7 @@ func (l *look) see(ctx context.Context) (resolve.Input, error) {
 	defer ticker.Stop()
 	for {
 		in, ready := l.input(time.Now())
-		l.sights = l.opts.Hub.Snapshot().Sights
+		l.sights = l.opts.Hub.Local().Sights
 		if ready || len(l.sights) == 0 {
 			l.unread()
 			return in, nil

@@ -20,13 +20,12 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
 )
 
 // resting is a cluster with Services of the same endpoints, in which nothing changes.
 type resting struct {
 	set      documents.Set
-	services []*kube.Service
+	services []resolve.Service
 	never    chan struct{}
 	// right says that the slices are as they should be at the start.
 	right  bool
@@ -51,7 +50,7 @@ spec:
 	r := &resting{never: make(chan struct{})}
 	for _, name := range services {
 		text += "---\napiVersion: endpoints.ablmnzde.github.io/v1alpha1\nkind: EndpointBinding\nmetadata: {name: " + name + ", namespace: shop}\nspec: {pools: [{name: blue}], ports: [{port: 80}]}\n"
-		r.services = append(r.services, &kube.Service{Namespace: "shop", Name: name, Service: plan.Service{UID: "1", Ports: []plan.ServicePort{{Protocol: plan.TCP, Port: 80, TargetPort: 80}}}})
+		r.services = append(r.services, resolve.Service{Key: resolve.Key{Namespace: "shop", Service: name}, Service: plan.Service{UID: "1", Ports: []plan.ServicePort{{Protocol: plan.TCP, Port: 80, TargetPort: 80}}}})
 	}
 	r.set = documents.Advance(documents.Set{}, documents.Folder{Files: []documents.File{{Name: "all.yaml", Data: []byte(text)}}})
 	return r
@@ -92,11 +91,11 @@ func (h held) Load(context.Context) (plan.State, error) {
 	return state, nil
 }
 
-func (r *resting) Snapshot() kube.Snapshot {
+func (r *resting) Local() resolve.Local {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.plans++
-	return kube.Snapshot{Services: r.services, Sights: []kube.Sight{{Namespace: "shop", Complete: true}}}
+	return resolve.Local{Services: r.services, Sights: []resolve.Sight{{Namespace: "shop", Complete: true}}}
 }
 
 func (r *resting) Write(_ context.Context, w plan.Write) (string, error) {

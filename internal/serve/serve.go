@@ -20,7 +20,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
 
@@ -83,9 +82,9 @@ type Checking struct {
 type Hub interface {
 	// Watch makes one more namespace be watched.
 	Watch(namespace string)
-	// Snapshot returns what the watches say.
-	Snapshot() kube.Snapshot
-	// Changed receives a value after a Snapshot changed.
+	// Local returns what the watches say.
+	Local() resolve.Local
+	// Changed receives a value after a Local changed.
 	Changed() <-chan struct{}
 	// Find returns the namespaces with slices of ours, also those that are not watched.
 	Find(ctx context.Context) ([]string, error)
@@ -102,18 +101,6 @@ type Store interface {
 	Follow(changed func())
 	// Release ends the store, after its Loads and Writes.
 	Release()
-}
-
-// Cluster is a Hub of a real API server.
-type Cluster struct{ *kube.Hub }
-
-// Open implements Hub.
-func (c Cluster) Open(of plan.Target) (Store, error) {
-	store, err := c.Target(of)
-	if err != nil {
-		return nil, err // a nil *kube.Store would not be a nil Store
-	}
-	return store, nil
 }
 
 // Options are what a Server is made of.

@@ -25,7 +25,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
 )
 
 // Times of the checks of this world.
@@ -44,8 +43,8 @@ type world struct {
 	docChanged chan struct{}
 	hubChanged chan struct{}
 
-	services map[string]*kube.Service // by namespace/name
-	slices   map[string]storedSlice   // by namespace/name
+	services map[string]*resolve.Service // by namespace/name
+	slices   map[string]storedSlice      // by namespace/name
 	version  int
 	followed map[string]func()
 	watched  map[string]bool
@@ -83,7 +82,7 @@ type storedSlice struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	return &world{
-		t: t, docChanged: make(chan struct{}, 1), hubChanged: make(chan struct{}, 1), services: map[string]*kube.Service{}, slices: map[string]storedSlice{},
+		t: t, docChanged: make(chan struct{}, 1), hubChanged: make(chan struct{}, 1), services: map[string]*resolve.Service{}, slices: map[string]storedSlice{},
 		followed: map[string]func(){}, watched: map[string]bool{}, nodes: map[string][]inventory.Node{}, dead: map[string]bool{}, silent: map[string]bool{}, checkErr: map[string]error{}, flying: map[string]int{}, blind: map[string]bool{},
 	}
 }
@@ -142,7 +141,7 @@ func (w *world) service(key string, ports ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	namespace, name, _ := strings.Cut(key, "/")
-	s := &kube.Service{Namespace: namespace, Name: name, Annotations: map[string]string{}, Service: plan.Service{UID: "uid-" + name}, Traits: plan.Traits{IPv4: true, IPv6: true}}
+	s := &resolve.Service{Key: resolve.Key{Namespace: namespace, Service: name}, Annotations: map[string]string{}, Service: plan.Service{UID: "uid-" + name}, Traits: plan.Traits{IPv4: true, IPv6: true}}
 	if before := w.services[key]; before != nil {
 		s.UID, s.Annotations = before.UID, before.Annotations
 	}
@@ -160,7 +159,7 @@ func (w *world) remake(key string) {
 	s := *w.services[key]
 	old := s.UID
 	w.version++
-	s.UID = fmt.Sprintf("%s-%d", s.Name, w.version)
+	s.UID = fmt.Sprintf("%s-%d", s.Key.Service, w.version)
 	w.services[key] = &s
 	w.tell()
 	w.mu.Unlock()
@@ -215,14 +214,14 @@ func (h worldHub) Find(context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-func (h worldHub) Snapshot() kube.Snapshot {
+func (h worldHub) Local() resolve.Local {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.world.plans++
-	var out kube.Snapshot
+	var out resolve.Local
 	for _, key := range slices.Sorted(maps.Keys(h.services)) {
 		if namespace, _, _ := strings.Cut(key, "/"); h.watched[namespace] {
-			out.Services = append(out.Services, h.services[key])
+			out.Services = append(out.Services, *h.services[key])
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(h.slices)) {
@@ -230,7 +229,10 @@ func (h worldHub) Snapshot() kube.Snapshot {
 		if !h.watched[s.namespace] {
 			continue
 		}
-		p := kube.Published{Namespace: s.namespace, Name: s.Name, Service: s.service, Pool: s.pool, Ports: s.Ports, Endpoints: len(s.Endpoints), IPv6: s.Family == plan.IPv6}
+		p := resolve.Published{Key: resolve.Key{Namespace: s.namespace, Service: s.service}, Slice: s.Name, Pool: s.pool, Ports: s.Ports, Endpoints: len(s.Endpoints)}
+		if s.Family == plan.IPv6 {
+			p.IPv6 = p.Endpoints
+		}
 		p.Addresses = func() (all []netip.Addr) {
 			for _, m := range s.Endpoints {
 				all = append(all, m.Address)
@@ -240,13 +242,13 @@ func (h worldHub) Snapshot() kube.Snapshot {
 		out.Published = append(out.Published, p)
 	}
 	for _, namespace := range slices.Sorted(maps.Keys(h.watched)) {
-		sight := kube.Sight{Namespace: namespace, Complete: true}
+		sight := resolve.Sight{Namespace: namespace, Complete: true}
 		if h.blind[namespace] {
 			sight.Err = errors.New("the watch is refused")
 		}
 		out.Sights = append(out.Sights, sight)
 		if err := h.crowded[namespace]; err != nil {
-			out.Sights = append(out.Sights, kube.Sight{Namespace: namespace, Complete: true, Crowded: true, Err: err})
+			out.Sights = append(out.Sights, resolve.Sight{Namespace: namespace, Complete: true, Crowded: true, Err: err})
 		}
 	}
 	return out

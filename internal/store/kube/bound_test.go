@@ -56,12 +56,12 @@ func TestContract170OfAServiceOnlyWhatIsReadIsKept(t *testing.T) {
 				fill()
 			}
 			size := 0
-			for deadline := time.Now().Add(waitLimit); len(hub.Snapshot().Services) < 100; time.Sleep(time.Millisecond) {
+			for deadline := time.Now().Add(waitLimit); len(hub.Local().Services) < 100; time.Sleep(time.Millisecond) {
 				if time.Now().After(deadline) {
-					t.Fatalf("got %d Services, want 100", len(hub.Snapshot().Services))
+					t.Fatalf("got %d Services, want 100", len(hub.Local().Services))
 				}
 			}
-			for _, service := range hub.Snapshot().Services {
+			for _, service := range hub.Local().Services {
 				for name, value := range service.Annotations {
 					size += len(name) + len(value)
 				}
@@ -92,7 +92,7 @@ func TestContract170WhatIsAcceptedIsKeptWhole(t *testing.T) {
 		w.put("ADDED", tooLong)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		services := hub.Snapshot().Services
+		services := hub.Local().Services
 		want := maps.Clone(longest)
 		want[v1alpha1.GroupName+"/pol"] = ""
 		if diff := cmp.Diff(want, services[1].Annotations); diff != "" {
@@ -122,12 +122,12 @@ func TestContract170ANamespaceHasABound(t *testing.T) {
 		known := func() (names []string, crowded error) {
 			time.Sleep(time.Minute)
 			synctest.Wait()
-			snapshot := hub.Snapshot()
+			snapshot := hub.Local()
 			for _, s := range snapshot.Services {
 				if len(s.Ports) > 256 {
-					t.Errorf("got %d ports of Service %s", len(s.Ports), s.Name)
+					t.Errorf("got %d ports of Service %s", len(s.Ports), s.Key)
 				}
-				names = append(names, s.Namespace+"/"+s.Name)
+				names = append(names, s.Key.String())
 			}
 			for _, sight := range snapshot.Sights {
 				if sight.Crowded && sight.Namespace == "evil" {
@@ -176,7 +176,7 @@ func TestContract170ASliceWithOurLabelHasABound(t *testing.T) {
 		if size := kube.Kept(hub, "evil"); size > 9<<20 {
 			t.Errorf("got %d bytes that are kept, want 9 MiB at most", size)
 		}
-		if got := len(hub.Snapshot().Published); got != 100 {
+		if got := len(hub.Local().Published); got != 100 {
 			t.Errorf("got %d slices that are published, want 100", got)
 		}
 		object.Name = "x99"

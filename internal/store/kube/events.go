@@ -106,8 +106,8 @@ func (s *scope) servicesFeed() *kubeapi.Feed[*corev1.Service, *Service] {
 	return &kubeapi.Feed[*corev1.Service, *Service]{
 		Lock: &s.mu, SetAll: s.replaceServices,
 		Read:   func(o *corev1.Service) (*Service, error) { return newService(o), nil },
-		Set:    func(o *Service) { s.watchedService(o.Namespace, o.Name, o) },
-		Remove: func(o *Service) { s.watchedService(o.Namespace, o.Name, nil) },
+		Set:    func(o *Service) { s.watchedService(o.Namespace, o.Key.Service, o) },
+		Remove: func(o *Service) { s.watchedService(o.Namespace, o.Key.Service, nil) },
 	}
 }
 
@@ -115,7 +115,7 @@ func (s *scope) replaceServices(all []*Service, _ string) error {
 	s.services.listed()
 	listed := make(map[[2]string]bool, len(all))
 	for _, service := range all {
-		listed[[2]string{service.Namespace, service.Name}] = true
+		listed[[2]string{service.Namespace, service.Key.Service}] = true
 	}
 	for namespace, space := range s.spaces {
 		for name := range space.services {
@@ -127,7 +127,7 @@ func (s *scope) replaceServices(all []*Service, _ string) error {
 	// Those that say little come first, and are known where there is no room for all.
 	slices.SortFunc(all, func(a, b *Service) int { return cmp.Compare(a.size(), b.size()) })
 	for _, service := range all {
-		s.watchedService(service.Namespace, service.Name, service)
+		s.watchedService(service.Namespace, service.Key.Service, service)
 	}
 	kubeapi.Signal(s.hub.changed)
 	return nil

@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 )
 
 // mostReads is how many slices a hub reads at the same time, and mostReadsOfOne how
@@ -187,56 +187,18 @@ func (h *Hub) Target(target plan.Target) (*Store, error) {
 	return store, nil
 }
 
-// Changed receives a value when something in Snapshot's answer may have changed.
+// Changed receives a value when something in Local's answer may have changed.
 func (h *Hub) Changed() <-chan struct{} { return h.changed }
 
-// Snapshot is what the watches say of the cluster.
-type Snapshot struct {
-	// Services are all of the watched namespaces, sorted by namespace and name.
-	Services []*Service
-	// Published are the slices with our managed-by value, sorted by namespace and name: what
-	// targets have, and what one that vanished has left.
-	Published []Published
-	// Sights say of each pair of watches what its part is worth.
-	Sights []Sight
-}
-
-// Published says whose slice a slice is by its labels, and what it publishes.
-type Published struct {
-	Namespace, Name, Service, Pool string
-	Ports                          []plan.Port
-	Endpoints                      int
-	IPv6                           bool
-	// Addresses returns those of its endpoints.
-	Addresses func() []netip.Addr
-}
-
-// Sight is what a pair of watches is worth.
-type Sight struct {
-	// Namespace is the one that is watched, empty for the whole cluster.
-	Namespace string
-	// Complete says that both watches have told a complete list. Before, nothing that
-	// is missing in a Snapshot says anything.
-	Complete bool
-	// Err is why what is known may be out of date, or why there is no complete list;
-	// nil where there is no reason.
-	Err error
-	// Crowded says that the sight is of one namespace of those that are watched, whose
-	// Services say more than is kept: some of them are missing in the Snapshot.
-	Crowded bool
-}
-
-// Snapshot returns what the watches say. What its pointers point to is never changed.
-func (h *Hub) Snapshot() Snapshot {
-	var out Snapshot
+// Local returns what the watches say. What its pointers point to is never changed.
+func (h *Hub) Local() resolve.Local {
+	var out resolve.Local
 	for _, s := range h.all() {
 		s.addTo(&out)
 	}
-	slices.SortFunc(out.Services, func(a, b *Service) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
-	slices.SortFunc(out.Published, func(a, b Published) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	slices.SortFunc(out.Services, func(a, b resolve.Service) int { return a.Compare(b.Key) })
+	slices.SortFunc(out.Published, func(a, b resolve.Published) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Slice, b.Slice))
 	})
 	return out
 }

@@ -298,7 +298,7 @@ func forbiddenNamespace(t *testing.T, server *controlplane.ControlPlane) {
 			t.Fatal("the missing right is not named")
 		}
 	}
-	for _, sight := range h.Snapshot().Sights {
+	for _, sight := range h.Local().Sights {
 		if good := sight.Namespace == good.Name; sight.Complete != good || (sight.Err == nil) != good {
 			t.Errorf("got %+v, want that only namespace %s is not seen", sight, bad.Name)
 		}

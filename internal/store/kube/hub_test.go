@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
 )
 
@@ -49,7 +50,7 @@ func TestContract56AWatchThatIsRefusedIsToldForTheTargetsOfItsNamespace(t *testi
 			if refused && !strings.Contains(state.Stale.Error(), "of namespace blog has sent nothing since") {
 				t.Errorf("got %v, want the namespace and since when", state.Stale)
 			}
-			for _, sight := range hub.Snapshot().Sights {
+			for _, sight := range hub.Local().Sights {
 				if want := refused && sight.Namespace == "blog"; !sight.Complete || (sight.Err != nil) != want {
 					t.Errorf("refused %t: got %+v", refused, sight)
 				}
@@ -70,7 +71,7 @@ func TestContract56ANamespaceWithoutRightsIsAskedRarelyAndFollowedSoonAfterItHas
 		}
 		stale := func() (names []string) {
 			synctest.Wait()
-			for _, sight := range hub.Snapshot().Sights {
+			for _, sight := range hub.Local().Sights {
 				if sight.Err != nil {
 					names = append(names, sight.Namespace)
 				}
@@ -253,10 +254,10 @@ func TestASnapshotSaysWhichServicesThereAreAndWhatWasPublished(t *testing.T) {
 			told(object, "ADDED", 0)
 		}
 
-		got := hub.Snapshot()
+		got := hub.Local()
 		var names []string
 		for _, service := range got.Services {
-			names = append(names, service.Namespace+"/"+service.Name)
+			names = append(names, service.Key.String())
 		}
 		if want := []string{"shop/api", "shop/web"}; !slices.Equal(names, want) {
 			t.Fatalf("got the Services %q, want %q", names, want)
@@ -265,10 +266,11 @@ func TestASnapshotSaysWhichServicesThereAreAndWhatWasPublished(t *testing.T) {
 		if diff := cmp.Diff(map[string]string{"endpoints.ablmnzde.github.io/pool": "green"}, web.Annotations); diff != "" || web.UID != "s-1" {
 			t.Errorf("got %+v, annotations differ (-want +got):\n%s", web, diff)
 		}
-		if diff := cmp.Diff([]kube.Published{
-			{Namespace: "shop", Name: "web", Service: "web", Endpoints: 1},
-			{Namespace: "shop", Name: "web.blue", Service: "web", Pool: "blue", Endpoints: 1, Ports: []plan.Port{{Name: "http", Protocol: plan.TCP, Number: 30080}}},
-		}, got.Published, cmpopts.IgnoreFields(kube.Published{}, "Addresses"), cmpopts.EquateEmpty()); diff != "" {
+		key := resolve.Key{Namespace: "shop", Service: "web"}
+		if diff := cmp.Diff([]resolve.Published{
+			{Key: key, Slice: "web", Endpoints: 1},
+			{Key: key, Slice: "web.blue", Pool: "blue", Endpoints: 1, Ports: []plan.Port{{Name: "http", Protocol: plan.TCP, Number: 30080}}},
+		}, got.Published, cmpopts.IgnoreFields(resolve.Published{}, "Addresses"), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("what was published differs (-want +got):\n%s", diff)
 		}
 		if all := got.Published[0].Addresses(); len(all) != 1 {
@@ -281,7 +283,7 @@ func TestASnapshotSaysWhichServicesThereAreAndWhatWasPublished(t *testing.T) {
 		}
 		w.refuse("blog", false)
 		time.Sleep(time.Minute)
-		if sights := hub.Snapshot().Sights; !sights[0].Complete || sights[0].Err != nil || news(hub.Changed()) == 0 {
+		if sights := hub.Local().Sights; !sights[0].Complete || sights[0].Err != nil || news(hub.Changed()) == 0 {
 			t.Errorf("got %+v, want to be told that namespace blog is seen", sights)
 		}
 		told(annotated, "DELETED", 1)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 )
 
 // scope is what one pair of watches tells of: the whole cluster, a namespace, or the
@@ -194,9 +195,9 @@ func (s *scope) end(namespace, name string, base, answer *content) {
 	space.changed(before, one)
 }
 
-// addTo adds what is known to a snapshot.
-func (s *scope) addTo(out *Snapshot) {
-	sight := Sight{Namespace: s.namespace, Complete: true, Err: s.stale(time.Now())}
+// addTo adds what is known to what is told.
+func (s *scope) addTo(out *resolve.Local) {
+	sight := resolve.Sight{Namespace: s.namespace, Complete: true, Err: s.stale(time.Now())}
 	for _, watch := range s.watches() {
 		if !watch.isComplete() {
 			sight.Complete, sight.Err = false, available(watch.Failed())
@@ -208,15 +209,15 @@ func (s *scope) addTo(out *Snapshot) {
 	for namespace, space := range s.spaces {
 		for _, service := range space.services {
 			if !service.left {
-				out.Services = append(out.Services, service)
+				out.Services = append(out.Services, service.Service)
 			}
 		}
 		if space.left > 0 {
-			out.Sights = append(out.Sights, Sight{Namespace: namespace, Complete: true, Crowded: true, Err: errNoRoom(namespace)})
+			out.Sights = append(out.Sights, resolve.Sight{Namespace: namespace, Complete: true, Crowded: true, Err: errNoRoom(namespace)})
 		}
 		for _, one := range space.slices {
 			if c := one.content; c != nil && c.manager == s.hub.options.ManagedBy {
-				out.Published = append(out.Published, Published{c.namespace, c.name, c.service, c.pool, c.ports, c.count, c.ipv6, c.addresses})
+				out.Published = append(out.Published, c.published())
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 )
 
 // Whoever may write Services in one namespace decides how much they say, up to more than a
@@ -29,13 +30,9 @@ const (
 
 // Service is what is kept of a Service. It is never changed.
 type Service struct {
-	plan.Service
-	plan.Traits
-
-	Namespace, Name string
 	// Annotations are those that choose a pool and a check, each cut where no decoder
 	// accepts it, and the names of some with our prefix that nobody knows.
-	Annotations map[string]string
+	resolve.Service
 	// left says that there was no room for more than the name.
 	left bool
 }
@@ -44,7 +41,9 @@ func newService(object *corev1.Service) *Service {
 	if len(object.Spec.Ports) > mostPorts {
 		object.Spec.Ports = object.Spec.Ports[:mostPorts]
 	}
-	out := &Service{Service: manifest.ServiceOf(object), Traits: manifest.TraitsOf(object), Namespace: object.Namespace, Name: object.Name}
+	out := &Service{Service: resolve.Service{
+		Key: resolve.Key{Namespace: object.Namespace, Service: object.Name}, Service: manifest.ServiceOf(object), Traits: manifest.TraitsOf(object),
+	}}
 	set := func(name, value string) {
 		if out.Annotations == nil {
 			out.Annotations = make(map[string]string)
@@ -81,7 +80,7 @@ func (s *Service) size() int {
 	if s == nil {
 		return 0
 	}
-	size := len(s.Namespace) + len(s.Name)
+	size := len(s.Namespace) + len(s.Key.Service)
 	for name, value := range s.Annotations {
 		size += len(name) + len(value)
 	}
@@ -96,7 +95,7 @@ const perPort = 56
 
 // nameOnly is what is kept of a Service that there is no room for.
 func (s *Service) nameOnly() *Service {
-	return &Service{Namespace: s.Namespace, Name: s.Name, left: true}
+	return &Service{Service: resolve.Service{Key: s.Key}, left: true}
 }
 
 // errNoRoom says what is not known of a namespace.
@@ -109,7 +108,7 @@ func (s *Service) plan() plan.Service {
 	if s == nil {
 		return plan.Service{}
 	}
-	return s.Service
+	return s.Service.Service
 }
 
 // same reports whether both say the same; nil says that there is none.
@@ -117,5 +116,5 @@ func (s *Service) same(other *Service) bool {
 	if s == nil || other == nil {
 		return s == other
 	}
-	return s.Service.Same(other.Service) && s.Traits == other.Traits && s.left == other.left && maps.Equal(s.Annotations, other.Annotations)
+	return s.plan().Same(other.plan()) && s.Traits == other.Traits && s.left == other.left && maps.Equal(s.Annotations, other.Annotations)
 }

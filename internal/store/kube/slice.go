@@ -11,6 +11,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 )
 
 // cachedSlice is what is known of one slice. Of each the newest revision holds, wherever
@@ -168,6 +169,15 @@ func foreign(object *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
 
 // size is how many bytes are kept.
 func (c *content) size() int { return len(c.head) + len(c.endpoints.Value()) }
+
+// published says whose slice it is by its labels, and what it publishes.
+func (c *content) published() resolve.Published {
+	p := resolve.Published{Key: resolve.Key{Namespace: c.namespace, Service: c.service}, Pool: c.pool, Slice: c.name, Ports: c.ports, Endpoints: c.count, Addresses: c.addresses}
+	if c.ipv6 {
+		p.IPv6 = c.count
+	}
+	return p
+}
 
 // unpack returns the object, which the caller owns; nil where there is none.
 func (c *content) unpack() (*discoveryv1.EndpointSlice, error) {

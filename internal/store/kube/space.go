@@ -96,7 +96,7 @@ func (s *space) fitting(before, is *Service) *Service {
 	if before != nil && before.left {
 		s.left--
 	}
-	if is != nil && s.size+is.size() > mostOfNamespace && !s.fills(is.Name) {
+	if is != nil && s.size+is.size() > mostOfNamespace && !s.fills(is.Key.Service) {
 		is = is.nameOnly()
 		s.left++
 	}

@@ -19,7 +19,7 @@ func TestContract173ANamespaceThatNobodyWantsIsWatchedNoMore(t *testing.T) {
 		view := viewOf(t, hub, "cart", "web", "web.blue")
 		watched := func() (all []string) {
 			synctest.Wait()
-			for _, sight := range hub.Snapshot().Sights {
+			for _, sight := range hub.Local().Sights {
 				all = append(all, sight.Namespace)
 			}
 			return all
@@ -44,7 +44,7 @@ func TestContract173ANamespaceThatNobodyWantsIsWatchedNoMore(t *testing.T) {
 			hub.Watch("blog")
 			time.Sleep(time.Minute)
 		}
-		if got := hub.Snapshot().Services; len(got) != 1 || got[0].Namespace != "blog" {
+		if got := hub.Local().Services; len(got) != 1 || got[0].Namespace != "blog" {
 			t.Errorf("got %d Services, want that of the namespace that is wanted again", len(got))
 		}
 	})

@@ -16,14 +16,14 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
 )
 
 // local is the API server of the local cluster. Its lock is the world's.
 type local struct {
 	w        *world
-	services map[string]*kube.Service
+	services map[string]*resolve.Service
 	objects  map[string]*discoveryv1.EndpointSlice // by namespace/name, never changed in place
 	uids     int
 	version  int
@@ -37,7 +37,7 @@ type local struct {
 
 func newLocal(w *world) *local {
 	return &local{
-		w: w, services: make(map[string]*kube.Service), objects: make(map[string]*discoveryv1.EndpointSlice),
+		w: w, services: make(map[string]*resolve.Service), objects: make(map[string]*discoveryv1.EndpointSlice),
 		failing: make(map[string]time.Time), stale: make(map[string]time.Time), stores: make(map[*store]bool), changed: make(chan struct{}, 1),
 	}
 }
@@ -45,7 +45,7 @@ func newLocal(w *world) *local {
 // create makes the Service of a wish.
 func (l *local) create(of wish) {
 	l.uids++
-	s := &kube.Service{Namespace: of.namespace, Name: of.service, Service: plan.Service{
+	s := &resolve.Service{Key: resolve.Key{Namespace: of.namespace, Service: of.service}, Service: plan.Service{
 		UID: "uid-" + strconv.Itoa(l.uids), Ports: []plan.ServicePort{{Protocol: plan.TCP, Port: 80, TargetPort: of.port}},
 	}}
 	if of.annotated {
@@ -117,25 +117,25 @@ func (hub) Run(ctx context.Context) error {
 // Find implements serve.Hub.
 func (hub) Find(context.Context) ([]string, error) { return []string{"shop"}, nil }
 
-// Snapshot implements serve.Hub.
-func (h hub) Snapshot() kube.Snapshot {
+// Local implements serve.Hub.
+func (h hub) Local() resolve.Local {
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()
-	var out kube.Snapshot
+	var out resolve.Local
 	for _, namespace := range []string{"blog", "pay", "shop"} {
-		sight := kube.Sight{Namespace: namespace, Complete: true}
+		sight := resolve.Sight{Namespace: namespace, Complete: true}
 		if time.Now().Before(h.stale[namespace]) {
 			sight.Err = errors.New("the watch has sent nothing")
 		}
 		out.Sights = append(out.Sights, sight)
 	}
 	for _, key := range slices.Sorted(keys(h.services)) {
-		out.Services = append(out.Services, h.services[key])
+		out.Services = append(out.Services, *h.services[key])
 	}
 	for _, key := range slices.Sorted(keys(h.objects)) {
 		o := h.objects[key]
-		out.Published = append(out.Published, kube.Published{
-			Namespace: o.Namespace, Name: o.Name, Service: o.Labels[discoveryv1.LabelServiceName], Pool: o.Labels[manifest.LabelPool],
+		out.Published = append(out.Published, resolve.Published{
+			Key: resolve.Key{Namespace: o.Namespace, Service: o.Labels[discoveryv1.LabelServiceName]}, Slice: o.Name, Pool: o.Labels[manifest.LabelPool],
 			Ports: manifest.Ports(o), Endpoints: len(o.Endpoints),
 		})
 	}
