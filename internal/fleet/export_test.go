@@ -39,3 +39,6 @@ func Fence(ways ...http.RoundTripper) []http.RoundTripper {
 
 // Lighten is what the cache keeps of an object.
 var Lighten = lighten
+
+// Caching is how it is kept.
+var Caching = caching

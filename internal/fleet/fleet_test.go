@@ -42,6 +42,7 @@ func TestFleets(t *testing.T) {
 			"Contract151ASpecThatServeRefusesIsNotAccepted":          unaccepted,
 			"Contract150WhatRefusesPodsIsToldInItsWords":             refusedPods,
 			"Contract95TheServerOfXDSLearnsOfAnEnvoy":                served,
+			"Contract149OfAnEnvoyTheCacheKeepsWhatIsCounted":         counts,
 			"Contract133AnAutoscalerSetsTheNumberOfPods":             autoscales,
 			"Contract133AnAutoscalerFollowsTheLoadOfThePods":         followsLoad,
 		} {

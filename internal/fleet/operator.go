@@ -197,11 +197,12 @@ func caching(namespaces []string) (cache.Options, error) {
 }
 
 // lighten leaves out what is not read, which others could make long: of a Pod all but its
-// state, and of an object that has our label and belongs to no Envoy all but its name.
+// state, and of an object that has our label and belongs to no Envoy all but its name. Of an
+// Envoy the name and what is counted stay; all of it is read when it is looked at.
 func lighten(object any) (any, error) {
 	switch is := object.(type) {
 	case *v1alpha1.Envoy:
-		is.ManagedFields, is.Annotations = nil, nil
+		return counted(is), nil
 	case *corev1.Pod:
 		is.ManagedFields, is.Spec = nil, corev1.PodSpec{}
 		is.Annotations = map[string]string{children.BootstrapAnnotation: is.Annotations[children.BootstrapAnnotation]}
@@ -211,6 +212,18 @@ func lighten(object any) (any, error) {
 		}
 	}
 	return object, nil
+}
+
+// counted is of an Envoy what the metrics say, and the generation: another one is news.
+func counted(e *v1alpha1.Envoy) *v1alpha1.Envoy {
+	out := &v1alpha1.Envoy{Spec: v1alpha1.EnvoySpec{Replicas: e.Spec.Replicas}, Status: v1alpha1.EnvoyStatus{
+		AvailableReplicas: e.Status.AvailableReplicas, ConnectedReplicas: e.Status.ConnectedReplicas,
+	}}
+	out.Namespace, out.Name, out.UID, out.ResourceVersion, out.Generation = e.Namespace, e.Name, e.UID, e.ResourceVersion, e.Generation
+	for _, c := range e.Status.Conditions {
+		out.Status.Conditions = append(out.Status.Conditions, metav1.Condition{Type: c.Type, Status: c.Status})
+	}
+	return out
 }
 
 // nameOnly is an object without what it says. That it is there is enough to leave it alone.

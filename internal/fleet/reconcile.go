@@ -27,7 +27,7 @@ const lookAgain = 15 * time.Second
 // reconciler brings one fleet to what its Envoy says.
 type reconciler struct {
 	client client.Client
-	// live reads past the cache, which knows our objects only.
+	// live reads past the cache, which knows our objects only, and of an Envoy not all.
 	live     client.Reader
 	settings children.Settings
 	streams  Watcher
@@ -45,7 +45,12 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 
 func (r *reconciler) reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	e := &v1alpha1.Envoy{}
-	if err := r.client.Get(ctx, request.NamespacedName, e); err != nil {
+	// A Pod that only has our label may name an Envoy that the cache does not know.
+	err := r.client.Get(ctx, request.NamespacedName, &v1alpha1.Envoy{})
+	if err == nil {
+		err = r.live.Get(ctx, request.NamespacedName, e)
+	}
+	if err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if e.DeletionTimestamp != nil {
