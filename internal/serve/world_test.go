@@ -64,8 +64,10 @@ type world struct {
 	// flying are the writes under way by slice; blind are namespaces whose watch is broken.
 	flying map[string]int
 	blind  map[string]bool
-	// crowded says of namespaces what Hub says of one whose Services say too much.
+	// crowded says of namespaces what Hub says of one whose Services say too much: those that
+	// are left are missing in a Snapshot.
 	crowded map[string]error
+	left    map[string]bool
 	logger  *slog.Logger
 	// maxChecks is that of the program.
 	maxChecks int
@@ -220,7 +222,7 @@ func (h worldHub) Local() resolve.Local {
 	h.world.plans++
 	var out resolve.Local
 	for _, key := range slices.Sorted(maps.Keys(h.services)) {
-		if namespace, _, _ := strings.Cut(key, "/"); h.watched[namespace] {
+		if namespace, _, _ := strings.Cut(key, "/"); h.watched[namespace] && !h.left[key] {
 			out.Services = append(out.Services, *h.services[key])
 		}
 	}

@@ -11,9 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
 )
 
@@ -151,6 +153,43 @@ func TestContract170ANamespaceHasABound(t *testing.T) {
 		}
 		if names, crowded = known(); len(names) != 4 || crowded != nil {
 			t.Errorf("got %q, %v, want all four", names, crowded)
+		}
+	})
+}
+
+// TestContract224ATargetBeyondTheBoundHasThePortsOfItsSlices: there are more targets than
+// there is room for, as after a restart.
+func TestContract224ATargetBeyondTheBoundHasThePortsOfItsSlices(t *testing.T) {
+	const all = 100
+	name := func(i int) string { return fmt.Sprintf("s%03d", i) }
+	inWorld(t, nil, func(t *testing.T, _ *world, hub *kube.Hub) {
+		synctest.Wait()
+		var stores []*kube.Store
+		for i := range all {
+			stores = append(stores, viewOf(t, hub, "full", name(i), name(i)+".blue"))
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		known := map[string]bool{}
+		for _, s := range hub.Local().Services {
+			known[s.Key.Service] = true
+		}
+		if len(known) < 60 || len(known) == all {
+			t.Errorf("got %d Services with annotations, want those of 8 MiB", len(known))
+		}
+		want := []plan.ServicePort{{Name: "http", Protocol: plan.TCP, Port: 8080, TargetPort: 8080, AppProtocol: "h2c"}}
+		for i, store := range stores {
+			got := loaded(t, store).Service
+			if got.UID != "s-1" || !known[name(i)] && !slices.Equal(got.Ports, want) {
+				t.Errorf("%s: got %.200s, want ports %v", name(i), fmt.Sprint(got), want)
+			}
+		}
+	}, func(w *world) {
+		for i := range all {
+			w.put("ADDED", fat("full", name(i), 300))
+			slice := sliceOf("full", name(i)+".blue", name(i), manager, 1)
+			slice.Ports = []discoveryv1.EndpointPort{{Name: new("http"), Protocol: new(corev1.ProtocolTCP), Port: new(int32(8080)), AppProtocol: new("h2c")}}
+			w.put("ADDED", slice)
 		}
 	})
 }

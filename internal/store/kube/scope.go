@@ -122,8 +122,7 @@ func (s *scope) known(store *Store) (service plan.Service, contents []*content) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	space := s.space(store.target.Namespace)
-	service = space.services[store.target.Service].plan()
-	service.Ports = slices.Clone(service.Ports)
+	service = space.service(store)
 	for _, one := range store.own {
 		if one.content != nil {
 			contents = append(contents, one.content)

@@ -24,8 +24,10 @@ const (
 	mostUnknown = 2
 	// mostPorts is how many ports of a Service are known, the first ones.
 	mostPorts = 256
-	// mostOfNamespace bounds what is kept of the Services of one namespace.
+	// mostOfNamespace bounds what is kept of the Services of one namespace, mostWithTargets
+	// together with more of those that targets fill: whoever may write slices makes targets.
 	mostOfNamespace = 4 << 20
+	mostWithTargets = 2 * mostOfNamespace
 )
 
 // Service is what is kept of a Service. It is never changed.
@@ -33,7 +35,7 @@ type Service struct {
 	// Annotations are those that choose a pool and a check, each cut where no decoder
 	// accepts it, and the names of some with our prefix that nobody knows.
 	resolve.Service
-	// left says that there was no room for more than the name.
+	// left says that there was no room for ports and annotations.
 	left bool
 }
 
@@ -93,9 +95,11 @@ func (s *Service) size() int {
 // perPort is what a port takes without its texts.
 const perPort = 56
 
-// nameOnly is what is kept of a Service that there is no room for.
-func (s *Service) nameOnly() *Service {
-	return &Service{Service: resolve.Service{Key: s.Key}, left: true}
+// bare is what is kept of a Service that there is no room for.
+func (s *Service) bare() *Service {
+	bare := s.plan()
+	bare.Ports = nil
+	return &Service{Service: resolve.Service{Key: s.Key, Service: bare}, left: true}
 }
 
 // errNoRoom says what is not known of a namespace.

@@ -65,6 +65,14 @@ func (s *cachedSlice) publication() publication {
 	return s.content.publication
 }
 
+// ports are those of a slice of ours, none where there is none.
+func (s *cachedSlice) ports() []plan.Port {
+	if s.content == nil {
+		return nil
+	}
+	return s.content.ports
+}
+
 // content is what is kept of an EndpointSlice. It is never changed.
 type content struct {
 	namespace, name, version, pool string

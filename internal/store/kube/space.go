@@ -1,11 +1,16 @@
 package kube
 
-import "slices"
+import (
+	"maps"
+	"slices"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+)
 
 // space is what is known of one namespace.
 type space struct {
 	services map[string]*Service
-	// size is how much they say, and left how many of them are known by name only.
+	// size is how much they say, and left of how many of them ports and annotations are not kept.
 	size, left int
 	slices     map[string]*cachedSlice
 	// labelled are the slices of each Service by their label.
@@ -89,19 +94,38 @@ func (s *space) label(was, now string, one *cachedSlice) {
 	}
 }
 
-// fitting returns what is kept of a Service in place of what was: its name alone where
-// there is no room for more, and no target of ours needs it.
+// fitting returns what is kept of a Service in place of what was: no ports and annotations
+// where there is no room for them. Services of targets have room of their own.
 func (s *space) fitting(before, is *Service) *Service {
 	s.size -= before.size()
 	if before != nil && before.left {
 		s.left--
 	}
-	if is != nil && s.size+is.size() > mostOfNamespace && !s.fills(is.Key.Service) {
-		is = is.nameOnly()
+	if size := s.size + is.size(); is != nil && (size > mostWithTargets || size > mostOfNamespace && !s.fills(is.Key.Service)) {
+		is = is.bare()
 		s.left++
 	}
 	s.size += is.size()
 	return is
+}
+
+// service returns what a target is to know of its Service: where the ports are not kept, those
+// of its slices.
+func (s *space) service(store *Store) plan.Service {
+	is := s.services[store.target.Service]
+	service := is.plan()
+	if service.Ports = slices.Clone(service.Ports); is == nil || !is.left {
+		return service
+	}
+	for _, name := range slices.Sorted(maps.Keys(store.own)) {
+		for _, p := range store.own[name].ports() {
+			port := plan.ServicePort{Name: p.Name, Protocol: p.Protocol, Port: p.Number, TargetPort: p.Number, AppProtocol: p.AppProtocol}
+			if !slices.Contains(service.Ports, port) {
+				service.Ports = append(service.Ports, port)
+			}
+		}
+	}
+	return service
 }
 
 // fills reports whether a target is the Service of that name.
