@@ -205,6 +205,28 @@ func TestContract144FleetsThatAreGoneAreForgotten(t *testing.T) {
 	})
 }
 
+// TestContract144FleetsThatAreGoneTakeBoundedRoom: 20 that say 1.3 MB each.
+func TestContract144FleetsThatAreGoneTakeBoundedRoom(t *testing.T) {
+	long := object(8080)
+	long.Traffic.Listeners[0].Routes = make([]resources.Route, 5000)
+	all := make(map[string]xds.Object)
+	for i := range 20 {
+		all[fmt.Sprint("shop/edge-", i)] = long
+	}
+	f := xds.NewFleets()
+	f.Replace(all)
+	f.Replace(nil)
+	kept := 0
+	for name := range all {
+		if f.Definition(name).Kept {
+			kept++
+		}
+	}
+	if kept != 13 {
+		t.Errorf("%d fleets that are gone are remembered, want 13 with 16 MiB", kept)
+	}
+}
+
 // TestContract144AnotherFleetOfAnOldNameHasNoneOfItsListeners: it begins with a mistake.
 func TestContract144AnotherFleetOfAnOldNameHasNoneOfItsListeners(t *testing.T) {
 	f, with := objects(map[string]xds.Object{"shop/edge": object(8080)})

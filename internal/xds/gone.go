@@ -10,8 +10,8 @@ import (
 
 const (
 	// rememberGone is how long a fleet is remembered that has no proxies and that nothing
-	// names, mostGone how many of these are.
-	rememberGone, mostGone = 10 * time.Minute, 100
+	// names, mostGone how many of these are, mostGoneBytes how much they may say.
+	rememberGone, mostGone, mostGoneBytes = 10 * time.Minute, 100, 16 << 20
 )
 
 // forget ends what is remembered of fleets that are gone. One with proxies is not. Another
@@ -34,8 +34,18 @@ func (f *Fleets) forget(all map[string]resources.Traffic, now time.Time) {
 			f.gone[name] = now
 		}
 	}
-	for len(f.gone) > mostGone {
-		drop(slices.MinFunc(slices.Collect(maps.Keys(f.gone)), func(a, b string) int { return f.gone[a].Compare(f.gone[b]) }))
+	size := func(name string) int {
+		traffic := all[name]
+		return traffic.Size()
+	}
+	kept := 0
+	for name := range f.gone {
+		kept += size(name)
+	}
+	for len(f.gone) > mostGone || kept > mostGoneBytes {
+		oldest := slices.MinFunc(slices.Collect(maps.Keys(f.gone)), func(a, b string) int { return f.gone[a].Compare(f.gone[b]) })
+		kept -= size(oldest)
+		drop(oldest)
 	}
 }
 

@@ -43,6 +43,32 @@ func (t *Traffic) Backends() []Backend {
 	return all
 }
 
+// perFleet, perListener and perRoute are how many bytes are kept beside what is written.
+const perFleet, perListener, perRoute = 1024, 256, 256
+
+// Size is about how many bytes are kept of it.
+func (t *Traffic) Size() int {
+	size := perFleet
+	for i := range t.Listeners {
+		l := &t.Listeners[i]
+		size += perListener + len(l.Service.Namespace) + len(l.Service.Name) + lengths(l.Certificates)
+		for n := range l.Routes {
+			r := &l.Routes[n]
+			size += perRoute + len(r.Prefix) + len(r.Service.Namespace) + len(r.Service.Name) + lengths(r.Hosts)
+		}
+	}
+	return size
+}
+
+// lengths is how many bytes are kept of texts.
+func lengths(texts []string) int {
+	size := 0
+	for _, text := range texts {
+		size += 16 + len(text)
+	}
+	return size
+}
+
 // Listener is a port of every proxy of a fleet, and where it leads to.
 type Listener struct {
 	Address  netip.Addr
