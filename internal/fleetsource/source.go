@@ -1,11 +1,12 @@
 package fleetsource
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,7 +46,9 @@ type scope struct {
 	source    *Source
 	namespace string
 	// all are its objects; nil before the first list.
-	all map[string]xds.Object
+	all map[string]object
+	// used is how many bytes are kept of each namespace.
+	used map[string]int
 	// problem is why the API server tells nothing, nil if it does.
 	problem error
 }
@@ -61,10 +64,10 @@ func New(options Options) (*Source, error) {
 	}
 	s := &Source{client: client, fleets: options.Fleets}
 	for _, namespace := range slices.Compact(slices.Sorted(slices.Values(options.Namespaces))) {
-		s.scopes = append(s.scopes, &scope{source: s, namespace: namespace})
+		s.scopes = append(s.scopes, &scope{source: s, namespace: namespace, used: make(map[string]int)})
 	}
 	if len(s.scopes) == 0 {
-		s.scopes = []*scope{{source: s}}
+		s.scopes = []*scope{{source: s, used: make(map[string]int)}}
 	}
 	return s, nil
 }
@@ -99,11 +102,8 @@ func (s *Source) first() error {
 
 // run watches one scope until ctx ends.
 func (c *scope) run(ctx context.Context) {
-	(&kubeapi.Reflector{
+	r := &kubeapi.Reflector{
 		Client: c.source.client, Resource: kubeapi.Envoys(c.namespace), Object: &v1alpha1.Envoy{},
-		Store: &kubeapi.Feed[*v1alpha1.Envoy, object]{
-			Lock: &c.source.mu, Read: read, Set: c.set, Remove: c.remove, SetAll: c.replace,
-		},
 		Answered: c.answered,
 		Longest: func(err error) time.Duration {
 			if noKind(err) {
@@ -111,7 +111,22 @@ func (c *scope) run(ctx context.Context) {
 			}
 			return 0
 		},
-	}).Run(ctx)
+	}
+	// What goes or shrinks may leave room for what was refused.
+	take := func(how func(object)) func(object) {
+		return func(o object) {
+			before := c.all[o.name].size
+			how(o)
+			c.source.tell()
+			if c.all[o.name].size < before && c.roomAgain(o.namespace) {
+				r.ListAgain()
+			}
+		}
+	}
+	r.Store = &kubeapi.Feed[*v1alpha1.Envoy, object]{
+		Lock: &c.source.mu, Read: read, Set: take(c.set), Remove: take(c.remove), SetAll: c.replace, Listing: c.listing,
+	}
+	r.Run(ctx)
 }
 
 // answered notes what came of a request. A kind that the API server does not have is as
@@ -132,7 +147,7 @@ func (c *scope) answered(_ string, err error) {
 	}
 	s.fleets.Unread(s.first())
 	if errors.Is(err, ErrNoKind) && c.all == nil {
-		c.all = map[string]xds.Object{}
+		c.all = map[string]object{}
 		s.tell()
 	}
 }
@@ -148,54 +163,66 @@ func (s *Source) tell() {
 		if one.all == nil {
 			return
 		}
-		maps.Copy(all, one.all)
+		for name, o := range one.all {
+			all[name] = o.Object
+		}
 	}
 	s.fleets.Replace(all)
 }
 
 // object is what an Envoy says.
 type object struct {
-	name string
+	namespace, name string
 	// own says that it has a control plane of its own, so it says nothing to us.
 	own bool
 	xds.Object
+	// size is about how many bytes are kept of it, also of what it said before where that is
+	// in effect. refused is how many there was no room for, 0 where it fits.
+	size, refused int
 }
 
 // read translates an object.
 func read(e *v1alpha1.Envoy) (object, error) {
-	o := object{name: e.Namespace + "/" + e.Name, own: e.Spec.XDS != nil}
+	o := object{namespace: e.Namespace, name: e.Namespace + "/" + e.Name, own: e.Spec.XDS != nil}
 	if o.own {
 		return o, nil
 	}
 	if o.Traffic, o.Problem = spec.Object(e); o.Problem != nil {
 		o.Problem = fmt.Errorf("object %s, generation %d: %w", o.name, e.Generation, o.Problem)
+		o.Traffic.Listeners, o.size = nil, 2*len(o.Problem.Error())
 	}
+	o.size += o.Traffic.Size()
 	return o, nil
 }
 
 // set takes over an object.
 func (c *scope) set(o object) {
 	if o.own {
-		delete(c.all, o.name)
+		c.remove(o)
 	} else {
-		c.all[o.name] = o.Object
+		c.put(o)
 	}
-	c.source.tell()
-}
-
-// remove forgets an object that is gone.
-func (c *scope) remove(o object) {
-	delete(c.all, o.name)
-	c.source.tell()
 }
 
 // replace takes over a complete list.
 func (c *scope) replace(all []object, _ string) error {
-	c.all = make(map[string]xds.Object, len(all))
+	listed := make(map[string]bool, len(all))
 	for _, o := range all {
-		if !o.own {
-			c.all[o.name] = o.Object
+		listed[o.name] = true
+	}
+	for name, o := range c.all {
+		if !listed[name] {
+			c.remove(o)
 		}
+	}
+	if c.all == nil {
+		c.all = make(map[string]object, len(all))
+	}
+	// Those that grow least come first, and are kept where there is no room for all.
+	growth := func(o object) int { return o.size - c.all[o.name].size }
+	slices.SortFunc(all, func(a, b object) int { return cmp.Or(growth(a)-growth(b), strings.Compare(a.name, b.name)) })
+	for _, o := range all {
+		c.set(o)
 	}
 	c.source.tell()
 	return nil

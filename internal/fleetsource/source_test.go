@@ -23,7 +23,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds"
 )
 
-// api is an API server with Envoys of namespace shop.
+// api is an API server with Envoys, by NAMESPACE/NAME, or by NAME in namespace shop.
 type api struct {
 	mu       sync.Mutex
 	revision int
@@ -32,6 +32,23 @@ type api struct {
 	envoys   map[string]v1alpha1.EnvoySpec
 	watch    *io.PipeWriter
 	requests int
+	// listed, if set, is called when a list was read.
+	listed func()
+}
+
+// tells calls a function at the end of what is read.
+type tells struct {
+	*bytes.Reader
+
+	end func()
+}
+
+func (r tells) Read(into []byte) (int, error) {
+	n, err := r.Reader.Read(into)
+	if r.Len() == 0 && n > 0 {
+		r.end()
+	}
+	return n, err
 }
 
 func (a *api) set(change func()) {
@@ -68,7 +85,7 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 	a.requests++
 	query := r.URL.Query()
 	switch {
-	case r.URL.Path != "/apis/fleet.ablmnzde.github.io/v1alpha1/namespaces/shop/envoys":
+	case r.URL.Path != "/apis/fleet.ablmnzde.github.io/v1alpha1/namespaces/shop/envoys" && r.URL.Path != "/apis/fleet.ablmnzde.github.io/v1alpha1/envoys":
 		return reply(r, http.StatusTeapot, nil), nil
 	case a.refused != 0:
 		return reply(r, a.refused, nil), nil
@@ -88,14 +105,24 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 	for name := range a.envoys {
 		list.Items = append(list.Items, *a.envoy(name))
 	}
-	return reply(r, http.StatusOK, list), nil
+	response := reply(r, http.StatusOK, list)
+	if a.listed != nil {
+		text, _ := io.ReadAll(response.Body)
+		response.Body = io.NopCloser(tells{bytes.NewReader(text), a.listed})
+	}
+	return response, nil
 }
 
 func (a *api) envoy(name string) *v1alpha1.Envoy {
+	spec := a.envoys[name]
+	namespace, name, found := strings.Cut(name, "/")
+	if !found {
+		namespace, name = "shop", namespace
+	}
 	return &v1alpha1.Envoy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion().String(), Kind: v1alpha1.KindEnvoy},
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, ResourceVersion: strconv.Itoa(a.revision), Generation: int64(a.revision)},
-		Spec:       a.envoys[name],
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, ResourceVersion: strconv.Itoa(a.revision), Generation: int64(a.revision)},
+		Spec:       spec,
 	}
 }
 
@@ -114,14 +141,20 @@ func leading(service string) v1alpha1.EnvoySpec {
 // watched runs the test in a bubble with a source that has asked once.
 func watched(t *testing.T, refused int, test func(t *testing.T, a *api, source *fleetsource.Source, fleets *xds.Fleets)) {
 	t.Helper()
+	a := &api{revision: 10, refused: refused, envoys: map[string]v1alpha1.EnvoySpec{
+		"edge": leading("web"), "foreign": {XDS: &v1alpha1.EnvoyXDS{Name: "theirs", Host: "theirs.infra", Port: 1}},
+	}}
+	a.watched(t, []string{"shop"}, test)
+}
+
+// watched does it with the Envoys of these namespaces; none for all.
+func (a *api) watched(t *testing.T, namespaces []string, test func(t *testing.T, a *api, source *fleetsource.Source, fleets *xds.Fleets)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		a := &api{revision: 10, refused: refused, envoys: map[string]v1alpha1.EnvoySpec{
-			"edge": leading("web"), "foreign": {XDS: &v1alpha1.EnvoyXDS{Name: "theirs", Host: "theirs.infra", Port: 1}},
-		}}
 		config := &rest.Config{Host: "https://192.0.2.1"}
 		config.Wrap(func(http.RoundTripper) http.RoundTripper { return a })
 		fleets := xds.NewFleets()
-		source, err := fleetsource.New(fleetsource.Options{Way: kubeapi.Fixed(config), Namespaces: []string{"shop"}, Fleets: fleets})
+		source, err := fleetsource.New(fleetsource.Options{Way: kubeapi.Fixed(config), Namespaces: namespaces, Fleets: fleets})
 		if err != nil {
 			t.Fatal(err)
 		}
