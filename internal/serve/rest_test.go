@@ -317,3 +317,39 @@ func TestContract96WhatIsReadAtTheStartIsKeptOnce(t *testing.T) {
 		t.Errorf("got %v, want what was read", other[0].Endpoints)
 	}
 }
+
+// TestContract31OnlyALoopThatStandsStillIsDead: here a check cannot be made, because the
+// function that makes it does not return.
+func TestContract31OnlyALoopThatStandsStillIsDead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, stuck := newResting("web"), make(chan struct{})
+		options := r.options(passing{}, nil)
+		checking := options.Checking
+		options.Checking = func(of *v1alpha1.EndpointPool, check resolve.Check) (serve.Checking, error) {
+			<-stuck
+			return checking(of, check)
+		}
+		server, err := serve.New(options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); _ = server.Run(ctx) }()
+		for _, want := range []bool{true, false} {
+			if r.counted(serve.Stalled * 3 / 4); server.Alive() != want {
+				t.Errorf("got alive %t after %v", !want, server.LoopAge())
+			}
+		}
+		close(stuck)
+		if r.counted(time.Hour); !server.Alive() {
+			t.Errorf("got a loop that came round %v ago", server.LoopAge())
+		}
+		cancel()
+		<-done
+		if r.counted(2 * serve.Stalled); !server.Alive() {
+			t.Error("got a loop that ended as one that stands still")
+		}
+	})
+}
