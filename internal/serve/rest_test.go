@@ -16,6 +16,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
@@ -351,5 +352,35 @@ func TestContract31OnlyALoopThatStandsStillIsDead(t *testing.T) {
 		if r.counted(2 * serve.Stalled); !server.Alive() {
 			t.Error("got a loop that ended as one that stands still")
 		}
+	})
+}
+
+// TestContract53AGroupWhoseFirstDecisionPanicsIsMadeAnew, although nothing else asks for a pass.
+func TestContract53AGroupWhoseFirstDecisionPanicsIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newResting("web")
+		options := r.options(passing{}, nil)
+		var panicked atomic.Bool
+		options.Observe.OfGroup = func(resolve.Group) func(pool.Outcome, narration.Pool) {
+			return func(pool.Outcome, narration.Pool) {
+				if panicked.CompareAndSwap(false, true) {
+					panic("a defect")
+				}
+			}
+		}
+		server, err := serve.New(options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { _ = server.Run(ctx) }()
+		r.counted(time.Minute)
+		if len(r.writes) != 1 || len(r.writes[0].Slice.Endpoints) != 1 {
+			t.Errorf("got writes %+v, want one with the endpoint", r.writes)
+		}
+		cancel()
+		synctest.Wait()
 	})
 }

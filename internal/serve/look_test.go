@@ -1,0 +1,93 @@
+package serve_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
+)
+
+// halfListed is a cluster in which the namespace blog cannot be listed.
+type halfListed struct{ worldHub }
+
+var errForbidden = errors.New("services is forbidden")
+
+func (h halfListed) Local() resolve.Local {
+	out := h.worldHub.Local()
+	for i := range out.Sights {
+		if sight := &out.Sights[i]; sight.Namespace == "blog" {
+			sight.Complete, sight.Err = false, errForbidden
+		}
+	}
+	return out
+}
+
+// Contract 72: a command does for each Service what it can, whatever else it may not read.
+func TestContract72OneLookKnowsANamespaceWhateverItMayReadOfAnother(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.pool("blue", "10.0.0.1")
+		w.documents(poolOf("blue", "10.0.0.0/24"), bindingOf("blog/web", "blue", "ports: [{port: 80}]"), bindingOf("shop/web", "blue", "ports: [{port: 80}]"))
+		w.service("shop/web", "http:80")
+		w.service("blog/web", "http:80")
+		options := w.options()
+		options.Hub = halfListed{worldHub{w}}
+		server, err := serve.New(options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := server.Assess(t.Context(), func(string, int, int) {})
+		if err != nil || len(got.Targets) != 2 {
+			t.Fatalf("got %d targets, %v, want both", len(got.Targets), err)
+		}
+		for i, want := range []error{errForbidden, nil} {
+			fill := got.Targets[i].Fills[0]
+			if !errors.Is(fill.StoreErr, want) || (len(fill.Writes) == 1) != (want == nil) {
+				t.Errorf("%s: got %v and %d writes, want %v", got.Targets[i].Key, fill.StoreErr, len(fill.Writes), want)
+			}
+		}
+	})
+}
+
+// Contract 72: a single run writes the slices that lose an endpoint before those that only
+// get some. It writes eight at the same time.
+func TestContract72ASingleRunWritesLossesFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.pool("blue", "10.0.0.1", "10.0.0.2")
+		texts := []string{poolOf("blue", "10.0.0.0/24")}
+		add := func(service string) {
+			texts = append(texts, bindingOf(service, "blue", "ports: [{port: 80}]"))
+			w.service(service, "http:80")
+		}
+		run := func() {
+			w.documents(texts...)
+			server, err := serve.New(w.options())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := server.Once(t.Context(), func(string, int, int) {}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		add("shop/web-99")
+		run()
+		for i := range 40 {
+			add(fmt.Sprintf("shop/web-%d", i+10))
+		}
+		w.dead["10.0.0.2"], w.writes = true, nil
+		run()
+		isLoss := func(write string) bool { return strings.HasPrefix(write, string(plan.Update)) }
+		if at := slices.IndexFunc(w.writes, isLoss); at < 0 || at >= 8 || len(w.writes) != 41 {
+			t.Errorf("got the loss at %d of %q, want it among the first eight of 41", at, w.writes)
+		}
+	})
+}
