@@ -116,6 +116,10 @@ simulate: ## Simulate SEEDS (1000) random storms of STORM (10m) and DAYS (2) of 
 	@# Many Services from several pools, one seed for each 25 of those.
 	[ -n "$(SEED)" ] || $(AS_BUILT) go test -count=1 -timeout 24h -v ./test/simulation/many -storm $(STORM) -seeds $$(($(SEEDS) / 25 + 1)) -first $(FIRST)
 
+.PHONY: mutate
+mutate: ## Break twenty functions of the engine, chosen by SEED (1), and show which tests notice
+	$(AS_BUILT) go run ./hack/mutate -seed $(or $(SEED),1)
+
 .PHONY: lines
 lines: ## Count the lines that the two programs are made of, by package
 	@hack/lines.sh
