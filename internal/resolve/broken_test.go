@@ -32,6 +32,13 @@ func TestContract116WhatAPoolPublishedThatCannotBeUsedStays(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 
+	w.in.OnlyChecked = []v1alpha1.EndpointPool{pools[0]} // its next version has a mistake too, and another check
+	w.in.OnlyChecked[0].Spec.HealthCheck.Mode = v1alpha1.HealthCheckHTTP
+	w.after(time.Second)
+	if got := w.plan.Pools[0].Spec.HealthCheck.Mode; got != v1alpha1.HealthCheckHTTP {
+		t.Errorf("got the check %s, want that of the newest version", got)
+	}
+
 	w.in.Bindings = w.in.Bindings[:2] // however long, and whatever else could be read
 	w.after(10*releaseAfter).want("shop/a blue:30080 kept", "shop/b blue:30080 kept")
 	w.in.Pools, w.in.OnlyChecked = pools, nil

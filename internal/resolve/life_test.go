@@ -35,7 +35,11 @@ func TestContract60AVanishedTargetStaysForAWhile(t *testing.T) {
 	w.after(1).want("shop/a blue:30080 active", "shop/b blue:30080 active", "shop/c blue:30080 active")
 	w.in.Bindings = bindings[1:]
 	w.after(releaseAfter).want("shop/a blue:30080 leaving", "shop/b blue:30080 active", "shop/c blue:30080 active")
+	w.refuses["a.blue"] = true // one endpoint stays until the slice is stored
+	w.in.Published[0].Endpoints = 1
 	w.after(releaseAfter).want("shop/a blue:30080 emptied", "shop/b blue:30080 active", "shop/c blue:30080 active")
+	w.refuses["a.blue"] = false
+	w.after(0).want("shop/a blue:30080 emptied", "shop/b blue:30080 active", "shop/c blue:30080 active")
 	w.after(0).want("shop/b blue:30080 active", "shop/c blue:30080 active")
 
 	w.in.Bindings = bindings
