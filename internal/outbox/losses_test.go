@@ -138,3 +138,13 @@ func TestContract222WhatMovesStaysUntilItIsThere(t *testing.T) {
 	s.land("s2")
 	s.wantTaken("s1")
 }
+
+// TestContract222ACopyIsNoLoss: s1 publishes a too, and stays.
+func TestContract222ACopyIsNoLoss(t *testing.T) {
+	s := newScene(t, 0, "s1: a=ready", "s2: a=ready b=ready")
+	s.want("s2: b=ready c=ready")
+	s.wantTaken("s2")
+	s.fail(errForbidden, "s2")
+	s.load()
+	s.wantTaken()
+}

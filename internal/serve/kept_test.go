@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 )
@@ -88,6 +89,48 @@ func TestContract82WhatALostKindPublishedIsNotReleased(t *testing.T) {
 		w.start()
 		if empty := w.emptyFor("shop/web", time.Minute); empty > 0 {
 			t.Errorf("got nothing usable for %v: %s", empty, w.shown())
+		}
+		w.stop()
+	})
+}
+
+// A kind that never was there is not lost where everything else asks for what is published.
+func TestContract82AKindThatNeverWasThereIsNotLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, pools := blueAndRed(t)
+		w.service("shop/web", "http:8080")
+		w.annotate("shop/web", "blue")
+		w.documents(pools)
+		w.locked(func() { w.set.Missing = []string{v1alpha1.KindEndpointBinding} })
+		w.start()
+		during(time.Minute)
+		if got := w.server.Snapshot().Documents; len(got.Lost) > 0 || len(w.usable("shop/web")) != 2 {
+			t.Errorf("got %v lost and %s", got.Lost, w.shown())
+		}
+		w.stop()
+	})
+}
+
+// An object that was never sound may be about any Service of its namespace, and of no other.
+func TestContract60AnObjectThatWasNeverSoundKeepsItsNamespaceAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, pools := blueAndRed(t)
+		texts := []string{pools}
+		for _, key := range []string{"blog/a", "shop/a", "blog/b", "shop/b", "shop/c"} {
+			w.service(key, "http:8080")
+			texts = append(texts, bindingOf(key, "blue"))
+		}
+		w.documents(texts...)
+		w.start()
+		during(20 * time.Second)
+		w.documents(append(texts[:1], texts[3:]...)...)
+		broken := documents.Entry{Key: documents.Key{Kind: v1alpha1.KindEndpointBinding, Namespace: "shop", Name: "x"}, Object: &documents.Object{}}
+		w.locked(func() { w.set.Entries = append(w.set.Entries, broken) })
+		during(2 * v1alpha1.DefaultReleaseAfter)
+		if blog, shop := w.usable("blog/a"), w.usable("shop/a"); len(blog) != 0 || len(shop) != 2 {
+			t.Errorf("got %v and %v, want blog/a released and shop/a kept", blog, shop)
 		}
 		w.stop()
 	})

@@ -56,6 +56,33 @@ func TestContract72OneLookKnowsANamespaceWhateverItMayReadOfAnother(t *testing.T
 	})
 }
 
+// once lets a single run fill what these documents say.
+func (w *world) once(texts ...string) {
+	w.t.Helper()
+	w.documents(texts...)
+	server, err := serve.New(w.options())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := server.Once(w.t.Context(), func(string, int, int) {}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// Contract 72: a single run writes what takes over before it empties what was there.
+func TestContract72ASingleRunEmptiesLast(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, pools := blueAndRed(t)
+		w.service("shop/web", "http:80")
+		w.once(pools, bindingOf("shop/web", "blue"))
+		w.once(pools, bindingOf("shop/web", "red"))
+		if want := []string{"create shop/web.blue", "create shop/web.red", "update shop/web.blue"}; !slices.Equal(w.writes, want) {
+			t.Errorf("got writes %q, want %q", w.writes, want)
+		}
+	})
+}
+
 // Contract 72: a single run writes the slices that lose an endpoint before those that only
 // get some. It writes eight at the same time.
 func TestContract72ASingleRunWritesLossesFirst(t *testing.T) {
@@ -68,23 +95,13 @@ func TestContract72ASingleRunWritesLossesFirst(t *testing.T) {
 			texts = append(texts, bindingOf(service, "blue", "ports: [{port: 80}]"))
 			w.service(service, "http:80")
 		}
-		run := func() {
-			w.documents(texts...)
-			server, err := serve.New(w.options())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := server.Once(t.Context(), func(string, int, int) {}); err != nil {
-				t.Fatal(err)
-			}
-		}
 		add("shop/web-99")
-		run()
+		w.once(texts...)
 		for i := range 40 {
 			add(fmt.Sprintf("shop/web-%d", i+10))
 		}
 		w.dead["10.0.0.2"], w.writes = true, nil
-		run()
+		w.once(texts...)
 		isLoss := func(write string) bool { return strings.HasPrefix(write, string(plan.Update)) }
 		if at := slices.IndexFunc(w.writes, isLoss); at < 0 || at >= 8 || len(w.writes) != 41 {
 			t.Errorf("got the loss at %d of %q, want it among the first eight of 41", at, w.writes)
