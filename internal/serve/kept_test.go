@@ -99,13 +99,13 @@ func TestContract82AKindThatNeverWasThereIsNotLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w, pools := blueAndRed(t)
-		w.service("shop/web", "http:8080")
-		w.annotate("shop/web", "blue")
+		w.service("shop/asks", "http:8080")
+		w.annotate("shop/asks", "red")
 		w.documents(pools)
 		w.locked(func() { w.set.Missing = []string{v1alpha1.KindEndpointBinding} })
 		w.start()
 		during(time.Minute)
-		if got := w.server.Snapshot().Documents; len(got.Lost) > 0 || len(w.usable("shop/web")) != 2 {
+		if got := w.server.Snapshot().Documents; len(got.Lost) > 0 || len(w.usable("shop/asks")) != 2 {
 			t.Errorf("got %v lost and %s", got.Lost, w.shown())
 		}
 		w.stop()
