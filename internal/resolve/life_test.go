@@ -1,6 +1,7 @@
 package resolve_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -217,6 +218,9 @@ func TestContract62AnotherPoolTakesOverWhenItIsReady(t *testing.T) {
 	w.unready[tcp("green", 30080)] = true
 	w.in.Bindings[0] = binding("shop/a", "green")
 	w.after(time.Hour).want("shop/a green:30080 active", "shop/a blue:30080 leaving")
+	if got := w.plan.Targets[0].Uses[1].Message; !strings.HasPrefix(got, "the binding does not name the pool any more: ") {
+		t.Errorf("got message %q", got)
+	}
 	delete(w.unready, tcp("green", 30080))
 	w.after(0).want("shop/a green:30080 active", "shop/a blue:30080 draining")
 	w.after(29*time.Second).want("shop/a green:30080 active", "shop/a blue:30080 draining")
