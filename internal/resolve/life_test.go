@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 )
 
@@ -101,6 +102,26 @@ func TestARecoveredSliceKeepsItsName(t *testing.T) {
 	w.restart().after(0)
 	if got := w.plan.Targets[0].Uses[0]; got.SliceName(key("shop/a")) != "web-remote" {
 		t.Errorf("got %+v, want the slice that is there", got)
+	}
+}
+
+// The binding that said what to check is gone; its Service has two TCP ports, or none.
+func TestContract60ARestartChecksWhatItFinds(t *testing.T) {
+	t.Parallel()
+	dns := plan.Port{Name: "dns", Protocol: plan.UDP, Number: 53}
+	for name, c := range map[string]struct {
+		ports []plan.Port
+		want  resolve.Check
+	}{
+		"two": {[]plan.Port{dns, {Name: "a", Protocol: plan.TCP, Number: 30081}, {Name: "b", Protocol: plan.TCP, Number: 30082}}, tcp("blue", 30081).Check},
+		"no":  {[]plan.Port{dns}, resolve.Check{Mode: v1alpha1.HealthCheckNone}},
+	} {
+		w := filled(t, "shop/a", "shop/b", "shop/c")
+		w.in.Bindings, w.in.Published[0].Ports = w.in.Bindings[1:], c.ports
+		w.restart().after(0)
+		if got := w.plan.Targets[0].Uses[0]; got.State != resolve.Leaving || got.Check != c.want {
+			t.Errorf("%s TCP ports: got %s with %+v, want %+v", name, got.State, got.Check, c.want)
+		}
 	}
 }
 

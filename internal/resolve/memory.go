@@ -154,7 +154,7 @@ func (r *rules) fromSlice(p Published, pools map[string]v1alpha1.EndpointPool, w
 		if first < 0 {
 			check = Check{Mode: v1alpha1.HealthCheckNone}
 		} else {
-			check.Port = p.Ports[first].Number
+			check = Check{Mode: v1alpha1.HealthCheckTCP, Port: p.Ports[first].Number}
 		}
 	}
 	u.Check, u.PoolCheck, u.CheckBy = check, check == sharedCheck(&pool), req.checkBy(own)
