@@ -1,6 +1,7 @@
 package kubeapi
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
@@ -47,6 +49,7 @@ const maxRetryAfter = 5 * time.Minute
 type attempt struct {
 	client *Client
 	began  time.Time
+	part   part // of each event of a watch
 
 	mu         sync.Mutex
 	connecting bool // a connection is needed, and there is none yet
@@ -97,6 +100,8 @@ func (o *observed) RoundTrip(request *http.Request) (*http.Response, error) {
 		a.broken = err
 		if err == nil && response.StatusCode >= http.StatusBadRequest {
 			a.retryAfter = retryafter.Wait(response.Header, time.Now(), maxRetryAfter)
+		} else if err == nil && a.part.of != nil && strings.HasPrefix(response.Header.Get("Content-Type"), runtime.ContentTypeProtobuf) {
+			response.Body = &events{Closer: response.Body, body: bufio.NewReader(response.Body), part: a.part}
 		}
 	}
 	return response, err

@@ -29,7 +29,7 @@ func (c *Client) Each(ctx context.Context, r Resource, options metav1.ListOption
 	build := func(l *lane) *rest.Request { return l.request("GET", r).VersionedParams(&options, c.codec) }
 	err = c.again(ctx, func() error {
 		list = &internalversion.List{}
-		reading := listReader{list: list, empty: empty, keep: keep}
+		reading := listReader{list: list, part: r.part(), empty: empty, keep: keep}
 		return c.stream(ctx, build, func(body io.Reader) error {
 			err := reading.read(bufio.NewReader(body))
 			if err == nil {
@@ -62,6 +62,7 @@ func (c *Client) isListOf(about runtime.TypeMeta, object runtime.Object) error {
 type listReader struct {
 	list  *internalversion.List
 	about runtime.TypeMeta
+	part  part // of each object
 	empty func() runtime.Object
 	keep  func(runtime.Object) runtime.Object
 	// raw is an object as it was sent; the next one takes its place.
@@ -80,25 +81,25 @@ func (l *listReader) read(body *bufio.Reader) error {
 	}
 	// In the envelope, what it holds is field 1, and the list field 2; in that, the metadata
 	// is field 1, and each object field 2.
-	return eachField(body, -1, func(field uint64, size int64) error {
-		switch field {
+	return eachField(body, -1, func(tag uint64, size int64) error {
+		switch tag >> 3 {
 		case 1:
-			return l.unmarshal(body, size, &l.about)
+			return l.unmarshal(body, size, part{}, &l.about)
 		case 2:
 		default:
 			return skip(body, size)
 		}
-		return eachField(body, size, func(field uint64, size int64) error {
-			switch field {
+		return eachField(body, size, func(tag uint64, size int64) error {
+			switch tag >> 3 {
 			case 1:
-				return l.unmarshal(body, size, &l.list.ListMeta)
+				return l.unmarshal(body, size, part{}, &l.list.ListMeta)
 			case 2:
 				return l.object(func(object runtime.Object) error {
 					into, ok := object.(unmarshaler)
 					if !ok {
 						return fmt.Errorf("a %T in protobuf", object)
 					}
-					return l.unmarshal(body, size, into)
+					return l.unmarshal(body, size, l.part, into)
 				})
 			}
 			return skip(body, size)
@@ -121,24 +122,17 @@ func (l *listReader) object(decode func(runtime.Object) error) error {
 // unmarshaler is a message of protobuf.
 type unmarshaler interface{ Unmarshal(data []byte) error }
 
-// unmarshal decodes the message of so many bytes that follows.
-func (l *listReader) unmarshal(body *bufio.Reader, size int64, into unmarshaler) error {
-	if size > mostOfObject {
-		return fmt.Errorf("an object of %d bytes", size)
-	}
-	if int64(cap(l.raw)) < size {
-		l.raw = make([]byte, size)
-	}
-	l.raw = l.raw[:size]
-	if _, err := io.ReadFull(body, l.raw); err != nil {
-		return short(err)
+// unmarshal decodes a part of the message of so many bytes that follows.
+func (l *listReader) unmarshal(body *bufio.Reader, size int64, part part, into unmarshaler) (err error) {
+	if l.raw, err = part.read(l.raw[:0], body, size); err != nil {
+		return err
 	}
 	return into.Unmarshal(l.raw)
 }
 
-// eachField calls take for the number and the size of each field of the message of so many
+// eachField calls take for the tag and the size of each field of the message of so many
 // bytes that follows; -1 for all that there is. It takes the field itself.
-func eachField(body *bufio.Reader, size int64, take func(field uint64, size int64) error) error {
+func eachField(body *bufio.Reader, size int64, take func(tag uint64, size int64) error) error {
 	for size != 0 {
 		tag, n, err := varint(body)
 		if errors.Is(err, io.EOF) && size < 0 {
@@ -147,23 +141,38 @@ func eachField(body *bufio.Reader, size int64, take func(field uint64, size int6
 		if err != nil {
 			return short(err)
 		}
-		if tag&7 != 2 {
-			return fmt.Errorf("field %d of an unknown kind", tag>>3)
-		}
-		length, m, err := varint(body)
+		length, m, err := lengthOf(body, tag)
 		if err != nil {
-			return short(err)
+			return err
 		}
 		if size > 0 {
 			if size -= int64(n+m) + int64(length); length > 1<<40 || size < 0 {
 				return errors.New("a field that is longer than its message")
 			}
 		}
-		if err := take(tag>>3, int64(length)); err != nil {
+		if err := take(tag, int64(length)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// lengthOf returns how long the field of that tag is, and how many bytes it took to say so:
+// none where it is a number.
+func lengthOf(body *bufio.Reader, tag uint64) (length uint64, size int, err error) {
+	switch tag & 7 {
+	case 0:
+		for length = 1; length <= binary.MaxVarintLen64; length++ { // no byte more: a watch may wait for that
+			number, err := body.Peek(int(length))
+			if err != nil || number[length-1] < 0x80 {
+				return length, 0, short(err)
+			}
+		}
+	case 2:
+		length, size, err = varint(body)
+		return length, size, short(err)
+	}
+	return 0, 0, fmt.Errorf("field %d of an unknown kind", tag>>3)
 }
 
 // varint reads a number, and returns how many bytes that took.

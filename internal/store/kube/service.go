@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
@@ -23,7 +24,7 @@ const (
 	// mostUnknown is how many annotations that are none of ours are told by name.
 	mostUnknown = 2
 	// mostPorts is how many ports of a Service are known, the first ones.
-	mostPorts = 256
+	mostPorts = kubeapi.MostPorts
 	// mostOfNamespace bounds what is kept of the Services of one namespace, mostWithTargets
 	// together with more of those that targets fill: whoever may write slices makes targets.
 	mostOfNamespace = 4 << 20
