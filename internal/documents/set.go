@@ -79,6 +79,19 @@ type Set struct {
 	// Missing are kinds that the API server never had while this process ran, and Lost
 	// those that it had.
 	Missing, Lost []string
+	// Variables says that the environment is the only carrier, with one pool and one
+	// binding. Whoever sets it runs the program, so no pool has to grant anything; a Service
+	// that is not there, or not as it should be, is filled as soon as it is; and slices have
+	// no label of a pool.
+	Variables bool
+}
+
+// OfVariables returns the set of the environment.
+func OfVariables(pool *v1alpha1.EndpointPool, binding *v1alpha1.EndpointBinding) Set {
+	return Set{Generation: 1, Complete: true, Variables: true, Entries: []Entry{
+		{Key: Key{Kind: v1alpha1.KindEndpointBinding, Namespace: binding.Namespace, Name: binding.Name}, Binding: binding},
+		{Key: Key{Kind: v1alpha1.KindEndpointPool, Name: pool.Name}, Pool: pool},
+	}}
 }
 
 // Entry returns the entry with a key.

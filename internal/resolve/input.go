@@ -18,6 +18,9 @@ type Input struct {
 	// namespaces were read, and that none of these lists is refused or its kind missing.
 	// Otherwise no target vanishes.
 	Complete bool
+	// Variables says that Pools and Bindings are those of the environment; see
+	// documents.Set.
+	Variables bool
 	// Unread are namespaces whose Services are not known, or may have changed since.
 	// Nothing vanishes there; the others go on.
 	Unread map[string]bool
@@ -148,6 +151,9 @@ type Use struct {
 
 // Names is how messages about the use name settings.
 func (u Use) Names(key Key) setting.Names {
+	if u.By == setting.Environment {
+		return setting.Names{}
+	}
 	n := setting.Names{Spelling: setting.Annotations, Pool: u.Pool, Target: key.String(), CheckBy: u.CheckBy}
 	if u.By == setting.Binding {
 		n.Spelling = setting.Fields
@@ -155,9 +161,17 @@ func (u Use) Names(key Key) setting.Names {
 	return n
 }
 
+// Label is what the label of a pool says on the slices of the use; empty for none.
+func (u Use) Label() string {
+	if u.By == setting.Environment {
+		return ""
+	}
+	return u.Pool
+}
+
 // target is how slices of the use are named.
 func (u Use) target(key Key) plan.Target {
-	return plan.Target{Namespace: key.Namespace, Service: key.Service, Pool: u.Pool, SliceName: u.SliceName(key)}
+	return plan.Target{Namespace: key.Namespace, Service: key.Service, Pool: u.Label(), SliceName: u.SliceName(key)}
 }
 
 // owns reports whether a slice has a name of the use.

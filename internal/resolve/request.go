@@ -13,6 +13,8 @@ type request struct {
 	spec v1alpha1.EndpointBindingSpec
 	// annotated says that annotations of the Service say it, and no binding.
 	annotated bool
+	// variables says that the environment says it.
+	variables bool
 	// mistakes say why the annotations of the Service, or its binding, say nothing; empty
 	// otherwise.
 	mistakes string
@@ -20,15 +22,18 @@ type request struct {
 
 // by is the kind of what says it.
 func (r request) by() setting.Kind {
-	if r.annotated {
+	switch {
+	case r.annotated:
 		return setting.Service
+	case r.variables:
+		return setting.Environment
 	}
 	return setting.Binding
 }
 
 // checkBy is the kind of what says the check, where own is the request's.
 func (r request) checkBy(own *v1alpha1.BindingHealthCheck) setting.Kind {
-	if own == nil {
+	if own == nil && !r.variables {
 		return setting.Pool
 	}
 	return r.by()
@@ -50,7 +55,7 @@ func (r request) subject(key Key, field string) string {
 func requests(in Input, before map[Key]annotated) (wanted map[Key]request, notices []Notice, read map[Key]annotated) {
 	wanted, read = make(map[Key]request, len(in.Bindings)), make(map[Key]annotated, len(before))
 	for _, b := range in.Bindings {
-		wanted[Key{b.Namespace, b.Name}] = request{spec: b.Spec}
+		wanted[Key{b.Namespace, b.Name}] = request{spec: b.Spec, variables: in.Variables}
 	}
 	for _, b := range in.Broken {
 		wanted[b.Key] = request{spec: v1alpha1.EndpointBindingSpec{HealthCheck: b.HealthCheck}, mistakes: b.Mistakes}

@@ -135,7 +135,7 @@ func (r *rules) endOf(key Key, u use, asked bool, w wish) end {
 // namespace that could not be read forbid nothing.
 func (r *rules) forbidden(key Key, u use) bool {
 	pool := r.pools[u.Pool]
-	if pool == nil {
+	if pool == nil || r.in.Variables {
 		return false
 	}
 	_, known := r.in.Namespaces[key.Namespace]

@@ -76,7 +76,7 @@ func (r *rules) wish(key Key, req request, had []use) wish {
 // endpoints are in them could not be told any more.
 func adoptInUse(key Key, req request, had []use) Refusal {
 	for _, u := range had {
-		if req.spec.Adopt == "" || u.emptied || u.SliceName(key) != req.spec.Adopt || slices.Contains(req.spec.PoolNames(), u.Pool) {
+		if req.spec.Adopt == "" || req.variables || u.emptied || u.SliceName(key) != req.spec.Adopt || slices.Contains(req.spec.PoolNames(), u.Pool) {
 			continue
 		}
 		return Refusal{key, req.spec.Pools[0].Name, v1alpha1.ReasonInvalid, fmt.Sprintf(
@@ -95,6 +95,11 @@ func (r *rules) grant(key Key, req request, u *Use, had []use) Refusal {
 		return Refusal{key, u.Pool, reason, seen + " (" + req.subject(key, field) + "); " + remedy}
 	}
 	pool := r.pools[u.Pool]
+	if req.variables {
+		u.Check, _ = CheckOf(pool, nil, u.Ports)
+		u.PoolCheck = true
+		return Refusal{}
+	}
 	var allowed documents.Allowance
 	if pool != nil {
 		allowed = documents.Allowed(&pool.Spec, key.Namespace, r.in.Namespaces[key.Namespace])
@@ -163,7 +168,7 @@ func (r *rules) ports(key Key, req request) (plan.Target, Refusal) {
 	switch s := r.services[key]; {
 	case s != nil:
 		service = s.Service
-	case !r.in.complete(key.Namespace):
+	case !r.in.complete(key.Namespace) && !req.variables:
 		return refuse(v1alpha1.ReasonServiceMissing, fmt.Sprintf("Service %s was not read: not all Services could be read yet; if that lasts, give the controller the right to list Services in namespace %s", key, key.Namespace))
 	}
 	target := plan.Target{Namespace: key.Namespace, Service: key.Service}
@@ -179,7 +184,7 @@ func (r *rules) ports(key Key, req request) (plan.Target, Refusal) {
 			target.Ports = append(target.Ports, plan.Port{Name: p.Name, Protocol: p.Protocol, Number: p.TargetPort})
 		}
 	}
-	if _, problem := plan.ResolvePorts(service, target); problem.Kind != "" {
+	if _, problem := plan.ResolvePorts(service, target); problem.Kind != "" && !req.variables {
 		return refuse(string(problem.Kind), Use{By: req.by()}.Names(key).Of(problem.Message))
 	}
 	return target, Refusal{}

@@ -79,7 +79,7 @@ func (t *targets) inUse(key resolve.Key, slice string) bool {
 	state, _ := t.state(key, slice)
 	if state == nil {
 		f := t.running[key]
-		return f != nil && f.known() // they cannot be read
+		return f != nil && f.unreadable() != nil
 	}
 	return slices.ContainsFunc(plan.Published(*state), func(m inventory.Member) bool { return m.State != inventory.StateDown })
 }

@@ -1,6 +1,11 @@
 package serve
 
-import "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+import (
+	"maps"
+	"slices"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+)
 
 // crowded notes the namespaces of which not all is kept.
 func (t *teller) crowded(sights []resolve.Sight) {
@@ -14,7 +19,8 @@ func (t *teller) crowded(sights []resolve.Sight) {
 
 // tellCrowds tells of them.
 func (t *teller) tellCrowds(holds map[subject]bool) {
-	for namespace, err := range t.crowds {
+	for _, namespace := range slices.Sorted(maps.Keys(t.crowds)) {
+		err := t.crowds[namespace]
 		of := subject{kind: "crowded namespace", namespace: namespace}
 		holds[of] = true
 		if t.news(of, err.Error()) {

@@ -28,7 +28,9 @@ type groups struct {
 // group is one that runs.
 type group struct {
 	// number says how many had begun when it did.
-	number  int
+	number int
+	// without are the targets whose slices could not be read when it began.
+	without []resolve.Key
 	reader  *pool.Reader
 	health  v1alpha1.PoolHealthCheck
 	guard   v1alpha1.PoolGuard
@@ -61,8 +63,9 @@ func (g *group) same(p *running) bool {
 func name(g resolve.Group) string { return fmt.Sprintf("%s %v", g.Pool, g.Check) }
 
 // run starts and ends groups. One that begins starts from what is published: a start
-// changes nothing. It waits until members knows that, and until there is room for its checks.
-func (g *groups) run(ctx context.Context, plan resolve.Plan, members func(resolve.Plan, resolve.Group) ([]inventory.Member, bool)) {
+// changes nothing. It waits until the targets know that, and until there is room for its
+// checks. Where slices can be read later than others, it begins anew with them.
+func (g *groups) run(ctx context.Context, plan resolve.Plan) {
 	wanted := make(map[resolve.Group]bool)
 	for _, key := range g.admitted(plan) {
 		wanted[key] = true
@@ -71,17 +74,21 @@ func (g *groups) run(ctx context.Context, plan resolve.Plan, members func(resolv
 			continue // its pool cannot be read: what it decided stays
 		}
 		before := g.running[key]
-		if before != nil && before.same(p) {
+		late := before != nil && g.server.targets.late(before.without)
+		if before != nil && before.same(p) && !late {
 			continue
 		}
-		from, known := members(plan, key)
-		if before != nil {
+		from, without, known := g.server.targets.members(plan, key)
+		if before != nil && !late {
 			if v := before.verdict.Load(); v != nil {
 				from, known = v.Members, true
 			}
 		}
 		if !known {
 			continue
+		}
+		if late { // until the next verdict all stays as it is
+			g.server.set.Publish(name(key), nil)
 		}
 		now, err := g.begin(ctx, key, p, from)
 		g.server.teller.group(key, err)
@@ -93,19 +100,23 @@ func (g *groups) run(ctx context.Context, plan resolve.Plan, members func(resolv
 			now.seen.CompareAndSwap(nil, before.seen.Load())
 		}
 		g.begun++
-		now.number = g.begun
+		now.number, now.without = g.begun, without
 		g.running[key] = now
 	}
-	for key, running := range g.running {
-		if !wanted[key] {
-			running.end()
-			g.server.set.Publish(name(key), nil)
-			delete(g.running, key)
-		}
-	}
+	g.tidy(wanted)
+}
+
+// tidy ends groups that are not wanted any more.
+func (g *groups) tidy(wanted map[resolve.Group]bool) {
 	all := make([]*pool.Group, 0, len(g.running))
-	for _, running := range g.running {
-		all = append(all, running.group)
+	for key, running := range g.running {
+		if wanted[key] {
+			all = append(all, running.group)
+			continue
+		}
+		running.end()
+		g.server.set.Publish(name(key), nil)
+		delete(g.running, key)
 	}
 	g.oldest.Store(&all)
 }
@@ -119,7 +130,7 @@ func (g *groups) begin(ctx context.Context, key resolve.Group, p *running, from 
 	now := &group{reader: p.reader, health: p.document.Spec.HealthCheck, guard: p.document.Spec.Guard}
 	options := pool.GroupOptions{
 		Reader: p.reader, Prober: checking.Prober, Policy: checking.Policy, HealthTimeout: checking.Timeout, Concurrency: s.opts.Concurrency,
-		Hold: pool.HoldOptions{Port: checking.HoldPort}, HoldHub: s.holds, Observe: s.teller.ofGroup(key, now),
+		Hold: pool.HoldOptions{Port: checking.HoldPort}, HoldHub: s.holds, Observe: s.teller.ofGroup(key, now), Random: s.opts.Random,
 	}
 	if checking.Prober != nil {
 		options.Hub, options.Share, options.Key = s.probes, p.share, checking.Key

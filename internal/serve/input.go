@@ -22,7 +22,7 @@ func (s *Server) input(now time.Time) (resolve.Input, bool) {
 	if set.Generation == 0 {
 		return resolve.Input{}, false // nothing was read yet, so no team is refused anything
 	}
-	in := resolve.Input{Now: now, Complete: set.Complete, Nodes: s.pools.nodes(), Health: s.groups.health, Stored: s.targets.stored}
+	in := resolve.Input{Now: now, Complete: set.Complete, Variables: set.Variables, Nodes: s.pools.nodes(), Health: s.groups.health, Stored: s.targets.stored}
 	addDocuments(&in, set)
 	var known bool
 	in.Namespaces, known = s.labels.of(slices.Concat(in.Pools, in.OnlyChecked))
@@ -150,7 +150,7 @@ func (l *labels) run(ctx context.Context) {
 			if !l.wanted.Load() || now.Before(due) {
 				continue
 			}
-			due = now.Add(again)
+			due = now.Add(retry)
 		}
 		if l.read(ctx) {
 			l.server.signal()

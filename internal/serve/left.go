@@ -35,6 +35,6 @@ func (s *Server) findLeft(ctx context.Context) {
 			s.signal()
 			return
 		}
-		timer.Reset(again)
+		timer.Reset(retry)
 	}
 }

@@ -13,6 +13,11 @@ import (
 // plan, and the plan becomes what runs. It returns when time alone calls for the next.
 func (s *Server) pass(ctx context.Context, now time.Time) time.Time {
 	s.alive()
+	defer func() {
+		if s.pause = pause; !s.begun() {
+			s.pause = min(pause, time.Since(now)) // a start is not made slower
+		}
+	}()
 	in, ready := s.input(now)
 	s.sizes = in.Nodes
 	if !ready {
@@ -24,7 +29,7 @@ func (s *Server) pass(ctx context.Context, now time.Time) time.Time {
 	s.teller.planned(in, next)
 	s.pools.run(ctx, next)
 	s.targets.prepare(ctx, next)
-	s.groups.run(ctx, next, s.targets.members)
+	s.groups.run(ctx, next)
 	s.targets.run()
 	s.teller.tell(next)
 	s.show(in, next)
@@ -33,7 +38,7 @@ func (s *Server) pass(ctx context.Context, now time.Time) time.Time {
 
 // await waits until a pass is due, and returns false when ctx has ended.
 func (s *Server) await(ctx context.Context, next time.Time) bool {
-	least := time.NewTimer(pause)
+	least := time.NewTimer(s.pause)
 	defer least.Stop()
 	select {
 	case <-ctx.Done():
@@ -46,7 +51,7 @@ func (s *Server) await(ctx context.Context, next time.Time) bool {
 	}
 	for {
 		s.alive()
-		timer := time.NewTimer(max(0, min(again, time.Until(latest))))
+		timer := time.NewTimer(max(0, min(retry, time.Until(latest))))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -62,6 +67,12 @@ func (s *Server) await(ctx context.Context, next time.Time) bool {
 		timer.Stop()
 		return true
 	}
+}
+
+// begun reports whether everything that is checked began to be.
+func (s *Server) begun() bool {
+	last := s.shown.Load()
+	return last != nil && !slices.Contains(last.groups, nil)
 }
 
 // alive notes that the loop came round.

@@ -82,7 +82,7 @@ func (p *pools) begin(ctx context.Context, document *v1alpha1.EndpointPool) (*ru
 	source := newSource(supply, func(nodes int) { r.size.Store(int64(nodes)) })
 	r.source = source
 	r.reader, err = pool.NewReader(pool.ReaderOptions{
-		Source: source, Changed: source.changed, FreeReads: supply.Free, Rules: supply.Rules, PollInterval: supply.PollInterval, SourceTimeout: supply.Timeout,
+		Source: source, Changed: source.changed, FreeReads: supply.Free, Rules: supply.Rules, PollInterval: supply.PollInterval, SourceTimeout: supply.Timeout, Random: p.server.opts.Random,
 		Observe: func(r pool.Reading) { p.server.opts.Observe.Read(name, r) },
 	})
 	if err != nil {

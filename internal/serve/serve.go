@@ -27,8 +27,8 @@ const (
 	// pause is the least time between two passes, so that a team that changes a Service
 	// all the time makes ten a second.
 	pause = 100 * time.Millisecond
-	// again is how long something that could not be made waits until it is tried again.
-	again = 5 * time.Second
+	// retry is how long something that could not be made waits until it is tried again.
+	retry = 5 * time.Second
 	// seldom is how long nothing happens before a pass at the longest. At rest, passes
 	// are most of what 1,000 Services cost.
 	seldom = 30 * time.Second
@@ -106,7 +106,7 @@ type Store interface {
 // Options are what a Server is made of.
 type Options struct {
 	Documents Documents
-	// Watch keeps the documents current until its context ends.
+	// Watch keeps the documents current until its context ends; nil where they never change.
 	Watch func(ctx context.Context) error
 	// Hub watches the local cluster; Run runs it. Fence goes around every store.
 	Hub   Hub
@@ -129,6 +129,14 @@ type Options struct {
 	MaxEndpoints int
 	Concurrency  int
 	MaxChecks    int
+	// Lanes is how many writes may be in flight, outbox.Lanes where it is 0.
+	Lanes int
+	// Connections are the held ones: how many there may be at most, and what opens one. Where
+	// it is the zero value, there are as many as descriptors and checks leave, by TCP.
+	Connections hold.HubOptions
+	// Random draws jitter and the waits after failures: at least 0 and less than 1, from any
+	// goroutine. It is rand.Float64 where it is nil.
+	Random func() float64
 	// DryRun decides and reports, and writes nothing.
 	DryRun bool
 	Logger *slog.Logger
@@ -157,6 +165,8 @@ type Server struct {
 	beat    atomic.Int64
 	start   time.Time
 	settled bool
+	// pause is how long the loop waits at least until the next pass.
+	pause time.Duration
 	// handsOver says that slices or checks wait for others to take their place.
 	handsOver atomic.Bool
 	// sizes is how many nodes the pools had in the last pass.
@@ -169,8 +179,11 @@ type Server struct {
 
 // New checks the options. It neither reads, checks nor writes anything.
 func New(opts Options) (*Server, error) {
-	if opts.Documents == nil || opts.Watch == nil || opts.Hub == nil || opts.Supply == nil || opts.Checking == nil {
+	if opts.Documents == nil || opts.Hub == nil || opts.Supply == nil || opts.Checking == nil {
 		return nil, errors.New("serve: documents, a hub, and what makes sources and checks are needed")
+	}
+	if opts.Watch == nil {
+		opts.Watch = func(context.Context) error { return nil }
 	}
 	if opts.Announce == nil {
 		opts.Announce = func(resolve.Key, narration.Notice) {}
@@ -184,9 +197,11 @@ func New(opts Options) (*Server, error) {
 	opts.Documents = lost
 	s := &Server{opts: opts, lost: lost, news: make(chan struct{}, 1), start: time.Now()}
 	var setErr, probeErr, holdErr error
-	s.set, setErr = target.NewSet(target.SetOptions{Rate: rate})
+	s.set, setErr = target.NewSet(target.SetOptions{Lanes: opts.Lanes, Rate: rate, Random: opts.Random})
 	s.probes, probeErr = probe.NewHub(probe.HubOptions{Concurrency: opts.Concurrency, MaxChecks: opts.MaxChecks})
-	s.holds, holdErr = hold.NewHub(hold.HubOptions{MaxConnections: min(resolve.MaxChecks, hold.MaxConnections(opts.Concurrency))})
+	opts.Connections.Random = opts.Random
+	opts.Connections.MaxConnections = cmp.Or(opts.Connections.MaxConnections, min(resolve.MaxChecks, hold.MaxConnections(opts.Concurrency)))
+	s.holds, holdErr = hold.NewHub(opts.Connections)
 	if err := errors.Join(setErr, probeErr, holdErr); err != nil {
 		return nil, err
 	}
@@ -210,6 +225,7 @@ func (s *Server) Run(ctx context.Context) error {
 	defer parts.Wait()
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
+	s.teller.thorough = s.teller.log.Enabled(ctx, slog.LevelDebug)
 	parts.Go(func() { _ = s.opts.Watch(inner) })
 	parts.Go(func() { _ = s.probes.Run(inner) })
 	parts.Go(func() { s.holds.Run(inner) })

@@ -21,25 +21,30 @@ type source struct {
 	changed chan struct{}
 	read    func(nodes int)
 
+	// tried is closed when it was tried once.
+	tried chan struct{}
+
 	mu   sync.Mutex
 	made Origin
 	err  error
 }
 
 func newSource(supply Supply, read func(nodes int)) *source {
-	s := &source{make: supply.Make, changed: make(chan struct{}, 1), read: read}
+	s := &source{make: supply.Make, changed: make(chan struct{}, 1), read: read, tried: make(chan struct{})}
 	return s
 }
 
 // Read implements pool.Source.
 func (s *source) Read(ctx context.Context) ([]inventory.Node, error) {
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-s.tried:
+	}
 	s.mu.Lock()
 	made, err := s.made.Source, s.err
 	s.mu.Unlock()
-	if made == nil {
-		if err == nil {
-			err = fmt.Errorf("the source is not made yet")
-		}
+	if err != nil {
 		return nil, err
 	}
 	nodes, err := made.Read(ctx)
@@ -74,7 +79,7 @@ func (s *source) run(ctx context.Context) {
 func (s *source) await(ctx context.Context) (origin Origin, ok bool) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for {
+	for first := true; ; first = false {
 		select {
 		case <-ctx.Done():
 			return Origin{}, false
@@ -87,11 +92,15 @@ func (s *source) await(ctx context.Context) (origin Origin, ok bool) {
 		s.mu.Lock()
 		s.made, s.err = origin, err
 		s.mu.Unlock()
-		if err == nil {
+		if first {
+			close(s.tried)
+		} else if err == nil {
 			s.signal()
+		}
+		if err == nil {
 			return origin, true
 		}
-		timer.Reset(again)
+		timer.Reset(retry)
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
@@ -41,9 +41,11 @@ type filled struct {
 
 	loading sync.WaitGroup
 	mu      sync.Mutex
-	// loads is how many of its stores were not read yet.
-	loads int
-	// states are what the stores held at first, nil where that could not be read.
+	// loads is how many of its stores were not read yet, and unread why one of them could
+	// not be.
+	loads  int
+	unread error
+	// states are what the stores held at first.
 	states []*plan.State
 }
 
@@ -79,9 +81,9 @@ func (t *targets) prepare(ctx context.Context, p resolve.Plan) {
 			t.settling.expect(each.Key, fills)
 		}
 	}
-	for key, f := range t.running {
+	for _, key := range sortedKeys(t.running) {
 		if !wanted[key] {
-			t.end(ctx, key, f)
+			t.end(ctx, key, t.running[key])
 		}
 	}
 	maps.DeleteFunc(t.broken, func(key resolve.Key, _ bool) bool { return !wanted[key] })
@@ -92,7 +94,7 @@ func (t *targets) fills(each resolve.Target) []fill {
 	fills := make([]fill, 0, len(each.Uses))
 	for _, u := range each.Uses {
 		f := fill{verdict: name(u.Group), of: plan.Target{
-			Namespace: each.Namespace, Service: each.Service, SliceName: u.SliceName(each.Key), Pool: u.Pool, ManagedBy: t.server.opts.ManagedBy,
+			Namespace: each.Namespace, Service: each.Service, SliceName: u.SliceName(each.Key), Pool: u.Label(), ManagedBy: t.server.opts.ManagedBy,
 			Ports: u.Ports, PortFromService: u.PortFromService, MaxEndpoints: t.server.opts.MaxEndpoints, Names: u.Names(each.Key),
 		}}
 		switch u.State {
@@ -105,6 +107,12 @@ func (t *targets) fills(each resolve.Target) []fill {
 		fills = append(fills, f)
 	}
 	return fills
+}
+
+// sortedKeys are the keys of targets in their order, so that one seed of a simulation is one
+// course of events.
+func sortedKeys(running map[resolve.Key]*filled) []resolve.Key {
+	return slices.SortedFunc(maps.Keys(running), resolve.Key.Compare)
 }
 
 func sameFill(a, b fill) bool {
@@ -136,15 +144,13 @@ func (t *targets) open(ctx context.Context, fills []fill, dryRun bool) (*filled,
 	}
 	for i := range fills {
 		f.loading.Go(func() {
-			state, err := target.Load(ctx, fills[i].store)
-			t.lists.share(state.Slices)
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			if err == nil {
-				f.states[i] = &state
+			for !t.load(ctx, f, i) {
+				select {
+				case <-ctx.Done():
+					return
+				case <-time.After(reload):
+				}
 			}
-			f.loads--
-			t.server.signal()
 		})
 	}
 	return f, nil
@@ -163,55 +169,16 @@ func (f *filled) release() {
 	}
 }
 
-// known reports whether every store was read, or could not be.
-func (f *filled) known() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.loads == 0
-}
-
-// members returns what is published by the targets of a group, or by those that will
-// take it. It is known when all their stores were read.
-func (t *targets) members(p resolve.Plan, g resolve.Group) ([]inventory.Member, bool) {
-	var all []inventory.Member
-	add := func(own ...plan.Slice) { all = merged(all, plan.Published(plan.State{Slices: own})) }
-	for _, each := range p.Targets {
-		for i, u := range each.Uses {
-			if u.Group != g && (u.Next == nil || u.Next.Group != g) {
-				continue
-			}
-			f := t.running[each.Key]
-			if f == nil && t.broken[each.Key] {
-				continue
-			}
-			if f == nil || !f.known() {
-				return nil, false
-			}
-			if before := t.server.groups.running[u.Group]; before != nil && before.verdict.Load() != nil {
-				add(plan.Slice{Endpoints: before.verdict.Load().Members})
-			} else if f.states[i] != nil {
-				add(f.states[i].Slices...)
-			}
-		}
-	}
-	return all, true
-}
-
-// merged returns what either of two targets publishes. Mostly that is the same, and a
-// list of what all targets publish would be long.
-func merged(all, more []inventory.Member) []inventory.Member {
-	if slices.Equal(all, more) {
-		return all
-	}
-	return slices.Clone(plan.Published(plan.State{Slices: []plan.Slice{{Endpoints: all}, {Endpoints: more}}}))
-}
-
 // run adds the targets whose stores were read.
 func (t *targets) run() {
 	loading := false
-	for key, f := range t.running {
-		if known := f.known(); f.target != nil || !known {
-			loading = loading || !known
+	for _, key := range sortedKeys(t.running) {
+		f := t.running[key]
+		known := f.known()
+		if loading = loading || !known; !known {
+			t.server.teller.target(key, f.unreadable())
+		}
+		if f.target != nil || !known || t.server.groups.lacks(key) {
 			continue
 		}
 		tell := t.server.teller.ofTarget(key, f)

@@ -20,6 +20,8 @@ type teller struct {
 	log  *slog.Logger
 	// audience is told what happens to pools.
 	audience *audience
+	// thorough says that every changed decision is logged as well.
+	thorough bool
 	// set is the one whose changes were told last.
 	set documents.Set
 
@@ -131,12 +133,13 @@ func groupArgs(key resolve.Group) []any {
 
 // ofGroup returns what tells and shows the outcomes of a group.
 func (t *teller) ofGroup(key resolve.Group, g *group) func(pool.Outcome) {
-	var memory narration.Pool
+	memory := narration.Pool{Thorough: t.thorough}
 	log, observe := t.log.With(groupArgs(key)...), t.opts.Observe.OfGroup(key)
 	return func(o pool.Outcome) {
 		var story narration.Story
 		memory, story = memory.Tell(o)
 		observe(o, memory)
+		t.opts.Observe.ToldOfGroup(key, story)
 		g.see(o, memory, story)
 		if !o.Beat {
 			t.revision.Add(1)
@@ -157,6 +160,7 @@ func (t *teller) ofTarget(key resolve.Key, f *filled) func(target.Outcome) {
 		memory, story := memories[o.SliceName].Tell(o)
 		memories[o.SliceName] = memory
 		observe(o)
+		t.opts.Observe.ToldOfTarget(key, story)
 		f.see(o, story)
 		t.revision.Add(1)
 		names := f.names(o.SliceName)

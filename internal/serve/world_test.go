@@ -55,6 +55,8 @@ type world struct {
 	dead, silent map[string]bool
 	// fault is what becomes of a write: how long it takes, and its error.
 	fault func(of plan.Target, w plan.Write) (time.Duration, error)
+	// unread are Services whose slices cannot be read.
+	unread map[string]bool
 	// checkErr is why the checks of a pool cannot be made.
 	checkErr map[string]error
 	writes   []string
@@ -287,6 +289,9 @@ func (s worldStore) Load(context.Context) (plan.State, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var state plan.State
+	if s.unread[s.of.Namespace+"/"+s.of.Service] {
+		return state, errors.New("not now")
+	}
 	if service := s.services[s.of.Namespace+"/"+s.of.Service]; service != nil {
 		state.Service = service.Service
 	}

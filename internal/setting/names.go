@@ -11,6 +11,8 @@ const (
 	Binding Kind = "EndpointBinding"
 	// Service is the Service itself, by its annotations.
 	Service Kind = "Service"
+	// Environment are the variables of the program.
+	Environment Kind = "environment"
 )
 
 // Names says how messages about a target name settings: the object that decided, then its
@@ -67,7 +69,7 @@ func (n Names) name(known Setting) string {
 		object = n.Pool
 	case Service:
 		field = Group + "/" + known.Annotation
-	case Binding:
+	case Binding, Environment:
 	}
 	if kind == "" || object == "" {
 		return field

@@ -1,0 +1,103 @@
+package serve
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
+)
+
+// reload is how long a store that could not be read waits until it is tried again: what is
+// published is not checked before.
+const reload = time.Second
+
+// load reads one of the stores, and reports whether that succeeded.
+func (t *targets) load(ctx context.Context, f *filled, i int) bool {
+	state, err := target.Load(ctx, f.fills[i].store)
+	t.lists.share(state.Slices)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.unread = err; err == nil {
+		f.states[i] = &state
+		f.loads--
+	}
+	t.server.signal()
+	return err == nil
+}
+
+// known reports whether every store was read.
+func (f *filled) known() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.loads == 0
+}
+
+// unreadable is why a store could not be read, nil where that is not so.
+func (f *filled) unreadable() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.unread
+}
+
+// members returns what is published by the targets of a group, or by those that will
+// take it, and the targets whose stores cannot be read. It is known when all others were read,
+// and one at least: a group that began without what a target publishes would take it away.
+func (t *targets) members(p resolve.Plan, g resolve.Group) (all []inventory.Member, without []resolve.Key, known bool) {
+	read := 0
+	add := func(own ...plan.Slice) { all = merged(all, plan.Published(plan.State{Slices: own})) }
+	for _, each := range p.Targets {
+		for i, u := range each.Uses {
+			if u.Group != g && (u.Next == nil || u.Next.Group != g) {
+				continue
+			}
+			f := t.running[each.Key]
+			if f == nil && t.broken[each.Key] {
+				continue
+			}
+			if f != nil && f.unreadable() != nil {
+				without = append(without, each.Key)
+				continue
+			}
+			if f == nil || !f.known() {
+				return nil, nil, false
+			}
+			read++
+			before := t.server.groups.running[u.Group]
+			if before != nil && before.verdict.Load() != nil && !slices.Contains(before.without, each.Key) {
+				add(plan.Slice{Endpoints: before.verdict.Load().Members})
+			} else {
+				add(f.states[i].Slices...)
+			}
+		}
+	}
+	return all, without, len(without) == 0 || read > 0
+}
+
+// late reports whether a store of one of these targets could be read after all.
+func (t *targets) late(without []resolve.Key) bool {
+	return slices.ContainsFunc(without, func(key resolve.Key) bool { return t.running[key] != nil && t.running[key].known() })
+}
+
+// lacks reports whether a group began without the slices of a target. Before it has begun anew,
+// nothing that it decided may reach them.
+func (g *groups) lacks(key resolve.Key) bool {
+	for _, running := range g.running {
+		if slices.Contains(running.without, key) {
+			return true
+		}
+	}
+	return false
+}
+
+// merged returns what either of two targets publishes. Mostly that is the same, and a
+// list of what all targets publish would be long.
+func merged(all, more []inventory.Member) []inventory.Member {
+	if slices.Equal(all, more) {
+		return all
+	}
+	return slices.Clone(plan.Published(plan.State{Slices: []plan.Slice{{Endpoints: all}, {Endpoints: more}}}))
+}
