@@ -85,7 +85,7 @@ func (p Program) printReport(form reportForm, report preflight.Report) error {
 // preflight makes what the configuration names and looks at all of it, or at some
 // areas only. What cannot be made is found like any other mistake.
 func (p Program) preflight(ctx context.Context, c config.Config, only []preflight.Section) preflight.Report {
-	pool, check := carried(c)
+	pool, _, check := carried(c)
 	from := accessOf(c)
 	options := preflight.Options{
 		Config: c, Only: only, InPod: p.variable("KUBERNETES_SERVICE_HOST") != "", Target: target(c.Target), Rules: rules(pool, from),

@@ -76,7 +76,7 @@ func (p Program) listNodes(ctx context.Context, c config.Config, pool string) (l
 		return listed{}, &exitError{ExitUsage, errors.New("--pool names a pool of DOCUMENTS_DIR, which is not set: this configuration has one source, so leave --pool out")}
 	}
 	nodes, err := p.readOnce(ctx, c)
-	from, _ := carried(c)
+	from, _, _ := carried(c)
 	return listed{nodes, rules(from, accessOf(c)), target(c.Target).Names}, err
 }
 
@@ -86,7 +86,7 @@ func (p Program) readOnce(ctx context.Context, c config.Config) (nodes []invento
 	if b.metrics, err = b.newMetrics(); err != nil {
 		return nil, err
 	}
-	from, _ := carried(c)
+	from, _, _ := carried(c)
 	if b.source, err = newSource(from, accessOf(c), b.metrics); err != nil {
 		return nil, &exitError{ExitUsage, err}
 	}

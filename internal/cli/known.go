@@ -19,7 +19,7 @@ type known struct {
 func (l *looking) computeKnown(ctx context.Context) (known, error) {
 	if !l.config.Documents.Used() {
 		v, err := l.compute(ctx)
-		_, check := carried(l.config)
+		_, _, check := carried(l.config)
 		return known{only: &report.Only{Document: v.document, Pool: variables.PoolName, HealthCheck: report.CheckText(check)}}, err
 	}
 	started := time.Now()

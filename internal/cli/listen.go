@@ -19,7 +19,7 @@ import (
 // writes anything.
 func (b *parts) listening(ctx context.Context, do func(context.Context) error) error {
 	document := b.document(time.Now())
-	_, check := carried(b.config)
+	_, _, check := carried(b.config)
 	only := func() report.Only {
 		return report.Only{Document: document(), Pool: variables.PoolName, HealthCheck: report.CheckText(check)}
 	}

@@ -51,7 +51,7 @@ func (p Program) build(dryRun bool) (*parts, error) {
 	if b.metrics, err = b.newMetrics(); err != nil {
 		return nil, err
 	}
-	pool, check := carried(c)
+	pool, binding, check := carried(c)
 	from := accessOf(c)
 	if b.source, err = newSource(pool, from, b.metrics); err != nil {
 		return nil, &exitError{ExitUsage, err}
@@ -70,14 +70,13 @@ func (p Program) build(dryRun bool) (*parts, error) {
 		Target: b.target, Rules: rules(pool, from), Policy: policy(pool, check),
 		PollInterval: c.Source.PollInterval, SourceTimeout: c.Source.Timeout,
 		HealthTimeout: c.Health.Timeout, Concurrency: c.Health.Concurrency,
-		DryRun: b.dryRun, Logger: b.log,
+		DryRun: b.dryRun, Logger: b.log, Pool: pool, Binding: binding,
 	}
 	if c.Health.Mode != config.HealthOff {
-		checker, err := newChecker(pool, check, from)
-		if err != nil {
+		options.Checker = b.checker(pool, from)
+		if options.Prober, err = options.Checker(check); err != nil {
 			return nil, &exitError{ExitUsage, err}
 		}
-		options.Prober = b.metrics.Prober(checker)
 		if c.Health.HoldConnection {
 			options.Hold.Port = c.Health.Port
 		}
@@ -87,6 +86,17 @@ func (p Program) build(dryRun bool) (*parts, error) {
 		return nil, &exitError{ExitUsage, err}
 	}
 	return b, nil
+}
+
+// checker returns what makes health checks that are counted.
+func (b *parts) checker(pool *v1alpha1.EndpointPool, from access) func(resolve.Check) (syncer.Prober, error) {
+	return func(check resolve.Check) (syncer.Prober, error) {
+		checker, err := newChecker(pool, check, from)
+		if err != nil {
+			return nil, err
+		}
+		return b.metrics.Prober(checker), nil
+	}
 }
 
 // logger writes to out in the form asked for; auto is text on a terminal.
@@ -113,13 +123,14 @@ func target(c config.Target) plan.Target {
 	return t
 }
 
-// carried are the pool of the variables, with its defaults, and how its endpoints are
-// checked.
-func carried(c config.Config) (*v1alpha1.EndpointPool, resolve.Check) {
-	pool, _ := variables.Documents(c)
+// carried are the documents of the variables, the pool with its defaults, and how its
+// endpoints are checked.
+func carried(c config.Config) (*v1alpha1.EndpointPool, *v1alpha1.EndpointBinding, resolve.Check) {
+	pool, binding := variables.Documents(c)
 	pool.SetDefaults()
+	binding.SetDefaults()
 	check, _ := resolve.CheckOf(pool, nil, target(c.Target).Ports) // the variables were judged
-	return pool, check
+	return pool, binding, check
 }
 
 // rules are the filter's. The ranges were judged where they were read: one that is none

@@ -1,7 +1,6 @@
 package syncer
 
 import (
-	"context"
 	"log/slog"
 	"slices"
 	"sync"
@@ -11,6 +10,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/outbox"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
@@ -23,9 +23,8 @@ type board struct {
 	announce func(narration.Notice)
 	status   atomic.Pointer[Status]
 
-	// pool and target are the narrations of each; only its own loop touches it.
-	pool   narration.Pool
-	target narration.Target
+	// said are the reasons of what was told of the newest plan; only the loop of plans touches it.
+	said map[string]bool
 
 	mu sync.Mutex
 	// next is the status that grows; what is published is a copy.
@@ -38,7 +37,6 @@ func newBoard(o Options) *board {
 	if o.Announcer != nil && !o.DryRun {
 		b.announce = o.Announcer.Announce
 	}
-	b.target.DryRun = o.DryRun
 	b.status.Store(&Status{})
 	return b
 }
@@ -55,41 +53,47 @@ func (b *board) shown() *Status {
 	return &whole
 }
 
-// started notes what everything starts from.
-func (b *board) started(ctx context.Context, state plan.State) {
+// planned tells what a plan says of the slices: after a restart with other ports or another
+// check they hold what is to be replaced.
+func (b *board) planned(p *resolve.Plan) {
+	var told narration.Story
+	said := map[string]bool{}
+	for _, n := range p.Notices {
+		said[n.Reason] = true
+		if !b.said[n.Reason] {
+			told.Lines = append(told.Lines, narration.Line{Level: narration.Warn, Message: n.Message})
+			told.Notices = append(told.Notices, narration.Notice{Reason: narration.NoticeReason(n.Reason), Note: n.Message})
+		}
+	}
+	b.said = said
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.pool.Thorough = b.log.Enabled(ctx, slog.LevelDebug)
-	b.next.State = state
+	b.tell(told)
 }
 
-// pooled takes in what an event of the pool came to.
-func (b *board) pooled(o pool.Outcome) {
-	var story narration.Story
-	b.pool, story = b.pool.Tell(o)
+// pooled takes in what an event of the pool came to, with what was told of the pool.
+func (b *board) pooled(o pool.Outcome, memory narration.Pool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := &b.next
 	s.Verdict, s.Health, s.Source = *o.Verdict, o.Health, o.Source
-	s.ModeSince, s.findings = b.pool.ModeSince, sync.OnceValue(b.pool.Findings)
+	s.ModeSince, s.findings = memory.ModeSince, sync.OnceValue(memory.Findings)
 	s.Counts.Held = o.Held
-	s.Counts.Overruns, s.Counts.Moves, s.Counts.Accepted = o.Overruns, b.pool.Moves, b.pool.Accepted
+	s.Counts.Overruns, s.Counts.Moves, s.Counts.Accepted = o.Overruns, memory.Moves, memory.Accepted
 	if o.Decided && !o.Beat {
 		s.At = o.At
 	}
-	b.publish(story)
+	b.publish()
 }
 
 // targeted takes in what an event of the target came to.
 func (b *board) targeted(o target.Outcome) {
-	var story narration.Story
-	b.target, story = b.target.Tell(o)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := &b.next
 	if o.Defect != nil {
 		s.Counts.Defects++
-		b.publish(story)
+		b.publish()
 		return
 	}
 	s.State, s.Problem = o.State, o.Problem
@@ -109,7 +113,7 @@ func (b *board) targeted(o target.Outcome) {
 	if !s.At.IsZero() {
 		s.At = o.At
 	}
-	b.publish(story)
+	b.publish()
 }
 
 // landed reports whether a write succeeded.
@@ -135,13 +139,20 @@ func (b *board) wrote(results []outbox.Result, state plan.State) {
 	b.tell(narration.Written(results, state))
 }
 
-// publish shows the status and tells the story.
-func (b *board) publish(story narration.Story) {
-	if story.Cycle != nil {
-		b.next.Cycles = narration.Prepend(b.next.Cycles, *story.Cycle)
-	}
+// publish shows the status.
+func (b *board) publish() {
 	status := b.next
 	b.status.Store(&status)
+}
+
+// told tells the story of what was taken in last.
+func (b *board) told(story narration.Story) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if story.Cycle != nil {
+		b.next.Cycles = narration.Prepend(b.next.Cycles, *story.Cycle)
+		b.publish()
+	}
 	b.tell(story)
 }
 

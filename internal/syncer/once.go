@@ -61,7 +61,11 @@ func (s *Syncer) Assess(ctx context.Context) (Assessment, error) {
 	if err != nil {
 		return Assessment{}, &StoreError{err}
 	}
-	r := s.pool.Read(ctx)
+	reader, err := s.reader()
+	if err != nil {
+		return Assessment{}, err
+	}
+	r := reader.Read(ctx)
 	if r.Err != nil {
 		return Assessment{}, &SourceError{r.Err}
 	}

@@ -4,16 +4,16 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
-	"sync"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/descriptors"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
 
@@ -43,9 +43,15 @@ type Options struct {
 	SourceChanged, StoreChanged <-chan struct{}
 	// FreeReads says that reading costs nothing; see pool.Options.
 	FreeReads bool
-	// Prober is nil with HEALTH_CHECK_MODE=off.
-	Prober Prober
-	Store  Store
+	// Prober is nil with HEALTH_CHECK_MODE=off. Checker makes that of another check than the
+	// wanted one, which slices tell of; where it is nil, Prober does that too.
+	Prober  Prober
+	Checker func(check resolve.Check) (Prober, error)
+	// Pool and Binding are the documents of the variables; where they are nil, they are made
+	// of the target and the policy.
+	Pool    *v1alpha1.EndpointPool
+	Binding *v1alpha1.EndpointBinding
+	Store   Store
 	// Lanes is how many writes may be in flight; see target.Options.
 	Lanes  int
 	Target plan.Target
@@ -70,15 +76,12 @@ type Options struct {
 	Random func() float64
 }
 
-// Syncer keeps the slices of one target equal to the healthy nodes of one pool.
+// Syncer keeps the slices of one target equal to the healthy nodes of one pool. It is the
+// engine of documents with those of the environment.
 type Syncer struct {
-	opts    Options
-	pool    *pool.Pool
-	targets *target.Set
-	target  *target.Target
-	board   *board
-	// recovered gets what the slices publish at first.
-	recovered chan plan.State
+	opts   Options
+	server *serve.Server
+	board  *board
 }
 
 // New checks the options. It neither reads nor writes anything.
@@ -86,84 +89,32 @@ func New(opts Options) (*Syncer, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	if opts.Random == nil {
-		opts.Random = rand.Float64
+	if opts.Source == nil || opts.Store == nil {
+		return nil, errors.New("syncer: a source and a store are needed")
 	}
-	opts.Concurrency = descriptors.Share(opts.Concurrency)
-	s := &Syncer{opts: opts, board: newBoard(opts), recovered: make(chan plan.State, 1)}
-	var poolErr, targetErr error
-	s.pool, poolErr = pool.New(pool.Options{
-		Source: opts.Source, Changed: opts.SourceChanged, FreeReads: opts.FreeReads,
-		Prober: opts.Prober, Rules: opts.Rules, Policy: opts.Policy,
-		PollInterval: opts.PollInterval, SourceTimeout: opts.SourceTimeout,
-		HealthTimeout: opts.HealthTimeout, Concurrency: opts.Concurrency, Hold: opts.Hold,
-		Observe: s.board.pooled, Random: opts.Random,
-	})
-	s.targets, targetErr = target.NewSet(target.SetOptions{Lanes: opts.Lanes, Random: opts.Random})
-	if targetErr == nil {
-		s.target, targetErr = s.targets.Add(s.only())
+	if opts.Pool == nil {
+		opts.Pool, opts.Binding = documentsOf(opts)
 	}
-	if err := errors.Join(poolErr, targetErr); err != nil {
+	s := &Syncer{opts: opts, board: newBoard(opts)}
+	var err error
+	if s.server, err = serve.New(s.served()); err != nil {
 		return nil, err
 	}
-	return s, nil
+	if opts.Prober == nil && !opts.Policy.HealthOff {
+		return nil, errors.New("syncer: a prober is needed unless health checks are off")
+	}
+	_, err = s.reader()
+	return s, err
+}
+
+func (s *Syncer) reader() (*pool.Reader, error) {
+	return pool.NewReader(pool.ReaderOptions{Source: s.opts.Source, Rules: s.opts.Rules, PollInterval: s.opts.PollInterval, SourceTimeout: s.opts.SourceTimeout})
 }
 
 // Run keeps the slices right until ctx ends, and returns when everything it
 // started has stopped. It starts from what the slices publish: a restart changes
 // nothing (contract 28). It leaves the slices as they are.
-func (s *Syncer) Run(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer cancel()
-	running.Go(func() { s.targets.Run(ctx) })
-	select {
-	case <-ctx.Done():
-		return nil
-	case state := <-s.recovered:
-		s.board.started(ctx, state)
-		verdicts := s.pool.Subscribe()
-		running.Go(func() { s.forward(ctx, verdicts) })
-		return s.pool.Run(ctx, plan.Published(state))
-	}
-}
-
-// only is the only target.
-func (s *Syncer) only() target.Options {
-	o := target.Options{
-		Fills:  []target.Fill{{Store: s.opts.Store, Target: s.opts.Target}},
-		DryRun: s.opts.DryRun,
-		Observe: func(o target.Outcome) {
-			s.board.targeted(o)
-			if o.Recovered {
-				select {
-				case s.recovered <- o.State:
-				default: // it was tried again after a defect
-				}
-			}
-		},
-	}
-	if s.opts.StoreChanged == nil {
-		o.Reload = s.opts.PollInterval
-	}
-	return o
-}
-
-// forward gives the target what its pool decides, and tells it when the store has
-// changed.
-func (s *Syncer) forward(ctx context.Context, verdicts <-chan *guard.Verdict) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case v := <-verdicts:
-			s.targets.Publish("", v)
-		case <-s.opts.StoreChanged:
-			s.target.Changed()
-		}
-	}
-}
+func (s *Syncer) Run(ctx context.Context) error { return s.server.Run(ctx) }
 
 // Alive reports whether the loops, where they run, still come round. A dead
 // source, backend or API server does not stop them (contract 31).
@@ -171,7 +122,7 @@ func (s *Syncer) Alive() bool { return s.LoopAge() < Stalled }
 
 // LoopAge returns how long ago the slower of the loops came round last, 0 where
 // none runs.
-func (s *Syncer) LoopAge() time.Duration { return max(s.pool.Age(), s.targets.Age()) }
+func (s *Syncer) LoopAge() time.Duration { return s.server.LoopAge() }
 
 // Status returns what the newest pass saw and decided. The answer is shared and
 // must not be changed.

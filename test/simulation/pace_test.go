@@ -141,6 +141,9 @@ func (p *process) checkFresh(write plan.Write) {
 		if _, silent := p.silentSince[m.Address]; silent && !w.fewSilent(p, m.Address, time.Minute) {
 			continue
 		}
+		if p.moved(m.Address) {
+			continue // another node has it: a new endpoint, contract 7
+		}
 		if m.State == inventory.StateReady && ok && time.Since(dead) > fresh && w.othersPass(p, m.Address, time.Minute) {
 			w.breach(10, "%s is sent as ready %s after its last refusal that counts", m.Address, time.Since(dead))
 		}

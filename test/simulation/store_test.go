@@ -226,7 +226,7 @@ func (s shelf) Load(ctx context.Context) (plan.State, error) {
 		}
 	} else {
 		w.cache(state)
-		s.process.sawAt = time.Now()
+		s.process.sawAt = began // what it wrote meanwhile, it lays over this
 	}
 	s.learn(state) //nolint:contextcheck // as above
 	s.process.loadedAt = began

@@ -1,0 +1,134 @@
+package syncer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/hold"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
+)
+
+// environment are the documents of the variables, which never change.
+type environment struct{ set documents.Set }
+
+// Set implements serve.Documents.
+func (e environment) Set() documents.Set { return e.set }
+
+// Changed implements serve.Documents.
+func (e environment) Changed() <-chan struct{} { return nil }
+
+// documentsOf are a pool and a binding for options without any.
+func documentsOf(o Options) (*v1alpha1.EndpointPool, *v1alpha1.EndpointBinding) {
+	p := &v1alpha1.EndpointPool{ObjectMeta: metav1.ObjectMeta{Name: "remote"}}
+	if o.Prober == nil || o.Policy.HealthOff {
+		p.Spec.HealthCheck.Mode = v1alpha1.HealthCheckNone
+	}
+	b := &v1alpha1.EndpointBinding{ObjectMeta: metav1.ObjectMeta{Namespace: o.Target.Namespace, Name: o.Target.Service}}
+	b.Spec.Pools, b.Spec.Adopt = []v1alpha1.BindingPool{{Name: p.Name}}, o.Target.SliceName
+	for _, port := range o.Target.Ports {
+		b.Spec.Ports = append(b.Spec.Ports, v1alpha1.BindingPort{Name: port.Name, Port: int32(port.Number), Protocol: v1alpha1.Protocol(port.Protocol)})
+	}
+	if len(o.Target.Ports) > 1 {
+		p.Spec.HealthCheck.Port = new(b.Spec.Ports[0].Port)
+	}
+	p.SetDefaults()
+	return p, b
+}
+
+// served are the options of the engine. What it tells, the board tells in the words of
+// variables.
+func (s *Syncer) served() serve.Options {
+	o := s.opts
+	wanted, _ := resolve.CheckOf(o.Pool, nil, o.Target.Ports)
+	return serve.Options{
+		Documents: environment{documents.OfVariables(o.Pool, o.Binding)},
+		Hub:       serve.NewOne(&first{Store: o.Store, board: s.board}, o.Target, o.StoreChanged, o.PollInterval),
+		Supply: func(*v1alpha1.EndpointPool) (serve.Supply, error) {
+			return serve.Supply{
+				Make: func() (serve.Origin, error) { return serve.Origin{Source: o.Source, Changed: o.SourceChanged}, nil },
+				Free: o.FreeReads, Rules: o.Rules, PollInterval: o.PollInterval, Timeout: o.SourceTimeout,
+			}, nil
+		},
+		Checking: func(_ *v1alpha1.EndpointPool, check resolve.Check) (serve.Checking, error) {
+			checking := serve.Checking{Prober: o.Prober, Key: fmt.Sprint(check), Policy: o.Policy, Timeout: o.HealthTimeout}
+			if check != wanted && o.Checker != nil {
+				var err error
+				if checking.Prober, err = o.Checker(check); err != nil {
+					return serve.Checking{}, err
+				}
+			}
+			if o.Policy.HealthOff {
+				checking.Prober = nil
+			} else if o.Hold.Port != 0 {
+				checking.HoldPort = check.Port
+			}
+			return checking, nil
+		},
+		ManagedBy: o.Target.ManagedBy, MaxEndpoints: o.Target.MaxEndpoints, Concurrency: o.Concurrency, Lanes: o.Lanes,
+		Connections: hold.HubOptions{MaxConnections: o.Hold.MaxConnections, Dial: o.Hold.Dial},
+		Random:      o.Random, DryRun: o.DryRun, Logger: slog.New(mute{o.Logger.Handler()}),
+		Observe: serve.Observe{
+			Planned: func(_ documents.Set, p *resolve.Plan) { s.board.planned(p) },
+			OfGroup: func(key resolve.Group) func(pool.Outcome, narration.Pool) {
+				if key.Check != wanted {
+					return func(pool.Outcome, narration.Pool) {}
+				}
+				return s.board.pooled
+			},
+			OfTarget: func(resolve.Key, bool) func(target.Outcome) { return s.board.targeted },
+			ToldOfGroup: func(key resolve.Group, story narration.Story) {
+				if key.Check == wanted {
+					s.board.told(story)
+				}
+			},
+			ToldOfTarget: func(_ resolve.Key, story narration.Story) { s.board.told(story) },
+		},
+	}
+}
+
+// mute is a log in which nothing is written.
+type mute struct{ slog.Handler }
+
+// Handle, WithAttrs and WithGroup implement slog.Handler.
+func (mute) Handle(context.Context, slog.Record) error { return nil }
+func (m mute) WithAttrs([]slog.Attr) slog.Handler      { return m }
+func (m mute) WithGroup(string) slog.Handler           { return m }
+
+// first is a store of which the board is told what was there at first, or why that could not
+// be read: nothing else happens before.
+type first struct {
+	Store
+	board *board
+	mu    sync.Mutex
+	known bool
+	told  narration.Target
+}
+
+// Load implements Store.
+func (f *first) Load(ctx context.Context) (plan.State, error) {
+	state, err := f.Store.Load(ctx)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.known && !errors.Is(ctx.Err(), context.Canceled) {
+		f.known = err == nil
+		o := target.Outcome{At: time.Now(), Loaded: true, LoadErr: err, State: state}
+		var story narration.Story
+		f.told, story = f.told.Tell(o)
+		f.board.targeted(o)
+		f.board.told(story)
+	}
+	return state, err
+}
