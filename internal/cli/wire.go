@@ -77,9 +77,7 @@ func (p Program) build(dryRun bool) (*parts, error) {
 		if options.Prober, err = options.Checker(check); err != nil {
 			return nil, &exitError{ExitUsage, err}
 		}
-		if c.Health.HoldConnection {
-			options.Hold.Port = c.Health.Port
-		}
+		options.Hold = c.Health.HoldConnection
 	}
 	b.events.listen(&options)
 	if b.syncer, err = syncer.New(options); err != nil {

@@ -39,17 +39,20 @@ func BenchmarkPool(b *testing.B) {
 			for i := range size {
 				s.nodes = append(s.nodes, inventory.Node{Name: fmt.Sprint("w", i), Addresses: []netip.Addr{netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)})}, Ready: true, Worker: true})
 			}
-			p, err := pool.New(pool.Options{
-				Source: s, Prober: s, Rules: filter.Rules{Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16")}},
-				Policy:       guard.Policy{Rise: 2, Fall: 3, Interval: time.Second, MaxSilentPercent: 50, FailOpen: true, Threshold: 10, MaxRemovalPercent: 50, DrainPeriod: 30 * time.Second},
-				PollInterval: time.Hour, SourceTimeout: time.Second, HealthTimeout: 500 * time.Millisecond, Concurrency: 256,
-			})
-			if err != nil {
-				b.Fatal(err)
+			o := options{
+				ReaderOptions: pool.ReaderOptions{
+					Source: s, Rules: filter.Rules{Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16")}},
+					PollInterval: time.Hour, SourceTimeout: time.Second,
+				},
+				GroupOptions: pool.GroupOptions{
+					Prober: s, HealthTimeout: 500 * time.Millisecond,
+					Policy: guard.Policy{Rise: 2, Fall: 3, Interval: time.Second, MaxSilentPercent: 50, FailOpen: true, Threshold: 10, MaxRemovalPercent: 50, DrainPeriod: 30 * time.Second},
+				},
+				concurrency: 256,
 			}
 			ctx, cancel := context.WithCancel(b.Context())
 			var running sync.WaitGroup
-			running.Go(func() { _ = p.Run(ctx, nil) })
+			o.run(ctx, b, &running)
 			time.Sleep(2500 * time.Millisecond)
 			began, checked := used(b), s.checks.Load()
 			time.Sleep(4 * time.Second)

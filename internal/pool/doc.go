@@ -8,7 +8,7 @@
 //
 // A pool is read once for all its groups, and a group (a pool and a check) decides
 // once for all its targets. Groups and targets may come and go while the pool is
-// read. Pool is the form of the environment: one of each.
+// read.
 //
 // A verdict is shared and never changed; of several that a target has not taken
 // yet the newest one counts. A group knows no Service, no slice and no API server,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -16,7 +15,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 )
 
-// GroupOptions are what a Group is made of; see Options.
+// GroupOptions are what a Group is made of.
 type GroupOptions struct {
 	// Reader is the pool's.
 	Reader *Reader
@@ -26,18 +25,18 @@ type GroupOptions struct {
 	Share probe.Share
 	// Prober makes one check, which Key names: groups with the same Key share the
 	// checks of an address. With no Key they share none.
-	Prober        Prober
-	Key           any
-	Policy        guard.Policy
+	Prober Prober
+	Key    any
+	Policy guard.Policy
+	// HealthTimeout is HEALTH_CHECK_TIMEOUT. The interval is in Policy.
 	HealthTimeout time.Duration
-	// Concurrency is how many checks of all groups may be in flight.
-	Concurrency int
-	Hold        HoldOptions
-	// HoldHub holds the connections of all groups; where it is nil, the group has a
-	// hub of its own, with the bounds of Hold.
-	HoldHub *hold.Hub
+	// HoldHub holds an idle connection to HoldPort of each endpoint; there is none
+	// where HoldPort is 0.
+	HoldHub  *hold.Hub
+	HoldPort uint16
+	// Observe gets the outcome of each event after the verdict was published. It
+	// must not block, and may be nil.
 	Observe func(Outcome)
-	Random  func() float64
 }
 
 // Group decides about the endpoints of one pool by one health check, for any
@@ -64,11 +63,8 @@ func NewGroup(opts GroupOptions) (*Group, error) {
 		return nil, errors.New("pool: a reader is needed")
 	case (opts.Prober == nil || opts.Hub == nil) && !opts.Policy.HealthOff:
 		return nil, errors.New("pool: a prober is needed unless health checks are off")
-	case opts.Prober != nil && (opts.Policy.Interval <= 0 || opts.HealthTimeout <= 0 || opts.Concurrency < 1):
-		return nil, errors.New("pool: health interval, timeout and concurrency have to be positive")
-	}
-	if opts.Random == nil {
-		opts.Random = rand.Float64
+	case opts.Prober != nil && (opts.Policy.Interval <= 0 || opts.HealthTimeout <= 0):
+		return nil, errors.New("pool: health interval and timeout have to be positive")
 	}
 	if opts.Observe == nil {
 		opts.Observe = func(Outcome) {}
@@ -122,7 +118,9 @@ func (g *Group) Run(ctx context.Context, members []inventory.Member) error {
 	if err != nil {
 		return err
 	}
-	return l.serve(ctx)
+	defer l.end()
+	l.serve(ctx)
+	return nil
 }
 
 // begin makes the loop, which gets every answer of the source from now on.
@@ -155,20 +153,14 @@ func (l *loop) end() {
 }
 
 // serve runs the loop.
-func (l *loop) serve(ctx context.Context) error {
+func (l *loop) serve(ctx context.Context) {
 	defer l.Group.beat.Store(0)
-	defer l.end()
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer cancel()
-	l.holder.start(ctx, &running)
 	l.watch()
 	for {
 		l.Group.beat.Store(int64(max(time.Since(l.Group.start), 1)))
 		e, ok := l.wait(ctx)
 		if !ok {
-			return nil
+			return
 		}
 		l.handle(e)
 	}

@@ -55,10 +55,7 @@ func newSeveral(t *testing.T, octets ...int) *several {
 	t.Helper()
 	s := &several{world: newWorld(t, octets...)}
 	var err error
-	s.reader, err = pool.NewReader(pool.ReaderOptions{
-		Source: s.world, Changed: s.changed, Rules: s.opts.Rules,
-		PollInterval: s.opts.PollInterval, SourceTimeout: s.opts.SourceTimeout, Random: s.opts.Random,
-	})
+	s.reader, err = pool.NewReader(s.opts.ReaderOptions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,8 +86,8 @@ func (s *several) group(key any, check *world) *part {
 	var err error
 	p.group, err = pool.NewGroup(pool.GroupOptions{
 		Reader: s.reader, Hub: s.hub, Share: s.share, Prober: check, Key: key, Policy: s.opts.Policy,
-		HealthTimeout: s.opts.HealthTimeout, Concurrency: 256, Random: s.opts.Random,
-		Observe: func(o pool.Outcome) { p.set(func() { p.outcomes = append(p.outcomes, o) }) },
+		HealthTimeout: s.opts.HealthTimeout,
+		Observe:       func(o pool.Outcome) { p.set(func() { p.outcomes = append(p.outcomes, o) }) },
 	})
 	if err != nil {
 		s.Fatal(err)

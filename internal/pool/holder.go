@@ -1,9 +1,7 @@
 package pool
 
 import (
-	"context"
 	"fmt"
-	"net"
 	"net/netip"
 	"slices"
 	"sync"
@@ -12,17 +10,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/hold"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
-
-// HoldOptions say how an idle connection to each endpoint is held. With no Port
-// there is none.
-type HoldOptions struct {
-	Port uint16
-	// MaxConnections bounds the connections; where it is zero, what the limit of
-	// descriptors leaves does.
-	MaxConnections int
-	// Dial opens one; see hold.Options.
-	Dial func(context.Context, netip.AddrPort) (net.Conn, error)
-}
 
 // Held is what held connections came to.
 type Held struct {
@@ -34,9 +21,7 @@ type Held struct {
 // holder is the part of hold.Holder that the pool uses, and what became of its
 // alarms; without held connections it does nothing.
 type holder struct {
-	held *hold.Holder
-	// own is the hub, unless groups share one.
-	own     *hold.Hub
+	held    *hold.Holder
 	watched []netip.Addr
 
 	mu sync.Mutex
@@ -53,20 +38,13 @@ type alarm struct {
 }
 
 // newHolder makes the holder; what it tells goes to the prober.
-func (o GroupOptions) newHolder(prober prober) (*holder, error) {
-	h := &holder{alarms: make(map[netip.Addr]alarm)}
-	if o.Hold.Port == 0 || o.Policy.HealthOff {
+func (o GroupOptions) newHolder(prober prober) (h *holder, err error) {
+	h = &holder{alarms: make(map[netip.Addr]alarm)}
+	if o.HoldPort == 0 || o.Policy.HealthOff {
 		return h, nil
 	}
-	hub, err := o.holdHub()
-	if err != nil {
-		return nil, err
-	}
-	if o.HoldHub == nil {
-		h.own = hub
-	}
-	h.held, err = hub.Holder(hold.Options{
-		Port: o.Hold.Port, Timeout: o.HealthTimeout,
+	h.held, err = o.HoldHub.Holder(hold.Options{
+		Port: o.HoldPort, Timeout: o.HealthTimeout,
 		Interval: o.Policy.Interval, MaxAlarmPercent: o.Policy.MaxSilentPercent,
 		Alarm: func(a hold.Alarm) {
 			h.note(a)
@@ -74,25 +52,6 @@ func (o GroupOptions) newHolder(prober prober) (*holder, error) {
 		},
 	})
 	return h, err
-}
-
-// holdHub returns the hub of the connections, one of its own where there is none.
-func (o GroupOptions) holdHub() (*hold.Hub, error) {
-	if o.HoldHub != nil {
-		return o.HoldHub, nil
-	}
-	most := o.Hold.MaxConnections
-	if most == 0 {
-		most = hold.MaxConnections(o.Concurrency)
-	}
-	return hold.NewHub(hold.HubOptions{MaxConnections: most, Dial: o.Hold.Dial, Random: o.Random})
-}
-
-// start runs a hub of its own until ctx ends.
-func (h *holder) start(ctx context.Context, running *sync.WaitGroup) {
-	if h.own != nil {
-		running.Go(func() { h.own.Run(ctx) })
-	}
 }
 
 // close ends what is held.

@@ -42,7 +42,7 @@ func holding(t *testing.T, test func(w *world, p *peers)) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &peers{ends: map[netip.Addr]net.Conn{}}
 		w := newWorld(t, 1, 2, 3, 4, 5, 6)
-		w.opts.Hold = pool.HoldOptions{Port: 80, MaxConnections: 10, Dial: p.dial}
+		w.opts.HoldPort, w.opts.connections = 80, hold.HubOptions{MaxConnections: 10, Dial: p.dial}
 		w.start()
 		during(10 * time.Second)
 		w.want("1=ready 2=ready 3=ready 4=ready 5=ready 6=ready")
@@ -154,7 +154,7 @@ func TestWithoutHealthChecksNothingIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
 		w.opts.Policy.HealthOff, w.opts.Prober = true, nil
-		w.opts.Hold = pool.HoldOptions{Port: 80, MaxConnections: 10}
+		w.opts.HoldPort = 80
 		w.start()
 		during(10 * time.Second)
 		w.want("1=ready")

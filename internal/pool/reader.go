@@ -13,14 +13,21 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 )
 
-// ReaderOptions are what a Reader is made of; see Options.
+// ReaderOptions are what a Reader is made of.
 type ReaderOptions struct {
-	Source                      Source
-	Changed                     <-chan struct{}
-	FreeReads                   bool
-	Rules                       filter.Rules
+	Source Source
+	// Changed receives a value when the source's next answer will differ; nil
+	// where it cannot know.
+	Changed <-chan struct{}
+	// FreeReads says that reading costs nothing, so that no back-off delays it after
+	// an error (contract 3).
+	FreeReads bool
+	Rules     filter.Rules
+	// PollInterval is SOURCE_POLL_INTERVAL, SourceTimeout bounds one read.
 	PollInterval, SourceTimeout time.Duration
-	Random                      func() float64
+	// Random draws the jitter of reads and the waits after failures: at least 0
+	// and less than 1, from any goroutine. It is rand.Float64 where it is nil.
+	Random func() float64
 	// Observe gets each attempt to read that Run makes. It must not block, and may be
 	// nil.
 	Observe func(Reading)

@@ -53,7 +53,7 @@ func TestContract26InventoriesThatComeEvery100msHoldBackNoLoss(t *testing.T) {
 func TestContract28AfterARestartInventoriesThatComeEvery100msAreDecidedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1, 2, 3, 4)
-		w.opts.Concurrency = 1
+		w.opts.concurrency = 1
 		w.opts.HealthTimeout = 5 * time.Second
 		w.set(func() {
 			for o := 1; o <= 3; o++ {

@@ -126,7 +126,7 @@ func TestContract03AReadThatIsTooLateNamesItsTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
 		w.takes = time.Minute
-		p, err := pool.New(w.opts)
+		p, err := pool.NewReader(w.opts.ReaderOptions)
 		if err != nil {
 			t.Fatal(err)
 		}

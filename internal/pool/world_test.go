@@ -13,15 +13,58 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/hold"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 )
+
+// options are those of a pool with one group, and of the hubs that it uses.
+type options struct {
+	pool.ReaderOptions
+	pool.GroupOptions
+	concurrency int
+	connections hold.HubOptions
+}
+
+// run runs the pool and its group from what is published until ctx ends.
+func (o options) run(ctx context.Context, tb testing.TB, running *sync.WaitGroup, published ...inventory.Member) *pool.Group {
+	tb.Helper()
+	reader, err := pool.NewReader(o.ReaderOptions)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	hub, err := probe.NewHub(probe.HubOptions{Concurrency: o.concurrency})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	o.connections.MaxConnections, o.connections.Random = max(o.connections.MaxConnections, 1), o.ReaderOptions.Random
+	holds, err := hold.NewHub(o.connections)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	of := o.GroupOptions
+	of.Reader, of.Hub, of.Share, of.HoldHub = reader, hub, hub.Share(1), holds
+	group, err := pool.NewGroup(of)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	running.Go(func() {
+		if err := group.Run(ctx, published); err != nil {
+			tb.Error(err)
+		}
+	})
+	running.Go(func() { reader.Run(ctx) })
+	running.Go(func() { _ = hub.Run(ctx) })
+	running.Go(func() { holds.Run(ctx) })
+	return group
+}
 
 // world is a scripted remote cluster and a target that takes verdicts. It runs
 // inside a synctest bubble.
 type world struct {
 	*testing.T
-	opts    pool.Options
+	opts    options
 	changed chan struct{}
 	stop    func()
 
@@ -50,16 +93,20 @@ func newWorld(t *testing.T, octets ...int) *world {
 	t.Helper()
 	w := &world{T: t, changed: make(chan struct{}, 1), dead: map[netip.Addr]bool{}, mute: map[netip.Addr]bool{}, lost: map[netip.Addr]bool{}, checked: map[netip.Addr]int{}, silence: time.Second}
 	w.list(octets...)
-	w.opts = pool.Options{
-		Source: w, Changed: w.changed, Prober: w,
-		Rules: filter.Rules{Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16")}},
-		Policy: guard.Policy{
-			Rise: 2, Fall: 3, Interval: 2 * time.Second, MaxSilentPercent: 50, FailOpen: true,
-			Threshold: 10, MaxRemovalPercent: 50, DrainPeriod: 30 * time.Second,
+	w.opts = options{
+		ReaderOptions: pool.ReaderOptions{
+			Source: w, Changed: w.changed, Rules: filter.Rules{Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16")}},
+			PollInterval: 30 * time.Second, SourceTimeout: 20 * time.Second, Random: func() float64 { return 0.5 },
 		},
-		PollInterval: 30 * time.Second, SourceTimeout: 20 * time.Second, HealthTimeout: time.Second, Concurrency: 256,
-		Random:  func() float64 { return 0.5 },
-		Observe: func(o pool.Outcome) { w.set(func() { w.outcomes = append(w.outcomes, o) }) },
+		GroupOptions: pool.GroupOptions{
+			Prober: w, HealthTimeout: time.Second,
+			Policy: guard.Policy{
+				Rise: 2, Fall: 3, Interval: 2 * time.Second, MaxSilentPercent: 50, FailOpen: true,
+				Threshold: 10, MaxRemovalPercent: 50, DrainPeriod: 30 * time.Second,
+			},
+			Observe: func(o pool.Outcome) { w.set(func() { w.outcomes = append(w.outcomes, o) }) },
+		},
+		concurrency: 256,
 	}
 	return w
 }
@@ -80,19 +127,11 @@ func in(t *testing.T, test func(w *world)) {
 // start runs the pool from what is published.
 func (w *world) start(published ...inventory.Member) {
 	w.Helper()
-	p, err := pool.New(w.opts)
-	if err != nil {
-		w.Fatal(err)
-	}
-	verdicts := p.Subscribe()
-	w.late = p.Subscribe()
 	ctx, cancel := context.WithCancel(w.Context())
 	var running sync.WaitGroup
-	running.Go(func() {
-		if err := p.Run(ctx, published); err != nil {
-			w.Error(err)
-		}
-	})
+	group := w.opts.run(ctx, w, &running, published...)
+	verdicts := group.Subscribe()
+	w.late = group.Subscribe()
 	running.Go(func() {
 		for {
 			select {

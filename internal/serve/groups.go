@@ -129,8 +129,8 @@ func (g *groups) begin(ctx context.Context, key resolve.Group, p *running, from 
 	}
 	now := &group{reader: p.reader, health: p.document.Spec.HealthCheck, guard: p.document.Spec.Guard}
 	options := pool.GroupOptions{
-		Reader: p.reader, Prober: checking.Prober, Policy: checking.Policy, HealthTimeout: checking.Timeout, Concurrency: s.opts.Concurrency,
-		Hold: pool.HoldOptions{Port: checking.HoldPort}, HoldHub: s.holds, Observe: s.teller.ofGroup(key, now), Random: s.opts.Random,
+		Reader: p.reader, Prober: checking.Prober, Policy: checking.Policy, HealthTimeout: checking.Timeout,
+		HoldHub: s.holds, HoldPort: checking.HoldPort, Observe: s.teller.ofGroup(key, now),
 	}
 	if checking.Prober != nil {
 		options.Hub, options.Share, options.Key = s.probes, p.share, checking.Key

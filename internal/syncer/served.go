@@ -12,7 +12,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/hold"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
@@ -72,14 +71,13 @@ func (s *Syncer) served() serve.Options {
 			}
 			if o.Policy.HealthOff {
 				checking.Prober = nil
-			} else if o.Hold.Port != 0 {
+			} else if o.Hold {
 				checking.HoldPort = check.Port
 			}
 			return checking, nil
 		},
 		ManagedBy: o.Target.ManagedBy, MaxEndpoints: o.Target.MaxEndpoints, Concurrency: o.Concurrency, Lanes: o.Lanes,
-		Connections: hold.HubOptions{MaxConnections: o.Hold.MaxConnections, Dial: o.Hold.Dial},
-		Random:      o.Random, DryRun: o.DryRun, Logger: slog.New(mute{o.Logger.Handler()}),
+		Connections: o.Connections, Random: o.Random, DryRun: o.DryRun, Logger: slog.New(mute{o.Logger.Handler()}),
 		Observe: serve.Observe{
 			Planned: func(_ documents.Set, p *resolve.Plan) { s.board.planned(p) },
 			OfGroup: func(key resolve.Group) func(pool.Outcome, narration.Pool) {

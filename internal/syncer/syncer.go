@@ -9,6 +9,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/hold"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
@@ -41,7 +42,7 @@ type Options struct {
 	// SourceChanged and StoreChanged receive a value when the next answer of Source
 	// or Store will differ; nil where they cannot know.
 	SourceChanged, StoreChanged <-chan struct{}
-	// FreeReads says that reading costs nothing; see pool.Options.
+	// FreeReads says that reading costs nothing; see pool.ReaderOptions.
 	FreeReads bool
 	// Prober is nil with HEALTH_CHECK_MODE=off. Checker makes that of another check than the
 	// wanted one, which slices tell of; where it is nil, Prober does that too.
@@ -64,8 +65,10 @@ type Options struct {
 	// in flight. The interval is in Policy.
 	HealthTimeout time.Duration
 	Concurrency   int
-	// Hold says whether an idle connection to each endpoint is held.
-	Hold pool.HoldOptions
+	// Hold says that an idle connection to each endpoint is held; see
+	// serve.Options.Connections.
+	Hold        bool
+	Connections hold.HubOptions
 	// DryRun decides and reports, and writes nothing.
 	DryRun bool
 	Logger *slog.Logger

@@ -11,8 +11,8 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/hold"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/memory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
@@ -114,7 +114,7 @@ func (w *world) options(p *process) syncer.Options {
 		FreeReads: w.set.free, Announcer: p, Logger: slog.New(modeLines{p}),
 	}
 	if w.set.connections > 0 {
-		options.Hold = pool.HoldOptions{Port: w.target.Ports[0].Number, MaxConnections: w.set.connections, Dial: p.dial}
+		options.Hold, options.Connections = true, hold.HubOptions{MaxConnections: w.set.connections, Dial: p.dial}
 	}
 	if w.set.policy.HealthOff {
 		options.Prober = nil
