@@ -1,16 +1,13 @@
 package hold
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"time"
 )
 
-// Options say what to hold. Port, Interval, Timeout and Alarm are required, and
-// MaxConnections for a holder that has a hub of its own.
+// Options say what to hold. Port, Interval, Timeout and Alarm are required.
 type Options struct {
 	// Port is the only port that is connected to.
 	Port uint16
@@ -21,17 +18,13 @@ type Options struct {
 	// One alarm at a time always counts.
 	Interval        time.Duration
 	MaxAlarmPercent int
-	// MaxConnections, Dial and Random are those of HubOptions.
-	MaxConnections int
-	Dial           func(context.Context, netip.AddrPort) (net.Conn, error)
-	Random         func() float64
 	// Alarm is told of each lost connection that counts. It must not block, and may
 	// be called by any goroutine.
 	Alarm func(Alarm)
 }
 
 // Holder is what one group holds. Watch and Stats may be called at any time from any
-// goroutine; only Run blocks.
+// goroutine.
 type Holder struct {
 	options Options
 	hub     *Hub
@@ -52,15 +45,6 @@ type Stats struct {
 	Ignored uint64
 }
 
-// New returns a holder with a hub of its own. It connects to nothing.
-func New(options Options) (*Holder, error) {
-	hub, err := NewHub(HubOptions{MaxConnections: options.MaxConnections, Dial: options.Dial, Random: options.Random})
-	if err != nil {
-		return nil, err
-	}
-	return hub.Holder(options)
-}
-
 // Holder returns a holder that holds nothing yet. Close ends it.
 func (u *Hub) Holder(options Options) (*Holder, error) {
 	switch {
@@ -77,9 +61,6 @@ func (u *Hub) Holder(options Options) (*Holder, error) {
 	u.holders = append(u.holders, h)
 	return h, nil
 }
-
-// Run runs the hub of the holder, for a holder that has one of its own.
-func (h *Holder) Run(ctx context.Context) { h.hub.Run(ctx) }
 
 // Watch replaces the set of addresses to hold, which has to be sorted.
 func (h *Holder) Watch(addresses []netip.Addr) {

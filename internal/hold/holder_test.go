@@ -37,34 +37,44 @@ type world struct {
 	most     int
 }
 
+// holder returns a holder with a hub of its own, which runs until ctx ends.
+func holder(ctx context.Context, tb testing.TB, running *sync.WaitGroup, of hold.HubOptions, options hold.Options) *hold.Holder {
+	tb.Helper()
+	hub, err := hold.NewHub(of)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	h, err := hub.Holder(options)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	running.Go(func() { hub.Run(ctx) })
+	return h
+}
+
 // begin holds the first n addresses until the test ends, and waits until it does.
-func begin(t *testing.T, n int, change func(*hold.Options)) *world {
+func begin(t *testing.T, n int, change func(*hold.HubOptions, *hold.Options)) *world {
 	t.Helper()
 	w := &world{began: time.Now(), peers: map[netip.Addr]net.Conn{}, connects: map[netip.Addr][]time.Duration{}}
 	options := hold.Options{
-		Port: 80, Timeout: time.Second, Interval: 2 * time.Second, MaxAlarmPercent: 50, MaxConnections: 1000,
-		Dial: w.dial,
+		Port: 80, Timeout: time.Second, Interval: 2 * time.Second, MaxAlarmPercent: 50,
 		Alarm: func(a hold.Alarm) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.alarms = append(w.alarms, a)
 		},
 	}
+	hub := hold.HubOptions{MaxConnections: 1000, Dial: w.dial}
 	if change != nil {
-		change(&options)
+		change(&hub, &options)
 	}
-	holder, err := hold.New(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.holder = holder
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { holder.Run(ctx) })
+	w.holder = holder(ctx, t, &running, hub, options)
 	t.Cleanup(func() {
 		cancel()
 		running.Wait()
-		if got := holder.Stats().Held; got != 0 {
+		if got := w.holder.Stats().Held; got != 0 {
 			t.Errorf("got %d connections held after the end, want none", got)
 		}
 	})
@@ -292,7 +302,7 @@ func TestWhatIsNoLongerWatchedIsClosedWithoutAnAlarm(t *testing.T) {
 
 func TestAConnectThatFailsIsNoAlarmAndIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := begin(t, 1, func(o *hold.Options) { o.MaxAlarmPercent = 100 })
+		w := begin(t, 1, func(_ *hold.HubOptions, o *hold.Options) { o.MaxAlarmPercent = 100 })
 		w.mu.Lock()
 		w.refuses = true
 		w.mu.Unlock()
@@ -335,7 +345,7 @@ func TestAPeerThatSaysSomethingIsHeldAndOneThatTalksIsNot(t *testing.T) {
 
 func TestContract33AtMostTheGivenNumberIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := begin(t, 10, func(o *hold.Options) { o.MaxConnections = 4 })
+		w := begin(t, 10, func(u *hold.HubOptions, _ *hold.Options) { u.MaxConnections = 4 })
 		if got := w.holder.Stats(); got.Held != 4 || got.Wanted != 10 || w.most != 4 {
 			t.Errorf("got %+v and %d open at most, want 4 of 10", got, w.most)
 		}
@@ -343,16 +353,22 @@ func TestContract33AtMostTheGivenNumberIsHeld(t *testing.T) {
 }
 
 func TestNewNamesTheMistake(t *testing.T) {
-	good := hold.Options{Port: 1, Timeout: 1, Interval: 1, MaxConnections: 1, Alarm: func(hold.Alarm) {}}
+	if _, err := hold.NewHub(hold.HubOptions{}); err == nil || err.Error() != "held connections: at most 0 connections leave none to hold" {
+		t.Errorf("got error %v of a hub without connections", err)
+	}
+	hub, err := hold.NewHub(hold.HubOptions{MaxConnections: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := hold.Options{Port: 1, Timeout: 1, Interval: 1, Alarm: func(hold.Alarm) {}}
 	for want, change := range map[string]func(*hold.Options){
 		"held connections: no port": func(o *hold.Options) { o.Port = 0 },
 		"held connections: interval 1ns and time-out 0s have to be positive": func(o *hold.Options) { o.Timeout = 0 },
-		"held connections: at most 0 connections leave none to hold":         func(o *hold.Options) { o.MaxConnections = 0 },
 		"held connections: no receiver of alarms":                            func(o *hold.Options) { o.Alarm = nil },
 	} {
 		bad := good
 		change(&bad)
-		if _, err := hold.New(bad); err == nil || err.Error() != want {
+		if _, err := hub.Holder(bad); err == nil || err.Error() != want {
 			t.Errorf("got error %v, want %q", err, want)
 		}
 	}

@@ -25,16 +25,10 @@ func BenchmarkHold(b *testing.B) {
 	}
 	for b.Loop() {
 		before := inUse()
-		holder, err := hold.New(hold.Options{
-			Port: port, Timeout: time.Minute, Interval: time.Second, MaxConnections: n, Alarm: func(hold.Alarm) {},
-			Random: func() float64 { return 0 },
-		})
-		if err != nil {
-			b.Fatal(err)
-		}
 		ctx, cancel := context.WithCancel(b.Context())
 		var running sync.WaitGroup
-		running.Go(func() { holder.Run(ctx) })
+		holder := holder(ctx, b, &running, hold.HubOptions{MaxConnections: n, Random: func() float64 { return 0 }},
+			hold.Options{Port: port, Timeout: time.Minute, Interval: time.Second, Alarm: func(hold.Alarm) {}})
 		holder.Watch(all)
 		for holder.Stats().Held < n {
 			time.Sleep(time.Millisecond)

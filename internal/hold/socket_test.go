@@ -46,19 +46,14 @@ func listen(t *testing.T) (netip.AddrPort, <-chan *net.TCPConn) {
 }
 
 // begun holds connections to addresses of the peer until end is called.
-func begun(t *testing.T, peer netip.AddrPort, alarm func(hold.Alarm), addresses ...netip.Addr) (holder *hold.Holder, end func()) {
+func begun(t *testing.T, peer netip.AddrPort, alarm func(hold.Alarm), addresses ...netip.Addr) (h *hold.Holder, end func()) {
 	t.Helper()
-	holder, err := hold.New(hold.Options{
-		Port: peer.Port(), Timeout: 5 * time.Second, Interval: time.Second, MaxAlarmPercent: 50, MaxConnections: 10, Alarm: alarm,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { holder.Run(ctx) })
-	holder.Watch(addresses)
-	return holder, func() {
+	h = holder(ctx, t, &running, hold.HubOptions{MaxConnections: 10},
+		hold.Options{Port: peer.Port(), Timeout: 5 * time.Second, Interval: time.Second, MaxAlarmPercent: 50, Alarm: alarm})
+	h.Watch(addresses)
+	return h, func() {
 		cancel()
 		running.Wait()
 	}
