@@ -72,7 +72,6 @@ func (l *loop) isolated(f *fill, now time.Time, do func(*machine)) {
 		}
 		d := newDefect(p)
 		d.Again = f.defects.add(now)
-		l.Set.defects.Add(1)
 		l.turns.remove(f)
 		f.machine, f.outbox, f.unread, f.State = nil, nil, false, nil
 		l.agenda.set(f, d.Again)

@@ -12,9 +12,8 @@ import (
 type Machine struct{ m *machine }
 
 // NewMachine returns one that starts from the fill's state, or with a load.
-func NewMachine(f Fill, o Options, random func() float64, now time.Time) Machine {
-	box := outbox.New(outbox.Options{Random: random})
-	return Machine{newMachine(f, o, box, random, now)}
+func NewMachine(f Fill, dryRun bool, random func() float64) Machine {
+	return Machine{newMachine(f, dryRun, outbox.New(outbox.Options{Random: random}), random)}
 }
 
 // Decide takes what the pools decided.
@@ -32,7 +31,7 @@ func (m Machine) Tick(now time.Time) { m.m.handle(event{}, now) }
 func (m Machine) Load(now time.Time) bool {
 	due := m.m.reader.due(now)
 	if due {
-		m.m.reader.began(now)
+		m.m.reader.began()
 	}
 	return due
 }

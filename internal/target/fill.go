@@ -104,7 +104,7 @@ func (l *loop) start(f *fill, now time.Time) {
 	if f.outbox == nil {
 		f.outbox = outbox.New(outbox.Options{Lanes: l.opts.Lanes, Random: l.opts.Random, Server: &l.lanes.server})
 	}
-	f.machine, f.unread = newMachine(f.Fill, f.target.opts, f.outbox, l.opts.Random, now), false
+	f.machine, f.unread = newMachine(f.Fill, f.target.opts.DryRun, f.outbox, l.opts.Random), false
 	l.touch(f)
 }
 
@@ -211,7 +211,7 @@ func (l *loop) take(f *fill, now time.Time) (w writing, ok bool) {
 func (l *loop) tell(f *fill, now time.Time) {
 	l.isolated(f, now, func(m *machine) {
 		if m.reader.due(now) {
-			m.reader.began(now)
+			m.reader.began()
 			f.unread, l.unread = true, append(l.unread, f)
 		}
 		o, worth := m.tell(now)

@@ -40,9 +40,8 @@ type machine struct {
 
 // newMachine starts from the state of the fill, or with a load. The outbox may know
 // the slices from before, also that one has to be read before it is written again.
-func newMachine(f Fill, o Options, box *outbox.Outbox, random func() float64, now time.Time) *machine {
-	m := &machine{fill: f, dryRun: o.DryRun, outbox: box, outcome: Outcome{Pool: f.Pool, SliceName: f.Target.SliceName}}
-	m.reader = reader{reload: o.Reload, next: now.Add(o.Reload), random: random}
+func newMachine(f Fill, dryRun bool, box *outbox.Outbox, random func() float64) *machine {
+	m := &machine{fill: f, dryRun: dryRun, outbox: box, reader: reader{random: random}, outcome: Outcome{Pool: f.Pool, SliceName: f.Target.SliceName}}
 	if f.State == nil || box.Unread() {
 		m.reader.want()
 	}

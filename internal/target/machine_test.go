@@ -22,14 +22,14 @@ type bench struct {
 }
 
 // newBench makes a machine that starts from the state, or with a load.
-func newBench(t *testing.T, known bool, reload time.Duration, dryRun bool) *bench {
+func newBench(t *testing.T, known, dryRun bool) *bench {
 	t.Helper()
 	b := &bench{T: t, now: time.Now(), store: plan.State{Service: service}}
 	fill := newServed(t, "shop/web", 1).fill
 	if known {
 		fill.State = &b.store
 	}
-	b.Machine = target.NewMachine(fill, target.Options{Reload: reload, DryRun: dryRun}, func() float64 { return 0.5 }, b.now)
+	b.Machine = target.NewMachine(fill, dryRun, func() float64 { return 0.5 })
 	return b
 }
 
@@ -114,7 +114,6 @@ func TestMachine(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		known, dryRun bool
-		reload        time.Duration
 		steps         []step
 	}{
 		"nothing is decided before the state is known": {steps: []step{
@@ -132,11 +131,6 @@ func TestMachine(t *testing.T) {
 			{"a change", func(b *bench) { b.Changed(b.now) }, "load"},
 			{"loaded", loaded, "0 pending 0 results"},
 			{"an hour later", pass(time.Hour), ""},
-		}},
-		"a store without change signals is read": {known: true, reload: time.Minute, steps: []step{
-			{"start", func(*bench) {}, "1m0s"},
-			{"a minute later", pass(time.Minute), "load"},
-			{"loaded", loaded, "0 pending 0 results; 1m0s"},
 		}},
 		"a failed write is read, waits, and is tried again": {known: true, steps: []step{
 			{"verdict", decide(1), "gain; passed, 1 pending 0 results"},
@@ -201,7 +195,7 @@ func TestMachine(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, c.known, c.reload, c.dryRun)
+			b := newBench(t, c.known, c.dryRun)
 			for _, s := range c.steps {
 				s.do(b)
 				if got := b.looks(); got != s.want {
@@ -213,7 +207,7 @@ func TestMachine(t *testing.T) {
 }
 
 func TestTheSameVerdictCostsATargetThatIsRightNextToNothing(t *testing.T) {
-	b := newBench(t, true, 0, false)
+	b := newBench(t, true, false)
 	b.Decide(verdict(100).Members, b.now)
 	for b.take(); len(b.flying) > 0; b.take() {
 		b.land()

@@ -263,25 +263,6 @@ func TestADryRunWritesNothingAndSaysWhatItWould(t *testing.T) {
 	})
 }
 
-func TestAStoreThatAnnouncesNothingIsReadFromTimeToTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.opts.Changed, w.opts.Reload = nil, 30*time.Second
-		w.start()
-		w.decide(inventory.StateReady, 1, 2)
-		during(time.Minute)
-		loads := w.loads()
-		w.store.Remove("web")
-		during(30 * time.Second)
-		w.wantPublished("1=ready 2=ready")
-		during(4*time.Minute + 30*time.Second)
-		if got := w.loads() - loads; got != 10 {
-			t.Errorf("got %d loads in five minutes, want one in 30 s", got)
-		}
-		w.stop()
-	})
-}
-
 // mute is a store that does not return the version it made.
 type mute struct{ *world }
 

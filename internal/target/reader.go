@@ -28,10 +28,6 @@ type reader struct {
 	wanted, busy bool
 	failures     int
 	notBefore    time.Time
-	// reload is how often a store without change signals is read, 0 for others, and
-	// next when that is due.
-	reload time.Duration
-	next   time.Time
 	// random draws the waits after failures.
 	random func() float64
 }
@@ -41,16 +37,11 @@ func (r *reader) want() { r.wanted = true }
 
 // due reports whether a load is to begin.
 func (r *reader) due(now time.Time) bool {
-	if r.reload > 0 && !now.Before(r.next) {
-		r.wanted = true
-	}
 	return r.wanted && !r.busy && !now.Before(r.notBefore)
 }
 
 // began notes that a load has begun.
-func (r *reader) began(now time.Time) {
-	r.wanted, r.busy, r.next = false, true, now.Add(r.reload)
-}
+func (r *reader) began() { r.wanted, r.busy = false, true }
 
 // ended notes that the load has ended, and after an error when the next may begin.
 func (r *reader) ended(err error, now time.Time) {
@@ -66,13 +57,8 @@ func (r *reader) ended(err error, now time.Time) {
 
 // wake returns when time alone calls for a load, zero if it does not.
 func (r *reader) wake() time.Time {
-	switch {
-	case r.busy:
+	if r.busy || !r.wanted {
 		return time.Time{}
-	case r.wanted:
-		return r.notBefore
-	case r.reload > 0:
-		return r.next
 	}
-	return time.Time{}
+	return r.notBefore
 }

@@ -35,9 +35,8 @@ type Set struct {
 	inbox *inbox
 	// beat is when the loop last came round, as nanoseconds since start, 0 while
 	// it does not run.
-	beat    atomic.Int64
-	start   time.Time
-	defects atomic.Uint64
+	beat  atomic.Int64
+	start time.Time
 
 	mu sync.Mutex
 	// keys are the slices that have a target.
@@ -102,9 +101,6 @@ func (s *Set) Remove(t *Target) {
 // then what was published stays. It never blocks. The verdict is shared and must not
 // be changed any more.
 func (s *Set) Publish(pool string, v *guard.Verdict) { s.inbox.decided(pool, v) }
-
-// Defects is how often a panic stopped a target.
-func (s *Set) Defects() uint64 { return s.defects.Load() }
 
 // Age returns how long ago the loop came round last, 0 where it does not run.
 func (s *Set) Age() time.Duration {

@@ -30,9 +30,6 @@ const WriteTimeout = 5 * time.Second
 type Options struct {
 	// Fills are what fills the Service: one for each of its pools.
 	Fills []Fill
-	// Reload is how often the stores are read that announce no changes; 0 for those
-	// that do, by Target.Changed.
-	Reload time.Duration
 	// DryRun decides and reports, and writes nothing.
 	DryRun bool
 	// Observe gets the outcome of each event after its writes were sent. It must
@@ -86,8 +83,6 @@ func (o Options) check() error {
 			return fmt.Errorf("target %s: pool %q needs a store", f.service(), f.Pool)
 		case f.service() != o.Fills[0].service():
 			return fmt.Errorf("target %s: pool %q fills another Service, %s", o.Fills[0].service(), f.Pool, f.service())
-		case o.Reload < 0:
-			return fmt.Errorf("target %s: the reload interval is negative", f.service())
 		}
 	}
 	return nil

@@ -48,7 +48,6 @@ type world struct {
 type options struct {
 	Store   target.Store
 	Changed <-chan struct{}
-	Reload  time.Duration
 	Target  plan.Target
 	Lanes   int
 	DryRun  bool
@@ -109,7 +108,7 @@ func (w *world) start() {
 		w.Fatal(err)
 	}
 	one, err := set.Add(target.Options{
-		Fills: []target.Fill{{Pool: "blue", Store: w.opts.Store, Target: w.opts.Target}}, Reload: w.opts.Reload, DryRun: w.opts.DryRun,
+		Fills: []target.Fill{{Pool: "blue", Store: w.opts.Store, Target: w.opts.Target}}, DryRun: w.opts.DryRun,
 		Observe: func(o target.Outcome) {
 			w.opts.Observe(o)
 			if o.Recovered {
