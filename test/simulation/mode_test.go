@@ -51,6 +51,12 @@ func (p *process) turn(way int, from, to guard.Mode) {
 	if to == guard.FailOpen {
 		clear(p.deadAt) // what failed before needs FALL fresh failures afterwards
 	}
+	for a := range p.silentSince {
+		if to == guard.Hold { // that silence is forgiven from now on, contract 14
+			p.fresh[a] = 0
+			delete(p.deadAt, a)
+		}
+	}
 	p.told[way] = to
 	p.w.counts["modes told"]++
 }

@@ -5,6 +5,7 @@ package simulation_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
@@ -145,9 +146,20 @@ func (p *process) checkFresh(write plan.Write) {
 			continue // another node has it: a new endpoint, contract 7
 		}
 		if m.State == inventory.StateReady && ok && time.Since(dead) > fresh && w.othersPass(p, m.Address, time.Minute) {
-			w.breach(10, "%s is sent as ready %s after its last refusal that counts", m.Address, time.Since(dead))
+			w.breach(10, "%s is sent as ready %s after its last refusal that counts: %s", m.Address, time.Since(dead), p.why(m.Address))
 		}
 	}
+}
+
+// why is what the process says of an address.
+func (p *process) why(a netip.Addr) string {
+	s := p.syncer.Status()
+	for _, d := range s.Verdict.Decisions {
+		if d.Address == a {
+			return fmt.Sprintf("%s, %+v, mode %s", d.Message, s.Health.Of(a), s.Verdict.Mode)
+		}
+	}
+	return "nothing"
 }
 
 // noteLoss notes a write after which nothing would be ready.

@@ -349,7 +349,8 @@ func (p *process) endCheck(a netip.Addr, outcome inventory.Outcome, sent time.Ti
 		p.fails[a]++
 		p.fresh[a]++
 	}
-	if p.told[byNotice] == guard.FailOpen || p.passedAt[a.Is4()].IsZero() {
+	cutOff := outcome == inventory.Silent && p.told[byNotice] == guard.Hold // such silence is forgiven, contract 14
+	if cutOff || p.told[byNotice] == guard.FailOpen || p.passedAt[a.Is4()].IsZero() {
 		p.fresh[a] = 0
 		delete(p.deadAt, a)
 	}
