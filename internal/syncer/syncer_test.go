@@ -283,6 +283,24 @@ func TestContract25AServiceThatAppearsIsFilledWithoutARestart(t *testing.T) {
 	})
 }
 
+// TestContract25AServiceThatIsMissingAtTheStartIsFilledAtOnce: its pool is read and checked
+// meanwhile.
+func TestContract25AServiceThatIsMissingAtTheStartIsFilledAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 11, 12, 13)
+		w.dead[ip(11)] = true
+		w.store.SetService(plan.Service{})
+		w.start()
+		during(time.Minute)
+		wantWrites(t, w, 0)
+		w.store.SetService(plan.Service{UID: "uid-2", Ports: []plan.ServicePort{{Name: "http", Protocol: plan.TCP, Port: 80}}})
+		during(time.Millisecond)
+		wantMembers(t, w, ip(12)+" ready", ip(13)+" ready")
+		wantWrites(t, w, 1)
+		w.stop()
+	})
+}
+
 func TestContract33WhatIsRememberedIsBoundedByTheNodesNotByTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 11, 12, 13)
