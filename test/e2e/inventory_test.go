@@ -8,6 +8,10 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
@@ -99,6 +103,38 @@ func restartsWithoutAWrite(t *testing.T, w *world) {
 	w.nodes[1].backends[0].kill()
 	w.wantPublished(w.all("down", "down"))
 	w.wantWrites(before, 1)
+}
+
+// takesOverStoredSlices: the slice is as versions before ADR 58 wrote it. It is taken over as it
+// is, by an update of the program.
+func takesOverStoredSlices(t *testing.T, w *world) {
+	service, err := w.client.CoreV1().Services(w.namespace).Get(t.Context(), "web", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slice := &discoveryv1.EndpointSlice{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "web-remote", Annotations: map[string]string{corev1.EndpointsLastChangeTriggerTime: "2026-11-26T06:50:36.976443418Z"},
+			Labels:          map[string]string{discoveryv1.LabelServiceName: "web", discoveryv1.LabelManagedBy: "ionos-endpointslice-controller"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Service", Name: "web", UID: service.UID}},
+		},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Ports:       []discoveryv1.EndpointPort{{Name: new("http"), Port: new(int32(port)), Protocol: new(corev1.ProtocolTCP)}},
+	}
+	for i, n := range w.nodes {
+		up := i > 0
+		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
+			Addresses: []string{n.IP}, Conditions: discoveryv1.EndpointConditions{Ready: &up, Serving: &up, Terminating: new(false)},
+		})
+	}
+	if _, err := w.client.DiscoveryV1().EndpointSlices(w.namespace).Create(t.Context(), slice, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.nodes[0].backends[0].kill()
+	w.start().says("started from the slices")
+	w.nodes[1].backends[0].kill()
+	w.wantPublished(w.all("down", "down"))
+	w.wantWrites(nil, 1)
 }
 
 // restartsIntoABrokenWorld: with the source gone and every backend unreachable, a

@@ -43,6 +43,7 @@ func TestTheDaemon(t *testing.T) {
 				"Contract02And13SurvivesABrokenInventory":           survivesABrokenInventory,
 				"Contract28RestartsWithoutAWrite":                   restartsWithoutAWrite,
 				"Contract28RestartsIntoABrokenWorldWithoutAWrite":   restartsIntoABrokenWorld,
+				"Contract28TakesOverStoredSlicesWithoutAWrite":      takesOverStoredSlices,
 				"Contract25FillsAServiceThatIsCreatedAnew":          fillsAServiceThatIsCreatedAnew,
 				"Contract23RepairsForeignEditsAndLeavesOthersAlone": repairsForeignEdits,
 				"Contract30StopsInOrder":                            stopsInOrder,
