@@ -32,7 +32,7 @@ func TestContract12RoundsThatDoNotFitAreCountedAndThoseThatFitAreNot(t *testing.
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second, Concurrency: test.concurrency}, test.addresses)
+				f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second}, test.addresses, test.concurrency)
 				f.took(func(int) time.Duration { return test.check })
 				f.watchAll()
 				time.Sleep(20*time.Second + time.Millisecond)
@@ -49,7 +49,7 @@ func TestContract12RoundsThatDoNotFitAreCountedAndThoseThatFitAreNot(t *testing.
 
 func TestContract12AnOverrunEndsWithItsCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second, Concurrency: 1}, 5)
+		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second}, 5, 1)
 		f.took(func(int) time.Duration { return time.Second })
 		f.watchAll()
 		time.Sleep(20 * time.Second)
@@ -66,7 +66,7 @@ func TestContract12AnOverrunEndsWithItsCause(t *testing.T) {
 func TestASilentTenthDoesNotDelayTheOthers(t *testing.T) {
 	// 100 silent addresses would need 50 slots all the time.
 	synctest.Test(t, func(t *testing.T) {
-		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second, Concurrency: 40}, 1_000)
+		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second}, 1_000, 40)
 		f.took(func(i int) time.Duration {
 			if i%10 == 0 {
 				return time.Second
@@ -95,7 +95,7 @@ func TestThoseKnownToBeSilentWaitUntilTheOthersAreKnown(t *testing.T) {
 	// asked again first, they would be demoted before the loop sees that all are
 	// silent. Then no endpoint may be demoted (contract 14).
 	synctest.Test(t, func(t *testing.T) {
-		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second, Concurrency: 50}, 1_000)
+		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second}, 1_000, 50)
 		f.watchAll()
 		time.Sleep(4 * time.Second)
 		f.took(func(int) time.Duration { return time.Second })
@@ -126,7 +126,7 @@ func TestThoseKnownToBeSilentWaitUntilTheOthersAreKnown(t *testing.T) {
 
 func TestUrgentChecksGoFirstWhenSlotsAreShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second, FastInterval: 200 * time.Millisecond, Concurrency: 1}, 40)
+		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second, FastInterval: 200 * time.Millisecond}, 40, 1)
 		f.took(func(int) time.Duration { return 100 * time.Millisecond }) // needs 4 s for all
 		var targets []probe.Target
 		for i := range 40 {
@@ -150,7 +150,7 @@ func TestUrgentChecksGoFirstWhenSlotsAreShort(t *testing.T) {
 
 func TestUrgentChecksDoNotShutTheOthersOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second, FastInterval: 200 * time.Millisecond, Concurrency: 1}, 10)
+		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second, FastInterval: 200 * time.Millisecond}, 10, 1)
 		f.took(func(int) time.Duration { return 100 * time.Millisecond })
 		var targets []probe.Target
 		for i := range 10 { // 9 urgent ones need 4.5 slots
@@ -166,7 +166,7 @@ func TestUrgentChecksDoNotShutTheOthersOut(t *testing.T) {
 
 func TestAnUrgentSilentAddressDoesNotShutTheOthersOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second, Concurrency: 1}, 5)
+		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second}, 5, 1)
 		f.took(func(i int) time.Duration {
 			if i == 0 {
 				return time.Second
@@ -230,7 +230,7 @@ func drawStep(t *rapid.T) historyStep {
 // drive takes a loop through the steps and returns what it did wrong.
 func drive(t *testing.T, steps []historyStep) (mistakes []string) {
 	const interval, concurrency = time.Second, 3
-	f := newFleet(t, probe.LoopOptions{Interval: interval, Concurrency: concurrency}, historySize)
+	f := newFleet(t, probe.LoopOptions{Interval: interval}, historySize, concurrency)
 	watched := make([]bool, historySize)
 	for _, step := range steps {
 		f.took(func(int) time.Duration { return step.duration })

@@ -170,14 +170,3 @@ func (f *feed) closeRound(now time.Duration) {
 	f.late = false
 	f.roundEnd = now + interval - (now-f.roundEnd)%interval
 }
-
-// stats returns the counts.
-func (f *feed) stats() Stats {
-	stats := Stats{Overruns: f.overruns, Addresses: len(f.watched), InFlight: f.running, Undelivered: len(f.results), Refused: f.refused}
-	for _, e := range f.kind.entries {
-		if e.state == waiting && e.alarms == 0 && e.of(f) != nil {
-			stats.Waiting++
-		}
-	}
-	return stats
-}

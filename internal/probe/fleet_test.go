@@ -39,7 +39,7 @@ var firstAddress = netip.MustParseAddr("10.0.0.1")
 
 // newFleet runs a loop until the test ends. By default its checks take no time, and
 // its results are taken as soon as they are ready.
-func newFleet(t *testing.T, options probe.LoopOptions, size int) *fleet {
+func newFleet(t *testing.T, options probe.LoopOptions, size int, slots ...int) *fleet {
 	t.Helper()
 	f := &fleet{
 		size: size, began: time.Now(), consuming: true, overlaps: options.Overlap > 0,
@@ -48,7 +48,7 @@ func newFleet(t *testing.T, options probe.LoopOptions, size int) *fleet {
 		starts:   map[netip.Addr][]time.Duration{}, inFlight: map[netip.Addr]bool{},
 	}
 	options.Check = f.check
-	loop, err := probe.NewLoop(options)
+	loop, err := probe.NewLoop(options, slots...)
 	if err != nil {
 		t.Fatal(err)
 	}

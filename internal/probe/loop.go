@@ -26,9 +26,6 @@ type LoopOptions struct {
 	// the starts of two checks of any address. A tenth of Interval where it is
 	// zero, but at least 100 ms, and never more than Interval.
 	FastInterval time.Duration
-	// Concurrency bounds the checks in flight; 256 where it is zero. In a hub its
-	// own bound counts.
-	Concurrency int
 	// Gather is how long results wait for others, so that many make one batch,
 	// and the least time between two batches. A result that nothing else in
 	// flight could follow does not wait. Half of FastInterval where it is zero.
@@ -74,18 +71,6 @@ type Target struct {
 	Urgent bool
 }
 
-// Stats is what a loop shows of itself.
-type Stats struct {
-	// Overruns counts the intervals at whose end a check was a whole interval
-	// late, or in which a late one was given up.
-	Overruns uint64
-	// Addresses is the number of addresses watched; InFlight counts their checks
-	// under way, Waiting are due but wait for one of the others to finish, and
-	// Undelivered have a result that was not taken yet. Refused would be watched
-	// too, but the hub has as many checks as it may have.
-	Addresses, InFlight, Waiting, Undelivered, Refused int
-}
-
 // Loop checks a set of addresses over and over, each in its own time:
 //
 //   - A new address is checked at once, then every Interval at a place of its
@@ -109,15 +94,6 @@ type Loop struct {
 	feed *feed
 }
 
-// NewLoop returns a loop with a hub of its own that watches nothing yet.
-func NewLoop(options LoopOptions) (*Loop, error) {
-	hub, err := NewHub(HubOptions{Concurrency: options.Concurrency})
-	if err != nil {
-		return nil, err
-	}
-	return hub.Loop(hub.Share(1), options)
-}
-
 // Loop returns a loop that watches nothing yet, of a pool with that share of the
 // slots. Close ends it.
 func (h *Hub) Loop(s Share, options LoopOptions) (*Loop, error) {
@@ -129,9 +105,6 @@ func (h *Hub) Loop(s Share, options LoopOptions) (*Loop, error) {
 	defer h.mu.Unlock()
 	return &Loop{h, h.schedule.open(s.share, options, h.now())}, nil
 }
-
-// Run runs the hub of the loop, for a loop that has one of its own.
-func (l *Loop) Run(ctx context.Context) error { return l.hub.Run(ctx) }
 
 // Close ends the loop: nothing is checked for it any more.
 func (l *Loop) Close() {
@@ -177,23 +150,18 @@ func (l *Loop) Take() []inventory.Result {
 	return results
 }
 
-// Overruns is that of Stats, at less cost.
+// Overruns counts the intervals at whose end a check was a whole interval late, or in which
+// a late one was given up.
 func (l *Loop) Overruns() uint64 {
 	l.hub.mu.Lock()
 	defer l.hub.mu.Unlock()
 	return l.feed.overruns
 }
 
-// Refused is that of Stats, at less cost.
+// Refused is the number of addresses that are not watched, because the hub has as many
+// checks as it may have.
 func (l *Loop) Refused() int {
 	l.hub.mu.Lock()
 	defer l.hub.mu.Unlock()
 	return l.feed.refused
-}
-
-// Stats returns what the loop is doing.
-func (l *Loop) Stats() Stats {
-	l.hub.mu.Lock()
-	defer l.hub.mu.Unlock()
-	return l.feed.stats()
 }

@@ -54,16 +54,17 @@ func TestNewLoopNamesTheMistake(t *testing.T) {
 	check := func(context.Context, netip.Addr) inventory.Result { return inventory.Result{} }
 	tests := []struct {
 		options probe.LoopOptions
+		slots   int
 		want    string
 	}{
-		{probe.LoopOptions{Interval: time.Second}, "no check"},
-		{probe.LoopOptions{Check: check}, "interval 0s"},
-		{probe.LoopOptions{Check: check, Interval: time.Second, FastInterval: -1}, "fast interval -1ns"},
-		{probe.LoopOptions{Check: check, Interval: time.Second, Concurrency: -1}, "concurrency -1"},
-		{probe.LoopOptions{Check: check, Interval: time.Second, Gather: -1}, "gather time -1ns"},
+		{probe.LoopOptions{Interval: time.Second}, 0, "no check"},
+		{probe.LoopOptions{Check: check}, 0, "interval 0s"},
+		{probe.LoopOptions{Check: check, Interval: time.Second, FastInterval: -1}, 0, "fast interval -1ns"},
+		{probe.LoopOptions{Check: check, Interval: time.Second}, -1, "concurrency -1"},
+		{probe.LoopOptions{Check: check, Interval: time.Second, Gather: -1}, 0, "gather time -1ns"},
 	}
 	for _, test := range tests {
-		if _, err := probe.NewLoop(test.options); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := probe.NewLoop(test.options, test.slots); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("got error %v, want %q in it", err, test.want)
 		}
 	}

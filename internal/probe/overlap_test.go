@@ -149,9 +149,7 @@ func TestWhatAnswersAnAlarmDoesNotWaitForOtherResults(t *testing.T) {
 
 func TestAlarmsNeverTakeMoreThanHalfOfTheSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		options := overlapping
-		options.Concurrency = 4
-		f := newFleet(t, options, 12)
+		f := newFleet(t, overlapping, 12, 4)
 		f.watchAll()
 		time.Sleep(2100 * time.Millisecond)
 		f.took(func(i int) time.Duration {

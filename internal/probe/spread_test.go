@@ -57,7 +57,7 @@ func TestContract33NeverMoreGoroutinesThanSlots(t *testing.T) {
 	const slots = 10
 	synctest.Test(t, func(t *testing.T) {
 		before := runtime.NumGoroutine()
-		f := newFleet(t, probe.LoopOptions{Interval: time.Second, Concurrency: slots}, 1_000)
+		f := newFleet(t, probe.LoopOptions{Interval: time.Second}, 1_000, slots)
 		f.took(func(i int) time.Duration { return time.Duration(1+i%20) * time.Millisecond })
 		f.watchAll()
 		most := 0

@@ -24,8 +24,12 @@ func probeAll(ctx context.Context, c probing.Case) error {
 	if err != nil {
 		return err
 	}
+	hub, err := probe.NewHub(probe.HubOptions{})
+	if err != nil {
+		return err
+	}
 	// Gather is the daemon's.
-	loop, err := probe.NewLoop(probe.LoopOptions{Check: checker.Check, Interval: probing.Interval, Gather: 20 * time.Millisecond})
+	loop, err := hub.Loop(hub.Share(1), probe.LoopOptions{Check: checker.Check, Interval: probing.Interval, Gather: 20 * time.Millisecond})
 	if err != nil {
 		return err
 	}
@@ -46,7 +50,7 @@ func probeAll(ctx context.Context, c probing.Case) error {
 		defer pprof.StopCPUProfile()
 	}
 	go count(ctx, loop)
-	return loop.Run(ctx)
+	return hub.Run(ctx)
 }
 
 func count(ctx context.Context, loop *probe.Loop) {

@@ -28,9 +28,8 @@ func holdAll(ctx context.Context, c probing.Case) error {
 		sync.Mutex
 		conns []*net.TCPConn
 	}
-	holder, err := hold.New(hold.Options{
-		Port: probing.Port, Timeout: 5 * time.Second, Interval: probing.Interval, MaxAlarmPercent: 50, MaxConnections: c.Backends,
-		Alarm: func(a hold.Alarm) { fmt.Fprintln(os.Stderr, "lost the connection to", a.Address, a.Kind) },
+	hub, err := hold.NewHub(hold.HubOptions{
+		MaxConnections: c.Backends,
 		Dial: func(ctx context.Context, target netip.AddrPort) (net.Conn, error) {
 			conn, err := dialer.DialContext(ctx, "tcp", target.String())
 			if tcp, ok := conn.(*net.TCPConn); ok && err == nil {
@@ -42,6 +41,13 @@ func holdAll(ctx context.Context, c probing.Case) error {
 		},
 		// The connects are spread over 10 s instead of 30.
 		Random: func() float64 { return rand.Float64() / 3 },
+	})
+	if err != nil {
+		return err
+	}
+	holder, err := hub.Holder(hold.Options{
+		Port: probing.Port, Timeout: 5 * time.Second, Interval: probing.Interval, MaxAlarmPercent: 50,
+		Alarm: func(a hold.Alarm) { fmt.Fprintln(os.Stderr, "lost the connection to", a.Address, a.Kind) },
 	})
 	if err != nil {
 		return err
@@ -64,7 +70,7 @@ func holdAll(ctx context.Context, c probing.Case) error {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}()
-	holder.Run(ctx)
+	hub.Run(ctx)
 	return nil
 }
 
