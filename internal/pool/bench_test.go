@@ -45,7 +45,7 @@ func BenchmarkPool(b *testing.B) {
 					PollInterval: time.Hour, SourceTimeout: time.Second,
 				},
 				GroupOptions: pool.GroupOptions{
-					Prober: s, HealthTimeout: 500 * time.Millisecond,
+					Prober: s, HealthTimeout: 500 * time.Millisecond, Publish: func(*guard.Verdict) {},
 					Policy: guard.Policy{Rise: 2, Fall: 3, Interval: time.Second, MaxSilentPercent: 50, FailOpen: true, Threshold: 10, MaxRemovalPercent: 50, DrainPeriod: 30 * time.Second},
 				},
 				concurrency: 256,

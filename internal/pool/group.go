@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,8 +32,9 @@ type GroupOptions struct {
 	// where HoldPort is 0.
 	HoldHub  *hold.Hub
 	HoldPort uint16
-	// Observe gets the outcome of each event after the verdict was published. It
-	// must not block, and may be nil.
+	// Publish gets each verdict, and Observe, which may be nil, the outcome of each
+	// event after its verdict was published. They must not block.
+	Publish func(*guard.Verdict)
 	Observe func(Outcome)
 }
 
@@ -49,18 +48,13 @@ type Group struct {
 	start time.Time
 	// decide is guard.Decide.
 	decide func(guard.Input, guard.Policy) guard.Verdict
-
-	mu sync.Mutex
-	// subscribers have one channel each, which holds the newest verdict.
-	subscribers []chan *guard.Verdict
-	published   *guard.Verdict
 }
 
 // NewGroup checks the options. It neither reads nor checks anything.
 func NewGroup(opts GroupOptions) (*Group, error) {
 	switch {
-	case opts.Reader == nil:
-		return nil, errors.New("pool: a reader is needed")
+	case opts.Reader == nil || opts.Publish == nil:
+		return nil, errors.New("pool: a reader and somebody to publish to are needed")
 	case (opts.Prober == nil || opts.Hub == nil) && !opts.Policy.HealthOff:
 		return nil, errors.New("pool: a prober is needed unless health checks are off")
 	case opts.Prober != nil && (opts.Policy.Interval <= 0 || opts.HealthTimeout <= 0):
@@ -70,40 +64,6 @@ func NewGroup(opts GroupOptions) (*Group, error) {
 		opts.Observe = func(Outcome) {}
 	}
 	return &Group{opts: opts, start: time.Now(), decide: guard.Decide}, nil
-}
-
-// Subscribe returns a channel that holds the newest verdict until it is taken.
-// Targets may come and go while the group runs.
-func (g *Group) Subscribe() <-chan *guard.Verdict {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	c := make(chan *guard.Verdict, 1)
-	if g.published != nil {
-		c <- g.published
-	}
-	g.subscribers = append(g.subscribers, c)
-	return c
-}
-
-// Unsubscribe ends a subscription. The channel gets nothing any more.
-func (g *Group) Unsubscribe(c <-chan *guard.Verdict) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.subscribers = slices.DeleteFunc(g.subscribers, func(other chan *guard.Verdict) bool { return other == c })
-}
-
-// publish gives every subscriber the verdict in place of one it has not taken.
-func (g *Group) publish(v *guard.Verdict) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.published = v
-	for _, c := range g.subscribers {
-		select {
-		case <-c:
-		default:
-		}
-		c <- v // there is room: this is the only sender
-	}
 }
 
 // Run checks and decides until ctx ends, and returns when everything it started has

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -86,8 +85,8 @@ func (s *several) group(key any, check *world) *part {
 	var err error
 	p.group, err = pool.NewGroup(pool.GroupOptions{
 		Reader: s.reader, Hub: s.hub, Share: s.share, Prober: check, Key: key, Policy: s.opts.Policy,
-		HealthTimeout: s.opts.HealthTimeout,
-		Observe:       func(o pool.Outcome) { p.set(func() { p.outcomes = append(p.outcomes, o) }) },
+		HealthTimeout: s.opts.HealthTimeout, Publish: p.take,
+		Observe: func(o pool.Outcome) { p.set(func() { p.outcomes = append(p.outcomes, o) }) },
 	})
 	if err != nil {
 		s.Fatal(err)
@@ -98,24 +97,13 @@ func (s *several) group(key any, check *world) *part {
 // start runs a group from what is published, with a target that takes its verdicts.
 func (s *several) start(p *part, published ...inventory.Member) *part {
 	ctx, cancel := context.WithCancel(s.ctx)
-	verdicts := p.group.Subscribe()
 	var running sync.WaitGroup
 	running.Go(func() {
 		if err := p.group.Run(ctx, published); err != nil {
 			s.Error(err)
 		}
 	})
-	running.Go(func() {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case v := <-verdicts:
-				p.set(func() { p.verdict = v; p.verdicts++ })
-			}
-		}
-	})
-	p.stop = func() { cancel(); running.Wait(); p.group.Unsubscribe(verdicts) }
+	p.stop = func() { cancel(); running.Wait() }
 	s.all.Go(running.Wait)
 	return p
 }
@@ -267,36 +255,6 @@ func TestContract51GroupsWithTheSameCheckShareItsProbes(t *testing.T) {
 		s.set(func() { s.dead[address(2)] = true })
 		if took := one.until("2=down"); took > 3*time.Second {
 			t.Errorf("it was down after %s when the other group had ended", took)
-		}
-	}, 1, 2, 3)
-}
-
-func TestContract52AThousandTargetsCostWhatOneDoes(t *testing.T) {
-	inSeveral(t, func(s *several) {
-		p := s.start(s.group("tcp:80", nil))
-		during(10 * time.Second)
-		checks, reads, goroutines := p.allChecks(), s.readCount(), runtime.NumGoroutine()
-		var targets []<-chan *guard.Verdict
-		for range 1000 {
-			targets = append(targets, p.group.Subscribe())
-		}
-		during(60 * time.Second)
-		if got := runtime.NumGoroutine(); got > goroutines+5 {
-			t.Errorf("got %d goroutines more for 1,000 targets", got-goroutines)
-		}
-		if got := p.allChecks() - checks; got > 95 {
-			t.Errorf("got %d checks in a minute, want the 90 of 3 endpoints", got)
-		}
-		if got := s.readCount() - reads; got > 2 {
-			t.Errorf("got %d reads in a minute, want 2", got)
-		}
-		p.set(func() { p.dead[address(2)] = true })
-		during(3 * time.Second)
-		for _, c := range targets {
-			if got := inventory.StateOf((<-c).Members, address(2)); got != inventory.StateDown {
-				t.Fatalf("a target has %s, want down", got)
-			}
-			p.group.Unsubscribe(c)
 		}
 	}, 1, 2, 3)
 }

@@ -47,7 +47,7 @@ func (l *loop) start(members []inventory.Member) {
 	verdict := l.decide(guard.Input{Now: now, Memory: guard.Recover(members, now).Forbid(l.ineligible)}, l.opts.Policy)
 	l.verdict = &verdict
 	l.publisher = publisher{grace: l.opts.grace(), published: l.verdict}
-	l.publish(l.verdict)
+	l.opts.Publish(l.verdict)
 	l.tell(Outcome{Recovered: &Recovered{Members: len(members), Ineligible: len(l.ineligible)}})
 }
 
@@ -73,7 +73,7 @@ func (l *loop) pass() {
 	read, health := l.intake.take(l.uncheckedMember, now)
 	verdict := l.decide(guard.Input{Now: now, Read: read, Health: health, Memory: l.verdict.Memory}, l.opts.Policy)
 	if ready := l.publisher.offer(&verdict, l.unchecked, l.holder.asking, now); ready != nil {
-		l.publish(ready)
+		l.opts.Publish(ready)
 	}
 	l.verdict, l.judged = &verdict, now
 	l.watch()

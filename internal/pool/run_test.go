@@ -110,18 +110,6 @@ func TestContract13DrainingEndsInTimeAlthoughNothingHappens(t *testing.T) {
 	})
 }
 
-func TestATargetThatWasBusyGetsTheNewestVerdict(t *testing.T) {
-	in(t, func(w *world) {
-		w.list(1, 2, 3, 4)
-		w.signal()
-		during(time.Second)
-		v := <-w.late
-		if got := inventory.StateOf(v.Members, address(4)); got != ready {
-			t.Errorf("got a verdict in which the newest node is %s", got)
-		}
-	})
-}
-
 func TestContract13RetriesAndSignalsDoNotCountAsScheduledReads(t *testing.T) {
 	in(t, func(w *world) {
 		w.list()

@@ -28,7 +28,7 @@ type options struct {
 }
 
 // run runs the pool and its group from what is published until ctx ends.
-func (o options) run(ctx context.Context, tb testing.TB, running *sync.WaitGroup, published ...inventory.Member) *pool.Group {
+func (o options) run(ctx context.Context, tb testing.TB, running *sync.WaitGroup, published ...inventory.Member) {
 	tb.Helper()
 	reader, err := pool.NewReader(o.ReaderOptions)
 	if err != nil {
@@ -57,7 +57,6 @@ func (o options) run(ctx context.Context, tb testing.TB, running *sync.WaitGroup
 	running.Go(func() { reader.Run(ctx) })
 	running.Go(func() { _ = hub.Run(ctx) })
 	running.Go(func() { holds.Run(ctx) })
-	return group
 }
 
 // world is a scripted remote cluster and a target that takes verdicts. It runs
@@ -78,9 +77,7 @@ type world struct {
 	dead, mute, lost map[netip.Addr]bool
 	silence          time.Duration
 	checked          map[netip.Addr]int
-	// late is the channel of a target that takes nothing by itself.
-	late <-chan *guard.Verdict
-	// verdict is the newest that a target took, verdicts counts them.
+	// verdict is the newest that a target has, verdicts counts them.
 	verdict  *guard.Verdict
 	verdicts int
 	outcomes []pool.Outcome
@@ -104,6 +101,7 @@ func newWorld(t *testing.T, octets ...int) *world {
 				Rise: 2, Fall: 3, Interval: 2 * time.Second, MaxSilentPercent: 50, FailOpen: true,
 				Threshold: 10, MaxRemovalPercent: 50, DrainPeriod: 30 * time.Second,
 			},
+			Publish: w.take,
 			Observe: func(o pool.Outcome) { w.set(func() { w.outcomes = append(w.outcomes, o) }) },
 		},
 		concurrency: 256,
@@ -129,23 +127,16 @@ func (w *world) start(published ...inventory.Member) {
 	w.Helper()
 	ctx, cancel := context.WithCancel(w.Context())
 	var running sync.WaitGroup
-	group := w.opts.run(ctx, w, &running, published...)
-	verdicts := group.Subscribe()
-	w.late = group.Subscribe()
-	running.Go(func() {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case v := <-verdicts:
-				w.set(func() { w.verdict = v; w.verdicts++ })
-				if got := w.published(); len(w.states) == 0 || got != w.states[len(w.states)-1] {
-					w.set(func() { w.states = append(w.states, got) })
-				}
-			}
-		}
-	})
+	w.opts.run(ctx, w, &running, published...)
 	w.stop = func() { cancel(); running.Wait() }
+}
+
+// take is the target.
+func (w *world) take(v *guard.Verdict) {
+	w.set(func() { w.verdict = v; w.verdicts++ })
+	if got := w.published(); len(w.states) == 0 || got != w.states[len(w.states)-1] {
+		w.set(func() { w.states = append(w.states, got) })
+	}
 }
 
 // list makes the inventory those nodes.

@@ -130,7 +130,8 @@ func (g *groups) begin(ctx context.Context, key resolve.Group, p *running, from 
 	now := &group{reader: p.reader, health: p.document.Spec.HealthCheck, guard: p.document.Spec.Guard}
 	options := pool.GroupOptions{
 		Reader: p.reader, Prober: checking.Prober, Policy: checking.Policy, HealthTimeout: checking.Timeout,
-		HoldHub: s.holds, HoldPort: checking.HoldPort, Observe: s.teller.ofGroup(key, now),
+		HoldHub: s.holds, HoldPort: checking.HoldPort,
+		Publish: func(v *guard.Verdict) { now.publish(s, key, v) }, Observe: s.teller.ofGroup(key, now),
 	}
 	if checking.Prober != nil {
 		options.Hub, options.Share, options.Key = s.probes, p.share, checking.Key
@@ -140,31 +141,17 @@ func (g *groups) begin(ctx context.Context, key resolve.Group, p *running, from 
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	now.stop = cancel
-	verdicts := now.group.Subscribe()
 	g.ended.Go(func() {
 		if err := now.group.Run(ctx, from); err != nil {
 			s.teller.group(key, err)
 			now.failed.Store(true)
 		}
 	})
-	g.ended.Go(func() { now.forward(ctx, s, key, verdicts) })
 	return now, nil
 }
 
-// forward gives the targets what the group decides, and asks for a pass where it becomes
-// ready to take over, or is so no more.
-func (g *group) forward(ctx context.Context, s *Server, key resolve.Group, verdicts <-chan *guard.Verdict) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case v := <-verdicts:
-			g.publish(s, key, v)
-		}
-	}
-}
-
-// publish publishes a verdict, unless another group may have taken the place of this one.
+// publish gives the targets a verdict, unless another group may have taken the place of this
+// one, and asks for a pass where it becomes ready to take over, or is so no more.
 func (g *group) publish(s *Server, key resolve.Group, v *guard.Verdict) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

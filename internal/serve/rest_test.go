@@ -3,7 +3,9 @@ package serve_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -32,6 +34,7 @@ type resting struct {
 	right  bool
 	broken atomic.Bool // slices cannot be read
 	away   atomic.Bool // the source cannot be read
+	reads  atomic.Int64
 
 	mu     sync.Mutex
 	follow func() // says that slices changed by another hand
@@ -133,6 +136,7 @@ type source struct {
 }
 
 func (s source) Read(ctx context.Context) ([]inventory.Node, error) {
+	s.reads.Add(1)
 	if s.away.Load() {
 		return nil, errors.New("the source is away")
 	}
@@ -258,6 +262,59 @@ func TestContract96TheRevisionGrowsWithWhatIsShown(t *testing.T) {
 		cancel()
 		synctest.Wait()
 	})
+}
+
+// TestContract52TargetsCostNoReadsChecksOrGoroutines is not parallel: it counts the goroutines
+// of the process.
+func TestContract52TargetsCostNoReadsChecksOrGoroutines(t *testing.T) {
+	type cost struct {
+		reads, checks int64
+		goroutines    int
+	}
+	var costs []cost
+	for _, n := range []int{1, 100} {
+		synctest.Test(t, func(t *testing.T) {
+			names := make([]string, n)
+			for i := range names {
+				names[i] = fmt.Sprint("web-", i)
+			}
+			r, prober := newResting(names...), &counting{}
+			r.right = true
+			options := r.options(prober, nil)
+			options.Random = func() float64 { return 0.5 }
+			server, err := serve.New(options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := runtime.NumGoroutine()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			go func() { _ = server.Run(ctx) }()
+			r.counted(time.Minute)
+			reads, checks := r.reads.Load(), prober.checks.Load()
+			r.counted(10 * time.Minute)
+			costs = append(costs, cost{r.reads.Load() - reads, prober.checks.Load() - checks, runtime.NumGoroutine() - before})
+			if got := len(server.Snapshot().Targets); got != n {
+				t.Errorf("got %d targets, want %d", got, n)
+			}
+			cancel()
+			synctest.Wait()
+		})
+	}
+	if costs[0] != costs[1] {
+		t.Errorf("got %+v in ten minutes for one target and for 100, want the same", costs)
+	}
+}
+
+// counting is a prober that counts.
+type counting struct {
+	passing
+	checks atomic.Int64
+}
+
+func (c *counting) Check(ctx context.Context, addr netip.Addr) inventory.Result {
+	c.checks.Add(1)
+	return c.passing.Check(ctx, addr)
 }
 
 // turning is a prober for which every endpoint works, or none.
