@@ -40,6 +40,8 @@ func ResolvePorts(service Service, target Target) ([]Port, Problem) {
 		return nil, Problem{ServiceExternalName, fmt.Sprintf("Service %s is of type ExternalName, which has no endpoints: no slice is created; make it ClusterIP, NodePort or LoadBalancer", name)}
 	case service.HasSelector:
 		return nil, Problem{ServiceHasSelector, fmt.Sprintf("Service %s has a selector, so Kubernetes manages its endpoints itself: no slice is created; remove spec.selector", name)}
+	case service.Portless != "":
+		return nil, Problem{PortMismatch, service.Portless}
 	}
 	if len(service.Ports) == 0 {
 		return nil, Problem{PortMismatch, fmt.Sprintf("Service %s has no port, and a slice takes the names of its ports from there: no slice is created; give the Service a port, also where it is headless", name)}

@@ -106,12 +106,14 @@ type Service struct {
 	// whatever its health.
 	PublishNotReady bool
 	Ports           []ServicePort
+	// Portless says why nobody knows its ports, and the remedy, where a store made it up.
+	Portless string
 }
 
 // Same reports whether both say the same.
 func (s Service) Same(other Service) bool {
 	return s.UID == other.UID && s.Deleting == other.Deleting && s.HasSelector == other.HasSelector &&
-		s.ExternalName == other.ExternalName && s.PublishNotReady == other.PublishNotReady &&
+		s.ExternalName == other.ExternalName && s.PublishNotReady == other.PublishNotReady && s.Portless == other.Portless &&
 		slices.Equal(s.Ports, other.Ports)
 }
 

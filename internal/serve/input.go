@@ -41,8 +41,8 @@ func (s *Server) input(now time.Time) (resolve.Input, bool) {
 	local := s.opts.Hub.Local()
 	s.teller.crowded(local.Sights)
 	for _, sight := range local.Sights {
-		if !s.settled && !sight.Complete && sight.Err == nil {
-			return in, false
+		if !s.settled && !sight.Complete && (sight.Err == nil || set.Variables) {
+			return in, false // with variables nothing is decided before the slices were read
 		}
 		in.Unread[sight.Namespace] = in.Unread[sight.Namespace] || !sight.Complete || sight.Err != nil
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/outbox"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
@@ -54,14 +55,13 @@ func (o *One) Local() resolve.Local {
 	key := resolve.Key{Namespace: o.of.Namespace, Service: o.of.Service}
 	local := resolve.Local{Sights: []resolve.Sight{{Namespace: key.Namespace, Complete: o.state != nil, Err: o.stale}}}
 	if o.state == nil {
-		local.Sights[0].Err = nil // nothing is decided before
 		return local
 	}
 	if o.state.Service.UID != "" {
 		local.Services = []resolve.Service{{Key: key, Service: o.state.Service}}
 	}
 	for _, slice := range o.state.Slices {
-		published := resolve.Published{Key: key, Slice: slice.Name, Ports: slice.Ports, Endpoints: len(slice.Endpoints)}
+		published := resolve.Published{Key: key, Pool: o.of.Pool, Slice: slice.Name, Ports: slice.Ports, Endpoints: len(slice.Endpoints)}
 		published.Addresses = func() (all []netip.Addr) {
 			for _, m := range slice.Endpoints {
 				all = append(all, m.Address)
@@ -148,9 +148,18 @@ func (s oneStore) Load(ctx context.Context) (plan.State, error) {
 	return state, err
 }
 
-// Write implements target.Store.
+// Write implements target.Store. What is published is known before the next Load.
 func (s oneStore) Write(ctx context.Context, w plan.Write) (string, error) {
-	return s.store.Write(ctx, w)
+	o := s.One
+	version, err := o.store.Write(ctx, w)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err == nil && o.state != nil {
+		state := *o.state
+		state.Slices = outbox.Landed(state.Slices, outbox.Result{Write: w, Version: version})
+		o.state = &state
+	}
+	return version, err
 }
 
 // Follow implements Store.

@@ -50,18 +50,18 @@ func TestAHubOfOneReadsItsStoreOnce(t *testing.T) {
 					news = make(chan struct{}, 1)
 				}
 				store := &counted{err: errors.New("away")}
-				of := plan.Target{Namespace: "shop", Service: "web", SliceName: "web-remote"}
+				of := plan.Target{Namespace: "shop", Service: "web", SliceName: "web-remote", Pool: "blue"}
 				hub := serve.NewOne(store, of, news, 30*time.Second)
 				go func() { _ = hub.Run(t.Context()) }()
 				during(10 * time.Second)
-				if local := hub.Local(); local.Sights[0].Complete || local.Sights[0].Err != nil || store.taken() < 5 {
-					t.Fatalf("got %+v, want that nothing is known yet, and that it is tried", local)
+				if local := hub.Local(); local.Sights[0].Complete || local.Sights[0].Err == nil || store.taken() < 5 {
+					t.Fatalf("got %+v, want why nothing is known yet, and that it is tried", local)
 				}
 				store.mu.Lock()
 				store.err, store.state = nil, plan.State{Service: plan.Service{UID: "1"}, Slices: []plan.Slice{{Name: "web-remote"}}}
 				store.mu.Unlock()
 				during(1500 * time.Millisecond)
-				if local := hub.Local(); !local.Sights[0].Complete || len(local.Services) != 1 || len(local.Published) != 1 || store.taken() != 1 {
+				if local := hub.Local(); !local.Sights[0].Complete || len(local.Services) != 1 || len(local.Published) != 1 || local.Published[0].Pool != "blue" || store.taken() != 1 {
 					t.Fatalf("got %+v, want the Service and its slice, by one read", local)
 				}
 				opened, err := hub.Open(of)
