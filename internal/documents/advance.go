@@ -55,7 +55,7 @@ func (l *look) read(folder Folder) {
 			l.unknown(Mistake{File: file.Name, Rule: file.Problem, Remedy: file.Remedy})
 			continue
 		}
-		for _, d := range Decode(file.Name, file.Data) {
+		for _, d := range folder.decode(file.Name, file.Data) {
 			if d.Key == (Key{}) {
 				l.unknown(d.Mistakes...)
 				continue

@@ -19,7 +19,9 @@ const MaxFileBytes = 1 << 20
 
 // Decode reads the documents of one file, YAML or JSON, in their order. file is what
 // messages call it. A file that is not YAML at all is one document without a key.
-func Decode(file string, data []byte) []Document {
+func Decode(file string, data []byte) []Document { return Folder{}.decode(file, data) }
+
+func (f Folder) decode(file string, data []byte) []Document {
 	if len(data) > MaxFileBytes {
 		return []Document{unreadable(file, 0, problem{"holds more than 1 MiB", "split it into several files"})}
 	}
@@ -38,7 +40,7 @@ func Decode(file string, data []byte) []Document {
 		if len(root.Content) == 0 || isNull(root.Content[0]) {
 			continue
 		}
-		found = append(found, decodeDocument(file, root.Content[0]))
+		found = append(found, f.decodeDocument(file, root.Content[0]))
 	}
 }
 
@@ -60,8 +62,8 @@ func notYAML(err error) (int, problem) {
 }
 
 // decodeDocument reads one document: first what it is, then its fields.
-func decodeDocument(file string, node *yaml.Node) Document {
-	w := &walk{file: file, lines: map[string]int{"": node.Line}, budget: maxNodes}
+func (f Folder) decodeDocument(file string, node *yaml.Node) Document {
+	w := &walk{file: file, loopback: f.Loopback, lines: map[string]int{"": node.Line}, budget: maxNodes}
 	document := Document{File: file, Line: node.Line}
 	document.Key = w.identity(node)
 	w.document = ""

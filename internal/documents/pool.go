@@ -162,7 +162,7 @@ func (w *walk) checkSubnets(subnets []string) {
 		seen[text] = true
 		if subnet.Bits() < least {
 			w.noteValue(at, text, problem{fmt.Sprintf("is larger than /%d", least), "name the ranges of the nodes"})
-		} else if what := filter.ForbiddenIn(subnet); what != "" {
+		} else if what := filter.ForbiddenIn(subnet); what != "" && !(w.loopback && subnet.Addr().IsLoopback()) {
 			w.noteValue(at, text, problem{"contains " + what + ", which is never published", "name smaller ranges, without it"})
 		}
 	}

@@ -21,6 +21,8 @@ type Folder struct {
 	Files []File
 	// Problem says why the folder could not be read as a whole, and Remedy what to do.
 	Problem, Remedy string
+	// Loopback accepts subnets of loopback addresses, for a store that routes no traffic.
+	Loopback bool
 }
 
 // Entry is one document that is in effect, or that exists and cannot be.

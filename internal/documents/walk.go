@@ -26,6 +26,8 @@ type problem struct{ rule, remedy string }
 // walk decodes one document and notes what is wrong with it.
 type walk struct {
 	file, document string
+	// loopback accepts subnets of loopback addresses.
+	loopback bool
 	// lines has the line of each field that the document has, by path.
 	lines map[string]int
 	// broken has the paths of fields with a mistake. Rules leave them alone, so that one
