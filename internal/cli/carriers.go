@@ -10,6 +10,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/event"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/folder"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kinds"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 )
 
@@ -29,7 +30,7 @@ func newCarriers(c config.Config, m *metrics.Metrics) (*carriers, error) {
 	out := &carriers{changed: make(chan struct{}, 1)}
 	var err error
 	if c.Documents.Dir != "" {
-		if out.folder, err = folder.New(folder.Options{Dir: c.Documents.Dir}); err != nil {
+		if out.folder, err = folder.New(folder.Options{Dir: c.Documents.Dir, Read: readFolder(c)}); err != nil {
 			return nil, err
 		}
 	}
@@ -90,19 +91,7 @@ func (c *carriers) Run(ctx context.Context) error {
 	defer running.Wait()
 	follow := func(run func(context.Context) error, changed <-chan struct{}) {
 		running.Go(func() { _ = run(ctx) }) // it only ends with its context
-		running.Go(func() {
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case <-changed:
-				}
-				select {
-				case c.changed <- struct{}{}:
-				default:
-				}
-			}
-		})
+		running.Go(func() { pass(ctx, changed, c.changed) })
 	}
 	if c.folder != nil {
 		follow(c.folder.Run, c.folder.Changed())
@@ -111,4 +100,16 @@ func (c *carriers) Run(ctx context.Context) error {
 		follow(c.kinds.Run, c.kinds.Changed())
 	}
 	return nil
+}
+
+// pass passes on that something changed, until ctx ends.
+func pass(ctx context.Context, changed <-chan struct{}, to chan<- struct{}) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+			kubeapi.Signal(to)
+		}
+	}
 }

@@ -85,9 +85,7 @@ func (b *parts) diff(ctx context.Context, p Program, out commandline.Format) err
 	if outcome, message := judge(a, true); outcome.status() != ExitOK {
 		fmt.Fprintln(p.Stderr, b.target.Names.Of(message))
 	}
-	if b.config.Store.Kind == config.StoreMemory {
-		fmt.Fprintln(p.Stderr, "STORE_KIND=memory has no slices to compare with: shown are the slices that a daemon would make in an empty cluster. To compare with those of a cluster, set STORE_KIND=client-go.")
-	}
+	p.sayEmpty(b.config)
 	all, err := differences(b.target, a.Current, a.Writes)
 	if err != nil {
 		return err
@@ -103,6 +101,13 @@ func (b *parts) diff(ctx context.Context, p Program, out commandline.Format) err
 		return &exitError{code: ExitDifferent}
 	}
 	return nil
+}
+
+// sayEmpty says that a store has nothing to compare with.
+func (p Program) sayEmpty(c config.Config) {
+	if c.Store.Kind == config.StoreMemory {
+		fmt.Fprintln(p.Stderr, "STORE_KIND=memory has no slices to compare with: shown are the slices that a daemon would make in an empty cluster. To compare with those of a cluster, set STORE_KIND=client-go.")
+	}
 }
 
 // differences describes writes.

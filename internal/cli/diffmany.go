@@ -30,6 +30,7 @@ func (p Program) diffMany(ctx context.Context, c config.Config, s scope, out com
 	for _, j := range e.wrong() { // what a run would say that the differences do not
 		fmt.Fprintln(p.Stderr, j)
 	}
+	p.sayEmpty(c)
 	all := []difference{}
 	var asText strings.Builder
 	for _, t := range a.Targets {

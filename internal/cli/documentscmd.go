@@ -22,7 +22,17 @@ func documentsOf(ctx context.Context, c config.Config) documents.Set {
 	if c.Documents.Dir == "" {
 		return none()
 	}
-	return documents.Advance(documents.Set{}, folder.Read(ctx, c.Documents.Dir))
+	return documents.Advance(documents.Set{}, readFolder(c)(ctx, c.Documents.Dir))
+}
+
+// readFolder looks at a folder of documents. Only the memory store, which routes no traffic,
+// accepts loopback addresses.
+func readFolder(c config.Config) func(ctx context.Context, dir string) documents.Folder {
+	return func(ctx context.Context, dir string) documents.Folder {
+		found := folder.Read(ctx, dir)
+		found.Loopback = c.Store.Kind == config.StoreMemory
+		return found
+	}
 }
 
 // documentsNow returns what a process that starts now would find in the folder and in the

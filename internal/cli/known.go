@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents/variables"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
@@ -37,7 +38,7 @@ func (l *looking) computeKnown(ctx context.Context) (known, error) {
 func knownOf(b *many, a serve.Assessment, started time.Time) known {
 	return known{many: &report.Many{
 		Now: time.Now(), Snapshot: a.Snapshot(), StoreKind: string(b.config.Store.Kind),
-		Leader: true, DryRun: b.config.Run.DryRun, Version: b.version, Started: started,
+		Leader: true, DryRun: b.config.Run.DryRun || b.config.Store.Kind == config.StoreMemory, Version: b.version, Started: started,
 	}}
 }
 

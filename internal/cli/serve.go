@@ -19,11 +19,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
@@ -31,7 +29,8 @@ import (
 type many struct {
 	*parts
 	server *serve.Server
-	hub    *kube.Hub
+	// expiry is when the credential of the local cluster expires.
+	expiry func() kubeapi.Expiry
 	// carriers are nil for a command that reads once.
 	carriers *carriers
 	// seen is what metrics know of pools and targets.
@@ -57,8 +56,8 @@ func (b *many) run(ctx context.Context) error {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer stop()
-	beside.Go(func() { warnOfCredential(ctx, b.log, "KUBECONFIG", b.hub.Expiry) })
-	if b.carriers.kinds != nil && !b.dryRun {
+	beside.Go(func() { warnOfCredential(ctx, b.log, "KUBECONFIG", b.expiry) })
+	if b.carriers.kinds != nil && !b.dryRun && b.config.Store.Kind != config.StoreMemory {
 		beside.Go(func() { b.carriers.kinds.Tell(ctx, b.telling()) })
 	}
 	return b.server.Run(ctx)
@@ -78,9 +77,6 @@ func watched(b *many) (set serve.Documents, watch func(context.Context) error, e
 
 // buildMany makes everything from the configuration. Nothing is started yet.
 func (p Program) buildMany(c config.Config, dryRun bool, read reading) (*many, error) {
-	if c.Store.Kind != config.StoreClientGo {
-		return nil, fmt.Errorf("STORE_KIND=%s is for one Service of variables; with documents set STORE_KIND=client-go, and DRY_RUN=true to write nothing", c.Store.Kind)
-	}
 	b := &many{parts: &parts{config: c, version: p.Version, dryRun: dryRun || c.Run.DryRun, log: logger(p.Stderr, c.Log)}, seen: metrics.NewMany()}
 	var err error
 	if b.metrics, err = b.newMetricsOfMany(); err != nil {
@@ -89,37 +85,26 @@ func (p Program) buildMany(c config.Config, dryRun bool, read reading) (*many, e
 	if b.leader, err = newLeadership(c, b.dryRun, b.log, b.metrics); err != nil {
 		return nil, err
 	}
-	if b.hub, err = kube.New(kube.Options{Way: localWay(c.Store, b.metrics, metrics.ClientStore), ManagedBy: c.Target.ManagedBy, Named: true}); err != nil {
-		return nil, fmt.Errorf("STORE_KIND=client-go: %w", err)
-	}
 	set, watch, err := read(b)
 	if err != nil {
 		return nil, err
 	}
+	var hub serve.Hub
+	if hub, b.expiry, err = newHub(c, set, p.Stdout, b.metrics); err != nil {
+		return nil, err
+	}
 	b.events = newEvents(c, b.dryRun, b.log, b.metrics)
 	b.server, err = serve.New(serve.Options{
-		Documents: set, Watch: watch, Hub: cluster{b.hub}, Labels: b.namespaceLabels,
+		Documents: set, Watch: watch, Hub: hub, Labels: b.namespaceLabels,
 		Fence:    func(s syncer.Store) syncer.Store { return b.metrics.Store(b.leader.fence(s)) },
 		Bounds:   bounded(c.Documents),
 		Supply:   b.supply,
 		Checking: b.checking,
 
-		ManagedBy: c.Target.ManagedBy, MaxEndpoints: c.Target.MaxEndpointsPerSlice, Concurrency: c.Health.Concurrency,
+		ManagedBy: c.Target.ManagedBy, MaxEndpoints: c.Target.MaxEndpointsPerSlice, Concurrency: c.Health.Concurrency, Lanes: lanes(c),
 		DryRun: b.dryRun, Logger: b.log, Announce: b.announcing(), Observe: b.observing(),
 	})
 	return b, err
-}
-
-// cluster is a hub of a real API server.
-type cluster struct{ *kube.Hub }
-
-// Open implements serve.Hub.
-func (c cluster) Open(of plan.Target) (serve.Store, error) {
-	store, err := c.Target(of)
-	if err != nil {
-		return nil, err // a nil *kube.Store would not be a nil Store
-	}
-	return store, nil
 }
 
 // newMetricsOfMany counts what the parts do.
@@ -148,7 +133,7 @@ func (b *many) localExpiry() kubeapi.Expiry {
 	if !b.leader.state().Leading {
 		return kubeapi.Expiry{}
 	}
-	return b.hub.Expiry()
+	return b.expiry()
 }
 
 // announcing returns what makes a notice known at a Service.
@@ -162,6 +147,9 @@ func (b *many) announcing() func(resolve.Key, narration.Notice) {
 
 // namespaceLabels reads the labels of all namespaces.
 func (b *many) namespaceLabels(ctx context.Context) (map[string]map[string]string, error) {
+	if kind := b.config.Store.Kind; kind != config.StoreClientGo {
+		return nil, fmt.Errorf("STORE_KIND=%s reads no labels of namespaces; name the namespaces in spec.allow of the pool, or set STORE_KIND=client-go", kind)
+	}
 	client, err := kubeapi.Open(kubeapi.Options{Way: localWay(b.config.Store, b.metrics, metrics.ClientStore), UserAgent: event.Controller})
 	if err != nil {
 		return nil, err

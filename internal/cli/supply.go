@@ -19,7 +19,8 @@ import (
 // supply says how a pool is read.
 func (b *many) supply(pool *v1alpha1.EndpointPool) (serve.Supply, error) {
 	return serve.Supply{
-		Free: free(pool.Spec.Source), Rules: rules(pool, access{}),
+		// Like that of variables, but not what somebody else wrote into an API server.
+		Free: free(pool.Spec.Source), Rules: rules(pool, access{loopback: b.config.Store.Kind == config.StoreMemory && pool.UID == ""}),
 		PollInterval: pool.Spec.PollInterval.Duration, Timeout: b.config.Source.Timeout,
 		Make: func() (serve.Origin, error) { return b.origin(pool) },
 	}, nil
