@@ -48,6 +48,10 @@ type Options struct {
 	// Timeout bounds every request, and the opening of a watch, within the caller's
 	// own deadline; 10 s by default.
 	Timeout time.Duration
+	// Annotations, if set, returns how many bytes of the value of an annotation are read, 0 of
+	// one that is not. Before is how many of the Service are read before it. Of a Service in a
+	// list or a watch no more is decoded.
+	Annotations func(name string, before int) int
 }
 
 // Client sends requests to one API server. Its methods may be called at the same

@@ -29,7 +29,7 @@ func (c *Client) Each(ctx context.Context, r Resource, options metav1.ListOption
 	build := func(l *lane) *rest.Request { return l.request("GET", r).VersionedParams(&options, c.codec) }
 	err = c.again(ctx, func() error {
 		list = &internalversion.List{}
-		reading := listReader{list: list, part: r.part(), empty: empty, keep: keep}
+		reading := listReader{list: list, part: c.part(r), empty: empty, keep: keep}
 		return c.stream(ctx, build, func(body io.Reader) error {
 			err := reading.read(bufio.NewReader(body))
 			if err == nil {

@@ -38,7 +38,7 @@ func each(t *testing.T, b body, seen func(*corev1.Service)) (*internalversion.Li
 	t.Helper()
 	config := &rest.Config{Host: "https://192.0.2.1"}
 	config.Wrap(func(http.RoundTripper) http.RoundTripper { return b })
-	return newClient(t, kubeapi.Fixed(config), 0).Each(t.Context(), kubeapi.Services("shop"), metav1.ListOptions{},
+	return reading(t, config).Each(t.Context(), kubeapi.Services("shop"), metav1.ListOptions{},
 		func() runtime.Object { return &corev1.Service{} },
 		func(object runtime.Object) runtime.Object {
 			seen(object.(*corev1.Service))

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -18,29 +19,45 @@ type part struct {
 	kind  string
 	first map[uint64]int
 	of    map[uint64]part
+	// entry, if set, says that the message is an entry of a map, and returns how many bytes of
+	// its value are decoded, 0 where the entry is not. Before is how many are before it.
+	entry  func(name string, before int) int
+	before int
 }
 
 // part is what is decoded of an object of a list or a watch. Of a Service, a team decides how
 // long it is: an API server takes more than a megabyte of labels. Nobody reads those.
-func (r Resource) part() part {
+func (c *Client) part(r Resource) part {
 	if r.Name != Services("").Name {
 		return part{}
 	}
 	const metadata, spec = 1, 2
-	const labels, owners, finalizers, managedFields = 11, 13, 14, 17
+	const labels, annotations, owners, finalizers, managedFields = 11, 12, 13, 14, 17
 	const ports, selector, externalIPs, sourceRanges = 1, 2, 5, 9
+	p := part{first: map[uint64]int{labels: 0, owners: 0, finalizers: 0, managedFields: 0}}
+	if c.options.Annotations != nil {
+		p.of = map[uint64]part{annotations: {entry: c.mostOfAnnotation}}
+	}
 	return part{of: map[uint64]part{
-		metadata: {first: map[uint64]int{labels: 0, owners: 0, finalizers: 0, managedFields: 0}},
+		metadata: p,
 		spec:     {first: map[uint64]int{ports: MostPorts, selector: 1, externalIPs: 0, sourceRanges: 0}},
 	}}
+}
+
+// mostOfAnnotation is Options.Annotations and what client-go reads: that one annotation is true.
+func (c *Client) mostOfAnnotation(name string, before int) int {
+	if name == metav1.InitialEventsAnnotationKey {
+		return len("true") + 1
+	}
+	return c.options.Annotations(name, before)
 }
 
 // MostPorts is how many ports of a Service are decoded, the first ones.
 const MostPorts = 256
 
 // event is what is decoded of an event of a watch. One that tells an error holds a Status.
-func (r Resource) event() part {
-	p := r.part()
+func (c *Client) event(r Resource) part {
+	p := c.part(r)
 	if p.of == nil {
 		return p
 	}
@@ -54,17 +71,16 @@ func (p part) read(out []byte, body *bufio.Reader, size int64) ([]byte, error) {
 	if size > mostOfObject {
 		return out, fmt.Errorf("an object of %d bytes", size)
 	}
+	if p.entry != nil {
+		return p.readEntry(out, body, size)
+	}
 	if p.first == nil && p.of == nil {
-		begin := len(out)
-		out = slices.Grow(out, int(size))[:begin+int(size)]
-		_, err := io.ReadFull(body, out[begin:])
-		return out, short(err)
+		return readWhole(out, body, size)
 	}
 	if length := len(protobufMagic); size >= int64(length) { // no byte more: a watch may wait for that
 		if magic, _ := body.Peek(length); bytes.Equal(magic, protobufMagic) {
-			out = append(out, magic...)
+			out, _ = readWhole(out, body, int64(length))
 			size -= int64(length)
-			_, _ = body.Discard(length)
 		}
 	}
 	seen, about := make(map[uint64]int), runtime.TypeMeta{}
@@ -74,29 +90,71 @@ func (p part) read(out []byte, body *bufio.Reader, size int64) ([]byte, error) {
 		if most, bounded := p.first[field]; bounded && seen[field] > most {
 			return skip(body, size)
 		}
+		start := len(out)
 		out = binary.AppendUvarint(out, tag)
 		if tag&7 == 0 {
-			out, err = part{}.read(out, body, size)
+			out, err = readWhole(out, body, size)
 			return err
 		}
 		const room = 5 // for the length, which is known later
 		begin, inner := len(out)+room, p.of[field]
+		inner.before = seen[field] - 1
 		if about.Kind != p.kind {
 			inner = part{}
 		}
 		if out, err = inner.read(append(out, make([]byte, room)...), body, size); err != nil {
 			return err
 		}
-		length := len(out) - begin
-		for i := range room {
-			out[begin-room+i] = byte(length>>(7*i)) | 0x80
+		if inner.entry != nil && len(out) == begin {
+			out, seen[field] = out[:start], seen[field]-1
+			return nil
 		}
-		out[begin-1] &^= 0x80
+		setLength(out[begin-room:begin], len(out)-begin)
 		if p.kind != "" && field == 1 {
 			err = about.Unmarshal(out[begin:])
 		}
 		return err
 	})
+	return out, err
+}
+
+// readWhole appends the bytes that follow.
+func readWhole(out []byte, body *bufio.Reader, size int64) ([]byte, error) {
+	begin := len(out)
+	out = slices.Grow(out, int(size))[:begin+int(size)]
+	_, err := io.ReadFull(body, out[begin:])
+	return out, short(err)
+}
+
+// setLength writes a length that takes all of the bytes.
+func setLength(into []byte, length int) {
+	for i := range into {
+		into[i] = byte(length>>(7*i)) | 0x80
+	}
+	into[len(into)-1] &^= 0x80
+}
+
+// readEntry appends the part of an entry of a map that follows. Its name comes first.
+func (p part) readEntry(out []byte, body *bufio.Reader, size int64) ([]byte, error) {
+	begin, most := len(out), 0
+	err := eachField(body, size, func(tag uint64, size int64) (err error) {
+		const name = 1
+		length := size
+		if tag>>3 != name {
+			length = min(size, int64(most))
+		}
+		out = binary.AppendUvarint(binary.AppendUvarint(out, tag), uint64(length))
+		if out, err = readWhole(out, body, length); err != nil {
+			return err
+		}
+		if tag>>3 == name {
+			most = p.entry(string(out[len(out)-int(length):]), p.before)
+		}
+		return skip(body, size-length)
+	})
+	if most == 0 {
+		out = out[:begin]
+	}
 	return out, err
 }
 

@@ -28,7 +28,7 @@ func long() (sent, decoded *corev1.Service) {
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "web", Namespace: "shop", UID: "u", ResourceVersion: "7", Generation: 1 << 40,
 			CreationTimestamp: metav1.Unix(1, 0), DeletionTimestamp: new(metav1.Unix(2, 0)), DeletionGracePeriodSeconds: new(int64(300)),
-			Annotations: map[string]string{"a": strings.Repeat("x", 250_000), "endpoints.ablmnzde.github.io/pool": "blue"},
+			Annotations: map[string]string{"a": strings.Repeat("x", 100_000), "cut": strings.Repeat("x", 10), "empty": "", "few-1": "1", "last": "l"},
 		},
 		Spec: corev1.ServiceSpec{
 			Type: corev1.ServiceTypeLoadBalancer, ClusterIP: "10.96.0.1", ClusterIPs: []string{"10.96.0.1", "fd00::1"}, HealthCheckNodePort: 30_000,
@@ -40,6 +40,8 @@ func long() (sent, decoded *corev1.Service) {
 		Status: corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{IP: "192.0.2.1"}}}},
 	}
 	sent = decoded.DeepCopy()
+	sent.Annotations["cut"], sent.Annotations["unread"] = strings.Repeat("x", 100_000), strings.Repeat("y", 50_000)
+	sent.Annotations["bare"], sent.Annotations["few-2"], sent.Annotations["few-3"] = "", "2", "3"
 	sent.Labels, sent.Finalizers = map[string]string{}, []string{"example.org/keep"}
 	sent.OwnerReferences = []metav1.OwnerReference{{Name: "owner", Controller: new(true)}}
 	sent.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", FieldsV1: metav1.NewFieldsV1(strings.Repeat("f", 700_000))}}
@@ -51,6 +53,23 @@ func long() (sent, decoded *corev1.Service) {
 	}
 	decoded.Spec.Ports = sent.Spec.Ports[:kubeapi.MostPorts]
 	return sent, decoded
+}
+
+// reading is a client that reads ten bytes of one annotation, of others all or nothing, and few
+// of some.
+func reading(t *testing.T, config *rest.Config) *kubeapi.Client {
+	t.Helper()
+	client, err := kubeapi.New(kubeapi.Options{Way: kubeapi.Fixed(config), Annotations: func(name string, before int) int {
+		if strings.HasPrefix(name, "few") && before > 3 {
+			return 0
+		}
+		return map[string]int{"a": 1 << 20, "empty": 1, "cut": 10, "few-1": 1, "few-2": 1, "few-3": 1, "last": 1}[name]
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return client
 }
 
 // encode returns an object in protobuf, as an API server sends it.
@@ -120,7 +139,7 @@ func watched(t *testing.T, answer []byte) (events []watch.Event) {
 	config.Wrap(func(http.RoundTripper) http.RoundTripper {
 		return body{runtime.ContentTypeProtobuf + ";stream=watch", bytes.NewReader(answer)}
 	})
-	w, err := newClient(t, kubeapi.Fixed(config), 0).Watch(t.Context(), kubeapi.Services("shop"), metav1.ListOptions{})
+	w, err := reading(t, config).Watch(t.Context(), kubeapi.Services("shop"), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

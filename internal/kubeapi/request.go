@@ -73,7 +73,7 @@ func (c *Client) Watch(ctx context.Context, r Resource, options metav1.ListOptio
 	options.Watch = true
 	ctx, cancel := context.WithCancelCause(ctx)
 	request := c.begin()
-	request.part = r.event()
+	request.part = c.event(r)
 	timer := time.AfterFunc(c.options.Timeout, func() { cancel(context.DeadlineExceeded) })
 	events, err := l.watches.request("GET", r).VersionedParams(&options, c.codec).Watch(request.trace(ctx))
 	if late := !timer.Stop(); late && err == nil {

@@ -37,6 +37,11 @@ func ServiceOf(object *corev1.Service) plan.Service {
 	return service
 }
 
+// TopologyAnnotations are those of a Service that tell kube-proxy to prefer endpoints that are near.
+func TopologyAnnotations() []string {
+	return []string{corev1.AnnotationTopologyMode, corev1.DeprecatedAnnotationTopologyAwareHints}
+}
+
 // TraitsOf returns what else of a Service matters to its clients.
 func TraitsOf(object *corev1.Service) plan.Traits {
 	spec := &object.Spec
@@ -53,7 +58,7 @@ func TraitsOf(object *corev1.Service) plan.Traits {
 		local = append(local, "spec.internalTrafficPolicy")
 	}
 	traits.Local = strings.Join(local, " and ")
-	for _, name := range []string{corev1.AnnotationTopologyMode, corev1.DeprecatedAnnotationTopologyAwareHints} {
+	for _, name := range TopologyAnnotations() {
 		if strings.EqualFold(object.Annotations[name], "Auto") {
 			traits.Topology = "annotation " + name
 		}

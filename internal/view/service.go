@@ -157,6 +157,15 @@ func ToService(object *corev1.Service) *Service {
 	return service
 }
 
+// MostOfAnnotation returns how many bytes of the value of an annotation are read, 0 of one
+// that is not.
+func MostOfAnnotation(name string) int {
+	if slices.Contains(v1alpha1.ViewAnnotations(), name) {
+		return mostOfAuthority + 1
+	}
+	return 0
+}
+
 // unused are the fields that count for kube-proxy alone.
 func unused(s *corev1.ServiceSpec) []string {
 	var all []string

@@ -107,7 +107,7 @@ func (p Program) load() (config.Views, error) {
 // source makes the watch of the API server.
 func (p Program) source(c config.Views, way kubeapi.Way, namespaces []string) (*viewsource.Source, error) {
 	source, err := viewsource.New(viewsource.Options{
-		Way: way, UserAgent: "endpoint-views/" + p.Version, Namespaces: namespaces,
+		Way: way, UserAgent: "endpoint-views/" + p.Version, Namespaces: namespaces, Annotation: c.Cluster.Annotation,
 		Selected: func(service *corev1.Service) bool { return c.Cluster.Selects(service.Annotations) },
 	})
 	if err != nil {

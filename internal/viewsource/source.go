@@ -25,6 +25,9 @@ const (
 	// askAgain is the wait before an unconfirmed object that could not be read is asked about
 	// again.
 	askAgain = time.Second
+	// mostOfSelection is how much is read of the annotation that selects a Service: enough to
+	// know that it is true, or something else.
+	mostOfSelection = 16
 )
 
 // Options say which API server is watched, and what for.
@@ -34,6 +37,8 @@ type Options struct {
 	UserAgent string
 	// Namespaces are those to watch; none for all.
 	Namespaces []string
+	// Annotation is the one that Selected reads.
+	Annotation string
 	// Selected reports whether the views of a Service are wanted.
 	Selected func(*corev1.Service) bool
 }
@@ -54,7 +59,12 @@ type Source struct {
 // New returns a source that does nothing until Run is called. It reads the access, so
 // that one that cannot be used is told at once.
 func New(options Options) (*Source, error) {
-	client, err := kubeapi.Open(kubeapi.Options{Way: options.Way, UserAgent: options.UserAgent})
+	client, err := kubeapi.Open(kubeapi.Options{Way: options.Way, UserAgent: options.UserAgent, Annotations: func(name string, _ int) int {
+		if name == options.Annotation {
+			return max(mostOfSelection, view.MostOfAnnotation(name))
+		}
+		return view.MostOfAnnotation(name)
+	}})
 	if err != nil {
 		return nil, fmt.Errorf("watch Services and EndpointSlices: %w", err)
 	}

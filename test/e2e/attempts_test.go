@@ -150,6 +150,7 @@ func attemptsOf(outside netip.Addr) map[string]attempt {
 		"near": {annotations: chosen(), spec: func(s *corev1.Service) {
 			s.Spec.TrafficDistribution = new(corev1.ServiceTrafficDistributionPreferSameZone)
 		}, reason: "TopologyIgnored", filled: true},
+		"nearer":      {annotations: map[string]string{"endpoints.ablmnzde.github.io/pool": "blue", "service.kubernetes.io/topology-mode": "Auto"}, reason: "TopologyIgnored", filled: true},
 		"headless":    {annotations: chosen(), spec: func(s *corev1.Service) { s.Spec.ClusterIP = corev1.ClusterIPNone }, reason: "HeadlessPort", filled: true},
 		"notready":    {annotations: chosen(), spec: func(s *corev1.Service) { s.Spec.PublishNotReadyAddresses = true }, filled: true},
 		"appprotocol": {annotations: chosen(), spec: func(s *corev1.Service) { s.Spec.Ports[0].AppProtocol = new("kubernetes.io/h2c") }, filled: true},

@@ -75,6 +75,40 @@ func TestContract170OfAServiceOnlyWhatIsReadIsKept(t *testing.T) {
 	}
 }
 
+// decoded is what is decoded of the annotations of a Service.
+func decoded(annotations ...map[string]string) map[string]string {
+	all := make(map[string]string)
+	for _, some := range annotations {
+		for _, name := range slices.Sorted(maps.Keys(some)) {
+			if most := kube.MostOfAnnotation(name, len(all)); most > 0 {
+				all[name] = some[name][:min(most, len(some[name]))]
+			}
+		}
+	}
+	return all
+}
+
+// TestContract170OfAnnotationsThatNobodyKnowsSomeAreDecoded: however many there are, and all
+// that are known.
+func TestContract170OfAnnotationsThatNobodyKnowsSomeAreDecoded(t *testing.T) {
+	told := map[string]string{"other": "x", corev1.AnnotationTopologyMode: "Auto"}
+	for i := range 1000 {
+		told[fmt.Sprint(v1alpha1.GroupName, "/a", i)] = strings.Repeat("v", 300)
+	}
+	for _, name := range append(v1alpha1.BindingAnnotations(), v1alpha1.ViewAnnotations()...) {
+		told[name] = "x"
+	}
+	got := decoded(told)
+	if len(got) > 40 || got[corev1.AnnotationTopologyMode] != "Auto" {
+		t.Errorf("got %d annotations, want at most 40", len(got))
+	}
+	for name, value := range told {
+		if value == "x" && name != "other" && got[name] != "x" {
+			t.Errorf("%s is not decoded", name)
+		}
+	}
+}
+
 // TestContract170WhatIsAcceptedIsKeptWhole: and what is too long, or unknown, is still told.
 func TestContract170WhatIsAcceptedIsKeptWhole(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world, hub *kube.Hub) {
@@ -85,12 +119,11 @@ func TestContract170WhatIsAcceptedIsKeptWhole(t *testing.T) {
 			v1alpha1.AnnotationHealthCheckExpectedStatus: "200" + strings.Repeat(",200", 63),
 		}
 		object := serviceOf("shop", "web")
-		object.Annotations = maps.Clone(longest)
+		object.Annotations = decoded(longest, map[string]string{v1alpha1.GroupName + "/pol": "x"})
 		object.Annotations["other"] = "x"
-		object.Annotations[v1alpha1.GroupName+"/pol"] = "x"
 		w.put("ADDED", object)
 		tooLong := serviceOf("shop", "long")
-		tooLong.Annotations = map[string]string{v1alpha1.AnnotationHealthCheckPath: "/" + strings.Repeat("a", 256)}
+		tooLong.Annotations = decoded(map[string]string{v1alpha1.AnnotationHealthCheckPath: "/" + strings.Repeat("a", 300)})
 		w.put("ADDED", tooLong)
 		time.Sleep(time.Minute)
 		synctest.Wait()

@@ -19,5 +19,8 @@ func Kept(h *Hub, namespace string) int {
 	return size
 }
 
+// MostOfAnnotation is mostOfAnnotation.
+var MostOfAnnotation = mostOfAnnotation
+
 // Follows is follows.
 var Follows = follows

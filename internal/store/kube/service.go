@@ -23,6 +23,9 @@ const (
 	mostOfValue = 257
 	// mostUnknown is how many annotations that are none of ours are told by name.
 	mostUnknown = 2
+	// mostDecoded is how many annotations a Service has before those that nobody knows are not
+	// decoded any more: more than are known.
+	mostDecoded = 20
 	// mostPorts is how many ports of a Service are known, the first ones.
 	mostPorts = kubeapi.MostPorts
 	// mostOfNamespace bounds what is kept of the Services of one namespace, mostWithTargets
@@ -64,13 +67,27 @@ func newService(object *corev1.Service) *Service {
 	return out
 }
 
+// mostOfAnnotation returns how many bytes of the value of an annotation are read, 0 of one
+// that is not. Of those with our prefix that nobody knows some are enough.
+func mostOfAnnotation(name string, before int) int {
+	if known(name) || slices.Contains(manifest.TopologyAnnotations(), name) ||
+		before < mostDecoded && strings.HasPrefix(name, manifest.Prefix) {
+		return mostOfValue
+	}
+	return 0
+}
+
+// known reports whether an annotation is one of ours.
+func known(name string) bool {
+	return slices.Contains(v1alpha1.BindingAnnotations(), name) || slices.Contains(v1alpha1.ViewAnnotations(), name)
+}
+
 // unknown returns the names of annotations with our prefix that are none of ours, sorted,
 // up to a number that is enough to tell of them.
 func unknown(annotations map[string]string) []string {
-	known := append(v1alpha1.BindingAnnotations(), v1alpha1.ViewAnnotations()...)
 	var names []string
 	for name := range annotations {
-		if strings.HasPrefix(name, manifest.Prefix) && !slices.Contains(known, name) {
+		if strings.HasPrefix(name, manifest.Prefix) && !known(name) {
 			names = append(names, name)
 		}
 	}
