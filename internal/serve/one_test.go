@@ -93,3 +93,24 @@ func TestAHubOfOneReadsItsStoreOnce(t *testing.T) {
 		})
 	}
 }
+
+// obedient is a store that carries every write out.
+type obedient struct{ counted }
+
+func (*obedient) Write(context.Context, plan.Write) (string, error) { return "2", nil }
+
+// What was written counts at once, or what leaves would end before it was emptied.
+func TestAHubOfOneKnowsWhatItWroteBeforeItReadsAgain(t *testing.T) {
+	of := plan.Target{Namespace: "shop", Service: "web", SliceName: "web.blue"}
+	hub := serve.NewOne(&obedient{}, of, nil, time.Hour)
+	opened, err := hub.Open(of)
+	if err == nil {
+		_, err = opened.Load(t.Context())
+	}
+	if err == nil {
+		_, err = opened.Write(t.Context(), plan.Write{Operation: plan.Create, Slice: plan.Slice{Name: "web.blue"}})
+	}
+	if local := hub.Local(); err != nil || len(local.Published) != 1 || local.Published[0].Slice != "web.blue" {
+		t.Errorf("got %+v and %v, want the slice that was written", local, err)
+	}
+}
