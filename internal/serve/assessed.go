@@ -1,8 +1,6 @@
 package serve
 
 import (
-	"sync"
-
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
@@ -49,9 +47,7 @@ func (a *Assessment) group(g resolve.Group) Group {
 	case decided == nil:
 	case decided.Verdict != nil:
 		o.Decided, o.Verdict, o.Health = true, decided.Verdict, decided.Health
-		shown.State.Findings = sync.OnceValue(func() []narration.Finding {
-			return narration.Findings(nil, o.Source.Decisions, *o.Verdict, a.At, a.At)
-		})
+		shown.State.Findings = decided.Findings
 	case o.Source.LastErr == nil:
 		shown.Problem = decided.Err.Error()
 	}

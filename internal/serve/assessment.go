@@ -7,6 +7,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/outbox"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
@@ -44,6 +45,8 @@ type AssessedGroup struct {
 	Verdict *guard.Verdict
 	Health  inventory.Health
 	Err     error
+	// Findings make the last word on every node and address.
+	Findings func() []narration.Finding
 }
 
 // AssessedTarget is one Service.

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -11,6 +10,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
@@ -25,11 +25,27 @@ type look struct {
 	// slots has room for the checks that may be in flight.
 	slots  chan struct{}
 	sights []resolve.Sight
-	stores map[string]opened
+	stores map[string]*opened
 	tell   Progress
 
 	mu sync.Mutex
 }
+
+// SourceError says that a source could not be read.
+type SourceError struct{ Err error }
+
+func (e *SourceError) Error() string { return "read source: " + e.Err.Error() }
+
+// Unwrap returns the source's own error.
+func (e *SourceError) Unwrap() error { return e.Err }
+
+// StoreError says that slices could not be loaded or written.
+type StoreError struct{ Err error }
+
+func (e *StoreError) Error() string { return "store: " + e.Err.Error() }
+
+// Unwrap returns the store's own error.
+func (e *StoreError) Unwrap() error { return e.Err }
 
 // Progress is told what a look is doing: done of all are finished. It may be called from
 // any goroutine, and must not block.
@@ -54,7 +70,7 @@ func (s *Server) look(ctx context.Context, progress Progress, then func(*look)) 
 	defer beside.Wait()
 	defer stop()
 	beside.Go(func() { _ = s.opts.Hub.Run(background) }) // it only ends with its context
-	l := &look{Server: s, slots: make(chan struct{}, s.opts.Concurrency), stores: make(map[string]opened), tell: progress}
+	l := &look{Server: s, slots: make(chan struct{}, s.opts.Concurrency), stores: make(map[string]*opened), tell: progress}
 	l.At = time.Now()
 	l.Pools, l.Groups = make(map[string]*AssessedPool), make(map[resolve.Group]*AssessedGroup)
 	in, err := l.see(ctx)
@@ -101,9 +117,12 @@ func (l *look) see(ctx context.Context) (resolve.Input, error) {
 			l.unread()
 			return in, nil
 		}
+		if l.Documents.Variables && l.sights[0].Err != nil {
+			return in, &StoreError{l.sights[0].Err}
+		}
 		select {
 		case <-ctx.Done():
-			return in, ctx.Err()
+			return in, &StoreError{ctx.Err()}
 		case <-ticker.C:
 		}
 	}
@@ -217,16 +236,13 @@ func (l *look) decide(ctx context.Context, p resolve.Plan) {
 	})
 }
 
-// errSourceFailed says that an error is about the source of a pool.
-var errSourceFailed = errors.New("read source")
-
 func (l *look) decideOne(ctx context.Context, document *v1alpha1.EndpointPool, g resolve.Group, published plan.State, into *AssessedGroup) error {
 	read := l.Pools[g.Pool]
 	switch {
 	case read == nil:
-		return fmt.Errorf("%w: no document describes pool %s", errSourceFailed, g.Pool)
+		return &SourceError{fmt.Errorf("no document describes pool %s", g.Pool)}
 	case read.Err != nil:
-		return fmt.Errorf("%w: %w", errSourceFailed, read.Err)
+		return &SourceError{read.Err}
 	}
 	supply, err := l.opts.Supply(document)
 	if err != nil {
@@ -246,6 +262,9 @@ func (l *look) decideOne(ctx context.Context, document *v1alpha1.EndpointPool, g
 		return err
 	}
 	into.Verdict, into.Health = &verdict, health
+	into.Findings = sync.OnceValue(func() []narration.Finding {
+		return narration.Findings(nil, read.Sourced().Decisions, verdict, l.At, l.At)
+	})
 	return nil
 }
 

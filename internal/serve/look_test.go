@@ -1,6 +1,7 @@
 package serve_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -105,6 +106,54 @@ func TestContract72ASingleRunWritesLossesFirst(t *testing.T) {
 		isLoss := func(write string) bool { return strings.HasPrefix(write, string(plan.Update)) }
 		if at := slices.IndexFunc(w.writes, isLoss); at < 0 || at >= 8 || len(w.writes) != 41 {
 			t.Errorf("got the loss at %d of %q, want it among the first eight of 41", at, w.writes)
+		}
+	})
+}
+
+// late is a cluster whose slices can be read the second time only.
+type late struct{ worldHub }
+
+type lateStore struct {
+	serve.Store
+	read bool
+}
+
+func (l late) Open(of plan.Target) (serve.Store, error) {
+	store, err := l.worldHub.Open(of)
+	return &lateStore{Store: store}, err
+}
+
+var errAway = errors.New("the API server is away")
+
+func (l *lateStore) Load(ctx context.Context) (plan.State, error) {
+	if !l.read {
+		l.read = true
+		return plan.State{}, errAway
+	}
+	return l.Store.Load(ctx)
+}
+
+// Contract 72: what was decided without the slices is not written to them: it would take away
+// what an inventory that is rejected leaves out.
+func TestContract72ASingleRunDoesNotWriteToSlicesThatItCouldNotReadFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		texts := []string{poolOf("blue", "10.0.0.0/24"), bindingOf("shop/web", "blue", "ports: [{port: 80}]")}
+		w.service("shop/web", "http:80")
+		w.pool("blue", "10.0.0.1", "10.0.0.2", "10.0.0.3")
+		w.once(texts...)
+		w.pool("blue", "10.0.0.1")
+		options := w.options()
+		options.Hub = late{worldHub{w}}
+		server, err := serve.New(options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.writes = nil
+		got, err := server.Once(t.Context(), func(string, int, int) {})
+		if err != nil || !errors.Is(got.Targets[0].Fills[0].StoreErr, errAway) || len(w.writes) != 0 {
+			t.Errorf("got %v and writes %q, want none and why", err, w.writes)
 		}
 	})
 }

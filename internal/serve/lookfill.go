@@ -34,7 +34,11 @@ func (l *look) filled(ctx context.Context, p resolve.Plan) []*AssessedTarget {
 	all := make([]*AssessedTarget, 0, len(p.Targets))
 	for _, each := range p.Targets {
 		t := &AssessedTarget{Target: each}
-		for i, f := range l.targets.fills(each) {
+		fills := l.targets.fills(each)
+		for _, f := range fills { // before one is read: it then knows the slices of the others
+			l.open(f.of)
+		}
+		for i, f := range fills {
 			filled := &AssessedFill{Use: each.Uses[i], Target: f.of}
 			filled.State, filled.StoreErr = l.load(ctx, f.of)
 			t.Fills = append(t.Fills, filled)
@@ -44,42 +48,45 @@ func (l *look) filled(ctx context.Context, p resolve.Plan) []*AssessedTarget {
 	return all
 }
 
-// load reads the slices of a target. It waits for no namespace that could not be read.
+// load reads the slices of a target, once: what was decided without them is not written. It
+// waits for no namespace that could not be read.
 func (l *look) load(ctx context.Context, of plan.Target) (plan.State, error) {
 	for _, sight := range l.sights {
 		if sight.Namespace == of.Namespace && !sight.Complete {
 			return plan.State{}, sight.Err
 		}
 	}
-	store, err := l.store(of)
-	if err != nil {
-		return plan.State{}, err
+	o := l.stores[of.Namespace+"/"+of.SliceName]
+	if o.err == nil && !o.read {
+		o.state, o.err = target.Load(ctx, o.Store)
+		o.read = true
 	}
-	return target.Load(ctx, store)
+	return o.state, o.err
 }
 
-// opened is a store and the target that it was opened for.
+// opened is a store, the target that it was opened for, and what it held, once it was read.
 type opened struct {
 	Store
 
-	of plan.Target
+	of    plan.Target
+	read  bool
+	state plan.State
+	err   error
 }
 
-// store returns the store of a target, whose settings may have changed.
-func (l *look) store(of plan.Target) (Store, error) {
+// open opens the store of a target, whose settings may have changed.
+func (l *look) open(of plan.Target) {
 	key := of.Namespace + "/" + of.SliceName
-	if before, ok := l.stores[key]; ok {
-		if reflect.DeepEqual(before.of, of) {
-			return before, nil
-		}
+	before := l.stores[key]
+	switch {
+	case before != nil && (before.err != nil || reflect.DeepEqual(before.of, of)):
+		return
+	case before != nil:
 		before.Release()
-		delete(l.stores, key)
 	}
-	store, err := l.opts.Hub.Open(of)
-	if err == nil {
-		l.stores[key] = opened{store, of}
-	}
-	return store, err
+	now := &opened{of: of}
+	now.Store, now.err = l.opts.Hub.Open(of)
+	l.stores[key] = now
 }
 
 // plan computes what each target should publish.
@@ -240,9 +247,13 @@ func (l *look) wrote(key resolve.Key, f *AssessedFill, results []outbox.Result) 
 		}
 	}
 	story := narration.Written(results, state)
+	for i := range story.Notices {
+		story.Notices[i].Service = state.Service.UID
+	}
+	l.opts.Observe.ToldOfTarget(key, story)
 	say(l.teller.log.With(keyArgs(key)...), f.Target.Names, story)
 	for _, notice := range story.Notices {
-		notice.Service, notice.Note = state.Service.UID, f.Target.Names.Of(notice.Note)
+		notice.Note = f.Target.Names.Of(notice.Note)
 		l.opts.Announce(key, notice)
 	}
 }

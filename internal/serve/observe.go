@@ -26,7 +26,7 @@ type Observe struct {
 	OfGroup  func(key resolve.Group) func(pool.Outcome, narration.Pool)
 	OfTarget func(key resolve.Key, dryRun bool) func(target.Outcome)
 	// ToldOfGroup and ToldOfTarget get what is told of an outcome, after the functions of
-	// OfGroup and OfTarget got that.
+	// OfGroup and OfTarget got that, and ToldOfTarget what a single run wrote.
 	ToldOfGroup  func(key resolve.Group, story narration.Story)
 	ToldOfTarget func(key resolve.Key, story narration.Story)
 }
