@@ -9,10 +9,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // progressPause is how often a command says what it is doing while that takes long.
@@ -73,33 +70,4 @@ func (p Program) assessMany(ctx context.Context, c config.Config) (*many, serve.
 		fmt.Fprintf(p.Stderr, "Still %s: %d of %d ...\n", what, done, all)
 	}).tell)
 	return b, a, ended(ctx, err)
-}
-
-// assessed are assessments in the form of those of one Service. Findings are made once
-// for each group.
-type assessed struct {
-	serve.Assessment
-	findings map[resolve.Group][]narration.Finding
-}
-
-func newAssessed(a serve.Assessment) *assessed {
-	return &assessed{Assessment: a, findings: make(map[resolve.Group][]narration.Finding)}
-}
-
-// of returns what one pool gives a Service as if it were the only one.
-func (a *assessed) of(f *serve.AssessedFill) syncer.Assessment {
-	status := &syncer.Status{At: a.At, ModeSince: a.At, State: f.State, Problem: f.Problem}
-	status.Store.LoadErr, status.Store.Pending = f.StoreErr, len(f.Writes)
-	if read := a.Pools[f.Use.Pool]; read != nil {
-		status.Source = read.Sourced()
-	}
-	g := f.Use.Group
-	if decided := a.Groups[g]; decided != nil && decided.Verdict != nil && f.Use.State != resolve.Emptied {
-		status.Verdict, status.Health = *decided.Verdict, decided.Health
-		if _, made := a.findings[g]; !made {
-			a.findings[g] = narration.Findings(nil, status.Source.Decisions, status.Verdict, a.At, a.At)
-		}
-		status.Findings = a.findings[g]
-	}
-	return syncer.Assessment{Status: status, Current: f.State.Slices, Desired: f.Desired, Writes: f.Writes, Results: f.Results}
 }

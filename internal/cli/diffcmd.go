@@ -86,7 +86,7 @@ func (b *parts) diff(ctx context.Context, p Program, out commandline.Format) err
 		fmt.Fprintln(p.Stderr, b.target.Names.Of(message))
 	}
 	p.sayEmpty(b.config)
-	all, err := differences(b.target, a.Current, a.Writes)
+	all, err := differences(b.target, a.State.Slices, a.Writes)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 )
 
 // The exit statuses of the program.
@@ -62,8 +62,8 @@ func exitCode(err error) int {
 // outcomeOf names why a command failed. An error that cobra reports by itself is a
 // wrong command line.
 func outcomeOf(err error) Outcome {
-	var source *syncer.SourceError
-	var store *syncer.StoreError
+	var source *serve.SourceError
+	var store *serve.StoreError
 	switch {
 	case errors.Is(err, errTimeout):
 		return TimedOut

@@ -22,7 +22,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // inventoryCommand shows the eligible nodes that the source lists.
@@ -95,7 +94,7 @@ func (p Program) readOnce(ctx context.Context, c config.Config) (nodes []invento
 		defer cancel()
 		var err error
 		if nodes, err = b.source.Read(ctx); err != nil {
-			return &syncer.SourceError{Err: err}
+			return &serve.SourceError{Err: err}
 		}
 		return nil
 	})
@@ -162,7 +161,7 @@ func readBeside(ctx context.Context, timeout time.Duration, source serve.Origin)
 	cancel()
 	beside.Wait()
 	if err = cmp.Or(err, failed); err != nil {
-		return nil, &syncer.SourceError{Err: err}
+		return nil, &serve.SourceError{Err: err}
 	}
 	return nodes, nil
 }

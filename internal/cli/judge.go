@@ -10,12 +10,21 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // judge names the outcome of a single run without an error, and says in sentences
 // what was seen, what follows from it, and what to do.
 func judge(a syncer.Assessment, dryRun bool) (Outcome, string) {
+	outcome, message := judgeSlices(a, dryRun)
+	if a.Use.Message != "" {
+		message = sentences(message, upper(a.Use.Message)+".")
+	}
+	return outcome, message
+}
+
+func judgeSlices(a syncer.Assessment, dryRun bool) (Outcome, string) {
 	v, now := a.Status.Verdict, countOf(a)
 	done := did(a, dryRun) + ": " + now.String() + "."
 	switch problem := a.Status.Problem; {
@@ -52,7 +61,7 @@ func failed(o Outcome, a syncer.Assessment) string {
 	landed := strings.ToLower(did(a, false))
 	switch {
 	case o == Conflict:
-		return fmt.Sprintf("another program writes the slice too: it changed before each of %d attempts; %s; find the program in the managedFields of the slice, stop it, and run again", syncer.Tries, landed)
+		return fmt.Sprintf("another program writes the slice too: it changed before each of %d attempts; %s; find the program in the managedFields of the slice, stop it, and run again", serve.Tries, landed)
 	case len(a.Results) > 0:
 		return landed + "; run it again to write the rest"
 	}

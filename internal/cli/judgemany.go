@@ -56,11 +56,11 @@ type endings struct {
 // judgeMany judges every target, every wish that is not granted, and every document.
 func judgeMany(a serve.Assessment, dryRun bool) endings {
 	e := endings{dryRun: dryRun}
-	known, keys := newAssessed(a), make(map[resolve.Key]bool)
+	keys := make(map[resolve.Key]bool)
 	for _, t := range a.Targets {
 		keys[t.Key] = true
 		for _, f := range t.Fills {
-			outcome, message := known.judge(t, f, dryRun)
+			outcome, message := judgeFill(&a, t, f, dryRun)
 			e.add(t.Key, f.Use.Pool, outcome, f.Target.Names.Of(message))
 			if dryRun || t.DryRun {
 				e.written += len(f.Writes)
@@ -156,13 +156,13 @@ func (e *endings) total() string {
 	return text + "; " + did
 }
 
-// judge names the outcome of what one pool gives a Service.
-func (a *assessed) judge(t *serve.AssessedTarget, f *serve.AssessedFill, dryRun bool) (Outcome, string) {
-	one := a.of(f)
+// judgeFill names the outcome of what one pool gives a Service.
+func judgeFill(a *serve.Assessment, t *serve.AssessedTarget, f *serve.AssessedFill, dryRun bool) (Outcome, string) {
+	one := syncer.Of(a, f)
 	dryRun = dryRun || t.DryRun
 	switch {
 	case f.StoreErr != nil:
-		outcome := outcomeOf(&syncer.StoreError{Err: f.StoreErr})
+		outcome := outcomeOf(&serve.StoreError{Err: f.StoreErr})
 		return outcome, fmt.Sprintf("%s; %s.", f.StoreErr, failed(outcome, one))
 	case f.Undecided != nil:
 		return SourceFailed, fmt.Sprintf("%s; %s.", f.Undecided, failed(SourceFailed, one))
@@ -174,11 +174,7 @@ func (a *assessed) judge(t *serve.AssessedTarget, f *serve.AssessedFill, dryRun 
 	if v := &one.Status.Verdict; countOf(one).ready == 0 && v.Mode == guard.FailOpen {
 		v.Mode = guard.Publish // an endpoint of another pool works, so failing open does not apply
 	}
-	outcome, message := judge(one, dryRun)
-	if f.Use.Message != "" {
-		message = sentences(message, upper(f.Use.Message)+".")
-	}
-	return outcome, message
+	return judge(one, dryRun)
 }
 
 // writtenOr is the outcome where all is well.

@@ -18,6 +18,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
@@ -64,7 +65,9 @@ func silentWorld() syncer.Assessment {
 			Verdict: guard.Verdict{Mode: guard.Hold, Cause: guard.ProbesSilent, Message: "2 of 2 present endpoints are silent at once"},
 			Source:  syncer.SourceStatus{Nodes: 1, Decisions: []inventory.Decision{{Node: inventory.Identity{Name: "w1"}, Address: addr, Stage: inventory.StageFilter}}},
 		},
-		Desired: []plan.Slice{{Name: "web-remote", Endpoints: []inventory.Member{{Address: addr, State: inventory.StateReady}}}},
+		AssessedFill: serve.AssessedFill{
+			Desired: []plan.Slice{{Name: "web-remote", Endpoints: []inventory.Member{{Address: addr, State: inventory.StateReady}}}},
+		},
 	}
 }
 
@@ -108,17 +111,17 @@ func TestASliceOfSomebodyElseIsSaid(t *testing.T) {
 func TestAnErrorHasTheOutcomeOfItsCause(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	source, store := &syncer.SourceError{Err: errors.New("x")}, &syncer.StoreError{Err: errors.New("x")}
+	source, store := &serve.SourceError{Err: errors.New("x")}, &serve.StoreError{Err: errors.New("x")}
 	for name, c := range map[string]struct {
 		err  error
 		want cli.Outcome
 	}{
 		"source":             {source, cli.SourceFailed},
 		"store":              {store, cli.StoreFailed},
-		"conflict":           {&syncer.StoreError{Err: fmt.Errorf("update: %w", plan.ErrConflict)}, cli.Conflict},
-		"lost while writing": {&syncer.StoreError{Err: fmt.Errorf("nothing is written: %w", election.ErrLost)}, cli.LeaseNotHeld},
+		"conflict":           {&serve.StoreError{Err: fmt.Errorf("update: %w", plan.ErrConflict)}, cli.Conflict},
+		"lost while writing": {&serve.StoreError{Err: fmt.Errorf("nothing is written: %w", election.ErrLost)}, cli.LeaseNotHeld},
 		"never elected":      {cli.Ended(stopped, fmt.Errorf("%w: %w", election.ErrNotElected, context.Canceled)), cli.LeaseNotHeld},
-		"a signal":           {cli.Ended(stopped, &syncer.SourceError{Err: context.Canceled}), cli.Stopped},
+		"a signal":           {cli.Ended(stopped, &serve.SourceError{Err: context.Canceled}), cli.Stopped},
 		"without a signal":   {cli.Ended(t.Context(), source), cli.SourceFailed},
 		"command line":       {errors.New("unknown flag"), cli.Misused},
 	} {

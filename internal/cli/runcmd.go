@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
@@ -149,9 +150,9 @@ func (b *parts) with(ctx context.Context, do func(context.Context) error) error 
 	case done != nil:
 		return done
 	case *source != nil:
-		return &syncer.SourceError{Err: *source}
+		return &serve.SourceError{Err: *source}
 	case *store != nil:
-		return &syncer.StoreError{Err: *store}
+		return &serve.StoreError{Err: *store}
 	}
 	return nil
 }

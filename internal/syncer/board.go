@@ -1,6 +1,7 @@
 package syncer
 
 import (
+	"cmp"
 	"log/slog"
 	"slices"
 	"sync"
@@ -8,7 +9,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/outbox"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
@@ -22,6 +22,8 @@ type board struct {
 	names    setting.Names
 	announce func(narration.Notice)
 	status   atomic.Pointer[Status]
+	// single says that this is a single run, which tells what it writes and nothing else.
+	single atomic.Bool
 
 	// said are the reasons of what was told of the newest plan; only the loop of plans touches it.
 	said map[string]bool
@@ -126,19 +128,6 @@ func landed(results []outbox.Result) bool {
 	return false
 }
 
-// wrote tells what came of writes outside of the loops.
-func (b *board) wrote(results []outbox.Result, state plan.State) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.next.State = state
-	for _, r := range results {
-		if r.Err == nil {
-			state.Slices = outbox.Landed(state.Slices, r)
-		}
-	}
-	b.tell(narration.Written(results, state))
-}
-
 // publish shows the status.
 func (b *board) publish() {
 	status := b.next
@@ -163,7 +152,7 @@ func (b *board) tell(story narration.Story) {
 		b.say(line.Level)(b.names.Of(line.Message), b.spelled(line.Args)...)
 	}
 	for _, notice := range story.Notices {
-		notice.Service, notice.Note = b.next.State.Service.UID, b.names.Of(notice.Note)
+		notice.Service, notice.Note = cmp.Or(notice.Service, b.next.State.Service.UID), b.names.Of(notice.Note)
 		b.announce(notice)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
@@ -85,7 +86,7 @@ func TestOnceReadsAgainWhereTheAnswerToAWriteWasLost(t *testing.T) {
 	}{
 		"the write landed":        {true, 1, 1, nil},
 		"the write did not land":  {false, 1, 2, nil},
-		"no write gets an answer": {false, 9, syncer.Tries, context.DeadlineExceeded},
+		"no write gets an answer": {false, 9, serve.Tries, context.DeadlineExceeded},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
