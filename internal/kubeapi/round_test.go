@@ -37,7 +37,7 @@ func (m *mirror) Add(told any) error { return m.Update(told) }
 func (m *mirror) Update(told any) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.values[told.(*corev1.Service).Name] = told.(*corev1.Service).Labels["is"]
+	m.values[told.(*corev1.Service).Name] = told.(*corev1.Service).Spec.Ports[0].Name
 	return nil
 }
 
@@ -159,8 +159,8 @@ func TestContract113AfterABackupAWatchTellsWhatTheServerHas(t *testing.T) {
 	put := func(name, value string) {
 		t.Helper()
 		service := &corev1.Service{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"is": value}},
-			Spec:       corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, Ports: []corev1.ServicePort{{Port: 80}}},
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec:       corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, Ports: []corev1.ServicePort{{Port: 80, Name: value}}},
 		}
 		until(t, func() string {
 			_, err := api.Update(t.Context(), service, metav1.UpdateOptions{})
@@ -174,19 +174,19 @@ func TestContract113AfterABackupAWatchTellsWhatTheServerHas(t *testing.T) {
 		})
 	}
 	put("changed", "old")
-	m.want(t, map[string]string{"kubernetes": "", "changed": "old"})
+	m.want(t, map[string]string{"kubernetes": "https", "changed": "old"})
 	cp.Backup()
 	put("new", "")
 	for i := range 300 { // the revisions are well ahead then
 		put("changed", fmt.Sprint(i))
 	}
-	m.want(t, map[string]string{"kubernetes": "", "changed": "299", "new": ""})
+	m.want(t, map[string]string{"kubernetes": "https", "changed": "299", "new": ""})
 	g.close(t)
 	cp.Restore()
 	g.refuses.Store(false)
-	m.want(t, map[string]string{"kubernetes": "", "changed": "old"})
+	m.want(t, map[string]string{"kubernetes": "https", "changed": "old"})
 	put("after", "it")
-	m.want(t, map[string]string{"kubernetes": "", "changed": "old", "after": "it"})
+	m.want(t, map[string]string{"kubernetes": "https", "changed": "old", "after": "it"})
 }
 
 // Contract 113: a large list is asked for again only where the server was away.
@@ -212,7 +212,7 @@ func TestContract113ACutConnectionCostsNoList(t *testing.T) {
 			fmt.Fprint(w, `{"kind":"ServiceList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`)
 			return
 		}
-		fmt.Fprintf(w, `{"type":"ADDED","object":{"kind":"Service","apiVersion":"v1","metadata":{"name":"a","resourceVersion":"%s0","labels":{"is":%q}}}}`+"\n", from, from)
+		fmt.Fprintf(w, `{"type":"ADDED","object":{"kind":"Service","apiVersion":"v1","metadata":{"name":"a","resourceVersion":"%s0"},"spec":{"ports":[{"name":%q}]}}}`+"\n", from, from)
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	}))
