@@ -26,7 +26,7 @@ type part struct {
 }
 
 // part is what is decoded of an object of a list or a watch. Of a Service, a team decides how
-// long it is: an API server takes more than a megabyte of labels. Nobody reads those.
+// long it is: an API server takes more than a megabyte of labels. No reader of this package uses those.
 func (c *Client) part(r Resource) part {
 	if r.Name != Services("").Name {
 		return part{}

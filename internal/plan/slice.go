@@ -106,7 +106,7 @@ type Service struct {
 	// whatever its health.
 	PublishNotReady bool
 	Ports           []ServicePort
-	// Portless says why nobody knows its ports, and the remedy, where a store made it up.
+	// Portless says why its ports are not known, and the remedy, where a store made the Service up.
 	Portless string
 }
 

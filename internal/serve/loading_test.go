@@ -2,6 +2,7 @@ package serve_test
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -60,4 +61,29 @@ func TestContract226NothingIsJudgedBeforeItsSlicesWereRead(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestATeamThatChangesAServiceMakesTenPassesASecond, also while a pool cannot be checked: only a
+// start waits for nothing.
+func TestATeamThatChangesAServiceMakesTenPassesASecond(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, pools := blueAndRed(t)
+		w.service("shop/web", "http:8080")
+		w.locked(func() { w.checkErr["blue"] = errors.New("read authorities of the health check: no file ca.crt") })
+		w.documents(pools, bindingOf("shop/web", "blue"))
+		w.start()
+		during(time.Minute)
+		w.locked(func() { w.plans = 0 })
+		for range 1000 {
+			w.locked(w.tell)
+			during(10 * time.Millisecond)
+		}
+		w.locked(func() {
+			if w.plans > 110 {
+				t.Errorf("got %d passes in ten seconds", w.plans)
+			}
+		})
+		w.stop()
+	})
 }

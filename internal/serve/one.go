@@ -28,8 +28,8 @@ type One struct {
 	// stale why it could not be read since.
 	state *plan.State
 	stale error
-	// spare says that nobody was given the state yet, and missed that the store changed while
-	// nobody followed.
+	// spare says that the state was not handed out yet, and missed that the store changed
+	// before somebody followed it.
 	spare, missed bool
 	follow        func()
 }

@@ -14,7 +14,7 @@ import (
 func (s *Server) pass(ctx context.Context, now time.Time) time.Time {
 	s.alive()
 	defer func() {
-		if s.pause = pause; !s.begun() {
+		if s.pause = pause; now.Sub(s.ran) < retry && !s.begun() {
 			s.pause = min(pause, time.Since(now)) // a start is not made slower
 		}
 	}()

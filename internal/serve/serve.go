@@ -165,8 +165,9 @@ type Server struct {
 	beat    atomic.Int64
 	start   time.Time
 	settled bool
-	// pause is how long the loop waits at least until the next pass.
+	// pause is how long the loop waits at least until the next pass, and ran when it began.
 	pause time.Duration
+	ran   time.Time
 	// handsOver says that slices or checks wait for others to take their place.
 	handsOver atomic.Bool
 	// sizes is how many nodes the pools had in the last pass.
@@ -225,6 +226,7 @@ func (s *Server) Run(ctx context.Context) error {
 	defer parts.Wait()
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
+	s.ran = time.Now()
 	s.teller.thorough = s.teller.log.Enabled(ctx, slog.LevelDebug)
 	parts.Go(func() { _ = s.opts.Watch(inner) })
 	parts.Go(func() { _ = s.probes.Run(inner) })
