@@ -178,16 +178,21 @@ func (o *Outbox) wouldEmpty(w plan.Write) bool {
 		return false
 	}
 	for name, s := range o.ready {
-		if s.family != w.Slice.Family || name == w.Slice.Name {
-			continue
+		if s.family == w.Slice.Family && name != w.Slice.Name {
+			left += o.leastReady(name)
 		}
-		if r := o.records[name]; r != nil && r.write != nil {
-			left += min(s.ready, readyIn(r.write.Slice))
-			continue
-		}
-		left += s.ready
 	}
 	return left == 0 && o.gains(w)
+}
+
+// leastReady is how many ready endpoints the slice publishes, or the write in flight
+// leaves there if those are fewer.
+func (o *Outbox) leastReady(name string) int {
+	ready := o.ready[name].ready
+	if r := o.records[name]; r != nil && r.write != nil {
+		return min(ready, readyIn(r.write.Slice))
+	}
+	return ready
 }
 
 // gains reports whether another write of the family, waiting or in flight, makes
@@ -195,7 +200,7 @@ func (o *Outbox) wouldEmpty(w plan.Write) bool {
 func (o *Outbox) gains(w plan.Write) bool {
 	more := func(other plan.Write) bool {
 		return other.Slice.Name != w.Slice.Name && other.Slice.Family == w.Slice.Family &&
-			readyIn(other.Slice) > o.ready[other.Slice.Name].ready
+			readyIn(other.Slice) > o.leastReady(other.Slice.Name)
 	}
 	for _, r := range o.records {
 		if r.write != nil && more(*r.write) {

@@ -214,6 +214,20 @@ func TestContract26WhatIsInFlightIsNotReliedUpon(t *testing.T) {
 	s.wantTaken("s1")
 }
 
+// TestContract26WhatIsInFlightIsMadeGoodFirst: a goes while a write is in flight that
+// takes b, and c passes since.
+func TestContract26WhatIsInFlightIsMadeGoodFirst(t *testing.T) {
+	s := newScene(t, 0, "s1: a=ready", "s2: b=ready c=down")
+	s.want("s2: b=down c=down")
+	s.wantTaken("s2")
+	s.want("s1: a=draining", "s2: b=down c=ready")
+	s.wantTaken()
+	s.land("s2")
+	s.wantTaken("s2")
+	s.land("s2")
+	s.wantTaken("s1")
+}
+
 // TestContract26NoTwoWritesWaitForEachOther: the one takes away what the other
 // makes ready, and the other waits for an address of the one.
 func TestContract26NoTwoWritesWaitForEachOther(t *testing.T) {
