@@ -67,7 +67,8 @@ func (p *process) checkDrained(a netip.Addr, from inventory.State) {
 	}
 	const lately = 30 * time.Second
 	for other, at := range p.passAt {
-		if other.Is4() == a.Is4() && other != a && time.Since(at) < lately && p.listedBefore(other) {
+		_, troubled := p.troubleSince[other] // such results count for nothing (contract 9)
+		if other.Is4() == a.Is4() && other != a && (troubled && p.fails[other] == 0 || time.Since(at) < lately) && p.listedBefore(other) {
 			return
 		}
 	}

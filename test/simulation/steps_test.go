@@ -207,7 +207,9 @@ func (w *world) checkCut(p *process) {
 		return
 	}
 	for _, s := range w.now().Slices {
-		w.checkCutIn(p, s)
+		if w.smooth(30*time.Second, "slice "+s.Name) {
+			w.checkCutIn(p, s)
+		}
 	}
 }
 

@@ -10,10 +10,13 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
-// noteTrouble notes since when the checks of an address gave only local errors.
+// noteTrouble notes since when the checks of an address gave only local errors, in the
+// order in which the checks were sent.
 func (p *process) noteTrouble(a netip.Addr, outcome inventory.Outcome, sent time.Time) {
 	if outcome != inventory.LocalError {
-		delete(p.troubleSince, a)
+		if !sent.Before(p.troubleSince[a]) {
+			delete(p.troubleSince, a)
+		}
 	} else if _, ok := p.troubleSince[a]; !ok {
 		p.troubleSince[a] = sent
 	}
@@ -45,7 +48,7 @@ func (p *process) checkUnchecked() {
 			continue
 		}
 		unchecked++
-		if !strings.Contains(d.Message, since.UTC().Format(time.TimeOnly)) || !strings.Contains(d.Message, inventory.LocalError.String()) {
+		if said := saidSince(d.Message); said.Sub(since).Abs() > late || !strings.Contains(d.Message, inventory.LocalError.String()) {
 			p.w.breach(9, "%s could not be checked for %s, and its message is %q", d.Address, time.Since(since), d.Message)
 		}
 	}
@@ -55,6 +58,15 @@ func (p *process) checkUnchecked() {
 	if verdict.Unchecked < unchecked || time.Since(p.troubledAt) > slack && verdict.Unchecked > 0 {
 		p.w.breach(9, "%d endpoints are counted as unchecked, and %d are at least", verdict.Unchecked, unchecked)
 	}
+}
+
+// saidSince is since when a message says that an endpoint is not checked, in seconds. A
+// result that came late may or may not have been in time to be put before that.
+func saidSince(message string) time.Time {
+	_, rest, _ := strings.Cut(message, "not checked since ")
+	text, _, _ := strings.Cut(rest, ",")
+	at, _ := time.Parse(time.DateTime+" UTC", text)
+	return at
 }
 
 // noteAccepted notes which endpoints an Event named that rejected inventories take
