@@ -19,7 +19,6 @@ import (
 type groups struct {
 	server  *Server
 	running map[resolve.Group]*group
-	ended   sync.WaitGroup
 	// begun is how many have begun.
 	begun  int
 	oldest atomic.Pointer[[]*pool.Group]
@@ -141,7 +140,7 @@ func (g *groups) begin(ctx context.Context, key resolve.Group, p *running, from 
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	now.stop = cancel
-	g.ended.Go(func() {
+	s.parts.Go(func() {
 		if err := now.group.Run(ctx, from); err != nil {
 			s.teller.group(key, err)
 			now.failed.Store(true)
@@ -195,5 +194,3 @@ func (g *groups) age() time.Duration {
 	}
 	return age
 }
-
-func (g *groups) wait() { g.ended.Wait() }

@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"reflect"
-	"sync"
 	"sync/atomic"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
@@ -16,7 +15,6 @@ import (
 type pools struct {
 	server  *Server
 	running map[string]*running
-	ended   sync.WaitGroup
 }
 
 // running is one pool that is read.
@@ -90,8 +88,8 @@ func (p *pools) begin(ctx context.Context, document *v1alpha1.EndpointPool) (*ru
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	r.stop = cancel
-	p.ended.Go(func() { source.run(ctx) })
-	p.ended.Go(func() { r.reader.Run(ctx) })
+	p.server.parts.Go(func() { source.run(ctx) })
+	p.server.parts.Go(func() { r.reader.Run(ctx) })
 	return r, nil
 }
 
@@ -103,5 +101,3 @@ func (p *pools) nodes() map[string]int {
 	}
 	return nodes
 }
-
-func (p *pools) wait() { p.ended.Wait() }

@@ -160,7 +160,9 @@ type Server struct {
 	groups  *groups
 	targets *targets
 	teller  *teller
-	memory  resolve.Memory
+	// parts are what Run waits for.
+	parts  sync.WaitGroup
+	memory resolve.Memory
 	// beat is when the loop last came round, as nanoseconds since start.
 	beat    atomic.Int64
 	start   time.Time
@@ -219,27 +221,25 @@ func New(opts Options) (*Server, error) {
 func (s *Server) Run(ctx context.Context) error {
 	// The hub outlives the rest, so that a write under way can end.
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var beside, parts sync.WaitGroup
+	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer stop()
 	beside.Go(func() { _ = s.opts.Hub.Run(background) }) // it only ends with its context
-	defer parts.Wait()
+	defer s.parts.Wait()
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.ran = time.Now()
 	s.teller.thorough = s.teller.log.Enabled(ctx, slog.LevelDebug)
-	parts.Go(func() { _ = s.opts.Watch(inner) })
-	parts.Go(func() { _ = s.probes.Run(inner) })
-	parts.Go(func() { s.holds.Run(inner) })
-	parts.Go(func() { s.labels.run(inner) })
-	parts.Go(func() { s.findLeft(inner) })
-	parts.Go(func() { s.set.Run(inner) })
+	s.parts.Go(func() { _ = s.opts.Watch(inner) })
+	s.parts.Go(func() { _ = s.probes.Run(inner) })
+	s.parts.Go(func() { s.holds.Run(inner) })
+	s.parts.Go(func() { s.labels.run(inner) })
+	s.parts.Go(func() { s.findLeft(inner) })
+	s.parts.Go(func() { s.set.Run(inner) })
 	defer s.beat.Store(0)
 	for s.await(inner, s.pass(inner, time.Now())) {
 	}
 	s.targets.wait()
-	s.groups.wait()
-	s.pools.wait()
 	return nil
 }
 
