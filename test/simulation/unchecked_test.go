@@ -22,12 +22,17 @@ func (p *process) noteTrouble(a netip.Addr, outcome inventory.Outcome, sent time
 	}
 }
 
-// forgetTroubles forgets local errors where the checks may begin again: the address
-// is not listed, or it has gone to another node.
+// forgetTroubles forgets local errors and silence where the checks may begin again: the
+// address is not listed, or it has gone to another node.
 func (p *process) forgetTroubles(d delivery) {
 	for a := range p.troubleSince {
 		if !d.listed[a] || d.given[a] {
 			p.troubleSince[a] = time.Time{}
+		}
+	}
+	for a := range p.silentSince {
+		if !d.listed[a] || d.given[a] {
+			p.silentSince[a] = d.at
 		}
 	}
 }
