@@ -164,9 +164,15 @@ func (w *world) cut(cause error, chosen func(*line) bool) {
 // seen at once where its last check was none that takes long.
 func (w *world) crash(a netip.Addr, was behaviour) {
 	w.held.mu.Lock()
+	holding := map[*process]int{}
+	for _, l := range w.held.open {
+		if l.far != nil {
+			holding[l.process]++
+		}
+	}
 	for _, l := range w.held.open {
 		if l.address == a && l.far != nil && was == passes {
-			l.process.alarmed[a] = true
+			l.process.alarmed[a] = holding[l.process]
 		}
 	}
 	w.held.mu.Unlock()
@@ -204,8 +210,8 @@ func (w *world) strikeConnections() {
 // connections in the same interval. A loss long ago is no reason to be strict.
 func (p *process) sawCrash(a netip.Addr) bool {
 	w := p.w
-	since, lost, held := w.backends[a].since, 0, 0
-	if !p.alarmed[a] || time.Since(since) > lossesKept-time.Minute {
+	since, lost, held := w.backends[a].since, 0, p.alarmed[a]
+	if held == 0 || time.Since(since) > lossesKept-time.Minute {
 		return false
 	}
 	w.held.mu.Lock()
@@ -213,11 +219,6 @@ func (p *process) sawCrash(a netip.Addr) bool {
 	for _, at := range p.losses {
 		if apart := at.Sub(since).Abs(); apart <= w.set.policy.Interval+100*time.Millisecond {
 			lost++
-		}
-	}
-	for _, l := range w.held.open {
-		if l.process == p {
-			held++
 		}
 	}
 	return lost == 1 || lost*2 <= held

@@ -31,10 +31,10 @@ type process struct {
 
 	// jitter is what the daemon draws, odd what its requests do, see linger.
 	jitter, odd *rand.Rand
-	// losses are when it lost a held connection, under the lock of held. alarmed are
-	// the addresses whose connection it lost when they began to refuse.
+	// losses are when it lost a held connection, under the lock of held. alarmed is of
+	// the addresses whose connection it lost when they began to refuse how many it held.
 	losses  []time.Time
-	alarmed map[netip.Addr]bool
+	alarmed map[netip.Addr]int
 
 	sourceChanged, storeChanged chan struct{}
 	reading, checking           int
@@ -138,7 +138,7 @@ func (w *world) prepare(r *replica, elector *election.Elector) (*process, error)
 	w.started++
 	p := &process{
 		w: w, number: w.started, begun: time.Now(), done: make(chan error, 1),
-		jitter: w.dice("jitter", w.started), odd: w.dice("odd", w.started), alarmed: map[netip.Addr]bool{},
+		jitter: w.dice("jitter", w.started), odd: w.dice("odd", w.started), alarmed: map[netip.Addr]int{},
 		sourceChanged: make(chan struct{}, 1), storeChanged: make(chan struct{}, 1),
 		missing: map[netip.Addr]*missing{}, established: map[netip.Addr]bool{}, passAt: map[netip.Addr]time.Time{}, drainsAt: map[netip.Addr]time.Time{},
 		silentSince: map[netip.Addr]time.Time{}, dryAt: map[bool]time.Time{}, bareAt: map[bool]time.Time{},

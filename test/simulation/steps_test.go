@@ -127,7 +127,7 @@ func (w *world) checkDead(p *process, a netip.Addr, slice string) {
 	}
 	rises := time.Duration(policy.Rise) * w.fast() // before that, all may be failing open
 	if time.Since(b.since) > bound && time.Since(p.excusedAt[a]) > bound+rises && w.isPlain(p, bound, slice) {
-		w.breach(10, "%s %s for %s and is still ready", a, b.is, time.Since(b.since))
+		w.breach(10, "%s %s for %s and is still ready: %s", a, b.is, time.Since(b.since), p.why(a))
 	}
 }
 
