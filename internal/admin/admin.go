@@ -20,23 +20,18 @@ import (
 type Options struct {
 	// Admin is ADMIN_ADDRESS, Metrics METRICS_ADDRESS. Port 0 takes a free one.
 	Admin, Metrics netip.AddrPort
-	// Document makes what page and JSON show, anew for every request, at most two
-	// at a time. Nil is a process without a page.
-	Document func() *report.Document
-	// Services, Service and Explain make the answers about the Services of the process,
-	// where there are any: the list, one of them, and what they know of a node. An error
-	// of Service is a report.NoService.
+	// Services, Service and Explain make the answers about the Services of the process, anew
+	// for every request, at most two at a time: the list, one of them, and what they know of
+	// a node. An error of Service is a report.NoService. Nil is a process without a page.
 	Services func(report.Query) *report.Services
 	Service  func(namespace, service string) (*report.Document, error)
 	Explain  func(subject string, q report.Query) *report.Explanation
+	// Home returns the Service that the first page shows, nothing where it lists all of them.
+	Home func() (namespace, service string)
 	// Ask gets what the leader answers to a path below LeaderPath, where another replica
 	// leads. It reports false where this replica leads, or where none does. An error may
 	// be a report.NoService. Nil is a process without others.
 	Ask func(ctx context.Context, path string, into report.Answer) (led bool, err error)
-	// Leader returns the leader's document where another replica leads, and an error
-	// where that cannot be had. It returns neither where this replica leads, or where
-	// none does. It bounds the time that it takes. Nil is a process without others.
-	Leader func(context.Context) (*report.Document, error)
 	// Identity is what the election calls this process while it leads, and empty while
 	// it does not. Nil is a process without others.
 	Identity func() string
@@ -70,8 +65,8 @@ func New(opts Options) (*Server, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	if opts.Leader == nil {
-		opts.Leader = func(context.Context) (*report.Document, error) { return nil, nil }
+	if opts.Home == nil {
+		opts.Home = func() (namespace, service string) { return "", "" }
 	}
 	if opts.Ask == nil {
 		opts.Ask = func(context.Context, string, report.Answer) (bool, error) { return false, nil }

@@ -15,7 +15,7 @@ import (
 // everything lists all that is served.
 func (w *world) everything() map[string]string {
 	return map[string]string{
-		"/": w.admin, "/style.css": w.admin, "/api/v1/status": w.admin, "/configz": w.admin,
+		"/": w.admin, "/style.css": w.admin, "/api/v1/services/default/web": w.admin, "/configz": w.admin,
 		"/livez": w.metrics, "/readyz": w.metrics, "/metrics": w.metrics,
 	}
 }
@@ -43,9 +43,9 @@ func TestUnknownPathsAreNotFoundAndListenersKeepApart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for path, address := range map[string]string{
-		"/favicon.png": w.admin, "/api": w.admin, "/api/v1/status/x": w.admin, "/debug/pprof/": w.admin, "/.env": w.admin,
+		"/favicon.png": w.admin, "/api": w.admin, "/api/v1/services/default/web/x": w.admin, "/debug/pprof/": w.admin, "/.env": w.admin,
 		"/metrics": w.admin, "/livez": w.admin, "/readyz": w.admin,
-		"/": w.metrics, "/api/v1/status": w.metrics, "/configz": w.metrics, "/livez/loop": w.metrics, "/api/v1/leader": w.admin,
+		"/": w.metrics, "/api/v1/services/default/web": w.metrics, "/configz": w.metrics, "/livez/loop": w.metrics, "/api/v1/leader": w.admin,
 	} {
 		if got := w.ask(http.MethodGet, address, path); got.code != http.StatusNotFound {
 			t.Errorf("%s at %s: got %d, want 404", path, address, got.code)
@@ -77,7 +77,7 @@ func TestEveryAnswerTellsTheBrowserToBeStrict(t *testing.T) {
 		}
 	}
 	types := map[string]string{
-		"/": "text/html; charset=utf-8", "/style.css": "text/css; charset=utf-8", "/api/v1/status": "application/json",
+		"/": "text/html; charset=utf-8", "/style.css": "text/css; charset=utf-8", "/api/v1/services/default/web": "application/json",
 		"/configz": "text/plain; charset=utf-8", "/livez": "text/plain; charset=utf-8",
 	}
 	for path, kind := range types {
@@ -112,7 +112,7 @@ func TestOnALoopbackAddressOnlyLocalNamesAreAnswered(t *testing.T) {
 func TestTheJSONIsTheDocumentAndCompact(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	got := w.ask(http.MethodGet, w.admin, "/api/v1/status")
+	got := w.ask(http.MethodGet, w.admin, "/api/v1/services/default/web")
 	var doc report.Document
 	if err := json.Unmarshal([]byte(got.body), &doc); err != nil {
 		t.Fatal(err)
@@ -125,11 +125,11 @@ func TestTheJSONIsTheDocumentAndCompact(t *testing.T) {
 func TestAnswersAreCompressedForThoseWhoAskForIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	plain := w.ask(http.MethodGet, w.admin, "/api/v1/status")
+	plain := w.ask(http.MethodGet, w.admin, "/api/v1/services/default/web")
 	for accept, want := range map[string]string{
 		"gzip": "gzip", "br, gzip;q=0.5": "gzip", "GZIP": "gzip", "gzip;q=0": "", "gzip; q=0.0, br": "", "br": "", "": "", "xgzip": "",
 	} {
-		got := w.ask(http.MethodGet, w.admin, "/api/v1/status", [2]string{"Accept-Encoding", accept})
+		got := w.ask(http.MethodGet, w.admin, "/api/v1/services/default/web", [2]string{"Accept-Encoding", accept})
 		if got.header.Get("Content-Encoding") != want || got.header.Get("Vary") != "Accept-Encoding" {
 			t.Errorf("%q: got %q, Vary %q, want %q and Accept-Encoding", accept, got.header.Get("Content-Encoding"), got.header.Get("Vary"), want)
 		}

@@ -15,7 +15,15 @@ import (
 // standing is a replica that stands by for pod-a and gets that from it.
 func standing(t *testing.T, leader func(context.Context) (*report.Document, error)) *world {
 	t.Helper()
-	w := newWorld(t, func(o *admin.Options) { o.Leader = leader })
+	w := newWorld(t, func(o *admin.Options) {
+		o.Ask = func(ctx context.Context, path string, into report.Answer) (bool, error) {
+			d, err := leader(ctx)
+			if one, ok := into.(*report.Document); ok && d != nil && path == "/services/default/web" {
+				*one = *d
+			}
+			return d != nil, err
+		}
+	})
 	w.doc = report.Document{
 		APIVersion: report.APIVersion, At: w.doc.At, Mode: "Publish", Summary: "standing by for default/web; pod-a leads",
 		Election: report.Election{Enabled: true, Holder: "pod-a"},
@@ -36,7 +44,7 @@ func TestAStandbyShowsWhatTheLeaderSays(t *testing.T) {
 			t.Errorf("the page says nothing of %q:\n%s", want, page)
 		}
 	}
-	text := w.ask(http.MethodGet, w.admin, "/api/v1/status").body
+	text := w.ask(http.MethodGet, w.admin, "/api/v1/services/default/web").body
 	for _, want := range []string{`"condition":"Degraded"`, `"handedOnBy":"pod-b"`, `"reason":"ProbeRefused"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the document says nothing of %s:\n%s", want, text)
@@ -53,7 +61,7 @@ func TestAStandbySaysWhyItHasNothingOfTheLeader(t *testing.T) {
 			t.Errorf("the page says nothing of %q:\n%s", want, page)
 		}
 	}
-	text := w.ask(http.MethodGet, w.admin, "/api/v1/status").body
+	text := w.ask(http.MethodGet, w.admin, "/api/v1/services/default/web").body
 	for _, want := range []string{`"condition":"StandingBy"`, `"healthy":false`, `"leaderError":"nothing listens there"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the document says nothing of %s:\n%s", want, text)
@@ -66,10 +74,10 @@ func TestOnlyTheLeaderAnswersAndOnlyThoseThatNameIt(t *testing.T) {
 	identity := "pod-a_XYZ"
 	w := newWorld(t, func(o *admin.Options) {
 		o.Identity = func() string { return identity }
-		o.Leader = func(context.Context) (*report.Document, error) { return nil, errors.New("it asks others") }
+		o.Ask = func(context.Context, string, report.Answer) (bool, error) { return false, errors.New("it asks others") }
 	})
 	ask := func(named string) answer {
-		return w.ask(http.MethodGet, w.metrics, admin.LeaderPath, [2]string{"Authorization", named})
+		return w.ask(http.MethodGet, w.metrics, admin.LeaderPath+"/services/default/web", [2]string{"Authorization", named})
 	}
 	if got := ask("Bearer " + identity); got.code != http.StatusOK || !strings.Contains(got.body, `"reason":"ProbeRefused"`) || strings.Contains(got.body, "it asks others") {
 		t.Errorf("got %d, want its own document:\n%s", got.code, got.body)

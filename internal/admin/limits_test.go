@@ -129,8 +129,8 @@ func TestFewAnswersAreMadeAtOnceAndOthersAreAskedToComeAgain(t *testing.T) {
 	var mu sync.Mutex
 	making, most := 0, 0
 	w := newWorld(t, func(o *admin.Options) {
-		document := o.Document
-		o.Document = func() *report.Document {
+		document := o.Service
+		o.Service = func(namespace, service string) (*report.Document, error) {
 			mu.Lock()
 			making++
 			most = max(most, making)
@@ -139,13 +139,13 @@ func TestFewAnswersAreMadeAtOnceAndOthersAreAskedToComeAgain(t *testing.T) {
 			mu.Lock()
 			making--
 			mu.Unlock()
-			return document()
+			return document(namespace, service)
 		}
 	})
 	codes := make(chan int, 40)
 	for i := range 40 {
 		go func() {
-			got := w.ask(http.MethodGet, w.admin, []string{"/", "/api/v1/status"}[i%2])
+			got := w.ask(http.MethodGet, w.admin, []string{"/", "/api/v1/services/default/web"}[i%2])
 			if got.code == http.StatusServiceUnavailable && got.header.Get("Retry-After") == "" {
 				t.Error("got 503 without Retry-After")
 			}
@@ -222,7 +222,7 @@ func TestAnAddressThatCannotBeHadSaysWhichVariableAndWhatToDo(t *testing.T) {
 	} {
 		var log bytes.Buffer
 		server, err := admin.New(admin.Options{
-			Admin: test.admin, Metrics: test.metrics, Document: func() *report.Document { return nil },
+			Admin: test.admin, Metrics: test.metrics,
 			Configuration: func() fmt.Stringer { return settings{} }, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		})
 		if err != nil {
@@ -255,7 +255,7 @@ func TestAServerTakesBothAddressesOrNone(t *testing.T) {
 	free.Close()
 	server, err := admin.New(admin.Options{
 		Admin: netip.MustParseAddrPort(free.Addr().String()), Metrics: netip.MustParseAddrPort(taken.Addr().String()),
-		Document: func() *report.Document { return nil }, Configuration: func() fmt.Stringer { return settings{} },
+		Configuration: func() fmt.Stringer { return settings{} },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -273,7 +273,7 @@ func TestAServerTakesBothAddressesOrNone(t *testing.T) {
 func TestNewWantsAllThatItNeeds(t *testing.T) {
 	t.Parallel()
 	whole := admin.Options{
-		Admin: anyPort(), Metrics: anyPort(), Document: func() *report.Document { return nil }, Configuration: func() fmt.Stringer { return settings{} },
+		Admin: anyPort(), Metrics: anyPort(), Configuration: func() fmt.Stringer { return settings{} },
 	}
 	for name, change := range map[string]func(*admin.Options){
 		"address": func(o *admin.Options) { o.Admin = netip.AddrPort{} }, "other address": func(o *admin.Options) { o.Metrics = netip.AddrPort{} },

@@ -119,7 +119,7 @@ func targetRowOf(t *report.ServiceStatus) targetRow {
 		Summary: prose(t.Summary), Ready: t.ReadyEndpoints, Total: t.Endpoints, DryRun: t.DryRun,
 	}
 	if len(t.Pools) > 0 {
-		row.Link = "/services/" + url.PathEscape(t.Namespace) + "/" + url.PathEscape(t.Service)
+		row.Link = listPath + "/" + url.PathEscape(t.Namespace) + "/" + url.PathEscape(t.Service)
 	}
 	if t.Problem != nil {
 		row.Messages = append(row.Messages, prose(t.Problem.Message))

@@ -116,8 +116,8 @@ func busyWorld(t *testing.T, size int) (*world, *fleet, *syncer.Syncer) {
 	})
 	started := time.Now()
 	w := newWorld(t, func(o *admin.Options) {
-		o.Document = func() *report.Document {
-			return report.Build(report.Facts{Now: time.Now(), Status: s.Status(), Target: target, SourceKind: "file", StoreKind: "memory", Leader: true, Version: "v1", Started: started})
+		o.Service = func(string, string) (*report.Document, error) {
+			return report.Build(report.Facts{Now: time.Now(), Status: s.Status(), Target: target, SourceKind: "file", StoreKind: "memory", Leader: true, Version: "v1", Started: started}), nil
 		}
 	})
 	return w, source, s
@@ -153,8 +153,8 @@ func TestTheDocumentOf5000NodesIsSmallAndDelaysNoDecision(t *testing.T) {
 	const size, limit = 5000, 5_000_000
 	w, source, s := busyWorld(t, size)
 	await(t, s, size)
-	plain := w.ask(http.MethodGet, w.admin, "/api/v1/status")
-	packed := w.ask(http.MethodGet, w.admin, "/api/v1/status", [2]string{"Accept-Encoding", "gzip"})
+	plain := w.ask(http.MethodGet, w.admin, "/api/v1/services/default/web")
+	packed := w.ask(http.MethodGet, w.admin, "/api/v1/services/default/web", [2]string{"Accept-Encoding", "gzip"})
 	page := w.page("")
 	t.Logf("5,000 nodes: %d bytes of JSON, %d compressed; %d bytes of page", len(plain.body), len(packed.body), len(page.body))
 	if plain.code != http.StatusOK || len(plain.body) >= limit {
@@ -185,7 +185,7 @@ func TestTheDocumentOf5000NodesIsSmallAndDelaysNoDecision(t *testing.T) {
 	for s.Status().Verdict.Mode != guard.Hold {
 		<-time.After(10 * time.Millisecond) // the test's own time-out bounds it
 	}
-	held := w.ask(http.MethodGet, w.admin, "/api/v1/status")
+	held := w.ask(http.MethodGet, w.admin, "/api/v1/services/default/web")
 	t.Logf("holding: %d bytes of JSON", len(held.body))
 	if held.code != http.StatusOK || len(held.body) >= limit {
 		t.Errorf("holding: got %d and %d bytes, want 200 and less than %d", held.code, len(held.body), limit)
@@ -199,7 +199,7 @@ func (w *world) countOld(nodes int, underWay func(), changed *atomic.Bool) int {
 	old := 0
 	for asked := 1; ; asked++ {
 		after := changed.Load()
-		got := w.ask(http.MethodGet, w.admin, "/api/v1/status")
+		got := w.ask(http.MethodGet, w.admin, "/api/v1/services/default/web")
 		if asked == 2 {
 			underWay()
 		}

@@ -5,10 +5,6 @@ import (
 	_ "embed" // the template and the style sheet
 	"fmt"
 	"html/template"
-	"net/http"
-	"strconv"
-
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 )
 
 //go:embed style.css
@@ -19,19 +15,6 @@ var pageSource string
 
 // pageTemplate escapes what it is filled with by where it stands.
 var pageTemplate = template.Must(template.New("page").Parse(pageSource))
-
-// page is the status page.
-func (s *Server) page(w http.ResponseWriter, r *http.Request) {
-	q, err := parseQuery(r.URL.Query())
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	if q.Refresh > 0 {
-		w.Header().Set("Refresh", strconv.Itoa(q.Refresh))
-	}
-	show(s, w, r, s.whole(htmlType, func(d *report.Document) ([]byte, error) { return rendered(pageTemplate, viewOf(d, q)) }))
-}
 
 const htmlType = "text/html; charset=utf-8"
 

@@ -57,7 +57,7 @@ func allReady(d *report.Document) { d.Nodes = slices.Delete(d.Nodes, 1, 2) }
 func (w *world) healthy() bool {
 	w.t.Helper()
 	var d report.Document
-	if err := json.Unmarshal([]byte(w.ask(http.MethodGet, w.admin, "/api/v1/status").body), &d); err != nil {
+	if err := json.Unmarshal([]byte(w.ask(http.MethodGet, w.admin, "/api/v1/services/default/web").body), &d); err != nil {
 		w.t.Fatal(err)
 	}
 	return d.Healthy
@@ -286,7 +286,7 @@ func TestHostileNamesAreTextAndNothingElse(t *testing.T) {
 		}
 	}
 	says(t, page, "&lt;script&gt;x()&lt;/script&gt;", `a\u202eb`, `nul\x00\u200bl`, `line\nbreak`)
-	if json := w.ask(http.MethodGet, w.admin, "/api/v1/status").body; strings.Contains(json, "<script") {
+	if json := w.ask(http.MethodGet, w.admin, "/api/v1/services/default/web").body; strings.Contains(json, "<script") {
 		t.Error("the JSON has a script that a careless reader could run")
 	}
 }
@@ -312,7 +312,7 @@ func TestTheTableIsBoundedAndSaysWhatItLeavesOut(t *testing.T) {
 		}
 	})
 	page := w.page("").body
-	says(t, page, "All 5000 entries", "The first 500 are shown, 4500 are not", `<a href="/api/v1/status">`)
+	says(t, page, "All 5000 entries", "The first 500 are shown, 4500 are not", `<a href="/api/v1/services/default/web">`)
 	shown := strings.Fields(names(page))
 	if len(shown) != 500 || strings.Join(shown[:5], " ") != "n4500 n4700 n4000 n4900 n0000" {
 		t.Errorf("got %d nodes, first %v, want 500 and the worst first", len(shown), shown[:min(5, len(shown))])

@@ -45,7 +45,7 @@ func filterStates() []string {
 // parseQuery reads the parameters of the page. What it does not know it leaves
 // alone; an empty one is not set, as a form sends it.
 func parseQuery(values url.Values) (query, error) {
-	q := query{Page: "/", JSON: "/api/v1/status", Text: strings.TrimSpace(values.Get("q")), State: values.Get("state")}
+	q := query{Text: strings.TrimSpace(values.Get("q")), State: values.Get("state")}
 	for _, name := range []string{"q", "state", "refresh"} {
 		if len(values[name]) > 1 {
 			return q, fmt.Errorf("%s is given %d times; give it once", name, len(values[name]))

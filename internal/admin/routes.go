@@ -1,13 +1,10 @@
 package admin
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
-
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 )
 
 // The pattern of a path with GET matches HEAD as well; the multiplexer answers 405
@@ -16,14 +13,8 @@ import (
 // adminRoutes are those of ADMIN_ADDRESS.
 func (s *Server) adminRoutes() http.Handler {
 	mux := http.NewServeMux()
-	if s.opts.Document != nil {
-		mux.HandleFunc("GET /{$}", s.page)
-		mux.HandleFunc("GET /api/v1/status", s.status)
-	}
 	if s.opts.Services != nil {
 		s.targetRoutes(mux)
-	}
-	if s.opts.Document != nil || s.opts.Services != nil {
 		mux.HandleFunc("GET /style.css", style)
 	}
 	// Every browser asks for a picture; there is none, which is no error.
@@ -37,15 +28,6 @@ func (s *Server) metricsRoutes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /livez", probe{"livez", s.opts.Live})
 	mux.Handle("GET /readyz", probe{"readyz", s.opts.Ready})
-	if s.opts.Document != nil {
-		mux.HandleFunc("GET "+LeaderPath, s.toReplicas(func(w http.ResponseWriter, r *http.Request) {
-			s.answer(w, r, "application/json", func() ([]byte, error) {
-				d, err := s.document()
-				d.StandsStill(s.standstill())
-				return encoded(d, err)
-			})
-		}))
-	}
 	if s.opts.Services != nil {
 		s.leaderRoutes(mux)
 	}
@@ -55,22 +37,6 @@ func (s *Server) metricsRoutes() http.Handler {
 	return mux
 }
 
-// status is the document as JSON.
-func (s *Server) status(w http.ResponseWriter, r *http.Request) {
-	show(s, w, r, s.whole("application/json", func(d *report.Document) ([]byte, error) { return encoded(d, nil) }))
-}
-
-// whole asks for the document of a process that fills one Service.
-func (s *Server) whole(contentType string, render func(*report.Document) ([]byte, error)) asked[*report.Document] {
-	return asked[*report.Document]{
-		contentType: contentType, own: s.document, render: render,
-		leader: func(ctx context.Context) (*report.Document, bool, error) {
-			d, err := s.opts.Leader(ctx)
-			return d, d != nil, err
-		},
-	}
-}
-
 // encoded is an answer as JSON.
 func encoded(answer any, err error) ([]byte, error) {
 	if err != nil {
@@ -78,12 +44,6 @@ func encoded(answer any, err error) ([]byte, error) {
 	}
 	text, err := json.Marshal(answer)
 	return append(text, '\n'), err
-}
-
-// document is this process's own, as a copy: two requests may get the same one.
-func (s *Server) document() (*report.Document, error) {
-	d := *s.opts.Document()
-	return &d, nil
 }
 
 // standstill says why the program does not move on, as /livez does; empty where it does.

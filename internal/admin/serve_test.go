@@ -74,7 +74,13 @@ func newWorld(t *testing.T, changes ...func(*admin.Options)) *world {
 	t.Helper()
 	w := &world{t: t, doc: threeNodes(), ended: make(chan struct{}), client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
 	opts := admin.Options{
-		Admin: anyPort(), Metrics: anyPort(), Document: w.document,
+		Admin: anyPort(), Metrics: anyPort(),
+		Home:     func() (namespace, service string) { return "default", "web" },
+		Services: func(report.Query) *report.Services { return &report.Services{APIVersion: report.APIVersion, Known: 1} },
+		Service:  func(string, string) (*report.Document, error) { return w.document(), nil },
+		Explain: func(string, report.Query) *report.Explanation {
+			return &report.Explanation{APIVersion: report.APIVersion}
+		},
 		Configuration: func() fmt.Stringer { return settings{"TARGET_PORT=8080"} },
 		Live:          []admin.Check{w.check("loop", &w.live)},
 		Ready:         []admin.Check{w.check("decision", &w.ready)},

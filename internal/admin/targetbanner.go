@@ -20,12 +20,15 @@ func refusalBanner(d *report.Document) *banner {
 
 // usesBanner says which pools the Service is about to leave, or to use in another way.
 func usesBanner(d *report.Document, m moments) *banner {
-	b := &banner{Tone: warn, Title: "What the Service takes from its pools changes"}
+	b := &banner{Tone: warn, Title: "What is published changes"}
 	for _, p := range d.Pools {
 		if p.State == report.Active {
 			continue
 		}
 		said := fmt.Sprintf("Pool %s is %s: %s.", p.Name, p.State, p.StateMessage)
+		if d.OfVariables() {
+			said = fmt.Sprintf("The endpoints are %s: %s.", p.State, p.StateMessage)
+		}
 		if at := m.at(p.LeavesAt); at != nil {
 			said += " Its slices are emptied " + at.Relative + "."
 		}

@@ -8,8 +8,10 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 )
 
-// servicesPath is where the targets are, as JSON; explainPath is what they know of a node.
+// listPath is the page of the targets, servicesPath where they are as JSON; explainPath is
+// what they know of a node.
 const (
+	listPath     = "/services"
 	servicesPath = "/api/v1/services"
 	explainPath  = "/api/v1/explain"
 )
@@ -19,16 +21,9 @@ func (s *Server) targetRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+servicesPath, s.targetList)
 	mux.HandleFunc("GET "+servicesPath+"/{namespace}/{service}", s.targetDocument)
 	mux.HandleFunc("GET "+explainPath, s.explain)
-	mux.HandleFunc("GET /services/{namespace}/{service}", s.targetPage)
-	if s.opts.Document == nil {
-		mux.HandleFunc("GET /{$}", s.targetsPage)
-		mux.HandleFunc("GET /api/v1/status", notOne)
-	}
-}
-
-// notOne says where the status is of a process that fills many Services (ADR 40).
-func notOne(w http.ResponseWriter, _ *http.Request) {
-	http.Error(w, "This process fills many Services: "+servicesPath+" lists them, and "+servicesPath+"/NAMESPACE/SERVICE is the status of one.", http.StatusNotFound)
+	mux.HandleFunc("GET /{$}", s.home)
+	mux.HandleFunc("GET "+listPath, s.targetsPage)
+	mux.HandleFunc("GET "+listPath+"/{namespace}/{service}", s.targetPage)
 }
 
 // targetList is the list of targets as JSON.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/admin"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 )
 
 // threeServices is a list of one Service that is healthy, one that is not, and one whose
@@ -52,13 +53,13 @@ func threeServices(q report.Query) *report.Services {
 func many(t *testing.T, changes ...func(*admin.Options)) *world {
 	t.Helper()
 	return newWorld(t, append([]func(*admin.Options){func(o *admin.Options) {
-		o.Document, o.Services = nil, threeServices
+		o.Home, o.Services = nil, threeServices
 		o.Service = func(namespace, service string) (*report.Document, error) {
 			if namespace != "shop" {
 				return nil, &report.NoService{Message: "namespace " + namespace + " may not use a pool secret"}
 			}
 			d := threeNodes()
-			d.Service = report.Service{Namespace: namespace, Name: service}
+			d.Service = report.Service{Namespace: namespace, Name: service, Spelling: setting.Fields}
 			d.Pools = []report.PoolPart{{Name: "blue", State: report.Active, Mode: "Publish"}, {Name: "green", State: report.Waiting, StateMessage: "not all were checked", Mode: "Hold", Message: "the source lists no node"}}
 			d.Nodes[0].Pool = "green"
 			d.DecidedBy = []report.DecidedBy{{Kind: "EndpointBinding", Namespace: "shop", Name: "web", Place: "API server"}, {Kind: "EndpointPool", Name: "blue", Place: "pools.yaml:3"}}
@@ -103,6 +104,30 @@ func TestContract48ManyTargetsAreListedAndEachHasItsPage(t *testing.T) {
 	}
 }
 
+// Contract 229: the first page is that of the only Service.
+func TestContract229TheFirstPageIsThatOfTheOnlyService(t *testing.T) {
+	t.Parallel()
+	w := many(t, func(o *admin.Options) { o.Home = func() (namespace, service string) { return "shop", "web" } })
+	says(t, w.page("").body, "1 of 2 nodes ready", `action="/"`, `href="/?state=down"`, `href="/api/v1/services/shop/web"`, `<a href="/services">All Services</a>`)
+	says(t, w.page("services").body, "1 of 3 Services healthy", `action="/services"`)
+}
+
+// Contract 229: nobody wrote the name of the pool of variables, so no page says it.
+func TestContract229ThePageOfVariablesNamesNoPool(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.set(func() {
+		w.doc.Pools = []report.PoolPart{{Name: "remote", State: report.Waiting, StateMessage: "2 of 3 endpoints pass", Mode: "Publish"}}
+	})
+	page := w.page("").body
+	says(t, page, "The endpoints are waiting: 2 of 3 endpoints pass.")
+	for _, word := range []string{">remote<", "Pool", "pool ", "All Services", "Decided by"} {
+		if strings.Contains(page, word) {
+			t.Errorf("the page says %q", word)
+		}
+	}
+}
+
 func TestContract188ThePageOfManyTargetsTellsWhatToDoAboutASource(t *testing.T) {
 	t.Parallel()
 	w := many(t, func(o *admin.Options) {
@@ -124,8 +149,8 @@ func TestContract188ThePageOfManyTargetsTellsWhatToDoAboutASource(t *testing.T) 
 func TestThePageOfManyTargetsHasFurtherPages(t *testing.T) {
 	t.Parallel()
 	w := many(t)
-	says(t, w.page("?limit=1&offset=1&refresh=5").body, `<a href="/?limit=1&amp;refresh=5" rel="prev">`, `<a href="/?limit=1&amp;offset=2&amp;refresh=5" rel="next">`, "2 to 2 of 3", `href="/api/v1/services?limit=1&amp;offset=1"`,
-		`<a href="/?condition=Unhealthy&amp;limit=1&amp;refresh=5">not healthy <span>2</span></a>`, `<a href="/?limit=1&amp;pool=blue&amp;refresh=5">`)
+	says(t, w.page("?limit=1&offset=1&refresh=5").body, `<a href="/services?limit=1&amp;refresh=5" rel="prev">`, `<a href="/services?limit=1&amp;offset=2&amp;refresh=5" rel="next">`, "2 to 2 of 3", `href="/api/v1/services?limit=1&amp;offset=1"`,
+		`<a href="/services?condition=Unhealthy&amp;limit=1&amp;refresh=5">not healthy <span>2</span></a>`, `<a href="/services?limit=1&amp;pool=blue&amp;refresh=5">`)
 	says(t, w.page("?namespace=pay").body, "No Service matches.")
 	if got := w.page("?refresh=5").header.Get("Refresh"); got != "5" {
 		t.Errorf("got Refresh %q, want 5", got)
@@ -153,7 +178,7 @@ func TestWrongQuestionsAboutTargetsAreToldWhatIsWrong(t *testing.T) {
 	for path, want := range map[string]string{
 		"/api/v1/services/blog/greedy": "namespace blog may not use a pool secret",
 		"/services/blog/greedy":        "namespace blog may not use a pool secret",
-		"/api/v1/status":               "/api/v1/services/NAMESPACE/SERVICE is the status of one",
+		"/api/v1/status":               "404 page not found",
 	} {
 		if got := w.ask(http.MethodGet, w.admin, path); got.code != http.StatusNotFound || !strings.Contains(got.body, want) {
 			t.Errorf("%s: got %d %s, want 404 and %s", path, got.code, got.body, want)

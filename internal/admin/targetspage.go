@@ -16,6 +16,18 @@ var targetsSource string
 
 var targetsTemplate = template.Must(template.New("targets").Parse(targetsSource))
 
+// home is the page of the Service that the first page shows, or of all of them.
+func (s *Server) home(w http.ResponseWriter, r *http.Request) {
+	namespace, service := s.opts.Home()
+	if service == "" {
+		s.targetsPage(w, r)
+		return
+	}
+	r.SetPathValue("namespace", namespace)
+	r.SetPathValue("service", service)
+	s.targetPage(w, r)
+}
+
 // targetsPage is the page of all targets.
 func (s *Server) targetsPage(w http.ResponseWriter, r *http.Request) {
 	q, err := parseTargets(r.URL.Query())
@@ -40,8 +52,11 @@ func (s *Server) targetPage(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	path := "/services/" + url.PathEscape(r.PathValue("namespace")) + "/" + url.PathEscape(r.PathValue("service"))
+	path := listPath + "/" + url.PathEscape(r.PathValue("namespace")) + "/" + url.PathEscape(r.PathValue("service"))
 	q.Page, q.JSON = path, "/api/v1"+path
+	if r.URL.Path == "/" {
+		q.Page = "/"
+	}
 	refreshed(w, q.Refresh)
 	show(s, w, r, s.one(r, htmlType, func(d *report.Document) ([]byte, error) { return rendered(pageTemplate, viewOf(d, q)) }))
 }
@@ -66,9 +81,9 @@ func (q listQuery) link() string {
 		values.Set("refresh", strconv.Itoa(q.Refresh))
 	}
 	if len(values) == 0 {
-		return "/"
+		return listPath
 	}
-	return "/?" + values.Encode()
+	return listPath + "?" + values.Encode()
 }
 
 // list is what the template of the page of all targets is filled with. All texts in it
@@ -137,12 +152,15 @@ func moodOf(c report.Condition) tone {
 	return moods[c].Tone
 }
 
-// parts are the pools of a Service.
+// parts are the pools of a Service, none where nobody wrote their names.
 func parts(d *report.Document, m moments) []partRow {
+	if d.OfVariables() {
+		return nil
+	}
 	var rows []partRow
 	for _, p := range d.Pools {
 		row := partRow{
-			State: p.State, Look: looks[good], Name: legible(p.Name), Link: "/?" + url.Values{"pool": {p.Name}}.Encode(), Source: p.Source.Kind,
+			State: p.State, Look: looks[good], Name: legible(p.Name), Link: listPath + "?" + url.Values{"pool": {p.Name}}.Encode(), Source: p.Source.Kind,
 			Mode: p.Mode, Message: prose(p.Message), Ready: strconv.Itoa(p.Stages.Ready), Total: p.Stages.Ready + p.Stages.Draining + p.Stages.Down, LastRead: m.at(p.Source.LastSuccess),
 		}
 		switch {

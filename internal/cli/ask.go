@@ -54,41 +54,6 @@ func adminURL(listening netip.AddrPort) string {
 // errNoPort says that the daemon cannot be asked.
 var errNoPort = errors.New("ADMIN_ADDRESS has port 0, so only its log says where it listens")
 
-// ask asks the running daemon, without proxy or redirect: no other server can answer
-// in its place.
-func ask(ctx context.Context, c config.Config) (shown, error) {
-	if c.Listen.Admin.Port() == 0 {
-		return shown{}, errNoPort
-	}
-	url := adminURL(c.Listen.Admin) + "/api/v1/status"
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	v, err := fetch(ctx, url, "", c.Target)
-	if err != nil {
-		return shown{}, fmt.Errorf("%s: %w", url, brief(err, askTimeout))
-	}
-	return v, nil
-}
-
-// fetch gets the document of a daemon that fills the target.
-func fetch(ctx context.Context, url, identity string, target config.Target) (shown, error) {
-	text, err := get(ctx, url, identity)
-	if err != nil {
-		return shown{}, err
-	}
-	if err := ofThisVersion(text); err != nil {
-		return shown{}, err
-	}
-	var d report.Document
-	if err := json.Unmarshal(text, &d); err != nil {
-		return shown{}, err
-	}
-	if d.Service.Namespace != target.Namespace || d.Service.Name != target.ServiceName {
-		return shown{}, fmt.Errorf("it is the daemon of %s/%s, not of %s/%s", d.Service.Namespace, d.Service.Name, target.Namespace, target.ServiceName)
-	}
-	return shown{document: &d, raw: text}, nil
-}
-
 // ofThisVersion returns an error where an answer does not have the form that this program
 // knows.
 func ofThisVersion(text []byte) error {
@@ -101,7 +66,8 @@ func ofThisVersion(text []byte) error {
 	return nil
 }
 
-// get fetches a bounded answer. An identity names the process that should answer.
+// get fetches a bounded answer, without proxy or redirect: no other server can answer in the
+// place of the one that is asked. An identity names the process that should answer.
 func get(ctx context.Context, url, identity string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -166,7 +132,13 @@ func (p Program) compute(ctx context.Context) (shown, error) {
 	if err != nil {
 		return shown{}, err
 	}
-	facts := b.facts(started)
-	facts.DryRun = b.config.Run.DryRun || b.config.Store.Kind == config.StoreMemory
+	facts := report.Facts{
+		Now: time.Now(), Status: b.syncer.Status(), Target: b.target, SourceKind: string(b.config.Source.Kind), StoreKind: string(b.config.Store.Kind),
+		Leader: true, DryRun: b.config.Run.DryRun || b.config.Store.Kind == config.StoreMemory, HealthOff: b.config.Health.Mode == config.HealthOff,
+		Version: b.version, Started: started,
+	}
+	if b.source.cloud != nil {
+		facts.Warnings = b.source.cloud.Warnings()
+	}
 	return shown{document: report.Build(facts)}, nil
 }

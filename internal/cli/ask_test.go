@@ -24,11 +24,8 @@ func TestAnAnswerOfAnotherProgramIsRejected(t *testing.T) {
 		says    string
 	}{
 		"another Service": {func(w http.ResponseWriter, _ *http.Request) {
-			encode(w, func(d *report.Document) { d.Service.Name = "api" })
-		}, "daemon of default/api, not of default/web"},
-		"another namespace": {func(w http.ResponseWriter, _ *http.Request) {
-			encode(w, func(d *report.Document) { d.Service.Namespace = "prod" })
-		}, "daemon of prod/web, not of default/web"},
+			http.Error(w, "this is the daemon of default/api, not of default/web", http.StatusNotFound)
+		}, "this is the daemon of default/api, not of default/web"},
 		"another version": {func(w http.ResponseWriter, _ *http.Request) {
 			encode(w, func(d *report.Document) { d.APIVersion = "v2" })
 		}, `apiVersion "v2", want "v1"`},
@@ -74,7 +71,7 @@ func TestWithoutADaemonTheCommandsLookThemselvesAndSaySo(t *testing.T) {
 		stdout  string
 		stderr  string
 	}{
-		"status":           {replacedIn(good, "ADMIN_ADDRESS="+silent), []string{"status"}, 0, "2 of 2 nodes ready", "No answer from the daemon: http://" + silent + "/api/v1/status: nothing listens there; evaluating locally instead.\n"},
+		"status":           {replacedIn(good, "ADMIN_ADDRESS="+silent), []string{"status"}, 0, "2 of 2 nodes ready", "No answer from the daemon: http://" + silent + "/api/v1/services/default/web: nothing listens there; evaluating locally instead.\n"},
 		"explain":          {replacedIn(good, "ADMIN_ADDRESS="+silent), []string{"explain", "w1"}, 0, "w1 is published ready", "nothing listens there"},
 		"port 0":           {good, []string{"status"}, 0, "2 of 2 nodes ready", "port 0"},
 		"asking for it":    {replacedIn(good, daemon(t, unhealthy)[0]), []string{"status", "--compute"}, 0, "2 of 2 nodes ready", ""},

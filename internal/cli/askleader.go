@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/admin"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 )
@@ -16,23 +15,6 @@ import (
 // leaderTimeout is how long the leader may take to answer a standby, whose own answer
 // is waited for by askTimeout.
 const leaderTimeout = 2 * time.Second
-
-// askLeader returns the document of the replica that holds the lease, for a standby to
-// hand on (ADR 30).
-func askLeader(ctx context.Context, leader election.State, target config.Target) (*report.Document, error) {
-	var v shown
-	err := asking(ctx, leader, "", func(ctx context.Context, url string) (err error) {
-		v, err = fetch(ctx, url, leader.Holder, target)
-		if err == nil && (!v.document.Leader || v.document.Election.Holder != leader.Holder) {
-			err = notFrom(leader)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return v.document, nil
-}
 
 // leaderAnswer gets what the replica that holds the lease answers to a path below
 // admin.LeaderPath. It reports false where this process leads, or where none is known to.
@@ -83,7 +65,7 @@ func asking(ctx context.Context, leader election.State, path string, ask func(ct
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &none) && path != "":
+	case errors.As(err, &none):
 		return err
 	case leader.Address.Addr().IsLoopback():
 		return fmt.Errorf("ask the leader at %s: %w. Only its own machine reaches that address; set METRICS_ADDRESS to one that the other replicas reach", url, brief(err, leaderTimeout))

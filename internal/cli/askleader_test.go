@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/cli"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 )
@@ -26,13 +25,15 @@ func ledBy(holder string) func(*report.Document) {
 // askedAs asks what answers there for the document of pod-a.
 func askedAs(ctx context.Context, address string) (*report.Document, error) {
 	at, _ := netip.ParseAddrPort(address)
-	return cli.AskLeader(ctx, election.State{Enabled: true, Holder: "pod-a_X", Address: at, Protocol: election.Protocol}, config.Target{Namespace: "default", ServiceName: "web"})
+	var d report.Document
+	leader := election.State{Enabled: true, Holder: "pod-a_X", Address: at, Protocol: election.Protocol}
+	return &d, cli.AskLeaderFor(ctx, leader, "pod-b", "/services/default/web", &d)
 }
 
 func TestTheLeaderIsAskedByItsName(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/api/v1/leader" || r.Header.Get("Authorization") != "Bearer pod-a_X" {
+		if r.URL.Path != "/api/v1/leader/services/default/web" || r.Header.Get("Authorization") != "Bearer pod-a_X" {
 			t.Errorf("got a request for %s of %q", r.URL.Path, r.Header.Get("Authorization"))
 		}
 		_ = json.NewEncoder(w).Encode(document(ledBy("pod-a_X")))
@@ -58,7 +59,6 @@ func TestWhatIsNotTheLeaderIsNotHandedOn(t *testing.T) {
 			ledBy("pod-a_X")(d)
 			d.Leader = false
 		}), "the answer is not from pod-a_X"},
-		"another Service": {answers(func(d *report.Document) { d.Service.Name = "api" }), "daemon of default/api, not of default/web"},
 		"another version": {answers(func(d *report.Document) { d.APIVersion = "v2" }), `apiVersion "v2", want "v1"`},
 		"a redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://10.0.0.1/", http.StatusFound)
@@ -70,9 +70,9 @@ func TestWhatIsNotTheLeaderIsNotHandedOn(t *testing.T) {
 			t.Parallel()
 			server := httptest.NewServer(test.handler)
 			defer server.Close()
-			d, err := askedAs(t.Context(), server.Listener.Addr().String())
-			if err == nil || d != nil || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), server.Listener.Addr().String()) {
-				t.Errorf("got %+v and %v, want %q and the address", d, err, test.says)
+			_, err := askedAs(t.Context(), server.Listener.Addr().String())
+			if err == nil || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), server.Listener.Addr().String()) {
+				t.Errorf("got %v, want %q and the address", err, test.says)
 			}
 		})
 	}
@@ -86,7 +86,7 @@ func TestContract217ALeaderOfAnotherVersionIsNoOpinion(t *testing.T) {
 	at, _ := netip.ParseAddrPort(server.Listener.Addr().String())
 	for _, version := range []string{"", "0", "2", "1.1"} {
 		leader := election.State{Enabled: true, Holder: "pod-a_X", Address: at, Protocol: version}
-		_, one := cli.AskLeader(t.Context(), leader, config.Target{Namespace: "default", ServiceName: "web"})
+		one := cli.AskLeaderFor(t.Context(), leader, "pod-b", "/services/default/web", &report.Document{})
 		list := cli.AskLeaderFor(t.Context(), leader, "pod-b", "/services", &report.Services{})
 		for _, err := range []error{one, list} {
 			if want := fmt.Sprintf("in version %q, this replica asks in version %q; wait for the update to end", version, election.Protocol); err == nil || !strings.Contains(err.Error(), want) {
@@ -104,7 +104,7 @@ func TestContract217AnAnswerOfAnotherVersionIsNoOpinion(t *testing.T) {
 		defer server.Close()
 		at, _ := netip.ParseAddrPort(server.Listener.Addr().String())
 		leader := election.State{Enabled: true, Holder: "pod-a_X", Address: at, Protocol: election.Protocol}
-		_, one := cli.AskLeader(t.Context(), leader, config.Target{Namespace: "default", ServiceName: "web"})
+		one := cli.AskLeaderFor(t.Context(), leader, "pod-b", "/services/default/web", &report.Document{})
 		list := cli.AskLeaderFor(t.Context(), leader, "pod-b", "/services", &report.Services{})
 		for _, err := range []error{one, list} {
 			if err == nil || !strings.Contains(err.Error(), `want "v1"); where an update goes on, wait for its end`) {

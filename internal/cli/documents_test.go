@@ -108,8 +108,6 @@ func TestACommandForManyServicesHasToBeToldWhich(t *testing.T) {
 	environ := mounted(t, poolAndBinding)
 	for command, says := range map[string]string{
 		"diff":                  "name one with `diff -n NAMESPACE SERVICE`, or take all with `diff -A`",
-		"status":                "name one with `status -n NAMESPACE SERVICE`, or take all with `status -A`",
-		"explain 10.0.0.12":     "name one with `explain -n NAMESPACE SERVICE NODE|IP`, or take all with `explain -A NODE|IP`",
 		"explain -A":            "no node to explain",
 		"explain -n shop":       "no node to explain",
 		"explain -n shop a b c": "3 arguments: give one Service at a time",

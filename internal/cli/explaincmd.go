@@ -17,7 +17,7 @@ import (
 
 // explainCommand answers why a node or an address is, or is not, in a slice.
 func (p Program) explainCommand() *cobra.Command {
-	l := &looking{Program: p}
+	l := &looking{Program: p, command: "explain", subject: "NODE|IP"}
 	var timeout time.Duration
 	var out commandline.Format
 	cmd := &cobra.Command{
@@ -38,11 +38,7 @@ func (p Program) explainCommand() *cobra.Command {
 			"  ionos-endpointslice-controller explain -A 10.0.0.12",
 		Args: l.scope.takes(oneSubject),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var err error
-			if l.config, err = p.load(); err == nil {
-				err = l.scope.check(l.config, "explain", "NODE|IP")
-			}
-			if err != nil {
+			if err := l.load(); err != nil {
 				return err
 			}
 			ctx, cancel := within(cmd.Context(), timeout)

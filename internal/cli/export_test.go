@@ -15,11 +15,8 @@ var (
 	WarnOfCredential = warnOfCredential
 )
 
-// AskLeader and AskLeaderFor are exported for what answers badly.
-var (
-	AskLeader    = askLeader
-	AskLeaderFor = askLeaderFor
-)
+// AskLeaderFor is exported for what answers badly.
+var AskLeaderFor = askLeaderFor
 
 // Judge, OutcomeOf and Ended are exported for what no small world brings about.
 var (

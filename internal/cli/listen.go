@@ -7,37 +7,33 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/admin"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents/variables"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 )
 
-// listening runs do with both listeners open, from before it begins until it or
-// ctx ends. If an address cannot be listened on, the program ends before it reads or
-// writes anything.
-func (b *parts) listening(ctx context.Context, do func(context.Context) error) error {
-	document := b.document(time.Now())
-	_, _, check := carried(b.config)
-	only := func() report.Only {
-		return report.Only{Document: document(), Pool: variables.PoolName, HealthCheck: report.CheckText(check)}
-	}
-	return b.serving(ctx, admin.Options{
-		Admin: b.config.Listen.Admin, Metrics: b.config.Listen.Metrics,
-		Document: document, Leader: b.leaderDocument, Identity: b.leader.leading, Ask: b.leaderAnswer,
-		Services:      func(q report.Query) *report.Services { return only().Services(q) },
-		Service:       func(namespace, service string) (*report.Document, error) { return only().Service(namespace, service) },
-		Explain:       func(subject string, q report.Query) *report.Explanation { return only().Explain(subject, q) },
+// surfaces are what the listeners show. ready is readiness (contract 31).
+func (b *parts) surfaces(facts func() report.Many, ready func() error) admin.Options {
+	return admin.Options{
+		Admin: b.config.Listen.Admin, Metrics: b.config.Listen.Metrics, Identity: b.leader.leading, Ask: b.leaderAnswer,
+		Services: func(q report.Query) *report.Services { return facts().Services(q) },
+		Service:  func(namespace, service string) (*report.Document, error) { return facts().Service(namespace, service) },
+		Explain:  func(subject string, q report.Query) *report.Explanation { return facts().Explain(subject, q) },
+		Home: func() (namespace, service string) {
+			home := facts().Home()
+			return home.Namespace, home.Service
+		},
 		Configuration: func() fmt.Stringer { return b.config.Describe() },
 		Live:          []admin.Check{{Name: "loop", Run: b.loopAlive}, {Name: "election", Run: b.electionAlive}},
-		Ready:         []admin.Check{{Name: "decision", Run: b.decided}},
+		Ready:         []admin.Check{{Name: "decision", Run: ready}},
 		Scrape:        b.metrics.Handler(),
 		Logger:        b.log,
-	}, do)
+	}
 }
 
-// serving runs do with listeners that show something.
+// serving runs do with both listeners open, from before it begins until it or ctx ends. If
+// an address cannot be listened on, the program ends before it reads or writes anything.
 func (b *parts) serving(ctx context.Context, options admin.Options, do func(context.Context) error) error {
 	server, err := admin.New(options)
 	if err != nil {
@@ -61,50 +57,26 @@ func (b *parts) serving(ctx context.Context, options admin.Options, do func(cont
 	return done
 }
 
-// document returns what makes the document of the surfaces at any moment.
-func (b *parts) document(started time.Time) func() *report.Document {
-	return func() *report.Document { return report.Build(b.facts(started)) }
-}
-
-// leaderDocument returns the document of another replica that leads. It returns none
-// if this process leads, or if no leader is known.
-func (b *parts) leaderDocument(ctx context.Context) (*report.Document, error) {
-	leader := b.leader.state()
-	if leader.Leading || leader.Holder == "" {
-		return nil, nil
+// facts returns what makes the facts about this process at any moment.
+func (b *parts) facts(started time.Time) func() report.Many {
+	var only resolve.Key
+	if !b.config.Documents.Used() {
+		only = resolve.Key{Namespace: b.target.Namespace, Service: b.target.Service}
 	}
-	d, err := askLeader(ctx, leader, b.config.Target)
-	if err != nil {
-		return nil, err
+	return func() report.Many {
+		leader := b.leader.state()
+		return report.Many{
+			Now: time.Now(), Snapshot: b.server.Snapshot(), Only: only, StoreKind: string(b.config.Store.Kind), Leader: leader.Leading,
+			Election: report.Election{Enabled: leader.Enabled, Holder: leader.Holder, Since: leader.Since},
+			DryRun:   b.dryRun, Version: b.version, Started: started,
+		}
 	}
-	d.HandedOnBy = b.leader.name
-	return d, nil
-}
-
-// facts are what a document is made of at this moment.
-func (b *parts) facts(started time.Time) report.Facts {
-	leader := b.leader.state()
-	return report.Facts{
-		Now: time.Now(), Status: b.syncer.Status(), Target: b.target,
-		SourceKind: string(b.config.Source.Kind), StoreKind: string(b.config.Store.Kind),
-		Leader:   leader.Leading,
-		Election: report.Election{Enabled: leader.Enabled, Holder: leader.Holder, Since: leader.Since},
-		DryRun:   b.dryRun, HealthOff: b.config.Health.Mode == config.HealthOff, Version: b.version, Started: started, Warnings: b.warnings(),
-	}
-}
-
-// warnings returns the warnings of the source, if it has any.
-func (b *parts) warnings() []string {
-	if b.source.cloud == nil {
-		return nil
-	}
-	return b.source.cloud.Warnings()
 }
 
 // loopAlive and electionAlive are liveness (contract 31): what runs comes round.
 func (b *parts) loopAlive() error {
-	if !b.syncer.Alive() {
-		return fmt.Errorf("no pass for %s", syncer.Stalled)
+	if !b.server.Alive() {
+		return fmt.Errorf("no pass for %s", serve.Stalled)
 	}
 	return nil
 }

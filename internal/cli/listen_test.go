@@ -81,12 +81,12 @@ func TestTheDaemonServesWhatItKnows(t *testing.T) {
 	t.Parallel()
 	r := start(t, base)
 	for path, test := range map[string]struct{ address, want string }{
-		"/":              {r.admin, "2 of 3 nodes ready in default/web"},
-		"/api/v1/status": {r.admin, `"reason":"OutsideSubnet"`},
-		"/configz":       {r.admin, "TARGET_SERVICE_NAME"},
-		"/livez":         {r.metrics, "ok"},
-		"/readyz":        {r.metrics, "ok"},
-		"/metrics":       {r.metrics, "ionos_endpointslice_"},
+		"/":                            {r.admin, "2 of 3 nodes ready in default/web"},
+		"/api/v1/services/default/web": {r.admin, `"reason":"OutsideSubnet"`},
+		"/configz":                     {r.admin, "TARGET_SERVICE_NAME"},
+		"/livez":                       {r.metrics, "ok"},
+		"/readyz":                      {r.metrics, "ok"},
+		"/metrics":                     {r.metrics, "ionos_endpointslice_"},
 	} {
 		var code int
 		var text string
@@ -154,7 +154,7 @@ func TestContract35NothingThatIsServedHoldsASecret(t *testing.T) {
 	if _, page := r.get(r.admin, "/"); !strings.Contains(page, "401") {
 		t.Error("the page does not say that the token is refused")
 	}
-	for _, path := range []string{"/", "/api/v1/status", "/configz", "/configz?format=json", "/livez?verbose", "/readyz?verbose", "/metrics", "/?q=" + tokenCanary[:4]} {
+	for _, path := range []string{"/", "/api/v1/services/default/web", "/configz", "/configz?format=json", "/livez?verbose", "/readyz?verbose", "/metrics", "/?q=" + tokenCanary[:4]} {
 		for _, address := range []string{r.admin, r.metrics} {
 			if _, text := r.get(address, path); strings.Contains(text, tokenCanary[:8]) {
 				t.Errorf("%s: the token is in\n%s", path, text)

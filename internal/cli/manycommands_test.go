@@ -118,12 +118,18 @@ func TestTheOneServiceOfVariablesIsAskedForByName(t *testing.T) {
 // refused.
 func manyDaemon(t *testing.T, services int) (address string) {
 	t.Helper()
-	now := time.Now().UTC().Truncate(time.Millisecond)
 	var all []report.ServiceStatus
 	all = append(all, report.ServiceStatus{Namespace: "blog", Service: "greedy", Condition: report.Refused, Refusals: []report.Refusal{{Pool: "x", Reason: "PoolNotAllowed", Message: "may not"}}})
 	for i := range services {
 		all = append(all, report.ServiceStatus{Namespace: "shop", Service: fmt.Sprintf("web-%04d", i), Condition: report.Healthy, ReadyEndpoints: 2, Endpoints: 2, Pools: []report.PoolUse{{Name: "blue", State: report.Active}}})
 	}
+	return daemonOf(t, all)
+}
+
+// daemonOf answers as a daemon with these Services does.
+func daemonOf(t *testing.T, all []report.ServiceStatus) (address string) {
+	t.Helper()
+	now := time.Now().UTC().Truncate(time.Millisecond)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/services", func(w http.ResponseWriter, r *http.Request) {
 		var limit, offset int
@@ -166,6 +172,26 @@ func TestTheDaemonIsAskedForManyServicesPageByPage(t *testing.T) {
 	says(t, environ, "status -n shop none", 1, "Service shop/none asks for no pool")
 	says(t, environ, "explain -n shop web a-worker", 0, "a-worker is published ready.")
 	says(t, environ, "explain -A 10.0.0.11", 1, "10.0.0.11 is known to 1 of 2001 Services, and published ready by 0.", "shop web-0001 blue b1 10.0.0.11 down ProbeRefused connection refused", "blog greedy x", "No pool of 1999 other Services lists it")
+}
+
+// Contract 229: the commands are about the only Service without being told so.
+func TestContract229TheOnlyServiceNeedsNoName(t *testing.T) {
+	t.Parallel()
+	web := report.ServiceStatus{Namespace: "shop", Service: "web", Condition: report.Healthy}
+	environ := append(mounted(t, poolAndBinding), daemonOf(t, []report.ServiceStatus{web}))
+	says(t, environ, "status", 0, "2 of 2 nodes ready in shop/web", "a-worker")
+	says(t, environ, "status --wait", 0, "2 of 2 nodes ready in shop/web")
+	says(t, environ, "explain a-worker", 0, "a-worker is published ready.")
+	s := newShops(t)
+	delete(s.documents, "both")
+	s.service("blog", "shop", 8080, nil)
+	says(t, s.environ(t), "status --compute", 1, "of 2 nodes ready in shop/web", "b1")
+	says(t, s.environ(t), "explain --compute b1", 0, "b1 is published ready.")
+	for address, environ := range map[string][]string{"--compute": newShops(t).environ(t), "": append(mounted(t, poolAndBinding), manyDaemon(t, 2))} {
+		says(t, environ, "status "+address, 2, "name one with `status -n NAMESPACE SERVICE`, or take all with `status -A`")
+		says(t, environ, "status --wait "+address, 2, "name one with `status -n NAMESPACE SERVICE`")
+		says(t, environ, "explain 10.0.0.12 "+address, 2, "name one with `explain -n NAMESPACE SERVICE NODE|IP`, or take all with `explain -A NODE|IP`")
+	}
 }
 
 // An older daemon does not know the paths for many Services.

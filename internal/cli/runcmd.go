@@ -81,7 +81,7 @@ func (b *parts) run(ctx context.Context) error {
 	if b.config.Leader.Election && b.dryRun {
 		b.log.Info("a dry run does not take part in the leader election")
 	}
-	return stoodBy(b.listening(ctx, func(ctx context.Context) error { return b.lead(ctx, b.sync) }))
+	return stoodBy(b.serving(ctx, b.surfaces(b.facts(time.Now()), b.decided), func(ctx context.Context) error { return b.lead(ctx, b.sync) }))
 }
 
 // stoodBy returns no error for a standby that was told to stop.

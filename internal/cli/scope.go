@@ -87,12 +87,15 @@ func errNoScope(command string, subject string) error {
 }
 
 // check holds the scope against the configuration: with documents there has to be one,
-// without them there is one Service.
-func (s scope) check(c config.Config, command, subject string) error {
+// without them there is one Service, which is the scope where there is none.
+func (s *scope) check(c config.Config, command, subject string) error {
 	t := c.Target
 	switch {
-	case c.Documents.Used() && s == scope{}:
+	case c.Documents.Used() && *s == scope{}:
 		return &exitError{ExitUsage, errNoScope(command, subject)}
+	case *s == scope{}:
+		s.namespace, s.service = t.Namespace, t.ServiceName
+		return nil
 	case c.Documents.Used(), s.has(resolve.Key{Namespace: t.Namespace, Service: t.ServiceName}):
 		return nil
 	}

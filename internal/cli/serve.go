@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/admin"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/event"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
@@ -28,7 +27,6 @@ import (
 // many is what documents are turned into.
 type many struct {
 	*parts
-	server *serve.Server
 	// expiry is when the credential of the local cluster expires.
 	expiry func() kubeapi.Expiry
 	// carriers are nil for a command that reads once.
@@ -47,7 +45,7 @@ func (p Program) serve(ctx context.Context, c config.Config, dryRun bool) error 
 	b.log.Info("starting", "version", b.version, "documents_dir", c.Documents.Dir, "documents_api", c.Documents.API, "store_kind", string(c.Store.Kind),
 		"dry_run", b.dryRun, "leader_election", b.leader.state().Enabled)
 	defer b.log.Info("stopped, the slices are left as they are")
-	return stoodBy(b.serving(ctx, b.surfaces(), func(ctx context.Context) error { return b.lead(ctx, b.run) }))
+	return stoodBy(b.serving(ctx, b.surfaces(b.manyFacts(time.Now()), b.planned), func(ctx context.Context) error { return b.lead(ctx, b.run) }))
 }
 
 // run fills the Services, and warns of what is going to stop that.
@@ -185,42 +183,17 @@ func firstLabels(all map[string]string) map[string]string {
 	return kept
 }
 
-// surfaces are what the listeners show.
-func (b *many) surfaces() admin.Options {
-	facts := b.manyFacts(time.Now())
-	return admin.Options{
-		Admin: b.config.Listen.Admin, Metrics: b.config.Listen.Metrics, Identity: b.leader.leading, Ask: b.leaderAnswer,
-		Services:      func(q report.Query) *report.Services { return facts().Services(q) },
-		Service:       func(namespace, service string) (*report.Document, error) { return facts().Service(namespace, service) },
-		Explain:       func(subject string, q report.Query) *report.Explanation { return facts().Explain(subject, q) },
-		Configuration: func() fmt.Stringer { return b.config.Describe() },
-		Live:          []admin.Check{{Name: "loop", Run: b.alive}, {Name: "election", Run: b.electionAlive}},
-		Ready:         []admin.Check{{Name: "decision", Run: b.planned}},
-		Scrape:        b.metrics.Handler(),
-		Logger:        b.log,
-	}
-}
-
 // manyFacts returns what makes the facts about this process at any moment.
 func (b *many) manyFacts(started time.Time) func() report.Many {
+	facts := b.facts(started)
 	return func() report.Many {
-		leader := b.leader.state()
-		return report.Many{
-			Now: time.Now(), Snapshot: b.server.Snapshot(), StoreKind: string(b.config.Store.Kind), Leader: leader.Leading,
-			Election: report.Election{Enabled: leader.Enabled, Holder: leader.Holder, Since: leader.Since},
-			DryRun:   b.dryRun, Version: b.version, Started: started, StatusError: b.unwritten(),
-		}
+		m := facts()
+		m.StatusError = b.unwritten()
+		return m
 	}
 }
 
-// alive and planned are liveness and readiness (contract 31).
-func (b *many) alive() error {
-	if !b.server.Alive() {
-		return fmt.Errorf("no pass for %s", serve.Stalled)
-	}
-	return nil
-}
-
+// planned is readiness (contract 31).
 func (b *many) planned() error {
 	if b.leader.state().Leading && !b.server.Decided() {
 		return errors.New("no decision has been made yet")

@@ -79,7 +79,7 @@ func daemon(t *testing.T, change func(*report.Document)) (environ []string) {
 func answering(t *testing.T, handler http.HandlerFunc) (environ []string) {
 	t.Helper()
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /api/v1/status", handler)
+	mux.HandleFunc("GET /api/v1/services/default/web", handler)
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	return append([]string{"ADMIN_ADDRESS=" + server.Listener.Addr().String()}, base...)

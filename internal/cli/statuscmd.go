@@ -22,6 +22,8 @@ type looking struct {
 	Program
 	config config.Config
 	scope  scope
+	// command is the command, and subject what it needs beside a Service.
+	command, subject string
 	// alone says not to ask a daemon.
 	alone bool
 	// said is the last message on stderr; each is given once.
@@ -30,7 +32,7 @@ type looking struct {
 
 // statusCommand shows what the daemon last saw and decided.
 func (p Program) statusCommand() *cobra.Command {
-	l := &looking{Program: p}
+	l := &looking{Program: p, command: "status"}
 	var wait bool
 	var timeout time.Duration
 	var out commandline.Format
@@ -53,11 +55,7 @@ func (p Program) statusCommand() *cobra.Command {
 			"  ionos-endpointslice-controller status -A -o wide",
 		Args: l.scope.takes(nil),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var err error
-			if l.config, err = p.load(); err == nil {
-				err = l.scope.check(l.config, "status", "")
-			}
-			if err != nil {
+			if err := l.load(); err != nil {
 				return err
 			}
 			ctx, cancel := within(cmd.Context(), timeout)
@@ -85,6 +83,16 @@ func computeFlag(cmd *cobra.Command, alone *bool) {
 	cmd.Flags().BoolVar(alone, "compute", false, "ask no daemon; read source and slices and check the endpoints now")
 }
 
+// load reads the configuration, and holds the scope against it. With documents it may be none:
+// then there has to be one Service.
+func (l *looking) load() (err error) {
+	l.config, err = l.Program.load()
+	if err != nil || l.config.Documents.Used() && l.scope == (scope{}) {
+		return err
+	}
+	return l.scope.check(l.config, l.command, l.subject)
+}
+
 // say writes a message on stderr unless it was the last.
 func (l *looking) say(message string) {
 	if message != l.said {
@@ -98,10 +106,11 @@ func (l *looking) look(ctx context.Context) (shown, error) {
 	if !l.alone {
 		v, err := l.ask(ctx)
 		var none *report.NoService
+		var usage *exitError
 		switch {
-		case err == nil:
-			return v, nil
-		case errors.As(err, &none):
+		case err == nil, errors.As(err, &usage):
+			return v, err
+		case errors.As(err, &none) && l.config.Documents.Used():
 			return shown{}, &exitError{ExitDifferent, err}
 		case ctx.Err() != nil:
 			return shown{}, ctx.Err()
@@ -113,13 +122,25 @@ func (l *looking) look(ctx context.Context) (shown, error) {
 
 // ask asks the daemon for what the scope names.
 func (l *looking) ask(ctx context.Context) (shown, error) {
-	switch {
-	case l.scope.many():
-		return askTargets(ctx, l.config, l.scope)
-	case l.config.Documents.Used():
-		return askTarget(ctx, l.config, l.scope)
+	of := l.scope
+	if of.many() || of == (scope{}) {
+		v, err := askTargets(ctx, l.config, l.scope)
+		if err != nil || of.many() {
+			return v, err
+		}
+		if of, err = l.only(v.targets); err != nil {
+			return shown{}, err
+		}
 	}
-	return ask(ctx, l.config)
+	return askTarget(ctx, l.config, of)
+}
+
+// only is the only Service, where the command names none.
+func (l *looking) only(all *report.Services) (scope, error) {
+	if all.Known != 1 {
+		return scope{}, &exitError{ExitUsage, errNoScope(l.command, l.subject)}
+	}
+	return scope{namespace: all.Services[0].Namespace, service: all.Services[0].Service}, nil
 }
 
 // evaluate finds out without a daemon what the scope names.
@@ -131,7 +152,13 @@ func (l *looking) evaluate(ctx context.Context) (shown, error) {
 	case l.scope.many():
 		return shown{targets: k.targets(l.scope)}, nil
 	}
-	d, err := k.target(l.scope)
+	of := l.scope
+	if of == (scope{}) {
+		if of, err = l.only(k.targets(of)); err != nil {
+			return shown{}, err
+		}
+	}
+	d, err := k.target(of)
 	if err != nil {
 		return shown{}, &exitError{ExitDifferent, err}
 	}
@@ -178,8 +205,10 @@ func (l *looking) lookAgain(ctx context.Context) (shown, error) {
 		return l.ask(ctx)
 	}
 	if !l.alone {
-		if v, err := l.ask(ctx); err == nil {
-			return v, nil
+		v, err := l.ask(ctx)
+		var usage *exitError
+		if err == nil || errors.As(err, &usage) {
+			return v, err
 		}
 	}
 	return l.evaluate(ctx)

@@ -19,6 +19,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kubectl"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/memory"
@@ -38,6 +39,7 @@ type parts struct {
 	metrics *metrics.Metrics
 	events  *events
 	syncer  *syncer.Syncer
+	server  *serve.Server
 }
 
 // build reads the configuration and makes everything from it. Nothing is asked
@@ -72,6 +74,9 @@ func (p Program) build(dryRun bool) (*parts, error) {
 		HealthTimeout: c.Health.Timeout, Concurrency: c.Health.Concurrency,
 		DryRun: b.dryRun, Logger: b.log, Pool: pool, Binding: binding,
 	}
+	if b.source.cloud != nil {
+		options.Warnings = b.source.cloud.Warnings
+	}
 	if c.Health.Mode != config.HealthOff {
 		options.Checker = b.checker(pool, from)
 		if options.Prober, err = options.Checker(check); err != nil {
@@ -83,6 +88,7 @@ func (p Program) build(dryRun bool) (*parts, error) {
 	if b.syncer, err = syncer.New(options); err != nil {
 		return nil, &exitError{ExitUsage, err}
 	}
+	b.server = b.syncer.Server()
 	return b, nil
 }
 

@@ -25,7 +25,7 @@ type Leader struct {
 
 // Listen is where we are listening, by default on this machine only.
 type Listen struct {
-	Admin   netip.AddrPort `envconfig:"ADMIN_ADDRESS" default:"127.0.0.1:8080" desc:"IP address and port of the status page, /api/v1/status and /configz; port 0 takes any free one"`
+	Admin   netip.AddrPort `envconfig:"ADMIN_ADDRESS" default:"127.0.0.1:8080" desc:"IP address and port of the status page, its JSON and /configz; port 0 takes any free one"`
 	Metrics netip.AddrPort `envconfig:"METRICS_ADDRESS" default:"127.0.0.1:8081" desc:"IP address and port of /livez, /readyz and /metrics; port 0 takes any free one"`
 }
 

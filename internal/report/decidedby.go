@@ -46,10 +46,14 @@ func (s *survey) decidedBy(t *resolve.Target) []DecidedBy {
 	return of
 }
 
+// OfVariables reports whether nobody wrote the name of a pool: variables say what is
+// filled, or it is not known yet.
+func (d *Document) OfVariables() bool { return d.Service.Spelling == setting.Variables }
+
 // Names is how texts that are added to the document name settings. Where the pool is
 // empty they are those of the whole document.
 func (d *Document) Names(pool string) setting.Names {
-	if d.Service.Spelling == setting.Variables {
+	if d.OfVariables() {
 		return setting.Names{}
 	}
 	names := setting.Names{Spelling: d.Service.Spelling, Target: d.Service.Namespace + "/" + d.Service.Name}

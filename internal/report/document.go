@@ -12,7 +12,7 @@ import (
 // what is there keeps its meaning.
 const APIVersion = "v1"
 
-// Document is GET /api/v1/status. docs/reference/status.schema.json describes it.
+// Document is GET /api/v1/services/NAMESPACE/NAME. docs/reference/status.schema.json describes it.
 // Times are UTC with milliseconds; one that is not known is left out.
 type Document struct {
 	APIVersion string `json:"apiVersion"`
@@ -61,9 +61,8 @@ type Document struct {
 	Nodes []Node `json:"nodes"`
 	// Cycles are the newest reads and changes, newest first.
 	Cycles []Cycle `json:"cycles"`
-	// Pools are what the Service takes from each of its pools; /api/v1/status leaves them
-	// out. Mode, Reason, Message, Since, Source and Removal are those of the worst pool,
-	// and everything else is about all of them.
+	// Pools are what the Service takes from each of its pools. Mode, Reason, Message, Since,
+	// Source and Removal are those of the worst pool, and everything else is about all of them.
 	Pools []PoolPart `json:"pools,omitempty"`
 	// Pool is the name of the worst pool, where the Service has several.
 	Pool string `json:"pool,omitempty"`

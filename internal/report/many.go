@@ -24,6 +24,8 @@ type Many struct {
 	DryRun    bool
 	Version   string
 	Started   time.Time
+	// Only is the Service of the variables, where these say which is filled.
+	Only resolve.Key
 	// StatusError says of which objects in the API server the status is not written, and
 	// why; empty for none.
 	StatusError string

@@ -385,22 +385,79 @@ func TestContract71TheListDoesNotCopyTheEndpointsOfAllTargets(t *testing.T) {
 	}
 }
 
-func TestContract48TheEnvironmentFormIsOnePoolAndOneTarget(t *testing.T) {
+// ofVariables is a platform whose only Service variables describe.
+func ofVariables(t testing.TB, status *syncer.Status) *platform {
+	t.Helper()
+	p := newPlatform(t).pool("remote", status).target("default", "web", "remote")
+	p.Only, p.Snapshot.Documents.Variables = resolve.Key{Namespace: "default", Service: "web"}, true
+	planned, runs := p.last()
+	planned.Uses[0].By, planned.Uses[0].CheckBy, runs.Fills[0].Target.Pool = setting.Environment, setting.Environment, ""
+	return p
+}
+
+func TestContract48VariablesAreOnePoolAndOneService(t *testing.T) {
 	t.Parallel()
 	w := newWorld(3).publish()
 	w.refuses = func(a netip.Addr) bool { return a == ip(1) }
-	only := report.Only{Document: w.document(t), Pool: "remote", HealthCheck: "TCP port 8080"}
-	got := only.Services(report.Query{})
+	p := ofVariables(t, w.assess(t))
+	got := p.Services(report.Query{})
 	if names(got) != "default/web Degraded" || got.Services[0].ReadyEndpoints != 2 || got.Services[0].Endpoints != 3 || got.Pools[0].Name != "remote" || got.Pools[0].Condition != report.Degraded || got.Documents != nil {
 		t.Errorf("got %s, %+v", names(got), got)
 	}
-	if d, err := only.Service("default", "web"); err != nil || d != only.Document {
-		t.Errorf("got %v, %v, want the document", d, err)
+	d := p.one("default", "web")
+	if !d.OfVariables() || d.Pools[0].Name != "remote" || d.DecidedBy != nil || d.Service.Slices[0] != "web.remote" || d.Nodes[1].State != "down" || !strings.Contains(d.Nodes[1].Message, "HEALTH_CHECK_FALL=1") {
+		t.Errorf("got %+v", d)
 	}
-	if _, err := only.Service("default", "other"); err == nil || !strings.Contains(err.Error(), "default/web only") {
+	if _, err := p.Service("default", "other"); err == nil || err.Error() != "this is the daemon of default/web, not of default/other" {
 		t.Errorf("got %v, want what is filled", err)
 	}
-	if got := only.Explain(ip(1).String(), report.Query{}); got.Total != 1 || got.Services[0].Nodes[0].State != "down" {
+	if got := p.Explain(ip(1).String(), report.Query{}); got.Total != 1 || got.Services[0].Nodes[0].State != "down" {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// Contract 230: nothing is decided before the slices were read, so what keeps them from being
+// read is all that there is to show.
+func TestContract230WhySlicesCannotBeReadIsKnownBeforeTheFirstPlan(t *testing.T) {
+	t.Parallel()
+	p := ofVariables(t, good(t))
+	p.Snapshot = &serve.Snapshot{Unread: errors.New("403 Forbidden")}
+	d := p.one("default", "web")
+	if d.Condition != report.Failing || d.Store.LoadError != "403 Forbidden" || d.Decided {
+		t.Errorf("got %s, %+v, want that the slices cannot be read", d.Condition, d.Store)
+	}
+	if got := p.Services(report.Query{}); names(got) != "default/web Failing" || got.Condition != report.Starting {
+		t.Errorf("got %s, %s, want the Service in the list", got.Condition, names(got))
+	}
+	p.Leader, p.Election.Enabled = false, true
+	if got := p.Services(report.Query{}); names(got) != "" || got.Condition != report.StandingBy {
+		t.Errorf("a standby: got %s, %s, want no Service", got.Condition, names(got))
+	}
+}
+
+// Contract 229: the first page is that of the only Service, where nothing else has to be shown.
+func TestContract229TheFirstPageIsThatOfTheOnlyService(t *testing.T) {
+	t.Parallel()
+	web := resolve.Key{Namespace: "shop", Service: "web"}
+	for name, test := range map[string]struct {
+		change func(*platform)
+		want   resolve.Key
+	}{
+		"one":             {func(*platform) {}, web},
+		"of variables":    {func(p *platform) { p.Only, p.Snapshot = resolve.Key{Namespace: "a", Service: "b"}, &serve.Snapshot{} }, resolve.Key{Namespace: "a", Service: "b"}},
+		"its own refusal": {func(p *platform) { p.Snapshot.Plan.Refusals = []resolve.Refusal{{Key: web}} }, web},
+		"two":             {func(p *platform) { p.target("shop", "z", "blue") }, resolve.Key{}},
+		"another's refusal": {func(p *platform) {
+			p.Snapshot.Plan.Refusals = []resolve.Refusal{{Key: resolve.Key{Namespace: "shop", Service: "z"}}}
+		}, resolve.Key{}},
+		"a mistake":     {func(p *platform) { p.Snapshot.Documents.Mistakes = []documents.Mistake{{File: "a"}} }, resolve.Key{}},
+		"a lost pool":   {func(p *platform) { p.Snapshot.Plan.Lost = []resolve.Published{{Key: web}} }, resolve.Key{}},
+		"kept":          {func(p *platform) { p.Snapshot.Plan.Kept = "many" }, resolve.Key{}},
+		"nothing known": {func(p *platform) { p.Snapshot = &serve.Snapshot{} }, resolve.Key{}},
+	} {
+		p := newPlatform(t).pool("blue", &syncer.Status{}).target("shop", "web", "blue")
+		if test.change(p); p.Home() != test.want {
+			t.Errorf("%s: got %s, want %s", name, p.Home(), test.want)
+		}
 	}
 }

@@ -42,7 +42,9 @@ func TestEveryListAndEveryTargetFitsItsSchema(t *testing.T) {
 		}
 	}
 	fits(t, list, report.Many{Snapshot: &serve.Snapshot{}}.Services(report.Query{}))
-	fits(t, list, report.Only{Document: newWorld(2).publish().document(t), Pool: "remote", HealthCheck: "no check"}.Services(report.Query{}))
+	variables := ofVariables(t, good(t))
+	fits(t, list, variables.Services(report.Query{}))
+	fits(t, document, variables.one("default", "web"))
 	vanished := all.Pools[0]
 	if !vanished.Vanished || vanished.Problem == "" || vanished.Groups[0].Problem == "" {
 		t.Errorf("got pool %+v, want a vanished one with its problems", vanished)

@@ -214,7 +214,7 @@ func TestTheSchemaListsEveryWord(t *testing.T) {
 		"state":         {node["state"].Enum, []string{inventory.StateReady.String(), inventory.StateDraining.String(), inventory.StateDown.String(), inventory.Absent.String()}},
 		"outcome":       {schema.Defs["healthCheck"].Properties["outcome"].Enum, []string{inventory.Pass.String(), inventory.Refused.String(), inventory.Silent.String(), inventory.LocalError.String()}},
 		"stage":         {decision["stage"].Enum, []string{string(inventory.StageSource), string(inventory.StageFilter), string(inventory.StageHealth), string(inventory.StageGuard)}},
-		"healthCheckBy": {schema.Defs["poolPart"].Properties["healthCheckBy"].Enum, []string{string(setting.Pool), string(setting.Binding), string(setting.Service)}},
+		"healthCheckBy": {schema.Defs["poolPart"].Properties["healthCheckBy"].Enum, []string{string(setting.Pool), string(setting.Binding), string(setting.Service), string(setting.Environment)}},
 		"spelling":      {schema.Defs["service"].Properties["spelling"].Enum, []string{setting.Fields.String(), setting.Annotations.String()}},
 		"problem":       {schema.Defs["problem"].Properties["kind"].Enum, []string{string(plan.ServiceMissing), string(plan.ServiceDeleting), string(plan.ServiceHasSelector), string(plan.ServiceExternalName), string(plan.PortMismatch)}},
 	} {

@@ -30,7 +30,7 @@ type ObjectStatus struct {
 // and whether slices wait to be written: these go first. Messages change only when something
 // does.
 func (m Many) Statuses() (all iter.Seq[ObjectStatus], busy bool) {
-	if !m.Leader && m.Election.Enabled || m.Snapshot.At.IsZero() {
+	if m.standsBy() || m.Snapshot.At.IsZero() {
 		return func(func(ObjectStatus) bool) {}, false
 	}
 	return m.objects, m.busy()

@@ -55,7 +55,7 @@ func (s *survey) parts(i int) []part {
 // fillOf returns what one use of a target came to. A target whose uses have just changed
 // has come to nothing yet.
 func fillOf(fills []serve.Fill, j int, u resolve.PoolUse) serve.Fill {
-	if j < len(fills) && fills[j].Target.Pool == u.Pool {
+	if j < len(fills) && fills[j].Target.Pool == u.Label() {
 		return fills[j]
 	}
 	return serve.Fill{}
@@ -113,7 +113,7 @@ func (s *survey) target(i int, withNodes bool) *Document {
 	}
 	d.Pools = all
 	d.Refusals, d.Notices = s.refusals(t.Key), s.notices(t.Key)
-	if withNodes {
+	if withNodes && !s.Snapshot.Documents.Variables {
 		d.DecidedBy = s.decidedBy(t)
 	}
 	if problem := s.Snapshot.Targets[i].Problem; problem != "" {

@@ -29,15 +29,23 @@ func (s *survey) head() *Services {
 	d := frame(s.facts())
 	out := &Services{
 		APIVersion: APIVersion, At: d.At, Decided: !s.Snapshot.At.IsZero(), Leader: d.Leader, Election: d.Election, DryRun: d.DryRun, Program: d.Program,
-		ServicesKept: s.Snapshot.Plan.Kept, Documents: &Documents{Generation: s.Snapshot.Documents.Generation, Mistakes: []Mistake{}, StatusError: s.StatusError},
-		Pools: []PoolStatus{},
+		ServicesKept: s.Snapshot.Plan.Kept, Pools: []PoolStatus{},
 	}
-	for _, m := range s.Snapshot.Documents.Mistakes {
-		place := m.Place()
-		out.Documents.Mistakes = append(out.Documents.Mistakes, Mistake{Place: place, Message: strings.TrimPrefix(m.Error(), place+": ")})
+	if s.Only == (resolve.Key{}) {
+		out.Documents = s.documents()
 	}
 	for _, l := range s.Snapshot.Plan.Lost {
 		out.ServicesWithoutPool = append(out.ServicesWithoutPool, ServiceWithoutPool{Namespace: l.Namespace, Service: l.Service, Pool: l.Pool, Slice: l.Slice, Endpoints: l.Endpoints})
+	}
+	return out
+}
+
+// documents say what became of them.
+func (s *survey) documents() *Documents {
+	out := &Documents{Generation: s.Snapshot.Documents.Generation, Mistakes: []Mistake{}, StatusError: s.StatusError}
+	for _, m := range s.Snapshot.Documents.Mistakes {
+		place := m.Place()
+		out.Mistakes = append(out.Mistakes, Mistake{Place: place, Message: strings.TrimPrefix(m.Error(), place+": ")})
 	}
 	return out
 }
@@ -46,6 +54,9 @@ func (s *survey) head() *Services {
 func (s *survey) statuses() []ServiceStatus {
 	targets := s.Snapshot.Plan.Targets
 	all := make([]ServiceStatus, 0, len(targets))
+	if s.Only != (resolve.Key{}) && s.Snapshot.At.IsZero() && !s.standsBy() {
+		return append(all, s.unplanned(s.Only).status())
+	}
 	for i := range targets {
 		d := s.target(i, false)
 		status := d.status()

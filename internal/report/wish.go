@@ -8,6 +8,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // NoService says why there is no document of a Service.
@@ -22,12 +23,38 @@ func (m Many) Service(namespace, service string) (*Document, error) {
 	if i, found := s.find(key); found {
 		return s.target(i, true), nil
 	}
-	if !m.Leader && m.Election.Enabled || m.Snapshot.At.IsZero() {
-		f := s.facts() // it is not known yet whether it is one
-		f.Target.Namespace, f.Target.Service = namespace, service
-		return Build(f), nil
+	switch only := m.Only; {
+	case only != resolve.Key{} && key != only:
+		return nil, &NoService{fmt.Sprintf("this is the daemon of %s, not of %s", only, key)}
+	case m.standsBy(), m.Snapshot.At.IsZero():
+		return s.unplanned(key), nil // it is not known yet whether it is one
 	}
 	return nil, &NoService{s.why(key)}
+}
+
+// Home is the Service that the first page shows: the only one, where there is nothing to show
+// beside it. It is zero where there is no such Service.
+func (m Many) Home() resolve.Key {
+	plan := &m.Snapshot.Plan
+	switch {
+	case m.Only != resolve.Key{}:
+		return m.Only
+	case len(plan.Targets) != 1, len(plan.Targets[0].Uses) == 0, len(plan.Lost) > 0, plan.Kept != "", len(m.Snapshot.Documents.Mistakes) > 0, m.StatusError != "",
+		slices.ContainsFunc(plan.Refusals, func(r resolve.Refusal) bool { return r.Key != plan.Targets[0].Key }):
+		return resolve.Key{}
+	}
+	return plan.Targets[0].Key
+}
+
+// standsBy reports whether another replica leads, or none.
+func (m Many) standsBy() bool { return !m.Leader && m.Election.Enabled }
+
+// unplanned is the document of a Service before the first plan.
+func (s *survey) unplanned(key resolve.Key) *Document {
+	f := s.facts()
+	f.Target.Namespace, f.Target.Service = key.Namespace, key.Service
+	f.Status = &syncer.Status{Store: syncer.StoreStatus{LoadErr: s.Snapshot.Unread}}
+	return Build(f)
 }
 
 // why says why a Service is no target.

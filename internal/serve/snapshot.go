@@ -26,6 +26,9 @@ type Snapshot struct {
 	Pools   []Pool
 	Groups  []Group
 	Targets []Target
+	// Unread is why there is no plan: what is published cannot be read. It is nil where there
+	// is one, and where that is not known.
+	Unread error
 }
 
 // Pool is how one pool is read.
@@ -127,7 +130,7 @@ func (s *Server) Revision() uint64 { return s.teller.revision.Load() }
 func (s *Server) Snapshot() *Snapshot {
 	now := s.shown.Load()
 	if now == nil {
-		return &Snapshot{}
+		return &Snapshot{Unread: s.unread()}
 	}
 	out := &Snapshot{
 		At: now.at, Plan: now.plan, Documents: now.documents, Services: now.services,
@@ -158,6 +161,16 @@ func (s *Server) Snapshot() *Snapshot {
 		}
 	}
 	return out
+}
+
+// unread is why what is published cannot be read, nil where it can or is not known.
+func (s *Server) unread() error {
+	for _, sight := range s.opts.Hub.Local().Sights {
+		if sight.Err != nil {
+			return sight.Err
+		}
+	}
+	return nil
 }
 
 // look returns what the fills of a Service came to.
@@ -216,7 +229,7 @@ func (t *teller) troubles() map[subject]string {
 	all := make(map[subject]string)
 	for of, text := range t.said {
 		switch of.kind {
-		case "pool", "group", "target":
+		case "pool", "group", "service":
 			all[of] = text
 		}
 	}

@@ -57,7 +57,9 @@ func (s *Syncer) served() serve.Options {
 		Hub:       serve.NewOne(&first{Store: o.Store, board: s.board}, o.Target, o.StoreChanged, o.PollInterval),
 		Supply: func(*v1alpha1.EndpointPool) (serve.Supply, error) {
 			return serve.Supply{
-				Make: func() (serve.Origin, error) { return serve.Origin{Source: o.Source, Changed: o.SourceChanged}, nil },
+				Make: func() (serve.Origin, error) {
+					return serve.Origin{Source: o.Source, Changed: o.SourceChanged, Warnings: o.Warnings}, nil
+				},
 				Free: o.FreeReads, Rules: o.Rules, PollInterval: o.PollInterval, Timeout: o.SourceTimeout,
 			}, nil
 		},

@@ -42,6 +42,8 @@ type Options struct {
 	// SourceChanged and StoreChanged receive a value when the next answer of Source
 	// or Store will differ; nil where they cannot know.
 	SourceChanged, StoreChanged <-chan struct{}
+	// Warnings tell what is odd about the remote side; nil where there is no such thing.
+	Warnings func() []string
 	// FreeReads says that reading costs nothing; see pool.ReaderOptions.
 	FreeReads bool
 	// Prober is nil with HEALTH_CHECK_MODE=off. Checker makes that of another check than the
@@ -126,6 +128,9 @@ func (s *Syncer) Alive() bool { return s.LoopAge() < Stalled }
 // LoopAge returns how long ago the slower of the loops came round last, 0 where
 // none runs.
 func (s *Syncer) LoopAge() time.Duration { return s.server.LoopAge() }
+
+// Server is the engine.
+func (s *Syncer) Server() *serve.Server { return s.server }
 
 // Status returns what the newest pass saw and decided. The answer is shared and
 // must not be changed.

@@ -15,7 +15,11 @@ import (
 // serve serves a document that no real program has made, until the test ends.
 func serve(t *testing.T, doc report.Document) string {
 	t.Helper()
-	return serving(t, admin.Options{Document: func() *report.Document { return &doc }})
+	return serving(t, admin.Options{
+		Home:     func() (namespace, service string) { return doc.Service.Namespace, doc.Service.Name },
+		Services: func(report.Query) *report.Services { return &report.Services{Known: 1} },
+		Service:  func(string, string) (*report.Document, error) { return &doc, nil },
+	})
 }
 
 // serveMany serves a list of targets that no real program has made.

@@ -151,7 +151,7 @@ func (d *daemon) until(what string, ok func(report.Document) bool) {
 // document asks for the document.
 func (d *daemon) document() (doc report.Document) {
 	d.t.Helper()
-	answer, err := http.Get(d.url + "api/v1/status")
+	answer, err := http.Get(d.url + "api/v1/services/default/web")
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func newLocalWorld(t *testing.T) *world {
 	return w
 }
 
-// status is the part of /api/v1/status that the tests look at.
+// status is the part of the document that the tests look at.
 type status struct {
 	Summary, Mode string
 	Healthy       bool
@@ -94,7 +94,7 @@ var statusSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 // status fetches the document, which must fit the schema.
 func (s *surfaces) status() status {
 	s.world.t.Helper()
-	text := s.get(s.admin, "/api/v1/status")
+	text := s.get(s.admin, "/api/v1/services/"+s.world.namespace+"/web")
 	schema, err := statusSchema()
 	if err != nil {
 		s.world.t.Fatal(err)

@@ -115,7 +115,6 @@ func (p *platform) wantTargets(s *surfaces, t *testing.T) {
 		}
 	}
 	for path, says := range map[string]string{
-		"/api/v1/status": "/api/v1/services/NAMESPACE/SERVICE is the status of one",
 		"/api/v1/services/" + p.namespace + "/greedy": "may not use a pool secret",
 	} {
 		if code, text := s.refused(path); code != http.StatusNotFound || !strings.Contains(text, says) {

@@ -19,7 +19,7 @@ type Status struct {
 // Status asks the daemon.
 func (d *Daemon) Status() Status {
 	d.t.Helper()
-	code, body, err := d.Get("ADMIN_ADDRESS", "/api/v1/status")
+	code, body, err := d.Get("ADMIN_ADDRESS", "/api/v1/services/"+d.Env["TARGET_NAMESPACE"]+"/"+d.Env["TARGET_SERVICE_NAME"])
 	if err != nil || code != http.StatusOK {
 		d.t.Fatalf("%s: status: %d, %v\n%s", d.name, code, err, d.Log())
 	}
