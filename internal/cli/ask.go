@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 )
 
@@ -114,31 +113,4 @@ func brief(err error, timeout time.Duration) error {
 		return operation.Err
 	}
 	return err
-}
-
-// compute reads source and slices and checks the endpoints itself, and writes
-// nothing. The store in memory belongs to the daemon's process, so nothing is left to
-// write to it.
-func (p Program) compute(ctx context.Context) (shown, error) {
-	b, err := p.build(true)
-	if err != nil {
-		return shown{}, err
-	}
-	started := time.Now()
-	err = b.with(ctx, func(ctx context.Context) error {
-		_, err := b.syncer.Assess(ctx)
-		return err
-	})
-	if err != nil {
-		return shown{}, err
-	}
-	facts := report.Facts{
-		Now: time.Now(), Status: b.syncer.Status(), Target: b.target, SourceKind: string(b.config.Source.Kind), StoreKind: string(b.config.Store.Kind),
-		Leader: true, DryRun: b.config.Run.DryRun || b.config.Store.Kind == config.StoreMemory, HealthOff: b.config.Health.Mode == config.HealthOff,
-		Version: b.version, Started: started,
-	}
-	if b.source.cloud != nil {
-		facts.Warnings = b.source.cloud.Warnings()
-	}
-	return shown{document: report.Build(facts)}, nil
 }

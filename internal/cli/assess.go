@@ -9,6 +9,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 )
 
@@ -27,6 +28,10 @@ func (r read) Changed() <-chan struct{} { return nil }
 // readOnce reads the documents once, for a command that ends then.
 func readOnce(ctx context.Context) reading {
 	return func(b *many) (serve.Documents, func(context.Context) error, error) {
+		if !b.config.Documents.Used() {
+			set, err := b.environment()
+			return read{set}, func(context.Context) error { return nil }, err
+		}
 		objects, err := objectsOf(ctx, b.config, b.metrics)
 		if err != nil {
 			return nil, nil, err
@@ -34,6 +39,17 @@ func readOnce(ctx context.Context) reading {
 		set := documents.Join(documents.Set{}, documentsOf(ctx, b.config), objects)
 		return read{set}, func(context.Context) error { return nil }, nil
 	}
+}
+
+// environment are the documents of the variables. What cannot be made of them is a mistake
+// of the configuration, whatever the API servers say.
+func (b *many) environment() (documents.Set, error) {
+	pool, binding, check := carried(b.config)
+	if _, err := b.origin(pool); err != nil {
+		return documents.Set{}, err
+	}
+	_, err := b.checking(pool, check)
+	return documents.OfVariables(pool, binding), err
 }
 
 // pacer passes on now and then what takes long.
@@ -57,9 +73,10 @@ func (p *pacer) tell(what string, done, all int) {
 	}
 }
 
-// assessMany looks at everything that the documents choose, and writes nothing. It says on
-// standard error what takes long.
-func (p Program) assessMany(ctx context.Context, c config.Config) (*many, serve.Assessment, error) {
+// assess looks at everything that is to be filled, and writes nothing. It says on standard
+// error what takes long. Where the variables describe the only Service, what cannot be read
+// of it is the error.
+func (p Program) assess(ctx context.Context, c config.Config) (*many, serve.Assessment, error) {
 	silent := p
 	silent.Stderr = io.Discard // what is found is what the command prints
 	b, err := silent.buildMany(c, true, readOnce(ctx))
@@ -69,5 +86,24 @@ func (p Program) assessMany(ctx context.Context, c config.Config) (*many, serve.
 	a, err := b.server.Assess(ctx, newPacer(func(what string, done, all int) {
 		fmt.Fprintf(p.Stderr, "Still %s: %d of %d ...\n", what, done, all)
 	}).tell)
+	if err == nil && a.Documents.Variables {
+		err = unread(a.Targets[0].Fills[0])
+	}
 	return b, a, ended(ctx, err)
+}
+
+// unread is why nothing can be said of the slices, nil if all is known.
+func unread(f *serve.AssessedFill) error {
+	if f.StoreErr != nil {
+		return &serve.StoreError{Err: f.StoreErr}
+	}
+	return f.Undecided
+}
+
+// found is what an assessment found out.
+func (b *many) found(a serve.Assessment, started time.Time) report.Many {
+	return report.Many{
+		Now: time.Now(), Snapshot: a.Snapshot(), StoreKind: string(b.config.Store.Kind),
+		Leader: true, DryRun: b.config.Run.DryRun || b.config.Store.Kind == config.StoreMemory, Version: b.version, Started: started,
+	}
 }

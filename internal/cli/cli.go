@@ -93,18 +93,6 @@ func within(ctx context.Context, timeout time.Duration) (context.Context, contex
 	return context.WithTimeoutCause(ctx, timeout, errTimeout)
 }
 
-// once carries out a command that looks once, writes nothing and ends: it makes
-// the parts, runs do with what has to run beside it, and gives up after timeout.
-func (p Program) once(cmd *cobra.Command, timeout time.Duration, do func(ctx context.Context, b *parts) error) error {
-	b, err := p.build(true)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := within(cmd.Context(), timeout)
-	defer cancel()
-	return ended(ctx, b.with(ctx, func(ctx context.Context) error { return do(ctx, b) }))
-}
-
 // timeoutFlag adds --timeout to a command.
 func timeoutFlag(cmd *cobra.Command, timeout *time.Duration) {
 	cmd.Flags().DurationVar(timeout, "timeout", time.Minute, "give up after this time, with exit status 124; 0 waits for ever")

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +16,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 )
 
 // diffCommand shows what one run would change.
@@ -27,26 +31,23 @@ func (p Program) diffCommand() *cobra.Command {
 		Long: "Prints what one run would change in the slices, as a unified diff.\n\n" +
 			"With STORE_KIND=memory there are no slices to compare with: every slice is shown\n" +
 			"as created. Set STORE_KIND=client-go to compare with those of a cluster.\n\n" +
-			"With DOCUMENTS_DIR, -n NAMESPACE SERVICE compares one Service, -n NAMESPACE those\n" +
-			"of a namespace, and -A all.",
+			"Where there are several Services, -n NAMESPACE SERVICE compares one, -n NAMESPACE\n" +
+			"those of a namespace, and -A all.",
 		Example: "  ionos-endpointslice-controller diff\n" +
 			"  ionos-endpointslice-controller diff -n shop web\n" +
 			"  ionos-endpointslice-controller diff -A",
 		Args: s.takes(nil),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := p.load()
-			if err == nil {
+			if err == nil && s != (scope{}) {
 				err = s.check(c, "diff", "")
 			}
 			if err != nil {
 				return err
 			}
-			if c.Documents.Used() {
-				ctx, cancel := within(cmd.Context(), timeout)
-				defer cancel()
-				return p.diffMany(ctx, c, s, out)
-			}
-			return p.once(cmd, timeout, func(ctx context.Context, b *parts) error { return b.diff(ctx, p, out) })
+			ctx, cancel := within(cmd.Context(), timeout)
+			defer cancel()
+			return p.diff(ctx, c, s, out)
 		},
 	}
 	scopeFlags(cmd, &s)
@@ -63,10 +64,9 @@ type differing struct {
 
 // difference is one write.
 type difference struct {
-	// Namespace, Service and Pool are given where there may be many.
-	Namespace string   `json:"namespace,omitempty"`
-	Service   string   `json:"service,omitempty"`
-	Pool      string   `json:"pool,omitempty"`
+	Namespace string   `json:"namespace"`
+	Service   string   `json:"service"`
+	Pool      string   `json:"pool"`
 	Operation string   `json:"operation"`
 	Slice     string   `json:"slice"`
 	Added     []string `json:"added"`
@@ -75,18 +75,27 @@ type difference struct {
 	Diff      string   `json:"diff"`
 }
 
-// diff assesses and prints the writes.
-func (b *parts) diff(ctx context.Context, p Program, out commandline.Format) error {
-	a, err := b.syncer.Assess(ctx)
+// diff prints what one run would change in the slices of the Services in the scope.
+func (p Program) diff(ctx context.Context, c config.Config, s scope, out commandline.Format) error {
+	b, a, err := p.assess(ctx, c)
 	if err != nil {
 		return err
 	}
-	// What a run would say that the differences do not.
-	if outcome, message := judge(a, true); outcome.status() != ExitOK {
-		fmt.Fprintln(p.Stderr, b.target.Names.Of(message))
+	if s.service != "" {
+		if _, err := b.found(a, a.At).Service(s.namespace, s.service); err != nil {
+			return &exitError{ExitDifferent, err}
+		}
 	}
-	p.sayEmpty(b.config)
-	all, err := differences(b.target, a.State.Slices, a.Writes)
+	a = s.of(a)
+	e := judgeAll(a, true)
+	if e.targets > 1 && s == (scope{}) {
+		return &exitError{ExitUsage, errNoScope("diff", "")}
+	}
+	for _, j := range e.wrong() { // what a run would say that the differences do not
+		fmt.Fprintln(p.Stderr, e.text(j))
+	}
+	p.sayEmpty(c)
+	all, err := differences(a)
 	if err != nil {
 		return err
 	}
@@ -97,10 +106,22 @@ func (b *parts) diff(ctx context.Context, p Program, out commandline.Format) err
 	if err := out.Print(p.Stdout, differing{report.APIVersion, all}, asText.String()); err != nil {
 		return err
 	}
-	if len(a.Writes) > 0 {
+	switch worst := e.worst(); {
+	case worst == StoreFailed, worst == SourceFailed:
+		return &exitError{worst.status(), errors.New("not every Service could be compared: " + e.total())}
+	case len(all) > 0:
 		return &exitError{code: ExitDifferent}
 	}
 	return nil
+}
+
+// of returns what of an assessment is about the scope. Mistakes of documents and what
+// could not be read may be about any Service.
+func (s scope) of(a serve.Assessment) serve.Assessment {
+	a.Targets = slices.DeleteFunc(slices.Clone(a.Targets), func(t *serve.AssessedTarget) bool { return !s.has(t.Key) })
+	a.Plan.Refusals = slices.DeleteFunc(slices.Clone(a.Plan.Refusals), func(r resolve.Refusal) bool { return !s.has(r.Key) })
+	a.Plan.Lost = slices.DeleteFunc(slices.Clone(a.Plan.Lost), func(l resolve.Published) bool { return !s.has(l.Key) })
+	return a
 }
 
 // sayEmpty says that a store has nothing to compare with.
@@ -110,18 +131,23 @@ func (p Program) sayEmpty(c config.Config) {
 	}
 }
 
-// differences describes writes.
-func differences(t plan.Target, current []plan.Slice, writes []plan.Write) ([]difference, error) {
-	all := make([]difference, 0, len(writes))
-	for _, w := range writes {
-		diff, err := unified(t, current, w)
-		if err != nil {
-			return nil, err
+// differences describes the writes of an assessment.
+func differences(a serve.Assessment) ([]difference, error) {
+	all := []difference{}
+	for _, t := range a.Targets {
+		for _, f := range t.Fills {
+			for _, w := range f.Writes {
+				diff, err := unified(f.Target, f.State.Slices, w)
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, difference{
+					Namespace: t.Namespace, Service: t.Service, Pool: f.Use.Pool,
+					Operation: string(w.Operation), Slice: w.Slice.Name, Diff: diff,
+					Added: words(w.Added), Removed: words(w.Removed), Changed: words(w.Changed),
+				})
+			}
 		}
-		all = append(all, difference{
-			Operation: string(w.Operation), Slice: w.Slice.Name, Diff: diff,
-			Added: words(w.Added), Removed: words(w.Removed), Changed: words(w.Changed),
-		})
 	}
 	return all, nil
 }

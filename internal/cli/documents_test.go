@@ -107,7 +107,6 @@ func TestACommandForManyServicesHasToBeToldWhich(t *testing.T) {
 	t.Parallel()
 	environ := mounted(t, poolAndBinding)
 	for command, says := range map[string]string{
-		"diff":                  "name one with `diff -n NAMESPACE SERVICE`, or take all with `diff -A`",
 		"explain -A":            "no node to explain",
 		"explain -n shop":       "no node to explain",
 		"explain -n shop a b c": "3 arguments: give one Service at a time",

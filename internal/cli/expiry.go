@@ -59,17 +59,22 @@ func (b *many) warningOf(pool *v1alpha1.EndpointPool, made origin) func(context.
 	if made.cloud == nil && made.remote == nil {
 		return made.run
 	}
-	log := b.log.With("pool", pool.Name)
+	setting := "SECURED_KUBECONFIG"
+	log, warn := b.log, warnOfToken
+	if b.config.Documents.Used() {
+		setting = "spec.credentials=" + pool.Spec.Credentials
+		log, warn = b.log.With("pool", pool.Name), warnOfPoolToken
+	}
 	return func(ctx context.Context) error {
 		ctx, stop := context.WithCancel(ctx)
 		var beside sync.WaitGroup
 		defer beside.Wait()
 		defer stop()
 		if made.cloud != nil {
-			beside.Go(func() { warnOfPoolToken(ctx, log, made.cloud.TokenExpiry) })
+			beside.Go(func() { warn(ctx, log, made.cloud.TokenExpiry) })
 		}
 		if made.remote != nil {
-			beside.Go(func() { warnOfCredential(ctx, log, "spec.credentials="+pool.Spec.Credentials, made.remote.Expiry) })
+			beside.Go(func() { warnOfCredential(ctx, log, setting, made.remote.Expiry) })
 		}
 		if made.run != nil {
 			return made.run(ctx)

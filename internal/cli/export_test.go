@@ -18,9 +18,13 @@ var (
 // AskLeaderFor is exported for what answers badly.
 var AskLeaderFor = askLeaderFor
 
-// Judge, OutcomeOf and Ended are exported for what no small world brings about.
+// Judge judges what one pool gives a Service.
+func Judge(a *serve.Assessment, f *serve.AssessedFill) (Outcome, string) {
+	return judgingOf(a, &serve.AssessedTarget{}, f, false).judge()
+}
+
+// OutcomeOf and Ended are exported for what no small world brings about.
 var (
-	Judge     = judge
 	OutcomeOf = outcomeOf
 	Ended     = ended
 )

@@ -23,15 +23,40 @@ import (
 )
 
 // newHub makes the hub that STORE_KIND names, and what tells when its credential expires.
-func newHub(c config.Config, set serve.Documents, out io.Writer, m *metrics.Metrics) (serve.Hub, func() kubeapi.Expiry, error) {
-	if c.Store.Kind != config.StoreClientGo {
-		return &few{documents: set, config: c, out: out, added: make(chan struct{}, 1), changed: make(chan struct{}, 1)}, func() kubeapi.Expiry { return kubeapi.Expiry{} }, nil
+func (p Program) newHub(c config.Config, set serve.Documents, m *metrics.Metrics) (serve.Hub, func() kubeapi.Expiry, error) {
+	unknown := func() kubeapi.Expiry { return kubeapi.Expiry{} }
+	switch {
+	case !c.Documents.Used():
+		t := target(c.Target)
+		s, err := p.newStore(c, t, m)
+		if s.expiry == nil {
+			s.expiry = unknown
+		}
+		return only{serve.NewOne(s, t, s.changed, c.Source.PollInterval), s.run}, s.expiry, err
+	case c.Store.Kind != config.StoreClientGo:
+		return &few{documents: set, config: c, out: p.Stdout, added: make(chan struct{}, 1), changed: make(chan struct{}, 1)}, unknown, nil
 	}
 	hub, err := kube.New(kube.Options{Way: localWay(c.Store, m, metrics.ClientStore), ManagedBy: c.Target.ManagedBy, Named: true})
 	if err != nil {
 		return nil, nil, fmt.Errorf("STORE_KIND=client-go: %w", err)
 	}
 	return cluster{hub}, hub.Expiry, nil
+}
+
+// only is a hub of the store of the variables, which may have to run itself.
+type only struct {
+	*serve.One
+	store func(context.Context) error
+}
+
+// Run implements serve.Hub.
+func (o only) Run(ctx context.Context) error {
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	if o.store != nil {
+		beside.Go(func() { _ = o.store(ctx) }) // it only ends with its context
+	}
+	return o.One.Run(ctx)
 }
 
 // cluster is a hub of a real API server.

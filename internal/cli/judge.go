@@ -4,87 +4,135 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
-// judge names the outcome of a single run without an error, and says in sentences
-// what was seen, what follows from it, and what to do.
-func judge(a syncer.Assessment, dryRun bool) (Outcome, string) {
-	outcome, message := judgeSlices(a, dryRun)
-	if a.Use.Message != "" {
-		message = sentences(message, upper(a.Use.Message)+".")
+// judging is what one pool gives a Service, and what was seen and decided of the pool.
+type judging struct {
+	*serve.AssessedFill
+	// nodes is how many the source lists, and filtered what the filter decided on them.
+	nodes    int
+	filtered []inventory.Decision
+	verdict  guard.Verdict
+	health   inventory.Health
+	findings []narration.Finding
+	dryRun   bool
+}
+
+func judgingOf(a *serve.Assessment, t *serve.AssessedTarget, f *serve.AssessedFill, dryRun bool) judging {
+	j := judging{AssessedFill: f, dryRun: dryRun || t.DryRun}
+	if read := a.Pools[f.Use.Pool]; read != nil {
+		source := read.Sourced()
+		j.nodes, j.filtered = source.Nodes, source.Decisions
+	}
+	if g := a.Groups[f.Use.Group]; g != nil && g.Verdict != nil && f.Use.State != resolve.Emptied {
+		j.verdict, j.health, j.findings = *g.Verdict, g.Health, g.Findings()
+	}
+	if countOf(f).ready == 0 && j.verdict.Mode == guard.FailOpen {
+		j.verdict.Mode = guard.Publish // an endpoint of another pool works, so failing open does not apply
+	}
+	return j
+}
+
+// judge names the outcome of what one pool gives a Service, and says in sentences what was
+// seen, what follows from it, and what to do.
+func (j judging) judge() (Outcome, string) {
+	done := j.did() + ": " + countOf(j.AssessedFill).String() + "."
+	switch {
+	case j.StoreErr != nil:
+		outcome := outcomeOf(&serve.StoreError{Err: j.StoreErr})
+		return outcome, fmt.Sprintf("%s; %s.", j.StoreErr, failed(outcome, j.AssessedFill))
+	case j.Undecided != nil:
+		return SourceFailed, fmt.Sprintf("%s; %s.", j.Undecided, failed(SourceFailed, j.AssessedFill))
+	case j.Use.State == resolve.Kept:
+		return ServicesKept, sentences(upper(j.Use.Message)+".", done)
+	case j.Use.State == resolve.Emptied:
+		return j.writtenOr(), sentences("The slices are emptied: "+j.Use.Message+".", j.did()+".")
+	}
+	outcome, message := j.judgeSlices(done)
+	if j.Use.Message != "" {
+		message = sentences(message, upper(j.Use.Message)+".")
 	}
 	return outcome, message
 }
 
-func judgeSlices(a syncer.Assessment, dryRun bool) (Outcome, string) {
-	v, now := a.Status.Verdict, countOf(a)
-	done := did(a, dryRun) + ": " + now.String() + "."
-	switch problem := a.Status.Problem; {
-	case problem.Kind != "":
-		return ServiceProblem, fmt.Sprintf("%s: %s. %s.", problem.Kind, problem.Message, did(a, dryRun))
+func (j judging) judgeSlices(done string) (Outcome, string) {
+	v, now := j.verdict, countOf(j.AssessedFill)
+	switch {
+	case j.Problem.Kind != "":
+		return ServiceProblem, fmt.Sprintf("%s: %s. %s.", j.Problem.Kind, j.Problem.Message, j.did())
 	case v.Mode == guard.FailOpen:
-		return FailingOpen, sentences("Failing open: "+v.Message+".", done, exampleOf(a),
+		return FailingOpen, sentences("Failing open: "+v.Message+".", done, j.example(),
 			"Find out why every endpoint fails; until then they are published without a health check that passed.")
 	case v.Cause == guard.ProbesSilent:
 		return ChecksSilent, sentences("Endpoints that do not answer are kept: "+v.Message+".", done,
 			"Check the network between this machine and the endpoints, and run it again.")
 	case v.Cause == guard.NothingPasses:
-		return OnlyLeavingPass, sentences("Only endpoints that leave pass: "+v.Message+".", done, exampleOf(a),
+		return OnlyLeavingPass, sentences("Only endpoints that leave pass: "+v.Message+".", done, j.example(),
 			"Find out why the endpoints of the inventory do not pass.")
 	case v.Mode != guard.Publish:
 		remedy := "A single run rejects such an inventory each time; only the daemon counts them, towards EMPTY_RESULT_THRESHOLD."
 		if v.Cause == guard.TooManyRemovals {
 			remedy += " If the removal is meant, raise MAX_REMOVAL_PERCENT for this run."
 		}
-		return InventoryRejected, sentences("Inventory rejected, endpoints that it leaves out are kept: "+v.Message, done, leftOut(a), remedy)
+		return InventoryRejected, sentences("Inventory rejected, endpoints that it leaves out are kept: "+v.Message, done, j.leftOut(), remedy)
 	case now.ready == 0:
-		return nothingReady(a, done)
-	case len(a.Writes) == 0 && len(a.Results) == 0:
-		return Unchanged, sentences("The slices were right already: "+now.String()+".", leftOut(a), foreign(a))
-	case dryRun:
-		return WouldWrite, sentences(done, leftOut(a), foreign(a))
+		return j.nothingReady(done)
 	}
-	return Written, sentences(done, leftOut(a), foreign(a))
+	outcome := j.writtenOr()
+	if outcome == Unchanged {
+		done = "The slices were right already: " + now.String() + "."
+	}
+	return outcome, sentences(done, j.leftOut(), j.foreign())
+}
+
+// writtenOr is the outcome where all is well.
+func (j judging) writtenOr() Outcome {
+	switch {
+	case len(j.Writes) == 0 && len(j.Results) == 0:
+		return Unchanged
+	case j.dryRun:
+		return WouldWrite
+	}
+	return Written
 }
 
 // failed says what follows from an error, and what to do if the error does not say
 // so.
-func failed(o Outcome, a syncer.Assessment) string {
-	landed := strings.ToLower(did(a, false))
+func failed(o Outcome, f *serve.AssessedFill) string {
+	landed := strings.ToLower(judging{AssessedFill: f}.did())
 	switch {
 	case o == Conflict:
 		return fmt.Sprintf("another program writes the slice too: it changed before each of %d attempts; %s; find the program in the managedFields of the slice, stop it, and run again", serve.Tries, landed)
-	case len(a.Results) > 0:
+	case len(f.Results) > 0:
 		return landed + "; run it again to write the rest"
 	}
 	return landed + ", the slices are as they were"
 }
 
 // nothingReady says why no endpoint is ready although the guard kept none down.
-func nothingReady(a syncer.Assessment, done string) (Outcome, string) {
-	source := a.Status.Source
-	eligible := slices.ContainsFunc(source.Decisions, func(d inventory.Decision) bool { return d.Reason == "" })
+func (j judging) nothingReady(done string) (Outcome, string) {
+	eligible := slices.ContainsFunc(j.filtered, func(d inventory.Decision) bool { return d.Reason == "" })
 	switch {
-	case source.Nodes == 0:
+	case j.nodes == 0:
 		return NoNode, sentences("The source lists no node.", done, "Check what the source reads.")
 	case !eligible:
-		return NoEligibleNode, sentences(leftOut(a), done, remedyOf(source.Decisions))
+		return NoEligibleNode, sentences(j.leftOut(), done, remedyOf(j.filtered))
 	}
 	var failing []inventory.Decision
-	for _, f := range a.Status.Findings {
+	for _, f := range j.findings {
 		if f.Stage == inventory.StageGuard || f.Stage == inventory.StageHealth {
 			failing = append(failing, f.Decision)
 		}
 	}
-	return NoEndpointReady, sentences("No endpoint is ready ("+reasonsOf(failing)+").", done, exampleOf(a), leftOut(a), remedyOf(failing))
+	return NoEndpointReady, sentences("No endpoint is ready ("+reasonsOf(failing)+").", done, j.example(), j.leftOut(), remedyOf(failing))
 }
 
 // sentences joins those that there are.
@@ -93,18 +141,18 @@ func sentences(all ...string) string {
 }
 
 // did says what was written, or would be.
-func did(a syncer.Assessment, dryRun bool) string {
-	switch n := len(a.Writes); {
-	case dryRun && n == 0:
+func (j judging) did() string {
+	switch n := len(j.Writes); {
+	case j.dryRun && n == 0:
 		return "Dry run, no slice would be written"
-	case dryRun:
+	case j.dryRun:
 		return fmt.Sprintf("Dry run, %s would be written", plural(n, "slice"))
-	case a.Landed() == 0:
+	case j.Landed() == 0:
 		return "No slice was written"
-	case a.Landed() == 1:
+	case j.Landed() == 1:
 		return "1 slice was written"
 	}
-	return fmt.Sprintf("%d slices were written", a.Landed())
+	return fmt.Sprintf("%d slices were written", j.Landed())
 }
 
 // plural spells a number of things.
@@ -115,58 +163,9 @@ func plural(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// count is how many endpoints the slices publish in which state.
-type count struct{ ready, draining, down int }
-
-// countOf counts the endpoints of the slices as they should be. One that is in two
-// slices counts in the better state, because that is how it is used.
-func countOf(a syncer.Assessment) count {
-	states := make(map[netip.Addr]inventory.State)
-	for _, s := range a.Desired {
-		for _, m := range s.Endpoints {
-			if was, known := states[m.Address]; !known || m.State < was {
-				states[m.Address] = m.State
-			}
-		}
-	}
-	var c count
-	for _, state := range states {
-		switch state {
-		case inventory.StateReady:
-			c.ready++
-		case inventory.StateDraining:
-			c.draining++
-		case inventory.StateDown:
-			c.down++
-		case inventory.Absent:
-		}
-	}
-	return c
-}
-
-// String says what is published.
-func (c count) String() string {
-	if c == (count{}) {
-		return "no endpoint is published"
-	}
-	text := plural(c.ready, "endpoint") + " ready"
-	if c.ready == 0 {
-		text = "no endpoint ready"
-	}
-	if c.draining > 0 {
-		text += fmt.Sprintf(", %d draining", c.draining)
-	}
-	if c.down > 0 {
-		text += fmt.Sprintf(", %d down", c.down)
-	}
-	return text
-}
-
 // leftOut says how many nodes are not eligible, by which reasons, and why the
 // first of them is not. It is empty where all are.
-func leftOut(a syncer.Assessment) string {
-	return leftOutOf(a.Status.Source.Decisions, a.Status.Source.Nodes)
-}
+func (j judging) leftOut() string { return leftOutOf(j.filtered, j.nodes) }
 
 // leftOutOf says the same of the decisions of the filter on so many nodes.
 func leftOutOf(filtered []inventory.Decision, nodes int) string {
@@ -223,15 +222,15 @@ func remedyOf(decisions []inventory.Decision) string {
 	}
 	for _, doc := range inventory.Reasons() {
 		if doc.Reason == decisions[i].Reason {
-			return strings.ToUpper(doc.Remedy[:1]) + doc.Remedy[1:] + "."
+			return upper(doc.Remedy) + "."
 		}
 	}
 	return ""
 }
 
-// exampleOf returns the message of the first endpoint that fails its check.
-func exampleOf(a syncer.Assessment) string {
-	for _, streak := range a.Status.Health.All() {
+// example returns the message of the first endpoint that fails its check.
+func (j judging) example() string {
+	for _, streak := range j.health.All() {
 		if streak.Passes == 0 {
 			if said := cmp.Or(streak.Last.Message, streak.Trouble); said != "" {
 				return "For example " + said + "."
@@ -242,8 +241,8 @@ func exampleOf(a syncer.Assessment) string {
 }
 
 // foreign names the first slice that belongs to another program.
-func foreign(a syncer.Assessment) string {
-	refused, beside := a.Status.State.Refused, a.Status.State.Beside
+func (j judging) foreign() string {
+	refused, beside := j.State.Refused, j.State.Beside
 	var said string
 	switch {
 	case len(refused) > 0:
@@ -256,5 +255,13 @@ func foreign(a syncer.Assessment) string {
 	if n := len(refused) + len(beside) - 1; n > 0 {
 		said += fmt.Sprintf(" %d more slices of other programs: see the command status.", n)
 	}
-	return strings.ToUpper(said[:1]) + said[1:]
+	return upper(said)
+}
+
+// upper begins a sentence.
+func upper(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
 }

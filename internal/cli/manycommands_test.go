@@ -187,6 +187,8 @@ func TestContract229TheOnlyServiceNeedsNoName(t *testing.T) {
 	s.service("blog", "shop", 8080, nil)
 	says(t, s.environ(t), "status --compute", 1, "of 2 nodes ready in shop/web", "b1")
 	says(t, s.environ(t), "explain --compute b1", 0, "b1 is published ready.")
+	says(t, s.environ(t), "diff", 1, "desired/shop/web.blue")
+	says(t, newShops(t).environ(t), "diff", 2, "name one with `diff -n NAMESPACE SERVICE`, or take all with `diff -A`")
 	for address, environ := range map[string][]string{"--compute": newShops(t).environ(t), "": append(mounted(t, poolAndBinding), manyDaemon(t, 2))} {
 		says(t, environ, "status "+address, 2, "name one with `status -n NAMESPACE SERVICE`, or take all with `status -A`")
 		says(t, environ, "status --wait "+address, 2, "name one with `status -n NAMESPACE SERVICE`")

@@ -128,6 +128,31 @@ func TestContract72WhatIsWrongWithOneServiceStopsNoOther(t *testing.T) {
 	}
 }
 
+// Where there is one Service, texts name neither it nor its pool.
+func TestASingleRunOfTheOnlyServiceNamesNoPool(t *testing.T) {
+	t.Parallel()
+	s := newShops(t)
+	delete(s.documents, "both")
+	s.service("blog", "shop", 8080, nil)
+	e := once(t, s.environ(t))
+	e.want(t, cli.Written, "1 slice was written: 2 endpoints ready.")
+	if strings.Contains(e.message, "blue") {
+		t.Errorf("got %q, which names the pool", e.message)
+	}
+}
+
+func TestASingleRunOfSeveralServicesSaysOnceWhereAMistakeIs(t *testing.T) {
+	t.Parallel()
+	s := newShops(t)
+	s.documents["web"] = strings.Replace(s.documents["web"], "pools", "poolz", 1)
+	_, _, stderr := run(t, s.environ(t), "run", "--once", "--dry-run")
+	for line := range strings.Lines(stderr) {
+		if strings.Contains(line, "DocumentInvalid\"") && strings.Count(line, ".yaml:") != 1 {
+			t.Errorf("got %s, want its place once", line)
+		}
+	}
+}
+
 // Contract 72: a namespace that may not be written concerns its Services only.
 func TestContract72AForbiddenNamespaceStopsNoOther(t *testing.T) {
 	t.Parallel()

@@ -108,7 +108,7 @@ A number means the same in every command.
 
 The last line of the log, "run ended", has the outcome as ` + "`outcome`" + `. Its message, or for every exit status but 0 the line ` + "`Error:`" + ` on standard error, says what was seen, what was written and what to do. ` + "`Misused`" + ` ends the program before there is a log. If several outcomes apply, the first in this order counts: an error, ` + "`ServiceProblem`, `FailingOpen`, `ChecksSilent`, `OnlyLeavingPass`, `InventoryRejected`" + `, nothing ready, the rest. A dry run has the same outcome as a run, and writes nothing.
 
-With ` + "`DOCUMENTS_DIR`" + `, each Service and pool has an outcome of its own, and the log has a line "not as it should be" for each whose exit status would not be 0. The run ends with that of the worst, in this order: ` + "`StoreFailed`, `Conflict`, `SourceFailed`, `ServiceProblem`, `FailingOpen`, `ChecksSilent`, `OnlyLeavingPass`, `InventoryRejected`, `ServicesKept`" + `, nothing ready, ` + "`NotGranted`, `DocumentInvalid`" + `, the rest. An error of one Service concerns that Service only.
+Where there are several Services or pools, each has an outcome of its own, and the log has a line "not as it should be" for each whose exit status would not be 0. The run ends with that of the worst, in this order: ` + "`StoreFailed`, `Conflict`, `SourceFailed`, `ServiceProblem`, `FailingOpen`, `ChecksSilent`, `OnlyLeavingPass`, `InventoryRejected`, `ServicesKept`" + `, nothing ready, ` + "`NotGranted`, `DocumentInvalid`" + `, the rest. An error of one Service concerns that Service only.
 
 A single run has no memory: at each run the drain period of a leaving node begins anew. So repeated runs keep such an endpoint draining while it passes. Set ` + "`DRAIN_PERIOD=0s`" + ` for them.
 

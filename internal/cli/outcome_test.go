@@ -15,11 +15,13 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/cli"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 func TestTheReferenceOfExitStatusesIsUpToDate(t *testing.T) {
@@ -57,31 +59,36 @@ func TestEveryOutcomeIsExplainedOnceAndSortedByStatus(t *testing.T) {
 	}
 }
 
-// silentWorld is an assessment in which two of two endpoints do not answer.
-func silentWorld() syncer.Assessment {
+// world is what was seen of the only pool, and what it gives the Service.
+type world struct {
+	serve.Assessment
+	serve.AssessedFill
+}
+
+// judge judges the fill.
+func (w *world) judge() (cli.Outcome, string) { return cli.Judge(&w.Assessment, &w.AssessedFill) }
+
+// silentWorld is one in which two of two endpoints do not answer, or what else the verdict says.
+func silentWorld(v guard.Verdict) *world {
 	addr := netip.MustParseAddr("10.0.0.1")
-	return syncer.Assessment{
-		Status: &syncer.Status{
-			Verdict: guard.Verdict{Mode: guard.Hold, Cause: guard.ProbesSilent, Message: "2 of 2 present endpoints are silent at once"},
-			Source:  syncer.SourceStatus{Nodes: 1, Decisions: []inventory.Decision{{Node: inventory.Identity{Name: "w1"}, Address: addr, Stage: inventory.StageFilter}}},
+	return &world{
+		serve.Assessment{
+			Pools:  map[string]*serve.AssessedPool{"": {Filtered: filter.Result{Decisions: []inventory.Decision{{Node: inventory.Identity{Name: "w1"}, Address: addr, Stage: inventory.StageFilter}}}}},
+			Groups: map[resolve.Group]*serve.AssessedGroup{{}: {Verdict: &v, Findings: func() []narration.Finding { return nil }}},
 		},
-		AssessedFill: serve.AssessedFill{
-			Desired: []plan.Slice{{Name: "web-remote", Endpoints: []inventory.Member{{Address: addr, State: inventory.StateReady}}}},
-		},
+		serve.AssessedFill{Desired: []plan.Slice{{Name: "web-remote", Endpoints: []inventory.Member{{Address: addr, State: inventory.StateReady}}}}},
 	}
 }
 
 func TestEndpointsThatDoNotAnswerAreNoRejectedInventory(t *testing.T) {
-	outcome, message := cli.Judge(silentWorld(), false)
+	outcome, message := silentWorld(guard.Verdict{Mode: guard.Hold, Cause: guard.ProbesSilent, Message: "2 of 2 present endpoints are silent at once"}).judge()
 	if outcome != cli.ChecksSilent || strings.Contains(message, "nventory") || !strings.Contains(message, "2 of 2") || !strings.Contains(message, "network") {
 		t.Errorf("got %s and %q, want %s and the network as what to check", outcome, message, cli.ChecksSilent)
 	}
 }
 
 func TestThatOnlyLeavingEndpointsPassIsNoRejectedInventory(t *testing.T) {
-	a := silentWorld()
-	a.Status.Verdict = guard.Verdict{Mode: guard.Hold, Cause: guard.NothingPasses, Message: "no endpoint of the inventory passes"}
-	outcome, message := cli.Judge(a, false)
+	outcome, message := silentWorld(guard.Verdict{Mode: guard.Hold, Cause: guard.NothingPasses, Message: "no endpoint of the inventory passes"}).judge()
 	if outcome != cli.OnlyLeavingPass || strings.Contains(message, "ejected") || !strings.Contains(message, "no endpoint of the inventory passes. ") {
 		t.Errorf("got %s and %q, want %s and what was seen", outcome, message, cli.OnlyLeavingPass)
 	}
@@ -89,20 +96,18 @@ func TestThatOnlyLeavingEndpointsPassIsNoRejectedInventory(t *testing.T) {
 
 func TestWhatStandsInTheWayCountsMoreThanTheMode(t *testing.T) {
 	for _, mode := range []guard.Mode{guard.Publish, guard.Hold, guard.FailOpen} {
-		a := silentWorld()
-		a.Status.Verdict.Mode = mode
-		a.Status.Problem = plan.Problem{Kind: plan.ServiceHasSelector, Message: "Service default/web has a selector; remove spec.selector"}
-		if outcome, message := cli.Judge(a, false); outcome != cli.ServiceProblem || !strings.Contains(message, "remove spec.selector") {
+		w := silentWorld(guard.Verdict{Mode: mode})
+		w.Problem = plan.Problem{Kind: plan.ServiceHasSelector, Message: "Service default/web has a selector; remove spec.selector"}
+		if outcome, message := w.judge(); outcome != cli.ServiceProblem || !strings.Contains(message, "remove spec.selector") {
 			t.Errorf("%s: got %s and %q, want %s", mode, outcome, message, cli.ServiceProblem)
 		}
 	}
 }
 
 func TestASliceOfSomebodyElseIsSaid(t *testing.T) {
-	a := silentWorld()
-	a.Status.Verdict = guard.Verdict{}
-	a.Status.State.Refused = []plan.Refusal{{Name: "web-remote", Message: "slice default/web-remote is managed by \"x\""}, {}, {}}
-	outcome, message := cli.Judge(a, false)
+	w := silentWorld(guard.Verdict{})
+	w.State.Refused = []plan.Refusal{{Name: "web-remote", Message: "slice default/web-remote is managed by \"x\""}, {}, {}}
+	outcome, message := w.judge()
 	if outcome != cli.Unchanged || !strings.Contains(message, "web-remote is managed by") || !strings.Contains(message, "2 more") {
 		t.Errorf("got %s and %q, want %s and whose the slice is", outcome, message, cli.Unchanged)
 	}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // runCommand keeps the slices right until it is told to stop, or once.
@@ -57,7 +57,7 @@ func (p Program) runOrOnce(ctx context.Context, once, dryRun bool) error {
 	switch {
 	case err != nil:
 		return err
-	case c.Documents.Used() && once:
+	case once:
 		return p.serveOnce(ctx, c, dryRun)
 	case c.Documents.Used():
 		return p.serve(ctx, c, dryRun)
@@ -67,10 +67,17 @@ func (p Program) runOrOnce(ctx context.Context, once, dryRun bool) error {
 		return err
 	}
 	b.warn()
-	if once {
-		return b.once(ctx)
-	}
 	return b.run(ctx)
+}
+
+// serveOnce fills the Services once.
+func (p Program) serveOnce(ctx context.Context, c config.Config, dryRun bool) error {
+	b, err := p.buildMany(c, dryRun, readOnce(ctx))
+	if err != nil {
+		return &exitError{ExitUsage, err}
+	}
+	b.warn()
+	return b.once(ctx)
 }
 
 // run keeps the slices right until ctx ends.
@@ -101,32 +108,62 @@ func (b *parts) lead(ctx context.Context, do func(context.Context) error) error 
 	})
 }
 
-// once decides and writes once. The outcome is the last line of the log and, for
-// every exit status except 0, the error.
-func (b *parts) once(ctx context.Context) error {
-	var a syncer.Assessment
+// once decides and writes once. Where there are several Services, there is a line of the log
+// for each that is not as it should be. The outcome of the worst is the last line, and for
+// every exit status except 0 the error.
+func (b *many) once(ctx context.Context) error {
+	var a serve.Assessment
 	err := ended(ctx, b.lead(ctx, func(ctx context.Context) error {
+		do := b.server.Once
+		if b.dryRun {
+			do = b.server.Assess
+		}
 		var err error
-		a, err = b.syncer.Once(ctx)
+		a, err = do(ctx, newPacer(func(what string, done, all int) {
+			b.log.Info("still running", "what", what, "done", done, "all", all)
+		}).tell)
 		return err
 	}))
-	about := []any{"written", a.Landed()}
-	if a.Status != nil {
-		about = append(about, "mode", a.Status.Verdict.Mode.String(), "endpoints", len(a.Status.Verdict.Members), "writes", len(a.Writes))
-	}
+	e := judgeAll(a, b.dryRun)
 	if err != nil {
 		outcome := outcomeOf(err)
-		b.log.Info("run ended", append(about, "outcome", string(outcome))...)
-		return &exitError{outcome.status(), fmt.Errorf("%w; %s", err, failed(outcome, a))}
+		b.log.Info("run ended", "services", e.targets, "written", e.written, "outcome", string(outcome))
+		return &exitError{outcome.status(), fmt.Errorf("%w; %s", err, failed(outcome, written(a)))}
 	}
-	outcome, message := judge(a, b.dryRun)
-	message = b.target.Names.Of(message)
-	if outcome.status() != ExitOK {
-		b.log.Info("run ended", append(about, "outcome", string(outcome))...)
-		return &exitError{outcome.status(), errors.New(message)}
+	for _, j := range e.wrong() {
+		if !e.alone() {
+			b.log.Warn("not as it should be", append(keyArgs(j), "outcome", string(j.Outcome), "message", j.Message)...)
+		}
 	}
-	b.log.Info("run ended", append(about, "outcome", string(outcome), "message", message)...)
+	about := []any{"services", e.targets, "wrong", len(e.wrong()), "written", e.written, "outcome", string(e.worst())}
+	if err := e.err(); err != nil {
+		b.log.Info("run ended", about...)
+		return err
+	}
+	b.log.Info("run ended", append(about, "message", e.total())...)
 	return nil
+}
+
+// written is what came of all writes.
+func written(a serve.Assessment) *serve.AssessedFill {
+	var all serve.AssessedFill
+	for _, t := range a.Targets {
+		for _, f := range t.Fills {
+			all.Results = append(all.Results, f.Results...)
+		}
+	}
+	return &all
+}
+
+// keyArgs are the arguments of a log line about a Service and a pool.
+func keyArgs(j judged) []any {
+	var args []any
+	for _, arg := range [][2]string{{"namespace", j.Namespace}, {"service", j.Service}, {"pool", j.Pool}} {
+		if arg[1] != "" {
+			args = append(args, arg[0], arg[1])
+		}
+	}
+	return args
 }
 
 // with runs what the source and the store have to run beside do, if anything,

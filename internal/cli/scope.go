@@ -83,7 +83,7 @@ func (s scope) String() string {
 // errNoScope says that a command has to be told which Service it is about.
 func errNoScope(command string, subject string) error {
 	with := func(flags string) string { return strings.TrimSpace("`"+command+" "+flags+" "+subject) + "`" }
-	return errors.New("DOCUMENTS_DIR is set, so there may be many Services: name one with " + with("-n NAMESPACE SERVICE") + ", or take all with " + with("-A"))
+	return errors.New("there are several Services: name one with " + with("-n NAMESPACE SERVICE") + ", or take all with " + with("-A"))
 }
 
 // check holds the scope against the configuration: with documents there has to be one,

@@ -88,7 +88,7 @@ func (p Program) buildMany(c config.Config, dryRun bool, read reading) (*many, e
 		return nil, err
 	}
 	var hub serve.Hub
-	if hub, b.expiry, err = newHub(c, set, p.Stdout, b.metrics); err != nil {
+	if hub, b.expiry, err = p.newHub(c, set, b.metrics); err != nil {
 		return nil, err
 	}
 	b.events = newEvents(c, b.dryRun, b.log, b.metrics)

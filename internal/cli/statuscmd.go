@@ -158,7 +158,7 @@ func (l *looking) evaluate(ctx context.Context) (shown, error) {
 			return shown{}, err
 		}
 	}
-	d, err := k.target(of)
+	d, err := k.Service(of.namespace, of.service)
 	if err != nil {
 		return shown{}, &exitError{ExitDifferent, err}
 	}

@@ -28,7 +28,7 @@ func (b *many) supply(pool *v1alpha1.EndpointPool) (serve.Supply, error) {
 
 // origin makes the source of a pool, with the credentials as they are now.
 func (b *many) origin(pool *v1alpha1.EndpointPool) (serve.Origin, error) {
-	from := accessIn(b.config, pool)
+	from := b.access(pool)
 	if err := lackingCredentials(b.config, pool, from); err != nil {
 		return serve.Origin{}, err
 	}
@@ -64,7 +64,7 @@ func (b *many) checking(pool *v1alpha1.EndpointPool, check resolve.Check) (serve
 	if check.Mode == v1alpha1.HealthCheckNone {
 		return out, nil
 	}
-	from := accessIn(b.config, pool)
+	from := b.access(pool)
 	checker, err := newChecker(pool, check, from)
 	if err != nil {
 		return serve.Checking{}, err
@@ -78,6 +78,14 @@ func (b *many) checking(pool *v1alpha1.EndpointPool, check resolve.Check) (serve
 		out.HoldPort = check.Port
 	}
 	return out, nil
+}
+
+// access is the way to a pool: what the variables give to theirs, or what a document names.
+func (b *many) access(pool *v1alpha1.EndpointPool) access {
+	if b.config.Documents.Used() {
+		return accessIn(b.config, pool)
+	}
+	return accessOf(b.config)
 }
 
 // longestCredential bounds what is read of a credential, in bytes.

@@ -72,7 +72,7 @@ spec: {source: {command: {path: /bin/sh, args: [-c, `+strconv.Quote(script)+`]}}
 func TestContract223AChecksTLSIsThatOfItsMode(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	c := config.Config{Documents: config.Documents{CredentialsDir: dir}}
+	c := config.Config{Documents: config.Documents{Dir: dir, CredentialsDir: dir}}
 	yes, https := true, resolve.Check{Mode: v1alpha1.HealthCheckHTTPS, Port: 8443, Path: "/", ExpectedStatus: "200-399"}
 	pool := func(name string, insecure *bool) *v1alpha1.EndpointPool {
 		p := &v1alpha1.EndpointPool{}
@@ -98,7 +98,7 @@ func TestContract223AChecksTLSIsThatOfItsMode(t *testing.T) {
 	}{
 		"no certificate": {pool("text", nil), "holds no certificate"}, "insecure beside authorities": {pool("text", &yes), "HEALTH_CHECK_TLS_INSECURE contradicts HEALTH_CHECK_TLS_CA_FILE"},
 	} {
-		if _, err := cli.Checking(config.Config{Documents: config.Documents{CredentialsDir: dir}}, c.pool, https); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := cli.Checking(config.Config{Documents: config.Documents{Dir: dir, CredentialsDir: dir}}, c.pool, https); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

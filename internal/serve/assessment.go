@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
@@ -54,6 +55,11 @@ type AssessedTarget struct {
 	resolve.Target
 	// Fills has one for each of its Uses, in their order.
 	Fills []*AssessedFill
+}
+
+// unwritten reports whether some of its slices could not be read or written.
+func (t *AssessedTarget) unwritten() bool {
+	return slices.ContainsFunc(t.Fills, func(f *AssessedFill) bool { return f.StoreErr != nil })
 }
 
 // AssessedFill is what one pool gives a Service.

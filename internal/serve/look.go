@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -93,6 +94,9 @@ func (s *Server) look(ctx context.Context, progress Progress, then func(*look)) 
 	l.plan()
 	if ctx.Err() == nil {
 		then(l)
+		if !slices.ContainsFunc(l.Targets, (*AssessedTarget).unwritten) {
+			return l.Assessment, nil // an end that comes now stops nothing
+		}
 	}
 	return l.Assessment, ctx.Err()
 }
@@ -169,7 +173,7 @@ func (l *look) read(ctx context.Context, p resolve.Plan) {
 			pools = append(pools, &p.Pools[i])
 		}
 	}
-	each(l, "reading the pools", pools, func(document *v1alpha1.EndpointPool) {
+	each(l, "reading the inventories", pools, func(document *v1alpha1.EndpointPool) {
 		read := &AssessedPool{}
 		read.Err = carefully(func() error { return l.readOne(ctx, document, read) })
 		l.mu.Lock()
@@ -227,7 +231,7 @@ func (l *look) decide(ctx context.Context, p resolve.Plan) {
 			}
 		}
 	}
-	each(l, "checking the endpoints of the pools", p.Groups(), func(g resolve.Group) {
+	each(l, "checking the endpoints", p.Groups(), func(g resolve.Group) {
 		decided := &AssessedGroup{}
 		decided.Err = carefully(func() error { return l.decideOne(ctx, pools[g.Pool], g, published[g], decided) })
 		l.mu.Lock()

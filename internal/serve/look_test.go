@@ -157,3 +157,52 @@ func TestContract72ASingleRunDoesNotWriteToSlicesThatItCouldNotReadFirst(t *test
 		}
 	})
 }
+
+// stopped is a cluster that ends the program with its first write.
+type stopped struct {
+	worldHub
+	stop context.CancelFunc
+}
+
+type stoppedStore struct {
+	serve.Store
+	stop context.CancelFunc
+}
+
+func (s stopped) Open(of plan.Target) (serve.Store, error) {
+	store, err := s.worldHub.Open(of)
+	return stoppedStore{store, s.stop}, err
+}
+
+func (s stoppedStore) Write(ctx context.Context, w plan.Write) (string, error) {
+	defer s.stop()
+	return s.Store.Write(ctx, w)
+}
+
+// A signal as the last write ends stops nothing any more.
+func TestASingleRunThatWroteAllWasNotStopped(t *testing.T) {
+	t.Parallel()
+	for services, want := range map[int]error{1: nil, 20: context.Canceled} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			w.pool("blue", "10.0.0.1")
+			texts := []string{poolOf("blue", "10.0.0.0/24")}
+			for i := range services {
+				name := fmt.Sprintf("shop/web-%d", i)
+				texts = append(texts, bindingOf(name, "blue", "ports: [{port: 80}]"))
+				w.service(name, "http:80")
+			}
+			w.documents(texts...)
+			ctx, stop := context.WithCancel(t.Context())
+			options := w.options()
+			options.Hub = stopped{worldHub{w}, stop}
+			server, err := serve.New(options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := server.Once(ctx, func(string, int, int) {}); !errors.Is(err, want) {
+				t.Errorf("%d Services, %d written: got %v, want %v", services, len(w.writes), err, want)
+			}
+		})
+	}
+}

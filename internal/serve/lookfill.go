@@ -145,12 +145,12 @@ func (l *look) writeAll(ctx context.Context) {
 				l.write(ctx, t, tick.C)
 				l.mu.Lock()
 				done++
-				l.tell("writing the slices of Services", done, len(all))
+				l.tell("writing the slices", done, len(all))
 				l.mu.Unlock()
 			}
 		})
 	}
-	l.tell("writing the slices of Services", 0, len(all))
+	l.tell("writing the slices", 0, len(all))
 	for _, t := range all {
 		queue <- t
 	}

@@ -7,11 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // severity lists the outcomes of targets, the worst first.
@@ -53,16 +51,17 @@ type endings struct {
 	dryRun           bool
 }
 
-// judgeMany judges every target, every wish that is not granted, and every document.
-func judgeMany(a serve.Assessment, dryRun bool) endings {
+// judgeAll judges every target, every wish that is not granted, and every document.
+func judgeAll(a serve.Assessment, dryRun bool) endings {
 	e := endings{dryRun: dryRun}
 	keys := make(map[resolve.Key]bool)
 	for _, t := range a.Targets {
 		keys[t.Key] = true
 		for _, f := range t.Fills {
-			outcome, message := judgeFill(&a, t, f, dryRun)
+			j := judgingOf(&a, t, f, dryRun)
+			outcome, message := j.judge()
 			e.add(t.Key, f.Use.Pool, outcome, f.Target.Names.Of(message))
-			if dryRun || t.DryRun {
+			if j.dryRun {
 				e.written += len(f.Writes)
 			} else {
 				e.written += f.Landed()
@@ -87,7 +86,7 @@ func judgeMany(a serve.Assessment, dryRun bool) endings {
 		e.add(resolve.Key{}, "", StoreFailed, err.Error()+".")
 	}
 	for _, m := range a.Documents.Mistakes {
-		e.add(resolve.Key{}, "", DocumentInvalid, strings.TrimSpace(m.Place()+" ")+m.Error())
+		e.add(resolve.Key{}, "", DocumentInvalid, m.Error())
 	}
 	e.targets = len(keys)
 	e.sort()
@@ -126,14 +125,29 @@ func (e *endings) wrong() []judged {
 	return e.all[:end]
 }
 
-// total counts.
+// alone reports whether there is one Service of one pool, and nothing else: then texts name
+// neither.
+func (e *endings) alone() bool { return e.targets == 1 && len(e.all) == 1 }
+
+// text says one of them.
+func (e *endings) text(j judged) string {
+	if e.alone() {
+		return j.Message
+	}
+	return j.String()
+}
+
+// total counts, or says what came of the only Service.
 func (e *endings) total() string {
 	did := plural(e.written, "slice") + " written"
 	if e.dryRun {
 		did = "dry run, " + plural(e.written, "slice") + " would be written"
 	}
-	if e.targets == 0 {
-		return "No binding and no annotation chooses a Service; " + did
+	switch {
+	case e.alone():
+		return e.all[0].Message
+	case e.targets == 0:
+		return "No binding and no annotation chooses a Service; " + did + "."
 	}
 	wrong := make(map[resolve.Key]bool)
 	counts := make(map[Outcome]int)
@@ -153,47 +167,7 @@ func (e *endings) total() string {
 	if len(reasons) > 0 {
 		text += " (" + strings.Join(reasons, ", ") + ")"
 	}
-	return text + "; " + did
-}
-
-// judgeFill names the outcome of what one pool gives a Service.
-func judgeFill(a *serve.Assessment, t *serve.AssessedTarget, f *serve.AssessedFill, dryRun bool) (Outcome, string) {
-	one := syncer.Of(a, f)
-	dryRun = dryRun || t.DryRun
-	switch {
-	case f.StoreErr != nil:
-		outcome := outcomeOf(&serve.StoreError{Err: f.StoreErr})
-		return outcome, fmt.Sprintf("%s; %s.", f.StoreErr, failed(outcome, one))
-	case f.Undecided != nil:
-		return SourceFailed, fmt.Sprintf("%s; %s.", f.Undecided, failed(SourceFailed, one))
-	case f.Use.State == resolve.Kept:
-		return ServicesKept, sentences(upper(f.Use.Message)+".", did(one, dryRun)+": "+countOf(one).String()+".")
-	case f.Use.State == resolve.Emptied:
-		return writtenOr(one, dryRun), sentences("The slices are emptied: "+f.Use.Message+".", did(one, dryRun)+".")
-	}
-	if v := &one.Status.Verdict; countOf(one).ready == 0 && v.Mode == guard.FailOpen {
-		v.Mode = guard.Publish // an endpoint of another pool works, so failing open does not apply
-	}
-	return judge(one, dryRun)
-}
-
-// writtenOr is the outcome where all is well.
-func writtenOr(a syncer.Assessment, dryRun bool) Outcome {
-	switch {
-	case len(a.Writes) == 0 && len(a.Results) == 0:
-		return Unchanged
-	case dryRun:
-		return WouldWrite
-	}
-	return Written
-}
-
-// upper begins a sentence.
-func upper(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
+	return text + "; " + did + "."
 }
 
 // err is the error that a command ends with, nil where all is as it should be.
@@ -202,5 +176,9 @@ func (e *endings) err() error {
 	if worst.status() == ExitOK {
 		return nil
 	}
-	return &exitError{worst.status(), errors.New(e.total() + ". The worst: " + e.all[0].String())}
+	text := e.total()
+	if !e.alone() {
+		text += " The worst: " + e.all[0].String()
+	}
+	return &exitError{worst.status(), errors.New(text)}
 }
