@@ -95,10 +95,16 @@ func (w *world) assess(t testing.TB) *syncer.Status {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Assess(t.Context()); err != nil {
+	a, err := s.Server().Assess(t.Context(), func(string, int, int) {})
+	if err != nil {
 		t.Fatal(err)
 	}
-	return s.Status()
+	f := a.Targets[0].Fills[0]
+	g := a.Groups[f.Use.Group]
+	return &syncer.Status{
+		At: a.At, ModeSince: a.At, State: f.State, Problem: f.Problem, Store: syncer.StoreStatus{Pending: len(f.Writes)},
+		Source: a.Pools[f.Use.Pool].Sourced(), Verdict: *g.Verdict, Health: g.Health, Findings: g.Findings(),
+	}
 }
 
 // document is the world on a leader without election.

@@ -81,6 +81,10 @@ func TestContract72ASingleRunEmptiesLast(t *testing.T) {
 		if want := []string{"create shop/web.blue", "create shop/web.red", "update shop/web.blue"}; !slices.Equal(w.writes, want) {
 			t.Errorf("got writes %q, want %q", w.writes, want)
 		}
+		w.once(pools, bindingOf("shop/web", "red"))
+		if len(w.writes) != 3 || len(w.events) != 3 || !strings.HasPrefix(w.events[0], "shop/web EndpointsUpdated: 2 of 2 endpoints ready") {
+			t.Errorf("got %d writes and Events %q, want none of what is right, and one for each write", len(w.writes), w.events)
+		}
 	})
 }
 
@@ -203,6 +207,113 @@ func TestASingleRunThatWroteAllWasNotStopped(t *testing.T) {
 			if _, err := server.Once(ctx, func(string, int, int) {}); !errors.Is(err, want) {
 				t.Errorf("%d Services, %d written: got %v, want %v", services, len(w.writes), err, want)
 			}
+		})
+	}
+}
+
+// scripted is a cluster of which the writes go as a script says, which counts them from 1 on.
+type scripted struct {
+	worldHub
+	tries *int
+	write func(try int, write func() (string, error)) (string, error)
+}
+
+type scriptedStore struct {
+	serve.Store
+	scripted
+}
+
+func (s scripted) Open(of plan.Target) (serve.Store, error) {
+	store, err := s.worldHub.Open(of)
+	return scriptedStore{store, s}, err
+}
+
+func (s scriptedStore) Load(ctx context.Context) (plan.State, error) { return s.Store.Load(ctx) }
+func (s scriptedStore) Write(ctx context.Context, w plan.Write) (string, error) {
+	*s.tries++
+	return s.write(*s.tries, func() (string, error) { return s.Store.Write(ctx, w) })
+}
+
+// scriptedOnce lets a single run fill a Service with a slice for each of three endpoints.
+func scriptedOnce(t *testing.T, write func(int, func() (string, error)) (string, error)) (f *serve.AssessedFill, tries int) {
+	t.Helper()
+	w := newWorld(t)
+	w.pool("blue", "10.0.0.1", "10.0.0.2", "10.0.0.3")
+	w.documents(poolOf("blue", "10.0.0.0/24"), bindingOf("shop/web", "blue", "ports: [{port: 80}]"))
+	w.service("shop/web", "http:80")
+	options := w.options()
+	options.Hub, options.MaxEndpoints = scripted{worldHub{w}, &tries, write}, 1
+	server, err := serve.New(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := server.Once(t.Context(), func(string, int, int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.Targets[0].Fills[0], tries
+}
+
+func TestASingleRunCountsWhatLandedOverAllItsTries(t *testing.T) {
+	t.Parallel()
+	forbidden := errors.New("forbidden")
+	for name, test := range map[string]struct {
+		fails         map[int]error
+		landed, tries int
+		err           error
+	}{
+		"nothing fails":                           {nil, 3, 3, nil},
+		"a conflict after the first":              {map[int]error{2: plan.ErrConflict}, 3, 4, nil},
+		"one may not be written":                  {map[int]error{2: forbidden}, 2, 3, forbidden},
+		"the last one conflicts at each attempt":  {map[int]error{3: plan.ErrConflict, 4: plan.ErrConflict, 5: plan.ErrConflict}, 2, 5, plan.ErrConflict},
+		"the first one conflicts at each attempt": {map[int]error{1: plan.ErrConflict, 2: plan.ErrConflict, 3: plan.ErrConflict}, 0, 3, plan.ErrConflict},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f, tries := scriptedOnce(t, func(try int, write func() (string, error)) (string, error) {
+					if err := test.fails[try]; err != nil {
+						return "", err
+					}
+					return write()
+				})
+				if f.Landed() != test.landed || tries != test.tries || len(f.Results) != test.tries || !errors.Is(f.StoreErr, test.err) {
+					t.Errorf("got %d of %d writes that landed, %d results and %v; want %d of %d and %v", f.Landed(), tries, len(f.Results), f.StoreErr, test.landed, test.tries, test.err)
+				}
+			})
+		})
+	}
+}
+
+func TestASingleRunReadsAgainWhereTheAnswerToAWriteWasLost(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		lands         bool
+		answers, more int
+		err           error
+	}{
+		"the write landed":        {true, 1, 0, nil},
+		"the write did not land":  {false, 1, 1, nil},
+		"no write gets an answer": {false, 99, 3*serve.Tries - 3, context.DeadlineExceeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f, tries := scriptedOnce(t, func(try int, write func() (string, error)) (string, error) {
+					if try > test.answers {
+						return write()
+					}
+					if test.lands {
+						if _, err := write(); err != nil {
+							return "", err
+						}
+					}
+					return "", fmt.Errorf("write %d: %w", try, context.DeadlineExceeded)
+				})
+				if tries != 3+test.more || !errors.Is(f.StoreErr, test.err) {
+					t.Errorf("got %d writes and %v, want %d and %v", tries, f.StoreErr, 3+test.more, test.err)
+				}
+			})
 		})
 	}
 }

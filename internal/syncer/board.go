@@ -22,8 +22,6 @@ type board struct {
 	names    setting.Names
 	announce func(narration.Notice)
 	status   atomic.Pointer[Status]
-	// single says that this is a single run, which tells what it writes and nothing else.
-	single atomic.Bool
 
 	// said are the reasons of what was told of the newest plan; only the loop of plans touches it.
 	said map[string]bool

@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -95,25 +94,6 @@ func TestADryRunAnnouncesNothing(t *testing.T) {
 		w.set(func() { w.readErr = errors.New("boom") })
 		during(10 * time.Minute)
 		w.stop()
-		if _, err := newSyncer(t, w).Once(t.Context()); err == nil {
-			t.Error("got no error of a source that fails")
-		}
 		e.want(t)
-	})
-}
-
-func TestOnceAnnouncesWhatItWrote(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, e := newWorld(t, 11), &ear{}
-		w.opts.Announcer = e
-		for range 2 {
-			if _, err := newSyncer(t, w).Once(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		notices := e.taken()
-		if diff := cmp.Diff([]string{"EndpointsUpdated: 1 of 1 endpoints ready; added 10.0.0.11 (ready)"}, said(notices)); diff != "" {
-			t.Errorf("notices (-want +got):\n%s", diff)
-		}
 	})
 }

@@ -122,7 +122,7 @@ func (f *first) Load(ctx context.Context) (plan.State, error) {
 	state, err := f.Store.Load(ctx)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.known && !f.board.single.Load() && !errors.Is(ctx.Err(), context.Canceled) {
+	if !f.known && !errors.Is(ctx.Err(), context.Canceled) {
 		f.known = err == nil
 		o := target.Outcome{At: time.Now(), Loaded: true, LoadErr: err, State: state}
 		var story narration.Story

@@ -7,8 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/retryafter"
 )
@@ -214,26 +212,6 @@ func TestADryRunDecidesAndWritesNothing(t *testing.T) {
 			t.Errorf("got %d lines about what would be written, want 1", got)
 		}
 		w.stop()
-	})
-}
-
-func TestOnceDecidesWritesAndReportsWhatItSaw(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, 11, 12, 13)
-		w.set(func() { w.dead[ip(13)] = true })
-		for i, want := range []int{1, 0} {
-			s := newSyncer(t, w)
-			a, err := s.Once(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(a.Writes) != want {
-				t.Errorf("run %d: got %d writes, want %d", i+1, len(a.Writes), want)
-			}
-			if diff := cmp.Diff([]string{ip(11) + " ready", ip(12) + " ready"}, w.members()); diff != "" {
-				t.Errorf("members (-want +got):\n%s", diff)
-			}
-		}
 	})
 }
 
