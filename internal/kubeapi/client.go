@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/proxy"
@@ -267,12 +268,27 @@ func (c *Client) connect(config *rest.Config) (*link, error) {
 	return l, err
 }
 
+// receiveBuffer is how many bytes of one answer are received before they are read; the
+// default of HTTP/2 is 4 MiB for each.
+const receiveBuffer = 512 << 10
+
+// receiveLess bounds what is received ahead of its reader.
+func receiveLess(tripper http.RoundTripper) {
+	switch t := tripper.(type) {
+	case *http.Transport:
+		t.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: receiveBuffer}
+	case utilnet.RoundTripperWrapper:
+		receiveLess(t.WrappedRoundTripper())
+	}
+}
+
 // newLane makes the clients of all versions on connections of their own.
 func newLane(config *rest.Config) (lane, error) {
 	made, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return lane{}, err
 	}
+	receiveLess(made.Transport)
 	l := lane{http: &http.Client{Transport: made.Transport, CheckRedirect: refuseRedirect}, versions: map[schema.GroupVersion]rest.Interface{}}
 	bound(config, l.http)
 	for version := range types() {

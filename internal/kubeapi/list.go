@@ -186,7 +186,7 @@ func varint(body *bufio.Reader) (number uint64, size int, err error) {
 }
 
 func skip(body *bufio.Reader, size int64) error {
-	_, err := io.CopyN(io.Discard, body, size)
+	_, err := body.Discard(int(size))
 	return short(err)
 }
 

@@ -22,7 +22,7 @@ const (
 	// too long still is.
 	mostOfValue = 257
 	// mostUnknown is how many annotations that are none of ours are told by name.
-	mostUnknown = 2
+	mostUnknown = 1
 	// mostDecoded is how many annotations a Service has before those that nobody knows are not
 	// decoded any more: more than are known.
 	mostDecoded = 20
@@ -70,9 +70,11 @@ func newService(object *corev1.Service) *Service {
 // mostOfAnnotation returns how many bytes of the value of an annotation are read, 0 of one
 // that is not. Of those with our prefix that nobody knows some are enough.
 func mostOfAnnotation(name string, before int) int {
-	if known(name) || slices.Contains(manifest.TopologyAnnotations(), name) ||
-		before < mostDecoded && strings.HasPrefix(name, manifest.Prefix) {
+	switch {
+	case known(name), slices.Contains(manifest.TopologyAnnotations(), name):
 		return mostOfValue
+	case before < mostDecoded && strings.HasPrefix(name, manifest.Prefix):
+		return 1 // its name is told
 	}
 	return 0
 }
