@@ -1,8 +1,10 @@
 package inventory_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,9 +12,11 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 )
 
+//go:generate go test . -run TestTheReferenceOfReasonsIsUpToDate -update
+
 func TestTheReferenceOfReasonsIsUpToDate(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "reference", "reasons.md")
-	want := inventory.ReasonsReference()
+	want := reasonsReference()
 	if *update {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
@@ -25,4 +29,22 @@ func TestTheReferenceOfReasonsIsUpToDate(t *testing.T) {
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("%s is out of date, run go generate ./internal/inventory (-want +got):\n%s", path, diff)
 	}
+}
+
+// reasonsReference returns docs/reference/reasons.md.
+func reasonsReference() string {
+	var b strings.Builder
+	b.WriteString(`<!-- Generated from internal/inventory by "go generate ./internal/inventory". Do not edit. -->
+
+# Reasons
+
+Every node and address that the daemon has seen has one of these reasons. The list is closed and the same on every surface. ` + "`explain NODE|IP`" + ` shows the whole trail of a node with the actual values.
+
+| reason | meaning | what to do |
+|---|---|---|
+`)
+	for _, doc := range inventory.Reasons() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", doc.Reason, doc.Meaning, doc.Remedy)
+	}
+	return b.String()
 }

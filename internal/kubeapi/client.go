@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/proxy"
@@ -266,20 +265,6 @@ func (c *Client) connect(config *rest.Config) (*link, error) {
 		l.watches, err = newLane(config)
 	}
 	return l, err
-}
-
-// receiveBuffer is how many bytes of one answer are received before they are read; the
-// default of HTTP/2 is 4 MiB for each.
-const receiveBuffer = 512 << 10
-
-// receiveLess bounds what is received ahead of its reader.
-func receiveLess(tripper http.RoundTripper) {
-	switch t := tripper.(type) {
-	case *http.Transport:
-		t.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: receiveBuffer}
-	case utilnet.RoundTripperWrapper:
-		receiveLess(t.WrappedRoundTripper())
-	}
 }
 
 // newLane makes the clients of all versions on connections of their own.

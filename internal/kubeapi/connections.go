@@ -3,9 +3,12 @@ package kubeapi
 import (
 	"context"
 	"net"
+	"net/http"
 	"net/netip"
 	"sync"
 	"time"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
 // connections are those of one client.
@@ -116,4 +119,18 @@ func (c *connection) Close() error {
 	delete(c.all.open, c)
 	c.all.mu.Unlock()
 	return c.Conn.Close()
+}
+
+// receiveBuffer is how many bytes of one answer are received before they are read; the
+// default of HTTP/2 is 4 MiB for each.
+const receiveBuffer = 512 << 10
+
+// receiveLess bounds what is received ahead of its reader.
+func receiveLess(tripper http.RoundTripper) {
+	switch t := tripper.(type) {
+	case *http.Transport:
+		t.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: receiveBuffer}
+	case utilnet.RoundTripperWrapper:
+		receiveLess(t.WrappedRoundTripper())
+	}
 }

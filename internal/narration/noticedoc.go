@@ -1,13 +1,6 @@
 package narration
 
-import (
-	"fmt"
-	"strings"
-
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
-)
-
-//go:generate go test . -run TestTheReferenceOfEventsIsUpToDate -update
+import "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 
 // NoticeDoc explains one reason.
 type NoticeDoc struct {
@@ -51,37 +44,4 @@ func NoticeReasons() []NoticeDoc {
 		{HeadlessPort, "the Service is headless, and its endpoints listen on another port than the Service's: clients choose the port themselves", "give both the same number"},
 		{TakesOverWithLess, "the documents of the Service name another pool, port or health check, of which too few endpoints pass: those of before stay", "make more of the new endpoints pass, or do what the message says"},
 	}
-}
-
-// NoticesReference returns docs/reference/events.md.
-func NoticesReference() string {
-	var b strings.Builder
-	b.WriteString(`<!-- Generated from internal/narration by "go generate ./internal/narration". Do not edit. -->
-
-# Events
-
-The daemon reports what happened to the Service as Events on it:
-
-` + "```sh" + `
-kubectl -n NAMESPACE describe service SERVICE
-kubectl -n NAMESPACE events --for service/SERVICE
-` + "```" + `
-
-An Event reports one thing that happened, with the actual values in its note. A state that lasts is reported once, and a steady state makes no Event. The log says the same. There are none in a dry run and none with ` + "`STORE_KIND=memory`" + `. The daemon needs the right to create ` + "`events`" + ` of ` + "`events.k8s.io`" + ` in the namespace of the Service; without it, and while the API server cannot be reached, it goes on without Events and logs that once.
-
-With ` + "`DOCUMENTS_DIR`" + ` each Service has the Events about itself and its slices. What happens to a pool (` + "`SourceUnavailable`, `SourceRecovered`, `RemovalHeld`, `RemovalPending`, `RemovalAccepted`, `RemovalReleased`, `FailOpenEngaged`, `FailOpenCleared`" + `) is reported at the Services that use it, and the note begins with the name of the pool. A pool may have thousands of Services, so of each pool and reason at most 50 Services get it at once and then one in ten seconds; the first Service of each namespace comes before the second of any. Why a source cannot be read is in the log only: the error is for those who have its credentials.
-
-Of one reason at most 25 Events come at once and then one in ten seconds. The next one says how many were left out.
-
-| reason | type | when | what to do |
-|---|---|---|---|
-`)
-	for _, doc := range NoticeReasons() {
-		kind := "Normal"
-		if doc.Reason.Warning() {
-			kind = "Warning"
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", doc.Reason, kind, doc.When, doc.Remedy)
-	}
-	return b.String()
 }

@@ -1,11 +1,5 @@
 package view
 
-// Change is what became of one endpoint between two joins of a Service.
-type Change struct {
-	// Before is nil for an endpoint that is new, After for one that is gone.
-	Before, After *Endpoint
-}
-
 // None is the index of an endpoint that a join does not have.
 const None = -1
 
@@ -35,20 +29,4 @@ func Merge(before, after []Endpoint, each func(before, after int)) {
 			i, j = i+1, j+1
 		}
 	}
-}
-
-// Diff returns what changed between two joins, in their order. It points into both.
-func Diff(before, after []Endpoint) []Change {
-	var changes []Change
-	Merge(before, after, func(i, j int) {
-		switch {
-		case j == None:
-			changes = append(changes, Change{Before: &before[i]})
-		case i == None:
-			changes = append(changes, Change{After: &after[j]})
-		case before[i] != after[j]:
-			changes = append(changes, Change{Before: &before[i], After: &after[j]})
-		}
-	})
-	return changes
 }

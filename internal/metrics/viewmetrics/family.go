@@ -1,6 +1,9 @@
 package viewmetrics
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds"
@@ -70,7 +73,7 @@ func descriptions() map[string]description {
 		if f.Type == counter {
 			kind = prometheus.CounterValue
 		}
-		all[f.Name[len(prefix):]] = description{prometheus.NewDesc(f.Name, f.Help, f.labelNames(), nil), kind}
+		all[f.Name[len(prefix):]] = description{prometheus.NewDesc(f.Name, f.Help, slices.Sorted(maps.Keys(f.Labels)), nil), kind}
 	}
 	return all
 }

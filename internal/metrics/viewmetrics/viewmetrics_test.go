@@ -24,11 +24,13 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds"
 )
 
+//go:generate go test . -run TestTheReferenceOfMetricsIsUpToDate -update
+
 var update = flag.Bool("update", false, "write the file that the test compares with")
 
 func TestTheReferenceOfMetricsIsUpToDate(t *testing.T) {
 	path := filepath.Join("..", "..", "..", "docs", "reference", "endpoint-views-metrics.md")
-	want := viewmetrics.Reference()
+	want := reference()
 	if *update {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)

@@ -1,19 +1,16 @@
-package viewmetrics
+package viewmetrics_test
 
 import (
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics/viewmetrics"
 )
 
-//go:generate go test . -run TestTheReferenceOfMetricsIsUpToDate -update
-
-// labelNames are the names of the labels, sorted.
-func (f Family) labelNames() []string { return slices.Sorted(maps.Keys(f.Labels)) }
-
-// Reference returns docs/reference/endpoint-views-metrics.md.
-func Reference() string {
+// reference returns docs/reference/endpoint-views-metrics.md.
+func reference() string {
 	var b strings.Builder
 	b.WriteString(`<!-- Generated from internal/metrics/viewmetrics by "go generate ./internal/metrics/viewmetrics". Do not edit. -->
 
@@ -24,8 +21,8 @@ They are served at ` + "`/metrics` of `METRICS_ADDRESS`" + `, as text or OpenMet
 | metric | type | labels | meaning | to begin with |
 |---|---|---|---|---|
 `)
-	for _, f := range Families() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | `%s`: %s |\n", f.Name, f.Type, f.describe(), f.Help, f.Use, f.Advice)
+	for _, f := range viewmetrics.Families() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | `%s`: %s |\n", f.Name, f.Type, describe(f), f.Help, f.Use, f.Advice)
 	}
 	b.WriteString(`
 ` + "`endpoint_views_requests_denied_total` and `endpoint_views_api_requests_total`" + ` have a value for each status that there was since the start. Go and the process report themselves in addition: ` + "`go_*`, `process_*`" + ` (memory, goroutines, processor time, open files).
@@ -36,9 +33,9 @@ They are served at ` + "`/metrics` of `METRICS_ADDRESS`" + `, as text or OpenMet
 }
 
 // describe says what labels there are, with their values.
-func (f Family) describe() string {
+func describe(f viewmetrics.Family) string {
 	var words []string
-	for _, name := range f.labelNames() {
+	for _, name := range slices.Sorted(maps.Keys(f.Labels)) {
 		word := "`" + name + "`"
 		if values := f.Labels[name]; len(values) > 0 {
 			word += ": `" + strings.Join(values, "`, `") + "`"
