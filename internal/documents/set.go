@@ -127,6 +127,27 @@ func (s Set) Bindings() []*v1alpha1.EndpointBinding {
 	return bindings
 }
 
+// Namespaces are those that a pool allows, by name or by labels, and those of the bindings.
+func (s Set) Namespaces(labels map[string]map[string]string) map[string]bool {
+	found := make(map[string]bool)
+	for _, b := range s.Bindings() {
+		found[b.Namespace] = true
+	}
+	for _, p := range slices.Concat(s.Pools(), s.OnlyChecked()) {
+		for _, allow := range p.Spec.Allow {
+			for _, name := range allow.Namespaces {
+				found[name] = true
+			}
+		}
+		for name, of := range labels {
+			if len(Allowed(&p.Spec, name, of).Ports) > 0 {
+				found[name] = true
+			}
+		}
+	}
+	return found
+}
+
 // What is what became of a document.
 type What string
 

@@ -13,11 +13,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
 
-// What the tests of this package look at.
-var (
-	NamespacesOf = namespaces
-	ReadyIn      = readyIn
-)
+// ReadyIn is what the tests of this package look at.
+var ReadyIn = readyIn
 
 // NewSource returns the source of a pool, and what runs beside it.
 var NewSource = newSource

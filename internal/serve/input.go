@@ -1,17 +1,14 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 )
 
@@ -22,12 +19,12 @@ func (s *Server) input(now time.Time) (resolve.Input, bool) {
 	if set.Generation == 0 {
 		return resolve.Input{}, false // nothing was read yet, so no team is refused anything
 	}
-	in := resolve.Input{Now: now, Complete: set.Complete, Variables: set.Variables, Nodes: s.pools.nodes(), Health: s.groups.health, Stored: s.targets.stored}
-	addDocuments(&in, set)
+	in := resolve.InputOf(set)
+	in.Now, in.Nodes, in.Health, in.Stored = now, s.pools.nodes(), s.groups.health, s.targets.stored
 	var known bool
 	in.Namespaces, known = s.labels.of(slices.Concat(in.Pools, in.OnlyChecked))
 	in.Complete = in.Complete && known
-	for namespace := range namespaces(set, in.Namespaces) {
+	for namespace := range set.Namespaces(in.Namespaces) {
 		s.opts.Hub.Watch(namespace)
 	}
 	if len(set.Missing) > 0 { // then the slices tell whether the kind was there
@@ -52,68 +49,6 @@ func (s *Server) input(now time.Time) (resolve.Input, bool) {
 		in.Complete = false
 	}
 	return in, s.settled
-}
-
-// addDocuments adds the documents in effect, and what one that has none takes the
-// certainty from.
-func addDocuments(in *resolve.Input, set documents.Set) {
-	in.Unread = make(map[string]bool)
-	for _, e := range set.Entries {
-		switch {
-		case e.Usable():
-		case e.Object != nil && e.Key.Namespace != "": // a team's, and of its Service alone
-			in.Unread[e.Key.Namespace] = true
-		default:
-			in.Complete = false // one that was never sound may be anybody's
-		}
-	}
-	for _, p := range set.Pools() {
-		in.Pools = append(in.Pools, *p)
-	}
-	for _, e := range set.Entries {
-		if e.Key.Kind == v1alpha1.KindEndpointBinding && !e.Usable() && e.Reason != v1alpha1.ReasonOutsideBounds {
-			in.Broken = append(in.Broken, broken(e))
-		}
-	}
-	for _, p := range set.OnlyChecked() {
-		in.OnlyChecked = append(in.OnlyChecked, *p)
-	}
-	for _, b := range set.Bindings() {
-		in.Bindings = append(in.Bindings, *b)
-	}
-}
-
-// broken is a binding that cannot be used, with what is wrong.
-func broken(e documents.Entry) resolve.Broken {
-	texts := make([]string, 0, len(e.Mistakes))
-	for _, m := range e.Mistakes {
-		texts = append(texts, m.Error())
-	}
-	return resolve.Broken{
-		Key: resolve.Key{Namespace: e.Key.Namespace, Service: e.Key.Name}, HealthCheck: e.OwnCheck,
-		Mistakes: cmp.Or(strings.Join(texts, ". "), e.Key.String()+" cannot be used"),
-	}
-}
-
-// namespaces are those that a pool allows, and those of the bindings.
-func namespaces(set documents.Set, labels map[string]map[string]string) map[string]bool {
-	found := make(map[string]bool)
-	for _, b := range set.Bindings() {
-		found[b.Namespace] = true
-	}
-	for _, p := range slices.Concat(set.Pools(), set.OnlyChecked()) {
-		for _, allow := range p.Spec.Allow {
-			for _, name := range allow.Namespaces {
-				found[name] = true
-			}
-		}
-		for name, of := range labels {
-			if len(documents.Allowed(&p.Spec, name, of).Ports) > 0 {
-				found[name] = true
-			}
-		}
-	}
-	return found
 }
 
 // labels reads the labels of namespaces, while a pool selects by them.

@@ -29,7 +29,7 @@ func TestTheNamespacesOfPoolsAndBindingsAreWatched(t *testing.T) {
 		{Key: documents.Key{Kind: v1alpha1.KindEndpointBinding, Namespace: "blog", Name: "web"}, Binding: binding},
 		{Key: documents.Key{Kind: v1alpha1.KindEndpointPool, Name: "blue"}, Pool: pool},
 	}}
-	found := serve.NamespacesOf(set, map[string]map[string]string{"rich": {"tier": "gold"}, "poor": {"tier": "tin"}})
+	found := set.Namespaces(map[string]map[string]string{"rich": {"tier": "gold"}, "poor": {"tier": "tin"}})
 	got := slices.Sorted(maps.Keys(found))
 	if diff := cmp.Diff([]string{"blog", "rich", "shop"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
