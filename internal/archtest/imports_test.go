@@ -74,7 +74,7 @@ var allowed = map[string]struct {
 	"internal/metrics":   {append(of("inventory", "hold", "guard", "plan", "documents", "resolve", "pool", "target", "narration", "syncer"), "api/v1alpha1"), "it counts what the syncer and its parts did and decides nothing"},
 	"internal/event":     {of("plan", "narration", "syncer", "kubeapi", "redact"), "it delivers what the syncer announces"},
 	"internal/admin":     {of("connections", "inventory", "guard", "report"), "it serves what others made and decides nothing"},
-	"internal/preflight": {append(of("files", "descriptors", "inventory", "config", "documents", "filter", "jwt", "plan", "manifest", "kubeapi", "redact"), "api/v1alpha1"), "it looks at everything once and judges it; the ways to it come from outside"},
+	"internal/preflight": {append(of("descriptors", "inventory", "config", "setting", "documents", "resolve", "filter", "jwt", "plan", "manifest", "kubeapi", "redact"), "api/v1alpha1"), "it looks at everything once and judges it; the ways to it come from outside"},
 	"internal/serve":     {append(of("descriptors", "inventory", "documents", "resolve", "filter", "probe", "hold", "guard", "plan", "setting", "pool", "outbox", "target", "narration", "retryafter"), "api/v1alpha1"), "it starts and ends what package resolve says; sources and checks come from outside"},
 	"internal/cli": {append(of("inventory", "files", "process", "config", "commandline", "filter", "probe", "guard", "plan", "manifest",
 		"source/static", "source/file", "source/command", "source/ionos", "source/kubernetes",

@@ -80,10 +80,10 @@ func probeWith(checker *probe.Checker, err error) func(context.Context, netip.Ad
 	return checker.Check
 }
 
-// secretsOf are the secrets of the configuration itself.
-func secretsOf(c config.Config) []string {
+// secrets are those that the way sends, as they are now.
+func (a access) secrets() []string {
 	var secrets []string
-	for _, secret := range []config.Secret{c.IONOS.Token, c.IONOS.Password} {
+	for _, secret := range []config.Secret{a.token, a.password} {
 		if text, err := secret.Read(); err == nil {
 			secrets = append(secrets, text)
 		}

@@ -114,9 +114,9 @@ func TestRightsThatAreMissingOfOneResourceHaveOneRemedy(t *testing.T) {
 		switch {
 		case r.URL.Path == "/version":
 			fmt.Fprint(w, `{"gitVersion": "v1.30.0"}`)
-		case strings.HasSuffix(r.URL.Path, "selfsubjectaccessreviews"):
+		case strings.HasSuffix(r.URL.Path, "selfsubjectrulesreviews"):
 			w.WriteHeader(http.StatusCreated)
-			fmt.Fprint(w, `{"kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1", "status": {"allowed": false}}`)
+			fmt.Fprint(w, `{"kind": "SelfSubjectRulesReview", "apiVersion": "authorization.k8s.io/v1", "status": {"incomplete": false, "resourceRules": [], "nonResourceRules": []}}`)
 		default:
 			w.WriteHeader(http.StatusNotFound)
 			fmt.Fprint(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}`)

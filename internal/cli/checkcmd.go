@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -13,38 +14,45 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/preflight"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 )
 
 // checkCommand is the preflight.
 func (p Program) checkCommand() *cobra.Command {
 	var timeout time.Duration
 	var form reportForm
-	var only []preflight.Section
+	var o preflight.Options
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Check everything that has to be right before the daemon can work",
-		Long: "Checks the configuration, the documents, the source, the nodes and their addresses, the local\n" +
-			"API server and every right that is needed in it, the Service, the slices and\n" +
-			"other slices of the Service, and checks each endpoint once. Changes nothing.\n\n" +
+		Long: "Checks the configuration, the documents, each pool (its source, its credentials, its nodes\n" +
+			"and their addresses, and each endpoint once), the local API server, the rights in each\n" +
+			"namespace, and each Service: the Service, its slices, other slices, and what keeps its\n" +
+			"clients from the endpoints. Makes at most 10 requests in a namespace, and says what it did\n" +
+			"not look at. Changes nothing.\n\n" +
 			"With --only, what an area needs is checked as well, and shown only if it failed:\n" +
 			"--only probes reads the source. A wrong configuration is always reported.\n\n" +
 			"Exit status 1 if a check failed, 2 if the configuration is wrong.",
 		Example: "  ionos-endpointslice-controller check --short\n" +
-			"  ionos-endpointslice-controller check --only service,rights",
+			"  ionos-endpointslice-controller check --only service,rights\n" +
+			"  ionos-endpointslice-controller check --namespace shop --service web",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := config.Load(p.Environ)
 			if err != nil {
 				return p.printReport(form, preflight.NewReport(preflight.Invalid(err)))
 			}
+			if err := narrowed(c, o.Namespace, o.Service); err != nil {
+				return err
+			}
 			ctx, cancel := within(cmd.Context(), timeout)
 			defer cancel()
-			if c.Documents.Used() {
-				return p.printReport(form, preflight.RunDocuments(c, documentsNow(ctx, c), only))
+			report, err := p.preflight(ctx, c, o)
+			if err != nil {
+				return err
 			}
-			report := p.preflight(ctx, c, only)
 			if err := p.printReport(form, report); !errors.Is(context.Cause(ctx), errTimeout) {
 				return err
 			}
@@ -53,9 +61,20 @@ func (p Program) checkCommand() *cobra.Command {
 	}
 	timeoutFlag(cmd, &timeout)
 	commandline.OutputFlag(cmd, &form.out)
-	onlyFlag(cmd, &only)
+	onlyFlag(cmd, &o.Only)
+	cmd.Flags().StringVarP(&o.Namespace, "namespace", "n", "", "look only at the Services of this namespace, and at the pools that they may use")
+	cmd.Flags().StringVar(&o.Service, "service", "", "look only at the Service of this name")
 	cmd.Flags().BoolVar(&form.short, "short", false, "one line for each area, and below it warnings and failures")
 	return cmd
+}
+
+// narrowed refuses to look at a Service that the variables do not fill.
+func narrowed(c config.Config, namespace, service string) error {
+	t := c.Target
+	if c.Documents.Used() || (namespace == "" || namespace == t.Namespace) && (service == "" || service == t.ServiceName) {
+		return nil
+	}
+	return &exitError{ExitUsage, fmt.Errorf("this configuration fills Service %s/%s (TARGET_NAMESPACE and TARGET_SERVICE_NAME): leave --namespace and --service out", t.Namespace, t.ServiceName)}
 }
 
 // reportForm is the form in which a report is printed.
@@ -82,53 +101,24 @@ func (p Program) printReport(form reportForm, report preflight.Report) error {
 	return nil
 }
 
-// preflight makes what the configuration names and looks at all of it, or at some
-// areas only. What cannot be made is found like any other mistake.
-func (p Program) preflight(ctx context.Context, c config.Config, only []preflight.Section) preflight.Report {
-	pool, _, check := carried(c)
-	from := accessOf(c)
-	options := preflight.Options{
-		Config: c, Only: only, InPod: p.variable("KUBERNETES_SERVICE_HOST") != "", Target: target(c.Target), Rules: rules(pool, from),
-		Secrets: secretsOf(c), Slow: p.slow(),
+// preflight looks at what the configuration names, as o says. What cannot be made is found
+// like any other mistake.
+func (p Program) preflight(ctx context.Context, c config.Config, o preflight.Options) (preflight.Report, error) {
+	r, err := p.reach(ctx, c)
+	if err != nil {
+		return preflight.Report{}, err
 	}
-	b := &parts{config: c, version: p.Version}
-	var err error
-	if b.metrics, err = b.newMetrics(); err == nil && options.Asks(preflight.Source) {
-		b.source, err = newSource(pool, from, b.metrics)
+	o.Config, o.Documents, o.InPod, o.Slow = c, r.set, p.variable("KUBERNETES_SERVICE_HOST") != "", p.slow()
+	o.Source, o.Labels = r.source, r.namespaceLabels
+	o.Checker = func(pool *v1alpha1.EndpointPool, check resolve.Check) func(context.Context, netip.Addr) inventory.Result {
+		return probeWith(newChecker(pool, check, r.access(pool)))
 	}
-	switch mistake := err; {
-	case mistake != nil:
-		b.source, options.Read = origin{}, func(context.Context) ([]inventory.Node, error) { return nil, mistake }
-	case b.source.Source != nil:
-		options.Read = b.source.Read
-	}
-	if cloud := b.source.cloud; cloud != nil {
-		options.Cloud = func() preflight.CloudFacts { return factsOf(cloud) }
-	}
-	if check.Mode != v1alpha1.HealthCheckNone {
-		options.Probe = probeWith(newChecker(pool, check, from))
-	}
-	p.ways(b, &options)
-	var report preflight.Report
-	err = b.with(ctx, func(ctx context.Context) error {
-		report = preflight.Run(ctx, options)
-		return nil
-	})
-	if err != nil { // the source ended by itself; the checks of what it did not read have failed already
-		fmt.Fprintln(p.Stderr, err)
-	}
-	return report
-}
-
-// ways adds how the API servers are reached.
-func (p Program) ways(b *parts, options *preflight.Options) {
-	c := b.config
 	if c.Store.Kind != config.StoreMemory {
-		options.Local = p.localAccess(c.Store)
+		o.Local = p.localAccess(c.Store)
 	}
 	if c.Store.Kind == config.StoreKubectl {
-		options.Kubectl = func(ctx context.Context) error {
-			store, err := p.newStore(c, options.Target, b.metrics)
+		o.Kubectl = func(ctx context.Context, t plan.Target) error {
+			store, err := p.newStore(c, t, r.metrics)
 			if err != nil {
 				return err
 			}
@@ -136,21 +126,7 @@ func (p Program) ways(b *parts, options *preflight.Options) {
 			return err
 		}
 	}
-	if c.Source.Kind == config.SourceKubernetes || c.Source.Kind == config.SourceIONOS && c.Secured.Kubeconfig != "" {
-		options.Remote = remoteWay(accessOf(c), b.metrics)
-	}
-}
-
-// factsOf is what the source learned of the cloud so far.
-func factsOf(source *ionos.Source) preflight.CloudFacts {
-	facts := preflight.CloudFacts{Warnings: source.Warnings()}
-	if at, known := source.TokenExpiry(); known {
-		facts.Expires = at
-	}
-	if limits, known := source.RateLimit(); known {
-		facts.Limit, facts.Remaining = limits.Limit, limits.Remaining
-	}
-	return facts
+	return preflight.Run(ctx, o), nil
 }
 
 // slow says on standard error what takes long.

@@ -72,7 +72,7 @@ func TestConfigValidateReadsTheDocuments(t *testing.T) {
 func TestCheckReportsEachMistakeOfTheDocuments(t *testing.T) {
 	t.Parallel()
 	environ := mounted(t, poolAndBinding)
-	if code, stdout, _ := run(t, environ, "check"); code != 0 || !strings.Contains(stdout, "1 pool, 1 binding") {
+	if code, stdout, _ := run(t, environ, "check", "--only", "documents"); code != 0 || !strings.Contains(stdout, "1 pool, 1 binding") {
 		t.Errorf("got status %d and %s", code, stdout)
 	}
 	for text, want := range map[string]struct {
@@ -81,24 +81,24 @@ func TestCheckReportsEachMistakeOfTheDocuments(t *testing.T) {
 		words  string
 	}{
 		strings.Replace(poolAndBinding, "30080}]", "22}]", 1):                               {preflight.DocumentsValid, preflight.Fail, "does not allow the namespace shop to use port 22"},
-		strings.Replace(poolAndBinding, "pools: [{name: blue}]", "pools: [{name: blu}]", 1): {preflight.DocumentsPool, preflight.Warn, "no document is the pool blu"},
-		strings.Replace(poolAndBinding, "credentials: blue", "credentials: b", 1):           {preflight.DocumentsCredentials, preflight.Fail, "cannot be read"},
+		strings.Replace(poolAndBinding, "pools: [{name: blue}]", "pools: [{name: blu}]", 1): {preflight.ServiceGranted, preflight.Fail, "may not use a pool blu"},
+		strings.Replace(poolAndBinding, "credentials: blue", "credentials: b", 1):           {preflight.SourceRead, preflight.Fail, "has no file kubeconfig"},
 		strings.Replace(poolAndBinding, "kubernetes: {}", "ionos: {datacenterID: 8feda53f-15f0-447f-badf-ebe32dad2fc0, lanID: 2}", 1): {
-			preflight.DocumentsCredentials, preflight.Fail, "has no file token"},
+			preflight.SourceRead, preflight.Fail, "has no file token"},
 		"a: [": {preflight.DocumentsValid, preflight.Fail, "is not YAML or JSON"},
 	} {
 		environ := mounted(t, text)
-		_, report := checked(t, environ, "--only", "documents")
+		_, report := checked(t, environ, "--only", "documents,source,service")
 		found := false
 		for _, c := range report.Checks {
 			found = found || c.ID == want.id && c.Result == want.result && strings.Contains(c.Message, want.words) && c.Remedy != ""
 		}
-		if !found || report.OK != (want.result == preflight.Warn) || len(report.Areas) != 1 {
+		if !found {
 			t.Errorf("%s: got %+v, want %v with %q", text, report.Checks, want.id, want.words)
 		}
 	}
-	_, report := checked(t, environ[:1], "--only", "documents")
-	if !report.Failed(preflight.DocumentsCredentials) {
+	_, report := checked(t, environ[:1], "--only", "source")
+	if !report.Failed(preflight.SourceRead) {
 		t.Errorf("without CREDENTIALS_DIR: got %+v", report.Checks)
 	}
 }

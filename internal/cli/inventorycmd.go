@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,7 +18,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 )
@@ -66,65 +64,36 @@ type listed struct {
 	names setting.Names
 }
 
-// listNodes reads the source of the variables or, with documents, of one pool.
-func (p Program) listNodes(ctx context.Context, c config.Config, pool string) (listed, error) {
-	switch {
-	case c.Documents.Used():
-		return p.listPool(ctx, c, pool)
-	case pool != "":
+// listNodes reads the source of the variables or, with documents, of one pool, as the
+// daemon would.
+func (p Program) listNodes(ctx context.Context, c config.Config, name string) (listed, error) {
+	if name != "" && !c.Documents.Used() {
 		return listed{}, &exitError{ExitUsage, errors.New("--pool names a pool of DOCUMENTS_DIR, which is not set: this configuration has one source, so leave --pool out")}
 	}
-	nodes, err := p.readOnce(ctx, c)
-	from, _, _ := carried(c)
-	return listed{nodes, rules(from, accessOf(c)), target(c.Target).Names}, err
-}
-
-// readOnce reads the source once, as the daemon would.
-func (p Program) readOnce(ctx context.Context, c config.Config) (nodes []inventory.Node, err error) {
-	b := &parts{config: c, version: p.Version}
-	if b.metrics, err = b.newMetrics(); err != nil {
-		return nil, err
+	r, err := p.reach(ctx, c)
+	if err != nil {
+		return listed{}, err
 	}
-	from, _, _ := carried(c)
-	if b.source, err = newSource(from, accessOf(c), b.metrics); err != nil {
-		return nil, &exitError{ExitUsage, err}
-	}
-	err = b.with(ctx, func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, c.Source.Timeout)
-		defer cancel()
-		var err error
-		if nodes, err = b.source.Read(ctx); err != nil {
-			return &serve.SourceError{Err: err}
-		}
-		return nil
-	})
-	return nodes, err
-}
-
-// listPool reads the source of one pool of the documents once, as the daemon would.
-func (p Program) listPool(ctx context.Context, c config.Config, name string) (listed, error) {
-	pool, err := choosePool(documentsNow(ctx, c), name)
+	pool, err := choosePool(r.set, name)
 	if err != nil {
 		return listed{}, &exitError{ExitUsage, err}
 	}
-	names := setting.Names{Spelling: setting.Fields, Pool: pool.Name}
-	b := &many{parts: &parts{config: c, version: p.Version, log: logger(p.Stderr, c.Log)}, seen: metrics.NewMany()}
-	if b.metrics, err = b.newMetricsOfMany(); err != nil {
-		return listed{}, err
+	var names setting.Names
+	about := ""
+	if c.Documents.Used() {
+		names, about = setting.Names{Spelling: setting.Fields, Pool: pool.Name}, "pool "+pool.Name+": "
 	}
-	supply, err := b.supply(pool)
+	source, err := r.source(pool)
 	if err != nil {
-		return listed{}, err
+		return listed{}, &exitError{ExitUsage, errors.New(about + names.Of(err.Error()))}
 	}
-	source, err := supply.Make()
+	bound, cancel := context.WithTimeout(ctx, c.Source.Timeout)
+	defer cancel()
+	nodes, err := source.Read(bound)
 	if err != nil {
-		return listed{}, &exitError{ExitUsage, fmt.Errorf("pool %s: %s", pool.Name, names.Of(err.Error()))}
+		err = fmt.Errorf("%s%w", about, &serve.SourceError{Err: err})
 	}
-	nodes, err := readBeside(ctx, supply.Timeout, source)
-	if err != nil {
-		err = fmt.Errorf("pool %s: %w", pool.Name, err)
-	}
-	return listed{nodes, supply.Rules, names}, err
+	return listed{nodes, source.Rules, names}, err
 }
 
 // choosePool returns the pool of that name, or the only one where there is no name.
@@ -145,25 +114,6 @@ func choosePool(set documents.Set, name string) (*v1alpha1.EndpointPool, error) 
 		return pools[0], nil
 	}
 	return nil, fmt.Errorf("the documents have %d pools, and a command reads one: name it with --pool, as one of %s", len(pools), strings.Join(names, ", "))
-}
-
-// readBeside reads a source once, while what has to run beside it does.
-func readBeside(ctx context.Context, timeout time.Duration, source serve.Origin) ([]inventory.Node, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	var beside sync.WaitGroup
-	defer beside.Wait()
-	defer cancel()
-	var failed error
-	if source.Run != nil {
-		beside.Go(func() { failed = source.Run(ctx) })
-	}
-	nodes, err := source.Source.Read(ctx)
-	cancel()
-	beside.Wait()
-	if err = cmp.Or(err, failed); err != nil {
-		return nil, &serve.SourceError{Err: err}
-	}
-	return nodes, nil
 }
 
 // printInventory prints the eligible ones of the nodes, and says of the others why

@@ -11,7 +11,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/files"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/preflight"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 )
@@ -154,8 +153,7 @@ func environIn(every config.Environment, named []string, a access) ([]string, er
 
 // lackingCredentials says which file of its credentials a source cannot do without.
 func lackingCredentials(c config.Config, pool *v1alpha1.EndpointPool, a access) error {
-	there := map[string]bool{"kubeconfig": a.kubeconfig != "", "token": a.token.IsSet(), "username": a.username != "", "password": a.password.IsSet()}
-	lacking := preflight.Lacks(&pool.Spec.Source, func(file string) bool { return there[file] })
+	lacking := lacks(&pool.Spec.Source, a)
 	name, dir := pool.Spec.Credentials, c.Documents.CredentialsDir
 	switch {
 	case lacking == "":
@@ -164,4 +162,20 @@ func lackingCredentials(c config.Config, pool *v1alpha1.EndpointPool, a access) 
 		return &serve.MissingCredentials{Message: fmt.Sprintf("CREDENTIALS_DIR is not set, so spec.credentials=%s names no folder; set it to the folder that holds the folder %s", name, name)}
 	}
 	return &serve.MissingCredentials{Message: fmt.Sprintf("the folder %s has no file %s; put it there, or correct spec.credentials=%s", filepath.Join(dir, name), lacking, name)}
+}
+
+// lacks names the file that a source cannot do without and that its credentials do not
+// have; it is empty where there is none.
+func lacks(source *v1alpha1.PoolSource, a access) string {
+	switch {
+	case source.Kubernetes != nil && a.kubeconfig == "":
+		return "kubeconfig"
+	case source.IONOS == nil:
+		return ""
+	case !a.token.IsSet() && (a.username == "" || !a.password.IsSet()):
+		return "token, nor username and password"
+	case source.IONOS.ClusterID == "" && a.kubeconfig == "":
+		return "kubeconfig, and spec.source.ionos.clusterID is not set"
+	}
+	return ""
 }

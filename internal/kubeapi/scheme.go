@@ -29,11 +29,6 @@ func Services(namespace string) Resource {
 	return Resource{corev1.SchemeGroupVersion, "services", namespace}
 }
 
-// Endpoints are those of a namespace.
-func Endpoints(namespace string) Resource {
-	return Resource{corev1.SchemeGroupVersion, "endpoints", namespace}
-}
-
 // Nodes are those of the cluster.
 func Nodes() Resource { return Resource{corev1.SchemeGroupVersion, "nodes", ""} }
 
@@ -70,9 +65,9 @@ func SubjectReviews() Resource {
 	return Resource{authenticationv1.SchemeGroupVersion, "selfsubjectreviews", ""}
 }
 
-// AccessReviews ask the server what we may do.
-func AccessReviews() Resource {
-	return Resource{authorizationv1.SchemeGroupVersion, "selfsubjectaccessreviews", ""}
+// RulesReviews ask the server for all that we may do in a namespace.
+func RulesReviews() Resource {
+	return Resource{authorizationv1.SchemeGroupVersion, "selfsubjectrulesreviews", ""}
 }
 
 // Named selects the one object of that name.
@@ -86,13 +81,12 @@ func types() map[schema.GroupVersion][]runtime.Object {
 		corev1.SchemeGroupVersion: {
 			&corev1.Service{}, &corev1.ServiceList{}, &corev1.Node{}, &corev1.NodeList{}, &corev1.Secret{},
 			&corev1.Namespace{}, &corev1.NamespaceList{},
-			&corev1.Endpoints{}, //nolint:staticcheck // deprecated; what is left of them is what the check looks for
 		},
 		discoveryv1.SchemeGroupVersion:      {&discoveryv1.EndpointSlice{}, &discoveryv1.EndpointSliceList{}},
 		coordinationv1.SchemeGroupVersion:   {&coordinationv1.Lease{}, &coordinationv1.LeaseList{}},
 		eventsv1.SchemeGroupVersion:         {&eventsv1.Event{}},
 		authenticationv1.SchemeGroupVersion: {&authenticationv1.SelfSubjectReview{}},
-		authorizationv1.SchemeGroupVersion:  {&authorizationv1.SelfSubjectAccessReview{}},
+		authorizationv1.SchemeGroupVersion:  {&authorizationv1.SelfSubjectRulesReview{}},
 		v1alpha1.GroupVersion():             nil, // see Raw
 		fleetv1alpha1.GroupVersion():        {&fleetv1alpha1.Envoy{}, &fleetv1alpha1.EnvoyList{}},
 	}

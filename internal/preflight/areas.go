@@ -36,9 +36,10 @@ func (o Options) looksAt(section Section) bool {
 }
 
 // Asks reports whether anything of a section has to be asked for: it is to be
-// looked at, or one that is cannot be judged without it.
+// looked at, or one that is cannot be judged without it. Only variables say all of the
+// health checks: else Services may.
 func (o Options) Asks(section Section) bool {
-	return o.looksAt(section) || slices.ContainsFunc(o.Only, func(only Section) bool {
+	return o.looksAt(section) || section == API && o.looksAt(Probes) && !o.Documents.Variables || slices.ContainsFunc(o.Only, func(only Section) bool {
 		return slices.ContainsFunc(slices.Concat(only.needs(), only.uses()), func(id ID) bool { return id.section() == section })
 	})
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/preflight"
 )
@@ -34,18 +33,15 @@ func only(t *testing.T, nodes []inventory.Node, err error, areas ...preflight.Se
 	t.Helper()
 	c := loaded(t)
 	var got asked
-	report := preflight.Run(t.Context(), preflight.Options{
-		Config: c, Target: target(), Rules: filter.Rules{Subnets: c.Secured.Subnets}, Only: areas,
-		Read: func(context.Context) ([]inventory.Node, error) {
-			got.source++
-			return nodes, err
-		},
-		Probe: func(_ context.Context, addr netip.Addr) inventory.Result {
-			got.probes++
-			return inventory.Result{Address: addr, Outcome: inventory.Refused, Reason: inventory.ProbeRefused, Message: "refused"}
-		},
-		Local: closedWay{&got.api},
+	o := world(t, c, func(context.Context) ([]inventory.Node, error) {
+		got.source++
+		return nodes, err
+	}, func(addr netip.Addr) inventory.Result {
+		got.probes++
+		return inventory.Result{Address: addr, Outcome: inventory.Refused, Reason: inventory.ProbeRefused, Message: "refused"}
 	})
+	o.Local, o.Only = closedWay{&got.api}, areas
+	report := preflight.Run(t.Context(), o)
 	got.api-- // one request for the secrets, for any number of objects
 	return report, got
 }

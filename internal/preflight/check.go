@@ -71,14 +71,6 @@ func (c Check) remedied(remedy string) Check {
 	return c
 }
 
-// orElse gives what is a warning or a failure another remedy.
-func (c Check) orElse(remedy string) Check {
-	if c.Result == OK || c.Result == Skip {
-		return c
-	}
-	return c.remedied(remedy)
-}
-
 // plural counts things: "1 node", "2 nodes", "1 address", "2 addresses".
 func plural(n int, thing string) string {
 	if n != 1 && strings.HasSuffix(thing, "s") {

@@ -14,6 +14,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/preflight"
@@ -71,40 +72,9 @@ func TestOddSettingsAreWarningsAndNothingElseIs(t *testing.T) {
 		{[]string{"DRY_RUN=true"}, false, []string{valid, "warn configuration-dry-run"}},
 		{[]string{"SECURED_SUBNET_CIDR=10.0.0.0/24,::/0"}, false, []string{valid, "warn configuration-subnet"}},
 	} {
-		want(t, preflight.Odd(loaded(t, test.changes...), test.inPod), test.want...)
+		c := loaded(t, test.changes...)
+		want(t, append(preflight.Odd(c, documents.Set{Variables: true}, test.inPod), preflight.OddPool(poolOf(c))...), test.want...)
 	}
-}
-
-func TestConcurrencyIsTooSmallWhenARoundOfSilenceOutlastsTheInterval(t *testing.T) {
-	t.Parallel()
-	health := loaded(t, "HEALTH_CHECK_INTERVAL=2s", "HEALTH_CHECK_TIMEOUT=1s").Health
-	for _, test := range []struct {
-		concurrency, fit int
-		// enough is for one endpoint more.
-		enough string
-	}{
-		{1, 2, "at least 3"},
-		{12, 18, "at least 14"},
-		{256, 384, "at least 258"},
-	} {
-		health.Concurrency = test.concurrency
-		want(t, preflight.Concurrency(health, test.fit))
-		checks := preflight.Concurrency(health, test.fit+1)
-		want(t, checks, "warn configuration-concurrency")
-		if len(checks) == 1 && !strings.Contains(checks[0].Remedy, test.enough) {
-			t.Errorf("%d: got %q, want %q", test.concurrency, checks[0].Remedy, test.enough)
-		}
-		if _, err := fmt.Sscanf(test.enough, "at least %d", &health.Concurrency); err != nil {
-			t.Fatal(err)
-		}
-		want(t, preflight.Concurrency(health, test.fit+1))
-	}
-	health.Concurrency = 256
-	if checks := preflight.Concurrency(health, 9_600); !strings.Contains(checks[0].Message, "takes about 50s") {
-		t.Errorf("got %q, want how long a round takes", checks[0].Message)
-	}
-	health.Mode = config.HealthOff
-	want(t, preflight.Concurrency(health, 1000))
 }
 
 func TestWhatTheCloudSaysIsJudged(t *testing.T) {
@@ -116,12 +86,12 @@ func TestWhatTheCloudSaysIsJudged(t *testing.T) {
 		want  []string
 		says  string
 	}{
-		{preflight.CloudFacts{}, []string{"skip source-token", "skip source-limit"}, ""},
-		{preflight.CloudFacts{Expires: now.Add(14 * day), Limit: 100, Remaining: 10}, []string{"ok source-token", "ok source-limit"}, "14 days"},
-		{preflight.CloudFacts{Expires: now.Add(14*day - time.Second), Limit: 100, Remaining: 9}, []string{"warn source-token", "warn source-limit"}, "13 days"},
-		{preflight.CloudFacts{Expires: now.Add(time.Hour)}, []string{"warn source-token", "skip source-limit"}, "in 1 hour"},
-		{preflight.CloudFacts{Expires: now}, []string{"fail source-token", "skip source-limit"}, "expired at 2026-01-01T00:00:00Z"},
-		{preflight.CloudFacts{Warnings: []string{"odd"}}, []string{"skip source-token", "skip source-limit", "warn source-warning"}, ""},
+		{preflight.CloudFacts{}, []string{"skip source-token"}, ""},
+		{preflight.CloudFacts{Expires: now.Add(14 * day)}, []string{"ok source-token"}, "14 days"},
+		{preflight.CloudFacts{Expires: now.Add(14*day - time.Second)}, []string{"warn source-token"}, "13 days"},
+		{preflight.CloudFacts{Expires: now.Add(time.Hour)}, []string{"warn source-token"}, "in 1 hour"},
+		{preflight.CloudFacts{Expires: now}, []string{"fail source-token"}, "expired at 2026-01-01T00:00:00Z"},
+		{preflight.CloudFacts{Warnings: []string{"odd"}}, []string{"skip source-token", "warn source-warning"}, ""},
 	} {
 		checks := preflight.JudgeCloud(test.facts, now)
 		want(t, checks, test.want...)
@@ -175,16 +145,16 @@ func TestARightIsNeededExactlyWhereTheCodeAsksForIt(t *testing.T) {
 			"list " + slices4 + " in shop", "watch " + slices4 + " in shop", "create " + slices4 + " in shop",
 			"update " + slices4 + "/web-remote in shop", "create events.events.k8s.io in shop",
 		}},
-		{[]string{"STORE_KIND=kubectl", "LEADER_ELECTION=true", "LEADER_ELECTION_NAMESPACE=infra", "LEADER_ELECTION_NAME=it"}, []string{
+		{[]string{"STORE_KIND=kubectl", "LEADER_ELECTION=true", "LEADER_ELECTION_NAMESPACE=shop", "LEADER_ELECTION_NAME=it"}, []string{
 			"get services/web in shop",
 			"list " + slices4 + " in shop", "create " + slices4 + " in shop", "get " + slices4 + "/web-remote in shop",
 			"update " + slices4 + "/web-remote in shop",
-			"list leases.coordination.k8s.io/it in infra", "watch leases.coordination.k8s.io/it in infra", "update leases.coordination.k8s.io/it in infra",
-			"create leases.coordination.k8s.io in infra", "create events.events.k8s.io in shop",
+			"list leases.coordination.k8s.io/it in shop", "watch leases.coordination.k8s.io/it in shop", "update leases.coordination.k8s.io/it in shop",
+			"create leases.coordination.k8s.io in shop", "create events.events.k8s.io in shop",
 		}},
 	} {
 		var got []string
-		for _, right := range preflight.Needed(loaded(t, test.changes...), []string{"web-remote"}) {
+		for _, right := range preflight.Needed(loaded(t, test.changes...), "shop", "web", []string{"web-remote"}) {
 			got = append(got, right.String())
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {

@@ -1,21 +1,20 @@
 package preflight_test
 
 import (
-	"errors"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/preflight"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 )
 
 // target is the Service shop/web, whose port is called http.
@@ -65,7 +64,7 @@ func TestEachMistakeOfTheServiceIsFoundBesideTheOthers(t *testing.T) {
 		}
 		return all
 	}
-	now, local := metav1.NewTime(time.Unix(1, 0)), corev1.ServiceInternalTrafficPolicyLocal
+	now := metav1.NewTime(time.Unix(1, 0))
 	candidates := at("10.0.0.1", "10.0.0.2")
 	for _, test := range []struct {
 		name       string
@@ -79,8 +78,6 @@ func TestEachMistakeOfTheServiceIsFoundBesideTheOthers(t *testing.T) {
 			with("fail service-selector", "fail service-ports")},
 		{"other protocol", func(s *corev1.Service) { s.Spec.Ports[0].Protocol = corev1.ProtocolUDP }, candidates, with("fail service-ports")},
 		{"external name", func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeExternalName }, candidates, with("fail service-type")},
-		{"local inside", func(s *corev1.Service) { s.Spec.InternalTrafficPolicy = &local }, candidates, with("fail service-traffic-policy")},
-		{"local outside", func(s *corev1.Service) { s.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal }, candidates, with("fail service-traffic-policy")},
 		{"no candidate", func(*corev1.Service) {}, nil, with("skip service-families")},
 		{"one family too many", func(*corev1.Service) {}, at("10.0.0.1", "fd00::1"), with("warn service-families")},
 		{"the other family", func(*corev1.Service) {}, at("fd00::1"), with("fail service-families")},
@@ -92,6 +89,20 @@ func TestEachMistakeOfTheServiceIsFoundBesideTheOthers(t *testing.T) {
 		})
 	}
 	want(t, preflight.JudgeService(nil, target(), candidates), "fail service-present")
+}
+
+func TestWhatTheDaemonTellsOfAServiceIsACheck(t *testing.T) {
+	t.Parallel()
+	for reason, found := range map[string]string{
+		resolve.TrafficPolicyLocal: "fail service-traffic-policy", resolve.TopologyIgnored: "warn service-topology",
+		resolve.HeadlessPort: "warn service-headless", resolve.BindingWins: "warn service-annotations", resolve.UnknownAnnotation: "warn service-annotations",
+	} {
+		checks := preflight.JudgeService(service(func(*corev1.Service) {}), target(), nil, resolve.Notice{Reason: reason, Message: "it is so; change it"})
+		i := slices.IndexFunc(checks, func(c preflight.Check) bool { return c.Message == "it is so" && c.Remedy == "change it" })
+		if i < 0 || string(checks[i].Result)+" "+string(checks[i].ID) != found {
+			t.Errorf("%s: got %+v, want %s", reason, checks, found)
+		}
+	}
 }
 
 // slice is one with a ready endpoint.
@@ -131,44 +142,5 @@ func TestWhatStandsBesideOurSlicesIsFoundWithARemedyThatIsSafe(t *testing.T) {
 		if remedy := checks[len(checks)-1].Remedy; !strings.Contains(remedy, test.remedy) {
 			t.Errorf("got the remedy %q, want %q in it", remedy, test.remedy)
 		}
-	}
-}
-
-func TestALeftoverEndpointsObjectIsFoundUnlessItIsNotMirrored(t *testing.T) {
-	t.Parallel()
-	object := func(labels map[string]string, addresses ...string) *corev1.Endpoints { //nolint:staticcheck // what is left of them is what we look for
-		e := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Subsets: []corev1.EndpointSubset{{}}} //nolint:staticcheck // see above
-		for _, a := range addresses {
-			e.Subsets[0].Addresses = append(e.Subsets[0].Addresses, corev1.EndpointAddress{IP: a})
-		}
-		return e
-	}
-	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "endpoints"}, "web", errors.New("no"))
-	for _, test := range []struct {
-		name     string
-		selector bool
-		object   *corev1.Endpoints //nolint:staticcheck // see above
-		err      error
-		ready    int
-		want     string
-		remedy   string
-	}{
-		{"none", false, nil, nil, 0, "ok slices-endpoints", ""},
-		{"no right", false, nil, forbidden, 0, "skip slices-endpoints", ""},
-		{"trouble", false, nil, errors.New("boom"), 0, "skip slices-endpoints", ""},
-		{"kept by Kubernetes", true, object(nil, "10.0.0.1"), nil, 0, "skip slices-endpoints", ""},
-		{"not mirrored", false, object(map[string]string{discoveryv1.LabelSkipMirror: "true"}, "10.0.0.1"), nil, 0, "ok slices-endpoints", ""},
-		{"empty", false, object(nil), nil, 0, "ok slices-endpoints", ""},
-		{"nothing of ours is ready", false, object(nil, "10.0.0.1"), nil, 0, "fail slices-endpoints", "not now: "},
-		{"ours are ready", false, object(nil, "10.0.0.1"), nil, 2, "fail slices-endpoints", "the slices of this program hold 2 ready endpoints now; when "},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			c := preflight.JudgeEndpoints(plan.Service{UID: "uid", HasSelector: test.selector}, test.object, test.err, target(), test.ready)
-			want(t, []preflight.Check{c}, test.want)
-			if !strings.HasPrefix(c.Remedy, test.remedy) {
-				t.Errorf("got the remedy %q, want it to begin with %q", c.Remedy, test.remedy)
-			}
-		})
 	}
 }

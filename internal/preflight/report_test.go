@@ -9,7 +9,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/preflight"
 )
@@ -68,12 +67,7 @@ func TestAHostileNodeNameIsInert(t *testing.T) {
 func run(t *testing.T, read func(context.Context) ([]inventory.Node, error), secrets ...string) preflight.Report {
 	t.Helper()
 	c := loaded(t, "STORE_KIND=memory")
-	return preflight.Run(t.Context(), preflight.Options{
-		Config: c, Target: target(), Rules: filter.Rules{Subnets: c.Secured.Subnets}, Read: read, Secrets: secrets,
-		Probe: func(_ context.Context, addr netip.Addr) inventory.Result {
-			return inventory.Result{Address: addr, Outcome: inventory.Pass, Reason: inventory.Ready, Message: "fine"}
-		},
-	})
+	return preflight.Run(t.Context(), world(t, c, read, passes, secrets...))
 }
 
 func TestContract35NoSecretIsInTheReportWhoeverRepeatsIt(t *testing.T) {
@@ -110,22 +104,18 @@ func TestEachCandidateIsProbedAndGetsItsOwnResult(t *testing.T) {
 	t.Parallel()
 	c := loaded(t, "STORE_KIND=memory", "HEALTH_CHECK_CONCURRENCY=2")
 	dead := netip.MustParseAddr("10.0.0.12")
-	report := preflight.Run(t.Context(), preflight.Options{
-		Config: c, Target: target(), Rules: filter.Rules{Subnets: c.Secured.Subnets},
-		Read: func(context.Context) ([]inventory.Node, error) {
-			var nodes []inventory.Node
-			for _, a := range []string{"10.0.0.11", "10.0.0.12", "10.0.0.13", "10.0.0.14"} {
-				nodes = append(nodes, inventory.Node{Name: "w" + a, Ready: true, Worker: true, Addresses: []netip.Addr{netip.MustParseAddr(a)}})
-			}
-			return nodes, nil
-		},
-		Probe: func(_ context.Context, addr netip.Addr) inventory.Result {
-			if addr == dead {
-				return inventory.Result{Address: addr, Outcome: inventory.Refused, Reason: inventory.ProbeRefused, Message: "no"}
-			}
-			return inventory.Result{Address: addr, Outcome: inventory.Pass, Reason: inventory.Ready, Message: "fine"}
-		},
-	})
+	report := preflight.Run(t.Context(), world(t, c, func(context.Context) ([]inventory.Node, error) {
+		var nodes []inventory.Node
+		for _, a := range []string{"10.0.0.11", "10.0.0.12", "10.0.0.13", "10.0.0.14"} {
+			nodes = append(nodes, inventory.Node{Name: "w" + a, Ready: true, Worker: true, Addresses: []netip.Addr{netip.MustParseAddr(a)}})
+		}
+		return nodes, nil
+	}, func(addr netip.Addr) inventory.Result {
+		if addr == dead {
+			return inventory.Result{Address: addr, Outcome: inventory.Refused, Reason: inventory.ProbeRefused, Message: "no"}
+		}
+		return passes(addr)
+	}))
 	for _, check := range report.Checks {
 		if failed := check.Result == preflight.Fail; check.ID == preflight.ProbesAddress && failed != strings.HasSuffix(check.Subject, dead.String()) {
 			t.Errorf("got %+v", check)

@@ -1,6 +1,8 @@
 package preflight
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,6 +15,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
 // Right is one thing that the daemon asks of an API server.
@@ -51,48 +56,62 @@ func (r Right) rule(others []Right) string {
 	return fmt.Sprintf("{apiGroups: [%q], resources: [%q], verbs: [%s]}", r.Group, r.Resource, strings.Join(slices.Compact(verbs), ", "))
 }
 
-func (r Right) review() *authorizationv1.SelfSubjectAccessReview {
-	return &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Verb: r.Verb, Group: r.Group, Resource: r.Resource, Namespace: r.Namespace, Name: r.Name,
-		},
-	}}
-}
-
-// Needed returns exactly the rights that the daemon needs in the local cluster.
-// slices are the names of the slices that it keeps; only the rights to update can be
-// limited to them.
-func Needed(c config.Config, slices []string) []Right {
+// Needed returns exactly the rights that the daemon needs in a namespace of the local
+// cluster. Rights to Services and to update slices may be limited to names; an empty name
+// stands for all.
+func Needed(c config.Config, namespace, service string, slices []string) []Right {
 	var rights []Right
-	add := func(id ID, group, resource, namespace, name string, verbs ...string) {
+	add := func(id ID, group, resource, name string, verbs ...string) {
 		for _, verb := range verbs {
 			rights = append(rights, Right{id, verb, group, resource, namespace, name})
 		}
 	}
-	namespace, service := c.Target.Namespace, c.Target.ServiceName
 	const resource = "endpointslices"
 	switch c.Store.Kind {
 	case config.StoreClientGo:
-		add(RightsServices, "", "services", namespace, service, "list", "watch")
-		add(RightsSlices, discoveryv1.GroupName, resource, namespace, "", "list", "watch", "create")
+		add(RightsServices, "", "services", service, "list", "watch")
+		add(RightsSlices, discoveryv1.GroupName, resource, "", "list", "watch", "create")
 	case config.StoreKubectl:
-		add(RightsServices, "", "services", namespace, service, "get")
-		add(RightsSlices, discoveryv1.GroupName, resource, namespace, "", "list", "create")
+		add(RightsServices, "", "services", service, "get")
+		add(RightsSlices, discoveryv1.GroupName, resource, "", "list", "create")
 		for _, slice := range slices {
-			add(RightsSlices, discoveryv1.GroupName, resource, namespace, slice, "get")
+			add(RightsSlices, discoveryv1.GroupName, resource, slice, "get")
 		}
 	case config.StoreMemory:
 		return nil
 	}
 	for _, slice := range slices {
-		add(RightsSlices, discoveryv1.GroupName, resource, namespace, slice, "update")
+		add(RightsSlices, discoveryv1.GroupName, resource, slice, "update")
 	}
-	if c.Leader.Election {
-		add(RightsLeases, coordinationv1.GroupName, "leases", c.Leader.Namespace, c.Leader.Name, "list", "watch", "update")
-		add(RightsLeases, coordinationv1.GroupName, "leases", c.Leader.Namespace, "", "create")
+	if c.Leader.Election && c.Leader.Namespace == namespace {
+		rights = append(rights, OfLease(c)...)
 	}
-	add(RightsEvents, eventsv1.GroupName, "events", namespace, "", "create")
+	add(RightsEvents, eventsv1.GroupName, "events", "", "create")
 	return rights
+}
+
+// OfLease are the rights to the Lease.
+func OfLease(c config.Config) []Right {
+	of := Right{RightsLeases, "", coordinationv1.GroupName, "leases", c.Leader.Namespace, c.Leader.Name}
+	var rights []Right
+	for _, verb := range []string{"list", "watch", "update", "create"} {
+		if of.Verb = verb; verb == "create" {
+			of.Name = "" // RBAC cannot limit it to a name
+		}
+		rights = append(rights, of)
+	}
+	return rights
+}
+
+// in reports whether one of the rules gives the right.
+func (r Right) in(rules []authorizationv1.ResourceRule) bool {
+	has := func(list []string, value string) bool {
+		return slices.Contains(list, value) || slices.Contains(list, "*")
+	}
+	return slices.ContainsFunc(rules, func(rule authorizationv1.ResourceRule) bool {
+		return has(rule.Verbs, r.Verb) && has(rule.APIGroups, r.Group) && has(rule.Resources, r.Resource) &&
+			(len(rule.ResourceNames) == 0 || slices.Contains(rule.ResourceNames, r.Name))
+	})
 }
 
 // remote are the rights that the source needs in the remote cluster.
@@ -100,44 +119,61 @@ func remote() []Right {
 	return []Right{{SourceRight, "list", "", "nodes", "", ""}, {SourceRight, "watch", "", "nodes", "", ""}}
 }
 
-// permission is what the API server says of a right.
-type permission struct {
-	Right
-	allowed bool
-	said    string
-	err     error
+// ofRights is what was found of the rights in all namespaces.
+func (l *look) ofRights() []Check {
+	const subject = "rights"
+	switch {
+	case !l.looksAt(Rights):
+		return nil
+	case l.Local == nil:
+		return []Check{RightsSlices.skip(subject, memory)}
+	case !l.api.answers:
+		return []Check{RightsSlices.skip(subject, "the API server cannot be asked")}
+	}
+	checks := l.lease
+	for _, s := range l.spaces {
+		if len(l.spaces) > 1 && !slices.ContainsFunc(s.rights, func(c Check) bool { return c.Result != OK }) {
+			checks = append(checks, RightsSlices.ok("rights in "+s.name, "all %d are granted", len(s.rights)))
+			continue
+		}
+		checks = append(checks, s.rights...)
+	}
+	return checks
 }
 
-// denied returns the rights that are missing.
-func denied(permissions []permission) []Right {
-	var rights []Right
-	for _, r := range permissions {
-		if r.err == nil && !r.allowed {
-			rights = append(rights, r.Right)
+// judgeRights says of each right whether we have it. The server is asked once, for all that
+// we may do in a namespace: it lists what RBAC gives.
+func (c *cluster) judgeRights(ctx context.Context, user, namespace string, rights []Right) []Check {
+	listed, err := c.rules(ctx, namespace)
+	var missing []Right
+	for _, right := range rights {
+		if !right.in(listed.ResourceRules) {
+			missing = append(missing, right)
 		}
 	}
-	return rights
+	checks := make([]Check, len(rights))
+	for i, right := range rights {
+		switch subject := right.String(); {
+		case apierrors.IsForbidden(err):
+			checks[i] = right.id.skip(subject, "unknown, because %s may not ask the API server for its rights: %v", user, err)
+		case err != nil:
+			checks[i] = right.id.fail(subject, "the API server does not answer: %v", err).remedied("see why the API server does not answer, and try again")
+		case !slices.Contains(missing, right):
+			checks[i] = right.id.ok(subject, "granted")
+		case listed.Incomplete:
+			checks[i] = right.id.skip(subject, "unknown: RBAC does not give it, and the API server does not list what other authorizers give")
+		default:
+			checks[i] = right.missing(user, missing)
+		}
+	}
+	return checks
 }
 
-// judgeRight says whether the daemon has a right. Without the right to Events the
-// daemon works, so that is a warning. One remedy grants all missing rights of a
+// missing says what is to be done about a right that is missing. Without the right to
+// Events the daemon works, so that is a warning. One remedy grants all missing rights of a
 // resource.
-func judgeRight(r permission, user string, missing []Right) Check {
-	if user == "" {
-		user = "the daemon's user"
-	}
-	switch {
-	case apierrors.IsForbidden(r.err):
-		return r.id.skip(r.String(), "unknown, because %s may not ask the API server for its rights: %v", user, r.err)
-	case r.err != nil:
-		return r.id.fail(r.String(), "the API server does not answer: %v", r.err).remedied("see why the API server does not answer, and try again")
-	case r.allowed:
-		return r.id.ok(r.String(), "granted")
-	}
-	message := user + " may not"
-	if r.said != "" {
-		message += " (" + r.said + ")"
-	}
+func (r Right) missing(user string, missing []Right) Check {
+	message := cmp.Or(user, "the daemon's user") + " may not"
 	if r.id == RightsEvents {
 		return r.id.warn(r.String(), "%s, so what happens is logged but not reported by Events", message).remedied("grant " + r.rule(missing) + " to the daemon's Role")
 	}
@@ -146,4 +182,50 @@ func judgeRight(r permission, user string, missing []Right) Check {
 		role = "ClusterRole in the remote cluster"
 	}
 	return r.id.fail(r.String(), "%s", message).remedied("grant " + r.rule(missing) + " by a " + role)
+}
+
+// needed are the rights that the daemon needs in a namespace: by the names of Service and
+// slices where it has them so.
+func (l *look) needed(s *space, targets []plan.Target) []Right {
+	if !l.alone() {
+		return Needed(l.Config, s.name, "", []string{""})
+	}
+	var service string
+	var names []string
+	for _, t := range targets {
+		service = t.Service
+		names = append(names, sliceNames(s.slices, t, l.candidates(t))...)
+	}
+	return Needed(l.Config, s.name, service, slices.Compact(names))
+}
+
+// candidates are the eligible endpoints of the pool of a target.
+func (l *look) candidates(t plan.Target) []inventory.Candidate {
+	for _, p := range l.pools {
+		if t.Pool == "" || p.document.Name == t.Pool {
+			return p.candidates
+		}
+	}
+	return nil
+}
+
+// sliceNames are the slices that the daemon keeps: its own that exist, and for each
+// family the first and the last slice that the eligible endpoints will need.
+func sliceNames(objects []*discoveryv1.EndpointSlice, t plan.Target, candidates []inventory.Candidate) []string {
+	needed := map[plan.Family]int{plan.IPv4: 0}
+	if len(candidates) > 0 {
+		needed = make(map[plan.Family]int)
+	}
+	for _, c := range candidates {
+		needed[plan.FamilyOf(c.Address)]++
+	}
+	var names []string
+	for _, s := range manifest.State(plan.Service{}, objects, t).Slices {
+		names = append(names, s.Name)
+	}
+	for family, count := range needed {
+		names = append(names, t.NameOf(family, 1), t.NameOf(family, max(1, (count+t.MaxEndpoints-1)/t.MaxEndpoints)))
+	}
+	slices.SortFunc(names, t.CompareNames)
+	return slices.Compact(names)
 }

@@ -4,91 +4,168 @@ import (
 	"context"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/descriptors"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 )
 
-// Options are the configuration and the ways to what it names. A way that
-// cannot be made is an error of the function that would be it.
+// Options are the configuration, the documents, and the ways to what they name. A way
+// that cannot be made is an error of the function that would be it.
 type Options struct {
 	Config config.Config
 	// InPod says that the program runs in a Pod.
-	InPod  bool
-	Target plan.Target
-	Rules  filter.Rules
-	// Read reads the source once; Cloud returns what else that read taught, and is nil
-	// without a cloud.
-	Read  func(context.Context) ([]inventory.Node, error)
-	Cloud func() CloudFacts
-	// Probe asks one address once; nil with HEALTH_CHECK_MODE=off.
-	Probe func(context.Context, netip.Addr) inventory.Result
-	// Local and Remote are the ways to the API servers; nil where none is asked.
-	Local, Remote kubeapi.Way
-	// Kubectl lets the store of that name read once; nil for another store.
-	Kubectl func(context.Context) error
-	// Secrets must not appear in the report, whatever text repeats them.
-	Secrets []string
+	InPod bool
+	// Documents are those of any carrier; the variables are one.
+	Documents documents.Set
+	// Namespace and Service narrow what is looked at; empty for all.
+	Namespace, Service string
+	// Source makes the source of a pool.
+	Source func(*v1alpha1.EndpointPool) (Origin, error)
+	// Checker makes what checks one endpoint of a group once.
+	Checker func(*v1alpha1.EndpointPool, resolve.Check) func(context.Context, netip.Addr) inventory.Result
+	// Labels reads the labels of all namespaces.
+	Labels func(context.Context) (map[string]map[string]string, error)
+	// Local is the way to the local API server; nil where none is asked.
+	Local kubeapi.Way
+	// Kubectl lets the store of that name read the slices of a Service; nil for another store.
+	Kubectl func(context.Context, plan.Target) error
 	// Only are the areas to look at; all where there is none.
 	Only []Section
 	// Slow is called with what takes longer than slowAfter; it may be nil.
 	Slow func(what string)
 }
 
+// Origin is the source of a pool, and what goes with it.
+type Origin struct {
+	Rules filter.Rules
+	// Read reads it once; Cloud returns what else that read taught, nil without a cloud.
+	Read  func(context.Context) ([]inventory.Node, error)
+	Cloud func() CloudFacts
+	// Remote is the way to the API server of the nodes; nil where none is asked.
+	Remote kubeapi.Way
+	// Secrets must not appear in the report, whatever text repeats them.
+	Secrets []string
+}
+
 // slowAfter is after how long Slow is called.
 const slowAfter = 2 * time.Second
 
-// finding is everything that was learned, each part written by one goroutine.
-type finding struct {
-	nodes      []inventory.Node
-	read       bool
-	candidates []inventory.Candidate
-	api        apiView
+// look is one look at everything. Each part is written by one goroutine.
+type look struct {
+	Options
+	pools  []*pool
+	api    apiView
+	spaces []*space
+	plan   resolve.Plan
 	// What the goroutines say, a list for each.
-	source, local, remote, kubectl, rights, probes []Check
+	local, kubectl, lease, probes []Check
 }
 
 // Run checks everything, or the areas of o.Only, and returns when it is done or ctx
 // ends. What could not be checked by then has failed.
 func Run(ctx context.Context, o Options) Report {
-	f := &finding{}
-	together(
-		func() { f.source = o.readSource(ctx, f) },
-		func() { f.local = o.askLocal(ctx, f) },
-		func() { f.remote = o.askRemote(ctx) },
-		func() { f.kubectl = o.runKubectl(ctx) },
-	)
-	defer f.api.close()
-	var nodes []Check
-	if f.read {
-		filtered := filter.Apply(f.nodes, o.Rules)
-		f.candidates = filtered.Candidates
-		nodes = JudgeNodes(len(f.nodes), slices.SortedStableFunc(slices.Values(filtered.Decisions), inventory.CompareDecisions))
-	} else {
-		nodes = []Check{NodesUsable.skip("usable nodes", "the source could not be read")}
+	l := &look{Options: o}
+	for _, document := range o.Documents.Pools() {
+		l.pools = append(l.pools, &pool{document: document})
 	}
+	defer l.api.close()
 	together(
-		func() { f.rights = o.askRights(ctx, f) },
-		func() { f.probes = o.probe(ctx, f) },
+		func() { each(l.pools, func(p *pool) { l.look(ctx, p) }) },
+		func() { l.local = l.askLocal(ctx) },
 	)
-	checks := slices.Concat(
-		Odd(o.Config, o.InPod), Concurrency(o.Config.Health, len(f.candidates)),
-		f.source, f.remote, nodes, f.local, f.kubectl, f.rights, o.judgeObjects(f), f.probes,
+	l.resolve()
+	together(
+		func() { l.askSpaces(ctx) },
+		func() { l.kubectl = l.runKubectl(ctx) },
+		func() { l.probes = l.probe(ctx) },
 	)
-	return NewReport(hide(o.chosen(checks), slices.Concat(o.Secrets, o.accessSecrets())))
+	return NewReport(hide(o.chosen(l.checks()), l.secrets()))
+}
+
+// checks are all that was found.
+func (l *look) checks() []Check {
+	all := slices.Concat(Odd(l.Config, l.Documents, l.InPod), OfDocuments(l.Documents, l.Config.Documents), l.local, l.kubectl)
+	for _, p := range l.pools {
+		all = append(all, l.ofPool(p)...)
+	}
+	return slices.Concat(all, l.ofRights(), l.judgeServices(), l.probes)
+}
+
+// resolve says which Services use which pools. Where the Services are not known, those of
+// the bindings are taken to have the bindings' ports.
+func (l *look) resolve() {
+	in := resolve.InputOf(l.Documents)
+	in.Now, in.Complete, in.Unread, in.Namespaces = time.Now(), true, make(map[string]bool), l.api.labels
+	in.Nodes = make(map[string]int)
+	for _, p := range l.pools {
+		in.Nodes[p.document.Name] = len(p.nodes)
+	}
+	in.Health = func(resolve.Group) (resolve.Health, bool) { return resolve.Health{}, false }
+	in.Stored = func(resolve.Key, string) (resolve.Count, bool) { return resolve.Count{}, false }
+	in.Bindings = slices.DeleteFunc(in.Bindings, func(b v1alpha1.EndpointBinding) bool { return !l.asked(b.Namespace, b.Name) })
+	in.Broken = slices.DeleteFunc(in.Broken, func(b resolve.Broken) bool { return !l.asked(b.Namespace, b.Service) })
+	for _, s := range l.spaces {
+		in.Unread[s.name] = s.servicesErr != nil
+		for _, object := range s.services {
+			if l.asked(s.name, object.Name) {
+				in.Services = append(in.Services, serviceOf(object))
+			}
+		}
+	}
+	if len(l.spaces) == 0 {
+		for _, b := range in.Bindings {
+			in.Services = append(in.Services, imagined(b))
+		}
+	}
+	l.plan, _ = resolve.Resolve(in, resolve.Memory{})
+}
+
+// asked reports whether a Service is to be looked at.
+func (o Options) asked(namespace, service string) bool {
+	return (o.Namespace == "" || o.Namespace == namespace) && (o.Service == "" || o.Service == service)
+}
+
+// imagined is the Service of a binding.
+func imagined(b v1alpha1.EndpointBinding) resolve.Service {
+	s := resolve.Service{Key: resolve.Key{Namespace: b.Namespace, Service: b.Name}, Service: plan.Service{UID: "unknown"}}
+	for _, p := range b.Spec.Ports {
+		s.Ports = append(s.Ports, plan.ServicePort{Name: p.Name, Protocol: plan.Protocol(p.Protocol), TargetPort: uint16(p.Port)})
+	}
+	return s
+}
+
+// groups are the ways in which the endpoints of a pool are checked.
+func (l *look) groups(pool string) []resolve.Group {
+	return slices.DeleteFunc(l.plan.Groups(), func(g resolve.Group) bool { return g.Pool != pool })
+}
+
+// target is what a pool gives a Service.
+func (l *look) target(key resolve.Key, u resolve.Use) plan.Target {
+	return plan.Target{
+		Namespace: key.Namespace, Service: key.Service, SliceName: u.SliceName(key), Pool: u.Label(), ManagedBy: l.Config.Target.ManagedBy,
+		Ports: u.Ports, PortFromService: u.PortFromService, MaxEndpoints: l.Config.Target.MaxEndpointsPerSlice, Names: u.Names(key),
+	}
 }
 
 // together runs all at the same time and returns when all are done.
 func together(all ...func()) {
+	each(all, func(one func()) { one() })
+}
+
+// each does something to all at the same time, and returns when that is done.
+func each[T any](all []T, do func(T)) {
 	var running sync.WaitGroup
 	for _, one := range all {
-		running.Go(one)
+		running.Go(func() { do(one) })
 	}
 	running.Wait()
 }
@@ -102,65 +179,26 @@ func (o Options) slow(what string) (done func()) {
 	return func() { timer.Stop() }
 }
 
-func (o Options) readSource(ctx context.Context, f *finding) []Check {
-	if !o.Asks(Source) {
+func (l *look) runKubectl(ctx context.Context) []Check {
+	if l.Kubectl == nil || !l.looksAt(API) || len(l.plan.Targets) == 0 {
 		return nil
 	}
-	defer o.slow("reading the source, for " + o.Config.Source.Timeout.String() + " at most")()
-	bound, cancel := context.WithTimeout(ctx, o.Config.Source.Timeout)
-	defer cancel()
-	start := time.Now()
-	nodes, err := o.Read(bound)
-	f.nodes, f.read = nodes, err == nil
-	checks := []Check{judgeRead(string(o.Config.Source.Kind), len(nodes), time.Since(start), o.Config.Source.Timeout, err)}
-	if o.Cloud != nil {
-		checks = append(checks, JudgeCloud(o.Cloud(), time.Now())...)
-	}
-	return checks
-}
-
-func (o Options) runKubectl(ctx context.Context) []Check {
-	if o.Kubectl == nil || !o.looksAt(API) {
-		return nil
-	}
-	defer o.slow("running kubectl")()
-	subject := "KUBECTL_PATH=" + o.Config.Store.KubectlPath
-	if err := o.Kubectl(ctx); err != nil {
+	defer l.slow("running kubectl")()
+	subject, t := "KUBECTL_PATH="+l.Config.Store.KubectlPath, l.plan.Targets[0]
+	if err := l.Kubectl(ctx, l.target(t.Key, t.Uses[0].Use)); err != nil {
 		return []Check{APIKubectl.fail(subject, "%v", err)}
 	}
 	return []Check{APIKubectl.ok(subject, "kubectl reads the Service and its slices")}
 }
 
-// probe asks each candidate once, as many at a time as the daemon would.
-func (o Options) probe(ctx context.Context, f *finding) []Check {
-	const subject = "health checks"
-	switch {
-	case !o.looksAt(Probes):
-		return nil
-	case o.Probe == nil:
-		return []Check{ProbesAddress.skip(subject, "HEALTH_CHECK_MODE=off")}
-	case len(f.candidates) == 0:
-		return []Check{ProbesAddress.skip(subject, "there is no endpoint to check")}
-	}
-	defer o.slow("checking " + plural(len(f.candidates), "endpoint"))()
-	results := make([]inventory.Result, len(f.candidates))
-	free := make(chan struct{}, descriptors.Share(o.Config.Health.Concurrency))
-	var running sync.WaitGroup
-	for i, c := range f.candidates {
-		free <- struct{}{}
-		running.Go(func() {
-			defer func() { <-free }()
-			results[i] = o.Probe(ctx, c.Address)
-		})
-	}
-	running.Wait()
-	return JudgeProbes(f.candidates, results)
-}
-
-// accessSecrets are those of the ways to the API servers.
-func (o Options) accessSecrets() []string {
+// secrets are those of the ways to the API servers, and of the pools.
+func (l *look) secrets() []string {
+	ways := []kubeapi.Way{l.Local}
 	var secrets []string
-	for _, way := range []kubeapi.Way{o.Local, o.Remote} {
+	for _, p := range l.pools {
+		ways, secrets = append(ways, p.origin.Remote), append(secrets, p.origin.Secrets...)
+	}
+	for _, way := range ways {
 		if way == nil {
 			continue
 		}
@@ -169,4 +207,15 @@ func (o Options) accessSecrets() []string {
 		}
 	}
 	return secrets
+}
+
+// about says what the checks are about, where there are several: it stands before each
+// subject that does not name it already.
+func about(name string, several bool, checks []Check) []Check {
+	for i := range checks {
+		if c := &checks[i]; several && !strings.Contains(c.Subject, strings.TrimPrefix(name, "pool ")) {
+			c.Subject = name + ": " + c.Subject
+		}
+	}
+	return checks
 }

@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,11 +11,12 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 )
 
 // JudgeService says whether the Service, nil where there is none, is one that
-// the slices can fill with the candidates.
-func JudgeService(object *corev1.Service, target plan.Target, candidates []inventory.Candidate) []Check {
+// the slices can fill with the candidates. The notices are what the daemon tells of it.
+func JudgeService(object *corev1.Service, target plan.Target, candidates []inventory.Candidate, notices ...resolve.Notice) []Check {
 	service := manifest.ServiceOf(object)
 	name := "Service " + target.Namespace + "/" + target.Service
 	if _, problem := plan.Desired(nil, plan.State{Service: service}, target); problem.Kind == plan.ServiceMissing || problem.Kind == plan.ServiceDeleting {
@@ -41,7 +43,7 @@ func JudgeService(object *corev1.Service, target plan.Target, candidates []inven
 		}
 		checks = append(checks, split(question.id, question.subject, problem.Message))
 	}
-	checks = append(checks, judgeTraffic(object)...)
+	checks = append(checks, judgeTraits(notices)...)
 	return append(checks, judgeFamilies(object, candidates)...)
 }
 
@@ -54,7 +56,7 @@ func split(id ID, subject, message string) Check {
 // ports says which ports of the endpoints fit.
 func ports(target plan.Target) string {
 	if target.PortFromService {
-		return fmt.Sprintf("TARGET_PORT=%d fits one port of the Service", target.Ports[0].Number)
+		return fmt.Sprintf("%d fits one port of the Service", target.Ports[0].Number)
 	}
 	names := make([]string, len(target.Ports))
 	for i, p := range target.Ports {
@@ -63,21 +65,24 @@ func ports(target plan.Target) string {
 	return "the Service has all of " + strings.Join(names, ",")
 }
 
-// judgeTraffic fails if kube-proxy would use only endpoints on its own node: remote
-// endpoints are on no node of this cluster.
-func judgeTraffic(object *corev1.Service) []Check {
-	const subject = "traffic policies"
-	var local []string
-	if policy := object.Spec.ExternalTrafficPolicy; policy == corev1.ServiceExternalTrafficPolicyLocal {
-		local = append(local, "externalTrafficPolicy")
+// judgeTraits says what of the Service keeps its clients from the endpoints, as the daemon
+// tells it.
+func judgeTraits(notices []resolve.Notice) []Check {
+	checks := []Check{ServiceTraffic.ok("traffic policies", "none is Local")}
+	for _, n := range notices {
+		what, remedy, _ := strings.Cut(n.Message, "; ")
+		switch n.Reason {
+		case resolve.TrafficPolicyLocal:
+			checks[0] = split(ServiceTraffic, "traffic policies", n.Message)
+		case resolve.TopologyIgnored:
+			checks = append(checks, ServiceTopology.warn("topology", "%s", what).remedied(remedy))
+		case resolve.HeadlessPort:
+			checks = append(checks, ServiceHeadless.warn("headless", "%s", what).remedied(remedy))
+		case resolve.BindingWins, resolve.UnknownAnnotation:
+			checks = append(checks, ServiceAnnotations.warn("annotations", "%s", what).remedied(remedy))
+		}
 	}
-	if policy := object.Spec.InternalTrafficPolicy; policy != nil && *policy == corev1.ServiceInternalTrafficPolicyLocal {
-		local = append(local, "internalTrafficPolicy")
-	}
-	if len(local) == 0 {
-		return []Check{ServiceTraffic.ok(subject, "none is Local")}
-	}
-	return []Check{ServiceTraffic.fail(subject, "%s is Local, so each node uses only endpoints on itself, and remote endpoints are on no node of this cluster", strings.Join(local, " and "))}
+	return checks
 }
 
 // judgeFamilies compares the families of the Service with those of the
@@ -88,9 +93,9 @@ func judgeFamilies(object *corev1.Service, candidates []inventory.Candidate) []C
 	for i, f := range object.Spec.IPFamilies {
 		families[i] = string(f)
 	}
-	has := strings.Join(families, ", ")
+	has := cmp.Or(strings.Join(families, ", "), "no family")
 	if len(families) == 0 || len(candidates) == 0 {
-		return []Check{ServiceFamilies.skip(subject, "the Service has %s, and there is no eligible endpoint to compare with", dash(has))}
+		return []Check{ServiceFamilies.skip(subject, "the Service has %s, and there is no eligible endpoint to compare with", has)}
 	}
 	fitting := 0
 	for _, c := range candidates {
@@ -105,12 +110,4 @@ func judgeFamilies(object *corev1.Service, candidates []inventory.Candidate) []C
 		return []Check{ServiceFamilies.fail(subject, "the Service has only %s, and no endpoint is of that family: %s would be published but never used", has, plural(len(candidates), "endpoint"))}
 	}
 	return []Check{ServiceFamilies.warn(subject, "the Service has only %s, so %d of %s are published but never used", has, len(candidates)-fitting, plural(len(candidates), "endpoint"))}
-}
-
-// dash replaces an empty list of families.
-func dash(s string) string {
-	if s == "" {
-		return "no family"
-	}
-	return s
 }

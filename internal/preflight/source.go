@@ -10,9 +10,6 @@ import (
 type CloudFacts struct {
 	// Expires is when the token used last expires, zero if it does not say.
 	Expires time.Time
-	// Limit and Remaining are requests in a minute; Limit is 0 if the service
-	// has not said.
-	Limit, Remaining int
 	// Warnings are what seems wrong in the cloud although it can be read.
 	Warnings []string
 }
@@ -21,8 +18,8 @@ type CloudFacts struct {
 const expiring = 14 * 24 * time.Hour
 
 // judgeRead says how the one read went.
-func judgeRead(kind string, nodes int, took, bound time.Duration, err error) Check {
-	subject := "SOURCE_KIND=" + kind
+func judgeRead(nodes int, took, bound time.Duration, err error) Check {
+	const subject = "source"
 	took = took.Round(10 * time.Microsecond)
 	switch {
 	case err != nil:
@@ -33,20 +30,11 @@ func judgeRead(kind string, nodes int, took, bound time.Duration, err error) Che
 	return SourceRead.ok(subject, "%s read in %s", plural(nodes, "node"), took)
 }
 
-// JudgeCloud judges the token, the rate limit and the warnings of the cloud.
+// JudgeCloud judges the token and the warnings of the cloud.
 func JudgeCloud(facts CloudFacts, now time.Time) []Check {
 	checks := []Check{SourceToken.skip("token", "there is no token, or it does not say when it expires")}
 	if at := facts.Expires; !at.IsZero() {
 		checks[0] = judgeExpiry(SourceToken, "token", "it", at, now, at.Sub(now) < expiring)
-	}
-	const share = 10 // a tenth is little
-	switch {
-	case facts.Limit == 0:
-		checks = append(checks, SourceLimit.skip("rate limit", "the API has not sent its limit"))
-	case facts.Remaining*share < facts.Limit:
-		checks = append(checks, SourceLimit.warn("rate limit", "%d of %s a minute are left", facts.Remaining, plural(facts.Limit, "request")))
-	default:
-		checks = append(checks, SourceLimit.ok("rate limit", "%d of %s a minute are left", facts.Remaining, plural(facts.Limit, "request")))
 	}
 	for _, warning := range facts.Warnings {
 		checks = append(checks, SourceWarning.warn("cloud", "%s", warning))

@@ -34,7 +34,6 @@ func TestCheck(t *testing.T) {
 			}
 			run("PassesWithExactlyTheRightsOfTheChart", passesWithTheRightsOfTheChart)
 			run("NamesEachRightThatIsMissing", func(t *testing.T, w *world) { namesEachMissingRight(t, w, rules) })
-			run("LeftoverEndpoints", func(t *testing.T, w *world) { leftoverEndpoints(t, w, rules) })
 			for _, m := range mistakes(store) {
 				run(m.name, m.test)
 			}
@@ -62,7 +61,7 @@ func passesWithTheRightsOfTheChart(t *testing.T, w *world) {
 			t.Errorf("%s: got status %d, failures %+v and warnings %+v, want none", when, got.code, got.with("fail"), got.with("warn"))
 		}
 		for _, c := range got.with("skip") {
-			if c.ID != "slices-endpoints" && (when == "after it" || c.ID != "slices-ours") {
+			if c.ID != "service-network-policies" && (when == "after it" || c.ID != "slices-ours") {
 				t.Errorf("%s: got %+v skipped", when, c)
 			}
 		}
@@ -181,7 +180,6 @@ func mistakesOfTheConfiguration() []mistake {
 		{name: "WrongConfiguration", make: env("TARGET_PORT=0"), result: "fail", id: "configuration-valid", says: []string{"TARGET_PORT"}},
 		{name: "DryRun", make: env("DRY_RUN=true"), result: "warn", id: "configuration-dry-run", says: []string{"writes nothing"}},
 		{name: "NoHealthCheck", make: env("HEALTH_CHECK_MODE=off"), result: "warn", id: "configuration-health"},
-		{name: "TooFewChecksAtATime", make: env("HEALTH_CHECK_CONCURRENCY=1"), result: "warn", id: "configuration-concurrency", says: []string{"3 endpoints", "at least 3"}},
 		{name: "NeverBelieved", make: env("EMPTY_RESULT_THRESHOLD=0"), result: "warn", id: "configuration-threshold"},
 		{name: "OneReplicaInAPod", make: env("LEADER_ELECTION=false", "KUBERNETES_SERVICE_HOST=10.96.0.1"), result: "warn", id: "configuration-election"},
 		{name: "SourceUnreachable", id: "source-read", says: []string{"no such file"}, make: func(w *world) []string {

@@ -2,13 +2,11 @@ package e2e_test
 
 import (
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
@@ -117,33 +115,6 @@ func (w *world) createSlice(name, manager, service string) {
 		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.9"}}},
 	}
 	if _, err := w.client.DiscoveryV1().EndpointSlices(w.namespace).Create(w.t.Context(), slice, metav1.CreateOptions{}); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-// leftoverEndpoints: the object is found where the right to get it is there.
-func leftoverEndpoints(t *testing.T, w *world, rules []rbacv1.PolicyRule) {
-	w.createEndpoints()
-	if got := w.checked(); got.code != 0 || !strings.Contains(got.stdout, "needs no right to get Endpoints") {
-		t.Errorf("without the right: got status %d and %s, want 0 and a word of it", got.code, got.stdout)
-	}
-	w.setRules(append(slices.Clone(rules), rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"endpoints"}, Verbs: []string{"get"}}))
-	got := w.checked()
-	got.wantOnly(t, "fail", "slices-endpoints", "2 addresses", "not now", "run the daemon first",
-		"kubectl -n "+w.namespace+" label endpoints web endpointslice.kubernetes.io/skip-mirror=true")
-	if got.code != 1 {
-		t.Errorf("got status %d, want 1", got.code)
-	}
-}
-
-// createEndpoints makes an Endpoints object, as an operator does by hand.
-func (w *world) createEndpoints() {
-	w.t.Helper()
-	endpoints := &corev1.Endpoints{ //nolint:staticcheck // what is left of them is what check looks for
-		ObjectMeta: metav1.ObjectMeta{Name: "web"},
-		Subsets:    []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: "10.0.0.8"}, {IP: "10.0.0.9"}}, Ports: []corev1.EndpointPort{{Name: "http", Port: port}}}}, //nolint:staticcheck // see above
-	}
-	if _, err := w.client.CoreV1().Endpoints(w.namespace).Create(w.t.Context(), endpoints, metav1.CreateOptions{}); err != nil {
 		w.t.Fatal(err)
 	}
 }
