@@ -102,12 +102,12 @@ func (w *world) measureChanges(s side, p *program.Program, idle float64) {
 	}
 }
 
-// decisions is how often the side has decided so far, if it reports that.
+// decisions is how often the side has compared everything so far, if it reports that.
 func (w *world) decisions(s side) float64 {
 	if s.name != "daemon" {
 		return 0
 	}
-	return w.metric("ionos_endpointslice_decisions_total")
+	return w.metric("ionos_endpointslice_assignments_total")
 }
 
 // measureHeartbeats sends status updates that change nothing that matters.

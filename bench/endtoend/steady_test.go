@@ -33,13 +33,13 @@ func (w *world) measureSteady() {
 	w.awaitReady(p, w.nodeCount)
 	time.Sleep(3 * time.Second) // every backend has been probed
 	first, _ := p.Memory()
-	checks := w.metric("ionos_endpointslice_probes_total")
+	checks := w.metric("ionos_endpointslice_health_checks_total")
 	begun, before, seen := time.Now(), p.CPU(), w.watched.count()
 	w.beat(steadyRate, w.form.steady)
 	ended := time.Now()
 	length := ended.Sub(begun)
 	cpu := p.CPU() - before
-	checks = w.metric("ionos_endpointslice_probes_total") - checks
+	checks = w.metric("ionos_endpointslice_health_checks_total") - checks
 	now, peak := p.Memory()
 	at, from := requests(w.local, s.name, begun, ended), requests(w.remote, s.name, begun, ended)
 	program.Result(w.label("Steady", s.name), 1, length.Seconds(), "s", float64(cpu)/float64(length), "cores", checks/length.Seconds(), "checks/s",

@@ -99,13 +99,13 @@ func TestContract35ATokenThatExpiresShowsByItsDateOnly(t *testing.T) {
 	url, shown := "http://"+metricsAddress.FindStringSubmatch(errs.String())[1]+"/metrics", ""
 	until("the endpoints", func() bool {
 		shown = scrape(t, url)
-		return strings.Contains(shown, `writes_total{operation="create",result="success"} 1`) && strings.Contains(shown, "pending_slices 0\n")
+		return strings.Contains(shown, `writes_total{operation="create",result="success"} 1`) && strings.Contains(shown, `service_pending_slices{target_namespace="default",target_service="web"} 0`)
 	})
 	for _, line := range []string{
-		"ionos_endpointslice_token_expiry_timestamp_seconds " + strconv.FormatFloat(float64(expires.Unix()), 'g', -1, 64) + "\n",
-		`ionos_endpointslice_members{state="ready"} 3`, `ionos_endpointslice_reads_total{result="error",source="ionos"} 0`,
+		`ionos_endpointslice_credential_expiry_timestamp_seconds{credential="token",pool="remote"} ` + strconv.FormatFloat(float64(expires.Unix()), 'g', -1, 64) + "\n",
+		`ionos_endpointslice_endpoints{pool="remote",state="ready"} 3`, `ionos_endpointslice_source_reads_total{pool="remote",result="error"} 0`,
 		`ionos_endpointslice_writes_total{operation="create",result="success"} 1`, `rest_client_requests_total{client="source",code="200",method="GET"} `,
-		"ionos_endpointslice_ionos_ratelimit_remaining ", `ionos_endpointslice_build_info{goversion="go1.`,
+		`ionos_endpointslice_source_rate_limit_remaining{pool="remote"} `, `ionos_endpointslice_build_info{goversion="go1.`,
 	} {
 		if !strings.Contains(shown, line) {
 			t.Errorf("the metrics lack %q", line)

@@ -115,8 +115,12 @@ func testAnnounced(t *testing.T, cluster, setting string, environ []string, path
 		return func() bool {
 			shown = scrape(t, url)
 			number := func(n float64) string { return " " + strconv.FormatFloat(n, 'g', -1, 64) + "\n" }
-			return strings.Contains(shown, "\nionos_endpointslice_"+cluster+"_credential_expiry_timestamp_seconds"+number(float64(expires.Unix()))) &&
-				strings.Contains(shown, "\nionos_endpointslice_"+cluster+"_credential_lifetime_seconds"+number(lifetime.Seconds()))
+			name, labels := "\nionos_endpointslice_local_credential_", ""
+			if cluster == "remote" {
+				name, labels = "\nionos_endpointslice_credential_", `{credential="kubeconfig",pool="remote"}`
+			}
+			return strings.Contains(shown, name+"expiry_timestamp_seconds"+labels+number(float64(expires.Unix()))) &&
+				strings.Contains(shown, name+"lifetime_seconds"+labels+number(lifetime.Seconds()))
 		}
 	}
 	until("the token of a month", shows(expires, 30*day))

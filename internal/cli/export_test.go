@@ -3,7 +3,6 @@ package cli
 import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 )
@@ -34,9 +33,9 @@ var Free = free
 
 // Checking is how the endpoints of a pool of documents are checked.
 func Checking(c config.Config, pool *v1alpha1.EndpointPool, check resolve.Check) (serve.Checking, error) {
-	b := &many{parts: &parts{config: c}, seen: metrics.NewMany()}
+	b := &many{parts: &parts{config: c}}
 	var err error
-	if b.metrics, err = b.newMetricsOfMany(); err != nil {
+	if b.metrics, err = b.newMetrics(); err != nil {
 		return serve.Checking{}, err
 	}
 	return b.checking(pool, check)

@@ -99,6 +99,30 @@ func TestTheDaemonServesWhatItKnows(t *testing.T) {
 	}
 }
 
+// Contract 73: the metrics of a Service by variables are those of pools and Services.
+func TestContract73WithVariablesThePoolIsCalledRemote(t *testing.T) {
+	t.Parallel()
+	r := start(t, base)
+	var missing []string
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
+		_, text := r.get(r.metrics, "/metrics")
+		missing = nil
+		for _, line := range []string{
+			`pool_services{pool="remote"} 1`, `nodes{pool="remote"} 3`, `endpoints{pool="remote",state="ready"} 2`, `not_eligible{pool="remote",reason="OutsideSubnet"} 1`,
+			`health_check_groups{mode="Publish",pool="remote"} 1`, `source_reads_total{pool="remote",result="success"} 1`, `pool_problem{kind="Source",pool="remote"} 0`,
+			`service_ready_endpoints{target_namespace="default",target_service="web"} 2`, `service_pending_slices{target_namespace="default",target_service="web"} 0`, `services{state="active"} 1`,
+		} {
+			if !strings.Contains(text, "\nionos_endpointslice_"+line+"\n") {
+				missing = append(missing, line)
+			}
+		}
+		if len(missing) == 0 {
+			return
+		}
+	}
+	t.Errorf("the metrics lack %q", missing)
+}
+
 func TestPageDocumentAndCommandAgreeOnAFailingSource(t *testing.T) {
 	t.Parallel()
 	inventory := filepath.Join(t.TempDir(), "nodes.json")

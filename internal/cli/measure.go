@@ -8,25 +8,28 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 )
 
 // newMetrics makes what counts. It asks the parts only when it is scraped, and
 // they are complete by then.
 func (b *parts) newMetrics() (*metrics.Metrics, error) {
 	return metrics.New(metrics.Options{
-		Version:     b.version,
-		Broken:      tellMetrics(b.log),
-		Status:      func() *syncer.Status { return b.syncer.Status() },
-		Leading:     func() bool { return b.leader.state().Leading },
-		LoopAge:     func() time.Duration { return b.syncer.LoopAge() },
-		TokenExpiry: func() (time.Time, bool) { return b.source.tokenExpiry() },
-
-		RemoteCredential: func() metrics.Credential { return credentialOf(b.source.remoteExpiry()) },
-		LocalCredential:  func() metrics.Credential { return credentialOf(b.localExpiry()) },
-		RateLimit:        func() (int, bool) { return b.source.rateLimit() },
-		Events:           func() metrics.Events { return b.events.counts() },
+		Version: b.version, Broken: tellMetrics(b.log),
+		Leading:           func() bool { return b.leader.state().Leading },
+		LoopAge:           func() time.Duration { return b.server.LoopAge() },
+		Events:            func() metrics.Events { return b.events.counts() },
+		UnwrittenStatuses: func() int { return len(b.unwrittenObjects()) },
+		LocalCredential:   func() metrics.Credential { return credentialOf(b.localExpiry()) },
 	})
+}
+
+// observing returns what tells the metrics of pools and targets.
+func (b *parts) observing() serve.Observe {
+	m := b.metrics
+	return serve.Observe{
+		Planned: m.Planned, Read: m.Read, Pool: m.Pool, Group: m.Group, Target: m.Target, OfGroup: m.OfGroup, OfTarget: m.OfTarget,
+	}
 }
 
 // tellMetrics logs which metrics cannot be shown.

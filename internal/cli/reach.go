@@ -9,7 +9,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/preflight"
 )
 
@@ -22,7 +21,7 @@ type reach struct {
 }
 
 func (p Program) reach(ctx context.Context, c config.Config) (reach, error) {
-	r := reach{many: &many{parts: &parts{config: c, version: p.Version, log: logger(p.Stderr, c.Log)}, seen: metrics.NewMany()}}
+	r := reach{many: &many{parts: &parts{config: c, version: p.Version, log: logger(p.Stderr, c.Log)}}}
 	if c.Documents.Used() {
 		r.set, r.access = documentsNow(ctx, c), func(pool *v1alpha1.EndpointPool) access { return accessIn(c, pool) }
 	} else {
@@ -30,7 +29,7 @@ func (p Program) reach(ctx context.Context, c config.Config) (reach, error) {
 		r.set, r.access = documents.OfVariables(pool, binding), func(*v1alpha1.EndpointPool) access { return accessOf(c) }
 	}
 	var err error
-	r.metrics, err = r.newMetricsOfMany()
+	r.metrics, err = r.newMetrics()
 	return r, err
 }
 

@@ -27,12 +27,6 @@ import (
 // many is what documents are turned into.
 type many struct {
 	*parts
-	// expiry is when the credential of the local cluster expires.
-	expiry func() kubeapi.Expiry
-	// carriers are nil for a command that reads once.
-	carriers *carriers
-	// seen is what metrics know of pools and targets.
-	seen *metrics.Many
 }
 
 // serve fills the Services that documents choose, until ctx ends.
@@ -54,7 +48,7 @@ func (b *many) run(ctx context.Context) error {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer stop()
-	beside.Go(func() { warnOfCredential(ctx, b.log, "KUBECONFIG", b.expiry) })
+	beside.Go(func() { warnOfCredential(ctx, b.log, "KUBECONFIG", b.localExpiry) })
 	if b.carriers.kinds != nil && !b.dryRun && b.config.Store.Kind != config.StoreMemory {
 		beside.Go(func() { b.carriers.kinds.Tell(ctx, b.telling()) })
 	}
@@ -75,9 +69,9 @@ func watched(b *many) (set serve.Documents, watch func(context.Context) error, e
 
 // buildMany makes everything from the configuration. Nothing is started yet.
 func (p Program) buildMany(c config.Config, dryRun bool, read reading) (*many, error) {
-	b := &many{parts: &parts{config: c, version: p.Version, dryRun: dryRun || c.Run.DryRun, log: logger(p.Stderr, c.Log)}, seen: metrics.NewMany()}
+	b := &many{parts: &parts{config: c, version: p.Version, dryRun: dryRun || c.Run.DryRun, log: logger(p.Stderr, c.Log)}}
 	var err error
-	if b.metrics, err = b.newMetricsOfMany(); err != nil {
+	if b.metrics, err = b.newMetrics(); err != nil {
 		return nil, err
 	}
 	if b.leader, err = newLeadership(c, b.dryRun, b.log, b.metrics); err != nil {
@@ -88,7 +82,7 @@ func (p Program) buildMany(c config.Config, dryRun bool, read reading) (*many, e
 		return nil, err
 	}
 	var hub serve.Hub
-	if hub, b.expiry, err = p.newHub(c, set, b.metrics); err != nil {
+	if hub, b.store.expiry, err = p.newHub(c, set, b.metrics); err != nil {
 		return nil, err
 	}
 	b.events = newEvents(c, b.dryRun, b.log, b.metrics)
@@ -103,35 +97,6 @@ func (p Program) buildMany(c config.Config, dryRun bool, read reading) (*many, e
 		DryRun: b.dryRun, Logger: b.log, Announce: b.announcing(), Observe: b.observing(),
 	})
 	return b, err
-}
-
-// newMetricsOfMany counts what the parts do.
-func (b *many) newMetricsOfMany() (*metrics.Metrics, error) {
-	return metrics.New(metrics.Options{
-		Version: b.version, Many: b.seen, Broken: tellMetrics(b.log),
-		Leading:           func() bool { return b.leader.state().Leading },
-		LoopAge:           func() time.Duration { return b.server.LoopAge() },
-		Events:            func() metrics.Events { return b.events.counts() },
-		UnwrittenStatuses: func() int { return len(b.unwrittenObjects()) },
-		LocalCredential:   func() metrics.Credential { return credentialOf(b.localExpiry()) },
-	})
-}
-
-// observing returns what tells the metrics of pools and targets.
-func (b *many) observing() serve.Observe {
-	return serve.Observe{
-		Planned: b.seen.Planned, Read: b.seen.Read, Pool: b.seen.Pool, Group: b.seen.Group, Target: b.seen.Target,
-		OfGroup: b.seen.OfGroup, OfTarget: b.seen.OfTarget,
-	}
-}
-
-// localExpiry returns when the credential of the local cluster expires. It is not known of
-// a standby, which reads the credential again only when it leads.
-func (b *many) localExpiry() kubeapi.Expiry {
-	if !b.leader.state().Leading {
-		return kubeapi.Expiry{}
-	}
-	return b.expiry()
 }
 
 // announcing returns what makes a notice known at a Service.

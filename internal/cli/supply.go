@@ -35,7 +35,7 @@ func (b *many) origin(pool *v1alpha1.EndpointPool) (serve.Origin, error) {
 	if err != nil {
 		return serve.Origin{}, err
 	}
-	b.seen.Reaches(pool.Name, made.access())
+	b.metrics.Reaches(pool.Name, made.access())
 	out := serve.Origin{Source: made, Changed: made.changed, Run: b.warningOf(pool, made)}
 	if made.cloud != nil {
 		out.Warnings = made.cloud.Warnings
@@ -68,7 +68,7 @@ func (b *many) checking(pool *v1alpha1.EndpointPool, check resolve.Check) (serve
 	if err != nil {
 		return serve.Checking{}, err
 	}
-	out.Prober = b.seen.Prober(pool.Name, b.metrics.Prober(checker))
+	out.Prober = b.metrics.Prober(pool.Name, checker)
 	out.Key = fmt.Sprintf("%#v %v", check, out.Timeout)
 	if check.Mode == v1alpha1.HealthCheckHTTPS {
 		out.Key += fmt.Sprintf(" %q %q %t", from.caFile, h.TLSServerName, *h.TLSInsecure)

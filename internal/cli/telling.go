@@ -42,7 +42,7 @@ func (b *many) telling() kinds.StatusOptions {
 }
 
 // unwrittenObjects are those whose status is not written.
-func (b *many) unwrittenObjects() []kinds.Unwritten {
+func (b *parts) unwrittenObjects() []kinds.Unwritten {
 	if b.carriers == nil || b.carriers.kinds == nil {
 		return nil
 	}

@@ -40,6 +40,8 @@ type parts struct {
 	events  *events
 	syncer  *syncer.Syncer
 	server  *serve.Server
+	// carriers are nil for variables, and for a command that reads once.
+	carriers *carriers
 }
 
 // build reads the configuration and makes everything from it. Nothing is asked
@@ -58,6 +60,7 @@ func (p Program) build(dryRun bool) (*parts, error) {
 	if b.source, err = newSource(pool, from, b.metrics); err != nil {
 		return nil, &exitError{ExitUsage, err}
 	}
+	b.metrics.Reaches(pool.Name, b.source.access())
 	if b.store, err = p.newStore(c, b.target, b.metrics); err != nil {
 		return nil, &exitError{ExitUsage, err}
 	}
@@ -72,7 +75,7 @@ func (p Program) build(dryRun bool) (*parts, error) {
 		Target: b.target, Rules: rules(pool, from), Policy: policy(pool, check),
 		PollInterval: c.Source.PollInterval, SourceTimeout: c.Source.Timeout,
 		HealthTimeout: c.Health.Timeout, Concurrency: c.Health.Concurrency,
-		DryRun: b.dryRun, Logger: b.log, Pool: pool, Binding: binding,
+		DryRun: b.dryRun, Logger: b.log, Pool: pool, Binding: binding, Observe: b.observing(),
 	}
 	if b.source.cloud != nil {
 		options.Warnings = b.source.cloud.Warnings
@@ -99,7 +102,7 @@ func (b *parts) checker(pool *v1alpha1.EndpointPool, from access) func(resolve.C
 		if err != nil {
 			return nil, err
 		}
-		return b.metrics.Prober(checker), nil
+		return b.metrics.Prober(pool.Name, checker), nil
 	}
 }
 

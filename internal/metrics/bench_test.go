@@ -14,27 +14,20 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // BenchmarkScrape10000Nodes is a scrape of a daemon that knows 10,000 nodes.
 func BenchmarkScrape10000Nodes(b *testing.B) {
-	status := &syncer.Status{}
-	for i := range 10_000 {
-		addr := netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)})
-		status.Verdict.Members = append(status.Verdict.Members, inventory.Member{Address: addr, State: inventory.StateReady})
-		status.Findings = append(status.Findings, narration.Finding{
-			Decision: inventory.Decision{Node: inventory.Identity{Name: fmt.Sprintf("w%d", i)}, Address: addr, Stage: inventory.StageGuard, Reason: inventory.Ready},
-			State:    inventory.StateReady,
-		})
-	}
-	m, err := metrics.New(metrics.Options{Registry: prometheus.NewRegistry(), Status: func() *syncer.Status { return status }})
-	if err != nil {
-		b.Fatal(err)
-	}
+	c := newCrowd(b, "blue")
+	g := group("blue", 80)
+	c.fills("shop/web", use(g, resolve.Active))
+	c.planned(documents.Set{})
+	c.metrics.OfGroup(g)(pool.Outcome{
+		Verdict: &guard.Verdict{Members: members(10_000, 0)}, Source: pool.Sourced{Decisions: make([]inventory.Decision, 10_000)},
+	}, narration.Pool{})
 	b.ReportAllocs()
 	for b.Loop() {
-		if text := serve(m.Handler(), "text/plain"); len(text) == 0 {
+		if text := serve(c.metrics.Handler(), "text/plain"); len(text) == 0 {
 			b.Fatal("got nothing")
 		}
 	}
@@ -47,13 +40,13 @@ func BenchmarkScrape1000Targets(b *testing.B) {
 		b.Run(fmt.Sprintf("well=%t", well), func(b *testing.B) {
 			c := newCrowd(b, "blue")
 			g := group("blue", 80)
-			c.many.OfGroup(g)(pool.Outcome{Verdict: &guard.Verdict{Members: members(100, 0)}}, narration.Pool{})
+			c.metrics.OfGroup(g)(pool.Outcome{Verdict: &guard.Verdict{Members: members(100, 0)}}, narration.Pool{})
 			for i := range 1000 {
 				o := written(100, 0)
 				if !well {
 					o.WriteErr = errOutage
 				}
-				c.many.OfTarget(c.fills(fmt.Sprintf("team-%d/web-%d", i%10, i), use(g, resolve.Active)), false)(o)
+				c.metrics.OfTarget(c.fills(fmt.Sprintf("team-%d/web-%d", i%10, i), use(g, resolve.Active)), false)(o)
 			}
 			c.planned(documents.Set{})
 			b.ReportAllocs()
@@ -69,7 +62,7 @@ func BenchmarkScrape1000Targets(b *testing.B) {
 // BenchmarkOutcome is what the metrics add to one event of a target of 100 endpoints.
 func BenchmarkOutcome(b *testing.B) {
 	c := newCrowd(b, "blue")
-	o, observe := written(100, 0), c.many.OfTarget(c.fills("shop/web", use(group("blue", 80), resolve.Active)), false)
+	o, observe := written(100, 0), c.metrics.OfTarget(c.fills("shop/web", use(group("blue", 80), resolve.Active)), false)
 	b.ReportAllocs()
 	for b.Loop() {
 		observe(o)
@@ -82,7 +75,7 @@ func BenchmarkProbe(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	prober := m.Prober(&part{result: inventory.Result{Outcome: inventory.Pass}})
+	prober := m.Prober("blue", &part{result: inventory.Result{Outcome: inventory.Pass}})
 	b.ReportAllocs()
 	for b.Loop() {
 		prober.Check(b.Context(), netip.Addr{})

@@ -3,7 +3,7 @@ package metrics
 import "slices"
 
 // Locked does something while a scrape, or a plan, has what m knows to itself.
-func Locked(m *Many, do func()) {
+func Locked(m *Metrics, do func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	do()
@@ -17,6 +17,6 @@ func Problems() []string {
 }
 
 // Remembered is how many pools, groups and targets m knows something of.
-func Remembered(m *Many) int {
+func Remembered(m *Metrics) int {
 	return len(m.pools) + len(m.groups) + len(m.targets) + len(m.unchecked) + len(m.unfilled)
 }

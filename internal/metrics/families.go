@@ -5,14 +5,11 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
 // The metrics that are counted as things happen.
 const (
-	readsTotal       = prefix + "reads_total"
 	readDuration     = prefix + "source_read_duration_seconds"
-	probesTotal      = prefix + "probes_total"
 	probeDuration    = prefix + "health_check_duration_seconds"
 	writesTotal      = prefix + "writes_total"
 	writeDuration    = prefix + "write_duration_seconds"
@@ -34,28 +31,15 @@ const (
 // collectors of Go and of the process come in addition.
 func Families() []Family {
 	return slices.Concat(
-		in(Variables, sourceFamilies(), decisionFamilies(), memberFamilies(), probeFamilies(), heldFamilies(), writeFamilies(), storeFamilies()),
-		processFamilies(), reportedFamilies(), credentialFamilies(), requestFamilies(),
-		in(Documents, documentFamilies(), serviceFamilies(), poolFamilies(), targetFamilies()),
+		processFamilies(), documentFamilies(), serviceFamilies(), targetFamilies(), poolFamilies(),
+		measuredFamilies(), writeFamilies(), credentialFamilies(), requestFamilies(),
 	)
-}
-
-// in says in which form there are such metrics. What is counted as things happen is there
-// in both.
-func in(form Form, all ...[]Family) []Family {
-	families := slices.Concat(all...)
-	for i := range families {
-		if families[i].sample != nil {
-			families[i].Form = form
-		}
-	}
-	return families
 }
 
 // label is one with a closed list of values.
 func label(name string, values ...string) []Label { return []Label{{Name: name, Values: values}} }
 
-// modes, outcomes, memberStates, kinds and reasons are the closed lists.
+// modes, outcomes, memberStates and reasons are the closed lists.
 func modes() []guard.Mode { return []guard.Mode{guard.Publish, guard.Hold, guard.FailOpen} }
 
 func outcomes() []inventory.Outcome {
@@ -64,10 +48,6 @@ func outcomes() []inventory.Outcome {
 
 func memberStates() []inventory.State {
 	return []inventory.State{inventory.StateReady, inventory.StateDraining, inventory.StateDown}
-}
-
-func kinds() []plan.Kind {
-	return []plan.Kind{plan.ServiceMissing, plan.ServiceDeleting, plan.ServiceHasSelector, plan.ServiceExternalName, plan.PortMismatch}
 }
 
 func reasons() []string {

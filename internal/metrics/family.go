@@ -1,10 +1,6 @@
 package metrics
 
-import (
-	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
-)
+import "github.com/prometheus/client_golang/prometheus"
 
 // prefix begins the name of every metric that only this program has.
 const prefix = "ionos_endpointslice_"
@@ -29,8 +25,6 @@ type Family struct {
 	// Use is a query to begin with, Advice what the answer means.
 	Use    string
 	Advice string
-	// Form is in which form of configuration there is such a metric.
-	Form Form
 
 	// buckets are a histogram's upper bounds in seconds.
 	buckets []float64
@@ -38,19 +32,6 @@ type Family struct {
 	// are counted as things happen.
 	sample func(m snapshot, emit emit)
 }
-
-// Form is a form of configuration.
-type Form int
-
-// The forms.
-const (
-	// Both: the metric is there in every form.
-	Both Form = iota
-	// Variables set up one pool and one Service.
-	Variables
-	// Documents (DOCUMENTS_DIR) set up any number of both.
-	Documents
-)
 
 // Label is one label of a metric.
 type Label struct {
@@ -64,8 +45,7 @@ type Label struct {
 type snapshot struct {
 	Options
 
-	status *syncer.Status
-	many   *exposition
+	*exposition
 }
 
 // emit hands on one value; the label values are in the order of the labels.

@@ -3,6 +3,7 @@ package metrics
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"path"
 	"runtime"
@@ -13,8 +14,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // mostScrapes is how many scrapes are answered at a time; further ones get
@@ -30,25 +29,14 @@ type Options struct {
 	Version string
 	// Broken is called with the metrics that cannot be shown, and why, when that changes.
 	Broken func(why string)
-	// Many knows the pools and targets of documents; nil where variables set up the only
-	// ones.
-	Many *Many
-	// Status returns what the newest pass saw and decided.
-	Status func() *syncer.Status
 	// Leading reports whether this process reads, probes and writes. Without it,
 	// it does.
 	Leading func() bool
 	// LoopAge returns how long ago the loop came round last.
 	LoopAge func() time.Duration
-	// TokenExpiry returns when the token of the IONOS Cloud expires, if that is
-	// known.
-	TokenExpiry func() (time.Time, bool)
-	// RemoteCredential and LocalCredential return how long the API server of the
-	// cluster will accept us, the zero Credential where that is not known.
-	RemoteCredential, LocalCredential func() Credential
-	// RateLimit returns how many requests the IONOS Cloud allows at the moment,
-	// if it has said so.
-	RateLimit func() (remaining int, known bool)
+	// LocalCredential returns how long the API server of the local cluster will accept us,
+	// the zero Credential where that is not known.
+	LocalCredential func() Credential
 	// UnwrittenStatuses returns of how many objects in the API server the status is not written.
 	UnwrittenStatuses func() int
 	// Events returns what became of Events so far.
@@ -61,6 +49,14 @@ type Credential struct {
 	Expires time.Time
 	// Lifetime is how long it is valid in all; 0 where that is not known.
 	Lifetime time.Duration
+}
+
+// lifetime is that of the credential in seconds.
+func (c Credential) lifetime() float64 {
+	if c.Lifetime <= 0 {
+		return math.Inf(1)
+	}
+	return c.Lifetime.Seconds()
 }
 
 // Events counts what became of Events since the start.
@@ -78,26 +74,14 @@ func (o *Options) fill() {
 	if o.Broken == nil {
 		o.Broken = func(string) {}
 	}
-	if o.Status == nil {
-		o.Status = func() *syncer.Status { return &syncer.Status{} }
-	}
 	if o.Leading == nil {
 		o.Leading = func() bool { return true }
 	}
 	if o.LoopAge == nil {
 		o.LoopAge = func() time.Duration { return 0 }
 	}
-	if o.TokenExpiry == nil {
-		o.TokenExpiry = func() (time.Time, bool) { return time.Time{}, false }
-	}
-	if o.RemoteCredential == nil {
-		o.RemoteCredential = func() Credential { return Credential{} }
-	}
 	if o.LocalCredential == nil {
 		o.LocalCredential = func() Credential { return Credential{} }
-	}
-	if o.RateLimit == nil {
-		o.RateLimit = func() (int, bool) { return 0, false }
 	}
 	if o.UnwrittenStatuses == nil {
 		o.UnwrittenStatuses = func() int { return 0 }
@@ -107,12 +91,13 @@ func (o *Options) fill() {
 	}
 }
 
-// Metrics counts, and answers scrapes. Its methods may be called at the same
-// time.
+// Metrics counts, remembers what it is told, and answers scrapes. Its methods may be called
+// at the same time.
 type Metrics struct {
+	seen
 	handler http.Handler
 
-	reads, probes, writes, requests *prometheus.CounterVec
+	writes, requests *prometheus.CounterVec
 	// conflicts and loads have no labels.
 	conflicts, loads prometheus.Counter
 	readSeconds      *prometheus.HistogramVec
@@ -124,31 +109,27 @@ type Metrics struct {
 func New(opts Options) (*Metrics, error) {
 	opts.fill()
 	counted := make(map[string]Family)
-	seen := states{opts: opts}
-	form := Variables
-	if opts.Many != nil {
-		form = Documents
-	}
+	values := states{opts: opts}
 	for _, f := range Families() {
-		switch {
-		case f.sample == nil:
+		if f.sample == nil {
 			counted[f.Name] = f
-		case f.Form == Both, f.Form == form:
-			seen.families, seen.descs = append(seen.families, f), append(seen.descs, f.desc())
+			continue
 		}
+		values.families, values.descs = append(values.families, f), append(values.descs, f.desc())
 	}
 	conflicts, loads := counted[conflictsTotal].newCounter(), counted[storeErrorsTotal].newCounter()
 	probeSeconds, writeSeconds := counted[probeDuration].newHistogram(), counted[writeDuration].newHistogram()
 	m := &Metrics{
-		reads: counted[readsTotal].newCounter(), probes: counted[probesTotal].newCounter(),
+		seen:   newSeen(),
 		writes: counted[writesTotal].newCounter(), requests: counted[requestsTotal].newCounter(),
 		readSeconds: counted[readDuration].newHistogram(),
 		conflicts:   conflicts.WithLabelValues(), loads: loads.WithLabelValues(),
 		probeSeconds: probeSeconds.WithLabelValues(), writeSeconds: writeSeconds.WithLabelValues(),
 	}
+	values.metrics = m
 	var refused []error
 	for _, c := range []prometheus.Collector{
-		&seen, m.reads, m.readSeconds, m.probes, probeSeconds, m.writes, writeSeconds, conflicts, loads, m.requests,
+		&values, m.readSeconds, probeSeconds, m.writes, writeSeconds, conflicts, loads, m.requests,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	} {
 		refused = append(refused, opts.Registry.Register(c))
@@ -172,6 +153,7 @@ func (m *Metrics) Handler() http.Handler { return m.handler }
 // states reads the families that show a state at the moment of a scrape.
 type states struct {
 	opts     Options
+	metrics  *Metrics
 	families []Family
 	descs    []*prometheus.Desc
 }
@@ -183,12 +165,9 @@ func (s *states) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. All values are of one status.
+// Collect implements prometheus.Collector. All values are of one moment.
 func (s *states) Collect(out chan<- prometheus.Metric) {
-	now := snapshot{Options: s.opts, status: s.opts.Status()}
-	if s.opts.Many != nil {
-		now.many = s.opts.Many.look(time.Now())
-	}
+	now := snapshot{s.opts, s.metrics.look(time.Now())}
 	for i, f := range s.families {
 		kind := prometheus.GaugeValue
 		if f.Type == Counter {

@@ -17,32 +17,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 func TestEveryValueOfAClosedListIsThereFromTheStart(t *testing.T) {
-	for form, many := range map[metrics.Form]*metrics.Many{metrics.Variables: nil, metrics.Documents: metrics.NewMany()} {
-		registry := prometheus.NewPedanticRegistry()
-		m, err := metrics.New(metrics.Options{Registry: registry, Many: many})
-		if err != nil {
-			t.Fatal(err)
-		}
-		m.Source("file", nil)
-		got := gather(t, registry)
-		for _, f := range metrics.Families() {
-			open := len(f.Labels) > 0 && (f.Labels[0].Name == "pool" || f.Labels[0].Name == "target_namespace")
-			if (f.Form == metrics.Both || f.Form == form) && !open {
-				wantFromTheStart(t, f, got)
-			}
-		}
-		for _, doc := range inventory.Reasons() {
-			if _, ok := got[`ionos_endpointslice_candidates{reason="`+string(doc.Reason)+`"}`]; !ok && form == metrics.Variables {
-				t.Errorf("the reason %s is missing", doc.Reason)
-			}
+	registry := prometheus.NewPedanticRegistry()
+	m, err := metrics.New(metrics.Options{Registry: registry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Source("file", nil)
+	got := gather(t, registry)
+	for _, f := range metrics.Families() {
+		if open := len(f.Labels) > 0 && (f.Labels[0].Name == "pool" || f.Labels[0].Name == "target_namespace"); !open {
+			wantFromTheStart(t, f, got)
 		}
 	}
 }
@@ -73,9 +61,9 @@ func wantFromTheStart(t *testing.T, f metrics.Family, got map[string]float64) {
 			series += "{" + labels + "}"
 		}
 		value, ok := got[series]
-		absent := strings.HasSuffix(f.Name, "token_expiry_timestamp_seconds") || strings.Contains(f.Name, "_credential_") || strings.HasSuffix(f.Name, "ratelimit_remaining")
+		absent := strings.Contains(f.Name, "_credential_")
 		initial := 0.0
-		if f.Name == "ionos_endpointslice_leader" || series == `ionos_endpointslice_mode{mode="Publish"}` {
+		if f.Name == "ionos_endpointslice_leader" {
 			initial = 1
 		}
 		if ok == absent || value != initial {
@@ -89,47 +77,23 @@ func TestTheStateOfTheProcessComesFromItsFunctions(t *testing.T) {
 	_, err := metrics.New(metrics.Options{
 		Registry: registry, Version: "v1.2.3",
 		Leading: func() bool { return false }, LoopAge: func() time.Duration { return 1500 * time.Millisecond },
-		TokenExpiry:     func() (time.Time, bool) { return time.Unix(1893456000, 0), true },
-		LocalCredential: func() metrics.Credential { return metrics.Credential{Expires: time.Unix(1893456002, 0)} },
-		RemoteCredential: func() metrics.Credential {
-			return metrics.Credential{Expires: time.Unix(1893456001, 0), Lifetime: time.Hour}
-		},
-		RateLimit: func() (int, bool) { return 17, true },
-		Events:    func() metrics.Events { return metrics.Events{Delivered: 3, Dropped: 2, Failed: 1} },
-		Status: func() *syncer.Status {
-			member := func(s inventory.State) inventory.Member { return inventory.Member{State: s} }
-			verdict := guard.Verdict{Members: []inventory.Member{member(inventory.StateDown), member(inventory.StateDown), member(inventory.StateDraining)}, Unchecked: 5, Removal: guard.Removal{Endpoints: 6, Inventories: 7}}
-			return &syncer.Status{Verdict: verdict, Counts: syncer.Counts{Unchanged: 1, Changed: 2, Blocked: 3, Accepted: 8, Defects: 9}, State: plan.State{Refused: make([]plan.Refusal, 2), Stale: errOutage}, Store: syncer.StoreStatus{Pending: 4, LoadErr: errOutage}}
-		},
+		LocalCredential:   func() metrics.Credential { return metrics.Credential{Expires: time.Unix(1893456002, 0)} },
+		Events:            func() metrics.Events { return metrics.Events{Delivered: 3, Dropped: 2, Failed: 1} },
+		UnwrittenStatuses: func() int { return 4 },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := gather(t, registry)
 	want(t, got, map[string]float64{
-		"leader": 0, "loop_age_seconds": 1.5, "token_expiry_timestamp_seconds": 1893456000,
-		"remote_credential_expiry_timestamp_seconds": 1893456001, "remote_credential_lifetime_seconds": 3600,
-		"local_credential_expiry_timestamp_seconds": 1893456002, "local_credential_lifetime_seconds": math.Inf(1), "ionos_ratelimit_remaining": 17,
+		"leader": 0, "loop_age_seconds": 1.5, "statuses_refused": 4,
+		"local_credential_expiry_timestamp_seconds": 1893456002, "local_credential_lifetime_seconds": math.Inf(1),
 		`events_total{result="delivered"}`: 3, `events_total{result="dropped"}`: 2, `events_total{result="error"}`: 1,
-		`members{state="ready"}`: 0, `members{state="draining"}`: 1, `members{state="down"}`: 2,
-		`decisions_total{result="unchanged"}`: 1, `decisions_total{result="changed"}`: 2, `decisions_total{result="blocked"}`: 3,
-		"defects_total": 9, "unchecked_endpoints": 5, "pending_removals": 6, "pending_removal_inventories": 7, "accepted_removals_total": 8,
-		"refused_slices": 2, "pending_slices": 4, "store_unavailable": 1, "store_stale": 1, "last_read_success_timestamp_seconds": 0,
 	})
 	builds := slices.DeleteFunc(slices.Collect(maps.Keys(got)), func(s string) bool { return !strings.HasPrefix(s, "ionos_endpointslice_build_info{") })
 	if len(builds) != 1 || !strings.Contains(builds[0], `goversion="go1.`) || !strings.Contains(builds[0], `version="v1.2.3"`) {
 		t.Errorf("got %q, want one with both versions", builds)
 	}
-}
-
-func TestACredentialWithoutABeginningLivesForEver(t *testing.T) {
-	registry := prometheus.NewPedanticRegistry()
-	if _, err := metrics.New(metrics.Options{Registry: registry, RemoteCredential: func() metrics.Credential {
-		return metrics.Credential{Expires: time.Unix(1893456001, 0)}
-	}}); err != nil {
-		t.Fatal(err)
-	}
-	want(t, gather(t, registry), map[string]float64{"remote_credential_lifetime_seconds": math.Inf(1)})
 }
 
 func TestPromlintFindsNothing(t *testing.T) {
@@ -185,32 +149,30 @@ func TestOneBadMetricHidesNoOther(t *testing.T) {
 }
 
 func TestContract187AMetricThatPanicsHidesNoOtherAndIsLoggedOnce(t *testing.T) {
-	for form, many := range map[string]*metrics.Many{"variables": nil, "documents": metrics.NewMany()} {
-		var told []string
-		broken := func() metrics.Credential {
-			var credential *metrics.Credential
-			return *credential
-		}
-		m, err := metrics.New(metrics.Options{Many: many, LocalCredential: broken, Broken: func(why string) { told = append(told, why) }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		whole, err := metrics.New(metrics.Options{Many: many})
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := shown(t, whole)
-		for range 3 {
-			got := shown(t, m)
-			for _, family := range want {
-				if !slices.Contains(got, family) && !strings.Contains(family, "local_credential") {
-					t.Errorf("%s: %s is hidden", form, family)
-				}
+	var told []string
+	broken := func() metrics.Credential {
+		var credential *metrics.Credential
+		return *credential
+	}
+	m, err := metrics.New(metrics.Options{LocalCredential: broken, Broken: func(why string) { told = append(told, why) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := metrics.New(metrics.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := shown(t, whole)
+	for range 3 {
+		got := shown(t, m)
+		for _, family := range want {
+			if !slices.Contains(got, family) && !strings.Contains(family, "local_credential") {
+				t.Errorf("%s is hidden", family)
 			}
 		}
-		if len(told) != 1 || !strings.Contains(told[0], "local_credential") || !strings.Contains(told[0], "metrics_test.go:") {
-			t.Errorf("%s: got told %q, want once the metric and the place", form, told)
-		}
+	}
+	if len(told) != 1 || !strings.Contains(told[0], "local_credential") || !strings.Contains(told[0], "metrics_test.go:") {
+		t.Errorf("got told %q, want once the metric and the place", told)
 	}
 }
 

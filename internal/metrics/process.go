@@ -1,13 +1,11 @@
 package metrics
 
 import (
-	"math"
 	"runtime"
-	"slices"
 	"time"
 )
 
-// processFamilies tell of the process itself.
+// processFamilies tell of the process itself, and of its Events.
 func processFamilies() []Family {
 	return []Family{
 		{
@@ -29,71 +27,6 @@ func processFamilies() []Family {
 			Use:  `ionos_endpointslice_loop_age_seconds > 10`, Advice: "the loop hangs; at 30 seconds `/livez` fails",
 			sample: func(m snapshot, emit emit) { emit(m.LoopAge().Seconds()) },
 		},
-	}
-}
-
-// credentialFamilies tell of the access to both clusters.
-func credentialFamilies() []Family {
-	return slices.Concat(
-		credentialOf("remote", "SECURED_KUBECONFIG", func(m snapshot) Credential { return m.RemoteCredential() }),
-		credentialOf("local", "KUBECONFIG, or of the Pod's ServiceAccount,", func(m snapshot) Credential { return m.LocalCredential() }),
-	)
-}
-
-func credentialOf(cluster, setting string, of func(snapshot) Credential) []Family {
-	name := prefix + cluster + "_credential_"
-	return []Family{
-		{
-			Name: name + "expiry_timestamp_seconds", Type: Gauge,
-			Help: "Unix time at which the token or client certificate of " + setting + " that is in use expires, whichever is sooner; absent if that is not known.",
-			Use:  name + "expiry_timestamp_seconds - time() < 14 * 86400", Advice: "renew it, unless something else does; the new one is used without a restart",
-			sample: func(m snapshot, emit emit) {
-				if credential := of(m); !credential.Expires.IsZero() {
-					emit(unix(credential.Expires))
-				}
-			},
-		},
-		{
-			Name: name + "lifetime_seconds", Type: Gauge,
-			Help: "Seconds for which that token or client certificate is valid in all, from its issue to its expiry; +Inf if it does not say, absent if its expiry is not known.",
-			Use:  name + "lifetime_seconds < 2 * 86400", Advice: "something renews it; the alert waits for the last tenth of its lifetime",
-			sample: func(m snapshot, emit emit) {
-				credential := of(m)
-				switch {
-				case credential.Expires.IsZero():
-				case credential.Lifetime <= 0:
-					emit(math.Inf(1))
-				default:
-					emit(credential.Lifetime.Seconds())
-				}
-			},
-		},
-	}
-}
-
-// reportedFamilies tell what the IONOS Cloud and the API server of Events answered.
-func reportedFamilies() []Family {
-	return []Family{
-		{
-			Name: prefix + "token_expiry_timestamp_seconds", Type: Gauge,
-			Help: "Unix time at which the token of the IONOS Cloud that was used last expires; absent if that is not known.",
-			Use:  `ionos_endpointslice_token_expiry_timestamp_seconds - time() < 14 * 86400`, Advice: "write a new token to the file of `IONOS_TOKEN_FILE`; it is used at once",
-			sample: func(m snapshot, emit emit) {
-				if at, known := m.TokenExpiry(); known {
-					emit(unix(at))
-				}
-			},
-		},
-		{
-			Name: prefix + "ionos_ratelimit_remaining", Type: Gauge,
-			Help: "Requests that the IONOS Cloud still allowed in its last answer; absent if it did not say.",
-			Use:  `ionos_endpointslice_ionos_ratelimit_remaining < 10`, Advice: "raise `SOURCE_POLL_INTERVAL`, or find out what else uses the limit of the account",
-			sample: func(m snapshot, emit emit) {
-				if remaining, known := m.RateLimit(); known {
-					emit(float64(remaining))
-				}
-			},
-		},
 		{
 			Name: prefix + "events_total", Type: Counter, Labels: label("result", "delivered", "dropped", failure),
 			Help: "Events on the Service, by result: accepted by the API server (delivered), not sent because too many were waiting (dropped), or refused or lost (error).",
@@ -103,6 +36,32 @@ func reportedFamilies() []Family {
 				emit(float64(events.Delivered), "delivered")
 				emit(float64(events.Dropped), "dropped")
 				emit(float64(events.Failed), failure)
+			},
+		},
+	}
+}
+
+// credentialFamilies tell of the access to the local cluster.
+func credentialFamilies() []Family {
+	return []Family{
+		{
+			Name: prefix + "local_credential_expiry_timestamp_seconds", Type: Gauge,
+			Help: "Unix time at which the token or client certificate of KUBECONFIG, or of the Pod's ServiceAccount, that is in use expires, whichever is sooner; absent if that is not known.",
+			Use:  `ionos_endpointslice_local_credential_expiry_timestamp_seconds - time() < 14 * 86400`, Advice: "renew it, unless something else does; the new one is used without a restart",
+			sample: func(m snapshot, emit emit) {
+				if c := m.LocalCredential(); !c.Expires.IsZero() {
+					emit(unix(c.Expires))
+				}
+			},
+		},
+		{
+			Name: prefix + "local_credential_lifetime_seconds", Type: Gauge,
+			Help: "Seconds for which that token or client certificate is valid in all, from its issue to its expiry; +Inf if it does not say, absent if its expiry is not known.",
+			Use:  `ionos_endpointslice_local_credential_lifetime_seconds < 2 * 86400`, Advice: "something renews it; the alert waits for the last tenth of its lifetime",
+			sample: func(m snapshot, emit emit) {
+				if c := m.LocalCredential(); !c.Expires.IsZero() {
+					emit(c.lifetime())
+				}
 			},
 		},
 	}

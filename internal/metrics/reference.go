@@ -14,24 +14,17 @@ func Reference() string {
 
 # Metrics
 
-They are served at ` + "`/metrics` of `METRICS_ADDRESS`" + `, as text or OpenMetrics. The values of each label are a closed list, except for the names of pools and Services; no metric names a node or an address. A value that can occur is there from the start, with 0, unless its meaning says otherwise.
+They are served at ` + "`/metrics` of `METRICS_ADDRESS`" + `, as text or OpenMetrics. The values of each label are a closed list, except for the names of pools and Services; no metric names a node or an address. A value that can occur is there from the start, with 0, unless its meaning says otherwise; the series of a pool or a Service begin when documents and Services were first read.
+
+Where variables set up the only pool, it is called ` + "`remote`. The settings in the table are those of its document; `config show -o documents`" + ` prints it.
 
 `)
-	table(&b, Both)
+	b.WriteString("| metric | type | labels | meaning | to begin with |\n|---|---|---|---|---|\n")
+	for _, f := range Families() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | `%s`: %s |\n", f.Name, f.Type, labels(f), f.Help, f.Use, f.Advice)
+	}
 	b.WriteString(`
-## One Service, by variables
-
-`)
-	table(&b, Variables)
-	b.WriteString(`
-## Many Services, by documents
-
-With ` + "`DOCUMENTS_DIR`" + ` there are these instead. ` + "`ionos_endpointslice_reads_total`, `ionos_endpointslice_probes_total`" + ` and the like count for all pools together. Which pool a series is of, the label ` + "`pool`" + ` says and not the name; ` + "`ionos_endpointslice_pool_services` and `ionos_endpointslice_pool_problem`" + ` are about the pool itself.
-
-`)
-	table(&b, Documents)
-	b.WriteString(`
-### Problems of a Service
+## Problems of a Service
 
 | kind | means |
 |---|---|
@@ -47,20 +40,10 @@ Go and the process report themselves in addition: ` + "`go_*`, `process_*`" + ` 
 A standby of a leader election has ` + "`ionos_endpointslice_leader` 0" + `: it reads, checks and publishes nothing, so its figures of endpoints and reads are 0. Ask only the leader, for example:
 
 ` + "```promql" + `
-ionos_endpointslice_members{state="ready"} == 0 and on (instance, job) ionos_endpointslice_leader == 1
+sum by (instance, job) (ionos_endpointslice_endpoints{state="ready"}) == 0 and on (instance, job) ionos_endpointslice_leader == 1
 ` + "```" + `
 `)
 	return b.String()
-}
-
-// table writes the metrics that are there in a form.
-func table(b *strings.Builder, of Form) {
-	b.WriteString("| metric | type | labels | meaning | to begin with |\n|---|---|---|---|---|\n")
-	for _, f := range Families() {
-		if f.Form == of {
-			fmt.Fprintf(b, "| `%s` | %s | %s | %s | `%s`: %s |\n", f.Name, f.Type, labels(f), f.Help, f.Use, f.Advice)
-		}
-	}
 }
 
 // labels describes the labels of a family and their values.

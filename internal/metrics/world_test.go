@@ -19,6 +19,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	engine "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/memory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
@@ -58,14 +59,17 @@ func start(t *testing.T, change func(*syncer.Options), octets ...int) *world {
 		t.Fatal(err)
 	}
 	w.store = store
-	m, err := metrics.New(metrics.Options{Registry: w.registry, Version: "v1.2.3", Status: func() *syncer.Status { return w.syncer.Status() }})
+	m, err := metrics.New(metrics.Options{Registry: w.registry, Version: "v1.2.3"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.metrics = m
 	opts := syncer.Options{
-		Source: m.Source("static", reader{w}), Prober: m.Prober(checker{w}), Store: m.Store(keeper{store, w}), Target: target,
+		Source: m.Source("static", reader{w}), Prober: m.Prober("remote", checker{w}), Store: m.Store(keeper{store, w}), Target: target,
 		StoreChanged: store.Changed(),
+		Observe: engine.Observe{
+			Planned: m.Planned, Read: m.Read, Pool: m.Pool, Group: m.Group, Target: m.Target, OfGroup: m.OfGroup, OfTarget: m.OfTarget,
+		},
 		Policy: guard.Policy{
 			Rise: 2, Fall: 3, Interval: 2 * time.Second, MaxSilentPercent: 50, FailOpen: true,
 			Threshold: 10, PollInterval: 30 * time.Second, MaxRemovalPercent: 50, DrainPeriod: 30 * time.Second,

@@ -11,56 +11,47 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
 
 // stopped reports whether this process cancelled the call, which is not counted. A
 // deadline that passed is a failure.
 func stopped(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
 
-// Source returns a source that answers as s does and counts the reads. kind is
+// Source returns a source that answers as s does and measures the reads. kind is
 // the value of SOURCE_KIND.
-func (m *Metrics) Source(kind string, s syncer.Source) syncer.Source {
-	return &source{
-		inner: s, seconds: m.readSeconds.WithLabelValues(kind),
-		good: m.reads.WithLabelValues(kind, success), bad: m.reads.WithLabelValues(kind, failure),
-	}
+func (m *Metrics) Source(kind string, s pool.Source) pool.Source {
+	return &source{s, m.readSeconds.WithLabelValues(kind)}
 }
 
 type source struct {
-	inner     syncer.Source
-	good, bad prometheus.Counter
-	seconds   prometheus.Observer
-}
-
-// Read implements syncer.Source.
-func (s *source) Read(ctx context.Context) ([]inventory.Node, error) {
-	start := time.Now()
-	nodes, err := s.inner.Read(ctx)
-	switch {
-	case err == nil:
-		s.good.Inc()
-	case stopped(ctx):
-		return nodes, err
-	default:
-		s.bad.Inc()
-	}
-	s.seconds.Observe(time.Since(start).Seconds())
-	return nodes, err
-}
-
-// Prober returns a prober that answers as p does and counts the results.
-func (m *Metrics) Prober(p syncer.Prober) syncer.Prober {
-	return &prober{inner: p, results: m.probes, seconds: m.probeSeconds}
-}
-
-type prober struct {
-	inner   syncer.Prober
-	results *prometheus.CounterVec
+	inner   pool.Source
 	seconds prometheus.Observer
 }
 
-// Check implements syncer.Prober. A LocalError says nothing of how long backends
+// Read implements pool.Source.
+func (s *source) Read(ctx context.Context) ([]inventory.Node, error) {
+	start := time.Now()
+	nodes, err := s.inner.Read(ctx)
+	if err == nil || !stopped(ctx) {
+		s.seconds.Observe(time.Since(start).Seconds())
+	}
+	return nodes, err
+}
+
+// Prober returns a prober that answers as p does and counts the results for a pool.
+func (m *Metrics) Prober(name string, p pool.Prober) pool.Prober {
+	return &prober{inner: p, of: m.pool(name), seconds: m.probeSeconds}
+}
+
+type prober struct {
+	inner   pool.Prober
+	of      *poolSeen
+	seconds prometheus.Observer
+}
+
+// Check implements pool.Prober. A LocalError says nothing of how long backends
 // take to answer.
 func (p *prober) Check(ctx context.Context, addr netip.Addr) inventory.Result {
 	start := time.Now()
@@ -68,7 +59,7 @@ func (p *prober) Check(ctx context.Context, addr netip.Addr) inventory.Result {
 	if r.Outcome == inventory.LocalError && stopped(ctx) {
 		return r
 	}
-	p.results.WithLabelValues(r.Outcome.String()).Inc()
+	p.of.probes[r.Outcome].Add(1)
 	if r.Outcome != inventory.LocalError {
 		p.seconds.Observe(time.Since(start).Seconds())
 	}
@@ -77,14 +68,14 @@ func (p *prober) Check(ctx context.Context, addr netip.Addr) inventory.Result {
 
 // Store returns a store that answers as s does and counts the writes, and the
 // loads that fail or may be out of date.
-func (m *Metrics) Store(s syncer.Store) syncer.Store { return &store{s, m} }
+func (m *Metrics) Store(s target.Store) target.Store { return &store{s, m} }
 
 type store struct {
-	inner syncer.Store
+	inner target.Store
 	m     *Metrics
 }
 
-// Load implements syncer.Store.
+// Load implements target.Store.
 func (s *store) Load(ctx context.Context) (plan.State, error) {
 	state, err := s.inner.Load(ctx)
 	if cmp.Or(err, state.Stale, state.UnreadErr) != nil && !stopped(ctx) {
@@ -93,7 +84,7 @@ func (s *store) Load(ctx context.Context) (plan.State, error) {
 	return state, err
 }
 
-// Write implements syncer.Store.
+// Write implements target.Store.
 func (s *store) Write(ctx context.Context, write plan.Write) (version string, err error) {
 	start := time.Now()
 	version, err = s.inner.Write(ctx, write)

@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/retryafter"
 )
 
@@ -46,12 +47,10 @@ func (p *part) Check(_ context.Context, addr netip.Addr) inventory.Result {
 // newMetrics makes metrics and returns what they show.
 func newMetrics(t testing.TB) (*metrics.Metrics, func() map[string]float64) {
 	t.Helper()
-	registry := prometheus.NewPedanticRegistry()
-	m, err := metrics.New(metrics.Options{Registry: registry})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m, func() map[string]float64 { return gather(t, registry) }
+	c := newCrowd(t, "blue")
+	c.fills("shop/web", use(group("blue", 80), resolve.Active))
+	c.planned(documents.Set{})
+	return c.metrics, c.gather
 }
 
 func TestWhatIsWrappedAnswersAsBefore(t *testing.T) {
@@ -70,7 +69,7 @@ func TestWhatIsWrappedAnswersAsBefore(t *testing.T) {
 	if diff := cmp.Diff(p.state, state, byAddress); diff != "" || err != nil {
 		t.Errorf("load (-want +got, error %v):\n%s", err, diff)
 	}
-	if diff := cmp.Diff(p.result, m.Prober(p).Check(t.Context(), addr), byAddress); diff != "" || p.asked != addr {
+	if diff := cmp.Diff(p.result, m.Prober("blue", p).Check(t.Context(), addr), byAddress); diff != "" || p.asked != addr {
 		t.Errorf("check of %v (-want +got):\n%s", p.asked, diff)
 	}
 	write := plan.Write{Operation: plan.Update, Slice: plan.Slice{Name: "web-remote", Version: "7"}, After: []string{"x"}}
@@ -127,12 +126,12 @@ func TestWhatWeEndOurselvesIsNoFailure(t *testing.T) {
 		p := &part{err: ctx.Err(), result: inventory.Result{Outcome: inventory.LocalError}}
 		_, _ = m.Source("file", p).Read(ctx)
 		_, _ = m.Store(p).Load(ctx)
-		m.Prober(p).Check(ctx, netip.Addr{})
+		m.Prober("blue", p).Check(ctx, netip.Addr{})
 	}
 	// Errors of the deadline count, those of the stop do not.
 	want(t, shown(), map[string]float64{
-		`reads_total{result="error",source="file"}`: 1, `source_read_duration_seconds_count{source="file"}`: 1,
-		"store_errors_total": 1, `probes_total{outcome="LocalError"}`: 1, "health_check_duration_seconds_count": 0,
+		`source_read_duration_seconds_count{source="file"}`: 1,
+		"store_errors_total": 1, `health_checks_total{outcome="LocalError",pool="blue"}`: 1, "health_check_duration_seconds_count": 0,
 	})
 }
 
@@ -141,9 +140,9 @@ func TestEveryOutcomeOfAProbeAndOfAWriteIsCounted(t *testing.T) {
 	wanted := map[string]float64{"health_check_duration_seconds_count": 1 + 2 + 3, "write_conflicts_total": 2 + 2}
 	for i, o := range []inventory.Outcome{inventory.Pass, inventory.Refused, inventory.Silent, inventory.LocalError} {
 		for range i + 1 {
-			m.Prober(&part{result: inventory.Result{Outcome: o}}).Check(t.Context(), netip.Addr{})
+			m.Prober("blue", &part{result: inventory.Result{Outcome: o}}).Check(t.Context(), netip.Addr{})
 		}
-		wanted[`probes_total{outcome="`+[]string{"Pass", "Refused", "Silent", "LocalError"}[i]+`"}`] = float64(i + 1)
+		wanted[`health_checks_total{outcome="`+[]string{"Pass", "Refused", "Silent", "LocalError"}[i]+`",pool="blue"}`] = float64(i + 1)
 	}
 	for _, operation := range []plan.Operation{plan.Create, plan.Update} {
 		for i, err := range []error{nil, fmt.Errorf("update: %w", plan.ErrConflict), errOutage} {
@@ -172,11 +171,10 @@ func TestTheClosedListsAreComplete(t *testing.T) {
 		family, label string
 		want          []string
 	}{
-		{"problem", "kind", constants(t, "../plan/service.go", "Kind")},
 		{"writes_total", "operation", constants(t, "../plan/slice.go", "Operation")},
-		{"mode", "mode", constants(t, "../guard/guard.go", "Mode")},
-		{"probes_total", "outcome", constants(t, "../inventory/result.go", "Outcome")},
-		{"candidates", "reason", constants(t, "../inventory/decision.go", "Reason")},
+		{"health_check_groups", "mode", constants(t, "../guard/guard.go", "Mode")},
+		{"health_checks_total", "outcome", constants(t, "../inventory/result.go", "Outcome")},
+		{"not_eligible", "reason", constants(t, "../inventory/decision.go", "Reason")},
 	} {
 		got := slices.Sorted(slices.Values(values(list.family, list.label)))
 		slices.Sort(list.want)
@@ -184,7 +182,12 @@ func TestTheClosedListsAreComplete(t *testing.T) {
 			t.Errorf("%s{%s} (-constants +values):\n%s", list.family, list.label, diff)
 		}
 	}
-	if got := values("member_changes_total", "state"); len(got) != int(inventory.StateDown)+1 {
+	for _, kind := range constants(t, "../plan/service.go", "Kind") {
+		if !slices.Contains(values("service_problem", "kind"), kind) {
+			t.Errorf("%s is no problem of a Service", kind)
+		}
+	}
+	if got := values("endpoint_changes_total", "state"); len(got) != int(inventory.StateDown)+1 {
 		t.Errorf("got the states %q, want all", got)
 	}
 }

@@ -31,8 +31,8 @@ type Observe struct {
 	ToldOfTarget func(key resolve.Key, story narration.Story)
 }
 
-// fill sets functions that are nil.
-func (o *Observe) fill() {
+// Fill sets functions that are nil.
+func (o *Observe) Fill() {
 	if o.Planned == nil {
 		o.Planned = func(documents.Set, *resolve.Plan) {}
 	}

@@ -191,7 +191,7 @@ func New(opts Options) (*Server, error) {
 	if opts.Announce == nil {
 		opts.Announce = func(resolve.Key, narration.Notice) {}
 	}
-	opts.Observe.fill()
+	opts.Observe.Fill()
 	if opts.Fence == nil {
 		opts.Fence = func(s target.Store) target.Store { return s }
 	}

@@ -80,23 +80,43 @@ func (s *Syncer) served() serve.Options {
 		},
 		ManagedBy: o.Target.ManagedBy, MaxEndpoints: o.Target.MaxEndpoints, Concurrency: o.Concurrency, Lanes: o.Lanes,
 		Connections: o.Connections, Random: o.Random, DryRun: o.DryRun, Logger: slog.New(mute{o.Logger.Handler()}),
-		Observe: serve.Observe{
-			Planned: func(_ documents.Set, p *resolve.Plan) { s.board.planned(p) },
-			OfGroup: func(key resolve.Group) func(pool.Outcome, narration.Pool) {
-				if key.Check != wanted {
-					return func(pool.Outcome, narration.Pool) {}
-				}
-				return s.board.pooled
-			},
-			OfTarget: func(resolve.Key, bool) func(target.Outcome) { return s.board.targeted },
-			ToldOfGroup: func(key resolve.Group, story narration.Story) {
-				if key.Check == wanted {
-					s.board.told(story)
-				}
-			},
-			ToldOfTarget: func(_ resolve.Key, story narration.Story) { s.board.told(story) },
-		},
+		Observe: s.observed(wanted),
 	}
+}
+
+// observed tells the board too.
+func (s *Syncer) observed(wanted resolve.Check) serve.Observe {
+	observe := s.opts.Observe
+	observe.Fill()
+	all := observe
+	all.Planned = func(set documents.Set, p *resolve.Plan) {
+		s.board.planned(p)
+		observe.Planned(set, p)
+	}
+	all.OfGroup = func(key resolve.Group) func(pool.Outcome, narration.Pool) {
+		seen := observe.OfGroup(key)
+		if key.Check != wanted {
+			return seen
+		}
+		return func(o pool.Outcome, memory narration.Pool) {
+			s.board.pooled(o, memory)
+			seen(o, memory)
+		}
+	}
+	all.OfTarget = func(key resolve.Key, dryRun bool) func(target.Outcome) {
+		seen := observe.OfTarget(key, dryRun)
+		return func(o target.Outcome) {
+			s.board.targeted(o)
+			seen(o)
+		}
+	}
+	all.ToldOfGroup = func(key resolve.Group, story narration.Story) {
+		if key.Check == wanted {
+			s.board.told(story)
+		}
+	}
+	all.ToldOfTarget = func(_ resolve.Key, story narration.Story) { s.board.told(story) }
+	return all
 }
 
 // mute is a log in which nothing is written.

@@ -74,6 +74,8 @@ type Options struct {
 	// DryRun decides and reports, and writes nothing.
 	DryRun bool
 	Logger *slog.Logger
+	// Observe is told what runs, and what comes of it.
+	Observe serve.Observe
 	// Announcer gets the notices; it may be nil.
 	Announcer Announcer
 	// Random draws the jitter of reads and the waits after failures: at least 0

@@ -66,13 +66,6 @@ func TestContract220ThePageOfStableNamesIsTheCode(t *testing.T) {
 	t.Errorf("the page does not have the names of the code. Where the change of a name is wanted, run: go test ./test/docs -run Contract220 -update")
 }
 
-// twins are metrics of the whole process that have a twin for each pool, which stays. They go, with
-// those that only variables have, when a Service of variables is a binding of a pool.
-var twins = []string{
-	"reads_total", "probes_total", "token_expiry_timestamp_seconds", "ionos_ratelimit_remaining",
-	"remote_credential_expiry_timestamp_seconds", "remote_credential_lifetime_seconds",
-}
-
 // names are the names that stay, by list of the page.
 func names(t *testing.T) map[string][]string {
 	t.Helper()
@@ -99,13 +92,11 @@ func names(t *testing.T) map[string][]string {
 		lists["reasons of nodes"] = append(lists["reasons of nodes"], string(doc.Reason))
 	}
 	for _, f := range metrics.Families() {
-		if f.Form != metrics.Variables && !slices.Contains(twins, strings.TrimPrefix(f.Name, "ionos_endpointslice_")) {
-			var labels []string
-			for _, l := range f.Labels {
-				labels = append(labels, l.Name)
-			}
-			lists["metrics"] = append(lists["metrics"], labelled(f.Name, labels))
+		var labels []string
+		for _, l := range f.Labels {
+			labels = append(labels, l.Name)
 		}
+		lists["metrics"] = append(lists["metrics"], labelled(f.Name, labels))
 	}
 	for _, f := range viewmetrics.Families() {
 		lists["metrics"] = append(lists["metrics"], labelled(f.Name, slices.Collect(maps.Keys(f.Labels))))

@@ -64,7 +64,7 @@ func theRightToWatchIsTaken(t *testing.T, w *world) {
 			t.Error("the page does not say it")
 		}
 		text := s.get(s.metrics, "/metrics")
-		if strings.Contains(text, "ionos_endpointslice_store_errors_total 0\n") || !strings.Contains(text, "ionos_endpointslice_store_unavailable 1\n") || !strings.Contains(text, "ionos_endpointslice_store_stale 1\n") {
+		if strings.Contains(text, "ionos_endpointslice_store_errors_total 0\n") || !strings.Contains(text, problem("StoreUnavailable")+" 1\n") || !strings.Contains(text, problem("StoreStale")+" 1\n") {
 			t.Error("no metric says it")
 		}
 	})
@@ -79,7 +79,7 @@ func theRightToWatchIsTaken(t *testing.T, w *world) {
 		w.awaitEvent("StoreRecovered", 1)
 		w.until(func() bool { return s.status().Store.LastError == "" }, func() string { return "the status still says it" })
 		w.until(func() bool {
-			return strings.Contains(s.get(s.metrics, "/metrics"), "ionos_endpointslice_store_stale 0\n")
+			return strings.Contains(s.get(s.metrics, "/metrics"), problem("StoreStale")+" 0\n")
 		}, func() string { return "the metric still says it" })
 	})
 	for _, reason := range []string{"StoreUnavailable", "StoreRecovered"} {
@@ -87,6 +87,11 @@ func theRightToWatchIsTaken(t *testing.T, w *world) {
 			t.Errorf("got Events %s %q, want one", reason, got)
 		}
 	}
+}
+
+// problem is the series that counts the Services with a problem.
+func problem(kind string) string {
+	return `ionos_endpointslice_services_with_problem{kind="` + kind + `"}`
 }
 
 // theRightOnNodesIsTaken is the same at the remote cluster.
@@ -145,7 +150,7 @@ func theRightOnNodesIsTaken(t *testing.T, r *remote) {
 }
 
 // failedReads is the line of the metric that counts them.
-var failedReads = regexp.MustCompile(`ionos_endpointslice_reads_total\{[^}]*result="error"[^}]*\} [1-9]`)
+var failedReads = regexp.MustCompile(`ionos_endpointslice_source_reads_total\{[^}]*result="error"[^}]*\} [1-9]`)
 
 // theKubeconfigIsReplaced: the credentials from the start are no longer valid.
 func theKubeconfigIsReplaced(t *testing.T, w *world) {

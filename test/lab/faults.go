@@ -75,7 +75,7 @@ func (x *Target) AwaitHeld() {
 	until(x.t, func() string {
 		return fmt.Sprintf("%s: %v connections are held, want %d", x.Name, held, len(x.Workers()))
 	}, func() bool {
-		held = x.Daemon.Metric("ionos_endpointslice_held_connections")
+		held = x.Daemon.Metric("ionos_endpointslice_connections_held")
 		return int(held) == len(x.Workers())
 	})
 }

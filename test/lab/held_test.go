@@ -135,7 +135,7 @@ func (c *costs) die(t *testing.T, x *lab.Target, random *rand.Rand, held bool) {
 		worker.Hear()
 		x.AwaitAllReady()
 	}
-	if confirmed := x.Daemon.Metric("ionos_endpointslice_connection_alarms_confirmed_total"); held && int(confirmed) < singles+3*halves {
+	if confirmed := x.Daemon.Metric("ionos_endpointslice_connections_lost_confirmed_total"); held && int(confirmed) < singles+3*halves {
 		t.Errorf("got %v confirmed alarms, want one for each of the %d crashes", confirmed, singles+3*halves)
 	}
 	x.End()

@@ -57,7 +57,7 @@ func losesConnections(mode string, d time.Duration) func(*tale) {
 		if lost := s.alarms() - before; lost < len(s.Workers()) {
 			s.Errorf("%d connections are lost, want each of %d", lost, len(s.Workers()))
 		}
-		if s.Daemon.Metric("ionos_endpointslice_connection_alarms_ignored_total") == 0 {
+		if s.Daemon.Metric("ionos_endpointslice_connections_lost_ignored_total") == 0 {
 			s.Error("no alarm was ignored although all connections were lost at once")
 		}
 		s.wantNoWrites()
@@ -90,7 +90,7 @@ func endings(in time.Duration) int {
 }
 
 // probes counts the health checks.
-const probes = "ionos_endpointslice_probes_total"
+const probes = "ionos_endpointslice_health_checks_total"
 
 // wantChecks fails the test unless all checks since then passed, and each alarm cost one
 // check: the others are an interval apart.
@@ -101,10 +101,10 @@ func (s *tale) wantChecks(before float64, since time.Time, alarms int) {
 	if made > regular+float64(alarms) {
 		s.Errorf("%v checks, want at most %.0f and one for each of %d alarms", made, regular, alarms)
 	}
-	if confirmed := s.Daemon.Metric("ionos_endpointslice_connection_alarms_confirmed_total"); confirmed != 0 {
+	if confirmed := s.Daemon.Metric("ionos_endpointslice_connections_lost_confirmed_total"); confirmed != 0 {
 		s.Errorf("a check failed after %v alarms, want none", confirmed)
 	}
-	if ignored := s.Daemon.Metric("ionos_endpointslice_connection_alarms_ignored_total"); ignored != 0 {
+	if ignored := s.Daemon.Metric("ionos_endpointslice_connections_lost_ignored_total"); ignored != 0 {
 		s.Errorf("%v alarms were ignored, want none", ignored)
 	}
 }
@@ -112,7 +112,7 @@ func (s *tale) wantChecks(before float64, since time.Time, alarms int) {
 // alarms is how many held connections were lost.
 func (s *tale) alarms() int {
 	s.Helper()
-	return int(s.Daemon.Metric("ionos_endpointslice_connection_alarms_total"))
+	return int(s.Daemon.Metric("ionos_endpointslice_connections_lost_total"))
 }
 
 // forgotten waits until keep-alives have not been acknowledged.

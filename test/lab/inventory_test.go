@@ -14,7 +14,7 @@ const (
 	// threshold is the default of EMPTY_RESULT_THRESHOLD.
 	threshold = 10
 	// rejected counts the scheduled inventories in a row that were rejected.
-	rejected = "ionos_endpointslice_suspect_reads"
+	rejected = "ionos_endpointslice_rejected_inventories"
 )
 
 // wrongInventories make the source forget workers that serve (contract 13): an

@@ -27,7 +27,7 @@ func rulesPaths() []string {
 }
 
 func ruleTestsPaths() []string {
-	return []string{"../../deploy/monitoring/alerts_test.yaml", "../../deploy/monitoring/documents-alerts_test.yaml", "../../deploy/monitoring/endpoint-views-alerts_test.yaml", "../../deploy/monitoring/endpoint-views-fleet-alerts_test.yaml"}
+	return []string{"../../deploy/monitoring/alerts_test.yaml", "../../deploy/monitoring/endpoint-views-alerts_test.yaml", "../../deploy/monitoring/endpoint-views-fleet-alerts_test.yaml"}
 }
 
 // rule is one alert rule.
@@ -139,7 +139,7 @@ func programs() []program {
 	return []program{
 		{
 			"dashboard.json", "ionos-endpointslice",
-			[]string{"Now", "Why not", "Endpoints", "Inventories", "Health checks", "Writes", "API requests", "Credentials and leadership", "Process", "Services (DOCUMENTS_DIR)", "Pools (DOCUMENTS_DIR)"},
+			[]string{"Now", "Why not", "Services", "Endpoints", "Inventories", "Health checks", "Writes", "API requests", "Credentials and leadership", "Documents", "Process"},
 			[]string{"ionos_endpointslice_", "rest_client_"},
 		},
 		{"endpoint-views-dashboard.json", "endpoint-views", []string{"Now", "Endpoints", "Readers", "xDS", "API server", "Process"}, []string{"endpoint_views_"}},

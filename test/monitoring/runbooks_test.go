@@ -113,7 +113,9 @@ func TestRunbooksExplainEveryCause(t *testing.T) {
 			string(guard.NoNodes), string(guard.NothingPassesFilter), string(guard.NothingStays),
 			string(guard.TooManyRemovals), string(guard.ContradictoryRead), string(guard.ProbesSilent), string(guard.NothingPasses),
 		},
-		"IonosEndpointSliceServiceProblem": known(t)["ionos_endpointslice_problem"]["kind"],
+		"IonosEndpointSliceServiceProblem": {
+			string(plan.ServiceMissing), string(plan.ServiceDeleting), string(plan.ServiceHasSelector), string(plan.ServiceExternalName), string(plan.PortMismatch),
+		},
 		"IonosEndpointSliceNodesDown": {
 			string(inventory.ProbeRefused), string(inventory.ProbeTimeout), string(inventory.ProbeUnreachable),
 			string(inventory.ProbeStatus), string(inventory.ProbeTLS),

@@ -45,7 +45,7 @@ func metric(ctx context.Context, c probing.Case, name string) (float64, error) {
 // overruns is how many intervals ended before everything due in them had been
 // checked.
 func overruns(ctx context.Context, c probing.Case) (float64, error) {
-	return metric(ctx, c, "probe_round_overruns_total")
+	return metric(ctx, c, "health_check_round_overruns_total")
 }
 
 // awaitSlices waits until the daemon has written its slices. That is not measured.
@@ -63,7 +63,7 @@ func awaitHeld(ctx context.Context, c probing.Case) error {
 	if c.Side != probing.Holding {
 		return nil
 	}
-	return awaitRest(ctx, c, "held_connections", opening)
+	return awaitRest(ctx, c, "connections_held", opening)
 }
 
 // awaitRest waits until a metric has changed and changes no longer.

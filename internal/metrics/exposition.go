@@ -15,14 +15,13 @@ import (
 
 const (
 	// mostTargets is up to how many targets each has series of its own. Where there are
-	// more, only those with a problem have, and at most mostProblems of them.
-	mostTargets  = 200
-	mostProblems = 1000
+	// more, only those with a problem have, and at most as many of them.
+	mostTargets = 1000
 	// unwritten is how long slices may differ before that is a problem.
 	unwritten = time.Minute
 )
 
-// exposition is what one scrape sees of many pools and targets.
+// exposition is what one scrape sees of pools and targets.
 type exposition struct {
 	plans     uint64
 	plan      *resolve.Plan
@@ -61,7 +60,7 @@ type targetView struct {
 }
 
 // look returns what is known at this moment.
-func (m *Many) look(now time.Time) *exposition {
+func (m *Metrics) look(now time.Time) *exposition {
 	m.mu.Lock()
 	v := &exposition{plans: m.plans, plan: m.plan, documents: m.documents, sound: m.sound, problems: make(map[string]int)}
 	seen, groups, targets := maps.Clone(m.pools), maps.Clone(m.groups), maps.Clone(m.targets)
@@ -145,7 +144,7 @@ func (v *exposition) addTargets(targets map[resolve.Key]*targetSeen, outcomes ma
 	v.shown = all
 	if len(all) > mostTargets {
 		v.shown = slices.DeleteFunc(slices.Clone(all), func(t targetView) bool { return len(t.problems) == 0 })
-		v.shown = v.shown[:min(len(v.shown), max(mostTargets, mostProblems))]
+		v.shown = v.shown[:min(len(v.shown), mostTargets)]
 	}
 	v.unlisted = len(all) - len(v.shown)
 }

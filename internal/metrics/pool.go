@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"context"
-	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -15,11 +13,14 @@ import (
 // Access tells of the way to the source of a pool. The functions are called at every
 // scrape, from any goroutine, and must not block; each may be nil.
 type Access struct {
-	// TokenExpiry, Credential and RateLimit are as in Options; Credential is that of the
-	// remote cluster.
+	// TokenExpiry returns when the token of the IONOS Cloud expires, if that is known.
 	TokenExpiry func() (time.Time, bool)
-	Credential  func() Credential
-	RateLimit   func() (remaining int, known bool)
+	// Credential returns how long the API server of the remote cluster will accept us, the
+	// zero Credential where that is not known.
+	Credential func() Credential
+	// RateLimit returns how many requests the IONOS Cloud allows at the moment, if it has
+	// said so.
+	RateLimit func() (remaining int, known bool)
 	// Warnings are what the source finds odd.
 	Warnings func() []string
 }
@@ -87,19 +88,4 @@ func (p *poolSeen) add(before, after totals) {
 	p.overruns.Add(after.overruns - before.overruns)
 	p.ignored.Add(after.held.Ignored - before.held.Ignored)
 	p.confirmed.Add(after.held.Confirmed - before.held.Confirmed)
-}
-
-// poolProber counts what the checks of a pool come to.
-type poolProber struct {
-	inner pool.Prober
-	of    *poolSeen
-}
-
-// Check implements pool.Prober.
-func (p *poolProber) Check(ctx context.Context, addr netip.Addr) inventory.Result {
-	r := p.inner.Check(ctx, addr)
-	if r.Outcome != inventory.LocalError || !stopped(ctx) {
-		p.of.probes[r.Outcome].Add(1)
-	}
-	return r
 }

@@ -16,14 +16,14 @@ const (
 
 // poolLabels are the label pool, and further ones.
 func poolLabels(further ...Label) []Label {
-	return append([]Label{{Name: "pool", Note: "the name of the EndpointPool"}}, further...)
+	return append([]Label{{Name: "pool", Note: "the name of the EndpointPool; `remote` with variables"}}, further...)
 }
 
 // eachPool emits values for each pool that is in use.
 func eachPool(value func(p *poolView, emit func(float64, ...string))) func(snapshot, emit) {
 	return func(m snapshot, emit emit) {
-		for i := range m.many.pools {
-			p := &m.many.pools[i]
+		for i := range m.pools {
+			p := &m.pools[i]
 			if p.seen == nil {
 				continue
 			}
@@ -65,7 +65,7 @@ func poolRemovalFamilies() []Family {
 		{
 			Name: prefix + "rejected_inventories", Type: Gauge, Labels: poolLabels(),
 			Help: "Scheduled inventories of the pool in a row that were rejected, because they would take too many endpoints away.",
-			Use:  `ionos_endpointslice_rejected_inventories > 0`, Advice: "endpoints that they leave out stay as long as they pass; find out whether the source is right before `spec.guard.emptyResultThreshold` of them remove those that are down",
+			Use:  `ionos_endpointslice_rejected_inventories > 0`, Advice: "endpoints that they leave out stay as long as they pass; find out whether the source is right before `spec.guard.emptyResultThreshold` of them remove those that are down, or without health checks all",
 			sample: onePool(func(p *poolView) float64 {
 				return p.most(func(o *pool.Outcome) int { return o.Verdict.Memory.Rejected() })
 			}),

@@ -16,10 +16,10 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
 
-// Many remembers what it is told of pools and targets until it is scraped. Its methods
-// may be called at the same time. The loops only store pointers in it: a scrape makes none
-// of them wait. What no plan has any more is forgotten with the next one.
-type Many struct {
+// seen is what Metrics remembers of what it is told of pools and targets until it is scraped.
+// The loops only store pointers in it: a scrape makes none of them wait. What no plan has any
+// more is forgotten with the next one.
+type seen struct {
 	mu sync.Mutex
 	// pools are those that are in use; groups and targets have said something.
 	pools   map[string]*poolSeen
@@ -36,9 +36,9 @@ type Many struct {
 	sound time.Time
 }
 
-// NewMany returns one that was told nothing yet.
-func NewMany() *Many {
-	return &Many{
+// newSeen returns one that was told nothing yet.
+func newSeen() seen {
+	return seen{
 		pools: make(map[string]*poolSeen), groups: make(map[resolve.Group]*atomic.Pointer[pool.Outcome]), targets: make(map[resolve.Key]*targetSeen),
 		unchecked: make(map[resolve.Group]bool), unfilled: make(map[resolve.Key]bool), plan: &resolve.Plan{},
 	}
@@ -46,7 +46,7 @@ func NewMany() *Many {
 
 // Planned takes a plan, which is not changed any more, and the documents that it was made
 // of.
-func (m *Many) Planned(set documents.Set, p *resolve.Plan) {
+func (m *Metrics) Planned(set documents.Set, p *resolve.Plan) {
 	used, groups, targets := make(map[string]bool), make(map[resolve.Group]bool), make(map[resolve.Key]bool)
 	for _, g := range p.Groups() {
 		used[g.Pool], groups[g] = true, true
@@ -73,7 +73,7 @@ func keep[K comparable, V any](of map[K]V, wanted map[K]bool) {
 }
 
 // pool returns what is known of a pool.
-func (m *Many) pool(name string) *poolSeen {
+func (m *Metrics) pool(name string) *poolSeen {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.pools[name] == nil {
@@ -83,29 +83,24 @@ func (m *Many) pool(name string) *poolSeen {
 }
 
 // Read takes an attempt to read the source of a pool.
-func (m *Many) Read(name string, r pool.Reading) { m.pool(name).read(r) }
+func (m *Metrics) Read(name string, r pool.Reading) { m.pool(name).read(r) }
 
 // Pool takes why a pool cannot be read as its document says, nil where it can.
-func (m *Many) Pool(name string, err error) { m.pool(name).unread.Store(err != nil) }
+func (m *Metrics) Pool(name string, err error) { m.pool(name).unread.Store(err != nil) }
 
 // Reaches takes how the source of a pool is reached now.
-func (m *Many) Reaches(name string, a Access) { m.pool(name).access.Store(&a) }
-
-// Prober returns a prober that answers as p does and counts the results for a pool.
-func (m *Many) Prober(name string, p pool.Prober) pool.Prober {
-	return &poolProber{p, m.pool(name)}
-}
+func (m *Metrics) Reaches(name string, a Access) { m.pool(name).access.Store(&a) }
 
 // Group takes why the endpoints of a group cannot be checked as its document says, nil
 // where they can.
-func (m *Many) Group(key resolve.Group, err error) {
+func (m *Metrics) Group(key resolve.Group, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.unchecked[key] = err != nil
 }
 
 // Target takes why a Service cannot be filled, nil where it can.
-func (m *Many) Target(key resolve.Key, err error) {
+func (m *Metrics) Target(key resolve.Key, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.unfilled[key] = err != nil
@@ -113,7 +108,7 @@ func (m *Many) Target(key resolve.Key, err error) {
 
 // OfGroup returns what takes the outcomes of a group that begins, and what was told of
 // them. It takes the place of the one before with the first outcome.
-func (m *Many) OfGroup(key resolve.Group) func(pool.Outcome, narration.Pool) {
+func (m *Metrics) OfGroup(key resolve.Group) func(pool.Outcome, narration.Pool) {
 	of, newest := m.pool(key.Pool), &atomic.Pointer[pool.Outcome]{}
 	var before totals
 	return func(o pool.Outcome, memory narration.Pool) {
@@ -129,7 +124,7 @@ func (m *Many) OfGroup(key resolve.Group) func(pool.Outcome, narration.Pool) {
 }
 
 // OfTarget returns what takes the outcomes of a target that begins.
-func (m *Many) OfTarget(key resolve.Key, dryRun bool) func(target.Outcome) {
+func (m *Metrics) OfTarget(key resolve.Key, dryRun bool) func(target.Outcome) {
 	t := &targetSeen{dryRun: dryRun}
 	return func(o target.Outcome) {
 		if t.take(o) {

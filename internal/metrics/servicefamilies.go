@@ -76,12 +76,12 @@ func documentFamilies() []Family {
 			Name: prefix + "assignments_total", Type: Counter,
 			Help: "How often documents and Services were compared with what runs.",
 			Use:  `ionos_endpointslice_assignments_total == 0 and ionos_endpointslice_leader == 1`, Advice: "the documents, or the Services and slices of a namespace, were not read yet",
-			sample: func(m snapshot, emit emit) { emit(float64(m.many.plans)) },
+			sample: func(m snapshot, emit emit) { emit(float64(m.plans)) },
 		},
 		{
 			Name: prefix + "documents", Type: Gauge,
 			Labels: []Label{{Name: "kind", Values: []string{v1alpha1.KindEndpointPool, v1alpha1.KindEndpointBinding}}, {Name: "state", Values: documentStates()}},
-			Help:   "Documents, by state: the version of the file is in effect (current), the last good one is because the file is wrong or cannot be read (kept), or none is (unusable).",
+			Help:   "Documents, by state: their newest version is in effect (current), the last good one is because the newest is wrong or cannot be read (kept), or none is (unusable).",
 			Use:    `ionos_endpointslice_documents{state!="current"} > 0`, Advice: "correct the file; `check --only documents` says what is wrong",
 			sample: sampleDocuments,
 		},
@@ -89,19 +89,19 @@ func documentFamilies() []Family {
 			Name: prefix + "document_mistakes", Type: Gauge,
 			Help: "Mistakes in documents and their files.",
 			Use:  `ionos_endpointslice_document_mistakes > 0`, Advice: "the log and `check --only documents` name each, with file, line, field, rule and remedy",
-			sample: func(m snapshot, emit emit) { emit(float64(len(m.many.documents.Mistakes))) },
+			sample: func(m snapshot, emit emit) { emit(float64(len(m.documents.Mistakes))) },
 		},
 		{
 			Name: prefix + "documents_generation", Type: Gauge,
 			Help: "Counts the changes of the documents that this process has seen.",
 			Use:  `changes(ionos_endpointslice_documents_generation[1h])`, Advice: "when documents changed",
-			sample: func(m snapshot, emit emit) { emit(float64(m.many.documents.Generation)) },
+			sample: func(m snapshot, emit emit) { emit(float64(m.documents.Generation)) },
 		},
 		{
 			Name: prefix + "documents_last_good_timestamp_seconds", Type: Gauge,
 			Help: "Unix time at which all documents were last read without a mistake; 0 if they never were.",
 			Use:  `time() - ionos_endpointslice_documents_last_good_timestamp_seconds`, Advice: "for how long documents have been wrong, or could not be read",
-			sample: func(m snapshot, emit emit) { emit(unix(m.many.sound)) },
+			sample: func(m snapshot, emit emit) { emit(unix(m.sound)) },
 		},
 		{
 			Name: prefix + "statuses_refused", Type: Gauge,
@@ -127,21 +127,21 @@ func serviceFamilies() []Family {
 			Use:  `ionos_endpointslice_services_with_problem > 0`, Advice: "`ionos_endpointslice_service_problem` names them",
 			sample: func(m snapshot, emit emit) {
 				for _, kind := range problems() {
-					emit(float64(m.many.problems[kind]), kind)
+					emit(float64(m.problems[kind]), kind)
 				}
 			},
 		},
 		{
 			Name: prefix + "services_unlisted", Type: Gauge,
-			Help: "Services without series of their own. Up to 200 Services each has some; where there are more, those with a problem have, at most 1,000.",
+			Help: "Services without series of their own. Up to 1,000 Services each has some; where there are more, those with a problem have, at most 1,000.",
 			Use:  `ionos_endpointslice_services_unlisted`, Advice: "`ionos_endpointslice_services` and `ionos_endpointslice_services_with_problem` count these too",
-			sample: func(m snapshot, emit emit) { emit(float64(m.many.unlisted)) },
+			sample: func(m snapshot, emit emit) { emit(float64(m.unlisted)) },
 		},
 		{
 			Name: prefix + "services_without_pool", Type: Gauge,
 			Help: "Services with slices of a pool that no document describes; the slices stay as they are, and nothing checks their endpoints.",
 			Use:  `ionos_endpointslice_services_without_pool > 0`, Advice: "the log names them: bring the document of the pool back, or delete the slices",
-			sample: func(m snapshot, emit emit) { emit(float64(len(m.many.plan.Lost))) },
+			sample: func(m snapshot, emit emit) { emit(float64(len(m.plan.Lost))) },
 		},
 	}
 }
@@ -151,8 +151,8 @@ func sampleDocuments(m snapshot, emit emit) {
 	type of struct{ kind, state string }
 	count := make(map[of]int)
 	states := documentStates()
-	for i := range m.many.documents.Entries {
-		e := &m.many.documents.Entries[i]
+	for i := range m.documents.Entries {
+		e := &m.documents.Entries[i]
 		state := states[0]
 		switch {
 		case !e.Usable():
@@ -173,8 +173,8 @@ func sampleDocuments(m snapshot, emit emit) {
 func sampleTargets(m snapshot, emit emit) {
 	count := make(map[resolve.State]int)
 	order := []resolve.State{resolve.Kept, resolve.Leaving, resolve.Draining, resolve.Active, resolve.Emptied}
-	for i := range m.many.plan.Targets {
-		uses := m.many.plan.Targets[i].Uses
+	for i := range m.plan.Targets {
+		uses := m.plan.Targets[i].Uses
 		for _, state := range order {
 			if slices.ContainsFunc(uses, func(u resolve.PoolUse) bool { return u.State == state }) {
 				count[state]++
@@ -194,8 +194,8 @@ func targetFamilies() []Family {
 	labels := []Label{{Name: "target_namespace", Note: "the namespace of the Service"}, {Name: "target_service", Note: "its name"}}
 	each := func(value func(t *targetView) int) func(snapshot, emit) {
 		return func(m snapshot, emit emit) {
-			for i := range m.many.shown {
-				if t := &m.many.shown[i]; t.filled {
+			for i := range m.shown {
+				if t := &m.shown[i]; t.filled {
 					emit(float64(value(t)), t.Namespace, t.Service)
 				}
 			}
@@ -226,8 +226,8 @@ func targetFamilies() []Family {
 			Help:   "1 for each problem that the Service has; absent where it has none.",
 			Use:    `ionos_endpointslice_service_problem == 1`, Advice: "the Event on the Service and the log say what to do",
 			sample: func(m snapshot, emit emit) {
-				for i := range m.many.shown {
-					t := &m.many.shown[i]
+				for i := range m.shown {
+					t := &m.shown[i]
 					for _, kind := range t.problems {
 						emit(1, t.Namespace, t.Service, kind)
 					}

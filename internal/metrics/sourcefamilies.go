@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"math"
 	"slices"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/hold"
@@ -17,7 +16,7 @@ func poolUseFamilies() []Family {
 			Help: "Services that take endpoints from the pool. A pool without any is not read, and has no other series.",
 			Use:  `ionos_endpointslice_pool_services == 0`, Advice: "the pool is not used",
 			sample: func(m snapshot, emit emit) {
-				for _, p := range m.many.pools {
+				for _, p := range m.pools {
 					emit(float64(p.targets), p.name)
 				}
 			},
@@ -182,19 +181,32 @@ func poolCredentialFamilies() []Family {
 		{
 			Name: prefix + "credential_expiry_timestamp_seconds", Type: Gauge, Labels: labels,
 			Help: "Unix time at which a credential of the pool expires: the token of the IONOS Cloud that it used last (token), or the token or client certificate for its remote cluster, whichever is sooner (kubeconfig); absent if that is not known.",
-			Use:  `ionos_endpointslice_credential_expiry_timestamp_seconds - time() < 14 * 86400`, Advice: "write a new one to the file `token` or `kubeconfig` of its credentials, unless something else does; it is used without a restart",
+			Use:  `ionos_endpointslice_credential_expiry_timestamp_seconds - time() < 14 * 86400`, Advice: "write a new one to its file (`token` or `kubeconfig` in the folder of the credentials; with variables, that of `IONOS_TOKEN_FILE` or `SECURED_KUBECONFIG`), unless something else does; it is used without a restart",
 			sample: each(func(c Credential) float64 { return unix(c.Expires) }),
 		},
 		{
 			Name: prefix + "credential_lifetime_seconds", Type: Gauge, Labels: labels,
 			Help: "Seconds for which that credential is valid in all; +Inf if it does not say, as the token of the IONOS Cloud never does; absent if its expiry is not known.",
 			Use:  `ionos_endpointslice_credential_lifetime_seconds < 2 * 86400`, Advice: "something renews it; the alert waits for the last tenth of its lifetime",
-			sample: each(func(c Credential) float64 {
-				if c.Lifetime <= 0 {
-					return math.Inf(1)
-				}
-				return c.Lifetime.Seconds()
-			}),
+			sample: each(Credential.lifetime),
+		},
+	}
+}
+
+// measuredFamilies tell how long reads and health checks of all pools take.
+func measuredFamilies() []Family {
+	return []Family{
+		{
+			Name: readDuration, Type: Histogram, Labels: []Label{{Name: "source", Note: "the value of `SOURCE_KIND`"}},
+			buckets: []float64{.001, .005, .025, .1, .25, .5, 1, 2.5, 5, 10, 20, 30, 60},
+			Help:    "Seconds that reads of sources took, failed ones included.",
+			Use:     `histogram_quantile(0.99, rate(ionos_endpointslice_source_read_duration_seconds_bucket[30m]))`, Advice: "keep it well below `SOURCE_TIMEOUT`",
+		},
+		{
+			Name: probeDuration, Type: Histogram,
+			buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+			Help:    "Seconds that health checks took, without those of outcome LocalError.",
+			Use:     `histogram_quantile(0.99, rate(ionos_endpointslice_health_check_duration_seconds_bucket[10m]))`, Advice: "keep it well below `HEALTH_CHECK_TIMEOUT`",
 		},
 	}
 }
