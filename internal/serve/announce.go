@@ -27,9 +27,11 @@ const (
 // each namespace one comes first, so that every team has one.
 type audience struct {
 	announce func(resolve.Key, narration.Notice)
-	mu       sync.Mutex
-	plan     resolve.Plan
-	uids     map[resolve.Key]string
+	// variables says that nobody wrote the name of the pool.
+	variables bool
+	mu        sync.Mutex
+	plan      resolve.Plan
+	uids      map[resolve.Key]string
 	// names are those of the groups of the plan.
 	names map[resolve.Group]setting.Names
 	// allowed has the allowance of each pool and reason.
@@ -41,8 +43,8 @@ type allowance struct {
 	reason narration.NoticeReason
 }
 
-func newAudience(announce func(resolve.Key, narration.Notice)) *audience {
-	return &audience{announce: announce, allowed: make(map[allowance]*limiter.Limiter)}
+func newAudience(announce func(resolve.Key, narration.Notice), variables bool) *audience {
+	return &audience{announce: announce, variables: variables, allowed: make(map[allowance]*limiter.Limiter)}
 }
 
 // planned takes in which Services there are. Pools that are gone are forgotten.
@@ -75,7 +77,9 @@ func (a *audience) tell(key resolve.Group, notices []narration.Notice, now time.
 				break
 			}
 			own := notice
-			own.Service, own.Note = a.uids[service.Key], noteOf(key.Pool, service.names, notice)
+			if own.Service = a.uids[service.Key]; !a.variables {
+				own.Note = noteOf(key.Pool, service.names, notice)
+			}
 			a.announce(service.Key, own)
 		}
 	}
@@ -94,6 +98,9 @@ func noteOf(pool string, names setting.Names, notice narration.Notice) string {
 func (a *audience) namesOf(key resolve.Group) setting.Names {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.variables {
+		return setting.Names{}
+	}
 	names := a.names[key]
 	names.Spelling, names.Pool = setting.Fields, key.Pool
 	return names

@@ -43,8 +43,10 @@ func (s Settling) Forget(key resolve.Key) { s.s.forget(key) }
 // Take takes in an outcome.
 func (s Settling) Take(key resolve.Key, dryRun bool, o target.Outcome) { s.s.take(key, dryRun, o) }
 
-// NewAudience returns where the notices of pools are announced.
-var NewAudience = newAudience
+// NewAudience returns where the notices of pools of documents are announced.
+func NewAudience(announce func(resolve.Key, narration.Notice)) *audience {
+	return newAudience(announce, false)
+}
 
 // Planned and Tell are its methods.
 func (a *audience) Planned(plan resolve.Plan, uids map[resolve.Key]string) { a.planned(plan, uids) }

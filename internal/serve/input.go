@@ -38,6 +38,9 @@ func (s *Server) input(now time.Time) (resolve.Input, bool) {
 	local := s.opts.Hub.Local()
 	s.teller.crowded(local.Sights)
 	for _, sight := range local.Sights {
+		if set.Variables && !s.settled && (sight.Complete || sight.Err != nil) {
+			s.teller.first(set, sight.Err)
+		}
 		if !s.settled && !sight.Complete && (sight.Err == nil || set.Variables) {
 			return in, false // with variables nothing is decided before the slices were read
 		}

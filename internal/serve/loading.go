@@ -5,15 +5,34 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
 
 // reload is how long a store that could not be read waits until it is tried again: what is
 // published is not checked before.
 const reload = time.Second
+
+// first tells why the slices of variables cannot be read, and that they can: nothing else
+// happens before.
+func (t *teller) first(set documents.Set, err error) {
+	o := target.Outcome{At: time.Now(), Loaded: true, LoadErr: err}
+	var story narration.Story
+	t.unread, story = t.unread.Tell(o)
+	for _, b := range set.Bindings() {
+		key := resolve.Key{Namespace: b.Namespace, Service: b.Name}
+		t.opts.Observe.OfTarget(key, t.opts.DryRun)(o)
+		say(t.log.With(keyArgs(key)...), setting.Names{}, story)
+		for _, notice := range story.Notices {
+			t.announce(key, notice)
+		}
+	}
+}
 
 // load reads one of the stores, and reports whether that succeeded.
 func (t *targets) load(ctx context.Context, f *filled, i int) bool {

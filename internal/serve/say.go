@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 )
 
@@ -35,4 +36,16 @@ func levelOf(level narration.Level, log *slog.Logger) func(string, ...any) {
 	case narration.Info:
 	}
 	return log.Info
+}
+
+func keyArgs(key resolve.Key) []any {
+	return []any{"namespace", key.Namespace, "service", key.Service}
+}
+
+func (t *teller) groupArgs(key resolve.Group) []any {
+	args := []any{"pool", key.Pool, "health_check_mode", string(key.Check.Mode), "health_check_port", key.Check.Port}
+	if t.variables { // nobody wrote the name of the pool
+		return args[2:]
+	}
+	return args
 }

@@ -20,6 +20,10 @@ type teller struct {
 	log  *slog.Logger
 	// audience is told what happens to pools.
 	audience *audience
+	// variables says that variables say what is filled, and unread what was told of their slices
+	// before the first plan.
+	variables bool
+	unread    narration.Target
 	// thorough says that every changed decision is logged as well.
 	thorough bool
 	// set is the one whose changes were told last.
@@ -47,7 +51,8 @@ func newTeller(opts Options) *teller {
 	if opts.DryRun {
 		announce = func(resolve.Key, narration.Notice) {}
 	}
-	return &teller{opts: opts, log: opts.Logger, audience: newAudience(announce), said: make(map[subject]string)}
+	variables := opts.Documents.Set().Variables
+	return &teller{opts: opts, log: opts.Logger, audience: newAudience(announce, variables), variables: variables, said: make(map[subject]string)}
 }
 
 // news reports whether that was not said of the subject before; saying nothing forgets it.
@@ -71,8 +76,10 @@ func (t *teller) news(of subject, text string) bool {
 // or that it is over.
 func (t *teller) trouble(of subject, names setting.Names, err error) (text string, news bool) {
 	if err != nil {
-		names.Spelling = setting.Fields
-		text = names.Of(err.Error())
+		if text = err.Error(); !t.variables {
+			names.Spelling = setting.Fields
+			text = names.Of(text)
+		}
 	}
 	return text, t.news(of, text)
 }
@@ -103,7 +110,7 @@ func (t *teller) pool(name string, err error) {
 
 func (t *teller) group(key resolve.Group, err error) {
 	t.opts.Observe.Group(key, err)
-	log := t.log.With(groupArgs(key)...)
+	log := t.log.With(t.groupArgs(key)...)
 	switch text, news := t.trouble(subject{kind: "group", name: name(key)}, t.audience.namesOf(key), err); {
 	case news && err != nil:
 		log.Error("the endpoints cannot be checked as the document says, they stay as they are", "error", text)
@@ -123,18 +130,10 @@ func (t *teller) target(key resolve.Key, err error) {
 	}
 }
 
-func keyArgs(key resolve.Key) []any {
-	return []any{"namespace", key.Namespace, "service", key.Service}
-}
-
-func groupArgs(key resolve.Group) []any {
-	return []any{"pool", key.Pool, "health_check_mode", string(key.Check.Mode), "health_check_port", key.Check.Port}
-}
-
 // ofGroup returns what tells and shows the outcomes of a group.
 func (t *teller) ofGroup(key resolve.Group, g *group) func(pool.Outcome) {
 	memory := narration.Pool{Thorough: t.thorough}
-	log, observe := t.log.With(groupArgs(key)...), t.opts.Observe.OfGroup(key)
+	log, observe := t.log.With(t.groupArgs(key)...), t.opts.Observe.OfGroup(key)
 	return func(o pool.Outcome) {
 		var story narration.Story
 		memory, story = memory.Tell(o)
@@ -270,7 +269,7 @@ func (t *teller) forget(holds map[subject]bool) {
 
 // documents tells what became of documents.
 func (t *teller) documents(set documents.Set) {
-	if set.Generation == t.set.Generation && len(set.Lost) == len(t.set.Lost) {
+	if t.variables || set.Generation == t.set.Generation && len(set.Lost) == len(t.set.Lost) {
 		return
 	}
 	for _, change := range documents.Changes(t.set, set) {

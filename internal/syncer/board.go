@@ -1,30 +1,18 @@
 package syncer
 
 import (
-	"cmp"
-	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/outbox"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
 
-// board keeps the status of pool and target, and logs and announces what the
-// narration says of each outcome.
+// board keeps the status of pool and target.
 type board struct {
-	log      *slog.Logger
-	names    setting.Names
-	announce func(narration.Notice)
-	status   atomic.Pointer[Status]
-
-	// said are the reasons of what was told of the newest plan; only the loop of plans touches it.
-	said map[string]bool
+	status atomic.Pointer[Status]
 
 	mu sync.Mutex
 	// next is the status that grows; what is published is a copy.
@@ -32,11 +20,8 @@ type board struct {
 }
 
 // newBoard shows a status that says nothing yet.
-func newBoard(o Options) *board {
-	b := &board{log: o.Logger, names: o.Target.Names, announce: func(narration.Notice) {}}
-	if o.Announcer != nil && !o.DryRun {
-		b.announce = o.Announcer.Announce
-	}
+func newBoard() *board {
+	b := &board{}
 	b.status.Store(&Status{})
 	return b
 }
@@ -51,24 +36,6 @@ func (b *board) shown() *Status {
 	whole := *s
 	whole.Findings = s.findings()
 	return &whole
-}
-
-// planned tells what a plan says of the slices: after a restart with other ports or another
-// check they hold what is to be replaced.
-func (b *board) planned(p *resolve.Plan) {
-	var told narration.Story
-	said := map[string]bool{}
-	for _, n := range p.Notices {
-		said[n.Reason] = true
-		if !b.said[n.Reason] {
-			told.Lines = append(told.Lines, narration.Line{Level: narration.Warn, Message: n.Message})
-			told.Notices = append(told.Notices, narration.Notice{Reason: narration.NoticeReason(n.Reason), Note: n.Message})
-		}
-	}
-	b.said = said
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.tell(told)
 }
 
 // pooled takes in what an event of the pool came to, with what was told of the pool.
@@ -132,7 +99,7 @@ func (b *board) publish() {
 	b.status.Store(&status)
 }
 
-// told tells the story of what was taken in last.
+// told takes in the cycle of what was taken in last.
 func (b *board) told(story narration.Story) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -140,48 +107,4 @@ func (b *board) told(story narration.Story) {
 		b.next.Cycles = narration.Prepend(b.next.Cycles, *story.Cycle)
 		b.publish()
 	}
-	b.tell(story)
-}
-
-// tell logs and announces a story, with settings as the target's readers spell
-// them.
-func (b *board) tell(story narration.Story) {
-	for _, line := range story.Lines {
-		b.say(line.Level)(b.names.Of(line.Message), b.spelled(line.Args)...)
-	}
-	for _, notice := range story.Notices {
-		notice.Service, notice.Note = cmp.Or(notice.Service, b.next.State.Service.UID), b.names.Of(notice.Note)
-		b.announce(notice)
-	}
-}
-
-// spelled spells settings in the values of a log line.
-func (b *board) spelled(args []any) []any {
-	if b.names.Spelling == setting.Variables {
-		return args
-	}
-	spelled := slices.Clone(args)
-	for i, arg := range args {
-		switch value := arg.(type) {
-		case string:
-			spelled[i] = b.names.Of(value)
-		case error:
-			spelled[i] = b.names.Of(value.Error())
-		}
-	}
-	return spelled
-}
-
-// say returns what logs at a level.
-func (b *board) say(level narration.Level) func(string, ...any) {
-	switch level {
-	case narration.Debug:
-		return b.log.Debug
-	case narration.Warn:
-		return b.log.Warn
-	case narration.Error:
-		return b.log.Error
-	case narration.Info:
-	}
-	return b.log.Info
 }

@@ -1,19 +1,13 @@
 package syncer
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"log/slog"
-	"sync"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
@@ -54,7 +48,7 @@ func (s *Syncer) served() serve.Options {
 	wanted, _ := resolve.CheckOf(o.Pool, nil, o.Target.Ports)
 	return serve.Options{
 		Documents: environment{documents.OfVariables(o.Pool, o.Binding)},
-		Hub:       serve.NewOne(&first{Store: o.Store, board: s.board}, o.Target, o.StoreChanged, o.PollInterval),
+		Hub:       serve.NewOne(o.Store, o.Target, o.StoreChanged, o.PollInterval),
 		Supply: func(*v1alpha1.EndpointPool) (serve.Supply, error) {
 			return serve.Supply{
 				Make: func() (serve.Origin, error) {
@@ -79,7 +73,7 @@ func (s *Syncer) served() serve.Options {
 			return checking, nil
 		},
 		ManagedBy: o.Target.ManagedBy, MaxEndpoints: o.Target.MaxEndpoints, Concurrency: o.Concurrency, Lanes: o.Lanes,
-		Connections: o.Connections, Random: o.Random, DryRun: o.DryRun, Logger: slog.New(mute{o.Logger.Handler()}),
+		Connections: o.Connections, Random: o.Random, DryRun: o.DryRun, Logger: o.Logger, Announce: s.announce,
 		Observe: s.observed(wanted),
 	}
 }
@@ -89,10 +83,6 @@ func (s *Syncer) observed(wanted resolve.Check) serve.Observe {
 	observe := s.opts.Observe
 	observe.Fill()
 	all := observe
-	all.Planned = func(set documents.Set, p *resolve.Plan) {
-		s.board.planned(p)
-		observe.Planned(set, p)
-	}
 	all.OfGroup = func(key resolve.Group) func(pool.Outcome, narration.Pool) {
 		seen := observe.OfGroup(key)
 		if key.Check != wanted {
@@ -119,36 +109,9 @@ func (s *Syncer) observed(wanted resolve.Check) serve.Observe {
 	return all
 }
 
-// mute is a log in which nothing is written.
-type mute struct{ slog.Handler }
-
-// Handle, WithAttrs and WithGroup implement slog.Handler.
-func (mute) Handle(context.Context, slog.Record) error { return nil }
-func (m mute) WithAttrs([]slog.Attr) slog.Handler      { return m }
-func (m mute) WithGroup(string) slog.Handler           { return m }
-
-// first is a store of which the board is told what was there at first, or why that could not
-// be read: nothing else happens before.
-type first struct {
-	Store
-	board *board
-	mu    sync.Mutex
-	known bool
-	told  narration.Target
-}
-
-// Load implements Store.
-func (f *first) Load(ctx context.Context) (plan.State, error) {
-	state, err := f.Store.Load(ctx)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.known && !errors.Is(ctx.Err(), context.Canceled) {
-		f.known = err == nil
-		o := target.Outcome{At: time.Now(), Loaded: true, LoadErr: err, State: state}
-		var story narration.Story
-		f.told, story = f.told.Tell(o)
-		f.board.targeted(o)
-		f.board.told(story)
+// announce makes a notice known.
+func (s *Syncer) announce(_ resolve.Key, notice narration.Notice) {
+	if s.opts.Announcer != nil {
+		s.opts.Announcer.Announce(notice)
 	}
-	return state, err
 }

@@ -14,7 +14,6 @@ import (
 func TestLogAndEventsSpellSettingsAsTheTargetsReadersDo(t *testing.T) {
 	for spelling, want := range map[setting.Spelling]string{
 		setting.Variables: "HEALTH_CHECK_FAIL_OPEN=true",
-		setting.Fields:    "spec.guard.failOpen=true",
 	} {
 		t.Run(spelling.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -102,7 +102,7 @@ func New(opts Options) (*Syncer, error) {
 	if opts.Pool == nil {
 		opts.Pool, opts.Binding = documentsOf(opts)
 	}
-	s := &Syncer{opts: opts, board: newBoard(opts)}
+	s := &Syncer{opts: opts, board: newBoard()}
 	var err error
 	if s.server, err = serve.New(s.served()); err != nil {
 		return nil, err
