@@ -19,6 +19,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/memory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
@@ -117,7 +118,9 @@ func busyWorld(t *testing.T, size int) (*world, *fleet, *syncer.Syncer) {
 	started := time.Now()
 	w := newWorld(t, func(o *admin.Options) {
 		o.Service = func(string, string) (*report.Document, error) {
-			return report.Build(report.Facts{Now: time.Now(), Status: s.Status(), Target: target, SourceKind: "file", StoreKind: "memory", Leader: true, Version: "v1", Started: started}), nil
+			m := report.Many{Now: time.Now(), Snapshot: s.Server().Snapshot(), StoreKind: "memory", Leader: true, Version: "v1", Started: started}
+			m.Only = resolve.Key{Namespace: target.Namespace, Service: target.Service}
+			return m.Service(target.Namespace, target.Service)
 		}
 	})
 	return w, source, s

@@ -27,29 +27,27 @@ func (r read) Changed() <-chan struct{} { return nil }
 
 // readOnce reads the documents once, for a command that ends then.
 func readOnce(ctx context.Context) reading {
-	return func(b *many) (serve.Documents, func(context.Context) error, error) {
+	return func(b *parts) (serve.Documents, func(context.Context) error, error) {
 		if !b.config.Documents.Used() {
-			set, err := b.environment()
-			return read{set}, func(context.Context) error { return nil }, err
+			return b.environment()
 		}
 		objects, err := objectsOf(ctx, b.config, b.metrics)
 		if err != nil {
 			return nil, nil, err
 		}
 		set := documents.Join(documents.Set{}, documentsOf(ctx, b.config), objects)
-		return read{set}, func(context.Context) error { return nil }, nil
+		return read{set}, nil, nil
 	}
 }
 
 // environment are the documents of the variables. What cannot be made of them is a mistake
 // of the configuration, whatever the API servers say.
-func (b *many) environment() (documents.Set, error) {
+func (b *parts) environment() (set serve.Documents, watch func(context.Context) error, err error) {
 	pool, binding, check := carried(b.config)
-	if _, err := b.origin(pool); err != nil {
-		return documents.Set{}, err
+	if _, err = b.origin(pool); err == nil {
+		_, err = b.checking(pool, check)
 	}
-	_, err := b.checking(pool, check)
-	return documents.OfVariables(pool, binding), err
+	return read{documents.OfVariables(pool, binding)}, nil, err
 }
 
 // pacer passes on now and then what takes long.
@@ -76,7 +74,7 @@ func (p *pacer) tell(what string, done, all int) {
 // assess looks at everything that is to be filled, and writes nothing. It says on standard
 // error what takes long. Where the variables describe the only Service, what cannot be read
 // of it is the error.
-func (p Program) assess(ctx context.Context, c config.Config) (*many, serve.Assessment, error) {
+func (p Program) assess(ctx context.Context, c config.Config) (*parts, serve.Assessment, error) {
 	silent := p
 	silent.Stderr = io.Discard // what is found is what the command prints
 	b, err := silent.buildMany(c, true, readOnce(ctx))
@@ -101,7 +99,7 @@ func unread(f *serve.AssessedFill) error {
 }
 
 // found is what an assessment found out.
-func (b *many) found(a serve.Assessment, started time.Time) report.Many {
+func (b *parts) found(a serve.Assessment, started time.Time) report.Many {
 	return report.Many{
 		Now: time.Now(), Snapshot: a.Snapshot(), StoreKind: string(b.config.Store.Kind),
 		Leader: true, DryRun: b.config.Run.DryRun || b.config.Store.Kind == config.StoreMemory, Version: b.version, Started: started,

@@ -11,7 +11,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/event"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // manyNotices is how many notices of many Services may wait: one for each that a team
@@ -60,13 +59,6 @@ func tellTrouble(log *slog.Logger, err error) {
 		return
 	}
 	log.Info("events are delivered again")
-}
-
-// listen lets the syncer announce, if there is an announcer.
-func (e *events) listen(options *syncer.Options) {
-	if e.announcer != nil {
-		options.Announcer = e.announcer.About(options.Target.Namespace, options.Target.Service)
-	}
 }
 
 // during delivers while do runs, and for a moment afterwards what it announced

@@ -55,7 +55,7 @@ func warnOfCredential(ctx context.Context, log *slog.Logger, setting string, exp
 
 // warningOf returns what runs beside the source of a pool, and warns when one of its
 // credentials is about to expire.
-func (b *many) warningOf(pool *v1alpha1.EndpointPool, made origin) func(context.Context) error {
+func (b *parts) warningOf(pool *v1alpha1.EndpointPool, made origin) func(context.Context) error {
 	if made.cloud == nil && made.remote == nil {
 		return made.run
 	}

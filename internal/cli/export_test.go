@@ -33,7 +33,7 @@ var Free = free
 
 // Checking is how the endpoints of a pool of documents are checked.
 func Checking(c config.Config, pool *v1alpha1.EndpointPool, check resolve.Check) (serve.Checking, error) {
-	b := &many{parts: &parts{config: c}}
+	b := &parts{config: c}
 	var err error
 	if b.metrics, err = b.newMetrics(); err != nil {
 		return serve.Checking{}, err

@@ -19,7 +19,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kubectl"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/memory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+	targets "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
 
 // newHub makes the hub that STORE_KIND names, and what tells when its credential expires.
@@ -244,12 +244,12 @@ func (f *few) Run(ctx context.Context) error {
 // alone is a store of kubectl, for which the slices of other pools of its Service are not
 // beside its own.
 type alone struct {
-	syncer.Store
+	targets.Store
 	hub *few
 	of  plan.Target
 }
 
-// Load implements syncer.Store.
+// Load implements target.Store.
 func (a alone) Load(ctx context.Context) (plan.State, error) {
 	state, err := a.Store.Load(ctx)
 	a.hub.mu.Lock()

@@ -15,7 +15,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+	targets "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
 
 // leadership is this process's part in the leader election. Where there is none,
@@ -54,7 +54,7 @@ func newLeadership(c config.Config, dryRun bool, log *slog.Logger, m *metrics.Me
 }
 
 // fence wraps the store: nothing is written without the lease.
-func (l leadership) fence(store syncer.Store) syncer.Store {
+func (l leadership) fence(store targets.Store) targets.Store {
 	if l.elector == nil {
 		return store
 	}
@@ -63,11 +63,11 @@ func (l leadership) fence(store syncer.Store) syncer.Store {
 
 // fenced is a store that writes only while the lease is held.
 type fenced struct {
-	syncer.Store
+	targets.Store
 	elector *election.Elector
 }
 
-// Write implements syncer.Store. An error that wraps election.ErrLost says that
+// Write implements target.Store. An error that wraps election.ErrLost says that
 // nothing was tried, or that the lease ended it.
 func (f fenced) Write(ctx context.Context, write plan.Write) (version string, err error) {
 	err = f.elector.Fence(ctx, func(ctx context.Context) error {

@@ -13,8 +13,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 )
 
-// surfaces are what the listeners show. ready is readiness (contract 31).
-func (b *parts) surfaces(facts func() report.Many, ready func() error) admin.Options {
+// surfaces are what the listeners show.
+func (b *parts) surfaces() admin.Options {
+	facts := b.facts(time.Now())
 	return admin.Options{
 		Admin: b.config.Listen.Admin, Metrics: b.config.Listen.Metrics, Identity: b.leader.leading, Ask: b.leaderAnswer,
 		Services: func(q report.Query) *report.Services { return facts().Services(q) },
@@ -26,7 +27,7 @@ func (b *parts) surfaces(facts func() report.Many, ready func() error) admin.Opt
 		},
 		Configuration: func() fmt.Stringer { return b.config.Describe() },
 		Live:          []admin.Check{{Name: "loop", Run: b.loopAlive}, {Name: "election", Run: b.electionAlive}},
-		Ready:         []admin.Check{{Name: "decision", Run: ready}},
+		Ready:         []admin.Check{{Name: "decision", Run: b.decided}},
 		Scrape:        b.metrics.Handler(),
 		Logger:        b.log,
 	}
@@ -34,8 +35,8 @@ func (b *parts) surfaces(facts func() report.Many, ready func() error) admin.Opt
 
 // serving runs do with both listeners open, from before it begins until it or ctx ends. If
 // an address cannot be listened on, the program ends before it reads or writes anything.
-func (b *parts) serving(ctx context.Context, options admin.Options, do func(context.Context) error) error {
-	server, err := admin.New(options)
+func (b *parts) serving(ctx context.Context, do func(context.Context) error) error {
+	server, err := admin.New(b.surfaces())
 	if err != nil {
 		return err
 	}
@@ -61,14 +62,14 @@ func (b *parts) serving(ctx context.Context, options admin.Options, do func(cont
 func (b *parts) facts(started time.Time) func() report.Many {
 	var only resolve.Key
 	if !b.config.Documents.Used() {
-		only = resolve.Key{Namespace: b.target.Namespace, Service: b.target.Service}
+		only = resolve.Key{Namespace: b.config.Target.Namespace, Service: b.config.Target.ServiceName}
 	}
 	return func() report.Many {
 		leader := b.leader.state()
 		return report.Many{
 			Now: time.Now(), Snapshot: b.server.Snapshot(), Only: only, StoreKind: string(b.config.Store.Kind), Leader: leader.Leading,
 			Election: report.Election{Enabled: leader.Enabled, Holder: leader.Holder, Since: leader.Since},
-			DryRun:   b.dryRun, Version: b.version, Started: started,
+			DryRun:   b.dryRun, Version: b.version, Started: started, StatusError: b.unwritten(),
 		}
 	}
 }
@@ -92,7 +93,7 @@ func (b *parts) electionAlive() error {
 // replica's to make. A standby that was not ready would stop a rolling update for
 // ever (ADR 19).
 func (b *parts) decided() error {
-	if b.leader.state().Leading && !b.syncer.Status().Decided() {
+	if b.leader.state().Leading && !b.server.Decided() {
 		return errors.New("no decision has been made yet")
 	}
 	return nil

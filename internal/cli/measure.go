@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
@@ -63,8 +61,8 @@ func (o origin) remoteExpiry() kubeapi.Expiry {
 // localExpiry is the same of the local cluster. It is not known of a standby, which
 // reads the credential again only when it leads.
 func (b *parts) localExpiry() kubeapi.Expiry {
-	if b.store.expiry != nil && b.leader.state().Leading {
-		return b.store.expiry()
+	if b.leader.state().Leading {
+		return b.expiry()
 	}
 	return kubeapi.Expiry{}
 }
@@ -77,16 +75,4 @@ func (o origin) rateLimit() (int, bool) {
 		return limit.Remaining, known
 	}
 	return 0, false
-}
-
-// sync keeps the slices right, and warns of what is going to stop it.
-func (b *parts) sync(ctx context.Context) error {
-	ctx, stop := context.WithCancel(ctx)
-	var beside sync.WaitGroup
-	defer beside.Wait()
-	defer stop()
-	beside.Go(func() { warnOfToken(ctx, b.log, b.source.tokenExpiry) })
-	beside.Go(func() { warnOfCredential(ctx, b.log, "SECURED_KUBECONFIG", b.source.remoteExpiry) })
-	beside.Go(func() { warnOfCredential(ctx, b.log, "KUBECONFIG", b.localExpiry) })
-	return b.syncer.Run(ctx)
 }

@@ -15,13 +15,13 @@ import (
 // reach is what a command that looks at sources once has of each carrier: the documents,
 // and the access to their pools.
 type reach struct {
-	*many
+	*parts
 	set    documents.Set
 	access func(*v1alpha1.EndpointPool) access
 }
 
 func (p Program) reach(ctx context.Context, c config.Config) (reach, error) {
-	r := reach{many: &many{parts: &parts{config: c, version: p.Version, log: logger(p.Stderr, c.Log)}}}
+	r := reach{parts: &parts{config: c, version: p.Version, log: logger(p.Stderr, c.Log)}}
 	if c.Documents.Used() {
 		r.set, r.access = documentsNow(ctx, c), func(pool *v1alpha1.EndpointPool) access { return accessIn(c, pool) }
 	} else {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,7 +50,7 @@ func (p Program) runCommand() *cobra.Command {
 	return cmd
 }
 
-// runOrOnce fills the one Service of the variables, or those that documents choose.
+// runOrOnce fills the Services.
 func (p Program) runOrOnce(ctx context.Context, once, dryRun bool) error {
 	c, err := p.load()
 	switch {
@@ -59,15 +58,8 @@ func (p Program) runOrOnce(ctx context.Context, once, dryRun bool) error {
 		return err
 	case once:
 		return p.serveOnce(ctx, c, dryRun)
-	case c.Documents.Used():
-		return p.serve(ctx, c, dryRun)
 	}
-	b, err := p.build(dryRun)
-	if err != nil {
-		return err
-	}
-	b.warn()
-	return b.run(ctx)
+	return p.serve(ctx, c, dryRun)
 }
 
 // serveOnce fills the Services once.
@@ -78,17 +70,6 @@ func (p Program) serveOnce(ctx context.Context, c config.Config, dryRun bool) er
 	}
 	b.warn()
 	return b.once(ctx)
-}
-
-// run keeps the slices right until ctx ends.
-func (b *parts) run(ctx context.Context) error {
-	b.log.Info("starting", "version", b.version, "source_kind", string(b.config.Source.Kind), "store_kind", string(b.config.Store.Kind),
-		"namespace", b.config.Target.Namespace, "service", b.config.Target.ServiceName, "dry_run", b.dryRun, "leader_election", b.leader.state().Enabled)
-	defer b.log.Info("stopped, the slices are left as they are")
-	if b.config.Leader.Election && b.dryRun {
-		b.log.Info("a dry run does not take part in the leader election")
-	}
-	return stoodBy(b.serving(ctx, b.surfaces(b.facts(time.Now()), b.decided), func(ctx context.Context) error { return b.lead(ctx, b.sync) }))
 }
 
 // stoodBy returns no error for a standby that was told to stop.
@@ -104,14 +85,14 @@ func stoodBy(err error) error {
 // process has the lease.
 func (b *parts) lead(ctx context.Context, do func(context.Context) error) error {
 	return b.events.during(ctx, func(ctx context.Context) error {
-		return b.leader.lead(ctx, func(ctx context.Context) error { return b.with(ctx, do) })
+		return b.leader.lead(ctx, do)
 	})
 }
 
 // once decides and writes once. Where there are several Services, there is a line of the log
 // for each that is not as it should be. The outcome of the worst is the last line, and for
 // every exit status except 0 the error.
-func (b *many) once(ctx context.Context) error {
+func (b *parts) once(ctx context.Context) error {
 	var a serve.Assessment
 	err := ended(ctx, b.lead(ctx, func(ctx context.Context) error {
 		do := b.server.Once
@@ -164,32 +145,4 @@ func keyArgs(j judged) []any {
 		}
 	}
 	return args
-}
-
-// with runs what the source and the store have to run beside do, if anything,
-// and stops it when do is done.
-func (b *parts) with(ctx context.Context, do func(context.Context) error) error {
-	// They outlive ctx, so that a write under way can end.
-	background, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var running sync.WaitGroup
-	beside := func(run func(context.Context) error) *error {
-		var err error
-		if run != nil {
-			running.Go(func() { err = run(background) })
-		}
-		return &err
-	}
-	source, store := beside(b.source.run), beside(b.store.run)
-	done := do(ctx)
-	stop()
-	running.Wait()
-	switch {
-	case done != nil:
-		return done
-	case *source != nil:
-		return &serve.SourceError{Err: *source}
-	case *store != nil:
-		return &serve.StoreError{Err: *store}
-	}
-	return nil
 }

@@ -2,12 +2,10 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,48 +16,55 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+	targets "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
 
-// many is what documents are turned into.
-type many struct {
-	*parts
-}
-
-// serve fills the Services that documents choose, until ctx ends.
+// serve fills Services until ctx ends.
 func (p Program) serve(ctx context.Context, c config.Config, dryRun bool) error {
 	b, err := p.buildMany(c, dryRun, watched)
 	if err != nil {
 		return &exitError{ExitUsage, err}
 	}
 	b.warn()
-	b.log.Info("starting", "version", b.version, "documents_dir", c.Documents.Dir, "documents_api", c.Documents.API, "store_kind", string(c.Store.Kind),
-		"dry_run", b.dryRun, "leader_election", b.leader.state().Enabled)
+	b.log.Info("starting", append(chosenBy(c), "version", b.version, "store_kind", string(c.Store.Kind), "dry_run", b.dryRun, "leader_election", b.leader.state().Enabled)...)
 	defer b.log.Info("stopped, the slices are left as they are")
-	return stoodBy(b.serving(ctx, b.surfaces(b.manyFacts(time.Now()), b.planned), func(ctx context.Context) error { return b.lead(ctx, b.run) }))
+	if c.Leader.Election && b.dryRun {
+		b.log.Info("a dry run does not take part in the leader election")
+	}
+	return stoodBy(b.serving(ctx, func(ctx context.Context) error { return b.lead(ctx, b.run) }))
+}
+
+// chosenBy are the arguments of a log line about what says which Services are filled.
+func chosenBy(c config.Config) []any {
+	if c.Documents.Used() {
+		return []any{"documents_dir", c.Documents.Dir, "documents_api", c.Documents.API}
+	}
+	return []any{"source_kind", string(c.Source.Kind), "namespace", c.Target.Namespace, "service", c.Target.ServiceName}
 }
 
 // run fills the Services, and warns of what is going to stop that.
-func (b *many) run(ctx context.Context) error {
+func (b *parts) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer stop()
 	beside.Go(func() { warnOfCredential(ctx, b.log, "KUBECONFIG", b.localExpiry) })
-	if b.carriers.kinds != nil && !b.dryRun && b.config.Store.Kind != config.StoreMemory {
+	if b.carriers != nil && b.carriers.kinds != nil && !b.dryRun && b.config.Store.Kind != config.StoreMemory {
 		beside.Go(func() { b.carriers.kinds.Tell(ctx, b.telling()) })
 	}
 	return b.server.Run(ctx)
 }
 
 // reading makes the documents of a process, and what keeps them current.
-type reading func(b *many) (set serve.Documents, watch func(context.Context) error, err error)
+type reading func(b *parts) (set serve.Documents, watch func(context.Context) error, err error)
 
 // watched are documents that are read again when they change.
-func watched(b *many) (set serve.Documents, watch func(context.Context) error, err error) {
+func watched(b *parts) (set serve.Documents, watch func(context.Context) error, err error) {
+	if !b.config.Documents.Used() {
+		return b.environment()
+	}
 	b.carriers, err = newCarriers(b.config, b.metrics)
 	if err != nil {
 		return nil, nil, err
@@ -68,8 +73,8 @@ func watched(b *many) (set serve.Documents, watch func(context.Context) error, e
 }
 
 // buildMany makes everything from the configuration. Nothing is started yet.
-func (p Program) buildMany(c config.Config, dryRun bool, read reading) (*many, error) {
-	b := &many{parts: &parts{config: c, version: p.Version, dryRun: dryRun || c.Run.DryRun, log: logger(p.Stderr, c.Log)}}
+func (p Program) buildMany(c config.Config, dryRun bool, read reading) (*parts, error) {
+	b := &parts{config: c, version: p.Version, dryRun: dryRun || c.Run.DryRun, log: logger(p.Stderr, c.Log)}
 	var err error
 	if b.metrics, err = b.newMetrics(); err != nil {
 		return nil, err
@@ -82,13 +87,13 @@ func (p Program) buildMany(c config.Config, dryRun bool, read reading) (*many, e
 		return nil, err
 	}
 	var hub serve.Hub
-	if hub, b.store.expiry, err = p.newHub(c, set, b.metrics); err != nil {
+	if hub, b.expiry, err = p.newHub(c, set, b.metrics); err != nil {
 		return nil, err
 	}
 	b.events = newEvents(c, b.dryRun, b.log, b.metrics)
 	b.server, err = serve.New(serve.Options{
 		Documents: set, Watch: watch, Hub: hub, Labels: b.namespaceLabels,
-		Fence:    func(s syncer.Store) syncer.Store { return b.metrics.Store(b.leader.fence(s)) },
+		Fence:    func(s targets.Store) targets.Store { return b.metrics.Store(b.leader.fence(s)) },
 		Bounds:   bounded(c.Documents),
 		Supply:   b.supply,
 		Checking: b.checking,
@@ -100,7 +105,7 @@ func (p Program) buildMany(c config.Config, dryRun bool, read reading) (*many, e
 }
 
 // announcing returns what makes a notice known at a Service.
-func (b *many) announcing() func(resolve.Key, narration.Notice) {
+func (b *parts) announcing() func(resolve.Key, narration.Notice) {
 	if b.events.announcer == nil {
 		return nil
 	}
@@ -109,7 +114,7 @@ func (b *many) announcing() func(resolve.Key, narration.Notice) {
 }
 
 // namespaceLabels reads the labels of all namespaces.
-func (b *many) namespaceLabels(ctx context.Context) (map[string]map[string]string, error) {
+func (b *parts) namespaceLabels(ctx context.Context) (map[string]map[string]string, error) {
 	if kind := b.config.Store.Kind; kind != config.StoreClientGo {
 		return nil, fmt.Errorf("STORE_KIND=%s reads no labels of namespaces; name the namespaces in spec.allow of the pool, or set STORE_KIND=client-go", kind)
 	}
@@ -146,24 +151,6 @@ func firstLabels(all map[string]string) map[string]string {
 		kept[name] = all[name]
 	}
 	return kept
-}
-
-// manyFacts returns what makes the facts about this process at any moment.
-func (b *many) manyFacts(started time.Time) func() report.Many {
-	facts := b.facts(started)
-	return func() report.Many {
-		m := facts()
-		m.StatusError = b.unwritten()
-		return m
-	}
-}
-
-// planned is readiness (contract 31).
-func (b *many) planned() error {
-	if b.leader.state().Leading && !b.server.Decided() {
-		return errors.New("no decision has been made yet")
-	}
-	return nil
 }
 
 // warn logs which variables have no effect.

@@ -11,17 +11,17 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/command"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/file"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/kubernetes"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/static"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // origin is a source, and what goes with it.
 type origin struct {
-	syncer.Source
+	pool.Source
 	// changed receives a value when the next read will differ, nil where the source
 	// cannot know; run has to run beside it, nil where nothing has to.
 	changed <-chan struct{}
@@ -37,11 +37,11 @@ type origin struct {
 func free(s v1alpha1.PoolSource) bool { return s.Static != nil || s.File != nil }
 
 // newSource makes the source of a pool.
-func newSource(pool *v1alpha1.EndpointPool, a access, m *metrics.Metrics) (origin, error) {
+func newSource(document *v1alpha1.EndpointPool, a access, m *metrics.Metrics) (origin, error) {
 	var kind config.SourceKind
-	var s syncer.Source
+	var s pool.Source
 	var err error
-	switch from := pool.Spec.Source; {
+	switch from := document.Spec.Source; {
 	case from.Static != nil:
 		kind = config.SourceStatic
 		s, err = newStatic(from.Static.Nodes)
@@ -58,9 +58,9 @@ func newSource(pool *v1alpha1.EndpointPool, a access, m *metrics.Metrics) (origi
 		}
 		return origin{Source: m.Source(string(config.SourceKubernetes), nodes), changed: nodes.Changed(), run: nodes.Run, remote: nodes}, nil
 	case from.IONOS != nil:
-		return newIONOS(pool, a, m)
+		return newIONOS(document, a, m)
 	default:
-		err = fmt.Errorf("not read: the document of pool %s has a mistake, and no version before it is known; correct the document", pool.Name)
+		err = fmt.Errorf("not read: the document of pool %s has a mistake, and no version before it is known; correct the document", document.Name)
 	}
 	if err != nil {
 		return origin{}, err

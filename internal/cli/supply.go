@@ -16,7 +16,7 @@ import (
 )
 
 // supply says how a pool is read.
-func (b *many) supply(pool *v1alpha1.EndpointPool) (serve.Supply, error) {
+func (b *parts) supply(pool *v1alpha1.EndpointPool) (serve.Supply, error) {
 	return serve.Supply{
 		// Like that of variables, but not what somebody else wrote into an API server.
 		Free: free(pool.Spec.Source), Rules: rules(pool, access{loopback: b.config.Store.Kind == config.StoreMemory && pool.UID == ""}),
@@ -26,7 +26,7 @@ func (b *many) supply(pool *v1alpha1.EndpointPool) (serve.Supply, error) {
 }
 
 // origin makes the source of a pool, with the credentials as they are now.
-func (b *many) origin(pool *v1alpha1.EndpointPool) (serve.Origin, error) {
+func (b *parts) origin(pool *v1alpha1.EndpointPool) (serve.Origin, error) {
 	from := b.access(pool)
 	if err := lackingCredentials(b.config, pool, from); err != nil {
 		return serve.Origin{}, err
@@ -57,7 +57,7 @@ func (o origin) access() metrics.Access {
 
 // checking says how the endpoints of a group are checked and judged. It needs no
 // credentials but the authorities of an HTTPS check.
-func (b *many) checking(pool *v1alpha1.EndpointPool, check resolve.Check) (serve.Checking, error) {
+func (b *parts) checking(pool *v1alpha1.EndpointPool, check resolve.Check) (serve.Checking, error) {
 	h := pool.Spec.HealthCheck
 	out := serve.Checking{Policy: policy(pool, check), Timeout: h.Timeout.Duration}
 	if check.Mode == v1alpha1.HealthCheckNone {
@@ -80,7 +80,7 @@ func (b *many) checking(pool *v1alpha1.EndpointPool, check resolve.Check) (serve
 }
 
 // access is the way to a pool: what the variables give to theirs, or what a document names.
-func (b *many) access(pool *v1alpha1.EndpointPool) access {
+func (b *parts) access(pool *v1alpha1.EndpointPool) access {
 	if b.config.Documents.Used() {
 		return accessIn(b.config, pool)
 	}

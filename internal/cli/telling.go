@@ -10,8 +10,8 @@ import (
 )
 
 // telling says what becomes of documents in the API server, for their status.
-func (b *many) telling() kinds.StatusOptions {
-	facts := b.manyFacts(time.Now())
+func (b *parts) telling() kinds.StatusOptions {
+	facts := b.facts(time.Now())
 	options := kinds.StatusOptions{
 		Want: func() (all iter.Seq[kinds.Status], busy bool) {
 			statuses, busy := facts().Statuses()
@@ -50,7 +50,7 @@ func (b *parts) unwrittenObjects() []kinds.Unwritten {
 }
 
 // unwritten says of which objects the status is not written, and why; empty for none.
-func (b *many) unwritten() string {
+func (b *parts) unwritten() string {
 	objects := b.unwrittenObjects()
 	if len(objects) == 0 {
 		return ""

@@ -23,7 +23,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kubectl"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/memory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+	targets "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
 
 // parts is what the configuration is turned into.
@@ -32,78 +32,14 @@ type parts struct {
 	version string
 	dryRun  bool
 	log     *slog.Logger
-	target  plan.Target
-	source  origin
-	store   storage
 	leader  leadership
 	metrics *metrics.Metrics
 	events  *events
-	syncer  *syncer.Syncer
 	server  *serve.Server
+	// expiry is when the credential of the local cluster expires.
+	expiry func() kubeapi.Expiry
 	// carriers are nil for variables, and for a command that reads once.
 	carriers *carriers
-}
-
-// build reads the configuration and makes everything from it. Nothing is asked
-// or started yet.
-func (p Program) build(dryRun bool) (*parts, error) {
-	c, err := p.loadOne()
-	if err != nil {
-		return nil, err
-	}
-	b := &parts{config: c, version: p.Version, dryRun: dryRun || c.Run.DryRun, log: logger(p.Stderr, c.Log), target: target(c.Target)}
-	if b.metrics, err = b.newMetrics(); err != nil {
-		return nil, err
-	}
-	pool, binding, check := carried(c)
-	from := accessOf(c)
-	if b.source, err = newSource(pool, from, b.metrics); err != nil {
-		return nil, &exitError{ExitUsage, err}
-	}
-	b.metrics.Reaches(pool.Name, b.source.access())
-	if b.store, err = p.newStore(c, b.target, b.metrics); err != nil {
-		return nil, &exitError{ExitUsage, err}
-	}
-	if b.leader, err = newLeadership(c, b.dryRun, b.log, b.metrics); err != nil {
-		return nil, &exitError{ExitUsage, err}
-	}
-	b.events = newEvents(c, b.dryRun, b.log, b.metrics)
-	options := syncer.Options{
-		Source: b.source, Store: b.metrics.Store(b.leader.fence(b.store)),
-		SourceChanged: b.source.changed, StoreChanged: b.store.changed,
-		FreeReads: free(pool.Spec.Source), Lanes: lanes(c),
-		Target: b.target, Rules: rules(pool, from), Policy: policy(pool, check),
-		PollInterval: c.Source.PollInterval, SourceTimeout: c.Source.Timeout,
-		HealthTimeout: c.Health.Timeout, Concurrency: c.Health.Concurrency,
-		DryRun: b.dryRun, Logger: b.log, Pool: pool, Binding: binding, Observe: b.observing(),
-	}
-	if b.source.cloud != nil {
-		options.Warnings = b.source.cloud.Warnings
-	}
-	if c.Health.Mode != config.HealthOff {
-		options.Checker = b.checker(pool, from)
-		if options.Prober, err = options.Checker(check); err != nil {
-			return nil, &exitError{ExitUsage, err}
-		}
-		options.Hold = c.Health.HoldConnection
-	}
-	b.events.listen(&options)
-	if b.syncer, err = syncer.New(options); err != nil {
-		return nil, &exitError{ExitUsage, err}
-	}
-	b.server = b.syncer.Server()
-	return b, nil
-}
-
-// checker returns what makes health checks that are counted.
-func (b *parts) checker(pool *v1alpha1.EndpointPool, from access) func(resolve.Check) (syncer.Prober, error) {
-	return func(check resolve.Check) (syncer.Prober, error) {
-		checker, err := newChecker(pool, check, from)
-		if err != nil {
-			return nil, err
-		}
-		return b.metrics.Prober(pool.Name, checker), nil
-	}
 }
 
 // logger writes to out in the form asked for; auto is text on a terminal.
@@ -173,7 +109,7 @@ func lanes(c config.Config) int {
 
 // storage is a store, and what goes with it; see origin.
 type storage struct {
-	syncer.Store
+	targets.Store
 	changed <-chan struct{}
 	run     func(context.Context) error
 	// expiry is nil where the store has no credential of its own.

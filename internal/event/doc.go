@@ -1,4 +1,4 @@
-// Package event delivers what the syncer announces as Events of events.k8s.io/v1
+// Package event delivers what the engine announces as Events of events.k8s.io/v1
 // on the target's Service.
 //
 // In come notices; out go Events, each an object of its own, because the note holds

@@ -5,16 +5,47 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 )
+
+// Status is what a pool decided, and what came of it in the slices of one Service.
+type Status struct {
+	// At is when it was made, zero before the first decision.
+	At      time.Time
+	Verdict guard.Verdict
+	// ModeSince is when the mode was entered.
+	ModeSince time.Time
+	Health    inventory.Health
+	State     plan.State
+	Problem   plan.Problem
+	Source    pool.Sourced
+	Store     StoreStatus
+	// Findings are the last word on every node and address, those that left a short while ago
+	// included, sorted by node and address.
+	Findings []narration.Finding
+	// Cycles are the newest reads and changes, newest first.
+	Cycles []narration.Cycle
+}
+
+// StoreStatus is how loading and writing goes.
+type StoreStatus struct {
+	// LastWrite is when the last write succeeded, zero if none has.
+	LastWrite time.Time
+	// LoadErr is why the last load failed, WriteErr why slices that should be written cannot
+	// be; nil if all is well.
+	LoadErr, WriteErr error
+	// Pending is how many slices still differ from what was decided.
+	Pending int
+}
 
 // Facts are what a Document is made of.
 type Facts struct {
 	Now    time.Time
-	Status *syncer.Status
+	Status *Status
 	Target plan.Target
 	// SourceKind and StoreKind are the values of the variables of that name.
 	SourceKind, StoreKind string
@@ -48,7 +79,7 @@ func Build(f Facts) *Document {
 func frame(f Facts) *Document {
 	s := f.Status
 	d := &Document{
-		APIVersion: APIVersion, At: stamp(f.Now), Decided: s.Decided(),
+		APIVersion: APIVersion, At: stamp(f.Now), Decided: !s.At.IsZero(),
 		Mode: s.Verdict.Mode.String(), Reason: string(s.Verdict.Cause), Message: s.Verdict.Message, Since: stamp(s.ModeSince),
 		Leader: f.Leader, Election: f.Election, DryRun: f.DryRun,
 		Program: Program{Version: f.Version, StartedAt: stamp(f.Started), UptimeSeconds: seconds(f.Now.Sub(f.Started))},
@@ -114,7 +145,7 @@ func sourceOf(f Facts) Source {
 	}
 }
 
-func storeOf(kind string, s *syncer.Status) Store {
+func storeOf(kind string, s *Status) Store {
 	store := Store{Kind: kind, LastWrite: stamp(s.Store.LastWrite), LoadError: words(s.Store.LoadErr), WriteError: words(s.Store.WriteErr), PendingSlices: s.Store.Pending}
 	store.LastError = cmp.Or(store.LoadError, store.WriteError)
 	for _, r := range s.State.Refused {

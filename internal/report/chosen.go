@@ -7,7 +7,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // overruled says that a pool fails open, and the target does not.
@@ -15,7 +14,7 @@ const overruled = "no endpoint of this pool passes its health check, so its endp
 
 // choice is what a group decided, as a target publishes it, summed up.
 type choice struct {
-	status syncer.Status
+	status Status
 	stages Stages
 	count  nodeCount
 }
@@ -48,7 +47,7 @@ func (g *surveyedGroup) choose(others guard.Working, published []plan.Slice) *ch
 
 // chosen returns the status of a group as a target publishes it, and whether that is not
 // what the group decided. The status itself is not changed.
-func chosen(s *syncer.Status, others guard.Working, before []inventory.Member) (*syncer.Status, bool) {
+func chosen(s *Status, others guard.Working, before []inventory.Member) (*Status, bool) {
 	v := &s.Verdict
 	members := v.Published(others, before)
 	if slices.Equal(members, v.Members) {

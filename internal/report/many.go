@@ -10,7 +10,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // Many are the facts about a process that fills many Services.
@@ -38,7 +37,7 @@ type survey struct {
 	pools  map[string]*surveyedPool
 	groups map[resolve.Group]*surveyedGroup
 	// nothing is the status where nothing is known yet; it is shared.
-	nothing *syncer.Status
+	nothing *Status
 }
 
 // surveyedPool is a pool, its groups, and how many targets use it.
@@ -57,7 +56,7 @@ type surveyedGroup struct {
 	// names is how messages about it name settings.
 	names setting.Names
 	// status is the group's part of a status; it is shared.
-	status syncer.Status
+	status Status
 	stages Stages
 	count  nodeCount
 	// choices are what targets publish of it, by what works in their other pools.
@@ -65,7 +64,7 @@ type surveyedGroup struct {
 }
 
 func (m Many) survey() *survey {
-	s := &survey{Many: m, pools: make(map[string]*surveyedPool), groups: make(map[resolve.Group]*surveyedGroup), nothing: &syncer.Status{}}
+	s := &survey{Many: m, pools: make(map[string]*surveyedPool), groups: make(map[resolve.Group]*surveyedGroup), nothing: &Status{}}
 	plan := &m.Snapshot.Plan
 	for i := range plan.Pools {
 		s.pools[plan.Pools[i].Name] = &surveyedPool{document: &plan.Pools[i], Pool: m.Snapshot.Pools[i]}
@@ -111,7 +110,7 @@ func (g *surveyedGroup) sum() {
 	}
 	g.summed, g.choices = true, make(map[guard.Working]*choice)
 	o := &g.State.Outcome
-	g.status = syncer.Status{
+	g.status = Status{
 		Verdict: *o.Verdict, ModeSince: g.State.ModeSince, Health: o.Health, Source: o.Source,
 		Findings: g.State.Findings(), Cycles: g.State.Reads,
 	}
@@ -166,14 +165,14 @@ func sourceKind(pool *v1alpha1.EndpointPool) string {
 }
 
 // statusOf joins what a group decided with what came of it in the slices of one Service.
-func statusOf(group syncer.Status, fill *serve.FillState) *syncer.Status {
+func statusOf(group Status, fill *serve.FillState) *Status {
 	s := group
 	if fill == nil {
 		s.At = time.Time{} // nothing came of it yet
 		return &s
 	}
 	s.State, s.Problem = fill.State, fill.Problem
-	s.Store = syncer.StoreStatus{LastWrite: fill.LastWrite, LoadErr: fill.LoadErr, WriteErr: fill.WriteErr, Pending: fill.Pending}
+	s.Store = StoreStatus{LastWrite: fill.LastWrite, LoadErr: fill.LoadErr, WriteErr: fill.WriteErr, Pending: fill.Pending}
 	if fill.Defect != nil {
 		s.Store.WriteErr = fill.Defect
 	}

@@ -24,7 +24,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // platform is what a process that fills many Services has come to.
@@ -32,14 +31,14 @@ type platform struct {
 	t testing.TB
 	report.Many
 	groups map[string]resolve.Group
-	states map[string]*syncer.Status
+	states map[string]*report.Status
 }
 
 func newPlatform(t testing.TB) *platform {
 	t.Helper()
 	now := time.Now()
 	return &platform{
-		t: t, groups: map[string]resolve.Group{}, states: map[string]*syncer.Status{},
+		t: t, groups: map[string]resolve.Group{}, states: map[string]*report.Status{},
 		Many: report.Many{
 			Now: now, StoreKind: "client-go", Leader: true, Version: "v1.2.3", Started: now.Add(-time.Hour),
 			Snapshot: &serve.Snapshot{At: now, Documents: documents.Set{Generation: 3, Complete: true}},
@@ -48,7 +47,7 @@ func newPlatform(t testing.TB) *platform {
 }
 
 // pool adds a pool with one group, which has come to that.
-func (p *platform) pool(name string, status *syncer.Status) *platform {
+func (p *platform) pool(name string, status *report.Status) *platform {
 	s := p.Snapshot
 	document := v1alpha1.EndpointPool{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.EndpointPoolSpec{Source: v1alpha1.PoolSource{File: &v1alpha1.FileSource{}}}}
 	s.Plan.Pools, s.Pools = append(s.Plan.Pools, document), append(s.Pools, serve.Pool{Name: name})
@@ -65,7 +64,7 @@ func (p *platform) pool(name string, status *syncer.Status) *platform {
 // A source that was never read needs somebody, however long the process waits.
 func TestContract188APoolThatWasNeverReadSaysSo(t *testing.T) {
 	t.Parallel()
-	never := &syncer.Status{}
+	never := &report.Status{}
 	p := newPlatform(t).pool("blue", never).target("shop", "web", "blue")
 	p.Snapshot.Groups[0].State.Decided, p.Snapshot.Targets[0].Fills[0].State = false, nil
 	if got := p.Services(report.Query{}); got.Condition != report.Starting || got.Pools[0].Condition != report.Starting {
@@ -80,7 +79,7 @@ func TestContract188APoolThatWasNeverReadSaysSo(t *testing.T) {
 
 func TestContract188ServicesAreFoundByAPartOfTheirName(t *testing.T) {
 	t.Parallel()
-	p := newPlatform(t).pool("blue", &syncer.Status{})
+	p := newPlatform(t).pool("blue", &report.Status{})
 	for _, name := range []string{"api-web", "db", "web"} {
 		p.target("shop", name, "blue")
 	}
@@ -126,14 +125,14 @@ func (p *platform) one(namespace, service string) *report.Document {
 }
 
 // failing is a pool of which nothing passes, good one of which all pass.
-func failing(t testing.TB) *syncer.Status {
+func failing(t testing.TB) *report.Status {
 	t.Helper()
 	w := newWorld(3).publish()
 	w.refuses = func(netip.Addr) bool { return true }
 	return w.assess(t)
 }
 
-func good(t testing.TB) *syncer.Status {
+func good(t testing.TB) *report.Status {
 	t.Helper()
 	return newWorld(3).publish().assess(t)
 }
@@ -240,24 +239,24 @@ func TestContract48APoolThatFailsOpenIsShownAsTheTargetPublishesIt(t *testing.T)
 
 func TestContract48AnEndpointIsShownAsTheTargetPublishesIt(t *testing.T) {
 	t.Parallel()
-	started := func() *syncer.Status { // what was published before a restart, and not checked since
+	started := func() *report.Status { // what was published before a restart, and not checked since
 		s := *good(t)
 		s.Verdict = guard.Decide(guard.Input{Now: s.At, Memory: guard.Recover(s.Verdict.Members, s.At)}, guard.Policy{Rise: 1, Fall: 1, Interval: time.Second, FailOpen: true})
 		s.Health, s.Findings = inventory.Health{}, narration.Findings(nil, nil, s.Verdict, s.At, s.At)
 		return &s
 	}
-	fresh := func() *syncer.Status { // fails since it is there
+	fresh := func() *report.Status { // fails since it is there
 		w := newWorld(3)
 		w.refuses = func(netip.Addr) bool { return true }
 		return w.assess(t)
 	}
-	leaving := func() *syncer.Status { // one that leaves passes, the others fail
+	leaving := func() *report.Status { // one that leaves passes, the others fail
 		w := newWorld(3).publish()
 		w.nodes[0].Leaving, w.refuses = true, func(a netip.Addr) bool { return a != ip(0) }
 		return w.assess(t)
 	}
 	for name, test := range map[string]struct {
-		status *syncer.Status
+		status *report.Status
 		pools  []string
 		slices []inventory.Member
 		want   string
@@ -386,7 +385,7 @@ func TestContract71TheListDoesNotCopyTheEndpointsOfAllTargets(t *testing.T) {
 }
 
 // ofVariables is a platform whose only Service variables describe.
-func ofVariables(t testing.TB, status *syncer.Status) *platform {
+func ofVariables(t testing.TB, status *report.Status) *platform {
 	t.Helper()
 	p := newPlatform(t).pool("remote", status).target("default", "web", "remote")
 	p.Only, p.Snapshot.Documents.Variables = resolve.Key{Namespace: "default", Service: "web"}, true
@@ -455,7 +454,7 @@ func TestContract229TheFirstPageIsThatOfTheOnlyService(t *testing.T) {
 		"kept":          {func(p *platform) { p.Snapshot.Plan.Kept = "many" }, resolve.Key{}},
 		"nothing known": {func(p *platform) { p.Snapshot = &serve.Snapshot{} }, resolve.Key{}},
 	} {
-		p := newPlatform(t).pool("blue", &syncer.Status{}).target("shop", "web", "blue")
+		p := newPlatform(t).pool("blue", &report.Status{}).target("shop", "web", "blue")
 		if test.change(p); p.Home() != test.want {
 			t.Errorf("%s: got %s, want %s", name, p.Home(), test.want)
 		}

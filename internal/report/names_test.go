@@ -7,11 +7,10 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // naming is a pool whose nodes and mode tell of settings.
-func naming(t *testing.T) *syncer.Status {
+func naming(t *testing.T) *report.Status {
 	const text = "HEALTH_CHECK_MODE=off, MAX_REMOVAL_PERCENT=50"
 	status := good(t)
 	status.Verdict.Message, status.Findings[0].Message = text, text

@@ -7,12 +7,11 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // nodesOf makes the entries of the nodes. Findings and trail are both sorted by
 // node first, so one walk along both joins them.
-func nodesOf(s *syncer.Status) []Node {
+func nodesOf(s *Status) []Node {
 	nodes := make([]Node, 0, len(s.Findings))
 	zones := make(map[netip.Addr]string)
 	for _, m := range s.Verdict.Members {
@@ -20,7 +19,7 @@ func nodesOf(s *syncer.Status) []Node {
 			zones[m.Address] = m.Zone
 		}
 	}
-	trail := s.Trail()
+	trail := narration.Trail(s.Source.Decisions, s.Verdict.Decisions, s.Health)
 	for findings := s.Findings; len(findings) > 0; {
 		end := 1
 		for end < len(findings) && sameSubject(findings[end].Decision, findings[0].Decision) {

@@ -15,7 +15,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 func TestTheHeadlineIsAsGoodAsTheNodes(t *testing.T) {
@@ -66,12 +65,12 @@ func TestTheHeadlineIsAsGoodAsTheNodes(t *testing.T) {
 			w.state.Refused = []plan.Refusal{{Name: "web-remote-2", Message: "is managed by somebody"}}
 		}, "3 of 3 nodes ready in default/web", false},
 		"a standby": {func(_ *world, f *report.Facts) {
-			f.Leader, f.Election, f.Status = false, report.Election{Enabled: true, Holder: "pod-1"}, &syncer.Status{}
+			f.Leader, f.Election, f.Status = false, report.Election{Enabled: true, Holder: "pod-1"}, &report.Status{}
 		}, "standing by for default/web; pod-1 leads", false},
 		"a standby without a leader": {func(_ *world, f *report.Facts) {
-			f.Leader, f.Election, f.Status = false, report.Election{Enabled: true}, &syncer.Status{}
+			f.Leader, f.Election, f.Status = false, report.Election{Enabled: true}, &report.Status{}
 		}, "standing by for default/web; no replica is known to lead", false},
-		"nothing decided": {func(_ *world, f *report.Facts) { f.Status = &syncer.Status{} }, "no decision yet for default/web", false},
+		"nothing decided": {func(_ *world, f *report.Facts) { f.Status = &report.Status{} }, "no decision yet for default/web", false},
 		"no node at all":  {func(w *world, _ *report.Facts) { w.nodes, w.state.Slices = nil, nil }, "0 of 0 nodes ready in default/web", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,31 +90,31 @@ func TestOneWordSaysWhetherSomebodyHasToLook(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")
 	for name, test := range map[string]struct {
-		change func(*syncer.Status, *report.Facts)
+		change func(*report.Status, *report.Facts)
 		want   report.Condition
 	}{
-		"nothing wrong":          {func(*syncer.Status, *report.Facts) {}, report.Healthy},
-		"never read":             {func(s *syncer.Status, _ *report.Facts) { s.Source.LastSuccess = time.Time{} }, report.Degraded},
-		"the source fails":       {func(s *syncer.Status, _ *report.Facts) { s.Source.LastErr = boom }, report.Degraded},
-		"the source finds odd":   {func(_ *syncer.Status, f *report.Facts) { f.Warnings = []string{"odd"} }, report.Degraded},
-		"others publish as well": {func(s *syncer.Status, _ *report.Facts) { s.State.Beside = []plan.Beside{{Name: "web-1"}} }, report.Degraded},
-		"not written yet":        {func(s *syncer.Status, _ *report.Facts) { s.Store.Pending = 1 }, report.Degraded},
-		"not written by design":  {func(s *syncer.Status, f *report.Facts) { s.Store.Pending, f.DryRun = 1, true }, report.Healthy},
-		"cannot be written":      {func(s *syncer.Status, _ *report.Facts) { s.Store.WriteErr = boom }, report.Failing},
-		"cannot be loaded":       {func(s *syncer.Status, _ *report.Facts) { s.Store.LoadErr = boom }, report.Failing},
-		"cannot be checked":      {func(s *syncer.Status, _ *report.Facts) { s.Verdict.Unchecked = 1 }, report.Failing},
-		"a removal is pending": {func(s *syncer.Status, _ *report.Facts) {
+		"nothing wrong":          {func(*report.Status, *report.Facts) {}, report.Healthy},
+		"never read":             {func(s *report.Status, _ *report.Facts) { s.Source.LastSuccess = time.Time{} }, report.Degraded},
+		"the source fails":       {func(s *report.Status, _ *report.Facts) { s.Source.LastErr = boom }, report.Degraded},
+		"the source finds odd":   {func(_ *report.Status, f *report.Facts) { f.Warnings = []string{"odd"} }, report.Degraded},
+		"others publish as well": {func(s *report.Status, _ *report.Facts) { s.State.Beside = []plan.Beside{{Name: "web-1"}} }, report.Degraded},
+		"not written yet":        {func(s *report.Status, _ *report.Facts) { s.Store.Pending = 1 }, report.Degraded},
+		"not written by design":  {func(s *report.Status, f *report.Facts) { s.Store.Pending, f.DryRun = 1, true }, report.Healthy},
+		"cannot be written":      {func(s *report.Status, _ *report.Facts) { s.Store.WriteErr = boom }, report.Failing},
+		"cannot be loaded":       {func(s *report.Status, _ *report.Facts) { s.Store.LoadErr = boom }, report.Failing},
+		"cannot be checked":      {func(s *report.Status, _ *report.Facts) { s.Verdict.Unchecked = 1 }, report.Failing},
+		"a removal is pending": {func(s *report.Status, _ *report.Facts) {
 			s.Verdict.Mode, s.Verdict.Removal = guard.Hold, guard.Removal{Endpoints: 1, Inventories: 1}
 		}, report.Failing},
-		"holding":      {func(s *syncer.Status, _ *report.Facts) { s.Verdict.Mode = guard.Hold }, report.Hold},
-		"failing open": {func(s *syncer.Status, _ *report.Facts) { s.Verdict.Mode = guard.FailOpen }, report.FailOpen},
-		"standing by":  {func(_ *syncer.Status, f *report.Facts) { f.Leader, f.Election.Enabled = false, true }, report.StandingBy},
-		"starting":     {func(s *syncer.Status, _ *report.Facts) { *s = syncer.Status{} }, report.Starting},
-		"cannot be read, from the start": {func(s *syncer.Status, _ *report.Facts) {
-			*s = syncer.Status{}
+		"holding":      {func(s *report.Status, _ *report.Facts) { s.Verdict.Mode = guard.Hold }, report.Hold},
+		"failing open": {func(s *report.Status, _ *report.Facts) { s.Verdict.Mode = guard.FailOpen }, report.FailOpen},
+		"standing by":  {func(_ *report.Status, f *report.Facts) { f.Leader, f.Election.Enabled = false, true }, report.StandingBy},
+		"starting":     {func(s *report.Status, _ *report.Facts) { *s = report.Status{} }, report.Starting},
+		"cannot be read, from the start": {func(s *report.Status, _ *report.Facts) {
+			*s = report.Status{}
 			s.Source.LastErr = errors.New("401 Unauthorized")
 		}, report.NothingReady},
-		"nothing ready": {func(s *syncer.Status, _ *report.Facts) {
+		"nothing ready": {func(s *report.Status, _ *report.Facts) {
 			s.Verdict.Members, s.Findings = nil, nil
 		}, report.NothingReady},
 	} {

@@ -22,7 +22,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // schemaPath is the schema of the document that users get, servicesPath that of the list.
@@ -93,10 +92,10 @@ func TestEveryDocumentFitsTheSchema(t *testing.T) {
 	refused := func(netip.Addr) bool { return true }
 	for name, make := range map[string]func() *report.Document{
 		"healthy":     func() *report.Document { return newWorld(3).publish().document(t) },
-		"not decided": func() *report.Document { return report.Build(facts(&syncer.Status{})) },
+		"not decided": func() *report.Document { return report.Build(facts(&report.Status{})) },
 		"nothing":     func() *report.Document { return newWorld(0).document(t) },
 		"standby": func() *report.Document {
-			f := facts(&syncer.Status{})
+			f := facts(&report.Status{})
 			f.Leader, f.Election = false, report.Election{Enabled: true, Holder: "pod-1", Since: time.Now()}
 			return report.Build(f)
 		},

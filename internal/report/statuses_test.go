@@ -19,7 +19,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // inAPI makes objects of the API server of all pools and bindings.
@@ -151,7 +150,7 @@ func TestContract83ConditionsSayWhatBecomesOfObjects(t *testing.T) {
 }
 
 // web is a Service of a pool that came to that, both as objects of the API server.
-func web(t testing.TB, status *syncer.Status) *platform {
+func web(t testing.TB, status *report.Status) *platform {
 	t.Helper()
 	return newPlatform(t).pool("blue", status).target("shop", "web", "blue").inAPI()
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // part is what a target takes from one pool, before it is written down.
@@ -39,7 +38,7 @@ func (s *survey) parts(i int) []part {
 	for j := range parts {
 		p, fill := &parts[j], fillOf(runs.Fills, j, t.Uses[j])
 		if p.group == nil {
-			p.choice = &choice{status: syncer.Status{At: s.Now}}
+			p.choice = &choice{status: Status{At: s.Now}}
 		} else {
 			var published []plan.Slice
 			if fill.State != nil {

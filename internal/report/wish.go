@@ -8,7 +8,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // NoService says why there is no document of a Service.
@@ -53,7 +52,7 @@ func (m Many) standsBy() bool { return !m.Leader && m.Election.Enabled }
 func (s *survey) unplanned(key resolve.Key) *Document {
 	f := s.facts()
 	f.Target.Namespace, f.Target.Service = key.Namespace, key.Service
-	f.Status = &syncer.Status{Store: syncer.StoreStatus{LoadErr: s.Snapshot.Unread}}
+	f.Status = &Status{Store: StoreStatus{LoadErr: s.Snapshot.Unread}}
 	return Build(f)
 }
 

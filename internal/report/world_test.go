@@ -81,7 +81,7 @@ func (w *world) Check(_ context.Context, addr netip.Addr) inventory.Result {
 }
 
 // assess is what the daemon makes of the world in one look.
-func (w *world) assess(t testing.TB) *syncer.Status {
+func (w *world) assess(t testing.TB) *report.Status {
 	t.Helper()
 	s, err := syncer.New(syncer.Options{
 		Source: w, Prober: w, Store: w, Target: target,
@@ -101,8 +101,8 @@ func (w *world) assess(t testing.TB) *syncer.Status {
 	}
 	f := a.Targets[0].Fills[0]
 	g := a.Groups[f.Use.Group]
-	return &syncer.Status{
-		At: a.At, ModeSince: a.At, State: f.State, Problem: f.Problem, Store: syncer.StoreStatus{Pending: len(f.Writes)},
+	return &report.Status{
+		At: a.At, ModeSince: a.At, State: f.State, Problem: f.Problem, Store: report.StoreStatus{Pending: len(f.Writes)},
 		Source: a.Pools[f.Use.Pool].Sourced(), Verdict: *g.Verdict, Health: g.Health, Findings: g.Findings(),
 	}
 }
@@ -113,7 +113,7 @@ func (w *world) document(t testing.TB) *report.Document {
 	return report.Build(facts(w.assess(t)))
 }
 
-func facts(status *syncer.Status) report.Facts {
+func facts(status *report.Status) report.Facts {
 	now := time.Now()
 	return report.Facts{
 		Now: now, Status: status, Target: target, SourceKind: "file", StoreKind: "client-go",

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -251,8 +252,11 @@ func (s *Server) signal() {
 	}
 }
 
-// Decided reports whether a first plan was made.
-func (s *Server) Decided() bool { return s.shown.Load() != nil }
+// Decided reports whether a first plan was made and, with variables, a first decision.
+func (s *Server) Decided() bool {
+	now := s.shown.Load()
+	return now != nil && !(now.documents.Variables && slices.ContainsFunc(now.groups, func(g *group) bool { return !g.decided() }))
+}
 
 // Alive reports whether the loops, where they run, still come round.
 func (s *Server) Alive() bool { return s.LoopAge() < Stalled }

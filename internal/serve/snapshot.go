@@ -182,6 +182,15 @@ func (f *filled) look() []Fill {
 	return fills
 }
 
+// decided reports whether the group made a first decision.
+func (g *group) decided() bool {
+	if g == nil {
+		return false
+	}
+	seen := g.seen.Load()
+	return seen != nil && seen.Decided
+}
+
 // see notes what an event of a group came to.
 func (g *group) see(o pool.Outcome, memory narration.Pool, story narration.Story) {
 	next := &GroupState{Outcome: o, ModeSince: memory.ModeSince, Findings: sync.OnceValue(memory.Findings)}
