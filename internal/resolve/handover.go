@@ -56,7 +56,7 @@ type handOver struct {
 	need, passing, stored Count
 	// waits says that not all of the new was checked yet, or that nothing is known of the old.
 	waits, unknown bool
-	// by is the pool whose maxRemovalPercent counts.
+	// by is the pool whose maxRemovalPercent counts, empty where variables say it.
 	by string
 }
 
@@ -72,8 +72,12 @@ func (h *handOver) message(what string) string {
 	case h.unknown, h.waits && !h.enough():
 		return fmt.Sprintf("%s: the endpoints of before stay until the new ones were all checked", what)
 	case h.less():
-		return fmt.Sprintf("%s, but only %s of the new endpoints pass their checks, and at least %s have to: the endpoints of before stay; make more of the new ones pass, or, if that is meant, set spec.guard.maxRemovalPercent of EndpointPool %s higher or remove the namespace from its spec.allow",
-			what, h.passing, max1(h.need), h.by)
+		remedy := "set MAX_REMOVAL_PERCENT higher"
+		if h.by != "" {
+			remedy = fmt.Sprintf("set spec.guard.maxRemovalPercent of EndpointPool %s higher or remove the namespace from its spec.allow", h.by)
+		}
+		return fmt.Sprintf("%s, but only %s of the new endpoints pass their checks, and at least %s have to: the endpoints of before stay; make more of the new ones pass, or, if that is meant, %s",
+			what, h.passing, max1(h.need), remedy)
 	}
 	return fmt.Sprintf("%s: the endpoints of before stay until the API server has stored %s of the new ones as ready, of which it has %s", what, max1(h.need), h.stored)
 }
@@ -198,6 +202,8 @@ func (l *leave) drainPeriod(name string) time.Duration {
 func (r *rules) takesOver(key Key, u use, want *Use) (bool, handOver) {
 	percent, by := percentOf(r.pools, u.Pool, want.Pool)
 	h := r.in.handOver(key, &u, percent, []Group{want.Group})
-	h.by = by
+	if !r.in.Variables {
+		h.by = by
+	}
 	return h.enough() && !h.waits, h
 }

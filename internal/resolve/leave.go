@@ -62,7 +62,11 @@ func (l *leave) one(key Key, t target, i int, out *Plan) PoolUse {
 	u := &t.uses[i]
 	told := PoolUse{Use: u.Use, State: Active, Next: u.next}
 	if u.next != nil {
-		told.Message = u.waits.message("the documents name another port or health check")
+		what := "the documents name another port or health check"
+		if l.in.Variables {
+			what = "the variables name another port or health check"
+		}
+		told.Message = u.waits.message(what)
 		if u.waits.less() {
 			out.Notices = append(out.Notices, Notice{key, TakesOverWithLess, told.Message})
 		}
