@@ -74,17 +74,6 @@ func (p Program) load() (config.Config, error) {
 	return c, nil
 }
 
-// loadOne is load for a command that works with the one Service of the variables.
-func (p Program) loadOne() (config.Config, error) {
-	c, err := p.load()
-	if err == nil && c.Documents.Used() {
-		err = &exitError{ExitUsage, errDocuments}
-	}
-	return c, err
-}
-
-var errDocuments = errors.New("DOCUMENTS_DIR is set, and this command is for one Service of variables; use config validate or check")
-
 // within bounds a command by --timeout; 0 means no bound.
 func within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	if timeout <= 0 {

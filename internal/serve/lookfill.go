@@ -250,7 +250,6 @@ func (l *look) wrote(key resolve.Key, f *AssessedFill, results []outbox.Result) 
 	for i := range story.Notices {
 		story.Notices[i].Service = state.Service.UID
 	}
-	l.opts.Observe.ToldOfTarget(key, story)
 	say(l.teller.log.With(keyArgs(key)...), f.Target.Names, story)
 	for _, notice := range story.Notices {
 		notice.Note = f.Target.Names.Of(notice.Note)

@@ -25,10 +25,6 @@ type Observe struct {
 	// begins, those of a group with what was told of them.
 	OfGroup  func(key resolve.Group) func(pool.Outcome, narration.Pool)
 	OfTarget func(key resolve.Key, dryRun bool) func(target.Outcome)
-	// ToldOfGroup and ToldOfTarget get what is told of an outcome, after the functions of
-	// OfGroup and OfTarget got that, and ToldOfTarget what a single run wrote.
-	ToldOfGroup  func(key resolve.Group, story narration.Story)
-	ToldOfTarget func(key resolve.Key, story narration.Story)
 }
 
 // Fill sets functions that are nil.
@@ -50,12 +46,6 @@ func (o *Observe) Fill() {
 	}
 	if o.OfGroup == nil {
 		o.OfGroup = func(resolve.Group) func(pool.Outcome, narration.Pool) { return func(pool.Outcome, narration.Pool) {} }
-	}
-	if o.ToldOfGroup == nil {
-		o.ToldOfGroup = func(resolve.Group, narration.Story) {}
-	}
-	if o.ToldOfTarget == nil {
-		o.ToldOfTarget = func(resolve.Key, narration.Story) {}
 	}
 	if o.OfTarget == nil {
 		o.OfTarget = func(resolve.Key, bool) func(target.Outcome) { return func(target.Outcome) {} }

@@ -138,7 +138,6 @@ func (t *teller) ofGroup(key resolve.Group, g *group) func(pool.Outcome) {
 		var story narration.Story
 		memory, story = memory.Tell(o)
 		observe(o, memory)
-		t.opts.Observe.ToldOfGroup(key, story)
 		g.see(o, memory, story)
 		if !o.Beat {
 			t.revision.Add(1)
@@ -159,7 +158,6 @@ func (t *teller) ofTarget(key resolve.Key, f *filled) func(target.Outcome) {
 		memory, story := memories[o.SliceName].Tell(o)
 		memories[o.SliceName] = memory
 		observe(o)
-		t.opts.Observe.ToldOfTarget(key, story)
 		f.see(o, story)
 		t.revision.Add(1)
 		names := f.names(o.SliceName)

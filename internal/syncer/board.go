@@ -98,13 +98,3 @@ func (b *board) publish() {
 	status := b.next
 	b.status.Store(&status)
 }
-
-// told takes in the cycle of what was taken in last.
-func (b *board) told(story narration.Story) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if story.Cycle != nil {
-		b.next.Cycles = narration.Prepend(b.next.Cycles, *story.Cycle)
-		b.publish()
-	}
-}

@@ -100,12 +100,6 @@ func (s *Syncer) observed(wanted resolve.Check) serve.Observe {
 			seen(o)
 		}
 	}
-	all.ToldOfGroup = func(key resolve.Group, story narration.Story) {
-		if key.Check == wanted {
-			s.board.told(story)
-		}
-	}
-	all.ToldOfTarget = func(_ resolve.Key, story narration.Story) { s.board.told(story) }
 	return all
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 )
 
-// Status is everything that the surfaces show. It is not changed any more.
+// Status is what the newest pass saw and decided. It is not changed any more.
 type Status struct {
 	// At is when it was made, zero before the first decision.
 	At      time.Time
@@ -27,9 +27,6 @@ type Status struct {
 	Findings []narration.Finding
 	// findings makes Findings, nil where they are there already.
 	findings func() []narration.Finding
-	// Cycles are the newest reads and changes, newest first, at most
-	// narration.MaxCycles.
-	Cycles []narration.Cycle
 	// Counts are the totals since the start.
 	Counts Counts
 }

@@ -226,8 +226,10 @@ func (w *world) checkCutIn(p *process, s plan.Slice) {
 // checkBounds is contract 33: what is remembered is bounded by what there is.
 func (w *world) checkBounds(p *process) {
 	status := p.syncer.Status()
-	if n := len(status.Cycles); n > narration.MaxCycles {
-		w.breach(33, "%d cycles are kept", n)
+	for _, g := range p.syncer.Server().Snapshot().Groups {
+		if g.State != nil && len(g.State.Reads) > narration.MaxCycles {
+			w.breach(33, "%d cycles are kept", len(g.State.Reads))
+		}
 	}
 	addresses := 2 * (len(w.nodes) + 40 + 7 + min(w.flooded, 100))
 	if n := status.Health.Len(); n > addresses {
