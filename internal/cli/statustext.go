@@ -133,25 +133,19 @@ func storeLine(d *report.Document) string {
 func nodeTable(d *report.Document, all bool) string {
 	nodes := slices.Clone(d.Nodes)
 	slices.SortStableFunc(nodes, func(a, b report.Node) int { return cmp.Compare(concern(a), concern(b)) })
-	var b strings.Builder
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	columns := []string{"NODE", "ADDRESS", "STATE", "REASON", "MESSAGE"}
 	if all {
-		fmt.Fprintln(table, "NODE\tID\tADDRESS\tZONE\tSTATE\tREASON\tSINCE\tPROBE\tMESSAGE")
-	} else {
-		fmt.Fprintln(table, "NODE\tADDRESS\tSTATE\tREASON\tMESSAGE")
+		columns = []string{"NODE", "ID", "ADDRESS", "ZONE", "STATE", "REASON", "SINCE", "PROBE", "MESSAGE"}
 	}
+	r := newRows(columns...)
 	for _, n := range nodes {
-		cells := []string{n.Name, n.Address, n.State, n.Reason, short(n.Message)}
 		if all {
-			cells = []string{n.Name, n.ID, n.Address, n.Zone, n.State, n.Reason, age(d, n.Since), probeCell(n.HealthCheck), n.Message}
+			r.add(n.Name, n.ID, n.Address, n.Zone, n.State, n.Reason, age(d, n.Since), probeCell(n.HealthCheck), n.Message)
+		} else {
+			r.add(n.Name, n.Address, n.State, n.Reason, short(n.Message))
 		}
-		for i := range cells {
-			cells[i] = plain(dash(cells[i]))
-		}
-		fmt.Fprintln(table, strings.Join(cells, "\t"))
 	}
-	_ = table.Flush() // a strings.Builder cannot fail
-	return b.String()
+	return r.String()
 }
 
 // concern orders nodes: first those with a problem.

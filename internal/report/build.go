@@ -44,20 +44,14 @@ type StoreStatus struct {
 
 // Facts are what a Document is made of.
 type Facts struct {
-	Now    time.Time
+	Many
 	Status *Status
 	Target plan.Target
-	// SourceKind and StoreKind are the values of the variables of that name.
-	SourceKind, StoreKind string
-	// Leader says that this process reads, probes and writes.
-	Leader   bool
-	Election Election
-	DryRun   bool
-	// HealthOff says that nothing is probed, and every candidate counts as
+	// SourceKind is the value of SOURCE_KIND that does the same.
+	SourceKind string
+	// HealthOff says that nothing is checked, and every eligible address counts as
 	// passing.
 	HealthOff bool
-	Version   string
-	Started   time.Time
 	// Warnings are those of the source.
 	Warnings []string
 }

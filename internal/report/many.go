@@ -16,13 +16,14 @@ import (
 type Many struct {
 	Now      time.Time
 	Snapshot *serve.Snapshot
-	// StoreKind, Leader, Election, DryRun, Version and Started are as in Facts.
+	// StoreKind is the value of STORE_KIND.
 	StoreKind string
-	Leader    bool
-	Election  Election
-	DryRun    bool
-	Version   string
-	Started   time.Time
+	// Leader says that this process reads, checks and writes.
+	Leader   bool
+	Election Election
+	DryRun   bool
+	Version  string
+	Started  time.Time
 	// Only is the Service of the variables, where these say which is filled.
 	Only resolve.Key
 	// StatusError says of which objects in the API server the status is not written, and
@@ -125,12 +126,7 @@ func (g *surveyedGroup) sum() {
 func (g *surveyedGroup) off() bool { return g.Check.Mode == v1alpha1.HealthCheckNone }
 
 // facts are those that every document has.
-func (s *survey) facts() Facts {
-	return Facts{
-		Now: s.Now, Status: s.nothing, StoreKind: s.StoreKind,
-		Leader: s.Leader, Election: s.Election, DryRun: s.DryRun, Version: s.Version, Started: s.Started,
-	}
-}
+func (s *survey) facts() Facts { return Facts{Many: s.Many, Status: s.nothing} }
 
 // of completes facts with what is known of the pool and the group of a use.
 func (s *survey) of(f Facts, g resolve.Group) Facts {
