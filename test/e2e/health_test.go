@@ -87,6 +87,10 @@ func startsWithoutTheAPIServer(_ *testing.T, w *world) {
 	s := newSurfaces(w.start(access))
 	s.says("cannot load the slices, trying again")
 	s.wantHealth("before the first decision", 503)
+	// Contract 230: page and JSON say why.
+	if got := s.status(); got.Store.LastError == "" || !strings.Contains(s.get(s.admin, "/"), "The slices cannot be read") {
+		w.t.Errorf("before the first decision: got %+v, want why the slices cannot be read", got.Store)
+	}
 	road.close(open)
 	s.awaitReady()
 	w.wantPublished(w.all())
