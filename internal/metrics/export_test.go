@@ -1,7 +1,5 @@
 package metrics
 
-import "slices"
-
 // Locked does something while a scrape, or a plan, has what m knows to itself.
 func Locked(m *Metrics, do func()) {
 	m.mu.Lock()
@@ -9,12 +7,8 @@ func Locked(m *Metrics, do func()) {
 	do()
 }
 
-// Problems are all that may be wrong with a target, sorted.
-func Problems() []string {
-	all := problems()
-	slices.Sort(all)
-	return all
-}
+// Problems are all that may be wrong with a target.
+var Problems = problems
 
 // Remembered is how many pools, groups and targets m knows something of.
 func Remembered(m *Metrics) int {

@@ -22,9 +22,6 @@ type Family struct {
 	Labels []Label
 	// Help says what the value is, with its unit.
 	Help string
-	// Use is a query to begin with, Advice what the answer means.
-	Use    string
-	Advice string
 
 	// buckets are a histogram's upper bounds in seconds.
 	buckets []float64

@@ -74,20 +74,17 @@ func (o *Options) fill() {
 	if o.Broken == nil {
 		o.Broken = func(string) {}
 	}
-	if o.Leading == nil {
-		o.Leading = func() bool { return true }
-	}
-	if o.LoopAge == nil {
-		o.LoopAge = func() time.Duration { return 0 }
-	}
-	if o.LocalCredential == nil {
-		o.LocalCredential = func() Credential { return Credential{} }
-	}
-	if o.UnwrittenStatuses == nil {
-		o.UnwrittenStatuses = func() int { return 0 }
-	}
-	if o.Events == nil {
-		o.Events = func() Events { return Events{} }
+	unless(&o.Leading, true)
+	unless(&o.LoopAge, 0)
+	unless(&o.LocalCredential, Credential{})
+	unless(&o.UnwrittenStatuses, 0)
+	unless(&o.Events, Events{})
+}
+
+// unless sets a function that is nil to one that says the same for ever.
+func unless[T any](f *func() T, value T) {
+	if *f == nil {
+		*f = func() T { return value }
 	}
 }
 

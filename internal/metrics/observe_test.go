@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -155,7 +156,7 @@ func TestContract73PoolsAndTargetsHaveMetrics(t *testing.T) {
 func wantProblems(t *testing.T, got map[string]float64, wanted map[string]string) {
 	t.Helper()
 	found := make(map[string]string)
-	for _, name := range metrics.Problems() {
+	for _, name := range slices.Sorted(slices.Values(metrics.Problems())) {
 		for key := range wanted {
 			namespace, service, _ := strings.Cut(key, "/")
 			if got[fmt.Sprintf("ionos_endpointslice_service_problem{kind=%q,target_namespace=%q,target_service=%q}", name, namespace, service)] == 1 {

@@ -65,7 +65,6 @@ func poolRemovalFamilies() []Family {
 		{
 			Name: prefix + "rejected_inventories", Type: Gauge, Labels: poolLabels(),
 			Help: "Scheduled inventories of the pool in a row that were rejected, because they would take too many endpoints away.",
-			Use:  `ionos_endpointslice_rejected_inventories > 0`, Advice: "endpoints that they leave out stay as long as they pass; find out whether the source is right before `spec.guard.emptyResultThreshold` of them remove those that are down, or without health checks all",
 			sample: onePool(func(p *poolView) float64 {
 				return p.most(func(o *pool.Outcome) int { return o.Verdict.Memory.Rejected() })
 			}),
@@ -73,7 +72,6 @@ func poolRemovalFamilies() []Family {
 		{
 			Name: prefix + "removals_pending", Type: Gauge, Labels: poolLabels(),
 			Help: "Endpoints of the pool that further rejected inventories will remove; where it has several health checks, the most that one of them says.",
-			Use:  `ionos_endpointslice_removals_pending > 0`, Advice: "repair the source before `ionos_endpointslice_removals_pending_inventories` more of them have come",
 			sample: onePool(func(p *poolView) float64 {
 				return p.most(func(o *pool.Outcome) int { return o.Verdict.Removal.Endpoints })
 			}),
@@ -81,7 +79,6 @@ func poolRemovalFamilies() []Family {
 		{
 			Name: prefix + "removals_pending_inventories", Type: Gauge, Labels: poolLabels(),
 			Help: "Scheduled rejected inventories after which the first endpoint is removed, at the earliest; 0 if none will be.",
-			Use:  `ionos_endpointslice_removals_pending_inventories and ionos_endpointslice_removals_pending > 0`, Advice: "times `spec.pollInterval`, the time that is left",
 			sample: onePool(func(p *poolView) float64 {
 				least := 0
 				for _, o := range p.groups {
@@ -94,8 +91,7 @@ func poolRemovalFamilies() []Family {
 		},
 		{
 			Name: prefix + "removals_accepted_total", Type: Counter, Labels: poolLabels(),
-			Help: "Endpoints of the pool that were removed although the inventories that left them out were rejected; one counts for each health check.",
-			Use:  `increase(ionos_endpointslice_removals_accepted_total[1d]) > 0`, Advice: "the Event `RemovalAccepted` and the log name them; check whether these nodes are really gone",
+			Help:   "Endpoints of the pool that were removed although the inventories that left them out were rejected; one counts for each health check.",
 			sample: onePool(func(p *poolView) float64 { return float64(p.seen.accepted.Load()) }),
 		},
 	}
@@ -108,7 +104,6 @@ func poolEndpointFamilies() []Family {
 		{
 			Name: prefix + "health_check_groups", Type: Gauge, Labels: poolLabels(label("mode", spell(modes())...)...),
 			Help: "Health checks of the pool that its Services use, by the mode that the guard is in; a health check is a mode, a port and a path.",
-			Use:  `ionos_endpointslice_health_check_groups{mode!="Publish"} > 0`, Advice: "`Hold` keeps endpoints that a rejected inventory or silent health checks would take away; `FailOpen` publishes all because none passes; the log names the cause",
 			sample: eachPool(func(p *poolView, emit func(float64, ...string)) {
 				for _, mode := range modes() {
 					emit(p.sum(func(o *pool.Outcome) int { return int(boolValue(o.Verdict.Mode == mode)) }), mode.String())
@@ -117,14 +112,12 @@ func poolEndpointFamilies() []Family {
 		},
 		{
 			Name: prefix + "endpoints", Type: Gauge, Labels: poolLabels(label("state", spell(states)...)...),
-			Help: "Endpoints of the pool, by state; one counts for each health check.",
-			Use:  `ionos_endpointslice_endpoints{state="down"} > 0`, Advice: "endpoints that get no traffic",
+			Help:   "Endpoints of the pool, by state; one counts for each health check.",
 			sample: eachPool(samplePoolMembers),
 		},
 		{
 			Name: prefix + "endpoint_changes_total", Type: Counter, Labels: poolLabels(label("state", spell(append(states, inventory.Absent))...)...),
 			Help: "Endpoints of the pool that entered the state; absent are those that were removed. One counts for each health check.",
-			Use:  `increase(ionos_endpointslice_endpoint_changes_total{state="down"}[1h])`, Advice: "how often endpoints went down in the last hour",
 			sample: eachPool(func(p *poolView, emit func(float64, ...string)) {
 				for _, state := range append(memberStates(), inventory.Absent) {
 					emit(float64(p.seen.moves[state].Load()), state.String())
@@ -154,7 +147,6 @@ func poolCheckFamilies() []Family {
 		{
 			Name: prefix + "health_checks_total", Type: Counter, Labels: poolLabels(label("outcome", spell(outcomes())...)...),
 			Help: "Health checks of the pool, by outcome; one that several pools share counts for one of them.",
-			Use:  `rate(ionos_endpointslice_health_checks_total{outcome="LocalError"}[5m]) > 0`, Advice: "this machine could not carry out the checks, so they do not count; see `ionos_endpointslice_endpoints_unchecked`",
 			sample: eachPool(func(p *poolView, emit func(float64, ...string)) {
 				for _, outcome := range outcomes() {
 					emit(float64(p.seen.probes[outcome].Load()), outcome.String())
@@ -164,15 +156,13 @@ func poolCheckFamilies() []Family {
 		{
 			Name: prefix + "endpoints_unchecked", Type: Gauge, Labels: poolLabels(),
 			Help: "Endpoints of the pool that are not checked: for longer than `spec.healthCheck.fall` intervals this machine could not carry out the checks, or there are as many checks as there may be (20,000).",
-			Use:  `ionos_endpointslice_endpoints_unchecked > 0`, Advice: "they keep their state, dead or not; the log names the error, or use fewer different checks",
 			sample: onePool(func(p *poolView) float64 {
 				return p.sum(func(o *pool.Outcome) int { return o.Verdict.Unchecked + o.Refused })
 			}),
 		},
 		{
 			Name: prefix + "health_check_round_overruns_total", Type: Counter, Labels: poolLabels(),
-			Help: "Rounds of health checks of the pool that could not finish within the interval.",
-			Use:  `increase(ionos_endpointslice_health_check_round_overruns_total[10m]) > 0`, Advice: "raise `spec.healthCheck.interval` or `HEALTH_CHECK_CONCURRENCY`, or lower `spec.healthCheck.timeout`",
+			Help:   "Rounds of health checks of the pool that could not finish within the interval.",
 			sample: onePool(func(p *poolView) float64 { return float64(p.seen.overruns.Load()) }),
 		},
 	}

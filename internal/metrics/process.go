@@ -12,25 +12,21 @@ func processFamilies() []Family {
 			Name: prefix + "build_info", Type: Gauge,
 			Labels: []Label{{Name: "version", Note: "that of the program"}, {Name: "goversion", Note: "that of Go"}},
 			Help:   "Always 1; the labels say what runs.",
-			Use:    `count by (version) (ionos_endpointslice_build_info)`, Advice: "which versions run",
 			sample: func(m snapshot, emit emit) { emit(1, m.Version, runtime.Version()) },
 		},
 		{
 			Name: prefix + "leader", Type: Gauge,
-			Help: "1 if this process reads, checks and writes, also without an election; 0 on a standby.",
-			Use:  `sum by (job) (ionos_endpointslice_leader) != 1`, Advice: "no replica leads, or two do",
+			Help:   "1 if this process reads, checks and writes, also without an election; 0 on a standby.",
 			sample: func(m snapshot, emit emit) { emit(boolValue(m.Leading())) },
 		},
 		{
 			Name: prefix + "loop_age_seconds", Type: Gauge,
-			Help: "Seconds since the loop last ran; 0 on a standby.",
-			Use:  `ionos_endpointslice_loop_age_seconds > 10`, Advice: "the loop hangs; at 30 seconds `/livez` fails",
+			Help:   "Seconds since the loop last ran; 0 on a standby.",
 			sample: func(m snapshot, emit emit) { emit(m.LoopAge().Seconds()) },
 		},
 		{
 			Name: prefix + "events_total", Type: Counter, Labels: label("result", "delivered", "dropped", failure),
 			Help: "Events on the Service, by result: accepted by the API server (delivered), not sent because too many were waiting (dropped), or refused or lost (error).",
-			Use:  `increase(ionos_endpointslice_events_total{result!="delivered"}[1h])`, Advice: "the log still says what happened; check the right to create Events",
 			sample: func(m snapshot, emit emit) {
 				events := m.Events()
 				emit(float64(events.Delivered), "delivered")
@@ -47,7 +43,6 @@ func credentialFamilies() []Family {
 		{
 			Name: prefix + "local_credential_expiry_timestamp_seconds", Type: Gauge,
 			Help: "Unix time at which the token or client certificate of KUBECONFIG, or of the Pod's ServiceAccount, that is in use expires, whichever is sooner; absent if that is not known.",
-			Use:  `ionos_endpointslice_local_credential_expiry_timestamp_seconds - time() < 14 * 86400`, Advice: "renew it, unless something else does; the new one is used without a restart",
 			sample: func(m snapshot, emit emit) {
 				if c := m.LocalCredential(); !c.Expires.IsZero() {
 					emit(unix(c.Expires))
@@ -57,7 +52,6 @@ func credentialFamilies() []Family {
 		{
 			Name: prefix + "local_credential_lifetime_seconds", Type: Gauge,
 			Help: "Seconds for which that token or client certificate is valid in all, from its issue to its expiry; +Inf if it does not say, absent if its expiry is not known.",
-			Use:  `ionos_endpointslice_local_credential_lifetime_seconds < 2 * 86400`, Advice: "something renews it; the alert waits for the last tenth of its lifetime",
 			sample: func(m snapshot, emit emit) {
 				if c := m.LocalCredential(); !c.Expires.IsZero() {
 					emit(c.lifetime())
@@ -77,7 +71,6 @@ func requestFamilies() []Family {
 			{Name: "method", Note: "the method of HTTP"},
 		},
 		Help: "HTTP requests, by the part of the program that sent them, by status and method; a watch is one request.",
-		Use:  `sum by (client, code) (rate(rest_client_requests_total{code!~"2.."}[5m]))`, Advice: "requests that are refused or not answered",
 	}}
 }
 

@@ -14,7 +14,6 @@ func poolUseFamilies() []Family {
 		{
 			Name: prefix + "pool_services", Type: Gauge, Labels: poolLabels(),
 			Help: "Services that take endpoints from the pool. A pool without any is not read, and has no other series.",
-			Use:  `ionos_endpointslice_pool_services == 0`, Advice: "the pool is not used",
 			sample: func(m snapshot, emit emit) {
 				for _, p := range m.pools {
 					emit(float64(p.targets), p.name)
@@ -24,7 +23,6 @@ func poolUseFamilies() []Family {
 		{
 			Name: prefix + "pool_problem", Type: Gauge, Labels: poolLabels(label("kind", poolSource, poolCheck, poolDecision)...),
 			Help: "1 while the pool cannot be read (Source) or its endpoints cannot be checked (HealthCheck) as its document says, or while deciding about them fails by a defect of the program (Decision), else 0. What ran before goes on, and what was published stays.",
-			Use:  `ionos_endpointslice_pool_problem == 1`, Advice: "the log names the error",
 			sample: eachPool(func(p *poolView, emit func(float64, ...string)) {
 				emit(boolValue(p.seen.unread.Load()), poolSource)
 				emit(boolValue(p.unchecked), poolCheck)
@@ -40,7 +38,6 @@ func poolReadFamilies() []Family {
 		{
 			Name: prefix + "source_reads_total", Type: Counter, Labels: poolLabels(Label{Name: "result", Values: []string{success, failure}}),
 			Help: "Reads of the source of the pool, by result. As long as the source cannot be made, for example without its credentials, each is an error.",
-			Use:  `rate(ionos_endpointslice_source_reads_total{result="error"}[10m]) > 0`, Advice: "a failed read changes no endpoint; the log names the error",
 			sample: eachPool(func(p *poolView, emit func(float64, ...string)) {
 				emit(float64(p.seen.good.Load()), success)
 				emit(float64(p.seen.bad.Load()), failure)
@@ -48,26 +45,22 @@ func poolReadFamilies() []Family {
 		},
 		{
 			Name: prefix + "source_last_read_success_timestamp_seconds", Type: Gauge, Labels: poolLabels(),
-			Help: "Unix time at which the last successful read of the source began; 0 before the first.",
-			Use:  `time() - ionos_endpointslice_source_last_read_success_timestamp_seconds`, Advice: "the age of what is known of the nodes of the pool",
+			Help:   "Unix time at which the last successful read of the source began; 0 before the first.",
 			sample: onePool(func(p *poolView) float64 { return unix(p.seen.newest().at) }),
 		},
 		{
 			Name: prefix + "nodes", Type: Gauge, Labels: poolLabels(),
-			Help: "Nodes that the newest complete inventory lists.",
-			Use:  `ionos_endpointslice_nodes`, Advice: "compare it with the remote cluster",
+			Help:   "Nodes that the newest complete inventory lists.",
 			sample: onePool(func(p *poolView) float64 { return float64(p.seen.newest().nodes) }),
 		},
 		{
 			Name: prefix + "not_eligible", Type: Gauge, Labels: poolLabels(Label{Name: "reason", Values: reasons(), Note: "those of the [list of reasons](reasons.md) that say why a node is not eligible"}),
-			Help: "Nodes and addresses of the newest inventory that are not eligible, by reason; absent where there are none.",
-			Use:  `ionos_endpointslice_not_eligible > 0`, Advice: "why nodes of the pool are not published",
+			Help:   "Nodes and addresses of the newest inventory that are not eligible, by reason; absent where there are none.",
 			sample: eachPool(sampleNotEligible),
 		},
 		{
 			Name: prefix + "source_warnings", Type: Gauge, Labels: poolLabels(),
 			Help: "What the source of the pool finds odd, such as a LAN that is public.",
-			Use:  `ionos_endpointslice_source_warnings > 0`, Advice: "`check` tells them",
 			sample: onePool(func(p *poolView) float64 {
 				if a := p.seen.access.Load(); a != nil && a.Warnings != nil {
 					return float64(len(a.Warnings()))
@@ -99,20 +92,17 @@ func poolHeldFamilies() []Family {
 	return []Family{
 		{
 			Name: prefix + "connections_held", Type: Gauge, Labels: poolLabels(),
-			Help: "Idle connections that are held to endpoints of the pool (`spec.healthCheck.holdConnection`).",
-			Use:  `ionos_endpointslice_connections_held < ionos_endpointslice_connections_wanted`, Advice: "these endpoints close idle connections, or there are too few file descriptors",
+			Help:   "Idle connections that are held to endpoints of the pool (`spec.healthCheck.holdConnection`).",
 			sample: onePool(func(p *poolView) float64 { return p.sum(func(o *pool.Outcome) int { return o.Held.Held }) }),
 		},
 		{
 			Name: prefix + "connections_wanted", Type: Gauge, Labels: poolLabels(),
-			Help: "Endpoints of the pool to which an idle connection is to be held.",
-			Use:  `ionos_endpointslice_connections_wanted`, Advice: "compare it with `ionos_endpointslice_connections_held`",
+			Help:   "Endpoints of the pool to which an idle connection is to be held.",
 			sample: onePool(func(p *poolView) float64 { return p.sum(func(o *pool.Outcome) int { return o.Held.Wanted }) }),
 		},
 		{
 			Name: prefix + "connections_lost_total", Type: Counter, Labels: poolLabels(label("kind", spell(hold.Kinds())...)...),
 			Help: "Held connections of the pool that were lost, by kind. Each has its endpoint checked at once.",
-			Use:  `rate(ionos_endpointslice_connections_lost_total[10m])`, Advice: "many without a confirmation: the endpoints close idle connections, which costs a check each",
 			sample: eachPool(func(p *poolView, emit func(float64, ...string)) {
 				for _, kind := range hold.Kinds() {
 					emit(float64(p.seen.alarms[kind].Load()), kind.String())
@@ -121,14 +111,12 @@ func poolHeldFamilies() []Family {
 		},
 		{
 			Name: prefix + "connections_lost_ignored_total", Type: Counter, Labels: poolLabels(),
-			Help: "Those that were lost together with so many others that nothing was checked at once.",
-			Use:  `increase(ionos_endpointslice_connections_lost_ignored_total[1h]) > 0`, Advice: "a firewall was flushed or the network failed for a moment; the regular checks went on",
+			Help:   "Those that were lost together with so many others that nothing was checked at once.",
 			sample: onePool(func(p *poolView) float64 { return float64(p.seen.ignored.Load()) }),
 		},
 		{
 			Name: prefix + "connections_lost_confirmed_total", Type: Counter, Labels: poolLabels(),
-			Help: "Those after which a health check failed.",
-			Use:  `rate(ionos_endpointslice_connections_lost_confirmed_total[1h])`, Advice: "crashes that were seen by the lost connection",
+			Help:   "Those after which a health check failed.",
 			sample: onePool(func(p *poolView) float64 { return float64(p.seen.confirmed.Load()) }),
 		},
 	}
@@ -139,7 +127,6 @@ func poolLimitFamilies() []Family {
 	return []Family{{
 		Name: prefix + "source_rate_limit_remaining", Type: Gauge, Labels: poolLabels(),
 		Help: "Requests that the IONOS Cloud still allowed in its last answer to the pool; absent if it did not say. Pools of one account share the limit.",
-		Use:  `ionos_endpointslice_source_rate_limit_remaining < 10`, Advice: "raise `spec.pollInterval`, or find out what else uses the limit of the account",
 		sample: eachPool(func(p *poolView, emit func(float64, ...string)) {
 			if a := p.seen.access.Load(); a != nil && a.RateLimit != nil {
 				if remaining, known := a.RateLimit(); known {
@@ -180,14 +167,12 @@ func poolCredentialFamilies() []Family {
 	return []Family{
 		{
 			Name: prefix + "credential_expiry_timestamp_seconds", Type: Gauge, Labels: labels,
-			Help: "Unix time at which a credential of the pool expires: the token of the IONOS Cloud that it used last (token), or the token or client certificate for its remote cluster, whichever is sooner (kubeconfig); absent if that is not known.",
-			Use:  `ionos_endpointslice_credential_expiry_timestamp_seconds - time() < 14 * 86400`, Advice: "write a new one to its file (`token` or `kubeconfig` in the folder of the credentials; with variables, that of `IONOS_TOKEN_FILE` or `SECURED_KUBECONFIG`), unless something else does; it is used without a restart",
+			Help:   "Unix time at which a credential of the pool expires: the token of the IONOS Cloud that it used last (token), or the token or client certificate for its remote cluster, whichever is sooner (kubeconfig); absent if that is not known.",
 			sample: each(func(c Credential) float64 { return unix(c.Expires) }),
 		},
 		{
 			Name: prefix + "credential_lifetime_seconds", Type: Gauge, Labels: labels,
-			Help: "Seconds for which that credential is valid in all; +Inf if it does not say, as the token of the IONOS Cloud never does; absent if its expiry is not known.",
-			Use:  `ionos_endpointslice_credential_lifetime_seconds < 2 * 86400`, Advice: "something renews it; the alert waits for the last tenth of its lifetime",
+			Help:   "Seconds for which that credential is valid in all; +Inf if it does not say, as the token of the IONOS Cloud never does; absent if its expiry is not known.",
 			sample: each(Credential.lifetime),
 		},
 	}
@@ -200,13 +185,11 @@ func measuredFamilies() []Family {
 			Name: readDuration, Type: Histogram, Labels: []Label{{Name: "source", Note: "the value of `SOURCE_KIND`"}},
 			buckets: []float64{.001, .005, .025, .1, .25, .5, 1, 2.5, 5, 10, 20, 30, 60},
 			Help:    "Seconds that reads of sources took, failed ones included.",
-			Use:     `histogram_quantile(0.99, rate(ionos_endpointslice_source_read_duration_seconds_bucket[30m]))`, Advice: "keep it well below `SOURCE_TIMEOUT`",
 		},
 		{
 			Name: probeDuration, Type: Histogram,
 			buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 			Help:    "Seconds that health checks took, without those of outcome LocalError.",
-			Use:     `histogram_quantile(0.99, rate(ionos_endpointslice_health_check_duration_seconds_bucket[10m]))`, Advice: "keep it well below `HEALTH_CHECK_TIMEOUT`",
 		},
 	}
 }
