@@ -13,7 +13,6 @@ const (
 	probeDuration    = prefix + "health_check_duration_seconds"
 	writesTotal      = prefix + "writes_total"
 	writeDuration    = prefix + "write_duration_seconds"
-	conflictsTotal   = prefix + "write_conflicts_total"
 	storeErrorsTotal = prefix + "store_errors_total"
 	requestsTotal    = "rest_client_requests_total"
 )

@@ -20,7 +20,7 @@ func TestARunningDaemonCountsWhatItDoes(t *testing.T) {
 			`endpoints{pool="remote",state="ready"}`: 3, `endpoints{pool="remote",state="draining"}`: 0, `endpoints{pool="remote",state="down"}`: 0,
 			`nodes{pool="remote"}`: 3, `endpoint_changes_total{pool="remote",state="ready"}`: 3, `endpoint_changes_total{pool="remote",state="absent"}`: 0,
 			`writes_total{operation="create",result="success"}`: 1, `writes_total{operation="update",result="success"}`: 0,
-			`source_reads_total{pool="remote",result="error"}`: 0, `write_conflicts_total`: 0, `store_errors_total`: 0, `services_with_problem{kind="StoreUnavailable"}`: 0, `service_pending_slices{target_namespace="default",target_service="web"}`: 0,
+			`source_reads_total{pool="remote",result="error"}`: 0, `store_errors_total`: 0, `services_with_problem{kind="StoreUnavailable"}`: 0, `service_pending_slices{target_namespace="default",target_service="web"}`: 0,
 			`leader`: 1, `loop_age_seconds`: 0,
 		})
 		if reads := got[`ionos_endpointslice_source_reads_total{pool="remote",result="success"}`]; reads < 2 || reads != got[`ionos_endpointslice_source_read_duration_seconds_count{source="static"}`] {
@@ -74,8 +74,8 @@ func TestTroubleIsCountedByKind(t *testing.T) {
 		got = w.gather()
 		w.set(func() { w.writeErr = errOutage })
 		conflicts := got[`ionos_endpointslice_writes_total{operation="update",result="conflict"}`]
-		if conflicts < 1 || conflicts != got["ionos_endpointslice_write_conflicts_total"] {
-			t.Errorf("got %v and %v conflicts, want the same, more than none", conflicts, got["ionos_endpointslice_write_conflicts_total"])
+		if conflicts < 1 {
+			t.Errorf("got %v conflicts, want some", conflicts)
 		}
 		want(t, got, map[string]float64{`service_pending_slices{target_namespace="default",target_service="web"}`: 1, `writes_total{operation="update",result="error"}`: 0})
 

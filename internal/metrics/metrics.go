@@ -95,9 +95,9 @@ type Metrics struct {
 	handler http.Handler
 
 	writes, requests *prometheus.CounterVec
-	// conflicts and loads have no labels.
-	conflicts, loads prometheus.Counter
-	readSeconds      *prometheus.HistogramVec
+	// loads has no labels.
+	loads       prometheus.Counter
+	readSeconds *prometheus.HistogramVec
 
 	probeSeconds, writeSeconds prometheus.Observer
 }
@@ -114,19 +114,19 @@ func New(opts Options) (*Metrics, error) {
 		}
 		values.families, values.descs = append(values.families, f), append(values.descs, f.desc())
 	}
-	conflicts, loads := counted[conflictsTotal].newCounter(), counted[storeErrorsTotal].newCounter()
+	loads := counted[storeErrorsTotal].newCounter()
 	probeSeconds, writeSeconds := counted[probeDuration].newHistogram(), counted[writeDuration].newHistogram()
 	m := &Metrics{
 		seen:   newSeen(),
 		writes: counted[writesTotal].newCounter(), requests: counted[requestsTotal].newCounter(),
-		readSeconds: counted[readDuration].newHistogram(),
-		conflicts:   conflicts.WithLabelValues(), loads: loads.WithLabelValues(),
+		readSeconds:  counted[readDuration].newHistogram(),
+		loads:        loads.WithLabelValues(),
 		probeSeconds: probeSeconds.WithLabelValues(), writeSeconds: writeSeconds.WithLabelValues(),
 	}
 	values.metrics = m
 	var refused []error
 	for _, c := range []prometheus.Collector{
-		&values, m.readSeconds, probeSeconds, m.writes, writeSeconds, conflicts, loads, m.requests,
+		&values, m.readSeconds, probeSeconds, m.writes, writeSeconds, loads, m.requests,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	} {
 		refused = append(refused, opts.Registry.Register(c))

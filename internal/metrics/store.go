@@ -11,16 +11,12 @@ func writeFamilies() []Family {
 				{Name: "operation", Values: texts([]plan.Operation{plan.Create, plan.Update})},
 				{Name: "result", Values: []string{success, conflict, failure}},
 			},
-			Help: "Writes of slices, by result.",
+			Help: "Writes of slices, by result. A conflict says that the slice had changed; it is decided again.",
 		},
 		{
 			Name: writeDuration, Type: Histogram,
 			buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5},
 			Help:    "Seconds that writes of slices took, failed ones included.",
-		},
-		{
-			Name: conflictsTotal, Type: Counter,
-			Help: "Writes that were refused because the slice had changed; they are decided again.",
 		},
 		{
 			Name: storeErrorsTotal, Type: Counter,

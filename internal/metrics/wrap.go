@@ -93,7 +93,6 @@ func (s *store) Write(ctx context.Context, write plan.Write) (version string, er
 	switch {
 	case errors.Is(err, plan.ErrConflict):
 		result = conflict
-		s.m.conflicts.Inc()
 	case err != nil:
 		result = failure
 	}
