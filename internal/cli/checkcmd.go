@@ -118,7 +118,7 @@ func (p Program) preflight(ctx context.Context, c config.Config, o preflight.Opt
 	}
 	if c.Store.Kind == config.StoreKubectl {
 		o.Kubectl = func(ctx context.Context, t plan.Target) error {
-			store, err := p.newStore(c, t, r.metrics)
+			store, err := newKubectl(c, t)
 			if err != nil {
 				return err
 			}

@@ -22,19 +22,14 @@ import (
 	targets "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
 
-// newHub makes the hub that STORE_KIND names, and what tells when its credential expires.
+// newHub makes the hub that STORE_KIND names, and what tells when its credential expires, nil
+// where it has none.
 func (p Program) newHub(c config.Config, set serve.Documents, m *metrics.Metrics) (serve.Hub, func() kubeapi.Expiry, error) {
-	unknown := func() kubeapi.Expiry { return kubeapi.Expiry{} }
 	switch {
 	case !c.Documents.Used():
-		t := target(c.Target)
-		s, err := p.newStore(c, t, m)
-		if s.expiry == nil {
-			s.expiry = unknown
-		}
-		return only{serve.NewOne(s, t, s.changed, c.Source.PollInterval), s.run}, s.expiry, err
+		return p.onlyHub(c, m)
 	case c.Store.Kind != config.StoreClientGo:
-		return &few{documents: set, config: c, out: p.Stdout, added: make(chan struct{}, 1), changed: make(chan struct{}, 1)}, unknown, nil
+		return &few{documents: set, config: c, out: p.Stdout, added: make(chan struct{}, 1), changed: make(chan struct{}, 1)}, nil, nil
 	}
 	hub, err := kube.New(kube.Options{Way: localWay(c.Store, m, metrics.ClientStore), ManagedBy: c.Target.ManagedBy, Named: true})
 	if err != nil {
@@ -43,19 +38,48 @@ func (p Program) newHub(c config.Config, set serve.Documents, m *metrics.Metrics
 	return cluster{hub}, hub.Expiry, nil
 }
 
-// only is a hub of the store of the variables, which may have to run itself.
+// onlyHub makes the hub of the only Service, which the variables name.
+func (p Program) onlyHub(c config.Config, m *metrics.Metrics) (serve.Hub, func() kubeapi.Expiry, error) {
+	t, every := target(c.Target), c.Source.PollInterval
+	switch c.Store.Kind {
+	case config.StoreMemory:
+		s, err := memory.New(memory.Options{Target: t, Service: imagined(t), Out: p.Stdout})
+		if err != nil {
+			return nil, nil, err
+		}
+		return serve.NewOne(s, t, s.Changed(), every), nil, nil
+	case config.StoreKubectl:
+		s, err := newKubectl(c, t)
+		return serve.NewOne(s, t, nil, every), nil, err
+	case config.StoreClientGo:
+	}
+	hub, err := kube.New(kube.Options{Only: &t, Way: localWay(c.Store, m, metrics.ClientStore)})
+	if err != nil {
+		return nil, nil, fmt.Errorf("STORE_KIND=client-go: %w", err)
+	}
+	s, err := hub.Target(t)
+	if err != nil {
+		return nil, nil, fmt.Errorf("STORE_KIND=client-go: %w", err)
+	}
+	return only{serve.NewOne(s, t, s.Changed(), every), hub}, hub.Expiry, nil
+}
+
+// newKubectl makes the store of a target by kubectl.
+func newKubectl(c config.Config, t plan.Target) (*kubectl.Store, error) {
+	return kubectl.New(kubectl.Options{Target: t, Path: c.Store.KubectlPath, Environ: c.Store.Environment.Read})
+}
+
+// only is a hub of a store that watches.
 type only struct {
 	*serve.One
-	store func(context.Context) error
+	watch *kube.Hub
 }
 
 // Run implements serve.Hub.
 func (o only) Run(ctx context.Context) error {
 	var beside sync.WaitGroup
 	defer beside.Wait()
-	if o.store != nil {
-		beside.Go(func() { _ = o.store(ctx) }) // it only ends with its context
-	}
+	beside.Go(func() { _ = o.watch.Run(ctx) }) // it only ends with its context
 	return o.One.Run(ctx)
 }
 
@@ -189,7 +213,7 @@ func (f *few) prepare(service resolve.Service, b *v1alpha1.EndpointBinding, pool
 			made.memory, _ = memory.New(memory.Options{Target: of, Service: service.Service, Out: f}) // the target is complete
 			made.One = serve.NewOne(made.memory, of, made.memory.Changed(), every)
 		} else {
-			s, _ := kubectl.New(kubectl.Options{Target: of, Path: f.config.Store.KubectlPath, Environ: f.config.Store.Environment.Read})
+			s, _ := newKubectl(f.config, of)
 			made.One = serve.NewOne(alone{s, f, of}, of, nil, every)
 		}
 		f.stores = append(f.stores, made)

@@ -61,7 +61,7 @@ func (o origin) remoteExpiry() kubeapi.Expiry {
 // localExpiry is the same of the local cluster. It is not known of a standby, which
 // reads the credential again only when it leads.
 func (b *parts) localExpiry() kubeapi.Expiry {
-	if b.leader.state().Leading {
+	if b.expiry != nil && b.leader.state().Leading {
 		return b.expiry()
 	}
 	return kubeapi.Expiry{}

@@ -12,21 +12,19 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/preflight"
 )
 
-// reach is what a command that looks at sources once has of each carrier: the documents,
-// and the access to their pools.
+// reach is what a command that looks at sources once has of each carrier.
 type reach struct {
 	*parts
-	set    documents.Set
-	access func(*v1alpha1.EndpointPool) access
+	set documents.Set
 }
 
 func (p Program) reach(ctx context.Context, c config.Config) (reach, error) {
 	r := reach{parts: &parts{config: c, version: p.Version, log: logger(p.Stderr, c.Log)}}
 	if c.Documents.Used() {
-		r.set, r.access = documentsNow(ctx, c), func(pool *v1alpha1.EndpointPool) access { return accessIn(c, pool) }
+		r.set = documentsNow(ctx, c)
 	} else {
 		pool, binding, _ := carried(c)
-		r.set, r.access = documents.OfVariables(pool, binding), func(*v1alpha1.EndpointPool) access { return accessOf(c) }
+		r.set = documents.OfVariables(pool, binding)
 	}
 	var err error
 	r.metrics, err = r.newMetrics()
@@ -37,12 +35,7 @@ func (p Program) reach(ctx context.Context, c config.Config) (reach, error) {
 func (r reach) source(pool *v1alpha1.EndpointPool) (preflight.Origin, error) {
 	from := r.access(pool)
 	out := preflight.Origin{Rules: rules(pool, from), Secrets: from.secrets()}
-	if !r.set.Variables {
-		if err := lackingCredentials(r.config, pool, from); err != nil {
-			return out, err
-		}
-	}
-	made, err := newSource(pool, from, r.metrics)
+	made, err := r.made(pool, from)
 	if err != nil {
 		return out, err
 	}

@@ -27,11 +27,7 @@ func (b *parts) supply(pool *v1alpha1.EndpointPool) (serve.Supply, error) {
 
 // origin makes the source of a pool, with the credentials as they are now.
 func (b *parts) origin(pool *v1alpha1.EndpointPool) (serve.Origin, error) {
-	from := b.access(pool)
-	if err := lackingCredentials(b.config, pool, from); err != nil {
-		return serve.Origin{}, err
-	}
-	made, err := newSource(pool, from, b.metrics)
+	made, err := b.made(pool, b.access(pool))
 	if err != nil {
 		return serve.Origin{}, err
 	}
@@ -41,6 +37,14 @@ func (b *parts) origin(pool *v1alpha1.EndpointPool) (serve.Origin, error) {
 		out.Warnings = made.cloud.Warnings
 	}
 	return out, nil
+}
+
+// made is the source of a pool by that access.
+func (b *parts) made(pool *v1alpha1.EndpointPool, from access) (origin, error) {
+	if err := lackingCredentials(b.config, pool, from); err != nil {
+		return origin{}, err
+	}
+	return newSource(pool, from, b.metrics)
 }
 
 // access tells of the way to the source.
@@ -156,7 +160,7 @@ func lackingCredentials(c config.Config, pool *v1alpha1.EndpointPool, a access) 
 	lacking := lacks(&pool.Spec.Source, a)
 	name, dir := pool.Spec.Credentials, c.Documents.CredentialsDir
 	switch {
-	case lacking == "":
+	case lacking == "", !c.Documents.Used():
 		return nil
 	case dir == "":
 		return &serve.MissingCredentials{Message: fmt.Sprintf("CREDENTIALS_DIR is not set, so spec.credentials=%s names no folder; set it to the folder that holds the folder %s", name, name)}

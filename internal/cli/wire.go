@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,10 +19,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kubectl"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/memory"
-	targets "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
 
 // parts is what the configuration is turned into.
@@ -36,7 +31,7 @@ type parts struct {
 	metrics *metrics.Metrics
 	events  *events
 	server  *serve.Server
-	// expiry is when the credential of the local cluster expires.
+	// expiry is when the credential of the local cluster expires, nil where it has none.
 	expiry func() kubeapi.Expiry
 	// carriers are nil for variables, and for a command that reads once.
 	carriers *carriers
@@ -105,41 +100,6 @@ func lanes(c config.Config) int {
 		return 2
 	}
 	return 0
-}
-
-// storage is a store, and what goes with it; see origin.
-type storage struct {
-	targets.Store
-	changed <-chan struct{}
-	run     func(context.Context) error
-	// expiry is nil where the store has no credential of its own.
-	expiry func() kubeapi.Expiry
-}
-
-// newStore makes the store that STORE_KIND names.
-func (p Program) newStore(c config.Config, t plan.Target, m *metrics.Metrics) (storage, error) {
-	switch c.Store.Kind {
-	case config.StoreMemory:
-		s, err := memory.New(memory.Options{Target: t, Service: imagined(t), Out: p.Stdout})
-		if err != nil {
-			return storage{}, err
-		}
-		return storage{Store: s, changed: s.Changed()}, nil
-	case config.StoreKubectl:
-		s, err := kubectl.New(kubectl.Options{Target: t, Path: c.Store.KubectlPath, Environ: c.Store.Environment.Read})
-		return storage{Store: s}, err
-	case config.StoreClientGo:
-		hub, err := kube.New(kube.Options{Only: &t, Way: localWay(c.Store, m, metrics.ClientStore)})
-		if err != nil {
-			return storage{}, fmt.Errorf("STORE_KIND=client-go: %w", err)
-		}
-		s, err := hub.Target(t)
-		if err != nil {
-			return storage{}, fmt.Errorf("STORE_KIND=client-go: %w", err)
-		}
-		return storage{Store: s, changed: s.Changed(), run: hub.Run, expiry: hub.Expiry}, nil
-	}
-	return storage{}, fmt.Errorf("STORE_KIND=%s is not built in", c.Store.Kind)
 }
 
 // imagined is the Service that the memory store pretends to have: one that fits
