@@ -22,6 +22,7 @@ func ServiceOf(object *corev1.Service) plan.Service {
 		ExternalName: object.Spec.Type == corev1.ServiceTypeExternalName,
 
 		PublishNotReady: object.Spec.PublishNotReadyAddresses,
+		Traits:          traitsOf(object),
 	}
 	for _, port := range object.Spec.Ports {
 		out := plan.ServicePort{Name: port.Name, Protocol: plan.Protocol(port.Protocol), Port: portNumber(port.Port)}
@@ -42,8 +43,8 @@ func TopologyAnnotations() []string {
 	return []string{corev1.AnnotationTopologyMode, corev1.DeprecatedAnnotationTopologyAwareHints}
 }
 
-// TraitsOf returns what else of a Service matters to its clients.
-func TraitsOf(object *corev1.Service) plan.Traits {
+// traitsOf returns what else of a Service matters to its clients.
+func traitsOf(object *corev1.Service) plan.Traits {
 	spec := &object.Spec
 	traits := plan.Traits{
 		IPv4:     slices.Contains(spec.IPFamilies, corev1.IPv4Protocol),

@@ -38,9 +38,9 @@ func NoticeReasons() []NoticeDoc {
 		{HealthCheckPortAmbiguous, "the Service has not exactly one TCP port, so it is not clear which one to check", "set the port of the health check"},
 		{UnknownAnnotation, "the Service has an annotation that begins with `endpoints.ablmnzde.github.io/` and is not known; it has no effect", "the note names the one that may be meant"},
 		{BindingWins, "the Service has the annotation of a pool and an EndpointBinding: the binding counts", "remove one of them"},
-		{TrafficPolicyLocal, "with `externalTrafficPolicy` or `internalTrafficPolicy` `Local` a node uses only endpoints on itself, and remote endpoints are on no node of this cluster: connections are dropped. With documents; in the environment form `check` tells it, as the next three", "set it to Cluster"},
+		{TrafficPolicyLocal, "with `externalTrafficPolicy` or `internalTrafficPolicy` `Local` a node uses only endpoints on itself, and remote endpoints are on no node of this cluster: connections are dropped.", "set it to Cluster"},
 		{TopologyIgnored, "`spec.trafficDistribution` or an annotation asks for near endpoints, which needs hints in every slice; it has no effect", "remove it"},
-		{FamilyUnused, "the Service lacks the address family of endpoints, so these are published but never used", "add the family to `spec.ipFamilies`, or leave the subnet out of the pool"},
+		{FamilyUnused, "the Service lacks the address family of endpoints, so these are published but never used", "add the family to `spec.ipFamilies`, or leave the subnet out"},
 		{HeadlessPort, "the Service is headless, and its endpoints listen on another port than the Service's: clients choose the port themselves", "give both the same number"},
 		{TakesOverWithLess, "the documents of the Service name another pool, port or health check, of which too few endpoints pass: those of before stay", "make more of the new endpoints pass, or do what the message says"},
 	}

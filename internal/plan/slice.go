@@ -108,13 +108,14 @@ type Service struct {
 	Ports           []ServicePort
 	// Portless says why its ports are not known, and the remedy, where a store made the Service up.
 	Portless string
+	Traits
 }
 
 // Same reports whether both say the same.
 func (s Service) Same(other Service) bool {
 	return s.UID == other.UID && s.Deleting == other.Deleting && s.HasSelector == other.HasSelector &&
 		s.ExternalName == other.ExternalName && s.PublishNotReady == other.PublishNotReady && s.Portless == other.Portless &&
-		slices.Equal(s.Ports, other.Ports)
+		s.Traits == other.Traits && slices.Equal(s.Ports, other.Ports)
 }
 
 // Traits are what else a Service says that decides what its clients make of endpoints.

@@ -131,7 +131,7 @@ func pointers[T any](items []T) []*T {
 func serviceOf(object *corev1.Service) resolve.Service {
 	return resolve.Service{
 		Key: resolve.Key{Namespace: object.Namespace, Service: object.Name}, Annotations: object.Annotations,
-		Service: manifest.ServiceOf(object), Traits: manifest.TraitsOf(object),
+		Service: manifest.ServiceOf(object),
 	}
 }
 

@@ -82,7 +82,6 @@ type Service struct {
 	Key
 	Annotations map[string]string
 	plan.Service
-	plan.Traits
 }
 
 // Broken is a binding without a good version.

@@ -145,7 +145,7 @@ func (w *world) service(key string, ports ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	namespace, name, _ := strings.Cut(key, "/")
-	s := &resolve.Service{Key: resolve.Key{Namespace: namespace, Service: name}, Annotations: map[string]string{}, Service: plan.Service{UID: "uid-" + name}, Traits: plan.Traits{IPv4: true, IPv6: true}}
+	s := &resolve.Service{Key: resolve.Key{Namespace: namespace, Service: name}, Annotations: map[string]string{}, Service: plan.Service{UID: "uid-" + name, Traits: plan.Traits{IPv4: true, IPv6: true}}}
 	if before := w.services[key]; before != nil {
 		s.UID, s.Annotations = before.UID, before.Annotations
 	}

@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/event"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
 // events returns the Events in the namespace, in their order.
@@ -283,5 +285,26 @@ func goesOnWithoutEvents(t *testing.T, w *world) {
 	d.wantStop()
 	if got := d.count(warning); got != 1 {
 		t.Errorf("got %d warnings, want 1", got)
+	}
+}
+
+// Contract 232: what keeps clients from the endpoints is told with variables too, whatever
+// the store is, and in a run as by check.
+func TestContract232TheDaemonOfVariablesTellsWhatKeepsClientsAway(t *testing.T) {
+	t.Parallel()
+	netns.Require(t)
+	cp := controlplane.Start(t, controlplane.Options{})
+	for _, store := range []string{"client-go", "kubectl"} {
+		t.Run(store, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, cp, store)
+			local := corev1.ServiceInternalTrafficPolicyLocal
+			w.changeService(func(s *corev1.Service) { s.Spec.InternalTrafficPolicy = &local })
+			w.start()
+			if note := w.awaitEvent("TrafficPolicyLocal", 1); !strings.Contains(note, "spec.internalTrafficPolicy of Service "+w.namespace+"/web is Local") {
+				t.Errorf("got %q", note)
+			}
+			w.checked().wantOnly(t, "fail", "service-traffic-policy", "spec.internalTrafficPolicy", "set it to Cluster")
+		})
 	}
 }

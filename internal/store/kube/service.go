@@ -48,7 +48,7 @@ func newService(object *corev1.Service) *Service {
 		object.Spec.Ports = object.Spec.Ports[:mostPorts]
 	}
 	out := &Service{Service: resolve.Service{
-		Key: resolve.Key{Namespace: object.Namespace, Service: object.Name}, Service: manifest.ServiceOf(object), Traits: manifest.TraitsOf(object),
+		Key: resolve.Key{Namespace: object.Namespace, Service: object.Name}, Service: manifest.ServiceOf(object),
 	}}
 	set := func(name, value string) {
 		if out.Annotations == nil {
@@ -140,5 +140,5 @@ func (s *Service) same(other *Service) bool {
 	if s == nil || other == nil {
 		return s == other
 	}
-	return s.plan().Same(other.plan()) && s.Traits == other.Traits && s.left == other.left && maps.Equal(s.Annotations, other.Annotations)
+	return s.plan().Same(other.plan()) && s.left == other.left && maps.Equal(s.Annotations, other.Annotations)
 }

@@ -224,6 +224,10 @@ func serviceStates(t *testing.T, f *Fixture) {
 		}, func(s plan.Service) bool { return s.ExternalName }},
 		{"its port has another name", func(o *corev1.Service) { o.Spec.Ports[0].Name = "other" },
 			func(s plan.Service) bool { return len(s.Ports) == 2 && s.Ports[0].Name == "other" }},
+		{"its clients use endpoints of their own node only", func(o *corev1.Service) {
+			local := corev1.ServiceInternalTrafficPolicyLocal
+			o.Spec.InternalTrafficPolicy = &local
+		}, func(s plan.Service) bool { return s.Local == "spec.internalTrafficPolicy" }},
 		{"it is being deleted", func(o *corev1.Service) { o.Finalizers = []string{"example.org/keep"} },
 			func(s plan.Service) bool { return s.Deleting }},
 	}
@@ -246,6 +250,6 @@ func serviceStates(t *testing.T, f *Fixture) {
 	same(t, "the Service", plan.Service{UID: string(f.Hand.Service().UID), Ports: []plan.ServicePort{
 		{Name: "http", Protocol: plan.TCP, Port: 80, TargetPort: 8080},
 		{Name: "dns", Protocol: plan.UDP, Port: 53},
-	}}, f.load(t).Service)
+	}, Traits: plan.Traits{IPv4: true}}, f.load(t).Service)
 	f.publish(t, ready("10.0.0.1"))
 }
