@@ -213,7 +213,7 @@ func (l *look) secrets() []string {
 // subject that does not name it already.
 func about(name string, several bool, checks []Check) []Check {
 	for i := range checks {
-		if c := &checks[i]; several && !strings.Contains(c.Subject, strings.TrimPrefix(name, "pool ")) {
+		if c := &checks[i]; several && !strings.Contains(strings.ToLower(c.Subject), name) {
 			c.Subject = name + ": " + c.Subject
 		}
 	}

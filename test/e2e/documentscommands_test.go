@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,4 +83,36 @@ func TestContract72TheCommandsKnowManyServices(t *testing.T) {
 	if code := d.stop(); code != 0 {
 		t.Errorf("got exit status %d, want 0", code)
 	}
+}
+
+// Contract 231: check looks at each pool, namespace and Service, of which the one that may
+// use no pool is the only mistake; it changes nothing.
+func TestContract231CheckKnowsManyServices(t *testing.T) {
+	t.Parallel()
+	netns.Require(t)
+	p := newPlatform(t, controlplane.Start(t, controlplane.Options{Audit: true}))
+	if err := os.Remove(filepath.Join(p.folder, "secret.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	before := p.writes()
+	for _, when := range []string{"before a run", "after it"} {
+		got := p.checked()
+		fails := got.with("fail")
+		if got.code != 1 || len(fails) != 1 || fails[0].ID != "service-granted" || !strings.Contains(fails[0].Subject, p.namespace+"/greedy") || len(got.with("warn")) > 0 {
+			t.Errorf("%s: got status %d, failures %+v and warnings %+v, want that greedy may use no pool", when, got.code, fails, got.with("warn"))
+		}
+		passed := slices.DeleteFunc(got.with("ok"), func(c checkItem) bool { return c.ID != "probes-address" })
+		if len(passed) != len(p.nodes)+len(p.green) {
+			t.Errorf("%s: got %+v pass, want each endpoint once", when, passed)
+		}
+		for _, e := range p.writes()[len(before):] {
+			if !strings.HasSuffix(e.Resource, "reviews") {
+				t.Errorf("check changed something: %+v", e)
+			}
+		}
+		p.command(nil, "run", "--once")
+		before = p.writes()
+	}
+	p.says(0, "check --namespace "+p.namespace+" --service both", "pool blue: source: 3 nodes read", "pool green: source: 2 nodes read",
+		"other Services: not looked at", "slice both.blue: belongs to this program, 3 endpoints, 3 ready")
 }
