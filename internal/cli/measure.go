@@ -41,38 +41,11 @@ func credentialOf(expiry kubeapi.Expiry) metrics.Credential {
 	return metrics.Credential{Expires: expiry.Ends, Lifetime: expiry.Lifetime()}
 }
 
-// tokenExpiry returns when the token of the IONOS Cloud expires, if that is known.
-func (o origin) tokenExpiry() (time.Time, bool) {
-	if o.cloud != nil {
-		return o.cloud.TokenExpiry()
-	}
-	return time.Time{}, false
-}
-
-// remoteExpiry returns when the credential of the remote cluster that is in use
-// expires; the zero Expiry where that is not known.
-func (o origin) remoteExpiry() kubeapi.Expiry {
-	if o.remote != nil {
-		return o.remote.Expiry()
-	}
-	return kubeapi.Expiry{}
-}
-
-// localExpiry is the same of the local cluster. It is not known of a standby, which
-// reads the credential again only when it leads.
+// localExpiry returns when the credential of the local cluster that is in use expires. It is
+// not known of a standby, which reads the credential again only when it leads.
 func (b *parts) localExpiry() kubeapi.Expiry {
 	if b.expiry != nil && b.leader.state().Leading {
 		return b.expiry()
 	}
 	return kubeapi.Expiry{}
-}
-
-// rateLimit returns how many requests the IONOS Cloud still allows, if it has
-// said so.
-func (o origin) rateLimit() (int, bool) {
-	if o.cloud != nil {
-		limit, known := o.cloud.RateLimit()
-		return limit.Remaining, known
-	}
-	return 0, false
 }

@@ -49,12 +49,16 @@ func (b *parts) made(pool *v1alpha1.EndpointPool, from access) (origin, error) {
 
 // access tells of the way to the source.
 func (o origin) access() metrics.Access {
-	a := metrics.Access{
-		TokenExpiry: o.tokenExpiry, RateLimit: o.rateLimit,
-		Credential: func() metrics.Credential { return credentialOf(o.remoteExpiry()) },
-	}
+	var a metrics.Access
 	if o.cloud != nil {
-		a.Warnings = o.cloud.Warnings
+		a.TokenExpiry, a.Warnings = o.cloud.TokenExpiry, o.cloud.Warnings
+		a.RateLimit = func() (int, bool) {
+			limit, known := o.cloud.RateLimit()
+			return limit.Remaining, known
+		}
+	}
+	if o.remote != nil {
+		a.Credential = func() metrics.Credential { return credentialOf(o.remote.Expiry()) }
 	}
 	return a
 }
