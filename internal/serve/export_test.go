@@ -59,7 +59,7 @@ func (a *audience) Tell(key resolve.Group, notices []narration.Notice, now time.
 func Seen(outcomes []target.Outcome, story narration.Story) *FillState {
 	f := &filled{fills: []fill{{of: plan.Target{SliceName: "blue"}}}, seen: make([]atomic.Pointer[FillState], 1)}
 	for _, o := range outcomes {
-		f.see(o, story)
+		f.see(o, story, mostWrites)
 	}
 	return f.look()[0].State
 }

@@ -88,8 +88,8 @@ type FillState struct {
 	Writes []narration.Cycle
 }
 
-// mostWrites is how many changes of one Service and pool are remembered: those of 1,000
-// Services are memory too.
+// mostWrites is how many changes of one Service and pool are remembered where documents say
+// what is filled: those of 1,000 Services are memory too.
 const mostWrites = 5
 
 // shown is what runs by the newest plan. It is not changed any more; what its parts come
@@ -205,13 +205,13 @@ func (g *group) see(o pool.Outcome, memory narration.Pool, story narration.Story
 }
 
 // see notes what an event of a Service came to, for the fill that has its slices.
-func (f *filled) see(o target.Outcome, story narration.Story) {
+func (f *filled) see(o target.Outcome, story narration.Story, most int) {
 	if i := f.at(o.SliceName); i >= 0 {
-		see(&f.seen[i], o, story)
+		see(&f.seen[i], o, story, most)
 	}
 }
 
-func see(seen *atomic.Pointer[FillState], o target.Outcome, story narration.Story) {
+func see(seen *atomic.Pointer[FillState], o target.Outcome, story narration.Story, most int) {
 	var next FillState
 	if before := seen.Load(); before != nil {
 		next = *before
@@ -226,7 +226,7 @@ func see(seen *atomic.Pointer[FillState], o target.Outcome, story narration.Stor
 	}
 	if story.Cycle != nil {
 		writes := narration.Prepend(next.Writes, *story.Cycle)
-		next.Writes = append([]narration.Cycle(nil), writes[:min(len(writes), mostWrites)]...)
+		next.Writes = append([]narration.Cycle(nil), writes[:min(len(writes), most)]...)
 	}
 	seen.Store(&next)
 }

@@ -149,6 +149,10 @@ func (t *teller) ofGroup(key resolve.Group, g *group) func(pool.Outcome) {
 
 // ofTarget returns what tells and shows the outcomes of a target, at its Service too.
 func (t *teller) ofTarget(key resolve.Key, f *filled) func(target.Outcome) {
+	most := mostWrites
+	if t.variables {
+		most = narration.MaxCycles
+	}
 	memories := make(map[string]narration.Target, len(f.fills))
 	for _, each := range f.fills {
 		memories[each.of.SliceName] = narration.Target{DryRun: f.dryRun}
@@ -158,7 +162,7 @@ func (t *teller) ofTarget(key resolve.Key, f *filled) func(target.Outcome) {
 		memory, story := memories[o.SliceName].Tell(o)
 		memories[o.SliceName] = memory
 		observe(o)
-		f.see(o, story)
+		f.see(o, story, most)
 		t.revision.Add(1)
 		names := f.names(o.SliceName)
 		say(log, names, story)

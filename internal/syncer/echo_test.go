@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
@@ -112,6 +113,23 @@ func TestAChangeDuringALoadIsWritten(t *testing.T) {
 		w.signal <- struct{}{}
 		during(onTheWay)
 		wantMembers(t, w, ip(11)+" ready", ip(12)+" ready", ip(13)+" ready", ip(14)+" ready")
+		w.stop()
+	})
+}
+
+// Contract 185: where variables say what is filled, all changes of the history are kept.
+func TestContract185TheChangesOfTheOneServiceAreKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 11, 12, 13)
+		s := w.start()
+		during(3 * time.Second)
+		for range narration.MaxCycles {
+			w.set(func() { w.dead[ip(13)] = !w.dead[ip(13)] })
+			during(time.Minute)
+		}
+		if n := len(s.Server().Snapshot().Targets[0].Fills[0].State.Writes); n != narration.MaxCycles {
+			t.Errorf("got %d changes, want %d", n, narration.MaxCycles)
+		}
 		w.stop()
 	})
 }
