@@ -1,6 +1,7 @@
 package syncer_test
 
 import (
+	"errors"
 	"net/netip"
 	"testing"
 	"testing/synctest"
@@ -32,6 +33,35 @@ func TestTheNewestChecksAreShownHoweverManyThereAre(t *testing.T) {
 		}
 		if least := 80; streak.Passes < least {
 			t.Errorf("got %d passes in 20 s of five a second, want at least %d", streak.Passes, least)
+		}
+		w.stop()
+	})
+}
+
+// Contract 230: nothing is planned before the slices were read, and why is known; it is told
+// once, and so is that it is over.
+func TestContract230WhySlicesCannotBeReadIsKnownBeforeAnythingIsPlanned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, e := newWorld(t, 11), &ear{}
+		w.opts.Announcer = e
+		w.store.set(func() { w.store.loads = errors.New("403 Forbidden") })
+		s := w.start()
+		during(time.Minute)
+		if got := s.Server().Snapshot(); !got.At.IsZero() || got.Unread == nil || got.Unread.Error() != "403 Forbidden" {
+			t.Errorf("got a plan of %v and %v, want none, and why", got.At, got.Unread)
+		}
+		if s.Server().Decided() || s.Status().Store.LoadErr == nil {
+			t.Errorf("got that it is decided, or nothing of the error: %v", s.Status().Store.LoadErr)
+		}
+		e.wantReasons(t, "StoreUnavailable")
+		w.store.set(func() { w.store.loads = nil })
+		during(time.Minute)
+		if got := s.Server().Snapshot(); got.Unread != nil || !s.Server().Decided() {
+			t.Errorf("got %v, want a decision", got.Unread)
+		}
+		e.wantReasons(t, "StoreRecovered")
+		if got := len(w.logs.with("cannot load the slices, trying again")); got != 1 {
+			t.Errorf("got %d lines about it, want 1", got)
 		}
 		w.stop()
 	})
