@@ -30,9 +30,10 @@ func (p Program) explainCommand() *cobra.Command {
 			"within ten minutes. A daemon that stands by answers with what the leader knows. If\n" +
 			"no daemon or no leader answers, the command reads source and slices and checks the\n" +
 			"endpoints itself, writes nothing, and says so.\n\n" +
-			"With DOCUMENTS_DIR, -n NAMESPACE SERVICE asks for one Service, and -A says it for\n" +
-			"every Service; -n NAMESPACE for those of a namespace. Exit status 0 then means that\n" +
-			"each Service that knows the node or address publishes it ready.",
+			"Without -n and -A it asks for the only Service. Where there are several,\n" +
+			"-n NAMESPACE SERVICE asks for one of them, and -A says it for every Service;\n" +
+			"-n NAMESPACE for those of a namespace. Exit status 0 then means that each Service\n" +
+			"that knows the node or address publishes it ready.",
 		Example: "  ionos-endpointslice-controller explain worker-1\n" +
 			"  ionos-endpointslice-controller explain -n shop web 10.0.0.12\n" +
 			"  ionos-endpointslice-controller explain -A 10.0.0.12",

@@ -47,9 +47,10 @@ func (p Program) statusCommand() *cobra.Command {
 			"nothing else needs attention. A daemon that stands by answers with the document of\n" +
 			"the leader. 1 if not healthy, or if no leader answers. With --wait the command\n" +
 			"repeats until the exit status is 0.\n\n" +
-			"With DOCUMENTS_DIR, -n NAMESPACE SERVICE shows one Service, and -A the pools and all\n" +
-			"Services, the worst first; -n NAMESPACE those of a namespace. Healthy then means\n" +
-			"that every pool and every Service is.",
+			"Without an argument it is about the only Service. Where there are several,\n" +
+			"-n NAMESPACE SERVICE shows one of them, and -A the pools and all Services, the worst\n" +
+			"first; -n NAMESPACE those of a namespace. Healthy then means that every pool and\n" +
+			"every Service is.",
 		Example: "  ionos-endpointslice-controller status\n" +
 			"  ionos-endpointslice-controller status -n shop web\n" +
 			"  ionos-endpointslice-controller status -A -o wide",
