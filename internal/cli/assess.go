@@ -100,8 +100,7 @@ func unread(f *serve.AssessedFill) error {
 
 // found is what an assessment found out.
 func (b *parts) found(a serve.Assessment, started time.Time) report.Many {
-	return report.Many{
-		Now: time.Now(), Snapshot: a.Snapshot(), StoreKind: string(b.config.Store.Kind),
-		Leader: true, DryRun: b.config.Run.DryRun || b.config.Store.Kind == config.StoreMemory, Version: b.version, Started: started,
-	}
+	m := b.facts(started)()
+	m.Snapshot, m.DryRun = a.Snapshot(), b.config.Run.DryRun || b.config.Store.Kind == config.StoreMemory
+	return m
 }

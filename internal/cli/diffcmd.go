@@ -39,8 +39,8 @@ func (p Program) diffCommand() *cobra.Command {
 		Args: s.takes(nil),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := p.load()
-			if err == nil && s != (scope{}) {
-				err = s.check(c, "diff", "")
+			if err == nil {
+				err = s.check(c)
 			}
 			if err != nil {
 				return err

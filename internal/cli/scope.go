@@ -86,17 +86,17 @@ func errNoScope(command string, subject string) error {
 	return errors.New("there are several Services: name one with " + with("-n NAMESPACE SERVICE") + ", or take all with " + with("-A"))
 }
 
-// check holds the scope against the configuration: with documents there has to be one,
-// without them there is one Service, which is the scope where there is none.
-func (s *scope) check(c config.Config, command, subject string) error {
+// check holds the scope against the configuration: with variables there is one Service, which
+// is the scope where there is none.
+func (s *scope) check(c config.Config) error {
 	t := c.Target
 	switch {
-	case c.Documents.Used() && *s == scope{}:
-		return &exitError{ExitUsage, errNoScope(command, subject)}
+	case c.Documents.Used():
+		return nil
 	case *s == scope{}:
 		s.namespace, s.service = t.Namespace, t.ServiceName
 		return nil
-	case c.Documents.Used(), s.has(resolve.Key{Namespace: t.Namespace, Service: t.ServiceName}):
+	case s.has(resolve.Key{Namespace: t.Namespace, Service: t.ServiceName}):
 		return nil
 	}
 	return &exitError{ExitUsage, fmt.Errorf("this configuration fills Service %s/%s (TARGET_NAMESPACE and TARGET_SERVICE_NAME), not %s", t.Namespace, t.ServiceName, s)}

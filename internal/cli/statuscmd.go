@@ -84,14 +84,12 @@ func computeFlag(cmd *cobra.Command, alone *bool) {
 	cmd.Flags().BoolVar(alone, "compute", false, "ask no daemon; read source and slices and check the endpoints now")
 }
 
-// load reads the configuration, and holds the scope against it. With documents it may be none:
-// then there has to be one Service.
+// load reads the configuration, and holds the scope against it.
 func (l *looking) load() (err error) {
-	l.config, err = l.Program.load()
-	if err != nil || l.config.Documents.Used() && l.scope == (scope{}) {
-		return err
+	if l.config, err = l.Program.load(); err == nil {
+		err = l.scope.check(l.config)
 	}
-	return l.scope.check(l.config, l.command, l.subject)
+	return err
 }
 
 // say writes a message on stderr unless it was the last.
