@@ -29,10 +29,9 @@ type judging struct {
 func judgingOf(a *serve.Assessment, t *serve.AssessedTarget, f *serve.AssessedFill, dryRun bool) judging {
 	j := judging{AssessedFill: f, dryRun: dryRun || t.DryRun}
 	if read := a.Pools[f.Use.Pool]; read != nil {
-		source := read.Sourced()
-		j.nodes, j.filtered = source.Nodes, source.Decisions
+		j.nodes, j.filtered = read.Nodes, read.Decisions
 	}
-	if g := a.Groups[f.Use.Group]; g != nil && g.Verdict != nil && f.Use.State != resolve.Emptied {
+	if g := a.Groups[f.Use.Group]; g != nil && g.Decided && f.Use.State != resolve.Emptied {
 		j.verdict, j.health, j.findings = *g.Verdict, g.Health, g.Findings()
 	}
 	if countOf(f).ready == 0 && j.verdict.Mode == guard.FailOpen {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/cli"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
@@ -71,10 +70,11 @@ func (w *world) judge() (cli.Outcome, string) { return cli.Judge(&w.Assessment, 
 // silentWorld is one in which two of two endpoints do not answer, or what else the verdict says.
 func silentWorld(v guard.Verdict) *world {
 	addr := netip.MustParseAddr("10.0.0.1")
+	group := &serve.AssessedGroup{}
+	group.Decided, group.Verdict, group.Findings = true, &v, func() []narration.Finding { return nil }
 	return &world{
 		serve.Assessment{
-			Pools:  map[string]*serve.AssessedPool{"": {Filtered: filter.Result{Decisions: []inventory.Decision{{Node: inventory.Identity{Name: "w1"}, Address: addr, Stage: inventory.StageFilter}}}}},
-			Groups: map[resolve.Group]*serve.AssessedGroup{{}: {Verdict: &v, Findings: func() []narration.Finding { return nil }}},
+			Groups: map[resolve.Group]*serve.AssessedGroup{{}: group},
 		},
 		serve.AssessedFill{Desired: []plan.Slice{{Name: "web-remote", Endpoints: []inventory.Member{{Address: addr, State: inventory.StateReady}}}}},
 	}

@@ -103,7 +103,7 @@ func (w *world) assess(t testing.TB) *report.Status {
 	g := a.Groups[f.Use.Group]
 	return &report.Status{
 		At: a.At, ModeSince: a.At, State: f.State, Problem: f.Problem, Store: report.StoreStatus{Pending: len(f.Writes)},
-		Source: a.Pools[f.Use.Pool].Sourced(), Verdict: *g.Verdict, Health: g.Health, Findings: g.Findings(),
+		Source: a.Pools[f.Use.Pool].Sourced, Verdict: *g.Verdict, Health: g.Health, Findings: g.Findings(),
 	}
 }
 

@@ -3,7 +3,6 @@ package serve
 import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 )
 
@@ -17,8 +16,16 @@ func (a *Assessment) Snapshot() *Snapshot {
 		}
 		out.Pools = append(out.Pools, shown)
 	}
-	for _, g := range a.Plan.Groups() {
-		out.Groups = append(out.Groups, a.group(g))
+	for _, key := range a.Plan.Groups() {
+		g := a.Groups[key]
+		if g == nil {
+			g = a.undecided(key)
+		}
+		shown := Group{Group: key, State: &g.GroupState}
+		if g.Err != nil && g.Source.LastErr == nil {
+			shown.Problem = g.Err.Error()
+		}
+		out.Groups = append(out.Groups, shown)
 	}
 	for _, t := range a.Targets {
 		var shown Target
@@ -34,31 +41,12 @@ func (a *Assessment) Snapshot() *Snapshot {
 	return out
 }
 
-// group is what was decided on one group, or why nothing was.
-func (a *Assessment) group(g resolve.Group) Group {
-	shown := Group{Group: g, State: &GroupState{ModeSince: a.At, Findings: func() []narration.Finding { return nil }}}
-	o := &shown.State.Outcome
-	o.At, o.Judged, o.Verdict = a.At, a.At, &guard.Verdict{}
-	if read := a.Pools[g.Pool]; read != nil {
-		o.Source = read.Sourced()
+// undecided is a group on which nothing was decided yet.
+func (a *Assessment) undecided(key resolve.Group) *AssessedGroup {
+	g := &AssessedGroup{GroupState: GroupState{ModeSince: a.At, Findings: func() []narration.Finding { return nil }}}
+	g.At, g.Judged, g.Verdict = a.At, a.At, &guard.Verdict{}
+	if read := a.Pools[key.Pool]; read != nil {
+		g.Source = read.Sourced
 	}
-	decided := a.Groups[g]
-	switch {
-	case decided == nil:
-	case decided.Verdict != nil:
-		o.Decided, o.Verdict, o.Health = true, decided.Verdict, decided.Health
-		shown.State.Findings = decided.Findings
-	case o.Source.LastErr == nil:
-		shown.Problem = decided.Err.Error()
-	}
-	return shown
-}
-
-// Sourced is how reading went.
-func (p *AssessedPool) Sourced() pool.Sourced {
-	s := pool.Sourced{LastAttempt: p.Reading.At, LastErr: p.Err, Nodes: len(p.Reading.Nodes), Decisions: narration.ByName(p.Filtered.Decisions)}
-	if p.Err == nil {
-		s.LastSuccess = s.LastAttempt
-	}
-	return s
+	return g
 }

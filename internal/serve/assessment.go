@@ -5,10 +5,8 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/outbox"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
@@ -32,22 +30,18 @@ type Assessment struct {
 
 // AssessedPool is what one read of a pool came to.
 type AssessedPool struct {
-	Reading  pool.Reading
-	Filtered filter.Result
+	pool.Sourced
 	// Warnings are those of the source.
 	Warnings []string
-	// Err is why there is no complete inventory; nil if there is one.
-	Err error
+
+	read guard.Read
 }
 
 // AssessedGroup is what was decided on the endpoints of a pool by one health check.
 type AssessedGroup struct {
-	// Verdict is nil where nothing was decided, and Err says why.
-	Verdict *guard.Verdict
-	Health  inventory.Health
-	Err     error
-	// Findings make the last word on every node and address.
-	Findings func() []narration.Finding
+	GroupState
+	// Err is why nothing was decided.
+	Err error
 }
 
 // AssessedTarget is one Service.

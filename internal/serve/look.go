@@ -175,7 +175,7 @@ func (l *look) read(ctx context.Context, p resolve.Plan) {
 	}
 	each(l, "reading the inventories", pools, func(document *v1alpha1.EndpointPool) {
 		read := &AssessedPool{}
-		read.Err = carefully(func() error { return l.readOne(ctx, document, read) })
+		read.LastErr = carefully(func() error { return l.readOne(ctx, document, read) })
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.Pools[document.Name] = read
@@ -204,12 +204,19 @@ func (l *look) readOne(ctx context.Context, document *v1alpha1.EndpointPool, int
 	if origin.Run != nil {
 		running.Go(func() { _ = carefully(func() error { return origin.Run(beside) }) })
 	}
-	into.Reading = reader.Read(ctx)
-	into.Filtered = filter.Apply(into.Reading.Nodes, supply.Rules)
+	reading := reader.Read(ctx)
+	filtered := filter.Apply(reading.Nodes, supply.Rules)
+	into.read = guard.Read{
+		Nodes: len(reading.Nodes), Candidates: filtered.Candidates, Decisions: filtered.Decisions, Ineligible: filtered.Ineligible, Scheduled: true,
+	}
+	into.Sourced = pool.Sourced{LastAttempt: reading.At, Nodes: len(reading.Nodes), Decisions: narration.ByName(filtered.Decisions)}
 	if origin.Warnings != nil {
 		into.Warnings = origin.Warnings()
 	}
-	return into.Reading.Err
+	if reading.Err == nil {
+		into.LastSuccess = reading.At
+	}
+	return reading.Err
 }
 
 // decide decides on the endpoints of every group whose pool was read, beginning from
@@ -232,7 +239,7 @@ func (l *look) decide(ctx context.Context, p resolve.Plan) {
 		}
 	}
 	each(l, "checking the endpoints", p.Groups(), func(g resolve.Group) {
-		decided := &AssessedGroup{}
+		decided := l.undecided(g)
 		decided.Err = carefully(func() error { return l.decideOne(ctx, pools[g.Pool], g, published[g], decided) })
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -245,8 +252,8 @@ func (l *look) decideOne(ctx context.Context, document *v1alpha1.EndpointPool, g
 	switch {
 	case read == nil:
 		return &SourceError{fmt.Errorf("no document describes pool %s", g.Pool)}
-	case read.Err != nil:
-		return &SourceError{read.Err}
+	case read.LastErr != nil:
+		return &SourceError{read.LastErr}
 	}
 	supply, err := l.opts.Supply(document)
 	if err != nil {
@@ -258,16 +265,13 @@ func (l *look) decideOne(ctx context.Context, document *v1alpha1.EndpointPool, g
 	}
 	once := pool.Look{Prober: checking.Prober, Policy: checking.Policy, Rules: supply.Rules, Slots: l.slots}
 	once.Policy.HealthOff = checking.Prober == nil
-	verdict, health, err := once.Decide(ctx, plan.Published(published), guard.Read{
-		Nodes: len(read.Reading.Nodes), Candidates: read.Filtered.Candidates, Decisions: read.Filtered.Decisions, Ineligible: read.Filtered.Ineligible,
-		Scheduled: true,
-	})
+	verdict, health, err := once.Decide(ctx, plan.Published(published), read.read)
 	if err != nil {
 		return err
 	}
-	into.Verdict, into.Health = &verdict, health
+	into.Decided, into.Verdict, into.Health = true, &verdict, health
 	into.Findings = sync.OnceValue(func() []narration.Finding {
-		return narration.Findings(nil, read.Sourced().Decisions, verdict, l.At, l.At)
+		return narration.Findings(nil, read.Decisions, verdict, l.At, l.At)
 	})
 	return nil
 }
@@ -275,7 +279,7 @@ func (l *look) decideOne(ctx context.Context, document *v1alpha1.EndpointPool, g
 // health returns what the checks of a group say.
 func (l *look) health(g resolve.Group) (resolve.Health, bool) {
 	decided := l.Groups[g]
-	if decided == nil || decided.Verdict == nil {
+	if decided == nil || !decided.Decided {
 		return resolve.Health{}, false
 	}
 	return healthOf(decided.Verdict), true
@@ -285,7 +289,7 @@ func (l *look) health(g resolve.Group) (resolve.Health, bool) {
 func (l *look) nodes() map[string]int {
 	nodes := make(map[string]int, len(l.Pools))
 	for name, p := range l.Pools {
-		nodes[name] = len(p.Reading.Nodes)
+		nodes[name] = p.Nodes
 	}
 	return nodes
 }

@@ -115,7 +115,7 @@ func (l *look) verdict(f *AssessedFill) *guard.Verdict {
 	if f.Use.State == resolve.Emptied {
 		return &guard.Verdict{}
 	}
-	if g := l.Groups[f.Use.Group]; g != nil {
+	if g := l.Groups[f.Use.Group]; g != nil && g.Decided {
 		return g.Verdict
 	}
 	return nil
