@@ -71,7 +71,7 @@ var allowed = map[string]struct {
 	"internal/syncer":    {append(of("inventory", "filter", "guard", "plan", "outbox", "pool", "hold", "target", "narration", "setting", "documents", "resolve", "serve"), "api/v1alpha1"), "it is the engine for one Service, as tests drive it; adapters come from outside"},
 	"internal/election":  {of("kubeapi", "redact"), "it says who may act, and knows nothing of what for"},
 	"internal/report":    {append(of("documents", "inventory", "guard", "plan", "narration", "setting", "resolve", "pool", "serve"), "api/v1alpha1"), "it translates what was seen and decided, and only translates"},
-	"internal/metrics":   {append(of("inventory", "hold", "guard", "plan", "documents", "resolve", "pool", "target", "narration"), "api/v1alpha1"), "it counts what the engine and its parts did and decides nothing"},
+	"internal/metrics":   {append(of("inventory", "hold", "guard", "plan", "documents", "resolve", "pool", "target", "narration", "serve"), "api/v1alpha1"), "it counts what the engine and its parts did and decides nothing"},
 	"internal/event":     {of("plan", "narration", "kubeapi", "redact"), "it delivers what the engine announces"},
 	"internal/admin":     {of("connections", "inventory", "guard", "report"), "it serves what others made and decides nothing"},
 	"internal/preflight": {append(of("descriptors", "inventory", "config", "setting", "documents", "resolve", "filter", "jwt", "plan", "manifest", "kubeapi", "redact"), "api/v1alpha1"), "it looks at everything once and judges it; the ways to it come from outside"},

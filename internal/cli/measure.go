@@ -14,6 +14,7 @@ import (
 func (b *parts) newMetrics() (*metrics.Metrics, error) {
 	return metrics.New(metrics.Options{
 		Version: b.version, Broken: tellMetrics(b.log),
+		Snapshot: func() *serve.Snapshot { return b.server.Snapshot() }, DryRun: b.dryRun,
 		Leading:           func() bool { return b.leader.state().Leading },
 		LoopAge:           func() time.Duration { return b.server.LoopAge() },
 		Events:            func() metrics.Events { return b.events.counts() },
@@ -26,7 +27,7 @@ func (b *parts) newMetrics() (*metrics.Metrics, error) {
 func (b *parts) observing() serve.Observe {
 	m := b.metrics
 	return serve.Observe{
-		Planned: m.Planned, Read: m.Read, Pool: m.Pool, Group: m.Group, Target: m.Target, OfGroup: m.OfGroup, OfTarget: m.OfTarget,
+		Planned: m.Planned, Read: m.Read, OfGroup: m.OfGroup,
 	}
 }
 

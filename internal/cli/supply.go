@@ -51,7 +51,7 @@ func (b *parts) made(pool *v1alpha1.EndpointPool, from access) (origin, error) {
 func (o origin) access() metrics.Access {
 	var a metrics.Access
 	if o.cloud != nil {
-		a.TokenExpiry, a.Warnings = o.cloud.TokenExpiry, o.cloud.Warnings
+		a.TokenExpiry = o.cloud.TokenExpiry
 		a.RateLimit = func() (int, bool) {
 			limit, known := o.cloud.RateLimit()
 			return limit.Remaining, known

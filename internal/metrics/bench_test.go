@@ -22,7 +22,7 @@ func BenchmarkScrape10000Nodes(b *testing.B) {
 	g := group("blue", 80)
 	c.fills("shop/web", use(g, resolve.Active))
 	c.planned(documents.Set{})
-	c.metrics.OfGroup(g)(pool.Outcome{
+	c.ofGroup(g)(pool.Outcome{
 		Verdict: &guard.Verdict{Members: members(10_000, 0)}, Source: pool.Sourced{Decisions: make([]inventory.Decision, 10_000)},
 	}, narration.Pool{})
 	b.ReportAllocs()
@@ -40,13 +40,13 @@ func BenchmarkScrape1000Targets(b *testing.B) {
 		b.Run(fmt.Sprintf("well=%t", well), func(b *testing.B) {
 			c := newCrowd(b, "blue")
 			g := group("blue", 80)
-			c.metrics.OfGroup(g)(pool.Outcome{Verdict: &guard.Verdict{Members: members(100, 0)}}, narration.Pool{})
+			c.ofGroup(g)(pool.Outcome{Verdict: &guard.Verdict{Members: members(100, 0)}}, narration.Pool{})
 			for i := range 1000 {
 				o := written(100, 0)
 				if !well {
 					o.WriteErr = errOutage
 				}
-				c.metrics.OfTarget(c.fills(fmt.Sprintf("team-%d/web-%d", i%10, i), use(g, resolve.Active)), false)(o)
+				c.fill(c.fills(fmt.Sprintf("team-%d/web-%d", i%10, i), use(g, resolve.Active)), o)
 			}
 			c.planned(documents.Set{})
 			b.ReportAllocs()
@@ -59,13 +59,13 @@ func BenchmarkScrape1000Targets(b *testing.B) {
 	}
 }
 
-// BenchmarkOutcome is what the metrics add to one event of a target of 100 endpoints.
+// BenchmarkOutcome is what the metrics add to one event of a group of 100 endpoints.
 func BenchmarkOutcome(b *testing.B) {
-	c := newCrowd(b, "blue")
-	o, observe := written(100, 0), c.metrics.OfTarget(c.fills("shop/web", use(group("blue", 80), resolve.Active)), false)
+	observe := newCrowd(b, "blue").metrics.OfGroup(group("blue", 80))
+	o := pool.Outcome{Verdict: &guard.Verdict{Members: members(100, 0)}}
 	b.ReportAllocs()
 	for b.Loop() {
-		observe(o)
+		observe(o, narration.Pool{})
 	}
 }
 

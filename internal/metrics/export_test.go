@@ -12,5 +12,5 @@ var Problems = problems
 
 // Remembered is how many pools, groups and targets m knows something of.
 func Remembered(m *Metrics) int {
-	return len(m.pools) + len(m.groups) + len(m.targets) + len(m.unchecked) + len(m.unfilled)
+	return len(m.pools)
 }

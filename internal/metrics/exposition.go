@@ -2,15 +2,15 @@ package metrics
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 )
 
 const (
@@ -23,10 +23,10 @@ const (
 
 // exposition is what one scrape sees of pools and targets.
 type exposition struct {
-	plans     uint64
-	plan      *resolve.Plan
-	documents documents.Set
-	sound     time.Time
+	*serve.Snapshot
+
+	plans uint64
+	sound time.Time
 	// pools are sorted by name.
 	pools []poolView
 	// shown are the targets that have series of their own, sorted; unlisted is how many
@@ -39,7 +39,8 @@ type exposition struct {
 
 // poolView is one pool.
 type poolView struct {
-	name    string
+	serve.Pool
+
 	targets int
 	// seen is nil where no target uses the pool; the rest is then empty.
 	seen *poolSeen
@@ -52,79 +53,84 @@ type poolView struct {
 // targetView is one Service that is filled, or wants to be.
 type targetView struct {
 	resolve.Key
-	// filled says that something is known of its slices.
-	filled                    bool
+	// filled says that something is known of its slices, blocked that the Service prevents
+	// that they are written.
+	filled, blocked           bool
 	published, ready, pending int
 	// problems are sorted.
 	problems []string
 }
 
 // look returns what is known at this moment.
-func (m *Metrics) look(now time.Time) *exposition {
-	m.mu.Lock()
-	v := &exposition{plans: m.plans, plan: m.plan, documents: m.documents, sound: m.sound, problems: make(map[string]int)}
-	seen, groups, targets := maps.Clone(m.pools), maps.Clone(m.groups), maps.Clone(m.targets)
-	unchecked, unfilled := maps.Clone(m.unchecked), maps.Clone(m.unfilled)
-	m.mu.Unlock()
-
-	outcomes := make(map[resolve.Group]*pool.Outcome, len(groups))
-	for key, g := range groups {
-		outcomes[key] = g.Load()
+func (m *Metrics) look(o Options, now time.Time) *exposition {
+	v := &exposition{Snapshot: o.Snapshot(), problems: make(map[string]int)}
+	outcomes := make(map[resolve.Group]*pool.Outcome, len(v.Groups))
+	for _, g := range v.Groups {
+		if g.State != nil {
+			outcomes[g.Group] = &g.State.Outcome
+		}
 	}
-	v.addPools(seen, outcomes, unchecked)
-	v.addTargets(targets, outcomes, unfilled, now)
+	m.mu.Lock()
+	v.plans, v.sound = m.plans, m.sound
+	v.addPools(m.pools)
+	m.mu.Unlock()
+	v.addTargets(outcomes, o.DryRun, now)
 	return v
 }
 
-func (v *exposition) addPools(seen map[string]*poolSeen, outcomes map[resolve.Group]*pool.Outcome, unchecked map[resolve.Group]bool) {
-	at := make(map[string]int, len(v.plan.Pools))
-	for i := range v.plan.Pools {
-		name := v.plan.Pools[i].Name
-		at[name] = i
-		v.pools = append(v.pools, poolView{name: name, seen: seen[name]})
+func (v *exposition) addPools(seen map[string]*poolSeen) {
+	at := make(map[string]int, len(v.Pools))
+	for i, p := range v.Pools {
+		at[p.Name] = i
+		v.pools = append(v.pools, poolView{Pool: p, seen: seen[p.Name]})
 	}
-	for i := range v.plan.Targets {
-		for _, u := range v.plan.Targets[i].Uses {
+	for i := range v.Plan.Targets {
+		for _, u := range v.Plan.Targets[i].Uses {
 			if p, ok := at[u.Pool]; ok {
 				v.pools[p].targets++
 			}
 		}
 	}
-	for _, key := range v.plan.Groups() {
-		i, ok := at[key.Pool]
+	for _, g := range v.Groups {
+		i, ok := at[g.Pool]
 		if !ok {
 			continue
 		}
 		p := &v.pools[i]
-		p.unchecked = p.unchecked || unchecked[key]
-		if o := outcomes[key]; o != nil {
-			p.groups = append(p.groups, o)
+		p.unchecked = p.unchecked || g.Problem != ""
+		if g.State != nil {
+			p.groups = append(p.groups, &g.State.Outcome)
 		}
 	}
 }
 
 // addTargets finds out what is wrong with each target, and which have series.
-func (v *exposition) addTargets(targets map[resolve.Key]*targetSeen, outcomes map[resolve.Group]*pool.Outcome, unfilled map[resolve.Key]bool, now time.Time) {
+func (v *exposition) addTargets(outcomes map[resolve.Group]*pool.Outcome, dryRun bool, now time.Time) {
 	refused := make(map[resolve.Key][]string)
-	for i := range v.plan.Refusals {
-		r := &v.plan.Refusals[i]
+	for i := range v.Plan.Refusals {
+		r := &v.Plan.Refusals[i]
 		refused[r.Key] = append(refused[r.Key], r.Reason)
 	}
-	for i := range v.plan.Notices {
-		if n := &v.plan.Notices[i]; n.Reason == resolve.TakesOverWithLess {
+	for i := range v.Plan.Notices {
+		if n := &v.Plan.Notices[i]; n.Reason == resolve.TakesOverWithLess {
 			refused[n.Key] = append(refused[n.Key], n.Reason)
 		}
 	}
-	all := make([]targetView, 0, len(v.plan.Targets)+len(refused))
-	for i := range v.plan.Targets {
-		t := &v.plan.Targets[i]
+	all := make([]targetView, 0, len(v.Plan.Targets)+len(refused))
+	for i := range v.Plan.Targets {
+		t := &v.Plan.Targets[i]
 		one := targetView{Key: t.Key, problems: append(leaving(t), refused[t.Key]...)}
 		delete(refused, t.Key)
-		if unfilled[t.Key] {
+		if v.Targets[i].Problem != "" {
 			one.problems = append(one.problems, notFilled)
 		}
-		if seen := targets[t.Key]; seen != nil {
-			one.add(t, seen, failsOpen(t, outcomes), now)
+		for _, f := range v.Targets[i].Fills {
+			if f.State != nil {
+				one.fill(f.State, dryRun || t.DryRun, now)
+			}
+		}
+		if one.filled && !one.blocked && !dryRun && !t.DryRun {
+			one.judge(t, failsOpen(t, outcomes))
 		}
 		all = append(all, one)
 	}
@@ -185,29 +191,37 @@ func failsOpen(t *resolve.Target, outcomes map[resolve.Group]*pool.Outcome) bool
 	return open.v4 && works.IPv4 == guard.NothingWorks || open.v6 && works.IPv6 == guard.NothingWorks
 }
 
-// add takes in what is known of the slices of a target.
-func (t *targetView) add(of *resolve.Target, seen *targetSeen, open bool, now time.Time) {
-	t.filled = true
-	blocked := false
-	tell := func(holds bool, kind string) {
-		if holds {
-			t.problems = append(t.problems, kind)
+// tell adds a problem where it holds.
+func (t *targetView) tell(holds bool, kind string) {
+	if holds {
+		t.problems = append(t.problems, kind)
+	}
+}
+
+// fill takes in what is known of the slices that one pool fills.
+func (t *targetView) fill(f *serve.FillState, dryRun bool, now time.Time) {
+	t.filled, t.blocked, t.pending = true, t.blocked || f.Problem.Kind != "", t.pending+f.Pending
+	for _, s := range f.State.Slices {
+		t.published += len(s.Endpoints)
+		for i := range s.Endpoints {
+			if s.Endpoints[i].State == inventory.StateReady {
+				t.ready++
+			}
 		}
 	}
-	for _, f := range *seen.fills.Load() {
-		t.published, t.ready, t.pending = t.published+f.published, t.ready+f.ready, t.pending+f.pending
-		blocked = blocked || f.problem != ""
-		tell(f.problem != "", string(f.problem))
-		tell(f.refused > 0, v1alpha1.ReasonSliceOwnedByOther)
-		tell(f.unreadable, storeUnavailable)
-		tell(f.stale, storeStale)
-		tell(f.defect, defect)
-		tell(f.failing, v1alpha1.ReasonWriteFailed)
-		tell(f.pending > 0 && !seen.dryRun && now.Sub(f.since) >= unwritten, v1alpha1.ReasonPending)
+	t.tell(f.Problem.Kind != "", string(f.Problem.Kind))
+	t.tell(len(f.State.Refused) > 0, v1alpha1.ReasonSliceOwnedByOther)
+	t.tell(f.LoadErr != nil, storeUnavailable)
+	t.tell(f.State.Stale != nil, storeStale)
+	t.tell(f.Defect != nil, defect)
+	t.tell(f.WriteErr != nil, v1alpha1.ReasonWriteFailed)
+	t.tell(f.Pending > 0 && !dryRun && now.Sub(f.PendingSince) >= unwritten, v1alpha1.ReasonPending)
+}
+
+// judge says whether all slices of a target together serve.
+func (t *targetView) judge(of *resolve.Target, open bool) {
+	if slices.ContainsFunc(of.Uses, func(u resolve.PoolUse) bool { return u.State != resolve.Emptied }) {
+		t.tell(t.ready == 0, v1alpha1.ReasonNoEndpointReady)
+		t.tell(open, v1alpha1.ReasonFailOpen)
 	}
-	if seen.dryRun || blocked || !slices.ContainsFunc(of.Uses, func(u resolve.PoolUse) bool { return u.State != resolve.Emptied }) {
-		return
-	}
-	tell(t.ready == 0, v1alpha1.ReasonNoEndpointReady)
-	tell(open, v1alpha1.ReasonFailOpen)
 }

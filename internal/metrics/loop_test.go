@@ -77,7 +77,7 @@ func TestTroubleIsCountedByKind(t *testing.T) {
 		if conflicts < 1 {
 			t.Errorf("got %v conflicts, want some", conflicts)
 		}
-		want(t, got, map[string]float64{`service_pending_slices{target_namespace="default",target_service="web"}`: 1, `writes_total{operation="update",result="error"}`: 0})
+		want(t, got, map[string]float64{`services_with_problem{kind="Pending"}`: 1, `service_pending_slices{target_namespace="default",target_service="web"}`: 1, `writes_total{operation="update",result="error"}`: 0})
 
 		w.during(time.Minute)
 		w.set(func() { w.loadErr = errOutage })

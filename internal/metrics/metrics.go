@@ -14,6 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 )
 
 // mostScrapes is how many scrapes are answered at a time; further ones get
@@ -37,6 +39,9 @@ type Options struct {
 	// LocalCredential returns how long the API server of the local cluster will accept us,
 	// the zero Credential where that is not known.
 	LocalCredential func() Credential
+	// Snapshot returns what runs and what came of it; DryRun says that nothing is written.
+	Snapshot func() *serve.Snapshot
+	DryRun   bool
 	// UnwrittenStatuses returns of how many objects in the API server the status is not written.
 	UnwrittenStatuses func() int
 	// Events returns what became of Events so far.
@@ -77,6 +82,7 @@ func (o *Options) fill() {
 	unless(&o.Leading, true)
 	unless(&o.LoopAge, 0)
 	unless(&o.LocalCredential, Credential{})
+	unless(&o.Snapshot, &serve.Snapshot{})
 	unless(&o.UnwrittenStatuses, 0)
 	unless(&o.Events, Events{})
 }
@@ -117,7 +123,7 @@ func New(opts Options) (*Metrics, error) {
 	loads := counted[storeErrorsTotal].newCounter()
 	probeSeconds, writeSeconds := counted[probeDuration].newHistogram(), counted[writeDuration].newHistogram()
 	m := &Metrics{
-		seen:   newSeen(),
+		seen:   seen{pools: make(map[string]*poolSeen)},
 		writes: counted[writesTotal].newCounter(), requests: counted[requestsTotal].newCounter(),
 		readSeconds:  counted[readDuration].newHistogram(),
 		loads:        loads.WithLabelValues(),
@@ -164,7 +170,7 @@ func (s *states) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector. All values are of one moment.
 func (s *states) Collect(out chan<- prometheus.Metric) {
-	now := snapshot{s.opts, s.metrics.look(time.Now())}
+	now := snapshot{s.opts, s.metrics.look(s.opts, time.Now())}
 	for i, f := range s.families {
 		kind := prometheus.GaugeValue
 		if f.Type == Counter {

@@ -25,6 +25,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	engine "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
 )
 
@@ -34,13 +35,61 @@ type crowd struct {
 	metrics  *metrics.Metrics
 	registry *prometheus.Registry
 	plan     resolve.Plan
+	// told is the last plan with its documents; the others are what became of its parts.
+	told   engine.Snapshot
+	pools  map[string]engine.Pool
+	groups map[resolve.Group]engine.Group
+	filled map[resolve.Key]engine.Target
+}
+
+// snapshot is what the engine would show.
+func (c *crowd) snapshot() *engine.Snapshot {
+	s := c.told
+	for _, p := range s.Plan.Pools {
+		seen := c.pools[p.Name]
+		seen.Name = p.Name
+		s.Pools = append(s.Pools, seen)
+	}
+	for _, g := range s.Plan.Groups() {
+		seen := c.groups[g]
+		seen.Group = g
+		s.Groups = append(s.Groups, seen)
+	}
+	for _, t := range s.Plan.Targets {
+		s.Targets = append(s.Targets, c.filled[t.Key])
+	}
+	return &s
+}
+
+// ofGroup is what a group does with its outcomes.
+func (c *crowd) ofGroup(g resolve.Group) func(pool.Outcome, narration.Pool) {
+	count := c.metrics.OfGroup(g)
+	return func(o pool.Outcome, memory narration.Pool) {
+		count(o, memory)
+		seen := c.groups[g]
+		seen.State = &engine.GroupState{Outcome: o}
+		c.groups[g] = seen
+	}
+}
+
+// fill gives a target its slices.
+func (c *crowd) fill(key resolve.Key, f engine.FillState) {
+	c.filled[key] = engine.Target{Fills: []engine.Fill{{State: &f}}}
+}
+
+// problem is why something does not run, empty for nil.
+func problem(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 func newCrowd(t testing.TB, pools ...string) *crowd {
 	t.Helper()
-	c := &crowd{t: t, registry: prometheus.NewPedanticRegistry()}
+	c := &crowd{t: t, pools: map[string]engine.Pool{}, groups: map[resolve.Group]engine.Group{}, filled: map[resolve.Key]engine.Target{}, registry: prometheus.NewPedanticRegistry()}
 	var err error
-	if c.metrics, err = metrics.New(metrics.Options{Registry: c.registry}); err != nil {
+	if c.metrics, err = metrics.New(metrics.Options{Registry: c.registry, Snapshot: c.snapshot}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range pools {
@@ -69,8 +118,8 @@ func (c *crowd) fills(service string, uses ...resolve.PoolUse) resolve.Key {
 
 // planned tells the plan as it is now.
 func (c *crowd) planned(set documents.Set) {
-	told := c.plan
-	c.metrics.Planned(set, &told)
+	c.told = engine.Snapshot{Plan: c.plan, Documents: set}
+	c.metrics.Planned(set, &c.told.Plan)
 }
 
 func (c *crowd) gather() map[string]float64 {
@@ -91,9 +140,9 @@ func members(ready, down int) []inventory.Member {
 	return all
 }
 
-// written is the outcome of a target whose slices hold these endpoints.
-func written(ready, down int) target.Outcome {
-	return target.Outcome{Pool: "blue", State: plan.State{Slices: []plan.Slice{{Name: "web.blue", Endpoints: members(ready, down)}}}}
+// written is a target whose slices hold these endpoints.
+func written(ready, down int) engine.FillState {
+	return engine.FillState{State: plan.State{Slices: []plan.Slice{{Name: "web.blue", Endpoints: members(ready, down)}}}}
 }
 
 func TestContract73PoolsAndTargetsHaveMetrics(t *testing.T) {
@@ -104,25 +153,26 @@ func TestContract73PoolsAndTargetsHaveMetrics(t *testing.T) {
 		blog := c.fills("blog/web", use(second, resolve.Leaving))
 		c.plan.Refusals = []resolve.Refusal{{Key: resolve.Key{Namespace: "evil", Service: "x"}, Pool: "green", Reason: v1alpha1.ReasonPoolNotAllowed}}
 		c.plan.Lost = []resolve.Published{{}}
-		c.metrics.OfGroup(first)(pool.Outcome{
+		c.ofGroup(first)(pool.Outcome{
 			Verdict:  &guard.Verdict{Mode: guard.Hold, Members: members(3, 1), Unchecked: 1, Removal: guard.Removal{Endpoints: 2, Inventories: 4}},
 			Overruns: 5, Refused: 2, Held: pool.Held{Stats: hold.Stats{Wanted: 4, Held: 3, Alarms: [4]uint64{0, 1, 0, 2}, Ignored: 1}, Confirmed: 2},
 			Source: pool.Sourced{Decisions: []inventory.Decision{{Reason: inventory.OutsideSubnet}, {}}},
 		}, narration.Pool{Moves: [4]uint64{1, 2, 0, 3}, Accepted: 7})
-		c.metrics.OfGroup(second)(pool.Outcome{Verdict: &guard.Verdict{Members: members(2, 0)}, Trouble: &pool.Trouble{}}, narration.Pool{})
+		c.ofGroup(second)(pool.Outcome{Verdict: &guard.Verdict{Members: members(2, 0)}, Trouble: &pool.Trouble{}}, narration.Pool{})
 		c.metrics.Read("blue", pool.Reading{At: time.Now(), Nodes: make([]inventory.Node, 5)})
 		c.metrics.Read("blue", pool.Reading{At: time.Now(), Err: errOutage})
-		c.metrics.Group(second, errOutage)
+		c.groups[second] = engine.Group{Problem: problem(errOutage), State: c.groups[second].State}
+		c.pools["blue"] = engine.Pool{Warnings: []string{"odd"}}
 		c.metrics.Reaches("blue", metrics.Access{
-			Warnings: func() []string { return []string{"odd"} }, RateLimit: func() (int, bool) { return 9, true },
+			RateLimit:   func() (int, bool) { return 9, true },
 			TokenExpiry: func() (time.Time, bool) { return time.Unix(1893456000, 0), true },
 			Credential: func() metrics.Credential {
 				return metrics.Credential{Expires: time.Unix(1893456001, 0), Lifetime: time.Hour}
 			},
 		})
 		c.metrics.Prober("blue", &part{result: inventory.Result{Outcome: inventory.Silent}}).Check(t.Context(), netip.Addr{})
-		c.metrics.OfTarget(web, false)(written(3, 1))
-		c.metrics.OfTarget(blog, false)(target.Outcome{Pool: "blue", WriteErr: errOutage, LoadErr: errOutage, State: plan.State{Stale: errOutage}, Pending: 2, At: time.Now()})
+		c.fill(web, written(3, 1))
+		c.fill(blog, engine.FillState{Defect: &target.Defect{}, WriteErr: errOutage, LoadErr: errOutage, State: plan.State{Stale: errOutage}, Pending: 2, PendingSince: time.Now()})
 		c.planned(documents.Set{Generation: 3, Complete: true})
 		time.Sleep(time.Minute)
 		want(t, c.gather(), map[string]float64{
@@ -146,7 +196,7 @@ func TestContract73PoolsAndTargetsHaveMetrics(t *testing.T) {
 			`service_pending_slices{target_namespace="blog",target_service="web"}`:  2,
 		})
 		wantProblems(t, c.gather(), map[string]string{
-			"blog/web": "NoEndpointReady Pending Releasing StoreStale StoreUnavailable WriteFailed", "evil/x": "PoolNotAllowed",
+			"blog/web": "Defect NoEndpointReady Pending Releasing StoreStale StoreUnavailable WriteFailed", "evil/x": "PoolNotAllowed",
 		})
 		wantNoLint(t, c.registry)
 	})
@@ -207,7 +257,7 @@ func TestContract73SeriesOfTargetsAreBounded(t *testing.T) {
 			if i < test.broken {
 				o.WriteErr = errOutage
 			}
-			c.metrics.OfTarget(key, false)(o)
+			c.fill(key, o)
 		}
 		c.planned(documents.Set{})
 		got := c.gather()
@@ -229,11 +279,10 @@ func TestContract73ACounterOutlivesItsGroup(t *testing.T) {
 	t.Parallel()
 	c := newCrowd(t, "blue")
 	one, two := group("blue", 80), group("blue", 81)
-	c.metrics.OfTarget(c.fills("shop/web", use(one, resolve.Active)), false)(written(1, 0))
-	c.metrics.Target(c.fills("shop/api", use(two, resolve.Active)), errCrowd)
-	c.metrics.Group(two, errCrowd)
+	c.fill(c.fills("shop/web", use(one, resolve.Active)), written(1, 0))
+	c.filled[c.fills("shop/api", use(two, resolve.Active))] = engine.Target{Problem: problem(errCrowd)}
 	verdict := &guard.Verdict{Members: members(1, 0)}
-	first, second := c.metrics.OfGroup(one), c.metrics.OfGroup(two)
+	first, second := c.ofGroup(one), c.ofGroup(two)
 	first(pool.Outcome{Verdict: verdict, Overruns: 10}, narration.Pool{Accepted: 1})
 	second(pool.Outcome{Verdict: verdict, Overruns: 5}, narration.Pool{})
 	first(pool.Outcome{Verdict: verdict, Overruns: 12}, narration.Pool{Accepted: 1})
@@ -262,15 +311,16 @@ func TestATargetFailsOpenOnlyWhereNothingElseWorks(t *testing.T) {
 	blue, green := group("blue", 80), group("green", 80)
 	failing := decide(t, inventory.Refused)
 	working := decide(t, inventory.Pass)
-	c.metrics.OfGroup(blue)(pool.Outcome{Verdict: &failing}, narration.Pool{})
-	c.metrics.OfGroup(green)(pool.Outcome{Verdict: &working}, narration.Pool{})
+	c.ofGroup(blue)(pool.Outcome{Verdict: &failing}, narration.Pool{})
+	c.ofGroup(green)(pool.Outcome{Verdict: &working}, narration.Pool{})
 	for name, uses := range map[string][]resolve.PoolUse{
 		"shop/alone": {use(blue, resolve.Active)}, "shop/both": {use(blue, resolve.Active), use(green, resolve.Active)},
 		"shop/other": {use(green, resolve.Active), use(blue, resolve.Active)}, "shop/emptied": {use(blue, resolve.Active), use(green, resolve.Emptied)},
 	} {
-		c.metrics.OfTarget(c.fills(name, uses...), false)(written(1, 0))
+		c.fill(c.fills(name, uses...), written(1, 0))
 	}
-	c.metrics.OfTarget(c.fills("shop/dry", use(blue, resolve.Active)), true)(written(0, 0))
+	c.fill(c.fills("shop/dry", use(blue, resolve.Active)), written(0, 0))
+	c.plan.Targets[len(c.plan.Targets)-1].DryRun = true
 	c.planned(documents.Set{})
 	wantProblems(t, c.gather(), map[string]string{"shop/alone": "FailOpen", "shop/both": "", "shop/other": "", "shop/emptied": "FailOpen", "shop/dry": ""})
 }
@@ -300,14 +350,12 @@ func TestContract73AScrapeMakesNoLoopWait(t *testing.T) {
 	t.Parallel()
 	c := newCrowd(t, "blue")
 	g := group("blue", 80)
-	ofGroup, ofTarget := c.metrics.OfGroup(g), c.metrics.OfTarget(c.fills("shop/web", use(g, resolve.Active)), false)
+	ofGroup := c.metrics.OfGroup(g)
 	prober := c.metrics.Prober("blue", &part{result: inventory.Result{Outcome: inventory.Pass}})
 	tell := func() {
 		ofGroup(pool.Outcome{Verdict: &guard.Verdict{}}, narration.Pool{})
-		ofTarget(written(1, 0))
 		prober.Check(t.Context(), netip.Addr{})
 	}
-	tell() // the first time it is noted
 	told := make(chan struct{})
 	metrics.Locked(c.metrics, func() {
 		go func() { defer close(told); tell() }()
@@ -344,8 +392,7 @@ func TestWhatCannotBeginIsAProblemUntilItDoes(t *testing.T) {
 	c := newCrowd(t, "blue")
 	key := c.fills("shop/web", use(group("blue", 80), resolve.Active))
 	for _, err := range []error{errCrowd, nil} {
-		c.metrics.Pool("blue", err)
-		c.metrics.Target(key, err)
+		c.pools["blue"], c.filled[key] = engine.Pool{Problem: problem(err)}, engine.Target{Problem: problem(err)}
 		c.planned(documents.Set{})
 		holds := 0.0
 		if err != nil {

@@ -21,15 +21,11 @@ type Access struct {
 	// RateLimit returns how many requests the IONOS Cloud allows at the moment, if it has
 	// said so.
 	RateLimit func() (remaining int, known bool)
-	// Warnings are what the source finds odd.
-	Warnings func() []string
 }
 
 // poolSeen is what is known of one pool. Its counters outlive its groups: what a group
 // counted stays when the group ends.
 type poolSeen struct {
-	// unread says that it cannot be read as its document says.
-	unread    atomic.Bool
 	good, bad atomic.Uint64
 	inventory atomic.Pointer[inventoryRead]
 	access    atomic.Pointer[Access]

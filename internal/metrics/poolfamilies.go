@@ -27,7 +27,7 @@ func eachPool(value func(p *poolView, emit func(float64, ...string))) func(snaps
 			if p.seen == nil {
 				continue
 			}
-			value(p, func(v float64, labels ...string) { emit(v, append([]string{p.name}, labels...)...) })
+			value(p, func(v float64, labels ...string) { emit(v, append([]string{p.Name}, labels...)...) })
 		}
 	}
 }

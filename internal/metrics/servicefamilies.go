@@ -55,12 +55,12 @@ func documentFamilies() []Family {
 		{
 			Name: prefix + "document_mistakes", Type: Gauge,
 			Help:   "Mistakes in documents and their files.",
-			sample: func(m snapshot, emit emit) { emit(float64(len(m.documents.Mistakes))) },
+			sample: func(m snapshot, emit emit) { emit(float64(len(m.Documents.Mistakes))) },
 		},
 		{
 			Name: prefix + "documents_generation", Type: Gauge,
 			Help:   "Counts the changes of the documents that this process has seen.",
-			sample: func(m snapshot, emit emit) { emit(float64(m.documents.Generation)) },
+			sample: func(m snapshot, emit emit) { emit(float64(m.Documents.Generation)) },
 		},
 		{
 			Name: prefix + "documents_last_good_timestamp_seconds", Type: Gauge,
@@ -100,7 +100,7 @@ func serviceFamilies() []Family {
 		{
 			Name: prefix + "services_without_pool", Type: Gauge,
 			Help:   "Services with slices of a pool that no document describes; the slices stay as they are, and nothing checks their endpoints.",
-			sample: func(m snapshot, emit emit) { emit(float64(len(m.plan.Lost))) },
+			sample: func(m snapshot, emit emit) { emit(float64(len(m.Plan.Lost))) },
 		},
 	}
 }
@@ -110,8 +110,8 @@ func sampleDocuments(m snapshot, emit emit) {
 	type of struct{ kind, state string }
 	count := make(map[of]int)
 	states := documentStates()
-	for i := range m.documents.Entries {
-		e := &m.documents.Entries[i]
+	for i := range m.Documents.Entries {
+		e := &m.Documents.Entries[i]
 		state := states[0]
 		switch {
 		case !e.Usable():
@@ -132,8 +132,8 @@ func sampleDocuments(m snapshot, emit emit) {
 func sampleTargets(m snapshot, emit emit) {
 	count := make(map[resolve.State]int)
 	order := []resolve.State{resolve.Kept, resolve.Leaving, resolve.Draining, resolve.Active, resolve.Emptied}
-	for i := range m.plan.Targets {
-		uses := m.plan.Targets[i].Uses
+	for i := range m.Plan.Targets {
+		uses := m.Plan.Targets[i].Uses
 		for _, state := range order {
 			if slices.ContainsFunc(uses, func(u resolve.PoolUse) bool { return u.State == state }) {
 				count[state]++

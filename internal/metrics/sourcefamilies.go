@@ -16,7 +16,7 @@ func poolUseFamilies() []Family {
 			Help: "Services that take endpoints from the pool. A pool without any is not read, and has no other series.",
 			sample: func(m snapshot, emit emit) {
 				for _, p := range m.pools {
-					emit(float64(p.targets), p.name)
+					emit(float64(p.targets), p.Name)
 				}
 			},
 		},
@@ -24,7 +24,7 @@ func poolUseFamilies() []Family {
 			Name: prefix + "pool_problem", Type: Gauge, Labels: poolLabels(label("kind", poolSource, poolCheck, poolDecision)...),
 			Help: "1 while the pool cannot be read (Source) or its endpoints cannot be checked (HealthCheck) as its document says, or while deciding about them fails by a defect of the program (Decision), else 0. What ran before goes on, and what was published stays.",
 			sample: eachPool(func(p *poolView, emit func(float64, ...string)) {
-				emit(boolValue(p.seen.unread.Load()), poolSource)
+				emit(boolValue(p.Problem != ""), poolSource)
 				emit(boolValue(p.unchecked), poolCheck)
 				emit(boolValue(slices.ContainsFunc(p.groups, func(o *pool.Outcome) bool { return o.Trouble != nil })), poolDecision)
 			}),
@@ -60,13 +60,8 @@ func poolReadFamilies() []Family {
 		},
 		{
 			Name: prefix + "source_warnings", Type: Gauge, Labels: poolLabels(),
-			Help: "What the source of the pool finds odd, such as a LAN that is public.",
-			sample: onePool(func(p *poolView) float64 {
-				if a := p.seen.access.Load(); a != nil && a.Warnings != nil {
-					return float64(len(a.Warnings()))
-				}
-				return 0
-			}),
+			Help:   "What the source of the pool finds odd, such as a LAN that is public.",
+			sample: onePool(func(p *poolView) float64 { return float64(len(p.Warnings)) }),
 		},
 	}
 }

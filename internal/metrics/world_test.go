@@ -59,7 +59,7 @@ func start(t *testing.T, change func(*syncer.Options), octets ...int) *world {
 		t.Fatal(err)
 	}
 	w.store = store
-	m, err := metrics.New(metrics.Options{Registry: w.registry, Version: "v1.2.3"})
+	m, err := metrics.New(metrics.Options{Registry: w.registry, Version: "v1.2.3", Snapshot: func() *engine.Snapshot { return w.syncer.Server().Snapshot() }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func start(t *testing.T, change func(*syncer.Options), octets ...int) *world {
 		Source: m.Source("static", reader{w}), Prober: m.Prober("remote", checker{w}), Store: m.Store(keeper{store, w}), Target: target,
 		StoreChanged: store.Changed(),
 		Observe: engine.Observe{
-			Planned: m.Planned, Read: m.Read, Pool: m.Pool, Group: m.Group, Target: m.Target, OfGroup: m.OfGroup, OfTarget: m.OfTarget,
+			Planned: m.Planned, Read: m.Read, OfGroup: m.OfGroup,
 		},
 		Policy: guard.Policy{
 			Rise: 2, Fall: 3, Interval: 2 * time.Second, MaxSilentPercent: 50, FailOpen: true,

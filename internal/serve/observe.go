@@ -16,11 +16,6 @@ type Observe struct {
 	Planned func(set documents.Set, plan *resolve.Plan)
 	// Read gets each attempt to read the source of a pool.
 	Read func(pool string, r pool.Reading)
-	// Pool, Group and Target get why something cannot run as its document says, and nil
-	// when it can.
-	Pool   func(name string, err error)
-	Group  func(key resolve.Group, err error)
-	Target func(key resolve.Key, err error)
 	// OfGroup and OfTarget return what gets the outcomes of a group or a target that
 	// begins, those of a group with what was told of them.
 	OfGroup  func(key resolve.Group) func(pool.Outcome, narration.Pool)
@@ -34,15 +29,6 @@ func (o *Observe) Fill() {
 	}
 	if o.Read == nil {
 		o.Read = func(string, pool.Reading) {}
-	}
-	if o.Pool == nil {
-		o.Pool = func(string, error) {}
-	}
-	if o.Group == nil {
-		o.Group = func(resolve.Group, error) {}
-	}
-	if o.Target == nil {
-		o.Target = func(resolve.Key, error) {}
 	}
 	if o.OfGroup == nil {
 		o.OfGroup = func(resolve.Group) func(pool.Outcome, narration.Pool) { return func(pool.Outcome, narration.Pool) {} }

@@ -79,7 +79,10 @@ type FillState struct {
 	State             plan.State
 	Problem           plan.Problem
 	LoadErr, WriteErr error
-	Pending           int
+	// Pending is how many slices differ from what was decided, and PendingSince when that
+	// began.
+	Pending      int
+	PendingSince time.Time
 	// LastWrite is when a write succeeded last, zero if none has.
 	LastWrite time.Time
 	// Defect is why the target is not handled for now, nil if it is.
@@ -217,6 +220,9 @@ func see(seen *atomic.Pointer[FillState], o target.Outcome, story narration.Stor
 		next = *before
 	}
 	if next.Defect = o.Defect; o.Defect == nil {
+		if next.Pending == 0 {
+			next.PendingSince = o.At
+		}
 		next.State, next.Problem, next.LoadErr, next.WriteErr, next.Pending = o.State, o.Problem, o.LoadErr, o.WriteErr, o.Pending
 	}
 	for _, r := range o.Results {

@@ -99,7 +99,6 @@ func (t *teller) unseen(err error) {
 }
 
 func (t *teller) pool(name string, err error) {
-	t.opts.Observe.Pool(name, err)
 	switch text, news := t.trouble(subject{kind: "pool", name: name}, setting.Names{Pool: name}, err); {
 	case news && err != nil:
 		t.log.Error("the pool cannot be read as its document says; its endpoints stay published, and health checks go on", "pool", name, "error", text)
@@ -109,7 +108,6 @@ func (t *teller) pool(name string, err error) {
 }
 
 func (t *teller) group(key resolve.Group, err error) {
-	t.opts.Observe.Group(key, err)
 	log := t.log.With(t.groupArgs(key)...)
 	switch text, news := t.trouble(subject{kind: "group", name: name(key)}, t.audience.namesOf(key), err); {
 	case news && err != nil:
@@ -120,7 +118,6 @@ func (t *teller) group(key resolve.Group, err error) {
 }
 
 func (t *teller) target(key resolve.Key, err error) {
-	t.opts.Observe.Target(key, err)
 	log := t.log.With(keyArgs(key)...)
 	switch text, news := t.trouble(subject{"service", key.Namespace, key.Service, ""}, setting.Names{Target: key.String()}, err); {
 	case news && err != nil:
