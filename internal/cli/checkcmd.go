@@ -44,7 +44,7 @@ func (p Program) checkCommand() *cobra.Command {
 			if err != nil {
 				return p.printReport(form, preflight.NewReport(preflight.Invalid(err)))
 			}
-			if err := narrowed(c, o.Namespace, o.Service); err != nil {
+			if err := (&scope{namespace: o.Namespace, service: o.Service}).check(c); err != nil {
 				return err
 			}
 			ctx, cancel := within(cmd.Context(), timeout)
@@ -66,15 +66,6 @@ func (p Program) checkCommand() *cobra.Command {
 	cmd.Flags().StringVar(&o.Service, "service", "", "look only at the Service of this name")
 	cmd.Flags().BoolVar(&form.short, "short", false, "one line for each area, and below it warnings and failures")
 	return cmd
-}
-
-// narrowed refuses to look at a Service that the variables do not fill.
-func narrowed(c config.Config, namespace, service string) error {
-	t := c.Target
-	if c.Documents.Used() || (namespace == "" || namespace == t.Namespace) && (service == "" || service == t.ServiceName) {
-		return nil
-	}
-	return &exitError{ExitUsage, fmt.Errorf("this configuration fills Service %s/%s (TARGET_NAMESPACE and TARGET_SERVICE_NAME): leave --namespace and --service out", t.Namespace, t.ServiceName)}
 }
 
 // reportForm is the form in which a report is printed.

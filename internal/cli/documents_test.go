@@ -119,7 +119,7 @@ func TestACommandForManyServicesHasToBeToldWhich(t *testing.T) {
 			t.Errorf("%s: got status %d and %q, want 2 and %q", command, code, stderr, says)
 		}
 	}
-	for _, command := range []string{"status -n default other", "explain -n shop web w1", "diff -n shop"} {
+	for _, command := range []string{"status -n default other", "explain -n shop web w1", "diff -n shop", "check -n shop", "check --service other"} {
 		if code, _, stderr := run(t, base, strings.Fields(command)...); code != 2 || !strings.Contains(stderr, "this configuration fills Service default/web") {
 			t.Errorf("%s with variables: got status %d and %q", command, code, stderr)
 		}

@@ -73,7 +73,7 @@ func (s scope) has(key resolve.Key) bool {
 func (s scope) String() string {
 	switch {
 	case s.service != "":
-		return "Service " + s.namespace + "/" + s.service
+		return "Service " + strings.TrimPrefix(s.namespace+"/"+s.service, "/")
 	case s.namespace != "":
 		return "namespace " + s.namespace
 	}
