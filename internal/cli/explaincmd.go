@@ -1,11 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -192,30 +192,18 @@ func (e explanation) text(d *report.Document) string {
 
 // text renders one entry: what it is, how it came to that, and what to do.
 func (n explainedNode) text(b *strings.Builder, d *report.Document) {
-	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	line := func(cells ...string) {
-		for i := range cells {
-			cells[i] = plain(cells[i])
-		}
-		fmt.Fprintln(table, strings.Join(cells, "\t"))
-	}
-	line("Node", dash(strings.TrimSpace(n.Name+" "+n.ID)))
-	line("Address", dash(n.Address))
-	line("State", n.State+", "+n.Reason+" for "+dash(age(d, n.Since)))
-	line("Means", n.Meaning)
+	facts := newRows()
+	facts.add("Node", strings.TrimSpace(n.Name+" "+n.ID))
+	facts.add("Address", n.Address)
+	facts.add("State", n.State+", "+n.Reason+" for "+dash(age(d, n.Since)))
+	facts.add("Means", n.Meaning)
 	if p := n.HealthCheck; p != nil && !p.At.IsZero() {
-		line("Check", fmt.Sprintf("%s %d times in a row, the last %s in %s", p.Outcome, p.Streak, ago(d, p.At), latency(p)))
+		facts.add("Check", fmt.Sprintf("%s %d times in a row, the last %s in %s", p.Outcome, p.Streak, ago(d, p.At), latency(p)))
 	}
-	line("Do", n.Remedy)
-	_ = table.Flush() // a strings.Builder cannot fail
-	b.WriteString("\n")
-	line("STAGE", "ADDRESS", "REASON", "MESSAGE")
+	facts.add("Do", n.Remedy)
+	trail := newRows("STAGE", "ADDRESS", "REASON", "MESSAGE")
 	for _, decision := range n.Decisions {
-		address := decision.Address
-		if address == "" {
-			address = n.Address
-		}
-		line(decision.Stage, dash(address), dash(decision.Reason), decision.Message)
+		trail.add(decision.Stage, cmp.Or(decision.Address, n.Address), decision.Reason, decision.Message)
 	}
-	_ = table.Flush()
+	b.WriteString(facts.String() + "\n" + trail.String())
 }

@@ -82,10 +82,13 @@ type rows struct {
 	table *tabwriter.Writer
 }
 
+// newRows begins with the names of the columns, if there are any.
 func newRows(columns ...string) *rows {
 	r := &rows{}
 	r.table = tabwriter.NewWriter(&r.b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(r.table, strings.Join(columns, "\t"))
+	if len(columns) > 0 {
+		fmt.Fprintln(r.table, strings.Join(columns, "\t"))
+	}
 	return r
 }
 

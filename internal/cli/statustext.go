@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode"
 
@@ -29,13 +28,13 @@ func statusText(d *report.Document, all bool) string {
 		return b.String()
 	}
 	b.WriteString("\n")
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "Source\t%s\n", plain(sourceLine(d)))
-	fmt.Fprintf(table, "Store\t%s\n", plain(storeLine(d)))
+	facts := newRows()
+	facts.add("Source", sourceLine(d))
+	facts.add("Store", storeLine(d))
 	if d.Election.Enabled {
-		fmt.Fprintf(table, "Leader\t%s, since %s\n", plain(d.Election.Holder), ago(d, d.Election.Since))
+		facts.add("Leader", d.Election.Holder+", since "+ago(d, d.Election.Since))
 	}
-	_ = table.Flush() // a strings.Builder cannot fail
+	b.WriteString(facts.String())
 	if len(d.Nodes) > 0 {
 		b.WriteString("\n")
 		b.WriteString(nodeTable(d, all))
