@@ -20,8 +20,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve/servetest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/memory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // fleet is a source of many nodes, all of which are this machine.
@@ -68,7 +68,7 @@ type discard struct{}
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
 // busyWorld runs the real parts on many nodes, every other of which refuses.
-func busyWorld(t *testing.T, size int) (*world, *fleet, *syncer.Syncer) {
+func busyWorld(t *testing.T, size int) (*world, *fleet, *servetest.Engine) {
 	t.Helper()
 	// One listener on all of 127.0.0.0/8 for the whole fleet.
 	backend, err := net.Listen("tcp4", "0.0.0.0:0")
@@ -97,7 +97,7 @@ func busyWorld(t *testing.T, size int) (*world, *fleet, *syncer.Syncer) {
 	}
 	source := &fleet{changed: make(chan struct{}, 1)}
 	source.grow(size)
-	s, err := syncer.New(syncer.Options{
+	s, err := servetest.New(servetest.Options{
 		Source: source, Store: store, SourceChanged: source.changed, StoreChanged: store.Changed(), Prober: checker, Target: target, PollInterval: time.Hour, SourceTimeout: time.Minute,
 		Rules:         filter.Rules{Subnets: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, AllowLoopback: true},
 		Policy:        guard.Policy{Rise: 2, Fall: 3, Interval: 10 * time.Second, MaxSilentPercent: 50, FailOpen: true, Threshold: 10, MaxRemovalPercent: 50, DrainPeriod: time.Minute},
@@ -127,7 +127,7 @@ func busyWorld(t *testing.T, size int) (*world, *fleet, *syncer.Syncer) {
 }
 
 // await waits until so many endpoints are ready.
-func await(t *testing.T, s *syncer.Syncer, ready int) {
+func await(t *testing.T, s *servetest.Engine, ready int) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; <-time.After(10 * time.Millisecond) {
 		got := 0

@@ -29,7 +29,7 @@ func noteOf(t *testing.T, notice narration.Notice) string {
 	return note
 }
 
-// addresses returns n items as the syncer makes them.
+// addresses returns n items as the engine makes them.
 func addresses(n int) []string {
 	var items []string
 	for i := range n {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve/servetest"
 )
 
 func TestARunningDaemonCountsWhatItDoes(t *testing.T) {
@@ -157,7 +157,7 @@ func TestContract16AGaugeShowsTheModeMeanwhile(t *testing.T) {
 // Contract 12: a round that cannot finish within the interval is counted.
 func TestContract12RoundsThatCannotFinishAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := start(t, func(o *syncer.Options) { o.Concurrency = 1 }, 1, 2, 3, 4, 5)
+		w := start(t, func(o *servetest.Options) { o.Concurrency = 1 }, 1, 2, 3, 4, 5)
 		w.during(10 * time.Second)
 		want(t, w.gather(), map[string]float64{`health_check_round_overruns_total{pool="remote"}`: 0})
 		w.set(func() { w.takes = time.Second })

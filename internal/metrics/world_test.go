@@ -20,8 +20,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	engine "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve/servetest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/memory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // world is a remote cluster and a local API server that fail as a test wants,
@@ -30,7 +30,7 @@ type world struct {
 	t        *testing.T
 	registry *prometheus.Registry
 	metrics  *metrics.Metrics
-	syncer   *syncer.Syncer
+	syncer   *servetest.Engine
 	// writes counts the writes that the store saw.
 	writes atomic.Int64
 	store  *memory.Store
@@ -46,7 +46,7 @@ type world struct {
 
 // start runs a daemon of healthy nodes with those last octets; change may alter
 // its options.
-func start(t *testing.T, change func(*syncer.Options), octets ...int) *world {
+func start(t *testing.T, change func(*servetest.Options), octets ...int) *world {
 	t.Helper()
 	w := &world{t: t, registry: prometheus.NewPedanticRegistry(), outcome: inventory.Pass, takes: time.Millisecond}
 	w.setNodes(octets...)
@@ -64,7 +64,7 @@ func start(t *testing.T, change func(*syncer.Options), octets ...int) *world {
 		t.Fatal(err)
 	}
 	w.metrics = m
-	opts := syncer.Options{
+	opts := servetest.Options{
 		Source: m.Source("static", reader{w}), Prober: m.Prober("remote", checker{w}), Store: m.Store(keeper{store, w}), Target: target,
 		StoreChanged: store.Changed(),
 		Observe: engine.Observe{
@@ -80,7 +80,7 @@ func start(t *testing.T, change func(*syncer.Options), octets ...int) *world {
 	if change != nil {
 		change(&opts)
 	}
-	if w.syncer, err = syncer.New(opts); err != nil {
+	if w.syncer, err = servetest.New(opts); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())

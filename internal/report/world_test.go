@@ -12,7 +12,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve/servetest"
 )
 
 // world is a scripted source, network and API server.
@@ -83,7 +83,7 @@ func (w *world) Check(_ context.Context, addr netip.Addr) inventory.Result {
 // assess is what the daemon makes of the world in one look.
 func (w *world) assess(t testing.TB) *report.Status {
 	t.Helper()
-	s, err := syncer.New(syncer.Options{
+	s, err := servetest.New(servetest.Options{
 		Source: w, Prober: w, Store: w, Target: target,
 		Rules: filter.Rules{Subnets: []netip.Prefix{netip.MustParsePrefix("10.100.0.0/16")}},
 		Policy: guard.Policy{

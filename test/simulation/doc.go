@@ -1,4 +1,4 @@
-// Package simulation runs the real syncer, guard, plan and scheduler of probes in a
+// Package simulation runs the real engine, guard, plan and scheduler of probes in a
 // scripted world with simulated time: a storm of random faults of source, backends,
 // store, Service and process, and then calm. It checks the promises of the contract
 // at every request to the store and at every step. After the storm the slices must

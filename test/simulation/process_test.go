@@ -13,7 +13,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve/servetest"
 )
 
 // process is one life of the daemon, and what the world saw of it. The world's
@@ -21,7 +21,7 @@ import (
 type process struct {
 	w      *world
 	number int
-	syncer *syncer.Syncer
+	syncer *servetest.Engine
 	stop   context.CancelFunc
 	done   chan error
 	begun  time.Time
@@ -153,7 +153,7 @@ func (w *world) prepare(r *replica, elector *election.Elector) (*process, error)
 		p.replica, options.Store = r, fenced{options.Store, elector}
 	}
 	var err error
-	p.syncer, err = syncer.New(options)
+	p.syncer, err = servetest.New(options)
 	return p, err
 }
 
@@ -380,7 +380,7 @@ func (p *process) published(a netip.Addr, stood inventory.State) inventory.State
 
 // fenced is a store that is written while the lease is held, as the program makes it.
 type fenced struct {
-	syncer.Store
+	servetest.Store
 	elector *election.Elector
 }
 

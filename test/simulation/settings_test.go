@@ -13,8 +13,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/hold"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve/servetest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/memory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // settings are what an operator configured, and how rough the storm is.
@@ -106,8 +106,8 @@ func newWorld(seed uint64, storm time.Duration) (*world, error) {
 }
 
 // options are those of a daemon in this world.
-func (w *world) options(p *process) syncer.Options {
-	options := syncer.Options{
+func (w *world) options(p *process) servetest.Options {
+	options := servetest.Options{
 		Source: source{p}, Prober: prober{p}, Store: shelf{p}, StoreChanged: p.storeChanged, Target: w.target, Rules: rules(), Policy: w.set.policy,
 		PollInterval: w.set.poll, SourceTimeout: w.set.sourceTimeout, HealthTimeout: w.set.healthTimeout,
 		Concurrency: w.set.concurrency, Random: p.random,

@@ -117,7 +117,7 @@ func (f *Fixture) publishFor(t *testing.T, target plan.Target, members []invento
 	return writes
 }
 
-// converge passes as the syncer does, reading and deciding again after a
+// converge passes as the engine does, reading and deciding again after a
 // conflict, until done.
 func (f *Fixture) converge(t *testing.T, what string, members []inventory.Member, done func() bool) {
 	t.Helper()

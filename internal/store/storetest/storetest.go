@@ -1,5 +1,5 @@
 // Package storetest is the conformance suite that every store passes: what the
-// syncer may rely on, whatever is behind the interface.
+// engine may rely on, whatever is behind the interface.
 //
 // In comes a harness that gives a fresh store together with another client of
 // the same API server, out go failed tests. A case names the number of the
@@ -16,7 +16,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 )
 
-// Store is what the syncer needs of a store.
+// Store is what the engine needs of a store.
 type Store interface {
 	Load(ctx context.Context) (plan.State, error)
 	Write(ctx context.Context, write plan.Write) (version string, err error)

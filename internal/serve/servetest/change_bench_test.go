@@ -1,4 +1,4 @@
-package syncer_test
+package servetest_test
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve/servetest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/memory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // BenchmarkChange is one node that stops being ready, or comes back, through a
@@ -84,7 +84,7 @@ func newFleet(b *testing.B, size int) *fleet {
 	}
 	off := policy()
 	off.HealthOff = true
-	s, err := syncer.New(syncer.Options{
+	s, err := servetest.New(servetest.Options{
 		Source: f, Store: f, SourceChanged: f.signal, Target: target, Policy: off,
 		Rules:        filter.Rules{Subnets: []netip.Prefix{netip.MustParsePrefix("10.64.0.0/12")}},
 		PollInterval: time.Hour, SourceTimeout: time.Minute,
@@ -120,14 +120,14 @@ func (f *fleet) change() time.Duration {
 	return time.Since(began)
 }
 
-// Read implements syncer.Source.
+// Read implements servetest.Source.
 func (f *fleet) Read(context.Context) ([]inventory.Node, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.nodes, nil
 }
 
-// Write implements syncer.Store.
+// Write implements servetest.Store.
 func (f *fleet) Write(ctx context.Context, w plan.Write) (string, error) {
 	version, err := f.Store.Write(ctx, w)
 	f.written <- w.Slice.Name

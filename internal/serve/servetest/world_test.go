@@ -1,4 +1,4 @@
-package syncer_test
+package servetest_test
 
 import (
 	"bytes"
@@ -19,8 +19,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve/servetest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/memory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
 )
 
 // world is a scripted remote cluster, local API server and daemon. It runs inside a
@@ -42,7 +42,7 @@ type world struct {
 
 	store *fakeStore
 	logs  *logBuffer
-	opts  syncer.Options
+	opts  servetest.Options
 	stop  func()
 }
 
@@ -64,7 +64,7 @@ func newWorld(t *testing.T, octets ...int) *world {
 		Ports: []plan.Port{{Name: "http", Protocol: plan.TCP, Number: 8080}}, MaxEndpoints: 100,
 	}
 	w.store = newFakeStore(t, target)
-	w.opts = syncer.Options{
+	w.opts = servetest.Options{
 		Source: w, Prober: w, Store: w.store, SourceChanged: w.signal, StoreChanged: w.store.Changed(), Target: target, Policy: policy(),
 		Rules:        filter.Rules{Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")}},
 		PollInterval: 30 * time.Second, SourceTimeout: 20 * time.Second,
@@ -143,9 +143,9 @@ func (w *world) Check(ctx context.Context, addr netip.Addr) inventory.Result {
 }
 
 // start runs the daemon until the test ends or restart is called.
-func (w *world) start() *syncer.Syncer {
+func (w *world) start() *servetest.Engine {
 	w.t.Helper()
-	s := newSyncer(w.t, w)
+	s := newEngine(w.t, w)
 	ctx, cancel := context.WithCancel(w.t.Context())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
@@ -159,10 +159,10 @@ func (w *world) start() *syncer.Syncer {
 	return s
 }
 
-// newSyncer makes a daemon of the world's options.
-func newSyncer(t *testing.T, w *world) *syncer.Syncer {
+// newEngine makes a daemon of the world's options.
+func newEngine(t *testing.T, w *world) *servetest.Engine {
 	t.Helper()
-	s, err := syncer.New(w.opts)
+	s, err := servetest.New(w.opts)
 	if err != nil {
 		t.Fatal(err)
 	}

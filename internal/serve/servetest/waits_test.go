@@ -1,4 +1,4 @@
-package syncer_test
+package servetest_test
 
 import (
 	"errors"
@@ -11,12 +11,12 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve/servetest"
 )
 
 // delay kills a backend. It returns how long the store still says ready after the
 // decision that the backend is down.
-func (w *world) delay(s *syncer.Syncer, octet int) time.Duration {
+func (w *world) delay(s *servetest.Engine, octet int) time.Duration {
 	w.t.Helper()
 	w.set(func() { w.dead[ip(octet)] = true })
 	var decided time.Time

@@ -1,4 +1,4 @@
-package syncer
+package servetest
 
 import (
 	"context"
@@ -36,7 +36,7 @@ type Announcer interface {
 // dead (contract 31).
 const Stalled = 30 * time.Second
 
-// Options are what a Syncer is made of.
+// Options are what a Engine is made of.
 type Options struct {
 	Source Source
 	// SourceChanged and StoreChanged receive a value when the next answer of Source
@@ -83,57 +83,57 @@ type Options struct {
 	Random func() float64
 }
 
-// Syncer keeps the slices of one target equal to the healthy nodes of one pool. It is the
+// Engine keeps the slices of one target equal to the healthy nodes of one pool. It is the
 // engine of documents with those of the environment.
-type Syncer struct {
+type Engine struct {
 	opts   Options
 	server *serve.Server
 	board  *board
 }
 
 // New checks the options. It neither reads nor writes anything.
-func New(opts Options) (*Syncer, error) {
+func New(opts Options) (*Engine, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	if opts.Source == nil || opts.Store == nil {
-		return nil, errors.New("syncer: a source and a store are needed")
+		return nil, errors.New("servetest: a source and a store are needed")
 	}
 	if opts.Pool == nil {
 		opts.Pool, opts.Binding = documentsOf(opts)
 	}
-	s := &Syncer{opts: opts, board: newBoard()}
+	s := &Engine{opts: opts, board: newBoard()}
 	var err error
 	if s.server, err = serve.New(s.served()); err != nil {
 		return nil, err
 	}
 	if opts.Prober == nil && !opts.Policy.HealthOff {
-		return nil, errors.New("syncer: a prober is needed unless health checks are off")
+		return nil, errors.New("servetest: a prober is needed unless health checks are off")
 	}
 	_, err = s.reader()
 	return s, err
 }
 
-func (s *Syncer) reader() (*pool.Reader, error) {
+func (s *Engine) reader() (*pool.Reader, error) {
 	return pool.NewReader(pool.ReaderOptions{Source: s.opts.Source, Rules: s.opts.Rules, PollInterval: s.opts.PollInterval, SourceTimeout: s.opts.SourceTimeout})
 }
 
 // Run keeps the slices right until ctx ends, and returns when everything it
 // started has stopped. It starts from what the slices publish: a restart changes
 // nothing (contract 28). It leaves the slices as they are.
-func (s *Syncer) Run(ctx context.Context) error { return s.server.Run(ctx) }
+func (s *Engine) Run(ctx context.Context) error { return s.server.Run(ctx) }
 
 // Alive reports whether the loops, where they run, still come round. A dead
 // source, backend or API server does not stop them (contract 31).
-func (s *Syncer) Alive() bool { return s.LoopAge() < Stalled }
+func (s *Engine) Alive() bool { return s.LoopAge() < Stalled }
 
 // LoopAge returns how long ago the slower of the loops came round last, 0 where
 // none runs.
-func (s *Syncer) LoopAge() time.Duration { return s.server.LoopAge() }
+func (s *Engine) LoopAge() time.Duration { return s.server.LoopAge() }
 
 // Server is the engine.
-func (s *Syncer) Server() *serve.Server { return s.server }
+func (s *Engine) Server() *serve.Server { return s.server }
 
 // Status returns what the newest pass saw and decided. The answer is shared and
 // must not be changed.
-func (s *Syncer) Status() *Status { return s.board.shown() }
+func (s *Engine) Status() *Status { return s.board.shown() }

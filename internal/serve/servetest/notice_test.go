@@ -1,4 +1,4 @@
-package syncer_test
+package servetest_test
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package syncer_test
+package servetest_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/syncer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve/servetest"
 )
 
 // closed is a port on which nothing listens until it is opened.
@@ -40,7 +40,7 @@ func TestContract227AnotherPortWaitsUntilItAnswers(t *testing.T) {
 		w.stop()
 		var open atomic.Bool
 		w.opts.Prober, w.opts.Target.Ports = closed{w, &open}, []plan.Port{{Name: "http", Protocol: plan.TCP, Number: 9090}}
-		w.opts.Checker = func(check resolve.Check) (syncer.Prober, error) {
+		w.opts.Checker = func(check resolve.Check) (servetest.Prober, error) {
 			if check.Port != 8080 {
 				t.Errorf("got a check of port %d, want one of the port of before", check.Port)
 			}

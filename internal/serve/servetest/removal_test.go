@@ -1,4 +1,4 @@
-package syncer_test
+package servetest_test
 
 import (
 	"regexp"
@@ -39,7 +39,7 @@ func TestContract13AcceptedRemovalIsToldOnceAndLoudly(t *testing.T) {
 }
 
 func TestContract13WhatWillBeRemovedWhenIsShownBeforeItHappens(t *testing.T) {
-	inSyncer(t, func(t *testing.T, w *world, status func() guard.Verdict) {
+	inEngine(t, func(t *testing.T, w *world, status func() guard.Verdict) {
 		w.set(func() { w.dead[ip(13)] = true })
 		during(10 * time.Second)
 		w.setNodes()
@@ -82,7 +82,7 @@ func TestContract13WhatWillBeRemovedWhenIsShownBeforeItHappens(t *testing.T) {
 }
 
 func TestContract13NothingIsThreatenedWhileAllKeptEndpointsPass(t *testing.T) {
-	inSyncer(t, func(t *testing.T, w *world, status func() guard.Verdict) {
+	inEngine(t, func(t *testing.T, w *world, status func() guard.Verdict) {
 		w.setNodes()
 		for range 60 {
 			during(10 * time.Second)
@@ -98,8 +98,8 @@ func TestContract13NothingIsThreatenedWhileAllKeptEndpointsPass(t *testing.T) {
 	})
 }
 
-// inSyncer runs a test in a world whose status it can see.
-func inSyncer(t *testing.T, test func(t *testing.T, w *world, status func() guard.Verdict)) {
+// inEngine runs a test in a world whose status it can see.
+func inEngine(t *testing.T, test func(t *testing.T, w *world, status func() guard.Verdict)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 11, 12, 13)

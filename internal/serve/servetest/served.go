@@ -1,4 +1,4 @@
-package syncer
+package servetest
 
 import (
 	"fmt"
@@ -43,7 +43,7 @@ func documentsOf(o Options) (*v1alpha1.EndpointPool, *v1alpha1.EndpointBinding) 
 
 // served are the options of the engine. What it tells, the board tells in the words of
 // variables.
-func (s *Syncer) served() serve.Options {
+func (s *Engine) served() serve.Options {
 	o := s.opts
 	wanted, _ := resolve.CheckOf(o.Pool, nil, o.Target.Ports)
 	return serve.Options{
@@ -79,7 +79,7 @@ func (s *Syncer) served() serve.Options {
 }
 
 // observed tells the board too.
-func (s *Syncer) observed(wanted resolve.Check) serve.Observe {
+func (s *Engine) observed(wanted resolve.Check) serve.Observe {
 	observe := s.opts.Observe
 	observe.Fill()
 	all := observe
@@ -104,7 +104,7 @@ func (s *Syncer) observed(wanted resolve.Check) serve.Observe {
 }
 
 // announce makes a notice known.
-func (s *Syncer) announce(_ resolve.Key, notice narration.Notice) {
+func (s *Engine) announce(_ resolve.Key, notice narration.Notice) {
 	if s.opts.Announcer != nil {
 		s.opts.Announcer.Announce(notice)
 	}
