@@ -33,12 +33,14 @@ func (p Program) explainCommand() *cobra.Command {
 			"Without -n and -A it asks for the only Service. Where there are several,\n" +
 			"-n NAMESPACE SERVICE asks for one of them, and -A says it for every Service;\n" +
 			"-n NAMESPACE for those of a namespace. Exit status 0 then means that each Service\n" +
-			"that knows the node or address publishes it ready.",
+			"that knows the node or address publishes it ready. As json and yaml it is -A unless\n" +
+			"a Service is named.",
 		Example: "  ionos-endpointslice-controller explain worker-1\n" +
 			"  ionos-endpointslice-controller explain -n shop web 10.0.0.12\n" +
 			"  ionos-endpointslice-controller explain -A 10.0.0.12",
 		Args: l.scope.takes(oneSubject),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			l.scope.listed(out)
 			if err := l.load(); err != nil {
 				return err
 			}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/cli"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 )
@@ -236,6 +238,31 @@ func TestCheckSaysWhenTheCredentialsOfAPoolExpire(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%v left: got %+v, want the token that is %s", test.left, report.Checks, test.want)
+		}
+	}
+}
+
+// TestContract229ASecondServiceChangesNoShape: as JSON and YAML, unless a Service is named.
+func TestContract229ASecondServiceChangesNoShape(t *testing.T) {
+	t.Parallel()
+	several := newShops(t).environ(t)
+	for _, line := range []string{"status", "explain 127.0.0.11"} {
+		for _, format := range []string{"json", "yaml"} {
+			var shapes [2]struct {
+				Services []struct{ Namespace, Service string }
+			}
+			for i, environ := range [][]string{base, several} {
+				_, stdout, stderr := run(t, environ, append(strings.Fields(line), "--compute", "-o", format)...)
+				if err := yaml.Unmarshal([]byte(stdout), &shapes[i]); err != nil {
+					t.Errorf("%s -o %s: %v in %s%s", line, format, err, stdout, stderr)
+				}
+			}
+			if one := shapes[0].Services; len(one) != 1 || one[0].Namespace != "default" || one[0].Service != "web" {
+				t.Errorf("%s -o %s: got %v of the only Service", line, format, one)
+			}
+			if line == "status" && len(shapes[1].Services) < 2 {
+				t.Errorf("%s -o %s: got %v of several Services", line, format, shapes[1].Services)
+			}
 		}
 	}
 }

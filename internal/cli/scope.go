@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 )
@@ -63,6 +64,12 @@ func (s *scope) split(command string, args []string, subject bool) (rest []strin
 
 // many reports whether the command is about any number of Services.
 func (s scope) many() bool { return s.all || s.namespace != "" && s.service == "" }
+
+// listed makes the scope all Services where programs read the output and no Service is named:
+// a second Service must not change its shape.
+func (s *scope) listed(out commandline.Format) {
+	s.all = s.all || *s == scope{} && (out == commandline.JSON || out == commandline.YAML)
+}
 
 // has reports whether the scope has a Service in it.
 func (s scope) has(key resolve.Key) bool {

@@ -169,7 +169,7 @@ func TestStatusKeepsFieldsThatOnlyTheDaemonKnows(t *testing.T) {
 		"json": json.Unmarshal,
 		"yaml": func(text []byte, to any) error { return yaml.Unmarshal(text, to) },
 	} {
-		_, stdout, _ := run(t, environ, "status", "-o", format)
+		_, stdout, _ := run(t, environ, "status", "-n", "default", "web", "-o", format)
 		var got struct {
 			report.Document
 			Novelty struct{ Is []any }

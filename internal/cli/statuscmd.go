@@ -50,12 +50,13 @@ func (p Program) statusCommand() *cobra.Command {
 			"Without an argument it is about the only Service. Where there are several,\n" +
 			"-n NAMESPACE SERVICE shows one of them, and -A the pools and all Services, the worst\n" +
 			"first; -n NAMESPACE those of a namespace. Healthy then means that every pool and\n" +
-			"every Service is.",
+			"every Service is. As json and yaml it is -A unless a Service is named.",
 		Example: "  ionos-endpointslice-controller status\n" +
 			"  ionos-endpointslice-controller status -n shop web\n" +
 			"  ionos-endpointslice-controller status -A -o wide",
 		Args: l.scope.takes(nil),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			l.scope.listed(out)
 			if err := l.load(); err != nil {
 				return err
 			}

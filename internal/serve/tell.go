@@ -268,7 +268,10 @@ func (t *teller) forget(holds map[subject]bool) {
 
 // documents tells what became of documents.
 func (t *teller) documents(set documents.Set) {
-	if t.variables || set.Generation == t.set.Generation && len(set.Lost) == len(t.set.Lost) {
+	if t.variables {
+		t.set = set
+	}
+	if set.Generation == t.set.Generation && len(set.Lost) == len(t.set.Lost) {
 		return
 	}
 	for _, change := range documents.Changes(t.set, set) {

@@ -29,8 +29,11 @@ func TestStatusWaitsForTheDaemonAndShowsWhatItSees(t *testing.T) {
 			go func() { waited <- runProgram(t, environ, "status", "--wait", "-o", "json") }()
 			s := newSurfaces(w.start(changes...))
 			got := <-waited
-			var d status
-			if err := json.Unmarshal([]byte(got.stdout), &d); err != nil || got.code != 0 || !d.Healthy || d.Summary != "3 of 3 nodes ready in default/web" {
+			var d struct {
+				Healthy  bool
+				Services []struct{ Summary string }
+			}
+			if err := json.Unmarshal([]byte(got.stdout), &d); err != nil || got.code != 0 || !d.Healthy || len(d.Services) != 1 || d.Services[0].Summary != "3 of 3 nodes ready in default/web" {
 				t.Errorf("status --wait: got %+v, want all ready", got)
 			}
 			w.nodes[1].backends[0].kill()

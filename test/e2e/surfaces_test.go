@@ -232,16 +232,19 @@ func (s *surfaces) explained(subject string) (all, wrong []string) {
 	}
 	asking := []string{"ADMIN_ADDRESS=" + s.admin}
 	var e struct {
-		Daemon bool
-		Nodes  []nodeStatus
+		Services []struct{ Nodes []nodeStatus }
 	}
 	got := s.world.command(asking, "explain", subject, "-o", "json")
-	if err := json.Unmarshal([]byte(got.stdout), &e); err != nil || !e.Daemon {
-		wrong = append(wrong, fmt.Sprintf("explain %s: %v, asked the daemon: %v: %+v", subject, err, e.Daemon, got))
+	if err := json.Unmarshal([]byte(got.stdout), &e); err != nil || strings.Contains(got.stderr, "evaluating locally") {
+		wrong = append(wrong, fmt.Sprintf("explain %s: %v: %+v", subject, err, got))
+	}
+	var nodes []nodeStatus
+	for _, service := range e.Services {
+		nodes = append(nodes, service.Nodes...)
 	}
 	text := s.world.command(asking, "explain", subject).stdout
 	ready := false
-	for _, n := range e.Nodes {
+	for _, n := range nodes {
 		ready = ready || n.State == "ready"
 		all = append(all, n.Reason+" "+n.Message)
 		if !strings.Contains(gist(text), gist(n.Message)) || !strings.Contains(text, n.State+", "+n.Reason) {
@@ -249,7 +252,7 @@ func (s *surfaces) explained(subject string) (all, wrong []string) {
 		}
 	}
 	if ready != (got.code == 0) {
-		wrong = append(wrong, fmt.Sprintf("explain %s: got status %d for %+v", subject, got.code, e.Nodes))
+		wrong = append(wrong, fmt.Sprintf("explain %s: got status %d for %+v", subject, got.code, nodes))
 	}
 	return all, wrong
 }
