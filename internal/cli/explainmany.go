@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -60,10 +61,14 @@ func (l *looking) lookEverywhere(ctx context.Context, subject string) (*report.E
 }
 
 // readyIn counts the Services that know the subject, and those of them that publish all
-// of it ready.
+// of its addresses ready, whichever node has them.
 func readyIn(e *report.Explanation) (ready, known int) {
 	for _, t := range e.Services {
-		if !slices.ContainsFunc(t.Nodes, func(n report.Node) bool { return n.State != inventory.StateReady.String() }) {
+		addresses := make(map[string]bool)
+		for _, n := range t.Nodes {
+			addresses[n.Address] = addresses[n.Address] || n.State == inventory.StateReady.String()
+		}
+		if !slices.Contains(slices.Collect(maps.Values(addresses)), false) {
 			ready++
 		}
 	}
