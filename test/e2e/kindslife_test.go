@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sigs.k8s.io/yaml"
 
@@ -185,8 +186,10 @@ func TestContract123DefinitionsOfAnotherVersion(t *testing.T) {
 		p.kubectl("", "annotate", "--overwrite", "endpointpools", "--all", "touched=yes")
 		return !strings.Contains(p.kubectl("", "get", "endpointpool", "blue", "--output", "jsonpath={.spec}"), "subnets")
 	}, func() string { return "pool blue still has subnets" })
-	p.kubectl("", "annotate", "--overwrite", "endpointpools", "--all", "touched=again")
-	p.wantCondition("endpointpool/blue", "Accepted=False")
+	p.until(func() bool { // the server takes the new definition in steps
+		p.kubectl("", "annotate", "--overwrite", "endpointpools", "--all", fmt.Sprint("touched=", time.Now().UnixNano()))
+		return strings.HasPrefix(p.said("endpointpool/blue", "Accepted"), "False ")
+	}, func() string { return "pool blue is accepted without subnets" })
 	if got := p.said("endpointpool/blue", "Accepted"); !strings.HasPrefix(got, "False Invalid: spec.subnets: ") || !strings.Contains(got, "The last good version stays in effect") {
 		t.Errorf("got %q", got)
 	}
@@ -197,7 +200,10 @@ func TestContract123DefinitionsOfAnotherVersion(t *testing.T) {
 
 	t.Log("today's version again")
 	p.install()
-	p.kubectl(printed, "apply", "--filename", "-")
+	p.until(func() bool { // before the new definition is in force, subnets are dropped
+		p.kubectl(printed, "apply", "--filename", "-")
+		return strings.Contains(p.kubectl("", "get", "endpointpool", "blue", "--output", "jsonpath={.spec}"), "subnets")
+	}, func() string { return "pool blue gets no subnets" })
 	p.wantCondition("endpointpool/blue", "Accepted")
 	p.until(func() bool { // until the new definition is in force, an object that changes is tried again
 		p.kubectl("", "annotate", "--overwrite", "--namespace", p.namespace, "endpointbindings", "--all", "touched="+fmt.Sprint(len(p.writes())))
