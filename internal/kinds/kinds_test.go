@@ -392,6 +392,27 @@ func TestContract115AListIsDecodedAnew(t *testing.T) {
 	})
 }
 
+// TestContract123AWatchThatLeavesFieldsOutIsCorrected: while the API server takes a definition
+// of another version, the watch that ends may leave out fields of an object that was applied
+// already. The next event of the object, as of our status, has the same generation.
+func TestContract123AWatchThatLeavesFieldsOutIsCorrected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAPI()
+		w := watched(t, a)
+		want(t, w, soon, true, bindingWeb, poolBlue)
+		a.apply("endpointpools/blue", strings.Replace(blue, `,"subnets":["10.7.0.0/24"]`, "", 1))
+		want(t, w, soon, true, bindingWeb, poolBlue+" kept")
+		a.mu.Lock()
+		object := a.objects["endpointpools/blue"]
+		a.revision++
+		object = strings.Replace(object, `"allow"`, `"subnets":["10.7.0.0/24"],"allow"`, 1)
+		a.objects["endpointpools/blue"] = strings.Replace(object, fmt.Sprintf(`"resourceVersion":"%d"`, a.revision-1), fmt.Sprintf(`"resourceVersion":"%d"`, a.revision), 1)
+		a.tell("MODIFIED", "endpointpools/blue")
+		a.mu.Unlock()
+		want(t, w, soon, true, bindingWeb, poolBlue)
+	})
+}
+
 // pass lets so many changes of other kinds pass, of which bookmarks tell.
 func (a *api) pass(changes int) {
 	a.mu.Lock()

@@ -30,15 +30,12 @@ func (k *kind) read(raw *kubeapi.Raw) (*object, error) {
 	return &object{document: document, version: raw.ResourceVersion, said: k.said(raw.JSON)}, err
 }
 
-// set takes over an object. Its document stays the one that it was where only the status
-// changed since the version that the watch told before.
+// set takes over an object, also its document where the generation is the one before: while
+// the API server takes a definition of another version, the watch that ends may leave out
+// fields that are stored.
 func (k *kind) set(o *object) {
-	is := o.document.Object
-	if before := k.objects[o.document.Key]; before != nil && before.document.Object.UID == is.UID && before.document.Object.Generation == is.Generation && is.Generation > 0 {
-		o.document = before.document
-		if before.version == o.version {
-			o.sent = before.sent
-		}
+	if before := k.objects[o.document.Key]; before != nil && before.version == o.version {
+		o.sent = before.sent
 	}
 	k.objects[o.document.Key] = o
 	k.watcher.signal()
