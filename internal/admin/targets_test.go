@@ -112,7 +112,7 @@ func TestContract229TheFirstPageIsThatOfTheOnlyService(t *testing.T) {
 	says(t, w.page("services").body, "1 of 3 Services healthy", `action="/services"`)
 }
 
-// Contract 229: nobody wrote the name of the pool of variables, so no page says it.
+// Contract 229: the name of the pool of variables is not in the configuration, so no page says it.
 func TestContract229ThePageOfVariablesNamesNoPool(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

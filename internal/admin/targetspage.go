@@ -152,7 +152,7 @@ func moodOf(c report.Condition) tone {
 	return moods[c].Tone
 }
 
-// parts are the pools of a Service, none where nobody wrote their names.
+// parts are the pools of a Service by name, none where these come from variables.
 func parts(d *report.Document, m moments) []partRow {
 	if d.OfVariables() {
 		return nil

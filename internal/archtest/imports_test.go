@@ -68,7 +68,7 @@ var allowed = map[string]struct {
 	"internal/outbox":          {of("inventory", "plan", "retryafter"), "it says when, and sends nothing"},
 	"internal/target":          {of("inventory", "guard", "plan", "outbox"), "it publishes verdicts, wherever they come from"},
 	"internal/narration":       {of("inventory", "guard", "plan", "outbox", "pool", "target"), "it tells what came of events, and decides nothing"},
-	"internal/serve/servetest": {append(of("inventory", "filter", "guard", "plan", "outbox", "pool", "hold", "target", "narration", "setting", "documents", "resolve", "serve"), "api/v1alpha1"), "it is the engine for one Service, as tests drive it; adapters come from outside"},
+	"internal/serve/servetest": {append(of("inventory", "filter", "guard", "plan", "outbox", "pool", "hold", "target", "narration", "setting", "documents", "resolve", "serve", "report"), "api/v1alpha1"), "it is the engine for one Service, as tests drive it; adapters come from outside"},
 	"internal/election":        {of("kubeapi", "redact"), "it says who may act, and knows nothing of what for"},
 	"internal/report":          {append(of("documents", "inventory", "guard", "plan", "narration", "setting", "resolve", "pool", "serve"), "api/v1alpha1"), "it translates what was seen and decided, and only translates"},
 	"internal/metrics":         {append(of("inventory", "hold", "guard", "plan", "documents", "resolve", "pool", "target", "narration", "serve"), "api/v1alpha1"), "it counts what the engine and its parts did and decides nothing"},

@@ -156,7 +156,7 @@ func nodes(addresses ...string) []inventory.Node {
 }
 
 // crowd is a namespace with 25 bindings, one of which has a check of its own, one that gives
-// nothing to its Service and no rights, and a pool that nobody uses.
+// nothing to its Service and no rights, and a pool that no Service uses.
 func crowd(t *testing.T) (c *cluster, text string) {
 	t.Helper()
 	services := map[string][]string{"blog": {serviceIn("blog", "feed", `, "annotations": {"endpoints.ablmnzde.github.io/pool": "blue"}`)}}

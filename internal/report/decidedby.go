@@ -46,7 +46,7 @@ func (s *survey) decidedBy(t *resolve.Target) []DecidedBy {
 	return of
 }
 
-// OfVariables reports whether nobody wrote the name of a pool: variables say what is
+// OfVariables reports whether texts leave the name of the pool out: variables say what is
 // filled, or it is not known yet.
 func (d *Document) OfVariables() bool { return d.Service.Spelling == setting.Variables }
 

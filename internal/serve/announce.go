@@ -27,7 +27,7 @@ const (
 // each namespace one comes first, so that every team has one.
 type audience struct {
 	announce func(resolve.Key, narration.Notice)
-	// variables says that nobody wrote the name of the pool.
+	// variables says that the pool comes from variables, so that no message names it.
 	variables bool
 	mu        sync.Mutex
 	plan      resolve.Plan

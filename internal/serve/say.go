@@ -44,7 +44,7 @@ func keyArgs(key resolve.Key) []any {
 
 func (t *teller) groupArgs(key resolve.Group) []any {
 	args := []any{"pool", key.Pool, "health_check_mode", string(key.Check.Mode), "health_check_port", key.Check.Port}
-	if t.variables { // nobody wrote the name of the pool
+	if t.variables { // no message names their pool
 		return args[2:]
 	}
 	return args
