@@ -17,10 +17,11 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/cli"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func TestATokenThatIsAboutToExpireIsWarnedOfOnceADay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		var logged buffer
 		var ends atomic.Int64
 		expire := func(in time.Duration) time.Time {

@@ -22,6 +22,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/cli"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/preflight"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // tokenOf is a token that is valid for so long in all, of which so much is left.
@@ -42,7 +43,7 @@ func remoteOnly(t *testing.T, token string) (environ []string, kubeconfigPath st
 const day = 24 * time.Hour
 
 func TestATokenOfAnHourIsWarnedOfOnlyWhenItIsNotRenewed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		var logged buffer
 		var newest atomic.Pointer[kubeapi.Expiry]
 		renew := func() {

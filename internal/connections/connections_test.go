@@ -4,10 +4,10 @@ import (
 	"net"
 	"net/http"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/connections"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // conn is a connection from a machine.
@@ -39,7 +39,7 @@ func closed(all []*conn) (count int) {
 // TestContract143AFloodLeavesAYoungConnectionTheTimeForItsRequest: within a second 500 others
 // come behind a probe, from the same machine.
 func TestContract143AFloodLeavesAYoungConnectionTheTimeForItsRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := connections.New(64, 0, 0)
 		probe := opened(r, "10.0.0.1")
 		r.Note(probe, http.StateActive)
@@ -60,7 +60,7 @@ func TestContract143AFloodLeavesAYoungConnectionTheTimeForItsRequest(t *testing.
 
 // TestContract143AFloodOfOneMachineClosesNoConnectionOfAnother: however fast it is.
 func TestContract143AFloodOfOneMachineClosesNoConnectionOfAnother(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := connections.New(64, 0, 0)
 		probe := opened(r, "10.0.0.9")
 		var flood []*conn
@@ -75,7 +75,7 @@ func TestContract143AFloodOfOneMachineClosesNoConnectionOfAnother(t *testing.T) 
 
 // TestContract143StrangersTakeNoRoomOfKnownClients: nor these of each other beyond a bound.
 func TestContract143StrangersTakeNoRoomOfKnownClients(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := connections.New(4, 3, 2)
 		one, two := opened(r, "10.0.0.1"), opened(r, "10.0.0.2")
 		if first, again := r.Know(one, "shop/a"), r.Know(one, "shop/a"); !first || !again || !r.Know(two, "shop/a") {

@@ -8,6 +8,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // leaderAddress and replicaProtocol are the annotations, as other programs read them.
@@ -17,7 +18,7 @@ const (
 )
 
 func TestTheLeaseSaysWhereTheLeaderAnswers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a, at := newAPI(), netip.MustParseAddrPort("10.1.2.3:8081")
 		leader := prepare(t, a, "one")
 		leader.elector.ListensOn(at)
@@ -54,7 +55,7 @@ func TestTheLeaseSaysWhereTheLeaderAnswers(t *testing.T) {
 // Contract 217: the version comes and goes with the address. Leaders of another version, or
 // of one that says none, are followed and elected as ever.
 func TestContract217TheLeaseSaysInWhichVersionTheLeaderAnswers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAPI()
 		leader := prepare(t, a, "one")
 		leader.elector.ListensOn(netip.MustParseAddrPort("10.1.2.3:8081"))
@@ -90,7 +91,7 @@ func TestContract217TheLeaseSaysInWhichVersionTheLeaderAnswers(t *testing.T) {
 }
 
 func TestALeaderThatListensEverywhereAndIsConnectedNowhereTellsNoAddress(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAPI()
 		leader := prepare(t, a, "one")
 		leader.elector.ListensOn(netip.MustParseAddrPort("[::]:8081"))

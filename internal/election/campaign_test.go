@@ -4,19 +4,19 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // soon is what a request and its answer may take.
 const soon = 100 * time.Millisecond
 
 func TestTheFirstProcessMakesTheLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAPI()
 		p := start(t, a, "one")
 		within(t, soon, "lead", p.leading)
@@ -35,7 +35,7 @@ func TestTheFirstProcessMakesTheLease(t *testing.T) {
 func TestContract32ALeaseExpiresByOurOwnClock(t *testing.T) {
 	for name, skew := range map[string]time.Duration{"right": 0, "an hour slow": -time.Hour, "an hour fast": time.Hour, "from 1970": -60 * 365 * 24 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				a := newAPI()
 				a.holds("dead", time.Now().Add(skew))
 				time.Sleep(time.Minute) // how old it is cannot be known
@@ -54,7 +54,7 @@ func TestContract32ALeaseExpiresByOurOwnClock(t *testing.T) {
 }
 
 func TestEachRenewalThatIsSeenStartsTheTimeAnew(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAPI()
 		a.holds("other", time.Now())
 		p := start(t, a, "one")
@@ -74,7 +74,7 @@ func TestEachRenewalThatIsSeenStartsTheTimeAnew(t *testing.T) {
 }
 
 func TestAnEditThatIsNoRenewalDoesNotProlongALease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAPI()
 		a.holds("dead", time.Now())
 		p := start(t, a, "one")
@@ -90,7 +90,7 @@ func TestAnEditThatIsNoRenewalDoesNotProlongALease(t *testing.T) {
 }
 
 func TestALongerLeaseOfAnotherIsRespected(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAPI()
 		lease := held("other", time.Now())
 		*lease.Spec.LeaseDurationSeconds = 60
@@ -105,7 +105,7 @@ func TestALongerLeaseOfAnotherIsRespected(t *testing.T) {
 }
 
 func TestAReleaseIsNoticedAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAPI()
 		first := start(t, a, "one")
 		within(t, soon, "lead", first.leading)
@@ -131,7 +131,7 @@ func TestAReleaseIsNoticedAtOnce(t *testing.T) {
 // The holder of a deleted Lease may write for ten more seconds. So no other process
 // may take the Lease in that time.
 func TestADeletedLeaseKeepsItsHolder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAPI()
 		first := start(t, a, "one")
 		within(t, soon, "lead", first.leading)
@@ -157,7 +157,7 @@ func TestADeletedLeaseKeepsItsHolder(t *testing.T) {
 }
 
 func TestASilentWatchIsNotBelieved(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAPI()
 		first := start(t, a, "one")
 		within(t, soon, "lead", first.leading)
@@ -172,7 +172,7 @@ func TestASilentWatchIsNotBelieved(t *testing.T) {
 }
 
 func TestWatchesThatEndAreBegunAnew(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a, first, standby := lead(t)
 		for range 100 {
 			time.Sleep(5 * time.Second)
@@ -190,7 +190,7 @@ func TestWatchesThatEndAreBegunAnew(t *testing.T) {
 
 // Without the right to watch, the Lease is asked about instead.
 func TestAStandbyThatMayNotWatchAsks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAPI()
 		first := start(t, a, "one")
 		within(t, soon, "lead", first.leading)

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"net/http"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func TestContract32TheTimeOfASuspensionCounts(t *testing.T) {
@@ -43,7 +43,7 @@ func TestContract29AnErrorOfTheServerMayHaveWritten(t *testing.T) {
 // TestContract29AStandbyWaitsNotBeyondTheEndOfTheLease: a takeover after errors is as fast
 // as one without.
 func TestContract29AStandbyWaitsNotBeyondTheEndOfTheLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		began := time.Now()
 		election.Pause(t.Context(), 10, 300*time.Millisecond)
 		if waited := time.Since(began); waited > 300*time.Millisecond {

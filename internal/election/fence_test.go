@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // work counts how often it is done. If the test sets it so, it hangs until its
@@ -27,7 +27,7 @@ func (w *work) do(ctx context.Context) error {
 }
 
 func TestContract29NothingIsWrittenWithoutTheLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAPI()
 		a.holds("other", time.Now())
 		leader := start(t, a, "one")
@@ -54,7 +54,7 @@ func TestContract29NothingIsWrittenWithoutTheLease(t *testing.T) {
 }
 
 func TestNothingIsWrittenOnceTheLeaseIsBeingReleased(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		_, leader, _ := lead(t)
 		fence := func() error { return leader.elector.Fence(t.Context(), (&work{}).do) }
 		leader.stop()
@@ -71,7 +71,7 @@ func TestNothingIsWrittenOnceTheLeaseIsBeingReleased(t *testing.T) {
 }
 
 func TestAWriteUnderWayEndsWhenTheLeaseDoes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		_, leader, standby := lead(t)
 		leader.client.set(func(string) outcome { return refused })
 		left := leader.elector.Remaining()

@@ -3,13 +3,13 @@ package election_test
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // lead makes an API server with one leader and one standby.
@@ -24,7 +24,7 @@ func lead(t *testing.T) (*api, *process, *process) {
 }
 
 func TestContract30TheLeaseIsReleasedAfterTheWorkHasEnded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a, leader, standby := lead(t)
 		leader.stop()
 		time.Sleep(linger - soon)
@@ -43,7 +43,7 @@ func TestContract30TheLeaseIsReleasedAfterTheWorkHasEnded(t *testing.T) {
 }
 
 func TestTheLeaseIsRenewedUntilTheWorkHasEnded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAPI()
 		leader := prepare(t, a, "one")
 		leader.linger = 2 * election.LeaseDuration
@@ -58,7 +58,7 @@ func TestTheLeaseIsRenewedUntilTheWorkHasEnded(t *testing.T) {
 }
 
 func TestALeaseThatAnotherHasTakenUnseenIsNotReleased(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a, leader, _ := lead(t)
 		a.holds("thief", time.Now())
 		leader.finish <- nil
@@ -70,7 +70,7 @@ func TestALeaseThatAnotherHasTakenUnseenIsNotReleased(t *testing.T) {
 }
 
 func TestAReleasedLeaseIsAsClientGoWritesIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAPI()
 		a.holds("", time.Now())
 		p := start(t, a, "one")
@@ -86,7 +86,7 @@ func TestAReleasedLeaseIsAsClientGoWritesIt(t *testing.T) {
 }
 
 func TestWorkThatEndsByItselfReleasesTheLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a, leader, standby := lead(t)
 		want := errors.New("broken")
 		leader.finish <- want
@@ -102,7 +102,7 @@ func TestWorkThatEndsByItselfReleasesTheLease(t *testing.T) {
 }
 
 func TestTheHolderRenewsEveryTwoSecondsAndKeepsTheRest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a, leader, _ := lead(t)
 		a.change(func(l *coordinationv1.Lease) *coordinationv1.Lease {
 			l.Labels = map[string]string{"team": "ours"}
@@ -131,7 +131,7 @@ func TestTheHolderRenewsEveryTwoSecondsAndKeepsTheRest(t *testing.T) {
 func TestContract29ALeaderThatIsCutOffEndsBeforeAnotherLeads(t *testing.T) {
 	for name, do := range map[string]outcome{"refused": refused, "hanging": hanging, "deferred": deferred} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				a, leader, standby := lead(t)
 				leader.client.set(func(string) outcome { return do })
 				cut := time.Now()
@@ -161,7 +161,7 @@ func TestContract29ALeaderThatIsCutOffEndsBeforeAnotherLeads(t *testing.T) {
 
 // Others count from the renewal, so its holder must not count from the answer.
 func TestContract29ASlowAnswerProlongsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		_, leader, standby := lead(t)
 		leader.client.set(func(string) outcome { return slow })
 		time.Sleep(election.RetryPeriod + 3*time.Second)
@@ -177,7 +177,7 @@ func TestContract29ASlowAnswerProlongsNothing(t *testing.T) {
 
 // The work must stop at the deadline, and not before.
 func TestAFewFailedRenewalsLoseNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		_, leader, standby := lead(t)
 		for range 20 {
 			leader.client.set(func(string) outcome { return refused })
@@ -193,7 +193,7 @@ func TestAFewFailedRenewalsLoseNothing(t *testing.T) {
 }
 
 func TestARenewalWhoseAnswerIsLostIsRecognised(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		_, leader, standby := lead(t)
 		for range 20 {
 			once := true
@@ -217,7 +217,7 @@ func TestALeaseThatAnotherHoldsIsLostAtOnce(t *testing.T) {
 		"same time": func(l *coordinationv1.Lease) *coordinationv1.Lease { *l.Spec.HolderIdentity = "thief"; return l },
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				a := newAPI()
 				leader := start(t, a, "one")
 				within(t, soon, "lead", leader.leading)
@@ -234,7 +234,7 @@ func TestALeaseThatAnotherHoldsIsLostAtOnce(t *testing.T) {
 }
 
 func TestALeaseThatIsTakenWhileItIsMadeAnewIsLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAPI()
 		leader := start(t, a, "one")
 		within(t, soon, "lead", leader.leading)
@@ -255,7 +255,7 @@ func TestALeaseThatIsTakenWhileItIsMadeAnewIsLost(t *testing.T) {
 // Contract 30: the whole exit takes less than ten seconds. The work has five of them,
 // also when the API server does not answer.
 func TestContract30AReleaseWithoutAnAnswerIsGivenUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		_, leader, standby := lead(t)
 		leader.stop()
 		time.Sleep(linger - soon)

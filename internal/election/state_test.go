@@ -2,13 +2,13 @@ package election_test
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func TestNewSaysWhatIsMissing(t *testing.T) {
@@ -31,7 +31,7 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 // Contract 31: a standby is alive for as long as it waits, with an API server or
 // without.
 func TestContract31AStandbyIsAlive(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a, leader, standby := lead(t)
 		standby.client.set(func(verb string) outcome {
 			if time.Now().Minute()%2 == 0 {
@@ -52,7 +52,7 @@ func TestContract31AStandbyIsAlive(t *testing.T) {
 }
 
 func TestStateSaysWhoLeadsAndSinceWhen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		_, leader, standby := lead(t)
 		if got := standby.elector.State(); got.Leading || got.Holder != "one" || !got.Enabled {
 			t.Errorf("got %+v, want that one leads", got)

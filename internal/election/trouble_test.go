@@ -5,15 +5,15 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // The time of a holder begins with its request, not with the answer.
 func TestASlowAnswerToTheFirstRequestProlongsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		p := prepare(t, newAPI(), "one")
 		p.client.set(func(string) outcome { return slow })
 		p.run()
@@ -28,7 +28,7 @@ func TestASlowAnswerToTheFirstRequestProlongsNothing(t *testing.T) {
 func TestALostRaceIsNotTold(t *testing.T) {
 	for _, verb := range []string{"create", "update"} {
 		t.Run(verb, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				a := newAPI()
 				if verb == "update" {
 					a.holds("", time.Now())
@@ -52,7 +52,7 @@ func TestALostRaceIsNotTold(t *testing.T) {
 
 // A watch that cannot be opened blocks no process.
 func TestAWatchThatHangsIsGivenUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAPI()
 		a.holds("other", time.Now())
 		p := prepare(t, a, "one")
@@ -73,7 +73,7 @@ func TestAWatchThatHangsIsGivenUp(t *testing.T) {
 func TestALeaseThatWasGotUnknowinglyIsFound(t *testing.T) {
 	for _, verb := range []string{"create", "update"} {
 		t.Run(verb, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				a := newAPI()
 				p := prepare(t, a, "one")
 				if verb == "update" {
@@ -100,7 +100,7 @@ func TestALeaseThatWasGotUnknowinglyIsFound(t *testing.T) {
 }
 
 func TestSIGTERMDuringTheCampaignEndsIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAPI()
 		a.holds("other", time.Now())
 		p := start(t, a, "one")
@@ -118,7 +118,7 @@ func TestSIGTERMDuringTheCampaignEndsIt(t *testing.T) {
 
 // The request that took the Lease got no answer. The Lease is given back.
 func TestSIGTERMWhileTheLeaseIsTakenLeavesItFree(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAPI()
 		p := prepare(t, a, "one")
 		p.client.set(func(verb string) outcome {
@@ -149,7 +149,7 @@ func TestTroubleIsToldOnceAndWithItsRemedy(t *testing.T) {
 		"no namespace": {"create", missing, "create the namespace, or set LEADER_ELECTION_NAMESPACE"},
 	} {
 		t.Run(what, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				a := newAPI()
 				p := prepare(t, a, "one")
 				p.client.set(func(verb string) outcome {

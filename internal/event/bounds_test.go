@@ -12,6 +12,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/event"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func TestASlowServerDelaysNothingAndNothingGrows(t *testing.T) {
@@ -40,7 +41,7 @@ func TestASlowServerDelaysNothingAndNothingGrows(t *testing.T) {
 // Contract 76: a team that makes a thousand Services at once keeps no owner from being
 // told, of those or of others.
 func TestContract76EachOfManyServicesIsTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorldWith(t, event.Options{Instance: "pod-1", Queue: 2000})
 		w.api.takes = time.Millisecond
 		w.start()
@@ -84,7 +85,7 @@ func TestAFlappingWorldDoesNotFloodTheServer(t *testing.T) {
 }
 
 func TestContract30WhatIsQueuedIsDeliveredAtTheEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.api.takes = 100 * time.Millisecond
 		w.start()
@@ -109,7 +110,7 @@ func TestContract30AServerThatHangsDelaysTheEndByAMomentOnly(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				trouble(w.api)
 				w.start()

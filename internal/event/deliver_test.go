@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func TestANoticeBecomesAnEventOfItsOwnOnTheService(t *testing.T) {
@@ -204,7 +204,7 @@ func TestANamespaceThatIsBeingDeletedIsNoMatterOfRights(t *testing.T) {
 }
 
 func TestALongNameOfTheProcessIsCut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorldOf(t, strings.Repeat("pod-", 60))
 		w.start()
 		w.Announce(updated("a"))

@@ -10,11 +10,11 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
-	"testing/synctest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/event"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // noteOf returns the note that the server gets.
@@ -128,7 +128,7 @@ func TestAnyNoteFits(t *testing.T) {
 }
 
 func TestNewWantsToKnowWho(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		for name, change := range map[string]func(*event.Options){
 			"client":   func(o *event.Options) { o.Client = nil },
 			"instance": func(o *event.Options) { o.Instance = "" },

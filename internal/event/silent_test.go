@@ -10,19 +10,19 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/event"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // A firewall may forget a connection, and HTTP/2 goes on with it after a request that
 // was given up: without the client's help for most of a minute.
 func TestAnEventIsSentAgainOverAnotherConnectionWhereTheOneInUseIsSilent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		network := &network{arriving: make(chan net.Conn), closed: make(chan struct{})}
 		config := &rest.Config{Host: "https://api", Dial: network.dial, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
 		client, err := kubeapi.New(kubeapi.Options{Way: kubeapi.Fixed(config)})

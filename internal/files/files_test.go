@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/files"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func TestReadReturnsTheWholeFileAsItIsNow(t *testing.T) {
@@ -50,7 +51,7 @@ func TestContract181WhatIsNoSmallRegularFileIsAnError(t *testing.T) {
 
 func TestContract181AFileSystemThatHangsCostsOneGoroutine(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		var begun atomic.Int64
 		release := make(chan struct{})
 		read := files.Reading(5*time.Second, func(path string) ([]byte, error) {

@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/fleet"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 const (
@@ -53,7 +53,7 @@ func send(t *testing.T, way http.RoundTripper, to *answers, method, path string)
 }
 
 func TestContract128NothingIsWrittenOnceTheLeaseIsNotRenewed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		elector, cluster := &answers{status: http.StatusOK}, &answers{status: http.StatusOK}
 		ways := fleet.Fence(elector, cluster)
 		renew := func() { send(t, ways[0], elector, http.MethodPut, leasePath) }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +20,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/fleetsource"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // api is an API server with Envoys, by NAMESPACE/NAME, or by NAME in namespace shop.
@@ -150,7 +150,7 @@ func watched(t *testing.T, refused int, test func(t *testing.T, a *api, source *
 // watched does it with the Envoys of these namespaces; none for all.
 func (a *api) watched(t *testing.T, namespaces []string, test func(t *testing.T, a *api, source *fleetsource.Source, fleets *xds.Fleets)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		config := &rest.Config{Host: "https://192.0.2.1"}
 		config.Wrap(func(http.RoundTripper) http.RoundTripper { return a })
 		fleets := xds.NewFleets()

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/folder"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -230,7 +231,7 @@ func TestAChangeIsSeenWithoutARestart(t *testing.T) {
 
 func TestContract45AVolumeThatHangsTakesNothingAway(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		var hangs atomic.Bool
 		answer := make(chan struct{})
 		w, err := folder.New(folder.Options{Dir: "/documents", Read: func(context.Context, string) documents.Folder {
@@ -264,7 +265,7 @@ func TestContract45AVolumeThatHangsTakesNothingAway(t *testing.T) {
 
 func TestContract45AFileThatIsBeingWrittenTakesNothingAway(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		whole := pool("a") + pool("b")
 		var written atomic.Int64
 		written.Store(int64(len(whole)))

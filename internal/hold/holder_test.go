@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/hold"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
@@ -151,7 +152,7 @@ func (w *world) connectsOf(i int) []time.Duration {
 }
 
 func TestALostConnectionIsAnAlarmWithinMilliseconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := begin(t, 4, nil)
 		if got := w.holder.Stats(); got.Held != 4 || got.Wanted != 4 {
 			t.Fatalf("got %+v, want 4 of 4 held", got)
@@ -171,7 +172,7 @@ func TestALostConnectionIsAnAlarmWithinMilliseconds(t *testing.T) {
 }
 
 func TestAPeerThatKeepsClosingIsHeldEverMoreRarely(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := begin(t, 1, nil)
 		for end := time.Now().Add(2 * time.Hour); time.Now().Before(end); {
 			time.Sleep(5 * time.Second)
@@ -191,7 +192,7 @@ func TestAPeerThatKeepsClosingIsHeldEverMoreRarely(t *testing.T) {
 }
 
 func TestALastingConnectionMakesThePausesShortAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := begin(t, 1, nil)
 		for range 200 {
 			time.Sleep(5 * time.Second)
@@ -209,7 +210,7 @@ func TestALastingConnectionMakesThePausesShortAgain(t *testing.T) {
 }
 
 func TestAlarmsOfMoreThanHalfOfTheAddressesChangeNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := begin(t, 10, nil)
 		lost := time.Since(w.began)
 		w.hangUp(6)
@@ -232,7 +233,7 @@ func TestAlarmsOfMoreThanHalfOfTheAddressesChangeNothing(t *testing.T) {
 
 func TestAlarmsOfHalfOfTheAddressesCount(t *testing.T) {
 	for n, lose := range map[int]int{10: 5, 6: 3, 1: 1, 2: 1} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			w := begin(t, n, nil)
 			w.hangUp(lose)
 			time.Sleep(20 * time.Millisecond)
@@ -244,7 +245,7 @@ func TestAlarmsOfHalfOfTheAddressesCount(t *testing.T) {
 }
 
 func TestAlarmsOfOneIntervalAreJudgedTogether(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := begin(t, 10, nil)
 		w.hangUp(4)
 		time.Sleep(500 * time.Millisecond)
@@ -265,7 +266,7 @@ func TestAlarmsOfOneIntervalAreJudgedTogether(t *testing.T) {
 }
 
 func TestAnEndpointThatAnAlarmTookDownIsStillOneOfItsInterval(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := begin(t, 4, nil)
 		_ = w.peer(3).Close()
 		time.Sleep(500 * time.Millisecond)
@@ -285,7 +286,7 @@ func TestAnEndpointThatAnAlarmTookDownIsStillOneOfItsInterval(t *testing.T) {
 }
 
 func TestWhatIsNoLongerWatchedIsClosedWithoutAnAlarm(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := begin(t, 3, nil)
 		w.watch(1)
 		synctest.Wait()
@@ -301,7 +302,7 @@ func TestWhatIsNoLongerWatchedIsClosedWithoutAnAlarm(t *testing.T) {
 }
 
 func TestAConnectThatFailsIsNoAlarmAndIsTriedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := begin(t, 1, func(_ *hold.HubOptions, o *hold.Options) { o.MaxAlarmPercent = 100 })
 		w.mu.Lock()
 		w.refuses = true
@@ -325,7 +326,7 @@ func TestAConnectThatFailsIsNoAlarmAndIsTriedAgain(t *testing.T) {
 }
 
 func TestAPeerThatSaysSomethingIsHeldAndOneThatTalksIsNot(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := begin(t, 1, nil)
 		if _, err := w.peer(0).Write([]byte("220 ready\r\n")); err != nil {
 			t.Fatal(err)
@@ -344,7 +345,7 @@ func TestAPeerThatSaysSomethingIsHeldAndOneThatTalksIsNot(t *testing.T) {
 }
 
 func TestContract33AtMostTheGivenNumberIsHeld(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := begin(t, 10, func(u *hold.HubOptions, _ *hold.Options) { u.MaxConnections = 4 })
 		if got := w.holder.Stats(); got.Held != 4 || got.Wanted != 10 || w.most != 4 {
 			t.Errorf("got %+v and %d open at most, want 4 of 10", got, w.most)
@@ -376,7 +377,7 @@ func TestNewNamesTheMistake(t *testing.T) {
 
 // An endpoint that goes down is let go of: that is no loss.
 func TestAConnectionThatIsLetGoOfMakesNoAlarm(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := begin(t, 4, nil)
 		w.watch(3)
 		time.Sleep(time.Second)

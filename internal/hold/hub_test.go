@@ -6,14 +6,14 @@ import (
 	"net/netip"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/hold"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func TestContract51HoldersOfTheSamePortShareAConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := &world{began: time.Now(), peers: map[netip.Addr]net.Conn{}, connects: map[netip.Addr][]time.Duration{}}
 		hub, err := hold.NewHub(hold.HubOptions{MaxConnections: 100, Dial: w.dial})
 		if err != nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kinds"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 const group = "/apis/endpoints.ablmnzde.github.io/v1alpha1/"
@@ -243,7 +244,7 @@ const (
 )
 
 func TestContract81ObjectsAreDocumentsAsSoonAsTheyAreApplied(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAPI()
 		w := watched(t, a)
 		want(t, w, soon, true, bindingWeb, poolBlue)
@@ -265,7 +266,7 @@ func TestContract81ObjectsAreDocumentsAsSoonAsTheyAreApplied(t *testing.T) {
 
 // Contract 81: what only a list leaves out is gone when a second list leaves it out too.
 func TestContract81AListThatLeavesOutAnObjectIsAskedForAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAPI()
 		w := watched(t, a)
 		want(t, w, soon, true, bindingWeb, poolBlue)
@@ -284,7 +285,7 @@ func TestContract81AListThatLeavesOutAnObjectIsAskedForAgain(t *testing.T) {
 // Contract 82: without the kinds there is nothing, and that is certain; the kinds may
 // come, go, and come back, each alone.
 func TestContract82KindsComeAndGo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAPI()
 		a.answer("endpointpools", http.StatusNotFound)
 		a.answer("endpointbindings", http.StatusNotFound)
@@ -323,7 +324,7 @@ func TestContract82KindsComeAndGo(t *testing.T) {
 
 // Contract 82: a right that is missing, and a server that fails, say nothing of objects.
 func TestContract82ARefusedListSaysNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAPI()
 		a.answer("endpointpools", http.StatusForbidden)
 		w := watched(t, a)
@@ -347,7 +348,7 @@ func TestContract82ARefusedListSaysNothing(t *testing.T) {
 // Contract 81: nothing is known before both kinds were listed, but a server that fails is
 // not waited for for ever.
 func TestContract81NothingIsKnownBeforeTheFirstLists(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAPI()
 		a.answer("endpointpools", http.StatusInternalServerError)
 		w := watched(t, a)
@@ -361,7 +362,7 @@ func TestContract81NothingIsKnownBeforeTheFirstLists(t *testing.T) {
 }
 
 func TestReadListsOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAPI()
 		set := newWatcher(t, a).Read(t.Context())
 		if len(set.Entries) != 2 || !set.Complete || a.lists != 2 {
@@ -373,7 +374,7 @@ func TestReadListsOnce(t *testing.T) {
 // Contract 115: the API server was restored from a backup, and what was applied since is
 // another change with the same generation.
 func TestContract115AListIsDecodedAnew(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAPI()
 		w := watched(t, a)
 		before := want(t, w, soon, true, bindingWeb, poolBlue)
@@ -396,7 +397,7 @@ func TestContract115AListIsDecodedAnew(t *testing.T) {
 // of another version, the watch that ends may leave out fields of an object that was applied
 // already. The next event of the object, as of our status, has the same generation.
 func TestContract123AWatchThatLeavesFieldsOutIsCorrected(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAPI()
 		w := watched(t, a)
 		want(t, w, soon, true, bindingWeb, poolBlue)
@@ -439,7 +440,7 @@ func (a *api) restore(revision int, objects map[string]string) {
 // decides. A list of a later revision that leaves out what the restore took away says
 // nothing new.
 func TestContract135ARestoredServerTakesNoDocumentBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := newAPI()
 		w := watched(t, a)
 		want(t, w, soon, true, bindingWeb, poolBlue)

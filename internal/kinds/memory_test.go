@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // mostMemory is what 1,000 bindings may cost: less than what they may cost more than files.
@@ -31,7 +33,7 @@ func TestAThousandBindingsAreSmall(t *testing.T) {
 		a.objects[path] = strings.Replace(a.objects[path], `"spec":`, `"status":{"ready":"99/100","endpoints":{"ready":99,"draining":0,"down":1},"conditions":[{"type":"Ready","message":"`+strings.Repeat("z", 1000)+`"}]},"spec":`, 1)
 	}
 	before := heap()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := watched(t, a)
 		time.Sleep(time.Second)
 		synctest.Wait()

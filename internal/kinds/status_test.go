@@ -18,6 +18,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kinds"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // wanted is what the binding web is to say.
@@ -132,7 +133,7 @@ func (a *api) transition(t *testing.T) time.Time {
 }
 
 func TestContract83AStatusIsWrittenOnceAndNotAtRest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a, w := newAPI(), &wanted{ready: 2}
 		telling(t, a, w)
 		a.got(t, 3*time.Second, 1)
@@ -162,7 +163,7 @@ func TestContract83AStatusIsWrittenOnceAndNotAtRest(t *testing.T) {
 // Contract 83: at rest it is not worked out each second what 1,000 objects are to say, but
 // one that another hand changed is put right at once.
 func TestContract83AtRestNothingIsCompared(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a, w := newAPI(), &wanted{ready: 2}
 		telling(t, a, w)
 		a.got(t, 10*time.Second, 1)
@@ -182,7 +183,7 @@ func TestContract83AtRestNothingIsCompared(t *testing.T) {
 func TestContract83ARestartWritesNoStatus(t *testing.T) {
 	a := newAPI()
 	for range 2 {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			w := &wanted{ready: 2}
 			telling(t, a, w)
 			a.got(t, 10*time.Second, 1)
@@ -193,7 +194,7 @@ func TestContract83ARestartWritesNoStatus(t *testing.T) {
 // Contract 83: slices that wait are written first, but one that cannot be written does not
 // hold up every status for ever; nor does an object of which more will be known soon.
 func TestContract83SlicesGoFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a, w := newAPI(), &wanted{ready: 2, busy: true}
 		telling(t, a, w)
 		a.got(t, 20*time.Second, 0)
@@ -212,7 +213,7 @@ func TestContract83SlicesGoFirst(t *testing.T) {
 
 // Contract 83: another object of the same name is not told what the one before was.
 func TestContract83AnotherObjectOfTheNameIsNotTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a, w := newAPI(), &wanted{ready: 2}
 		a.mu.Lock()
 		const path = "namespaces/shop/endpointbindings/web"
@@ -257,7 +258,7 @@ func (a *api) put(path string, body []byte) int {
 func TestContract123AStatusThatIsNotStoredAsSentIsNotWrittenAgainAndAgain(t *testing.T) {
 	for name, fields := range map[string][]string{"columns": {"endpoints", "ready"}, "conditions": {"conditions"}, "everything": {"conditions", "endpoints", "ready"}} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				a, w := newAPI(), &wanted{ready: 2}
 				a.drops = fields
 				telling(t, a, w)

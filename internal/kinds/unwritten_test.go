@@ -5,8 +5,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // refusesStatus lets the server refuse statuses, by a part of their path.
@@ -52,7 +53,7 @@ func TestContract114ARefusedStatusIsToldOnce(t *testing.T) {
 		"conflict each time": http.StatusConflict, "no status subresource": http.StatusNotFound,
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				a, w := newAPI(), &wanted{ready: 2}
 				a.refusesStatus(map[string]int{"web": code})
 				telling(t, a, w)
@@ -81,7 +82,7 @@ func TestContract114ARefusedStatusIsToldOnce(t *testing.T) {
 // Contract 114: an object that changed meanwhile is no trouble, and one that changes is
 // tried again soon.
 func TestContract114ANewVersionIsTriedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a, w := newAPI(), &wanted{ready: 2}
 		a.refusesStatus(map[string]int{"web": http.StatusUnprocessableEntity})
 		telling(t, a, w)
@@ -102,7 +103,7 @@ func TestContract114ANewVersionIsTriedAgain(t *testing.T) {
 
 // Contract 114: a server that is busy for a moment is no trouble of any object.
 func TestContract114AServerThatIsBusyIsNoTrouble(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a, w := newAPI(), &wanted{ready: 2}
 		a.refusesStatus(map[string]int{"web": http.StatusTooManyRequests})
 		telling(t, a, w)
@@ -119,7 +120,7 @@ func TestContract114AServerThatIsBusyIsNoTrouble(t *testing.T) {
 func TestContract114ARefusedStatusHoldsUpNoOther(t *testing.T) {
 	for name, code := range map[string]int{"refused": http.StatusForbidden, "hanging": 0} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				a, w := newAPI(), &wanted{ready: 2}
 				w.more = append(a.crowd(40, "bad"), a.crowd(20, "good")...)
 				a.refusesStatus(map[string]int{"bad-": code})
@@ -143,7 +144,7 @@ func TestContract114ARefusedStatusHoldsUpNoOther(t *testing.T) {
 
 // Contract 114: without the right, many objects are no storm; with it all are written.
 func TestContract114WithoutTheRightThereIsNoStorm(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		const many = 50
 		a, w := newAPI(), &wanted{ready: 2}
 		w.more = a.crowd(many-1, "b")

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // server answers every request in the same way and keeps what it saw.
@@ -233,7 +234,7 @@ func (w waiting) Read([]byte) (int, error) { <-w; return 0, context.Canceled }
 func (waiting) Close() error { return nil }
 
 func TestAWatchEndsAlsoWhereTheServerDoesNotEndIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		client := newClient(t, kubeapi.Fixed(&rest.Config{Host: "http://api", Transport: endless{}}), 0)
 		seconds := int64(60)
 		began := time.Now()
@@ -253,7 +254,7 @@ func TestAWatchEndsAlsoWhereTheServerDoesNotEndIt(t *testing.T) {
 // A credential that expires is replaced by the
 // one that the file holds by then, without a restart.
 func TestContract37AKubeconfigIsReadAgainWhenItChanges(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		const cluster = "server: 'https://api'"
 		path := kubeconfig(t, cluster, "token: first-"+canary)
 		seen := &tokens{}
@@ -312,7 +313,7 @@ func (s *slow) Snapshot() (*rest.Config, func() bool, error) {
 // TestContract37AFileSystemThatHangsHoldsUpNoRequest: requests go on with the access
 // that was read last.
 func TestContract37AFileSystemThatHangsHoldsUpNoRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		seen := &tokens{}
 		way := &slow{Way: kubeapi.Fixed(&rest.Config{Host: "http://api", Transport: seen}), token: "first", hang: make(chan struct{})}
 		client := newClient(t, way, 0)

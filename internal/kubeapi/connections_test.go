@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // inMemory is a listener of connections without a network.
@@ -48,7 +49,7 @@ func (inMemory) Addr() net.Addr { return &net.TCPAddr{} }
 // ago. A request over the first gets no answer in time, one over the second was sent later
 // and is answered later, and the third carries nothing.
 func TestContract36ARequestThatHangsEndsNoOtherThatWasSentLater(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		closed, answers := 0, time.Duration(0)
 		hangs := make(chan struct{})

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // refusing is an API server that refuses everything, and counts.
@@ -46,7 +47,7 @@ func (r *refusing) count() int {
 
 // A right that is missing may be missing for ever. That it was given is known elsewhere.
 func TestAReflectorAsksSeldomWhereItIsRefusedAndAtOnceAfterNews(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		server := &refusing{t: t}
 		news := make(chan chan struct{}, 1)
 		news <- make(chan struct{})

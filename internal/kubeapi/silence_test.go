@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // resting is an API server where nothing changes. Like a real one it sends a bookmark
@@ -146,7 +147,7 @@ func answer(r *http.Request, code int, body string) *http.Response {
 // atRest runs the test in a bubble with a reflector that has listed once.
 func atRest(t *testing.T, s *resting, test func(r *kubeapi.Reflector)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s.revision = 10
 		config := &rest.Config{Host: "https://192.0.2.1"}
 		config.Wrap(func(http.RoundTripper) http.RoundTripper { return s })

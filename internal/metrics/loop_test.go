@@ -3,16 +3,16 @@ package metrics_test
 import (
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve/servetest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func TestARunningDaemonCountsWhatItDoes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := start(t, nil, 1, 2, 3)
 		w.during(time.Minute)
 		got := w.gather()
@@ -56,7 +56,7 @@ func TestARunningDaemonCountsWhatItDoes(t *testing.T) {
 }
 
 func TestTroubleIsCountedByKind(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := start(t, nil, 1, 2, 3)
 		w.during(10 * time.Second)
 
@@ -99,7 +99,7 @@ func TestTroubleIsCountedByKind(t *testing.T) {
 }
 
 func TestWhatIsAboutTheServiceShows(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := start(t, nil, 1)
 		w.during(10 * time.Second)
 		for kind, service := range map[plan.Kind]plan.Service{
@@ -119,7 +119,7 @@ func TestWhatIsAboutTheServiceShows(t *testing.T) {
 // Contract 16: a gauge shows Hold and FailOpen for as long as they last, and
 // nothing else beside.
 func TestContract16AGaugeShowsTheModeMeanwhile(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := start(t, nil, 1, 2, 3, 4)
 		expect := func(mode string) {
 			t.Helper()
@@ -156,7 +156,7 @@ func TestContract16AGaugeShowsTheModeMeanwhile(t *testing.T) {
 
 // Contract 12: a round that cannot finish within the interval is counted.
 func TestContract12RoundsThatCannotFinishAreCounted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := start(t, func(o *servetest.Options) { o.Concurrency = 1 }, 1, 2, 3, 4, 5)
 		w.during(10 * time.Second)
 		want(t, w.gather(), map[string]float64{`health_check_round_overruns_total{pool="remote"}`: 0})
@@ -171,7 +171,7 @@ func TestContract12RoundsThatCannotFinishAreCounted(t *testing.T) {
 // Contract 35: a metric holds no secret of an error and nothing that a stranger may
 // choose.
 func TestContract35NoSecretAddressOrNameReachesAMetric(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := start(t, nil, 1, 2)
 		w.set(func() {
 			w.nodes = append(w.nodes, node("evil\"} 1\n# EOF {{<script>", "10.0.0.3"), node("\xff\xfe", "10.0.0.4"), node("twin", "10.0.0.4"), node("outside", "203.0.113.77"))

@@ -11,13 +11,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func TestEveryValueOfAClosedListIsThereFromTheStart(t *testing.T) {
@@ -97,7 +97,7 @@ func TestTheStateOfTheProcessComesFromItsFunctions(t *testing.T) {
 }
 
 func TestPromlintFindsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := start(t, nil, 1, 2, 3)
 		w.during(time.Minute)
 		wantNoLint(t, w.registry)

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -27,6 +26,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	engine "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // crowd is a daemon of documents, as its metrics see it.
@@ -146,7 +146,7 @@ func written(ready, down int) engine.FillState {
 }
 
 func TestContract73PoolsAndTargetsHaveMetrics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := newCrowd(t, "blue", "green")
 		first, second := group("blue", 80), group("blue", 81)
 		web := c.fills("shop/web", use(first, resolve.Active))

@@ -12,12 +12,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 //go:generate go test . -run TestTheReferenceOfMetricsIsUpToDate -update
@@ -179,7 +179,7 @@ var means = map[string]string{
 // The reference speaks of what is served: every family with its type, help and
 // labels, and no other.
 func TestTheReferenceListsWhatIsServed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := start(t, nil, 1, 2)
 		w.during(time.Minute)
 		served, err := w.registry.Gather()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // deaf is a source that does not hear its context while it hangs.
@@ -29,7 +30,7 @@ func (d *deaf) Read(context.Context) ([]inventory.Node, error) {
 // TestContract181ASourceThatDoesNotHearItsContextIsGivenUpOn: an hour in a read, which is
 // an error soon after the time-out; nothing piles up, and the pool ends when it is told to.
 func TestContract181ASourceThatDoesNotHearItsContextIsGivenUpOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		source := &deaf{}
 		var newest atomic.Pointer[pool.Reading]
 		reader, err := pool.NewReader(pool.ReaderOptions{

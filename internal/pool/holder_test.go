@@ -7,11 +7,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/hold"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // peers are the other ends of the connections that a pool holds.
@@ -39,7 +39,7 @@ func (p *peers) close(octet int) {
 // nodes.
 func holding(t *testing.T, test func(w *world, p *peers)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		p := &peers{ends: map[netip.Addr]net.Conn{}}
 		w := newWorld(t, 1, 2, 3, 4, 5, 6)
 		w.opts.HoldPort, w.opts.connections = 80, hold.HubOptions{MaxConnections: 10, Dial: p.dial}
@@ -151,7 +151,7 @@ func (w *world) checks() int {
 }
 
 func TestWithoutHealthChecksNothingIsHeld(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
 		w.opts.Policy.HealthOff, w.opts.Prober = true, nil
 		w.opts.HoldPort = 80

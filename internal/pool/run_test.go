@@ -9,6 +9,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func TestContract26InventoriesThatComeEvery100msHoldBackNoLoss(t *testing.T) {
@@ -51,7 +52,7 @@ func TestContract26InventoriesThatComeEvery100msHoldBackNoLoss(t *testing.T) {
 }
 
 func TestContract28AfterARestartInventoriesThatComeEvery100msAreDecidedOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1, 2, 3, 4)
 		w.opts.concurrency = 1
 		w.opts.HealthTimeout = 5 * time.Second
@@ -81,7 +82,7 @@ func TestContract28AfterARestartInventoriesThatComeEvery100msAreDecidedOn(t *tes
 // TestContract28AfterARestartAnInventoryWaitsForChecksThatHangForFiveSeconds: then
 // it is decided on, although nothing else happens.
 func TestContract28AfterARestartAnInventoryWaitsForChecksThatHangForFiveSeconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1, 2)
 		w.opts.HealthTimeout = 20 * time.Second
 		w.set(func() { w.mute[address(1)] = true; w.silence = 20 * time.Second })
@@ -95,7 +96,7 @@ func TestContract28AfterARestartAnInventoryWaitsForChecksThatHangForFiveSeconds(
 }
 
 func TestContract13DrainingEndsInTimeAlthoughNothingHappens(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1, 2, 3)
 		w.opts.PollInterval = time.Hour
 		w.start()
@@ -149,7 +150,7 @@ func TestContract13ScheduledReadsGoOnHoweverManySignalsCome(t *testing.T) {
 }
 
 func TestContract03ASourceThatCostsNothingIsReadAgainWithinASecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1, 2, 3)
 		w.opts.FreeReads = true
 		w.start()
@@ -222,7 +223,7 @@ func TestANewcomerThatNeverAnswersIsWaitedForOnce(t *testing.T) {
 
 // TestAHealthyWorldMakesAPassAtEachRead and no other.
 func TestAHealthyWorldMakesAPassAtEachRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1, 2, 3)
 		w.start()
 		during(time.Minute)
@@ -244,7 +245,7 @@ func TestAHealthyWorldMakesAPassAtEachRead(t *testing.T) {
 }
 
 func TestContract06WhatTheFilterRefusesTodayIsNotChecked(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1, 2)
 		outside := inventory.Member{Address: address(0).Prev(), State: inventory.StateReady} // 9.255.255.255
 		w.start(outside, inventory.Member{Address: address(1), State: inventory.StateReady})
@@ -262,7 +263,7 @@ func TestContract06WhatTheFilterRefusesTodayIsNotChecked(t *testing.T) {
 }
 
 func TestAPoolWithoutChecksPublishesWhatIsListed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1, 2, 3)
 		w.opts.Prober, w.opts.Policy.HealthOff = nil, true
 		w.start()

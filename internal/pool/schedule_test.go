@@ -5,11 +5,11 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/retryafter"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // retryLater is an error as an API that throttles answers it.
@@ -123,7 +123,7 @@ func TestContract03TheBackOffDoublesUpToFiveMinutes(t *testing.T) {
 }
 
 func TestContract03AReadThatIsTooLateNamesItsTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
 		w.takes = time.Minute
 		p, err := pool.NewReader(w.opts.ReaderOptions)

@@ -17,6 +17,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // options are those of a pool with one group, and of the hubs that it uses.
@@ -112,7 +113,7 @@ func newWorld(t *testing.T, octets ...int) *world {
 // in runs a test in a pool that has decided on the healthy nodes 1, 2 and 3.
 func in(t *testing.T, test func(w *world)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1, 2, 3)
 		w.start()
 		during(10 * time.Second)

@@ -5,11 +5,11 @@ import (
 	"net/netip"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // slowAnswers is a check of one address that takes a time; 0 is for ever.
@@ -42,7 +42,7 @@ func (c *slowAnswers) check(ctx context.Context, a netip.Addr) inventory.Result 
 // alarmed runs a loop of one address.
 func alarmed(t *testing.T, checks *slowAnswers, overlap time.Duration, story func(alarm func(), take func() []inventory.Result)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		loop, err := probe.NewLoop(probe.LoopOptions{Interval: 2 * time.Second, Overlap: overlap, Gather: 20 * time.Millisecond, Check: checks.check})
 		if err != nil {
 			t.Fatal(err)

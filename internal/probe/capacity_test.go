@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func TestContract12RoundsThatDoNotFitAreCountedAndThoseThatFitAreNot(t *testing.T) {
@@ -31,7 +32,7 @@ func TestContract12RoundsThatDoNotFitAreCountedAndThoseThatFitAreNot(t *testing.
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second}, test.addresses, test.concurrency)
 				f.took(func(int) time.Duration { return test.check })
 				f.watchAll()
@@ -48,7 +49,7 @@ func TestContract12RoundsThatDoNotFitAreCountedAndThoseThatFitAreNot(t *testing.
 }
 
 func TestContract12AnOverrunEndsWithItsCause(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second}, 5, 1)
 		f.took(func(int) time.Duration { return time.Second })
 		f.watchAll()
@@ -65,7 +66,7 @@ func TestContract12AnOverrunEndsWithItsCause(t *testing.T) {
 
 func TestASilentTenthDoesNotDelayTheOthers(t *testing.T) {
 	// 100 silent addresses would need 50 slots all the time.
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second}, 1_000, 40)
 		f.took(func(i int) time.Duration {
 			if i%10 == 0 {
@@ -94,7 +95,7 @@ func TestThoseKnownToBeSilentWaitUntilTheOthersAreKnown(t *testing.T) {
 	// Everything is silent and there are slots for a tenth. If silent endpoints were
 	// asked again first, they would be demoted before the loop sees that all are
 	// silent. Then no endpoint may be demoted (contract 14).
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second}, 1_000, 50)
 		f.watchAll()
 		time.Sleep(4 * time.Second)
@@ -125,7 +126,7 @@ func TestThoseKnownToBeSilentWaitUntilTheOthersAreKnown(t *testing.T) {
 }
 
 func TestUrgentChecksGoFirstWhenSlotsAreShort(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second, FastInterval: 200 * time.Millisecond}, 40, 1)
 		f.took(func(int) time.Duration { return 100 * time.Millisecond }) // needs 4 s for all
 		var targets []probe.Target
@@ -149,7 +150,7 @@ func TestUrgentChecksGoFirstWhenSlotsAreShort(t *testing.T) {
 }
 
 func TestUrgentChecksDoNotShutTheOthersOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second, FastInterval: 200 * time.Millisecond}, 10, 1)
 		f.took(func(int) time.Duration { return 100 * time.Millisecond })
 		var targets []probe.Target
@@ -165,7 +166,7 @@ func TestUrgentChecksDoNotShutTheOthersOut(t *testing.T) {
 }
 
 func TestAnUrgentSilentAddressDoesNotShutTheOthersOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second}, 5, 1)
 		f.took(func(i int) time.Duration {
 			if i == 0 {
@@ -194,7 +195,7 @@ func TestContract12WhateverHappensNoAddressIsCheckedTwiceAtOnce(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		steps := rapid.SliceOfN(rapid.Custom(drawStep), 1, 40).Draw(r, "steps")
 		var mistakes []string
-		synctest.Test(t, func(t *testing.T) { mistakes = drive(t, steps) })
+		bubble.Test(t, func(t *testing.T) { mistakes = drive(t, steps) })
 		if len(mistakes) > 0 {
 			r.Fatal(mistakes)
 		}

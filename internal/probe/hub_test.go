@@ -14,6 +14,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // crowd is a hub in a synctest bubble, and loops with consumers.
@@ -153,7 +154,7 @@ func (c *crowd) last(m *member, a netip.Addr) time.Time {
 }
 
 func TestContract51TheSameCheckOfTwoLoopsIsMadeOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := newCrowd(t, probe.HubOptions{})
 		one, two := c.loop(c.hub.Share(1), "tcp:80", false), c.loop(c.hub.Share(1), "tcp:80", false)
 		three := c.loop(c.hub.Share(1), "http:80", false)
@@ -182,7 +183,7 @@ func TestContract51TheSameCheckOfTwoLoopsIsMadeOnce(t *testing.T) {
 }
 
 func TestContract51WhatOneLoopDropsTheOtherKeeps(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := newCrowd(t, probe.HubOptions{})
 		one, two := c.loop(c.hub.Share(1), "tcp:80", false), c.loop(c.hub.Share(1), "tcp:80", false)
 		one.Watch(addresses(0, 10))
@@ -214,7 +215,7 @@ func TestContract51WhatOneLoopDropsTheOtherKeeps(t *testing.T) {
 }
 
 func TestContract51AStuckLoopDelaysNoOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := newCrowd(t, probe.HubOptions{})
 		stuck, other := c.loop(c.hub.Share(1), "tcp:80", true), c.loop(c.hub.Share(1), "tcp:80", false)
 		stuck.Watch(addresses(0, 10))
@@ -239,7 +240,7 @@ func TestContract51AStuckLoopDelaysNoOther(t *testing.T) {
 func TestContract51ASilentPoolTakesNoSlotsOfAnother(t *testing.T) {
 	for _, slots := range []int{16, 64, 256} {
 		t.Run(fmt.Sprint(slots), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				c := newCrowd(t, probe.HubOptions{Concurrency: slots})
 				c.silent = func(a netip.Addr) bool { return a.As4()[1] == 1 }
 				mute, well := c.loop(c.hub.Share(1), "tcp:80", false), c.loop(c.hub.Share(1), "tcp:80", false)
@@ -270,7 +271,7 @@ func TestContract51ASilentPoolTakesNoSlotsOfAnother(t *testing.T) {
 }
 
 func TestContract51CommonSlotsGoRoundByWeight(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := newCrowd(t, probe.HubOptions{Concurrency: 80})
 		c.silent = func(netip.Addr) bool { return true }
 		light, heavy := c.loop(c.hub.Share(1), "tcp:80", false), c.loop(c.hub.Share(3), "tcp:80", false)
@@ -285,7 +286,7 @@ func TestContract51CommonSlotsGoRoundByWeight(t *testing.T) {
 }
 
 func TestContract51ThereAreNoMoreChecksThanAllowed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := newCrowd(t, probe.HubOptions{MaxChecks: 15})
 		one, two := c.loop(c.hub.Share(1), "tcp:80", false), c.loop(c.hub.Share(1), "http:80", false)
 		one.Watch(addresses(0, 10))
@@ -304,7 +305,7 @@ func TestContract51ThereAreNoMoreChecksThanAllowed(t *testing.T) {
 }
 
 func TestAPanicOfACheckIsALocalError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		l, err := probe.NewLoop(probe.LoopOptions{Check: func(context.Context, netip.Addr) inventory.Result { panic("oh") }, Interval: time.Second})
 		if err != nil {
 			t.Fatal(err)
@@ -325,7 +326,7 @@ func TestAPanicOfACheckIsALocalError(t *testing.T) {
 
 func TestContract51EachLoopGetsItsResultsWhateverTheOthersDo(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			c := newCrowd(t, probe.HubOptions{Concurrency: rapid.IntRange(20, 40).Draw(r, "slots")})
 			shares := []probe.Share{c.hub.Share(1), c.hub.Share(2)}
 			var loops []*member
@@ -387,7 +388,7 @@ func TestContract51EachLoopGetsItsResultsWhateverTheOthersDo(t *testing.T) {
 }
 
 func TestContract51ALoopThatComesDuringACheckIsServedBesideAStuckOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := newCrowd(t, probe.HubOptions{})
 		c.silent = func(netip.Addr) bool { return true }
 		stuck, other := c.loop(c.hub.Share(1), "tcp:80", true), c.loop(c.hub.Share(1), "tcp:80", false)

@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func TestANewAddressIsCheckedAtOnceAndThenEveryIntervalAtItsOwnPlace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second}, 5)
 		f.watch(0, 1, 2, 3)
 		time.Sleep(500 * time.Millisecond)
@@ -41,7 +42,7 @@ func TestANewAddressIsCheckedAtOnceAndThenEveryIntervalAtItsOwnPlace(t *testing.
 }
 
 func TestPlacesOfAddressesThatLeftAreFilledFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second}, 6)
 		f.watch(0, 1, 2, 3)
 		time.Sleep(4 * time.Second)
@@ -58,7 +59,7 @@ func TestPlacesOfAddressesThatLeftAreFilledFirst(t *testing.T) {
 }
 
 func TestAnUrgentAddressIsCheckedEveryFastIntervalFromStartToStart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second}, 2)
 		f.took(func(int) time.Duration { return 50 * time.Millisecond })
 		f.watchAll()
@@ -82,7 +83,7 @@ func TestAnUrgentAddressIsCheckedEveryFastIntervalFromStartToStart(t *testing.T)
 }
 
 func TestAnUrgentCheckThatLastsLongerThanTheFastIntervalFollowsItself(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second}, 1)
 		f.took(func(int) time.Duration { return time.Second })
 		f.loop.Watch([]probe.Target{{Address: f.address(0), Urgent: true}})
@@ -94,7 +95,7 @@ func TestAnUrgentCheckThatLastsLongerThanTheFastIntervalFollowsItself(t *testing
 }
 
 func TestAnAddressThatLeavesIsNotCheckedAgainAndItsResultsAreDropped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second}, 3)
 		f.consume(false)
 		f.took(func(i int) time.Duration { return []time.Duration{time.Second, time.Millisecond, time.Millisecond}[i] })
@@ -117,7 +118,7 @@ func TestAnAddressThatLeavesIsNotCheckedAgainAndItsResultsAreDropped(t *testing.
 }
 
 func TestAnAddressThatComesBackWhileItIsCheckedIsCheckedAnew(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, probe.LoopOptions{Interval: 10 * time.Second}, 1)
 		f.took(func(int) time.Duration { return 500 * time.Millisecond })
 		f.watchAll()
@@ -138,7 +139,7 @@ func TestAnAddressThatComesBackWhileItIsCheckedIsCheckedAnew(t *testing.T) {
 }
 
 func TestResultsWaitForOthersAndMakeOneBatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, probe.LoopOptions{Interval: 10 * time.Second, Gather: 96 * time.Millisecond}, 12)
 		f.took(func(i int) time.Duration { return time.Duration(10*i+5) * time.Millisecond })
 		f.watchAll()
@@ -156,7 +157,7 @@ func TestResultsWaitForOthersAndMakeOneBatch(t *testing.T) {
 }
 
 func TestBatchesKeepTheirDistance(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, probe.LoopOptions{Interval: 10 * time.Second, Gather: 500 * time.Millisecond}, 2)
 		f.watch(0)
 		time.Sleep(100 * time.Millisecond)
@@ -173,7 +174,7 @@ func TestBatchesKeepTheirDistance(t *testing.T) {
 }
 
 func TestAResultThatNothingCouldFollowDoesNotWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, probe.LoopOptions{Interval: 10 * time.Second, Gather: time.Second}, 3)
 		f.watchAll()
 		synctest.Wait()
@@ -185,7 +186,7 @@ func TestAResultThatNothingCouldFollowDoesNotWait(t *testing.T) {
 }
 
 func TestContract33AConsumerThatTakesNothingStopsTheChecksAndNothingElse(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second}, 100)
 		f.consume(false)
 		f.watchAll()
@@ -206,7 +207,7 @@ func TestContract33AConsumerThatTakesNothingStopsTheChecksAndNothingElse(t *test
 }
 
 func TestContract33TenThousandAddressesAtRestNeedOneGoroutine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		before := runtime.NumGoroutine()
 		f := newFleet(t, probe.LoopOptions{Interval: time.Hour}, 10_000)
 		f.took(func(int) time.Duration { return time.Millisecond })
@@ -226,7 +227,7 @@ func TestContract33TenThousandAddressesAtRestNeedOneGoroutine(t *testing.T) {
 }
 
 func TestRunEndsWithItsContextAndTheChecksInFlight(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second}, 10)
 		f.took(func(int) time.Duration { return time.Hour })
 		f.watchAll()
@@ -246,7 +247,7 @@ func TestRunEndsWithItsContextAndTheChecksInFlight(t *testing.T) {
 }
 
 func TestAnAddressThatIsListedTwiceIsCheckedOnceAndUrgentIfOnceSo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second}, 1)
 		f.loop.Watch([]probe.Target{{Address: f.address(0), Urgent: true}, {Address: f.address(0)}, {}})
 		time.Sleep(time.Second + time.Millisecond)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // overlapping are options as the pool has them with the defaults.
@@ -26,7 +27,7 @@ func (f *fleet) urgently(i int) {
 }
 
 func TestContract12ChecksOfAnAddressThatFallsSilentOverlap(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, overlapping, 1)
 		f.watchAll()
 		time.Sleep(100 * time.Millisecond)
@@ -51,7 +52,7 @@ func TestContract12ChecksOfAnAddressThatFallsSilentOverlap(t *testing.T) {
 }
 
 func TestContract12ThePauseOfABackendMeetsACheckThatWasSentLater(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, overlapping, 1)
 		f.watchAll()
 		time.Sleep(100 * time.Millisecond)
@@ -76,7 +77,7 @@ func TestContract12ThePauseOfABackendMeetsACheckThatWasSentLater(t *testing.T) {
 }
 
 func TestAnAddressThatIsKnownToBeSilentIsNotCheckedTwiceAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, overlapping, 1)
 		f.mute()
 		f.watchAll()
@@ -90,7 +91,7 @@ func TestAnAddressThatIsKnownToBeSilentIsNotCheckedTwiceAtOnce(t *testing.T) {
 }
 
 func TestAnAddressThatLeavesWhileItsChecksOverlapIsForgottenWithTheLast(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, overlapping, 1)
 		f.mute()
 		f.watchAll()
@@ -110,7 +111,7 @@ func TestAnAddressThatLeavesWhileItsChecksOverlapIsForgottenWithTheLast(t *testi
 }
 
 func TestAnAlarmHasAnAddressCheckedAtOnceUntilItPasses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, overlapping, 2)
 		f.watchAll()
 		time.Sleep(300 * time.Millisecond)
@@ -131,7 +132,7 @@ func TestAnAlarmHasAnAddressCheckedAtOnceUntilItPasses(t *testing.T) {
 }
 
 func TestWhatAnswersAnAlarmDoesNotWaitForOtherResults(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, overlapping, 2)
 		f.took(func(int) time.Duration { return 2 * time.Millisecond })
 		f.watchAll()
@@ -148,7 +149,7 @@ func TestWhatAnswersAnAlarmDoesNotWaitForOtherResults(t *testing.T) {
 }
 
 func TestAlarmsNeverTakeMoreThanHalfOfTheSlots(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, overlapping, 12, 4)
 		f.watchAll()
 		time.Sleep(2100 * time.Millisecond)

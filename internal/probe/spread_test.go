@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func TestTheChecksOfARoundAreSpreadEvenlyOverTheInterval(t *testing.T) {
 	for _, size := range []int{1, 7, 64, 100, 128, 129, 1_000} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second}, size)
 			f.watchAll()
 			time.Sleep(8 * time.Second)
@@ -55,7 +56,7 @@ func busiest(times []time.Duration) (fewest, most int) {
 
 func TestContract33NeverMoreGoroutinesThanSlots(t *testing.T) {
 	const slots = 10
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		before := runtime.NumGoroutine()
 		f := newFleet(t, probe.LoopOptions{Interval: time.Second}, 1_000, slots)
 		f.took(func(i int) time.Duration { return time.Duration(1+i%20) * time.Millisecond })
@@ -74,7 +75,7 @@ func TestContract33NeverMoreGoroutinesThanSlots(t *testing.T) {
 }
 
 func TestContract33GoroutinesThatOnlyABurstNeededGo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		before := runtime.NumGoroutine()
 		f := newFleet(t, probe.LoopOptions{Interval: 2 * time.Second}, 128)
 		f.took(func(int) time.Duration { return time.Millisecond })

@@ -6,11 +6,11 @@ import (
 	"net/netip"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // drawTargets draws some of few addresses, in any order and some of them twice,
@@ -32,7 +32,7 @@ func drawTargets(f *fleet, random *rand.Rand) (targets []probe.Target, urgent ma
 }
 
 func TestWhateverWasWatchedBeforeExactlyTheTargetsAreChecked(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		const interval = 2 * time.Second
 		f := newFleet(t, probe.LoopOptions{Interval: interval}, 8)
 		f.took(func(i int) time.Duration { return time.Duration(i) * 100 * time.Millisecond })

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,13 +12,14 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // Contract 73: what happens to a pool is announced at its Services, of every team's first
 // one, and of no more than 50 at once.
 func TestContract73APoolIsAnnouncedAtAFewOfItsServices(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		g := resolve.Group{Pool: "blue"}
 		var plan resolve.Plan
 		uids := make(map[resolve.Key]string)

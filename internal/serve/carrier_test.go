@@ -14,6 +14,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // moving are documents whose pool moves between a file and the API server.
@@ -48,7 +49,7 @@ func (m *moving) move(uid string) {
 // an endpoint away.
 func TestContract81APoolThatMovesIsReadByTheRulesOfItsNewPlace(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r, m := newResting("web"), &moving{changed: make(chan struct{})}
 		r.right = true
 		m.now.Store(&r.set)

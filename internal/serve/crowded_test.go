@@ -7,18 +7,18 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // TestContract170ACrowdedNamespaceIsToldAndNothingInItVanishes: the Service of a target
 // is one of those that there is no room for. It is told once each time.
 func TestContract170ACrowdedNamespaceIsToldAndNothingInItVanishes(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, pools := blueAndRed(t)
 		var log bytes.Buffer
 		w.logger = slog.New(slog.NewTextHandler(&log, nil))
@@ -59,7 +59,7 @@ func TestContract170ACrowdedNamespaceIsToldAndNothingInItVanishes(t *testing.T) 
 // takes from which pool. What its annotations say counts again where there is room.
 func TestContract224AServiceBeyondTheBoundIsCheckedAfterARestart(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, pools := blueAndRed(t)
 		w.service("shop/web", "http:8080")
 		w.documents(pools)

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,6 +13,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 var errQuota = errors.New("exceeded quota: count/endpointslices.discovery.k8s.io")
@@ -55,7 +55,7 @@ func TestContract200TheOldSlicesStayUntilTheNewOnesAreStored(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				w, pools := blueAndRed(t)
 				w.service("shop/web", "http:8080")
 				w.service("shop/other", "http:8080")
@@ -99,7 +99,7 @@ func TestContract200ManyServicesMoveAndNoneIsEmpty(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%d, in use %v", n, inUse), func(t *testing.T) {
 				t.Parallel()
-				synctest.Test(t, func(t *testing.T) { manyMove(t, n, inUse) })
+				bubble.Test(t, func(t *testing.T) { manyMove(t, n, inUse) })
 			})
 		}
 	}
@@ -162,7 +162,7 @@ func manyMove(t *testing.T, n int, inUse bool) {
 // A death goes before a thousand endpoints that hand-overs take back.
 func TestContract207ADeathGoesBeforeHandOvers(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, pools := blueAndRed(t)
 		w.pool("green", "10.0.2.1", "10.0.2.2")
 		pools += "---\n" + poolOf("green", "10.0.2.0/24")
@@ -224,7 +224,7 @@ func TestContract201ANewPoolReplacesNothingUntilAsMuchPasses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				w.pool("old", c.old...)
 				w.pool("new", c.new...)
@@ -258,7 +258,7 @@ func TestContract201ANewPoolReplacesNothingUntilAsMuchPasses(t *testing.T) {
 func TestContract201EndpointsOfWhichTheChecksSayNothingCount(t *testing.T) {
 	t.Parallel()
 	for _, restart := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			w, pools := blueAndRed(t)
 			w.pool("blue", "10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5", "10.0.0.6")
 			w.service("shop/web", "http:8080")
@@ -287,7 +287,7 @@ func TestContract201EndpointsOfWhichTheChecksSayNothingCount(t *testing.T) {
 // The same for another check of the same pool, whose slices have the same names.
 func TestContract201AnotherCheckReplacesNothingUntilAsMuchPasses(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, pools := blueAndRed(t)
 		w.pool("blue", "10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4")
 		w.service("shop/web", "http:8080")
@@ -318,7 +318,7 @@ func TestContract201AnotherCheckReplacesNothingUntilAsMuchPasses(t *testing.T) {
 
 func TestContract202WhatGoesDrains(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, pools := blueAndRed(t)
 		w.service("shop/web", "http:8080")
 		w.documents(pools, bindingOf("shop/web", "blue"))
@@ -356,7 +356,7 @@ func TestContract203ARestartGoesOnWithAHandOver(t *testing.T) {
 		for _, change := range []string{"pool", "port", "adopt"} {
 			t.Run(fmt.Sprintf("%s, %v", change, at), func(t *testing.T) {
 				t.Parallel()
-				synctest.Test(t, func(t *testing.T) {
+				bubble.Test(t, func(t *testing.T) {
 					w, pools := blueAndRed(t)
 					w.service("shop/web", "http:8080")
 					before, after := bindingOf("shop/web", "blue"), bindingOf("shop/web", "red")
@@ -410,7 +410,7 @@ func TestContract204WhatABindingDoesNotNameAnyMoreIsReplaced(t *testing.T) {
 		for _, restart := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d Services, restart %v", n, restart), func(t *testing.T) {
 				t.Parallel()
-				synctest.Test(t, func(t *testing.T) {
+				bubble.Test(t, func(t *testing.T) {
 					w, _ := blueAndRed(t)
 					w.pool("red", "10.0.0.1", "10.0.0.2") // blue under another name
 					texts := func(pool string) []string {
@@ -459,7 +459,7 @@ func TestContract204WhatABindingDoesNotNameAnyMoreIsReplaced(t *testing.T) {
 
 func TestContract204AnOldClusterThatIsGivenUpIsGone(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, pools := blueAndRed(t)
 		both, red := []string{pools}, []string{poolOf("red", "10.0.1.0/24")}
 		for i := range 4 {
@@ -496,7 +496,7 @@ func TestContract204AdoptedSlicesAreReplaced(t *testing.T) {
 			for _, restart := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s, labelled %v, restart %v", name, labelled, restart), func(t *testing.T) {
 					t.Parallel()
-					synctest.Test(t, func(t *testing.T) {
+					bubble.Test(t, func(t *testing.T) {
 						w, pools := blueAndRed(t)
 						pools += "---\n" + poolOf("green", "192.168.0.0/24") // nobody asks for it
 						w.pool("blue", "10.0.0.1", "10.0.0.2", "10.0.0.3")
@@ -545,7 +545,7 @@ func TestContract204AdoptedSlicesAreReplaced(t *testing.T) {
 
 func TestContract205AdoptedSlicesPassToNoOtherPoolInOneStep(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, pools := blueAndRed(t)
 		w.service("shop/web", "http:8080")
 		w.documents(pools, bindingOf("shop/web", "blue", "adopt: web-remote"))
@@ -595,7 +595,7 @@ func TestContract206APortThatOnlyChangesItsNameChangesAtOnce(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s, leaving %v", c.name, leaving), func(t *testing.T) {
 				t.Parallel()
-				synctest.Test(t, func(t *testing.T) {
+				bubble.Test(t, func(t *testing.T) {
 					w, pools := blueAndRed(t)
 					w.service("shop/web", c.before...)
 					check := "healthCheck: {mode: TCP, port: 8080}"
@@ -629,7 +629,7 @@ func TestContract206APortThatOnlyChangesItsNameChangesAtOnce(t *testing.T) {
 // A port that also has another number is a hand-over, under the new name.
 func TestContract206TheOldNumberHasTheNewName(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, pools := blueAndRed(t)
 		w.service("shop/web", "http:8080")
 		w.documents(pools, bindingOf("shop/web", "blue"))
@@ -656,7 +656,7 @@ func TestContract206TheOldNumberHasTheNewName(t *testing.T) {
 // The slice of the other pool is there, and what would make it ready is refused.
 func TestContract208AnotherPoolCountsOnlyWhenItsUpdateIsStored(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, pools := blueAndRed(t)
 		w.service("shop/web", "http:8080")
 		w.locked(func() { w.dead["10.0.1.1"], w.dead["10.0.1.2"] = true, true })
@@ -714,7 +714,7 @@ func TestContract200SlicesOfADeletedServiceCountForNothing(t *testing.T) {
 // What another pool is good for counts when the API server has stored it.
 func TestContract208AnotherPoolCountsOnlyWhenItIsStored(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, pools := blueAndRed(t)
 		w.service("shop/web", "http:8080")
 		w.documents(pools, bindingOf("shop/web", "blue"))
@@ -739,7 +739,7 @@ func TestContract208AnotherPoolCountsOnlyWhenItIsStored(t *testing.T) {
 // garbage collector takes them away, so what they hold counts for nothing.
 func TestContract208SlicesOfADeletedServiceCountForNothing(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, pools := blueAndRed(t)
 		w.service("shop/web", "http:8080")
 		w.documents(pools, bindingOf("shop/web", "blue, red"))
@@ -766,7 +766,7 @@ func TestContract208SlicesOfADeletedServiceCountForNothing(t *testing.T) {
 func TestContract200AServiceThatIsMadeAnewInTheMiddle(t *testing.T) {
 	t.Parallel()
 	for at := time.Duration(0); at < 40*time.Second; at += 1700 * time.Millisecond {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			w, pools := blueAndRed(t)
 			w.service("shop/web", "http:8080")
 			w.documents(pools, bindingOf("shop/web", "blue"))
@@ -803,7 +803,7 @@ func TestContract210HandOversWithoutRoomForAllGoOneAfterAnother(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				w.maxChecks = 22
 				nodes := func(subnet, n int) (all []string) {
@@ -873,7 +873,7 @@ func TestContract210HandOversWithoutRoomForAllGoOneAfterAnother(t *testing.T) {
 // are in use beside the old ones, which become more.
 func TestContract210WhatIsInUseIsAlwaysChecked(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, pools := blueAndRed(t)
 		w.maxChecks = 4
 		w.locked(func() { w.dead["10.0.1.2"] = true })

@@ -10,11 +10,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 var (
@@ -363,7 +363,7 @@ func TestContract200NoHistoryTakesTheLastWorkingEndpointOrKeepsADeadOne(t *testi
 		first, last = *history1, *history1+1
 	}
 	for seed := first; seed < last; seed++ {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			h := newHistory(t, uint64(seed))
 			h.start()
 			h.begun = time.Now()

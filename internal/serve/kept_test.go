@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,12 +12,13 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // Whatever it was that cannot be made any more.
 func TestContract96TroubleOfWhatIsGoneIsForgotten(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, pools := blueAndRed(t)
 		w.service("shop/web", "http:8080")
 		w.service("shop/two", "http:8080")
@@ -45,7 +45,7 @@ func TestContract96TroubleOfWhatIsGoneIsForgotten(t *testing.T) {
 
 func TestContract33WhatCameAndWentIsForgotten(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, pools := blueAndRed(t)
 		w.service("shop/web", "http:8080")
 		w.documents(pools, bindingOf("shop/web", "blue"))
@@ -75,7 +75,7 @@ func TestContract33WhatCameAndWentIsForgotten(t *testing.T) {
 // A kind that was there, and is not, takes nothing away: what its objects published stays.
 func TestContract82WhatALostKindPublishedIsNotReleased(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, pools := blueAndRed(t)
 		w.service("shop/web", "http:8080")
 		w.service("shop/other", "http:8080")
@@ -97,7 +97,7 @@ func TestContract82WhatALostKindPublishedIsNotReleased(t *testing.T) {
 // A kind that never was there is not lost where everything else asks for what is published.
 func TestContract82AKindThatNeverWasThereIsNotLost(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, pools := blueAndRed(t)
 		w.service("shop/asks", "http:8080")
 		w.annotate("shop/asks", "red")
@@ -115,7 +115,7 @@ func TestContract82AKindThatNeverWasThereIsNotLost(t *testing.T) {
 // An object that was never sound may be about any Service of its namespace, and of no other.
 func TestContract60AnObjectThatWasNeverSoundKeepsItsNamespaceAlone(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, pools := blueAndRed(t)
 		texts := []string{pools}
 		for _, key := range []string{"blog/a", "shop/a", "blog/b", "shop/b", "shop/c"} {
@@ -138,7 +138,7 @@ func TestContract60AnObjectThatWasNeverSoundKeepsItsNamespaceAlone(t *testing.T)
 
 func TestContract60WhatIsMissingInANamespaceThatCannotBeReadIsNotGone(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, pools := blueAndRed(t)
 		for _, key := range []string{"blog/a", "shop/b", "shop/c"} {
 			w.service(key, "http:8080")
@@ -165,7 +165,7 @@ func TestContract60WhatIsMissingInANamespaceThatCannotBeReadIsNotGone(t *testing
 // The world fails the test where a store is opened while a write of its slices is under way.
 func TestContract21NobodyReadsSlicesWhileAWriteOfThemIsUnderWay(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, pools := blueAndRed(t)
 		w.service("shop/web", "http:8080")
 		w.documents(pools, bindingOf("shop/web", "blue"))
@@ -203,7 +203,7 @@ func TestContract52AGroupThatEndedPublishesNothing(t *testing.T) {
 // names it, so its slices are not another pool's, whatever subnets that has.
 func TestContract204SlicesOfAPoolThatIsStillAskedForStay(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.pool("blue", "10.0.0.1", "10.0.0.2", "10.0.0.3")
 		w.pool("red", "10.0.1.1", "10.0.1.2")

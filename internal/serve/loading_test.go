@@ -7,8 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // TestContract226NothingIsJudgedBeforeItsSlicesWereRead: after a restart the slices of a Service
@@ -18,7 +19,7 @@ func TestContract226NothingIsJudgedBeforeItsSlicesWereRead(t *testing.T) {
 	t.Parallel()
 	for name, two := range map[string]string{"of one Service": "", "of one of two": "before", "beside a new one": "after"} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				w, pools := blueAndRed(t)
 				var log bytes.Buffer
 				w.logger = slog.New(slog.NewTextHandler(&log, nil))
@@ -67,7 +68,7 @@ func TestContract226NothingIsJudgedBeforeItsSlicesWereRead(t *testing.T) {
 // start waits for nothing.
 func TestATeamThatChangesAServiceMakesTenPassesASecond(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, pools := blueAndRed(t)
 		w.service("shop/web", "http:8080")
 		w.locked(func() { w.checkErr["blue"] = errors.New("read authorities of the health check: no file ca.crt") })

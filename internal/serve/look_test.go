@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // halfListed is a cluster in which the namespace blog cannot be listed.
@@ -32,7 +32,7 @@ func (h halfListed) Local() resolve.Local {
 // Contract 72: a command does for each Service what it can, whatever else it may not read.
 func TestContract72OneLookKnowsANamespaceWhateverItMayReadOfAnother(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.pool("blue", "10.0.0.1")
 		w.documents(poolOf("blue", "10.0.0.0/24"), bindingOf("blog/web", "blue", "ports: [{port: 80}]"), bindingOf("shop/web", "blue", "ports: [{port: 80}]"))
@@ -73,7 +73,7 @@ func (w *world) once(texts ...string) {
 // Contract 72: a single run writes what takes over before it empties what was there.
 func TestContract72ASingleRunEmptiesLast(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, pools := blueAndRed(t)
 		w.service("shop/web", "http:80")
 		w.once(pools, bindingOf("shop/web", "blue"))
@@ -92,7 +92,7 @@ func TestContract72ASingleRunEmptiesLast(t *testing.T) {
 // get some. It writes eight at the same time.
 func TestContract72ASingleRunWritesLossesFirst(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.pool("blue", "10.0.0.1", "10.0.0.2")
 		texts := []string{poolOf("blue", "10.0.0.0/24")}
@@ -141,7 +141,7 @@ func (l *lateStore) Load(ctx context.Context) (plan.State, error) {
 // what an inventory that is rejected leaves out.
 func TestContract72ASingleRunDoesNotWriteToSlicesThatItCouldNotReadFirst(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		texts := []string{poolOf("blue", "10.0.0.0/24"), bindingOf("shop/web", "blue", "ports: [{port: 80}]")}
 		w.service("shop/web", "http:80")
@@ -187,7 +187,7 @@ func (s stoppedStore) Write(ctx context.Context, w plan.Write) (string, error) {
 func TestASingleRunThatWroteAllWasNotStopped(t *testing.T) {
 	t.Parallel()
 	for services, want := range map[int]error{1: nil, 20: context.Canceled} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			w := newWorld(t)
 			w.pool("blue", "10.0.0.1")
 			texts := []string{poolOf("blue", "10.0.0.0/24")}
@@ -270,7 +270,7 @@ func TestASingleRunCountsWhatLandedOverAllItsTries(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				f, tries := scriptedOnce(t, func(try int, write func() (string, error)) (string, error) {
 					if err := test.fails[try]; err != nil {
 						return "", err
@@ -298,7 +298,7 @@ func TestASingleRunReadsAgainWhereTheAnswerToAWriteWasLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				f, tries := scriptedOnce(t, func(try int, write func() (string, error)) (string, error) {
 					if try > test.answers {
 						return write()

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // counted is a store that counts what is asked of it.
@@ -44,7 +44,7 @@ func (c *counted) taken() int {
 func TestAHubOfOneReadsItsStoreOnce(t *testing.T) {
 	for name, announces := range map[string]bool{"by an interval": false, "by news": true} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				var news chan struct{}
 				if announces {
 					news = make(chan struct{}, 1)

@@ -23,6 +23,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // resting is a cluster with Services of the same endpoints, in which nothing changes.
@@ -189,7 +190,7 @@ func TestContract96AtRestPlansAreMadeSeldom(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				r := newResting("web")
 				server := r.server(t, c.wrong)
 				ctx, cancel := context.WithCancel(t.Context())
@@ -216,7 +217,7 @@ func TestContract96AtRestPlansAreMadeSeldom(t *testing.T) {
 // TestContract96TheRevisionGrowsWithWhatIsShown, and not with checks that say what was known.
 func TestContract96TheRevisionGrowsWithWhatIsShown(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r, down := newResting("web"), &turning{}
 		server := r.checked(t, down, nil)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -273,7 +274,7 @@ func TestContract52TargetsCostNoReadsChecksOrGoroutines(t *testing.T) {
 	}
 	var costs []cost
 	for _, n := range []int{1, 100} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			names := make([]string, n)
 			for i := range names {
 				names[i] = fmt.Sprint("web-", i)
@@ -332,7 +333,7 @@ func (d *turning) Check(ctx context.Context, addr netip.Addr) inventory.Result {
 // kept once, also where each of them was read for itself, and nothing was written since.
 func TestContract96TargetsWithTheSameEndpointsShareOneList(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := newResting("a", "b", "c", "d", "e", "f", "g", "h")
 		r.right = true
 		server := r.server(t, nil)
@@ -380,7 +381,7 @@ func TestContract96WhatIsReadAtTheStartIsKeptOnce(t *testing.T) {
 // function that makes it does not return.
 func TestContract31OnlyALoopThatStandsStillIsDead(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r, stuck := newResting("web"), make(chan struct{})
 		options := r.options(passing{}, nil)
 		checking := options.Checking
@@ -415,7 +416,7 @@ func TestContract31OnlyALoopThatStandsStillIsDead(t *testing.T) {
 // TestContract53AGroupWhoseFirstDecisionPanicsIsMadeAnew, although nothing else asks for a pass.
 func TestContract53AGroupWhoseFirstDecisionPanicsIsMadeAnew(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		r := newResting("web")
 		options := r.options(passing{}, nil)
 		var panicked atomic.Bool

@@ -16,6 +16,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func TestTheNamespacesOfPoolsAndBindingsAreWatched(t *testing.T) {
@@ -44,7 +45,7 @@ func (a answers) Read(context.Context) ([]inventory.Node, error) { return a, nil
 // Contract 49: credentials may come later than the pool that names them.
 func TestASourceIsMadeAsSoonAsItCanBe(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		missing, attempts, nodes := errors.New("no file kubeconfig"), 0, 0
 		source := serve.NewSource(serve.Supply{Make: func() (serve.Origin, error) {
 			switch attempts++; attempts {

@@ -4,7 +4,6 @@ import (
 	"net/netip"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
@@ -13,6 +12,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // TestContract232WhatKeepsClientsAwayIsToldWithAnyCarrier: the store of one Service knows
@@ -22,7 +22,7 @@ func TestContract232WhatKeepsClientsAwayIsToldWithAnyCarrier(t *testing.T) {
 	for carrier, variables := range map[string]bool{"documents": false, "variables": true} {
 		t.Run(carrier, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				r := newResting("web")
 				if variables {
 					r.set = documents.OfVariables(r.set.Pools()[0], r.set.Bindings()[0])

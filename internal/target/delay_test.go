@@ -10,6 +10,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func TestContract26BehindASliceThatCannotBeWrittenALossIsWrittenAtOnce(t *testing.T) {
@@ -137,7 +138,7 @@ func TestContract26ATryIsMadeAsSoonAsItsBackOffIsOver(t *testing.T) {
 		"a load":  func(w *world, err error) { w.load = func(context.Context) error { return err } },
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				w.opts.Random = func() float64 { return 0.1 }
 				w.start()

@@ -7,11 +7,11 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // moment is one thing of a random history; it concerns one Service, or all.
@@ -130,7 +130,7 @@ func (h *history) watched(s *served, takes time.Duration, err error) func(contex
 func live(t *testing.T, moments []moment, names ...string) map[string]string {
 	t.Helper()
 	published := make(map[string]string)
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		h := &history{
 			crowd: newCrowd(t, target.SetOptions{Lanes: 4, Rate: 20}),
 			down:  make(map[string][]int), slices: make(map[string]int), services: make(map[string]int),

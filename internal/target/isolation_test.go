@@ -11,6 +11,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // neighbours are two Services of two namespaces that a third must not delay.
@@ -20,7 +21,7 @@ var neighbours = []string{"shop/web", "blog/web"}
 // two endpoints.
 func inCrowd(t *testing.T, opts target.SetOptions, more []string, test func(t *testing.T, c *crowd)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		if opts.Random == nil {
 			opts.Random = func() float64 { return 0.9 }
 		}
@@ -395,7 +396,7 @@ func (c *crowd) busy(takes time.Duration, names ...string) (most func() int) {
 }
 
 func TestContract54AServiceHasTwoWritersAtMost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := newCrowd(t, target.SetOptions{}, "shop/web")
 		hog := newServed(t, "shop/hog", 1)
 		c.all["shop/hog"] = hog
@@ -454,7 +455,7 @@ func TestContract54AServiceHasTwoWritersAtMostWhenItsSlicesPassToAnother(t *test
 }
 
 func TestContract54TheOnlyServiceMayHaveAllWritersAlsoIfItsSlicesPassedToIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := newCrowd(t, target.SetOptions{}, "shop/web")
 		c.start()
 		during(time.Second)

@@ -15,6 +15,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // TestContract26NothingIsSentThatANewerVerdictHasUndone: the loop knows the newer verdict,
@@ -319,7 +320,7 @@ func TestTwoTargetsForTheSameSlicesAreRefused(t *testing.T) {
 func TestContract33AThousandTargetsNeedNoMoreGoroutinesThanOne(t *testing.T) {
 	goroutines := func(count int) int {
 		n := 0
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			c := newCrowd(t, target.SetOptions{}, append(manyNames(count-1), "shop/web")...)
 			c.start()
 			c.set.Publish("blue", verdict(3))

@@ -11,6 +11,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/outbox"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // passes counts the outcomes of passes.
@@ -250,7 +251,7 @@ func TestResultsOfOneBurstAreToldTogether(t *testing.T) {
 }
 
 func TestADryRunWritesNothingAndSaysWhatItWould(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.opts.DryRun = true
 		w.start()
@@ -272,7 +273,7 @@ func (m mute) Write(ctx context.Context, write plan.Write) (string, error) {
 }
 
 func TestAStoreThatTellsNoVersionIsReadAfterItsWrites(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.opts.Store = mute{w}
 		w.start()
@@ -296,7 +297,7 @@ func TestAStoreThatTellsNoVersionIsReadAfterItsWrites(t *testing.T) {
 }
 
 func TestRecoverTriesUntilTheStateIsKnown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		fail := true
 		w.load = func(context.Context) error {

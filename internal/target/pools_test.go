@@ -3,13 +3,13 @@ package target_test
 import (
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // fleet is a pool of nodes that are checked.
@@ -47,7 +47,7 @@ func (f *fleet) checked(dead ...int) *guard.Verdict {
 }
 
 func TestContract54SeveralPoolsOfOneServiceAreWrittenApart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := newCrowd(t, target.SetOptions{}, "shop/web")
 		blue, red := c.all["shop/web"], newServed(t, "shop/web", 100)
 		red.fill.Pool, red.fill.Target.SliceName = "red", "web.red"
@@ -91,7 +91,7 @@ func TestContract54SeveralPoolsOfOneServiceAreWrittenApart(t *testing.T) {
 // TestContract54APoolThatHasNotDecidedCountsAsItsSlicesSay: a restart publishes no dead
 // endpoint, although one pool decides before the other.
 func TestContract54APoolThatHasNotDecidedCountsAsItsSlicesSay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		dead := &fleet{size: 2, now: time.Now()}
 		dead.checked()
 		open := dead.checked(1, 2)
@@ -133,7 +133,7 @@ func TestContract54APoolThatHasNotDecidedCountsAsItsSlicesSay(t *testing.T) {
 // has judged nothing yet. What the Service publishes stays, also where its slices held
 // nothing when the program started.
 func TestContract52AGroupThatBeginsAnewTakesNothingAway(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := newCrowd(t, target.SetOptions{}, "shop/web")
 		c.start()
 		web := c.all["shop/web"]

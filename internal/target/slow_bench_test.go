@@ -3,11 +3,11 @@ package target_test
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // TestContract26ASlowStoreWithBrokenSlices: the budgets that the benchmarks show.
@@ -54,7 +54,7 @@ func BenchmarkBrokenSlices(b *testing.B) {
 
 // measure returns how long each of ten losses waited, while all slices differ.
 func measure(t *testing.T, size int, answers time.Duration, broken bool) (waits []time.Duration) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.start()
 		w.decide(inventory.StateReady, upTo(size)...)

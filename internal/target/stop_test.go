@@ -9,6 +9,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/target"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func TestContract30WritesUnderWayEndAndAreToldAndNoneBegins(t *testing.T) {
@@ -68,7 +69,7 @@ func TestContract30WritesUnderWayEndAndAreToldAndNoneBegins(t *testing.T) {
 // write by then.
 func TestContract30NothingBeginsOnceItIsToldToStop(t *testing.T) {
 	for range 20 { // of two things that happened any may be seen first
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			w := newWorld(t)
 			stopped := false
 			w.opts.Observe = func(o target.Outcome) {
@@ -90,7 +91,7 @@ func TestContract30NothingBeginsOnceItIsToldToStop(t *testing.T) {
 // TestContract26AWriteWithoutAnswerIsReadAlsoByTheNextTarget: what became of the write is
 // not known, and the target that asked is gone; the next one has a state from before.
 func TestContract26AWriteWithoutAnswerIsReadAlsoByTheNextTarget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		c := newCrowd(t, target.SetOptions{}, "shop/web")
 		s := c.all["shop/web"]
 		c.start()

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,6 +14,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/view"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcache"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // filled is a replica of a server with the Service web and one endpoint.
@@ -44,7 +44,7 @@ func TestNothingIsReadBeforeEveryWatchHasToldACompleteList(t *testing.T) {
 // begin again.
 func TestWhatIsGoneIsRememberedForTenMinutes(t *testing.T) {
 	for after, expired := range map[time.Duration]bool{9 * time.Minute: false, 11 * time.Minute: true} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			s, r := filled()
 			away, token := newClient(false), newClient(false)
 			for _, c := range []*client{away, token} {
@@ -229,7 +229,7 @@ func numbers(from, count int, flip bool) []int {
 
 // TestSinceMovesWithTheStateAlone: the field of docs/reference/stream.md.
 func TestSinceMovesWithTheStateAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s, r := filled()
 		since := func() *time.Time {
 			events, _, err := r.List(newClient(false).selection)

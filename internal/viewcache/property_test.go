@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/view"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcache"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // kept is a view that the server holds in all histories.
@@ -29,7 +29,7 @@ const kept = "kept.http.10-0-0-250.8080"
 func TestContract39NoHistoryOfFaultsTakesAwayWhatTheServerHolds(t *testing.T) {
 	rapid.Check(t, func(round *rapid.T) {
 		var failed any
-		synctest.Test(t, func(*testing.T) {
+		bubble.Test(t, func(*testing.T) {
 			defer func() { failed = recover() }() // rapid waits for it outside
 			history(round)
 		})

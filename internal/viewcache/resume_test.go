@@ -3,12 +3,12 @@ package viewcache_test
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcache"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // TestContract41AClientThatMovesMissesNothingAndKeepsNothing: each history ends with a
@@ -92,7 +92,7 @@ func TestContract41AClientThatMovesMissesNothingAndKeepsNothing(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				s := newServer()
 				from, to := newReplica(s), newReplica(s)
 				history(s, from, to)

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +23,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcache"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewsource"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // api is an API server with the Service web and its slices, which may lie.
@@ -152,7 +152,7 @@ func gone(name string) string {
 // watched runs the test in a bubble with a source that is in sync.
 func watched(t *testing.T, test func(t *testing.T, a *api, source *viewsource.Source)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		a := &api{revision: 10, slices: map[string]int{"web-1": 5, "web-2": 6}}
 		config := &rest.Config{Host: "https://192.0.2.1"}
 		config.Wrap(func(http.RoundTripper) http.RoundTripper { return a })

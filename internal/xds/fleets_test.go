@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +19,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/view"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // said is a log that can be read while it is written.
@@ -187,7 +187,7 @@ func TestContract144FleetsThatAreGoneAreForgotten(t *testing.T) {
 		}
 		return count
 	}
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		f := xds.NewFleets()
 		for i := range 300 {
 			time.Sleep(time.Millisecond)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // piecemeal is a server whose stream comes line by line: each request is answered by the
@@ -53,7 +54,7 @@ func (c *calls) refusing(refuse bool) {
 // reconciling runs a Reconciler behind a stream that test writes to. given compares what it
 // was given since the last call of that.
 func reconciling(t *testing.T, test func(r *calls, stream piecemeal, given func(want ...string))) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		stream := make(piecemeal, 1)
 		client, err := views.New(views.Options{Servers: []string{"http://views"}, HTTP: &http.Client{Transport: stream}})
 		if err != nil {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // alive is how many bytes are alive in memory.
@@ -33,7 +35,7 @@ func (w *world) checkMemory() {
 func TestMemoryDoesNotGrowWithTheProcessesThatEnded(t *testing.T) {
 	alone(t)
 	before := alive()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, err := newWorld(1, time.Hour)
 		if err != nil {
 			t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // A seed that failed is of use only if it fails again.
@@ -36,7 +38,7 @@ func TestASeedReplays(t *testing.T) {
 // deadline. If they also ended at the same instant, the runtime would draw which is
 // first, and the seed would not replay.
 func TestConnectionsThatBeginTogetherTimeOutApart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, err := newWorld(1, time.Minute)
 		if err != nil {
 			t.Fatal(err)
@@ -73,7 +75,7 @@ func TestConnectionsThatBeginTogetherTimeOutApart(t *testing.T) {
 
 // Two processes that check at the same instants ask the world in any order.
 func TestTwoProcessesNeverCheckAtTheSameInstant(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, err := newWorld(1, time.Minute)
 		if err != nil {
 			t.Fatal(err)

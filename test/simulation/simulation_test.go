@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 var (
@@ -53,7 +55,7 @@ func simulate(t *testing.T, seed uint64) *world {
 	t.Helper()
 	var w *world
 	atFirst := alive()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		var err error
 		if w, err = newWorld(seed, *storming); err != nil {
 			t.Fatal(err)

@@ -3,8 +3,9 @@ package servetest_test
 import (
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // TestContract07APassThatWasPutAsideDoesNotLetAnAddressBackIn: a result that changes
@@ -12,7 +13,7 @@ import (
 func TestContract07APassThatWasPutAsideDoesNotLetAnAddressBackIn(t *testing.T) {
 	for at := time.Duration(0); at < policy().Interval; at += 100 * time.Millisecond {
 		t.Run(fmt.Sprint("gone after ", at), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				w := newWorld(t, 11, 12, 13)
 				w.opts.Policy.DrainPeriod = 0
 				w.start()

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // faulty is an Announcer with a defect.
@@ -23,7 +23,7 @@ func (f *faulty) Announce(n narration.Notice) {
 // TestContract54ADefectStopsTheTargetForASecondAndIsTold: checks go on meanwhile, and
 // what they decide is written then.
 func TestContract54ADefectStopsTheTargetForASecondAndIsTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 11, 12, 13)
 		f := &faulty{}
 		w.opts.Announcer = f

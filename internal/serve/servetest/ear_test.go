@@ -4,12 +4,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // ear is an Announcer that remembers.
@@ -76,7 +76,7 @@ func (e *ear) wantReasons(t *testing.T, want ...string) {
 // inTold is inWorld with an ear.
 func inTold(t *testing.T, test func(t *testing.T, w *world, e *ear)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, e := newWorld(t, 11, 12, 13), &ear{}
 		w.opts.Announcer = e
 		w.start()

@@ -4,17 +4,17 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // TestWhatTheStoreSaysAgainIsNotDecidedOnAgain: a watch also announces our own writes
 // and labels set by other programs. A decision goes over all endpoints.
 func TestWhatTheStoreSaysAgainIsNotDecidedOnAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 11, 12, 13)
 		s := w.start()
 		during(10 * time.Second)
@@ -45,7 +45,7 @@ func TestWhatTheStoreSaysAgainIsNotDecidedOnAgain(t *testing.T) {
 
 // TestAStoreThatCanBeLoadedAgainIsShown although it says what it said before.
 func TestAStoreThatCanBeLoadedAgainIsShown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 11, 12, 13)
 		s := w.start()
 		during(10 * time.Second)
@@ -77,7 +77,7 @@ func (s tardy) Load(ctx context.Context) (plan.State, error) {
 
 // TestAnEditDuringALoadIsRepairedAtOnce: the load may not have seen it.
 func TestAnEditDuringALoadIsRepairedAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 11, 12, 13)
 		w.opts.Store = tardy{w.store}
 		w.start()
@@ -102,7 +102,7 @@ func TestAnEditDuringALoadIsRepairedAtOnce(t *testing.T) {
 
 // TestAChangeDuringALoadIsWritten although the load brings nothing new.
 func TestAChangeDuringALoadIsWritten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 11, 12, 13)
 		w.opts.Store, w.opts.Policy.HealthOff = tardy{w.store}, true
 		w.start()
@@ -119,7 +119,7 @@ func TestAChangeDuringALoadIsWritten(t *testing.T) {
 
 // Contract 185: where variables say what is filled, all changes of the history are kept.
 func TestContract185TheChangesOfTheOneServiceAreKept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 11, 12, 13)
 		s := w.start()
 		during(3 * time.Second)

@@ -3,20 +3,20 @@ package servetest_test
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // inWorld runs a test in a bubble with a daemon that has already published the
 // healthy nodes 11, 12 and 13, and forgets the writes and logs of its start.
 func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 11, 12, 13)
 		w.start()
 		during(3 * time.Second)
@@ -48,7 +48,7 @@ func wantWrites(t *testing.T, w *world, want int) []written {
 }
 
 func TestStartPublishesTheHealthyNodesWithOneWrite(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 11, 12, 13)
 		w.start()
 		during(3 * time.Second)
@@ -213,7 +213,7 @@ func TestContract28ARestartIntoABrokenWorldChangesNothing(t *testing.T) {
 }
 
 func TestContract31OnlyALoopThatStandsStillIsDead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 11)
 		w.set(func() { w.readErr = errors.New("boom"); w.mute[ip(11)] = true })
 		w.store.set(func() { w.store.loads = errors.New("no API server") })
@@ -286,7 +286,7 @@ func TestContract25AServiceThatAppearsIsFilledWithoutARestart(t *testing.T) {
 // TestContract25AServiceThatIsMissingAtTheStartIsFilledAtOnce: its pool is read and checked
 // meanwhile.
 func TestContract25AServiceThatIsMissingAtTheStartIsFilledAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 11, 12, 13)
 		w.dead[ip(11)] = true
 		w.store.SetService(plan.Service{})
@@ -302,7 +302,7 @@ func TestContract25AServiceThatIsMissingAtTheStartIsFilledAtOnce(t *testing.T) {
 }
 
 func TestContract33WhatIsRememberedIsBoundedByTheNodesNotByTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 11, 12, 13)
 		s := w.start()
 		during(3 * time.Second)
@@ -324,7 +324,7 @@ func TestContract33WhatIsRememberedIsBoundedByTheNodesNotByTime(t *testing.T) {
 }
 
 func TestContract12ARoundThatCannotFinishIsCountedAndSaid(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 11, 12, 13, 14, 15, 16, 17, 18)
 		w.opts.Concurrency = 1
 		w.set(func() {

@@ -4,12 +4,13 @@ import (
 	"errors"
 	"net/netip"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func TestTheNewestChecksAreShownWhileNothingElseHappens(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 11, 12, 13)
 		s := w.start()
 		during(20 * time.Second) // no further read is due, and every check passes
@@ -22,7 +23,7 @@ func TestTheNewestChecksAreShownWhileNothingElseHappens(t *testing.T) {
 }
 
 func TestTheNewestChecksAreShownHoweverManyThereAre(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 11, 12, 13)
 		w.opts.Policy.Interval, w.opts.HealthTimeout = 200*time.Millisecond, 100*time.Millisecond
 		s := w.start()
@@ -41,7 +42,7 @@ func TestTheNewestChecksAreShownHoweverManyThereAre(t *testing.T) {
 // Contract 230: nothing is planned before the slices were read, and why is known; it is told
 // once, and so is that it is over.
 func TestContract230WhySlicesCannotBeReadIsKnownBeforeAnythingIsPlanned(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, e := newWorld(t, 11), &ear{}
 		w.opts.Announcer = e
 		w.store.set(func() { w.store.loads = errors.New("403 Forbidden") })

@@ -3,14 +3,15 @@ package servetest_test
 import (
 	"net/netip"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // TestContract06WhatTheSubnetsDoNotAllowAnyMoreGoesAfterTheThreshold: these endpoints
 // may not be checked, so no failure would ever remove them.
 func TestContract06WhatTheSubnetsDoNotAllowAnyMoreGoesAfterTheThreshold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 11, 12, 13, 14)
 		w.start()
 		during(10 * time.Second)
@@ -28,7 +29,7 @@ func TestContract06WhatTheSubnetsDoNotAllowAnyMoreGoesAfterTheThreshold(t *testi
 // TestASubnetThatAllowsNothingTakesNothingAway: that is a mistake more likely than
 // not.
 func TestASubnetThatAllowsNothingTakesNothingAway(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 11, 12)
 		w.start()
 		during(10 * time.Second)

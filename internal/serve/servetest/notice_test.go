@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,6 +14,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func TestEachChangeIsAnnouncedOnceWithItsList(t *testing.T) {
@@ -62,7 +62,7 @@ func TestContract16HoldAndFailOpenAreEachAnnouncedOnce(t *testing.T) {
 }
 
 func TestContract16AnotherCauseOfTheSameHoldIsNoNews(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, e := newWorld(t, 11, 12, 13), &ear{}
 		w.opts.Announcer, w.opts.Policy.Threshold = e, 0
 		s := w.start()
@@ -85,7 +85,7 @@ func TestContract16AnotherCauseOfTheSameHoldIsNoNews(t *testing.T) {
 }
 
 func TestContract16FromHoldToFailOpenAndBackIsFourNoticesAndNoAllClear(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		const six = "fd00::21"
 		w, e := newWorld(t, 11, 12, 13), &ear{}
 		w.opts.Announcer, w.opts.Policy.Threshold = e, 0
@@ -124,7 +124,7 @@ func (e *ear) wantFollowed(t *testing.T, mode string, want ...string) {
 }
 
 func TestContract16ARestartWithinAHoldIsOneMoreNotice(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, e := newWorld(t, 11, 12, 13), &ear{}
 		w.opts.Announcer, w.opts.Policy.Threshold = e, 0
 		w.start()
@@ -171,7 +171,7 @@ func TestAFailingSourceIsAnnouncedOnceWhateverItsErrors(t *testing.T) {
 }
 
 func TestOnlyWhatWasWrittenIsAnnounced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, e := newWorld(t, 11, 12), &ear{}
 		w.opts.Announcer, w.opts.Target.MaxEndpoints = e, 1
 		w.start()

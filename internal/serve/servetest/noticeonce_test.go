@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func TestContract25WhatIsWrongWithTheServiceIsAnnouncedOnce(t *testing.T) {
@@ -85,7 +85,7 @@ func TestEachForeignSliceIsAnnouncedOnce(t *testing.T) {
 }
 
 func TestADryRunAnnouncesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, e := newWorld(t, 11, 12, 13), &ear{}
 		w.opts.Announcer, w.opts.DryRun = e, true
 		w.store.Put(foreignSlice("web-abcde", "somebody", 1))

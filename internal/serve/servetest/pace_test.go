@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func TestContract03ASignalDoesNotCutRetryAfterShort(t *testing.T) {
@@ -46,7 +47,7 @@ func TestContract26HoldsForSlowWritesAndLostAnswers(t *testing.T) {
 		"answers that are lost": func(f *fakeStore, rough bool) { f.lost = rough },
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				w := newWorld(t, 11, 12, 13)
 				w.opts.Target.MaxEndpoints = 1
 				w.start()

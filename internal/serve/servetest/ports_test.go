@@ -7,13 +7,13 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve/servetest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // closed is a port on which nothing listens until it is opened.
@@ -32,7 +32,7 @@ func (c closed) Check(ctx context.Context, addr netip.Addr) inventory.Result {
 // TestContract227AnotherPortWaitsUntilItAnswers: TARGET_PORT is another one after a restart.
 // The endpoints of before stay, and are checked, until those of the new port pass.
 func TestContract227AnotherPortWaitsUntilItAnswers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w, heard := newWorld(t, 11, 12, 13), &ear{}
 		w.opts.Announcer = heard
 		w.start()

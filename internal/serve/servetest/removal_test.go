@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func TestContract13AcceptedRemovalIsToldOnceAndLoudly(t *testing.T) {
@@ -101,7 +101,7 @@ func TestContract13NothingIsThreatenedWhileAllKeptEndpointsPass(t *testing.T) {
 // inEngine runs a test in a world whose status it can see.
 func inEngine(t *testing.T, test func(t *testing.T, w *world, status func() guard.Verdict)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 11, 12, 13)
 		s := w.start()
 		during(3 * time.Second)

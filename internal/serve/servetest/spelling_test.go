@@ -3,10 +3,10 @@ package servetest_test
 import (
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // TestLogAndEventsSpellSettingsAsTheTargetsReadersDo: an operator who configures a
@@ -16,7 +16,7 @@ func TestLogAndEventsSpellSettingsAsTheTargetsReadersDo(t *testing.T) {
 		setting.Variables: "HEALTH_CHECK_FAIL_OPEN=true",
 	} {
 		t.Run(spelling.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				w, e := newWorld(t, 11, 12), &ear{}
 				w.opts.Announcer, w.opts.Target.Names.Spelling = e, spelling
 				w.start()

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve/servetest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // delay kills a backend. It returns how long the store still says ready after the
@@ -63,7 +63,7 @@ func TestContract26ASliceThatCannotBeWrittenDelaysNoOther(t *testing.T) {
 		"the answer comes, but late": func() error { time.Sleep(4 * time.Second); return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				w := newWorld(t, 11, 12, 13, 14)
 				w.opts.Target.MaxEndpoints = 1
 				s := w.start()
@@ -92,7 +92,7 @@ func TestContract26ASliceThatCannotBeWrittenDelaysNoOther(t *testing.T) {
 }
 
 func TestContract26AStoreThatAnswersInASecondDelaysALossByThree(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, upTo(100)...)
 		w.opts.Target.MaxEndpoints = 1
 		s := w.start()
@@ -171,7 +171,7 @@ func TestAnErrorOfTheStoreThatIsOverIsNotShown(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				w := newWorld(t, 11, 12, 13)
 				s := w.start()
 				during(10 * time.Second)
@@ -211,7 +211,7 @@ func TestContract26ABlipThatHitsManySlicesStopsWritingForASecond(t *testing.T) {
 		"the server is away":    fmt.Errorf("connection refused: %w", errAway),
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
 				w := newWorld(t, upTo(20)...)
 				w.opts.Target.MaxEndpoints = 1
 				w.opts.Random = func() float64 { return 0.9 } // and no second try within the blip
@@ -259,7 +259,7 @@ func TestContract13RetriesDoNotCountAsScheduledReads(t *testing.T) {
 }
 
 func TestContract03ASourceThatCostsNothingIsReadAgainAtTheInterval(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 11, 12, 13)
 		w.opts.FreeReads = true
 		w.opts.PollInterval = 2 * time.Second

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/retryafter"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func TestContract03ReadsBackOffHonourRetryAfterAndNeverOverlap(t *testing.T) {
@@ -70,7 +70,7 @@ func TestContract21AConflictIsDecidedAgainAndNeverResent(t *testing.T) {
 }
 
 func TestContract21ALostAnswerToACreateMakesNoSecondSlice(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 11, 12)
 		w.store.set(func() { w.store.lost = true })
 		w.start()
@@ -199,7 +199,7 @@ func TestAStoreThatFailsIsAskedAgainAndGetsTheNewestDecision(t *testing.T) {
 }
 
 func TestADryRunDecidesAndWritesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 11, 12)
 		w.opts.DryRun = true
 		s := w.start()
@@ -216,7 +216,7 @@ func TestADryRunDecidesAndWritesNothing(t *testing.T) {
 }
 
 func TestAStoreThatAnnouncesNothingIsLookedAtAndWrittenHoweverOftenTheSourceIsRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 11, 12)
 		w.opts.StoreChanged = nil
 		w.opts.PollInterval = 100 * time.Millisecond

@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -15,6 +14,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/kubernetes"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // cutter is an API server, without a network, that ends each stream at once: a stream
@@ -53,7 +53,7 @@ func (c *cutter) RoundTrip(r *http.Request) (*http.Response, error) {
 func cut(t *testing.T, c *cutter, d time.Duration) (lists, tries int) {
 	t.Helper()
 	kubeconfig := writeKubeconfig(t, "", "http://127.0.0.1:1", &rest.Config{BearerToken: canary})
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		way := remote(kubeconfig)
 		way.Wrap = func(http.RoundTripper) http.RoundTripper { return c }
 		source, err := kubernetes.New(kubernetes.Options{Way: way})
@@ -93,7 +93,7 @@ func TestAServerThatIsAwayIsAskedAgainWithinThreeSeconds(t *testing.T) {
 // more: whoever reads when the source says so has its nodes again.
 func TestAWatchThatIsOpenedAfterTheGraceIsAnnounced(t *testing.T) {
 	kubeconfig := writeKubeconfig(t, "", "http://127.0.0.1:1", &rest.Config{BearerToken: canary})
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		opens := make(chan struct{})
 		way := remote(kubeconfig)
 		way.Wrap = func(http.RoundTripper) http.RoundTripper { return &late{opens: opens} }

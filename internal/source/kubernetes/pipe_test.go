@@ -8,13 +8,13 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/kubernetes"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // grace is the daemon's.
@@ -108,7 +108,7 @@ func (p piped) Snapshot() (*rest.Config, func() bool, error) {
 // server behind pipes. Grace and recheck are those of the daemon.
 func simulated(t *testing.T, answer http.HandlerFunc, test func(t *testing.T, a *api, network *pipes, source *kubernetes.Source)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		network := newPipes()
 		a := newAPIAt(t, network, answer)
 		source := newSource(t, kubernetes.Options{Way: piped{remote(a.kubeconfig(t)), network}, Grace: grace, Recheck: 5 * time.Second})

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/storetest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // script is an API server that holds one Service and no slice. It sends what the test
@@ -136,7 +137,7 @@ func knownService(version string) *corev1.Service {
 
 // scripted runs the test in a bubble with a store that is in sync.
 func scripted(t *testing.T, test func(t *testing.T, s *script, store *single)) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		s := newScript()
 		config := &rest.Config{Host: "https://192.0.2.1"}
 		config.Wrap(func(http.RoundTripper) http.RoundTripper { return s })

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -20,6 +19,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/storetest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func create() plan.Write {
@@ -80,7 +80,7 @@ func TestContract35AnErrorIsBoundedAndHoldsNoSecret(t *testing.T) {
 }
 
 func TestNoThrottleOfOurOwnDelaysAWrite(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		config := &rest.Config{Host: "https://192.0.2.1", QPS: 1, Burst: 1}
 		config.Wrap(func(http.RoundTripper) http.RoundTripper { return refusal{} })
 		store := newStore(t, config, storetest.Target("default"))
@@ -113,7 +113,7 @@ func TestTheUserAgentNamesTheProgram(t *testing.T) {
 // The store must see a local API server again within a few seconds of its return,
 // also after a long outage.
 func TestAnAPIServerThatIsAwayIsAskedEveryFewSeconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var asked []time.Time
 		store := newStore(t, &rest.Config{
@@ -142,7 +142,7 @@ func TestAnAPIServerThatIsAwayIsAskedEveryFewSeconds(t *testing.T) {
 }
 
 func TestALoadWithoutAnAnswerEndsWithItsContextAndSaysWhy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		store := newStore(t, &rest.Config{
 			Host: "https://192.0.2.1",
 			Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("connection refused") },

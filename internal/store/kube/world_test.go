@@ -24,6 +24,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/storetest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // world is an API server with several namespaces.
@@ -231,7 +232,7 @@ func (w *world) awaitWatches(t testing.TB, many int) {
 // before says what is so before them all.
 func inWorld(t *testing.T, namespaces []string, test func(*testing.T, *world, *kube.Hub), before ...func(*world)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := newWorld()
 		for _, do := range before {
 			do(w)

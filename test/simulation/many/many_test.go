@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 var (
@@ -29,7 +30,7 @@ func TestTroubleOfManyServicesBreaksNoPromise(t *testing.T) {
 	}
 	for seed := *first; seed < *first+*seeds; seed++ {
 		var w *world
-		synctest.Test(t, func(t *testing.T) {
+		bubble.Test(t, func(t *testing.T) {
 			w = newWorld(t, seed)
 			w.start()
 			w.pass(seed)
@@ -44,7 +45,7 @@ func TestTroubleOfManyServicesBreaksNoPromise(t *testing.T) {
 // TestNoTeamIsRefusedBeforeTheDocumentsWereRead: the Services are known first, and no team
 // is told that it may not use a pool before the documents were read.
 func TestNoTeamIsRefusedBeforeTheDocumentsWereRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		*logs = true
 		w := newWorld(t, 1)
 		read := w.set
