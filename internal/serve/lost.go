@@ -37,9 +37,6 @@ func (l *lost) Set() documents.Set {
 	set := l.Documents.Set()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(set.Missing) == 0 {
-		return set
-	}
 	missing := set.Missing
 	set.Missing, set.Mistakes = nil, slices.Clone(set.Mistakes)
 	for _, kind := range missing {
