@@ -31,6 +31,8 @@ type lab struct {
 	now     time.Time
 	health  inventory.Health
 	verdict guard.Verdict
+	// drains is since when a restart finds endpoints that drain.
+	drains map[netip.Addr]time.Time
 	// long says that there will be too many decisions to hold each to the laws.
 	long bool
 }
@@ -67,7 +69,7 @@ func (l *lab) restart(published string) {
 		members = append(members, inventory.Member{Address: addr(name), State: stateNamed(state)})
 	}
 	l.health = inventory.Health{}
-	l.verdict = guard.Verdict{Memory: guard.Recover(members, l.now)}
+	l.verdict = guard.Verdict{Memory: guard.Recover(members, l.now).Drained(l.drains)}
 	l.decide(nil)
 }
 

@@ -144,7 +144,8 @@ type member struct {
 	missed, downs int
 	// removeAt is when downs reaches the threshold; zero if that is not known.
 	removeAt time.Time
-	// leaveAt is when leaving began, or when it stopped being published ready.
+	// leaveAt is when leaving began, or when it stopped being published ready. Of a recovered
+	// member that drains it is when that began, as far as is known.
 	leaveAt time.Time
 	// movedAt is when another node took over the address; zero when a result
 	// that was sent later has counted.
@@ -204,14 +205,27 @@ func Recover(members []inventory.Member, now time.Time) Memory {
 // noted, because the filter refuses their addresses today. What rejected
 // inventories leave out of them goes after the threshold.
 func (m Memory) Forbid(forbidden map[netip.Addr]bool) Memory {
+	return m.with(func(next *member) { next.forbidden = forbidden[next.Address] })
+}
+
+// Drained returns the memory with since when recovered members drain, as far as their slices
+// say: a restart does not begin that anew (contract 228).
+func (m Memory) Drained(since map[netip.Addr]time.Time) Memory {
+	return m.with(func(next *member) {
+		if next.State == inventory.StateDraining {
+			next.leaveAt = since[next.Address]
+		}
+	})
+}
+
+// with returns the memory with changed members.
+func (m Memory) with(change func(*member)) Memory {
 	for i := range m.pools {
 		members := slices.Clone(m.pools[i].members)
 		for j, before := range members {
-			if forbidden[before.Address] {
-				after := *before
-				after.forbidden = true
-				members[j] = &after
-			}
+			after := *before
+			change(&after)
+			members[j] = before.or(&after)
 		}
 		m.pools[i].members = members
 	}

@@ -152,7 +152,9 @@ func (m *member) leave(verdict assessment, scheduled bool, now time.Time, policy
 // depart makes the member leave, unless it does already.
 func (m *member) depart(now time.Time) {
 	if m.standing != leaving {
-		m.standing, m.leaveAt = leaving, now
+		if m.standing = leaving; m.leaveAt.IsZero() || m.leaveAt.After(now) {
+			m.leaveAt = now
+		}
 		m.downs, m.removeAt = 0, time.Time{}
 	}
 }

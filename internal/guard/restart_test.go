@@ -1,6 +1,8 @@
 package guard_test
 
 import (
+	"fmt"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -91,6 +93,31 @@ func TestContract28DrainingMemberAfterARestart(t *testing.T) {
 		l.want("a=draining b=ready c=ready")
 		l.wait(1)
 		l.want("b=ready c=ready")
+	})
+	for since, left := range map[time.Duration]time.Duration{-20 * time.Second: 10 * time.Second, -time.Hour: 0, time.Hour: 30 * time.Second} {
+		t.Run(fmt.Sprintf("Contract228 drains on since %s", since), func(t *testing.T) {
+			l := newLab(t)
+			l.drains = map[netip.Addr]time.Time{addr("a"): l.now.Add(since), addr("b"): l.now.Add(since)}
+			l.restart("a=draining b=ready c=ready")
+			l.pass("a b c b c")
+			l.read("b c")
+			if left > 0 {
+				l.wait(left - 1)
+				l.want("a=draining b=ready c=ready")
+				l.wait(1)
+			}
+			l.want("b=ready c=ready")
+		})
+	}
+	t.Run("drains anew after it was listed", func(t *testing.T) {
+		l := newLab(t)
+		l.drains = map[netip.Addr]time.Time{addr("a"): l.now.Add(-time.Hour)}
+		l.restart("a=draining b=ready c=ready")
+		l.pass("a b c b c")
+		l.read("a b c")
+		l.want("a=ready b=ready c=ready")
+		l.read("b c")
+		l.want("a=draining b=ready c=ready")
 	})
 	t.Run("is ready when a read lists it and it passes", func(t *testing.T) {
 		l := restarted(t, "a=draining b=ready c=ready")

@@ -30,9 +30,11 @@ func member(address string, state inventory.State, zone string) inventory.Member
 }
 
 // slice is a slice with an endpoint in each state, as plan would ask for it.
+var changed = time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)
+
 func slice() plan.Slice {
 	return plan.Slice{
-		Name: "web-remote", Family: plan.IPv4, Owner: serviceUID, Version: "7", Ports: target().Ports,
+		Name: "web-remote", Family: plan.IPv4, Owner: serviceUID, Version: "7", Ports: target().Ports, Changed: changed,
 		Endpoints: []inventory.Member{
 			member("10.0.0.2", inventory.StateReady, "zone-1"),
 			member("10.0.0.10", inventory.StateDraining, ""),
@@ -42,7 +44,7 @@ func slice() plan.Slice {
 }
 
 func update(s plan.Slice) plan.Write {
-	return plan.Write{Operation: plan.Update, Slice: s, Trigger: time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)}
+	return plan.Write{Operation: plan.Update, Slice: s, Trigger: changed}
 }
 
 // object is what a server holds after slice was written.

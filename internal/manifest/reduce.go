@@ -24,8 +24,10 @@ func OwnFields(object *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
 			metav1.SetMetaDataLabel(&kept.ObjectMeta, label, value)
 		}
 	}
-	if value, ok := object.Annotations[publishNotReady]; ok {
-		metav1.SetMetaDataAnnotation(&kept.ObjectMeta, publishNotReady, cut(value))
+	for _, annotation := range []string{publishNotReady, corev1.EndpointsLastChangeTriggerTime} {
+		if value, ok := object.Annotations[annotation]; ok {
+			metav1.SetMetaDataAnnotation(&kept.ObjectMeta, annotation, cut(value))
+		}
 	}
 	for _, owner := range object.OwnerReferences {
 		if owner.Kind == "Service" && len(kept.OwnerReferences) < mostPorts {

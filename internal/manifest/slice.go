@@ -3,7 +3,9 @@ package manifest
 import (
 	"fmt"
 	"slices"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
@@ -51,11 +53,18 @@ func ToSlice(object *discoveryv1.EndpointSlice, target plan.Target) (plan.Slice,
 		Endpoints: toMembers(object, family, &found),
 		Ports:     toPorts(object.Ports, &found),
 		Version:   object.ResourceVersion,
+		Changed:   Changed(object),
 
 		PublishNotReady: notReadyToo == "true",
 	}
 	slice.Drift = found.String()
 	return slice, nil
+}
+
+// Changed is when a slice was last changed as it says itself, zero where it does not.
+func Changed(object *discoveryv1.EndpointSlice) time.Time {
+	at, _ := time.Parse(time.RFC3339Nano, object.Annotations[corev1.EndpointsLastChangeTriggerTime])
+	return at
 }
 
 // refuse returns why the object is not ours to touch, or nil.

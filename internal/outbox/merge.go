@@ -67,7 +67,7 @@ func (o *Outbox) GiveUp() []Result {
 // Landed returns the slices with a successful write in them.
 func Landed(known []plan.Slice, result Result) []plan.Slice {
 	slice := result.Write.Slice
-	slice.Version = result.Version
+	slice.Version, slice.Changed = result.Version, result.Write.Trigger
 	after := put(slices.Clone(known), slice)
 	sort(after)
 	return after

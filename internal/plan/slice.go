@@ -156,6 +156,9 @@ type Slice struct {
 	// Version is the resourceVersion the slice was read at, empty for a slice
 	// that does not exist.
 	Version string
+	// Changed is when it was last changed as it says itself, zero where it does not: what
+	// drains in it drains since then, or longer.
+	Changed time.Time
 	// Drift says, for a slice that was read, what in it differs from what we
 	// would write and has no field here (labels, conditions left out, further
 	// addresses of an endpoint). A slice with drift is written again.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -32,6 +33,8 @@ type GroupOptions struct {
 	// where HoldPort is 0.
 	HoldHub  *hold.Hub
 	HoldPort uint16
+	// Drains is since when endpoints drain that are published so at first, as far as is known.
+	Drains map[netip.Addr]time.Time
 	// Publish gets each verdict, and Observe, which may be nil, the outcome of each
 	// event after its verdict was published. They must not block.
 	Publish func(*guard.Verdict)

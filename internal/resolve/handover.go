@@ -149,7 +149,7 @@ func (l *leave) replace(key Key, t target, i int, told *PoolUse, out *Plan) {
 		}
 		return
 	case u.drains.IsZero():
-		u.drains = l.in.Now
+		u.drains = l.drainsSince(key, u, stored)
 	}
 	until := l.in.Now.Add(l.drainPeriod(u.Pool))
 	if !u.drains.IsZero() {
@@ -160,6 +160,21 @@ func (l *leave) replace(key Key, t target, i int, told *PoolUse, out *Plan) {
 	}
 	told.State, told.Until, told.Message = Draining, until, what+": its endpoints drain, and are removed then"
 	out.at(until)
+}
+
+// drainsSince is since when the endpoints of a use drain: from now on or, where its slices have
+// none that is ready, since they were last changed (contract 228).
+func (l *leave) drainsSince(key Key, u *use, ready Count) (since time.Time) {
+	for i := range l.in.Published {
+		p := &l.in.Published[i]
+		if p.Key == key && p.Endpoints > 0 && u.owns(key, p.Slice) && p.Changed.After(since) {
+			since = p.Changed
+		}
+	}
+	if ready != (Count{}) || since.IsZero() || since.After(l.in.Now) {
+		return l.in.Now
+	}
+	return since
 }
 
 // handOver returns how far a use is handed over to the others of its target, and whether

@@ -102,6 +102,8 @@ type Published struct {
 	Ports []plan.Port
 	// Endpoints is how many it holds, and IPv6 how many of those are of that family.
 	Endpoints, IPv6 int
+	// Changed is when the slice was last changed, zero where it does not say so.
+	Changed time.Time
 	// Addresses returns those of its endpoints. It is asked where no pool of its label is known.
 	Addresses func() []netip.Addr
 }

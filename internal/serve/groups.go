@@ -10,7 +10,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 )
@@ -77,10 +76,10 @@ func (g *groups) run(ctx context.Context, plan resolve.Plan) {
 		if before != nil && before.same(p) && !late {
 			continue
 		}
-		from, without, known := g.server.targets.members(plan, key)
+		from, known := g.server.targets.beginning(plan, key)
 		if before != nil && !late {
 			if v := before.verdict.Load(); v != nil {
-				from, known = v.Members, true
+				from.members, from.drains, known = v.Members, nil, true
 			}
 		}
 		if !known {
@@ -99,7 +98,7 @@ func (g *groups) run(ctx context.Context, plan resolve.Plan) {
 			now.seen.CompareAndSwap(nil, before.seen.Load())
 		}
 		g.begun++
-		now.number, now.without = g.begun, without
+		now.number, now.without = g.begun, from.without
 		g.running[key] = now
 	}
 	g.tidy(wanted)
@@ -120,7 +119,7 @@ func (g *groups) tidy(wanted map[resolve.Group]bool) {
 	g.oldest.Store(&all)
 }
 
-func (g *groups) begin(ctx context.Context, key resolve.Group, p *running, from []inventory.Member) (*group, error) {
+func (g *groups) begin(ctx context.Context, key resolve.Group, p *running, from beginning) (*group, error) {
 	s := g.server
 	checking, err := s.opts.Checking(&p.document, key.Check)
 	if err != nil {
@@ -129,7 +128,7 @@ func (g *groups) begin(ctx context.Context, key resolve.Group, p *running, from 
 	now := &group{reader: p.reader, health: p.document.Spec.HealthCheck, guard: p.document.Spec.Guard}
 	options := pool.GroupOptions{
 		Reader: p.reader, Prober: checking.Prober, Policy: checking.Policy, HealthTimeout: checking.Timeout,
-		HoldHub: s.holds, HoldPort: checking.HoldPort,
+		HoldHub: s.holds, HoldPort: checking.HoldPort, Drains: from.drains,
 		Publish: func(v *guard.Verdict) { now.publish(s, key, v) }, Observe: s.teller.ofGroup(key, now),
 	}
 	if checking.Prober != nil {
@@ -141,7 +140,7 @@ func (g *groups) begin(ctx context.Context, key resolve.Group, p *running, from 
 	ctx, cancel := context.WithCancel(ctx)
 	now.stop = cancel
 	s.parts.Go(func() {
-		if err := now.group.Run(ctx, from); err != nil {
+		if err := now.group.Run(ctx, from.members); err != nil {
 			s.teller.group(key, err)
 			now.failed.Store(true)
 		}

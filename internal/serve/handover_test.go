@@ -895,3 +895,41 @@ func TestContract210WhatIsInUseIsAlwaysChecked(t *testing.T) {
 		w.stop()
 	})
 }
+
+// Contract 228: a restart goes on with a drain, of an inventory as of a hand-over: its time
+// does not begin anew.
+func TestContract228ARestartGoesOnWithADrain(t *testing.T) {
+	t.Parallel()
+	for name, drain := range map[string]func(*world, string){
+		"an inventory leaves it out": func(w *world, _ string) { w.pool("blue", "10.0.0.2") },
+		"another pool takes over":    func(w *world, pools string) { w.documents(pools, bindingOf("shop/web", "red")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble.Test(t, func(t *testing.T) {
+				w, pools := blueAndRed(t)
+				w.service("shop/web", "http:8080")
+				w.documents(pools, bindingOf("shop/web", "blue"))
+				w.start()
+				during(20 * time.Second)
+				drain(w, pools)
+				drains := func() bool { return strings.Contains(strings.Join(w.in("shop/web.blue"), " "), "10.0.0.1=draining") }
+				for !drains() {
+					during(time.Second)
+				}
+				began := time.Now()
+				for range 4 {
+					during(worldDrain / 5)
+					w.restart()
+				}
+				if during(time.Second); !drains() {
+					t.Errorf("it stopped draining within %s", time.Since(began))
+				}
+				if during(worldDrain/5 + 5*time.Second); drains() {
+					t.Errorf("it still drains %s after it began", time.Since(began))
+				}
+				w.stop()
+			})
+		})
+	}
+}

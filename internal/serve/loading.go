@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -62,12 +63,21 @@ func (f *filled) unreadable() error {
 	return f.unread
 }
 
-// members returns what is published by the targets of a group, or by those that will
-// take it, and the targets whose stores cannot be read. It is known when all others were read,
-// and one at least: a group that began without what a target publishes would take it away.
-func (t *targets) members(p resolve.Plan, g resolve.Group) (all []inventory.Member, without []resolve.Key, known bool) {
+// beginning is what a group starts from.
+type beginning struct {
+	// members are what is published by its targets, or by those that will take it. Those in
+	// drains drain since then, as far as is known.
+	members []inventory.Member
+	drains  map[netip.Addr]time.Time
+	// without are the targets whose stores cannot be read.
+	without []resolve.Key
+}
+
+// beginning returns what a group starts from. It is known when all stores were read that can
+// be, and one at least: a group that began without what a target publishes would take it away.
+func (t *targets) beginning(p resolve.Plan, g resolve.Group) (from beginning, known bool) {
 	read := 0
-	add := func(own ...plan.Slice) { all = merged(all, plan.Published(plan.State{Slices: own})) }
+	from.drains = make(map[netip.Addr]time.Time)
 	for _, each := range p.Targets {
 		for i, u := range each.Uses {
 			if u.Group != g && (u.Next == nil || u.Next.Group != g) {
@@ -78,22 +88,34 @@ func (t *targets) members(p resolve.Plan, g resolve.Group) (all []inventory.Memb
 				continue
 			}
 			if f != nil && f.unreadable() != nil {
-				without = append(without, each.Key)
+				from.without = append(from.without, each.Key)
 				continue
 			}
 			if f == nil || !f.known() {
-				return nil, nil, false
+				return beginning{}, false
 			}
 			read++
 			before := t.server.groups.running[u.Group]
 			if before != nil && before.verdict.Load() != nil && !slices.Contains(before.without, each.Key) {
-				add(plan.Slice{Endpoints: before.verdict.Load().Members})
+				from.members = merged(from.members, before.verdict.Load().Members)
 			} else {
-				add(f.states[i].Slices...)
+				from.take(f.states[i].Slices)
 			}
 		}
 	}
-	return all, without, len(without) == 0 || read > 0
+	return from, len(from.without) == 0 || read > 0
+}
+
+// take adds what slices publish.
+func (b *beginning) take(own []plan.Slice) {
+	b.members = merged(b.members, plan.Published(plan.State{Slices: own}))
+	for _, s := range own {
+		for _, m := range s.Endpoints {
+			if m.State == inventory.StateDraining && s.Changed.After(b.drains[m.Address]) {
+				b.drains[m.Address] = s.Changed
+			}
+		}
+	}
 }
 
 // late reports whether a store of one of these targets could be read after all.

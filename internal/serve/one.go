@@ -61,7 +61,7 @@ func (o *One) Local() resolve.Local {
 		local.Services = []resolve.Service{{Key: key, Service: o.state.Service}}
 	}
 	for _, slice := range o.state.Slices {
-		published := resolve.Published{Key: key, Pool: o.of.Pool, Slice: slice.Name, Ports: slice.Ports, Endpoints: len(slice.Endpoints)}
+		published := resolve.Published{Key: key, Pool: o.of.Pool, Slice: slice.Name, Ports: slice.Ports, Endpoints: len(slice.Endpoints), Changed: slice.Changed}
 		published.Addresses = func() (all []netip.Addr) {
 			for _, m := range slice.Endpoints {
 				all = append(all, m.Address)

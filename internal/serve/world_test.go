@@ -233,7 +233,7 @@ func (h worldHub) Local() resolve.Local {
 		if !h.watched[s.namespace] {
 			continue
 		}
-		p := resolve.Published{Key: resolve.Key{Namespace: s.namespace, Service: s.service}, Slice: s.Name, Pool: s.pool, Ports: s.Ports, Endpoints: len(s.Endpoints)}
+		p := resolve.Published{Key: resolve.Key{Namespace: s.namespace, Service: s.service}, Slice: s.Name, Pool: s.pool, Ports: s.Ports, Endpoints: len(s.Endpoints), Changed: s.Changed}
 		if s.Family == plan.IPv6 {
 			p.IPv6 = p.Endpoints
 		}
@@ -332,7 +332,7 @@ func (s worldStore) Write(ctx context.Context, w plan.Write) (string, error) {
 	}
 	s.world.version++
 	after := storedSlice{w.Slice, s.of.Namespace, s.of.Service, s.of.Pool}
-	after.Version = strconv.Itoa(s.world.version)
+	after.Version, after.Changed = strconv.Itoa(s.world.version), w.Trigger
 	s.world.slices[key] = after
 	s.world.writes = append(s.world.writes, fmt.Sprintf("%s %s", w.Operation, key))
 	return after.Version, nil

@@ -3,6 +3,7 @@ package kube
 import (
 	"fmt"
 	"net/netip"
+	"time"
 	"unique"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -76,9 +77,10 @@ func (s *cachedSlice) ports() []plan.Port {
 // content is what is kept of an EndpointSlice. It is never changed.
 type content struct {
 	namespace, name, version, pool string
-	// ports are those of a slice of ours, ipv6 its family.
-	ports []plan.Port
-	ipv6  bool
+	// ports are those of a slice of ours, ipv6 its family, and changed when that was last changed.
+	ports   []plan.Port
+	ipv6    bool
+	changed time.Time
 	// ours says that it has our managed-by label.
 	ours bool
 	publication
@@ -123,7 +125,7 @@ func pack(object *discoveryv1.EndpointSlice, managedBy string) (*content, error)
 		if c.cut = head.Size() > mostOfHead; c.cut {
 			head = *manifest.OwnFields(object)
 		}
-		c.ports, c.ipv6 = manifest.Ports(&head), object.AddressType == discoveryv1.AddressTypeIPv6
+		c.ports, c.ipv6, c.changed = manifest.Ports(&head), object.AddressType == discoveryv1.AddressTypeIPv6, manifest.Changed(&head)
 		manifest.Reduce(endpoints)
 	} else {
 		head, endpoints = *foreign(object), make([]discoveryv1.Endpoint, c.count)
@@ -180,7 +182,7 @@ func (c *content) size() int { return len(c.head) + len(c.endpoints.Value()) }
 
 // published says whose slice it is by its labels, and what it publishes.
 func (c *content) published() resolve.Published {
-	p := resolve.Published{Key: resolve.Key{Namespace: c.namespace, Service: c.service}, Pool: c.pool, Slice: c.name, Ports: c.ports, Endpoints: c.count, Addresses: c.addresses}
+	p := resolve.Published{Key: resolve.Key{Namespace: c.namespace, Service: c.service}, Pool: c.pool, Slice: c.name, Ports: c.ports, Endpoints: c.count, Changed: c.changed, Addresses: c.addresses}
 	if c.ipv6 {
 		p.IPv6 = c.count
 	}
