@@ -14,8 +14,8 @@ import (
 //	2       <name>-2  <name>-ipv6-2
 //	n       <name>-n  <name>-ipv6-n
 //
-// The name that a target of a pool has by itself, web.blue, goes on with dots:
-// web.blue.2, web.blue.ipv6. With hyphens, web.blue-2 would be the second slice of
+// The name that a pool gives, web.blue, goes on with dots, also where another pool has the slices
+// now: web.blue.2, web.blue.ipv6. With hyphens, web.blue-2 would be the second slice of
 // pool blue and the first of pool blue-2.
 
 // NameOf returns the name of the target's slice of that family and number,
@@ -61,7 +61,7 @@ func (t Target) Adopted() bool { return t.SliceName != t.Service+"."+t.Pool }
 
 // separator stands between the parts of a name.
 func (t Target) separator() string {
-	if t.Pool != "" && !t.Adopted() {
+	if t.Pool != "" && strings.HasPrefix(t.SliceName, t.Service+".") {
 		return "."
 	}
 	return "-"

@@ -133,6 +133,7 @@ func TestContract23RefusedNamesAreNeverUsed(t *testing.T) {
 func TestNamesOfTwoPoolsNeverMeet(t *testing.T) {
 	blue := plan.Target{Service: "web", SliceName: "web.blue", Pool: "blue"}
 	second := plan.Target{Service: "web", SliceName: "web.blue-2", Pool: "blue-2"}
+	renamed := plan.Target{Service: "web", SliceName: "web.blue", Pool: "blue-2"} // blue-2 has the addresses of blue now
 	for _, want := range []struct {
 		family plan.Family
 		number int
@@ -147,8 +148,13 @@ func TestNamesOfTwoPoolsNeverMeet(t *testing.T) {
 		if _, _, ok := second.ParseName(want.name); ok {
 			t.Errorf("%s is a name of pool blue-2 too", want.name)
 		}
-		if _, _, ok := blue.ParseName(second.NameOf(want.family, want.number)); ok {
-			t.Errorf("%s is a name of pool blue too", second.NameOf(want.family, want.number))
+		for _, other := range []plan.Target{blue, renamed} {
+			if _, _, ok := other.ParseName(second.NameOf(want.family, want.number)); ok {
+				t.Errorf("%s is a name of pool blue too", second.NameOf(want.family, want.number))
+			}
+		}
+		if family, number, ok := renamed.ParseName(want.name); !ok || family != want.family || number != want.number {
+			t.Errorf("%s of a pool that was renamed: got %v %d %v", want.name, family, number, ok)
 		}
 	}
 	adopted := plan.Target{Service: "web", SliceName: "web-remote", Pool: "blue"}

@@ -1,6 +1,7 @@
 package resolve_test
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -291,5 +292,34 @@ func TestADryRunWritesNothingUntilOnlyOldSlicesAreLeft(t *testing.T) {
 	w.after(0)
 	if !w.plan.Targets[0].DryRun || w.plan.Targets[1].DryRun {
 		t.Errorf("got %+v, want a dry run of the first", w.plan.Targets)
+	}
+}
+
+// TestContract203ARestartFindsARenamedPoolWithTwoFamiliesOnce: each slice of before belongs to one
+// use, however often it is resolved, where a pool of another name has the addresses now.
+func TestContract203ARestartFindsARenamedPoolWithTwoFamiliesOnce(t *testing.T) {
+	green := pool("green", []string{"shop"}, "30080")
+	green.Spec.Subnets = []string{"10.0.0.0/24", "fd00::/64"}
+	w := newWorld(t, green)
+	w.in.Services = []resolve.Service{service("shop/web", 30080)}
+	w.in.Bindings = []v1alpha1.EndpointBinding{binding("shop/web", "green")}
+	w.unready[tcp("green", 30080)] = true
+	w.refuses["web.green"] = true
+	for _, slice := range []string{"web.blue", "web.blue.ipv6", "web.blue.2", "web.blue.ipv6.2"} {
+		address := "10.0.0.1"
+		if strings.Contains(slice, "ipv6") {
+			address = "fd00::1"
+		}
+		w.in.Published = append(w.in.Published, resolve.Published{
+			Key: key("shop/web"), Slice: slice, Pool: "blue", Ports: []plan.Port{{Name: "http", Protocol: plan.TCP, Number: 30080}}, Endpoints: 1,
+			Addresses: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr(address)} },
+		})
+	}
+	for range 3 {
+		w.plan, w.memory = resolve.Resolve(w.in, w.memory)
+		w.want("shop/web green:30080 active", "shop/web green:30080 leaving")
+	}
+	if old := w.plan.Targets[0].Uses[1].Use; old.SliceName(key("shop/web")) != "web.blue" {
+		t.Errorf("got %+v, want the slices of blue", old)
 	}
 }

@@ -126,7 +126,7 @@ func (r *rules) fromSlice(p Published, pools map[string]v1alpha1.EndpointPool, w
 		u.By = req.by()
 	}
 	if !u.owns(p.Key, p.Slice) {
-		u.Adopt = firstName(p.Slice)
+		u.Adopt = firstName(p)
 	}
 	for _, name := range req.spec.PoolNames() {
 		if is := (Use{Group: Group{Pool: name}, Adopt: req.spec.Adopt}); is.owns(p.Key, p.Slice) {
@@ -186,14 +186,14 @@ func (r *rules) poolOf(p Published, names []string, pools map[string]v1alpha1.En
 
 // firstName is the name of the first of the slices, of which this is one that has another
 // name than the pool gives.
-func firstName(slice string) string {
-	for at := len(slice); at > 0; at = strings.LastIndex(slice[:at], "-") {
-		first := plan.Target{SliceName: slice[:at]}
-		if _, number, ok := first.ParseName(slice); ok && (number > 1 || strings.HasSuffix(slice, "-ipv6")) {
+func firstName(p Published) string {
+	for at := len(p.Slice); at > 0; at = strings.LastIndexAny(p.Slice[:at], "-.") {
+		first := plan.Target{Service: p.Service, Pool: p.Pool, SliceName: p.Slice[:at]}
+		if family, number, ok := first.ParseName(p.Slice); ok && (number > 1 || family == plan.IPv6) {
 			return first.SliceName
 		}
 	}
-	return slice
+	return p.Slice
 }
 
 // ownCheck is the check that a request says, nil for that of the pool. Where it checks one
