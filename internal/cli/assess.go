@@ -81,11 +81,11 @@ func (p Program) assess(ctx context.Context, c config.Config) (*parts, serve.Ass
 	if err != nil {
 		return nil, serve.Assessment{}, &exitError{ExitUsage, err}
 	}
-	a, err := b.server.Assess(ctx, newPacer(func(what string, done, all int) {
+	a, err := b.server.Once(ctx, newPacer(func(what string, done, all int) {
 		fmt.Fprintf(p.Stderr, "Still %s: %d of %d ...\n", what, done, all)
 	}).tell)
 	if err == nil && a.Documents.Variables {
-		err = unread(a.Targets[0].Fills[0])
+		err = unread(a.Assessed[0].Fills[0])
 	}
 	return b, a, ended(ctx, err)
 }
@@ -101,6 +101,6 @@ func unread(f *serve.AssessedFill) error {
 // found is what an assessment found out.
 func (b *parts) found(a serve.Assessment, started time.Time) report.Many {
 	m := b.facts(started)()
-	m.Snapshot, m.DryRun = a.Snapshot(), b.config.Run.DryRun || b.config.Store.Kind == config.StoreMemory
+	m.Snapshot, m.DryRun = &a.Snapshot, b.config.Run.DryRun || b.config.Store.Kind == config.StoreMemory
 	return m
 }

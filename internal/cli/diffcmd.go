@@ -118,7 +118,7 @@ func (p Program) diff(ctx context.Context, c config.Config, s scope, out command
 // of returns what of an assessment is about the scope. Mistakes of documents and what
 // could not be read may be about any Service.
 func (s scope) of(a serve.Assessment) serve.Assessment {
-	a.Targets = slices.DeleteFunc(slices.Clone(a.Targets), func(t *serve.AssessedTarget) bool { return !s.has(t.Key) })
+	a.Assessed = slices.DeleteFunc(slices.Clone(a.Assessed), func(t *serve.AssessedTarget) bool { return !s.has(t.Key) })
 	a.Plan.Refusals = slices.DeleteFunc(slices.Clone(a.Plan.Refusals), func(r resolve.Refusal) bool { return !s.has(r.Key) })
 	a.Plan.Lost = slices.DeleteFunc(slices.Clone(a.Plan.Lost), func(l resolve.Published) bool { return !s.has(l.Key) })
 	return a
@@ -134,7 +134,7 @@ func (p Program) sayEmpty(c config.Config) {
 // differences describes the writes of an assessment.
 func differences(a serve.Assessment) ([]difference, error) {
 	all := []difference{}
-	for _, t := range a.Targets {
+	for _, t := range a.Assessed {
 		for _, f := range t.Fills {
 			for _, w := range f.Writes {
 				diff, err := unified(f.Target, f.State.Slices, w)

@@ -55,7 +55,7 @@ type endings struct {
 func judgeAll(a serve.Assessment, dryRun bool) endings {
 	e := endings{dryRun: dryRun}
 	keys := make(map[resolve.Key]bool)
-	for _, t := range a.Targets {
+	for _, t := range a.Assessed {
 		keys[t.Key] = true
 		for _, f := range t.Fills {
 			j := judgingOf(&a, t, f, dryRun)
@@ -82,7 +82,7 @@ func judgeAll(a serve.Assessment, dryRun bool) endings {
 	if a.Plan.Kept != "" {
 		e.add(resolve.Key{}, "", ServicesKept, a.Plan.Kept+".")
 	}
-	for _, err := range a.Unread {
+	for _, err := range a.Blind {
 		e.add(resolve.Key{}, "", StoreFailed, err.Error()+".")
 	}
 	for _, m := range a.Documents.Mistakes {

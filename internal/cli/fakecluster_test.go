@@ -40,7 +40,7 @@ type fakeCluster struct {
 
 func newFakeCluster(t *testing.T) *fakeCluster {
 	t.Helper()
-	c := &fakeCluster{slices: map[string]*discoveryv1.EndpointSlice{}, forbidden: map[string]bool{}}
+	c := &fakeCluster{version: 100, slices: map[string]*discoveryv1.EndpointSlice{}, forbidden: map[string]bool{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/namespaces/{namespace}/services", c.list)
 	mux.HandleFunc("GET /apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices", c.list)
@@ -66,13 +66,16 @@ func (c *fakeCluster) service(namespace, name string, port int, annotations map[
 // list answers a list, or a watch that begins with one.
 func (c *fakeCluster) list(w http.ResponseWriter, r *http.Request) {
 	kind, version, objects := c.objects(r)
-	answerList(w, r, kind, version, objects)
+	c.mu.Lock()
+	revision := strconv.Itoa(c.version)
+	c.mu.Unlock()
+	answerList(w, r, kind, version, revision, objects)
 }
 
-func answerList(w http.ResponseWriter, r *http.Request, kind, version string, objects []any) {
+func answerList(w http.ResponseWriter, r *http.Request, kind, version, revision string, objects []any) {
 	w.Header().Set("Content-Type", "application/json")
 	if r.FormValue("watch") == "" {
-		_ = json.NewEncoder(w).Encode(map[string]any{"kind": kind + "List", "apiVersion": version, "metadata": map[string]string{"resourceVersion": "100"}, "items": objects})
+		_ = json.NewEncoder(w).Encode(map[string]any{"kind": kind + "List", "apiVersion": version, "metadata": map[string]string{"resourceVersion": revision}, "items": objects})
 		return
 	}
 	if r.FormValue("sendInitialEvents") != "" {
@@ -80,7 +83,7 @@ func answerList(w http.ResponseWriter, r *http.Request, kind, version string, ob
 			_ = json.NewEncoder(w).Encode(map[string]any{"type": "ADDED", "object": object})
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"type": "BOOKMARK", "object": map[string]any{"kind": kind, "apiVersion": version, "metadata": map[string]any{
-			"resourceVersion": "100", "annotations": map[string]string{"k8s.io/initial-events-end": "true"},
+			"resourceVersion": revision, "annotations": map[string]string{"k8s.io/initial-events-end": "true"},
 		}}})
 	}
 	w.(http.Flusher).Flush()

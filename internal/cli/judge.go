@@ -28,11 +28,12 @@ type judging struct {
 
 func judgingOf(a *serve.Assessment, t *serve.AssessedTarget, f *serve.AssessedFill, dryRun bool) judging {
 	j := judging{AssessedFill: f, dryRun: dryRun || t.DryRun}
-	if read := a.Pools[f.Use.Pool]; read != nil {
-		j.nodes, j.filtered = read.Nodes, read.Decisions
+	g := a.GroupOf(f.Use.Group)
+	if g != nil && g.State != nil {
+		j.nodes, j.filtered = g.State.Source.Nodes, narration.ByName(g.State.Source.Decisions)
 	}
-	if g := a.Groups[f.Use.Group]; g != nil && g.Decided && f.Use.State != resolve.Emptied {
-		j.verdict, j.health, j.findings = *g.Verdict, g.Health, g.Findings()
+	if g != nil && g.State != nil && g.State.Decided && f.Use.State != resolve.Emptied {
+		j.verdict, j.health, j.findings = *g.State.Verdict, g.State.Health, g.State.Findings()
 	}
 	if countOf(f).ready == 0 && j.verdict.Mode == guard.FailOpen {
 		j.verdict.Mode = guard.Publish // an endpoint of another pool works, so failing open does not apply
@@ -52,6 +53,8 @@ func (j judging) judge() (Outcome, string) {
 		return SourceFailed, fmt.Sprintf("%s; %s.", j.Undecided, failed(SourceFailed, j.AssessedFill))
 	case j.Use.State == resolve.Kept:
 		return ServicesKept, sentences(upper(j.Use.Message)+".", done)
+	case j.Use.State == resolve.Draining:
+		return j.writtenOr(), sentences(upper(j.Use.Message)+".", done)
 	case j.Use.State == resolve.Emptied:
 		return j.writtenOr(), sentences("The slices are emptied: "+j.Use.Message+".", j.did()+".")
 	}

@@ -14,7 +14,7 @@ func (l *looking) computeKnown(ctx context.Context) (known, error) {
 	if err != nil {
 		return known{}, err
 	}
-	for _, err := range a.Unread {
+	for _, err := range a.Blind {
 		l.say("Not everything is known: " + plain(err.Error()))
 	}
 	return known{b.found(a, started)}, nil

@@ -182,8 +182,8 @@ func TestASingleRunReplacesAPoolWhenTheOtherIsReady(t *testing.T) {
 	}
 	s.green(t, `[{"name": "g1", "private_ip": "10.0.0.31", "ready": true, "worker": true}]`)
 	once(t, s.environ(t)).want(t, cli.Written)
-	if got := s.published(); got["shop/web.blue"] != "" || got["shop/web.green"] != "10.0.0.31 ready" || got["shop/both.green"] != "" || got["shop/both.blue"] != both {
-		t.Errorf("got slices %v, want web of pool green and both of pool blue", got)
+	if got := s.published(); got["shop/web.blue"] != "10.0.0.11 down, 10.0.0.12 down" || got["shop/web.green"] != "10.0.0.31 ready" || got["shop/both.green"] != "10.0.0.31 down" || got["shop/both.blue"] != both {
+		t.Errorf("got slices %v, want web of pool green and both of pool blue, and the others draining", got)
 	}
 }
 

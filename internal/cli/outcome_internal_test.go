@@ -34,7 +34,7 @@ func Outcomes() []OutcomeDoc {
 		{Stopped, ExitDifferent, "A signal came before the run was done.", "A write that had begun was finished; others were not tried.", "Run it again."},
 		{Misused, ExitUsage, "The command line or the configuration is wrong.", "Nothing was read, checked or written.", "Correct what the message names; `config validate` lists every mistake."},
 		{DocumentInvalid, ExitUsage, "With `DOCUMENTS_DIR`: a document is wrong, or cannot be read.", "What the document published before stays. The other documents were carried out.", "Correct what the message names; `config validate` lists every mistake."},
-		{SourceFailed, ExitSource, "The source could not be read completely.", "Nothing was checked or written.", "Correct the cause that the message names. The slices stay as they are."},
+		{SourceFailed, ExitSource, "The source could not be read completely.", "Nothing of its pool was written.", "Correct the cause that the message names. The slices stay as they are."},
 		{StoreFailed, ExitStore, "The slices could not be loaded, or one could not be written.", "If they could not be loaded, nothing was written. If one could not be written, the others were.", "Correct the cause that the message names, and run it again."},
 		{Conflict, ExitStore, "At every attempt another program changed the slice between reading and writing.", "That slice is as the other program left it.", "Find the other program in the `managedFields` of the slice, stop it, and run again."},
 		{ServiceProblem, ExitStore, "The Service cannot be filled: it is missing, being deleted, has a selector, is of type ExternalName, or has no port that fits.", "No slice was created. Existing slices were kept up to date, unless the Service is gone.", "Correct the Service as the message says, and run it again."},
@@ -73,7 +73,7 @@ The last line of the log, "run ended", has the outcome as ` + "`outcome`" + `. I
 
 Where there are several Services or pools, each has an outcome of its own, and the log has a line "not as it should be" for each whose exit status would not be 0. The run ends with that of the worst, in this order: ` + "`StoreFailed`, `Conflict`, `SourceFailed`, `ServiceProblem`, `FailingOpen`, `ChecksSilent`, `OnlyLeavingPass`, `InventoryRejected`, `ServicesKept`" + `, nothing ready, ` + "`NotGranted`, `DocumentInvalid`" + `, the rest. An error of one Service concerns that Service only.
 
-A single run has no memory: at each run the drain period of a leaving node begins anew. So repeated runs keep such an endpoint draining while it passes. Set ` + "`DRAIN_PERIOD=0s`" + ` for them.
+A single run is the daemon until all has settled: each source was read once, each endpoint was checked, and all that differs was written or refused. It begins a drain and does not wait for its end. Since when an endpoint drains is taken from its slice, so a later run, or the daemon, ends it.
 
 | status | outcome | when | what the run did | what to do |
 |---|---|---|---|---|

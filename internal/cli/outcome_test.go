@@ -19,7 +19,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
 )
 
@@ -70,12 +69,10 @@ func (w *world) judge() (cli.Outcome, string) { return cli.Judge(&w.Assessment, 
 // silentWorld is one in which two of two endpoints do not answer, or what else the verdict says.
 func silentWorld(v guard.Verdict) *world {
 	addr := netip.MustParseAddr("10.0.0.1")
-	group := &serve.AssessedGroup{}
-	group.Decided, group.Verdict, group.Findings = true, &v, func() []narration.Finding { return nil }
+	state := &serve.GroupState{Findings: func() []narration.Finding { return nil }}
+	state.Decided, state.Verdict = true, &v
 	return &world{
-		serve.Assessment{
-			Groups: map[resolve.Group]*serve.AssessedGroup{{}: group},
-		},
+		serve.Assessment{Snapshot: serve.Snapshot{Groups: []serve.Group{{State: state}}}},
 		serve.AssessedFill{Desired: []plan.Slice{{Name: "web-remote", Endpoints: []inventory.Member{{Address: addr, State: inventory.StateReady}}}}},
 	}
 }

@@ -28,7 +28,7 @@ func remoteCluster(t *testing.T) (url string) {
 			refuse(w, http.StatusUnauthorized, "Unauthorized", "Unauthorized")
 			return
 		}
-		answerList(w, r, "Node", "v1", []any{node})
+		answerList(w, r, "Node", "v1", "100", []any{node})
 	}))
 	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
 	return server.URL

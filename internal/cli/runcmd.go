@@ -95,12 +95,8 @@ func (b *parts) lead(ctx context.Context, do func(context.Context) error) error 
 func (b *parts) once(ctx context.Context) error {
 	var a serve.Assessment
 	err := ended(ctx, b.lead(ctx, func(ctx context.Context) error {
-		do := b.server.Once
-		if b.dryRun {
-			do = b.server.Assess
-		}
 		var err error
-		a, err = do(ctx, newPacer(func(what string, done, all int) {
+		a, err = b.server.Once(ctx, newPacer(func(what string, done, all int) {
 			b.log.Info("still running", "what", what, "done", done, "all", all)
 		}).tell)
 		return err
@@ -128,7 +124,7 @@ func (b *parts) once(ctx context.Context) error {
 // written is what came of all writes.
 func written(a serve.Assessment) *serve.AssessedFill {
 	var all serve.AssessedFill
-	for _, t := range a.Targets {
+	for _, t := range a.Assessed {
 		for _, f := range t.Fills {
 			all.Results = append(all.Results, f.Results...)
 		}

@@ -96,13 +96,6 @@ func (s *Story) written(results []outbox.Result, state plan.State, before map[st
 	return otherwise
 }
 
-// Written tells what came of writes outside of a loop.
-func Written(results []outbox.Result, state plan.State) Story {
-	var s Story
-	s.written(results, state, nil)
-	return s
-}
-
 // wrote describes a write.
 func wrote(w plan.Write) []any {
 	return []any{"slice", w.Slice.Name, "operation", string(w.Operation), "endpoints", len(w.Slice.Endpoints), "added", len(w.Added), "removed", len(w.Removed), "changed", len(w.Changed)}

@@ -43,7 +43,7 @@ func (l *loop) start(members []inventory.Member) {
 	now := time.Now()
 	l.judged, l.beatDue = now, now.Add(heartbeat)
 	l.intake.wait = min(l.opts.HealthTimeout, firstCheck) + l.opts.grace()
-	l.ineligible = Ineligible(members, l.opts.Reader.opts.Rules)
+	l.ineligible = ineligible(members, l.opts.Reader.opts.Rules)
 	verdict := l.decide(guard.Input{Now: now, Memory: guard.Recover(members, now).Drained(l.opts.Drains).Forbid(l.ineligible)}, l.opts.Policy)
 	l.verdict = &verdict
 	l.publisher = publisher{grace: l.opts.grace(), published: l.verdict}
@@ -51,15 +51,15 @@ func (l *loop) start(members []inventory.Member) {
 	l.tell(Outcome{Recovered: &Recovered{Members: len(members), Ineligible: len(l.ineligible)}})
 }
 
-// Ineligible returns the members that are not eligible today.
-func Ineligible(members []inventory.Member, rules filter.Rules) map[netip.Addr]bool {
-	ineligible := make(map[netip.Addr]bool)
+// ineligible returns the members that are not eligible today.
+func ineligible(members []inventory.Member, rules filter.Rules) map[netip.Addr]bool {
+	not := make(map[netip.Addr]bool)
 	for _, m := range members {
 		if reason, _ := rules.Check(m.Address); reason != "" {
-			ineligible[m.Address] = true
+			not[m.Address] = true
 		}
 	}
-	return ineligible
+	return not
 }
 
 // pass is the picture of the package comment: what was read and checked becomes a
@@ -216,6 +216,33 @@ func (l *loop) beat(now time.Time) {
 	l.tell(Outcome{Beat: true, Overruns: l.prober.overruns(), Refused: refused})
 }
 
+// settled reports whether the verdict waits for no further check: of an endpoint whose state is
+// in question, of Fall failures where nothing passes, and of Rise passes where something drains.
+// It waits no longer than all these take.
+func (l *loop) settled(now time.Time) bool {
+	p, s := l.opts.Policy, l.outcome.Source
+	switch {
+	case s.LastAttempt.IsZero(), l.intake.inventory != nil, l.publisher.newest != nil:
+		return false
+	case p.HealthOff, now.Sub(s.LastAttempt) >= time.Duration(max(p.Rise, p.Fall))*(p.Interval+l.opts.HealthTimeout):
+		return true
+	}
+	passes, risen, fallen := false, false, true
+	for _, w := range l.verdict.Watch {
+		streak := l.intake.health.Of(w.Address)
+		switch {
+		case l.ineligible[w.Address], !streak.Known() && streak.Trouble != "":
+			continue
+		case !streak.Known(), w.Urgent:
+			return false
+		}
+		passes, fallen = passes || streak.Passes > 0, fallen && streak.Fails >= p.Fall
+		risen = risen || streak.Passes >= p.Rise && inventory.StateOf(l.verdict.Members, w.Address) == inventory.StateReady
+	}
+	drains := slices.ContainsFunc(l.verdict.Members, func(m inventory.Member) bool { return m.State == inventory.StateDraining })
+	return (passes || fallen) && (risen || !drains)
+}
+
 // tell tells the observer what an event came to.
 func (l *loop) tell(o Outcome) {
 	o.At, o.Verdict, o.Judged, o.Health = time.Now(), l.verdict, l.judged, l.intake.health
@@ -230,6 +257,7 @@ func (l *loop) tell(o Outcome) {
 		o.Read = l.outcome.Read
 	}
 	o.Decided = l.outcome.Decided || !o.Source.LastSuccess.IsZero() || o.Recovered == nil && len(l.verdict.Members) > 0
+	o.Settled = l.outcome.Settled || l.settled(o.At)
 	l.outcome = o
 	l.opts.Observe(o)
 	l.outcome.Read = nil

@@ -13,6 +13,9 @@ type Outcome struct {
 	At, Judged time.Time
 	// Decided says that a first decision was made.
 	Decided bool
+	// Settled says that every endpoint was checked at some time as often as it takes for a
+	// first verdict, or could not be for so long, and that the source was tried.
+	Settled bool
 	// Passed says that the verdict is a new one, and Beat that nothing is new but
 	// Health, Overruns and Held.
 	Passed, Beat bool

@@ -149,6 +149,14 @@ func (p *Reader) Run(ctx context.Context) {
 	}
 }
 
+// Once reads once, and gives what it read to every group.
+func (p *Reader) Once(ctx context.Context) {
+	if r := p.Read(ctx); ctx.Err() == nil {
+		p.opts.Observe(r)
+		p.give(r)
+	}
+}
+
 // give filters an answer of the source, once for all groups.
 func (p *Reader) give(r Reading) {
 	var read *inventoryRead

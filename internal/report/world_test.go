@@ -90,20 +90,20 @@ func (w *world) assess(t testing.TB) *report.Status {
 			Rise: 1, Fall: 1, Interval: time.Second, MaxSilentPercent: 50, FailOpen: true,
 			Threshold: 10, MaxRemovalPercent: 50, DrainPeriod: 30 * time.Second,
 		},
-		PollInterval: time.Second, SourceTimeout: time.Minute, HealthTimeout: time.Second, Concurrency: 64,
+		PollInterval: time.Second, SourceTimeout: time.Minute, HealthTimeout: time.Second, Concurrency: 64, DryRun: true,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := s.Server().Assess(t.Context(), func(string, int, int) {})
+	a, err := s.Server().Once(t.Context(), func(string, int, int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := a.Targets[0].Fills[0]
-	g := a.Groups[f.Use.Group]
+	f := a.Assessed[0].Fills[0]
+	g := a.GroupOf(f.Use.Group).State
 	return &report.Status{
 		At: a.At, ModeSince: a.At, State: f.State, Problem: f.Problem, Store: report.StoreStatus{Pending: len(f.Writes)},
-		Source: a.Pools[f.Use.Pool].Sourced, Verdict: *g.Verdict, Health: g.Health, Findings: g.Findings(),
+		Source: g.Source, Verdict: *g.Verdict, Health: g.Health, Findings: g.Findings(),
 	}
 }
 

@@ -109,17 +109,6 @@ func (p *Plan) HandsOver() bool {
 	})
 }
 
-// Drained ends what drains: who decides once has no time for it.
-func (p *Plan) Drained() {
-	for i := range p.Targets {
-		for j := range p.Targets[i].Uses {
-			if u := &p.Targets[i].Uses[j]; u.State == Draining {
-				u.State = Emptied
-			}
-		}
-	}
-}
-
 // at notes that time alone changes the plan then.
 func (p *Plan) at(when time.Time) {
 	if p.Next.IsZero() || when.Before(p.Next) {

@@ -1,47 +1,21 @@
 package serve
 
 import (
-	"slices"
-	"time"
+	"errors"
+	"fmt"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/outbox"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
 )
 
-// Assessment is what one look at all pools and Services comes to.
+// Assessment is what a single run comes to.
 type Assessment struct {
-	At        time.Time
-	Documents documents.Set
-	Plan      resolve.Plan
-	// Unread says which parts of the local cluster could not be read, and why.
-	Unread []error
-	Pools  map[string]*AssessedPool
-	Groups map[resolve.Group]*AssessedGroup
-	// Targets are those of Plan, in its order.
-	Targets []*AssessedTarget
-
-	services []resolve.Service
-}
-
-// AssessedPool is what one read of a pool came to.
-type AssessedPool struct {
-	pool.Sourced
-	// Warnings are those of the source.
-	Warnings []string
-
-	read guard.Read
-}
-
-// AssessedGroup is what was decided on the endpoints of a pool by one health check.
-type AssessedGroup struct {
-	GroupState
-	// Err is why nothing was decided.
-	Err error
+	Snapshot
+	// Blind says which parts of the local cluster could not be read, and why.
+	Blind []error
+	// Assessed are the Services of the plan, in its order.
+	Assessed []*AssessedTarget
 }
 
 // AssessedTarget is one Service.
@@ -51,17 +25,12 @@ type AssessedTarget struct {
 	Fills []*AssessedFill
 }
 
-// unwritten reports whether some of its slices could not be read or written.
-func (t *AssessedTarget) unwritten() bool {
-	return slices.ContainsFunc(t.Fills, func(f *AssessedFill) bool { return f.StoreErr != nil })
-}
-
 // AssessedFill is what one pool gives a Service.
 type AssessedFill struct {
 	Use    resolve.PoolUse
 	Target plan.Target
-	// State is what the slices are, Desired what they should be, and Writes lead from one
-	// to the other. Problem is why the Service cannot be filled.
+	// State is what the slices were at first, Desired what they should be, and Writes lead
+	// from one to the other. Problem is why the Service cannot be filled.
 	State   plan.State
 	Desired []plan.Slice
 	Problem plan.Problem
@@ -72,9 +41,23 @@ type AssessedFill struct {
 	// Undecided is why nothing was decided; StoreErr is why the slices cannot be read, or
 	// not all of them be written. Both are nil where all went well.
 	Undecided, StoreErr error
-
-	members []inventory.Member
 }
+
+// SourceError says that a source could not be read.
+type SourceError struct{ Err error }
+
+func (e *SourceError) Error() string { return "read source: " + e.Err.Error() }
+
+// Unwrap returns the source's own error.
+func (e *SourceError) Unwrap() error { return e.Err }
+
+// StoreError says that slices could not be loaded or written.
+type StoreError struct{ Err error }
+
+func (e *StoreError) Error() string { return "store: " + e.Err.Error() }
+
+// Unwrap returns the store's own error.
+func (e *StoreError) Unwrap() error { return e.Err }
 
 // Landed is how many writes succeeded.
 func (f *AssessedFill) Landed() int {
@@ -87,8 +70,103 @@ func (f *AssessedFill) Landed() int {
 	return landed
 }
 
-// plan computes what the slices should be.
-func (f *AssessedFill) plan() {
-	f.Desired, f.Problem = plan.Desired(f.members, f.State, f.Target)
-	f.Writes = plan.Diff(f.State.Slices, f.Desired)
+// GroupOf returns what a group decided, nil where that is nothing.
+func (a *Assessment) GroupOf(key resolve.Group) *Group {
+	for i := range a.Groups {
+		if a.Groups[i].Group == key {
+			return &a.Groups[i]
+		}
+	}
+	return nil
+}
+
+// assessment is what a single run has come to.
+func (s *Server) assessment() Assessment {
+	a := Assessment{Snapshot: *s.Snapshot()}
+	if err := s.labels.failed(); err != nil {
+		a.Blind = append(a.Blind, fmt.Errorf("the labels of namespaces cannot be read: %w", err))
+	}
+	for _, sight := range s.opts.Hub.Local().Sights {
+		if sight.Err != nil {
+			a.Blind = append(a.Blind, fmt.Errorf("namespace %s cannot be read: %w", sight.Namespace, sight.Err))
+		}
+	}
+	for i := range a.Plan.Targets {
+		t := &AssessedTarget{Target: a.Plan.Targets[i]}
+		for j, each := range s.targets.fills(t.Target) {
+			f := &AssessedFill{Use: t.Uses[j], Target: each.of}
+			var seen *FillState
+			if j < len(a.Targets[i].Fills) {
+				seen = s.once.restore(&a.Targets[i].Fills[j])
+			}
+			f.StoreErr = s.targets.unwritable(t.Key)
+			if s.once.assess(f, seen); f.StoreErr == nil && !s.once.decided(each.of) {
+				f.Undecided = a.undecided(f.Use.Group)
+			}
+			t.Fills = append(t.Fills, f)
+		}
+		a.Assessed = append(a.Assessed, t)
+	}
+	return a
+}
+
+// unwritable is why the slices of a Service were not read, nil where they were.
+func (t *targets) unwritable(key resolve.Key) error {
+	if f := t.running[key]; f != nil && t.broken[key] == nil {
+		return f.unreadable()
+	}
+	return t.broken[key]
+}
+
+// restore makes a fill of a dry run say what its slices are, not what they would be.
+func (o *once) restore(f *Fill) *FillState {
+	seen, own := f.State, o.of(f.Target)
+	if seen != nil && own.recorder != nil && own.before != nil {
+		is := *seen
+		is.State, is.Pending = *own.before, len(plan.Diff(own.before.Slices, seen.State.Slices))
+		f.State = &is
+	}
+	return seen
+}
+
+// assess says what a run came to for a fill, of which that was seen last.
+func (o *once) assess(f *AssessedFill, seen *FillState) {
+	own := o.of(f.Target)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if own.before != nil {
+		f.State, f.Desired = *own.before, own.before.Slices
+	}
+	if seen == nil {
+		return
+	}
+	f.Problem, f.Desired = seen.Problem, seen.State.Slices
+	if seen.Pending > 0 {
+		for _, w := range own.planned {
+			f.Desired = outbox.Landed(f.Desired, outbox.Result{Write: w})
+		}
+		if f.StoreErr = errors.Join(seen.LoadErr, seen.WriteErr); f.StoreErr == nil {
+			f.StoreErr = errors.New("the slices differ from what was written")
+		}
+	}
+	if f.Writes = plan.Diff(f.State.Slices, f.Desired); own.recorder == nil {
+		f.Results = own.results
+	}
+}
+
+// undecided is why nothing was decided on a group.
+func (a *Assessment) undecided(key resolve.Group) error {
+	g := a.GroupOf(key)
+	for _, p := range a.Pools {
+		if p.Name == key.Pool && p.Problem != "" {
+			return &SourceError{errors.New(p.Problem)}
+		}
+	}
+	switch {
+	case g != nil && g.State != nil && g.State.Source.LastErr != nil:
+		return &SourceError{g.State.Source.LastErr}
+	case g != nil && g.Problem != "":
+		return errors.New(g.Problem)
+	}
+	return errors.New("its endpoints were not checked")
 }

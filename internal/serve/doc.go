@@ -18,5 +18,5 @@
 //	groups   which endpoints are checked how
 //	targets  which Services are filled from which groups
 //	teller   what of it is told, once
-//	look     what one look at everything comes to, for a command that ends then
+//	once     when a single run has settled, and what it came to
 package serve

@@ -39,6 +39,9 @@ type group struct {
 	// failed says that it does not run any more, and has to be made anew.
 	failed atomic.Bool
 
+	// free says that its verdicts reach the Services.
+	free atomic.Bool
+
 	mu   sync.Mutex
 	over bool
 	stop context.CancelFunc
@@ -157,9 +160,20 @@ func (g *group) publish(s *Server, key resolve.Group, v *guard.Verdict) {
 		return
 	}
 	before := g.verdict.Swap(v)
-	s.set.Publish(name(key), v)
+	if s.once == nil || g.free.Load() {
+		s.set.Publish(name(key), v)
+	}
 	if before == nil || s.handsOver.Load() && healthOf(before) != healthOf(v) {
 		s.signal()
+	}
+}
+
+// release lets the verdicts of a single run reach the Services, where the pool was read.
+func (g *group) release(s *Server, key resolve.Group) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if seen := g.seen.Load(); g.settled() && seen.Source.LastErr == nil && !g.free.Swap(true) {
+		s.set.Publish(name(key), g.verdict.Load())
 	}
 }
 

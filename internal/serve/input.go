@@ -46,7 +46,7 @@ func (s *Server) input(now time.Time) (resolve.Input, bool) {
 		}
 		in.Unread[sight.Namespace] = in.Unread[sight.Namespace] || !sight.Complete || sight.Err != nil
 	}
-	s.settled = s.settled || len(local.Sights) > 0 || set.Complete
+	s.settled = s.settled || len(local.Sights) > 0 || set.Complete || s.once != nil
 	in.Services, in.Published = local.Services, local.Published
 	if s.lost.look(&in, set) {
 		in.Complete = false

@@ -42,6 +42,7 @@ func (t *targets) load(ctx context.Context, f *filled, i int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.unread = err; err == nil {
+		t.server.once.read(f.fills[i].of, &state)
 		f.states[i] = &state
 		f.loads--
 	}
@@ -84,7 +85,7 @@ func (t *targets) beginning(p resolve.Plan, g resolve.Group) (from beginning, kn
 				continue
 			}
 			f := t.running[each.Key]
-			if f == nil && t.broken[each.Key] {
+			if f == nil && t.broken[each.Key] != nil {
 				continue
 			}
 			if f != nil && f.unreadable() != nil {

@@ -17,7 +17,9 @@ func (s *Server) pass(ctx context.Context, now time.Time) time.Time {
 		if s.pause = pause; now.Sub(s.ran) < retry && !s.begun() {
 			s.pause = min(pause, time.Since(now)) // a start is not made slower
 		}
+		s.endOnce()
 	}()
+	s.beginOnce()
 	in, ready := s.input(now)
 	s.sizes = in.Nodes
 	if !ready {
@@ -38,6 +40,9 @@ func (s *Server) pass(ctx context.Context, now time.Time) time.Time {
 
 // await waits until a pass is due, and returns false when ctx has ended.
 func (s *Server) await(ctx context.Context, next time.Time) bool {
+	if s.once != nil {
+		s.pause, next = oncePause, time.Now()
+	}
 	least := time.NewTimer(s.pause)
 	defer least.Stop()
 	select {

@@ -89,7 +89,11 @@ func (p *pools) begin(ctx context.Context, document *v1alpha1.EndpointPool) (*ru
 	ctx, cancel := context.WithCancel(ctx)
 	r.stop = cancel
 	p.server.parts.Go(func() { source.run(ctx) })
-	p.server.parts.Go(func() { r.reader.Run(ctx) })
+	read := r.reader.Run
+	if p.server.once != nil {
+		read = r.reader.Once
+	}
+	p.server.parts.Go(func() { read(ctx) })
 	return r, nil
 }
 

@@ -175,6 +175,8 @@ type Server struct {
 	handsOver atomic.Bool
 	// sizes is how many nodes the pools had in the last pass.
 	sizes map[string]int
+	// once is nil but in a single run.
+	once *once
 	// searched says that namespaces with slices that no document names were looked for.
 	searched atomic.Bool
 	// shown is what runs by the newest plan, nil before the first.
@@ -213,7 +215,7 @@ func New(opts Options) (*Server, error) {
 	s.labels = &labels{server: s}
 	s.pools = &pools{server: s, running: make(map[string]*running)}
 	s.groups = &groups{server: s, running: make(map[resolve.Group]*group)}
-	s.targets = &targets{server: s, running: make(map[resolve.Key]*filled), leaving: make(map[string]bool), broken: make(map[resolve.Key]bool), settling: newSettling(s.teller.log)}
+	s.targets = &targets{server: s, running: make(map[resolve.Key]*filled), leaving: make(map[string]bool), broken: make(map[resolve.Key]error), settling: newSettling(s.teller.log)}
 	return s, nil
 }
 
@@ -235,7 +237,9 @@ func (s *Server) Run(ctx context.Context) error {
 	s.parts.Go(func() { _ = s.probes.Run(inner) })
 	s.parts.Go(func() { s.holds.Run(inner) })
 	s.parts.Go(func() { s.labels.run(inner) })
-	s.parts.Go(func() { s.findLeft(inner) })
+	if s.once == nil {
+		s.parts.Go(func() { s.findLeft(inner) })
+	}
 	s.parts.Go(func() { s.set.Run(inner) })
 	defer s.beat.Store(0)
 	for s.await(inner, s.pass(inner, time.Now())) {

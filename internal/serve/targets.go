@@ -23,7 +23,7 @@ type targets struct {
 	// leaving are the slices whose last target still has requests in flight.
 	leaving map[string]bool
 	// broken are the targets whose stores cannot be opened. No group waits for them.
-	broken   map[resolve.Key]bool
+	broken   map[resolve.Key]error
 	settling *settling
 	lists    lists
 }
@@ -75,7 +75,7 @@ func (t *targets) prepare(ctx context.Context, p resolve.Plan) {
 		}
 		f, err := t.open(ctx, fills, dryRun)
 		t.server.teller.target(each.Key, err)
-		if t.broken[each.Key] = err != nil; f != nil {
+		if t.broken[each.Key] = err; f != nil {
 			f.know(before)
 			t.running[each.Key] = f
 			t.settling.expect(each.Key, fills)
@@ -86,7 +86,7 @@ func (t *targets) prepare(ctx context.Context, p resolve.Plan) {
 			t.end(ctx, key, t.running[key])
 		}
 	}
-	maps.DeleteFunc(t.broken, func(key resolve.Key, _ bool) bool { return !wanted[key] })
+	maps.DeleteFunc(t.broken, func(key resolve.Key, _ error) bool { return !wanted[key] })
 }
 
 // fills are what a target is made of.
@@ -141,10 +141,13 @@ func (t *targets) open(ctx context.Context, fills []fill, dryRun bool) (*filled,
 			f.release()
 			return nil, err
 		}
+		if dryRun {
+			t.server.once.record(&fills[i])
+		}
 	}
 	for i := range fills {
 		f.loading.Go(func() {
-			for !t.load(ctx, f, i) {
+			for !t.load(ctx, f, i) && t.server.once == nil {
 				select {
 				case <-ctx.Done():
 					return
@@ -182,7 +185,11 @@ func (t *targets) run() {
 			continue
 		}
 		tell := t.server.teller.ofTarget(key, f)
-		options := target.Options{DryRun: f.dryRun, Observe: func(o target.Outcome) { tell(o); t.settling.take(key, f.dryRun, o) }}
+		options := target.Options{DryRun: f.dryRun && t.server.once == nil, Observe: func(o target.Outcome) {
+			t.server.once.take(f, &o)
+			tell(o)
+			t.settling.take(key, f.dryRun, o)
+		}}
 		for i, each := range f.fills {
 			options.Fills = append(options.Fills, target.Fill{
 				Pool: each.verdict, Store: t.server.opts.Fence(each.store), Target: each.of, State: f.states[i], Phase: f.phases[i],

@@ -126,25 +126,3 @@ func (o *offer) stored(s plan.Slice) guard.Work {
 	}
 	return best
 }
-
-// Offer is what is known of one pool of a target that is decided on once.
-type Offer struct {
-	// Verdict is nil where nothing was decided.
-	Verdict *guard.Verdict
-	// Slices are those of the pool in the Service, as they are.
-	Slices []plan.Slice
-}
-
-// Choose returns what the slices of one of the pools of a target publish, and false where
-// nothing was decided on that pool.
-func Choose(all []Offer, which int) ([]inventory.Member, bool) {
-	offers := make([]offer, len(all))
-	for i, o := range all {
-		offers[i] = offer{verdict: o.Verdict, own: plan.Published(plan.State{Slices: o.Slices}), slices: o.Slices}
-	}
-	chosen := choose(offers, which)
-	if chosen == nil {
-		return nil, false
-	}
-	return chosen.members, true
-}

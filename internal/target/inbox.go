@@ -13,6 +13,8 @@ type inbox struct {
 	// filled has a value when there is something.
 	filled chan struct{}
 	news   news
+	// idle says that nothing came since the loop had nothing to do.
+	idle bool
 }
 
 // news is what came since the loop took the last.
@@ -38,6 +40,7 @@ func (i *inbox) put(change func(*news)) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	change(&i.news)
+	i.idle = false
 	select {
 	case i.filled <- struct{}{}:
 	default:
@@ -73,6 +76,13 @@ func (i *inbox) phase(t *Target, phases []Phase) {
 		}
 		n.phases[t] = phases
 	})
+}
+
+// rest notes whether the loop has nothing to do until something comes, or time calls for it.
+func (i *inbox) rest(idle bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.idle = idle && len(i.filled) == 0
 }
 
 // take empties the inbox.

@@ -98,6 +98,7 @@ type happened struct {
 // wait returns what happens next. While fills wait for their verdicts it does not
 // wait.
 func (l *loop) wait(ctx context.Context) happened {
+	l.inbox.rest(len(l.undecided)+len(l.unread)+l.lanes.server.Underway+l.loads.all == 0 && (l.turns.waiting == 0 || !l.lanes.server.Takes(time.Now())))
 	var due <-chan time.Time
 	if len(l.undecided) == 0 {
 		timer := time.NewTimer(l.pause(time.Now()))

@@ -102,6 +102,13 @@ func (s *Set) Remove(t *Target) {
 // be changed any more.
 func (s *Set) Publish(pool string, v *guard.Verdict) { s.inbox.decided(pool, v) }
 
+// Idle reports whether everything that came was taken in, and nothing is under way.
+func (s *Set) Idle() bool {
+	s.inbox.mu.Lock()
+	defer s.inbox.mu.Unlock()
+	return s.inbox.idle
+}
+
 // Age returns how long ago the loop came round last, 0 where it does not run.
 func (s *Set) Age() time.Duration {
 	beat := s.beat.Load()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/outbox"
@@ -143,34 +142,4 @@ func Write(ctx context.Context, store Store, w plan.Write) outbox.Result {
 func write(ctx context.Context, store Store, w plan.Write) (version string, err error) {
 	defer recovered(&err)
 	return store.Write(ctx, w)
-}
-
-// WriteAll carries writes out in their order. A write whose predecessor failed is left
-// out, and so are all after a conflict, because the state has changed. When ctx ends, the
-// write under way is still finished. The error is nil if all writes succeeded.
-func WriteAll(ctx context.Context, store Store, writes []plan.Write) ([]outbox.Result, error) {
-	var results []outbox.Result
-	var failed []string
-	var errs []error
-	for _, w := range writes {
-		if ctx.Err() != nil {
-			break
-		}
-		if slices.ContainsFunc(w.After, func(name string) bool { return slices.Contains(failed, name) }) {
-			failed = append(failed, w.Slice.Name)
-			continue
-		}
-		r := Write(ctx, store, w)
-		results = append(results, r)
-		if r.Err != nil {
-			failed, errs = append(failed, w.Slice.Name), append(errs, r.Err)
-		}
-		if errors.Is(r.Err, plan.ErrConflict) {
-			break
-		}
-	}
-	if len(errs) == 0 && len(results) < len(writes) {
-		return results, fmt.Errorf("%d of %d writes were not tried: %w", len(writes)-len(results), len(writes), context.Cause(ctx))
-	}
-	return results, errors.Join(errs...)
 }

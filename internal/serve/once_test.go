@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
@@ -29,6 +31,19 @@ func (h halfListed) Local() resolve.Local {
 	return out
 }
 
+func (h halfListed) Open(of plan.Target) (serve.Store, error) {
+	store, err := h.worldHub.Open(of)
+	if of.Namespace == "blog" {
+		return unlisted{store}, err
+	}
+	return store, err
+}
+
+// unlisted is a store in that namespace.
+type unlisted struct{ serve.Store }
+
+func (unlisted) Load(context.Context) (plan.State, error) { return plan.State{}, errForbidden }
+
 // Contract 72: a command does for each Service what it can, whatever else it may not read.
 func TestContract72OneLookKnowsANamespaceWhateverItMayReadOfAnother(t *testing.T) {
 	t.Parallel()
@@ -39,19 +54,19 @@ func TestContract72OneLookKnowsANamespaceWhateverItMayReadOfAnother(t *testing.T
 		w.service("shop/web", "http:80")
 		w.service("blog/web", "http:80")
 		options := w.options()
-		options.Hub = halfListed{worldHub{w}}
+		options.Hub, options.DryRun = halfListed{worldHub{w}}, true
 		server, err := serve.New(options)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := server.Assess(t.Context(), func(string, int, int) {})
-		if err != nil || len(got.Targets) != 2 {
-			t.Fatalf("got %d targets, %v, want both", len(got.Targets), err)
+		got, err := server.Once(t.Context(), func(string, int, int) {})
+		if err != nil || len(got.Assessed) != 2 {
+			t.Fatalf("got %d targets, %v, want both", len(got.Assessed), err)
 		}
 		for i, want := range []error{errForbidden, nil} {
-			fill := got.Targets[i].Fills[0]
+			fill := got.Assessed[i].Fills[0]
 			if !errors.Is(fill.StoreErr, want) || (len(fill.Writes) == 1) != (want == nil) {
-				t.Errorf("%s: got %v and %d writes, want %v", got.Targets[i].Key, fill.StoreErr, len(fill.Writes), want)
+				t.Errorf("%s: got %v and %d writes, want %v", got.Assessed[i].Key, fill.StoreErr, len(fill.Writes), want)
 			}
 		}
 	})
@@ -88,6 +103,39 @@ func TestContract72ASingleRunEmptiesLast(t *testing.T) {
 	})
 }
 
+// Contract 228: a single run ends a drain that is over, and begins none anew.
+func TestContract228ASingleRunEndsADrain(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		drain func(*world)
+		pool  string
+		want  []string
+	}{
+		"an inventory leaves it out": {func(w *world) { w.pool("blue", "10.0.0.2") }, "blue", []string{"10.0.0.2=ready"}},
+		"another pool takes over":    {func(*world) {}, "red", []string{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble.Test(t, func(t *testing.T) {
+				w, pools := blueAndRed(t)
+				w.service("shop/web", "http:80")
+				w.once(pools, bindingOf("shop/web", "blue"))
+				test.drain(w)
+				for began := time.Now(); time.Since(began) < worldDrain; time.Sleep(worldDrain / 5) {
+					w.once(pools, bindingOf("shop/web", test.pool))
+					if got := w.in("shop/web.blue"); len(got) != 2 || got[0] != "10.0.0.1=draining" {
+						t.Fatalf("got %q after %v, want 10.0.0.1 draining", got, time.Since(began))
+					}
+				}
+				w.once(pools, bindingOf("shop/web", test.pool))
+				if got := w.in("shop/web.blue"); !slices.Equal(got, test.want) {
+					t.Errorf("got %q after the drain period, want %q", got, test.want)
+				}
+			})
+		})
+	}
+}
+
 // Contract 72: a single run writes the slices that lose an endpoint before those that only
 // get some. It writes eight at the same time.
 func TestContract72ASingleRunWritesLossesFirst(t *testing.T) {
@@ -106,10 +154,11 @@ func TestContract72ASingleRunWritesLossesFirst(t *testing.T) {
 			add(fmt.Sprintf("shop/web-%d", i+10))
 		}
 		w.dead["10.0.0.2"], w.writes = true, nil
+		w.fault = func(plan.Target, plan.Write) (time.Duration, error) { return 50 * time.Millisecond, nil }
 		w.once(texts...)
 		isLoss := func(write string) bool { return strings.HasPrefix(write, string(plan.Update)) }
-		if at := slices.IndexFunc(w.writes, isLoss); at < 0 || at >= 8 || len(w.writes) != 41 {
-			t.Errorf("got the loss at %d of %q, want it among the first eight of 41", at, w.writes)
+		if at := slices.IndexFunc(w.writes, isLoss); at < 0 || at >= 16 || len(w.writes) != 41 {
+			t.Errorf("got the loss at %d of %q, want it next after the eight that were under way", at, w.writes)
 		}
 	})
 }
@@ -156,7 +205,7 @@ func TestContract72ASingleRunDoesNotWriteToSlicesThatItCouldNotReadFirst(t *test
 		}
 		w.writes = nil
 		got, err := server.Once(t.Context(), func(string, int, int) {})
-		if err != nil || !errors.Is(got.Targets[0].Fills[0].StoreErr, errAway) || len(w.writes) != 0 {
+		if err != nil || !errors.Is(got.Assessed[0].Fills[0].StoreErr, errAway) || len(w.writes) != 0 {
 			t.Errorf("got %v and writes %q, want none and why", err, w.writes)
 		}
 	})
@@ -211,11 +260,12 @@ func TestASingleRunThatWroteAllWasNotStopped(t *testing.T) {
 	}
 }
 
-// scripted is a cluster of which the writes go as a script says, which counts them from 1 on.
+// scripted is a cluster of which the writes of each slice go as a script says, which counts
+// them from 1 on.
 type scripted struct {
 	worldHub
-	tries *int
-	write func(try int, write func() (string, error)) (string, error)
+	tries map[string]int
+	write func(slice string, try int, write func() (string, error)) (string, error)
 }
 
 type scriptedStore struct {
@@ -230,19 +280,23 @@ func (s scripted) Open(of plan.Target) (serve.Store, error) {
 
 func (s scriptedStore) Load(ctx context.Context) (plan.State, error) { return s.Store.Load(ctx) }
 func (s scriptedStore) Write(ctx context.Context, w plan.Write) (string, error) {
-	*s.tries++
-	return s.write(*s.tries, func() (string, error) { return s.Store.Write(ctx, w) })
+	var try int
+	s.locked(func() {
+		s.tries[w.Slice.Name]++
+		try = s.tries[w.Slice.Name]
+	})
+	return s.scripted.write(w.Slice.Name, try, func() (string, error) { return s.Store.Write(ctx, w) })
 }
 
 // scriptedOnce lets a single run fill a Service with a slice for each of three endpoints.
-func scriptedOnce(t *testing.T, write func(int, func() (string, error)) (string, error)) (f *serve.AssessedFill, tries int) {
+func scriptedOnce(t *testing.T, write func(string, int, func() (string, error)) (string, error)) (*serve.AssessedFill, map[string]int) {
 	t.Helper()
-	w := newWorld(t)
+	w, tries := newWorld(t), map[string]int{}
 	w.pool("blue", "10.0.0.1", "10.0.0.2", "10.0.0.3")
 	w.documents(poolOf("blue", "10.0.0.0/24"), bindingOf("shop/web", "blue", "ports: [{port: 80}]"))
 	w.service("shop/web", "http:80")
 	options := w.options()
-	options.Hub, options.MaxEndpoints = scripted{worldHub{w}, &tries, write}, 1
+	options.Hub, options.MaxEndpoints = scripted{worldHub{w}, tries, write}, 1
 	server, err := serve.New(options)
 	if err != nil {
 		t.Fatal(err)
@@ -251,34 +305,37 @@ func scriptedOnce(t *testing.T, write func(int, func() (string, error)) (string,
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a.Targets[0].Fills[0], tries
+	return a.Assessed[0].Fills[0], tries
 }
 
 func TestASingleRunCountsWhatLandedOverAllItsTries(t *testing.T) {
 	t.Parallel()
 	forbidden := errors.New("forbidden")
 	for name, test := range map[string]struct {
-		fails         map[int]error
-		landed, tries int
-		err           error
+		fails, tries int
+		err          error
+		landed       int
+		want         error
 	}{
-		"nothing fails":                           {nil, 3, 3, nil},
-		"a conflict after the first":              {map[int]error{2: plan.ErrConflict}, 3, 4, nil},
-		"one may not be written":                  {map[int]error{2: forbidden}, 2, 3, forbidden},
-		"the last one conflicts at each attempt":  {map[int]error{3: plan.ErrConflict, 4: plan.ErrConflict, 5: plan.ErrConflict}, 2, 5, plan.ErrConflict},
-		"the first one conflicts at each attempt": {map[int]error{1: plan.ErrConflict, 2: plan.ErrConflict, 3: plan.ErrConflict}, 0, 3, plan.ErrConflict},
+		"nothing fails":                  {0, 1, nil, 3, nil},
+		"one conflicts once":             {1, 2, plan.ErrConflict, 3, nil},
+		"one may not be written":         {9, 1, forbidden, 2, forbidden},
+		"one conflicts at each attempt":  {9, serve.Tries, plan.ErrConflict, 2, plan.ErrConflict},
+		"one gets no answer":             {1, 2, context.DeadlineExceeded, 3, nil},
+		"one gets no answer at any time": {9, serve.Tries, context.DeadlineExceeded, 2, context.DeadlineExceeded},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			bubble.Test(t, func(t *testing.T) {
-				f, tries := scriptedOnce(t, func(try int, write func() (string, error)) (string, error) {
-					if err := test.fails[try]; err != nil {
-						return "", err
+				f, tries := scriptedOnce(t, func(slice string, try int, write func() (string, error)) (string, error) {
+					if slice == "web.blue.2" && try <= test.fails {
+						return "", test.err
 					}
 					return write()
 				})
-				if f.Landed() != test.landed || tries != test.tries || len(f.Results) != test.tries || !errors.Is(f.StoreErr, test.err) {
-					t.Errorf("got %d of %d writes that landed, %d results and %v; want %d of %d and %v", f.Landed(), tries, len(f.Results), f.StoreErr, test.landed, test.tries, test.err)
+				want := map[string]int{"web.blue": 1, "web.blue.2": test.tries, "web.blue.3": 1}
+				if f.Landed() != test.landed || !maps.Equal(tries, want) || len(f.Results) != 2+test.tries || !errors.Is(f.StoreErr, test.want) {
+					t.Errorf("got %d that landed of writes %v, %d results and %v; want %d of %v and %v", f.Landed(), tries, len(f.Results), f.StoreErr, test.landed, want, test.want)
 				}
 			})
 		})
@@ -287,33 +344,31 @@ func TestASingleRunCountsWhatLandedOverAllItsTries(t *testing.T) {
 
 func TestASingleRunReadsAgainWhereTheAnswerToAWriteWasLost(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		lands         bool
-		answers, more int
-		err           error
-	}{
-		"the write landed":        {true, 1, 0, nil},
-		"the write did not land":  {false, 1, 1, nil},
-		"no write gets an answer": {false, 99, 3*serve.Tries - 3, context.DeadlineExceeded},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble.Test(t, func(t *testing.T) {
-				f, tries := scriptedOnce(t, func(try int, write func() (string, error)) (string, error) {
-					if try > test.answers {
-						return write()
-					}
-					if test.lands {
-						if _, err := write(); err != nil {
-							return "", err
-						}
-					}
-					return "", fmt.Errorf("write %d: %w", try, context.DeadlineExceeded)
-				})
-				if tries != 3+test.more || !errors.Is(f.StoreErr, test.err) {
-					t.Errorf("got %d writes and %v, want %d and %v", tries, f.StoreErr, 3+test.more, test.err)
-				}
-			})
+	bubble.Test(t, func(t *testing.T) {
+		f, tries := scriptedOnce(t, func(slice string, _ int, write func() (string, error)) (string, error) {
+			version, err := write()
+			if slice == "web.blue.2" && err == nil {
+				return "", context.DeadlineExceeded
+			}
+			return version, err
 		})
-	}
+		if tries["web.blue.2"] != 1 || f.StoreErr != nil || f.Landed() != 3 {
+			t.Errorf("got writes %v and %v, want one of each slice", tries, f.StoreErr)
+		}
+	})
+}
+
+func TestASingleRunEndsWhereWhatItWritesIsNotStored(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		f, tries := scriptedOnce(t, func(slice string, _ int, write func() (string, error)) (string, error) {
+			if slice == "web.blue.2" {
+				return "", nil
+			}
+			return write()
+		})
+		if tries["web.blue.2"] != serve.Tries || f.StoreErr == nil {
+			t.Errorf("got writes %v and %v, want %d of the slice and an error", tries, f.StoreErr, serve.Tries)
+		}
+	})
 }
