@@ -60,10 +60,10 @@ func gather(section any) []variable {
 func (c *Config) variables() []variable { return variablesOf(c.sections()) }
 
 // variablesOf lists the variables of sections, in their order.
-func variablesOf(sections []section) []variable {
+func variablesOf(sections []any) []variable {
 	var all []variable
 	for _, section := range sections {
-		all = append(all, gather(section.fields)...)
+		all = append(all, gather(section)...)
 	}
 	return all
 }

@@ -1,37 +1,11 @@
 package config_test
 
 import (
-	"flag"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 )
-
-var update = flag.Bool("update", false, "rewrite the generated reference")
-
-func TestTheReferenceIsCurrent(t *testing.T) {
-	for path, got := range map[string]string{
-		"../../docs/reference/configuration.md":                config.Reference(),
-		"../../docs/reference/endpoint-views-configuration.md": config.ViewsReference(),
-	} {
-		if *update {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("%s drifted from the code (-file +code), run \"go generate ./internal/config\":\n%s", path, diff)
-		}
-	}
-}
 
 func TestTheReferenceNamesEveryVariableOnceWithAMeaning(t *testing.T) {
 	page := config.Reference()

@@ -75,14 +75,8 @@ func annotation(value string) error {
 }
 
 // sections lists the parts in the order of the reference.
-func (v *Views) sections() []section {
-	return []section{
-		{"Cluster", &v.Cluster, "What is watched.", "VIEWS_NAMESPACES=shop"},
-		{"Stream", &v.Stream, "How clients are served, and what each may see.", "VIEWS_ADDRESS=0.0.0.0:8443\nVIEWS_TLS_CERT_FILE=/tls/tls.crt\nVIEWS_TLS_KEY_FILE=/tls/tls.key\nVIEWS_IDENTITIES_FILE=/etc/endpoint-views/identities.yaml"},
-		{"XDS", &v.XDS, "How Envoy and clients of gRPC are served. Without certificates every client of a loopback address sees everything.", "XDS_ADDRESS=0.0.0.0:18000\nXDS_FLEETS_FILE=/etc/endpoint-views/fleets.yaml\nVIEWS_TLS_CERT_FILE=/tls/tls.crt\nVIEWS_TLS_KEY_FILE=/tls/tls.key\nVIEWS_CLIENT_CA_FILE=/tls/ca.crt\nVIEWS_IDENTITIES_FILE=/etc/endpoint-views/identities.yaml"},
-		{"Fleet", &v.Fleet, "How `endpoint-views fleet` makes fleets of Envoys from the kind Envoy. The other commands use none of it; fleet also uses KUBECONFIG and METRICS_ADDRESS.", "FLEET_XDS_SERVER=endpoint-views-xds.infra:18000\nFLEET_IMAGE=ghcr.io/ablmnzde/ionoscloud-endpointslice-controller@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\nFLEET_ENVOY_IMAGE=envoyproxy/envoy@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\nFLEET_SERVE_URL=https://endpoint-views-replicas.infra:8443\nFLEET_SERVE_TOKEN_FILE=/etc/fleet/token"},
-		{"Log", &v.Log, "What is logged to standard error, and how.", "LOG_LEVEL=debug"},
-	}
+func (v *Views) sections() []any {
+	return []any{&v.Cluster, &v.Stream, &v.XDS, &v.Fleet, &v.Log}
 }
 
 // LoadViews is Load for endpoint-views.
