@@ -1,13 +1,10 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
-
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // Args are the arguments of a program, already split.
@@ -41,134 +38,50 @@ func (a *Args) Decode(value string) error {
 		return problem{rule: "holds a NUL or a carriage return", remedy: "remove it"}
 	}
 	var args Args
-	end := 0
-	for word, err := range syntax.NewParser(syntax.Variant(syntax.LangBash)).WordsSeq(strings.NewReader(value)) {
-		if err != nil {
-			return notWords(err)
+	var word []byte // nil between words
+	quote, opened := byte(0), 0
+	for i := 0; i < len(value); i++ {
+		switch c := value[i]; {
+		case quote == '\'' && c != quote, quote == '"' && c == '\'':
+			word = append(word, c)
+		case c == quote:
+			quote = 0
+		case c == '"', c == '\'':
+			quote, opened, word = c, i, append([]byte{}, word...)
+		case c == '\\' && i+1 < len(value):
+			i++
+			word = escaped(word, value[i], quote != 0)
+		case c == '$', c == '`', quote == 0 && strings.IndexByte("|&;<>()", c) >= 0, c == '#' && word == nil:
+			return problem{rule: fmt.Sprintf("holds %c at character %d, and no shell runs to carry out what that means", c, i+1), remedy: "put single quotes around it to pass it on as it stands"}
+		case quote == 0 && strings.IndexByte(" \t\n", c) >= 0:
+			if word != nil {
+				args = append(args, string(word))
+			}
+			word = nil
+		default:
+			word = append(word, c)
 		}
-		start := int(word.Pos().Offset())
-		if err := onlySpace(value[end:start]); err != nil {
-			return err
-		}
-		end = int(word.End().Offset())
-		arg, err := literal(word.Parts)
-		if err != nil {
-			return err
-		}
-		args = append(args, arg)
 	}
-	if err := onlySpace(value[end:]); err != nil {
-		return err
+	if quote != 0 {
+		return problem{rule: fmt.Sprintf("does not close the %c at character %d", quote, opened+1), remedy: "close it, or put a backslash before it"}
+	}
+	if word != nil {
+		args = append(args, string(word))
 	}
 	*a = args
 	return nil
 }
 
-// notWords explains what the parser met instead of a word: an operator, or the
-// end where a quotation mark has no counterpart.
-func notWords(err error) error {
-	p := problem{
-		rule:   "cannot be split into words",
-		remedy: "put single quotes around it: no shell runs, so there are no pipes, redirections or lists of commands",
+// escaped adds what a backslash and a character stand for. Between double quotes a
+// backslash escapes only what is special there.
+func escaped(word []byte, c byte, quoted bool) []byte {
+	switch {
+	case c == '\n':
+		return word
+	case quoted && strings.IndexByte("$`\"\\", c) < 0:
+		return append(word, '\\', c)
 	}
-	var parseError syntax.ParseError
-	if !errors.As(err, &parseError) {
-		return p
-	}
-	p.rule += fmt.Sprintf(" (at character %d: %s)", parseError.Pos.Offset()+1, parseError.Text)
-	if strings.Contains(parseError.Text, "EOF") {
-		p.remedy = "close what is opened there, or put a backslash before it"
-	}
-	return p
-}
-
-var spaces = regexp.MustCompile(`^(?:[ \t\n]|\\\n)*$`)
-
-// onlySpace refuses what the parser skipped although it is no white space. That
-// is a comment.
-func onlySpace(skipped string) error {
-	if spaces.MatchString(skipped) {
-		return nil
-	}
-	return problem{rule: "holds a comment", remedy: "put single quotes around the word that begins with #"}
-}
-
-// literal returns the text of a word that needs no shell.
-func literal(parts []syntax.WordPart) (string, error) {
-	var text strings.Builder
-	for _, part := range parts {
-		switch part := part.(type) {
-		case *syntax.Lit:
-			text.WriteString(unescape(part.Value))
-			continue
-		case *syntax.SglQuoted:
-			if !part.Dollar {
-				text.WriteString(part.Value)
-				continue
-			}
-		case *syntax.DblQuoted:
-			quoted, err := quotedLiteral(part)
-			if err != nil {
-				return "", err
-			}
-			text.WriteString(quoted)
-			continue
-		}
-		return "", needsShell(part)
-	}
-	return text.String(), nil
-}
-
-// unescape removes the backslashes of unquoted text.
-func unescape(text string) string {
-	return escaped.ReplaceAllStringFunc(text, func(pair string) string {
-		return strings.TrimPrefix(pair[1:], "\n")
-	})
-}
-
-var (
-	escaped       = regexp.MustCompile(`(?s)\\.`)
-	escapedQuoted = regexp.MustCompile("(?s)\\\\[$`\"\\\\\n]")
-)
-
-// quotedLiteral returns the text between double quotes, where a backslash
-// escapes only what is special there.
-func quotedLiteral(quoted *syntax.DblQuoted) (string, error) {
-	if quoted.Dollar {
-		return "", needsShell(quoted)
-	}
-	var text strings.Builder
-	for _, part := range quoted.Parts {
-		lit, ok := part.(*syntax.Lit)
-		if !ok {
-			return "", needsShell(part)
-		}
-		text.WriteString(escapedQuoted.ReplaceAllStringFunc(lit.Value, func(pair string) string {
-			return strings.TrimPrefix(pair[1:], "\n")
-		}))
-	}
-	return text.String(), nil
-}
-
-// needsShell refuses a construct that only a shell can carry out.
-func needsShell(part syntax.WordPart) error {
-	what := "an expansion"
-	switch part.(type) {
-	case *syntax.ParamExp:
-		what = "a variable"
-	case *syntax.CmdSubst:
-		what = "a command substitution"
-	case *syntax.ArithmExp:
-		what = "an arithmetic expansion"
-	case *syntax.ProcSubst:
-		what = "a process substitution"
-	case *syntax.SglQuoted, *syntax.DblQuoted:
-		what = "a $ before a quotation mark"
-	}
-	return problem{
-		rule:   fmt.Sprintf("holds %s at character %d, and no shell runs to replace it", what, part.Pos().Offset()+1),
-		remedy: "write the value itself, or put single quotes around it to pass it on as it stands",
-	}
+	return append(word, c)
 }
 
 // Names is a list of environment variable names, sorted.

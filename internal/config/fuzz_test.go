@@ -138,16 +138,8 @@ func FuzzCommandArgs(f *testing.F) {
 			return
 		}
 		// No letter is lost or invented but quotes, backslashes and space.
-		const shell = "'\"\\ \t\n"
-		strip := func(s string) string {
-			return strings.Map(func(r rune) rune {
-				if strings.ContainsRune(shell, r) {
-					return -1
-				}
-				return r
-			}, s)
-		}
-		if got, want := strip(strings.Join(args, "")), strip(value); got != want {
+		strip := strings.NewReplacer("'", "", `"`, "", `\`, "", " ", "", "\t", "", "\n", "").Replace
+		if got, want := strip(strings.Join(args, " ")), strip(value); got != want {
 			t.Fatalf("%q was split into %q: some of it is lost", value, args)
 		}
 		roundTrip(t, &args)

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"net/netip"
 	"testing"
 
@@ -49,7 +50,9 @@ func TestArgsAreSplitAsAShellDoes(t *testing.T) {
 		`--selector='a in (b,c)'`:  {"--selector=a in (b,c)"},
 		`A=1 {a,b} *.json ~/x a?`:  {"A=1", "{a,b}", "*.json", "~/x", "a?"},
 		`a#b`:                      {"a#b"},
-		`"ä ö" 日本`:                 {"ä ö", "日本"},
+		`"ä ö" 日本 \é "\ü"`:         {"ä ö", "日本", "é", `\ü`},
+		`a\`:                       {`a\`},
+		"\"it's\" ''''":            {"it's", ""},
 	} {
 		var got config.Args
 		if err := got.Decode(value); err != nil {
@@ -63,36 +66,34 @@ func TestArgsAreSplitAsAShellDoes(t *testing.T) {
 }
 
 func TestArgsRefuseWhatOnlyAShellCanDo(t *testing.T) {
-	const (
-		word     = "; write the value itself, or put single quotes around it to pass it on as it stands"
-		quote    = "; put single quotes around it: no shell runs, so there are no pipes, redirections or lists of commands"
-		unclosed = "; close what is opened there, or put a backslash before it"
-	)
+	means := func(sign string, at int) string {
+		return fmt.Sprintf("holds %s at character %d, and no shell runs to carry out what that means; put single quotes around it to pass it on as it stands", sign, at)
+	}
 	for value, want := range map[string]string{
-		`$HOME`:      "holds a variable at character 1, and no shell runs to replace it" + word,
-		`a "x${B}y"`: "holds a variable at character 5, and no shell runs to replace it" + word,
-		`a$(date)`:   "holds a command substitution at character 2, and no shell runs to replace it" + word,
-		"a `date`":   "holds a command substitution at character 3, and no shell runs to replace it" + word,
-		`"$(date)"`:  "holds a command substitution at character 2, and no shell runs to replace it" + word,
-		`$((1+1))`:   "holds an arithmetic expansion at character 1, and no shell runs to replace it" + word,
-		`<(date)`:    "holds a process substitution at character 1, and no shell runs to replace it" + word,
-		`$'a\n'`:     "holds a $ before a quotation mark at character 1, and no shell runs to replace it" + word,
-		`$"a"`:       "holds a $ before a quotation mark at character 1, and no shell runs to replace it" + word,
-		`@(a|b)`:     "holds an expansion at character 1, and no shell runs to replace it" + word,
-		`a # b`:      "holds a comment; put single quotes around the word that begins with #",
-		`# b`:        "holds a comment; put single quotes around the word that begins with #",
+		`$HOME`:      means("$", 1),
+		`a "x${B}y"`: means("$", 5),
+		`a$(date)`:   means("$", 2),
+		"a `date`":   means("`", 3),
+		`"$(date)"`:  means("$", 2),
+		`$((1+1))`:   means("$", 1),
+		`<(date)`:    means("<", 1),
+		`$'a\n'`:     means("$", 1),
+		`$"a"`:       means("$", 1),
+		`@(a|b)`:     means("(", 2),
+		`a # b`:      means("#", 3),
+		`# b`:        means("#", 1),
+		`a | b`:      means("|", 3),
+		`a && b`:     means("&", 3),
+		`a; b`:       means(";", 2),
+		`a > b`:      means(">", 3),
+		`a 2>b`:      means(">", 4),
+		`a &`:        means("&", 3),
+		`a (b)`:      means("(", 3),
+		`a <<EOF`:    means("<", 3),
+		`a $(`:       means("$", 3),
 		"a\x00b":     "holds a NUL or a carriage return; remove it",
-		`a | b`:      "cannot be split into words (at character 3: `|` is not a valid word)" + quote,
-		`a && b`:     "cannot be split into words (at character 3: `&&` is not a valid word)" + quote,
-		`a; b`:       "cannot be split into words (at character 2: `;` is not a valid word)" + quote,
-		`a > b`:      "cannot be split into words (at character 3: `>` is not a valid word)" + quote,
-		`a 2>b`:      "cannot be split into words (at character 4: `>` is not a valid word)" + quote,
-		`a &`:        "cannot be split into words (at character 3: `&` is not a valid word)" + quote,
-		`a (b)`:      "cannot be split into words (at character 3: `(` is not a valid word)" + quote,
-		`a <<EOF`:    "cannot be split into words (at character 3: `<<` is not a valid word)" + quote,
-		`it's`:       "cannot be split into words (at character 3: reached EOF without closing quote `'`)" + unclosed,
-		`"a`:         "cannot be split into words (at character 1: reached EOF without closing quote `\"`)" + unclosed,
-		`a $(`:       "cannot be split into words (at character 3: reached EOF without matching `$(` with `)`)" + unclosed,
+		`it's`:       "does not close the ' at character 3; close it, or put a backslash before it",
+		`"a`:         "does not close the \" at character 1; close it, or put a backslash before it",
 	} {
 		var args config.Args
 		err := args.Decode(value)
