@@ -35,7 +35,7 @@ func shellQuote(arg string) string {
 // on as text or dropped; *, ? and ~ are passed on as they stand.
 func (a *Args) Decode(value string) error {
 	if strings.ContainsAny(value, "\x00\r") {
-		return problem{rule: "holds a NUL or a carriage return", remedy: "remove it"}
+		return Problem{Rule: "holds a NUL or a carriage return", Remedy: "remove it"}
 	}
 	var args Args
 	var word []byte // nil between words
@@ -52,7 +52,7 @@ func (a *Args) Decode(value string) error {
 			i++
 			word = escaped(word, value[i], quote != 0)
 		case c == '$', c == '`', quote == 0 && strings.IndexByte("|&;<>()", c) >= 0, c == '#' && word == nil:
-			return problem{rule: fmt.Sprintf("holds %c at character %d, and no shell runs to carry out what that means", c, i+1), remedy: "put single quotes around it to pass it on as it stands"}
+			return Problem{Rule: fmt.Sprintf("holds %c at character %d, and no shell runs to carry out what that means", c, i+1), Remedy: "put single quotes around it to pass it on as it stands"}
 		case quote == 0 && strings.IndexByte(" \t\n", c) >= 0:
 			if word != nil {
 				args = append(args, string(word))
@@ -63,7 +63,7 @@ func (a *Args) Decode(value string) error {
 		}
 	}
 	if quote != 0 {
-		return problem{rule: fmt.Sprintf("does not close the %c at character %d", quote, opened+1), remedy: "close it, or put a backslash before it"}
+		return Problem{Rule: fmt.Sprintf("does not close the %c at character %d", quote, opened+1), Remedy: "close it, or put a backslash before it"}
 	}
 	if word != nil {
 		args = append(args, string(word))
@@ -96,7 +96,7 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 func (n *Names) Decode(value string) error {
 	names, err := decodeList(value, func(name string) (string, error) {
 		if !variableName.MatchString(name) {
-			return "", problem{rule: quote(name) + " is not the name of a variable", remedy: "write names only, for example AWS_PROFILE,LANG"}
+			return "", Problem{Rule: Quote(name) + " is not the name of a variable", Remedy: "write names only, for example AWS_PROFILE,LANG"}
 		}
 		return name, nil
 	})

@@ -40,10 +40,10 @@ func parsePortRange(text string) (PortRange, error) {
 	first, errFirst := strconv.ParseUint(strings.TrimSpace(low), 10, 16)
 	last, errLast := strconv.ParseUint(strings.TrimSpace(high), 10, 16)
 	if errFirst != nil || errLast != nil || first == 0 || last == 0 {
-		return PortRange{}, problem{rule: quote(text) + " is not a port from 1 to 65535 or a range of them", remedy: "write for example 30080,31000-31999"}
+		return PortRange{}, Problem{Rule: Quote(text) + " is not a port from 1 to 65535 or a range of them", Remedy: "write for example 30080,31000-31999"}
 	}
 	if first > last {
-		return PortRange{}, problem{rule: text + " ends before it begins", remedy: "write " + PortRange{uint16(last), uint16(first)}.String()}
+		return PortRange{}, Problem{Rule: text + " ends before it begins", Remedy: "write " + PortRange{uint16(last), uint16(first)}.String()}
 	}
 	return PortRange{uint16(first), uint16(last)}, nil
 }

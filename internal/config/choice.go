@@ -2,6 +2,7 @@ package config
 
 import (
 	"log/slog"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -18,13 +19,6 @@ const (
 	SourceKubernetes SourceKind = "kubernetes"
 )
 
-func (SourceKind) choices() []string {
-	return choicesOf(SourceStatic, SourceFile, SourceCommand, SourceIONOS, SourceKubernetes)
-}
-
-// Decode implements envconfig.Decoder.
-func (k *SourceKind) Decode(value string) error { return choose(k, value) }
-
 // StoreKind says where the slices are written.
 type StoreKind string
 
@@ -34,13 +28,6 @@ const (
 	StoreKubectl  StoreKind = "kubectl"
 	StoreClientGo StoreKind = "client-go"
 )
-
-func (StoreKind) choices() []string {
-	return choicesOf(StoreMemory, StoreKubectl, StoreClientGo)
-}
-
-// Decode implements envconfig.Decoder.
-func (k *StoreKind) Decode(value string) error { return choose(k, value) }
 
 // HealthMode says how a backend is checked.
 type HealthMode string
@@ -53,13 +40,6 @@ const (
 	HealthHTTPS HealthMode = "https"
 )
 
-func (HealthMode) choices() []string {
-	return choicesOf(HealthOff, HealthTCP, HealthHTTP, HealthHTTPS)
-}
-
-// Decode implements envconfig.Decoder.
-func (m *HealthMode) Decode(value string) error { return choose(m, value) }
-
 // LogLevel is the least level that is logged.
 type LogLevel string
 
@@ -71,23 +51,10 @@ const (
 	LogError LogLevel = "error"
 )
 
-func (LogLevel) choices() []string { return choicesOf(LogDebug, LogInfo, LogWarn, LogError) }
-
-// Decode implements envconfig.Decoder.
-func (l *LogLevel) Decode(value string) error { return choose(l, value) }
-
 // Level returns the level as slog knows it.
-func (l LogLevel) Level() slog.Level {
-	switch l {
-	case LogDebug:
-		return slog.LevelDebug
-	case LogWarn:
-		return slog.LevelWarn
-	case LogError:
-		return slog.LevelError
-	case LogInfo:
-	}
-	return slog.LevelInfo
+func (l LogLevel) Level() (level slog.Level) {
+	_ = level.UnmarshalText([]byte(l)) // the words are those of slog
+	return level
 }
 
 // LogFormat is the form of the log's lines.
@@ -101,46 +68,24 @@ const (
 	LogJSON LogFormat = "json"
 )
 
-func (LogFormat) choices() []string { return choicesOf(LogAuto, LogText, LogJSON) }
-
-// Decode implements envconfig.Decoder.
-func (f *LogFormat) Decode(value string) error { return choose(f, value) }
-
-// chooser is a type with a closed set of values.
-type chooser interface {
-	choices() []string
-}
-
-func choicesOf[T ~string](values ...T) []string {
-	words := make([]string, 0, len(values))
-	for _, value := range values {
-		words = append(words, string(value))
-	}
-	return words
-}
-
-// choose sets target to value if that is one of its choices.
-func choose[T interface {
-	~string
-	chooser
-}](target *T, value string) error {
-	choices := (*target).choices()
+// choose sets a text to value if that is one of the choices.
+func choose(target reflect.Value, value string, choices []string) error {
 	if slices.Contains(choices, value) {
-		*target = T(value)
+		target.SetString(value)
 		return nil
 	}
-	p := problem{rule: "is not one of " + listed(choices, "or"), remedy: "choose one of them"}
-	if near := nearest(strings.ToLower(value), choices); near != "" {
-		p.remedy = "did you mean " + near + "?"
+	p := Problem{Rule: "is not one of " + Listed(choices, "or"), Remedy: "choose one of them"}
+	if near := Nearest(strings.ToLower(value), choices); near != "" {
+		p.Remedy = "did you mean " + near + "?"
 	}
 	if strings.EqualFold(value, "false") && slices.Contains(choices, "off") {
-		p.remedy = `write "off" with quotes where it comes from YAML, which reads off as false`
+		p.Remedy = `write "off" with quotes where it comes from YAML, which reads off as false`
 	}
 	return p
 }
 
-// listed joins words for a sentence: "a, b or c".
-func listed(words []string, conjunction string) string {
+// Listed joins words for a sentence: "a, b or c".
+func Listed(words []string, conjunction string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}

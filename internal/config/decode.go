@@ -13,15 +13,21 @@ import (
 	"github.com/kelseyhightower/envconfig"
 )
 
-// decode sets a field to a value, or says what is wrong with the value. Limits
-// and formats come from the field's tags.
+// decode sets a field to a value, or says what is wrong with the value. Choices,
+// limits and formats come from the field's tags.
 func decode(target any, value string, tags reflect.StructTag) error {
+	if choices := tags.Get("oneof"); choices != "" {
+		return choose(reflect.ValueOf(target).Elem(), value, strings.Split(choices, ","))
+	}
 	switch t := target.(type) {
 	case envconfig.Decoder:
 		return t.Decode(value)
 	case *string:
 		*t = value
-		return checkFormat(tags.Get("format"), value)
+		if hold := forms[Form(tags.Get("format"))]; hold != nil {
+			return hold(value)
+		}
+		return nil
 	case *bool:
 		return decodeBool(t, value)
 	case *int:
@@ -40,7 +46,7 @@ func decode(target any, value string, tags reflect.StructTag) error {
 func decodeBool(target *bool, value string) error {
 	parsed, err := strconv.ParseBool(value)
 	if err != nil {
-		return problem{rule: "is neither true nor false", remedy: "write true or false"}
+		return Problem{Rule: "is neither true nor false", Remedy: "write true or false"}
 	}
 	*target = parsed
 	return nil
@@ -49,7 +55,7 @@ func decodeBool(target *bool, value string) error {
 // decodeLimited parses a number or duration and holds it against the tags min
 // and max.
 func decodeLimited[T cmp.Ordered](target *T, value string, tags reflect.StructTag, parse func(string) (T, error)) error {
-	outside := problem{rule: "is outside " + limits(tags), remedy: "write for example " + cmp.Or(tags.Get("default"), tags.Get("example"))}
+	outside := Problem{Rule: "is outside " + limits(tags), Remedy: "write for example " + cmp.Or(tags.Get("default"), tags.Get("example"))}
 	parsed, err := parse(value)
 	if errors.Is(err, strconv.ErrRange) {
 		return outside
@@ -91,11 +97,11 @@ func parsePort(value string) (uint16, error) {
 	return uint16(parsed), err
 }
 
-func notANumber(value string) problem {
-	p := problem{rule: "is not a whole number", remedy: "write digits only"}
+func notANumber(value string) Problem {
+	p := Problem{Rule: "is not a whole number", Remedy: "write digits only"}
 	if digits, ok := strings.CutSuffix(value, "%"); ok {
 		if _, err := strconv.Atoi(digits); err == nil {
-			p.remedy = "write " + digits
+			p.Remedy = "write " + digits
 		}
 	}
 	return p
@@ -107,13 +113,13 @@ func parseDuration(value string) (time.Duration, error) {
 		return parsed, nil
 	}
 	if _, err := strconv.ParseUint(value, 10, 32); err == nil {
-		return 0, problem{rule: "is a duration without a unit", remedy: "write " + value + "s"}
+		return 0, Problem{Rule: "is a duration without a unit", Remedy: "write " + value + "s"}
 	}
 	compact := strings.ToLower(strings.Join(strings.Fields(value), ""))
 	if _, err := time.ParseDuration(compact); err == nil {
-		return 0, problem{rule: "is not a duration", remedy: "write " + compact}
+		return 0, Problem{Rule: "is not a duration", Remedy: "write " + compact}
 	}
-	return 0, problem{rule: "is not a duration", remedy: "write a number with a unit, such as 500ms, 30s, 2m or 1h30m"}
+	return 0, Problem{Rule: "is not a duration", Remedy: "write a number with a unit, such as 500ms, 30s, 2m or 1h30m"}
 }
 
 // formatDuration writes a duration the way a person would: 1h, not 1h0m0s.
@@ -134,12 +140,12 @@ func decodeAddrPort(target *netip.AddrPort, value string) error {
 		*target = parsed
 		return nil
 	}
-	p := problem{rule: "is not an IP address with a port", remedy: "write for example 127.0.0.1:8080"}
+	p := Problem{Rule: "is not an IP address with a port", Remedy: "write for example 127.0.0.1:8080"}
 	if port, ok := strings.CutPrefix(value, "localhost:"); ok {
-		p.remedy = "write 127.0.0.1:" + port
+		p.Remedy = "write 127.0.0.1:" + port
 	}
 	if port, ok := strings.CutPrefix(value, ":"); ok {
-		p.remedy = "write 0.0.0.0:" + port + " for every address of this machine, or 127.0.0.1:" + port
+		p.Remedy = "write 0.0.0.0:" + port + " for every address of this machine, or 127.0.0.1:" + port
 	}
 	return p
 }

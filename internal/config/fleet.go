@@ -54,7 +54,7 @@ func hostPort(value string) error {
 	if err == nil && wrong == nil && number > 0 && host(name) == nil {
 		return nil
 	}
-	return problem{rule: "is no HOST:PORT", remedy: "write for example endpoint-views-xds.infra:18000"}
+	return Problem{Rule: "is no HOST:PORT", Remedy: "write for example endpoint-views-xds.infra:18000"}
 }
 
 var byDigest = regexp.MustCompile(`^[^@\s]+@sha256:[0-9a-f]{64}$`)
@@ -63,7 +63,7 @@ func image(value string) error {
 	if byDigest.MatchString(value) {
 		return nil
 	}
-	return problem{rule: "is no image by its digest", remedy: "write REPOSITORY@sha256: and 64 of 0-9 and a-f: a tag may become another image"}
+	return Problem{Rule: "is no image by its digest", Remedy: "write REPOSITORY@sha256: and 64 of 0-9 and a-f: a tag may become another image"}
 }
 
 func serverURL(value string) error {

@@ -1,12 +1,9 @@
 package config
 
-// Problem is a rule that a value breaks, with the remedy.
-type Problem struct{ Rule, Remedy string }
-
-// Form is the form of a value that variables and documents have in common.
+// Form is the form of a value, as the tag format names it.
 type Form string
 
-// The forms.
+// The forms that variables and documents have in common.
 const (
 	FormLabel    Form = "dns-label"
 	FormName     Form = "dns-subdomain"
@@ -14,41 +11,47 @@ const (
 	FormHost     Form = "host"
 	FormPath     Form = "url-path"
 	FormUUID     Form = "uuid"
-	FormProgram  Form = "program"
 	FormSubnet   Form = "subnet"
 	FormStatus   Form = "status"
+	FormPorts    Form = "port-range"
 	FormDuration Form = "duration"
 )
+
+// forms hold a value against each form. The rules for Kubernetes' names are those of its
+// API server.
+var forms = map[Form]func(string) error{
+	FormLabel:     dnsLabel,
+	FormName:      dnsSubdomain,
+	FormSelector:  selector,
+	FormHost:      host,
+	FormPath:      urlPath,
+	FormUUID:      uuid,
+	FormSubnet:    parsing(parseSubnet),
+	FormStatus:    parsing(func(value string) ([]StatusRange, error) { return decodeList(value, parseStatusRange) }),
+	FormPorts:     parsing(parsePortRange),
+	FormDuration:  parsing(parseDuration),
+	"label-value": labelValue,
+	"api-url":     apiURL,
+	"program":     program,
+	"annotation":  annotation,
+	"host-port":   hostPort,
+	"image":       image,
+	"server-url":  serverURL,
+}
+
+// parsing is the form of what a function parses.
+func parsing[T any](parse func(string) (T, error)) func(string) error {
+	return func(value string) error {
+		_, err := parse(value)
+		return err
+	}
+}
 
 // Problems returns what is wrong with a value of that form, in the words of the
 // variables: nothing where it is sound.
 func Problems(form Form, value string) []Problem {
-	var err error
-	switch form {
-	case FormSubnet:
-		_, err = parseSubnet(value)
-	case FormStatus:
-		err = new(StatusRanges).Decode(value)
-	case FormDuration:
-		_, err = parseDuration(value)
-	case FormLabel, FormName, FormSelector, FormHost, FormPath, FormUUID, FormProgram:
-		err = checkFormat(string(form), value)
+	if err := forms[form](value); err != nil {
+		return problems(err)
 	}
-	if err == nil {
-		return nil
-	}
-	var found []Problem
-	for _, p := range problems(err) {
-		found = append(found, Problem{Rule: p.rule, Remedy: p.remedy})
-	}
-	return found
+	return nil
 }
-
-// Nearest returns the word of a list that was probably meant, or nothing.
-func Nearest(word string, words []string) string { return nearest(word, words) }
-
-// Quote makes a value safe and short enough for a message of one line.
-func Quote(value string) string { return quote(value) }
-
-// Listed joins words for a sentence: "a, b or c".
-func Listed(words []string, conjunction string) string { return listed(words, conjunction) }

@@ -13,52 +13,18 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// checkFormat holds a string against the format that its field's tag names. The
-// rules for Kubernetes' names are those of its API server.
-func checkFormat(format, value string) error {
-	switch format {
-	case "dns-label":
-		return dnsLabel(value)
-	case "dns-subdomain":
-		return dnsSubdomain(value)
-	case "label-value":
-		return labelValue(value)
-	case "selector":
-		return selector(value)
-	case "host":
-		return host(value)
-	case "url-path":
-		return urlPath(value)
-	case "api-url":
-		return apiURL(value)
-	case "uuid":
-		return uuid(value)
-	case "program":
-		return program(value)
-	case "annotation":
-		return annotation(value)
-	case "host-port":
-		return hostPort(value)
-	case "image":
-		return image(value)
-	case "server-url":
-		return serverURL(value)
-	}
-	return nil
-}
-
 func dnsLabel(value string) error {
 	if len(content.IsDNS1123Label(value)) == 0 {
 		return nil
 	}
-	return problem{rule: "is not a DNS label (at most 63 of a-z, 0-9 and -, a letter or digit at both ends)", remedy: "write for example " + exampleName(value, 63)}
+	return Problem{Rule: "is not a DNS label (at most 63 of a-z, 0-9 and -, a letter or digit at both ends)", Remedy: "write for example " + exampleName(value, 63)}
 }
 
 func dnsSubdomain(value string) error {
 	if len(content.IsDNS1123Subdomain(value)) == 0 {
 		return nil
 	}
-	return problem{rule: "is not a DNS name (at most 253 of a-z, 0-9, - and ., a letter or digit at both ends of each part)", remedy: "write for example " + exampleName(value, 253)}
+	return Problem{Rule: "is not a DNS name (at most 253 of a-z, 0-9, - and ., a letter or digit at both ends of each part)", Remedy: "write for example " + exampleName(value, 253)}
 }
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
@@ -77,12 +43,12 @@ func labelValue(value string) error {
 	if len(content.IsLabelValue(value)) == 0 {
 		return nil
 	}
-	return problem{rule: "is not a label value (at most 63 of letters, digits, -, _ and ., a letter or digit at both ends)", remedy: "write for example " + exampleName(value, 63)}
+	return Problem{Rule: "is not a label value (at most 63 of letters, digits, -, _ and ., a letter or digit at both ends)", Remedy: "write for example " + exampleName(value, 63)}
 }
 
 func selector(value string) error {
 	if _, err := labels.Parse(value); err != nil {
-		return problem{rule: "is not a label selector", remedy: "write for example pool=web,tier!=edge"}
+		return Problem{Rule: "is not a label selector", Remedy: "write for example pool=web,tier!=edge"}
 	}
 	return nil
 }
@@ -94,26 +60,26 @@ func host(value string) error {
 	if len(content.IsDNS1123Subdomain(strings.ToLower(value))) == 0 {
 		return nil
 	}
-	p := problem{rule: "is not a host name or IP address", remedy: "write for example web.example.com"}
+	p := Problem{Rule: "is not a host name or IP address", Remedy: "write for example web.example.com"}
 	if name, port, ok := strings.Cut(value, ":"); ok && strings.Trim(port, "0123456789") == "" {
-		p.remedy = "write " + name + "; HEALTH_CHECK_PORT sets the port"
+		p.Remedy = "write " + name + "; HEALTH_CHECK_PORT sets the port"
 	}
 	return p
 }
 
 func urlPath(value string) error {
 	if !strings.HasPrefix(value, "/") {
-		p := problem{rule: "does not begin with /", remedy: "write for example /healthz"}
+		p := Problem{Rule: "does not begin with /", Remedy: "write for example /healthz"}
 		if !strings.Contains(value, ":") {
-			p.remedy = "write /" + value
+			p.Remedy = "write /" + value
 		}
 		return p
 	}
 	if strings.ContainsAny(value, "# \t\r\n") {
-		return problem{rule: "holds a space or a fragment", remedy: "write a path as it stands in a request, with %20 for a space"}
+		return Problem{Rule: "holds a space or a fragment", Remedy: "write a path as it stands in a request, with %20 for a space"}
 	}
 	if _, err := url.ParseRequestURI(value); err != nil {
-		return problem{rule: "is not the path of a URL", remedy: "write for example /healthz"}
+		return Problem{Rule: "is not the path of a URL", Remedy: "write for example /healthz"}
 	}
 	return nil
 }
@@ -127,9 +93,9 @@ func apiURL(value string) error {
 		full = "https://" + value
 	}
 	parsed, err := webURL(full, ours)
-	if p := (problem{}); errors.As(err, &p) {
+	if p := (Problem{}); errors.As(err, &p) {
 		if p.hide {
-			p.remedy = "set IONOS_TOKEN, or IONOS_USERNAME and IONOS_PASSWORD"
+			p.Remedy = "set IONOS_TOKEN, or IONOS_USERNAME and IONOS_PASSWORD"
 		}
 		return p
 	}
@@ -137,9 +103,9 @@ func apiURL(value string) error {
 	_, version, found := strings.Cut(parsed.Path+"/", "/cloudapi/")
 	switch {
 	case full != value && parsed.Port() == "" && !strings.ContainsAny(name, ".:"):
-		return problem{rule: "is one word without a scheme", remedy: "write for example " + ours}
+		return Problem{Rule: "is one word without a scheme", Remedy: "write for example " + ours}
 	case found && strings.Trim(version, "/") != "v6":
-		return problem{rule: "has the path of another version of the API", remedy: "write for example " + ours}
+		return Problem{Rule: "has the path of another version of the API", Remedy: "write for example " + ours}
 	}
 	return nil
 }
@@ -150,24 +116,24 @@ func apiURL(value string) error {
 func webURL(value, example string) (*url.URL, error) {
 	example = "write for example " + example
 	if strings.Contains(value, "@") || strings.Contains(value, "%40") {
-		return nil, problem{rule: "holds credentials", remedy: "leave them out", hide: true}
+		return nil, Problem{Rule: "holds credentials", Remedy: "leave them out", hide: true}
 	}
 	parsed, err := url.Parse(value)
 	if err != nil || parsed.Hostname() == "" {
-		return nil, problem{rule: "is not a URL", remedy: example}
+		return nil, Problem{Rule: "is not a URL", Remedy: example}
 	}
 	port, wrong := strconv.ParseUint(cmp.Or(parsed.Port(), "443"), 10, 16)
 	last := parsed.Hostname()[strings.LastIndex(parsed.Hostname(), ".")+1:]
 	_, notIP := netip.ParseAddr(parsed.Hostname())
 	switch {
 	case parsed.Scheme != "https" && parsed.Scheme != "http":
-		return nil, problem{rule: "has a scheme other than https and http", remedy: example}
+		return nil, Problem{Rule: "has a scheme other than https and http", Remedy: example}
 	case host(parsed.Hostname()) != nil || notIP != nil && strings.Trim(last, "0123456789") == "":
-		return nil, problem{rule: "has a host that is neither a host name nor an IP address", remedy: example}
+		return nil, Problem{Rule: "has a host that is neither a host name nor an IP address", Remedy: example}
 	case wrong != nil || port == 0:
-		return nil, problem{rule: "has a port outside 1 to 65535", remedy: example}
+		return nil, Problem{Rule: "has a port outside 1 to 65535", Remedy: example}
 	case strings.ContainsAny(value, "?#"):
-		return nil, problem{rule: "holds more than scheme, host and path", remedy: example}
+		return nil, Problem{Rule: "holds more than scheme, host and path", Remedy: example}
 	}
 	return parsed, nil
 }
@@ -180,7 +146,7 @@ func uuid(value string) error {
 	if uuidForm.MatchString(value) {
 		return nil
 	}
-	return problem{rule: "is not a UUID", remedy: "copy the UUID from the IONOS console; it looks like 0b5f4d1c-7a0e-4d5b-9f58-3f1f2b6c7d8e"}
+	return Problem{Rule: "is not a UUID", Remedy: "copy the UUID from the IONOS console; it looks like 0b5f4d1c-7a0e-4d5b-9f58-3f1f2b6c7d8e"}
 }
 
 // program checks the name of a program to run. One with a space in it is
@@ -190,5 +156,5 @@ func program(value string) error {
 	if !found && !strings.ContainsAny(value, "\t\r\n\x00") {
 		return nil
 	}
-	return problem{rule: "holds a space; it names the program only and no shell runs", remedy: "write " + strconv.Quote(name) + " and set INVENTORY_COMMAND_ARGS to " + strconv.Quote(rest) + "; for a path with spaces, make a link"}
+	return Problem{Rule: "holds a space; it names the program only and no shell runs", Remedy: "write " + strconv.Quote(name) + " and set INVENTORY_COMMAND_ARGS to " + strconv.Quote(rest) + "; for a path with spaces, make a link"}
 }

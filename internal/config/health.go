@@ -11,7 +11,7 @@ import (
 
 // Health is how an endpoint is checked.
 type Health struct {
-	Mode HealthMode `envconfig:"HEALTH_CHECK_MODE" default:"tcp" desc:"how an endpoint is checked. off: not at all, every endpoint counts as passing; tcp: it accepts a connection; http and https: it answers a GET with an expected status"`
+	Mode HealthMode `envconfig:"HEALTH_CHECK_MODE" default:"tcp" oneof:"off,tcp,http,https" desc:"how an endpoint is checked. off: not at all, every endpoint counts as passing; tcp: it accepts a connection; http and https: it answers a GET with an expected status"`
 	// Path is a request's target: path and query.
 	Path string `envconfig:"HEALTH_CHECK_PATH" default:"/" format:"url-path" desc:"path, and query if need be, of the request; for http and https"`
 	// Host is empty for the member's own address. It never decides where to

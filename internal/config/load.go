@@ -169,16 +169,16 @@ func (l *loader) sound(names ...string) bool {
 // mistake notes what is wrong with a variable, and its value unless it may be a
 // secret.
 func (l *loader) mistake(name, rule, remedy string) {
-	l.add(name, problem{rule: rule, remedy: remedy})
+	l.add(name, Problem{Rule: rule, Remedy: remedy})
 }
 
-func (l *loader) add(name string, p problem) {
+func (l *loader) add(name string, p Problem) {
 	value := l.env[name]
 	if l.secrets[name] || p.hide {
 		value = ""
 	}
 	l.broken[name] = true
-	mistake := Mistake{Variable: name, Value: value, Rule: p.rule, Remedy: p.remedy}
+	mistake := Mistake{Variable: name, Value: value, Rule: p.Rule, Remedy: p.Remedy}
 	if !slices.Contains(l.mistakes, mistake) {
 		l.mistakes = append(l.mistakes, mistake)
 	}

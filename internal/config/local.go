@@ -4,7 +4,7 @@ import "net/netip"
 
 // Store says where the slices are written.
 type Store struct {
-	Kind StoreKind `envconfig:"STORE_KIND" default:"memory" desc:"where the slices go. memory: print the slices, write nothing; kubectl: run kubectl, for one Service, compatible with the original, not recommended; client-go: talk to the API server, and watch it"`
+	Kind StoreKind `envconfig:"STORE_KIND" default:"memory" oneof:"memory,kubectl,client-go" desc:"where the slices go. memory: print the slices, write nothing; kubectl: run kubectl, for one Service, compatible with the original, not recommended; client-go: talk to the API server, and watch it"`
 	// Kubeconfig is empty for the ServiceAccount of the Pod we run in.
 	Kubeconfig string `envconfig:"KUBECONFIG" fallback:"in-cluster" desc:"kubeconfig of the local cluster"`
 	// KubectlPath is a path, or a name to be found in PATH.
@@ -31,8 +31,8 @@ type Listen struct {
 
 // Log is what is logged, and how.
 type Log struct {
-	Level  LogLevel  `envconfig:"LOG_LEVEL" default:"info" desc:"least level that is logged"`
-	Format LogFormat `envconfig:"LOG_FORMAT" default:"auto" desc:"form of the lines; auto is text on a terminal and JSON elsewhere"`
+	Level  LogLevel  `envconfig:"LOG_LEVEL" default:"info" oneof:"debug,info,warn,error" desc:"least level that is logged"`
+	Format LogFormat `envconfig:"LOG_FORMAT" default:"auto" oneof:"auto,text,json" desc:"form of the lines; auto is text on a terminal and JSON elsewhere"`
 }
 
 // Run is what the program may do.

@@ -28,7 +28,7 @@ const maxShown = 120
 func (m Mistake) Error() string {
 	subject := m.Variable
 	if m.Value != "" {
-		subject += "=" + quote(m.Value)
+		subject += "=" + Quote(m.Value)
 	}
 	if m.Remedy == "" {
 		return subject + ": " + m.Rule
@@ -74,36 +74,36 @@ func rank(place map[string]int, variable string) int {
 	return len(place)
 }
 
-// problem is what a decoder says of a value: the rule it breaks and the remedy.
-type problem struct {
-	rule, remedy string
+// Problem is what a decoder says of a value: the rule it breaks and the remedy.
+type Problem struct {
+	Rule, Remedy string
 	// hide says that the value may hold a secret and must not be repeated.
 	hide bool
 }
 
 // Error returns rule and remedy in one line.
-func (p problem) Error() string { return p.rule + "; " + p.remedy }
+func (p Problem) Error() string { return p.Rule + "; " + p.Remedy }
 
 // problems returns what a decoder's error says, one by one: a decoder of a list
 // joins an error for each entry.
-func problems(err error) []problem {
+func problems(err error) []Problem {
 	var joined interface{ Unwrap() []error }
 	if errors.As(err, &joined) {
-		var all []problem
+		var all []Problem
 		for _, each := range joined.Unwrap() {
 			all = append(all, problems(each)...)
 		}
 		return all
 	}
-	var p problem
+	var p Problem
 	if errors.As(err, &p) {
-		return []problem{p}
+		return []Problem{p}
 	}
-	return []problem{{rule: err.Error()}}
+	return []Problem{{Rule: err.Error()}}
 }
 
-// quote makes a value safe and short enough for a message of one line.
-func quote(value string) string {
+// Quote makes a value safe and short enough for a message of one line.
+func Quote(value string) string {
 	if len(value) <= maxShown {
 		return strconv.Quote(value)
 	}

@@ -41,17 +41,17 @@ func parseStaticNode(text string) (StaticNode, error) {
 	name, address, ok := strings.Cut(text, "=")
 	name = strings.TrimSpace(name)
 	if !ok || name == "" {
-		return StaticNode{}, problem{rule: quote(text) + " is not name=address", remedy: example}
+		return StaticNode{}, Problem{Rule: Quote(text) + " is not name=address", Remedy: example}
 	}
 	if strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsGraphic(r) || r == ' ' }) {
-		return StaticNode{}, problem{rule: "the node name " + quote(name) + " holds a space or a control character", remedy: example}
+		return StaticNode{}, Problem{Rule: "the node name " + Quote(name) + " holds a space or a control character", Remedy: example}
 	}
 	addr, err := netip.ParseAddr(strings.TrimSpace(address))
 	if err != nil {
-		return StaticNode{}, problem{rule: quote(address) + " of node " + name + " is not an IP address", remedy: example}
+		return StaticNode{}, Problem{Rule: Quote(address) + " of node " + name + " is not an IP address", Remedy: example}
 	}
 	if addr.Is4In6() || addr.Zone() != "" {
-		return StaticNode{}, problem{rule: "node " + name + " has an address with a zone, or IPv4 written as IPv6", remedy: "write " + addr.Unmap().WithZone("").String()}
+		return StaticNode{}, Problem{Rule: "node " + name + " has an address with a zone, or IPv4 written as IPv6", Remedy: "write " + addr.Unmap().WithZone("").String()}
 	}
 	return StaticNode{Name: name, Addr: addr}, nil
 }
@@ -61,7 +61,7 @@ func uniqueNodes(nodes []StaticNode) error {
 	seen := map[string]bool{}
 	for _, node := range nodes {
 		if seen[node.Name] {
-			wrong = append(wrong, problem{rule: "two nodes are called " + node.Name, remedy: "give each node a name of its own"})
+			wrong = append(wrong, Problem{Rule: "two nodes are called " + node.Name, Remedy: "give each node a name of its own"})
 		}
 		seen[node.Name] = true
 	}

@@ -64,10 +64,10 @@ func parseTargetPort(text string) (Port, error) {
 	name, rest, named := strings.Cut(text, "=")
 	name = strings.TrimSpace(name)
 	if !named || name == "" {
-		return Port{}, problem{rule: quote(text) + " has no name", remedy: example + ", or set TARGET_PORT alone to take the name from the Service"}
+		return Port{}, Problem{Rule: Quote(text) + " has no name", Remedy: example + ", or set TARGET_PORT alone to take the name from the Service"}
 	}
 	if err := dnsLabel(name); err != nil {
-		return Port{}, problem{rule: "the port name " + quote(name) + " is not a DNS label", remedy: example}
+		return Port{}, Problem{Rule: "the port name " + Quote(name) + " is not a DNS label", Remedy: example}
 	}
 	digits, word, hasProtocol := strings.Cut(rest, "/")
 	if !hasProtocol {
@@ -75,14 +75,14 @@ func parseTargetPort(text string) (Port, error) {
 	}
 	number, err := strconv.ParseUint(strings.TrimSpace(digits), 10, 16)
 	if err != nil || number == 0 {
-		return Port{}, problem{rule: "port " + name + " has no number from 1 to 65535", remedy: example}
+		return Port{}, Problem{Rule: "port " + name + " has no number from 1 to 65535", Remedy: example}
 	}
 	protocol := Protocol(strings.ToUpper(strings.TrimSpace(word)))
 	switch protocol {
 	case TCP, UDP, SCTP:
 		return Port{Name: name, Protocol: protocol, Number: uint16(number)}, nil
 	}
-	return Port{}, problem{rule: "port " + name + " has an unknown protocol", remedy: "write TCP, UDP or SCTP"}
+	return Port{}, Problem{Rule: "port " + name + " has an unknown protocol", Remedy: "write TCP, UDP or SCTP"}
 }
 
 // uniquePorts refuses what the API server would refuse, or what would make two
@@ -96,17 +96,17 @@ func uniquePorts(ports []Port) error {
 	names, sockets := map[string]bool{}, map[socket]string{}
 	for _, port := range ports {
 		if names[port.Name] {
-			wrong = append(wrong, problem{rule: "two ports are called " + port.Name, remedy: "give each the name of its Service port"})
+			wrong = append(wrong, Problem{Rule: "two ports are called " + port.Name, Remedy: "give each the name of its Service port"})
 		}
 		names[port.Name] = true
 		key := socket{port.Number, port.Protocol}
 		if other, taken := sockets[key]; taken {
-			wrong = append(wrong, problem{rule: fmt.Sprintf("%s and %s are both %d/%s", other, port.Name, port.Number, port.Protocol), remedy: "remove one of them"})
+			wrong = append(wrong, Problem{Rule: fmt.Sprintf("%s and %s are both %d/%s", other, port.Name, port.Number, port.Protocol), Remedy: "remove one of them"})
 		}
 		sockets[key] = port.Name
 	}
 	if len(ports) > maxPorts {
-		wrong = append(wrong, problem{rule: fmt.Sprintf("has %d ports, more than the %d of an EndpointSlice", len(ports), maxPorts), remedy: "remove some"})
+		wrong = append(wrong, Problem{Rule: fmt.Sprintf("has %d ports, more than the %d of an EndpointSlice", len(ports), maxPorts), Remedy: "remove some"})
 	}
 	return errors.Join(wrong...)
 }

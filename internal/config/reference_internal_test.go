@@ -224,8 +224,8 @@ var variableInText = regexp.MustCompile(`\b[A-Z]+(_[A-Z]+)+(=[a-z-]+|_?\*)?|\b(I
 func meaning(v variable) string {
 	desc := v.tags.Get("desc")
 	text := variableInText.ReplaceAllString(strings.ToUpper(desc[:1])+desc[1:]+".", "`$0`")
-	if c, ok := v.target().(chooser); ok {
-		text += " One of " + code(c.choices()...) + "."
+	if choices := v.tags.Get("oneof"); choices != "" {
+		text += " One of " + code(strings.Split(choices, ",")...) + "."
 	}
 	if v.tags.Get("min") != "" {
 		text += " Limits: " + limits(v.tags) + "."

@@ -220,7 +220,7 @@ func (l *loader) checkHealthPort() {
 		for _, port := range ports {
 			numbers = append(numbers, fmt.Sprintf("%d (%s)", port.Number, port.Name))
 		}
-		l.mistake("HEALTH_CHECK_PORT", "is required, because TARGET_PORTS has several TCP ports", "set it to "+listed(numbers, "or"))
+		l.mistake("HEALTH_CHECK_PORT", "is required, because TARGET_PORTS has several TCP ports", "set it to "+Listed(numbers, "or"))
 	}
 }
 

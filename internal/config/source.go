@@ -5,7 +5,7 @@ import "time"
 // Source says where the nodes come from and how often they are read.
 type Source struct {
 	// Kind chooses the source; each kind has variables of its own.
-	Kind SourceKind `envconfig:"SOURCE_KIND" default:"static" desc:"where the nodes come from"`
+	Kind SourceKind `envconfig:"SOURCE_KIND" default:"static" oneof:"static,file,command,ionos,kubernetes" desc:"where the nodes come from"`
 	// PollInterval counts from the end of one read to the start of the next,
 	// so that reads never overlap. The lower limit keeps a typing error from
 	// becoming a flood; the upper one keeps a removed node from staying for

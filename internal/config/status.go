@@ -49,10 +49,10 @@ func parseStatusRange(text string) (StatusRange, error) {
 	low, okLow := parseStatus(first)
 	high, okHigh := parseStatus(last)
 	if !okLow || !okHigh {
-		return StatusRange{}, problem{rule: quote(text) + " is not an HTTP status from 100 to 599 or a range of them", remedy: "write for example 200-399,404"}
+		return StatusRange{}, Problem{Rule: Quote(text) + " is not an HTTP status from 100 to 599 or a range of them", Remedy: "write for example 200-399,404"}
 	}
 	if low > high {
-		return StatusRange{}, problem{rule: text + " ends before it begins", remedy: "write " + StatusRange{high, low}.String()}
+		return StatusRange{}, Problem{Rule: text + " ends before it begins", Remedy: "write " + StatusRange{high, low}.String()}
 	}
 	return StatusRange{low, high}, nil
 }

@@ -31,17 +31,17 @@ func (s *Subnets) Decode(value string) error {
 
 func parseSubnet(text string) (netip.Prefix, error) {
 	if addr, err := netip.ParseAddr(text); err == nil {
-		return netip.Prefix{}, problem{rule: text + " is an address, not a range", remedy: "write " + addr.WithZone("").String() + "/" + bits(addr)}
+		return netip.Prefix{}, Problem{Rule: text + " is an address, not a range", Remedy: "write " + addr.WithZone("").String() + "/" + bits(addr)}
 	}
 	subnet, err := netip.ParsePrefix(text)
 	if err != nil {
-		return netip.Prefix{}, problem{rule: quote(text) + " is not an address range", remedy: "write for example 10.0.0.0/24"}
+		return netip.Prefix{}, Problem{Rule: Quote(text) + " is not an address range", Remedy: "write for example 10.0.0.0/24"}
 	}
 	if subnet.Addr().Is4In6() {
-		return netip.Prefix{}, problem{rule: text + " is IPv4 written as IPv6", remedy: "write the plain IPv4 range, for example 10.0.0.0/24"}
+		return netip.Prefix{}, Problem{Rule: text + " is IPv4 written as IPv6", Remedy: "write the plain IPv4 range, for example 10.0.0.0/24"}
 	}
 	if masked := subnet.Masked(); masked != subnet {
-		return netip.Prefix{}, problem{rule: text + " has bits set after its prefix", remedy: "write " + masked.String()}
+		return netip.Prefix{}, Problem{Rule: text + " has bits set after its prefix", Remedy: "write " + masked.String()}
 	}
 	return subnet, nil
 }
@@ -62,7 +62,7 @@ func decodeList[T any](value string, parse func(string) (T, error)) ([]T, error)
 	for entry := range strings.SplitSeq(value, ",") {
 		entry = strings.TrimSpace(entry)
 		if entry == "" {
-			wrong = append(wrong, problem{rule: "has an empty entry", remedy: "remove the comma, or add what is missing"})
+			wrong = append(wrong, Problem{Rule: "has an empty entry", Remedy: "remove the comma, or add what is missing"})
 			continue
 		}
 		parsed, err := parse(entry)

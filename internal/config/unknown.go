@@ -21,11 +21,11 @@ func (l *loader) checkUnknown() {
 		if slices.Contains(known, name) || slices.Contains(l.config.Command.Env, name) || belongsToOthers(name, l.env[name]) {
 			continue
 		}
-		near := nearest(name, known)
+		near := Nearest(name, known)
 		at := slices.IndexFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 		switch {
 		case at < 0 && isSlip(name, near), at >= 0 && isMisspelt(name, near):
-			l.add(name, problem{rule: "is not a variable of this program", remedy: "did you mean " + near + "?", hide: true})
+			l.add(name, Problem{Rule: "is not a variable of this program", Remedy: "did you mean " + near + "?", hide: true})
 		case at >= 0 && !(l.config.Source.Kind == SourceCommand && forInventoryCommand(name)):
 			if near == "" {
 				near = closest(name, prefixes[at], known)
@@ -136,10 +136,10 @@ func serviceName(variable string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.TrimSuffix(variable, "_PORT"), "_", "-"))
 }
 
-// nearest returns the word that was probably meant: one that differs in at most
+// Nearest returns the word that was probably meant: one that differs in at most
 // three letters and a third of all, or else one that is the beginning of the
 // other. It is empty if no word is near.
-func nearest(word string, words []string) string {
+func Nearest(word string, words []string) string {
 	best, least := "", min(len(word)/3, 3)+1
 	for _, candidate := range words {
 		if distance := levenshtein.ComputeDistance(word, candidate); distance < least {

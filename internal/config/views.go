@@ -71,7 +71,7 @@ func annotation(value string) error {
 	if len(content.IsLabelKey(value)) == 0 {
 		return nil
 	}
-	return problem{rule: "is no name of an annotation", remedy: "write for example " + OwnAnnotation}
+	return Problem{Rule: "is no name of an annotation", Remedy: "write for example " + OwnAnnotation}
 }
 
 // sections lists the parts in the order of the reference.
