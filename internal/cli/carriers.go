@@ -46,11 +46,7 @@ func newKinds(c config.Config, m *metrics.Metrics) (*kinds.Watcher, error) {
 
 // boundsOf are the bounds of documents in the API server.
 func boundsOf(d config.Documents) documents.Bounds {
-	b := documents.Bounds{Subnets: d.BoundSubnets, Namespaces: d.BoundNamespaces}
-	for _, r := range d.BoundPorts {
-		b.Ports = append(b.Ports, [2]int32{int32(r.First), int32(r.Last)})
-	}
-	return b
+	return documents.Bounds{Subnets: d.BoundSubnets, Namespaces: d.BoundNamespaces, Ports: d.BoundPorts}
 }
 
 // bounded are the namespaces of the bounds by name, none where these are all.

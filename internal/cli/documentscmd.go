@@ -2,11 +2,8 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-
-	"sigs.k8s.io/yaml"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
@@ -158,7 +155,7 @@ func (p Program) printDocuments(set documents.Set) error {
 		if e.Binding != nil {
 			object = e.Binding
 		}
-		text, err := withoutStatus(object)
+		text, err := documents.YAML(object)
 		if err != nil {
 			return fmt.Errorf("%s: %w", e.Key, err)
 		}
@@ -168,18 +165,4 @@ func (p Program) printDocuments(set documents.Set) error {
 		between = "---\n"
 	}
 	return nil
-}
-
-// withoutStatus writes a document as a file has it.
-func withoutStatus(object any) ([]byte, error) {
-	data, err := json.Marshal(object)
-	if err != nil {
-		return nil, err
-	}
-	var fields map[string]any
-	if err := json.Unmarshal(data, &fields); err != nil {
-		return nil, err
-	}
-	delete(fields, "status")
-	return yaml.Marshal(fields)
 }

@@ -1,13 +1,16 @@
 package config
 
 import (
+	"cmp"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // PortRange is a range of ports, both ends included.
 type PortRange struct {
-	First, Last uint16
+	First, Last int32
 }
 
 // String returns "30080" or "31000-31999".
@@ -22,30 +25,35 @@ func (r PortRange) String() string {
 // PortRanges is a set of ports.
 type PortRanges []PortRange
 
+// Contains reports whether a range contains the port.
+func (r PortRanges) Contains(port int32) bool {
+	return slices.ContainsFunc(r, func(each PortRange) bool { return each.First <= port && port <= each.Last })
+}
+
 // String returns the ranges as the environment spells them.
 func (r PortRanges) String() string { return join(r) }
 
 // Decode implements envconfig.Decoder.
 func (r *PortRanges) Decode(value string) error {
-	ranges, err := decodeList(value, parsePortRange)
+	ranges, err := decodeList(value, ParsePortRange)
 	*r = ranges
 	return err
 }
 
-func parsePortRange(text string) (PortRange, error) {
-	low, high, isRange := strings.Cut(text, "-")
-	if !isRange {
-		high = low
-	}
-	first, errFirst := strconv.ParseUint(strings.TrimSpace(low), 10, 16)
-	last, errLast := strconv.ParseUint(strings.TrimSpace(high), 10, 16)
-	if errFirst != nil || errLast != nil || first == 0 || last == 0 {
-		return PortRange{}, Problem{Rule: Quote(text) + " is not a port from 1 to 65535 or a range of them", Remedy: "write for example 30080,31000-31999"}
+var portRange = regexp.MustCompile(`^([1-9][0-9]{0,4})(?:-([1-9][0-9]{0,4}))?$`)
+
+// ParsePortRange reads "30080" or "31000-31999".
+func ParsePortRange(text string) (PortRange, error) {
+	ends := append(portRange.FindStringSubmatch(text), "", "", "")
+	first, _ := strconv.ParseInt(ends[1], 10, 32)
+	last, _ := strconv.ParseInt(cmp.Or(ends[2], ends[1]), 10, 32)
+	if first == 0 || first > 65535 || last > 65535 {
+		return PortRange{}, Problem{Rule: Quote(text) + " is not a port from 1 to 65535 or a range of them", Remedy: "write for example 30080 or 31000-31999"}
 	}
 	if first > last {
-		return PortRange{}, Problem{Rule: text + " ends before it begins", Remedy: "write " + PortRange{uint16(last), uint16(first)}.String()}
+		return PortRange{}, Problem{Rule: text + " ends before it begins", Remedy: "write " + ends[2] + "-" + ends[1]}
 	}
-	return PortRange{uint16(first), uint16(last)}, nil
+	return PortRange{int32(first), int32(last)}, nil
 }
 
 // BoundNamespaces is a list of namespaces, or all of them.

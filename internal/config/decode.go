@@ -122,8 +122,8 @@ func parseDuration(value string) (time.Duration, error) {
 	return 0, Problem{Rule: "is not a duration", Remedy: "write a number with a unit, such as 500ms, 30s, 2m or 1h30m"}
 }
 
-// formatDuration writes a duration the way a person would: 1h, not 1h0m0s.
-func formatDuration(d time.Duration) string {
+// FormatDuration writes a duration the way a person would: 1h, not 1h0m0s.
+func FormatDuration(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
 		text = strings.TrimSuffix(text, "0s")

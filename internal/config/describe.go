@@ -98,7 +98,7 @@ func oneLine(value string) string {
 func render(v variable) string {
 	switch value := v.target().(type) {
 	case *time.Duration:
-		return formatDuration(*value)
+		return FormatDuration(*value)
 	case *int:
 		if *value == 0 && v.tags.Get("default") == "" {
 			return ""

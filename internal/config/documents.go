@@ -42,12 +42,8 @@ func (l *loader) checkDocuments() {
 	if !l.set(carrier) {
 		carrier = "DOCUMENTS_API=true"
 	}
-	fields := map[string]string{}
-	for _, s := range setting.All() {
-		fields[s.Variable] = s.Field
-	}
 	for _, v := range l.variables {
-		field := fields[v.name]
+		field := setting.Field(v.name)
 		if field == "" {
 			continue
 		}

@@ -66,7 +66,7 @@ func TestContract81DocumentsInTheAPIServerNeedBounds(t *testing.T) {
 		`BOUNDS_SUBNETS="10.0.0.0/8": has no effect without DOCUMENTS_API=true; set DOCUMENTS_API=true, or remove it`,
 		`BOUNDS_NAMESPACES="shop,*": has no effect without DOCUMENTS_API=true; set DOCUMENTS_API=true, or remove it`,
 		`BOUNDS_PORTS="90-80,x": 90-80 ends before it begins; write 80-90`,
-		`BOUNDS_PORTS="90-80,x": "x" is not a port from 1 to 65535 or a range of them; write for example 30080,31000-31999`)
+		`BOUNDS_PORTS="90-80,x": "x" is not a port from 1 to 65535 or a range of them; write for example 30080 or 31000-31999`)
 	checkMistakes(t, bounded(env{"DOCUMENTS_API": "true", "SOURCE_KIND": "file"}),
 		`SOURCE_KIND="file": and DOCUMENTS_API=true are both set; remove one of them: with DOCUMENTS_API=true this is spec.source of a document`)
 }

@@ -28,7 +28,7 @@ var forms = map[Form]func(string) error{
 	FormUUID:      uuid,
 	FormSubnet:    parsing(parseSubnet),
 	FormStatus:    parsing(func(value string) ([]StatusRange, error) { return decodeList(value, parseStatusRange) }),
-	FormPorts:     parsing(parsePortRange),
+	FormPorts:     parsing(ParsePortRange),
 	FormDuration:  parsing(parseDuration),
 	"label-value": labelValue,
 	"api-url":     apiURL,

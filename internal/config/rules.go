@@ -229,7 +229,7 @@ func (l *loader) checkHealthPort() {
 func (l *loader) checkHealthMode() {
 	health := l.config.Health
 	if l.sound("HEALTH_CHECK_INTERVAL", "HEALTH_CHECK_TIMEOUT") && health.Timeout > health.Interval {
-		l.mistake("HEALTH_CHECK_TIMEOUT", "is longer than HEALTH_CHECK_INTERVAL ("+formatDuration(health.Interval)+")", "write at most "+formatDuration(health.Interval))
+		l.mistake("HEALTH_CHECK_TIMEOUT", "is longer than HEALTH_CHECK_INTERVAL ("+FormatDuration(health.Interval)+")", "write at most "+FormatDuration(health.Interval))
 	}
 	if l.set("HEALTH_CHECK_MODE") {
 		return

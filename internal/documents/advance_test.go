@@ -132,10 +132,10 @@ func TestContract47APoolAllowsNothingThatItDoesNotName(t *testing.T) {
 		want      string
 		targets   int
 	}{
-		{"shop", nil, "30080, 31000-31999", 5},
+		{"shop", nil, "30080,31000-31999", 5},
 		{"other", nil, "", 0},
 		{"other", map[string]string{"platform.example.org/tier": "gold"}, "30443", 100},
-		{"blog", map[string]string{"platform.example.org/tier": "gold"}, "30080, 31000-31999, 30443", 100},
+		{"blog", map[string]string{"platform.example.org/tier": "gold"}, "30080,31000-31999,30443", 100},
 		{"", nil, "", 0},
 	}
 	for _, test := range tests {

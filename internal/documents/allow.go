@@ -2,8 +2,6 @@ package documents
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -12,31 +10,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 )
 
-// Ports are ranges of ports, each with both ends.
-type Ports [][2]int32
-
-// Contains reports whether a range contains the port.
-func (p Ports) Contains(port int32) bool {
-	for _, r := range p {
-		if r[0] <= port && port <= r[1] {
-			return true
-		}
-	}
-	return false
-}
-
-// String returns the ranges as documents spell them.
-func (p Ports) String() string {
-	words := make([]string, 0, len(p))
-	for _, r := range p {
-		word := strconv.Itoa(int(r[0]))
-		if r[0] != r[1] {
-			word += "-" + strconv.Itoa(int(r[1]))
-		}
-		words = append(words, word)
-	}
-	return strings.Join(words, ", ")
-}
+// Ports are ranges of ports.
+type Ports = config.PortRanges
 
 // Allowance is what a pool allows one namespace.
 type Allowance struct {
@@ -54,8 +29,8 @@ func Allowed(pool *v1alpha1.EndpointPoolSpec, namespace string, names map[string
 			continue
 		}
 		for _, text := range entry.Ports {
-			if first, last, ok := parsePorts(text); ok {
-				all.Ports = append(all.Ports, [2]int32{first, last})
+			if ports, err := config.ParsePortRange(text); err == nil {
+				all.Ports = append(all.Ports, ports)
 			}
 		}
 		all.MaxServices = max(all.MaxServices, limit(entry.MaxServices, v1alpha1.DefaultMaxServices))
@@ -90,21 +65,6 @@ func isEmpty(s *metav1.LabelSelector) bool {
 	return s == nil || len(s.MatchLabels)+len(s.MatchExpressions) == 0
 }
 
-// parsePorts reads "30080" or "31000-31999".
-func parsePorts(text string) (first, last int32, ok bool) {
-	low, high, isRange := strings.Cut(text, "-")
-	if !isRange {
-		high = low
-	}
-	if !wholeNumber.MatchString(low) || !wholeNumber.MatchString(high) {
-		return 0, 0, false
-	}
-	a, errLow := strconv.ParseInt(low, 10, 32)
-	b, errHigh := strconv.ParseInt(high, 10, 32)
-	ok = errLow == nil && errHigh == nil && 1 <= a && a <= b && b <= 65535
-	return int32(a), int32(b), ok
-}
-
 // checkAllowance holds one entry against the rules.
 func (w *walk) checkAllowance(path string, entry v1alpha1.PoolAllowance) {
 	named, selected := w.has(path+".namespaces"), w.has(path+".namespaceSelector")
@@ -128,7 +88,9 @@ func (w *walk) checkAllowance(path string, entry v1alpha1.PoolAllowance) {
 		w.count(at, len(entry.Ports), 1, 64)
 	}
 	for i, text := range entry.Ports {
-		w.checkPorts(fmt.Sprintf("%s.ports[%d]", path, i), text)
+		if at := fmt.Sprintf("%s.ports[%d]", path, i); w.sound(at) {
+			w.form(at, text, config.FormPorts)
+		}
 	}
 	w.number(path+".maxServices", entry.MaxServices, 1, 10_000)
 	w.number(path+".maxChecks", entry.MaxChecks, 1, 20_000)
@@ -147,17 +109,4 @@ func (w *walk) checkSelector(path string, selector *metav1.LabelSelector) {
 	if _, err := metav1.LabelSelectorAsSelector(selector); err != nil && w.sound(path) {
 		w.note(path, problem{"is not a label selector", "write for example {matchLabels: {tier: gold}}"})
 	}
-}
-
-func (w *walk) checkPorts(path, text string) {
-	if _, _, ok := parsePorts(text); ok || !w.sound(path) {
-		return
-	}
-	p := problem{"is not a port from 1 to 65535 or a range of them", `write for example "30080" or "31000-31999"`}
-	if low, high, isRange := strings.Cut(text, "-"); isRange {
-		if _, _, reversed := parsePorts(high + "-" + low); reversed {
-			p = problem{"ends before it begins", "write " + config.Quote(high+"-"+low)}
-		}
-	}
-	w.noteValue(path, text, p)
 }

@@ -37,8 +37,8 @@ func (b Bounds) covers(text string) bool {
 
 // spans reports whether a port or a range of them is within one range of the bounds.
 func (b Bounds) spans(text string) bool {
-	first, last, ok := parsePorts(text)
-	return ok && slices.ContainsFunc(b.Ports, func(r [2]int32) bool { return r[0] <= first && last <= r[1] })
+	ports, err := config.ParsePortRange(text)
+	return err == nil && slices.ContainsFunc(b.Ports, func(r config.PortRange) bool { return r.First <= ports.First && ports.Last <= r.Last })
 }
 
 // outside says what of a document is beyond the bounds.

@@ -2,8 +2,11 @@ package documents
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
@@ -52,6 +55,20 @@ type Document struct {
 	OwnCheck *v1alpha1.BindingHealthCheck
 	// Undone says that the API server lost the object when it came back from a backup.
 	Undone bool
+}
+
+// YAML writes a pool or a binding as a file has it.
+func YAML(document any) ([]byte, error) {
+	data, err := json.Marshal(document)
+	if err != nil {
+		return nil, err
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return nil, err
+	}
+	delete(fields, "status")
+	return yaml.Marshal(fields)
 }
 
 // Mistake is one thing that is wrong with one document.

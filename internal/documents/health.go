@@ -82,7 +82,7 @@ func (w *walk) checkPoolHealth(c *v1alpha1.PoolHealthCheck) {
 	w.duration(path+".interval", c.Interval, 100*time.Millisecond, time.Hour)
 	w.duration(path+".timeout", c.Timeout, 10*time.Millisecond, time.Hour)
 	if w.sound(path+".interval") && w.sound(path+".timeout") && c.Timeout.Duration > c.Interval.Duration {
-		w.noteValue(path+".timeout", short(c.Timeout.Duration), problem{"is longer than the interval (" + short(c.Interval.Duration) + ")", "write at most " + short(c.Interval.Duration)})
+		w.noteValue(path+".timeout", config.FormatDuration(c.Timeout.Duration), problem{"is longer than the interval (" + config.FormatDuration(c.Interval.Duration) + ")", "write at most " + config.FormatDuration(c.Interval.Duration)})
 	}
 	w.number(path+".rise", c.Rise, 1, 1000)
 	w.number(path+".fall", c.Fall, 1, 1000)

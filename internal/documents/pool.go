@@ -185,18 +185,6 @@ func (w *walk) selector(path, value string) {
 // duration holds a duration of the document against its limits.
 func (w *walk) duration(path string, d *metav1.Duration, least, most time.Duration) {
 	if w.has(path) && w.sound(path) && (d.Duration < least || d.Duration > most) {
-		w.noteValue(path, d.Duration.String(), problem{"is outside " + short(least) + " to " + short(most), "write a duration within"})
+		w.noteValue(path, d.Duration.String(), problem{"is outside " + config.FormatDuration(least) + " to " + config.FormatDuration(most), "write a duration within"})
 	}
-}
-
-// short writes a duration as a person does: 1h, not 1h0m0s.
-func short(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }

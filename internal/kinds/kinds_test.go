@@ -206,7 +206,7 @@ func newWatcher(t *testing.T, a *api) *kinds.Watcher {
 	w, err := kinds.New(kinds.Options{
 		Way: kubeapi.Fixed(&rest.Config{Host: "http://api", Transport: a}),
 		Bounds: documents.Bounds{
-			Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Namespaces: []string{"*"}, Ports: documents.Ports{{1, 65535}},
+			Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Namespaces: []string{"*"}, Ports: documents.Ports{{First: 1, Last: 65535}},
 		},
 	})
 	if err != nil {

@@ -46,7 +46,7 @@ func (n Names) Of(text string) string {
 			at++
 			continue
 		}
-		if known, ok := byVariable[text[at:end]]; ok && known.Field != "" {
+		if known, ok := byVariable[text[at:end]]; ok {
 			b.WriteString(text[done:at])
 			b.WriteString(n.name(known))
 			end = value(&b, known, text, end)
@@ -115,6 +115,9 @@ func value(b *strings.Builder, known Setting, text string, at int) int {
 func inName(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 }
+
+// Field is the field of a document that replaces a variable; empty where it stays one.
+func Field(variable string) string { return byVariable[variable].Field }
 
 // byVariable finds a setting.
 var byVariable = func() map[string]Setting {

@@ -8,8 +8,7 @@ type Setting struct {
 	// Variable is the environment variable, which is the name that messages are
 	// composed with.
 	Variable string
-	// Field is the path in an EndpointPool or EndpointBinding. It is empty for a
-	// setting of the whole process, which is a variable for every target.
+	// Field is the path in an EndpointPool or EndpointBinding.
 	Field string
 	// Annotation is the name of the annotation on the Service, without the group;
 	// empty where a Service has none for it. Such a setting is the pool's.
@@ -30,9 +29,9 @@ type Word struct {
 	Variable, Document string
 }
 
-// All lists every setting that a message may name, sorted by section.
+// All lists every setting of a document that a message may name, sorted by section.
 func All() []Setting {
-	return append(pool(), append(target(), process()...)...)
+	return append(pool(), target()...)
 }
 
 // pool are the settings of an EndpointPool.
@@ -94,20 +93,4 @@ func target() []Setting {
 		{Variable: "HEALTH_CHECK_HOST", Field: "spec.healthCheck.host", Annotation: "health-check-host"},
 		{Variable: "HEALTH_CHECK_EXPECTED_STATUS", Field: "spec.healthCheck.expectedStatus", Annotation: "health-check-expected-status"},
 	}
-}
-
-// process are the settings of the whole process, and those that no document may
-// have: an IONOS_API_URL in a pool would carry the token anywhere.
-func process() []Setting {
-	names := []string{
-		"DOCUMENTS_DIR", "CREDENTIALS_DIR", "DOCUMENTS_API", "BOUNDS_SUBNETS", "BOUNDS_NAMESPACES", "BOUNDS_PORTS",
-		"SOURCE_TIMEOUT", "INVENTORY_COMMAND_ENV", "IONOS_API_URL", "TARGET_MANAGED_BY", "MAX_ENDPOINTS_PER_SLICE", "HEALTH_CHECK_CONCURRENCY",
-		"STORE_KIND", "KUBECTL_PATH", "LEADER_ELECTION", "LEADER_ELECTION_NAMESPACE", "LEADER_ELECTION_NAME",
-		"ADMIN_ADDRESS", "METRICS_ADDRESS", "LOG_LEVEL", "LOG_FORMAT", "DRY_RUN",
-	}
-	settings := make([]Setting, len(names))
-	for i, name := range names {
-		settings[i] = Setting{Variable: name}
-	}
-	return settings
 }

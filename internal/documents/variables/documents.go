@@ -138,7 +138,7 @@ func used(c config.Config, variable string) bool {
 	if variable == "SECURED_NODE_SELECTOR" {
 		return kind == config.SourceKubernetes || kind == config.SourceIONOS
 	}
-	if group, ok := strings.CutPrefix(fieldOf(variable), "spec.source."); ok {
+	if group, ok := strings.CutPrefix(setting.Field(variable), "spec.source."); ok {
 		group, _, _ = strings.Cut(group, ".")
 		return group == string(kind)
 	}
@@ -149,16 +149,6 @@ func used(c config.Config, variable string) bool {
 		return mode == config.HealthHTTPS || mode == config.HealthOff
 	}
 	return true
-}
-
-// fieldOf is the field that replaces a variable; empty where it stays one.
-func fieldOf(variable string) string {
-	for _, s := range setting.All() {
-		if s.Variable == variable {
-			return s.Field
-		}
-	}
-	return ""
 }
 
 func (s said) text(variable, value string) string {

@@ -1,36 +1,34 @@
 package variables
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
-
-	"go.yaml.in/yaml/v3"
+	"strings"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
 )
 
 // Text returns the documents of the variables as YAML. What has no field is in comments.
 func Text(c config.Config) (string, error) {
-	var text bytes.Buffer
+	var text strings.Builder
 	text.WriteString("# Put this into a file in DOCUMENTS_DIR, and remove the variables that it replaces.\n# No slice is written when the program starts with it: spec.adopt names today's slice.\n")
 	for _, line := range slices.Concat(credentials(c), rest(c)) {
 		text.WriteString("# " + line + "\n")
 	}
-	encoder := yaml.NewEncoder(&text)
-	encoder.SetIndent(2)
 	pool, binding := Documents(c)
-	for _, document := range []any{pool, binding} {
-		node, err := written(document)
-		if err == nil {
-			err = encoder.Encode(node)
-		}
+	for i, document := range []any{pool, binding} {
+		written, err := documents.YAML(document)
 		if err != nil {
 			return "", fmt.Errorf("write documents: %w", err)
 		}
+		if i > 0 {
+			text.WriteString("---\n")
+		}
+		text.Write(written)
 	}
-	return text.String(), encoder.Close()
+	return text.String(), nil
 }
 
 // credentials says which files belong into the folder of the credentials. There are no
@@ -74,45 +72,11 @@ func rest(c config.Config) []string {
 			value = "..."
 		}
 		switch {
-		case fieldOf(s.Variable) == "":
+		case setting.Field(s.Variable) == "":
 			lines = append(lines, s.Variable+"="+value+" stays a variable.")
 		case !used(c, s.Variable):
 			lines = append(lines, s.Variable+"="+value+" has no effect: remove it.")
 		}
 	}
 	return lines
-}
-
-// written is a document in the order of its fields.
-func written(document any) (*yaml.Node, error) {
-	data, err := json.Marshal(document)
-	if err != nil {
-		return nil, err
-	}
-	var root yaml.Node
-	if err := yaml.Unmarshal(data, &root); err != nil { // JSON is YAML
-		return nil, err
-	}
-	fields := root.Content[0]
-	unJSON(fields)
-	fields.Content = slices.Concat(fields.Content[2:4], fields.Content[:2], fields.Content[4:]) // apiVersion, then kind
-	return fields, nil
-}
-
-// unJSON writes as a person does: without quotes and braces where they are not needed, a
-// list of single values on one line, and without what is empty but a source.
-func unJSON(node *yaml.Node) {
-	node.Style = 0
-	if node.Kind == yaml.SequenceNode && node.Content[0].Kind == yaml.ScalarNode {
-		node.Style = yaml.FlowStyle
-	}
-	for i := len(node.Content) - 2; node.Kind == yaml.MappingNode && i >= 0; i -= 2 {
-		name, group := node.Content[i].Value, node.Content[i+1]
-		if name == "status" || len(group.Content) == 0 && (name == "healthCheck" || name == "guard") {
-			node.Content = slices.Delete(node.Content, i, i+2)
-		}
-	}
-	for _, child := range node.Content {
-		unJSON(child)
-	}
 }

@@ -188,12 +188,12 @@ func changes(dir string) map[string]env {
 
 // elsewhere are the variables whose field is no single value, with what tells of them.
 var elsewhere = map[string]string{
-	"SOURCE_KIND": "  source:\n    file:\n", "STATIC_NODES": "- name: other\n          addresses: [10.0.0.9]\n",
-	"INVENTORY_COMMAND_ARGS": `args: [--pool, web workers, "12", ""]`, "SECURED_KUBECONFIG": "#   kubeconfig: the file of SECURED_KUBECONFIG=",
+	"SOURCE_KIND": "  source:\n    file:\n", "STATIC_NODES": "- addresses:\n        - 10.0.0.9\n        name: other\n",
+	"INVENTORY_COMMAND_ARGS": "args:\n      - --pool\n      - web workers\n      - \"12\"\n      - \"\"\n", "SECURED_KUBECONFIG": "#   kubeconfig: the file of SECURED_KUBECONFIG=",
 	"SECURED_KUBECTL_CONTEXT": `#   kubeconfig: make "blue" its current-context`, "IONOS_TOKEN": "#   token: the file of IONOS_TOKEN_FILE=",
 	"IONOS_TOKEN_FILE": "#   token: the file of IONOS_TOKEN_FILE=", "IONOS_USERNAME": "#   username: me ", "IONOS_PASSWORD": "#   password: the file of IONOS_PASSWORD_FILE=",
-	"IONOS_PASSWORD_FILE": "#   password: the file of IONOS_PASSWORD_FILE=", "TARGET_PORT": "ports:\n    - port: 81\n",
-	"TARGET_PORTS":             "- name: http\n      port: 8080\n    - name: dns\n      port: 53\n      protocol: UDP\n    - name: more\n      port: 53\n",
+	"IONOS_PASSWORD_FILE": "#   password: the file of IONOS_PASSWORD_FILE=", "TARGET_PORT": "ports:\n  - port: 81\n",
+	"TARGET_PORTS":             "- name: http\n    port: 8080\n  - name: dns\n    port: 53\n    protocol: UDP\n  - name: more\n    port: 53\n",
 	"HEALTH_CHECK_TLS_CA_FILE": "#   ca.crt: the file of HEALTH_CHECK_TLS_CA_FILE=",
 }
 

@@ -39,7 +39,7 @@ func newCarrier() *carrier {
 
 // bounds are what the documents of this world are within.
 func bounds() documents.Bounds {
-	return documents.Bounds{Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Namespaces: []string{"*"}, Ports: documents.Ports{{30000, 32767}}}
+	return documents.Bounds{Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Namespaces: []string{"*"}, Ports: documents.Ports{{First: 30000, Last: 32767}}}
 }
 
 // apply takes a text in. One that is not YAML, or names no object, is refused.
