@@ -1,7 +1,9 @@
 package admin
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
@@ -25,6 +27,8 @@ func (t tone) sign() string {
 
 // banner is one thing that the reader must not miss.
 type banner struct {
+	// when says that it holds.
+	when  bool
 	Tone  tone
 	Title string
 	// Said is the program's own words, with the numbers; there may be several.
@@ -35,55 +39,98 @@ type banner struct {
 	Means, Do, Runbook string
 }
 
-// banners returns all of them, the worst first.
+// banners returns all that hold, the worst first.
 func banners(d *report.Document, m moments) []banner {
-	var all []banner
-	for _, b := range []*banner{
-		standstillBanner(d), failOpenBanner(d, m), problemBanner(d), storeBanner(d, m), refusedBanner(d), uncheckedBanner(d), removalBanner(d, m), holdBanner(d, m),
-		refusalBanner(d), usesBanner(d, m), besideBanner(d), sourceBanner(d, m), warningsBanner(d), noticesBanner(d), handedOnBanner(d), standbyBanner(d, m), dryRunBanner(d),
-	} {
-		if b != nil {
-			all = append(all, *b)
-		}
-	}
-	return all
+	return holding(slices.Concat(faults(d, m), doubts(d, m), roles(d, m)))
 }
 
-func standstillBanner(d *report.Document) *banner {
-	if d.Standstill == "" {
-		return nil
-	}
-	return &banner{
-		Tone: bad, Title: "The program stands still", Said: []string{d.Standstill},
-		Means: "What is shown here is old. Slices stay as they are, and dead endpoints stay in them.",
-		Do:    "Restart the program; a restart changes nothing that is published. Kubernetes restarts it by itself if /livez is the liveness probe.",
+func holding(all []banner) []banner {
+	return slices.DeleteFunc(all, func(b banner) bool { return !b.when })
+}
 
+// faults may cost traffic.
+func faults(d *report.Document, m moments) []banner {
+	problem := cmp.Or(d.Problem, &report.Problem{})
+	return []banner{
+		standstillBanner(d.Standstill),
+		{
+			when: d.Mode == guard.FailOpen.String(), Tone: bad, Title: "Failing open: " + d.Reason, Said: []string{d.Message}, Since: m.at(d.Since),
+			Means:   "No endpoint passes its health check, so all of them are published as ready: traffic may go to dead ones. Publishing none would certainly be an outage.",
+			Do:      "Check the workload and its port on the nodes, then the network between this daemon and the nodes. Failing open ends by itself as soon as an endpoint passes.",
+			Runbook: "docs/runbooks/IonosEndpointSliceFailingOpen.md",
+		},
+		{
+			when: d.Problem != nil, Tone: bad, Title: "The Service cannot be filled: " + problem.Kind, Said: []string{problem.Message},
+			Means:   "No slice is created until the Service is corrected.",
+			Do:      "Correct the Service as the message says; no restart is needed.",
+			Runbook: "docs/runbooks/IonosEndpointSliceServiceProblem.md",
+		},
+		storeBanner(d, m),
+		{
+			when: len(d.Store.SlicesOfOthers) > 0, Tone: bad, Title: "Slices with the names of this program belong to another one", Said: d.Store.SlicesOfOthers,
+			Means: "These slices are left alone, so the endpoints that should be in them are not published.",
+			Do:    "Remove these slices, or set TARGET_ENDPOINTSLICE_NAME to another name.",
+		},
+		{
+			when: d.Stages.Unchecked > 0, Tone: bad, Title: "Some endpoints are not checked",
+			Said:    []string{"The health checks of " + counted(d.Stages.Unchecked, "endpoint", "endpoints") + " cannot be carried out."},
+			Means:   "These endpoints keep their state. One that dies now keeps getting traffic.",
+			Do:      "The messages of these nodes name the error of this machine. Repair that.",
+			Runbook: "docs/runbooks/IonosEndpointSliceEndpointsUnchecked.md",
+		},
+		removalBanner(d, m),
+	}
+}
+
+// doubts are what is odd while traffic flows.
+func doubts(d *report.Document, m moments) []banner {
+	return []banner{
+		holdBanner(d, m),
+		{
+			when: len(d.Refusals) > 0, Tone: warn, Title: "Not everything that the Service asks for is granted",
+			Said:  several(d.Refusals, func(r report.Refusal) string { return r.Reason + ": " + r.Message + "." }),
+			Means: "What was granted before stays published and checked.",
+		},
+		usesBanner(d, m),
+		{
+			when: len(d.Store.SlicesBeside) > 0, Tone: warn, Title: "Others publish endpoints for the same Service", Said: d.Store.SlicesBeside,
+			Means: "Traffic goes to these endpoints too, and this program does not check their health.",
+			Do:    "Find out which program made these slices, and remove them if they are left over.",
+		},
+		sourceBanner(d, m),
+		{when: len(d.Source.Warnings) > 0, Tone: warn, Title: "The source has warnings", Said: d.Source.Warnings, Means: "The source can still be read."},
+		{
+			when: len(d.Notices) > 0, Tone: calm, Title: "Settings without effect",
+			Said: several(d.Notices, func(n report.Notice) string { return n.Message + "." }),
+		},
+	}
+}
+
+// roles say what the program is, and who answers.
+func roles(d *report.Document, m moments) []banner {
+	return []banner{
+		{
+			when: d.HandedOnBy != "", Tone: calm, Title: "The status of the leader", Said: []string{d.Election.Holder + " leads and says what follows."},
+			Means: d.HandedOnBy + " answers here. It stands by and hands on the status of the leader.",
+		},
+		standbyBanner(d, m), dryRunBanner(d),
+	}
+}
+
+func standstillBanner(why string) banner {
+	return banner{
+		when: why != "", Tone: bad, Title: "The program stands still", Said: []string{why},
+		Means:   "What is shown here is old. Slices stay as they are, and dead endpoints stay in them.",
+		Do:      "Restart the program; a restart changes nothing that is published. Kubernetes restarts it by itself if /livez is the liveness probe.",
 		Runbook: "docs/runbooks/IonosEndpointSliceNotSyncing.md",
 	}
 }
 
-func failOpenBanner(d *report.Document, m moments) *banner {
-	if d.Mode != guard.FailOpen.String() {
-		return nil
-	}
-	return &banner{
-		Tone: bad, Title: "Failing open: " + d.Reason, Said: []string{d.Message}, Since: m.at(d.Since),
-		Means: "No endpoint passes its health check, so all of them are published as ready: traffic may go to dead ones. Publishing none would certainly be an outage.",
-		Do:    "Check the workload and its port on the nodes, then the network between this daemon and the nodes. Failing open ends by itself as soon as an endpoint passes.",
-
-		Runbook: "docs/runbooks/IonosEndpointSliceFailingOpen.md",
-	}
-}
-
-func holdBanner(d *report.Document, m moments) *banner {
-	if d.Mode != guard.Hold.String() {
-		return nil
-	}
-	b := &banner{
-		Tone: warn, Title: "Holding: " + d.Reason, Said: []string{d.Message}, Since: m.at(d.Since),
-		Means: "The inventory looks wrong, so it was rejected. An endpoint that it leaves out stays while it passes its health check; one that is down at EMPTY_RESULT_THRESHOLD such inventories in a row is removed. New nodes still join, and dead endpoints still go down.",
-		Do:    "Check the source. Nodes that are really gone fail their health check: their endpoints go down, and are removed later.",
-
+func holdBanner(d *report.Document, m moments) banner {
+	b := banner{
+		when: d.Mode == guard.Hold.String(), Tone: warn, Title: "Holding: " + d.Reason, Said: []string{d.Message}, Since: m.at(d.Since),
+		Means:   "The inventory looks wrong, so it was rejected. An endpoint that it leaves out stays while it passes its health check; one that is down at EMPTY_RESULT_THRESHOLD such inventories in a row is removed. New nodes still join, and dead endpoints still go down.",
+		Do:      "Check the source. Nodes that are really gone fail their health check: their endpoints go down, and are removed later.",
 		Runbook: "docs/runbooks/IonosEndpointSliceHolding.md",
 	}
 	if d.Removal != nil {
@@ -101,62 +148,29 @@ func holdBanner(d *report.Document, m moments) *banner {
 	return b
 }
 
-func removalBanner(d *report.Document, m moments) *banner {
-	if d.Removal == nil {
-		return nil
-	}
-	b := &banner{
-		Tone: bad, Title: "Rejected inventories will remove endpoints", Said: []string{d.Removal.String() + "."},
-		Means: "These endpoints are down, or as many new ones replace them. With HEALTH_CHECK_MODE=off they are all that the inventories leave out, and no check tells whether they work. Other endpoints that pass stay.",
-		Do:    "Find out whether these nodes are really gone. If they are not, repair the source before the endpoints are removed; EMPTY_RESULT_THRESHOLD=0 stops the removal meanwhile.",
-
+func removalBanner(d *report.Document, m moments) banner {
+	removal := cmp.Or(d.Removal, &report.Removal{})
+	b := banner{
+		when: d.Removal != nil, Tone: bad, Title: "Rejected inventories will remove endpoints", Said: []string{removal.String() + "."},
+		Means:   "These endpoints are down, or as many new ones replace them. With HEALTH_CHECK_MODE=off they are all that the inventories leave out, and no check tells whether they work. Other endpoints that pass stay.",
+		Do:      "Find out whether these nodes are really gone. If they are not, repair the source before the endpoints are removed; EMPTY_RESULT_THRESHOLD=0 stops the removal meanwhile.",
 		Runbook: "docs/runbooks/IonosEndpointSliceRemovalPending.md",
 	}
-	if at := m.at(d.Removal.At); at != nil {
+	if at := m.at(removal.At); at != nil {
 		b.Said = append(b.Said, "That is "+at.Relative+".")
 	}
 	return b
 }
 
-func uncheckedBanner(d *report.Document) *banner {
-	if d.Stages.Unchecked == 0 {
-		return nil
-	}
-	return &banner{
-		Tone: bad, Title: "Some endpoints are not checked", Said: []string{"The health checks of " + counted(d.Stages.Unchecked, "endpoint", "endpoints") + " cannot be carried out."},
-		Means: "These endpoints keep their state. One that dies now keeps getting traffic.",
-		Do:    "The messages of these nodes name the error of this machine. Repair that.",
-
-		Runbook: "docs/runbooks/IonosEndpointSliceEndpointsUnchecked.md",
-	}
-}
-
-func problemBanner(d *report.Document) *banner {
-	if d.Problem == nil {
-		return nil
-	}
-	return &banner{
-		Tone: bad, Title: "The Service cannot be filled: " + d.Problem.Kind, Said: []string{d.Problem.Message},
-		Means: "No slice is created until the Service is corrected.",
-		Do:    "Correct the Service as the message says; no restart is needed.",
-
-		Runbook: "docs/runbooks/IonosEndpointSliceServiceProblem.md",
-	}
-}
-
-func storeBanner(d *report.Document, m moments) *banner {
-	if d.Store.LastError == "" {
-		return nil
-	}
+func storeBanner(d *report.Document, m moments) banner {
 	title, runbook := "The slices cannot be written", "docs/runbooks/IonosEndpointSliceWritesFailing.md"
 	if d.Store.LoadError != "" {
 		title, runbook = "The slices cannot be read", "docs/runbooks/IonosEndpointSliceStoreUnavailable.md"
 	}
-	b := &banner{
-		Tone: bad, Title: title, Said: []string{d.Store.LastError},
-		Means: "Traffic goes to the endpoints that were written last. Dead endpoints stay published until this works again.",
-		Do:    "Check the API server of the local cluster, and the rights of this program. The program tries again by itself.",
-
+	b := banner{
+		when: d.Store.LastError != "", Tone: bad, Title: title, Said: []string{d.Store.LastError},
+		Means:   "Traffic goes to the endpoints that were written last. Dead endpoints stay published until this works again.",
+		Do:      "Check the API server of the local cluster, and the rights of this program. The program tries again by itself.",
 		Runbook: runbook,
 	}
 	if d.Store.PendingSlices > 0 {
@@ -168,15 +182,11 @@ func storeBanner(d *report.Document, m moments) *banner {
 	return b
 }
 
-func sourceBanner(d *report.Document, m moments) *banner {
-	if d.Source.LastError == "" {
-		return nil
-	}
-	b := &banner{
-		Tone: warn, Title: "The source cannot be read", Said: []string{d.Source.LastError},
-		Means: "No node joins or leaves. Health checks still take dead endpoints down and bring them back.",
-		Do:    fmt.Sprintf("Check the source %q and the access to it.", d.Source.Kind),
-
+func sourceBanner(d *report.Document, m moments) banner {
+	b := banner{
+		when: d.Source.LastError != "", Tone: warn, Title: "The source cannot be read", Said: []string{d.Source.LastError},
+		Means:   "No node joins or leaves. Health checks still take dead endpoints down and bring them back.",
+		Do:      fmt.Sprintf("Check the source %q and the access to it.", d.Source.Kind),
 		Runbook: "docs/runbooks/IonosEndpointSliceSourceFailing.md",
 	}
 	last := "The source has never been read."
@@ -190,34 +200,9 @@ func sourceBanner(d *report.Document, m moments) *banner {
 	return b
 }
 
-func refusedBanner(d *report.Document) *banner {
-	if len(d.Store.SlicesOfOthers) == 0 {
-		return nil
-	}
-	return &banner{
-		Tone: bad, Title: "Slices with the names of this program belong to another one", Said: d.Store.SlicesOfOthers,
-		Means: "These slices are left alone, so the endpoints that should be in them are not published.",
-		Do:    "Remove these slices, or set TARGET_ENDPOINTSLICE_NAME to another name.",
-	}
-}
-
-func besideBanner(d *report.Document) *banner {
-	if len(d.Store.SlicesBeside) == 0 {
-		return nil
-	}
-	return &banner{
-		Tone: warn, Title: "Others publish endpoints for the same Service", Said: d.Store.SlicesBeside,
-		Means: "Traffic goes to these endpoints too, and this program does not check their health.",
-		Do:    "Find out which program made these slices, and remove them if they are left over.",
-	}
-}
-
-func standbyBanner(d *report.Document, m moments) *banner {
-	if d.Leader || !d.Election.Enabled {
-		return nil
-	}
-	b := &banner{
-		Tone: calm, Title: "Standing by", Since: m.at(d.Election.Since),
+func standbyBanner(d *report.Document, m moments) banner {
+	b := banner{
+		when: !d.Leader && d.Election.Enabled, Tone: calm, Title: "Standing by", Since: m.at(d.Election.Since),
 		Means: "This replica reads, probes and writes nothing until it leads. It knows no nodes.",
 		Do:    "Look at the page of the replica that leads.",
 	}
@@ -233,22 +218,8 @@ func standbyBanner(d *report.Document, m moments) *banner {
 	return b
 }
 
-// handedOnBanner says that the page is the leader's.
-func handedOnBanner(d *report.Document) *banner {
-	if d.HandedOnBy == "" {
-		return nil
-	}
-	return &banner{
-		Tone: calm, Title: "The status of the leader", Said: []string{d.Election.Holder + " leads and says what follows."},
-		Means: d.HandedOnBy + " answers here. It stands by and hands on the status of the leader.",
-	}
-}
-
-func dryRunBanner(d *report.Document) *banner {
-	if !d.DryRun {
-		return nil
-	}
-	b := &banner{Tone: calm, Title: "Dry run", Means: "Everything is decided and nothing is written.", Do: "Remove DRY_RUN, or --dry-run, to write."}
+func dryRunBanner(d *report.Document) banner {
+	b := banner{when: d.DryRun, Tone: calm, Title: "Dry run", Means: "Everything is decided and nothing is written.", Do: "Remove DRY_RUN, or --dry-run, to write."}
 	if len(d.DecidedBy) > 0 {
 		b.Do = "Remove what asks for it, to write: DRY_RUN or --dry-run of the program, or spec.mode: DryRun of the EndpointBinding."
 	}
@@ -256,11 +227,4 @@ func dryRunBanner(d *report.Document) *banner {
 		b.Said = []string{counted(d.Store.PendingSlices, "slice", "slices") + " would be written."}
 	}
 	return b
-}
-
-func warningsBanner(d *report.Document) *banner {
-	if len(d.Source.Warnings) == 0 {
-		return nil
-	}
-	return &banner{Tone: warn, Title: "The source has warnings", Said: d.Source.Warnings, Means: "The source can still be read."}
 }

@@ -1,26 +1,16 @@
 package admin
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 )
 
-// refusalBanner says what the Service asks for and does not get.
-func refusalBanner(d *report.Document) *banner {
-	if len(d.Refusals) == 0 {
-		return nil
-	}
-	b := &banner{Tone: warn, Title: "Not everything that the Service asks for is granted", Means: "What was granted before stays published and checked."}
-	for _, r := range d.Refusals {
-		b.Said = append(b.Said, r.Reason+": "+r.Message+".")
-	}
-	return b
-}
-
 // usesBanner says which pools the Service is about to leave, or to use in another way.
-func usesBanner(d *report.Document, m moments) *banner {
-	b := &banner{Tone: warn, Title: "What is published changes"}
+func usesBanner(d *report.Document, m moments) banner {
+	b := banner{Tone: warn, Title: "What is published changes"}
 	for _, p := range d.Pools {
 		if p.State == report.Active {
 			continue
@@ -34,128 +24,67 @@ func usesBanner(d *report.Document, m moments) *banner {
 		}
 		b.Said = append(b.Said, said)
 	}
-	if len(b.Said) == 0 {
-		return nil
-	}
+	b.when = len(b.Said) > 0
 	return b
 }
 
-// noticesBanner says which wishes have no effect.
-func noticesBanner(d *report.Document) *banner {
-	if len(d.Notices) == 0 {
-		return nil
-	}
-	b := &banner{Tone: calm, Title: "Settings without effect"}
-	for _, n := range d.Notices {
-		b.Said = append(b.Said, n.Message+".")
-	}
-	return b
-}
+// mostNamed is how many things of one kind a banner names.
+const mostNamed = 20
 
-// mostMistakes is how many mistakes of documents the page names.
-const mostMistakes = 20
+// several says the first of a list, and how many more there are.
+func several[E any](all []E, say func(E) string) []string {
+	var said []string
+	for _, one := range all[:min(len(all), mostNamed)] {
+		said = append(said, say(one))
+	}
+	if more := len(all) - mostNamed; more > 0 {
+		said = append(said, fmt.Sprintf("%d more.", more))
+	}
+	return said
+}
 
 // listBanners are those of the page of all targets, the worst first. A part of them is
 // that of every page.
 func listBanners(t *report.Services, m moments) []banner {
-	d := &report.Document{
-		Standstill: t.Standstill, Mode: "Publish", Leader: t.Leader, Election: t.Election, HandedOnBy: t.HandedOnBy, DryRun: t.DryRun,
+	d := &report.Document{Leader: t.Leader, Election: t.Election, HandedOnBy: t.HandedOnBy, DryRun: t.DryRun}
+	unread := slices.DeleteFunc(slices.Clone(t.Pools), func(p report.PoolStatus) bool { return p.Source == nil || p.Source.LastError == "" })
+	documents := cmp.Or(t.Documents, &report.Documents{})
+	all := []banner{
+		standstillBanner(t.Standstill),
+		{when: t.ServicesKept != "", Tone: warn, Title: "Many Services vanished at once, and are kept", Said: []string{t.ServicesKept + "."}, Means: "Their endpoints stay published and checked."},
+		{
+			when: len(unread) > 0, Tone: warn, Title: "Sources that cannot be read", Said: several(unread, m.unread),
+			Means:   "No node joins or leaves these pools. Health checks still take dead endpoints down and bring them back. A pool that was never read has no new endpoint.",
+			Do:      "Check the source of each pool, its credentials, and the network between this daemon and the source. The daemon tries again by itself.",
+			Runbook: "docs/runbooks/IonosEndpointSliceSourceFailing.md",
+		},
+		{
+			when: len(t.ServicesWithoutPool) > 0, Tone: warn, Title: "Slices of pools that no document describes",
+			Said: several(t.ServicesWithoutPool, func(l report.ServiceWithoutPool) string {
+				return fmt.Sprintf("Slice %s of Service %s/%s, pool %s, %s.", l.Slice, l.Namespace, l.Service, l.Pool, counted(l.Endpoints, "endpoint", "endpoints"))
+			}),
+			Means: "These slices stay as they are, and their endpoints are not checked.",
+			Do:    "Bring the documents of the pools back, or delete the slices.",
+		},
+		{
+			when: len(documents.Mistakes) > 0, Tone: warn, Title: "Mistakes in documents",
+			Said:  several(documents.Mistakes, func(m report.Mistake) string { return m.Place + ": " + m.Message + "." }),
+			Means: "A document with a mistake keeps its last good version. Where none is known, what was published before stays.",
+		},
+		{
+			when: documents.StatusError != "", Tone: warn, Title: "The status of objects is not written", Said: []string{documents.StatusError + "."},
+			Means: "These objects in the API server say what was true before. Their slices are written as always.",
+			Do:    "Give this program the right to update endpointpools/status and endpointbindings/status, or let the admission policy or webhook that is named allow it.",
+		},
 	}
-	var all []banner
-	for _, b := range []*banner{
-		standstillBanner(d), keptBanner(t), sourcesBanner(t, m), lostBanner(t), mistakesBanner(t), unwrittenBanner(t), handedOnBanner(d), standbyBanner(d, m), dryRunBanner(d),
-	} {
-		if b != nil {
-			all = append(all, *b)
-		}
-	}
-	return legibly(d, all)
+	return legibly(d, holding(append(all, roles(d, m)...)))
 }
 
-func keptBanner(t *report.Services) *banner {
-	if t.ServicesKept == "" {
-		return nil
+// unread says of a pool why its source cannot be read.
+func (m moments) unread(p report.PoolStatus) string {
+	last := "never read"
+	if at := m.at(p.Source.LastSuccess); at != nil {
+		last = "last read " + at.Relative
 	}
-	return &banner{Tone: warn, Title: "Many Services vanished at once, and are kept", Said: []string{t.ServicesKept + "."}, Means: "Their endpoints stay published and checked."}
-}
-
-// sourcesBanner names the pools whose source cannot be read.
-func sourcesBanner(t *report.Services, m moments) *banner {
-	b := &banner{
-		Tone: warn, Title: "Sources that cannot be read",
-		Means: "No node joins or leaves these pools. Health checks still take dead endpoints down and bring them back. A pool that was never read has no new endpoint.",
-		Do:    "Check the source of each pool, its credentials, and the network between this daemon and the source. The daemon tries again by itself.",
-
-		Runbook: "docs/runbooks/IonosEndpointSliceSourceFailing.md",
-	}
-	failing := 0
-	for i := range t.Pools {
-		p := &t.Pools[i]
-		if p.Source == nil || p.Source.LastError == "" {
-			continue
-		}
-		if failing++; failing > mostMistakes {
-			continue
-		}
-		last := "never read"
-		if at := m.at(p.Source.LastSuccess); at != nil {
-			last = "last read " + at.Relative
-		}
-		b.Said = append(b.Said, fmt.Sprintf("Pool %s (%s), %s: %s.", p.Name, p.Source.Kind, last, p.Source.LastError))
-	}
-	if more := failing - mostMistakes; more > 0 {
-		b.Said = append(b.Said, fmt.Sprintf("%d more.", more))
-	}
-	if failing == 0 {
-		return nil
-	}
-	return b
-}
-
-func lostBanner(t *report.Services) *banner {
-	if len(t.ServicesWithoutPool) == 0 {
-		return nil
-	}
-	b := &banner{
-		Tone: warn, Title: "Slices of pools that no document describes",
-		Means: "These slices stay as they are, and their endpoints are not checked.",
-		Do:    "Bring the documents of the pools back, or delete the slices.",
-	}
-	for i, l := range t.ServicesWithoutPool {
-		if i == mostMistakes {
-			b.Said = append(b.Said, fmt.Sprintf("%d more.", len(t.ServicesWithoutPool)-i))
-			break
-		}
-		b.Said = append(b.Said, fmt.Sprintf("Slice %s of Service %s/%s, pool %s, %s.", l.Slice, l.Namespace, l.Service, l.Pool, counted(l.Endpoints, "endpoint", "endpoints")))
-	}
-	return b
-}
-
-func unwrittenBanner(t *report.Services) *banner {
-	if t.Documents == nil || t.Documents.StatusError == "" {
-		return nil
-	}
-	return &banner{
-		Tone: warn, Title: "The status of objects is not written", Said: []string{t.Documents.StatusError + "."},
-		Means: "These objects in the API server say what was true before. Their slices are written as always.",
-		Do:    "Give this program the right to update endpointpools/status and endpointbindings/status, or let the admission policy or webhook that is named allow it.",
-	}
-}
-
-func mistakesBanner(t *report.Services) *banner {
-	if t.Documents == nil || len(t.Documents.Mistakes) == 0 {
-		return nil
-	}
-	b := &banner{
-		Tone: warn, Title: "Mistakes in documents",
-		Means: "A document with a mistake keeps its last good version. Where none is known, what was published before stays.",
-	}
-	for i, mistake := range t.Documents.Mistakes {
-		if i == mostMistakes {
-			b.Said = append(b.Said, fmt.Sprintf("%d more.", len(t.Documents.Mistakes)-i))
-			break
-		}
-		b.Said = append(b.Said, mistake.Place+": "+mistake.Message+".")
-	}
-	return b
+	return fmt.Sprintf("Pool %s (%s), %s: %s.", p.Name, p.Source.Kind, last, p.Source.LastError)
 }
