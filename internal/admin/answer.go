@@ -3,7 +3,6 @@ package admin
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"errors"
 	"net/http"
 	"strconv"
@@ -27,6 +26,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, contentType stri
 
 // known is something that one replica knows, and another may hand on.
 type known interface {
+	report.Answer
 	// StandsStill says why the program does not move on, WithoutLeader why this is not
 	// what the leader says.
 	StandsStill(why string)
@@ -35,41 +35,54 @@ type known interface {
 
 // asked is what a request asks for.
 type asked[K known] struct {
-	contentType string
-	// leader returns what the leader says, and false where this replica leads, or where
-	// none does.
-	leader func(context.Context) (K, bool, error)
-	// own makes what this process knows, render what is sent of either.
-	own    func() (K, error)
-	render func(K) ([]byte, error)
+	// path is where the leader answers it, below LeaderPath, and led takes that answer.
+	path string
+	led  K
+	// own makes what this process knows.
+	own func() (K, error)
+}
+
+// asking reads what a request asks for. An error is a mistake of the request.
+type asking[K known] func(*http.Request) (asked[K], error)
+
+// shown sends what is asked for as JSON.
+func shown[K known](s *Server, ask asking[K]) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		a, err := ask(r)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		show(s, w, r, a, "application/json", func(k K) ([]byte, error) { return encoded(k, nil) })
+	}
 }
 
 // show sends what is asked for, which is the leader's where another replica leads. A
 // leader that does not answer holds no place where things are made.
-func show[K known](s *Server, w http.ResponseWriter, r *http.Request, a asked[K]) {
+func show[K known](s *Server, w http.ResponseWriter, r *http.Request, a asked[K], contentType string, render func(K) ([]byte, error)) {
 	if !s.sending.enter(r.Context()) {
 		busy(w)
 		return
 	}
 	defer s.sending.leave()
-	said, led, err := a.leader(r.Context())
+	led, err := s.opts.Ask(r.Context(), a.path, a.led)
 	if none := (*report.NoService)(nil); errors.As(err, &none) {
 		http.Error(w, none.Message, http.StatusNotFound)
 		return
 	}
-	s.send(w, r, a.contentType, func() ([]byte, error) {
-		if !led {
-			own, fault := a.own()
-			if fault != nil {
-				return nil, fault
-			}
-			own.StandsStill(s.standstill())
-			if err != nil {
-				own.WithoutLeader(err)
-			}
-			said = own
+	s.send(w, r, contentType, func() ([]byte, error) {
+		if led {
+			return render(a.led)
 		}
-		return a.render(said)
+		own, fault := a.own()
+		if fault != nil {
+			return nil, fault
+		}
+		own.StandsStill(s.standstill())
+		if err != nil {
+			own.WithoutLeader(err)
+		}
+		return render(own)
 	})
 }
 

@@ -3,8 +3,6 @@ package admin
 import (
 	"crypto/subtle"
 	"net/http"
-
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 )
 
 // LeaderPath is where the leader answers the other replicas, at METRICS_ADDRESS,
@@ -28,31 +26,25 @@ func (s *Server) toReplicas(answer http.HandlerFunc) http.HandlerFunc {
 
 // leaderRoutes are what the other replicas ask about targets.
 func (s *Server) leaderRoutes(mux *http.ServeMux) {
-	mux.HandleFunc("GET "+LeaderPath+"/services", s.toReplicas(func(w http.ResponseWriter, r *http.Request) {
-		tell(s, w, r, func(q report.Query) (*report.Services, error) { return s.opts.Services(q), nil })
-	}))
-	mux.HandleFunc("GET "+LeaderPath+"/services/{namespace}/{service}", s.toReplicas(func(w http.ResponseWriter, r *http.Request) {
-		tell(s, w, r, func(report.Query) (*report.Document, error) { return s.target(r) })
-	}))
-	mux.HandleFunc("GET "+LeaderPath+"/explain", s.toReplicas(func(w http.ResponseWriter, r *http.Request) {
-		tell(s, w, r, func(q report.Query) (*report.Explanation, error) {
-			return s.opts.Explain(r.FormValue("subject"), q), nil
-		})
-	}))
+	mux.HandleFunc("GET "+LeaderPath+"/services", s.toReplicas(told(s, s.list)))
+	mux.HandleFunc("GET "+LeaderPath+"/services/{namespace}/{service}", s.toReplicas(told(s, s.one)))
+	mux.HandleFunc("GET "+LeaderPath+"/explain", s.toReplicas(told(s, s.explain)))
 }
 
-// tell sends what this process knows.
-func tell[K known](s *Server, w http.ResponseWriter, r *http.Request, own func(report.Query) (K, error)) {
-	q, err := parseTargets(r.URL.Query())
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	s.answer(w, r, "application/json", func() ([]byte, error) {
-		k, err := own(q)
-		if err == nil {
-			k.StandsStill(s.standstill())
+// told sends what this process knows.
+func told[K known](s *Server, ask asking[K]) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		a, err := ask(r)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
 		}
-		return encoded(k, err)
-	})
+		s.answer(w, r, "application/json", func() ([]byte, error) {
+			k, err := a.own()
+			if err == nil {
+				k.StandsStill(s.standstill())
+			}
+			return encoded(k, err)
+		})
+	}
 }

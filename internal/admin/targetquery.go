@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -42,15 +41,6 @@ func parseTargets(values url.Values) (report.Query, error) {
 		}
 	}
 	return q, nil
-}
-
-// parseSubject reads the node or address to explain.
-func parseSubject(values url.Values) (string, error) {
-	subject := strings.TrimSpace(values.Get("subject"))
-	if subject == "" {
-		return "", errors.New("subject is missing; give the name or id of a node, or an address, for example subject=10.0.0.11")
-	}
-	return subject, nil
 }
 
 // valuesOf is the reverse of parseTargets.

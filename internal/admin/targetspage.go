@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	_ "embed" // the template
 	"html/template"
 	"net/http"
@@ -30,19 +31,17 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 
 // targetsPage is the page of all targets.
 func (s *Server) targetsPage(w http.ResponseWriter, r *http.Request) {
-	q, err := parseTargets(r.URL.Query())
+	a, err := s.list(r)
+	q, _ := parseTargets(r.URL.Query())
 	refresh, fault := parseRefresh(r.URL.Query())
-	if err == nil {
-		err = fault
-	}
-	if err != nil {
+	if err = cmp.Or(err, fault); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
 	refreshed(w, refresh)
-	show(s, w, r, s.list(q, htmlType, func(t *report.Services) ([]byte, error) {
+	show(s, w, r, a, htmlType, func(t *report.Services) ([]byte, error) {
 		return rendered(targetsTemplate, listOf(t, listQuery{q, refresh}))
-	}))
+	})
 }
 
 // targetPage is the status page of one target.
@@ -58,7 +57,8 @@ func (s *Server) targetPage(w http.ResponseWriter, r *http.Request) {
 		q.Page = "/"
 	}
 	refreshed(w, q.Refresh)
-	show(s, w, r, s.one(r, htmlType, func(d *report.Document) ([]byte, error) { return rendered(pageTemplate, viewOf(d, q)) }))
+	a, _ := s.one(r) // a path has no mistake
+	show(s, w, r, a, htmlType, func(d *report.Document) ([]byte, error) { return rendered(pageTemplate, viewOf(d, q)) })
 }
 
 // refreshed lets the browser load the page again.
