@@ -27,10 +27,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, contentType stri
 // known is something that one replica knows, and another may hand on.
 type known interface {
 	report.Answer
-	// StandsStill says why the program does not move on, WithoutLeader why this is not
-	// what the leader says.
-	StandsStill(why string)
-	WithoutLeader(err error)
+	// ByItself says why the program does not move on, and why this is not what the leader
+	// says.
+	ByItself(standstill string, leader error)
 }
 
 // asked is what a request asks for.
@@ -78,10 +77,7 @@ func show[K known](s *Server, w http.ResponseWriter, r *http.Request, a asked[K]
 		if fault != nil {
 			return nil, fault
 		}
-		own.StandsStill(s.standstill())
-		if err != nil {
-			own.WithoutLeader(err)
-		}
+		own.ByItself(s.standstill(), err)
 		return render(own)
 	})
 }

@@ -42,7 +42,7 @@ func told[K known](s *Server, ask asking[K]) http.HandlerFunc {
 		s.answer(w, r, "application/json", func() ([]byte, error) {
 			k, err := a.own()
 			if err == nil {
-				k.StandsStill(s.standstill())
+				k.ByItself(s.standstill(), nil)
 			}
 			return encoded(k, err)
 		})

@@ -64,7 +64,7 @@ func TestAnUnknownAreaIsAnsweredWithTheAreas(t *testing.T) {
 	const all = "he areas are configuration, documents, source, nodes, api, rights, service, slices, probes"
 	for area, meant := range map[string]string{
 		"prob": "did you mean probes?", "Nodes": "did you mean nodes?", "serivce": "did you mean service?", "config": "did you mean configuration?",
-		"s": "did you mean source or service or slices?", "everything": `"everything" is no area; `, "": `"" is no area; `, "nodes,,": `"" is no area; `,
+		"s": "did you mean source?", "everything": `"everything" is no area; `, "": `"" is no area; `, "nodes,,": `"" is no area; `,
 	} {
 		code, stdout, stderr := run(t, base, "check", "--only", area)
 		if code != 2 || stdout != "" || !strings.Contains(stderr, meant) || !strings.Contains(stderr, all) {

@@ -28,29 +28,8 @@ func (b *parts) leaderAnswer(ctx context.Context, path string, into report.Answe
 }
 
 // askLeaderFor gets what the replica that holds the lease answers to a path, for the
-// standby of that name to hand on.
+// standby of that name to hand on, within leaderTimeout. It says of what goes wrong where.
 func askLeaderFor(ctx context.Context, leader election.State, by, path string, into report.Answer) error {
-	return asking(ctx, leader, path, func(ctx context.Context, url string) error {
-		text, err := get(ctx, url, leader.Holder)
-		if err != nil {
-			return err
-		}
-		if err := ofThisVersion(text); err != nil {
-			return err
-		}
-		if err := json.Unmarshal(text, into); err != nil || !into.HandOn(by, leader.Holder) {
-			return notFrom(leader)
-		}
-		return nil
-	})
-}
-
-func notFrom(leader election.State) error {
-	return fmt.Errorf("the answer is not from %s", leader.Holder)
-}
-
-// asking asks the leader within leaderTimeout, and says of what goes wrong where.
-func asking(ctx context.Context, leader election.State, path string, ask func(ctx context.Context, url string) error) error {
 	if !leader.Address.IsValid() {
 		return errors.New("the lease does not say where the leader answers: the leader runs with --once, or has an older version")
 	}
@@ -60,12 +39,16 @@ func asking(ctx context.Context, leader election.State, path string, ask func(ct
 	url := "http://" + leader.Address.String() + admin.LeaderPath
 	ctx, cancel := context.WithTimeout(ctx, leaderTimeout)
 	defer cancel()
-	err := ask(ctx, url+path)
+	text, err := get(ctx, url+path, leader.Holder)
+	if err == nil {
+		err = ofThisVersion(text)
+	}
+	if err == nil && (json.Unmarshal(text, into) != nil || !into.HandOn(by, leader.Holder)) {
+		err = fmt.Errorf("the answer is not from %s", leader.Holder)
+	}
 	var none *report.NoService
 	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &none):
+	case err == nil, errors.As(err, &none):
 		return err
 	case leader.Address.Addr().IsLoopback():
 		return fmt.Errorf("ask the leader at %s: %w. Only its own machine reaches that address; set METRICS_ADDRESS to one that the other replicas reach", url, brief(err, leaderTimeout))

@@ -197,7 +197,7 @@ func (n explainedNode) text(b *strings.Builder, d *report.Document) {
 	facts := newRows()
 	facts.add("Node", strings.TrimSpace(n.Name+" "+n.ID))
 	facts.add("Address", n.Address)
-	facts.add("State", n.State+", "+n.Reason+" for "+dash(age(d, n.Since)))
+	facts.add("State", n.State+", "+n.Reason+" for "+dash(ageOf(d.At, n.Since)))
 	facts.add("Means", n.Meaning)
 	if p := n.HealthCheck; p != nil && !p.At.IsZero() {
 		facts.add("Check", fmt.Sprintf("%s %d times in a row, the last %s in %s", p.Outcome, p.Streak, ago(d, p.At), latency(p)))

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
@@ -25,25 +26,10 @@ type known struct{ report.Many }
 
 // targets are the pools, and the Services of the scope.
 func (k known) targets(s scope) *report.Services {
-	var all *report.Services
-	for {
-		q := report.Query{Namespace: s.namespace, Limit: report.MaxLimit}
-		if all != nil {
-			q.Offset = len(all.Services)
-		}
-		t := k.Services(q)
-		if all == nil {
-			all = t
-		} else {
-			all.Services = append(all.Services, t.Services...)
-		}
-		if len(t.Services) == 0 || len(all.Services) >= t.Total {
-			return all
-		}
-	}
+	return k.Services(report.Query{Namespace: s.namespace, Limit: math.MaxInt})
 }
 
 // explain says what the Services of the scope know of a subject.
 func (k known) explain(s scope, subject string) *report.Explanation {
-	return k.Explain(subject, report.Query{Namespace: s.namespace, Limit: report.MaxLimit})
+	return k.Explain(subject, report.Query{Namespace: s.namespace, Limit: math.MaxInt})
 }

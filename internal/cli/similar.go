@@ -16,25 +16,16 @@ const mostSimilar = 10
 // similar returns the names and addresses that are most similar to an unknown
 // subject, the most similar first; if none is similar, the first ones.
 func similar(nodes []report.Node, subject string) []string {
-	type proposal struct {
-		name     string
-		distance int
-	}
-	seen := make(map[string]bool)
-	var all []proposal
+	distances := make(map[string]int)
+	var names []string
 	for _, n := range nodes {
 		for _, name := range []string{n.Name, n.Address} {
-			if name == "" || seen[name] {
-				continue
+			if _, seen := distances[name]; !seen && name != "" {
+				distances[name] = levenshtein.ComputeDistance(strings.ToLower(subject), strings.ToLower(name))
+				names = append(names, name)
 			}
-			seen[name] = true
-			all = append(all, proposal{name, levenshtein.ComputeDistance(strings.ToLower(subject), strings.ToLower(name))})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b proposal) int { return cmp.Compare(a.distance, b.distance) })
-	var names []string
-	for _, p := range all[:min(len(all), mostSimilar)] {
-		names = append(names, p.name)
-	}
-	return names
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(distances[a], distances[b]) })
+	return names[:min(len(names), mostSimilar)]
 }

@@ -59,7 +59,7 @@ func standby(holder string) func(*report.Document) {
 		d.Election = report.Election{Enabled: true, Holder: holder}
 		d.Summary = "standing by for default/web; " + holder + " leads"
 		if holder != "" {
-			d.WithoutLeader(errors.New("nothing listens there"))
+			d.ByItself("", errors.New("nothing listens there"))
 		}
 	}
 }
@@ -114,9 +114,9 @@ func TestStatusShowsWhatTheDaemonSays(t *testing.T) {
 		}, nil, 0, []string{"2 of 2 nodes ready", "pod-2 stands by and hands on the status of the leader, pod-1.", "a-worker"}},
 		"no leader": {standby(""), nil, 1, []string{"standing by"}},
 		"failing": {func(d *report.Document) {
-			d.Source.LastError, d.Store.LastError, d.Healthy = "boom", "bang", false
+			d.Source.LastError, d.Store.LastError, d.Store.WriteError, d.Healthy = "boom", "bang", "bang", false
 			d.Source.Warnings = []string{"odd"}
-		}, nil, 1, []string{"failing: boom", "failing: bang", "Warning: odd"}},
+		}, nil, 1, []string{"failing: boom", "cannot be written: bang", "Warning: odd"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -48,7 +48,7 @@ func statusText(d *report.Document, all bool) string {
 func modeBanners(d *report.Document) []string {
 	all := headBanners(d.Election, d.HandedOnBy, d.Standstill)
 	if d.Mode != guard.Publish.String() {
-		all = append(all, fmt.Sprintf("%s for %s: %s: %s", strings.ToUpper(d.Mode), age(d, d.Since), d.Reason, d.Message))
+		all = append(all, fmt.Sprintf("%s for %s: %s: %s", strings.ToUpper(d.Mode), ageOf(d.At, d.Since), d.Reason, d.Message))
 	}
 	if d.Removal != nil {
 		all = append(all, "PENDING: "+d.Removal.String())
@@ -94,7 +94,7 @@ func sourceLine(d *report.Document) string {
 	s := d.Source
 	line := s.Kind + ", never read"
 	if !s.LastSuccess.IsZero() {
-		line = fmt.Sprintf("%s, %d nodes read %s ago", s.Kind, d.Stages.Nodes, age(d, s.LastSuccess))
+		line = fmt.Sprintf("%s, %d nodes read %s ago", s.Kind, d.Stages.Nodes, ageOf(d.At, s.LastSuccess))
 	}
 	if s.RejectedInventories > 0 {
 		line += fmt.Sprintf(", %d rejected in a row", s.RejectedInventories)
@@ -112,7 +112,7 @@ func storeLine(d *report.Document) string {
 		line = s.Kind + ", slices " + strings.Join(d.Service.Slices, " ")
 	}
 	if !s.LastWrite.IsZero() {
-		line += ", written " + age(d, s.LastWrite) + " ago"
+		line += ", written " + ageOf(d.At, s.LastWrite) + " ago"
 	}
 	if s.PendingSlices > 0 {
 		line += fmt.Sprintf(", %d not as decided", s.PendingSlices)
@@ -122,8 +122,6 @@ func storeLine(d *report.Document) string {
 		line += ", cannot be read: " + s.LoadError
 	case s.WriteError != "":
 		line += ", cannot be written: " + s.WriteError
-	case s.LastError != "": // a daemon of an older version
-		line += ", failing: " + s.LastError
 	}
 	return line
 }
@@ -139,7 +137,7 @@ func nodeTable(d *report.Document, all bool) string {
 	r := newRows(columns...)
 	for _, n := range nodes {
 		if all {
-			r.add(n.Name, n.ID, n.Address, n.Zone, n.State, n.Reason, age(d, n.Since), probeCell(n.HealthCheck), n.Message)
+			r.add(n.Name, n.ID, n.Address, n.Zone, n.State, n.Reason, ageOf(d.At, n.Since), probeCell(n.HealthCheck), n.Message)
 		} else {
 			r.add(n.Name, n.Address, n.State, n.Reason, short(n.Message))
 		}
@@ -176,17 +174,12 @@ func latency(p *report.HealthCheck) string {
 	return time.Duration(p.LatencySeconds * float64(time.Second)).Round(100 * time.Microsecond).String()
 }
 
-// age is how old a time was when the document was made.
-func age(d *report.Document, at time.Time) string {
-	return ageOf(d.At, at)
-}
-
-// ago is age with a word for what is not known.
+// ago is how old a time was when the document was made, with a word for what is not known.
 func ago(d *report.Document, at time.Time) string {
 	if at.IsZero() {
 		return "an unknown time"
 	}
-	return age(d, at) + " ago"
+	return agoOf(d.At, at)
 }
 
 // short cuts a message.

@@ -74,11 +74,8 @@ func serverURL(value string) error {
 // checkFleet holds variables against each other.
 func (l *loader) checkFleet(v *Views) {
 	const address, token, ca = "FLEET_SERVE_URL", "FLEET_SERVE_TOKEN_FILE", "FLEET_SERVE_CA_FILE" //nolint:gosec // names, no secrets
-	for name, value := range map[string]string{token: v.Fleet.ServeToken, ca: v.Fleet.ServeCA} {
-		if value != "" && !l.set(address) {
-			l.mistake(name, "has no effect without "+address, "set "+address)
-		}
-	}
+	l.needs(address, token, v.Fleet.ServeToken != "")
+	l.needs(address, ca, v.Fleet.ServeCA != "")
 	if server, err := url.Parse(v.Fleet.ServeURL); err == nil && v.Fleet.ServeToken != "" && server.Scheme == "http" && server.Hostname() != "127.0.0.1" && server.Hostname() != "localhost" {
 		l.mistake(address, "would send the token without TLS", "write a URL of scheme https")
 	}

@@ -166,6 +166,13 @@ func (l *loader) sound(names ...string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return l.broken[name] })
 }
 
+// needs demands another variable where one is used.
+func (l *loader) needs(other, name string, used bool) {
+	if used && !l.set(other) {
+		l.mistake(name, "has no effect without "+other, "set "+other)
+	}
+}
+
 // mistake notes what is wrong with a variable, and its value unless it may be a
 // secret.
 func (l *loader) mistake(name, rule, remedy string) {

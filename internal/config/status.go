@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -23,12 +24,7 @@ type StatusRanges []StatusRange
 
 // Contains reports whether the status is in one of the ranges.
 func (r StatusRanges) Contains(status int) bool {
-	for _, each := range r {
-		if each.First <= status && status <= each.Last {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r, func(each StatusRange) bool { return each.First <= status && status <= each.Last })
 }
 
 // String returns the ranges as the environment spells them.

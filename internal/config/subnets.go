@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -11,12 +12,7 @@ type Subnets []netip.Prefix
 
 // Contains reports whether one of the ranges contains the address.
 func (s Subnets) Contains(addr netip.Addr) bool {
-	for _, subnet := range s {
-		if subnet.Contains(addr) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s, func(subnet netip.Prefix) bool { return subnet.Contains(addr) })
 }
 
 // String returns the list as the environment spells it.
@@ -31,7 +27,7 @@ func (s *Subnets) Decode(value string) error {
 
 func parseSubnet(text string) (netip.Prefix, error) {
 	if addr, err := netip.ParseAddr(text); err == nil {
-		return netip.Prefix{}, Problem{Rule: text + " is an address, not a range", Remedy: "write " + addr.WithZone("").String() + "/" + bits(addr)}
+		return netip.Prefix{}, Problem{Rule: text + " is an address, not a range", Remedy: "write " + netip.PrefixFrom(addr.WithZone(""), addr.BitLen()).String()}
 	}
 	subnet, err := netip.ParsePrefix(text)
 	if err != nil {
@@ -44,14 +40,6 @@ func parseSubnet(text string) (netip.Prefix, error) {
 		return netip.Prefix{}, Problem{Rule: text + " has bits set after its prefix", Remedy: "write " + masked.String()}
 	}
 	return subnet, nil
-}
-
-// bits returns the prefix length of a single address.
-func bits(addr netip.Addr) string {
-	if addr.Is4() {
-		return "32"
-	}
-	return "128"
 }
 
 // decodeList splits a value at commas and parses each entry. An empty entry is

@@ -22,18 +22,16 @@ func (l *loader) checkUnknown() {
 			continue
 		}
 		near := Nearest(name, known)
-		at := slices.IndexFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+		ours := slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 		switch {
-		case at < 0 && isSlip(name, near), at >= 0 && isMisspelt(name, near):
+		case !ours && isSlip(name, near), ours && isMisspelt(name, near):
 			l.add(name, Problem{Rule: "is not a variable of this program", Remedy: "did you mean " + near + "?", hide: true})
-		case at >= 0 && !(l.config.Source.Kind == SourceCommand && forInventoryCommand(name)):
-			if near == "" {
-				near = closest(name, prefixes[at], known)
+		case ours && !(l.config.Source.Kind == SourceCommand && forInventoryCommand(name)):
+			remedy := "if it belongs to another program, leave it; `config docs` lists those of this one"
+			if near != "" {
+				remedy = "did you mean " + near + "? If it belongs to another program, leave it"
 			}
-			l.warnings = append(l.warnings, Mistake{
-				Variable: name, Rule: "is not a variable of this program and has no effect",
-				Remedy: "did you mean " + near + "? If it belongs to another program, leave it",
-			})
+			l.warnings = append(l.warnings, Mistake{Variable: name, Rule: "is not a variable of this program and has no effect", Remedy: remedy})
 		}
 	}
 }
@@ -56,18 +54,6 @@ func isSlip(name, near string) bool {
 		return false
 	}
 	return len(near) > len("LOG_FORMAT") || strings.HasPrefix(name, first+"_")
-}
-
-// closest returns the variable with that prefix that is most like a name.
-func closest(name, prefix string, known []string) string {
-	best := ""
-	for _, candidate := range known {
-		if strings.HasPrefix(candidate, prefix) &&
-			(best == "" || levenshtein.ComputeDistance(name, candidate) < levenshtein.ComputeDistance(name, best)) {
-			best = candidate
-		}
-	}
-	return best
 }
 
 // ownPrefixes derives from the known names the prefixes that are ours: the

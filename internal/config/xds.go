@@ -34,12 +34,8 @@ func (x ViewsXDS) On() bool { return x.Address.IsValid() }
 // checkXDS holds variables against each other.
 func (l *loader) checkXDS(v *Views) {
 	const address, fleets, cert, ca, list = "XDS_ADDRESS", "XDS_FLEETS_FILE", "VIEWS_TLS_CERT_FILE", "VIEWS_CLIENT_CA_FILE", "VIEWS_IDENTITIES_FILE"
-	if v.XDS.Fleets != "" && !l.set(address) {
-		l.mistake(fleets, "has no effect without "+address, "set "+address)
-	}
-	if v.XDS.Watch && !l.set(address) {
-		l.mistake("XDS_WATCH_FLEETS", "has no effect without "+address, "set "+address)
-	}
+	l.needs(address, fleets, v.XDS.Fleets != "")
+	l.needs(address, "XDS_WATCH_FLEETS", v.XDS.Watch)
 	if !v.XDS.On() || !l.sound(address) {
 		return
 	}

@@ -2,9 +2,11 @@ package documents
 
 import (
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
@@ -33,26 +35,17 @@ func Allowed(pool *v1alpha1.EndpointPoolSpec, namespace string, names map[string
 				all.Ports = append(all.Ports, ports)
 			}
 		}
-		all.MaxServices = max(all.MaxServices, limit(entry.MaxServices, v1alpha1.DefaultMaxServices))
-		all.MaxChecks = max(all.MaxChecks, limit(entry.MaxChecks, v1alpha1.DefaultMaxChecks))
+		all.MaxServices = max(all.MaxServices, int(ptr.Deref(entry.MaxServices, v1alpha1.DefaultMaxServices)))
+		all.MaxChecks = max(all.MaxChecks, int(ptr.Deref(entry.MaxChecks, v1alpha1.DefaultMaxChecks)))
 	}
 	return all
-}
-
-func limit(value *int32, fallback int) int {
-	if value == nil {
-		return fallback
-	}
-	return int(*value)
 }
 
 // selects reports whether an entry is for a namespace. What is no selector selects
 // nothing.
 func selects(entry v1alpha1.PoolAllowance, namespace string, names map[string]string) bool {
-	for _, name := range entry.Namespaces {
-		if name == namespace {
-			return true
-		}
+	if slices.Contains(entry.Namespaces, namespace) {
+		return true
 	}
 	if names == nil || isEmpty(entry.NamespaceSelector) {
 		return false

@@ -185,7 +185,7 @@ func TestContract46EachRuleSaysPlaceFieldRuleAndRemedy(t *testing.T) {
 		{"reversed ports", pool(sound + `allow: [{namespaces: [a], ports: [90-80]}]`), `spec.allow[0].ports[0]="90-80": 90-80 ends before it begins; write 80-90`},
 		{"large port", pool(sound + `allow: [{namespaces: [a], ports: ["65536"]}]`), `spec.allow[0].ports[0]="65536": "65536" is not a port from 1 to 65535 or a range of them`},
 		{"namespace", pool(sound + `allow: [{namespaces: ["*"], ports: ["80"]}]`), `spec.allow[0].namespaces[0]="*": is not a DNS label`},
-		{"old quota", pool(sound + `allow: [{namespaces: [a], ports: ["80"], maxTargets: 5}]`), "spec.allow[0].maxTargets: is not a field; write maxServices"},
+		{"old quota", pool(sound + `allow: [{namespaces: [a], ports: ["80"], maxTargets: 5}]`), "spec.allow[0].maxTargets: is not a field; remove it; the fields here are maxChecks, maxServices, namespaceSelector, namespaces, ports"},
 		{"quota", pool(sound + `allow: [{namespaces: [a], ports: ["80"], maxServices: 0}]`), `spec.allow[0].maxServices="0": is outside 1 to 10000`},
 		{"checks", pool(sound + `allow: [{namespaces: [a], ports: ["80"], maxChecks: 20001}]`), `spec.allow[0].maxChecks="20001": is outside 1 to 20000`},
 

@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -57,11 +58,7 @@ func (w *walk) unknown(node *yaml.Node, name, at, path string, known map[string]
 			w.lines[at] = node.Content[i].Line
 		}
 	}
-	var names []string
-	for each := range known {
-		names = append(names, each)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(known))
 	remedy := remedyFor(name, names)
 	if strings.HasPrefix(remedy, "write ") && !strings.EqualFold(strings.TrimPrefix(remedy, "write "), name) {
 		remedy = "remove it; the fields here are " + strings.Join(names, ", ")
@@ -73,12 +70,9 @@ func (w *walk) unknown(node *yaml.Node, name, at, path string, known map[string]
 	w.note(at, p)
 }
 
-// special explains names that people look for, and that a document has on purpose not, and
-// those that the first documents had.
+// special explains names that people look for, and that a document has on purpose not.
 func special(at string, p problem) problem {
 	switch name := at[strings.LastIndex(at, ".")+1:]; strings.ToLower(name) {
-	case "maxtargets":
-		return problem{p.rule, "write maxServices"}
 	case "kubeconfig", "token", "tokenfile", "password", "username", "secret", "secretref", "secretname", "cafile":
 		return problem{"is not a field: a document holds no credential and no path to one", "name a folder in spec.credentials of the pool, and put the file into it"}
 	case "apiurl", "url", "server":
@@ -95,9 +89,7 @@ func fieldsOf(target reflect.Value, path string) map[string]reflect.Value {
 		at := strings.TrimPrefix(path+"."+name, ".")
 		switch {
 		case strings.Contains(options, "inline"):
-			for name, field := range fieldsOf(target.Field(i), path) {
-				fields[name] = field
-			}
+			maps.Copy(fields, fieldsOf(target.Field(i), path))
 		case name != "" && name != "-" && used(at):
 			fields[name] = target.Field(i)
 		}

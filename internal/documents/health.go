@@ -3,6 +3,7 @@ package documents
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,12 +62,7 @@ func (w *walk) useless(path, mode, better string) {
 
 // oneOf demands one of a closed set of words.
 func (w *walk) oneOf(path, value string, words []string) {
-	for _, word := range words {
-		if value == word {
-			return
-		}
-	}
-	if !w.sound(path) {
+	if slices.Contains(words, value) || !w.sound(path) {
 		return
 	}
 	remedy := remedyFor(value, words)

@@ -106,10 +106,7 @@ func decodeDuration(node *yaml.Node, target reflect.Value) *problem {
 	if utf8.RuneCountInString(node.Value) > longestDuration {
 		return &problem{fmt.Sprintf("has more than %d characters", longestDuration), "write a number with a unit, such as 30s"}
 	}
-	duration, err := time.ParseDuration(node.Value)
-	if err != nil {
-		return &problem{"is not a duration", "write for example 30s"}
-	}
+	duration, _ := time.ParseDuration(node.Value) // the form was judged
 	target.Set(reflect.ValueOf(metav1.Duration{Duration: duration}))
 	return nil
 }

@@ -76,7 +76,7 @@ func (e *Explanation) pick(all []ExplainedService, q Query) {
 		return cmp.Or(cmp.Compare(a.readiness(), b.readiness()), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Service, b.Service))
 	})
 	e.Total, e.Offset = len(all), min(q.Offset, len(all))
-	e.Services = append([]ExplainedService{}, all[e.Offset:min(e.Offset+q.limit(), len(all))]...)
+	e.Services = append([]ExplainedService{}, all[e.Offset:e.Offset+min(cmp.Or(q.Limit, DefaultLimit), len(all)-e.Offset)]...)
 }
 
 // readiness is 1 where every entry is published ready, else 0.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -28,10 +29,5 @@ func (n Node) names(address string) bool {
 	if address == "" {
 		return false
 	}
-	for _, d := range n.Decisions {
-		if d.Address == address {
-			return true
-		}
-	}
-	return n.Address == address
+	return n.Address == address || slices.ContainsFunc(n.Decisions, func(d Decision) bool { return d.Address == address })
 }

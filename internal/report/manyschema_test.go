@@ -34,7 +34,7 @@ func TestEveryListAndEveryTargetFitsItsSchema(t *testing.T) {
 	p.Snapshot.Documents.Entries = slices.Delete(p.Snapshot.Documents.Entries, 0, 1)
 	p.Snapshot.Documents.Mistakes = []documents.Mistake{{File: "a.yaml", Rule: "is empty", Remedy: "write something"}}
 	all := p.Services(report.Query{})
-	all.StandsStill("loop: no pass for 30s")
+	all.ByItself("loop: no pass for 30s", nil)
 	fits(t, list, all)
 	for _, target := range all.Services {
 		if target.Condition != report.Refused {

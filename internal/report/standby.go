@@ -1,35 +1,35 @@
 package report
 
-// WithoutLeader says in the document of a standby why it is not the leader's.
-func (d *Document) WithoutLeader(err error) {
-	d.Summary += ", but its status cannot be read"
-	d.Election.LeaderError = err.Error()
-}
-
-// WithoutLeader says in the answer of a standby why it is not the leader's.
-func (t *Services) WithoutLeader(err error) {
-	t.Summary += ", but its status cannot be read"
-	t.Election.LeaderError = err.Error()
-}
-
-// WithoutLeader says in the answer of a standby why it is not the leader's.
-func (e *Explanation) WithoutLeader(err error) { e.Election.LeaderError = err.Error() }
-
-// StandsStill says in the document why the program does not move on, if it does not.
-func (d *Document) StandsStill(why string) {
-	d.Standstill = why
+// ByItself says in a document of this process why the program does not move on, and why it
+// is not the leader's: empty and nil where that is not so.
+func (d *Document) ByItself(standstill string, leader error) {
+	d.Standstill = standstill
 	d.Judge()
+	d.Summary += d.Election.without(leader)
 }
 
-// StandsStill says in the answer why the program does not move on, if it does not.
-func (t *Services) StandsStill(why string) {
-	if t.Standstill = why; why != "" && t.Condition != StandingBy {
+// ByItself says so in the list.
+func (t *Services) ByItself(standstill string, leader error) {
+	if t.Standstill = standstill; standstill != "" && t.Condition != StandingBy {
 		t.Condition, t.Healthy = Failing, false
 	}
+	t.Summary += t.Election.without(leader)
 }
 
-// StandsStill says in the answer why the program does not move on, if it does not.
-func (e *Explanation) StandsStill(why string) { e.Standstill = why }
+// ByItself says so in what is known of a node.
+func (e *Explanation) ByItself(standstill string, leader error) {
+	e.Standstill = standstill
+	_ = e.Election.without(leader)
+}
+
+// without notes why the leader cannot be asked, and says so for a headline.
+func (e *Election) without(leader error) string {
+	if leader == nil {
+		return ""
+	}
+	e.LeaderError = leader.Error()
+	return ", but its status cannot be read"
+}
 
 // HandOn implements Answer.
 func (d *Document) HandOn(by, leader string) bool {

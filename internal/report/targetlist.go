@@ -119,17 +119,9 @@ func (t *Services) pick(all []ServiceStatus, q Query) {
 		}
 	}
 	t.Total, t.Offset = len(asked), min(q.Offset, len(asked))
-	for _, s := range asked[t.Offset:min(t.Offset+q.limit(), len(asked))] {
+	for _, s := range asked[t.Offset : t.Offset+min(cmp.Or(q.Limit, DefaultLimit), len(asked)-t.Offset)] {
 		t.Services = append(t.Services, *s)
 	}
-}
-
-// limit is how many targets the query asks for.
-func (q Query) limit() int {
-	if q.Limit == 0 {
-		return DefaultLimit
-	}
-	return min(q.Limit, MaxLimit)
 }
 
 // uses reports whether a target has, or asks for, a pool.
