@@ -128,6 +128,9 @@ func serviceName(variable string) string {
 func Nearest(word string, words []string) string {
 	best, least := "", min(len(word)/3, 3)+1
 	for _, candidate := range words {
+		if apart(word, candidate) >= least {
+			continue
+		}
 		if distance := levenshtein.ComputeDistance(word, candidate); distance < least {
 			best, least = candidate, distance
 		}
@@ -138,9 +141,12 @@ func Nearest(word string, words []string) string {
 	least = len(word) + maxShown
 	for _, candidate := range words {
 		related := strings.HasPrefix(candidate, word) || strings.HasPrefix(word, candidate)
-		if distance := levenshtein.ComputeDistance(word, candidate); related && distance < least {
+		if distance := apart(word, candidate); related && distance < least {
 			best, least = candidate, distance
 		}
 	}
 	return best
 }
+
+// apart is how many letters one word has more than the other, the least by which they differ.
+func apart(a, b string) int { return max(len(a), len(b)) - min(len(a), len(b)) }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
 )
 
 func TestLoadSuggestsWhatAnUnknownVariableMeant(t *testing.T) {
@@ -129,5 +131,14 @@ func TestUnknownVariablesNeverShowTheirValue(t *testing.T) {
 	}
 	if got := fmt.Sprint(load(t, with(env{"SECURED_X": canary})).Warnings()); strings.Contains(got, canary) {
 		t.Errorf("the value of an unknown variable is shown:\n%v", got)
+	}
+}
+
+// TestContract170WordsThatAreFarApartTakeNoMemory: others choose the names of annotations,
+// and the nearest known one is looked for in each.
+func TestContract170WordsThatAreFarApartTakeNoMemory(t *testing.T) {
+	long, words := "example.org/"+strings.Repeat("x", 63), []string{"example.org/pool", "example.org/health-check-expected-status"}
+	if got := testing.AllocsPerRun(100, func() { config.Nearest(long, words) }); got != 0 {
+		t.Errorf("got %v allocations, want none", got)
 	}
 }

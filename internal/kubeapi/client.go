@@ -50,8 +50,8 @@ type Options struct {
 	Timeout time.Duration
 	// Annotations, if set, returns how many bytes of the value of an annotation are read, 0 of
 	// one that is not. Before is how many of the Service are read before it. Of a Service in a
-	// list or a watch no more is decoded.
-	Annotations func(name string, before int) int
+	// list or a watch no more is decoded. The name changes after the call.
+	Annotations func(name []byte, before int) int
 }
 
 // Client sends requests to one API server. Its methods may be called at the same

@@ -21,7 +21,7 @@ type part struct {
 	of    map[uint64]part
 	// entry, if set, says that the message is an entry of a map, and returns how many bytes of
 	// its value are decoded, 0 where the entry is not. Before is how many are before it.
-	entry  func(name string, before int) int
+	entry  func(name []byte, before int) int
 	before int
 }
 
@@ -45,8 +45,8 @@ func (c *Client) part(r Resource) part {
 }
 
 // mostOfAnnotation is Options.Annotations and what client-go reads: that one annotation is true.
-func (c *Client) mostOfAnnotation(name string, before int) int {
-	if name == metav1.InitialEventsAnnotationKey {
+func (c *Client) mostOfAnnotation(name []byte, before int) int {
+	if string(name) == metav1.InitialEventsAnnotationKey {
 		return len("true") + 1
 	}
 	return c.options.Annotations(name, before)
@@ -148,7 +148,7 @@ func (p part) readEntry(out []byte, body *bufio.Reader, size int64) ([]byte, err
 			return err
 		}
 		if tag>>3 == name {
-			most = p.entry(string(out[len(out)-int(length):]), p.before)
+			most = p.entry(out[len(out)-int(length):], p.before)
 		}
 		return skip(body, size-length)
 	})

@@ -59,11 +59,11 @@ func long() (sent, decoded *corev1.Service) {
 // of some.
 func reading(t *testing.T, config *rest.Config) *kubeapi.Client {
 	t.Helper()
-	client, err := kubeapi.New(kubeapi.Options{Way: kubeapi.Fixed(config), Annotations: func(name string, before int) int {
-		if strings.HasPrefix(name, "few") && before > 3 {
+	client, err := kubeapi.New(kubeapi.Options{Way: kubeapi.Fixed(config), Annotations: func(name []byte, before int) int {
+		if bytes.HasPrefix(name, []byte("few")) && before > 3 {
 			return 0
 		}
-		return map[string]int{"a": 1 << 20, "empty": 1, "cut": 10, "few-1": 1, "few-2": 1, "few-3": 1, "last": 1}[name]
+		return map[string]int{"a": 1 << 20, "empty": 1, "cut": 10, "few-1": 1, "few-2": 1, "few-3": 1, "last": 1}[string(name)]
 	}})
 	if err != nil {
 		t.Fatal(err)

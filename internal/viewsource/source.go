@@ -59,11 +59,12 @@ type Source struct {
 // New returns a source that does nothing until Run is called. It reads the access, so
 // that one that cannot be used is told at once.
 func New(options Options) (*Source, error) {
-	client, err := kubeapi.Open(kubeapi.Options{Way: options.Way, UserAgent: options.UserAgent, Annotations: func(name string, _ int) int {
-		if name == options.Annotation {
-			return max(mostOfSelection, view.MostOfAnnotation(name))
+	client, err := kubeapi.Open(kubeapi.Options{Way: options.Way, UserAgent: options.UserAgent, Annotations: func(name []byte, _ int) int {
+		most := view.MostOfAnnotation(string(name))
+		if string(name) == options.Annotation {
+			most = max(mostOfSelection, most)
 		}
-		return view.MostOfAnnotation(name)
+		return most
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("watch Services and EndpointSlices: %w", err)

@@ -80,7 +80,7 @@ func decoded(annotations ...map[string]string) map[string]string {
 	all := make(map[string]string)
 	for _, some := range annotations {
 		for _, name := range slices.Sorted(maps.Keys(some)) {
-			if most := kube.MostOfAnnotation(name, len(all)); most > 0 {
+			if most := kube.MostOfAnnotation([]byte(name), len(all)); most > 0 {
 				all[name] = some[name][:min(most, len(some[name]))]
 			}
 		}
@@ -105,6 +105,16 @@ func TestContract170OfAnnotationsThatNobodyKnowsSomeAreDecoded(t *testing.T) {
 	for name, value := range told {
 		if value == "x" && name != "other" && got[name] != "x" {
 			t.Errorf("%s is not decoded", name)
+		}
+	}
+}
+
+// TestContract170ALookAtAnAnnotationTakesNoMemory: a Service has thousands, whose names others
+// choose.
+func TestContract170ALookAtAnAnnotationTakesNoMemory(t *testing.T) {
+	for _, name := range [][]byte{[]byte(v1alpha1.AnnotationHealthCheckExpectedStatus), []byte(v1alpha1.GroupName + "/" + strings.Repeat("x", 63))} {
+		if got := testing.AllocsPerRun(100, func() { kube.MostOfAnnotation(name, 100) }); got != 0 {
+			t.Errorf("%s: got %v allocations, want none", name, got)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func Kept(h *Hub, namespace string) int {
 }
 
 // MostOfAnnotation is mostOfAnnotation.
-var MostOfAnnotation = mostOfAnnotation
+var MostOfAnnotation = mostOfAnnotation()
 
 // Follows is follows.
 var Follows = follows

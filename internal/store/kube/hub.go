@@ -75,7 +75,7 @@ func New(options Options) (*Hub, error) {
 	if options.Recheck <= 0 {
 		options.Recheck = 30 * time.Second
 	}
-	client, err := kubeapi.Open(kubeapi.Options{Way: options.Way, UserAgent: options.UserAgent, Annotations: mostOfAnnotation})
+	client, err := kubeapi.Open(kubeapi.Options{Way: options.Way, UserAgent: options.UserAgent, Annotations: mostOfAnnotation()})
 	if err != nil {
 		return nil, fmt.Errorf("kube store: %w", err)
 	}

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -68,15 +69,23 @@ func newService(object *corev1.Service) *Service {
 }
 
 // mostOfAnnotation returns how many bytes of the value of an annotation are read, 0 of one
-// that is not. Of those with our prefix that nobody knows some are enough.
-func mostOfAnnotation(name string, before int) int {
-	switch {
-	case known(name), slices.Contains(manifest.TopologyAnnotations(), name):
-		return mostOfValue
-	case before < mostDecoded && strings.HasPrefix(name, manifest.Prefix):
-		return 1 // its name is told
+// that is not. Of those with our prefix that nobody knows some are enough. A Service may have
+// thousands: a look at one takes no memory.
+func mostOfAnnotation() func(name []byte, before int) int {
+	read := make(map[string]bool)
+	for _, name := range slices.Concat(v1alpha1.BindingAnnotations(), v1alpha1.ViewAnnotations(), manifest.TopologyAnnotations()) {
+		read[name] = true
 	}
-	return 0
+	prefix := []byte(manifest.Prefix)
+	return func(name []byte, before int) int {
+		switch {
+		case read[string(name)]:
+			return mostOfValue
+		case before < mostDecoded && bytes.HasPrefix(name, prefix):
+			return 1 // its name is told
+		}
+		return 0
+	}
 }
 
 // known reports whether an annotation is one of ours.
