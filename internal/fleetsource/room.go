@@ -1,10 +1,21 @@
 package fleetsource
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds"
+)
 
 // mostOf is how many bytes of the Envoys of one namespace are kept: whoever may write there
 // decides how much they say.
 const mostOf = 16 << 20
+
+// mostNamed is how many Envoys of one namespace are known by name that there is no room for,
+// and of which nothing is in effect. All others together are known as one.
+const mostNamed = 1000
+
+// bare reports whether nothing of an object is kept but its name.
+func (o object) bare() bool { return o.refused > 0 && o.size == 0 }
 
 // refuse leaves of an object that there is no room for it.
 func (o object) refuse() object {
@@ -27,14 +38,27 @@ func (c *scope) put(o object) {
 		o = o.refuse()
 		o.size = before
 	}
-	c.used[o.namespace] += o.size - before
+	if o.bare() && !c.all[o.name].bare() && c.named[o.namespace] >= mostNamed {
+		o.name, o.Traffic.Generation = xds.Others(o.namespace), 0
+	}
+	c.remove(o)
+	if c.used[o.namespace] += o.size; o.bare() {
+		c.named[o.namespace]++
+	}
 	c.all[o.name] = o
 }
 
 // remove forgets an object that is gone.
 func (c *scope) remove(o object) {
-	if c.used[o.namespace] -= c.all[o.name].size; c.used[o.namespace] == 0 {
+	before := c.all[o.name]
+	if c.used[o.namespace] -= before.size; c.used[o.namespace] == 0 {
 		delete(c.used, o.namespace)
+	}
+	if before.bare() {
+		c.named[o.namespace]--
+	}
+	if c.named[o.namespace] == 0 {
+		delete(c.named, o.namespace)
 	}
 	delete(c.all, o.name)
 }

@@ -135,3 +135,36 @@ func TestContract225TheBytesThatAreKeptAreThoseThatCount(t *testing.T) {
 		runtime.KeepAlive(fleets)
 	})
 }
+
+// TestContract233OfEnvoysWithoutRoomTheFirstAreKnownByName: of 3,000 that there is no room for.
+// The others are told as one, and what is in effect stays.
+func TestContract233OfEnvoysWithoutRoomTheFirstAreKnownByName(t *testing.T) {
+	all := crowd(0)
+	for i := range 3000 {
+		all[fmt.Sprint("evil/long-", i)] = long(100)
+	}
+	(&api{revision: 10, envoys: all}).watched(t, nil, func(t *testing.T, a *api, source *fleetsource.Source, fleets *xds.Fleets) {
+		a.change("evil/new", long(100))
+		if names := source.Names("evil"); names < 1500 || names > 1700 {
+			t.Errorf("%d Envoys are known by name, want 1000 beside those of 16 MiB", names)
+		}
+		const want = "the Envoys of namespace evil say more than the 16 MiB that are kept of one namespace"
+		if got := fleets.Definition("evil/new"); got.Carrier != xds.InObject || !strings.Contains(got.Problem, want) {
+			t.Errorf("got %+v of a new one, want why it is not in effect", got)
+		}
+		for _, name := range []string{"evil/small", "shop/edge"} {
+			if got := fleets.Definition(name); got.Problem != "" || got.Carrier != xds.InObject {
+				t.Errorf("%s: got %+v, want that it is in effect", name, got)
+			}
+		}
+		if got := fleets.Definition("blog/unknown"); got != (xds.Definition{}) {
+			t.Errorf("got %+v of an Envoy that is not there, in another namespace", got)
+		}
+		a.set(func() { a.envoys = crowd(0) })
+		a.expire()
+		time.Sleep(5 * time.Second)
+		if got := fleets.Definition("evil/new"); got.Problem != "" || source.Names("evil") != 1 {
+			t.Errorf("got %+v of one that is gone, and %d names, want none but the one that is left", got, source.Names("evil"))
+		}
+	})
+}

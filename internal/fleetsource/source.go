@@ -47,10 +47,14 @@ type scope struct {
 	namespace string
 	// all are its objects; nil before the first list.
 	all map[string]object
-	// used is how many bytes are kept of each namespace.
-	used map[string]int
+	// used is how many bytes are kept of each namespace, named of how many Envoys the name alone.
+	used, named map[string]int
 	// problem is why the API server tells nothing, nil if it does.
 	problem error
+}
+
+func newScope(s *Source, namespace string) *scope {
+	return &scope{source: s, namespace: namespace, used: make(map[string]int), named: make(map[string]int)}
 }
 
 // ErrNoKind says that the API server does not have the kind.
@@ -64,10 +68,10 @@ func New(options Options) (*Source, error) {
 	}
 	s := &Source{client: client, fleets: options.Fleets}
 	for _, namespace := range slices.Compact(slices.Sorted(slices.Values(options.Namespaces))) {
-		s.scopes = append(s.scopes, &scope{source: s, namespace: namespace, used: make(map[string]int)})
+		s.scopes = append(s.scopes, newScope(s, namespace))
 	}
 	if len(s.scopes) == 0 {
-		s.scopes = []*scope{{source: s, used: make(map[string]int)}}
+		s.scopes = []*scope{newScope(s, "")}
 	}
 	return s, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"strings"
 	"sync"
 	"time"
 
@@ -205,6 +206,10 @@ func (f *Fleets) carried() (objects map[string]Object, file map[string]resources
 	return f.objects, f.file
 }
 
+// Others is the name of the objects of a namespace that are not known by their own, because
+// there are too many.
+func Others(namespace string) string { return namespace + "/*" }
+
 // Definition is where a fleet is written down, and whether that counts.
 type Definition struct {
 	// Carrier is empty where neither names the fleet.
@@ -253,6 +258,9 @@ func (f *Fleets) Definition(name string) Definition {
 	_, known := f.all[name]
 	_, inFile := f.file[name]
 	o, inObject := f.objects[name]
+	if namespace, _, _ := strings.Cut(name, "/"); !inObject && !known {
+		o, inObject = f.objects[Others(namespace)]
+	}
 	switch {
 	case inFile && f.problem != nil:
 		return Definition{Carrier: InFile, Problem: f.problem.Error()}

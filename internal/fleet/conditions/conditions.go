@@ -84,12 +84,12 @@ func nowhere(e *v1alpha1.Envoy, all Served) string {
 	return strings.Join(texts, "; ")
 }
 
-// served is what replicas say of this generation.
+// served is what replicas say of this generation, or of all those of the namespace.
 func (s Seen) served() []Served {
 	if s.Envoy.Spec.XDS != nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(s.Streams.Served), func(one Served) bool { return one.Generation != s.Envoy.Generation })
+	return slices.DeleteFunc(slices.Clone(s.Streams.Served), func(one Served) bool { return one.Generation != s.Envoy.Generation && one.Generation != 0 })
 }
 
 // ready says whether as many Pods take traffic as are wanted.

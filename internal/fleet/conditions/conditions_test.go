@@ -151,6 +151,7 @@ func TestContract151And152TheConditionsSayWhatIsInEffectAndLeadsSomewhere(t *tes
 		"a mistake in a new one":         {func(s *conditions.Seen) { mistake(s); s.Deployment = nil }, "Ready", no, "Invalid", "nothing is made"},
 		"a mistake for serve alone":      {func(s *conditions.Seen) { s.Streams.Served[1].Problem = "no such field" }, "Accepted", no, "NotInEffect", "no such field"},
 		"and for the Pods":               {func(s *conditions.Seen) { s.Streams.Served[1].Problem = "no such field" }, "Synced", no, "NotAccepted", ""},
+		"one of all in the namespace":    {func(s *conditions.Seen) { s.Streams.Served = []conditions.Served{{Problem: "too many"}} }, "Accepted", no, "NotInEffect", "too many"},
 		"a mistake that is over":         {func(s *conditions.Seen) { s.Streams.Served[1] = conditions.Served{Generation: 4, Problem: "old"} }, "Accepted", yes, "Accepted", ""},
 		"one replica says that it is no": {func(s *conditions.Seen) { s.Streams.Served[1] = nowhere }, "ResolvedRefs", no, "NotShown", `listener "https", route 2: Service shop/web is not shown; listener "db": no port; and 2 more`},
 		"an old word of it":              {func(s *conditions.Seen) { s.Streams.Served[1] = nowhere; s.Streams.Served[1].Generation = 4 }, "ResolvedRefs", yes, "ResolvedRefs", ""},

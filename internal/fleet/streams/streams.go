@@ -65,7 +65,17 @@ func (s *Streams) Of(fleet string) conditions.Streams {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	of := s.seen[fleet]
+	if len(of.served) == 0 {
+		of.served = s.seen[others(fleet)].served
+	}
 	return conditions.Streams{Asked: s.asked, Answered: s.answer, Missing: s.missing, All: of.streams, Served: of.served}
+}
+
+// others is by which name endpoint-views knows the Envoys of a namespace that are too many to
+// be known by their own.
+func others(fleet string) string {
+	namespace, _, _ := strings.Cut(fleet, "/")
+	return namespace + "/*"
 }
 
 // Run asks until ctx ends. It calls changed with each fleet of which something is new, and
@@ -146,6 +156,9 @@ func (s *Streams) take(next map[string]said, missing string, answered int) []str
 	for _, of := range []map[string]said{next, s.seen} {
 		for fleet := range of {
 			if !reflect.DeepEqual(next[fleet], s.seen[fleet]) {
+				if fleet == others(fleet) {
+					fleet = ""
+				}
 				changed = append(changed, fleet)
 			}
 		}

@@ -128,6 +128,27 @@ func TestContract152WhatServeSaysOfAnObjectIsToldOnce(t *testing.T) {
 	}
 }
 
+// TestContract233WhatServeSaysOfAllOthersConcernsEveryFleet: one that serve knows by its own
+// name is none of the others.
+func TestContract233WhatServeSaysOfAllOthersConcernsEveryFleet(t *testing.T) {
+	r := &replica{knows: []xds.ObjectState{{Client: "shop/edge", Generation: 3}}}
+	s, news := asking(t, r)
+	next(t, news, "")
+	next(t, news, "shop/edge")
+	r.mu.Lock()
+	r.knows = append(r.knows, xds.ObjectState{Client: xds.Others("shop"), Problem: "too many"})
+	r.mu.Unlock()
+	next(t, news, "")
+	for fleet, want := range map[string]conditions.Served{"shop/edge": {Generation: 3}, "shop/unknown": {Problem: "too many"}} {
+		if diff := cmp.Diff([]conditions.Served{want}, s.Of(fleet).Served); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", fleet, diff)
+		}
+	}
+	if got := s.Of("blog/edge").Served; len(got) != 0 {
+		t.Errorf("got %+v of a fleet of another namespace", got)
+	}
+}
+
 func TestContract89AReplicaThatDoesNotAnswerConcernsEveryFleet(t *testing.T) {
 	r := &replica{}
 	s, news := asking(t, r)
