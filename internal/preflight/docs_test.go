@@ -1,7 +1,6 @@
 package preflight_test
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,25 +10,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/preflight"
 )
-
-var update = flag.Bool("update", false, "write the reference anew")
-
-func TestTheReferenceOfChecksIsUpToDate(t *testing.T) {
-	path := filepath.Join("..", "..", "docs", "reference", "check.md")
-	want := preflight.Reference()
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("%s is out of date, run go generate ./internal/preflight (-want +got):\n%s", path, diff)
-	}
-}
 
 // Every id that the code can give a check has its heading, which is the anchor
 // that the links of failures point to, and nothing else has one.

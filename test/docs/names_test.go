@@ -18,7 +18,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics/fleetmetrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics/viewmetrics"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
@@ -166,9 +165,7 @@ func TestPagesNameOnlyWordsThatThereAre(t *testing.T) {
 	for _, condition := range report.ServiceConditions() {
 		known = append(known, string(condition))
 	}
-	for _, doc := range narration.NoticeReasons() {
-		known = append(known, string(doc.Reason))
-	}
+	known = append(known, rows(t, "docs/reference/events.md")...)
 	for _, f := range metrics.Families() {
 		for _, label := range f.Labels {
 			known = append(known, label.Values...)

@@ -21,7 +21,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics/fleetmetrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics/viewmetrics"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
 )
 
 var update = flag.Bool("update", false, "write the lists of names of "+stabilityPage)
@@ -85,9 +84,7 @@ func names(t *testing.T) map[string][]string {
 	for _, c := range crds(t) {
 		lists[strings.ToLower(c.Spec.Names.Kind)] = fields(c)
 	}
-	for _, doc := range narration.NoticeReasons() {
-		lists["events"] = append(lists["events"], string(doc.Reason))
-	}
+	lists["events"] = rows(t, "docs/reference/events.md")
 	for _, doc := range inventory.Reasons() {
 		lists["reasons of nodes"] = append(lists["reasons of nodes"], string(doc.Reason))
 	}
