@@ -57,13 +57,6 @@ func (c *collection) release(i *interest) {
 	c.tell(i)
 }
 
-// has reports whether there is a resource of that name.
-func (c *collection) has(name string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.all[name] != nil
-}
-
 // get returns a resource, nil for none.
 func (c *collection) get(name string) *resource {
 	c.mu.Lock()
@@ -73,9 +66,7 @@ func (c *collection) get(name string) *resource {
 
 // version returns that of a resource, empty for none.
 func (c *collection) version(name string) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if r := c.all[name]; r != nil {
+	if r := c.get(name); r != nil {
 		return r.version()
 	}
 	return ""

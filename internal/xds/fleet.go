@@ -64,7 +64,7 @@ func newFleet(name string) *fleet {
 func (f *fleet) want(all set, now time.Time) {
 	f.wanted = all
 	for name := range all[resources.Clusters] {
-		if !f.sent[resources.Clusters].has(name) {
+		if f.sent[resources.Clusters].get(name) == nil {
 			f.fresh[name] = now
 		}
 		delete(f.leaving, name)

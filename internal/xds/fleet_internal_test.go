@@ -75,11 +75,11 @@ func TestContract66AClusterStaysWhileRoutesThatWaitLeadToIt(t *testing.T) {
 	f.proxies[hung(f)] = struct{}{}
 	f.want(leadingTo(0, 1), began)
 	f.want(leadingTo(0, 2), began.Add(time.Second))
-	has := func(n int) bool { return f.sent[resources.Clusters].has(fmt.Sprint("s", n)) }
+	has := func(n int) bool { return f.sent[resources.Clusters].get(fmt.Sprint("s", n)) != nil }
 	for second := range 30 {
 		f.step(began.Add(time.Duration(second) * time.Second))
 		for name := range f.led.clusters {
-			if !f.sent[resources.Clusters].has(name) {
+			if f.sent[resources.Clusters].get(name) == nil {
 				t.Fatalf("after %d s routes lead to %s, which is gone", second, name)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"slices"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
@@ -65,13 +66,5 @@ func (s *Server) identify(ctx context.Context) (identity, error) {
 // mayUse reports whether a fleet may use a Service: one of its own namespace, or one that
 // names the fleet.
 func mayUse(fleet, namespace string, service *view.Service) bool {
-	if service.Namespace == namespace {
-		return true
-	}
-	for _, name := range service.Fleets {
-		if name == fleet {
-			return true
-		}
-	}
-	return false
+	return service.Namespace == namespace || slices.Contains(service.Fleets, fleet)
 }
