@@ -315,9 +315,12 @@ func TestContract203ARestartFindsARenamedPoolWithTwoFamiliesOnce(t *testing.T) {
 			Addresses: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr(address)} },
 		})
 	}
+	more := w.in.Published[0]
+	more.Slice, more.Pool = "web.remote-2", "" // of SLICE_NAME=web.remote
+	w.in.Published = append(w.in.Published, more)
 	for range 3 {
 		w.plan, w.memory = resolve.Resolve(w.in, w.memory)
-		w.want("shop/web green:30080 active", "shop/web green:30080 leaving")
+		w.want("shop/web green:30080 active", "shop/web green:30080 leaving", "shop/web green:30080 leaving")
 	}
 	if old := w.plan.Targets[0].Uses[1].Use; old.SliceName(key("shop/web")) != "web.blue" {
 		t.Errorf("got %+v, want the slices of blue", old)

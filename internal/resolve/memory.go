@@ -140,6 +140,9 @@ func (r *rules) fromSlice(p Published, pools map[string]v1alpha1.EndpointPool, w
 			pool, exists = pools[other], true
 		}
 	}
+	if !u.owns(p.Key, p.Slice) {
+		u.Adopt = p.Slice // otherwise each plan would find one more use in it
+	}
 	switch {
 	case u.Pool == "":
 		return use{}, false
