@@ -31,6 +31,7 @@ import (
 const (
 	worldInterval = 2 * time.Second
 	worldDrain    = 30 * time.Second
+	worldPoll     = 30 * time.Second
 )
 
 // world is a local cluster with Services and slices, the documents, and remote clusters: all
@@ -55,6 +56,8 @@ type world struct {
 	dead, silent map[string]bool
 	// fault is what becomes of a write: how long it takes, and its error.
 	fault func(of plan.Target, w plan.Write) (time.Duration, error)
+	// alter is what a webhook makes of a slice, and whether that is something else.
+	alter func(of plan.Target, s *plan.Slice) bool
 	// unread are Services whose slices cannot be read.
 	unread map[string]bool
 	// checkErr is why the checks of a pool cannot be made.
@@ -333,9 +336,13 @@ func (s worldStore) Write(ctx context.Context, w plan.Write) (string, error) {
 	s.world.version++
 	after := storedSlice{w.Slice, s.of.Namespace, s.of.Service, s.of.Pool}
 	after.Version, after.Changed = strconv.Itoa(s.world.version), w.Trigger
+	var err error
+	if s.alter != nil && s.alter(s.of, &after.Slice) {
+		err = plan.ErrStoredOtherwise
+	}
 	s.world.slices[key] = after
 	s.world.writes = append(s.world.writes, fmt.Sprintf("%s %s", w.Operation, key))
-	return after.Version, nil
+	return after.Version, err
 }
 
 // usable are the addresses and ports that kube-proxy sends connections of the Service to.
@@ -345,41 +352,55 @@ func (w *world) usable(key string) []string {
 	return w.usableOf(key)
 }
 
-// usableOf is usable with the lock held. What terminates and serves counts where nothing is
-// ready; families are apart.
-func (w *world) usableOf(key string) []string {
-	service := w.services[key]
-	if service == nil {
-		return nil
-	}
-	var all []string
-	for _, family := range []plan.Family{plan.IPv4, plan.IPv6} {
-		ready, draining := map[string]bool{}, map[string]bool{}
-		for _, s := range w.slices {
-			if s.namespace+"/"+s.service != key || s.Family != family {
-				continue
-			}
-			i := slices.IndexFunc(s.Ports, func(p plan.Port) bool {
-				return p.Name == service.Ports[0].Name && p.Protocol == service.Ports[0].Protocol
-			})
-			if i < 0 {
-				continue
-			}
-			for _, m := range s.Endpoints {
-				at := netip.AddrPortFrom(m.Address, s.Ports[i].Number).String()
-				ready[at] = ready[at] || m.State == inventory.StateReady
-				draining[at] = draining[at] || m.State == inventory.StateDraining
-			}
+// usableOf is usable with the lock held.
+func (w *world) usableOf(key string) (all []string) {
+	for at, is := range w.usableIn(key, w.byService()[key]) {
+		if is {
+			all = append(all, at.String())
 		}
-		no := func(_ string, is bool) bool { return !is }
-		maps.DeleteFunc(ready, no)
-		maps.DeleteFunc(draining, no)
-		if len(ready) == 0 {
-			ready = draining
-		}
-		all = slices.AppendSeq(all, maps.Keys(ready))
 	}
 	slices.Sort(all)
+	return all
+}
+
+// byService are the slices of each Service.
+func (w *world) byService() map[string][]storedSlice {
+	all := make(map[string][]storedSlice, len(w.services))
+	for _, s := range w.slices {
+		all[s.namespace+"/"+s.service] = append(all[s.namespace+"/"+s.service], s)
+	}
+	return all
+}
+
+// usableIn is what is usable of the slices of a Service. What terminates and serves counts where
+// nothing is ready; families are apart.
+func (w *world) usableIn(key string, its []storedSlice) map[netip.AddrPort]bool {
+	all := map[netip.AddrPort]bool{}
+	service := w.services[key]
+	if service == nil {
+		return all
+	}
+	for _, family := range []plan.Family{plan.IPv4, plan.IPv6} {
+		for _, state := range []inventory.State{inventory.StateReady, inventory.StateDraining} {
+			before := len(all)
+			for _, s := range its {
+				i := slices.IndexFunc(s.Ports, func(p plan.Port) bool {
+					return p.Name == service.Ports[0].Name && p.Protocol == service.Ports[0].Protocol
+				})
+				if s.Family != family || i < 0 {
+					continue
+				}
+				for _, m := range s.Endpoints {
+					if m.State == state {
+						all[netip.AddrPortFrom(m.Address, s.Ports[i].Number)] = true
+					}
+				}
+			}
+			if len(all) > before {
+				break
+			}
+		}
+	}
 	return all
 }
 
@@ -446,13 +467,13 @@ func (p worldProber) Check(_ context.Context, addr netip.Addr) inventory.Result 
 
 // works reports whether a port of an address answers. The lock is held.
 func (w *world) works(at netip.AddrPort) bool {
-	return !w.dead[at.Addr().String()] && !w.dead[at.String()]
+	return len(w.dead) == 0 || !w.dead[at.Addr().String()] && !w.dead[at.String()]
 }
 
 func (w *world) options() serve.Options {
 	policy := guard.Policy{
 		Rise: 2, Fall: 3, Interval: worldInterval, MaxSilentPercent: 50, FailOpen: true, MaxRemovalPercent: 50,
-		Threshold: 10, PollInterval: 30 * time.Second, DrainPeriod: worldDrain,
+		Threshold: 10, PollInterval: worldPoll, DrainPeriod: worldDrain,
 	}
 	return serve.Options{
 		Documents: w, Hub: worldHub{w}, Watch: func(ctx context.Context) error { <-ctx.Done(); return nil },
