@@ -711,6 +711,21 @@ func TestContract200SlicesOfADeletedServiceCountForNothing(t *testing.T) {
 	}
 }
 
+// A port of the Service got another name, and these slices cannot be written: clients use nothing
+// of them, so the old slices are not emptied for them.
+func TestContract200SlicesWithoutAPortOfTheServiceCountForNothing(t *testing.T) {
+	t.Parallel()
+	slice := plan.Slice{Name: "web.blue", Endpoints: endpoints("10.0.0.1"), Ports: []plan.Port{{Name: "http", Protocol: plan.TCP, Number: 8080}}}
+	state := plan.State{Service: plan.Service{Ports: []plan.ServicePort{{Name: "web", Protocol: plan.TCP, Port: 80}}}, Slices: []plan.Slice{slice}}
+	if got := serve.ReadyIn(&state); got != (resolve.Count{}) {
+		t.Errorf("got %v, want none", got)
+	}
+	state.Service.Ports[0].Name = "http"
+	if got := serve.ReadyIn(&state); got != (resolve.Count{IPv4: 1}) {
+		t.Errorf("got %v, want one", got)
+	}
+}
+
 // What another pool is good for counts when the API server has stored it.
 func TestContract208AnotherPoolCountsOnlyWhenItIsStored(t *testing.T) {
 	t.Parallel()

@@ -75,11 +75,16 @@ func (t *targets) state(key resolve.Key, slice string) (*plan.State, plan.Proble
 	return f.states[i], plan.Problem{}
 }
 
-// readyIn counts the ready endpoints in slices that the Service of today owns.
+// readyIn counts the ready endpoints in slices that the Service of today owns, and that have one of
+// its ports.
 func readyIn(state *plan.State) resolve.Count {
 	var all resolve.Count
+	service := state.Service
+	has := func(p plan.Port) bool {
+		return slices.ContainsFunc(service.Ports, func(port plan.ServicePort) bool { return port.Name == p.Name && port.Protocol == p.Protocol })
+	}
 	for _, s := range state.Slices {
-		if s.Owner != state.Service.UID {
+		if s.Owner != service.UID || len(service.Ports) > 0 && !slices.ContainsFunc(s.Ports, has) {
 			continue
 		}
 		ready := 0
