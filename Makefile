@@ -61,7 +61,7 @@ test: packages ## Run every test: unit, race, properties, and against a real API
 	@# -count=1: some tests run the built program, which go's cache of results does not know of.
 	$(if $(LINTED),,go vet $(PACKAGES))
 	hack/run-tests.sh $(PACKAGES) -- -race -count=1 -vet=off -timeout $(TEST_TIMEOUT) $(TESTFLAGS)
-	@# A module of its own: kube-proxy's code, against which internal/view is held.
+	@# A module of its own: kube-proxy's code, against which internal/views/join is held.
 	cd test/oracle && $(AS_BUILT) go vet ./... && $(AS_BUILT) go test -count=1 -timeout $(TEST_TIMEOUT) ./...
 
 .PHONY: test-short

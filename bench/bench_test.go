@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/bench"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 )
 
 // BenchmarkPass measures one pass of each side from the very same slices, which

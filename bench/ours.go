@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 )
 
-// Ours plans with internal/plan and keeps the slices as a store would.
+// Ours plans with internal/endpoints/publish and keeps the slices as a store would.
 type Ours struct {
-	state   plan.State
-	target  plan.Target
+	state   publish.State
+	target  publish.Target
 	version int
 	tally   Tally
 }
@@ -21,12 +21,12 @@ type Ours struct {
 // NewOurs returns a side that has no slice yet.
 func NewOurs() *Ours {
 	return &Ours{
-		state: plan.State{Service: plan.Service{
-			UID: serviceUID, Ports: []plan.ServicePort{{Name: portName, Protocol: plan.TCP, Port: 80, TargetPort: portNumber}},
+		state: publish.State{Service: publish.Service{
+			UID: serviceUID, Ports: []publish.ServicePort{{Name: portName, Protocol: publish.TCP, Port: 80, TargetPort: portNumber}},
 		}},
-		target: plan.Target{
+		target: publish.Target{
 			Namespace: namespace, Service: serviceName, SliceName: serviceName + "-remote", ManagedBy: "bench",
-			Ports: []plan.Port{{Name: portName, Protocol: plan.TCP, Number: portNumber}}, MaxEndpoints: MaxPerSlice,
+			Ports: []publish.Port{{Name: portName, Protocol: publish.TCP, Number: portNumber}}, MaxEndpoints: MaxPerSlice,
 		},
 	}
 }
@@ -39,8 +39,8 @@ func (o *Ours) Adopt(fleet Fleet, groups [][]netip.Addr) {
 	}
 	o.state.Slices = nil
 	for i, group := range groups {
-		s := plan.Slice{
-			Name: o.target.NameOf(plan.IPv4, i+1), Owner: serviceUID, Ports: o.target.Ports, Version: strconv.Itoa(i + 1),
+		s := publish.Slice{
+			Name: o.target.NameOf(publish.IPv4, i+1), Owner: serviceUID, Ports: o.target.Ports, Version: strconv.Itoa(i + 1),
 		}
 		for _, address := range group {
 			s.Endpoints = append(s.Endpoints, members[address])
@@ -64,9 +64,9 @@ func Members(fleet Fleet) []inventory.Member {
 }
 
 // Pass plans once and returns the writes, without keeping them.
-func (o *Ours) Pass(members []inventory.Member) []plan.Write {
-	desired, _ := plan.Desired(members, o.state, o.target)
-	return plan.Diff(o.state.Slices, desired)
+func (o *Ours) Pass(members []inventory.Member) []publish.Write {
+	desired, _ := publish.Desired(members, o.state, o.target)
+	return publish.Diff(o.state.Slices, desired)
 }
 
 // Publish does one pass and keeps what it writes.
@@ -77,12 +77,12 @@ func (o *Ours) Publish(fleet Fleet) error {
 		o.version++
 		written := w.Slice
 		written.Version = "w" + strconv.Itoa(o.version)
-		i := slices.IndexFunc(o.state.Slices, func(s plan.Slice) bool { return s.Name == written.Name })
+		i := slices.IndexFunc(o.state.Slices, func(s publish.Slice) bool { return s.Name == written.Name })
 		switch {
-		case w.Operation == plan.Create && i < 0:
+		case w.Operation == publish.Create && i < 0:
 			o.tally.Creates++
 			o.state.Slices = append(o.state.Slices, written)
-		case w.Operation == plan.Update && i >= 0:
+		case w.Operation == publish.Update && i >= 0:
 			o.tally.Updates++
 			o.state.Slices[i] = written
 		default:
@@ -90,7 +90,7 @@ func (o *Ours) Publish(fleet Fleet) error {
 		}
 		o.tally.Written += len(written.Endpoints)
 	}
-	slices.SortFunc(o.state.Slices, func(a, b plan.Slice) int { return o.target.CompareNames(a.Name, b.Name) })
+	slices.SortFunc(o.state.Slices, func(a, b publish.Slice) int { return o.target.CompareNames(a.Name, b.Name) })
 	return nil
 }
 

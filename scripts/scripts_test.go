@@ -15,10 +15,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/command"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos/ionostest"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/sourcetest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/command"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/ionos/ionostest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/sourcetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

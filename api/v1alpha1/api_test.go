@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/randfill"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/setting"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
 )
 
 // kinds returns one empty object of each kind and list.
@@ -109,13 +109,13 @@ func TestASchemeKnowsEveryKind(t *testing.T) {
 
 func TestMessagesAndDocumentsUseTheSameNames(t *testing.T) {
 	t.Parallel()
-	if setting.Group != v1alpha1.GroupName {
-		t.Errorf("got group %q, want %q", setting.Group, v1alpha1.GroupName)
+	if spelling.Group != v1alpha1.GroupName {
+		t.Errorf("got group %q, want %q", spelling.Group, v1alpha1.GroupName)
 	}
 	annotations := map[string]bool{v1alpha1.AnnotationPool: true}
-	for _, s := range setting.All() {
+	for _, s := range spelling.All() {
 		if s.Annotation != "" {
-			annotations[setting.Group+"/"+s.Annotation] = true
+			annotations[spelling.Group+"/"+s.Annotation] = true
 		}
 		if s.Field != "" && !hasField(reflect.TypeFor[v1alpha1.EndpointPool](), s.Field) && !hasField(reflect.TypeFor[v1alpha1.EndpointBinding](), s.Field) {
 			t.Errorf("%s: messages name %s, which is no field of a document", s.Variable, s.Field)

@@ -9,7 +9,7 @@
 //
 // Later versions of this API add optional fields only. The package needs apimachinery
 // alone, decides nothing and validates nothing. The comments of the types have the rules
-// that the API server knows; internal/documents has them all.
+// that the API server knows; internal/endpoints/documents has them all.
 //
 // +kubebuilder:object:generate=true
 // +groupName=endpoints.ablmnzde.github.io

@@ -16,9 +16,9 @@ const (
 	Daemon Side = "daemon"
 	// Holding is the daemon with a connection held to each backend.
 	Holding Side = "holding"
-	// Holder is internal/hold alone: a connection to each backend, and no checks.
+	// Holder is internal/endpoints/health/idle alone: a connection to each backend, and no checks.
 	Holder Side = "holder"
-	// Prober is internal/probe with a consumer that only counts streaks.
+	// Prober is internal/endpoints/health with a consumer that only counts streaks.
 	Prober Side = "prober"
 	// Blackbox is blackbox_exporter, asked by a client for each probe.
 	Blackbox Side = "blackbox"

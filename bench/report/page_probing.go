@@ -13,7 +13,7 @@ const probingIntro = `## Probing
 
 Every backend is checked every 2 s with a time-out of 1 s, by one process on one machine, and a process that is not counted answers for all of them. What is counted is the CPU that the kernel has charged to the checking process, its own calls included; on a loopback device that contains much of the work of the other side's kernel, for every side alike.
 
-- *daemon*: the program as it is, with a file source, the store in memory and default settings of the checks. *prober*: its package ` + "`internal/probe`" + ` alone.
+- *daemon*: the program as it is, with a file source, the store in memory and default settings of the checks. *prober*: its package ` + "`internal/endpoints/health`" + ` alone.
 - *blackbox*: blackbox_exporter %s, one HTTP request to ` + "`/probe`" + ` for each check, as Prometheus makes it. Its client's CPU is not counted, its connections are kept and its answers not compressed. It makes a page of metrics of each check and keeps no state; we keep the state and make no page.
 - *plain*: a goroutine for each backend with ` + "`net/http`" + ` (or ` + "`net.Dial`" + `) and a ticker, that throws the answer away: what Go needs without a thought.
 - All of them make a new connection for each check, over IPv4. The backends answer and then close, as servers do that are told ` + "`Connection: close`" + `. Each case has a network namespace of its own.
@@ -59,7 +59,7 @@ const probingHeld = `
 const probingKeepAlive = `
 ### How often a connection is kept alive
 
-*holder* is the package ` + "`internal/hold`" + ` alone: it holds a connection to each of %s backends and checks nothing. The kernel sends the keep-alives; they cost the process nothing. *sent*: counted by the kernel. *cores of the kernel*: that times %s, the CPU of a keep-alive and its answer on both sides of the loopback device together, measured with the same packet sent from a call.
+*holder* is the package ` + "`internal/endpoints/health/idle`" + ` alone: it holds a connection to each of %s backends and checks nothing. The kernel sends the keep-alives; they cost the process nothing. *sent*: counted by the kernel. *cores of the kernel*: that times %s, the CPU of a keep-alive and its answer on both sides of the loopback device together, measured with the same packet sent from a call.
 
 | keep-alive | sent each second | cores of the kernel | cores of the process | descriptors | resident | kernel |
 |---|---:|---:|---:|---:|---:|---:|

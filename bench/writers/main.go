@@ -23,7 +23,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 )
 
 // perSlice is the daemon's default.
@@ -31,7 +31,7 @@ const perSlice = 100
 
 // writers writes the slices of so many Services in namespaces that exist.
 type writers struct {
-	client *kubeapi.Client
+	client *kube.Client
 	// count is how many write at the same time.
 	count, targets, endpoints, perNamespace int
 	group                                   string
@@ -59,7 +59,7 @@ func main() {
 
 func (w *writers) run(ctx context.Context, kubeconfig string) error {
 	var err error
-	if w.client, err = kubeapi.New(kubeapi.Options{Way: kubeapi.Access{Kubeconfig: kubeconfig}, UserAgent: "writers"}); err != nil {
+	if w.client, err = kube.New(kube.Options{Way: kube.Access{Kubeconfig: kubeconfig}, UserAgent: "writers"}); err != nil {
 		return err
 	}
 	defer w.client.Close()
@@ -109,8 +109,8 @@ func (w *writers) each(do func(target int) error) error {
 	return errors.Join(errs...)
 }
 
-func (w *writers) resource(target int) kubeapi.Resource {
-	return kubeapi.EndpointSlices(fmt.Sprintf("%s-%d", w.group, target/w.perNamespace))
+func (w *writers) resource(target int) kube.Resource {
+	return kube.EndpointSlices(fmt.Sprintf("%s-%d", w.group, target/w.perNamespace))
 }
 
 // create makes the slices of a Service, which need not exist.

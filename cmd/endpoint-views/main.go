@@ -7,9 +7,9 @@ import (
 	"os"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcli"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cli"
 )
 
 // version is set by the linker.
@@ -22,9 +22,9 @@ func main() {
 // run carries out the command line. The first SIGTERM or SIGINT stops the program in
 // order, a second one at once.
 func run() int {
-	kubeapi.Silence()
+	kube.Silence()
 	ctx, stop := commandline.UntilSignal(context.Background(), os.Exit)
 	defer stop()
-	program := viewcli.Program{Version: version, Environ: config.Environ(), Stdout: os.Stdout, Stderr: os.Stderr}
+	program := cli.Program{Version: version, Environ: settings.Environ(), Stdout: os.Stdout, Stderr: os.Stderr}
 	return program.Run(ctx, os.Args[1:])
 }

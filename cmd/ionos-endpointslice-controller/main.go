@@ -7,10 +7,10 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/cli"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/cli"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
 
 // version is set by the linker.
@@ -23,12 +23,12 @@ func main() {
 // run carries out the command line. The first SIGTERM or SIGINT stops the program
 // in order, a second one at once.
 func run() int {
-	kubeapi.Silence()
+	kube.Silence()
 	ctx, stop := commandline.UntilSignal(context.Background(), os.Exit)
 	defer stop()
 	program := cli.Program{
 		Version: version,
-		Environ: config.Environ(),
+		Environ: settings.Environ(),
 		Stdout:  os.Stdout,
 		Stderr:  stderr(),
 	}

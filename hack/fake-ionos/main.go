@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos/ionostest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/ionos/ionostest"
 )
 
 // settings are the flags.

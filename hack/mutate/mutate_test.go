@@ -28,7 +28,7 @@ func (x T) String() string { return "x" + y }
 `
 
 func TestTheEditsOfAFunction(t *testing.T) {
-	found, err := functionsOf("internal/plan/x.go", source)
+	found, err := functionsOf("internal/endpoints/publish/x.go", source)
 	if err != nil || len(found) != 1 || found[0].name != "a" {
 		t.Fatalf("got %v, %v, want the function a alone", found, err)
 	}

@@ -17,7 +17,7 @@ var rules = []struct {
 }{
 	{
 		"environment", "the environment is read in one place, where all mistakes are reported together",
-		[]string{"internal/config", "cmd", "test"},
+		[]string{"internal/settings", "cmd", "test"},
 		func(u unit) []violation {
 			return u.mentions("os", "Getenv", "LookupEnv", "Environ", "ExpandEnv", "Setenv", "Unsetenv", "Clearenv")
 		},

@@ -15,103 +15,103 @@ var allowed = map[string]struct {
 	imports []string
 	reason  string
 }{
-	"cmd/ionos-endpointslice-controller": {of("cli", "commandline", "config", "kubeapi"), "main knows signals, exit status and what is the whole process's, nothing else"},
+	"cmd/ionos-endpointslice-controller": {of("endpoints/cli", "commandline", "settings", "kube"), "main knows signals, exit status and what is the whole process's, nothing else"},
 
-	"internal/setting":   {nil, "it is names only, so that every surface can spell them"},
-	"internal/inventory": {nil, "it is what flows through every stage, so it depends on none"},
-	"internal/process":   {of("redact"), "it runs programs and knows nothing of what for"},
-	"internal/redact":    {nil, "it makes texts fit to be shown and knows nothing of where they come from"},
-	"internal/proxy":     {nil, "it judges URLs of proxies and knows nothing of what for"},
-	"internal/kubeapi":   {append(of("jwt", "proxy", "redact", "retryafter"), "api/v1alpha1", "api/fleet/v1alpha1"), "it makes clients of API servers and knows nothing of what for"},
-	"internal/config":    {of("files", "setting"), "it is raw text to typed values; who uses them translates"},
+	"internal/settings/spelling":   {nil, "it is names only, so that every surface can spell them"},
+	"internal/endpoints/inventory": {nil, "it is what flows through every stage, so it depends on none"},
+	"internal/process":             {of("redact"), "it runs programs and knows nothing of what for"},
+	"internal/redact":              {nil, "it makes texts fit to be shown and knows nothing of where they come from"},
+	"internal/proxy":               {nil, "it judges URLs of proxies and knows nothing of what for"},
+	"internal/kube":                {append(of("jwt", "proxy", "redact", "retryafter"), "api/v1alpha1", "api/fleet/v1alpha1"), "it makes clients of API servers and knows nothing of what for"},
+	"internal/settings":            {of("files", "settings/spelling"), "it is raw text to typed values; who uses them translates"},
 
-	"internal/commandline": {of("config"), "it is what both programs' command lines have in common"},
+	"internal/commandline": {of("settings"), "it is what both programs' command lines have in common"},
 
 	"internal/retryafter": {nil, "it reads one header and knows nothing of who sent it"},
 	"internal/jwt":        {nil, "it reads one token and knows nothing of whose it is"},
 
-	"internal/documents": {append(of("config", "filter", "setting"), "api/v1alpha1"), "it judges documents, wherever they come from and whoever acts on them"},
+	"internal/endpoints/documents": {append(of("settings", "endpoints/filter", "settings/spelling"), "api/v1alpha1"), "it judges documents, wherever they come from and whoever acts on them"},
 
-	"internal/folder": {of("documents"), "it reads files; what is in them is judged elsewhere"},
+	"internal/endpoints/documents/folder": {of("endpoints/documents"), "it reads files; what is in them is judged elsewhere"},
 
-	"internal/kinds": {append(of("documents", "kubeapi"), "api/v1alpha1"), "it reads and writes objects; what is in them is judged elsewhere"},
+	"internal/endpoints/documents/objects": {append(of("endpoints/documents", "kube"), "api/v1alpha1"), "it reads and writes objects; what is in them is judged elsewhere"},
 
-	"internal/documents/variables": {append(of("config", "documents", "setting"), "api/v1alpha1"), "it translates between two forms, and only translates"},
+	"internal/endpoints/documents/environment": {append(of("settings", "endpoints/documents", "settings/spelling"), "api/v1alpha1"), "it translates between two forms, and only translates"},
 
-	"internal/filter":      {of("inventory"), "a stage knows what flows, not the other stages"},
-	"internal/probe":       {of("inventory"), "a stage knows what flows, not the other stages"},
-	"internal/files":       {nil, "it reads small files and knows nothing of what for"},
-	"internal/descriptors": {nil, "it shares out what the system allows and knows nothing of what for"},
-	"internal/connections": {of("descriptors"), "it bounds connections and knows nothing of what for"},
-	"internal/hold":        {of("descriptors"), "it holds connections and knows nothing of what for"},
-	"internal/guard":       {of("inventory"), "a stage knows what flows, not the other stages"},
-	"internal/plan":        {of("inventory", "setting", "retryafter"), "a stage knows what flows, not the other stages"},
+	"internal/endpoints/filter":      {of("endpoints/inventory"), "a stage knows what flows, not the other stages"},
+	"internal/endpoints/health":      {of("endpoints/inventory"), "a stage knows what flows, not the other stages"},
+	"internal/files":                 {nil, "it reads small files and knows nothing of what for"},
+	"internal/descriptors":           {nil, "it shares out what the system allows and knows nothing of what for"},
+	"internal/connections":           {of("descriptors"), "it bounds connections and knows nothing of what for"},
+	"internal/endpoints/health/idle": {of("descriptors"), "it holds connections and knows nothing of what for"},
+	"internal/endpoints/guard":       {of("endpoints/inventory"), "a stage knows what flows, not the other stages"},
+	"internal/endpoints/publish":     {of("endpoints/inventory", "settings/spelling", "retryafter"), "a stage knows what flows, not the other stages"},
 
-	"internal/resolve": {append(of("plan", "config", "documents", "setting"), "api/v1alpha1"), "it says who may use what; pools and targets are run elsewhere"},
+	"internal/endpoints/assign": {append(of("endpoints/publish", "settings", "endpoints/documents", "settings/spelling"), "api/v1alpha1"), "it says who may use what; pools and targets are run elsewhere"},
 
-	"internal/manifest": {of("inventory", "plan"), "it translates our slices, and only translates"},
+	"internal/endpoints/publish/manifest": {of("endpoints/inventory", "endpoints/publish"), "it translates our slices, and only translates"},
 
-	"internal/source/static":          {of("inventory"), "a source yields nodes; the loop lives elsewhere"},
-	"internal/source/file":            {of("inventory"), "a source yields nodes; the loop lives elsewhere"},
-	"internal/source/command":         {of("inventory", "process"), "a source yields nodes; the loop lives elsewhere"},
-	"internal/source/ionos":           {of("inventory", "jwt", "proxy", "redact", "retryafter"), "a source yields nodes; the loop lives elsewhere"},
-	"internal/source/kubernetes":      {of("inventory", "kubeapi", "redact"), "a source yields nodes; the loop lives elsewhere"},
-	"internal/source/ionos/ionostest": {nil, "it stands for a cloud that does not know us"},
-	"internal/source/sourcetest":      {of("inventory"), "the suite knows sources by their promise only"},
+	"internal/endpoints/source/static":          {of("endpoints/inventory"), "a source yields nodes; the loop lives elsewhere"},
+	"internal/endpoints/source/file":            {of("endpoints/inventory"), "a source yields nodes; the loop lives elsewhere"},
+	"internal/endpoints/source/command":         {of("endpoints/inventory", "process"), "a source yields nodes; the loop lives elsewhere"},
+	"internal/endpoints/source/ionos":           {of("endpoints/inventory", "jwt", "proxy", "redact", "retryafter"), "a source yields nodes; the loop lives elsewhere"},
+	"internal/endpoints/source/kubernetes":      {of("endpoints/inventory", "kube", "redact"), "a source yields nodes; the loop lives elsewhere"},
+	"internal/endpoints/source/ionos/ionostest": {nil, "it stands for a cloud that does not know us"},
+	"internal/endpoints/source/sourcetest":      {of("endpoints/inventory"), "the suite knows sources by their promise only"},
 
-	"internal/store/memory":    {of("inventory", "plan", "manifest"), "a store holds slices; what is in them was decided before"},
-	"internal/store/kubectl":   {of("inventory", "plan", "manifest", "process"), "a store holds slices; what is in them was decided before"},
-	"internal/store/kube":      {append(of("inventory", "plan", "manifest", "resolve", "kubeapi", "redact"), "api/v1alpha1"), "a store holds slices; what is in them was decided before"},
-	"internal/store/storetest": {of("inventory", "plan", "manifest"), "the suite knows stores by their promise only"},
+	"internal/endpoints/store/memory":    {of("endpoints/inventory", "endpoints/publish", "endpoints/publish/manifest"), "a store holds slices; what is in them was decided before"},
+	"internal/endpoints/store/kubectl":   {of("endpoints/inventory", "endpoints/publish", "endpoints/publish/manifest", "process"), "a store holds slices; what is in them was decided before"},
+	"internal/endpoints/store/cluster":   {append(of("endpoints/inventory", "endpoints/publish", "endpoints/publish/manifest", "endpoints/assign", "kube", "redact"), "api/v1alpha1"), "a store holds slices; what is in them was decided before"},
+	"internal/endpoints/store/storetest": {of("endpoints/inventory", "endpoints/publish", "endpoints/publish/manifest"), "the suite knows stores by their promise only"},
 
-	"internal/pool":            {of("inventory", "filter", "probe", "hold", "guard", "retryafter"), "it decides; Services, slices and their API server are somebody else's"},
-	"internal/outbox":          {of("inventory", "plan", "retryafter"), "it says when, and sends nothing"},
-	"internal/target":          {of("inventory", "guard", "plan", "outbox"), "it publishes verdicts, wherever they come from"},
-	"internal/narration":       {of("inventory", "guard", "plan", "outbox", "pool", "target"), "it tells what came of events, and decides nothing"},
-	"internal/serve/servetest": {append(of("inventory", "filter", "guard", "plan", "outbox", "pool", "hold", "target", "narration", "setting", "documents", "resolve", "serve", "report"), "api/v1alpha1"), "it is the engine for one Service, as tests drive it; adapters come from outside"},
-	"internal/election":        {of("kubeapi", "redact"), "it says who may act, and knows nothing of what for"},
-	"internal/report":          {append(of("documents", "inventory", "guard", "plan", "narration", "setting", "resolve", "pool", "serve"), "api/v1alpha1"), "it translates what was seen and decided, and only translates"},
-	"internal/metrics":         {append(of("inventory", "hold", "guard", "plan", "documents", "resolve", "pool", "target", "narration", "serve"), "api/v1alpha1"), "it counts what the engine and its parts did and decides nothing"},
-	"internal/event":           {of("plan", "narration", "kubeapi", "redact"), "it delivers what the engine announces"},
-	"internal/admin":           {of("connections", "inventory", "guard", "report"), "it serves what others made and decides nothing"},
-	"internal/preflight":       {append(of("descriptors", "inventory", "config", "setting", "documents", "resolve", "filter", "jwt", "plan", "manifest", "kubeapi", "redact"), "api/v1alpha1"), "it looks at everything once and judges it; the ways to it come from outside"},
-	"internal/serve":           {append(of("descriptors", "inventory", "documents", "resolve", "filter", "probe", "hold", "guard", "plan", "setting", "pool", "outbox", "target", "narration", "retryafter"), "api/v1alpha1"), "it starts and ends what package resolve says; sources and checks come from outside"},
-	"internal/cli": {append(of("inventory", "files", "process", "config", "commandline", "filter", "probe", "guard", "plan", "manifest",
-		"source/static", "source/file", "source/command", "source/ionos", "source/kubernetes",
-		"store/memory", "store/kubectl", "store/kube", "kubeapi", "pool", "target", "election", "report", "metrics", "event", "admin", "documents", "documents/variables", "folder", "kinds", "resolve", "serve", "narration", "preflight", "setting"), "api/v1alpha1"), "it is the only package that knows every adapter"},
+	"internal/endpoints/pool":                      {of("endpoints/inventory", "endpoints/filter", "endpoints/health", "endpoints/health/idle", "endpoints/guard", "retryafter"), "it decides; Services, slices and their API server are somebody else's"},
+	"internal/endpoints/writer/outbox":             {of("endpoints/inventory", "endpoints/publish", "retryafter"), "it says when, and sends nothing"},
+	"internal/endpoints/writer":                    {of("endpoints/inventory", "endpoints/guard", "endpoints/publish", "endpoints/writer/outbox"), "it publishes verdicts, wherever they come from"},
+	"internal/endpoints/findings":                  {of("endpoints/inventory", "endpoints/guard", "endpoints/publish", "endpoints/writer/outbox", "endpoints/pool", "endpoints/writer"), "it tells what came of events, and decides nothing"},
+	"internal/endpoints/controller/controllertest": {append(of("endpoints/inventory", "endpoints/filter", "endpoints/guard", "endpoints/publish", "endpoints/writer/outbox", "endpoints/pool", "endpoints/health/idle", "endpoints/writer", "endpoints/findings", "settings/spelling", "endpoints/documents", "endpoints/assign", "endpoints/controller", "endpoints/report"), "api/v1alpha1"), "it is the engine for one Service, as tests drive it; adapters come from outside"},
+	"internal/kube/lease":                          {of("kube", "redact"), "it says who may act, and knows nothing of what for"},
+	"internal/endpoints/report":                    {append(of("endpoints/documents", "endpoints/inventory", "endpoints/guard", "endpoints/publish", "endpoints/findings", "settings/spelling", "endpoints/assign", "endpoints/pool", "endpoints/controller"), "api/v1alpha1"), "it translates what was seen and decided, and only translates"},
+	"internal/endpoints/metrics":                   {append(of("endpoints/inventory", "endpoints/health/idle", "endpoints/guard", "endpoints/publish", "endpoints/documents", "endpoints/assign", "endpoints/pool", "endpoints/writer", "endpoints/findings", "endpoints/controller"), "api/v1alpha1"), "it counts what the engine and its parts did and decides nothing"},
+	"internal/endpoints/events":                    {of("endpoints/publish", "endpoints/findings", "kube", "redact"), "it delivers what the engine announces"},
+	"internal/endpoints/page":                      {of("connections", "endpoints/inventory", "endpoints/guard", "endpoints/report"), "it serves what others made and decides nothing"},
+	"internal/endpoints/preflight":                 {append(of("descriptors", "endpoints/inventory", "settings", "settings/spelling", "endpoints/documents", "endpoints/assign", "endpoints/filter", "jwt", "endpoints/publish", "endpoints/publish/manifest", "kube", "redact"), "api/v1alpha1"), "it looks at everything once and judges it; the ways to it come from outside"},
+	"internal/endpoints/controller":                {append(of("descriptors", "endpoints/inventory", "endpoints/documents", "endpoints/assign", "endpoints/filter", "endpoints/health", "endpoints/health/idle", "endpoints/guard", "endpoints/publish", "settings/spelling", "endpoints/pool", "endpoints/writer/outbox", "endpoints/writer", "endpoints/findings", "retryafter"), "api/v1alpha1"), "it starts and ends what package assign says; sources and checks come from outside"},
+	"internal/endpoints/cli": {append(of("endpoints/inventory", "files", "process", "settings", "commandline", "endpoints/filter", "endpoints/health", "endpoints/guard", "endpoints/publish", "endpoints/publish/manifest",
+		"endpoints/source/static", "endpoints/source/file", "endpoints/source/command", "endpoints/source/ionos", "endpoints/source/kubernetes",
+		"endpoints/store/memory", "endpoints/store/kubectl", "endpoints/store/cluster", "kube", "endpoints/pool", "endpoints/writer", "kube/lease", "endpoints/report", "endpoints/metrics", "endpoints/events", "endpoints/page", "endpoints/documents", "endpoints/documents/environment", "endpoints/documents/folder", "endpoints/documents/objects", "endpoints/assign", "endpoints/controller", "endpoints/findings", "endpoints/preflight", "settings/spelling"), "api/v1alpha1"), "it is the only package that knows every adapter"},
 
 	"api/fleet/v1alpha1": {nil, "it is for other programs too, which get the types of Kubernetes with it and nothing else"},
 
-	"api/v1alpha1":  {nil, "it is for other programs too, which get apimachinery with it and nothing else"},
-	"pkg/views":     {nil, "it is for other programs, which get the standard library with it and nothing else"},
-	"internal/view": {[]string{"pkg/views", "api/v1alpha1"}, "it joins values, wherever they come from"},
+	"api/v1alpha1":        {nil, "it is for other programs too, which get apimachinery with it and nothing else"},
+	"pkg/views":           {nil, "it is for other programs, which get the standard library with it and nothing else"},
+	"internal/views/join": {[]string{"pkg/views", "api/v1alpha1"}, "it joins values, wherever they come from"},
 
-	"internal/viewcache":           {append(of("view"), "pkg/views"), "it holds what was joined, wherever it comes from and whoever reads it"},
-	"internal/viewsource":          {of("view", "viewcache", "kubeapi"), "it fills the cache from an API server and knows no reader"},
-	"internal/viewserver":          {append(of("certificates", "connections", "files", "descriptors", "viewcache"), "pkg/views"), "it serves what the cache holds and decides nothing but who may see it"},
-	"internal/xds/resources":       {append(of("view"), "pkg/views"), "it translates values, wherever they come from and whoever is sent them"},
-	"internal/drain":               {nil, "it ends one Envoy and knows nothing of fleets"},
-	"internal/fleet/children":      {append(of("xds/resources", "xds/spec"), "api/fleet/v1alpha1"), "it makes objects as values; whoever writes them reads them too"},
-	"internal/fleet/conditions":    {append(of("fleet/children", "redact"), "api/fleet/v1alpha1"), "it judges what was seen, whoever saw it"},
-	"internal/fleet/streams":       {of("fleet/conditions", "files", "redact"), "it asks what proxies said, and judges nothing"},
-	"internal/fleet":               {append(of("fleet/children", "fleet/conditions", "metrics/fleetmetrics", "redact", "xds/spec"), "api/fleet/v1alpha1"), "it is the operator; the ways to others come from outside"},
-	"internal/xds/spec":            {append(of("view", "xds/resources"), "api/fleet/v1alpha1"), "it reads what a fleet is to do, whoever carries it"},
-	"internal/xds":                 {append(of("certificates", "connections", "descriptors", "files", "redact", "view", "viewcache", "xds/resources", "xds/spec"), "api/fleet/v1alpha1"), "it sends what the cache holds and decides nothing but who may see it, and in which order"},
-	"internal/fleetsource":         {append(of("kubeapi", "xds", "xds/spec"), "api/fleet/v1alpha1"), "it tells what objects say, and decides nothing"},
-	"internal/metrics/viewmetrics": {append(of("viewcache", "viewserver", "xds"), "pkg/views"), "it counts what the server and its cache did"},
-	"internal/viewcli": {append(of("config", "connections", "commandline", "kubeapi", "proxy", "redact", "view", "viewcache", "viewsource", "viewserver", "metrics/viewmetrics", "xds", "xds/resources", "drain", "fleet", "fleet/children", "fleet/streams", "fleetsource", "certificates/secrets"), "pkg/views"),
+	"internal/views/cache":            {append(of("views/join"), "pkg/views"), "it holds what was joined, wherever it comes from and whoever reads it"},
+	"internal/views/watch":            {of("views/join", "views/cache", "kube"), "it fills the cache from an API server and knows no reader"},
+	"internal/views/stream":           {append(of("views/certificates", "connections", "files", "descriptors", "views/cache"), "pkg/views"), "it serves what the cache holds and decides nothing but who may see it"},
+	"internal/views/xds/resources":    {append(of("views/join"), "pkg/views"), "it translates values, wherever they come from and whoever is sent them"},
+	"internal/views/fleet/drain":      {nil, "it ends one Envoy and knows nothing of fleets"},
+	"internal/views/fleet/children":   {append(of("views/xds/resources", "views/xds/spec"), "api/fleet/v1alpha1"), "it makes objects as values; whoever writes them reads them too"},
+	"internal/views/fleet/conditions": {append(of("views/fleet/children", "redact"), "api/fleet/v1alpha1"), "it judges what was seen, whoever saw it"},
+	"internal/views/fleet/streams":    {of("views/fleet/conditions", "files", "redact"), "it asks what proxies said, and judges nothing"},
+	"internal/views/fleet":            {append(of("views/fleet/children", "views/fleet/conditions", "views/fleet/fleetmetrics", "redact", "views/xds/spec"), "api/fleet/v1alpha1"), "it is the operator; the ways to others come from outside"},
+	"internal/views/xds/spec":         {append(of("views/join", "views/xds/resources"), "api/fleet/v1alpha1"), "it reads what a fleet is to do, whoever carries it"},
+	"internal/views/xds":              {append(of("views/certificates", "connections", "descriptors", "files", "redact", "views/join", "views/cache", "views/xds/resources", "views/xds/spec"), "api/fleet/v1alpha1"), "it sends what the cache holds and decides nothing but who may see it, and in which order"},
+	"internal/views/xds/listeners":    {append(of("kube", "views/xds", "views/xds/spec"), "api/fleet/v1alpha1"), "it tells what objects say, and decides nothing"},
+	"internal/views/viewmetrics":      {append(of("views/cache", "views/stream", "views/xds"), "pkg/views"), "it counts what the server and its cache did"},
+	"internal/views/cli": {append(of("settings", "connections", "commandline", "kube", "proxy", "redact", "views/join", "views/cache", "views/watch", "views/stream", "views/viewmetrics", "views/xds", "views/xds/resources", "views/fleet/drain", "views/fleet", "views/fleet/children", "views/fleet/streams", "views/xds/listeners", "views/certificates/secrets"), "pkg/views"),
 		"it is the only package of endpoint-views that knows every part"},
-	"cmd/endpoint-views": {of("commandline", "viewcli", "config", "kubeapi"), "main knows signals, exit status and what is the whole process's, nothing else"},
+	"cmd/endpoint-views": {of("commandline", "views/cli", "settings", "kube"), "main knows signals, exit status and what is the whole process's, nothing else"},
 
-	"internal/metrics/fleetmetrics": {append(of("fleet/children"), "api/fleet/v1alpha1"), "it counts what the operator sees"},
-	"internal/certificates":         {nil, "it makes certificates as values; whoever stores them reads them too"},
-	"internal/certificates/secrets": {append(of("certificates", "kubeapi"), "api/fleet/v1alpha1"), "it stores what it is given"},
+	"internal/views/fleet/fleetmetrics":   {append(of("views/fleet/children"), "api/fleet/v1alpha1"), "it counts what the operator sees"},
+	"internal/views/certificates":         {nil, "it makes certificates as values; whoever stores them reads them too"},
+	"internal/views/certificates/secrets": {append(of("views/certificates", "kube"), "api/fleet/v1alpha1"), "it stores what it is given"},
 
-	"internal/store/storetest/cluster": {append(of("inventory", "plan", "manifest", "store/storetest"), "test/controlplane"), "it puts the suite on a real API server"},
+	"internal/endpoints/store/storetest/apiserver": {append(of("endpoints/inventory", "endpoints/publish", "endpoints/publish/manifest", "endpoints/store/storetest"), "test/controlplane"), "it puts the suite on a real API server"},
 
 	"examples/haproxy":     {[]string{"pkg/views"}, "it is another program, which knows the client alone"},
 	"hack/demo":            {nil, "it shows the built binary from outside"},
-	"hack/fake-ionos":      {of("source/ionos/ionostest"), "it is the fake with flags"},
+	"hack/fake-ionos":      {of("endpoints/source/ionos/ionostest"), "it is the fake with flags"},
 	"hack/mutate":          {nil, "it knows source as text"},
 	"test/e2e":             {nil, "it runs the built binary from outside"},
 	"test/chart":           {nil, "it installs the chart and runs the built binary from outside"},
@@ -133,8 +133,8 @@ var allowed = map[string]struct {
 	"test/views":           {nil, "it runs the built binary from outside"},
 	"test/faults":          {nil, "it contains tests only"},
 	"test/conformance":     {nil, "it runs the built binary from outside"},
-	"test/simulation":      {of("inventory", "filter", "guard", "plan", "serve/servetest", "election", "store/memory"), "it is the world around the loop; the loop is the real one"},
-	"test/simulation/many": {of("inventory", "filter", "guard", "plan", "documents", "resolve", "serve", "manifest"), "it is the world around the loops of many Services; they are the real ones"},
+	"test/simulation":      {of("endpoints/inventory", "endpoints/filter", "endpoints/guard", "endpoints/publish", "endpoints/controller/controllertest", "kube/lease", "endpoints/store/memory"), "it is the world around the loop; the loop is the real one"},
+	"test/simulation/many": {of("endpoints/inventory", "endpoints/filter", "endpoints/guard", "endpoints/publish", "endpoints/documents", "endpoints/assign", "endpoints/controller", "endpoints/publish/manifest"), "it is the world around the loops of many Services; they are the real ones"},
 
 	"test/traffic":         {nil, "it stands for users who do not know us"},
 	"test/traffic/load":    {[]string{"test/traffic"}, "it is the load as a program"},
@@ -142,13 +142,13 @@ var allowed = map[string]struct {
 
 	"test/kubeproxy":  {[]string{"test/built", "test/child", "test/controlplane", "test/netns"}, "it stands for a machine that does not know us"},
 	"test/envoy":      {[]string{"test/built", "test/child", "test/netns"}, "it stands for a machine that does not know us"},
-	"test/proxies":    {append(of("view", "viewcache", "xds", "xds/resources"), "test/envoy", "test/netns"), "it asks a proxy as clients do, and tells it what the program tells it"},
+	"test/proxies":    {append(of("views/join", "views/cache", "views/xds", "views/xds/resources"), "test/envoy", "test/netns"), "it asks a proxy as clients do, and tells it what the program tells it"},
 	"test/wire":       {nil, "it stands for a machine that does not know us"},
 	"test/strain":     {nil, "it stands for a machine that does not know us"},
 	"test/lab/poller": {nil, "it stands for a loop that does not know us"},
 	"test/apiproxy":   {nil, "it stands for a machine that does not know us"},
 
-	"test/lab": {append(of("source/ionos/ionostest"), "test/built", "test/child", "test/controlplane", "test/netns", "test/kubeproxy", "test/envoy", "test/traffic", "test/wire", "test/apiproxy", "test/strain"),
+	"test/lab": {append(of("endpoints/source/ionos/ionostest"), "test/built", "test/child", "test/controlplane", "test/netns", "test/kubeproxy", "test/envoy", "test/traffic", "test/wire", "test/apiproxy", "test/strain"),
 		"it runs the built binary from outside, in a world of its own"},
 	"test/lab/report": {[]string{"test/traffic"}, "it writes a page about what was measured"},
 }
@@ -175,32 +175,32 @@ var libraries = []struct {
 }{
 	{
 		[]string{"k8s.io/client-go"},
-		[]string{"internal/kubeapi", "internal/store/kube", "internal/source/kubernetes", "internal/store/storetest/cluster", "internal/fleet", "test"},
+		[]string{"internal/kube", "internal/endpoints/store/cluster", "internal/endpoints/source/kubernetes", "internal/endpoints/store/storetest/apiserver", "internal/views/fleet", "test"},
 		"whoever talks to a cluster is an adapter; the stages must be testable without one",
 	},
 	{
 		clientMakers,
-		[]string{"internal/kubeapi", "internal/store/storetest/cluster", "internal/fleet" /* for a library, ADR 44 */, "test"},
+		[]string{"internal/kube", "internal/endpoints/store/storetest/apiserver", "internal/views/fleet" /* for a library, ADR 44 */, "test"},
 		"package kubeapi makes the clients of API servers; another would lack what it has: masked errors, refused redirects, credentials that are read again",
 	},
 	{
 		[]string{"github.com/ionos-cloud"},
-		[]string{"internal/source/ionos"},
+		[]string{"internal/endpoints/source/ionos"},
 		"the cloud's types, with their nil pointers, are translated at the edge and go no further",
 	},
 	{
 		[]string{"github.com/envoyproxy", "google.golang.org/grpc"},
-		[]string{"internal/xds", "test"},
+		[]string{"internal/views/xds", "test"},
 		"the types of xDS are made at the edge and go no further",
 	},
 	{
 		[]string{"sigs.k8s.io/controller-runtime"},
-		[]string{"internal/fleet"},
+		[]string{"internal/views/fleet"},
 		"the operator of fleets is built with it; everything else is smaller and faster without",
 	},
 	{
 		[]string{"github.com/prometheus"},
-		[]string{"internal/metrics"},
+		[]string{"internal/endpoints/metrics", "internal/views/viewmetrics", "internal/views/fleet/fleetmetrics"},
 		"everybody else works the same whether anybody counts or not",
 	},
 	{
@@ -210,22 +210,22 @@ var libraries = []struct {
 	},
 	{
 		[]string{"github.com/kelseyhightower/envconfig"},
-		[]string{"internal/config"},
+		[]string{"internal/settings"},
 		"one package reads the environment",
 	},
 	{
 		[]string{"log", "log/slog"},
-		[]string{"cmd", "internal/serve/servetest", "internal/serve", "internal/admin", "internal/cli", "internal/viewserver", "internal/xds", "internal/viewcli", "internal/config", "test/apiproxy" /* http.Server wants one to be silent with */},
+		[]string{"cmd", "internal/endpoints/controller/controllertest", "internal/endpoints/controller", "internal/endpoints/page", "internal/endpoints/cli", "internal/views/stream", "internal/views/xds", "internal/views/cli", "internal/settings", "test/apiproxy" /* http.Server wants one to be silent with */},
 		"log or return, never both: stages and adapters return (config parses the level and masks secrets)",
 	},
 	{
 		[]string{"k8s.io/klog"},
-		[]string{"internal/kubeapi"},
+		[]string{"internal/kube"},
 		"client-go logs through it, so who uses client-go has to quieten it; our own messages are slog's",
 	},
 	{
 		[]string{"testing"},
-		[]string{"internal/source/sourcetest", "internal/store/storetest", "test"},
+		[]string{"internal/endpoints/source/sourcetest", "internal/endpoints/store/storetest", "test"},
 		"what only tests need does not go into the daemon",
 	},
 }
@@ -237,7 +237,7 @@ var pure = struct {
 	clock     []string
 	reason    string
 }{
-	places:    []string{"internal/setting", "internal/inventory", "internal/filter", "internal/guard", "internal/plan", "internal/manifest", "internal/view", "internal/xds/resources", "internal/xds/spec", "internal/documents", "internal/fleet/children"},
+	places:    []string{"internal/settings/spelling", "internal/endpoints/inventory", "internal/endpoints/filter", "internal/endpoints/guard", "internal/endpoints/publish", "internal/endpoints/publish/manifest", "internal/views/join", "internal/views/xds/resources", "internal/views/xds/spec", "internal/endpoints/documents", "internal/views/fleet/children"},
 	forbidden: []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"},
 	clock:     []string{"Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "Sleep"},
 	reason:    "a pure stage takes values and returns values, so that a property test can drive it through any history",
@@ -313,7 +313,7 @@ func usesLibrary(u unit, rule int) []violation {
 }
 
 func impure(u unit) []violation {
-	if !in(u.dir, pure.places...) {
+	if !slices.Contains(pure.places, u.dir) {
 		return nil
 	}
 	var violations []violation

@@ -40,38 +40,38 @@ func TestEveryRuleSeesItsBreach(t *testing.T) {
 		name, dir, source, want string
 	}{
 		{"unlisted package", "internal/util", header, "not in the table"},
-		{"upward import", "internal/plan", header + `import _ "` + module + `internal/serve"`, "may not import internal/serve"},
-		{"sibling import", "internal/store/kube", header + `import _ "` + module + `internal/store/memory"`, "may not import internal/store/memory"},
-		{"cluster client in a stage", "internal/serve", header + `import _ "k8s.io/client-go/tools/cache"`, "may not import k8s.io/client-go/tools/cache"},
-		{"second client of API servers", "internal/store/kube", header + `import _ "k8s.io/client-go/rest"`, "may not import k8s.io/client-go/rest"},
-		{"proxy of the environment", "internal/kubeapi", header + "import \"net/http\"\nvar x = http.ProxyFromEnvironment", "uses net/http.ProxyFromEnvironment"},
-		{"the Pod's cluster", "internal/kubeapi", header + "import \"k8s.io/client-go/tools/clientcmd\"\nvar x = clientcmd.BuildConfigFromFlags", "uses k8s.io/client-go/tools/clientcmd.BuildConfigFromFlags"},
-		{"cloud SDK in the wiring", "internal/cli", header + `import _ "github.com/ionos-cloud/sdk-go/v6"`, "may not import github.com/ionos-cloud"},
-		{"program run in a source", "internal/source/command", header + `import _ "os/exec"`, "may not import os/exec"},
-		{"logging adapter", "internal/store/kube", header + `import _ "log/slog"`, "may not import log/slog"},
-		{"testing in the product", "internal/serve", header + `import _ "testing"`, "may not import testing"},
-		{"context in a pure stage", "internal/guard", header + `import _ "context"`, "imports context"},
-		{"clock in a pure stage", "internal/guard", header + "import \"time\"\nvar x = time.Now()", "uses time.Now"},
-		{"renamed import", "internal/serve", header + "import o \"os\"\nvar x = o.Getenv", "uses os.Getenv"},
-		{"environment", "internal/serve", header + "import \"os\"\nfunc f() { os.LookupEnv(\"A\") }", "uses os.LookupEnv"},
-		{"init", "internal/serve", header + "func init() {}", "has a func init"},
-		{"context from nowhere", "internal/serve", header + "import \"context\"\nfunc f() { context.TODO() }", "uses context.TODO"},
-		{"sleep", "internal/serve", header + "import \"time\"\nfunc f() { time.Sleep(1) }", "uses time.Sleep"},
-		{"exit", "internal/cli", header + "import \"os\"\nfunc f() { os.Exit(1) }", "uses os.Exit"},
-		{"no package comment", "internal/serve", "package x", "package comment"},
-		{"assigned global", "internal/serve", header + "var x int\nfunc f() { x = 1 }", "changes the package-level variable x"},
-		{"counted global", "internal/serve", header + "var x int\nfunc f() { x++ }", "changes the package-level variable x"},
-		{"filled global", "internal/serve", header + "var x = map[int]int{}\nfunc f() { x[1] = 2 }", "changes the package-level variable x"},
-		{"emptied global", "internal/serve", header + "var x = map[int]int{}\nfunc f() { clear(x) }", "changes the package-level variable x"},
-		{"field of a global", "internal/serve", header + "var x struct{ y int }\nfunc f() { x.y = 2 }", "changes the package-level variable x"},
-		{"address of a global", "internal/serve", header + "var x int\nfunc f() *int { return &x }", "changes the package-level variable x"},
-		{"method on a global", "internal/serve", header + "type c int\nfunc (c *c) add() {}\nvar x c\nfunc f() { x.add() }", "changes the package-level variable x"},
-		{"another package's variable", "internal/serve", header + `import "` + module + "internal/plan\"\nfunc f() { plan.X = 1 }", "changes a variable of package"},
-		{"mutex", "internal/serve", header + "import \"sync\"\nvar x sync.Mutex", "made to change, a sync.Mutex"},
-		{"channel", "internal/serve", header + "var x = make(chan int)", "made to change, a channel"},
-		{"long function", "internal/serve", header + "func f() {" + long + "}", "f has 52 lines"},
-		{"long file", "internal/serve", header + strings.Repeat("\n", 299), "has 301 lines"},
-		{"wide interface", "internal/serve", header + "type x interface { a(); b(); c() }", "x has 3 methods"},
+		{"upward import", "internal/endpoints/publish", header + `import _ "` + module + `internal/endpoints/controller"`, "may not import internal/endpoints/controller"},
+		{"sibling import", "internal/endpoints/store/cluster", header + `import _ "` + module + `internal/endpoints/store/memory"`, "may not import internal/endpoints/store/memory"},
+		{"cluster client in a stage", "internal/endpoints/controller", header + `import _ "k8s.io/client-go/tools/cache"`, "may not import k8s.io/client-go/tools/cache"},
+		{"second client of API servers", "internal/endpoints/store/cluster", header + `import _ "k8s.io/client-go/rest"`, "may not import k8s.io/client-go/rest"},
+		{"proxy of the environment", "internal/kube", header + "import \"net/http\"\nvar x = http.ProxyFromEnvironment", "uses net/http.ProxyFromEnvironment"},
+		{"the Pod's cluster", "internal/kube", header + "import \"k8s.io/client-go/tools/clientcmd\"\nvar x = clientcmd.BuildConfigFromFlags", "uses k8s.io/client-go/tools/clientcmd.BuildConfigFromFlags"},
+		{"cloud SDK in the wiring", "internal/endpoints/cli", header + `import _ "github.com/ionos-cloud/sdk-go/v6"`, "may not import github.com/ionos-cloud"},
+		{"program run in a source", "internal/endpoints/source/command", header + `import _ "os/exec"`, "may not import os/exec"},
+		{"logging adapter", "internal/endpoints/store/cluster", header + `import _ "log/slog"`, "may not import log/slog"},
+		{"testing in the product", "internal/endpoints/controller", header + `import _ "testing"`, "may not import testing"},
+		{"context in a pure stage", "internal/endpoints/guard", header + `import _ "context"`, "imports context"},
+		{"clock in a pure stage", "internal/endpoints/guard", header + "import \"time\"\nvar x = time.Now()", "uses time.Now"},
+		{"renamed import", "internal/endpoints/controller", header + "import o \"os\"\nvar x = o.Getenv", "uses os.Getenv"},
+		{"environment", "internal/endpoints/controller", header + "import \"os\"\nfunc f() { os.LookupEnv(\"A\") }", "uses os.LookupEnv"},
+		{"init", "internal/endpoints/controller", header + "func init() {}", "has a func init"},
+		{"context from nowhere", "internal/endpoints/controller", header + "import \"context\"\nfunc f() { context.TODO() }", "uses context.TODO"},
+		{"sleep", "internal/endpoints/controller", header + "import \"time\"\nfunc f() { time.Sleep(1) }", "uses time.Sleep"},
+		{"exit", "internal/endpoints/cli", header + "import \"os\"\nfunc f() { os.Exit(1) }", "uses os.Exit"},
+		{"no package comment", "internal/endpoints/controller", "package x", "package comment"},
+		{"assigned global", "internal/endpoints/controller", header + "var x int\nfunc f() { x = 1 }", "changes the package-level variable x"},
+		{"counted global", "internal/endpoints/controller", header + "var x int\nfunc f() { x++ }", "changes the package-level variable x"},
+		{"filled global", "internal/endpoints/controller", header + "var x = map[int]int{}\nfunc f() { x[1] = 2 }", "changes the package-level variable x"},
+		{"emptied global", "internal/endpoints/controller", header + "var x = map[int]int{}\nfunc f() { clear(x) }", "changes the package-level variable x"},
+		{"field of a global", "internal/endpoints/controller", header + "var x struct{ y int }\nfunc f() { x.y = 2 }", "changes the package-level variable x"},
+		{"address of a global", "internal/endpoints/controller", header + "var x int\nfunc f() *int { return &x }", "changes the package-level variable x"},
+		{"method on a global", "internal/endpoints/controller", header + "type c int\nfunc (c *c) add() {}\nvar x c\nfunc f() { x.add() }", "changes the package-level variable x"},
+		{"another package's variable", "internal/endpoints/controller", header + `import "` + module + "internal/endpoints/publish\"\nfunc f() { publish.X = 1 }", "changes a variable of package"},
+		{"mutex", "internal/endpoints/controller", header + "import \"sync\"\nvar x sync.Mutex", "made to change, a sync.Mutex"},
+		{"channel", "internal/endpoints/controller", header + "var x = make(chan int)", "made to change, a channel"},
+		{"long function", "internal/endpoints/controller", header + "func f() {" + long + "}", "f has 52 lines"},
+		{"long file", "internal/endpoints/controller", header + strings.Repeat("\n", 299), "has 301 lines"},
+		{"wide interface", "internal/endpoints/controller", header + "type x interface { a(); b(); c() }", "x has 3 methods"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestMainHasABudgetOfItsOwn(t *testing.T) {
 }
 
 func TestWhatIsAllowedIsNoBreach(t *testing.T) {
-	u := parse(t, "internal/serve", `// Package x does.
+	u := parse(t, "internal/endpoints/controller", `// Package x does.
 package x
 
 import (
@@ -105,7 +105,7 @@ import (
 	"sync"
 	"time"
 
-	"`+module+`internal/guard"
+	"`+module+`internal/endpoints/guard"
 )
 
 var (

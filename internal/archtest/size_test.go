@@ -23,14 +23,14 @@ var exceptions = map[string]string{
 
 	"api/fleet/v1alpha1/zz_generated.deepcopy.go":      "it is generated, and grows with the types",
 	"api/fleet/v1alpha1.EnvoyPodTemplate.DeepCopyInto": "it is generated, and grows with the types",
-	"internal/store/storetest.Hand":                    "all that others can do to our objects, so that each store's test gives it whole",
-	"internal/serve.Hub":                               "the local cluster, for which a simulation stands in",
-	"internal/serve.Store":                             "target.Store, with what a hub's store has beside it",
+	"internal/endpoints/store/storetest.Hand":          "all that others can do to our objects, so that each store's test gives it whole",
+	"internal/endpoints/controller.Hub":                "the local cluster, for which a simulation stands in",
+	"internal/endpoints/controller.Store":              "target.Store, with what a hub's store has beside it",
 
-	"internal/source/ionos/resolve.go": "all that is pure: the whole way of an answer from JSON to nodes",
-	"internal/source/ionos/http.go":    "all that knows the SDK, with what is done about its mistakes",
-	"internal/source/ionos/pace.go":    "the source: when it asks depends on all that it remembers",
-	"internal/xds.transported":         "the stream of gRPC's transport",
+	"internal/endpoints/source/ionos/resolve.go": "all that is pure: the whole way of an answer from JSON to nodes",
+	"internal/endpoints/source/ionos/http.go":    "all that knows the SDK, with what is done about its mistakes",
+	"internal/endpoints/source/ionos/pace.go":    "the source: when it asks depends on all that it remembers",
+	"internal/views/xds.transported":             "the stream of gRPC's transport",
 }
 
 func TestSizesStayWithinTheirBudgets(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 
 // unit is the product's part of one folder: its files without the tests.
 type unit struct {
-	dir   string // relative to the module, with slashes: internal/guard
+	dir   string // relative to the module, with slashes: internal/endpoints/guard
 	files *token.FileSet
 	parts []part
 	info  *types.Info // which identifier means what

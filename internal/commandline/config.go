@@ -7,13 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
 
 // Configuration is what the command config shows of a configuration that is valid.
 type Configuration interface {
-	Describe() config.Settings
-	Warnings() []config.Mistake
+	Describe() settings.Settings
+	Warnings() []settings.Mistake
 }
 
 // Config is what the command config needs.
@@ -68,8 +68,8 @@ func (c Config[C]) show() *cobra.Command {
 			if out == Documents {
 				return c.Documents(cmd.Context(), loaded)
 			}
-			settings := loaded.Describe()
-			return out.Print(c.Stdout, settings, settings.String())
+			values := loaded.Describe()
+			return out.Print(c.Stdout, values, values.String())
 		},
 	}
 	if c.Documents == nil {

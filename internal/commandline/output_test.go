@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
 
 // nasty has what a terminal does not show, or shows elsewhere.
@@ -41,7 +41,7 @@ func TestContract189NoFormHasCharactersThatATerminalHides(t *testing.T) {
 func TestContract189ALongValueIsCutInTheTable(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("xy ", 50_000)
-	table := config.Settings{{Variable: "A", Value: long}, {Variable: "B", Value: nasty}}.String()
+	table := settings.Settings{{Variable: "A", Value: long}, {Variable: "B", Value: nasty}}.String()
 	if len(table) > 2000 || !strings.Contains(table, "(150000 bytes)") {
 		t.Errorf("got %d bytes of table, want a short one that says how long the value is", len(table))
 	}

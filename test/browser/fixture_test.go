@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/admin"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
+	admin "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/page"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
 )
 
 // serve serves a document that no real program has made, until the test ends.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
 )
 
 // page is one page to look at.

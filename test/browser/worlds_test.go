@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 )
 

@@ -230,7 +230,7 @@ func (k *kinds) rightsArePeoples(t *testing.T) {
 	}
 }
 
-// daemonMay compares the rights of the ServiceAccount with what package kinds says.
+// daemonMay compares the rights of the ServiceAccount with what package objects says.
 func (k *kinds) daemonMay(t *testing.T) {
 	of := func(namespace string) []string {
 		return slices.DeleteFunc(k.rights(t, namespace), func(right string) bool { return !strings.Contains(right, v1alpha1.GroupName) })

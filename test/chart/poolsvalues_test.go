@@ -10,7 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	manydocs "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
+	manydocs "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 )
 
 // poolsValues and folderValues are the combinations for many Services.

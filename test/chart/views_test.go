@@ -14,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
 )
 
 // complete are values of endpoint-views without a mistake.
@@ -122,7 +122,7 @@ func TestMistakesInTheValuesOfFleetsAreReportedByName(t *testing.T) {
 func TestEveryVariableOfViewsIsReachable(t *testing.T) {
 	want := map[string]bool{"LOG_LEVEL": true, "LOG_FORMAT": true}
 	for _, file := range []string{"views.go", "xds.go", "fleet.go"} {
-		text, err := os.ReadFile("../../internal/config/" + file)
+		text, err := os.ReadFile("../../internal/settings/" + file)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/cli"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/cli"
 )
 
 var (

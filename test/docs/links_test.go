@@ -135,7 +135,7 @@ func TestTheMapNamesEveryPackage(t *testing.T) {
 func packages(t *testing.T) []string {
 	t.Helper()
 	var found []string
-	for _, pattern := range []string{"*/*.go", "*/*/*.go", "*/*/*/*.go"} {
+	for _, pattern := range []string{"*/*.go", "*/*/*.go", "*/*/*/*.go", "*/*/*/*/*.go"} {
 		files, err := filepath.Glob(filepath.Join(root, "internal", pattern))
 		if err != nil {
 			t.Fatal(err)

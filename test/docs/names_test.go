@@ -12,13 +12,13 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/config"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics/fleetmetrics"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics/viewmetrics"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/report"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
+	config "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/fleetmetrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/viewmetrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 
@@ -159,7 +159,7 @@ func TestPagesNameOnlyWordsThatThereAre(t *testing.T) {
 	for _, doc := range inventory.Reasons() {
 		known = append(known, string(doc.Reason))
 	}
-	for _, found := range regexp.MustCompile(`(?m)^\t\w+ +Outcome = "(\w+)"`).FindAllStringSubmatch(read(t, "internal/cli/outcome.go"), -1) {
+	for _, found := range regexp.MustCompile(`(?m)^\t\w+ +Outcome = "(\w+)"`).FindAllStringSubmatch(read(t, "internal/endpoints/cli/outcome.go"), -1) {
 		known = append(known, found[1])
 	}
 	for _, condition := range report.ServiceConditions() {

@@ -17,10 +17,10 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics/fleetmetrics"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics/viewmetrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/fleetmetrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/viewmetrics"
 )
 
 var update = flag.Bool("update", false, "write the lists of names of "+stabilityPage)
@@ -73,7 +73,7 @@ func names(t *testing.T) map[string][]string {
 		"alerts":                 alerts(t),
 		"log keys":               rows(t, "docs/reference/logs.md"),
 		"annotations and labels": sources(t, "", `"((?:fleet|endpoints)\.ablmnzde\.github\.io/[a-z-]+)"`, `GroupName \+ "(/[a-z-]+)"`, `(?m)^const \w+ = Prefix \+ "([a-z-]+)"`),
-		"inventory keys":         sources(t, "internal/inventory", `(?m)^\tkey[A-Z]\w+ += "(\w+)"`),
+		"inventory keys":         sources(t, "internal/endpoints/inventory", `(?m)^\tkey[A-Z]\w+ += "(\w+)"`),
 		"conditions":             constants(t, "Condition"),
 		"reasons":                constants(t, "Reason"),
 		"http paths":             sources(t, "internal", `"(?:GET )?(/(?:api/v1/\w|services/|livez|readyz|metrics|configz|style)[^"%?]*)"`),

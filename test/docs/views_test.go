@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcli"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cli"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
@@ -87,7 +87,7 @@ func TestPagesUseOnlyCommandsOfEndpointViewsThatThereAre(t *testing.T) {
 func viewsHelp(t *testing.T, command string) string {
 	t.Helper()
 	var out bytes.Buffer
-	viewcli.Program{Stdout: &out, Stderr: &out}.Run(t.Context(), []string{command, "--help"})
+	cli.Program{Stdout: &out, Stderr: &out}.Run(t.Context(), []string{command, "--help"})
 	return out.String()
 }
 

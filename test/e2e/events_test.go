@@ -14,7 +14,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/event"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/events"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
@@ -27,7 +27,7 @@ func (w *world) events() []eventsv1.Event {
 		w.t.Fatal(err)
 	}
 	// The API server makes Events on Services as well, ClusterIPNotAllocated for one.
-	list.Items = slices.DeleteFunc(list.Items, func(e eventsv1.Event) bool { return e.ReportingController != event.Controller })
+	list.Items = slices.DeleteFunc(list.Items, func(e eventsv1.Event) bool { return e.ReportingController != events.Controller })
 	slices.SortFunc(list.Items, func(a, b eventsv1.Event) int { return a.EventTime.Compare(b.EventTime.Time) })
 	return list.Items
 }

@@ -34,11 +34,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/view"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcache"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcli"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cli"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/envoy"
 )
 
@@ -96,7 +96,7 @@ func TestContract69EnvoyTakesTheBootstrap(t *testing.T) {
 func bootstrap(t *testing.T, more ...string) string {
 	t.Helper()
 	var out, failed bytes.Buffer
-	if code := (viewcli.Program{Stdout: &out, Stderr: &failed}).Run(t.Context(), append([]string{"bootstrap", "shop/edge", "--node", "edge-1"}, more...)); code != 0 {
+	if code := (cli.Program{Stdout: &out, Stderr: &failed}).Run(t.Context(), append([]string{"bootstrap", "shop/edge", "--node", "edge-1"}, more...)); code != 0 {
 		t.Fatalf("exit status %d: %s", code, &failed)
 	}
 	return out.String()
@@ -104,22 +104,22 @@ func bootstrap(t *testing.T, more ...string) string {
 
 // views are two Services with endpoints of each state, in two zones and none, and one
 // without endpoints.
-func views(t *testing.T) *viewcache.Cache {
+func views(t *testing.T) *cache.Cache {
 	t.Helper()
-	cache := viewcache.New(1)
-	for _, kind := range []viewcache.Kind{viewcache.Services, viewcache.Slices} {
-		if err := cache.Replace(0, kind, nil, 1); err != nil {
+	views := cache.New(1)
+	for _, kind := range []cache.Kind{cache.Services, cache.Slices} {
+		if err := views.Replace(0, kind, nil, 1); err != nil {
 			t.Fatal(err)
 		}
 	}
-	h2c, revision := "kubernetes.io/h2c", viewcache.Revision(1)
+	h2c, revision := "kubernetes.io/h2c", cache.Revision(1)
 	for name, ports := range map[string][]corev1.ServicePort{
 		"web": {{Name: "http", Port: 80}, {Name: "sql", Port: 5432}, {Name: "dns", Port: 53, Protocol: corev1.ProtocolUDP}},
 		"h2c": {{Name: "grpc", Port: 80, AppProtocol: &h2c}},
 	} {
 		object := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, Spec: corev1.ServiceSpec{Ports: ports}}
 		revision++
-		cache.Set(0, viewcache.Services, viewcache.Input{Key: view.Key{Namespace: "shop", Name: name}, Revision: revision, Service: view.ToService(object)})
+		views.Set(0, cache.Services, cache.Input{Key: join.Key{Namespace: "shop", Name: name}, Revision: revision, Service: join.ToService(object)})
 	}
 	yes, no, portName, number, zones := true, false, "http", int32(8080), []string{"a", "b"}
 	slice := &discoveryv1.EndpointSlice{
@@ -130,8 +130,8 @@ func views(t *testing.T) *viewcache.Cache {
 			{Addresses: []string{"10.0.0.4"}, Zone: &zones[0], Conditions: discoveryv1.EndpointConditions{Ready: &no, Serving: &yes, Terminating: &yes}},
 		},
 	}
-	cache.Set(0, viewcache.Slices, viewcache.Input{Key: view.Key{Namespace: "shop", Name: "web-1"}, Revision: revision + 1, Slice: view.ToSlice(slice)})
-	return cache
+	views.Set(0, cache.Slices, cache.Input{Key: join.Key{Namespace: "shop", Name: "web-1"}, Revision: revision + 1, Slice: join.ToSlice(slice)})
+	return views
 }
 
 // serve runs a server of xDS until the test ends, and returns its address.

@@ -16,7 +16,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos/ionostest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/ionos/ionostest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 )
 

@@ -108,12 +108,12 @@ func TestTheChartsAndTheReleaseMeanTheseImages(t *testing.T) {
 
 func TestTheBuilderIsGivenNothingElse(t *testing.T) {
 	for _, file := range []string{".envrc", "token", "remote-kubeconfig.yaml", ".git/config", "README.md", "bin/demo", ".tools/bin/etcd",
-		"internal/config/load_test.go", "internal/inventory/testdata/bad/null.json", "scripts/scripts_test.go", "tools/lint/go.mod"} {
+		"internal/settings/load_test.go", "internal/endpoints/inventory/testdata/bad/null.json", "scripts/scripts_test.go", "tools/lint/go.mod"} {
 		if !ignored(t, file) {
 			t.Errorf("%s goes to the builder", file)
 		}
 	}
-	for _, file := range []string{"go.mod", "go.sum", "cmd/ionos-endpointslice-controller/main.go", "internal/config/load.go",
+	for _, file := range []string{"go.mod", "go.sum", "cmd/ionos-endpointslice-controller/main.go", "internal/settings/load.go",
 		"cmd/endpoint-views/main.go", "pkg/views/client.go",
 		"tools/kubernetes/go.sum", "scripts/render_inventory.py"} {
 		if ignored(t, file) {

@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/source/ionos/ionostest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/ionos/ionostest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/traffic"
 )

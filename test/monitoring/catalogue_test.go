@@ -10,9 +10,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics/fleetmetrics"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/metrics/viewmetrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/fleetmetrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/viewmetrics"
 )
 
 // targetLabels are the labels that Prometheus adds. Rules may group by the first

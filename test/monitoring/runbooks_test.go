@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 )
 
 // index is the page about all runbooks.
@@ -114,7 +114,7 @@ func TestRunbooksExplainEveryCause(t *testing.T) {
 			string(guard.TooManyRemovals), string(guard.ContradictoryRead), string(guard.ProbesSilent), string(guard.NothingPasses),
 		},
 		"IonosEndpointSliceServiceProblem": {
-			string(plan.ServiceMissing), string(plan.ServiceDeleting), string(plan.ServiceHasSelector), string(plan.ServiceExternalName), string(plan.PortMismatch),
+			string(publish.ServiceMissing), string(publish.ServiceDeleting), string(publish.ServiceHasSelector), string(publish.ServiceExternalName), string(publish.PortMismatch),
 		},
 		"IonosEndpointSliceNodesDown": {
 			string(inventory.ProbeRefused), string(inventory.ProbeTimeout), string(inventory.ProbeUnreachable),
@@ -154,7 +154,7 @@ func TestRunbooksNameOnlyWhatExists(t *testing.T) {
 		references += read(t, filepath.Join("../../docs/reference", name))
 	}
 	words := []string{
-		string(plan.ServiceMissing), string(guard.NothingPasses), string(guard.NoNodes), string(guard.NothingPassesFilter),
+		string(publish.ServiceMissing), string(guard.NothingPasses), string(guard.NoNodes), string(guard.NothingPassesFilter),
 		string(guard.NothingStays), string(guard.TooManyRemovals), string(guard.ContradictoryRead), string(guard.ProbesSilent),
 		guard.FailOpen.String(),
 		"CrashLoopBackOff", // Kubernetes' own

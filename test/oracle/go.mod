@@ -1,4 +1,4 @@
-// The property test that holds internal/view against kube-proxy's own rules. A
+// The property test that holds internal/views/join against kube-proxy's own rules. A
 // module of its own, so that kube-proxy does not become a dependency of the product.
 module github.com/ablmnzde/ionoscloud-endpointslice-controller/test/oracle
 

@@ -15,7 +15,7 @@ import (
 	"k8s.io/kubernetes/pkg/proxy"
 	"pgregory.net/rapid"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/view"
+	view "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 

@@ -24,7 +24,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
 )
 
 // seen is what a backend says of a request.

@@ -23,10 +23,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/fleet/children"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds/resources"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds/spec"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/spec"
 )
 
 // pod runs the proxy from the bootstrap that the operator gives the Pods of an Envoy, and

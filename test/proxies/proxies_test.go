@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/view"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 )
 
 // fleet has a listener for each thing that is asked.
@@ -51,7 +51,7 @@ func TestContract92AProxyDoesWhatItsListenersSay(t *testing.T) {
 	web := backend(t, "web", nil)
 	w.service("shop", "web", "", nil, web)
 	w.service("shop", "api", "", nil, backend(t, "api", nil))
-	w.service("shop", "secure", "https", map[string]string{view.SkipVerifyAnnotation: "true"}, backend(t, "secure", &tls.Config{Certificates: []tls.Certificate{own}}))
+	w.service("shop", "secure", "https", map[string]string{join.SkipVerifyAnnotation: "true"}, backend(t, "secure", &tls.Config{Certificates: []tls.Certificate{own}}))
 	w.service("shop", "fast", "kubernetes.io/h2c", nil, backend(t, "fast", nil))
 	w.service("shop", "header", "", map[string]string{"endpoints.ablmnzde.github.io/proxy-protocol": "v2"}, headerBackend(t))
 	w.service("blog", "closed", "", nil, web)

@@ -17,9 +17,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewserver"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/stream"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
@@ -50,7 +50,7 @@ func (r *renewal) reads(folder string, secret *corev1.Secret) string {
 // serve listens as the program does with these files.
 func (r *renewal) serve(at string) {
 	r.t.Helper()
-	files := viewserver.TLS{
+	files := stream.TLS{
 		CertificateFile: filepath.Join(r.own, "tls.crt"), KeyFile: filepath.Join(r.own, "tls.key"), ClientCAFile: filepath.Join(r.own, "ca.crt"),
 	}
 	r.at = r.listen(r.fleets, at, func(o *xds.Options) {

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/view"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 )
 
 // authority signs certificates of endpoints.
@@ -75,24 +75,24 @@ func TestContract108AnEndpointIsSentARequestOnlyWithTheCertificateThatTheService
 	ours, theirs := newAuthority(t), newAuthority(t)
 	later := time.Now().Add(time.Hour)
 	checked := func(more ...string) map[string]string {
-		all := map[string]string{view.AuthorityAnnotation: ours.pem}
+		all := map[string]string{join.AuthorityAnnotation: ours.pem}
 		for i := 0; i < len(more); i += 2 {
 			all[more[i]] = more[i+1]
 		}
 		return all
 	}
-	named := checked(view.ServerNameAnnotation, "worker.internal")
+	named := checked(join.ServerNameAnnotation, "worker.internal")
 	worker := backend(t, "named", ours.signs(later, "worker.internal"))
 	w.service("shop", "host", "https", checked(), backend(t, "host", ours.signs(later, "shop.example.com", "*.wild.example.com")))
 	w.service("shop", "named", "https", named, worker)
 	w.service("shop", "foreign", "https", named, backend(t, "foreign", theirs.signs(later, "worker.internal")))
 	w.service("shop", "expired", "https", named, backend(t, "expired", ours.signs(time.Now().Add(-time.Minute), "worker.internal")))
-	w.service("shop", "unchecked", "https", map[string]string{view.SkipVerifyAnnotation: "true"}, backend(t, "unchecked", theirs.signs(later, "other.internal")))
+	w.service("shop", "unchecked", "https", map[string]string{join.SkipVerifyAnnotation: "true"}, backend(t, "unchecked", theirs.signs(later, "other.internal")))
 	w.service("shop", "unsaid", "https", nil, backend(t, "unsaid", ours.signs(later, "shop.example.com")))
 	fast := ours.signs(later, "worker.internal")
 	fast.NextProtos = []string{"h2"}
 	w.service("shop", "fast", "grpcs", named, backend(t, "fast", fast))
-	w.service("shop", "behind", "https", checked(view.ServerNameAnnotation, "other.internal"), worker)
+	w.service("shop", "behind", "https", checked(join.ServerNameAnnotation, "other.internal"), worker)
 	w.serve(encrypted)
 	w.wantAllAcknowledged()
 
@@ -115,7 +115,7 @@ func TestContract108AnEndpointIsSentARequestOnlyWithTheCertificateThatTheService
 			t.Errorf("port %d, host %s: got %d from %q, which was asked for %q: %s; want %q and %q", c.port, c.host, got.Code, got.Backend, got.ServerName, got.URI, c.backend, c.askedOf)
 		}
 	}
-	if got := ask(t, 8106, "shop.example.com", "/", nil); got.Code != http.StatusServiceUnavailable || !strings.Contains(got.URI, view.AuthorityAnnotation) {
+	if got := ask(t, 8106, "shop.example.com", "/", nil); got.Code != http.StatusServiceUnavailable || !strings.Contains(got.URI, join.AuthorityAnnotation) {
 		t.Errorf("got %d %q where nothing says how certificates are checked, want 503 with the remedy", got.Code, got.URI)
 	}
 	if got := ask(t, 8107, "shop.example.com", "/", nil); got.Backend != "fast" || got.Protocol != "HTTP/2.0" || got.ServerName != "worker.internal" {
@@ -123,7 +123,7 @@ func TestContract108AnEndpointIsSentARequestOnlyWithTheCertificateThatTheService
 	}
 
 	t.Run("an authority that is none takes nothing away", func(t *testing.T) {
-		w.service("shop", "named", "https", map[string]string{view.AuthorityAnnotation: "not a certificate", view.ServerNameAnnotation: "worker.internal"}, worker)
+		w.service("shop", "named", "https", map[string]string{join.AuthorityAnnotation: "not a certificate", join.ServerNameAnnotation: "worker.internal"}, worker)
 		w.until("the proxy rejects it", func() bool { return w.rejects("CDS") })
 		if got := ask(t, 8102, "shop.example.com", "/", nil); got.Backend != "named" {
 			t.Errorf("got %d %s, want that the last good authority counts", got.Code, got.URI)
@@ -136,7 +136,7 @@ func TestContract108AnEndpointIsSentARequestOnlyWithTheCertificateThatTheService
 		w.until("the rejection is told", func() bool { return w.rejects("CDS") })
 	})
 	t.Run("a new authority counts without a restart", func(t *testing.T) {
-		both := map[string]string{view.AuthorityAnnotation: ours.pem + theirs.pem, view.ServerNameAnnotation: "worker.internal"}
+		both := map[string]string{join.AuthorityAnnotation: ours.pem + theirs.pem, join.ServerNameAnnotation: "worker.internal"}
 		w.service("shop", "named", "https", both, backend(t, "new", theirs.signs(later, "worker.internal")))
 		w.until("the endpoint of the new authority answers", func() bool { return ask(t, 8102, "shop.example.com", "/", nil).Backend == "new" })
 		w.until("the rejection is over", func() bool { return !w.rejects("CDS") })

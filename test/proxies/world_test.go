@@ -17,10 +17,10 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/view"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/viewcache"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/envoy"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
@@ -34,8 +34,8 @@ const mostConnections = 50
 // world is a proxy of the fleet shop/edge, what it is told, and where it sends to.
 type world struct {
 	t        *testing.T
-	cache    *viewcache.Cache
-	revision viewcache.Revision
+	cache    *cache.Cache
+	revision cache.Revision
 	// folder has the files of the proxy.
 	folder string
 	server *xds.Server
@@ -50,8 +50,8 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	netns.Require(t)
-	w := &world{t: t, cache: viewcache.New(1), folder: t.TempDir(), revision: 1}
-	for _, kind := range []viewcache.Kind{viewcache.Services, viewcache.Slices} {
+	w := &world{t: t, cache: cache.New(1), folder: t.TempDir(), revision: 1}
+	for _, kind := range []cache.Kind{cache.Services, cache.Slices} {
 		if err := w.cache.Replace(0, kind, nil, w.revision); err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func (w *world) service(namespace, name, appProtocol string, annotations map[str
 		port.AppProtocol = &appProtocol
 	}
 	object := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Annotations: annotations}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{port}}}
-	w.cache.Set(0, viewcache.Services, viewcache.Input{Key: view.Key{Namespace: namespace, Name: name}, Revision: w.revision, Service: view.ToService(object)})
+	w.cache.Set(0, cache.Services, cache.Input{Key: join.Key{Namespace: namespace, Name: name}, Revision: w.revision, Service: join.ToService(object)})
 	w.revision++
 	number := int32(endpoint.Port())
 	slice := &discoveryv1.EndpointSlice{
@@ -149,7 +149,7 @@ func (w *world) service(namespace, name, appProtocol string, annotations map[str
 	if endpoint.Addr().Is6() {
 		slice.AddressType = discoveryv1.AddressTypeIPv6
 	}
-	w.cache.Set(0, viewcache.Slices, viewcache.Input{Key: view.Key{Namespace: namespace, Name: name}, Revision: w.revision, Slice: view.ToSlice(slice)})
+	w.cache.Set(0, cache.Slices, cache.Input{Key: join.Key{Namespace: namespace, Name: name}, Revision: w.revision, Slice: join.ToSlice(slice)})
 }
 
 // wantAllAcknowledged fails where the proxy rejected something or did not answer.

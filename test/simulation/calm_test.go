@@ -9,8 +9,8 @@ import (
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 )
 
 // calm ends everything that is wrong; some backends may go on refusing. The
@@ -106,7 +106,7 @@ func (w *world) isStable() bool {
 				return false
 			}
 		}
-		for _, m := range plan.Published(w.now()) {
+		for _, m := range publish.Published(w.now()) {
 			// What is kept and down goes when it was so at enough inventories.
 			if kept := p.missing[m.Address]; kept != nil && kept.ended.IsZero() && m.State == inventory.StateDown {
 				return false
@@ -135,8 +135,8 @@ func (w *world) checkRight(report reporter) {
 }
 
 // checkForm checks contracts 19 and 20 on a stored slice.
-func (w *world) checkForm(report reporter, s plan.Slice) {
-	want := []plan.Port{{Name: "http", Protocol: plan.TCP, Number: 8080}}
+func (w *world) checkForm(report reporter, s publish.Slice) {
+	want := []publish.Port{{Name: "http", Protocol: publish.TCP, Number: 8080}}
 	if s.Drift != "" || s.Owner != w.service.UID || !slices.Equal(s.Ports, want) {
 		report(20, "slice %s is of %q with ports %v and drift %q", s.Name, s.Owner, s.Ports, s.Drift)
 	}

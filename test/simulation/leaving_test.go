@@ -6,9 +6,9 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 )
 
 // weighed is how long after a read all that was decided without it has landed.
@@ -94,18 +94,18 @@ func (p *process) checkDropped(a netip.Addr, slice string) {
 }
 
 // checkLast is contract 13: rejected inventories do not take the last endpoints.
-func (p *process) checkLast(was, is map[netip.Addr]inventory.State, slice string, family plan.Family) {
+func (p *process) checkLast(was, is map[netip.Addr]inventory.State, slice string, family publish.Family) {
 	w := p.w
 	if w.set.policy.HealthOff || !w.smooth(time.Minute, "store", "slices", "slice "+slice) {
 		return
 	}
 	for a := range is {
-		if plan.FamilyOf(a) == family {
+		if publish.FamilyOf(a) == family {
 			return
 		}
 	}
 	for a := range was {
-		if plan.FamilyOf(a) != family {
+		if publish.FamilyOf(a) != family {
 			continue
 		}
 		if m := p.missingOf(a); w.injected(a) || m == nil || m.accepted || m.given || m.replaced || p.moved(a) {
@@ -113,7 +113,7 @@ func (p *process) checkLast(was, is map[netip.Addr]inventory.State, slice string
 		}
 	}
 	for _, a := range sorted(was) {
-		if plan.FamilyOf(a) == family {
+		if publish.FamilyOf(a) == family {
 			w.breach(13, "%s was the last endpoint, and rejected inventories took it", a)
 			return
 		}

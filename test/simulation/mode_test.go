@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 )
 
 // The two ways in which the mode is reported.
@@ -19,24 +19,24 @@ const (
 
 // Announce checks notices against contract 16: a process that leaves a mode was in
 // it, and a process that enters a mode was not.
-func (p *process) Announce(notice narration.Notice) {
+func (p *process) Announce(notice findings.Notice) {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
 	switch notice.Reason {
-	case narration.RemovalHeld:
+	case findings.RemovalHeld:
 		p.turn(byNotice, guard.Publish, guard.Hold)
-	case narration.RemovalReleased:
+	case findings.RemovalReleased:
 		p.turn(byNotice, guard.Hold, guard.Publish)
-	case narration.FailOpenEngaged:
+	case findings.FailOpenEngaged:
 		p.turn(byNotice, guard.Publish, guard.FailOpen)
-	case narration.FailOpenCleared:
+	case findings.FailOpenCleared:
 		p.turn(byNotice, guard.FailOpen, guard.Publish)
-	case narration.RemovalAccepted:
+	case findings.RemovalAccepted:
 		p.noteAccepted(notice.Note)
-	case narration.EndpointsUpdated, narration.SourceUnavailable, narration.SourceRecovered, narration.StoreUnavailable, narration.StoreRecovered, narration.StoredOtherwise, narration.SliceOwnedByOther, narration.MirroredSliceFound,
-		narration.RemovalPending, narration.Invalid, narration.PoolNotAllowed, narration.PortNotAllowed, narration.LimitReached, narration.HealthCheckPortAmbiguous,
-		narration.UnknownAnnotation, narration.BindingWins, narration.TrafficPolicyLocal, narration.TopologyIgnored, narration.FamilyUnused, narration.HeadlessPort,
-		narration.TakesOverWithLess:
+	case findings.EndpointsUpdated, findings.SourceUnavailable, findings.SourceRecovered, findings.StoreUnavailable, findings.StoreRecovered, findings.StoredOtherwise, findings.SliceOwnedByOther, findings.MirroredSliceFound,
+		findings.RemovalPending, findings.Invalid, findings.PoolNotAllowed, findings.PortNotAllowed, findings.LimitReached, findings.HealthCheckPortAmbiguous,
+		findings.UnknownAnnotation, findings.BindingWins, findings.TrafficPolicyLocal, findings.TopologyIgnored, findings.FamilyUnused, findings.HeadlessPort,
+		findings.TakesOverWithLess:
 	}
 }
 

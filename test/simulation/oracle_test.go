@@ -10,29 +10,29 @@ import (
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 )
 
 // slack is how much later than it was decided something may be sent.
 const slack = 2 * time.Second
 
 // checkRequest checks a write when it is sent; its result does not matter.
-func (p *process) checkRequest(write plan.Write) {
+func (p *process) checkRequest(write publish.Write) {
 	w, name := p.w, write.Slice.Name
 	p.checkHolder()
 	p.checkPace(name)
 	w.note("process %d sends %s %s at %q: %v", p.number, write.Operation, name, write.Slice.Version, statesOf(write.Slice))
-	if write.Operation != plan.Create && write.Operation != plan.Update {
+	if write.Operation != publish.Create && write.Operation != publish.Update {
 		w.breach(24, "operation %s of slice %s", write.Operation, name)
 	}
 	if name != w.target.SliceName && !strings.HasPrefix(name, w.target.SliceName+"-") {
 		w.breach(23, "slice %s has no name of ours", name)
 	}
-	if write.Operation == plan.Update && write.Slice.Version == "" {
+	if write.Operation == publish.Update && write.Slice.Version == "" {
 		w.breach(21, "an update of %s without a resourceVersion", name)
 	}
-	if fence := string(write.Operation) + " " + write.Slice.Version; write.Operation == plan.Update && p.refused[name] == fence {
+	if fence := string(write.Operation) + " " + write.Slice.Version; write.Operation == publish.Update && p.refused[name] == fence {
 		w.breach(21, "%s was sent again at version %q, which was a conflict before", name, write.Slice.Version)
 	}
 	for _, m := range write.Slice.Endpoints {
@@ -57,13 +57,13 @@ func (p *process) checkRequest(write plan.Write) {
 	if known && w.serviceGone() {
 		w.breach(25, "slice %s is written without its Service", name)
 	}
-	if known && write.Operation == plan.Create && w.serviceWrong() {
+	if known && write.Operation == publish.Create && w.serviceWrong() {
 		w.breach(25, "slice %s is created although the Service is not as it should be", name)
 	}
 }
 
 // landed checks a write that changed the store, and what it did to the endpoints.
-func (p *process) landed(write plan.Write, before *discoveryv1.EndpointSlice, was map[netip.Addr]inventory.State) {
+func (p *process) landed(write publish.Write, before *discoveryv1.EndpointSlice, was map[netip.Addr]inventory.State) {
 	w, name := p.w, write.Slice.Name
 	if before != nil {
 		if value, ok := before.Labels[touched]; ok && w.object(name).Labels[touched] != value {
@@ -110,7 +110,7 @@ func (p *process) landed(write plan.Write, before *discoveryv1.EndpointSlice, wa
 // decided is the state in which a write left an address that was published in another
 // state before. It is the state in the slice itself, also where a worse copy stands
 // elsewhere. If only that copy is left, the decision is unknown.
-func decided(s plan.Slice, a netip.Addr, was, is inventory.State) inventory.State {
+func decided(s publish.Slice, a netip.Addr, was, is inventory.State) inventory.State {
 	switch own := s.StateOf(a); {
 	case was == is, is == inventory.Absent:
 		return is

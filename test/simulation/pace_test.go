@@ -11,8 +11,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 )
 
 const (
@@ -132,7 +132,7 @@ func (w *world) delay() time.Duration {
 // So no write publishes an endpoint as ready that had been refusing for longer, even
 // if the write had to wait. An endpoint that was silent since, as many others are,
 // may come back by contract 14.
-func (p *process) checkFresh(write plan.Write) {
+func (p *process) checkFresh(write publish.Write) {
 	w := p.w
 	if w.set.policy.HealthOff || !w.set.policy.FailOpen || !w.smooth(time.Minute, "probes", "daemon", "service") || !p.recovered {
 		return
@@ -163,8 +163,8 @@ func (p *process) why(a netip.Addr) string {
 }
 
 // noteLoss notes a write after which nothing would be ready.
-func (p *process) noteLoss(write plan.Write) {
-	w, is4 := p.w, write.Slice.Family == plan.IPv4
+func (p *process) noteLoss(write publish.Write) {
+	w, is4 := p.w, write.Slice.Family == publish.IPv4
 	if !w.smooth(20*time.Second, "loads", "slices", "service", "daemon") {
 		return
 	}
@@ -195,7 +195,7 @@ func (p *process) checkLoss() {
 }
 
 // readyIn counts the ready endpoints of a slice.
-func readyIn(s plan.Slice) int {
+func readyIn(s publish.Slice) int {
 	ready := 0
 	for _, m := range s.Endpoints {
 		if m.State == inventory.StateReady {
@@ -248,7 +248,7 @@ func (w *world) stick(pickOne func(n int) int, until time.Time, kind string) {
 	for _, s := range w.now().Slices {
 		names = append(names, s.Name)
 	}
-	names = append(names, w.target.NameOf(plan.IPv4, 1+len(names)))
+	names = append(names, w.target.NameOf(publish.IPv4, 1+len(names)))
 	for n := 1 + pickOne(max(1, min(len(names)-1, most-1))); n > 0; n-- {
 		name := names[pickOne(len(names))]
 		w.stuck[name] = fault{kind: kind, until: until}

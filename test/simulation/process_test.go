@@ -9,11 +9,11 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve/servetest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller/controllertest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube/lease"
 )
 
 // process is one life of the daemon, and what the world saw of it. The world's
@@ -21,7 +21,7 @@ import (
 type process struct {
 	w      *world
 	number int
-	syncer *servetest.Engine
+	syncer *controllertest.Engine
 	stop   context.CancelFunc
 	done   chan error
 	begun  time.Time
@@ -134,7 +134,7 @@ type delivery struct {
 
 // prepare makes a process, with a replica's election before its store if there is
 // one. The caller has the lock.
-func (w *world) prepare(r *replica, elector *election.Elector) (*process, error) {
+func (w *world) prepare(r *replica, elector *lease.Elector) (*process, error) {
 	w.started++
 	p := &process{
 		w: w, number: w.started, begun: time.Now(), done: make(chan error, 1),
@@ -153,7 +153,7 @@ func (w *world) prepare(r *replica, elector *election.Elector) (*process, error)
 		p.replica, options.Store = r, fenced{options.Store, elector}
 	}
 	var err error
-	p.syncer, err = servetest.New(options)
+	p.syncer, err = controllertest.New(options)
 	return p, err
 }
 
@@ -380,11 +380,11 @@ func (p *process) published(a netip.Addr, stood inventory.State) inventory.State
 
 // fenced is a store that is written while the lease is held, as the program makes it.
 type fenced struct {
-	servetest.Store
-	elector *election.Elector
+	controllertest.Store
+	elector *lease.Elector
 }
 
-func (f fenced) Write(ctx context.Context, write plan.Write) (version string, err error) {
+func (f fenced) Write(ctx context.Context, write publish.Write) (version string, err error) {
 	err = f.elector.Fence(ctx, func(ctx context.Context) error {
 		version, err = f.Store.Write(ctx, write)
 		return err

@@ -10,8 +10,8 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/election"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kubeapi"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube/lease"
 )
 
 // replica is one Pod of a daemon with leader election. The world's lock guards it.
@@ -37,14 +37,14 @@ func (r *replica) random() float64 {
 }
 
 // takeover is how long no process may lead after the holder is gone, and a moment.
-const takeover = election.LeaseDuration + 4*election.RetryPeriod
+const takeover = lease.LeaseDuration + 4*lease.RetryPeriod
 
 // enlist starts a replica. The caller has the lock.
 func (w *world) enlist() (*replica, error) {
 	w.enlisted++
 	r := &replica{w: w, identity: fmt.Sprint("replica-", w.enlisted), done: make(chan struct{}), chance: w.dice("replica", w.enlisted)}
-	elector, err := election.New(election.Options{
-		Way: kubeapi.Fixed(&rest.Config{Host: "http://api", Transport: r}), Namespace: "default", Name: "lease",
+	elector, err := lease.New(lease.Options{
+		Way: kube.Fixed(&rest.Config{Host: "http://api", Transport: r}), Namespace: "default", Name: "lease",
 		Identity: r.identity, Random: r.random,
 	})
 	if err != nil {
@@ -64,7 +64,7 @@ func (w *world) enlist() (*replica, error) {
 }
 
 // lead runs the loop while the replica holds the Lease.
-func (w *world) lead(ctx context.Context, r *replica, elector *election.Elector) error {
+func (w *world) lead(ctx context.Context, r *replica, elector *lease.Elector) error {
 	w.mu.Lock()
 	p, err := w.prepare(r, elector)
 	if err != nil {
@@ -145,7 +145,7 @@ func (w *world) strikeReplica(r *rand.Rand) {
 // moment after another process took the Lease by force.
 func (p *process) checkHolder() {
 	w := p.w
-	if p.replica == nil || p.dead || time.Since(w.stolenAt) < election.LeaseDuration {
+	if p.replica == nil || p.dead || time.Since(w.stolenAt) < lease.LeaseDuration {
 		return
 	}
 	if holder := w.leases.holder(); holder != p.replica.identity {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
 
 // act is one thing that happens in a scene.

@@ -9,12 +9,12 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/hold"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve/servetest"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/memory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller/controllertest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	hold "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health/idle"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/memory"
 )
 
 // settings are what an operator configured, and how rough the storm is.
@@ -79,18 +79,18 @@ func rules() filter.Rules {
 func newWorld(seed uint64, storm time.Duration) (*world, error) {
 	w := &world{
 		seed: seed, start: time.Now(), backends: map[netip.Addr]*backend{}, rough: map[string]time.Time{},
-		stuck: map[string]fault{}, cached: map[string]plan.Slice{}, fresh: map[string]bool{}, edited: map[string]time.Time{},
+		stuck: map[string]fault{}, cached: map[string]publish.Slice{}, fresh: map[string]bool{}, edited: map[string]time.Time{},
 		calls: map[string]int{}, counts: map[string]int{}, digest: fnv.New64a(),
 	}
 	w.odd = w.dice("odd", 0)
 	r := w.dice("settings", 0)
 	w.set = drawSettings(r, storm)
 	w.set.connections = pick(w.dice("held", 0), 0, 0, 0, 0, 1000, 1000, 1000, 2)
-	w.target = plan.Target{
+	w.target = publish.Target{
 		Namespace: "default", Service: "web", SliceName: "web-remote", ManagedBy: "simulation",
-		Ports: []plan.Port{{Name: "http", Protocol: plan.TCP, Number: 8080}}, MaxEndpoints: w.set.maxEndpoints,
+		Ports: []publish.Port{{Name: "http", Protocol: publish.TCP, Number: 8080}}, MaxEndpoints: w.set.maxEndpoints,
 	}
-	w.service = plan.Service{UID: "uid-1", Ports: []plan.ServicePort{{Name: "http", Protocol: plan.TCP, Port: 80}}}
+	w.service = publish.Service{UID: "uid-1", Ports: []publish.ServicePort{{Name: "http", Protocol: publish.TCP, Port: 80}}}
 	store, err := memory.New(memory.Options{Target: w.target, Service: w.service})
 	w.store = store
 	if w.set.election {
@@ -106,8 +106,8 @@ func newWorld(seed uint64, storm time.Duration) (*world, error) {
 }
 
 // options are those of a daemon in this world.
-func (w *world) options(p *process) servetest.Options {
-	options := servetest.Options{
+func (w *world) options(p *process) controllertest.Options {
+	options := controllertest.Options{
 		Source: source{p}, Prober: prober{p}, Store: shelf{p}, StoreChanged: p.storeChanged, Target: w.target, Rules: rules(), Policy: w.set.policy,
 		PollInterval: w.set.poll, SourceTimeout: w.set.sourceTimeout, HealthTimeout: w.set.healthTimeout,
 		Concurrency: w.set.concurrency, Random: p.random,

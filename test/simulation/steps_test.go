@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/narration"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 )
 
 // background is the context of what the world itself does to the store.
@@ -214,7 +214,7 @@ func (w *world) checkCut(p *process) {
 }
 
 // checkCutIn is contract 14 for one slice.
-func (w *world) checkCutIn(p *process, s plan.Slice) {
+func (w *world) checkCutIn(p *process, s publish.Slice) {
 	for _, m := range s.Endpoints {
 		a, state := m.Address, m.State
 		if state == inventory.StateDown && w.truth()[a] == state && w.standing[a] && w.stays(a) && w.passedFor(a, time.Since(w.cutAt)+30*time.Second) && !p.moved(a) && !p.letGo(a, s.Name) {
@@ -227,7 +227,7 @@ func (w *world) checkCutIn(p *process, s plan.Slice) {
 func (w *world) checkBounds(p *process) {
 	status := p.syncer.Status()
 	for _, g := range p.syncer.Server().Snapshot().Groups {
-		if g.State != nil && len(g.State.Reads) > narration.MaxCycles {
+		if g.State != nil && len(g.State.Reads) > findings.MaxCycles {
 			w.breach(33, "%d cycles are kept", len(g.State.Reads))
 		}
 	}
@@ -235,7 +235,7 @@ func (w *world) checkBounds(p *process) {
 	if n := status.Health.Len(); n > addresses {
 		w.breach(33, "%d streaks are kept", n)
 	}
-	if n := len(status.Findings); n > narration.MaxGone+addresses {
+	if n := len(status.Findings); n > findings.MaxGone+addresses {
 		w.breach(33, "%d findings are kept", n)
 	}
 	if n, most := runtime.NumGoroutine(), 60+2*addresses; n > most {

@@ -13,8 +13,8 @@ import (
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 )
 
 // The kinds of a store's fault.
@@ -59,7 +59,7 @@ type fate struct {
 }
 
 // Write carries a write out as the fault in force has it.
-func (s shelf) Write(ctx context.Context, write plan.Write) (version string, err error) {
+func (s shelf) Write(ctx context.Context, write publish.Write) (version string, err error) {
 	w := s.w
 	w.mu.Lock()
 	w.writes++
@@ -153,7 +153,7 @@ func (f fate) ofStuck(kind string, r *rand.Rand) fate {
 
 // undone notes that the process does not know what became of a write. The next Load
 // then looks at the slice itself.
-func (s shelf) undone(write plan.Write, err error) error {
+func (s shelf) undone(write publish.Write, err error) error {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	s.w.fresh[write.Slice.Name] = true
@@ -162,14 +162,14 @@ func (s shelf) undone(write plan.Write, err error) error {
 }
 
 // carryOut lands a write, if it does, by the same fence as a real store.
-func (s shelf) carryOut(write plan.Write, f fate) (version string, err error) {
+func (s shelf) carryOut(write publish.Write, f fate) (version string, err error) {
 	w, name := s.w, write.Slice.Name
 	w.fresh[name] = true
 	w.changed()
 	switch {
 	case f.away:
 		w.note("write %s does not reach the server, %s", name, f.retryAfter)
-		return "", plan.Unavailable(errAway, f.retryAfter)
+		return "", publish.Unavailable(errAway, f.retryAfter)
 	case s.dead || !f.lands:
 		w.note("write %s does not land", name)
 		return "", errAway
@@ -177,7 +177,7 @@ func (s shelf) carryOut(write plan.Write, f fate) (version string, err error) {
 	before, was := w.object(name), w.truth()
 	if version, err = w.store.Write(w.background(), write); err != nil {
 		w.note("write %s at %q: %s", name, write.Slice.Version, err)
-		if errors.Is(err, plan.ErrConflict) {
+		if errors.Is(err, publish.ErrConflict) {
 			s.refused[name] = string(write.Operation) + " " + write.Slice.Version
 		}
 		return "", err
@@ -195,7 +195,7 @@ func (s shelf) carryOut(write plan.Write, f fate) (version string, err error) {
 }
 
 // Load returns what is there or, where loads are stale, what was there.
-func (s shelf) Load(ctx context.Context) (plan.State, error) {
+func (s shelf) Load(ctx context.Context) (publish.State, error) {
 	w := s.w
 	w.mu.Lock()
 	f, r, began := w.loading, w.next("load"), time.Now()
@@ -209,10 +209,10 @@ func (s shelf) Load(ctx context.Context) (plan.State, error) {
 		takes = time.Duration(r.Int64N(int64(6 * time.Second)))
 	}
 	if err := s.linger(ctx, takes); err != nil {
-		return plan.State{}, err
+		return publish.State{}, err
 	}
 	if kind == loadsFail {
-		return plan.State{}, errAway
+		return publish.State{}, errAway
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -236,7 +236,7 @@ func (s shelf) Load(ctx context.Context) (plan.State, error) {
 }
 
 // cache remembers what a Load showed, for later loads that are stale.
-func (w *world) cache(state plan.State) {
+func (w *world) cache(state publish.State) {
 	clear(w.cached)
 	clear(w.fresh)
 	for _, slice := range state.Slices {
@@ -245,7 +245,7 @@ func (w *world) cache(state plan.State) {
 }
 
 // learn takes over what a new process recovers.
-func (p *process) learn(state plan.State) {
+func (p *process) learn(state publish.State) {
 	if p.recovered {
 		return
 	}
@@ -279,7 +279,7 @@ func sorted[V any](all map[netip.Addr]V) []netip.Addr {
 	return slices.SortedFunc(maps.Keys(all), netip.Addr.Compare)
 }
 
-func statesOf(slice plan.Slice) map[netip.Addr]inventory.State {
+func statesOf(slice publish.Slice) map[netip.Addr]inventory.State {
 	states := map[netip.Addr]inventory.State{}
 	for _, m := range slice.Endpoints {
 		states[m.Address] = m.State
@@ -302,7 +302,7 @@ func (w *world) object(name string) *discoveryv1.EndpointSlice {
 func (w *world) changed() { w.shown, w.published, w.objects = nil, nil, nil }
 
 // now is what an honest Load would show.
-func (w *world) now() plan.State {
+func (w *world) now() publish.State {
 	if w.shown == nil {
 		state, err := w.store.Load(w.background())
 		if err != nil {
@@ -326,14 +326,14 @@ func (w *world) drop(name string) {
 	w.changed()
 }
 
-func (w *world) serve(service plan.Service) { w.store.SetService(service); w.changed() }
+func (w *world) serve(service publish.Service) { w.store.SetService(service); w.changed() }
 
 // slice returns the slice of that name as a Load shows it.
-func (w *world) slice(name string) (plan.Slice, bool) {
+func (w *world) slice(name string) (publish.Slice, bool) {
 	all := w.now().Slices
-	i := slices.IndexFunc(all, func(s plan.Slice) bool { return s.Name == name })
+	i := slices.IndexFunc(all, func(s publish.Slice) bool { return s.Name == name })
 	if i < 0 {
-		return plan.Slice{}, false
+		return publish.Slice{}, false
 	}
 	return all[i], true
 }

@@ -10,7 +10,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 )
 
 // strike lets one thing happen. The caller has the lock.
@@ -136,13 +136,13 @@ func (w *world) strikeService(r *rand.Rand) {
 	wrong := w.service
 	switch r.IntN(5) {
 	case 0:
-		wrong = plan.Service{}
+		wrong = publish.Service{}
 	case 1:
 		wrong.Deleting = true
 	case 2:
 		wrong.HasSelector = true
 	case 3:
-		wrong.Ports = []plan.ServicePort{{Name: "other", Protocol: plan.TCP, Port: 81}}
+		wrong.Ports = []publish.ServicePort{{Name: "other", Protocol: publish.TCP, Port: 81}}
 	case 4: // deleted and made again
 		w.service.UID += "1"
 		wrong = w.service
@@ -152,7 +152,7 @@ func (w *world) strikeService(r *rand.Rand) {
 	w.roughen("service", w.rough["service until"])
 }
 
-func (w *world) setService(service plan.Service) {
+func (w *world) setService(service publish.Service) {
 	w.note("Service %+v", service)
 	w.serve(service)
 	w.rough["service since"] = time.Now()
@@ -160,7 +160,7 @@ func (w *world) setService(service plan.Service) {
 }
 
 // current is the Service as it is now.
-func (w *world) current() plan.Service {
+func (w *world) current() publish.Service {
 	return w.now().Service
 }
 

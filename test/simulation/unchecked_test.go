@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
 
 // noteTrouble notes since when the checks of an address gave only local errors, in the

@@ -15,9 +15,9 @@ import (
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/store/memory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/memory"
 )
 
 // behaviour is how a backend answers health checks.
@@ -68,8 +68,8 @@ type world struct {
 	backends map[netip.Addr]*backend
 	made     int // nodes made so far
 	store    *memory.Store
-	target   plan.Target
-	service  plan.Service
+	target   publish.Target
+	service  publish.Service
 	daemon   *process // nil while none runs
 	// second is another one beside it, which no election keeps away.
 	second *process
@@ -92,13 +92,13 @@ type world struct {
 	// rough is until when each part of the world was not as it should be.
 	rough map[string]time.Time
 	// cached is what a stale Load shows; fresh are slices that it cannot.
-	cached map[string]plan.Slice
+	cached map[string]publish.Slice
 	fresh  map[string]bool
 	// edited are the slices that another client wrote last, and when.
 	edited map[string]time.Time
 	calls  map[string]int
-	odd    *rand.Rand  // see part
-	shown  *plan.State // see now
+	odd    *rand.Rand     // see part
+	shown  *publish.State // see now
 	// published is the truth that shown tells, objects the slices as stored.
 	published map[netip.Addr]inventory.State
 	objects   []*discoveryv1.EndpointSlice

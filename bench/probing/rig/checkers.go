@@ -13,29 +13,29 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/bench/probing"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/probe"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
 
-// probeAll checks with internal/probe, and counts streaks once a second as the
+// probeAll checks with internal/endpoints/health, and counts streaks once a second as the
 // daemon does while nothing changes.
 func probeAll(ctx context.Context, c probing.Case) error {
-	checker, err := probe.New(probe.Options{Mode: probe.Mode(c.Mode), Port: probing.Port, Timeout: probing.Timeout})
+	checker, err := health.New(health.Options{Mode: health.Mode(c.Mode), Port: probing.Port, Timeout: probing.Timeout})
 	if err != nil {
 		return err
 	}
-	hub, err := probe.NewHub(probe.HubOptions{})
+	hub, err := health.NewHub(health.HubOptions{})
 	if err != nil {
 		return err
 	}
 	// Gather is the daemon's.
-	loop, err := hub.Loop(hub.Share(1), probe.LoopOptions{Check: checker.Check, Interval: probing.Interval, Gather: 20 * time.Millisecond})
+	loop, err := hub.Loop(hub.Share(1), health.LoopOptions{Check: checker.Check, Interval: probing.Interval, Gather: 20 * time.Millisecond})
 	if err != nil {
 		return err
 	}
-	targets := make([]probe.Target, c.Backends)
+	targets := make([]health.Target, c.Backends)
 	for i := range targets {
-		targets[i] = probe.Target{Address: c.Address(i)}
+		targets[i] = health.Target{Address: c.Address(i)}
 	}
 	loop.Watch(targets)
 	if c.Profile != "" {
@@ -53,8 +53,8 @@ func probeAll(ctx context.Context, c probing.Case) error {
 	return hub.Run(ctx)
 }
 
-func count(ctx context.Context, loop *probe.Loop) {
-	var health inventory.Health
+func count(ctx context.Context, loop *health.Loop) {
+	var checks inventory.Health
 	var results []inventory.Result
 	beat := time.NewTicker(time.Second)
 	defer beat.Stop()
@@ -65,7 +65,7 @@ func count(ctx context.Context, loop *probe.Loop) {
 		case <-loop.Ready():
 			results = append(results, loop.Take()...)
 		case <-beat.C:
-			health, results = probe.Advance(health, results), nil
+			checks, results = health.Advance(checks, results), nil
 		}
 	}
 }

@@ -13,17 +13,17 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/manifest"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/plan"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 )
 
 // local is the API server of the local cluster. Its lock is the world's.
 type local struct {
 	w        *world
-	services map[string]*resolve.Service
+	services map[string]*assign.Service
 	objects  map[string]*discoveryv1.EndpointSlice // by namespace/name, never changed in place
 	uids     int
 	version  int
@@ -37,7 +37,7 @@ type local struct {
 
 func newLocal(w *world) *local {
 	return &local{
-		w: w, services: make(map[string]*resolve.Service), objects: make(map[string]*discoveryv1.EndpointSlice),
+		w: w, services: make(map[string]*assign.Service), objects: make(map[string]*discoveryv1.EndpointSlice),
 		failing: make(map[string]time.Time), stale: make(map[string]time.Time), stores: make(map[*store]bool), changed: make(chan struct{}, 1),
 	}
 }
@@ -45,8 +45,8 @@ func newLocal(w *world) *local {
 // create makes the Service of a wish.
 func (l *local) create(of wish) {
 	l.uids++
-	s := &resolve.Service{Key: resolve.Key{Namespace: of.namespace, Service: of.service}, Service: plan.Service{
-		UID: "uid-" + strconv.Itoa(l.uids), Ports: []plan.ServicePort{{Protocol: plan.TCP, Port: 80, TargetPort: of.port}},
+	s := &assign.Service{Key: assign.Key{Namespace: of.namespace, Service: of.service}, Service: publish.Service{
+		UID: "uid-" + strconv.Itoa(l.uids), Ports: []publish.ServicePort{{Protocol: publish.TCP, Port: 80, TargetPort: of.port}},
 	}}
 	if of.annotated {
 		s.Annotations = map[string]string{v1alpha1.AnnotationPool: of.pools[0]}
@@ -83,7 +83,7 @@ func (l *local) published(of wish) map[netip.Addr]inventory.State {
 		if object.Namespace != of.namespace || object.Labels[discoveryv1.LabelServiceName] != of.service {
 			continue
 		}
-		slice, _ := manifest.ToSlice(object, plan.Target{
+		slice, _ := manifest.ToSlice(object, publish.Target{
 			Namespace: of.namespace, Service: of.service, SliceName: of.service + "." + object.Labels[manifest.LabelPool],
 			ManagedBy: managedBy, Pool: object.Labels[manifest.LabelPool],
 		})
@@ -97,7 +97,7 @@ func (l *local) published(of wish) map[netip.Addr]inventory.State {
 // hub is the API server as one process sees it.
 type hub struct{ *local }
 
-func (l *local) hub() serve.Hub {
+func (l *local) hub() controller.Hub {
 	clear(l.stores) // those of the process before
 	return hub{l}
 }
@@ -118,12 +118,12 @@ func (hub) Run(ctx context.Context) error {
 func (hub) Find(context.Context) ([]string, error) { return []string{"shop"}, nil }
 
 // Local implements serve.Hub.
-func (h hub) Local() resolve.Local {
+func (h hub) Local() assign.Local {
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()
-	var out resolve.Local
+	var out assign.Local
 	for _, namespace := range []string{"blog", "pay", "shop"} {
-		sight := resolve.Sight{Namespace: namespace, Complete: true}
+		sight := assign.Sight{Namespace: namespace, Complete: true}
 		if time.Now().Before(h.stale[namespace]) {
 			sight.Err = errors.New("the watch has sent nothing")
 		}
@@ -134,8 +134,8 @@ func (h hub) Local() resolve.Local {
 	}
 	for _, key := range slices.Sorted(keys(h.objects)) {
 		o := h.objects[key]
-		out.Published = append(out.Published, resolve.Published{
-			Key: resolve.Key{Namespace: o.Namespace, Service: o.Labels[discoveryv1.LabelServiceName]}, Slice: o.Name, Pool: o.Labels[manifest.LabelPool],
+		out.Published = append(out.Published, assign.Published{
+			Key: assign.Key{Namespace: o.Namespace, Service: o.Labels[discoveryv1.LabelServiceName]}, Slice: o.Name, Pool: o.Labels[manifest.LabelPool],
 			Ports: manifest.Ports(o), Endpoints: len(o.Endpoints),
 		})
 	}
@@ -143,7 +143,7 @@ func (h hub) Local() resolve.Local {
 }
 
 // Open implements serve.Hub.
-func (h hub) Open(of plan.Target) (serve.Store, error) {
+func (h hub) Open(of publish.Target) (controller.Store, error) {
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()
 	s := &store{local: h.local, target: of}
@@ -154,7 +154,7 @@ func (h hub) Open(of plan.Target) (serve.Store, error) {
 // store is one target's.
 type store struct {
 	*local
-	target plan.Target
+	target publish.Target
 	follow func()
 }
 
@@ -173,13 +173,13 @@ func (s *store) Release() {
 }
 
 // Load implements target.Store.
-func (s *store) Load(ctx context.Context) (plan.State, error) {
+func (s *store) Load(ctx context.Context) (publish.State, error) {
 	if err := ctx.Err(); err != nil {
-		return plan.State{}, err
+		return publish.State{}, err
 	}
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
-	var service plan.Service
+	var service publish.Service
 	if found := s.services[s.target.Namespace+"/"+s.target.Service]; found != nil {
 		service = found.Service
 	}
@@ -208,7 +208,7 @@ func (s *store) others(name string) bool {
 }
 
 // Write implements target.Store.
-func (s *store) Write(ctx context.Context, write plan.Write) (string, error) {
+func (s *store) Write(ctx context.Context, write publish.Write) (string, error) {
 	s.w.mu.Lock()
 	s.writes++
 	wait := time.Duration(1+s.w.random.IntN(20))*time.Millisecond + time.Duration(s.writes%997)*time.Microsecond
@@ -244,7 +244,7 @@ func (s *store) Write(ctx context.Context, write plan.Write) (string, error) {
 }
 
 // check checks that a write stays within what its team and its pool may do.
-func (s *store) check(write plan.Write) {
+func (s *store) check(write publish.Write) {
 	w := s.w
 	at := slices.IndexFunc(wishes, func(of wish) bool { return of.namespace == s.target.Namespace && of.service == s.target.Service })
 	if at < 0 {

@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/documents"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/filter"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/guard"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/resolve"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/serve"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
 
 const (
@@ -43,7 +43,7 @@ type wish struct {
 	annotated bool
 }
 
-func (w wish) key() resolve.Key { return resolve.Key{Namespace: w.namespace, Service: w.service} }
+func (w wish) key() assign.Key { return assign.Key{Namespace: w.namespace, Service: w.service} }
 
 // wishes are those of three teams: two use one pool each, one uses both for one Service.
 var wishes = []wish{
@@ -311,17 +311,19 @@ func (w *world) mayUse(pool string, addr netip.Addr, port uint16) bool {
 
 // start starts the program. The lock is not held.
 func (w *world) start() {
-	server, err := serve.New(serve.Options{
+	server, err := controller.New(controller.Options{
 		Documents: w, Watch: func(ctx context.Context) error { <-ctx.Done(); return nil }, Hub: w.local.hub(),
-		Supply: func(pool *v1alpha1.EndpointPool) (serve.Supply, error) {
+		Supply: func(pool *v1alpha1.EndpointPool) (controller.Supply, error) {
 			c := w.clusters[pool.Name]
-			return serve.Supply{
-				Make:  func() (serve.Origin, error) { return serve.Origin{Source: source{w, c}, Changed: c.changed}, nil },
+			return controller.Supply{
+				Make: func() (controller.Origin, error) {
+					return controller.Origin{Source: source{w, c}, Changed: c.changed}, nil
+				},
 				Rules: filter.Rules{Subnets: []netip.Prefix{netip.MustParsePrefix(pool.Spec.Subnets[0])}}, PollInterval: pollInterval, Timeout: 3 * time.Second,
 			}, nil
 		},
-		Checking: func(pool *v1alpha1.EndpointPool, check resolve.Check) (serve.Checking, error) {
-			return serve.Checking{Prober: prober{w, check.Port}, Key: fmt.Sprint(check.Port), Policy: policy, Timeout: checkTimeout}, nil
+		Checking: func(pool *v1alpha1.EndpointPool, check assign.Check) (controller.Checking, error) {
+			return controller.Checking{Prober: prober{w, check.Port}, Key: fmt.Sprint(check.Port), Policy: policy, Timeout: checkTimeout}, nil
 		},
 		ManagedBy: managedBy, MaxEndpoints: 100, Concurrency: 100, Logger: w.logger(),
 	})

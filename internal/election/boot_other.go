@@ -1,9 +1,0 @@
-//go:build !linux
-
-package election
-
-import "time"
-
-// sinceBoot knows nothing here: a suspended machine is noticed when a renewal
-// fails.
-func sinceBoot() time.Duration { return 0 }

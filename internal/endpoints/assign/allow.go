@@ -1,0 +1,31 @@
+package assign
+
+import (
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
+)
+
+// forbids returns the first port of a use that may not be used, and whether there is
+// one. The check that the pool does for everybody needs no permission; another check of
+// the same port does.
+func forbids(allowed documents.Allowance, u Use) (uint16, bool) {
+	for _, p := range u.Ports {
+		if !allowed.Ports.Contains(int32(p.Number)) {
+			return p.Number, true
+		}
+	}
+	port := u.Check.Port
+	if port == 0 || u.PoolCheck || allowed.Ports.Contains(int32(port)) {
+		return 0, false
+	}
+	return port, true
+}
+
+// poolPort is the port that the pool checks for all its targets, 0 where each target's
+// own is checked.
+func poolPort(pool *v1alpha1.EndpointPool) uint16 {
+	if pool.Spec.HealthCheck.Port == nil {
+		return 0
+	}
+	return uint16(*pool.Spec.HealthCheck.Port)
+}

@@ -1,0 +1,212 @@
+package assign
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
+)
+
+// Resolve says who is served by what. Its order is the same in every process: targets
+// that are served already come first, then by namespace and name, so that a limit that
+// is reached takes nothing from anybody.
+func Resolve(in Input, memory Memory) (Plan, Memory) {
+	wanted, notices, read := requests(in, memory.read)
+	r := newRules(&in)
+	before := r.recovered(memory, wanted)
+	after := make(map[Key]target, len(before))
+	out := Plan{Notices: notices}
+	for _, key := range order(before, wanted) {
+		t := before[key]
+		req, asked := wanted[key]
+		if !asked && in.complete(key.Namespace) && r.services[key] == nil {
+			continue // the Service was deleted: its slices are left to the garbage collector
+		}
+		var w wish
+		if asked {
+			w = r.wish(key, req, t.uses)
+			if req.mistakes == "" {
+				t.dryRun = req.spec.Mode == v1alpha1.BindingDryRun
+			}
+		}
+		t.uses = r.life(key, t.uses, asked, w)
+		t.uses = out.lose(key, t.uses)
+		out.Refusals = append(out.Refusals, w.refusals...)
+		if len(t.uses) > 0 {
+			after[key] = t
+			out.Notices = append(out.Notices, r.traits(key, t.uses)...)
+		}
+	}
+	l := leave{in: &in, pools: poolsInUse(&in, memory, after), rules: r, targets: after}
+	l.all(&out)
+	out.sort()
+	return out, Memory{targets: after, pools: l.pools, read: read}
+}
+
+// order lists the keys of targets that have something first, each part sorted.
+func order(before map[Key]target, wanted map[Key]request) []Key {
+	keys := slices.SortedFunc(maps.Keys(before), Key.Compare)
+	var others []Key
+	for key := range wanted {
+		if _, has := before[key]; !has {
+			others = append(others, key)
+		}
+	}
+	slices.SortFunc(others, Key.Compare)
+	return append(keys, others...)
+}
+
+// life takes a wish in: what is wanted comes or stays, what is not wanted gets its end. A
+// use is what owns slices of a name.
+func (r *rules) life(key Key, uses []use, asked bool, w wish) []use {
+	var after []use
+	is := func(want Use) func(use) bool {
+		return func(u use) bool { return u.SliceName(key) == want.SliceName(key) }
+	}
+	for _, want := range w.uses {
+		i := slices.IndexFunc(uses, is(want))
+		if i < 0 {
+			after = append(after, use{Use: want})
+			continue
+		}
+		after = append(after, r.change(key, uses[i], want))
+	}
+	ports := r.offered(key)
+	if len(w.uses) > 0 {
+		ports, _ = r.named(key, &w.uses[0])
+	}
+	for _, u := range uses {
+		if !slices.ContainsFunc(w.uses, func(want Use) bool { return is(want)(u) }) {
+			u.next = nil
+			if !u.PortFromService {
+				u.Ports = renamed(u.Ports, ports)
+			}
+			after = append(after, u.ended(r.endOf(key, u, asked, w), r.in.Now))
+		}
+	}
+	return after
+}
+
+// change makes a use what is wanted, as soon as the group of that may take over. Until then
+// the old one stays, unless the pool forbids it, under the names that the Service has for
+// its ports. Where the Service has no such ports, the old one is of no use.
+func (r *rules) change(key Key, u use, want Use) use {
+	if u.Group == want.Group && u.PortFromService == want.PortFromService && slices.Equal(u.Ports, want.Ports) {
+		return use{Use: want} // so it is nearly always
+	}
+	if wanted, _ := r.named(key, &want); !u.PortFromService {
+		u.Ports = renamed(u.Ports, wanted)
+	}
+	same := r.samePorts(key, &u.Use, &want)
+	_, useful := r.named(key, &u.Use)
+	takes, waits := r.takesOver(key, u, &want)
+	switch {
+	case same && (u.Group == want.Group || u.recovered), u.emptied, !useful, takes:
+		return use{Use: want}
+	case r.forbidden(key, u):
+		u = u.ended(revoked, r.in.Now)
+	default:
+		u = u.ended("", time.Time{})
+	}
+	u.next, u.waits = &want, waits
+	return u
+}
+
+// endOf says why a use is not wanted; empty where it stays although nothing asks for it.
+func (r *rules) endOf(key Key, u use, asked bool, w wish) end {
+	refused := slices.ContainsFunc(w.refusals, func(f Refusal) bool { return f.Pool == u.Pool })
+	switch {
+	case r.forbidden(key, u):
+		return revoked
+	case asked && !w.broken && !refused:
+		return replaced // whether or not the pool is still there
+	case r.broken(u.Pool):
+		return broken
+	case r.pools[u.Pool] == nil, !asked:
+		return vanished
+	}
+	return "" // the wish changed to one that is not granted: what it was stays
+}
+
+// forbidden reports whether a present pool does not allow a use any more. Labels of a
+// namespace that could not be read forbid nothing.
+func (r *rules) forbidden(key Key, u use) bool {
+	pool := r.pools[u.Pool]
+	if pool == nil || r.in.Variables {
+		return false
+	}
+	_, known := r.in.Namespaces[key.Namespace]
+	bySelector := slices.ContainsFunc(pool.Spec.Allow, func(a v1alpha1.PoolAllowance) bool { return a.NamespaceSelector != nil })
+	if bySelector && !known && !r.in.Complete {
+		return false
+	}
+	_, forbidden := forbids(documents.Allowed(&pool.Spec, key.Namespace, r.in.Namespaces[key.Namespace]), u.Use)
+	return forbidden
+}
+
+// ended gives a use an end, from now on unless it has it already.
+func (u use) ended(e end, now time.Time) use {
+	if u.end != e {
+		u.end, u.since = e, now
+	}
+	return u
+}
+
+// poolsInUse are the pools of the input, and the last versions of vanished ones that
+// are in use.
+func poolsInUse(in *Input, memory Memory, targets map[Key]target) map[string]v1alpha1.EndpointPool {
+	known := knownPools(in, memory)
+	pools := make(map[string]v1alpha1.EndpointPool, len(in.Pools))
+	for _, t := range targets {
+		for _, u := range t.uses {
+			if p, ok := known[u.Pool]; ok {
+				pools[u.Pool] = p
+			}
+		}
+	}
+	for _, p := range in.Pools {
+		pools[p.Name] = p
+	}
+	return pools
+}
+
+// knownPools are all pools that something is known of: a version that was in effect counts
+// before one that can only be checked.
+func knownPools(in *Input, memory Memory) map[string]v1alpha1.EndpointPool {
+	pools := make(map[string]v1alpha1.EndpointPool, len(in.Pools)+len(memory.pools))
+	maps.Copy(pools, memory.pools)
+	for _, p := range in.OnlyChecked {
+		if before, known := pools[p.Name]; !known || before.Spec.Source == (v1alpha1.PoolSource{}) {
+			pools[p.Name] = p
+		}
+	}
+	for _, p := range in.Pools {
+		pools[p.Name] = p
+	}
+	return pools
+}
+
+// lose tells of the uses of pools of which nothing is known: nobody can check them. They stay
+// as they are, unless others replace them.
+func (p *Plan) lose(key Key, uses []use) []use {
+	return slices.DeleteFunc(uses, func(u use) bool {
+		if u.lost > 0 {
+			p.Lost = append(p.Lost, Published{Key: key, Pool: u.Pool, Slice: u.SliceName(key), Ports: u.Ports, Endpoints: u.lost})
+		}
+		return u.unknown && u.end != replaced
+	})
+}
+
+func (p *Plan) sort() {
+	slices.SortFunc(p.Targets, func(a, b Target) int { return a.Key.Compare(b.Key) })
+	slices.SortStableFunc(p.Refusals, func(a, b Refusal) int { return a.Key.Compare(b.Key) })
+	slices.SortStableFunc(p.Notices, func(a, b Notice) int { return a.Key.Compare(b.Key) })
+}
+
+// keptMessage says what a mass disappearance means.
+func keptMessage(gone, all int) string {
+	return fmt.Sprintf("%d of %d Services lost their binding, their annotation or their pool at once, which may be a mistake: their endpoints stay published and checked; bring the documents back, or, if it is meant, remove the namespaces from spec.allow of the pools or delete the Services", gone, all)
+}

@@ -1,0 +1,224 @@
+package assign
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+)
+
+// Count is how many endpoints of each family there are.
+type Count struct{ IPv4, IPv6 int }
+
+func (c Count) plus(o Count) Count { return Count{c.IPv4 + o.IPv4, c.IPv6 + o.IPv6} }
+
+// covers reports whether there are as many in each family, and one at least.
+func (c Count) covers(need Count) bool {
+	return c.IPv4 >= need.IPv4 && c.IPv6 >= need.IPv6 && c.IPv4+c.IPv6 > 0
+}
+
+// String returns the numbers of the families that there are.
+func (c Count) String() string {
+	switch {
+	case c.IPv6 == 0:
+		return fmt.Sprint(c.IPv4)
+	case c.IPv4 == 0:
+		return fmt.Sprintf("%d IPv6", c.IPv6)
+	}
+	return fmt.Sprintf("%d IPv4 and %d IPv6", c.IPv4, c.IPv6)
+}
+
+// Health is what the checks of a group say.
+type Health struct {
+	// Checked says that every endpoint was checked.
+	Checked bool
+	// Passing is how many endpoints stay and pass, Serving how many stay and pass or may:
+	// those of which the checks say nothing are taken for working when they are to go.
+	Passing, Serving Count
+}
+
+// A hand-over is a use that others are to take the place of: what the documents of a
+// Service say changed its pool, its ports, its check or the name of its slices.
+//
+//	the new                                  the old
+//	is not checked, or too few pass          serves, and the Service is told
+//	is checked, enough pass                  serves, where the new has other slices
+//	is stored with that many ready           drains for drainPeriod
+//	                                         is emptied
+//
+// Too few is less than (100 - maxRemovalPercent) % of those that serve in the old, in each
+// family: a hand-over takes no more away than an inventory may. No time ends that.
+//
+// Where old and new have the same slices, the write that brings the new takes the old.
+type handOver struct {
+	need, passing, stored Count
+	// waits says that not all of the new was checked yet, or that nothing is known of the old.
+	waits, unknown bool
+	// by is the pool whose maxRemovalPercent counts, empty where variables say it.
+	by string
+}
+
+// enough reports whether as many of the new endpoints pass as have to.
+func (h *handOver) enough() bool { return !h.unknown && h.passing.covers(h.need) }
+
+// less reports whether too few pass although all were checked.
+func (h *handOver) less() bool { return !h.unknown && !h.waits && !h.enough() }
+
+// message says what the hand-over waits for.
+func (h *handOver) message(what string) string {
+	switch {
+	case h.unknown, h.waits && !h.enough():
+		return fmt.Sprintf("%s: the endpoints of before stay until the new ones were all checked", what)
+	case h.less():
+		remedy := "set MAX_REMOVAL_PERCENT higher"
+		if h.by != "" {
+			remedy = fmt.Sprintf("set spec.guard.maxRemovalPercent of EndpointPool %s higher or remove the namespace from its spec.allow", h.by)
+		}
+		return fmt.Sprintf("%s, but only %s of the new endpoints pass their checks, and at least %s have to: the endpoints of before stay; make more of the new ones pass, or, if that is meant, %s",
+			what, h.passing, max1(h.need), remedy)
+	}
+	return fmt.Sprintf("%s: the endpoints of before stay until the API server has stored %s of the new ones as ready, of which it has %s", what, max1(h.need), h.stored)
+}
+
+// max1 is the least that takes over: one endpoint, where no family needs any.
+func max1(need Count) Count {
+	if need == (Count{}) {
+		return Count{IPv4: 1}
+	}
+	return need
+}
+
+// serving is how many endpoints of a use work, as far as is known. Where its group has decided
+// nothing, those count that its slices have as ready. It is not known before these were read.
+func (in *Input) serving(key Key, u *use) (Count, bool) {
+	if health, decided := in.Health(u.Group); decided {
+		return health.Serving, true
+	}
+	return in.Stored(key, u.SliceName(key))
+}
+
+// handOver returns how far the use is handed over to others.
+func (in *Input) handOver(key Key, old *use, percent int, others []Group) handOver {
+	taken, known := in.serving(key, old)
+	share := func(n int) int { return (n*(100-percent) + 99) / 100 }
+	h := handOver{need: Count{share(taken.IPv4), share(taken.IPv6)}, unknown: !known}
+	for _, g := range others {
+		if health, decided := in.Health(g); decided && health.Checked {
+			h.passing = h.passing.plus(health.Passing)
+		} else {
+			h.waits = true
+		}
+	}
+	return h
+}
+
+// percentOf is how much of what passes a hand-over from one pool may take away: as its
+// document says or, where there is none, that of the pool that takes over.
+func percentOf(pools map[string]*v1alpha1.EndpointPool, from, to string) (percent int, by string) {
+	for _, name := range []string{from, to} {
+		if pool := pools[name]; pool != nil && pool.Spec.Guard.MaxRemovalPercent != nil {
+			return int(*pool.Spec.Guard.MaxRemovalPercent), name
+		}
+	}
+	return v1alpha1.DefaultMaxRemovalPercent, to
+}
+
+// replace says what becomes of a use that the binding does not name any more.
+func (l *leave) replace(key Key, t target, i int, told *PoolUse, out *Plan) {
+	u := &t.uses[i]
+	if u.emptied {
+		return
+	}
+	h, others := l.handOver(key, t, i)
+	what := "the binding does not name the pool any more"
+	if slices.ContainsFunc(t.uses, func(o use) bool { return o.end == "" && o.Pool == u.Pool }) {
+		what = "the slices have another name now"
+	}
+	told.State, told.Message = Leaving, h.message(what)
+	done := h.enough() && h.stored.covers(h.need)
+	stored, known := l.in.Stored(key, u.SliceName(key))
+	switch {
+	case !done && h.waits && known && stored == (Count{}) && l.published(key, u):
+		// A restart found it while it was draining.
+	case !done:
+		u.drains = time.Time{}
+		if others && h.less() {
+			out.Notices = append(out.Notices, Notice{key, TakesOverWithLess, told.Message})
+		}
+		return
+	case u.drains.IsZero():
+		u.drains = l.drainsSince(key, u, stored)
+	}
+	until := l.in.Now.Add(l.drainPeriod(u.Pool))
+	if !u.drains.IsZero() {
+		until = u.drains.Add(l.drainPeriod(u.Pool))
+	}
+	if u.emptied = !l.in.Now.Before(until); u.emptied {
+		return
+	}
+	told.State, told.Until, told.Message = Draining, until, what+": its endpoints drain, and are removed then"
+	out.at(until)
+}
+
+// drainsSince is since when the endpoints of a use drain: from now on or, where its slices have
+// none that is ready, since they were last changed (contract 228).
+func (l *leave) drainsSince(key Key, u *use, ready Count) (since time.Time) {
+	for i := range l.in.Published {
+		p := &l.in.Published[i]
+		if p.Key == key && p.Endpoints > 0 && u.owns(key, p.Slice) && p.Changed.After(since) {
+			since = p.Changed
+		}
+	}
+	if ready != (Count{}) || since.IsZero() || since.After(l.in.Now) {
+		return l.in.Now
+	}
+	return since
+}
+
+// handOver returns how far a use is handed over to the others of its target, and whether
+// there are any.
+func (l *leave) handOver(key Key, t target, i int) (h handOver, others bool) {
+	u := &t.uses[i]
+	var groups []Group
+	var stored Count
+	var changes bool
+	var by string
+	for j := range t.uses {
+		o := &t.uses[j]
+		if j == i || o.end != "" {
+			continue
+		}
+		proves := o.next == nil && l.rules.serves(key, &o.Use, &u.Use)
+		by, others, changes = cmp.Or(by, o.Pool), true, changes || !proves
+		if proves { // what still changes itself proves nothing of what it will be
+			groups = append(groups, o.Group)
+			now, _ := l.in.Stored(key, o.SliceName(key))
+			stored = stored.plus(now)
+		}
+	}
+	percent, by := percentOf(l.rules.pools, u.Pool, by)
+	h = l.in.handOver(key, u, percent, groups)
+	h.stored, h.by, h.waits = stored, by, h.waits || changes
+	return h, others
+}
+
+// drainPeriod is how long endpoints of a pool drain.
+func (l *leave) drainPeriod(name string) time.Duration {
+	if pool, ok := l.pools[name]; ok && pool.Spec.Guard.DrainPeriod != nil {
+		return pool.Spec.Guard.DrainPeriod.Duration
+	}
+	return v1alpha1.DefaultDrainPeriod
+}
+
+// takesOver reports whether the slices of a use may be given to another port or check of
+// the same pool, and says why not where all was checked.
+func (r *rules) takesOver(key Key, u use, want *Use) (bool, handOver) {
+	percent, by := percentOf(r.pools, u.Pool, want.Pool)
+	h := r.in.handOver(key, &u, percent, []Group{want.Group})
+	if !r.in.Variables {
+		h.by = by
+	}
+	return h.enough() && !h.waits, h
+}

@@ -1,0 +1,328 @@
+package assign_test
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+)
+
+const releaseAfter = v1alpha1.DefaultReleaseAfter
+
+// filled is a world in which each Service is filled from the pool blue.
+func filled(t *testing.T, names ...string) *world {
+	w := newWorld(t, pool("blue", []string{"shop"}, "30000-32767"), pool("green", []string{"shop"}, "30000-32767"))
+	for _, name := range names {
+		w.in.Bindings = append(w.in.Bindings, binding(name, "blue"))
+		w.in.Services = append(w.in.Services, service(name, 30080))
+	}
+	return w.after(0)
+}
+
+func TestContract60AVanishedTargetStaysForAWhile(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a", "shop/b", "shop/c")
+	bindings := w.in.Bindings
+	w.in.Bindings = bindings[1:]
+	w.after(time.Second).want("shop/a blue:30080 leaving", "shop/b blue:30080 active", "shop/c blue:30080 active")
+	if want := w.in.Now.Add(releaseAfter); !w.plan.Next.Equal(want) {
+		t.Errorf("got the next change at %v, want %v", w.plan.Next, want)
+	}
+	w.after(releaseAfter-1).want("shop/a blue:30080 leaving", "shop/b blue:30080 active", "shop/c blue:30080 active")
+
+	w.in.Bindings = bindings // back in time, and gone again: the time begins anew
+	w.after(1).want("shop/a blue:30080 active", "shop/b blue:30080 active", "shop/c blue:30080 active")
+	w.in.Bindings = bindings[1:]
+	w.after(releaseAfter).want("shop/a blue:30080 leaving", "shop/b blue:30080 active", "shop/c blue:30080 active")
+	w.refuses["a.blue"] = true // one endpoint stays until the slice is stored
+	w.in.Published[0].Endpoints = 1
+	w.after(releaseAfter).want("shop/a blue:30080 emptied", "shop/b blue:30080 active", "shop/c blue:30080 active")
+	w.refuses["a.blue"] = false
+	w.after(0).want("shop/a blue:30080 emptied", "shop/b blue:30080 active", "shop/c blue:30080 active")
+	w.after(0).want("shop/b blue:30080 active", "shop/c blue:30080 active")
+
+	w.in.Bindings = bindings
+	w.after(0).want("shop/a blue:30080 active", "shop/b blue:30080 active", "shop/c blue:30080 active")
+}
+
+func TestContract60AMassDisappearanceIsKept(t *testing.T) {
+	t.Parallel()
+	for name, vanish := range map[string]func(w *world){
+		"bindings":    func(w *world) { w.in.Bindings = w.in.Bindings[3:] },
+		"a pool":      func(w *world) { w.in.Pools = w.in.Pools[1:] },
+		"all at once": func(w *world) { w.in.Bindings, w.in.Pools = nil, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := filled(t, "shop/a", "shop/b", "shop/c", "shop/d")
+			bindings, pools := w.in.Bindings, w.in.Pools
+			vanish(w)
+			for range 5 {
+				w.after(releaseAfter)
+				if w.plan.Kept == "" {
+					t.Fatal("got nothing said, want that they are kept")
+				}
+				for _, target := range w.plan.Targets {
+					if s := target.Uses[0].State; s != assign.Kept && s != assign.Active {
+						t.Fatalf("%v: got %v, want it kept", target.Key, s)
+					}
+				}
+			}
+			if len(w.plan.Targets) != 4 || len(w.plan.Pools) == 0 || w.plan.Pools[0].Name != "blue" {
+				t.Errorf("got %v from %v, want all targets with their pool", w.plan.Targets, w.plan.Pools)
+			}
+			w.in.Bindings, w.in.Pools = bindings, pools
+			w.after(0)
+			if w.plan.Kept != "" {
+				t.Errorf("got %q, want nothing when they are back", w.plan.Kept)
+			}
+		})
+	}
+}
+
+func TestContract60TheTimeOfWhatWasKeptBeginsAnew(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a", "shop/b", "shop/c")
+	bindings := w.in.Bindings
+	w.in.Bindings = bindings[2:]
+	w.after(0).after(releaseAfter).want("shop/a blue:30080 kept", "shop/b blue:30080 kept", "shop/c blue:30080 active")
+	w.in.Bindings = bindings[1:]
+	w.after(releaseAfter-1).want("shop/a blue:30080 leaving", "shop/b blue:30080 active", "shop/c blue:30080 active")
+	w.after(1).want("shop/a blue:30080 emptied", "shop/b blue:30080 active", "shop/c blue:30080 active")
+}
+
+func TestARecoveredSliceKeepsItsName(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a", "shop/b")
+	w.in.Bindings = w.in.Bindings[1:]
+	w.in.Published[0].Slice = "web-remote"
+	w.restart().after(0)
+	if got := w.plan.Targets[0].Uses[0]; got.SliceName(key("shop/a")) != "web-remote" {
+		t.Errorf("got %+v, want the slice that is there", got)
+	}
+}
+
+// The binding that said what to check is gone; its Service has two TCP ports, or none.
+func TestContract60ARestartChecksWhatItFinds(t *testing.T) {
+	t.Parallel()
+	dns := publish.Port{Name: "dns", Protocol: publish.UDP, Number: 53}
+	for name, c := range map[string]struct {
+		ports []publish.Port
+		want  assign.Check
+	}{
+		"two": {[]publish.Port{dns, {Name: "a", Protocol: publish.TCP, Number: 30081}, {Name: "b", Protocol: publish.TCP, Number: 30082}}, tcp("blue", 30081).Check},
+		"no":  {[]publish.Port{dns}, assign.Check{Mode: v1alpha1.HealthCheckNone}},
+	} {
+		w := filled(t, "shop/a", "shop/b", "shop/c")
+		w.in.Bindings, w.in.Published[0].Ports = w.in.Bindings[1:], c.ports
+		w.restart().after(0)
+		if got := w.plan.Targets[0].Uses[0]; got.State != assign.Leaving || got.Check != c.want {
+			t.Errorf("%s TCP ports: got %s with %+v, want %+v", name, got.State, got.Check, c.want)
+		}
+	}
+}
+
+func TestContract60NothingVanishesWhileNotAllIsRead(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a", "shop/b", "shop/c")
+	services := w.in.Services
+	w.in.Complete, w.in.Bindings, w.in.Services = false, w.in.Bindings[1:], nil
+	w.after(2*releaseAfter).want("shop/a blue:30080 kept", "shop/b blue:30080 active", "shop/c blue:30080 active")
+	w.in.Complete, w.in.Services = true, services
+	w.after(0).want("shop/a blue:30080 leaving", "shop/b blue:30080 active", "shop/c blue:30080 active")
+}
+
+func TestContract60ARestartFindsTargetsThatAreNotGrantedAnyMore(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(w *world)
+		state  string
+	}{
+		"a selector":      {func(w *world) { w.in.Services[0].HasSelector = true }, "active"},
+		"the pool's list": {func(w *world) { w.in.Pools[0] = pool("blue", []string{"blog"}, "30000-32767") }, "leaving"},
+		"another port":    {func(w *world) { w.in.Services[0].Ports[0].TargetPort = 22 }, "active"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, pool("blue", []string{"shop"}, "30000-32767"))
+			w.in.Services = []assign.Service{service("shop/a", 30080, v1alpha1.AnnotationPool, "blue")}
+			w.after(0)
+			c.change(w)
+			w.after(0).want("shop/a blue:30080 " + c.state)
+			w.restart().after(0).want("shop/a blue:30080 " + c.state)
+			w.after(releaseAfter - 1).want("shop/a blue:30080 " + c.state)
+		})
+	}
+}
+
+func TestContract76ANamespaceThatCannotBeReadKeepsItsOwnTargetsAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, pool("blue", []string{"shop", "blog"}, "30000-32767"))
+	for _, name := range []string{"blog/a", "shop/a", "shop/b", "shop/c", "shop/d"} {
+		w.in.Bindings, w.in.Services = append(w.in.Bindings, binding(name, "blue")), append(w.in.Services, service(name, 30080))
+	}
+	w.after(0)
+	w.in.Unread, w.in.Bindings = map[string]bool{"blog": true}, w.in.Bindings[2:]
+	w.after(2*releaseAfter).want("blog/a blue:30080 kept", "shop/a blue:30080 leaving", "shop/b blue:30080 active", "shop/c blue:30080 active", "shop/d blue:30080 active")
+	w.after(releaseAfter).want("blog/a blue:30080 kept", "shop/a blue:30080 emptied", "shop/b blue:30080 active", "shop/c blue:30080 active", "shop/d blue:30080 active")
+}
+
+func TestContract60ARestartFindsVanishedTargetsInTheSlices(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a", "shop/b", "shop/c")
+	w.in.Bindings = w.in.Bindings[1:]
+	w.after(releaseAfter - time.Second)
+	w.restart().after(0).want("shop/a blue:30080 leaving", "shop/b blue:30080 active", "shop/c blue:30080 active")
+	w.after(releaseAfter-1).want("shop/a blue:30080 leaving", "shop/b blue:30080 active", "shop/c blue:30080 active")
+	w.after(1).want("shop/a blue:30080 emptied", "shop/b blue:30080 active", "shop/c blue:30080 active")
+	w.restart().after(0).want("shop/b blue:30080 active", "shop/c blue:30080 active")
+
+	w.in.Pools = w.in.Pools[1:]
+	w.restart().after(0).want()
+	if len(w.plan.Lost) != 2 {
+		t.Errorf("got %v, want the slices whose pool is not known", w.plan.Lost)
+	}
+}
+
+func TestTheSlicesOfADeletedServiceAreLeftToTheGarbageCollector(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a", "shop/b")
+	w.in.Services, w.in.Bindings = w.in.Services[1:], w.in.Bindings[1:]
+	w.after(0).want("shop/b blue:30080 active").after(2 * releaseAfter).want("shop/b blue:30080 active")
+}
+
+func TestContract61WhatAPoolForbidsIsNeverKept(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a", "shop/b", "shop/c")
+	w.in.Pools[0] = pool("blue", []string{"shop"}, "31000")
+	w.after(0).want("shop/a blue:30080 leaving", "shop/b blue:30080 leaving", "shop/c blue:30080 leaving")
+	w.refused("shop/a blue PortNotAllowed", "shop/b blue PortNotAllowed", "shop/c blue PortNotAllowed")
+	w.after(releaseAfter).want("shop/a blue:30080 emptied", "shop/b blue:30080 emptied", "shop/c blue:30080 emptied")
+	w.after(0).want()
+
+	w.in.Pools[0] = pool("blue", []string{"shop"}, "30080")
+	w.after(0)
+	w.in.Pools[0] = pool("blue", nil)
+	w.after(0).after(releaseAfter).want("shop/a blue:30080 emptied", "shop/b blue:30080 emptied", "shop/c blue:30080 emptied")
+}
+
+func TestContract61AForbiddenPortLeavesEvenIfTheNewOneIsNotReady(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a")
+	w.unready[tcp("blue", 31000)] = true
+	w.in.Pools[0], w.in.Services[0] = pool("blue", []string{"shop"}, "31000"), service("shop/a", 31000)
+	w.after(0).want("shop/a blue:30080 leaving then blue:31000")
+	w.after(releaseAfter - 1).want("shop/a blue:30080 leaving then blue:31000")
+	w.after(1).want("shop/a blue:31000 active")
+}
+
+func TestContract62TheOldStaysUntilTheNewIsReady(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a")
+	w.unready[tcp("blue", 31000)] = true
+	w.in.Services[0] = service("shop/a", 31000)
+	w.after(time.Hour).want("shop/a blue:30080 active then blue:31000")
+	w.after(time.Hour).want("shop/a blue:30080 active then blue:31000")
+	if got := w.plan.Groups(); len(got) != 2 {
+		t.Errorf("got %v, want the old group and the new one", got)
+	}
+	delete(w.unready, tcp("blue", 31000))
+	w.after(0).want("shop/a blue:31000 active")
+}
+
+func TestContract62AnotherPoolTakesOverWhenItIsReady(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a")
+	w.unready[tcp("green", 30080)] = true
+	w.in.Bindings[0] = binding("shop/a", "green")
+	w.after(time.Hour).want("shop/a green:30080 active", "shop/a blue:30080 leaving")
+	if got := w.plan.Targets[0].Uses[1].Message; !strings.HasPrefix(got, "the binding does not name the pool any more: ") {
+		t.Errorf("got message %q", got)
+	}
+	delete(w.unready, tcp("green", 30080))
+	w.after(0).want("shop/a green:30080 active", "shop/a blue:30080 draining")
+	w.after(29*time.Second).want("shop/a green:30080 active", "shop/a blue:30080 draining")
+	w.after(time.Second).want("shop/a green:30080 active", "shop/a blue:30080 emptied")
+	w.after(0).want("shop/a green:30080 active")
+}
+
+func TestContract62NothingLeavesForAPoolThatStillChanges(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a")
+	w.in.Bindings[0] = binding("shop/a", "blue", "green")
+	w.after(0).want("shop/a blue:30080 active", "shop/a green:30080 active")
+	w.unready[tcp("green", 31000)] = true
+	w.in.Bindings[0], w.in.Services[0] = binding("shop/a", "green"), service("shop/a", 31000)
+	w.after(0).want("shop/a green:30080 active then green:31000", "shop/a blue:30080 leaving")
+	delete(w.unready, tcp("green", 31000))
+	w.after(0).want("shop/a green:31000 active", "shop/a blue:30080 draining")
+}
+
+func TestAMistakeOfATeamTakesNothingAway(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(w *world){
+		"a pool that is not allowed": func(w *world) { w.in.Bindings[0] = binding("shop/a", "white") },
+		"a port that is not allowed": func(w *world) { w.in.Services[0] = service("shop/a", 22) },
+		"a named target port":        func(w *world) { w.in.Services[0].Ports[0].TargetPort = 0 },
+		"a selector":                 func(w *world) { w.in.Services[0].HasSelector = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := filled(t, "shop/a", "shop/b")
+			change(w)
+			w.after(time.Hour)
+			if got := w.plan.Targets[0].Uses[0]; got.Pool != "blue" || got.State == assign.Emptied || got.Ports[0].Number != 30080 {
+				t.Errorf("got %+v, want what was there", got)
+			}
+			if len(w.plan.Refusals) != 1 {
+				t.Errorf("got %v, want it told", w.plan.Refusals)
+			}
+		})
+	}
+}
+
+func TestADryRunWritesNothingUntilOnlyOldSlicesAreLeft(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a", "shop/b")
+	w.in.Bindings[0].Spec.Mode = v1alpha1.BindingDryRun
+	w.after(0)
+	if !w.plan.Targets[0].DryRun || w.plan.Targets[1].DryRun {
+		t.Errorf("got %+v, want a dry run of the first", w.plan.Targets)
+	}
+}
+
+// TestContract203ARestartFindsARenamedPoolWithTwoFamiliesOnce: each slice of before belongs to one
+// use, however often it is resolved, where a pool of another name has the addresses now.
+func TestContract203ARestartFindsARenamedPoolWithTwoFamiliesOnce(t *testing.T) {
+	green := pool("green", []string{"shop"}, "30080")
+	green.Spec.Subnets = []string{"10.0.0.0/24", "fd00::/64"}
+	w := newWorld(t, green)
+	w.in.Services = []assign.Service{service("shop/web", 30080)}
+	w.in.Bindings = []v1alpha1.EndpointBinding{binding("shop/web", "green")}
+	w.unready[tcp("green", 30080)] = true
+	w.refuses["web.green"] = true
+	for _, slice := range []string{"web.blue", "web.blue.ipv6", "web.blue.2", "web.blue.ipv6.2"} {
+		address := "10.0.0.1"
+		if strings.Contains(slice, "ipv6") {
+			address = "fd00::1"
+		}
+		w.in.Published = append(w.in.Published, assign.Published{
+			Key: key("shop/web"), Slice: slice, Pool: "blue", Ports: []publish.Port{{Name: "http", Protocol: publish.TCP, Number: 30080}}, Endpoints: 1,
+			Addresses: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr(address)} },
+		})
+	}
+	more := w.in.Published[0]
+	more.Slice, more.Pool = "web.remote-2", "" // of SLICE_NAME=web.remote
+	w.in.Published = append(w.in.Published, more)
+	for range 3 {
+		w.plan, w.memory = assign.Resolve(w.in, w.memory)
+		w.want("shop/web green:30080 active", "shop/web green:30080 leaving", "shop/web green:30080 leaving")
+	}
+	if old := w.plan.Targets[0].Uses[1].Use; old.SliceName(key("shop/web")) != "web.blue" {
+		t.Errorf("got %+v, want the slices of blue", old)
+	}
+}

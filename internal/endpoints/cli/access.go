@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"context"
+	"net/netip"
+	"os"
+	"path/filepath"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
+)
+
+// localWay is the way to the local API server for the part of the program whose
+// requests are counted under that name.
+func localWay(store settings.Store, m *metrics.Metrics, client metrics.Client) kube.Access {
+	return kube.Access{Kubeconfig: store.Kubeconfig, InCluster: true, Setting: "KUBECONFIG", Wrap: m.Transport(client)}
+}
+
+// access is what no document says of the way to the nodes of a pool. Secrets are read at
+// each use.
+type access struct {
+	kubeconfig, context string
+	// noPrograms refuses a kubeconfig that runs a program.
+	noPrograms       bool
+	username, apiURL string
+	token, password  settings.Secret
+	// caFile has the authorities of an HTTPS check; empty for the system's.
+	caFile string
+	// environ is what the program of the source command gets.
+	environ func() ([]string, error)
+	// loopback accepts loopback addresses.
+	loopback bool
+}
+
+// accessOf is the access that the variables give to their pool. Only the memory store,
+// which routes no traffic, accepts loopback addresses.
+func accessOf(c settings.Config) access {
+	return access{
+		kubeconfig: c.Secured.Kubeconfig, context: c.Secured.Context,
+		username: c.IONOS.Username, apiURL: c.IONOS.APIURL, token: c.IONOS.Token, password: c.IONOS.Password,
+		caFile: c.Health.TLSCAFile, environ: c.Command.Environment.Read, loopback: c.Store.Kind == settings.StoreMemory,
+	}
+}
+
+// remoteWay is the way to the API server of the remote cluster.
+func remoteWay(a access, m *metrics.Metrics) kube.Access {
+	return kube.Access{
+		Kubeconfig: a.kubeconfig, Setting: "SECURED_KUBECONFIG", Context: a.context, ContextSetting: "SECURED_KUBECTL_CONTEXT",
+		Wrap: m.Transport(metrics.ClientSource), NoPrograms: a.noPrograms,
+	}
+}
+
+// localAccess is the way to the local API server. Where kubectl is the store, it
+// is the one that kubectl takes.
+func (p Program) localAccess(store settings.Store) kube.Way {
+	kubeconfig := store.Kubeconfig
+	if home := p.variable("HOME"); kubeconfig == "" && store.Kind == settings.StoreKubectl && home != "" {
+		if file := filepath.Join(home, ".kube", "config"); exists(file) {
+			kubeconfig = file
+		}
+	}
+	return kube.Access{Kubeconfig: kubeconfig, InCluster: true, Setting: "KUBECONFIG"}
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}
+
+// probeWith checks with the checker. If it cannot be made, that is a local error.
+func probeWith(checker *health.Checker, err error) func(context.Context, netip.Addr) inventory.Result {
+	if err != nil {
+		return func(_ context.Context, addr netip.Addr) inventory.Result {
+			return inventory.Result{Address: addr, Outcome: inventory.LocalError, Message: err.Error()}
+		}
+	}
+	return checker.Check
+}
+
+// secrets are those that the way sends, as they are now.
+func (a access) secrets() []string {
+	var secrets []string
+	for _, secret := range []settings.Secret{a.token, a.password} {
+		if text, err := secret.Read(); err == nil {
+			secrets = append(secrets, text)
+		}
+	}
+	return secrets
+}

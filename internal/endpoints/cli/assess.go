@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
+)
+
+// progressPause is how often a command says what it is doing while that takes long.
+const progressPause = 5 * time.Second
+
+// read are documents that were read once.
+type read struct{ set documents.Set }
+
+// Set implements serve.Documents.
+func (r read) Set() documents.Set { return r.set }
+
+// Changed implements serve.Documents: nothing changes.
+func (r read) Changed() <-chan struct{} { return nil }
+
+// readOnce reads the documents once, for a command that ends then.
+func readOnce(ctx context.Context) reading {
+	return func(b *parts) (controller.Documents, func(context.Context) error, error) {
+		if !b.config.Documents.Used() {
+			return b.environment()
+		}
+		objects, err := objectsOf(ctx, b.config, b.metrics)
+		if err != nil {
+			return nil, nil, err
+		}
+		set := documents.Join(documents.Set{}, documentsOf(ctx, b.config), objects)
+		return read{set}, nil, nil
+	}
+}
+
+// environment are the documents of the variables. What cannot be made of them is a mistake
+// of the configuration, whatever the API servers say.
+func (b *parts) environment() (set controller.Documents, watch func(context.Context) error, err error) {
+	pool, binding, check := carried(b.config)
+	if _, err = b.origin(pool); err == nil {
+		_, err = b.checking(pool, check)
+	}
+	return read{documents.OfVariables(pool, binding)}, nil, err
+}
+
+// pacer passes on now and then what takes long.
+type pacer struct {
+	mu   sync.Mutex
+	said time.Time
+	say  func(what string, done, all int)
+}
+
+func newPacer(say func(what string, done, all int)) *pacer {
+	return &pacer{said: time.Now(), say: say}
+}
+
+// tell implements serve.Progress.
+func (p *pacer) tell(what string, done, all int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if time.Since(p.said) >= progressPause {
+		p.said = time.Now()
+		p.say(what, done, all)
+	}
+}
+
+// assess looks at everything that is to be filled, and writes nothing. It says on standard
+// error what takes long. Where the variables describe the only Service, what cannot be read
+// of it is the error.
+func (p Program) assess(ctx context.Context, c settings.Config) (*parts, controller.Assessment, error) {
+	silent := p
+	silent.Stderr = io.Discard // what is found is what the command prints
+	b, err := silent.buildMany(c, true, readOnce(ctx))
+	if err != nil {
+		return nil, controller.Assessment{}, &exitError{ExitUsage, err}
+	}
+	a, err := b.server.Once(ctx, newPacer(func(what string, done, all int) {
+		fmt.Fprintf(p.Stderr, "Still %s: %d of %d ...\n", what, done, all)
+	}).tell)
+	if err == nil && a.Documents.Variables {
+		err = unread(a.Assessed[0].Fills[0])
+	}
+	return b, a, ended(ctx, err)
+}
+
+// unread is why nothing can be said of the slices, nil if all is known.
+func unread(f *controller.AssessedFill) error {
+	if f.StoreErr != nil {
+		return &controller.StoreError{Err: f.StoreErr}
+	}
+	return f.Undecided
+}
+
+// found is what an assessment found out.
+func (b *parts) found(a controller.Assessment, started time.Time) report.Many {
+	m := b.facts(started)()
+	m.Snapshot, m.DryRun = &a.Snapshot, b.config.Run.DryRun || b.config.Store.Kind == settings.StoreMemory
+	return m
+}

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/preflight"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
+)
+
+// checkCommand is the preflight.
+func (p Program) checkCommand() *cobra.Command {
+	var timeout time.Duration
+	var form reportForm
+	var o preflight.Options
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Check everything that has to be right before the daemon can work",
+		Long: "Checks the configuration, the documents, each pool (its source, its credentials, its nodes\n" +
+			"and their addresses, and each endpoint once), the local API server, the rights in each\n" +
+			"namespace, and each Service: the Service, its slices, other slices, and what keeps its\n" +
+			"clients from the endpoints. Makes at most 10 requests in a namespace, and says what it did\n" +
+			"not look at. Changes nothing.\n\n" +
+			"With --only, what an area needs is checked as well, and shown only if it failed:\n" +
+			"--only probes reads the source. A wrong configuration is always reported.\n\n" +
+			"Exit status 1 if a check failed, 2 if the configuration is wrong.",
+		Example: "  ionos-endpointslice-controller check --short\n" +
+			"  ionos-endpointslice-controller check --only service,rights\n" +
+			"  ionos-endpointslice-controller check --namespace shop --service web",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := settings.Load(p.Environ)
+			if err != nil {
+				return p.printReport(form, preflight.NewReport(preflight.Invalid(err)))
+			}
+			if err := (&scope{namespace: o.Namespace, service: o.Service}).check(c); err != nil {
+				return err
+			}
+			ctx, cancel := within(cmd.Context(), timeout)
+			defer cancel()
+			report, err := p.preflight(ctx, c, o)
+			if err != nil {
+				return err
+			}
+			if err := p.printReport(form, report); !errors.Is(context.Cause(ctx), errTimeout) {
+				return err
+			}
+			return errTimeout
+		},
+	}
+	timeoutFlag(cmd, &timeout)
+	commandline.OutputFlag(cmd, &form.out)
+	onlyFlag(cmd, &o.Only)
+	cmd.Flags().StringVarP(&o.Namespace, "namespace", "n", "", "look only at the Services of this namespace, and at the pools that they may use")
+	cmd.Flags().StringVar(&o.Service, "service", "", "look only at the Service of this name")
+	cmd.Flags().BoolVar(&form.short, "short", false, "one line for each area, and below it warnings and failures")
+	return cmd
+}
+
+// reportForm is the form in which a report is printed.
+type reportForm struct {
+	out   commandline.Format
+	short bool
+}
+
+// printReport prints the report and makes the exit status of it.
+func (p Program) printReport(form reportForm, report preflight.Report) error {
+	data, text := report, report.Text
+	if form.short {
+		data, text = report.Short(), report.ShortText
+	}
+	if err := form.out.Print(p.Stdout, data, text(p.colour(p.Stdout))); err != nil {
+		return err
+	}
+	switch {
+	case report.Failed(preflight.ConfigurationValid):
+		return &exitError{code: ExitUsage}
+	case !report.OK:
+		return &exitError{code: ExitDifferent}
+	}
+	return nil
+}
+
+// preflight looks at what the configuration names, as o says. What cannot be made is found
+// like any other mistake.
+func (p Program) preflight(ctx context.Context, c settings.Config, o preflight.Options) (preflight.Report, error) {
+	r, err := p.reach(ctx, c)
+	if err != nil {
+		return preflight.Report{}, err
+	}
+	o.Config, o.Documents, o.InPod, o.Slow = c, r.set, p.variable("KUBERNETES_SERVICE_HOST") != "", p.slow()
+	o.Source, o.Labels = r.source, r.namespaceLabels
+	o.Checker = func(pool *v1alpha1.EndpointPool, check assign.Check) func(context.Context, netip.Addr) inventory.Result {
+		return probeWith(newChecker(pool, check, r.access(pool)))
+	}
+	if c.Store.Kind != settings.StoreMemory {
+		o.Local = p.localAccess(c.Store)
+	}
+	if c.Store.Kind == settings.StoreKubectl {
+		o.Kubectl = func(ctx context.Context, t publish.Target) error {
+			store, err := newKubectl(c, t)
+			if err != nil {
+				return err
+			}
+			_, err = store.Load(ctx)
+			return err
+		}
+	}
+	return preflight.Run(ctx, o), nil
+}
+
+// slow says on standard error what takes long.
+func (p Program) slow() func(what string) {
+	var mu sync.Mutex
+	return func(what string) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintln(p.Stderr, "Still "+what+" ...")
+	}
+}

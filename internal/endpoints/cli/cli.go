@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
+)
+
+// Program is the program as its surroundings see it.
+type Program struct {
+	// Version is what version prints.
+	Version string
+	// Environ is the environment as NAME=value.
+	Environ []string
+	// Stdout takes data, Stderr messages and logs.
+	Stdout, Stderr io.Writer
+}
+
+// Run carries out the command line until it is done or ctx ends, and returns the
+// exit status.
+func (p Program) Run(ctx context.Context, args []string) int {
+	root := p.command() //nolint:contextcheck // commands get theirs from cobra when they run
+	root.SetArgs(args)
+	root.SetOut(p.Stdout)
+	root.SetErr(p.Stderr)
+	err := root.ExecuteContext(ctx)
+	var own *exitError
+	if err != nil && (!errors.As(err, &own) || own.err != nil) {
+		complain(p.Stderr, err)
+	}
+	return exitCode(err)
+}
+
+// command returns the command tree; without a command it runs the daemon.
+func (p Program) command() *cobra.Command {
+	run := p.runCommand()
+	root := &cobra.Command{
+		Use:   "ionos-endpointslice-controller",
+		Short: "Keeps the EndpointSlices of a Service equal to the healthy nodes of another cluster",
+		Long: "Keeps the EndpointSlices of selector-less Services, one or many, equal to the\n" +
+			"private addresses of the healthy worker nodes of remote clusters.\n\n" +
+			"Configuration is read from the environment: see `config docs`.\n\n" +
+			"Exit status: 0 done or no difference, 1 differences, not ready or not done,\n" +
+			"2 usage or configuration, 3 source, 4 store or Service, 5 endpoints kept by the\n" +
+			"guard, 6 lease lost or not got, 124 time-out.",
+		Args:          commandline.Known,
+		RunE:          run.RunE,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       p.Version,
+	}
+	root.SetVersionTemplate(p.thisVersion().String() + "\n")
+	root.Flags().AddFlagSet(run.Flags())
+	configuration := commandline.Config[settings.Config]{
+		Load: p.load, Reference: settings.Reference, Documents: p.showDocuments, ShowHelp: showHelp, Found: foundDocuments, Stdout: p.Stdout, Stderr: p.Stderr,
+	}
+	root.AddCommand(run, p.diffCommand(), p.statusCommand(), p.explainCommand(), p.inventoryCommand(), p.checkCommand(), configuration.Command(), p.versionCommand())
+	return root
+}
+
+// load reads the configuration; every mistake in it is reported, and ends the
+// program before its first request (contract 34).
+func (p Program) load() (settings.Config, error) {
+	c, err := settings.Load(p.Environ)
+	if err != nil {
+		return c, &exitError{ExitUsage, err}
+	}
+	return c, nil
+}
+
+// within bounds a command by --timeout; 0 means no bound.
+func within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, timeout, errTimeout)
+}
+
+// timeoutFlag adds --timeout to a command.
+func timeoutFlag(cmd *cobra.Command, timeout *time.Duration) {
+	cmd.Flags().DurationVar(timeout, "timeout", time.Minute, "give up after this time, with exit status 124; 0 waits for ever")
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube/lease"
+)
+
+// The exit statuses of the program.
+const (
+	// ExitOK: done, or no difference.
+	ExitOK = 0
+	// ExitDifferent: there are differences, or what was asked for is not ready or
+	// not done.
+	ExitDifferent = 1
+	// ExitUsage: the command line or the configuration is wrong.
+	ExitUsage = 2
+	// ExitSource: the source could not be read.
+	ExitSource = 3
+	// ExitStore: the slices could not be loaded or written.
+	ExitStore = 4
+	// ExitRefused: the guard kept endpoints that would have been removed.
+	ExitRefused = 5
+	// ExitLeaseLost: the lease of the leader election was lost, or not got.
+	ExitLeaseLost = 6
+	// ExitTimeout: --timeout was over.
+	ExitTimeout = 124
+)
+
+// exitError is an error that knows its exit status. Its err may be nil: then
+// everything was said already.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit status %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// exitCode returns the exit status that an error stands for.
+func exitCode(err error) int {
+	var own *exitError
+	switch {
+	case err == nil:
+		return ExitOK
+	case errors.As(err, &own):
+		return own.code
+	}
+	return outcomeOf(err).status()
+}
+
+// outcomeOf names why a command failed. An error that cobra reports by itself is a
+// wrong command line.
+func outcomeOf(err error) Outcome {
+	var source *controller.SourceError
+	var store *controller.StoreError
+	switch {
+	case errors.Is(err, errTimeout):
+		return TimedOut
+	case errors.Is(err, lease.ErrLost), errors.Is(err, lease.ErrNotElected):
+		return LeaseNotHeld
+	case errors.Is(err, errStopped):
+		return Stopped
+	case errors.As(err, &source):
+		return SourceFailed
+	case errors.As(err, &store) && errors.Is(err, publish.ErrConflict):
+		return Conflict
+	case errors.As(err, &store):
+		return StoreFailed
+	}
+	return Misused
+}
+
+// errTimeout is the cause of a context that --timeout ended.
+var errTimeout = errors.New("not done within --timeout; give it more time")
+
+// errStopped says that a signal came before the program was done.
+var errStopped = errors.New("stopped by a signal before it was done")
+
+// ended puts before an error why its context ended, if --timeout or a signal
+// ended it: an error that the end of a context causes is no failure.
+func ended(ctx context.Context, err error) error {
+	var own *exitError
+	switch {
+	case err == nil, ctx.Err() == nil, errors.As(err, &own):
+		return err
+	case errors.Is(context.Cause(ctx), errTimeout):
+		return fmt.Errorf("%w: %w", errTimeout, err)
+	}
+	return fmt.Errorf("%w: %w", errStopped, err)
+}

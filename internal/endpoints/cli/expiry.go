@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
+)
+
+const (
+	// expiryNotice is how long before its end an IONOS token is warned of.
+	expiryNotice = 14 * 24 * time.Hour
+	// expiryRepeat is the time between two such warnings, expiryLook between two
+	// looks: the token of this moment is known only when it was used.
+	expiryRepeat = 24 * time.Hour
+	expiryLook   = time.Second
+)
+
+// warnOfToken warns that the IONOS token is about to expire.
+func warnOfToken(ctx context.Context, log *slog.Logger, expiry func() (at time.Time, known bool)) {
+	warnOfExpiry(ctx, tokenSoon(expiry), func(at string) {
+		log.Warn("the IONOS token expires soon; write a new one to the file that IONOS_TOKEN_FILE names, it is used without a restart, or set IONOS_TOKEN and restart", "expires", at)
+	})
+}
+
+// warnOfPoolToken is warnOfToken for the token of a pool.
+func warnOfPoolToken(ctx context.Context, log *slog.Logger, expiry func() (at time.Time, known bool)) {
+	warnOfExpiry(ctx, tokenSoon(expiry), func(at string) {
+		log.Warn("the IONOS token of the pool expires soon; write a new one to the file token in the folder of its credentials, it is used without a restart", "expires", at)
+	})
+}
+
+// tokenSoon adds to when a token expires whether that is soon.
+func tokenSoon(expiry func() (at time.Time, known bool)) func() (at time.Time, soon bool) {
+	return func() (time.Time, bool) {
+		at, known := expiry()
+		return at, known && time.Until(at) < expiryNotice
+	}
+}
+
+// warnOfCredential warns that the credential of a cluster should have been
+// renewed.
+func warnOfCredential(ctx context.Context, log *slog.Logger, setting string, expiry func() kube.Expiry) {
+	soon := func() (time.Time, bool) {
+		e := expiry()
+		return e.Ends, e.Soon(time.Now())
+	}
+	warnOfExpiry(ctx, soon, func(at string) {
+		log.Warn("a token or client certificate expires soon; write a new one to its file, it is used without a restart", "setting", setting, "expires", at)
+	})
+}
+
+// warningOf returns what runs beside the source of a pool, and warns when one of its
+// credentials is about to expire.
+func (b *parts) warningOf(pool *v1alpha1.EndpointPool, made origin) func(context.Context) error {
+	if made.cloud == nil && made.remote == nil {
+		return made.run
+	}
+	setting := "SECURED_KUBECONFIG"
+	log, warn := b.log, warnOfToken
+	if b.config.Documents.Used() {
+		setting = "spec.credentials=" + pool.Spec.Credentials
+		log, warn = b.log.With("pool", pool.Name), warnOfPoolToken
+	}
+	return func(ctx context.Context) error {
+		ctx, stop := context.WithCancel(ctx)
+		var beside sync.WaitGroup
+		defer beside.Wait()
+		defer stop()
+		if made.cloud != nil {
+			beside.Go(func() { warn(ctx, log, made.cloud.TokenExpiry) })
+		}
+		if made.remote != nil {
+			beside.Go(func() { warnOfCredential(ctx, log, setting, made.remote.Expiry) })
+		}
+		if made.run != nil {
+			return made.run(ctx)
+		}
+		<-ctx.Done()
+		return nil
+	}
+}
+
+// warnOfExpiry warns until ctx ends, once a day at the most, of what expires soon:
+// tokens that live an hour by design are not worth a line each.
+func warnOfExpiry(ctx context.Context, expiry func() (at time.Time, soon bool), warn func(at string)) {
+	look := time.NewTicker(expiryLook)
+	defer look.Stop()
+	var said time.Time
+	for {
+		at, soon := expiry()
+		if due := said.IsZero() || time.Since(said) >= expiryRepeat; soon && due {
+			said = time.Now()
+			warn(at.UTC().Format(time.RFC3339))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+	}
+}

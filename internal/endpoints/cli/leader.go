@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	targets "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube/lease"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
+)
+
+// leadership is this process's part in the leader election. Where there is none,
+// the process leads.
+type leadership struct {
+	elector *lease.Elector // nil without an election
+	// name is that of the machine, inside of a Pod that of the Pod; identity is what
+	// the lease calls this process. Both are empty without an election.
+	name, identity string
+	since          time.Time
+}
+
+// newLeadership makes the elector that LEADER_ELECTION asks for. A dry run
+// writes nothing, not even the lease, so it stands for nothing.
+func newLeadership(c settings.Config, dryRun bool, log *slog.Logger, m *metrics.Metrics) (leadership, error) {
+	l := leadership{since: time.Now()}
+	if !c.Leader.Election || dryRun {
+		return l, nil
+	}
+	var err error
+	if l.name, err = os.Hostname(); err != nil {
+		return l, fmt.Errorf("LEADER_ELECTION=true: %w", err)
+	}
+	// With a random part, for a Pod that starts again is another process.
+	l.identity = l.name + "_" + rand.Text()
+	log = log.With("lease", c.Leader.Namespace+"/"+c.Leader.Name)
+	l.elector, err = lease.New(lease.Options{
+		Way: localWay(c.Store, m, metrics.ClientLease), Namespace: c.Leader.Namespace, Name: c.Leader.Name,
+		Identity: l.identity,
+		Changed:  func(before, after lease.State) { tellElection(log, before, after) },
+	})
+	if err != nil {
+		return l, fmt.Errorf("LEADER_ELECTION=true: %w", err)
+	}
+	return l, nil
+}
+
+// fence wraps the store: nothing is written without the lease.
+func (l leadership) fence(store targets.Store) targets.Store {
+	if l.elector == nil {
+		return store
+	}
+	return fenced{store, l.elector}
+}
+
+// fenced is a store that writes only while the lease is held.
+type fenced struct {
+	targets.Store
+	elector *lease.Elector
+}
+
+// Write implements target.Store. An error that wraps election.ErrLost says that
+// nothing was tried, or that the lease ended it.
+func (f fenced) Write(ctx context.Context, write publish.Write) (version string, err error) {
+	err = f.elector.Fence(ctx, func(ctx context.Context) error {
+		version, err = f.Store.Write(ctx, write)
+		return err
+	})
+	return version, err
+}
+
+// lead runs do while this process leads.
+func (l leadership) lead(ctx context.Context, do func(context.Context) error) error {
+	if l.elector == nil {
+		return do(ctx)
+	}
+	return l.elector.Run(ctx, do)
+}
+
+// listensOn says where this process answers the other replicas.
+func (l leadership) listensOn(address net.Addr) {
+	if at, err := netip.ParseAddrPort(address.String()); err == nil && l.elector != nil {
+		l.elector.ListensOn(at)
+	}
+}
+
+// leading is the identity while this process holds the lease, else empty.
+func (l leadership) leading() string {
+	if !l.state().Leading {
+		return ""
+	}
+	return l.identity
+}
+
+// state returns which replica leads.
+func (l leadership) state() lease.State {
+	if l.elector == nil {
+		return lease.State{Leading: true, Since: l.since}
+	}
+	return l.elector.State()
+}
+
+// alive reports whether the election, if there is one, still comes round.
+func (l leadership) alive() bool { return l.elector == nil || l.elector.Alive() }
+
+// tellElection logs what changed, once.
+func tellElection(log *slog.Logger, before, after lease.State) {
+	switch {
+	case after.Leading && !before.Leading:
+		log.Info("leading", "identity", after.Holder)
+	case before.Leading && !after.Leading && errors.Is(after.LastErr, lease.ErrLost):
+		log.Error("lease lost, stopping", "holder", after.Holder, "error", after.LastErr)
+	case before.Leading && !after.Leading && after.LastErr != nil:
+		log.Warn("cannot release the lease, so other replicas wait until it expires", "error", after.LastErr)
+	case before.Leading && !after.Leading:
+		log.Info("lease released")
+	case before.Holder != after.Holder && after.Holder != "":
+		log.Info("standing by", "holder", after.Holder)
+	case after.LastErr != nil:
+		log.Warn("cannot read or write the lease, trying again", "error", after.LastErr)
+	case before.LastErr != nil:
+		log.Info("the lease answers again")
+	}
+}

@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/page"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube/lease"
+)
+
+// surfaces are what the listeners show.
+func (b *parts) surfaces() page.Options {
+	facts := b.facts(time.Now())
+	return page.Options{
+		Admin: b.config.Listen.Admin, Metrics: b.config.Listen.Metrics, Identity: b.leader.leading, Ask: b.leaderAnswer,
+		Services: func(q report.Query) *report.Services { return facts().Services(q) },
+		Service:  func(namespace, service string) (*report.Document, error) { return facts().Service(namespace, service) },
+		Explain:  func(subject string, q report.Query) *report.Explanation { return facts().Explain(subject, q) },
+		Home: func() (namespace, service string) {
+			home := facts().Home()
+			return home.Namespace, home.Service
+		},
+		Configuration: func() fmt.Stringer { return b.config.Describe() },
+		Live:          []page.Check{{Name: "loop", Run: b.loopAlive}, {Name: "election", Run: b.electionAlive}},
+		Ready:         []page.Check{{Name: "decision", Run: b.decided}},
+		Scrape:        b.metrics.Handler(),
+		Logger:        b.log,
+	}
+}
+
+// serving runs do with both listeners open, from before it begins until it or ctx ends. If
+// an address cannot be listened on, the program ends before it reads or writes anything.
+func (b *parts) serving(ctx context.Context, do func(context.Context) error) error {
+	server, err := page.New(b.surfaces())
+	if err != nil {
+		return err
+	}
+	if err := server.Listen(ctx); err != nil {
+		return &exitError{ExitUsage, err}
+	}
+	_, reached := server.Addresses()
+	b.leader.listensOn(reached)
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = server.Run(serving) // it has logged what went wrong, and nothing depends on it
+	}()
+	done := do(ctx)
+	stop()
+	<-served
+	return done
+}
+
+// facts returns what makes the facts about this process at any moment.
+func (b *parts) facts(started time.Time) func() report.Many {
+	var only assign.Key
+	if !b.config.Documents.Used() {
+		only = assign.Key{Namespace: b.config.Target.Namespace, Service: b.config.Target.ServiceName}
+	}
+	return func() report.Many {
+		leader := b.leader.state()
+		return report.Many{
+			Now: time.Now(), Snapshot: b.server.Snapshot(), Only: only, StoreKind: string(b.config.Store.Kind), Leader: leader.Leading,
+			Election: report.Election{Enabled: leader.Enabled, Holder: leader.Holder, Since: leader.Since},
+			DryRun:   b.dryRun, Version: b.version, Started: started, StatusError: b.unwritten(),
+		}
+	}
+}
+
+// loopAlive and electionAlive are liveness (contract 31): what runs comes round.
+func (b *parts) loopAlive() error {
+	if !b.server.Alive() {
+		return fmt.Errorf("no pass for %s", controller.Stalled)
+	}
+	return nil
+}
+
+func (b *parts) electionAlive() error {
+	if !b.leader.alive() {
+		return fmt.Errorf("no pass for %s", lease.Stalled)
+	}
+	return nil
+}
+
+// decided is readiness (contract 31): the first decision was made, or is another
+// replica's to make. A standby that was not ready would stop a rolling update for
+// ever (ADR 19).
+func (b *parts) decided() error {
+	if b.leader.state().Leading && !b.server.Decided() {
+		return errors.New("no decision has been made yet")
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"sync"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/preflight"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
+)
+
+// reach is what a command that looks at sources once has of each carrier.
+type reach struct {
+	*parts
+	set documents.Set
+}
+
+func (p Program) reach(ctx context.Context, c settings.Config) (reach, error) {
+	r := reach{parts: &parts{config: c, version: p.Version, log: logger(p.Stderr, c.Log)}}
+	if c.Documents.Used() {
+		r.set = documentsNow(ctx, c)
+	} else {
+		pool, binding, _ := carried(c)
+		r.set = documents.OfVariables(pool, binding)
+	}
+	var err error
+	r.metrics, err = r.newMetrics()
+	return r, err
+}
+
+// source is the source of a pool.
+func (r reach) source(pool *v1alpha1.EndpointPool) (preflight.Origin, error) {
+	from := r.access(pool)
+	out := preflight.Origin{Rules: rules(pool, from), Secrets: from.secrets()}
+	made, err := r.made(pool, from)
+	if err != nil {
+		return out, err
+	}
+	if made.remote != nil {
+		out.Remote = remoteWay(from, r.metrics)
+	}
+	if cloud := made.cloud; cloud != nil {
+		out.Cloud = func() preflight.CloudFacts {
+			expires, _ := cloud.TokenExpiry()
+			return preflight.CloudFacts{Warnings: cloud.Warnings(), Expires: expires}
+		}
+	}
+	out.Read = made.readBeside
+	return out, nil
+}
+
+// readBeside reads the source once, while what has to run beside it does.
+func (o origin) readBeside(ctx context.Context) ([]inventory.Node, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	defer cancel()
+	var failed error
+	if o.run != nil {
+		beside.Go(func() { failed = o.run(ctx) })
+	}
+	nodes, err := o.Read(ctx)
+	cancel()
+	beside.Wait()
+	return nodes, cmp.Or(err, failed)
+}

@@ -1,0 +1,79 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
+)
+
+//go:generate go test . -run TestTheExamplesOfTheStatusReferenceAreTrue -update
+
+var update = flag.Bool("update", false, "write what the commands print into the documentation")
+
+// The blocks of docs/reference/status.md.
+var (
+	jsonBlock    = regexp.MustCompile("(?s)```json\n(.*?)```")
+	consoleBlock = regexp.MustCompile("(?s)```console\n\\$ ionos-endpointslice-controller (.*?)\n(.*?)```")
+)
+
+func TestTheExamplesOfTheStatusReferenceAreTrue(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join("..", "..", "..", "docs", "reference")
+	text, err := os.ReadFile(filepath.Join(dir, "status.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	example := jsonBlock.FindSubmatch(text)
+	if example == nil {
+		t.Fatal("the page has no document")
+	}
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(dir, "status.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(string(example[1])))
+	if err == nil {
+		err = schema.Validate(value)
+	}
+	if err != nil {
+		t.Fatalf("the document on the page does not fit its schema: %v", err)
+	}
+	var shown report.Document
+	if err := json.Unmarshal(example[1], &shown); err != nil {
+		t.Fatal(err)
+	}
+	judged := shown
+	if judged.Judge(); judged.Condition != shown.Condition || judged.Healthy != shown.Healthy {
+		t.Errorf("the document on the page is %s, healthy %v; by its content it is %s, healthy %v", shown.Condition, shown.Healthy, judged.Condition, judged.Healthy)
+	}
+	environ := answering(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(example[1]) })
+	commands := 0
+	want := consoleBlock.ReplaceAllStringFunc(string(text), func(block string) string {
+		commands++
+		command := consoleBlock.FindStringSubmatch(block)[1]
+		_, stdout, _ := run(t, environ, strings.Fields(command)...)
+		return fmt.Sprintf("```console\n$ ionos-endpointslice-controller %s\n%s```", command, stdout)
+	})
+	if commands < 3 {
+		t.Errorf("got %d examples of commands on the page, want status and explain", commands)
+	}
+	if *update {
+		if err := os.WriteFile(filepath.Join(dir, "status.md"), []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(want, string(text)); diff != "" && !*update {
+		t.Errorf("the page is out of date, run go generate ./internal/endpoints/cli (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,189 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/files"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
+)
+
+// supply says how a pool is read.
+func (b *parts) supply(pool *v1alpha1.EndpointPool) (controller.Supply, error) {
+	return controller.Supply{
+		// Like that of variables, but not what somebody else wrote into an API server.
+		Free: free(pool.Spec.Source), Rules: rules(pool, access{loopback: b.config.Store.Kind == settings.StoreMemory && pool.UID == ""}),
+		PollInterval: pool.Spec.PollInterval.Duration, Timeout: b.config.Source.Timeout,
+		Make: func() (controller.Origin, error) { return b.origin(pool) },
+	}, nil
+}
+
+// origin makes the source of a pool, with the credentials as they are now.
+func (b *parts) origin(pool *v1alpha1.EndpointPool) (controller.Origin, error) {
+	made, err := b.made(pool, b.access(pool))
+	if err != nil {
+		return controller.Origin{}, err
+	}
+	b.metrics.Reaches(pool.Name, made.access())
+	out := controller.Origin{Source: made, Changed: made.changed, Run: b.warningOf(pool, made)}
+	if made.cloud != nil {
+		out.Warnings = made.cloud.Warnings
+	}
+	return out, nil
+}
+
+// made is the source of a pool by that access.
+func (b *parts) made(pool *v1alpha1.EndpointPool, from access) (origin, error) {
+	if err := lackingCredentials(b.config, pool, from); err != nil {
+		return origin{}, err
+	}
+	return newSource(pool, from, b.metrics)
+}
+
+// access tells of the way to the source.
+func (o origin) access() metrics.Access {
+	var a metrics.Access
+	if o.cloud != nil {
+		a.TokenExpiry = o.cloud.TokenExpiry
+		a.RateLimit = func() (int, bool) {
+			limit, known := o.cloud.RateLimit()
+			return limit.Remaining, known
+		}
+	}
+	if o.remote != nil {
+		a.Credential = func() metrics.Credential { return credentialOf(o.remote.Expiry()) }
+	}
+	return a
+}
+
+// checking says how the endpoints of a group are checked and judged. It needs no
+// credentials but the authorities of an HTTPS check.
+func (b *parts) checking(pool *v1alpha1.EndpointPool, check assign.Check) (controller.Checking, error) {
+	h := pool.Spec.HealthCheck
+	out := controller.Checking{Policy: policy(pool, check), Timeout: h.Timeout.Duration}
+	if check.Mode == v1alpha1.HealthCheckNone {
+		return out, nil
+	}
+	from := b.access(pool)
+	checker, err := newChecker(pool, check, from)
+	if err != nil {
+		return controller.Checking{}, err
+	}
+	out.Prober = b.metrics.Prober(pool.Name, checker)
+	out.Key = fmt.Sprintf("%#v %v", check, out.Timeout)
+	if check.Mode == v1alpha1.HealthCheckHTTPS {
+		out.Key += fmt.Sprintf(" %q %q %t", from.caFile, h.TLSServerName, *h.TLSInsecure)
+	}
+	if *h.HoldConnection {
+		out.HoldPort = check.Port
+	}
+	return out, nil
+}
+
+// access is the way to a pool: what the variables give to theirs, or what a document names.
+func (b *parts) access(pool *v1alpha1.EndpointPool) access {
+	if b.config.Documents.Used() {
+		return accessIn(b.config, pool)
+	}
+	return accessOf(b.config)
+}
+
+// longestCredential bounds what is read of a credential, in bytes.
+const longestCredential = 1 << 20
+
+// accessIn is the access to a pool of a document: what the process gives to all, and the
+// files in the folder that the pool names. A folder that cannot be read has none, and what
+// needs one then says which.
+func accessIn(c settings.Config, pool *v1alpha1.EndpointPool) access {
+	// Whoever may write into the API server may not have programs run here by that.
+	a := access{apiURL: c.IONOS.APIURL, noPrograms: pool.UID != ""}
+	named := []string{"SECURED_SUBNET_CIDR=" + strings.Join(pool.Spec.Subnets, ",")}
+	a.environ = func() ([]string, error) { return environIn(c.Command.Environment, named, a) }
+	if pool.Spec.Credentials == "" || c.Documents.CredentialsDir == "" {
+		return a
+	}
+	for _, name := range []string{"kubeconfig", "token", "username", "password", "ca.crt"} {
+		path := filepath.Join(c.Documents.CredentialsDir, pool.Spec.Credentials, name)
+		text, err := files.Read(path, longestCredential)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		switch name { // who needs one that cannot be read says why
+		case "kubeconfig":
+			a.kubeconfig, named = path, append(named, "SECURED_KUBECONFIG="+path)
+		case "token":
+			a.token, named = settings.SecretFile(path), append(named, "IONOS_TOKEN_FILE="+path)
+		case "username":
+			a.username = strings.TrimSpace(string(text))
+			named = append(named, "IONOS_USERNAME="+a.username)
+		case "password":
+			a.password, named = settings.SecretFile(path), append(named, "IONOS_PASSWORD_FILE="+path)
+		case "ca.crt":
+			a.caFile = path
+		}
+		if errors.Is(err, files.ErrHangs) {
+			break // so do the others, and the rest of the program waits
+		}
+	}
+	return a
+}
+
+// environIn is what the program of a pool gets: what every program gets, what names the
+// pool, and its secrets as they are now.
+func environIn(every settings.Environment, named []string, a access) ([]string, error) {
+	environ, err := every.Read()
+	if err != nil {
+		return nil, err
+	}
+	environ = append(environ, named...)
+	for _, secret := range []struct {
+		variable string
+		value    settings.Secret
+	}{{"IONOS_TOKEN", a.token}, {"IONOS_PASSWORD", a.password}} {
+		if !secret.value.IsSet() {
+			continue
+		}
+		text, err := secret.value.Read()
+		if err != nil {
+			return nil, fmt.Errorf("environment variable %s: %w", secret.variable, err)
+		}
+		environ = append(environ, secret.variable+"="+text)
+	}
+	return environ, nil
+}
+
+// lackingCredentials says which file of its credentials a source cannot do without.
+func lackingCredentials(c settings.Config, pool *v1alpha1.EndpointPool, a access) error {
+	lacking := lacks(&pool.Spec.Source, a)
+	name, dir := pool.Spec.Credentials, c.Documents.CredentialsDir
+	switch {
+	case lacking == "", !c.Documents.Used():
+		return nil
+	case dir == "":
+		return &controller.MissingCredentials{Message: fmt.Sprintf("CREDENTIALS_DIR is not set, so spec.credentials=%s names no folder; set it to the folder that holds the folder %s", name, name)}
+	}
+	return &controller.MissingCredentials{Message: fmt.Sprintf("the folder %s has no file %s; put it there, or correct spec.credentials=%s", filepath.Join(dir, name), lacking, name)}
+}
+
+// lacks names the file that a source cannot do without and that its credentials do not
+// have; it is empty where there is none.
+func lacks(source *v1alpha1.PoolSource, a access) string {
+	switch {
+	case source.Kubernetes != nil && a.kubeconfig == "":
+		return "kubeconfig"
+	case source.IONOS == nil:
+		return ""
+	case !a.token.IsSet() && (a.username == "" || !a.password.IsSet()):
+		return "token, nor username and password"
+	case source.IONOS.ClusterID == "" && a.kubeconfig == "":
+		return "kubeconfig, and spec.source.ionos.clusterID is not set"
+	}
+	return ""
+}

@@ -1,0 +1,116 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/cli"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
+)
+
+func TestOnlyReadsWithoutARequestOrAProgramAreFree(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		source v1alpha1.PoolSource
+		want   bool
+	}{
+		{v1alpha1.PoolSource{Static: &v1alpha1.StaticSource{}}, true}, {v1alpha1.PoolSource{File: &v1alpha1.FileSource{}}, true},
+		{v1alpha1.PoolSource{Command: &v1alpha1.CommandSource{}}, false}, {v1alpha1.PoolSource{IONOS: &v1alpha1.IONOSSource{}}, false},
+		{v1alpha1.PoolSource{Kubernetes: &v1alpha1.KubernetesSource{}}, false},
+	} {
+		if got := cli.Free(c.source); got != c.want {
+			t.Errorf("%+v: got %t, want %t", c.source, got, c.want)
+		}
+	}
+}
+
+// Contract 223: the program of a pool in a file gets what every program gets, and the pool
+// and its credentials in the place of the variables.
+func TestContract223AProgramOfAPoolGetsItsCredentials(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "environ")
+	script := "env > " + out + `; echo '[{"name": "w1", "private_ip": "10.0.0.11", "ready": true, "worker": true}]'`
+	environ := mounted(t, `apiVersion: endpoints.ablmnzde.github.io/v1alpha1
+kind: EndpointPool
+metadata: {name: blue}
+spec: {source: {command: {path: /bin/sh, args: [-c, `+strconv.Quote(script)+`]}}, credentials: blue, subnets: [10.0.0.0/24]}
+`)
+	folder := filepath.Join(strings.TrimPrefix(environ[1], "CREDENTIALS_DIR="), "blue")
+	writeFile(t, filepath.Join(folder, "token"), "geheim\n")
+	writeFile(t, filepath.Join(folder, "username"), "me\n")
+	environ = append(environ, "PATH=/usr/bin:/bin", "EXTRA=more", "OTHER=less", "INVENTORY_COMMAND_ENV=EXTRA", "IONOS_API_URL=https://127.0.0.1:1", "HTTPS_PROXY=http://127.0.0.1:2")
+	code, stdout, stderr := run(t, environ, "inventory")
+	if code != 0 || !strings.Contains(stdout, "10.0.0.11") {
+		t.Fatalf("got status %d, %q and %q", code, stdout, stderr)
+	}
+	text, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Split(string(text), "\n")
+	for _, want := range []string{
+		"PATH=/usr/bin:/bin", "EXTRA=more", "HTTPS_PROXY=http://127.0.0.1:2", "IONOS_API_URL=https://127.0.0.1:1", "IONOS_TOKEN=geheim", "IONOS_TOKEN_FILE=" + filepath.Join(folder, "token"),
+		"IONOS_USERNAME=me", "SECURED_KUBECONFIG=" + filepath.Join(folder, "kubeconfig"), "SECURED_SUBNET_CIDR=10.0.0.0/24",
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("no %s in %q", want, got)
+		}
+	}
+	if slices.Contains(got, "OTHER=less") {
+		t.Errorf("got a variable that nobody named: %q", got)
+	}
+}
+
+// Contract 223: a check of a binding's own works whatever its pool says of TLS, and that
+// of the pool reads the authorities in the folder of its credentials.
+func TestContract223AChecksTLSIsThatOfItsMode(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := settings.Config{Documents: settings.Documents{Dir: dir, CredentialsDir: dir}}
+	yes, https := true, assign.Check{Mode: v1alpha1.HealthCheckHTTPS, Port: 8443, Path: "/", ExpectedStatus: "200-399"}
+	pool := func(name string, insecure *bool) *v1alpha1.EndpointPool {
+		p := &v1alpha1.EndpointPool{}
+		p.Spec.Credentials = name
+		p.Spec.HealthCheck = v1alpha1.PoolHealthCheck{Mode: v1alpha1.HealthCheckHTTPS, TLSServerName: "web.example.com", TLSInsecure: insecure, HoldConnection: &yes}
+		p.SetDefaults()
+		return p
+	}
+	if err := os.Mkdir(filepath.Join(dir, "text"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(dir, "text", "ca.crt"), "no certificate")
+	tcp, err := cli.Checking(c, pool("text", &yes), assign.Check{Mode: v1alpha1.HealthCheckTCP, Port: 8080})
+	if err != nil || tcp.Prober == nil || tcp.HoldPort != 8080 {
+		t.Errorf("got %+v and %v, want a check by TCP", tcp, err)
+	}
+	if off, err := cli.Checking(c, pool("text", nil), assign.Check{Mode: v1alpha1.HealthCheckNone}); err != nil || off.Prober != nil || !off.Policy.HealthOff {
+		t.Errorf("got %+v and %v, want no check", off, err)
+	}
+	for name, c := range map[string]struct {
+		pool *v1alpha1.EndpointPool
+		want string
+	}{
+		"no certificate": {pool("text", nil), "holds no certificate"}, "insecure beside authorities": {pool("text", &yes), "HEALTH_CHECK_TLS_INSECURE contradicts HEALTH_CHECK_TLS_CA_FILE"},
+	} {
+		if _, err := cli.Checking(settings.Config{Documents: settings.Documents{Dir: dir, CredentialsDir: dir}}, c.pool, https); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	system, err := cli.Checking(c, pool("none", nil), https)
+	if err != nil || system.Prober == nil {
+		t.Errorf("got %+v and %v, want the authorities of the system", system, err)
+	}
+	// Pools share the checks of an address that are one check.
+	if other, err := cli.Checking(c, pool("none", nil), assign.Check{Mode: v1alpha1.HealthCheckTCP, Port: 8080}); err != nil || other.Key != tcp.Key {
+		t.Errorf("got the keys %q and %q and %v, want one", tcp.Key, other.Key, err)
+	}
+	if other, err := cli.Checking(c, pool("none", &yes), https); err != nil || other.Key == system.Key {
+		t.Errorf("got the key %q and %v for another check", other.Key, err)
+	}
+}

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/netip"
+	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/environment"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
+)
+
+// parts is what the configuration is turned into.
+type parts struct {
+	config  settings.Config
+	version string
+	dryRun  bool
+	log     *slog.Logger
+	leader  leadership
+	metrics *metrics.Metrics
+	events  *events
+	server  *controller.Server
+	// expiry is when the credential of the local cluster expires, nil where it has none.
+	expiry func() kube.Expiry
+	// carriers are nil for variables, and for a command that reads once.
+	carriers *carriers
+}
+
+// logger writes to out in the form asked for; auto is text on a terminal.
+func logger(out io.Writer, c settings.Log) *slog.Logger {
+	options := &slog.HandlerOptions{Level: c.Level.Level()}
+	if q, ok := out.(*queue); ok {
+		q.tell = logger(q.out, c)
+	}
+	if c.Format == settings.LogText || c.Format == settings.LogAuto && isTerminal(out) {
+		return slog.New(slog.NewTextHandler(out, options))
+	}
+	return slog.New(slog.NewJSONHandler(out, options))
+}
+
+// target is the Service to fill.
+func target(c settings.Target) publish.Target {
+	t := publish.Target{
+		Namespace: c.Namespace, Service: c.ServiceName, SliceName: c.SliceName,
+		ManagedBy: c.ManagedBy, MaxEndpoints: c.MaxEndpointsPerSlice, PortFromService: c.PortFromService(),
+	}
+	for _, port := range c.Backends() {
+		t.Ports = append(t.Ports, publish.Port{Name: port.Name, Protocol: publish.Protocol(port.Protocol), Number: port.Number})
+	}
+	return t
+}
+
+// carried are the documents of the variables, the pool with its defaults, and how its
+// endpoints are checked.
+func carried(c settings.Config) (*v1alpha1.EndpointPool, *v1alpha1.EndpointBinding, assign.Check) {
+	pool, binding := environment.Documents(c)
+	pool.SetDefaults()
+	binding.SetDefaults()
+	check, _ := assign.CheckOf(pool, nil, target(c.Target).Ports) // the variables were judged
+	return pool, binding, check
+}
+
+// rules are the filter's. The ranges were judged where they were read: one that is none
+// allows nothing.
+func rules(pool *v1alpha1.EndpointPool, a access) filter.Rules {
+	r := filter.Rules{AllowLoopback: a.loopback}
+	for _, subnet := range pool.Spec.Subnets {
+		if prefix, err := netip.ParsePrefix(subnet); err == nil {
+			r.Subnets = append(r.Subnets, prefix)
+		}
+	}
+	return r
+}
+
+// policy is the guard's.
+func policy(pool *v1alpha1.EndpointPool, check assign.Check) guard.Policy {
+	h, g := pool.Spec.HealthCheck, pool.Spec.Guard
+	return guard.Policy{
+		HealthOff: check.Mode == v1alpha1.HealthCheckNone, Rise: int(*h.Rise), Fall: int(*h.Fall), Interval: h.Interval.Duration,
+		MaxSilentPercent: int(*g.MaxSilentPercent), FailOpen: *g.FailOpen, Threshold: int(*g.EmptyResultThreshold),
+		PollInterval: pool.Spec.PollInterval.Duration, MaxRemovalPercent: int(*g.MaxRemovalPercent), DrainPeriod: g.DrainPeriod.Duration,
+	}
+}
+
+// lanes is how many writes may be in flight, 0 for as many as is usual. Each write
+// of kubectl is a process of its own, which is memory of the Pod.
+func lanes(c settings.Config) int {
+	if c.Store.Kind == settings.StoreKubectl {
+		return 2
+	}
+	return 0
+}
+
+// imagined is the Service that the memory store pretends to have: one that fits
+// the target.
+func imagined(t publish.Target) publish.Service {
+	service := publish.Service{UID: "00000000-0000-0000-0000-000000000000"}
+	for _, port := range t.Ports {
+		service.Ports = append(service.Ports, publish.ServicePort{Name: port.Name, Protocol: port.Protocol, Port: port.Number, TargetPort: port.Number})
+	}
+	return service
+}
+
+// newChecker makes the health check. The authorities of an HTTPS check are read once
+// now, so that a file without any is a mistake.
+func newChecker(pool *v1alpha1.EndpointPool, check assign.Check, a access) (*health.Checker, error) {
+	options := health.Options{
+		Mode: health.Mode(strings.ToLower(string(check.Mode))), Port: check.Port, Timeout: pool.Spec.HealthCheck.Timeout.Duration, Path: check.Path, Host: check.Host,
+	}
+	if check.ExpectedStatus != "" {
+		var expected settings.StatusRanges
+		if err := expected.Decode(check.ExpectedStatus); err != nil {
+			return nil, fmt.Errorf("HEALTH_CHECK_EXPECTED_STATUS=%s: %w", check.ExpectedStatus, err)
+		}
+		options.Expected = expected
+	}
+	if check.Mode == v1alpha1.HealthCheckHTTPS {
+		roots := settings.Health{TLSCAFile: a.caFile}.RootCAs
+		options.TLS = health.TLS{Roots: roots, ServerName: pool.Spec.HealthCheck.TLSServerName, Insecure: *pool.Spec.HealthCheck.TLSInsecure}
+		if options.TLS.Insecure && a.caFile != "" {
+			return nil, errors.New("HEALTH_CHECK_TLS_INSECURE contradicts HEALTH_CHECK_TLS_CA_FILE; remove one of them")
+		}
+		if _, err := roots(); err != nil {
+			return nil, err
+		}
+	}
+	return health.New(options)
+}

@@ -1,0 +1,100 @@
+package controllertest
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
+)
+
+// board keeps the status of pool and target.
+type board struct {
+	status atomic.Pointer[Status]
+
+	mu sync.Mutex
+	// next is the status that grows; what is published is a copy.
+	next Status
+}
+
+// newBoard shows a status that says nothing yet.
+func newBoard() *board {
+	b := &board{}
+	b.status.Store(&Status{})
+	return b
+}
+
+// shown returns the newest status. Its findings are put together when it is asked
+// for, not with each decision.
+func (b *board) shown() *Status {
+	s := b.status.Load()
+	if s.findings == nil {
+		return s
+	}
+	whole := *s
+	whole.Findings = s.findings()
+	return &whole
+}
+
+// pooled takes in what an event of the pool came to, with what was told of the pool.
+func (b *board) pooled(o pool.Outcome, memory findings.Pool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := &b.next
+	s.Verdict, s.Health, s.Source = *o.Verdict, o.Health, o.Source
+	s.ModeSince, s.findings = memory.ModeSince, sync.OnceValue(memory.Findings)
+	s.Counts.Held = o.Held
+	s.Counts.Overruns, s.Counts.Moves, s.Counts.Accepted = o.Overruns, memory.Moves, memory.Accepted
+	if o.Decided && !o.Beat {
+		s.At = o.At
+	}
+	b.publish()
+}
+
+// targeted takes in what an event of the target came to.
+func (b *board) targeted(o writer.Outcome) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := &b.next
+	if o.Defect != nil {
+		s.Counts.Defects++
+		b.publish()
+		return
+	}
+	s.State, s.Problem = o.State, o.Problem
+	s.Store.LoadErr, s.Store.WriteErr, s.Store.Pending = o.LoadErr, o.WriteErr, o.Pending
+	if landed(o.Results) {
+		s.Store.LastWrite = o.At
+	}
+	switch {
+	case !o.Passed:
+	case o.Problem.Kind != "":
+		s.Counts.Blocked++
+	case len(o.Writes) > 0:
+		s.Counts.Changed++
+	default:
+		s.Counts.Unchanged++
+	}
+	if !s.At.IsZero() {
+		s.At = o.At
+	}
+	b.publish()
+}
+
+// landed reports whether a write succeeded.
+func landed(results []outbox.Result) bool {
+	for _, r := range results {
+		if r.Err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// publish shows the status.
+func (b *board) publish() {
+	status := b.next
+	b.status.Store(&status)
+}

@@ -1,0 +1,93 @@
+package controller
+
+import (
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
+)
+
+// ReadyIn is what the tests of this package look at.
+var ReadyIn = readyIn
+
+// NewSource returns the source of a pool, and what runs beside it.
+var NewSource = newSource
+
+// Run is what has to run beside a source.
+var Run = (*source).run
+
+// Settling tells when the slices of all Services are as decided.
+type Settling struct{ s *settling }
+
+// NewSettling returns one that waits for nothing.
+func NewSettling(log *slog.Logger) Settling { return Settling{newSettling(log)} }
+
+// Expect waits for a Service that has slices of those names.
+func (s Settling) Expect(key assign.Key, names ...string) {
+	var fills []fill
+	for _, name := range names {
+		fills = append(fills, fill{of: publish.Target{SliceName: name}})
+	}
+	s.s.expect(key, fills)
+}
+
+// Forget waits for a Service no longer, Take takes in an outcome.
+func (s Settling) Forget(key assign.Key) { s.s.forget(key) }
+
+// Take takes in an outcome.
+func (s Settling) Take(key assign.Key, dryRun bool, o writer.Outcome) { s.s.take(key, dryRun, o) }
+
+// NewAudience returns where the notices of pools of documents are announced.
+func NewAudience(announce func(assign.Key, findings.Notice)) *audience {
+	return newAudience(announce, false)
+}
+
+// Planned and Tell are its methods.
+func (a *audience) Planned(plan assign.Plan, uids map[assign.Key]string) { a.planned(plan, uids) }
+
+func (a *audience) Tell(key assign.Group, notices []findings.Notice, now time.Time) {
+	a.tell(key, notices, now)
+}
+
+// Seen is what is shown of a Service after those outcomes.
+func Seen(outcomes []writer.Outcome, story findings.Story) *FillState {
+	f := &filled{fills: []fill{{of: publish.Target{SliceName: "blue"}}}, seen: make([]atomic.Pointer[FillState], 1)}
+	for _, o := range outcomes {
+		f.see(o, story, mostWrites)
+	}
+	return f.look()[0].State
+}
+
+// SeenOfGroup is what is shown of a group after an outcome.
+func SeenOfGroup(o pool.Outcome, story findings.Story) *GroupState {
+	var g group
+	g.see(o, findings.Pool{}, findings.Story{})
+	g.see(o, findings.Pool{}, story)
+	return g.seen.Load()
+}
+
+// Sharing returns what makes slices share their lists.
+func Sharing() func([]publish.Slice) { return new(lists).share }
+
+// PublishesAfterItsEnd reports whether a group that ended publishes a verdict that comes then.
+func PublishesAfterItsEnd() bool {
+	g := &group{stop: func() {}}
+	g.end()
+	g.publish(&Server{news: make(chan struct{}, 1)}, assign.Group{}, &guard.Verdict{})
+	return g.verdict.Load() != nil
+}
+
+// Remembered is how many things the server keeps for what may be gone.
+func (s *Server) Remembered() int {
+	s.lost.mu.Lock()
+	defer s.lost.mu.Unlock()
+	s.teller.mu.Lock()
+	defer s.teller.mu.Unlock()
+	return len(s.lost.asked) + len(s.teller.said) + len(s.targets.broken) + len(s.targets.running) + len(s.targets.leaving) + len(s.groups.running) + len(s.targets.settling.services)
+}

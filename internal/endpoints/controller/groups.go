@@ -1,0 +1,209 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
+)
+
+// groups are which endpoints are checked how.
+type groups struct {
+	server  *Server
+	running map[assign.Group]*group
+	// begun is how many have begun.
+	begun  int
+	oldest atomic.Pointer[[]*pool.Group]
+}
+
+// group is one that runs.
+type group struct {
+	// number says how many had begun when it did.
+	number int
+	// without are the targets whose slices could not be read when it began.
+	without []assign.Key
+	reader  *pool.Reader
+	health  v1alpha1.PoolHealthCheck
+	guard   v1alpha1.PoolGuard
+	group   *pool.Group
+	verdict atomic.Pointer[guard.Verdict]
+	// seen is what its last event came to, nil before the first.
+	seen atomic.Pointer[GroupState]
+	// failed says that it does not run any more, and has to be made anew.
+	failed atomic.Bool
+
+	// free says that its verdicts reach the Services.
+	free atomic.Bool
+
+	mu   sync.Mutex
+	over bool
+	stop context.CancelFunc
+}
+
+// end stops the group. Nothing that it decided is published afterwards.
+func (g *group) end() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.over = true
+	g.stop()
+}
+
+// same reports whether the group reads and judges as the document says.
+func (g *group) same(p *running) bool {
+	return !g.failed.Load() && g.reader == p.reader && reflect.DeepEqual(g.health, p.document.Spec.HealthCheck) && reflect.DeepEqual(g.guard, p.document.Spec.Guard)
+}
+
+// name is the one under which the verdicts of a group are published.
+func name(g assign.Group) string { return fmt.Sprintf("%s %v", g.Pool, g.Check) }
+
+// run starts and ends groups. One that begins starts from what is published: a start
+// changes nothing. It waits until the targets know that, and until there is room for its
+// checks. Where slices can be read later than others, it begins anew with them.
+func (g *groups) run(ctx context.Context, plan assign.Plan) {
+	wanted := make(map[assign.Group]bool)
+	for _, key := range g.admitted(plan) {
+		wanted[key] = true
+		p := g.server.pools.running[key.Pool]
+		if p == nil {
+			continue // its pool cannot be read: what it decided stays
+		}
+		before := g.running[key]
+		late := before != nil && g.server.targets.late(before.without)
+		if before != nil && before.same(p) && !late {
+			continue
+		}
+		from, known := g.server.targets.beginning(plan, key)
+		if before != nil && !late {
+			if v := before.verdict.Load(); v != nil {
+				from.members, from.drains, known = v.Members, nil, true
+			}
+		}
+		if !known {
+			continue
+		}
+		if late { // until the next verdict all stays as it is
+			g.server.set.Publish(name(key), nil)
+		}
+		now, err := g.begin(ctx, key, p, from)
+		g.server.teller.group(key, err)
+		if err != nil {
+			continue
+		}
+		if before != nil {
+			before.end()
+			now.seen.CompareAndSwap(nil, before.seen.Load())
+		}
+		g.begun++
+		now.number, now.without = g.begun, from.without
+		g.running[key] = now
+	}
+	g.tidy(wanted)
+}
+
+// tidy ends groups that are not wanted any more.
+func (g *groups) tidy(wanted map[assign.Group]bool) {
+	all := make([]*pool.Group, 0, len(g.running))
+	for key, running := range g.running {
+		if wanted[key] {
+			all = append(all, running.group)
+			continue
+		}
+		running.end()
+		g.server.set.Publish(name(key), nil)
+		delete(g.running, key)
+	}
+	g.oldest.Store(&all)
+}
+
+func (g *groups) begin(ctx context.Context, key assign.Group, p *running, from beginning) (*group, error) {
+	s := g.server
+	checking, err := s.opts.Checking(&p.document, key.Check)
+	if err != nil {
+		return nil, err
+	}
+	now := &group{reader: p.reader, health: p.document.Spec.HealthCheck, guard: p.document.Spec.Guard}
+	options := pool.GroupOptions{
+		Reader: p.reader, Prober: checking.Prober, Policy: checking.Policy, HealthTimeout: checking.Timeout,
+		HoldHub: s.holds, HoldPort: checking.HoldPort, Drains: from.drains,
+		Publish: func(v *guard.Verdict) { now.publish(s, key, v) }, Observe: s.teller.ofGroup(key, now),
+	}
+	if checking.Prober != nil {
+		options.Hub, options.Share, options.Key = s.probes, p.share, checking.Key
+	}
+	if now.group, err = pool.NewGroup(options); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	now.stop = cancel
+	s.parts.Go(func() {
+		if err := now.group.Run(ctx, from.members); err != nil {
+			s.teller.group(key, err)
+			now.failed.Store(true)
+		}
+	})
+	return now, nil
+}
+
+// publish gives the targets a verdict, unless another group may have taken the place of this
+// one, and asks for a pass where it becomes ready to take over, or is so no more.
+func (g *group) publish(s *Server, key assign.Group, v *guard.Verdict) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.over {
+		return
+	}
+	before := g.verdict.Swap(v)
+	if s.once == nil || g.free.Load() {
+		s.set.Publish(name(key), v)
+	}
+	if before == nil || s.handsOver.Load() && healthOf(before) != healthOf(v) {
+		s.signal()
+	}
+}
+
+// release lets the verdicts of a single run reach the Services, where the pool was read.
+func (g *group) release(s *Server, key assign.Group) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if seen := g.seen.Load(); g.settled() && seen.Source.LastErr == nil && !g.free.Swap(true) {
+		s.set.Publish(name(key), g.verdict.Load())
+	}
+}
+
+// health returns what the checks of a group say, and false where it has decided nothing.
+func (g *groups) health(key assign.Group) (assign.Health, bool) {
+	running := g.running[key]
+	if running == nil {
+		return assign.Health{}, false
+	}
+	v := running.verdict.Load()
+	if v == nil {
+		return assign.Health{}, false
+	}
+	return healthOf(v), true
+}
+
+func healthOf(v *guard.Verdict) assign.Health {
+	h := assign.Health{Checked: v.Checked()}
+	h.Passing.IPv4, h.Passing.IPv6 = v.Passing()
+	h.Serving.IPv4, h.Serving.IPv6 = v.Serving()
+	return h
+}
+
+// age returns how long ago the slowest group came round last.
+func (g *groups) age() time.Duration {
+	var age time.Duration
+	if all := g.oldest.Load(); all != nil {
+		for _, one := range *all {
+			age = max(age, one.Age())
+		}
+	}
+	return age
+}

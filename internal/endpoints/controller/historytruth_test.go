@@ -1,0 +1,153 @@
+package controller_test
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller/controllertest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+)
+
+// at is a port of an address.
+func at(address string, port uint16) netip.AddrPort {
+	return netip.AddrPortFrom(netip.MustParseAddr(address), port)
+}
+
+// look holds what kube-proxy uses against what there is.
+func (h *history) look() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	its := h.byService()
+	for _, name := range slices.Sorted(maps.Keys(h.ports)) {
+		away := controllertest.None
+		if time.Since(h.changed[name]) < 3*time.Second {
+			away = controllertest.OtherPorts
+		}
+		if problem := h.oracle.Look(name, h.truth(name, its[name]), away); problem != "" {
+			return problem
+		}
+	}
+	return ""
+}
+
+// truth are the endpoints of a Service: those that slices have or had just now, and those that its
+// documents name.
+func (h *history) truth(name string, its []storedSlice) []controllertest.Endpoint {
+	found, old := make(map[netip.AddrPort]controllertest.Endpoint, 12), make(map[netip.AddrPort]bool, 12)
+	port := h.services[name].Ports[0].TargetPort
+	want := h.wants[name]
+	for _, pool := range want.pools {
+		for _, addr := range h.pools[pool].nodes {
+			e := controllertest.Endpoint{At: at(addr, port), Unable: h.unable(name, pool)}
+			found[e.At] = e
+		}
+	}
+	for key := range h.used[name] {
+		if _, named := found[key]; !named {
+			found[key], old[key] = controllertest.Endpoint{At: key, Unable: controllertest.Replaced}, true
+		}
+	}
+	for _, s := range its {
+		if len(s.Ports) == 0 {
+			continue
+		}
+		for _, m := range s.Endpoints {
+			key := netip.AddrPortFrom(m.Address, s.Ports[0].Number)
+			e, named := found[key]
+			if e.At = key; !named {
+				e.Unable, old[key] = controllertest.Replaced, true
+			}
+			if m.State == inventory.StateReady {
+				e.Stays = max(e.Stays, h.stays(name, s))
+			}
+			found[e.At] = e
+		}
+	}
+	used := h.usableIn(name, its)
+	h.used[name] = used
+	var all []controllertest.Endpoint
+	for _, key := range slices.SortedFunc(maps.Keys(found), netip.AddrPort.Compare) {
+		e := found[key]
+		if e.Answers, e.Used = h.works(key), used[key]; h.altered(name) {
+			e.Unable = controllertest.StoredOtherwise
+		}
+		all = append(all, e)
+	}
+	fewer(all, old)
+	return all
+}
+
+// fewer says of which endpoints there are too few (201): in each family that the old has half as
+// many have to pass as serve in the old.
+func fewer(all []controllertest.Endpoint, old map[netip.AddrPort]bool) {
+	for _, is4 := range []bool{true, false} {
+		serve, pass := 0, 0
+		for _, e := range all {
+			switch {
+			case e.At.Addr().Is4() != is4 || !e.Answers:
+			case !old[e.At]:
+				pass++
+			case e.Used:
+				serve++
+			}
+		}
+		for i := range all {
+			if 2*pass < serve && !old[all[i].At] {
+				all[i].Unable = controllertest.Fewer
+			}
+		}
+	}
+}
+
+// delayed is how long what was refused may wait until it is tried again, and what was stored
+// otherwise.
+func delayed(kind string) time.Duration {
+	if kind == aWebhook {
+		return 5*time.Minute + 30*time.Second
+	}
+	return 45 * time.Second
+}
+
+// unable is why the endpoints of a pool cannot be published for a Service.
+func (h *history) unable(name, pool string) controllertest.Promise {
+	if len(h.ports[name]) != 1 {
+		return controllertest.Unclear
+	}
+	if h.empty[pool] || time.Since(h.filled[pool]) < worldPoll+time.Second {
+		return controllertest.WrongInventory
+	}
+	namespace, _, _ := strings.Cut(name, "/")
+	for _, t := range h.troubles {
+		if t.concerns(namespace, pool) && (t.ended.IsZero() || time.Since(t.ended) < delayed(t.kind)) {
+			return controllertest.Refused
+		}
+	}
+	return controllertest.None
+}
+
+// altered reports whether a webhook may change slices of a Service, or did so a while ago.
+func (h *history) altered(name string) bool {
+	namespace, _, _ := strings.Cut(name, "/")
+	return slices.ContainsFunc(h.troubles, func(t trouble) bool {
+		return t.kind == aWebhook && (t.namespace == "" || t.namespace == namespace) && (t.ended.IsZero() || time.Since(t.ended) < delayed(t.kind))
+	})
+}
+
+// stays is why an endpoint may stay in a slice of a Service when it is dead.
+func (h *history) stays(name string, s storedSlice) controllertest.Promise {
+	if _, described := h.pools[s.pool]; !described {
+		return controllertest.Kept
+	}
+	if len(h.ports[name]) != 1 {
+		return controllertest.Unclear // which of two ports is to be checked is not known
+	}
+	for _, t := range h.troubles {
+		if t.kind == noWrites && t.concerns(s.namespace, s.pool) && (t.ended.IsZero() || time.Since(t.ended) < delayed(t.kind)) {
+			return controllertest.CannotWrite
+		}
+	}
+	return controllertest.None
+}

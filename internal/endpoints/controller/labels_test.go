@@ -1,0 +1,113 @@
+package controller_test
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
+)
+
+// TestContract60LabelsThatCannotBeReadTakeNothingAway: a pool allows namespaces by a label.
+func TestContract60LabelsThatCannotBeReadTakeNothingAway(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.documents(
+			strings.ReplaceAll(poolOf("blue", "10.0.0.0/24"), "namespaces: [shop, blog]", "namespaceSelector: {matchLabels: {tier: gold}}"),
+			bindingOf("shop/web", "blue", "ports: [{port: 80}]"),
+		)
+		w.service("shop/web", "http:80")
+		w.pool("blue", "10.0.0.1", "10.0.0.2")
+		gold := map[string]map[string]string{"shop": {"tier": "gold"}}
+		labels, err := gold, errors.New("no right")
+		options := w.options()
+		options.Labels = func(context.Context) (map[string]map[string]string, error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return labels, err
+		}
+		stop := runWith(t, options)
+		defer func() { stop() }()
+		wantUsable := func(when string, want ...string) {
+			t.Helper()
+			if got := w.usable("shop/web"); !slices.Equal(got, want) {
+				t.Errorf("%s: got %v, want %v", when, got, want)
+			}
+		}
+		during(time.Minute)
+		wantUsable("labels were never read")
+		w.locked(func() { err = nil })
+		during(15 * time.Second)
+		wantUsable("labels are read", "10.0.0.1:80", "10.0.0.2:80")
+		w.locked(func() { labels, err = nil, errors.New("no right") })
+		during(2 * time.Minute)
+		wantUsable("labels cannot be read", "10.0.0.1:80", "10.0.0.2:80")
+		stop()
+		stop = runWith(t, options)
+		during(2 * v1alpha1.DefaultReleaseAfter)
+		wantUsable("labels cannot be read after a restart", "10.0.0.1:80", "10.0.0.2:80")
+		w.locked(func() { labels, err = map[string]map[string]string{"shop": {}}, nil })
+		during(2 * time.Minute)
+		if !w.told("PoolNotAllowed") {
+			t.Error("nothing tells that the pool allows the namespace no more")
+		}
+	})
+}
+
+// runWith starts a program of these options. The function that it returns ends it.
+func runWith(t *testing.T, options controller.Options) (stop func()) {
+	t.Helper()
+	server, err := controller.New(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = server.Run(ctx) }()
+	return func() { cancel(); <-done }
+}
+
+// stubborn is a check that takes a minute to end once it is told to.
+type stubborn struct {
+	begun chan struct{}
+	ended bool
+}
+
+func (s *stubborn) Check(ctx context.Context, addr netip.Addr) inventory.Result {
+	notify(s.begun)
+	<-ctx.Done()
+	time.Sleep(time.Minute)
+	s.ended = true
+	return inventory.Result{Address: addr, At: time.Now(), Outcome: inventory.LocalError}
+}
+
+// TestNoCheckRunsOnOnceTheProgramHasEnded: another process may lead then.
+func TestNoCheckRunsOnOnceTheProgramHasEnded(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.documents(poolOf("blue", "10.0.0.0/24"), bindingOf("shop/web", "blue", "ports: [{port: 80}]"))
+		w.service("shop/web", "http:80")
+		w.pool("blue", "10.0.0.1")
+		one, options := &stubborn{begun: make(chan struct{}, 1)}, w.options()
+		checking := options.Checking
+		options.Checking = func(p *v1alpha1.EndpointPool, check assign.Check) (controller.Checking, error) {
+			c, err := checking(p, check)
+			c.Prober, c.Timeout = one, time.Hour
+			return c, err
+		}
+		stop := runWith(t, options)
+		<-one.begun
+		stop()
+		if !one.ended {
+			t.Error("the program has ended, and a check runs on")
+		}
+	})
+}

@@ -1,0 +1,145 @@
+package controller
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+)
+
+// reload is how long a store that could not be read waits until it is tried again: what is
+// published is not checked before.
+const reload = time.Second
+
+// first tells why the slices of variables cannot be read, and that they can: nothing else
+// happens before.
+func (t *teller) first(set documents.Set, err error) {
+	o := writer.Outcome{At: time.Now(), Loaded: true, LoadErr: err}
+	var story findings.Story
+	t.unread, story = t.unread.Tell(o)
+	for _, b := range set.Bindings() {
+		key := assign.Key{Namespace: b.Namespace, Service: b.Name}
+		t.opts.Observe.OfTarget(key, t.opts.DryRun)(o)
+		say(t.log.With(keyArgs(key)...), spelling.Names{}, story)
+		for _, notice := range story.Notices {
+			t.announce(key, notice)
+		}
+	}
+}
+
+// load reads one of the stores, and reports whether that succeeded.
+func (t *targets) load(ctx context.Context, f *filled, i int) bool {
+	state, err := writer.Load(ctx, f.fills[i].store)
+	t.lists.share(state.Slices)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.unread = err; err == nil {
+		t.server.once.read(f.fills[i].of, &state)
+		f.states[i] = &state
+		f.loads--
+	}
+	t.server.signal()
+	return err == nil
+}
+
+// known reports whether every store was read.
+func (f *filled) known() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.loads == 0
+}
+
+// unreadable is why a store could not be read, nil where that is not so.
+func (f *filled) unreadable() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.unread
+}
+
+// beginning is what a group starts from.
+type beginning struct {
+	// members are what is published by its targets, or by those that will take it. Those in
+	// drains drain since then, as far as is known.
+	members []inventory.Member
+	drains  map[netip.Addr]time.Time
+	// without are the targets whose stores cannot be read.
+	without []assign.Key
+}
+
+// beginning returns what a group starts from. It is known when all stores were read that can
+// be, and one at least: a group that began without what a target publishes would take it away.
+func (t *targets) beginning(p assign.Plan, g assign.Group) (from beginning, known bool) {
+	read := 0
+	from.drains = make(map[netip.Addr]time.Time)
+	for _, each := range p.Targets {
+		for i, u := range each.Uses {
+			if u.Group != g && (u.Next == nil || u.Next.Group != g) {
+				continue
+			}
+			f := t.running[each.Key]
+			if f == nil && t.broken[each.Key] != nil {
+				continue
+			}
+			if f != nil && f.unreadable() != nil {
+				from.without = append(from.without, each.Key)
+				continue
+			}
+			if f == nil || !f.known() {
+				return beginning{}, false
+			}
+			read++
+			before := t.server.groups.running[u.Group]
+			if before != nil && before.verdict.Load() != nil && !slices.Contains(before.without, each.Key) {
+				from.members = merged(from.members, before.verdict.Load().Members)
+			} else {
+				from.take(f.states[i].Slices)
+			}
+		}
+	}
+	return from, len(from.without) == 0 || read > 0
+}
+
+// take adds what slices publish.
+func (b *beginning) take(own []publish.Slice) {
+	b.members = merged(b.members, publish.Published(publish.State{Slices: own}))
+	for _, s := range own {
+		for _, m := range s.Endpoints {
+			if m.State == inventory.StateDraining && s.Changed.After(b.drains[m.Address]) {
+				b.drains[m.Address] = s.Changed
+			}
+		}
+	}
+}
+
+// late reports whether a store of one of these targets could be read after all.
+func (t *targets) late(without []assign.Key) bool {
+	return slices.ContainsFunc(without, func(key assign.Key) bool { return t.running[key] != nil && t.running[key].known() })
+}
+
+// lacks reports whether a group began without the slices of a target. Before it has begun anew,
+// nothing that it decided may reach them.
+func (g *groups) lacks(key assign.Key) bool {
+	for _, running := range g.running {
+		if slices.Contains(running.without, key) {
+			return true
+		}
+	}
+	return false
+}
+
+// merged returns what either of two targets publishes. Mostly that is the same, and a
+// list of what all targets publish would be long.
+func merged(all, more []inventory.Member) []inventory.Member {
+	if slices.Equal(all, more) {
+		return all
+	}
+	return slices.Clone(publish.Published(publish.State{Slices: []publish.Slice{{Endpoints: all}, {Endpoints: more}}}))
+}

@@ -1,0 +1,107 @@
+package controller
+
+import (
+	"context"
+	"reflect"
+	"sync/atomic"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
+)
+
+// pools are which inventories are read: those of the pools that a target uses.
+type pools struct {
+	server  *Server
+	running map[string]*running
+}
+
+// running is one pool that is read.
+type running struct {
+	document v1alpha1.EndpointPool
+	reader   *pool.Reader
+	source   *source
+	share    health.Share
+	size     atomic.Int64
+	stop     context.CancelFunc
+}
+
+// run starts and ends readers. A pool whose document is another one is read anew: its
+// groups then start from what they decided.
+func (p *pools) run(ctx context.Context, plan assign.Plan) {
+	used := make(map[string]bool)
+	for _, g := range plan.Groups() {
+		used[g.Pool] = true
+	}
+	for i := range plan.Pools {
+		document := &plan.Pools[i]
+		if !used[document.Name] {
+			continue
+		}
+		before := p.running[document.Name]
+		if before != nil && sameReading(&before.document, document) {
+			before.document = *document
+			continue
+		}
+		now, err := p.begin(ctx, document)
+		p.server.teller.pool(document.Name, err)
+		if err != nil {
+			continue // what was read before stays
+		}
+		if before != nil {
+			now.size.Store(before.size.Load())
+			before.stop()
+		}
+		p.running[document.Name] = now
+	}
+	for name, r := range p.running {
+		if !used[name] {
+			r.stop()
+			delete(p.running, name)
+		}
+	}
+}
+
+// sameReading reports whether two documents ask for the same inventory. One in the API
+// server, which has a UID, may not run what one in a file may.
+func sameReading(a, b *v1alpha1.EndpointPool) bool {
+	return (a.UID == "") == (b.UID == "") && reflect.DeepEqual(a.Spec.Source, b.Spec.Source) && a.Spec.Credentials == b.Spec.Credentials &&
+		reflect.DeepEqual(a.Spec.Subnets, b.Spec.Subnets) && reflect.DeepEqual(a.Spec.PollInterval, b.Spec.PollInterval)
+}
+
+func (p *pools) begin(ctx context.Context, document *v1alpha1.EndpointPool) (*running, error) {
+	supply, err := p.server.opts.Supply(document)
+	if err != nil {
+		return nil, err
+	}
+	name := document.Name
+	r := &running{document: *document, share: p.server.probes.Share(1)}
+	source := newSource(supply, func(nodes int) { r.size.Store(int64(nodes)) })
+	r.source = source
+	r.reader, err = pool.NewReader(pool.ReaderOptions{
+		Source: source, Changed: source.changed, FreeReads: supply.Free, Rules: supply.Rules, PollInterval: supply.PollInterval, SourceTimeout: supply.Timeout, Random: p.server.opts.Random,
+		Observe: func(r pool.Reading) { p.server.opts.Observe.Read(name, r) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	r.stop = cancel
+	p.server.parts.Go(func() { source.run(ctx) })
+	read := r.reader.Run
+	if p.server.once != nil {
+		read = r.reader.Once
+	}
+	p.server.parts.Go(func() { read(ctx) })
+	return r, nil
+}
+
+// nodes is how many nodes each pool has.
+func (p *pools) nodes() map[string]int {
+	nodes := make(map[string]int, len(p.running))
+	for name, r := range p.running {
+		nodes[name] = int(r.size.Load())
+	}
+	return nodes
+}

@@ -1,0 +1,133 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+)
+
+// MissingCredentials is why a source cannot be made: a file that it needs is not there.
+type MissingCredentials struct{ Message string }
+
+func (m *MissingCredentials) Error() string { return m.Message }
+
+// source is a source that is made when it can be: credentials may come later than the
+// pool. Until then each read is an error, and endpoints still follow their checks.
+type source struct {
+	make    func() (Origin, error)
+	changed chan struct{}
+	read    func(nodes int)
+
+	// tried is closed when it was tried once.
+	tried chan struct{}
+
+	mu   sync.Mutex
+	made Origin
+	err  error
+}
+
+func newSource(supply Supply, read func(nodes int)) *source {
+	s := &source{make: supply.Make, changed: make(chan struct{}, 1), read: read, tried: make(chan struct{})}
+	return s
+}
+
+// Read implements pool.Source.
+func (s *source) Read(ctx context.Context) ([]inventory.Node, error) {
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-s.tried:
+	}
+	s.mu.Lock()
+	made, err := s.made.Source, s.err
+	s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := made.Read(ctx)
+	if err == nil {
+		s.read(len(nodes))
+	}
+	return nodes, err
+}
+
+// run makes the source, and runs what has to run beside it, until ctx ends.
+func (s *source) run(ctx context.Context) {
+	origin, ok := s.await(ctx)
+	if !ok {
+		return
+	}
+	var running sync.WaitGroup
+	defer running.Wait()
+	if origin.Run != nil {
+		running.Go(func() { _ = carefully(func() error { return origin.Run(ctx) }) })
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-origin.Changed:
+			s.signal()
+		}
+	}
+}
+
+// await makes the source, again and again until that succeeds.
+func (s *source) await(ctx context.Context) (origin Origin, ok bool) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for first := true; ; first = false {
+		select {
+		case <-ctx.Done():
+			return Origin{}, false
+		case <-timer.C:
+		}
+		err := carefully(func() (err error) {
+			origin, err = s.make()
+			return err
+		})
+		s.mu.Lock()
+		s.made, s.err = origin, err
+		s.mu.Unlock()
+		if first {
+			close(s.tried)
+		} else if err == nil {
+			s.signal()
+		}
+		if err == nil {
+			return origin, true
+		}
+		timer.Reset(retry)
+	}
+}
+
+// warnings are those of the source, if it has any.
+func (s *source) warnings() []string {
+	s.mu.Lock()
+	warn := s.made.Warnings
+	s.mu.Unlock()
+	if warn == nil {
+		return nil
+	}
+	return warn()
+}
+
+func (s *source) signal() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+// carefully turns a panic into an error, so that it concerns one pool alone.
+func carefully(do func() error) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("a defect of the program, it panicked: %v", cause)
+		}
+	}()
+	return do()
+}

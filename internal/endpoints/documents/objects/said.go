@@ -1,0 +1,110 @@
+package objects
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+)
+
+// said is what is kept of the status that an object has: enough to see whether another one
+// differs, and since when its conditions are as they are. The texts of 1,000 objects would
+// be memory.
+type said struct {
+	digest digest
+	since  []transition
+}
+
+// digest tells one status from another.
+type digest [sha256.Size / 2]byte
+
+// digestOf is that of a status as JSON.
+func digestOf(text []byte) digest {
+	sum := sha256.Sum256(text)
+	return digest(sum[:len(digest{})])
+}
+
+// transition is when the status of a condition changed last.
+type transition struct {
+	kind   string
+	status metav1.ConditionStatus
+	at     int64 // in seconds, as the API server stores it
+}
+
+// said reads the status of an object. What cannot be read differs from all that is wanted.
+func (k *kind) said(object []byte) said {
+	if k.name == v1alpha1.KindEndpointPool {
+		var is struct{ Status v1alpha1.EndpointPoolStatus }
+		_ = json.Unmarshal(object, &is)
+		return saidBy(is.Status, is.Status.Conditions)
+	}
+	var is struct {
+		Status v1alpha1.EndpointBindingStatus
+	}
+	_ = json.Unmarshal(object, &is)
+	return saidBy(is.Status, is.Status.Conditions)
+}
+
+func saidBy(status any, conditions []metav1.Condition) said {
+	var out said
+	if text, err := json.Marshal(status); err == nil {
+		out.digest = digestOf(text)
+	}
+	for _, c := range conditions {
+		out.since = append(out.since, transition{shared(c.Type, conditionTypes), shared(c.Status, conditionStatuses), c.LastTransitionTime.Unix()})
+	}
+	return out
+}
+
+// sent is a status that the API server accepted and did not store as it was.
+type sent struct {
+	said
+	at time.Time
+}
+
+// last is what the object was told last.
+func (o *object) last() said {
+	if o.sent != nil {
+		return o.sent.said
+	}
+	return o.said
+}
+
+// says reports whether a status says nothing new. One that was not stored as it was is
+// written again after a long time: the definition may be another one by then.
+func (o *object) says(wanted digest, now time.Time) bool {
+	return wanted == o.said.digest || o.sent != nil && wanted == o.sent.digest && now.Sub(o.sent.at) < mostRefused
+}
+
+var (
+	conditionTypes = []string{
+		v1alpha1.ConditionAccepted, v1alpha1.ConditionSourceReady, v1alpha1.ConditionProgrammed, v1alpha1.ConditionReady, v1alpha1.ConditionHeld,
+	}
+	conditionStatuses = []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown}
+)
+
+// shared is the same word, kept once for all objects.
+func shared[T ~string](word T, words []T) T {
+	if i := slices.Index(words, word); i >= 0 {
+		return words[i]
+	}
+	return word
+}
+
+// dated gives conditions the time when their status changed.
+func (s said) dated(to []metav1.Condition, now time.Time) []metav1.Condition {
+	out := slices.Clone(to)
+	for i := range out {
+		out[i].LastTransitionTime = metav1.NewTime(now.UTC().Truncate(time.Second))
+		for _, before := range s.since {
+			if before.kind == out[i].Type && before.status == out[i].Status {
+				out[i].LastTransitionTime = metav1.Unix(before.at, 0)
+			}
+		}
+	}
+	return out
+}

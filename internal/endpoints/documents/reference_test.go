@@ -1,0 +1,349 @@
+package documents_test
+
+import (
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
+)
+
+var update = flag.Bool("update", false, "rewrite the generated reference")
+
+const (
+	types = "../../../api/v1alpha1"
+	page  = "../../../docs/reference/documents.md"
+)
+
+// source is the types as their files say.
+type source struct {
+	structs map[string]*ast.StructType
+	words   map[string]*ast.TypeSpec
+	docs    map[string]string
+	markers map[string]string // comments with the markers, of types
+}
+
+func parseTypes(t *testing.T) source {
+	t.Helper()
+	s := source{structs: map[string]*ast.StructType{}, words: map[string]*ast.TypeSpec{}, docs: map[string]string{}, markers: map[string]string{}}
+	for _, name := range []string{"pool.go", "policy.go", "binding.go", "status.go"} {
+		file, err := parser.ParseFile(token.NewFileSet(), types+"/"+name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, declaration := range file.Decls {
+			general, ok := declaration.(*ast.GenDecl)
+			if !ok || general.Tok != token.TYPE {
+				continue
+			}
+			for _, spec := range general.Specs {
+				named, ok := spec.(*ast.TypeSpec)
+				if !ok {
+					continue
+				}
+				s.docs[named.Name.Name], s.markers[named.Name.Name] = prose(general.Doc), general.Doc.Text()
+				if fields, ok := named.Type.(*ast.StructType); ok {
+					s.structs[named.Name.Name] = fields
+				} else {
+					s.words[named.Name.Name] = named
+				}
+			}
+		}
+	}
+	return s
+}
+
+// prose is a comment without its markers.
+func prose(group *ast.CommentGroup) string {
+	var lines []string
+	for line := range strings.Lines(group.Text()) {
+		if !strings.HasPrefix(line, "+") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return strings.TrimSpace(strings.Join(lines, " "))
+}
+
+// field is one row of the page.
+type field struct {
+	path, kind, fallback, limits, meaning string
+	required                              bool
+}
+
+// fields lists all fields of a struct and below it.
+func (s source) fields(name, path string) []field {
+	var all []field
+	for _, f := range s.structs[name].Fields.List {
+		tag, _, _ := strings.Cut(regexp.MustCompile(`json:"([^"]*)"`).FindStringSubmatch(f.Tag.Value)[1], ",")
+		if tag == "" || tag == "metadata" {
+			continue
+		}
+		kind, list := typeOf(f.Type)
+		row := field{path: path + tag, kind: kindOf(kind, list), meaning: prose(f.Doc)}
+		markers := f.Doc.Text() + s.markers[kind]
+		row.required = !strings.Contains(f.Doc.Text(), "+optional")
+		row.fallback, row.limits = marker(markers, "+kubebuilder:default=")+marker(markers, "+fallback="), limitsOf(markers)
+		if _, isWord := s.words[kind]; isWord {
+			row.kind = "word"
+		}
+		all = append(all, row)
+		if _, isStruct := s.structs[kind]; isStruct {
+			below := row.path + "."
+			if list {
+				below = row.path + "[]."
+			}
+			all = append(all, s.fields(kind, below)...)
+		}
+	}
+	return all
+}
+
+// typeOf names the type of a field, and says whether it is a list of it.
+func typeOf(expression ast.Expr) (name string, list bool) {
+	switch e := expression.(type) {
+	case *ast.StarExpr:
+		return typeOf(e.X)
+	case *ast.ArrayType:
+		name, _ = typeOf(e.Elt)
+		return name, true
+	case *ast.SelectorExpr:
+		return e.Sel.Name, false
+	case *ast.Ident:
+		return e.Name, false
+	}
+	return "", false
+}
+
+func kindOf(name string, list bool) string {
+	kind, known := map[string]string{
+		"string": "text", "int32": "number", "int64": "number", "bool": "true, false", "Duration": "duration",
+		"LabelSelector": "label selector", "Condition": "condition",
+	}[name]
+	if !known {
+		kind = "group"
+	}
+	if list {
+		kind = "list of " + strings.TrimSuffix(kind, "s") + "s"
+	}
+	return kind
+}
+
+func marker(text, prefix string) string {
+	for line := range strings.Lines(text) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), prefix); ok {
+			return strings.Trim(value, `"`)
+		}
+	}
+	return ""
+}
+
+// limitsOf puts the markers of limits into words.
+func limitsOf(text string) string {
+	var limits []string
+	for _, pair := range [][3]string{{"Minimum", "Maximum", ""}, {"MinLength", "MaxLength", " characters"}, {"MinItems", "MaxItems", " entries"}} {
+		least, most := marker(text, "+kubebuilder:validation:"+pair[0]+"="), marker(text, "+kubebuilder:validation:"+pair[1]+"=")
+		switch {
+		case least != "" && most != "":
+			limits = append(limits, least+" to "+most+pair[2])
+		case most != "":
+			limits = append(limits, "at most "+most+pair[2])
+		case least != "":
+			limits = append(limits, "at least "+least+pair[2])
+		}
+	}
+	if words := marker(text, "+kubebuilder:validation:Enum="); words != "" {
+		limits = append(limits, "`"+strings.ReplaceAll(words, ";", "`, `")+"`")
+	}
+	if own := marker(text, "+limits="); own != "" {
+		limits = append(limits, own)
+	}
+	return strings.Join(limits, "; ")
+}
+
+const head = "<!-- Generated from api/v1alpha1 by \"go generate ./internal/endpoints/documents\". Do not edit. -->\n" + `
+# Documents
+
+An ` + "`EndpointPool`" + ` says which nodes of a remote cluster may back Services, and who may use which ports of them. An ` + "`EndpointBinding`" + ` fills the Service of its name from pools. ` + "`DOCUMENTS_DIR`" + ` names the folder that holds them, in files that end in ` + "`.yaml`, `.yml` or `.json`" + `; a file may hold several, with ` + "`---`" + ` between them.
+
+- Everything that a document does not allow is forbidden. A pool without ` + "`spec.allow`" + ` backs no Service.
+- A binding chooses among what its pools allow. It names no address, no subnet, no program and no credential.
+- All mistakes are reported together, each with file, line, field, rule and remedy: ` + "`config validate`" + ` and ` + "`check --only documents`" + ` print them.
+- ` + "`config show -o documents`" + ` prints the variables of an installation as documents that decide the same, and with ` + "`DOCUMENTS_DIR`" + ` the documents with their defaults.
+- The files are read again when they change. A document that is invalid, forbidden, in a file that cannot be read, or there twice keeps its last good version. It is gone only when every file could be read and none holds it. To remove the last document, leave an empty file: an empty folder counts as a volume that is not mounted.
+- A revocation is no mistake: what a valid pool no longer allows takes effect.
+- Namespaces in one entry of ` + "`spec.allow`" + ` trust each other on its ports: each may send traffic to what the others run there.
+- With ` + "`DOCUMENTS_API=true`" + ` the same documents are objects of the API server, without ` + "`spec.source.file`" + ` and ` + "`spec.source.command`" + `. It refuses mistakes when they are written, drops unknown fields or, as kubectl asks it to, refuses them, and fills in defaults. Their status, which files do not have, is below. ` + "`kubectl get epool`" + ` and ` + "`kubectl get ebind -A`" + ` list them ([how to](../how-to/many-services.md#pools-and-bindings-in-the-api-server)).
+- A duration is a number with a unit: ` + "`500ms`, `30s`, `2m`" + `, at most 32 characters. Enumerations are words, and numbers have no quotes. Ports in ` + "`spec.allow`" + ` are text, because they may be ranges.
+
+`
+
+func (s source) page() string {
+	var text strings.Builder
+	text.WriteString(head + "```yaml\n" + full + "```\n")
+	for _, kind := range []string{"EndpointPool", "EndpointBinding"} {
+		fmt.Fprintf(&text, "\n## %s\n\n%s\n\n", kind, s.docs[kind])
+		for i, part := range []string{"spec", "status"} {
+			text.WriteString([]string{"", "\n"}[i])
+			fmt.Fprintf(&text, "### %s of %s\n\n| field | type | default | limits | meaning |\n|---|---|---|---|---|\n", strings.ToUpper(part[:1])+part[1:], kind)
+			for _, f := range s.fields(kind, "") {
+				if !strings.HasPrefix(f.path, part+".") {
+					continue
+				}
+				fallback := f.fallback
+				switch {
+				case fallback != "":
+					fallback = "`" + fallback + "`"
+				case f.required && part == "spec":
+					fallback = "**required**"
+				}
+				fmt.Fprintf(&text, "| `%s` | %s | %s | %s | %s |\n", f.path, f.kind, fallback, f.limits, f.meaning)
+			}
+		}
+	}
+	return text.String() + annotations
+}
+
+const annotations = `
+## Annotations of a Service
+
+The short form of a binding. A binding with the name of the Service wins over them.
+
+| annotation | is |
+|---|---|
+| ` + "`endpoints.ablmnzde.github.io/pool`" + ` | the one entry of ` + "`spec.pools`" + `; an empty value is no pool |
+| ` + "`endpoints.ablmnzde.github.io/health-check-mode`" + ` | ` + "`spec.healthCheck.mode`" + ` |
+| ` + "`endpoints.ablmnzde.github.io/health-check-path`" + ` | ` + "`spec.healthCheck.path`" + ` |
+| ` + "`endpoints.ablmnzde.github.io/health-check-host`" + ` | ` + "`spec.healthCheck.host`" + ` |
+| ` + "`endpoints.ablmnzde.github.io/health-check-port`" + ` | ` + "`spec.healthCheck.port`" + ` |
+| ` + "`endpoints.ablmnzde.github.io/health-check-expected-status`" + ` | ` + "`spec.healthCheck.expectedStatus`" + ` |
+`
+
+func TestTheReferenceIsCurrent(t *testing.T) {
+	got := parseTypes(t).page()
+	if *update {
+		if err := os.WriteFile(page, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s drifted from the types (-file +types), run \"go generate ./internal/endpoints/documents\":\n%s", page, diff)
+	}
+}
+
+func TestLimitsAreWhatTheReferenceSays(t *testing.T) {
+	t.Parallel()
+	s, tried := parseTypes(t), 0
+	for kind, rows := range map[string][]field{"EndpointPool": s.fields("EndpointPool", ""), "EndpointBinding": s.fields("EndpointBinding", "")} {
+		for _, f := range rows {
+			least, most, ok := strings.Cut(f.limits, " to ")
+			if !ok || !strings.HasPrefix(f.path, "spec.") || f.kind != "number" && f.kind != "duration" {
+				continue
+			}
+			tried++
+			for value, want := range map[string]bool{least: true, most: true, before(t, least): false, after(t, most): false} {
+				text := version + "kind: " + kind + "\nmetadata: {name: a, namespace: b}\n" + nested(f.path, value)
+				rule := "no mistake"
+				for _, m := range documents.Decode("f", []byte(text))[0].Mistakes {
+					if m.Field == strings.ReplaceAll(f.path, "[]", "[0]") && strings.Contains(m.Rule, "outside") {
+						rule = m.Rule
+					}
+				}
+				if (rule == "no mistake") != want || !want && rule != "is outside "+f.limits {
+					t.Errorf("%s=%s: got %q, but the reference says %s", f.path, value, rule, f.limits)
+				}
+			}
+		}
+	}
+	if tried < 15 {
+		t.Errorf("tried only %d limits", tried)
+	}
+}
+
+// The API server does not have these fields, so only this test holds them to their limits.
+func TestLimitsOfWhatOnlyFilesHaveAreWhatTheReferenceSays(t *testing.T) {
+	t.Parallel()
+	tried := 0
+	for _, f := range parseTypes(t).fields("EndpointPool", "") {
+		found := regexp.MustCompile(`(\d+) (characters|entries)$`).FindStringSubmatch(f.limits)
+		if found == nil || !strings.HasPrefix(f.path, "spec.source.file.") && !strings.HasPrefix(f.path, "spec.source.command.") {
+			continue
+		}
+		tried++
+		most, err := strconv.Atoi(found[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for length, want := range map[int]bool{most: true, most + 1: false} {
+			value := strings.Repeat("a", length)
+			if found[2] == "entries" {
+				value = "[" + strings.Repeat("a, ", length) + "]"
+			}
+			text := version + "kind: EndpointPool\nmetadata: {name: a}\n" + nested(f.path, value)
+			beyond := slices.ContainsFunc(documents.Decode("f", []byte(text))[0].Mistakes, func(m documents.Mistake) bool { return m.Field == f.path })
+			if beyond == want {
+				t.Errorf("%s: %d %s are refused: %v, but the reference says %s", f.path, length, found[2], beyond, f.limits)
+			}
+		}
+	}
+	if tried != 3 {
+		t.Errorf("tried %d limits, want 3", tried)
+	}
+}
+
+// nested writes a document with one field.
+func nested(path, value string) string {
+	name, rest, more := strings.Cut(path, ".")
+	if !more {
+		return name + ": " + value
+	}
+	name, list := strings.CutSuffix(name, "[]")
+	if list {
+		return name + ": [{" + nested(rest, value) + "}]"
+	}
+	return name + ": {" + nested(rest, value) + "}"
+}
+
+// before and after return the nearest value beyond a limit.
+func before(t *testing.T, limit string) string { t.Helper(); return beside(t, limit, -1) }
+func after(t *testing.T, limit string) string  { t.Helper(); return beside(t, limit, 1) }
+
+func beside(t *testing.T, limit string, step int64) string {
+	t.Helper()
+	if d, err := time.ParseDuration(limit); err == nil && !strings.HasSuffix(limit, "0") {
+		return (d + time.Duration(step)*time.Millisecond).String()
+	}
+	n, err := strconv.ParseInt(limit, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strconv.FormatInt(n+step, 10)
+}
+
+func TestEveryFieldHasASentence(t *testing.T) {
+	t.Parallel()
+	s := parseTypes(t)
+	rows := slices.Concat(s.fields("EndpointPool", ""), s.fields("EndpointBinding", ""))
+	if len(rows) < 60 {
+		t.Fatalf("found only %d fields: are types still recognised?", len(rows))
+	}
+	for _, f := range rows {
+		if !strings.HasSuffix(f.meaning, ".") {
+			t.Errorf("%s: meaning is only %q", f.path, f.meaning)
+		}
+	}
+}

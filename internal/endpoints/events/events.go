@@ -1,0 +1,175 @@
+package events
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
+)
+
+// Controller is the reportingController of every Event.
+const Controller = "ionos-endpointslice-controller"
+
+const (
+	// defaultQueue is how many notices wait for their delivery.
+	defaultQueue = 64
+	// burst and every are the allowance of one reason: so many Events at once,
+	// then one in that time. Endpoints that flap all day leave at most some four
+	// hundred Events of a reason in the hour for which a server keeps them.
+	burst = 25
+	every = 10 * time.Second
+	// togetherBurst and together are the allowance of all Services: so many Events at
+	// once, then one in that time. When a node of 1,000 Services dies, their slices are
+	// more urgent than as many Events.
+	togetherBurst = 25
+	together      = 100 * time.Millisecond
+	// grace is how long Run goes on delivering what is queued when it is told to
+	// stop.
+	grace = time.Second
+)
+
+// Options are what New needs.
+type Options struct {
+	// Client sends the Events. Run closes it.
+	Client *kube.Client
+	// Queue is how many notices may wait for their delivery; 64 by default.
+	Queue int
+	// Instance tells the processes that report apart: the name of the Pod.
+	Instance string
+	// Trouble is called once when Events cannot be delivered, with the remedy, and
+	// with nil when they can again. It may be nil.
+	Trouble func(err error)
+}
+
+// Stats counts what became of notices since the start.
+type Stats struct {
+	// Delivered: the server has the Event.
+	Delivered uint64
+	// Dropped: there was no room for it, or no time.
+	Dropped uint64
+	// Failed: the server did not accept it in all attempts.
+	Failed uint64
+}
+
+// Announcer takes notices and delivers them as Events. Its methods may be called
+// at the same time.
+type Announcer struct {
+	opts  Options
+	queue chan item
+	pace  *rate.Limiter
+
+	mu       sync.Mutex
+	troubled kind
+	newest   time.Time
+	stats    Stats
+}
+
+// Subject is a Service that Events are about. It has an allowance of its own, so that
+// one that flaps takes none from others.
+type Subject struct {
+	announcer          *Announcer
+	namespace, service string
+	allowed            map[findings.NoticeReason]*rate.Limiter
+	leftOut            map[findings.NoticeReason]int
+}
+
+// item is one notice that waits.
+type item struct {
+	findings.Notice
+	subject *Subject
+	at      time.Time
+	// leftOut is how many of that reason before it were not delivered.
+	leftOut int
+}
+
+// New checks the options. It neither sends nor starts anything.
+func New(opts Options) (*Announcer, error) {
+	if opts.Client == nil || opts.Instance == "" {
+		return nil, errors.New("events: client and instance are required")
+	}
+	if opts.Trouble == nil {
+		opts.Trouble = func(error) {}
+	}
+	return &Announcer{opts: opts, queue: make(chan item, cmp.Or(opts.Queue, defaultQueue)), pace: rate.NewLimiter(rate.Every(together), togetherBurst)}, nil
+}
+
+// About returns the Subject of one Service.
+func (a *Announcer) About(namespace, service string) *Subject {
+	return &Subject{
+		announcer: a, namespace: namespace, service: service,
+		allowed: make(map[findings.NoticeReason]*rate.Limiter), leftOut: make(map[findings.NoticeReason]int),
+	}
+}
+
+// Stats returns what became of the notices so far.
+func (a *Announcer) Stats() Stats {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.stats
+}
+
+func (a *Announcer) count(add func(*Stats)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	add(&a.stats)
+}
+
+// Announce queues a notice and returns at once. Where there is no room for it, it is
+// left out.
+func (s *Subject) Announce(notice findings.Notice) {
+	a, i := s.announcer, item{Notice: notice, subject: s, at: time.Now()}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	limiter, ok := s.allowed[i.Reason]
+	if !ok {
+		limiter = rate.NewLimiter(rate.Every(every), burst)
+		s.allowed[i.Reason] = limiter
+	}
+	// Each has a time of its own, for its name comes from it.
+	if !i.at.After(a.newest) {
+		i.at = a.newest.Add(1)
+	}
+	a.newest, i.leftOut = i.at, s.leftOut[i.Reason]
+	if limiter.AllowN(i.at, 1) {
+		select {
+		case a.queue <- i:
+			delete(s.leftOut, i.Reason)
+			return
+		default:
+		}
+	}
+	s.leftOut[i.Reason]++
+	a.stats.Dropped++
+}
+
+// Run delivers until ctx ends, and then for a second at the most what is queued.
+func (a *Announcer) Run(ctx context.Context) error {
+	defer a.opts.Client.Close()
+	// Requests outlive ctx, so that the last notices of the loop are sent.
+	last, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })
+	defer stop()
+	for ctx.Err() == nil {
+		select {
+		case i := <-a.queue:
+			_ = a.pace.Wait(ctx) // at the end nothing waits
+			a.deliver(ctx, last, i)
+		case <-ctx.Done():
+		}
+	}
+	for {
+		select {
+		case i := <-a.queue:
+			a.deliver(ctx, last, i)
+		default:
+			return nil
+		}
+	}
+}

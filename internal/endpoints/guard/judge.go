@@ -1,0 +1,97 @@
+package guard
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+)
+
+// ruling is what was decided of one family.
+type ruling struct {
+	pool            pool
+	mode            Mode
+	cause           Cause
+	message         string
+	members         []inventory.Member
+	decisions       []inventory.Decision
+	watch           []Watch
+	accepted        []netip.Addr
+	acceptedMessage string
+	removal         Removal
+	unchecked       int
+	next            time.Time
+	part            part
+}
+
+// judge decides the state of every member and candidate of one family. counts
+// says that a scheduled inventory was rejected just now: only then the count of
+// those moves on that take an endpoint away.
+func judge(p pool, health inventory.Health, now time.Time, policy Policy, counts bool) ruling {
+	rows := join(p, health)
+	for i := range rows {
+		p.proven = p.proven || rows[i].streak.Passes > 0 || rows[i].streak.Turns > 0
+	}
+	w := newWorld(p, rows, now, policy)
+	for i := range rows {
+		rows[i].next = rows[i].decide(w)
+	}
+	weigh(rows, w)
+	readyDraining(p, rows, w)
+	w.nonePassed = !w.mayDemote && (allFail(rows, policy) || w.checked() && someFailed(rows, policy))
+	failOpen(rows, w)
+	w.accepts = counts && p.proven && !w.cutOff && !w.failOpen || counts && policy.HealthOff
+	outcome := accept(rows, w, counts)
+	return rule(p, rows, w, outcome)
+}
+
+// rule makes the ruling: the members for the next time, and what to say.
+func rule(p pool, rows []row, w *world, outcome acceptance) ruling {
+	r := ruling{pool: p, accepted: outcome.addresses, removal: outcome.removal}
+	r.acceptedMessage, r.removal.At = outcome.message(w), outcome.at
+	r.pool.failOpen, r.pool.nothingSince = w.failOpen, w.nothingSince
+	r.pool.readyDraining, r.pool.drainingShown = w.readyDraining, w.drainingShown
+	size := len(p.members) + countJoining(rows)
+	r.members, r.pool.members = make([]inventory.Member, 0, size), make([]*member, 0, size)
+	r.watch = make([]Watch, 0, len(rows))
+	r.decisions = make([]inventory.Decision, 0, len(rows))
+	if over := w.nothingSince.Add(w.policy.checks()); w.waits && over.After(w.now) {
+		r.next = over
+	}
+	if w.cutOff {
+		r.next = sooner(r.next, w.silenceOver)
+	}
+	for i := range rows {
+		r.take(&rows[i], &p, w)
+	}
+	r.mode, r.cause, r.message = mode(p, rows, w, outcome)
+	r.part = newPart(rows, w, r.members)
+	return r
+}
+
+// countJoining counts the candidates that become members.
+func countJoining(rows []row) int {
+	n := 0
+	for i := range rows {
+		if !rows[i].isMember() && rows[i].next != inventory.Absent {
+			n++
+		}
+	}
+	return n
+}
+
+// take adds what was decided of one address.
+func (r *ruling) take(row *row, p *pool, w *world) {
+	if row.next != inventory.Absent {
+		next := row.remember(w)
+		r.members, r.pool.members = append(r.members, next.Member), append(r.pool.members, row.was.or(&next))
+	}
+	if row.next != inventory.Absent || row.listed() {
+		r.watch = append(r.watch, Watch{Address: row.address, Urgent: row.urgent(w)})
+		if row.unchecked(w) {
+			r.unchecked++
+		}
+	}
+	r.decisions = append(r.decisions, row.decision(p, w))
+	r.next = sooner(r.next, row.changes(w))
+}

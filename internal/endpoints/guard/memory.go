@@ -1,0 +1,299 @@
+package guard
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+)
+
+// family is an address family, and the index of its pool.
+type family uint8
+
+const (
+	ipv4 family = iota
+	ipv6
+	families
+)
+
+// familyOf returns the family of an address.
+func familyOf(addr netip.Addr) family {
+	if addr.Is4() {
+		return ipv4
+	}
+	return ipv6
+}
+
+// String returns the family's usual name.
+func (f family) String() string {
+	if f == ipv4 {
+		return "IPv4"
+	}
+	return "IPv6"
+}
+
+// Memory is what one decision hands to the next. The zero Memory remembers
+// nothing; Recover makes one from the slices.
+type Memory struct {
+	pools [families]pool
+}
+
+// pool is the memory of one address family.
+type pool struct {
+	// members are what is published, sorted by address. A member is shared by the
+	// memories in which it is the same, and never written again.
+	members []*member
+	// candidates are those of the newest inventory, sorted by address, and shared
+	// as members are.
+	candidates []*candidate
+	// recovered says that some members came from the slices at start.
+	recovered bool
+	// proven says that a probe of this process has passed. Before that, failures
+	// may be the prober's own.
+	proven bool
+	// failOpen says that FailOpen is engaged.
+	failOpen bool
+	// readyDraining says that draining members are published ready, and
+	// drainingShown that it lasts and is shown as a mode.
+	readyDraining, drainingShown bool
+	// nothingSince is when nothing that works was ready any more; zero while
+	// something is.
+	nothingSince time.Time
+	// rejected counts rejected inventories in a row, scheduled ones only.
+	rejected int
+	// cause and why say why the newest inventory is rejected, if it is.
+	cause Cause
+	why   string
+}
+
+// candidate is a candidate of the newest inventory.
+type candidate struct {
+	inventory.Candidate
+	// movedAt is when an inventory found that another node has the address now;
+	// what was sent before says nothing of this one. Zero if it never moved.
+	movedAt time.Time
+	// newly says that a rejected inventory was the first to list it.
+	newly bool
+}
+
+// or returns the candidate that has become of c, as a member's or does; c may be
+// nil.
+func (c *candidate) or(next *candidate) *candidate {
+	if c != nil && *next == *c {
+		return c
+	}
+	changed := *next
+	return &changed
+}
+
+// standing is where a member stands with the inventories.
+type standing uint8
+
+const (
+	// unread: recovered from a slice, and no inventory has come since.
+	unread standing = iota
+	// present: the newest inventory lists it, and not as leaving.
+	present
+	// leaving: announced to go, or gone, and that is accepted.
+	leaving
+	// kept: the same by a rejected inventory; what that would take away waits.
+	kept
+)
+
+// member is one published address and what is known of it beyond the slice.
+type member struct {
+	inventory.Member
+	standing standing
+	// announced says that the node was reported as leaving, not just left out.
+	announced bool
+	// foreign says that node has the address, is not eligible, and is another
+	// one than the address was published for.
+	foreign bool
+	// newly says that a rejected inventory was the first to list it.
+	newly bool
+	// wasServing says of a kept member that it was ready or draining when it was
+	// last listed, so that the inventories which leave it out stay rejected when
+	// it goes down.
+	wasServing bool
+	// pastThreshold says that missed reached the threshold: its absence no longer
+	// makes inventories rejected.
+	pastThreshold bool
+	// everPassed says that it has passed a health check of this process, or came from
+	// a slice: not just published because everything failed.
+	everPassed bool
+	// forbidden says that it came from a slice and may not be checked any more, so
+	// that no health check will ever speak for it or against it.
+	forbidden bool
+	// unconfirmed says that it was down in a slice at start, and no health check
+	// of this process has confirmed it.
+	unconfirmed bool
+	// basis is what its state is based on. One that came from a slice is untried first;
+	// what is known of it only grows.
+	basis basis
+	// unlisted says that it came from a slice, and no inventory has listed it since.
+	unlisted bool
+	// longSilent says that it was silent for so long that it proves nothing any
+	// more about the prober.
+	longSilent bool
+	// node holds the address; unknown for a recovered member before a read.
+	node inventory.Identity
+	// missed counts the scheduled rejected inventories in a row that left it
+	// out, downs those of them at which it was down by failures that count.
+	missed, downs int
+	// removeAt is when downs reaches the threshold; zero if that is not known.
+	removeAt time.Time
+	// leaveAt is when leaving began, or when it stopped being published ready. Of a recovered
+	// member that drains it is when that began, as far as is known.
+	leaveAt time.Time
+	// movedAt is when another node took over the address; zero when a result
+	// that was sent later has counted.
+	movedAt time.Time
+	// uncounted is how many failures of the running streak do not count; turns
+	// tells that streak from a later one.
+	uncounted, turns int
+	// silenced is when silence took the member down; zero if it did not.
+	silenced time.Time
+	// since is when the state last changed.
+	since time.Time
+	// apart is what evidence says of it, nil where that is the same.
+	apart *apart
+}
+
+// or returns the member that has become of m: m itself where nothing has changed,
+// so that what stays as it is costs nothing.
+func (m *member) or(next *member) *member {
+	if *next == *m {
+		return m
+	}
+	changed := *next
+	return &changed
+}
+
+// serves reports whether the member is used, or was when an inventory last listed it.
+func (m *member) serves() bool {
+	if m.standing == kept {
+		return m.wasServing
+	}
+	return m.State == inventory.StateReady || m.State == inventory.StateDraining || m.unconfirmed
+}
+
+// Recover makes the first memory from the members that the slices publish, so
+// that a restart changes nothing (contract 28). An address that stands in two
+// slices counts once, with the better state.
+func Recover(members []inventory.Member, now time.Time) Memory {
+	var memory Memory
+	for _, m := range members {
+		if m.State != inventory.Absent {
+			p := &memory.pools[familyOf(m.Address)]
+			p.members = append(p.members, &member{Member: m, since: now, everPassed: true, basis: untried, unlisted: true, unconfirmed: m.State == inventory.StateDown})
+			p.recovered = true
+		}
+	}
+	for i := range memory.pools {
+		p := &memory.pools[i]
+		slices.SortFunc(p.members, func(a, b *member) int {
+			return cmp.Or(a.Address.Compare(b.Address), cmp.Compare(a.State, b.State))
+		})
+		p.members = slices.CompactFunc(p.members, func(a, b *member) bool { return a.Address == b.Address })
+	}
+	return memory
+}
+
+// Forbid returns the memory with the members that may not be checked any more
+// noted, because the filter refuses their addresses today. What rejected
+// inventories leave out of them goes after the threshold.
+func (m Memory) Forbid(forbidden map[netip.Addr]bool) Memory {
+	return m.with(func(next *member) { next.forbidden = forbidden[next.Address] })
+}
+
+// Drained returns the memory with since when recovered members drain, as far as their slices
+// say: a restart does not begin that anew (contract 228).
+func (m Memory) Drained(since map[netip.Addr]time.Time) Memory {
+	return m.with(func(next *member) {
+		if next.State == inventory.StateDraining {
+			next.leaveAt = since[next.Address]
+		}
+	})
+}
+
+// with returns the memory with changed members.
+func (m Memory) with(change func(*member)) Memory {
+	for i := range m.pools {
+		members := slices.Clone(m.pools[i].members)
+		for j, before := range members {
+			after := *before
+			change(&after)
+			members[j] = before.or(&after)
+		}
+		m.pools[i].members = members
+	}
+	return m
+}
+
+// Since returns when the state of a member last changed.
+func (m Memory) Since(addr netip.Addr) (time.Time, bool) {
+	p := m.pools[familyOf(addr)]
+	if i, ok := p.find(addr); ok {
+		return p.members[i].since, true
+	}
+	return time.Time{}, false
+}
+
+// Rejected returns how many scheduled rejected inventories came in a row.
+func (m Memory) Rejected() int {
+	most := 0
+	for _, p := range m.pools {
+		most = max(most, p.rejected)
+	}
+	return most
+}
+
+// RejectedFor returns why the newest inventory is rejected; empty where it is not.
+func (m Memory) RejectedFor() Cause {
+	for _, p := range m.pools {
+		if p.cause != "" {
+			return p.cause
+		}
+	}
+	return ""
+}
+
+// find returns the index of the member with that address.
+func (p pool) find(addr netip.Addr) (int, bool) {
+	return slices.BinarySearchFunc(p.members, addr, func(m *member, addr netip.Addr) int {
+		return m.Address.Compare(addr)
+	})
+}
+
+// walk looks up one address after the other in a pool. Each may come again, but
+// none that is before it: so a walk costs no more than reading the pool once.
+type walk struct {
+	members    []*member
+	candidates []*candidate
+}
+
+func (p pool) walk() *walk { return &walk{p.members, p.candidates} }
+
+// member returns the member with that address, or nil.
+func (w *walk) member(addr netip.Addr) *member {
+	for len(w.members) > 0 && w.members[0].Address.Less(addr) {
+		w.members = w.members[1:]
+	}
+	if len(w.members) == 0 || w.members[0].Address != addr {
+		return nil
+	}
+	return w.members[0]
+}
+
+// candidate returns the newest inventory's candidate with that address, or nil.
+func (w *walk) candidate(addr netip.Addr) *candidate {
+	for len(w.candidates) > 0 && w.candidates[0].Address.Less(addr) {
+		w.candidates = w.candidates[1:]
+	}
+	if len(w.candidates) == 0 || w.candidates[0].Address != addr {
+		return nil
+	}
+	return w.candidates[0]
+}

@@ -1,0 +1,160 @@
+package guard
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+)
+
+// observe folds an inventory into the memory of one family: it tells whether the
+// inventory is rejected and where each member stands with it (contract 13).
+//
+//	the inventory lists the member   accepted   rejected
+//	yes                              present    present
+//	as leaving, or not at all        leaving    kept
+//	its address, for another node    leaving    leaving
+func observe(before pool, read Read, f family, now time.Time, policy Policy) pool {
+	after := before
+	after.candidates = list(before, read.Candidates, f, now)
+	verdict := judgeInventory(after, read, f, policy)
+	after.cause, after.why = verdict.cause, verdict.why
+	switch {
+	case verdict.cause == "":
+		after.rejected = 0
+	case read.Scheduled:
+		after.rejected++
+	}
+	for i, c := range after.candidates {
+		if c.newly && verdict.cause == "" {
+			accepted := *c
+			accepted.newly = false
+			after.candidates[i] = &accepted
+		}
+	}
+	listed, others := after.walk(), ofFamily(read.Ineligible, f)
+	after.members = make([]*member, 0, len(before.members))
+	for _, m := range before.members {
+		var holders []inventory.Candidate
+		holders, others = splitAt(others, m.Address)
+		next := *m
+		c := listed.candidate(m.Address)
+		if c != nil {
+			next.list(c)
+		} else {
+			next.reassign(holders, now)
+		}
+		if c == nil || c.Leaving {
+			next.leave(verdict, read.Scheduled, now, policy)
+		}
+		after.members = append(after.members, m.or(&next))
+	}
+	return after
+}
+
+// list returns the candidates of one family and notes which addresses another
+// node held before: they have to prove themselves again (contract 7).
+func list(before pool, candidates []inventory.Candidate, f family, now time.Time) []*candidate {
+	candidates = ofFamily(candidates, f)
+	listed := make([]*candidate, 0, len(candidates))
+	known := before.walk()
+	for i := range candidates {
+		next := candidate{Candidate: candidates[i]}
+		m, old := known.member(next.Address), known.candidate(next.Address)
+		var node inventory.Identity
+		switch {
+		case m != nil:
+			node, next.movedAt, next.newly = m.node, m.movedAt, m.newly
+		case old != nil:
+			node, next.movedAt, next.newly = old.Node, old.movedAt, old.newly
+		default:
+			next.newly = true // until the inventory turns out to be accepted
+		}
+		if node.Known() && !node.Same(next.Node) {
+			next.movedAt = now
+		}
+		listed = append(listed, old.or(&next))
+	}
+	return listed
+}
+
+// ofFamily returns the candidates of one family. They are sorted, IPv4 before IPv6.
+func ofFamily(candidates []inventory.Candidate, f family) []inventory.Candidate {
+	second, _ := slices.BinarySearchFunc(candidates, ipv6, func(c inventory.Candidate, f family) int {
+		return cmp.Compare(familyOf(c.Address), f)
+	})
+	if f == ipv4 {
+		return candidates[:second]
+	}
+	return candidates[second:]
+}
+
+// splitAt returns the candidates with that address, and those after it.
+func splitAt(candidates []inventory.Candidate, addr netip.Addr) (same, after []inventory.Candidate) {
+	for len(candidates) > 0 && candidates[0].Address.Less(addr) {
+		candidates = candidates[1:]
+	}
+	n := 0
+	for n < len(candidates) && candidates[n].Address == addr {
+		n++
+	}
+	return candidates[:n], candidates[n:]
+}
+
+// list takes over what the newest inventory says of a member that it lists.
+func (m *member) list(c *candidate) {
+	m.node, m.Zone, m.movedAt, m.newly, m.foreign, m.unlisted = c.Node, c.Zone, c.movedAt, c.newly, false, false
+	if c.Leaving {
+		m.announced = true
+		return
+	}
+	m.standing, m.announced, m.leaveAt = present, false, time.Time{}
+	m.missed, m.downs, m.pastThreshold, m.removeAt = 0, 0, false, time.Time{}
+}
+
+// reassign takes over what the newest inventory says of a member that it does not
+// list: which nodes that are not eligible have its address. What was measured
+// before says nothing of another node.
+func (m *member) reassign(holders []inventory.Candidate, now time.Time) {
+	switch {
+	case len(holders) == 0:
+		m.foreign = false
+	case !m.node.Known():
+		m.node = holders[0].Node
+	case slices.ContainsFunc(holders, func(c inventory.Candidate) bool { return m.node.Same(c.Node) }):
+		// The node that it was published for, or the foreign one of before.
+	default:
+		m.node, m.foreign, m.movedAt = holders[0].Node, true, now
+	}
+}
+
+// leave says where a member stands that the newest inventory announces to leave
+// or leaves out.
+func (m *member) leave(verdict assessment, scheduled bool, now time.Time, policy Policy) {
+	switch {
+	case verdict.cause == "":
+		m.missed, m.downs, m.pastThreshold, m.newly, m.removeAt = 0, 0, false, false, time.Time{}
+	case scheduled:
+		m.missed++
+	}
+	m.pastThreshold = m.pastThreshold || policy.Threshold > 0 && m.missed >= policy.Threshold
+	switch {
+	case verdict.cause == "", m.foreign, verdict.listedOnly && !m.pastThreshold, m.pastThreshold && m.standing == leaving:
+		m.depart(now)
+	case m.standing != kept:
+		m.wasServing = m.serves()
+		m.standing, m.leaveAt = kept, time.Time{}
+	}
+}
+
+// depart makes the member leave, unless it does already.
+func (m *member) depart(now time.Time) {
+	if m.standing != leaving {
+		if m.standing = leaving; m.leaveAt.IsZero() || m.leaveAt.After(now) {
+			m.leaveAt = now
+		}
+		m.downs, m.removeAt = 0, time.Time{}
+	}
+}

@@ -1,0 +1,291 @@
+package guard
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+)
+
+// Work is what of one address family works in a pool.
+type Work uint8
+
+// The kinds of work, weakest first.
+const (
+	// NothingWorks: no endpoint is known to work.
+	NothingWorks Work = iota
+	// LeavingWorks: only endpoints that leave do.
+	LeavingWorks
+	// ReadyWorks: an endpoint that is ready does, by checks of this process.
+	ReadyWorks
+)
+
+// Working is what works in a pool, or in several. Families are apart, as their
+// clients are: an IPv4 endpoint is of no use to a client of the IPv6 slices.
+type Working struct{ IPv4, IPv6 Work }
+
+// And returns what works in both together.
+func (w Working) And(other Working) Working {
+	return Working{IPv4: max(w.IPv4, other.IPv4), IPv6: max(w.IPv6, other.IPv6)}
+}
+
+// of returns what works of one family.
+func (w Working) of(f family) Work {
+	if f == ipv4 {
+		return w.IPv4
+	}
+	return w.IPv6
+}
+
+// Working returns what works in the pool. A pool that fails open has nothing.
+func (v *Verdict) Working() Working {
+	return Working{IPv4: v.parts[ipv4].works, IPv6: v.parts[ipv6].works}
+}
+
+// Published returns what one target publishes of the pool, sorted by address.
+//
+// others is what works in the other pools of the target. Failing open counts over
+// the whole target: while something there works, endpoints that fail are down here.
+//
+//	in the others         failing open   leaving ones ready
+//	nothing works         applies        applies
+//	only leaving ones do  no             applies
+//	something ready does  no             no
+//
+// own are the endpoints of the pool that the slices of the target published when the
+// program started, sorted by address. One that no check of this process has judged
+// stays as it was there, absence included, even where it is better in another target.
+// One that no inventory of this process has listed stays in the targets whose slices had
+// it, unless nothing else is ready: slices of one team make no endpoint of another.
+//
+// With no others, and with the members that the pool started from as own, these are
+// Members.
+func (v *Verdict) Published(others Working, own []inventory.Member) []inventory.Member {
+	if v.parts[ipv4].details == nil && v.parts[ipv6].details == nil {
+		return v.Members
+	}
+	members := make([]inventory.Member, 0, len(v.Members))
+	for f := range v.parts {
+		members = append(members, v.parts[f].published(others.of(family(f)), own)...)
+	}
+	if slices.Equal(members, v.Members) {
+		return v.Members // many targets share it
+	}
+	return members
+}
+
+// Settled reports whether all targets with the same others publish the same: nothing
+// depends on what their slices published when the program started.
+func (v *Verdict) Settled() bool {
+	for f := range v.parts {
+		for i := range v.parts[f].details {
+			if d := &v.parts[f].details[i]; d.alone.basis != judged || d.evident.basis != judged || d.stranger {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Checked reports whether every endpoint was checked.
+func (v *Verdict) Checked() bool { return !v.parts[ipv4].unchecked && !v.parts[ipv6].unchecked }
+
+// Passing returns how many endpoints stay and pass their checks, by family. Where nothing
+// works there are none.
+func (v *Verdict) Passing() (ipv4s, ipv6s int) { return v.parts[ipv4].passing, v.parts[ipv6].passing }
+
+// Serving returns how many endpoints stay and are ready for what is known of them, by family:
+// those that pass, and those that may. What is ready for want of anything better is none.
+func (v *Verdict) Serving() (ipv4s, ipv6s int) { return v.parts[ipv4].serving, v.parts[ipv6].serving }
+
+// MayReplace reports whether the group can take over a target at all: everything was
+// checked, and something works.
+func (v *Verdict) MayReplace() bool {
+	return v.Checked() && max(v.parts[ipv4].works, v.parts[ipv6].works) == ReadyWorks
+}
+
+// part is what targets need to know of one family.
+type part struct {
+	// unchecked says that an address had no check yet.
+	unchecked bool
+	// works is what works, passing how many endpoints that are ready do, and serving how
+	// many of these may.
+	works            Work
+	passing, serving int
+	// yields is what must work elsewhere for the states by evidence to apply.
+	yields Work
+	// unproven says that all checks fail and none has passed since the start.
+	unproven bool
+	// members are those of Members; details say more, nil where there is nothing
+	// to say.
+	members []inventory.Member
+	details []detail
+}
+
+// detail is what is known of one member.
+type detail struct {
+	// alone is its state where nothing else works, evident the one by evidence.
+	alone, evident opinion
+	address        netip.Addr
+	zone           string
+	// stranger says that only slices speak for it.
+	stranger bool
+}
+
+// opinion is a state, and how much a target may hold on to its own.
+type opinion struct {
+	state inventory.State
+	basis basis
+}
+
+// basis is what a state is based on.
+type basis uint8
+
+const (
+	// judged: on checks of this process.
+	judged basis = iota
+	// unsettled: on too few failures to judge it.
+	unsettled
+	// untried: on no check at all.
+	untried
+)
+
+// newPart sums up what targets need to know.
+func newPart(rows []row, w *world, members []inventory.Member) part {
+	p := part{members: members, yields: LeavingWorks, unproven: w.nonePassed}
+	p.works, p.passing = working(rows, w)
+	for i := range rows {
+		if r := &rows[i]; r.next == inventory.StateReady && r.evident == inventory.StateReady && !r.drains && !w.failOpen {
+			p.serving++
+		}
+	}
+	if w.readyDraining {
+		p.yields = ReadyWorks
+	}
+	for i := range rows {
+		if r := &rows[i]; r.neverProbed(w) && r.streak.Trouble == "" && !r.was.forbidden && (r.next != inventory.Absent || r.listed()) {
+			p.unchecked = true
+			break
+		}
+	}
+	for i := range rows {
+		if r := &rows[i]; r.next != inventory.Absent && (r.evident != r.next && !r.accepted || r.was.basis != judged || r.stranger()) {
+			p.details = details(rows, w, len(members))
+			break
+		}
+	}
+	return p
+}
+
+// working says what works, and how many endpoints that are ready do. What is published
+// ready for want of anything better does not.
+func working(rows []row, w *world) (works Work, ready int) {
+	if w.failOpen || w.nonePassed {
+		return NothingWorks, 0
+	}
+	for i := range rows {
+		r := &rows[i]
+		switch {
+		case r.next != inventory.StateReady || r.condition != passing && (r.condition != belowFall || !r.hasPassed(w)):
+		case r.drains:
+			works = max(works, LeavingWorks)
+		case r.evident == inventory.StateReady:
+			works, ready = ReadyWorks, ready+1
+		}
+	}
+	return works, ready
+}
+
+// details returns what is known of each member.
+func details(rows []row, w *world, members int) []detail {
+	sure := *w
+	sure.failOpen, sure.mayDemote = false, true
+	all := make([]detail, 0, members)
+	for i := range rows {
+		r := &rows[i]
+		if r.next == inventory.Absent {
+			continue
+		}
+		d := detail{address: r.address, zone: r.zone(), stranger: r.stranger()}
+		d.alone = opinion{r.next, r.basis(w)}
+		d.evident = opinion{r.evident, r.byEvidence().basis(&sure)}
+		if r.accepted {
+			d.evident = d.alone
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// zone returns the zone of the address.
+func (r *row) zone() string {
+	if r.isMember() {
+		return r.was.Zone
+	}
+	return r.candidate.Zone
+}
+
+// basis returns what the state of the address is based on. A state that a failure has
+// changed once stays unsettled, also where the address has another node since, of
+// which nothing is known.
+func (r *row) basis(w *world) basis {
+	switch {
+	case r.was.basis == judged, r.hasPassed(w), r.condition == failing, w.failOpen && r.stays():
+		return judged
+	case r.was.basis == unsettled, !r.untried(w):
+		return unsettled
+	}
+	return untried
+}
+
+// published returns what one target publishes of the family.
+func (p *part) published(others Work, own []inventory.Member) []inventory.Member {
+	if p.details == nil {
+		return p.members
+	}
+	alone := others < p.yields
+	members, best := p.ofTarget(alone, false, own)
+	if best != inventory.StateReady {
+		members, best = p.ofTarget(alone, true, own)
+	}
+	if p.unproven && alone && best != inventory.StateReady && best != inventory.StateDraining {
+		return p.members
+	}
+	return members
+}
+
+// ofTarget returns the members in the states that a target gives them, and the best of
+// these. Without strangers, those are left out that the target did not publish itself.
+func (p *part) ofTarget(alone, strangers bool, own []inventory.Member) (members []inventory.Member, best inventory.State) {
+	members = make([]inventory.Member, 0, len(p.details))
+	for i := range p.details {
+		d := &p.details[i]
+		is, was := d.evident, inventory.StateOf(own, d.address)
+		if alone {
+			is = d.alone
+		}
+		state := is.heldTo(was)
+		if state == inventory.Absent || d.stranger && was == inventory.Absent && !strangers {
+			continue
+		}
+		if best == inventory.Absent || state < best {
+			best = state
+		}
+		members = append(members, inventory.Member{Address: d.address, State: state, Zone: d.zone})
+	}
+	return members, best
+}
+
+// heldTo returns the state in a target whose slices published the address so. The
+// pool starts from the best state that any target publishes.
+func (o opinion) heldTo(own inventory.State) inventory.State {
+	switch {
+	case o.basis == judged, o.state == inventory.Absent:
+		return o.state
+	case own == inventory.Absent:
+		return inventory.Absent
+	case o.basis == unsettled && own == inventory.StateDraining:
+		return o.state
+	}
+	return max(o.state, own) // worse states are higher
+}

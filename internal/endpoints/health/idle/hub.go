@@ -1,0 +1,152 @@
+package idle
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// gathering is how long alarms wait for others of the same moment, by which
+	// those of a whole network are known.
+	gathering = 10 * time.Millisecond
+	// pauseMin is the shortest pause between the loss of a connection and the next;
+	// each loss soon after a connect doubles it, up to pauseMax.
+	pauseMin, pauseMax = time.Second, 5 * time.Minute
+	// steady is how long a connection has to last to be no sign of a peer that
+	// closes idle ones.
+	steady = 10 * time.Minute
+	// spread is over how long the connects after a common loss are spread, and
+	// those of a start that has many.
+	spread = 30 * time.Second
+	// perConnect is the least share of that for each connect.
+	perConnect = 3 * time.Millisecond
+	// dials bounds the connects at the same time.
+	dials = 64
+)
+
+// HubOptions say how connections are held. MaxConnections is required.
+type HubOptions struct {
+	// MaxConnections bounds the connections. Addresses beyond are not held.
+	MaxConnections int
+	// Dial opens a connection; a TCP dialer with keep-alives where it is nil.
+	Dial func(context.Context, netip.AddrPort) (net.Conn, error)
+	// Random draws the jitter of connects: at least 0 and less than 1, from any
+	// goroutine. It is rand.Float64 where it is nil.
+	Random func() float64
+}
+
+// Hub holds the connections of many holders: one to each address and port, however
+// many of them want it.
+type Hub struct {
+	options HubOptions
+	// wake tells Run that the addresses changed, and slots and dialing bound what
+	// is open and what is being opened.
+	wake           chan struct{}
+	slots, dialing chan struct{}
+
+	mu      sync.Mutex
+	holders []*Holder
+	grips   map[netip.AddrPort]*grip
+}
+
+// NewHub checks the options. It connects to nothing.
+func NewHub(options HubOptions) (*Hub, error) {
+	if options.MaxConnections < 1 {
+		return nil, fmt.Errorf("held connections: at most %d connections leave none to hold", options.MaxConnections)
+	}
+	if options.Dial == nil {
+		options.Dial = dial
+	}
+	if options.Random == nil {
+		options.Random = rand.Float64
+	}
+	return &Hub{
+		options: options, wake: make(chan struct{}, 1),
+		slots: make(chan struct{}, options.MaxConnections), dialing: make(chan struct{}, dials),
+		grips: make(map[netip.AddrPort]*grip),
+	}, nil
+}
+
+// Close ends the holder: nothing is held for it any more.
+func (h *Holder) Close() {
+	h.Watch(nil)
+	h.hub.mu.Lock()
+	defer h.hub.mu.Unlock()
+	h.hub.holders = slices.DeleteFunc(h.hub.holders, func(other *Holder) bool { return other == h })
+}
+
+// signal tells Run that the addresses changed.
+func (u *Hub) signal() {
+	select {
+	case u.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run holds what is watched until the context ends, and returns when everything is
+// closed.
+func (u *Hub) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer u.release(nil)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-u.wake:
+		}
+		for _, g := range u.replace() {
+			running.Go(func() { u.keep(ctx, g) })
+		}
+	}
+}
+
+// replace lets go of what is no longer wanted and returns what is to be held anew.
+func (u *Hub) replace() []*grip {
+	u.mu.Lock()
+	wanted := make(map[netip.AddrPort][]*Holder)
+	var added []*grip
+	for _, h := range u.holders {
+		for _, a := range h.wanted {
+			target := netip.AddrPortFrom(a, h.options.Port)
+			wanted[target] = append(wanted[target], h)
+			if u.grips[target] == nil {
+				g := &grip{target: target, timeout: h.options.Timeout, released: make(chan struct{})}
+				u.grips[target] = g
+				added = append(added, g)
+			}
+		}
+	}
+	for target, holders := range wanted {
+		u.grips[target].serve(holders)
+	}
+	u.mu.Unlock()
+	u.release(wanted)
+	over := min(spread, time.Duration(len(added))*perConnect)
+	for _, g := range added {
+		g.first = time.Duration(u.options.Random() * float64(over))
+	}
+	return added
+}
+
+// release lets go of everything that is not among the wanted.
+func (u *Hub) release(wanted map[netip.AddrPort][]*Holder) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for target, g := range u.grips {
+		if len(wanted[target]) > 0 {
+			continue
+		}
+		delete(u.grips, target)
+		close(g.released)
+		if g.conn != nil {
+			_ = g.conn.Close()
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package health
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// watch makes the targets the addresses to check for a feed. It looks only at what
+// differs from the last call, which mostly is nothing.
+func (s *schedule) watch(f *feed, targets []Target, now time.Duration) {
+	if f.closed || slices.Equal(targets, f.watched) {
+		f.refused = 0
+		return
+	}
+	targets = distinct(targets)
+	watched := f.spare[:0]
+	var dropped, added []Target
+	for before, after := f.watched, targets; len(before) > 0 || len(after) > 0; {
+		switch {
+		case len(before) > 0 && len(after) > 0 && before[0].Address == after[0].Address:
+			if before[0].Urgent != after[0].Urgent {
+				e := f.kind.entries[after[0].Address]
+				e.of(f).urgent = after[0].Urgent
+				s.setUrgent(e, now)
+			}
+			watched = append(watched, after[0])
+			before, after = before[1:], after[1:]
+		case len(after) == 0 || len(before) > 0 && before[0].Address.Less(after[0].Address):
+			dropped, before = append(dropped, before[0]), before[1:]
+		default:
+			added, after = append(added, after[0]), after[1:]
+		}
+	}
+	s.drop(f, dropped, now)
+	f.refused = 0
+	for _, target := range added {
+		if s.add(f, target, now) {
+			watched = append(watched, target)
+		} else {
+			f.refused++
+		}
+	}
+	if len(added) > 0 {
+		slices.SortFunc(watched, func(a, b Target) int { return a.Address.Compare(b.Address) })
+	}
+	f.watched, f.spare = watched, f.watched
+}
+
+// distinct returns the targets sorted, each address once, and without those that
+// are none. One that is listed twice is urgent if it is so once.
+func distinct(targets []Target) []Target {
+	ascending := len(targets) == 0 || targets[0].Address.IsValid()
+	for i := 1; i < len(targets) && ascending; i++ {
+		ascending = targets[i-1].Address.Less(targets[i].Address)
+	}
+	if ascending {
+		return targets
+	}
+	urgent := make(map[netip.Addr]bool, len(targets))
+	for _, target := range targets {
+		if target.Address.IsValid() {
+			urgent[target.Address] = urgent[target.Address] || target.Urgent
+		}
+	}
+	all := make([]Target, 0, len(urgent))
+	for address, urgent := range urgent {
+		all = append(all, Target{Address: address, Urgent: urgent})
+	}
+	slices.SortFunc(all, func(a, b Target) int { return a.Address.Compare(b.Address) })
+	return all
+}
+
+// add begins to watch a target, and reports whether there was room for it. Its
+// address may still be checked for the last time it was watched: the result of that
+// says nothing.
+func (s *schedule) add(f *feed, target Target, now time.Duration) bool {
+	e := f.kind.entries[target.Address]
+	if e == nil {
+		if s.maxChecks > 0 && s.entries >= s.maxChecks {
+			return false
+		}
+		e = &entry{address: target.Address, kind: f.kind, place: s.phasesOf(f.kind).take()}
+		f.kind.entries[target.Address] = e
+		s.entries++
+		s.plan(e, now)
+	}
+	shared := len(e.subscribers) > 0
+	e.subscribers = append(slices.Clip(slices.Clone(e.subscribers)), &subscriber{feed: f, urgent: target.Urgent})
+	e.charge()
+	s.setUrgent(e, now)
+	if shared {
+		s.advance(e, now)
+	}
+	return true
+}
+
+// advance has an entry checked soon that one more feed waits for.
+func (s *schedule) advance(e *entry, now time.Duration) {
+	switch {
+	case e.state == planned:
+		e.leave()
+		s.plan(e, e.nextDue(now))
+	case e.state == idle && e.checks == 0:
+		s.plan(e, e.nextDue(now))
+	}
+}
+
+// phasesOf returns the places in the interval of a kind.
+func (s *schedule) phasesOf(k *kind) *phases {
+	p := s.phases[k.id.interval]
+	if p == nil {
+		p = &phases{}
+		s.phases[k.id.interval] = p
+	}
+	return p
+}
+
+// charge makes the share of the subscribers that has the fewest entries the one
+// whose slots the entry takes.
+func (e *entry) charge() {
+	var least *share
+	for _, b := range e.subscribers {
+		h := b.feed.share
+		if least == nil || h != least && h.load(e) < least.load(e) {
+			least = h
+		}
+	}
+	if least == e.share {
+		return
+	}
+	queued := e.state == waiting
+	if queued {
+		e.leave()
+	}
+	if e.share != nil {
+		e.share.entries--
+	}
+	if e.share = least; least == nil {
+		return
+	}
+	least.entries++
+	if queued {
+		least.enqueue(e)
+	}
+}
+
+// load returns how many entries the share has with this one.
+func (h *share) load(e *entry) int {
+	if e.share == h {
+		return h.entries
+	}
+	return h.entries + 1
+}
+
+// setUrgent finds out whether an entry is urgent, and moves its next check at once
+// where that has changed.
+func (s *schedule) setUrgent(e *entry, now time.Duration) {
+	urgent := slices.ContainsFunc(e.subscribers, func(b *subscriber) bool { return b.urgent })
+	if e.urgent == urgent {
+		return
+	}
+	e.leave()
+	e.urgent = urgent
+	switch e.state {
+	case planned:
+		s.plan(e, e.nextDue(now))
+	case waiting:
+		e.share.enqueue(e)
+	case idle:
+		e.due = e.nextDue(now)
+		if urgent && e.kind.id.overlap > 0 && e.checks > 0 && e.untaken() == 0 {
+			s.plan(e, e.due)
+		}
+	}
+}
+
+// drop forgets targets of a feed. An address that is being checked is forgotten
+// when that ends, so that nothing is taken for a result of the address if it comes
+// back.
+func (s *schedule) drop(f *feed, targets []Target, now time.Duration) {
+	results := false
+	for _, target := range targets {
+		e := f.kind.entries[target.Address]
+		b := e.of(f)
+		results = results || b.untaken > 0
+		b.gone = true
+		e.subscribers = slices.DeleteFunc(slices.Clone(e.subscribers), func(other *subscriber) bool { return other == b })
+		if len(e.subscribers) > 0 {
+			e.charge()
+			s.setUrgent(e, now)
+			continue
+		}
+		e.leave()
+		e.charge()
+		e.alarms, e.urgent, e.state = 0, false, idle
+		if e.checks == 0 {
+			s.forget(e)
+		}
+	}
+	if results {
+		f.results = slices.DeleteFunc(f.results, func(u untakenResult) bool { return u.gone })
+	}
+}
+
+// forget removes an entry that is in no queue.
+func (s *schedule) forget(e *entry) {
+	delete(e.kind.entries, e.address)
+	s.phasesOf(e.kind).giveBack(e.place)
+	s.entries--
+}

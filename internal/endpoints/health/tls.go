@@ -1,0 +1,125 @@
+package health
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+)
+
+// TLS says how HTTPS checks trust a backend.
+type TLS struct {
+	// Roots returns the certificates to trust, so that rotated ones work
+	// without a restart: it is called again for checks a second later. Its
+	// error is a LocalError. Where it is nil or returns nil, the system's roots
+	// are trusted.
+	Roots func() (*x509.CertPool, error)
+	// ServerName is the name to ask for and to find in the certificate. Where
+	// it is empty, the name in Options.Host is, and without that the address.
+	ServerName string
+	// Insecure accepts any certificate.
+	Insecure bool
+}
+
+// getSecurely is get over TLS.
+func (c *Checker) getSecurely(ctx, bounded context.Context, conn *net.TCPConn, target netip.AddrPort) answer {
+	tried := attempt{target: target, step: handshaking, what: "TLS handshake with " + target.String()}
+	config, err := c.tlsConfig(target)
+	if err != nil {
+		return c.judge(ctx, tried, err)
+	}
+	secured := tls.Client(conn, config)
+	if err := secured.HandshakeContext(bounded); err != nil {
+		return c.judge(ctx, tried, err)
+	}
+	// The backend hears that TLS is over before it sees the end of the stream.
+	defer func() { _ = secured.CloseWrite() }()
+	return c.get(ctx, secured, target)
+}
+
+// tlsConfig returns the configuration for one check. Only the roots and the name
+// differ between checks, and sessions are never resumed, so that each check sees
+// the certificate.
+func (c *Checker) tlsConfig(target netip.AddrPort) (*tls.Config, error) {
+	config := &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		NextProtos:         []string{"http/1.1"},
+		ServerName:         c.serverName(target),
+		InsecureSkipVerify: c.options.TLS.Insecure, //nolint:gosec // only where the operator says so
+	}
+	if c.options.TLS.Insecure || c.options.TLS.Roots == nil {
+		return config, nil
+	}
+	pool, err := c.roots.get(c.options.TLS.Roots)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errLocal, err)
+	}
+	config.RootCAs = pool
+	return config, nil
+}
+
+// serverName returns the name that the certificate must be for.
+func (c *Checker) serverName(target netip.AddrPort) string {
+	if c.options.TLS.ServerName != "" {
+		return c.options.TLS.ServerName
+	}
+	if c.options.Host != "" {
+		return (&url.URL{Host: c.options.Host}).Hostname()
+	}
+	return target.Addr().String()
+}
+
+// judgeTLS judges what crypto/tls says of the backend.
+func (c *Checker) judgeTLS(tried attempt, err error) answer {
+	var invalid x509.CertificateInvalidError
+	if errors.As(err, &invalid) && invalid.Reason == x509.Expired && validAt(invalid.Cert, c.steadyNow()) {
+		return localError(tried.what + ": the certificate is valid by the time since the start, but the clock of this machine has jumped; set the clock")
+	}
+	var noRoots x509.SystemRootsError
+	if errors.As(err, &noRoots) {
+		return localError(err.Error())
+	}
+	return refused(inventory.ProbeTLS, tried.what+": "+err.Error())
+}
+
+// steadyNow is the time of day, without the jumps of the clock since the start:
+// they must not make certificates expire.
+func (c *Checker) steadyNow() time.Time {
+	return c.startWall.Add(time.Since(c.startMono))
+}
+
+// validAt reports whether the dates of the certificate allow it at that time.
+func validAt(certificate *x509.Certificate, at time.Time) bool {
+	return !at.Before(certificate.NotBefore) && !at.After(certificate.NotAfter)
+}
+
+// rootsAge is how long the roots of one check serve the following ones, so that
+// a thousand checks do not read a thousand times what changes once a year.
+const rootsAge = time.Second
+
+// roots remembers for a moment what TLS.Roots returned.
+type roots struct {
+	mu   sync.Mutex
+	at   time.Time
+	pool *x509.CertPool
+	err  error
+}
+
+// get returns what load returned lately, or what it returns now.
+func (r *roots) get(load func() (*x509.CertPool, error)) (*x509.CertPool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.at.IsZero() || time.Since(r.at) > rootsAge {
+		r.pool, r.err = load()
+		r.at = time.Now()
+	}
+	return r.pool, r.err
+}

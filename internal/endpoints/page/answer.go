@@ -1,0 +1,149 @@
+package page
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
+)
+
+// worthPacking is from how many bytes on an answer is compressed.
+const worthPacking = 1 << 10
+
+// answer sends what render makes.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, contentType string, render func() ([]byte, error)) {
+	if !s.sending.enter(r.Context()) {
+		busy(w)
+		return
+	}
+	defer s.sending.leave()
+	s.send(w, r, contentType, render)
+}
+
+// known is something that one replica knows, and another may hand on.
+type known interface {
+	report.Answer
+	// ByItself says why the program does not move on, and why this is not what the leader
+	// says.
+	ByItself(standstill string, leader error)
+}
+
+// asked is what a request asks for.
+type asked[K known] struct {
+	// path is where the leader answers it, below LeaderPath, and led takes that answer.
+	path string
+	led  K
+	// own makes what this process knows.
+	own func() (K, error)
+}
+
+// asking reads what a request asks for. An error is a mistake of the request.
+type asking[K known] func(*http.Request) (asked[K], error)
+
+// shown sends what is asked for as JSON.
+func shown[K known](s *Server, ask asking[K]) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		a, err := ask(r)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		show(s, w, r, a, "application/json", func(k K) ([]byte, error) { return encoded(k, nil) })
+	}
+}
+
+// show sends what is asked for, which is the leader's where another replica leads. A
+// leader that does not answer holds no place where things are made.
+func show[K known](s *Server, w http.ResponseWriter, r *http.Request, a asked[K], contentType string, render func(K) ([]byte, error)) {
+	if !s.sending.enter(r.Context()) {
+		busy(w)
+		return
+	}
+	defer s.sending.leave()
+	led, err := s.opts.Ask(r.Context(), a.path, a.led)
+	if none := (*report.NoService)(nil); errors.As(err, &none) {
+		http.Error(w, none.Message, http.StatusNotFound)
+		return
+	}
+	s.send(w, r, contentType, func() ([]byte, error) {
+		if led {
+			return render(a.led)
+		}
+		own, fault := a.own()
+		if fault != nil {
+			return nil, fault
+		}
+		own.ByItself(s.standstill(), err)
+		return render(own)
+	})
+}
+
+// send sends what render makes. It is made as a whole first, so that a slow reader
+// holds memory, which is bounded, and never a place where things are made.
+func (s *Server) send(w http.ResponseWriter, r *http.Request, contentType string, render func() ([]byte, error)) {
+	if !s.rendering.enter(r.Context()) {
+		busy(w)
+		return
+	}
+	text, err := render()
+	packs := err == nil && len(text) >= worthPacking && acceptsGzip(r.Header)
+	if packs {
+		text, err = packed(text)
+	}
+	s.rendering.leave()
+	if none := (*report.NoService)(nil); errors.As(err, &none) {
+		http.Error(w, none.Message, http.StatusNotFound)
+		return
+	}
+	if err != nil {
+		s.opts.Logger.Error("cannot render an answer", "path", r.URL.Path, "error", err)
+		http.Error(w, "the answer cannot be rendered; the log says why", http.StatusInternalServerError)
+		return
+	}
+	header := w.Header()
+	header.Set("Content-Type", contentType)
+	header.Set("Content-Length", strconv.Itoa(len(text)))
+	header.Set("Vary", "Accept-Encoding")
+	if packs {
+		header.Set("Content-Encoding", "gzip")
+	}
+	_, _ = w.Write(text) // a client that went away misses nothing
+}
+
+// busy asks to come again.
+func busy(w http.ResponseWriter) {
+	w.Header().Set("Retry-After", retryAfter)
+	http.Error(w, "too many requests at once; try again in "+retryAfter+" s", http.StatusServiceUnavailable)
+}
+
+// acceptsGzip reports whether the client takes gzip.
+func acceptsGzip(header http.Header) bool {
+	for coding := range strings.SplitSeq(strings.Join(header.Values("Accept-Encoding"), ","), ",") {
+		name, weight, _ := strings.Cut(coding, ";")
+		if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
+			continue
+		}
+		_, value, _ := strings.Cut(weight, "=")
+		q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+		return err != nil || q > 0
+	}
+	return false
+}
+
+// packed compresses, fast rather than well.
+func packed(text []byte) ([]byte, error) {
+	var out bytes.Buffer
+	packer, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := packer.Write(text); err != nil {
+		return nil, err
+	}
+	err = packer.Close()
+	return out.Bytes(), err
+}

@@ -1,0 +1,90 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
+)
+
+// usesBanner says which pools the Service is about to leave, or to use in another way.
+func usesBanner(d *report.Document, m moments) banner {
+	b := banner{Tone: warn, Title: "What is published changes"}
+	for _, p := range d.Pools {
+		if p.State == report.Active {
+			continue
+		}
+		said := fmt.Sprintf("Pool %s is %s: %s.", p.Name, p.State, p.StateMessage)
+		if d.OfVariables() {
+			said = fmt.Sprintf("The endpoints are %s: %s.", p.State, p.StateMessage)
+		}
+		if at := m.at(p.LeavesAt); at != nil {
+			said += " Its slices are emptied " + at.Relative + "."
+		}
+		b.Said = append(b.Said, said)
+	}
+	b.when = len(b.Said) > 0
+	return b
+}
+
+// mostNamed is how many things of one kind a banner names.
+const mostNamed = 20
+
+// several says the first of a list, and how many more there are.
+func several[E any](all []E, say func(E) string) []string {
+	var said []string
+	for _, one := range all[:min(len(all), mostNamed)] {
+		said = append(said, say(one))
+	}
+	if more := len(all) - mostNamed; more > 0 {
+		said = append(said, fmt.Sprintf("%d more.", more))
+	}
+	return said
+}
+
+// listBanners are those of the page of all targets, the worst first. A part of them is
+// that of every page.
+func listBanners(t *report.Services, m moments) []banner {
+	d := &report.Document{Leader: t.Leader, Election: t.Election, HandedOnBy: t.HandedOnBy, DryRun: t.DryRun}
+	unread := slices.DeleteFunc(slices.Clone(t.Pools), func(p report.PoolStatus) bool { return p.Source == nil || p.Source.LastError == "" })
+	documents := cmp.Or(t.Documents, &report.Documents{})
+	all := []banner{
+		standstillBanner(t.Standstill),
+		{when: t.ServicesKept != "", Tone: warn, Title: "Many Services vanished at once, and are kept", Said: []string{t.ServicesKept + "."}, Means: "Their endpoints stay published and checked."},
+		{
+			when: len(unread) > 0, Tone: warn, Title: "Sources that cannot be read", Said: several(unread, m.unread),
+			Means:   "No node joins or leaves these pools. Health checks still take dead endpoints down and bring them back. A pool that was never read has no new endpoint.",
+			Do:      "Check the source of each pool, its credentials, and the network between this daemon and the source. The daemon tries again by itself.",
+			Runbook: "docs/runbooks/IonosEndpointSliceSourceFailing.md",
+		},
+		{
+			when: len(t.ServicesWithoutPool) > 0, Tone: warn, Title: "Slices of pools that no document describes",
+			Said: several(t.ServicesWithoutPool, func(l report.ServiceWithoutPool) string {
+				return fmt.Sprintf("Slice %s of Service %s/%s, pool %s, %s.", l.Slice, l.Namespace, l.Service, l.Pool, counted(l.Endpoints, "endpoint", "endpoints"))
+			}),
+			Means: "These slices stay as they are, and their endpoints are not checked.",
+			Do:    "Bring the documents of the pools back, or delete the slices.",
+		},
+		{
+			when: len(documents.Mistakes) > 0, Tone: warn, Title: "Mistakes in documents",
+			Said:  several(documents.Mistakes, func(m report.Mistake) string { return m.Place + ": " + m.Message + "." }),
+			Means: "A document with a mistake keeps its last good version. Where none is known, what was published before stays.",
+		},
+		{
+			when: documents.StatusError != "", Tone: warn, Title: "The status of objects is not written", Said: []string{documents.StatusError + "."},
+			Means: "These objects in the API server say what was true before. Their slices are written as always.",
+			Do:    "Give this program the right to update endpointpools/status and endpointbindings/status, or let the admission policy or webhook that is named allow it.",
+		},
+	}
+	return legibly(d, holding(append(all, roles(d, m)...)))
+}
+
+// unread says of a pool why its source cannot be read.
+func (m moments) unread(p report.PoolStatus) string {
+	last := "never read"
+	if at := m.at(p.Source.LastSuccess); at != nil {
+		last = "last read " + at.Relative
+	}
+	return fmt.Sprintf("Pool %s (%s), %s: %s.", p.Name, p.Source.Kind, last, p.Source.LastError)
+}

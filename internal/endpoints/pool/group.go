@@ -1,0 +1,147 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health/idle"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+)
+
+// GroupOptions are what a Group is made of.
+type GroupOptions struct {
+	// Reader is the pool's.
+	Reader *Reader
+	// Hub makes the checks, with the pool's Share of the slots. Both are for
+	// Policy.HealthOff empty.
+	Hub   *health.Hub
+	Share health.Share
+	// Prober makes one check, which Key names: groups with the same Key share the
+	// checks of an address. With no Key they share none.
+	Prober Prober
+	Key    any
+	Policy guard.Policy
+	// HealthTimeout is HEALTH_CHECK_TIMEOUT. The interval is in Policy.
+	HealthTimeout time.Duration
+	// HoldHub holds an idle connection to HoldPort of each endpoint; there is none
+	// where HoldPort is 0.
+	HoldHub  *idle.Hub
+	HoldPort uint16
+	// Drains is since when endpoints drain that are published so at first, as far as is known.
+	Drains map[netip.Addr]time.Time
+	// Publish gets each verdict, and Observe, which may be nil, the outcome of each
+	// event after its verdict was published. They must not block.
+	Publish func(*guard.Verdict)
+	Observe func(Outcome)
+}
+
+// Group decides about the endpoints of one pool by one health check, for any
+// number of targets. Groups of a pool may begin and end while it is read.
+type Group struct {
+	opts GroupOptions
+	// beat is when the loop last came round, as nanoseconds since start, 0 while
+	// it does not run.
+	beat  atomic.Int64
+	start time.Time
+	// decide is guard.Decide.
+	decide func(guard.Input, guard.Policy) guard.Verdict
+}
+
+// NewGroup checks the options. It neither reads nor checks anything.
+func NewGroup(opts GroupOptions) (*Group, error) {
+	switch {
+	case opts.Reader == nil || opts.Publish == nil:
+		return nil, errors.New("pool: a reader and somebody to publish to are needed")
+	case (opts.Prober == nil || opts.Hub == nil) && !opts.Policy.HealthOff:
+		return nil, errors.New("pool: a prober is needed unless health checks are off")
+	case opts.Prober != nil && (opts.Policy.Interval <= 0 || opts.HealthTimeout <= 0):
+		return nil, errors.New("pool: health interval and timeout have to be positive")
+	}
+	if opts.Observe == nil {
+		opts.Observe = func(Outcome) {}
+	}
+	return &Group{opts: opts, start: time.Now(), decide: guard.Decide}, nil
+}
+
+// Run checks and decides until ctx ends, and returns when everything it started has
+// stopped. members are what is published, the best state of each endpoint in any of
+// the targets: a start changes none of them (contract 28).
+//
+// Where the check of a target changes, a group with the new one starts from what the
+// target publishes, and takes over when guard.Verdict.MayReplace says so. Until then
+// the old one stays.
+func (g *Group) Run(ctx context.Context, members []inventory.Member) error {
+	l, err := g.begin(members)
+	if err != nil {
+		return err
+	}
+	defer l.end()
+	l.serve(ctx)
+	return nil
+}
+
+// begin makes the loop, which gets every answer of the source from now on.
+func (g *Group) begin(members []inventory.Member) (l *loop, err error) {
+	prober, err := g.opts.newProber()
+	if err != nil {
+		return nil, err
+	}
+	holder, err := g.opts.newHolder(prober)
+	if err != nil {
+		prober.close()
+		return nil, err
+	}
+	l = &loop{Group: g, prober: prober, holder: holder, box: g.opts.Reader.subscribe()}
+	defer func() {
+		if cause := recover(); cause != nil {
+			l.end()
+			l, err = nil, fmt.Errorf("pool: the first decision panicked: %v", cause)
+		}
+	}()
+	l.start(members)
+	return l, nil
+}
+
+// end takes the loop off what it got its input from.
+func (l *loop) end() {
+	l.opts.Reader.unsubscribe(l.box)
+	l.holder.close()
+	l.prober.close()
+}
+
+// serve runs the loop.
+func (l *loop) serve(ctx context.Context) {
+	defer l.Group.beat.Store(0)
+	l.watch()
+	for {
+		l.Group.beat.Store(int64(max(time.Since(l.Group.start), 1)))
+		e, ok := l.wait(ctx)
+		if !ok {
+			return
+		}
+		l.handle(e)
+	}
+}
+
+// Age returns how long ago the loop came round last, 0 where it does not run.
+func (g *Group) Age() time.Duration {
+	beat := g.beat.Load()
+	if beat == 0 {
+		return 0
+	}
+	return time.Since(g.start) - time.Duration(beat)
+}
+
+func (o GroupOptions) fastInterval() time.Duration { return fastInterval(o.Policy) }
+
+// fastInterval is how often an address whose state is in question is checked.
+func fastInterval(p guard.Policy) time.Duration { return max(p.Interval/10, 100*time.Millisecond) }
+
+// grace is how long a verdict waits for the first check of a new address.
+func (o GroupOptions) grace() time.Duration { return min(o.fastInterval(), time.Second) }

@@ -1,0 +1,264 @@
+package pool
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+)
+
+// loop is what Run remembers between two events. Only Run's goroutine touches it.
+type loop struct {
+	*Group
+	prober prober
+	holder *holder
+	box    *box
+
+	intake    intake
+	publisher publisher
+	pace      pace
+	trouble   trouble
+	// watched is what the prober checks, addresses are those of it.
+	watched   []guard.Watch
+	addresses []netip.Addr
+	// ineligible are the recovered members that are not eligible any more.
+	ineligible map[netip.Addr]bool
+	// verdict is the newest one, judged when it was made.
+	verdict *guard.Verdict
+	judged  time.Time
+	// beatDue is when the next heartbeat is due, however busy the loop is. Results
+	// that change no decision are taken in there.
+	beatDue time.Time
+	// outcome is the last one that was observed.
+	outcome Outcome
+}
+
+// start begins with the members that are published.
+func (l *loop) start(members []inventory.Member) {
+	now := time.Now()
+	l.judged, l.beatDue = now, now.Add(heartbeat)
+	l.intake.wait = min(l.opts.HealthTimeout, firstCheck) + l.opts.grace()
+	l.ineligible = ineligible(members, l.opts.Reader.opts.Rules)
+	verdict := l.decide(guard.Input{Now: now, Memory: guard.Recover(members, now).Drained(l.opts.Drains).Forbid(l.ineligible)}, l.opts.Policy)
+	l.verdict = &verdict
+	l.publisher = publisher{grace: l.opts.grace(), published: l.verdict}
+	l.opts.Publish(l.verdict)
+	l.tell(Outcome{Recovered: &Recovered{Members: len(members), Ineligible: len(l.ineligible)}})
+}
+
+// ineligible returns the members that are not eligible today.
+func ineligible(members []inventory.Member, rules filter.Rules) map[netip.Addr]bool {
+	not := make(map[netip.Addr]bool)
+	for _, m := range members {
+		if reason, _ := rules.Check(m.Address); reason != "" {
+			not[m.Address] = true
+		}
+	}
+	return not
+}
+
+// pass is the picture of the package comment: what was read and checked becomes a
+// verdict, and the targets get it before anything else happens.
+func (l *loop) pass() {
+	now := time.Now()
+	if l.trouble.holds(now) {
+		l.tell(Outcome{})
+		return
+	}
+	read, checks := l.intake.take(l.uncheckedMember, now)
+	verdict := l.decide(guard.Input{Now: now, Read: read, Health: checks, Memory: l.verdict.Memory}, l.opts.Policy)
+	if ready := l.publisher.offer(&verdict, l.unchecked, l.holder.asking, now); ready != nil {
+		l.opts.Publish(ready)
+	}
+	l.verdict, l.judged = &verdict, now
+	l.watch()
+	l.trouble.shown = nil
+	l.tell(Outcome{Passed: true})
+	l.trouble = trouble{}
+	l.pace.passed(now, time.Now(), l.verdict)
+}
+
+// watch tells the prober what to check, and forgets addresses that are not watched
+// any more: when one comes back, an old pass must not publish it (contract 7).
+func (l *loop) watch() {
+	if l.opts.Policy.HealthOff {
+		return
+	}
+	if l.watched == nil || !slices.Equal(l.watched, l.verdict.Watch) {
+		l.watched = l.verdict.Watch
+		l.addresses = addressesOf(l.watched)
+		l.prober.watch(l.targets())
+	}
+	l.holder.watch(l.verdict.Members, l.addresses)
+	l.intake.health = health.Keep(l.intake.health, l.addresses)
+}
+
+// addressesOf returns what is watched.
+func addressesOf(watched []guard.Watch) []netip.Addr {
+	addresses := make([]netip.Addr, len(watched))
+	for i, w := range watched {
+		addresses[i] = w.Address
+	}
+	return addresses
+}
+
+// targets are what the prober checks. A recovered member that is not eligible any
+// more is not contacted (contract 6).
+func (l *loop) targets() []health.Target {
+	targets := make([]health.Target, 0, len(l.watched))
+	for _, w := range l.watched {
+		if !l.ineligible[w.Address] {
+			targets = append(targets, health.Target{Address: w.Address, Urgent: w.Urgent})
+		}
+	}
+	return targets
+}
+
+// unchecked reports whether no check of the address has come back yet.
+func (l *loop) unchecked(addr netip.Addr) bool {
+	streak := l.intake.health.Of(addr)
+	return !l.opts.Policy.HealthOff && !l.ineligible[addr] && !streak.Known() && streak.Trouble == ""
+}
+
+// uncheckedMember reports whether something that is published was never checked.
+func (l *loop) uncheckedMember() bool {
+	for _, m := range l.verdict.Members {
+		if l.unchecked(m.Address) {
+			return true
+		}
+	}
+	return false
+}
+
+// event is one thing that happened; a heartbeat is the zero event.
+type event struct {
+	answer  *answer
+	results []inventory.Result
+}
+
+// wait returns the next event, or false when ctx has ended.
+func (l *loop) wait(ctx context.Context) (event, bool) {
+	timer := time.NewTimer(max(time.Nanosecond, time.Until(earlier(l.beatDue, l.wake()))))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return event{}, false
+	case <-l.box.ready:
+		return event{answer: l.box.take()}, true
+	case <-l.prober.ready():
+		return event{results: l.prober.loop.Take()}, true
+	case <-timer.C:
+		return event{}, true
+	}
+}
+
+// wake returns when time alone calls for a pass, zero if it does not.
+func (l *loop) wake() time.Time {
+	if !l.trouble.until.IsZero() {
+		return l.trouble.until
+	}
+	wake := earlier(l.verdict.Next, l.publisher.deadline())
+	return earlier(earlier(wake, l.intake.deadline()), l.pace.due)
+}
+
+// absorb takes an event in, and decides where it calls for that.
+func (l *loop) absorb(e event) {
+	now := time.Now()
+	switch {
+	case e.answer != nil:
+		l.read(*e.answer, now)
+		return
+	case e.results != nil:
+		if l.results(e.results, now) {
+			l.pass()
+		}
+		return
+	}
+	if wake := l.wake(); !wake.IsZero() && !now.Before(wake) {
+		l.pass()
+	}
+	if !now.Before(l.beatDue) {
+		l.beat(now)
+	}
+}
+
+// read takes the answer of the source in, and decides on it unless it has to wait.
+func (l *loop) read(a answer, now time.Time) {
+	s := &l.outcome.Source
+	s.LastAttempt, s.LastErr, s.Next = a.reading.At, a.reading.Err, a.reading.Next
+	l.outcome.Read = &a.reading
+	if a.inventory != nil {
+		r := &a.inventory.reading
+		s.LastSuccess, s.Nodes, s.Decisions = r.At, len(r.Nodes), a.inventory.read.Decisions
+		l.intake.accept(&a.inventory.read, now)
+		if l.intake.due(l.uncheckedMember, now) {
+			l.pass()
+			return
+		}
+	}
+	l.tell(Outcome{})
+}
+
+// beat takes in results that change no decision, so that the status shows recent
+// checks although a healthy pool makes a pass at each read only.
+func (l *loop) beat(now time.Time) {
+	l.beatDue = now.Add(heartbeat)
+	l.intake.fold()
+	refused := l.prober.refused()
+	if refused > 0 {
+		l.prober.watch(l.targets()) // there may be room by now
+	}
+	l.tell(Outcome{Beat: true, Overruns: l.prober.overruns(), Refused: refused})
+}
+
+// settled reports whether the verdict waits for no further check: of an endpoint whose state is
+// in question, of Fall failures where nothing passes, and of Rise passes where something drains.
+// It waits no longer than all these take.
+func (l *loop) settled(now time.Time) bool {
+	p, s := l.opts.Policy, l.outcome.Source
+	switch {
+	case s.LastAttempt.IsZero(), l.intake.inventory != nil, l.publisher.newest != nil:
+		return false
+	case p.HealthOff, now.Sub(s.LastAttempt) >= time.Duration(max(p.Rise, p.Fall))*(p.Interval+l.opts.HealthTimeout):
+		return true
+	}
+	passes, risen, fallen := false, false, true
+	for _, w := range l.verdict.Watch {
+		streak := l.intake.health.Of(w.Address)
+		switch {
+		case l.ineligible[w.Address], !streak.Known() && streak.Trouble != "":
+			continue
+		case !streak.Known(), w.Urgent:
+			return false
+		}
+		passes, fallen = passes || streak.Passes > 0, fallen && streak.Fails >= p.Fall
+		risen = risen || streak.Passes >= p.Rise && inventory.StateOf(l.verdict.Members, w.Address) == inventory.StateReady
+	}
+	drains := slices.ContainsFunc(l.verdict.Members, func(m inventory.Member) bool { return m.State == inventory.StateDraining })
+	return (passes || fallen) && (risen || !drains)
+}
+
+// tell tells the observer what an event came to.
+func (l *loop) tell(o Outcome) {
+	o.At, o.Verdict, o.Judged, o.Health = time.Now(), l.verdict, l.judged, l.intake.health
+	o.Source, o.Held, o.Trouble = l.outcome.Source, l.holder.stats(), l.trouble.shown
+	if !o.Beat {
+		o.Refused = l.outcome.Refused
+	}
+	if o.Overruns == 0 {
+		o.Overruns = l.outcome.Overruns
+	}
+	if o.Read == nil {
+		o.Read = l.outcome.Read
+	}
+	o.Decided = l.outcome.Decided || !o.Source.LastSuccess.IsZero() || o.Recovered == nil && len(l.verdict.Members) > 0
+	o.Settled = l.outcome.Settled || l.settled(o.At)
+	l.outcome = o
+	l.opts.Observe(o)
+	l.outcome.Read = nil
+}

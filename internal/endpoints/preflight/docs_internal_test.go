@@ -1,0 +1,109 @@
+package preflight
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+//go:generate go test . -run TestTheReferenceOfChecksIsUpToDate -update
+
+var update = flag.Bool("update", false, "write the reference anew")
+
+func TestTheReferenceOfChecksIsUpToDate(t *testing.T) {
+	path := filepath.Join("..", "..", "..", "docs", "reference", "check.md")
+	want := reference()
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("%s is out of date, run go generate ./internal/endpoints/preflight (-want +got):\n%s", path, diff)
+	}
+}
+
+const referenceHead = "<!-- Generated from internal/endpoints/preflight by \"go generate ./internal/endpoints/preflight\". Do not edit. -->\n" + `
+# What check checks
+
+` + "`check`" + ` checks everything that has to be right before the daemon can work, in the order of this page, whether variables, files or objects of the API server say what that is:
+
+- each pool: its source, its credentials, its nodes, and one health check of each endpoint in each way that a Service asks for;
+- each namespace: the rights;
+- each Service: the Service, its slices, and what keeps its clients from the endpoints.
+
+It changes nothing, and needs no right that the daemon does not need. It makes at most 10 requests in each namespace. What it does not look at, because of that bound, a missing right or the kind of the store, is a line that says so. ` + "`--namespace` and `--service`" + ` choose what is looked at. ` + "`--timeout`" + ` limits the whole run.
+
+| result | meaning |
+|---|---|
+| ` + "`ok`" + ` | as it should be |
+| ` + "`warn`" + ` | allowed, and seldom intended |
+| ` + "`fail`" + ` | the daemon would not work as intended |
+| ` + "`skip`" + ` | not checked, or not meant to be published; the message says why |
+
+Exit status: 0 nothing failed; 1 something failed; 2 the configuration is wrong; 124 time-out.
+
+` + "`--only AREA`" + ` checks one area only. For several, separate them with commas or repeat ` + "`--only`" + `. The exit status counts only what was checked. A wrong configuration is always reported.
+
+| area | is | needs |
+|---|---|---|
+%s
+What an area needs is checked as well, and shown if it failed. If the source cannot be read, ` + "`rights` and `service`" + ` are judged without the nodes, and the source is shown as ` + "`skip`" + `.
+
+` + "`--short`" + ` prints one line for each area, and below it what is ` + "`warn` or `fail`" + `: one line for all checks with the same reason. In a document it leaves the other checks out.
+
+` + "`-o json`" + ` and ` + "`-o yaml`" + ` print one document:
+
+| field | holds |
+|---|---|
+| ` + "`apiVersion`" + ` | ` + "`v1`" + `: fields may be added, and keep their meaning |
+| ` + "`ok`" + ` | whether nothing failed |
+| ` + "`summary`" + ` | the sentence at the end of the text |
+| ` + "`counts`" + ` | how many checks have each result: ` + "`ok`, `warn`, `fail`, `skip`" + ` |
+| ` + "`areas[].section`, `areas[].result`, `areas[].counts`" + ` | the area, the worst result of its checks, and how many have each result |
+| ` + "`checks[].id`" + ` | the kind of the check: a heading of this page |
+| ` + "`checks[].section`" + ` | the area |
+| ` + "`checks[].result`" + ` | see above |
+| ` + "`checks[].subject`" + ` | what was checked: a variable, a node and its address, a right, an object |
+| ` + "`checks[].message`" + ` | what was found, with the actual values |
+| ` + "`checks[].reason`" + ` | the [reason](reasons.md) of a node or address, where there is one |
+| ` + "`checks[].remedy`, `checks[].link`" + ` | what to do, and the heading of this page; for ` + "`warn` and `fail`" + ` |
+`
+
+// reference returns docs/reference/check.md.
+func reference() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, referenceHead, areaTable())
+	for _, section := range Sections() {
+		fmt.Fprintf(&b, "\n## %s\n", section.Title())
+		for _, doc := range Docs() {
+			if doc.ID.section() == section {
+				fmt.Fprintf(&b, "\n### %s\n\n%s\n\nWhat to do: %s.\n", doc.ID, doc.Meaning, doc.Remedy)
+			}
+		}
+	}
+	return b.String()
+}
+
+// areaTable lists the areas and what they need.
+func areaTable() string {
+	var b strings.Builder
+	for _, section := range Sections() {
+		var ids []string
+		for _, id := range slices.Concat(section.needs(), section.uses()) {
+			ids = append(ids, "`"+string(id)+"`")
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", section, section.Title(), strings.Join(ids, ", "))
+	}
+	return b.String()
+}

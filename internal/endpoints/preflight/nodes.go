@@ -1,0 +1,66 @@
+package preflight
+
+import (
+	"slices"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+)
+
+// JudgeNodes says what the filter decided on each node and address. A node with one
+// address that may be published is fine, whatever its other addresses are.
+func JudgeNodes(nodes int, decisions []inventory.Decision) []Check {
+	remedies := make(map[inventory.Reason]string)
+	for _, doc := range inventory.Reasons() {
+		remedies[doc.Reason] = doc.Remedy
+	}
+	usable := make(map[inventory.Identity]bool)
+	for _, d := range decisions {
+		if d.Reason == "" {
+			usable[d.Node] = true
+		}
+	}
+	checks := []Check{judgeUsable(nodes, len(usable))}
+	for _, d := range decisions {
+		c := NodesNode.check(nodeResult(d.Reason, usable[d.Node]), subject(d), d.Text())
+		c.Reason = string(d.Reason)
+		if c.Result == Fail {
+			c = c.remedied(remedies[d.Reason])
+		}
+		checks = append(checks, c)
+	}
+	return checks
+}
+
+func judgeUsable(nodes, usable int) Check {
+	const subject = "usable nodes"
+	switch {
+	case nodes == 0:
+		return NodesUsable.fail(subject, "the source lists no node").remedied("check the settings of the source: its selector, file, command, cluster or data centre")
+	case usable == 0:
+		return NodesUsable.fail(subject, "none of %s has an address that may be published", plural(nodes, "node"))
+	}
+	return NodesUsable.ok(subject, "%d of %s", usable, plural(nodes, "node"))
+}
+
+// subject names the node, and the address where the decision is about one.
+func subject(d inventory.Decision) string {
+	if !d.Address.IsValid() {
+		return d.Node.Name
+	}
+	return d.Node.Name + " " + d.Address.String()
+}
+
+// nodeResult fails an address that should be published and cannot be. It skips nodes
+// that are not meant to be published, and further addresses of a node that has a
+// usable one.
+func nodeResult(reason inventory.Reason, usable bool) Result {
+	unwanted := []inventory.Reason{inventory.NodeNotReady, inventory.NotWorker, inventory.Excluded}
+	further := []inventory.Reason{inventory.OutsideSubnet, inventory.ForbiddenAddress}
+	switch {
+	case reason == "":
+		return OK
+	case slices.Contains(unwanted, reason), usable && slices.Contains(further, reason):
+		return Skip
+	}
+	return Fail
+}

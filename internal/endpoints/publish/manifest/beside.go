@@ -1,0 +1,67 @@
+package manifest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+)
+
+// mirrorer is the controller of Kubernetes that copies the Endpoints object of a
+// Service without a selector into slices.
+const mirrorer = "endpointslicemirroring-controller.k8s.io"
+
+// ToBeside returns what the object publishes beside our slices; nothing is
+// published, and Endpoints is 0, when it is ours by name, is of another Service,
+// or is empty.
+func ToBeside(object *discoveryv1.EndpointSlice, target publish.Target) publish.Beside {
+	_, _, ours := target.ParseName(object.Name)
+	if ours || object.Labels[discoveryv1.LabelServiceName] != target.Service {
+		return publish.Beside{}
+	}
+	manager := object.Labels[discoveryv1.LabelManagedBy]
+	beside := publish.Beside{Name: object.Name, Manager: bounded(manager), Endpoints: len(object.Endpoints)}
+	count := fmt.Sprintf("%d endpoints", beside.Endpoints)
+	if beside.Endpoints == 1 {
+		count = "1 endpoint"
+	}
+	beside.Message = fmt.Sprintf("slice %s/%s also publishes %s for Service %s, without health checks; ",
+		target.Namespace, object.Name, count, target.Service) + remedy(beside, target)
+	return beside
+}
+
+// remedy says where the slice comes from and how to remove it. Until our own slices
+// hold what is needed, the other one may be all that serves.
+func remedy(b publish.Beside, target publish.Target) string {
+	const first = "once the slices of this daemon hold the ready endpoints that are needed, "
+	switch b.Manager {
+	case mirrorer:
+		return fmt.Sprintf("it mirrors the Endpoints object %[2]s: %[3]srun \"kubectl -n %[1]s label endpoints %[2]s %[4]s=true\", "+
+			"which removes the slice (remove the label to undo that); delete the Endpoints object only after that, and not the slice: it would come back",
+			target.Namespace, target.Service, first, discoveryv1.LabelSkipMirror)
+	case target.ManagedBy:
+		return fmt.Sprintf("it has the managed-by label of this daemon, as after a change of TARGET_ENDPOINTSLICE_NAME: %sand if no other instance of this program writes it, delete it", first)
+	case "":
+		return fmt.Sprintf("it has no label %s, so it may have been made by hand: %sdelete it", discoveryv1.LabelManagedBy, first)
+	}
+	return fmt.Sprintf("it is managed by %q: %sstop that from managing slices of this Service, then delete the slice if it is still there", b.Manager, first)
+}
+
+// Beside returns those that publish anything, sorted by name; none for a Service
+// with a selector, whose slices are those of Kubernetes.
+func Beside(service publish.Service, found []publish.Beside) []publish.Beside {
+	if service.HasSelector {
+		return nil
+	}
+	var counts []publish.Beside
+	for _, b := range found {
+		if b.Endpoints > 0 {
+			counts = append(counts, b)
+		}
+	}
+	slices.SortFunc(counts, func(a, b publish.Beside) int { return cmp.Compare(a.Name, b.Name) })
+	return counts
+}

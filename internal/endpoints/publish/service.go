@@ -1,0 +1,108 @@
+package publish
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Kind names why the Service cannot be filled. It is the reason of the Event.
+type Kind string
+
+// The kinds; empty where the Service can be filled.
+const (
+	ServiceMissing      Kind = "ServiceMissing"
+	ServiceDeleting     Kind = "ServiceDeleting"
+	ServiceHasSelector  Kind = "ServiceHasSelector"
+	ServiceExternalName Kind = "ServiceExternalName"
+	PortMismatch        Kind = "PortMismatch"
+)
+
+// gone reports whether there is no Service to write slices for.
+func (k Kind) gone() bool { return k == ServiceMissing || k == ServiceDeleting }
+
+// Problem says why the Service cannot be filled, and the remedy.
+type Problem struct {
+	Kind    Kind
+	Message string
+}
+
+// ResolvePorts returns the ports of the target with the Service's names and
+// appProtocols, sorted, or why there are none.
+func ResolvePorts(service Service, target Target) ([]Port, Problem) {
+	name := target.Namespace + "/" + target.Service
+	switch {
+	case service.UID == "":
+		return nil, Problem{ServiceMissing, fmt.Sprintf("there is no Service %s: its slices are left as they are; create it without a selector, or correct TARGET_NAMESPACE and TARGET_SERVICE_NAME", name)}
+	case service.Deleting:
+		return nil, Problem{ServiceDeleting, fmt.Sprintf("Service %s is being deleted: its slices are left as they are; create it again when it is gone", name)}
+	case service.ExternalName:
+		return nil, Problem{ServiceExternalName, fmt.Sprintf("Service %s is of type ExternalName, which has no endpoints: no slice is created; make it ClusterIP, NodePort or LoadBalancer", name)}
+	case service.HasSelector:
+		return nil, Problem{ServiceHasSelector, fmt.Sprintf("Service %s has a selector, so Kubernetes manages its endpoints itself: no slice is created; remove spec.selector", name)}
+	case service.Portless != "":
+		return nil, Problem{PortMismatch, service.Portless}
+	}
+	if len(service.Ports) == 0 {
+		return nil, Problem{PortMismatch, fmt.Sprintf("Service %s has no port, and a slice takes the names of its ports from there: no slice is created; give the Service a port, also where it is headless", name)}
+	}
+	if target.PortFromService {
+		return portFromService(service, target, name)
+	}
+	ports := slices.Clone(target.Ports)
+	slices.SortFunc(ports, ComparePorts)
+	for i, p := range ports {
+		at := slices.IndexFunc(service.Ports, func(s ServicePort) bool { return s.Name == p.Name && s.Protocol == p.Protocol })
+		if at < 0 {
+			return nil, Problem{PortMismatch, fmt.Sprintf("Service %s has no port named %q with protocol %s, only %s: no slice is created; correct TARGET_PORTS or the Service", name, p.Name, p.Protocol, describe(service.Ports))}
+		}
+		ports[i].AppProtocol = service.Ports[at].AppProtocol
+	}
+	return ports, Problem{}
+}
+
+// portFromService gives the one port of TARGET_PORT the name, the protocol and the
+// appProtocol of the Service's port: the only one, else the one whose targetPort is
+// that number, else the one whose port is.
+func portFromService(service Service, target Target, name string) ([]Port, Problem) {
+	number := target.Ports[0].Number
+	matches := service.Ports
+	if len(matches) != 1 {
+		matches = filterPorts(service.Ports, func(s ServicePort) bool { return s.TargetPort == number })
+	}
+	if len(matches) == 0 {
+		matches = filterPorts(service.Ports, func(s ServicePort) bool { return s.Port == number })
+	}
+	if len(matches) != 1 {
+		return nil, Problem{PortMismatch, fmt.Sprintf("TARGET_PORT=%d fits %d ports of Service %s, which has %s: no slice is created; set TARGET_PORTS=name=%d", number, len(matches), name, describe(service.Ports), number)}
+	}
+	found := matches[0]
+	return []Port{{Name: found.Name, Protocol: found.Protocol, Number: number, AppProtocol: found.AppProtocol}}, Problem{}
+}
+
+// filterPorts returns the ports that keep accepts.
+func filterPorts(ports []ServicePort, keep func(ServicePort) bool) []ServicePort {
+	var kept []ServicePort
+	for _, p := range ports {
+		if keep(p) {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+// mostNamed is how many ports a message names: a Service may have hundreds.
+const mostNamed = 16
+
+// describe lists a Service's ports for a message.
+func describe(ports []ServicePort) string {
+	names := make([]string, min(len(ports), mostNamed))
+	for i, p := range ports[:len(names)] {
+		names[i] = fmt.Sprintf("%q (%d/%s)", p.Name, p.Port, p.Protocol)
+	}
+	text := strings.Join(names, ", ")
+	if more := len(ports) - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}

@@ -1,0 +1,246 @@
+package publish
+
+import (
+	"cmp"
+	"errors"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+)
+
+// ErrConflict is what a store's Write wraps when the slice is no longer what the
+// write was computed from: another version, already there, or gone. The state
+// must be read and decided again; the same write is never sent twice.
+var ErrConflict = errors.New("the slice changed since it was read")
+
+// ErrStoredOtherwise is what a store's Write wraps when the API server carried the write
+// out, and stored something else than was sent: an admission policy or a webhook changes
+// slices. What is stored counts, so the state must be read again. The same write is sent
+// again only rarely, another one at once.
+var ErrStoredOtherwise = errors.New("the API server stored something else than was sent")
+
+// Family is the address family of a slice; a slice holds only one.
+type Family uint8
+
+// The families, in the order in which slices are sorted.
+const (
+	IPv4 Family = iota
+	IPv6
+)
+
+// FamilyOf returns the family of an address.
+func FamilyOf(addr netip.Addr) Family {
+	if addr.Is4() {
+		return IPv4
+	}
+	return IPv6
+}
+
+// String returns the family's name as EndpointSlices spell it.
+func (f Family) String() string {
+	if f == IPv6 {
+		return "IPv6"
+	}
+	return "IPv4"
+}
+
+// Protocol is the transport protocol of a port: TCP, UDP or SCTP.
+type Protocol string
+
+// The protocols of Service ports.
+const (
+	TCP  Protocol = "TCP"
+	UDP  Protocol = "UDP"
+	SCTP Protocol = "SCTP"
+)
+
+// Port is one backend port of the target.
+type Port struct {
+	// Name equals the name of the Service's port; it is empty for the single
+	// unnamed port of a Service.
+	Name     string
+	Protocol Protocol
+	Number   uint16
+	// AppProtocol is the one of the Service's port, empty for none; a target says
+	// nothing of it.
+	AppProtocol string
+}
+
+// ComparePorts orders ports by name, protocol, number and appProtocol.
+func ComparePorts(a, b Port) int {
+	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Number, b.Number),
+		cmp.Compare(a.AppProtocol, b.AppProtocol))
+}
+
+// Target is one Service of the local cluster and how to fill it.
+type Target struct {
+	Namespace string
+	Service   string
+	// SliceName is the name of the first IPv4 slice; the others follow from it.
+	SliceName string
+	// Pool names the pool that fills the slices, which have its name as a label; empty
+	// where the variables name the only one.
+	Pool      string
+	ManagedBy string
+	// Ports are the backend ports. With PortFromService there is exactly one,
+	// whose name is still to be taken from the Service.
+	Ports           []Port
+	PortFromService bool
+	// MaxEndpoints is how many endpoints a slice may hold, 1 to 1000.
+	MaxEndpoints int
+	// Names is how messages about this target name settings; its surfaces apply it.
+	Names spelling.Names
+}
+
+// Service is what a store knows of the target's Service.
+type Service struct {
+	// UID is empty when there is no such Service.
+	UID          string
+	Deleting     bool
+	HasSelector  bool
+	ExternalName bool
+	// PublishNotReady is spec.publishNotReadyAddresses: every endpoint is wanted,
+	// whatever its health.
+	PublishNotReady bool
+	Ports           []ServicePort
+	// Portless says why its ports are not known, and the remedy, where a store made the Service up.
+	Portless string
+	Traits
+}
+
+// Same reports whether both say the same.
+func (s Service) Same(other Service) bool {
+	return s.UID == other.UID && s.Deleting == other.Deleting && s.HasSelector == other.HasSelector &&
+		s.ExternalName == other.ExternalName && s.PublishNotReady == other.PublishNotReady && s.Portless == other.Portless &&
+		s.Traits == other.Traits && slices.Equal(s.Ports, other.Ports)
+}
+
+// Traits are what else a Service says that decides what its clients make of endpoints.
+// No slice depends on them.
+type Traits struct {
+	// IPv4 and IPv6 are the families that clients can use.
+	IPv4, IPv6 bool
+	// Headless: clients get the addresses of endpoints from DNS.
+	Headless bool
+	// Local names the fields that are Local, and Topology the field or annotation that
+	// asks for near endpoints; both are empty where there is none.
+	Local, Topology string
+}
+
+// ServicePort is one port of a Service.
+type ServicePort struct {
+	Name     string
+	Protocol Protocol
+	Port     uint16
+	// TargetPort is 0 where it is not a number.
+	TargetPort uint16
+	// AppProtocol is empty where the Service's port has none.
+	AppProtocol string
+}
+
+// Slice is one EndpointSlice of ours, as it is or as it should be.
+type Slice struct {
+	Name   string
+	Family Family
+	// Endpoints are sorted by address, Ports by name.
+	Endpoints []inventory.Member
+	Ports     []Port
+	// PublishNotReady says that every endpoint is published as ready, as
+	// Service.PublishNotReady asks for; the members' states are what they are.
+	PublishNotReady bool
+	// Owner is the UID of the Service in the slice's ownerReference.
+	Owner string
+	// Version is the resourceVersion the slice was read at, empty for a slice
+	// that does not exist.
+	Version string
+	// Changed is when it was last changed as it says itself, zero where it does not: what
+	// drains in it drains since then, or longer.
+	Changed time.Time
+	// Drift says, for a slice that was read, what in it differs from what we
+	// would write and has no field here (labels, conditions left out, further
+	// addresses of an endpoint). A slice with drift is written again.
+	Drift string
+}
+
+// Same reports whether both slices, of the same name, publish the same in the same
+// form. Versions may differ.
+func (s Slice) Same(other Slice) bool {
+	return s.Name == other.Name && s.Family == other.Family && s.Owner == other.Owner && s.Drift == other.Drift &&
+		s.PublishNotReady == other.PublishNotReady &&
+		slices.Equal(s.Ports, other.Ports) && slices.Equal(s.Endpoints, other.Endpoints)
+}
+
+// SameVersion reports whether both slices are the same, their versions too.
+func (s Slice) SameVersion(other Slice) bool { return s.Version == other.Version && s.Same(other) }
+
+// StateOf returns the state that the slice gives an address.
+func (s Slice) StateOf(addr netip.Addr) inventory.State { return inventory.StateOf(s.Endpoints, addr) }
+
+// Refusal is a slice that has a name of ours but is not ours to touch.
+type Refusal struct {
+	Name string
+	// Message says which program manages it, or what else is wrong, and the remedy.
+	Message string
+}
+
+// Beside is a slice of the Service that is not ours and publishes endpoints beside
+// ours: they get traffic too, and are not checked.
+type Beside struct {
+	Name string
+	// Manager is the value of the slice's managed-by label, empty without one.
+	Manager string
+	// Endpoints is how many it publishes, at least 1.
+	Endpoints int
+	// Message says where it comes from, and how to be rid of it without taking a
+	// backend away.
+	Message string
+}
+
+// State is what a store holds for one target at one moment.
+type State struct {
+	Service Service
+	// Slices are ours by name and managed-by, sorted by family and number.
+	Slices []Slice
+	// Refused are the slices of our names that are not ours, sorted by name.
+	Refused []Refusal
+	// Beside are the slices of other names that publish endpoints for the same
+	// Service, sorted by name. While the Service has a selector there are none:
+	// then such slices are to be expected, and the selector is what is wrong.
+	Beside []Beside
+	// Unread are the names of slices that may be something else by now, sorted: their
+	// last write failed, or they vanished, and they could not be read since: UnreadErr
+	// says why.
+	Unread    []string
+	UnreadErr error
+	// Stale says why all this may be out of date; nil if it is not.
+	Stale error
+}
+
+// Operation is the kind of a write.
+type Operation string
+
+// The operations. There is no deletion: a surplus slice is emptied.
+const (
+	Create Operation = "create"
+	Update Operation = "update"
+)
+
+// Write is one request that makes one slice what it should be.
+type Write struct {
+	Operation Operation
+	// Slice is the whole slice as it should be. Its Version is the one that
+	// the write was computed from, and the fence of the update.
+	Slice Slice
+	// Added, Removed and Changed are the addresses by which the slice differs
+	// from before, sorted.
+	Added, Removed, Changed []netip.Addr
+	// After names the slices whose writes have to succeed before this one,
+	// because addresses move from this slice to them.
+	After []string
+	// Trigger is when the change was decided; it becomes the annotation
+	// endpoints.kubernetes.io/last-change-trigger-time.
+	Trigger time.Time
+}

@@ -1,0 +1,200 @@
+package report
+
+import (
+	"cmp"
+	"net/netip"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+)
+
+// Status is what a pool decided, and what came of it in the slices of one Service.
+type Status struct {
+	// At is when it was made, zero before the first decision.
+	At      time.Time
+	Verdict guard.Verdict
+	// ModeSince is when the mode was entered.
+	ModeSince time.Time
+	Health    inventory.Health
+	State     publish.State
+	Problem   publish.Problem
+	Source    pool.Sourced
+	Store     StoreStatus
+	// Findings are the last word on every node and address, those that left a short while ago
+	// included, sorted by node and address.
+	Findings []findings.Finding
+	// Cycles are the newest reads and changes, newest first.
+	Cycles []findings.Cycle
+}
+
+// StoreStatus is how loading and writing goes.
+type StoreStatus struct {
+	// LastWrite is when the last write succeeded, zero if none has.
+	LastWrite time.Time
+	// LoadErr is why the last load failed, WriteErr why slices that should be written cannot
+	// be; nil if all is well.
+	LoadErr, WriteErr error
+	// Pending is how many slices still differ from what was decided.
+	Pending int
+}
+
+// Facts are what a Document is made of.
+type Facts struct {
+	Many
+	Status *Status
+	Target publish.Target
+	// SourceKind is the value of SOURCE_KIND that does the same.
+	SourceKind string
+	// HealthOff says that nothing is checked, and every eligible address counts as
+	// passing.
+	HealthOff bool
+	// Warnings are those of the source.
+	Warnings []string
+}
+
+// Build makes the document. It shares nothing with the facts that could change.
+func Build(f Facts) *Document {
+	d := frame(f)
+	d.Stages, d.Nodes = stagesOf(f), nodesOf(f.Status)
+	for _, c := range f.Status.Cycles {
+		d.Cycles = append(d.Cycles, cycleOf(c))
+	}
+	d.summarise(d.count())
+	d.Judge()
+	d.spell(f.Target.Names)
+	return d
+}
+
+// frame makes the document without what depends on the endpoints.
+func frame(f Facts) *Document {
+	s := f.Status
+	d := &Document{
+		APIVersion: APIVersion, At: stamp(f.Now), Decided: !s.At.IsZero(),
+		Mode: s.Verdict.Mode.String(), Reason: string(s.Verdict.Cause), Message: s.Verdict.Message, Since: stamp(s.ModeSince),
+		Leader: f.Leader, Election: f.Election, DryRun: f.DryRun,
+		Program: Program{Version: f.Version, StartedAt: stamp(f.Started), UptimeSeconds: seconds(f.Now.Sub(f.Started))},
+		Service: targetOf(f.Target, s.State),
+		Source:  sourceOf(f),
+		Store:   storeOf(f.StoreKind, s),
+		Nodes:   []Node{},
+		Cycles:  make([]Cycle, 0, len(s.Cycles)),
+	}
+	d.Election.Since = stamp(d.Election.Since)
+	if s.Verdict.Removal.Endpoints > 0 {
+		removal := Removal(s.Verdict.Removal)
+		removal.At = stamp(removal.At)
+		d.Removal = &removal
+	}
+	if s.Problem.Kind != "" {
+		d.Problem = &Problem{Kind: string(s.Problem.Kind), Message: s.Problem.Message}
+	}
+	return d
+}
+
+// stamp is a time as the document writes it.
+func stamp(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.UTC().Truncate(time.Millisecond)
+}
+
+// seconds is a duration as the document writes it, to the microsecond.
+func seconds(d time.Duration) float64 { return d.Truncate(time.Microsecond).Seconds() }
+
+// words spells an error.
+func words(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// addresses spells addresses.
+func addresses(addrs []netip.Addr) []string {
+	all := make([]string, len(addrs))
+	for i, addr := range addrs {
+		all[i] = addr.String()
+	}
+	return all
+}
+
+func targetOf(t publish.Target, state publish.State) Service {
+	target := Service{Namespace: t.Namespace, Name: t.Service, Spelling: t.Names.Spelling, Slices: make([]string, 0, len(state.Slices))}
+	for _, s := range state.Slices {
+		target.Slices = append(target.Slices, s.Name)
+	}
+	return target
+}
+
+func sourceOf(f Facts) Source {
+	s := f.Status.Source
+	return Source{
+		Kind: f.SourceKind, LastAttempt: stamp(s.LastAttempt), LastSuccess: stamp(s.LastSuccess), NextRead: stamp(s.Next),
+		LastError: words(s.LastErr), RejectedInventories: f.Status.Verdict.Memory.Rejected(), Warnings: f.Warnings,
+	}
+}
+
+func storeOf(kind string, s *Status) Store {
+	store := Store{Kind: kind, LastWrite: stamp(s.Store.LastWrite), LoadError: words(s.Store.LoadErr), WriteError: words(s.Store.WriteErr), PendingSlices: s.Store.Pending}
+	store.LastError = cmp.Or(store.LoadError, store.WriteError)
+	for _, r := range s.State.Refused {
+		store.SlicesOfOthers = append(store.SlicesOfOthers, r.Name+": "+r.Message)
+	}
+	for _, b := range s.State.Beside {
+		store.SlicesBeside = append(store.SlicesBeside, b.Name+": "+b.Message)
+	}
+	return store
+}
+
+func stagesOf(f Facts) Stages {
+	s := f.Status
+	stages := Stages{Nodes: s.Source.Nodes, Unchecked: s.Verdict.Unchecked}
+	for _, d := range s.Source.Decisions {
+		if d.Reason == "" && d.Stage == inventory.StageFilter {
+			stages.Eligible++
+		}
+	}
+	for _, streak := range s.Health.All() {
+		if streak.Passes > 0 {
+			stages.Passing++
+		}
+	}
+	if f.HealthOff {
+		stages.Passing = stages.Eligible
+	}
+	for _, m := range s.Verdict.Members {
+		switch m.State {
+		case inventory.StateReady:
+			stages.Ready++
+		case inventory.StateDraining:
+			stages.Draining++
+		case inventory.StateDown:
+			stages.Down++
+		case inventory.Absent:
+		}
+	}
+	return stages
+}
+
+func cycleOf(c findings.Cycle) Cycle {
+	cycle := Cycle{
+		At: stamp(c.At), DurationSeconds: seconds(c.Took), Writes: c.Writes, Repeats: c.Repeats, Error: words(c.Err),
+		Added: addresses(c.Added), Removed: addresses(c.Removed), Changed: addresses(c.Changed),
+		MoreStates: c.MoreStates,
+	}
+	if c.Inventory != nil {
+		cycle.Inventory = &Inventory{Nodes: c.Inventory.Nodes, Rejected: string(c.Inventory.Rejected)}
+	}
+	if c.Mode != nil {
+		cycle.Mode = &ModeChange{From: c.Mode.From.String(), To: c.Mode.To.String(), Reason: string(c.Mode.Cause), Message: c.Mode.Message}
+	}
+	for _, s := range c.States {
+		cycle.States = append(cycle.States, StateChange{Address: s.Address.String(), From: s.From.String(), To: s.To.String(), Reason: string(s.Reason)})
+	}
+	return cycle
+}

@@ -1,0 +1,100 @@
+package report
+
+import (
+	"slices"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+)
+
+// overruled says that a pool fails open, and the target does not.
+const overruled = "no endpoint of this pool passes its health check, so its endpoints are published down: endpoints of another pool of the Service pass"
+
+// choice is what a group decided, as a target publishes it, summed up.
+type choice struct {
+	status Status
+	stages Stages
+	count  nodeCount
+}
+
+// choose returns what a target publishes of a group. While another pool of the target
+// works, endpoints that fail are down; after a restart an endpoint without a check is as
+// the slices of the target say. Targets of which that is the same share the choice.
+func (g *surveyedGroup) choose(others guard.Working, published []publish.Slice) *choice {
+	if g.State == nil {
+		return &choice{}
+	}
+	if known := g.choices[others]; known != nil {
+		return known
+	}
+	var own []inventory.Member
+	settled := g.status.Verdict.Settled()
+	if !settled {
+		own = publish.Published(publish.State{Slices: published})
+	}
+	c := &choice{status: g.status, stages: g.stages, count: g.count}
+	if chosen, differs := chosen(&g.status, others, own); differs {
+		c.status = *chosen
+		c.stages, c.count = stagesOf(Facts{Status: chosen, HealthOff: g.off()}), countFindings(chosen.Findings, chosen.Health)
+	}
+	if settled {
+		g.choices[others] = c
+	}
+	return c
+}
+
+// chosen returns the status of a group as a target publishes it, and whether that is not
+// what the group decided. The status itself is not changed.
+func chosen(s *Status, others guard.Working, before []inventory.Member) (*Status, bool) {
+	v := &s.Verdict
+	members := v.Published(others, before)
+	if slices.Equal(members, v.Members) {
+		return s, false
+	}
+	own := *s
+	own.Verdict.Members, own.Findings = members, slices.Clone(s.Findings)
+	open := false
+	for i := range own.Findings {
+		f := &own.Findings[i]
+		if f.Stage != inventory.StageGuard || f.Reason == inventory.Gone || !f.Address.IsValid() {
+			continue
+		}
+		if state := inventory.StateOf(members, f.Address); state != f.State {
+			*f = differing(*f, state, s.Health.Of(f.Address), others == guard.Working{})
+		}
+		open = open || f.Reason == inventory.ReadyFailOpen
+	}
+	if v.Mode == guard.FailOpen && !open {
+		own.Verdict.Mode, own.Verdict.Cause, own.Verdict.Message = guard.Publish, "", overruled
+	}
+	return &own, true
+}
+
+// differing is the finding about an endpoint that the target publishes in another state
+// than the group decided.
+func differing(f findings.Finding, state inventory.State, checks inventory.Streak, alone bool) findings.Finding {
+	f.State, f.Reason = state, inventory.ProbePending
+	if alone || !checks.Known() {
+		f.Message = "not published"
+		if state != inventory.Absent {
+			f.Message = "published " + state.String()
+		}
+		f.Message += ", as by this Service before the program started: no health check has judged the endpoint since"
+		return f
+	}
+	if checks.Fails > 0 {
+		f.Reason = checks.Last.Reason
+	}
+	what := "no traffic"
+	switch state {
+	case inventory.Absent:
+		what = "not published"
+	case inventory.StateDraining:
+		f.Reason, what = inventory.Draining, "drains"
+	case inventory.StateReady, inventory.StateDown:
+	}
+	f.Message = checks.Last.Message + ": " + what + ", because endpoints of another pool of the Service pass"
+	return f
+}

@@ -1,0 +1,116 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+)
+
+// summarise writes the headline. It counts what the nodes say, so that it cannot
+// be better than they are.
+func (d *Document) summarise(c nodeCount) {
+	where := d.Service.Namespace + "/" + d.Service.Name
+	d.Summary = fmt.Sprintf("%d of %d nodes ready in %s", c.ready, c.meant, where)
+	switch {
+	case !d.Leader && d.Election.Enabled && d.Election.Holder != "":
+		d.Summary = fmt.Sprintf("standing by for %s; %s leads", where, d.Election.Holder)
+	case !d.Leader && d.Election.Enabled:
+		d.Summary = fmt.Sprintf("standing by for %s; no replica is known to lead", where)
+	case !d.Decided && d.Source.LastError != "":
+		d.Summary = fmt.Sprintf("no decision yet for %s: the source cannot be read", where)
+	case !d.Decided:
+		d.Summary = fmt.Sprintf("no decision yet for %s", where)
+	case d.Mode == guard.Hold.String():
+		d.Summary = "Holding: " + d.Summary
+	case d.Mode == guard.FailOpen.String():
+		d.Summary = fmt.Sprintf("Failing open: %d of %d nodes pass, %d of %d published ready in %s", c.passing, c.meant, c.ready, c.meant, where)
+	case d.Problem != nil:
+		d.Summary += "; the Service cannot be filled: " + d.Problem.Kind
+	}
+}
+
+// nodeCount is how many nodes are meant to be ready, are published ready, and
+// passed their last health check.
+type nodeCount struct{ meant, ready, passing int }
+
+// and adds the nodes of another pool.
+func (c nodeCount) and(other nodeCount) nodeCount {
+	return nodeCount{c.meant + other.meant, c.ready + other.ready, c.passing + other.passing}
+}
+
+// count counts nodes. What it says of a node holds for all its entries.
+func (d *Document) count() nodeCount {
+	t := make(tally)
+	for _, n := range d.Nodes {
+		if n.Meant() {
+			t.add(n.Pool, n.Name, n.ID, n.Address, n.State == inventory.StateReady.String(), n.HealthCheck != nil && n.HealthCheck.Outcome == inventory.Pass.String())
+		}
+	}
+	return t.count()
+}
+
+// countFindings counts the nodes of which a document would be made.
+func countFindings(found []findings.Finding, health inventory.Health) nodeCount {
+	t := make(tally)
+	for i := range found {
+		f := &found[i]
+		if !meant(f.Reason) {
+			continue
+		}
+		address := ""
+		if !f.Node.Known() {
+			address = f.Address.String()
+		}
+		streak, checked := checksOf(*f, health)
+		t.add("", f.Node.Name, f.Node.ID, address, f.State == inventory.StateReady, checked && streak.Known() && streak.Last.Outcome == inventory.Pass)
+	}
+	return t.count()
+}
+
+// tally is what was said of each node.
+type tally map[nodeKey]nodeState
+
+type nodeKey struct{ pool, name, id string }
+
+type nodeState struct{ unready, failing bool }
+
+func (t tally) add(pool, name, id, address string, ready, passing bool) {
+	key := nodeKey{pool, name, id}
+	if name == "" && id == "" {
+		key.id = address // a member that no inventory has listed yet
+	}
+	s := t[key]
+	s.unready, s.failing = s.unready || !ready, s.failing || !passing
+	t[key] = s
+}
+
+func (t tally) count() nodeCount {
+	c := nodeCount{meant: len(t)}
+	for _, s := range t {
+		if !s.unready {
+			c.ready++
+		}
+		if !s.failing {
+			c.passing++
+		}
+	}
+	return c
+}
+
+// Meant reports whether the node is one that should be published: it is there and
+// stays, runs workloads and does not ask to be left out; or it leaves, and is
+// published ready because nothing else that passes is.
+func (n Node) Meant() bool { return meant(inventory.Reason(n.Reason)) }
+
+func meant(reason inventory.Reason) bool {
+	switch reason {
+	case inventory.NotWorker, inventory.Excluded, inventory.Draining, inventory.Gone:
+		return false
+	case inventory.Ready, inventory.ReadyFailOpen, inventory.ReadyHeld, inventory.ReadyFailing, inventory.ReadyDraining,
+		inventory.ProbePending, inventory.ProbeRefused, inventory.ProbeTimeout, inventory.ProbeUnreachable, inventory.ProbeStatus, inventory.ProbeTLS,
+		inventory.NodeNotReady, inventory.NoPrivateAddress, inventory.InvalidAddress, inventory.ForbiddenAddress, inventory.OutsideSubnet, inventory.DuplicateAddress:
+	}
+	return true
+}

@@ -1,0 +1,252 @@
+package report
+
+import (
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+)
+
+// APIVersion is the version of the document's form. Fields may be added to it;
+// what is there keeps its meaning.
+const APIVersion = "v1"
+
+// Document is GET /api/v1/services/NAMESPACE/NAME. docs/reference/status.schema.json describes it.
+// Times are UTC with milliseconds; one that is not known is left out.
+type Document struct {
+	APIVersion string `json:"apiVersion"`
+	// At is when the document was made.
+	At time.Time `json:"at,omitzero"`
+	// Summary is the headline, counted from Nodes.
+	Summary string `json:"summary"`
+	// Condition is the whole in one word, and Healthy says that this word is
+	// Healthy: there are nodes, and every one that is meant to be published is
+	// ready; the mode is Publish; the last read succeeded; all of it is written;
+	// and nothing else needs attention. A standby is not healthy in this sense.
+	Condition Condition `json:"condition"`
+	Healthy   bool      `json:"healthy"`
+	// Standstill is why the program does not move on, if it does not. Everything
+	// else in the document is old then.
+	Standstill string `json:"standstill,omitempty"`
+	// Decided says that a first decision was made.
+	Decided bool `json:"decided"`
+	// Mode is Publish, Hold or FailOpen; Reason and Message say why it is not
+	// Publish, Since when it began.
+	Mode    string    `json:"mode"`
+	Reason  string    `json:"reason"`
+	Message string    `json:"message"`
+	Since   time.Time `json:"since,omitzero"`
+	// Removal is what further rejected inventories will take away, if anything.
+	Removal *Removal `json:"removal,omitempty"`
+	// Leader says that this process reads, probes and writes; Election says more
+	// where there is one.
+	Leader   bool     `json:"leader"`
+	Election Election `json:"election"`
+	// HandedOnBy is the replica that stands by and hands on this document of the
+	// leader; it is empty where the leader itself answers. "This process" is the
+	// leader everywhere in the document.
+	HandedOnBy string  `json:"handedOnBy,omitempty"`
+	DryRun     bool    `json:"dryRun"`
+	Program    Program `json:"program"`
+	Service    Service `json:"service"`
+	Source     Source  `json:"source"`
+	Store      Store   `json:"store"`
+	// Problem is why the Service cannot be filled, if so.
+	Problem *Problem `json:"problem,omitempty"`
+	// Stages counts what came through each stage.
+	Stages Stages `json:"stages"`
+	// Nodes has one entry for each address that came as far as the guard, and
+	// one for each further node, sorted by name.
+	Nodes []Node `json:"nodes"`
+	// Cycles are the newest reads and changes, newest first.
+	Cycles []Cycle `json:"cycles"`
+	// Pools are what the Service takes from each of its pools. Mode, Reason, Message, Since,
+	// Source and Removal are those of the worst pool, and everything else is about all of them.
+	Pools []PoolPart `json:"pools,omitempty"`
+	// Pool is the name of the worst pool, where the Service has several.
+	Pool string `json:"pool,omitempty"`
+	// Refusals are wishes of the Service that are not granted, Notices what of them has no
+	// effect.
+	Refusals []Refusal `json:"refusals,omitempty"`
+	Notices  []Notice  `json:"notices,omitempty"`
+	// DecidedBy are the documents whose fields the messages name: what asks for the pools,
+	// and the pools. It is left out for a target of variables.
+	DecidedBy []DecidedBy `json:"decidedBy,omitempty"`
+}
+
+// Removal is what will happen unless the source recovers.
+type Removal struct {
+	// Endpoints is how many endpoints will be removed, Inventories after how many
+	// more scheduled rejected inventories the first of them, at the earliest; At is
+	// when that will be, zero where it is not known.
+	Endpoints   int       `json:"endpoints"`
+	Inventories int       `json:"inventories"`
+	At          time.Time `json:"at,omitzero"`
+}
+
+// String is a sentence without a full stop.
+func (r Removal) String() string { return findings.PendingRemoval(guard.Removal(r)) }
+
+// Election says which replica leads.
+type Election struct {
+	Enabled bool `json:"enabled"`
+	// Holder is the identity that holds the lease, empty if none is known.
+	Holder string    `json:"holder"`
+	Since  time.Time `json:"since,omitzero"`
+	// LeaderError is why a standby cannot hand on the document of the leader.
+	LeaderError string `json:"leaderError,omitempty"`
+}
+
+// Program says which process answers.
+type Program struct {
+	Version       string    `json:"version"`
+	StartedAt     time.Time `json:"startedAt,omitzero"`
+	UptimeSeconds float64   `json:"uptimeSeconds"`
+}
+
+// Service is the Service that is filled.
+type Service struct {
+	Namespace string   `json:"namespace"`
+	Name      string   `json:"name"`
+	Slices    []string `json:"slices"`
+	// Spelling is how the messages spell settings. It is left out for Variables.
+	Spelling spelling.Spelling `json:"spelling,omitzero"`
+}
+
+// Source says how reading goes.
+type Source struct {
+	Kind        string    `json:"kind"`
+	LastAttempt time.Time `json:"lastAttempt,omitzero"`
+	LastSuccess time.Time `json:"lastSuccess,omitzero"`
+	NextRead    time.Time `json:"nextRead,omitzero"`
+	LastError   string    `json:"lastError"`
+	// RejectedInventories counts the scheduled inventories in a row that were rejected.
+	RejectedInventories int `json:"rejectedInventories"`
+	// Warnings are about the remote side although it can be read.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Store says how writing goes.
+type Store struct {
+	Kind      string    `json:"kind"`
+	LastWrite time.Time `json:"lastWrite,omitzero"`
+	// LastError is LoadError or, without one, WriteError.
+	LastError string `json:"lastError"`
+	// LoadError is why the last load failed, WriteError why slices that should be
+	// written cannot be. Both are empty when that is over.
+	LoadError  string `json:"loadError,omitempty"`
+	WriteError string `json:"writeError,omitempty"`
+	// PendingSlices counts those that still differ from what was decided.
+	PendingSlices int `json:"pendingSlices"`
+	// SlicesOfOthers are slices with our names that are not ours, SlicesBeside those of other
+	// names that publish endpoints for the same Service.
+	SlicesOfOthers []string `json:"slicesOfOthers,omitempty"`
+	SlicesBeside   []string `json:"slicesBeside,omitempty"`
+}
+
+// Problem is why the Service cannot be filled; a person has to correct it.
+type Problem struct {
+	Kind    string `json:"kind"`
+	Message string `json:"message"`
+}
+
+// Stages counts, in the order of the data's way: nodes that the source listed,
+// addresses that the filter let pass, those of them whose last checks passed,
+// and what is published in which state.
+type Stages struct {
+	Nodes    int `json:"nodes"`
+	Eligible int `json:"eligible"`
+	Passing  int `json:"passing"`
+	// Unchecked are endpoints whose health checks this machine could not carry out
+	// for longer than FALL intervals.
+	Unchecked int `json:"unchecked,omitempty"`
+	Ready     int `json:"ready"`
+	Draining  int `json:"draining"`
+	Down      int `json:"down"`
+}
+
+// Node is one node, or one address of it.
+type Node struct {
+	Name    string `json:"name"`
+	ID      string `json:"id,omitempty"`
+	Address string `json:"address,omitempty"`
+	Zone    string `json:"zone,omitempty"`
+	// Pool is given where the Service has several pools.
+	Pool string `json:"pool,omitempty"`
+	// State is ready, draining, down or absent.
+	State       string       `json:"state"`
+	Reason      string       `json:"reason"`
+	Message     string       `json:"message"`
+	Since       time.Time    `json:"since,omitzero"`
+	HealthCheck *HealthCheck `json:"healthCheck,omitempty"`
+	// Decisions are the whole trail, from the filter to the guard.
+	Decisions []Decision `json:"decisions"`
+}
+
+// HealthCheck is the newest check of an address that counts.
+type HealthCheck struct {
+	Outcome        string  `json:"outcome"`
+	LatencySeconds float64 `json:"latencySeconds"`
+	// Streak is how many in a row had this outcome's sense: passed, or failed.
+	Streak  int       `json:"streak"`
+	At      time.Time `json:"at,omitzero"`
+	Message string    `json:"message"`
+}
+
+// Decision is what one stage said.
+type Decision struct {
+	Stage string `json:"stage"`
+	// Address is given where it is not the node's.
+	Address string `json:"address,omitempty"`
+	// Reason is empty where the stage let it pass.
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// Cycle is one read, one decision that changed something, or one change of the slices.
+type Cycle struct {
+	At              time.Time `json:"at,omitzero"`
+	DurationSeconds float64   `json:"durationSeconds"`
+	// Inventory is what was read, if something was.
+	Inventory *Inventory `json:"inventory,omitempty"`
+	// Mode is the change of the mode, if it changed.
+	Mode *ModeChange `json:"mode,omitempty"`
+	// States are endpoints that changed state; MoreStates counts those that are left
+	// out.
+	States     []StateChange `json:"states,omitempty"`
+	MoreStates int           `json:"moreStates,omitempty"`
+	Writes     int           `json:"writes"`
+	Added      []string      `json:"added"`
+	Removed    []string      `json:"removed"`
+	Changed    []string      `json:"changed"`
+	Error      string        `json:"error"`
+	// Repeats counts the cycles since the last change that said the same; they
+	// are left out.
+	Repeats int `json:"repeats"`
+}
+
+// Inventory sums up one inventory.
+type Inventory struct {
+	// Nodes is how many nodes it lists.
+	Nodes int `json:"nodes"`
+	// Rejected is why it was rejected; empty where it was not.
+	Rejected string `json:"rejected"`
+}
+
+// ModeChange is a mode that was left for another one. After a change to Publish the
+// reason is that of the mode that ended.
+type ModeChange struct {
+	From    string `json:"from"`
+	To      string `json:"to"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// StateChange is one endpoint that entered another state, and why.
+type StateChange struct {
+	Address string `json:"address"`
+	From    string `json:"from"`
+	To      string `json:"to"`
+	Reason  string `json:"reason"`
+}

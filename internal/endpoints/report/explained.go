@@ -1,0 +1,88 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+)
+
+// Explain says what each target knows of a node or an address. Namespace and Pool of the
+// query narrow the targets, Condition does not.
+func (m Many) Explain(subject string, q Query) *Explanation {
+	s := m.survey()
+	head := s.head()
+	e := &Explanation{
+		APIVersion: APIVersion, At: head.At, Subject: subject, Decided: head.Decided, Leader: head.Leader, Election: head.Election,
+	}
+	found := make(map[*choice][]Node)
+	var all []ExplainedService
+	for i := range m.Snapshot.Plan.Targets {
+		if q.Namespace != "" && m.Snapshot.Plan.Targets[i].Namespace != q.Namespace {
+			continue
+		}
+		parts := s.parts(i)
+		if q.Pool != "" {
+			parts = slices.DeleteFunc(parts, func(p part) bool { return p.use.Pool != q.Pool })
+		}
+		if len(parts) == 0 {
+			continue
+		}
+		e.Known++
+		var nodes []Node
+		for _, p := range parts {
+			nodes = append(nodes, p.find(subject, found)...)
+		}
+		if len(nodes) > 0 {
+			d := s.target(i, false)
+			all = append(all, ExplainedService{Namespace: d.Service.Namespace, Service: d.Service.Name, Condition: d.Condition, Spelling: d.Service.Spelling, Nodes: nodes})
+		}
+	}
+	e.pick(all, q)
+	return e
+}
+
+// find returns the entries about a subject, in the words of the target. found remembers
+// those of choices, which targets share.
+func (p *part) find(subject string, found map[*choice][]Node) []Node {
+	known, ok := found[p.choice]
+	if !ok {
+		known = (&Document{Nodes: nodesOf(&p.choice.status)}).Find(subject)
+		found[p.choice] = known
+	}
+	nodes := slices.Clone(known)
+	for i := range nodes {
+		n := &nodes[i]
+		n.Pool = p.use.Pool
+		if p.facts.Target.Names.Spelling == spelling.Variables {
+			continue
+		}
+		n.Decisions = slices.Clone(n.Decisions)
+		if n.HealthCheck != nil {
+			probe := *n.HealthCheck
+			n.HealthCheck = &probe
+		}
+		n.spell(p.facts.Target.Names)
+	}
+	return nodes
+}
+
+// pick chooses the targets that are asked for: first those of which an endpoint is not
+// ready.
+func (e *Explanation) pick(all []ExplainedService, q Query) {
+	slices.SortStableFunc(all, func(a, b ExplainedService) int {
+		return cmp.Or(cmp.Compare(a.readiness(), b.readiness()), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Service, b.Service))
+	})
+	e.Total, e.Offset = len(all), min(q.Offset, len(all))
+	e.Services = append([]ExplainedService{}, all[e.Offset:e.Offset+min(cmp.Or(q.Limit, DefaultLimit), len(all)-e.Offset)]...)
+}
+
+// readiness is 1 where every entry is published ready, else 0.
+func (t *ExplainedService) readiness() int {
+	if slices.ContainsFunc(t.Nodes, func(n Node) bool { return n.State != inventory.StateReady.String() }) {
+		return 0
+	}
+	return 1
+}

@@ -1,0 +1,195 @@
+package report
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+)
+
+// Many are the facts about a process that fills many Services.
+type Many struct {
+	Now      time.Time
+	Snapshot *controller.Snapshot
+	// StoreKind is the value of STORE_KIND.
+	StoreKind string
+	// Leader says that this process reads, checks and writes.
+	Leader   bool
+	Election Election
+	DryRun   bool
+	Version  string
+	Started  time.Time
+	// Only is the Service of the variables, where these say which is filled.
+	Only assign.Key
+	// StatusError says of which objects in the API server the status is not written, and
+	// why; empty for none.
+	StatusError string
+}
+
+// survey is what the answers to one request have in common. What groups decided is summed
+// up once, for all their targets.
+type survey struct {
+	Many
+	pools  map[string]*surveyedPool
+	groups map[assign.Group]*surveyedGroup
+	// nothing is the status where nothing is known yet; it is shared.
+	nothing *Status
+}
+
+// surveyedPool is a pool, its groups, and how many targets use it.
+type surveyedPool struct {
+	document *v1alpha1.EndpointPool
+	controller.Pool
+	groups  []*surveyedGroup
+	targets int
+}
+
+// surveyedGroup is what a group decided. It is summed up when that is needed first.
+type surveyedGroup struct {
+	controller.Group
+	targets int
+	summed  bool
+	// names is how messages about it name settings.
+	names spelling.Names
+	// status is the group's part of a status; it is shared.
+	status Status
+	stages Stages
+	count  nodeCount
+	// choices are what targets publish of it, by what works in their other pools.
+	choices map[guard.Working]*choice
+}
+
+func (m Many) survey() *survey {
+	s := &survey{Many: m, pools: make(map[string]*surveyedPool), groups: make(map[assign.Group]*surveyedGroup), nothing: &Status{}}
+	plan := &m.Snapshot.Plan
+	for i := range plan.Pools {
+		s.pools[plan.Pools[i].Name] = &surveyedPool{document: &plan.Pools[i], Pool: m.Snapshot.Pools[i]}
+	}
+	names := plan.GroupNames()
+	for _, g := range m.Snapshot.Groups {
+		seen := &surveyedGroup{Group: g, names: names[g.Group]}
+		s.groups[g.Group] = seen
+		if p := s.pools[g.Pool]; p != nil {
+			p.groups = append(p.groups, seen)
+		}
+	}
+	for i := range plan.Targets {
+		for _, u := range plan.Targets[i].Uses {
+			if u.State == assign.Emptied {
+				continue
+			}
+			if p := s.pools[u.Pool]; p != nil {
+				p.targets++
+			}
+			if g := s.groups[u.Group]; g != nil {
+				g.targets++
+			}
+		}
+	}
+	return s
+}
+
+// group returns what a group decided, summed up. A group that does not run has decided
+// nothing.
+func (s *survey) group(key assign.Group) *surveyedGroup {
+	g := s.groups[key]
+	if g == nil {
+		return &surveyedGroup{}
+	}
+	g.sum()
+	return g
+}
+
+func (g *surveyedGroup) sum() {
+	if g.summed || g.State == nil {
+		return
+	}
+	g.summed, g.choices = true, make(map[guard.Working]*choice)
+	o := &g.State.Outcome
+	g.status = Status{
+		Verdict: *o.Verdict, ModeSince: g.State.ModeSince, Health: o.Health, Source: o.Source,
+		Findings: g.State.Findings(), Cycles: g.State.Reads,
+	}
+	if o.Decided {
+		g.status.At = o.At
+	}
+	g.stages = stagesOf(Facts{Status: &g.status, HealthOff: g.off()})
+	g.count = countFindings(g.status.Findings, g.status.Health)
+}
+
+// off says that the group checks nothing.
+func (g *surveyedGroup) off() bool { return g.Check.Mode == v1alpha1.HealthCheckNone }
+
+// facts are those that every document has.
+func (s *survey) facts() Facts { return Facts{Many: s.Many, Status: s.nothing} }
+
+// of completes facts with what is known of the pool and the group of a use.
+func (s *survey) of(f Facts, g assign.Group) Facts {
+	if p := s.pools[g.Pool]; p != nil {
+		f.SourceKind, f.Warnings = sourceKind(p.document), slices.Clone(p.Warnings)
+		if p.Problem != "" {
+			f.Warnings = append(f.Warnings, "the pool cannot be read as its document says, and goes on as before: "+p.Problem)
+		}
+	}
+	if seen := s.groups[g]; seen != nil && seen.Problem != "" {
+		f.Warnings = append(f.Warnings, "the endpoints cannot be checked as the documents say, and are checked as before: "+seen.Problem)
+	}
+	f.HealthOff = g.Check.Mode == v1alpha1.HealthCheckNone
+	return f
+}
+
+// sourceKind is the value of SOURCE_KIND that does the same.
+func sourceKind(pool *v1alpha1.EndpointPool) string {
+	switch source := &pool.Spec.Source; {
+	case source.Static != nil:
+		return "static"
+	case source.File != nil:
+		return "file"
+	case source.Command != nil:
+		return "command"
+	case source.IONOS != nil:
+		return "ionos"
+	case source.Kubernetes != nil:
+		return "kubernetes"
+	}
+	return ""
+}
+
+// statusOf joins what a group decided with what came of it in the slices of one Service.
+func statusOf(group Status, fill *controller.FillState) *Status {
+	s := group
+	if fill == nil {
+		s.At = time.Time{} // nothing came of it yet
+		return &s
+	}
+	s.State, s.Problem = fill.State, fill.Problem
+	s.Store = StoreStatus{LastWrite: fill.LastWrite, LoadErr: fill.LoadErr, WriteErr: fill.WriteErr, Pending: fill.Pending}
+	if fill.Defect != nil {
+		s.Store.WriteErr = fill.Defect
+	}
+	s.Cycles = newest(slices.Concat(s.Cycles, fill.Writes), func(c findings.Cycle) time.Time { return c.At })
+	return &s
+}
+
+// newest returns the newest cycles, newest first.
+func newest[C any](all []C, at func(C) time.Time) []C {
+	slices.SortStableFunc(all, func(a, b C) int { return at(b).Compare(at(a)) })
+	return all[:min(len(all), findings.MaxCycles)]
+}
+
+// published reports how many of the stages' endpoints get traffic, and how many are
+// published.
+func (s Stages) published() (ready, total int) { return s.Ready, s.Ready + s.Draining + s.Down }
+
+// and adds the endpoints of another pool.
+func (s Stages) and(other Stages) Stages {
+	return Stages{
+		Nodes: s.Nodes + other.Nodes, Eligible: s.Eligible + other.Eligible, Passing: s.Passing + other.Passing,
+		Unchecked: s.Unchecked + other.Unchecked, Ready: s.Ready + other.Ready, Draining: s.Draining + other.Draining, Down: s.Down + other.Down,
+	}
+}

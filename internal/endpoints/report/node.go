@@ -1,0 +1,162 @@
+package report
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+)
+
+// nodesOf makes the entries of the nodes. Findings and trail are both sorted by
+// node first, so one walk along both joins them.
+func nodesOf(s *Status) []Node {
+	nodes := make([]Node, 0, len(s.Findings))
+	zones := make(map[netip.Addr]string)
+	for _, m := range s.Verdict.Members {
+		if m.Zone != "" {
+			zones[m.Address] = m.Zone
+		}
+	}
+	trail := findings.Trail(s.Source.Decisions, s.Verdict.Decisions, s.Health)
+	for found := s.Findings; len(found) > 0; {
+		end := 1
+		for end < len(found) && sameSubject(found[end].Decision, found[0].Decision) {
+			end++
+		}
+		var said []inventory.Decision
+		said, trail = about(found[0].Decision, trail)
+		own, others := deal(said, found[:end])
+		for i, f := range found[:end] {
+			if i == mostOthers {
+				others = nil
+			}
+			n := nodeOf(f, zones[f.Address], s.Health)
+			n.Decisions = decisionsOf(f, own[i], others)
+			nodes = append(nodes, n)
+		}
+		found = found[end:]
+	}
+	return nodes
+}
+
+// sameSubject reports whether two decisions are about one node or, where no
+// inventory has named it, about one address.
+func sameSubject(a, b inventory.Decision) bool {
+	return a.Node == b.Node && (a.Node.Known() || a.Address == b.Address)
+}
+
+// about returns what the trail says of the subject of a decision, and the rest of
+// the trail after it.
+func about(subject inventory.Decision, trail []inventory.Decision) (said, rest []inventory.Decision) {
+	first := inventory.Decision{Node: subject.Node}
+	if !subject.Node.Known() {
+		first.Address = subject.Address
+	}
+	for len(trail) > 0 && !sameSubject(trail[0], subject) && inventory.CompareDecisions(trail[0], first) < 0 {
+		trail = trail[1:]
+	}
+	end := 0
+	for end < len(trail) && sameSubject(trail[end], subject) {
+		end++
+	}
+	return trail[:end], trail[end:]
+}
+
+// deal gives each entry of a node what was said of its address, and returns the
+// others: what was said of the node, and of addresses without an entry.
+func deal(said []inventory.Decision, entries []findings.Finding) (own [][]inventory.Decision, others []inventory.Decision) {
+	own = make([][]inventory.Decision, len(entries))
+	for _, d := range said {
+		i, ok := slices.BinarySearchFunc(entries, d.Address, func(f findings.Finding, addr netip.Addr) int { return f.Address.Compare(addr) })
+		if !ok {
+			others = append(others, d)
+			continue
+		}
+		own[i] = append(own[i], d)
+	}
+	return own, others
+}
+
+// nodeOf makes the entry of one finding, without its trail.
+func nodeOf(f findings.Finding, zone string, health inventory.Health) Node {
+	n := Node{
+		Name: f.Node.Name, ID: f.Node.ID, Zone: zone,
+		State: f.State.String(), Reason: string(f.Reason), Message: f.Text(), Since: stamp(f.Since),
+	}
+	if !f.Address.IsValid() {
+		return n
+	}
+	n.Address = f.Address.String()
+	if streak, ok := checksOf(f, health); ok {
+		n.HealthCheck = probeOf(streak)
+	}
+	return n
+}
+
+// checksOf returns the checks of the address of a finding, unless they were another
+// node's.
+func checksOf(f findings.Finding, health inventory.Health) (inventory.Streak, bool) {
+	if f.Stage != inventory.StageGuard || f.Reason == inventory.Gone {
+		return inventory.Streak{}, false
+	}
+	return health.Lookup(f.Address)
+}
+
+// probeOf returns what is known from probes, nil if nothing is.
+func probeOf(streak inventory.Streak) *HealthCheck {
+	switch {
+	case streak.Known():
+		return &HealthCheck{
+			Outcome: streak.Last.Outcome.String(), LatencySeconds: seconds(streak.Last.Latency),
+			Streak: max(streak.Passes, streak.Fails), At: stamp(streak.Last.At), Message: streak.Last.Message,
+		}
+	case streak.Trouble != "":
+		return &HealthCheck{Outcome: inventory.LocalError.String(), Message: streak.Trouble}
+	}
+	return nil
+}
+
+// mostOthers is how many decisions about other addresses of a node an entry has,
+// and how many of its entries have any: without a bound the document would grow with
+// the square of the addresses.
+const mostOthers = 20
+
+// decisionsOf makes the trail of an entry of what was said of the other addresses
+// of its node before the guard, of its own address, and of the others by the
+// guard. The last word is in it even where no stage has said it yet.
+func decisionsOf(f findings.Finding, own, others []inventory.Decision) []Decision {
+	left := 0
+	if len(others) > mostOthers {
+		left, others = len(others)-mostOthers, others[:mostOthers]
+	}
+	decisions := make([]Decision, 0, len(own)+len(others)+2)
+	add := func(list []inventory.Decision, wanted func(inventory.Decision) bool) {
+		for _, d := range list {
+			if wanted(d) {
+				decisions = append(decisions, decisionOf(d, f.Address))
+			}
+		}
+	}
+	judged := func(d inventory.Decision) bool { return d.Stage == inventory.StageGuard }
+	add(others, func(d inventory.Decision) bool { return !judged(d) })
+	if left > 0 {
+		decisions = append(decisions, Decision{Stage: string(inventory.StageFilter), Message: fmt.Sprintf("%d further addresses of the node are left out here", left)})
+	}
+	add(own, func(inventory.Decision) bool { return true })
+	if !slices.ContainsFunc(slices.Concat(own, others), func(d inventory.Decision) bool { return d.Stage == f.Stage && d.Reason == f.Reason }) {
+		decisions = append(decisions, decisionOf(f.Decision, f.Address))
+	}
+	add(others, judged)
+	return decisions
+}
+
+// decisionOf is a decision in the entry of an address.
+func decisionOf(d inventory.Decision, entry netip.Addr) Decision {
+	decision := Decision{Stage: string(d.Stage), Reason: string(d.Reason), Message: d.Text()}
+	if d.Address.IsValid() && d.Address != entry {
+		decision.Address = d.Address.String()
+	}
+	return decision
+}

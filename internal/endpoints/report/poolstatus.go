@@ -1,0 +1,93 @@
+package report
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+)
+
+// pool says how a pool is: as bad as the worst of its groups.
+func (s *survey) pool(name string) PoolStatus {
+	p := s.pools[name]
+	status := PoolStatus{
+		Name: name, Condition: Healthy, Mode: guard.Publish.String(), Problem: p.Problem, Vanished: s.vanished(name),
+		Services: p.targets, Groups: make([]GroupStatus, 0, len(p.groups)),
+	}
+	if e := s.unusable(name); e != nil {
+		status.Problem = "its document has a mistake, and no version before it is known"
+		if len(e.Mistakes) > 0 {
+			status.Problem += ": " + e.Mistakes[0].Error()
+		}
+	}
+	if status.Problem != "" || status.Vanished {
+		status.Condition = Degraded
+	}
+	for i, g := range p.groups {
+		d := s.groupDocument(g)
+		status.Groups = append(status.Groups, GroupStatus{
+			HealthCheck: CheckText(g.Check), Condition: d.Condition, Mode: d.Mode, Reason: d.Reason, Message: d.Message, Since: d.Since,
+			Problem: g.Problem, Services: g.targets, Stages: d.Stages,
+		})
+		nodes := max(status.Stages.Nodes, d.Stages.Nodes)
+		status.Stages = status.Stages.and(d.Stages)
+		status.Stages.Nodes = nodes // they are read once for all groups
+		if status.Source == nil || d.Source.LastAttempt.After(status.Source.LastAttempt) {
+			status.Source = &d.Source
+		}
+		if status.Removal == nil {
+			status.Removal = d.Removal
+		}
+		if i == 0 || worse(d.Condition, status.Condition) < 0 {
+			status.Mode, status.Reason, status.Message, status.Since = d.Mode, d.Reason, d.Message, d.Since
+		}
+		status.Condition = worst(status.Condition, d.Condition)
+	}
+	return status
+}
+
+// groupDocument is what a document says of a group, whatever becomes of its targets.
+func (s *survey) groupDocument(g *surveyedGroup) *Document {
+	g.sum()
+	f := s.of(s.facts(), g.Group.Group)
+	f.Status = &g.status
+	d := frame(f)
+	d.Stages = g.stages
+	d.judge(g.count)
+	d.spell(g.names)
+	return d
+}
+
+// vanished reports whether no document describes a pool any more.
+func (s *survey) vanished(name string) bool {
+	_, described := s.Snapshot.Documents.Entry(documents.Key{Kind: v1alpha1.KindEndpointPool, Name: name})
+	return !described
+}
+
+// unusable returns the document of a pool that no version of can be used, nil for others.
+func (s *survey) unusable(name string) *documents.Entry {
+	e, described := s.Snapshot.Documents.Entry(documents.Key{Kind: v1alpha1.KindEndpointPool, Name: name})
+	if !described || e.Usable() {
+		return nil
+	}
+	return &e
+}
+
+// CheckText is a health check in words.
+func CheckText(c assign.Check) string {
+	if c.Port == 0 {
+		return "no check"
+	}
+	words := []string{string(c.Mode), "port", strconv.Itoa(int(c.Port)), cmp.Or(c.Path, "")}
+	if c.Host != "" {
+		words = append(words, "host", c.Host)
+	}
+	if c.ExpectedStatus != "" {
+		words = append(words, "status", c.ExpectedStatus)
+	}
+	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
+}

@@ -1,0 +1,52 @@
+package report
+
+import "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+
+// spell names settings in every message of the document as the target's readers do.
+// Names, addresses and values of closed lists are left alone.
+func (d *Document) spell(names spelling.Names) {
+	if names.Spelling == spelling.Variables {
+		return
+	}
+	messages := []*string{&d.Message, &d.Source.LastError, &d.Store.LastError, &d.Store.LoadError, &d.Store.WriteError}
+	if d.Problem != nil {
+		messages = append(messages, &d.Problem.Message)
+	}
+	for _, m := range messages {
+		*m = names.Of(*m)
+	}
+	d.Source.Warnings = spelled(names, d.Source.Warnings)
+	d.Store.SlicesOfOthers, d.Store.SlicesBeside = spelled(names, d.Store.SlicesOfOthers), spelled(names, d.Store.SlicesBeside)
+	for i := range d.Nodes {
+		d.Nodes[i].spell(names)
+	}
+	for i := range d.Cycles {
+		d.Cycles[i].Error = names.Of(d.Cycles[i].Error)
+		if mode := d.Cycles[i].Mode; mode != nil {
+			mode.Message = names.Of(mode.Message)
+		}
+	}
+}
+
+// spell does so with one entry.
+func (n *Node) spell(names spelling.Names) {
+	n.Message = names.Of(n.Message)
+	if n.HealthCheck != nil {
+		n.HealthCheck.Message = names.Of(n.HealthCheck.Message)
+	}
+	for i := range n.Decisions {
+		n.Decisions[i].Message = names.Of(n.Decisions[i].Message)
+	}
+}
+
+// spelled returns a list of messages in other words; the list is left as it is.
+func spelled(names spelling.Names, messages []string) []string {
+	if messages == nil {
+		return nil
+	}
+	all := make([]string, len(messages))
+	for i, m := range messages {
+		all[i] = names.Of(m)
+	}
+	return all
+}

@@ -1,0 +1,185 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
+)
+
+// Services makes the answer to a query. Its time is in proportion to the number of
+// targets and of the groups' endpoints, and not to the endpoints of all targets.
+func (m Many) Services(q Query) *Services {
+	s := m.survey()
+	out := s.head()
+	for i := range m.Snapshot.Plan.Pools {
+		out.Pools = append(out.Pools, s.pool(m.Snapshot.Plan.Pools[i].Name))
+	}
+	all := s.statuses()
+	out.Known = len(all)
+	out.pick(all, q)
+	out.judge(all)
+	return out
+}
+
+// head is what does not depend on pools and targets.
+func (s *survey) head() *Services {
+	d := frame(s.facts())
+	out := &Services{
+		APIVersion: APIVersion, At: d.At, Decided: !s.Snapshot.At.IsZero(), Leader: d.Leader, Election: d.Election, DryRun: d.DryRun, Program: d.Program,
+		ServicesKept: s.Snapshot.Plan.Kept, Pools: []PoolStatus{},
+	}
+	if s.Only == (assign.Key{}) {
+		out.Documents = s.documents()
+	}
+	for _, l := range s.Snapshot.Plan.Lost {
+		out.ServicesWithoutPool = append(out.ServicesWithoutPool, ServiceWithoutPool{Namespace: l.Namespace, Service: l.Service, Pool: l.Pool, Slice: l.Slice, Endpoints: l.Endpoints})
+	}
+	return out
+}
+
+// documents say what became of them.
+func (s *survey) documents() *Documents {
+	out := &Documents{Generation: s.Snapshot.Documents.Generation, Mistakes: []Mistake{}, StatusError: s.StatusError}
+	for _, m := range s.Snapshot.Documents.Mistakes {
+		place := m.Place()
+		out.Mistakes = append(out.Mistakes, Mistake{Place: place, Message: strings.TrimPrefix(m.Error(), place+": ")})
+	}
+	return out
+}
+
+// statuses are those of all targets, and of Services whose wishes are all refused.
+func (s *survey) statuses() []ServiceStatus {
+	targets := s.Snapshot.Plan.Targets
+	all := make([]ServiceStatus, 0, len(targets))
+	if s.Only != (assign.Key{}) && s.Snapshot.At.IsZero() && !s.standsBy() {
+		return append(all, s.unplanned(s.Only).status())
+	}
+	for i := range targets {
+		d := s.target(i, false)
+		status := d.status()
+		status.Refusals, status.Notices = d.Refusals, d.Notices
+		all = append(all, status)
+	}
+	for _, r := range s.Snapshot.Plan.Refusals {
+		if _, is := s.find(r.Key); is || len(all) > len(targets) && all[len(all)-1].is(r.Key) {
+			continue
+		}
+		all = append(all, ServiceStatus{
+			Namespace: r.Namespace, Service: r.Service, Condition: Refused, DryRun: s.DryRun,
+			Summary: fmt.Sprintf("nothing is published for %s: %s", r.Key, r.Reason),
+			Pools:   []PoolUse{}, Refusals: s.refusals(r.Key), Notices: s.notices(r.Key),
+		})
+	}
+	return all
+}
+
+// is reports whether the status is that of the Service.
+func (t *ServiceStatus) is(key assign.Key) bool {
+	return t.Namespace == key.Namespace && t.Service == key.Service
+}
+
+// status is a document in a line or two.
+func (d *Document) status() ServiceStatus {
+	t := ServiceStatus{
+		Namespace: d.Service.Namespace, Service: d.Service.Name, Condition: d.Condition, Summary: d.Summary,
+		Pools: make([]PoolUse, 0, len(d.Pools)), DryRun: d.DryRun, Problem: d.Problem,
+	}
+	t.ReadyEndpoints, t.Endpoints = d.Stages.published()
+	for _, p := range d.Pools {
+		t.Pools = append(t.Pools, PoolUse{Name: p.Name, State: p.State, Message: p.StateMessage, LeavesAt: p.LeavesAt})
+		if p.LeavesAt.After(t.LeavesAt) {
+			t.LeavesAt = p.LeavesAt
+		}
+	}
+	return t
+}
+
+// pick chooses the targets that are asked for, the worst first.
+func (t *Services) pick(all []ServiceStatus, q Query) {
+	asked := make([]*ServiceStatus, 0, len(all))
+	counts := make(map[Condition]int)
+	for i := range all {
+		if s := &all[i]; (q.Namespace == "" || s.Namespace == q.Namespace) && s.uses(q.Pool) && strings.Contains(s.Service, q.Service) {
+			counts[s.Condition]++
+			if q.Condition == "" || s.Condition == q.Condition || q.Condition == Unhealthy && s.Condition != Healthy {
+				asked = append(asked, s)
+			}
+		}
+	}
+	slices.SortFunc(asked, func(a, b *ServiceStatus) int {
+		return cmp.Or(worse(a.Condition, b.Condition), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Service, b.Service))
+	})
+	t.Conditions, t.Services = []ConditionCount{}, []ServiceStatus{}
+	for _, c := range conditions() {
+		if counts[c] > 0 {
+			t.Conditions = append(t.Conditions, ConditionCount{c, counts[c]})
+		}
+	}
+	t.Total, t.Offset = len(asked), min(q.Offset, len(asked))
+	for _, s := range asked[t.Offset : t.Offset+min(cmp.Or(q.Limit, DefaultLimit), len(asked)-t.Offset)] {
+		t.Services = append(t.Services, *s)
+	}
+}
+
+// uses reports whether a target has, or asks for, a pool.
+func (t *ServiceStatus) uses(pool string) bool {
+	return pool == "" || slices.ContainsFunc(t.Pools, func(u PoolUse) bool { return u.Name == pool }) ||
+		slices.ContainsFunc(t.Refusals, func(r Refusal) bool { return r.Pool == pool })
+}
+
+// judge sets condition and headline by all targets.
+func (t *Services) judge(all []ServiceStatus) {
+	seen := make(map[Condition]int)
+	for i := range all {
+		seen[all[i].Condition]++
+	}
+	var found []Condition
+	var counts []string
+	for _, c := range conditions() {
+		if seen[c] > 0 && c != Healthy {
+			counts = append(counts, fmt.Sprintf("%d %s", seen[c], c))
+			found = append(found, ofWhole(c))
+		}
+	}
+	for _, p := range t.Pools {
+		found = append(found, p.Condition)
+	}
+	t.Summary = fmt.Sprintf("%d of %d Services healthy", seen[Healthy], len(all))
+	if len(counts) > 0 {
+		t.Summary += ": " + strings.Join(counts, ", ")
+	}
+	if t.ServicesKept != "" {
+		found, t.Summary = append(found, Hold), "Holding: "+t.Summary
+	}
+	if len(t.ServicesWithoutPool) > 0 || t.Documents != nil && len(t.Documents.Mistakes) > 0 {
+		found = append(found, Degraded)
+	}
+	t.Condition = worst(found...)
+	switch {
+	case !t.Leader && t.Election.Enabled:
+		t.Condition, t.Summary = StandingBy, standingBy(t.Election)
+	case !t.Decided:
+		t.Condition, t.Summary = Starting, "no decision yet"
+	}
+	t.Healthy = t.Condition == Healthy
+}
+
+// ofWhole is the condition of the whole, because of one target: what a team is refused
+// takes nothing away.
+func ofWhole(c Condition) Condition {
+	if c == Refused {
+		return Degraded
+	}
+	return c
+}
+
+// standingBy is the headline of a replica that does not lead.
+func standingBy(e Election) string {
+	if e.Holder == "" {
+		return "standing by; no replica is known to lead"
+	}
+	return fmt.Sprintf("standing by; %s leads", e.Holder)
+}

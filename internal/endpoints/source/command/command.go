@@ -1,0 +1,77 @@
+// Package command is the source that runs a program and reads the JSON inventory
+// that it prints. In come the program and its environment, out go the nodes. It
+// never starts a shell and leaves no process behind; an output that is not
+// complete, or of a program that failed, is an error.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/process"
+)
+
+// Options say what to run.
+type Options struct {
+	// Path is the program: a path, or a name to look up in the PATH of Environ.
+	Path string
+	// Args are its arguments, as the program is to see them.
+	Args []string
+	// Environ returns the whole environment of the program, as NAME=value. It
+	// is called for every read, because secrets in it may have been rotated.
+	Environ func() ([]string, error)
+}
+
+// Source runs the program anew in every read.
+type Source struct {
+	options Options
+	runner  process.Runner
+}
+
+// New checks the options. The program need not be there yet.
+func New(options Options) (*Source, error) {
+	if options.Path == "" {
+		return nil, errors.New("inventory command: the program is empty; set INVENTORY_COMMAND")
+	}
+	if strings.Contains(options.Path+strings.Join(options.Args, ""), "\x00") {
+		return nil, errors.New("inventory command: the program or an argument holds a NUL character; correct INVENTORY_COMMAND_ARGS")
+	}
+	if options.Environ == nil {
+		return nil, errors.New("inventory command: no environment is given")
+	}
+	return &Source{options: options}, nil
+}
+
+// Read runs the program and returns the nodes that it prints. The program and
+// all of its process group are gone when Read returns; while one of them cannot be
+// killed, every Read is an error.
+func (s *Source) Read(ctx context.Context) ([]inventory.Node, error) {
+	env, err := s.options.Environ()
+	if err != nil {
+		return nil, fmt.Errorf("inventory command: %w", err)
+	}
+	output, err := s.runner.Run(ctx, process.Command{
+		Path: s.options.Path, Args: s.options.Args, Env: env, MaxOutput: inventory.MaxBytes,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("inventory command: %w", err)
+	}
+	nodes, err := inventory.Decode(output.Stdout)
+	if err != nil {
+		return nil, fmt.Errorf("inventory command: output of %q: %w%s",
+			s.options.Path, withoutSecrets(err, output.Stdout, env), process.StderrNote(output.Stderr))
+	}
+	return nodes, nil
+}
+
+// withoutSecrets replaces an error about an output that holds a secret: the error
+// may quote a part of it, which Redact would not recognize.
+func withoutSecrets(err error, stdout []byte, env []string) error {
+	if text := string(stdout); process.Redact(text, env) == text {
+		return err
+	}
+	return errors.New("it is not an inventory, and is not quoted because it holds a secret of the environment; run the command by hand")
+}

@@ -1,0 +1,272 @@
+package cluster_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/cluster"
+)
+
+// fat is a Service of a team that says as much as an API server takes, or more.
+func fat(namespace, name string, ports int) *corev1.Service {
+	object := serviceOf(namespace, name)
+	object.Labels, object.Annotations = map[string]string{}, map[string]string{}
+	for i := range 8 {
+		object.Labels[fmt.Sprint("label-", i)] = name + strings.Repeat("l", 5_000)
+		object.Annotations[fmt.Sprint(v1alpha1.GroupName, "/unknown-", i)] = name + strings.Repeat("u", 2_000)
+	}
+	for _, known := range append(v1alpha1.BindingAnnotations(), v1alpha1.ViewAnnotations()...) {
+		object.Annotations[known] = name + strings.Repeat("v", 2_000)
+	}
+	object.Spec.Ports = nil
+	for i := range ports {
+		object.Spec.Ports = append(object.Spec.Ports, corev1.ServicePort{Name: fmt.Sprint(name, "-", strings.Repeat("p", 40), i), Port: int32(i + 1), AppProtocol: new(name + strings.Repeat("q", 250))})
+	}
+	return object
+}
+
+// TestContract170OfAServiceOnlyWhatIsReadIsKept: 100 Services that say 80 KB each.
+func TestContract170OfAServiceOnlyWhatIsReadIsKept(t *testing.T) {
+	for name, told := range map[string]bool{"by the first list": false, "by the watch": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			hub := w.hub(t, nil)
+			fill := func() {
+				for i := range 100 {
+					w.put("ADDED", fat("evil", fmt.Sprintf("s%03d", i), 1))
+				}
+			}
+			if !told {
+				fill()
+			}
+			stop := run(t, hub)
+			defer stop()
+			w.awaitWatches(t, 2)
+			if told {
+				fill()
+			}
+			size := 0
+			for deadline := time.Now().Add(waitLimit); len(hub.Local().Services) < 100; time.Sleep(time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatalf("got %d Services, want 100", len(hub.Local().Services))
+				}
+			}
+			for _, service := range hub.Local().Services {
+				for name, value := range service.Annotations {
+					size += len(name) + len(value)
+				}
+			}
+			if size > 100*2500 {
+				t.Errorf("got %d bytes of annotations of 100 Services, want at most 2500 of each", size)
+			}
+		})
+	}
+}
+
+// decoded is what is decoded of the annotations of a Service.
+func decoded(annotations ...map[string]string) map[string]string {
+	all := make(map[string]string)
+	for _, some := range annotations {
+		for _, name := range slices.Sorted(maps.Keys(some)) {
+			if most := cluster.MostOfAnnotation([]byte(name), len(all)); most > 0 {
+				all[name] = some[name][:min(most, len(some[name]))]
+			}
+		}
+	}
+	return all
+}
+
+// TestContract170OfAnnotationsThatNobodyKnowsSomeAreDecoded: however many there are, and all
+// that are known.
+func TestContract170OfAnnotationsThatNobodyKnowsSomeAreDecoded(t *testing.T) {
+	told := map[string]string{"other": "x", corev1.AnnotationTopologyMode: "Auto"}
+	for i := range 1000 {
+		told[fmt.Sprint(v1alpha1.GroupName, "/a", i)] = strings.Repeat("v", 300)
+	}
+	for _, name := range append(v1alpha1.BindingAnnotations(), v1alpha1.ViewAnnotations()...) {
+		told[name] = "x"
+	}
+	got := decoded(told)
+	if len(got) > 40 || got[corev1.AnnotationTopologyMode] != "Auto" {
+		t.Errorf("got %d annotations, want at most 40", len(got))
+	}
+	for name, value := range told {
+		if value == "x" && name != "other" && got[name] != "x" {
+			t.Errorf("%s is not decoded", name)
+		}
+	}
+}
+
+// TestContract170ALookAtAnAnnotationTakesNoMemory: a Service has thousands, whose names others
+// choose.
+func TestContract170ALookAtAnAnnotationTakesNoMemory(t *testing.T) {
+	for _, name := range [][]byte{[]byte(v1alpha1.AnnotationHealthCheckExpectedStatus), []byte(v1alpha1.GroupName + "/" + strings.Repeat("x", 63))} {
+		if got := testing.AllocsPerRun(100, func() { cluster.MostOfAnnotation(name, 100) }); got != 0 {
+			t.Errorf("%s: got %v allocations, want none", name, got)
+		}
+	}
+}
+
+// TestContract170WhatIsAcceptedIsKeptWhole: and what is too long, or unknown, is still told.
+func TestContract170WhatIsAcceptedIsKeptWhole(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world, hub *cluster.Hub) {
+		longest := map[string]string{
+			v1alpha1.AnnotationPool: strings.Repeat("p", 63), v1alpha1.AnnotationHealthCheckMode: "HTTPS",
+			v1alpha1.AnnotationHealthCheckPath: "/" + strings.Repeat("a", 255), v1alpha1.AnnotationHealthCheckPort: "65535",
+			v1alpha1.AnnotationHealthCheckHost:           strings.TrimSuffix(strings.Repeat(strings.Repeat("h", 62)+".", 4), "."),
+			v1alpha1.AnnotationHealthCheckExpectedStatus: "200" + strings.Repeat(",200", 63),
+		}
+		object := serviceOf("shop", "web")
+		object.Annotations = decoded(longest, map[string]string{v1alpha1.GroupName + "/pol": "x"})
+		object.Annotations["other"] = "x"
+		w.put("ADDED", object)
+		tooLong := serviceOf("shop", "long")
+		tooLong.Annotations = decoded(map[string]string{v1alpha1.AnnotationHealthCheckPath: "/" + strings.Repeat("a", 300)})
+		w.put("ADDED", tooLong)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		services := hub.Local().Services
+		want := maps.Clone(longest)
+		want[v1alpha1.GroupName+"/pol"] = ""
+		if diff := cmp.Diff(want, services[1].Annotations); diff != "" {
+			t.Errorf("annotations (-want +got):\n%s", diff)
+		}
+		for path, accepted := range map[string]bool{
+			longest[v1alpha1.AnnotationHealthCheckPath]: true, services[0].Annotations[v1alpha1.AnnotationHealthCheckPath]: false,
+		} {
+			document := documents.Decode("a", fmt.Appendf(nil, `{"apiVersion":%q,"kind":"EndpointBinding","metadata":{"name":"web","namespace":"shop"},"spec":{"pools":[{"name":"blue"}],"healthCheck":{"mode":"HTTP","path":%q}}}`, v1alpha1.APIVersion, path))[0]
+			if (len(document.Mistakes) == 0) != accepted {
+				t.Errorf("a path of %d bytes: got %v, want accepted %v", len(path), document.Mistakes, accepted)
+			}
+		}
+	})
+}
+
+// TestContract170ANamespaceHasABound: what is known stays, the others are missing, and the
+// namespace says so. A target's own Service is known in any case.
+func TestContract170ANamespaceHasABound(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world, hub *cluster.Hub) {
+		w.put("ADDED", serviceOf("evil", "small"))
+		w.put("ADDED", serviceOf("shop", "web"))
+		for i := range 60 {
+			w.put("ADDED", fat("evil", fmt.Sprintf("s%03d", i), 300))
+		}
+		synctest.Wait()
+		known := func() (names []string, crowded error) {
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			snapshot := hub.Local()
+			for _, s := range snapshot.Services {
+				if len(s.Ports) > 256 {
+					t.Errorf("got %d ports of Service %s", len(s.Ports), s.Key)
+				}
+				names = append(names, s.Key.String())
+			}
+			for _, sight := range snapshot.Sights {
+				if sight.Crowded && sight.Namespace == "evil" {
+					crowded = sight.Err
+				}
+			}
+			return names, crowded
+		}
+		names, crowded := known()
+		if len(names) > 50 || !slices.Contains(names, "evil/small") || !slices.Contains(names, "shop/web") || slices.Contains(names, "evil/s059") || crowded == nil {
+			t.Fatalf("got %d Services (%q), %v", len(names), names, crowded)
+		}
+		t.Log("a target that fills one of the others")
+		viewOf(t, hub, "evil", "s059", "s059.blue")
+		if names, _ = known(); !slices.Contains(names, "evil/s059") || !slices.Contains(names, "evil/small") {
+			t.Errorf("got %q, want the Service of the target, too", names)
+		}
+		t.Log("room again")
+		for i := range 58 {
+			w.put("DELETED", fat("evil", fmt.Sprintf("s%03d", i), 1))
+		}
+		if names, crowded = known(); len(names) != 4 || crowded != nil {
+			t.Errorf("got %q, %v, want all four", names, crowded)
+		}
+	})
+}
+
+// TestContract224ATargetBeyondTheBoundHasThePortsOfItsSlices: there are more targets than
+// there is room for, as after a restart.
+func TestContract224ATargetBeyondTheBoundHasThePortsOfItsSlices(t *testing.T) {
+	const all = 100
+	name := func(i int) string { return fmt.Sprintf("s%03d", i) }
+	inWorld(t, nil, func(t *testing.T, _ *world, hub *cluster.Hub) {
+		synctest.Wait()
+		var stores []*cluster.Store
+		for i := range all {
+			stores = append(stores, viewOf(t, hub, "full", name(i), name(i)+".blue"))
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		known := map[string]bool{}
+		for _, s := range hub.Local().Services {
+			known[s.Key.Service] = true
+		}
+		if len(known) < 60 || len(known) == all {
+			t.Errorf("got %d Services with annotations, want those of 8 MiB", len(known))
+		}
+		want := []publish.ServicePort{{Name: "http", Protocol: publish.TCP, Port: 8080, TargetPort: 8080, AppProtocol: "h2c"}}
+		for i, store := range stores {
+			got := loaded(t, store).Service
+			if got.UID != "s-1" || !known[name(i)] && !slices.Equal(got.Ports, want) {
+				t.Errorf("%s: got %.200s, want ports %v", name(i), fmt.Sprint(got), want)
+			}
+		}
+	}, func(w *world) {
+		for i := range all {
+			w.put("ADDED", fat("full", name(i), 300))
+			slice := sliceOf("full", name(i)+".blue", name(i), manager, 1)
+			slice.Ports = []discoveryv1.EndpointPort{{Name: new("http"), Protocol: new(corev1.ProtocolTCP), Port: new(int32(8080)), AppProtocol: new("h2c")}}
+			w.put("ADDED", slice)
+		}
+	})
+}
+
+// TestContract170ASliceWithOurLabelHasABound: of 100 slices that say 50 MB as much is kept
+// as of 8 MB, and a target finds its slice as it is.
+func TestContract170ASliceWithOurLabelHasABound(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world, hub *cluster.Hub) {
+		synctest.Wait() // a list that comes later would leave out what only a watch told
+		object := sliceOf("evil", "", "x", manager, 1000)
+		object.Labels[v1alpha1.LabelPool], object.ResourceVersion = "blue", "11"
+		for j := range object.Endpoints {
+			object.Endpoints[j].Hostname = new(strings.Repeat("h", 300))
+			object.Endpoints[j].Zone = new(strings.Repeat("z", 200))
+			object.Endpoints[j].TargetRef = &corev1.ObjectReference{Name: strings.Repeat("t", 100)}
+		}
+		for i := range 100 {
+			one := object.DeepCopy()
+			one.Name, one.Annotations = fmt.Sprintf("x%02d", i), map[string]string{"a": strings.Repeat("x", 100_000)}
+			one.Endpoints[0].Zone = &one.Name
+			cluster.Told(hub, one)
+		}
+		if size := cluster.Kept(hub, "evil"); size > 9<<20 {
+			t.Errorf("got %d bytes that are kept, want 9 MiB at most", size)
+		}
+		if got := len(hub.Local().Published); got != 100 {
+			t.Errorf("got %d slices that are published, want 100", got)
+		}
+		object.Name = "x99"
+		w.put("MODIFIED", object)
+		w.put("ADDED", serviceOf("evil", "x"))
+		state := loaded(t, viewOf(t, hub, "evil", "x", "x99"))
+		if len(state.Slices) != 1 || len(state.Slices[0].Endpoints) != 1000 || !strings.Contains(state.Slices[0].Drift, "hostname") {
+			t.Errorf("got %.500s", fmt.Sprint(state.Slices))
+		}
+	})
+}

@@ -1,0 +1,156 @@
+package cluster
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
+)
+
+// slicesFeed takes what the watch of slices tells.
+func (s *scope) slicesFeed() *kube.Feed[*discoveryv1.EndpointSlice, *content] {
+	return &kube.Feed[*discoveryv1.EndpointSlice, *content]{
+		Lock: &s.mu, SetAll: s.replaceSlices,
+		Read: func(o *discoveryv1.EndpointSlice) (*content, error) { return pack(o, s.hub.options.ManagedBy) },
+		Set: func(c *content) {
+			s.watchedSlice(c.namespace, c.name, func(one *cachedSlice) { one.set(c, c.version) })
+		},
+		Remove: func(c *content) {
+			s.watchedSlice(c.namespace, c.name, func(one *cachedSlice) { s.gone(one, c.version) })
+		},
+	}
+}
+
+func (s *scope) replaceSlices(all []*content, revision string) error {
+	s.slices.listed() // whoever waits for it gets the lock after the list was taken over
+	listed := make(map[[2]string]bool, len(all))
+	for _, c := range all {
+		listed[[2]string{c.namespace, c.name}] = true
+	}
+	for namespace, space := range s.spaces {
+		for name, one := range space.slices {
+			if !follows(revision, one.revision) {
+				s.mark(one)
+			}
+			if !listed[[2]string{namespace, name}] {
+				s.watchedSlice(namespace, name, s.missing)
+			}
+		}
+	}
+	for _, c := range all {
+		s.watchedSlice(c.namespace, c.name, func(one *cachedSlice) { one.set(c, revision) })
+	}
+	kube.Signal(s.hub.changed)
+	return nil
+}
+
+// gone takes over that a slice left the watch. One that selects slices by label does not
+// say whether the slice exists.
+func (s *scope) gone(one *cachedSlice, revision string) {
+	if s.hub.options.Only != nil {
+		s.missing(one)
+		return
+	}
+	one.set(nil, revision)
+}
+
+// missing takes over that a slice was not told of. For a target that is no proof that
+// there is none.
+func (s *scope) missing(one *cachedSlice) {
+	switch {
+	case one.owner == nil:
+		one.content = nil
+	case one.content != nil:
+		s.mark(one)
+	}
+}
+
+// watchedSlice takes over what the watch says of one slice, and passes on what is news.
+// The echo of a write of ours is none, whether it comes after the write's answer or
+// before.
+func (s *scope) watchedSlice(namespace, name string, take func(*cachedSlice)) {
+	space := s.space(namespace)
+	one := space.slice(name)
+	before := *one
+	take(one)
+	if one.owner != nil && !one.writing && (one.dirty != before.dirty || versionOf(one.content) != versionOf(before.content)) {
+		one.owner.tell()
+	}
+	space.changed(before, one)
+	space.drop(name)
+	s.tidy(namespace)
+}
+
+// markUnselected makes the next Load read the slices that the watch of an Only target
+// does not select, so that one that goes or is mended is noticed.
+func (s *scope) markUnselected() {
+	only := s.hub.options.Only
+	if only == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.space(only.Namespace).slices {
+		if one.owner != nil && one.content != nil && one.content.service != only.Service {
+			s.mark(one)
+			one.owner.tell()
+		}
+	}
+}
+
+// servicesFeed takes what the watch of Services tells.
+func (s *scope) servicesFeed() *kube.Feed[*corev1.Service, *Service] {
+	return &kube.Feed[*corev1.Service, *Service]{
+		Lock: &s.mu, SetAll: s.replaceServices,
+		Read:   func(o *corev1.Service) (*Service, error) { return newService(o), nil },
+		Set:    func(o *Service) { s.watchedService(o.Namespace, o.Key.Service, o) },
+		Remove: func(o *Service) { s.watchedService(o.Namespace, o.Key.Service, nil) },
+	}
+}
+
+func (s *scope) replaceServices(all []*Service, _ string) error {
+	s.services.listed()
+	listed := make(map[[2]string]bool, len(all))
+	for _, service := range all {
+		listed[[2]string{service.Namespace, service.Key.Service}] = true
+	}
+	for namespace, space := range s.spaces {
+		for name := range space.services {
+			if !listed[[2]string{namespace, name}] {
+				s.watchedService(namespace, name, nil)
+			}
+		}
+	}
+	// Those that say little come first, and are known where there is no room for all.
+	slices.SortFunc(all, func(a, b *Service) int { return cmp.Compare(a.size(), b.size()) })
+	for _, service := range all {
+		s.watchedService(service.Namespace, service.Key.Service, service)
+	}
+	kube.Signal(s.hub.changed)
+	return nil
+}
+
+// watchedService takes over what the watch says of a Service, nil for one that is gone,
+// and passes on what is news: a Service's status may change often.
+func (s *scope) watchedService(namespace, name string, is *Service) {
+	space := s.space(namespace)
+	before := space.services[name]
+	if is = space.fitting(before, is); is == nil {
+		delete(space.services, name)
+	} else {
+		space.services[name] = is
+	}
+	if !before.same(is) {
+		kube.Signal(s.hub.changed)
+	}
+	if !before.plan().Same(is.plan()) {
+		space.tell(name)
+	}
+	if space.left > 0 && space.size < mostOfNamespace/2 {
+		s.services.ListAgain()
+	}
+	s.tidy(namespace)
+}

@@ -1,0 +1,228 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
+)
+
+// mostReads is how many slices a hub reads at the same time, and mostReadsOfOne how
+// many of one target: the slices of a target that the API server does not answer about
+// leave room for those of others.
+const (
+	mostReads      = 64
+	mostReadsOfOne = 8
+)
+
+// Options says which API server a hub watches, and what of it.
+type Options struct {
+	// Way is the access to the API server.
+	Way kube.Way
+	// UserAgent is what the API server's audit log calls us; see kubeapi.Options.
+	UserAgent string
+	// ManagedBy is the managed-by value of our slices. Of slices with another value
+	// only what messages say of them is kept.
+	ManagedBy string
+	// Namespaces are those that are watched, each by a pair of watches of its own;
+	// none for the whole cluster by one pair. See Watch.
+	Namespaces []string
+	// Named says that only Namespaces and those of Watch are watched, also where there
+	// is none of them yet.
+	Named bool
+	// Only is the one target of the hub, nil for any number. Then the watches are
+	// limited to its Service and to slices with the label of that Service, and
+	// ManagedBy and Namespaces are the target's.
+	Only *publish.Target
+	// Recheck is the time between two reads of a slice of our name that the watch of
+	// an Only target cannot see, because its label kubernetes.io/service-name is not
+	// the target's; 30 s by default. There is no such read where there is no such
+	// slice.
+	Recheck time.Duration
+}
+
+// Hub keeps the Services and EndpointSlices that its watches tell of, and hands out a
+// Store for each target. Its methods may be called at the same time.
+type Hub struct {
+	options Options
+	client  *kube.Client
+	reads   chan struct{} // has room for mostReads
+	changed chan struct{}
+	added   chan struct{}
+	granted grants
+
+	mu     sync.Mutex
+	scopes []*scope
+}
+
+// New returns a hub that does nothing until Run is called. It reads the access, so that
+// one that cannot be used is told at once.
+func New(options Options) (*Hub, error) {
+	if options.Only != nil {
+		only := *options.Only
+		options.Only, options.ManagedBy, options.Namespaces = &only, only.ManagedBy, []string{only.Namespace}
+	}
+	if options.ManagedBy == "" {
+		return nil, errors.New("kube store: there is no managed-by value")
+	}
+	if options.Recheck <= 0 {
+		options.Recheck = 30 * time.Second
+	}
+	client, err := kube.Open(kube.Options{Way: options.Way, UserAgent: options.UserAgent, Annotations: mostOfAnnotation()})
+	if err != nil {
+		return nil, fmt.Errorf("kube store: %w", err)
+	}
+	h := &Hub{
+		options: options, client: client, reads: make(chan struct{}, mostReads),
+		changed: make(chan struct{}, 1), added: make(chan struct{}, 1),
+	}
+	if len(options.Namespaces) == 0 && !options.Named {
+		h.scopes = []*scope{newScope(h, "")}
+	}
+	for _, namespace := range options.Namespaces {
+		h.Watch(namespace)
+	}
+	return h, nil
+}
+
+// Watch makes the hub watch one more namespace, at any time, until it was not asked for
+// during Unwanted. It does nothing more where that namespace, or the whole cluster, is
+// watched already.
+func (h *Hub) Watch(namespace string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.scopeOf(namespace)
+	if s == nil {
+		s = newScope(h, namespace)
+		h.scopes = append(h.scopes, s)
+		kube.Signal(h.added)
+	}
+	s.wanted = time.Now()
+}
+
+// Unwanted is for how long a namespace is watched that Watch does not ask for any more.
+const Unwanted = 10 * time.Minute
+
+// unwatch ends the watches of namespaces that nobody wants any more. One stays where a
+// target is in it, or slices of ours that publish something.
+func (h *Hub) unwatch(now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.scopes = slices.DeleteFunc(h.scopes, func(s *scope) bool {
+		over := s.stop != nil && s.namespace != "" && !slices.Contains(h.options.Namespaces, s.namespace) &&
+			now.Sub(s.wanted) > Unwanted && !s.inUse()
+		if over {
+			s.stop()
+		}
+		return over
+	})
+}
+
+// Run watches until ctx ends, and then returns nil; nothing of it is left running.
+// Load waits for it, and writes after its end lose their connection, so it has to be
+// the last to stop.
+func (h *Hub) Run(ctx context.Context) error {
+	defer h.client.Close()
+	var running sync.WaitGroup
+	defer running.Wait()
+	second, recheck := time.NewTicker(time.Second), time.NewTicker(h.options.Recheck)
+	defer second.Stop()
+	defer recheck.Stop()
+	for {
+		for _, s := range h.unstarted() {
+			var watching context.Context
+			watching, s.stop = context.WithCancel(ctx)
+			running.Go(func() { s.services.Run(watching) })
+			running.Go(func() { s.slices.Run(watching) })
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-h.added:
+		case now := <-second.C:
+			for _, s := range h.all() {
+				s.tellStale(now)
+			}
+		case now := <-recheck.C:
+			h.unwatch(now)
+			for _, s := range h.all() {
+				s.markUnselected()
+			}
+		}
+	}
+}
+
+// Expiry returns when the credential in use ends.
+func (h *Hub) Expiry() kube.Expiry { return h.client.Expiry() }
+
+// Target returns the store of one target, at any time. Its namespace has to be watched,
+// and no other target may have a slice name in common with it.
+func (h *Hub) Target(target publish.Target) (*Store, error) {
+	only := h.options.Only
+	switch {
+	case target.SliceName == "" || target.Service == "" || target.Namespace == "":
+		return nil, errors.New("kube store: the target has no slice name, Service or namespace")
+	case target.ManagedBy != h.options.ManagedBy:
+		return nil, fmt.Errorf("kube store: the target has managed-by value %q, not %q", target.ManagedBy, h.options.ManagedBy)
+	case only != nil && (target.Namespace != only.Namespace || target.Service != only.Service):
+		return nil, fmt.Errorf("kube store: only Service %s/%s is watched", only.Namespace, only.Service)
+	}
+	h.mu.Lock()
+	s := h.scopeOf(target.Namespace)
+	h.mu.Unlock()
+	if s == nil {
+		return nil, fmt.Errorf("kube store: namespace %s is not watched", target.Namespace)
+	}
+	store := &Store{hub: h, scope: s, target: target, changed: make(chan struct{}, 1), own: make(map[string]*cachedSlice)}
+	if err := s.join(store); err != nil {
+		return nil, err
+	}
+	return store, nil
+}
+
+// Changed receives a value when something in Local's answer may have changed.
+func (h *Hub) Changed() <-chan struct{} { return h.changed }
+
+// Local returns what the watches say. What its pointers point to is never changed.
+func (h *Hub) Local() assign.Local {
+	var out assign.Local
+	for _, s := range h.all() {
+		s.addTo(&out)
+	}
+	slices.SortFunc(out.Services, func(a, b assign.Service) int { return a.Compare(b.Key) })
+	slices.SortFunc(out.Published, func(a, b assign.Published) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Slice, b.Slice))
+	})
+	return out
+}
+
+// scopeOf returns the scope that a namespace is in, nil where it is in none. The caller
+// has the lock.
+func (h *Hub) scopeOf(namespace string) *scope {
+	for _, s := range h.scopes {
+		if s.namespace == "" || s.namespace == namespace {
+			return s
+		}
+	}
+	return nil
+}
+
+func (h *Hub) all() []*scope {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.scopes)
+}
+
+// unstarted returns the scopes that are not watched yet, each once.
+func (h *Hub) unstarted() []*scope {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(h.scopes), func(s *scope) bool { return s.stop != nil })
+}

@@ -1,0 +1,260 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
+)
+
+// scope is what one pair of watches tells of: the whole cluster, a namespace, or the
+// one target of the hub.
+type scope struct {
+	hub       *Hub
+	namespace string // empty for the whole cluster
+	services  *watched
+	slices    *watched
+	// stop ends the watches, nil before they began, and wanted is when they were asked for
+	// last; both under the lock of the hub, but that only its Run sets stop.
+	stop   func()
+	wanted time.Time
+
+	mu       sync.Mutex
+	spaces   map[string]*space
+	marks    int  // how many dirty marks there were
+	wasStale bool // as it was told last
+}
+
+func newScope(hub *Hub, namespace string) *scope {
+	service, objects := "Services", "slices"
+	switch {
+	case hub.options.Only != nil:
+		service = "the Service"
+	case namespace != "":
+		service, objects = service+" of namespace "+namespace, objects+" of namespace "+namespace
+	}
+	s := &scope{hub: hub, namespace: namespace, spaces: make(map[string]*space)}
+	s.services, s.slices = s.watchServices(service), s.watchSlices(objects)
+	return s
+}
+
+func (s *scope) watches() []*watched { return []*watched{s.slices, s.services} }
+
+// stale says which watch is not current, nil if both are.
+func (s *scope) stale(now time.Time) error {
+	for _, watch := range s.watches() {
+		if err := watch.stale(now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tellStale passes on that a watch is no longer current, or is so again.
+func (s *scope) tellStale(now time.Time) {
+	is := s.stale(now) != nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if is == s.wasStale {
+		return
+	}
+	s.wasStale = is
+	kube.Signal(s.hub.changed)
+	for _, space := range s.spaces {
+		for _, store := range space.stores {
+			store.tell()
+		}
+	}
+}
+
+// join adds a store, whose the slices of its target's names are from now on.
+func (s *scope) join(store *Store) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	space, target := s.space(store.target.Namespace), store.target
+	for _, other := range space.stores {
+		_, _, overlaps := other.target.ParseName(target.SliceName)
+		_, _, overlapped := target.ParseName(other.target.SliceName)
+		if overlaps || overlapped {
+			return fmt.Errorf("kube store: the targets of Services %s and %s in namespace %s have slice names in common: %s and %s",
+				other.target.Service, target.Service, target.Namespace, other.target.SliceName, target.SliceName)
+		}
+	}
+	space.tell(target.Service)
+	space.stores = append(space.stores, store)
+	if service := space.services[target.Service]; service != nil && service.left {
+		s.services.ListAgain()
+	}
+	for name, one := range space.slices {
+		if _, _, its := target.ParseName(name); its {
+			store.own[name], one.owner = one, store
+			if space.weigh(one); one.content != nil && one.content.counted {
+				s.mark(one)
+			}
+		}
+	}
+	return nil
+}
+
+// leave removes a store. What is known of its slices stays for the next one.
+func (s *scope) leave(store *Store) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	space := s.space(store.target.Namespace)
+	space.stores = slices.DeleteFunc(space.stores, func(other *Store) bool { return other == store })
+	for name, one := range store.own {
+		one.owner = nil
+		space.weigh(one)
+		space.drop(name)
+	}
+	clear(store.own)
+	space.tell(store.target.Service)
+	s.tidy(store.target.Namespace)
+}
+
+// known returns the target's Service, and the slices that its state is made of: its
+// own, and those that publish beside them.
+func (s *scope) known(store *Store) (service publish.Service, contents []*content) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	space := s.space(store.target.Namespace)
+	service = space.service(store)
+	for _, one := range store.own {
+		if one.content != nil {
+			contents = append(contents, one.content)
+		}
+	}
+	for _, one := range space.labelled[store.target.Service] {
+		if one.owner != store && one.beside(store).count > 0 {
+			contents = append(contents, one.content)
+		}
+	}
+	return service, contents
+}
+
+// dirty returns the marks of the store's slices that have to be read.
+func (s *scope) dirty(store *Store) map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	marks := make(map[string]int)
+	for name, one := range store.own {
+		if one.dirty != 0 {
+			marks[name] = one.dirty
+		}
+	}
+	return marks
+}
+
+// clean takes over what was read because of a mark.
+func (s *scope) clean(namespace, name string, mark int, is *content, revision string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	space := s.space(namespace)
+	one := space.slice(name)
+	before := *one
+	one.set(is, revision)
+	if one.dirty == mark {
+		one.dirty = 0
+	}
+	space.changed(before, one)
+}
+
+// begin is called before a write of the slice, and returns what the slice is; end is
+// called after it, with the server's answer, nil where it failed.
+func (s *scope) begin(namespace, name string) *content {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.space(namespace).slice(name)
+	one.writing = true
+	return one.content
+}
+
+// end passes on what the watch told meanwhile, unless that was the write itself.
+func (s *scope) end(namespace, name string, base, answer *content) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	space, expected := s.space(namespace), base
+	one := space.slice(name)
+	before := *one
+	one.writing = false
+	if answer != nil {
+		one.set(answer, answer.version)
+		expected = answer
+	}
+	if one.owner != nil && (one.dirty != 0 || versionOf(one.content) != versionOf(expected)) {
+		one.owner.tell()
+	}
+	if answer == nil {
+		s.mark(one)
+	}
+	space.changed(before, one)
+}
+
+// addTo adds what is known to what is told.
+func (s *scope) addTo(out *assign.Local) {
+	sight := assign.Sight{Namespace: s.namespace, Complete: true, Err: s.stale(time.Now())}
+	for _, watch := range s.watches() {
+		if !watch.isComplete() {
+			sight.Complete, sight.Err = false, available(watch.Failed())
+		}
+	}
+	out.Sights = append(out.Sights, sight)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for namespace, space := range s.spaces {
+		for _, service := range space.services {
+			if !service.left {
+				out.Services = append(out.Services, service.Service)
+			}
+		}
+		if space.left > 0 {
+			out.Sights = append(out.Sights, assign.Sight{Namespace: namespace, Complete: true, Crowded: true, Err: errNoRoom(namespace)})
+		}
+		for _, one := range space.slices {
+			if c := one.content; c != nil && c.manager == s.hub.options.ManagedBy {
+				out.Published = append(out.Published, c.published())
+			}
+		}
+	}
+}
+
+func (s *scope) mark(one *cachedSlice) {
+	s.marks++
+	one.dirty, one.revision = s.marks, ""
+}
+
+// space returns what is known of the namespace of that name.
+func (s *scope) space(namespace string) *space {
+	if s.spaces[namespace] == nil {
+		s.spaces[namespace] = &space{services: make(map[string]*Service), slices: make(map[string]*cachedSlice), labelled: make(map[string][]*cachedSlice)}
+	}
+	return s.spaces[namespace]
+}
+
+// tidy forgets a namespace of which there is nothing to know.
+func (s *scope) tidy(namespace string) {
+	if space := s.spaces[namespace]; len(space.services)+len(space.slices)+len(space.stores) == 0 {
+		delete(s.spaces, namespace)
+	}
+}
+
+// inUse reports whether a target is in the scope, or slices of ours that publish something.
+func (s *scope) inUse() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, space := range s.spaces {
+		if len(space.stores) > 0 {
+			return true
+		}
+		for _, one := range space.slices {
+			if c := one.content; c != nil && c.ours && c.count > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}

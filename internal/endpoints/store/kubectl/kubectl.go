@@ -1,0 +1,193 @@
+package kubectl
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/process"
+)
+
+// Options says which kubectl to run, and what for.
+type Options struct {
+	Target publish.Target
+	// Path is the program: a path, or a name to look up in the PATH of Environ;
+	// "kubectl" by default.
+	Path string
+	// Environ returns the whole environment of the program, as NAME=value, with
+	// KUBECONFIG where it is needed. It is called for every run.
+	Environ func() ([]string, error)
+}
+
+// Store keeps the slices of one target. Its methods may be called at the same
+// time.
+type Store struct {
+	options Options
+	runner  process.Runner
+
+	mu sync.Mutex
+	// known are the slices as they were last seen: what a write starts from.
+	known map[string]*discoveryv1.EndpointSlice // never changed in place
+	// written are the slices that a write changed since the last Load began: its
+	// answer may be from before.
+	written map[string]*discoveryv1.EndpointSlice
+	// asked are the slices that the next Load asks for by name, because a write
+	// failed or because no selector finds them.
+	asked map[string]struct{}
+}
+
+// New returns a store that does nothing until it is asked.
+func New(options Options) (*Store, error) {
+	if options.Environ == nil {
+		return nil, errors.New("kubectl store: no environment is given")
+	}
+	if options.Target.SliceName == "" || options.Target.Service == "" || options.Target.ManagedBy == "" {
+		return nil, errors.New("kubectl store: the target has no slice name, Service or managed-by value")
+	}
+	if options.Path == "" {
+		options.Path = "kubectl"
+	}
+	return &Store{
+		options: options,
+		known:   make(map[string]*discoveryv1.EndpointSlice),
+		asked:   make(map[string]struct{}),
+		written: make(map[string]*discoveryv1.EndpointSlice),
+	}, nil
+}
+
+// Load asks the server for the Service and the slices.
+func (s *Store) Load(ctx context.Context) (publish.State, error) {
+	asked := s.takeAsked()
+	state, err := s.load(ctx, asked)
+	if err != nil {
+		s.ask(asked...)
+	}
+	return state, err
+}
+
+func (s *Store) load(ctx context.Context, asked []string) (publish.State, error) {
+	target := s.options.Target
+	s.mu.Lock()
+	clear(s.written)
+	s.mu.Unlock()
+	service, err := s.getService(ctx)
+	if err != nil {
+		return publish.State{}, fmt.Errorf("read Service %s/%s: %w", target.Namespace, target.Service, err)
+	}
+	found, others, err := s.getSlices(ctx)
+	if err != nil {
+		return publish.State{}, fmt.Errorf("read the slices of Service %s/%s: %w", target.Namespace, target.Service, err)
+	}
+	for _, name := range s.missing(found, asked) {
+		object, err := s.getSlice(ctx, name)
+		if err != nil {
+			return publish.State{}, fmt.Errorf("read slice %s/%s: %w", target.Namespace, name, err)
+		}
+		if object != nil {
+			found[name] = object
+		}
+	}
+	s.mu.Lock()
+	for name, object := range s.written {
+		if found[name] == nil || older(found[name], object) {
+			found[name] = object
+		}
+	}
+	s.known = maps.Clone(found)
+	s.mu.Unlock()
+	return manifest.State(service, slices.AppendSeq(others, maps.Values(found)), target), nil
+}
+
+// Write carries out one write by one run of kubectl, which prints what the server
+// answered, and returns the version in it. The error wraps plan.ErrConflict when the
+// slice is not what the write was computed from, plan.ErrUnavailable when kubectl says
+// that the server is, and plan.ErrStoredOtherwise when that stored something else.
+func (s *Store) Write(ctx context.Context, write publish.Write) (version string, err error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	name := write.Slice.Name
+	s.mu.Lock()
+	base := s.known[name]
+	s.mu.Unlock()
+	answer, err := s.send(ctx, base, write)
+	if err != nil {
+		s.ask(name)
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known[name], s.written[name] = answer, answer
+	return answer.ResourceVersion, manifest.Stored(answer, write, s.options.Target)
+}
+
+func (s *Store) send(ctx context.Context, base *discoveryv1.EndpointSlice, write publish.Write) (*discoveryv1.EndpointSlice, error) {
+	if err := manifest.Fence(base, write, s.options.Target); err != nil {
+		return nil, err
+	}
+	document, err := json.Marshal(manifest.Apply(base, write, s.options.Target))
+	if err != nil {
+		return nil, fmt.Errorf("encode the manifest: %w", err)
+	}
+	verb := "create"
+	if write.Operation == publish.Update {
+		verb = "replace"
+	}
+	// The manifest comes from the API's own types, so validation would only
+	// fetch the schema again at every run.
+	output, err := s.run(ctx, document, verb, "--filename=-", "--output=json", "--validate=false", "--field-manager="+fieldManager)
+	if err != nil {
+		return nil, explain(write.Operation, err)
+	}
+	answer := &discoveryv1.EndpointSlice{}
+	if err := json.Unmarshal(output, answer); err != nil {
+		return nil, fmt.Errorf("decode the answer of kubectl %s: %w", verb, err)
+	}
+	return answer, nil
+}
+
+// older reports whether a was read before b was written.
+func older(a, b *discoveryv1.EndpointSlice) bool {
+	order, err := resourceversion.CompareResourceVersion(a.ResourceVersion, b.ResourceVersion)
+	return err == nil && order < 0
+}
+
+// missing returns the names to ask for one by one, sorted: those that the
+// selector does not find although they were to be asked for, or although they
+// were there at the last Load. They are gone, or have lost their label, which
+// must not look the same.
+func (s *Store) missing(found map[string]*discoveryv1.EndpointSlice, asked []string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names := slices.AppendSeq(slices.Clone(asked), maps.Keys(s.known))
+	names = slices.DeleteFunc(names, func(name string) bool { return found[name] != nil })
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// ask lets the next Load ask for the slices by name.
+func (s *Store) ask(names ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range names {
+		s.asked[name] = struct{}{}
+	}
+}
+
+// takeAsked returns the names to ask for and forgets them.
+func (s *Store) takeAsked() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names := slices.Collect(maps.Keys(s.asked))
+	clear(s.asked)
+	return names
+}

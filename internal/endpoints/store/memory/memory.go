@@ -1,0 +1,145 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
+)
+
+// Options says what the store is for.
+type Options struct {
+	Target publish.Target
+	// Service is what Load says of the Service. A store in memory has none of
+	// its own; without a UID the Service counts as missing.
+	Service publish.Service
+	// Out receives each slice that is written as a YAML document; nil prints
+	// nothing.
+	Out io.Writer
+}
+
+// Store keeps the slices of one target. Its methods may be called at the same
+// time.
+type Store struct {
+	target  publish.Target
+	out     io.Writer
+	changed chan struct{}
+
+	mu      sync.Mutex
+	service publish.Service
+	objects map[string]*discoveryv1.EndpointSlice // never changed in place
+	version int
+}
+
+// New returns an empty store.
+func New(options Options) (*Store, error) {
+	if options.Target.SliceName == "" || options.Target.Service == "" || options.Target.ManagedBy == "" {
+		return nil, errors.New("memory store: the target has no slice name, Service or managed-by value")
+	}
+	return &Store{
+		target:  options.Target,
+		out:     options.Out,
+		changed: make(chan struct{}, 1),
+		service: options.Service,
+		objects: make(map[string]*discoveryv1.EndpointSlice),
+	}, nil
+}
+
+// Load returns the slices as they are.
+func (s *Store) Load(ctx context.Context) (publish.State, error) {
+	if err := ctx.Err(); err != nil {
+		return publish.State{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	service := s.service
+	service.Ports = slices.Clone(service.Ports)
+	return manifest.State(service, s.sorted(), s.target), nil
+}
+
+// Write makes one slice what the write says, prints it and returns its new version.
+// The error wraps plan.ErrConflict when the slice is not what the write was computed
+// from.
+func (s *Store) Write(ctx context.Context, write publish.Write) (version string, err error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	base := s.objects[write.Slice.Name]
+	if err := manifest.Fence(base, write, s.target); err != nil {
+		return "", err
+	}
+	object := manifest.Apply(base, write, s.target)
+	s.keep(object)
+	return object.ResourceVersion, s.print(write, object)
+}
+
+// Changed receives a value when another client changed Load's answer.
+func (s *Store) Changed() <-chan struct{} { return s.changed }
+
+// Put writes a slice as another client of an API server would, whatever it says.
+func (s *Store) Put(object *discoveryv1.EndpointSlice) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keep(object.DeepCopy())
+	s.notify()
+}
+
+// Remove deletes a slice as another client of an API server would.
+func (s *Store) Remove(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.objects, name)
+	s.notify()
+}
+
+// SetService changes what Load says of the Service.
+func (s *Store) SetService(service publish.Service) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.service = service
+	s.notify()
+}
+
+// Slices returns copies of all objects, sorted by name.
+func (s *Store) Slices() []*discoveryv1.EndpointSlice {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.sorted()
+	for i, object := range out {
+		out[i] = object.DeepCopy()
+	}
+	return out
+}
+
+// keep takes over an object under a new version.
+func (s *Store) keep(object *discoveryv1.EndpointSlice) {
+	s.version++
+	object.ResourceVersion = strconv.Itoa(s.version)
+	s.objects[object.Name] = object
+}
+
+// notify leaves one value in the channel, however much happens before it is
+// taken.
+func (s *Store) notify() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+// sorted returns the objects in the order of the target's names.
+func (s *Store) sorted() []*discoveryv1.EndpointSlice {
+	return slices.SortedFunc(maps.Values(s.objects), func(a, b *discoveryv1.EndpointSlice) int {
+		return s.target.CompareNames(a.Name, b.Name)
+	})
+}

@@ -1,0 +1,128 @@
+package writer
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+)
+
+// offer is what is known of one pool of a target.
+type offer struct {
+	phase Phase
+	// verdict is the newest, nil before the first.
+	verdict *guard.Verdict
+	// own are the endpoints that the slices of the target published when the group of the
+	// pool began to judge. slices are those that clients can use now: of a Service that
+	// has their ports, and that owns them.
+	own    []inventory.Member
+	slices []publish.Slice
+}
+
+// offered returns what is known of one fill.
+func (l *loop) offered(f *fill) offer {
+	o := offer{phase: f.Phase, verdict: l.verdicts[f.Pool]}
+	if f.machine != nil {
+		o.own, o.slices = f.machine.own, f.machine.useful()
+	}
+	return o
+}
+
+// useful returns the slices that clients of the Service can use.
+func (m *machine) useful() []publish.Slice {
+	if m.outcome.Problem.Kind != "" {
+		return nil
+	}
+	if !slices.ContainsFunc(m.state.Slices, m.foreign) {
+		return m.state.Slices
+	}
+	return slices.DeleteFunc(slices.Clone(m.state.Slices), m.foreign)
+}
+
+// foreign reports whether another Service owns the slice: one that had the name before.
+func (m *machine) foreign(s publish.Slice) bool { return s.Owner != m.state.Service.UID }
+
+// choose returns what the slices of one of the pools publish, nil where that pool
+// decided nothing yet. Failing open counts over the whole target: while an endpoint
+// of another pool works, endpoints that fail are down here.
+func choose(offers []offer, which int) *decision {
+	o := offers[which]
+	if o.phase == Emptied {
+		return &decision{checked: true}
+	}
+	if o.verdict == nil {
+		return nil
+	}
+	var others guard.Working
+	for i := range offers {
+		if i != which {
+			others = others.And(offers[i].working())
+		}
+	}
+	members := o.verdict.Published(others, o.own)
+	if o.phase == Draining {
+		members = draining(members, offers)
+	}
+	return &decision{members: members, checked: o.verdict.MayReplace()}
+}
+
+// draining returns the endpoints that drain: those that pass, without those that slices of
+// another pool publish as ready. An address that is in two slices has to be in one state:
+// which of two counts is not defined.
+func draining(members []inventory.Member, offers []offer) []inventory.Member {
+	var out []inventory.Member
+	for _, m := range members {
+		if m.State != inventory.StateDown && !slices.ContainsFunc(offers, func(o offer) bool { return o.has(m.Address) }) {
+			m.State = inventory.StateDraining
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// has reports whether slices that stay have an address as ready.
+func (o *offer) has(addr netip.Addr) bool {
+	return o.phase == Serving && slices.ContainsFunc(o.slices, func(s publish.Slice) bool { return s.StateOf(addr) == inventory.StateReady })
+}
+
+// working returns what works in the pool and is stored in its slices. Without a verdict it
+// is as the slices say.
+func (o *offer) working() guard.Working {
+	if o.phase == Emptied {
+		return guard.Working{}
+	}
+	decided := guard.Working{IPv4: guard.ReadyWorks, IPv6: guard.ReadyWorks}
+	if o.verdict != nil {
+		decided = o.verdict.Working()
+	}
+	var works guard.Working
+	for _, s := range o.slices {
+		if s.Family == publish.IPv4 {
+			works.IPv4 = max(works.IPv4, min(decided.IPv4, o.stored(s)))
+		} else {
+			works.IPv6 = max(works.IPv6, min(decided.IPv6, o.stored(s)))
+		}
+	}
+	return works
+}
+
+// stored returns the best that a slice has of what was decided to be of use.
+func (o *offer) stored(s publish.Slice) guard.Work {
+	best := guard.NothingWorks
+	for _, m := range s.Endpoints {
+		decided := inventory.StateReady
+		if o.verdict != nil {
+			decided = inventory.StateOf(o.verdict.Members, m.Address)
+		}
+		switch {
+		case decided == inventory.Absent:
+		case max(m.State, decided) == inventory.StateReady: // worse states are higher
+			return guard.ReadyWorks
+		case max(m.State, decided) == inventory.StateDraining:
+			best = guard.LeavingWorks
+		}
+	}
+	return best
+}

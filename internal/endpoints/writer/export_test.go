@@ -1,0 +1,60 @@
+package writer
+
+import (
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
+)
+
+// Machine is the state of one fill; see machine.
+type Machine struct{ m *machine }
+
+// NewMachine returns one that starts from the fill's state, or with a load.
+func NewMachine(f Fill, dryRun bool, random func() float64) Machine {
+	return Machine{newMachine(f, dryRun, outbox.New(outbox.Options{Random: random}), random)}
+}
+
+// Decide takes what the pools decided.
+func (m Machine) Decide(members []inventory.Member, now time.Time) {
+	m.m.handle(event{decided: &decision{members: members}}, now)
+}
+
+// Changed says that the store may have changed, Tick that time went by.
+func (m Machine) Changed(now time.Time) { m.m.handle(event{changed: true}, now) }
+
+// Tick says that time went by.
+func (m Machine) Tick(now time.Time) { m.m.handle(event{}, now) }
+
+// Load reports whether the store is to be read; then that has begun.
+func (m Machine) Load(now time.Time) bool {
+	due := m.m.reader.due(now)
+	if due {
+		m.m.reader.began()
+	}
+	return due
+}
+
+// Loaded takes in what the store holds.
+func (m Machine) Loaded(state publish.State, err error, now time.Time) {
+	m.m.handle(event{loaded: &loaded{state, err, m.m.outbox.Ended()}}, now)
+}
+
+// Take returns the write that goes out now, and Report takes in what came of it.
+func (m Machine) Take(now time.Time) (publish.Write, bool) {
+	w, _, ok := m.m.take(now)
+	return w, ok
+}
+
+// Report takes in what came of a write.
+func (m Machine) Report(r outbox.Result, now time.Time) { m.m.handle(event{report: &r}, now) }
+
+// Turn, Tell and Next are the machine's.
+func (m Machine) Turn(now time.Time) (outbox.Turn, bool) { return m.m.turn(now) }
+
+// Tell is the machine's.
+func (m Machine) Tell(now time.Time) (Outcome, bool) { return m.m.tell(now) }
+
+// Next is the machine's.
+func (m Machine) Next(now time.Time) time.Time { return m.m.next(now) }

@@ -1,0 +1,235 @@
+package writer
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
+)
+
+// remembered is how long the pace of a target that is gone is remembered.
+const remembered = time.Minute
+
+// fill is the slices of one pool in one Service. It outlives its target for a while,
+// so that one that comes back is not written more often for it.
+type fill struct {
+	Fill
+	// target is nil while there is none.
+	target    *Target
+	service   *service
+	namespace *namespace
+	// machine is nil without a target, and while a panic keeps it stopped. outbox is
+	// nil where that has to be made anew.
+	machine *machine
+	outbox  *outbox.Outbox
+	defects defects
+	// works is what its slices were good for at the last event.
+	works guard.Working
+	// flying is how many writes are in flight, and loading says that a load is.
+	flying  int
+	loading bool
+
+	// class is the place in turns, due and place are that in the agenda.
+	class int
+	due   time.Time
+	place int
+	// undecided, touched and unread say that it is in the loop's list of that name.
+	undecided, touched, unread bool
+}
+
+// add starts a target.
+func (l *loop) add(t *Target, now time.Time) {
+	for _, options := range t.opts.Fills {
+		f := l.fillOf(options)
+		f.Fill, f.target = options, t
+		t.fills = append(t.fills, f)
+		if l.takers[f.Pool] == nil {
+			l.takers[f.Pool] = make(map[*Target]bool)
+		}
+		l.takers[f.Pool][t] = true
+		l.start(f, now)
+	}
+	l.undecide(t)
+}
+
+// fillOf returns the fill of those slices, which may be known from before.
+func (l *loop) fillOf(options Fill) *fill {
+	f := l.fills[options.key()]
+	if f == nil {
+		f = &fill{class: noClass}
+		l.fills[options.key()] = f
+	}
+	if before := f.service; before == nil || before.name != options.service() {
+		f.service = l.lanes.join(options)
+		f.namespace = f.service.namespace
+		if before != nil { // afterwards: its namespace is the same, and may have loads in flight
+			l.lanes.leave(before)
+		}
+	}
+	return f
+}
+
+// remove stops a target.
+func (l *loop) remove(t *Target, now time.Time) {
+	for _, f := range t.fills {
+		delete(l.takers[f.Pool], t)
+		if len(l.takers[f.Pool]) == 0 {
+			delete(l.takers, f.Pool)
+		}
+		l.turns.remove(f)
+		if f.outbox != nil {
+			f.outbox.Offer(nil, nil, now)
+		}
+		f.target, f.machine, f.unread, f.State = nil, nil, false, nil
+		l.agenda.set(f, now.Add(remembered))
+	}
+	t.fills, t.removed = nil, true
+	if t.requests == 0 {
+		close(t.gone)
+	}
+}
+
+// start makes the machine of a fill, or sees later where an old one has writes in
+// flight that this one would not know of, or has just stopped.
+func (l *loop) start(f *fill, now time.Time) {
+	switch {
+	case now.Before(f.defects.again):
+		l.agenda.set(f, f.defects.again)
+		return
+	case f.outbox == nil && f.flying > 0:
+		l.agenda.set(f, now.Add(heartbeat))
+		return
+	}
+	if f.outbox == nil {
+		f.outbox = outbox.New(outbox.Options{Lanes: l.opts.Lanes, Random: l.opts.Random, Server: &l.lanes.server})
+	}
+	f.machine, f.unread = newMachine(f.Fill, f.target.opts.DryRun, f.outbox, l.opts.Random), false
+	l.touch(f)
+}
+
+// wake lets a fill do what it is due for.
+func (l *loop) wake(f *fill, now time.Time) {
+	switch {
+	case f.machine != nil:
+		l.handle(f, event{}, now)
+	case f.target != nil:
+		if l.start(f, now); f.machine != nil {
+			l.undecide(f.target)
+		}
+	case f.flying > 0 || f.loading:
+		l.agenda.set(f, now.Add(heartbeat))
+	default:
+		delete(l.fills, f.key())
+		l.lanes.leave(f.service)
+	}
+}
+
+// undecide notes that the newest verdicts have to reach the fills of a target.
+func (l *loop) undecide(t *Target) {
+	for _, f := range t.fills {
+		if !f.undecided {
+			f.undecided = true
+			l.undecided = append(l.undecided, f)
+		}
+	}
+}
+
+// decide gives a fill what its pools decided.
+func (l *loop) decide(f *fill, now time.Time) {
+	f.undecided = false
+	if f.target == nil {
+		return
+	}
+	if f.machine != nil {
+		f.machine.follow(l.verdicts[f.Pool])
+	}
+	offers := make([]offer, len(f.target.fills))
+	for i, each := range f.target.fills {
+		offers[i] = l.offered(each)
+	}
+	l.isolated(f, now, func(m *machine) {
+		if chosen := choose(offers, slices.Index(f.target.fills, f)); chosen != nil {
+			m.handle(event{decided: chosen}, now)
+		}
+	})
+	l.touch(f)
+}
+
+// handle takes an event of a fill in. Where its slices are of another use than before, the
+// other fills of its target are decided again.
+func (l *loop) handle(f *fill, e event, now time.Time) {
+	l.isolated(f, now, func(m *machine) { m.handle(e, now) })
+	l.touch(f)
+	if f.target == nil || len(f.target.fills) == 1 {
+		return
+	}
+	o := l.offered(f)
+	if works := o.working(); works != f.works {
+		f.works = works
+		l.undecide(f.target)
+	}
+}
+
+// touch notes that the fill had an event.
+func (l *loop) touch(f *fill) {
+	if !f.touched {
+		f.touched = true
+		l.touched = append(l.touched, f)
+	}
+}
+
+// queue gives a fill its place among those that have something to send.
+func (l *loop) queue(f *fill, now time.Time) {
+	class := noClass
+	l.isolated(f, now, func(m *machine) {
+		if turn, ok := m.turn(now); ok {
+			if f.Phase != Serving { // what a hand-over takes back is no loss
+				turn.Rank = outbox.Rest
+			}
+			class = classOf(turn)
+		}
+	})
+	l.turns.set(f, class)
+}
+
+// take takes the next write of a fill.
+func (l *loop) take(f *fill, now time.Time) (w writing, ok bool) {
+	l.isolated(f, now, func(m *machine) {
+		w = writing{target: f.target, fill: f, store: f.Store, outbox: f.outbox, service: f.service}
+		w.write, w.retry, ok = m.take(now)
+	})
+	if ok {
+		f.flying++
+		w.target.requests++
+		l.lanes.sent(f.service, w.retry)
+	}
+	return w, ok
+}
+
+// tell tells the observer what the events came to, and notes what the fill waits for.
+func (l *loop) tell(f *fill, now time.Time) {
+	l.isolated(f, now, func(m *machine) {
+		if m.reader.due(now) {
+			m.reader.began()
+			f.unread, l.unread = true, append(l.unread, f)
+		}
+		o, worth := m.tell(now)
+		f.observe(o, worth)
+		if o.Recovered {
+			l.undecide(f.target)
+		}
+		next := m.next(now)
+		if f.class == noClass && m.outbox.Waits(now) {
+			next = earliest(next, now.Add(heartbeat))
+		}
+		l.agenda.set(f, next)
+	})
+}
+
+// observe tells an outcome that is worth it.
+func (f *fill) observe(o Outcome, worth bool) {
+	if worth && f.target != nil {
+		f.target.opts.Observe(o)
+	}
+}

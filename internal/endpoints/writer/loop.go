@@ -1,0 +1,293 @@
+package writer
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
+)
+
+// loop is what Run remembers between two events. Only Run's goroutine touches it.
+type loop struct {
+	*Set
+	// fills are all that are there, or were a while ago.
+	fills map[string]*fill
+	// takers are the targets of each pool, verdicts the newest one of each.
+	takers   map[string]map[*Target]bool
+	verdicts map[string]*guard.Verdict
+
+	lanes  lanes
+	bucket bucket
+	turns  turns
+	agenda agenda
+	// undecided are the fills that the newest verdicts did not reach yet, touched those
+	// that had an event in this turn, unread those that wait for a load.
+	undecided, touched, unread []*fill
+	loads                      loads
+
+	writes  chan writing
+	written chan writing
+	reads   chan reading
+	read    chan reading
+	// atOnce is closed.
+	atOnce chan time.Time
+}
+
+// writing is a request on its way to the store and back.
+type writing struct {
+	target  *Target
+	fill    *fill
+	store   Store
+	outbox  *outbox.Outbox
+	service *service
+	retry   bool
+	write   publish.Write
+	result  outbox.Result
+}
+
+// reading is a load on its way to the store and back.
+type reading struct {
+	target  *Target
+	fill    *fill
+	machine *machine
+	store   Store
+	began   time.Time
+	suspect bool
+	loaded  loaded
+}
+
+// newLoop starts without targets.
+func newLoop(s *Set) *loop {
+	atOnce := make(chan time.Time)
+	close(atOnce)
+	return &loop{
+		Set: s, atOnce: atOnce, fills: make(map[string]*fill),
+		takers: make(map[string]map[*Target]bool), verdicts: make(map[string]*guard.Verdict),
+		lanes: newLanes(s.opts.Lanes), bucket: newBucket(s.opts.Rate),
+		writes: make(chan writing, s.opts.Lanes), written: make(chan writing, s.opts.Lanes),
+		reads: make(chan reading, loaders), read: make(chan reading, loaders),
+	}
+}
+
+// writer carries out one write after the other.
+func (l *loop) writer(ctx context.Context) {
+	for w := range l.writes {
+		w.result = Write(ctx, w.store, w.write)
+		l.written <- w // there is room for each writer's
+	}
+}
+
+// reader loads one state after the other.
+func (l *loop) reader(ctx context.Context) {
+	for r := range l.reads {
+		r.loaded.state, r.loaded.err = Load(ctx, r.store)
+		l.read <- r // there is room for each reader's
+	}
+}
+
+// happened is what came from another goroutine; the zero one is that time went by.
+type happened struct {
+	news    bool
+	written *writing
+	read    *reading
+}
+
+// wait returns what happens next. While fills wait for their verdicts it does not
+// wait.
+func (l *loop) wait(ctx context.Context) happened {
+	l.inbox.rest(len(l.undecided)+len(l.unread)+l.lanes.server.Underway+l.loads.all == 0 && (l.turns.waiting == 0 || !l.lanes.server.Takes(time.Now())))
+	var due <-chan time.Time
+	if len(l.undecided) == 0 {
+		timer := time.NewTimer(l.pause(time.Now()))
+		defer timer.Stop()
+		due = timer.C
+	} else {
+		due = l.atOnce
+	}
+	select {
+	case <-ctx.Done():
+	case w := <-l.written:
+		return happened{written: &w}
+	case r := <-l.read:
+		return happened{read: &r}
+	case <-l.inbox.filled:
+		return happened{news: true}
+	case <-due:
+	}
+	return happened{}
+}
+
+// pause is how long nothing is to be done if nothing happens.
+func (l *loop) pause(now time.Time) time.Duration {
+	next := earliest(now.Add(heartbeat), l.agenda.next())
+	if l.turns.waiting > 0 {
+		next = earliest(next, l.lanes.server.Wake(now))
+		if at := l.bucket.next(); at.After(now) {
+			next = earliest(next, at)
+		}
+	}
+	return max(next.Sub(now), time.Nanosecond)
+}
+
+// turn takes in what happened, lets each fill that it concerns decide, sends what is
+// most urgent, and tells. Of many fills that a verdict concerns it takes one, so that
+// the writers need not wait for all.
+func (l *loop) turn(h happened) {
+	now := time.Now()
+	switch {
+	case h.news:
+		l.absorb(l.inbox.take(), now)
+	case h.written != nil:
+		l.report(*h.written, now)
+	case h.read != nil:
+		l.loaded(*h.read, now)
+	}
+	if len(l.undecided) > 0 {
+		f := l.undecided[0]
+		l.undecided[0], l.undecided = nil, l.undecided[1:]
+		if f.undecided {
+			l.decide(f, now)
+		}
+	}
+	for f := l.agenda.pop(now); f != nil; f = l.agenda.pop(now) {
+		l.wake(f, now)
+	}
+	l.settle(now)
+}
+
+// absorb takes in what came from outside.
+func (l *loop) absorb(n news, now time.Time) {
+	for _, m := range n.moves {
+		if m.gone {
+			l.remove(m.target, now)
+		} else {
+			l.add(m.target, now)
+		}
+	}
+	for pool, v := range n.verdicts {
+		if l.verdicts[pool] = v; v == nil {
+			delete(l.verdicts, pool)
+		}
+		for t := range l.takers[pool] {
+			l.undecide(t)
+		}
+	}
+	for t, phases := range n.phases {
+		for i, f := range t.fills {
+			f.Phase = phases[i]
+		}
+		l.undecide(t)
+	}
+	for t := range n.changed {
+		for _, f := range t.fills {
+			l.handle(f, event{changed: true}, now)
+		}
+	}
+}
+
+// report takes in what came of a write, also of one whose target is gone.
+func (l *loop) report(w writing, now time.Time) {
+	f := w.fill
+	w.target.ended()
+	l.lanes.ended(w.service, w.retry, now.Sub(w.result.Sent))
+	f.flying--
+	switch {
+	case f.outbox != w.outbox: // a panic made it a stranger
+	case f.machine != nil:
+		l.handle(f, event{report: &w.result}, now)
+	default:
+		survive(func() { f.outbox.Report(w.result, now) })
+	}
+}
+
+// loaded takes in what the store holds.
+func (l *loop) loaded(r reading, now time.Time) {
+	r.target.ended()
+	r.fill.loading = false
+	l.loads.ended(r.fill.namespace, r.suspect, r.loaded.err != nil || now.Sub(r.began) >= slowAfter)
+	if r.fill.machine == r.machine {
+		l.handle(r.fill, event{loaded: &r.loaded}, now)
+	}
+}
+
+// settle lets the fills that had an event queue up, sends, and tells what came of it.
+func (l *loop) settle(now time.Time) {
+	for _, f := range l.touched {
+		l.queue(f, now)
+	}
+	l.send(now)
+	for i := 0; i < len(l.touched); i++ { // sending and telling may add to them
+		f := l.touched[i]
+		f.touched = false
+		l.tell(f, now)
+	}
+	clear(l.touched)
+	l.touched = l.touched[:0]
+	l.load(now)
+}
+
+// send gives the most urgent writes to the writers that are free.
+func (l *loop) send(now time.Time) {
+	allowed := func(class int) bool {
+		return (class < classOf(outbox.Turn{Rank: outbox.Gain}) || !l.bucket.next().After(now)) &&
+			(!retries(class) || l.lanes.server.TakesRetries())
+	}
+	for l.turns.waiting > 0 && l.lanes.free(now) {
+		f, class := l.turns.take(allowed, l.lanes.forNamespace, l.lanes.forFill)
+		if f == nil {
+			return
+		}
+		l.touch(f)
+		if f.undecided { // nothing is sent that a newer verdict may have undone
+			l.decide(f, now)
+			l.queue(f, now)
+			continue
+		}
+		w, ok := l.take(f, now)
+		if !ok {
+			continue // tell makes it due again
+		}
+		if class >= classOf(outbox.Turn{Rank: outbox.Gain}) {
+			l.bucket.take(now)
+		}
+		l.writes <- w // there is room: no more are taken than there are writers
+		l.queue(f, now)
+	}
+}
+
+// load starts loads while readers are free.
+func (l *loop) load(now time.Time) {
+	for i := 0; i < len(l.unread) && l.loads.all < loaders; {
+		f := l.unread[i]
+		if f.machine != nil && f.unread && (f.loading || !l.loads.takes(f.namespace, len(l.lanes.namespaces))) {
+			i++
+			continue
+		}
+		l.unread = slices.Delete(l.unread, i, i+1)
+		if f.machine == nil || !f.unread {
+			continue
+		}
+		f.unread, f.loading = false, true
+		f.target.requests++
+		l.reads <- reading{
+			target: f.target, fill: f, machine: f.machine, store: f.Store, began: now,
+			suspect: l.loads.began(f.namespace), loaded: loaded{ended: f.outbox.Ended()},
+		}
+	}
+}
+
+// finish waits for the writes under way, at most WriteTimeout, and reports them.
+func (l *loop) finish(h happened) {
+	if h.written != nil {
+		l.report(*h.written, time.Now())
+	}
+	for l.lanes.server.Underway > 0 {
+		l.report(<-l.written, time.Now())
+	}
+	for _, f := range l.fills {
+		l.isolated(f, time.Now(), func(m *machine) { f.observe(m.finish(time.Now())) })
+	}
+}

@@ -1,7 +1,0 @@
-package hold
-
-import "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/descriptors"
-
-// MaxConnections returns how many connections may be held beside so many checks at a
-// time.
-func MaxConnections(checks int) int { return descriptors.Spare(checks) }

@@ -1,0 +1,197 @@
+package kube
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/retryafter"
+)
+
+// Error is what came of a request that failed. Its text holds no credential, and is
+// bounded; it wraps what client-go said.
+type Error struct {
+	// Unavailable says that other requests would fail as well: the server could not
+	// be reached, the connection ended, or the server says that it is busy.
+	Unavailable bool
+	// RetryAfter is how long the server asks not to be asked, from the header of
+	// that name; 0 where it does not say, five minutes at most.
+	RetryAfter time.Duration
+
+	text  string
+	cause error
+}
+
+func (e *Error) Error() string { return e.text }
+
+func (e *Error) Unwrap() error { return e.cause }
+
+// maxRetryAfter bounds what a server may ask for.
+const maxRetryAfter = 5 * time.Minute
+
+// attempt is how far one request came on its way to the server, and over which of
+// the connections.
+type attempt struct {
+	client *Client
+	began  time.Time
+	part   part // of each event of a watch
+
+	mu         sync.Mutex
+	connecting bool // a connection is needed, and there is none yet
+	connection *connection
+	broken     error // why there was no answer
+	retryAfter time.Duration
+}
+
+func (c *Client) begin() *attempt { return &attempt{client: c, began: time.Now()} }
+
+// attemptKey is where the context of a request has its attempt.
+type attemptKey struct{}
+
+// trace makes the request of that context tell.
+func (a *attempt) trace(ctx context.Context) context.Context {
+	ctx = context.WithValue(quiet(ctx), attemptKey{}, a)
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.connecting = true
+		},
+		GotConn: func(info httptrace.GotConnInfo) {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.connecting, a.connection = false, a.client.connections.take(info.Conn)
+		},
+	})
+}
+
+// observe is for rest.Config.Wrap. It sees every request as it is sent, with the
+// credentials, whatever made them, so that none can be repeated in an error, not even
+// when a server or a proxy sends it back.
+func (c *Client) observe(inner http.RoundTripper) http.RoundTripper { return &observed{inner, c} }
+
+type observed struct {
+	http.RoundTripper
+
+	client *Client
+}
+
+func (o *observed) RoundTrip(request *http.Request) (*http.Response, error) {
+	remember(&o.client.secrets, request)
+	response, err := o.RoundTripper.RoundTrip(request)
+	if a, ok := request.Context().Value(attemptKey{}).(*attempt); ok {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.broken = err
+		if err == nil && response.StatusCode >= http.StatusBadRequest {
+			a.retryAfter = retryafter.Wait(response.Header, time.Now(), maxRetryAfter)
+		} else if err == nil && a.part.of != nil && strings.HasPrefix(response.Header.Get("Content-Type"), runtime.ContentTypeProtobuf) {
+			response.Body = &events{Closer: response.Body, body: bufio.NewReader(response.Body), part: a.part}
+		}
+	}
+	return response, err
+}
+
+// remember adds the credential of a request to the secrets.
+func remember(secrets *redact.Secrets, request *http.Request) {
+	if _, secret, ok := strings.Cut(request.Header.Get("Authorization"), " "); ok {
+		secrets.Add(secret)
+	}
+}
+
+// WrappedRoundTripper lets client-go find the transport below.
+func (o *observed) WrappedRoundTripper() http.RoundTripper { return o.RoundTripper }
+
+// unanswered is why a watch ended before it began.
+func (a *attempt) unanswered() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.broken == nil {
+		return errors.New("the connection ended before the API server answered")
+	}
+	return a.broken
+}
+
+// end judges the result of the request. After a request without an answer in time,
+// the connections that were silent meanwhile are closed: a firewall or a load
+// balancer may have forgotten them, and client-go would use them for most of a
+// minute. Where other answers came, it is this request that
+// hangs. Code is the status of the answer, 0 where the error itself is to say it.
+func (a *attempt) end(ctx context.Context, err error, code int) error {
+	if err == nil {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	e := &Error{RetryAfter: a.retryAfter, cause: err}
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		a.client.connections.closeSilent(a.began, a.connection)
+		if errors.Is(err, context.Canceled) { // as the opening of a watch is
+			e.cause = fmt.Errorf("the API server has not answered within %v: %w", a.client.options.Timeout, context.DeadlineExceeded)
+		}
+	}
+	e.text = a.client.harmless(e.cause)
+	e.Unavailable = a.unavailable(e.cause, code)
+	return e
+}
+
+func (c *Client) harmless(err error) string {
+	return redact.Cut(query.ReplaceAllString(c.secrets.Hide(err.Error()), ""), redact.Most)
+}
+
+// query is that of a URL: long, and another one with each attempt, so that one
+// trouble would look like many.
+var query = regexp.MustCompile(`\?[^"\s]*`)
+
+func (a *attempt) unavailable(err error, code int) bool {
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
+		if code == 0 {
+			code = int(status.Status().Code)
+		}
+		return (code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable) && !Denied(err)
+	}
+	if errors.Is(err, context.Canceled) { // that was ourselves
+		return false
+	}
+	return a.connecting || broken(err)
+}
+
+// Denied reports whether an admission webhook refused the request. It may do so with
+// any status, and what it says is about this object and not about the server.
+func Denied(err error) bool {
+	status := apierrors.APIStatus(nil)
+	return errors.As(err, &status) && strings.HasPrefix(status.Status().Message, `admission webhook "`)
+}
+
+// broken reports whether the connection ended under the request. That we closed it
+// ourselves (net.ErrClosed) says nothing of the server, and a stream that the server
+// ended within a connection is about one request.
+func broken(err error) bool {
+	for _, number := range []syscall.Errno{
+		syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE, syscall.ETIMEDOUT, syscall.EHOSTUNREACH, syscall.ENETUNREACH,
+	} {
+		if errors.Is(err, number) {
+			return true
+		}
+	}
+	if unanswered := new(url.Error); !errors.As(err, &unanswered) {
+		return false
+	}
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		utilnet.IsHTTP2ConnectionLost(err) || strings.Contains(err.Error(), "http2: server sent GOAWAY")
+}

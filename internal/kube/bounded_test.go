@@ -1,0 +1,81 @@
+package kube_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
+)
+
+// plugged is a transport that waits for its plugin and ignores the context.
+type plugged struct {
+	free            chan struct{}
+	under, mostSeen atomic.Int64
+}
+
+func (p *plugged) RoundTrip(request *http.Request) (*http.Response, error) {
+	n := p.under.Add(1)
+	for most := p.mostSeen.Load(); n > most && !p.mostSeen.CompareAndSwap(most, n); most = p.mostSeen.Load() {
+	}
+	defer p.under.Add(-1)
+	<-p.free
+	if err := request.Context().Err(); err != nil {
+		return nil, err
+	}
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: request}, nil
+}
+
+func ask(ctx context.Context, t *testing.T, client *http.Client) error {
+	t.Helper()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:9/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := client.Do(request)
+	if err == nil {
+		_ = response.Body.Close()
+	}
+	return err
+}
+
+func TestContract30AnExecPluginThatHangsKeepsNoRequestBeyondItsContext(t *testing.T) {
+	inner := &plugged{free: make(chan struct{})}
+	client := &http.Client{Transport: inner}
+	kube.Bound(&rest.Config{ExecProvider: &clientcmdapi.ExecConfig{}}, client)
+	var asked sync.WaitGroup
+	for range 100 {
+		asked.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			if err := ask(ctx, t, client); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v, want the end of the context", err)
+			}
+		})
+	}
+	asked.Wait()
+	// Contract 33: what is given up lasts as long as the plugin, so it is bounded.
+	if got := inner.mostSeen.Load(); got > 16 {
+		t.Errorf("got %d requests under way, want at most 16", got)
+	}
+	close(inner.free)
+	if err := ask(t.Context(), t, client); err != nil {
+		t.Errorf("when the plugin has ended: %v", err)
+	}
+}
+
+func TestWithoutAPluginTheTransportIsAsItWas(t *testing.T) {
+	inner := &plugged{}
+	client := &http.Client{Transport: inner}
+	kube.Bound(&rest.Config{}, client)
+	if client.Transport != inner {
+		t.Errorf("got %v, want the transport itself", client.Transport)
+	}
+}

@@ -1,0 +1,4 @@
+package kube
+
+// Bound is bound.
+var Bound = bound

@@ -1,0 +1,197 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"reflect"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// A read that runs into a connection which was just closed is repeated: the
+	// transport notices a moment after us that it is closed.
+	closedAttempts = 5
+	closedPause    = 10 * time.Millisecond
+	// overtime is how much longer than it asked for a client waits for the end of a
+	// watch.
+	overtime = 5 * time.Second
+)
+
+// Get reads one object.
+func (c *Client) Get(ctx context.Context, r Resource, name string, into runtime.Object) error {
+	return c.read(ctx, func(l *lane) *rest.Request { return l.request("GET", r).Name(name) }, decode(into))
+}
+
+// List reads objects. Where the options name no revision the answer comes from the
+// server's storage, past every cache.
+func (c *Client) List(ctx context.Context, r Resource, options metav1.ListOptions, into runtime.Object) error {
+	return c.read(ctx, func(l *lane) *rest.Request { return l.request("GET", r).VersionedParams(&options, c.codec) }, decode(into))
+}
+
+// Raw reads what is at a path, such as /version.
+func (c *Client) Raw(ctx context.Context, path string) (body []byte, err error) {
+	get := func(l *lane) *rest.Request {
+		return l.versions[corev1.SchemeGroupVersion].Verb("GET").MaxRetries(0).AbsPath(path)
+	}
+	err = c.read(ctx, get, func(answer rest.Result) error {
+		body, err = answer.Raw()
+		return err
+	})
+	return body, err
+}
+
+// Create sends an object that is new, and reads the server's answer, unless there is
+// nothing to read it into.
+func (c *Client) Create(ctx context.Context, r Resource, object, into runtime.Object) error {
+	return c.send(ctx, func(l *lane) *rest.Request { return l.request("POST", r).Body(object) }, decode(into))
+}
+
+// Update sends an object that replaces the one of the name, and reads the server's
+// answer.
+func (c *Client) Update(ctx context.Context, r Resource, name string, object, into runtime.Object) error {
+	return c.send(ctx, func(l *lane) *rest.Request { return l.request("PUT", r).Name(name).Body(object) }, decode(into))
+}
+
+// Watch returns when the server has begun to answer, which is bounded as a request
+// is. Where the options bound how long the watch lasts, it ends soon after that also
+// if the server does not end it. client-go passes off a connection that timed out or
+// ended as a watch that is over already; it is an error here, for a stream that was
+// never open proves nothing.
+func (c *Client) Watch(ctx context.Context, r Resource, options metav1.ListOptions) (watch.Interface, error) {
+	l, err := c.current()
+	if err != nil {
+		return nil, err
+	}
+	options.Watch = true
+	ctx, cancel := context.WithCancelCause(ctx)
+	request := c.begin()
+	request.part = c.event(r)
+	timer := time.AfterFunc(c.options.Timeout, func() { cancel(context.DeadlineExceeded) })
+	events, err := l.watches.request("GET", r).VersionedParams(&options, c.codec).Watch(request.trace(ctx))
+	if late := !timer.Stop(); late && err == nil {
+		events.Stop()
+		err = context.DeadlineExceeded
+	}
+	if err == nil && reflect.TypeOf(events) == reflect.TypeOf(watch.NewEmptyWatch()) {
+		err = request.unanswered()
+	}
+	if err != nil {
+		defer cancel(nil)
+		return nil, request.end(ctx, err, 0)
+	}
+	opened := &stream{Interface: events, cancel: cancel}
+	if seconds := options.TimeoutSeconds; seconds != nil {
+		opened.end = time.AfterFunc(time.Duration(*seconds)*time.Second+overtime, func() { cancel(nil) })
+	}
+	return opened, nil
+}
+
+// stream is a watch whose context ends with it.
+type stream struct {
+	watch.Interface
+
+	cancel context.CancelCauseFunc
+	end    *time.Timer // nil for a watch without a bound
+}
+
+// Stop implements watch.Interface.
+func (s *stream) Stop() {
+	if s.end != nil {
+		s.end.Stop()
+	}
+	s.cancel(nil)
+	s.Interface.Stop()
+}
+
+// request begins a request, which client-go never repeats.
+func (l *lane) request(verb string, r Resource) *rest.Request {
+	return l.versions[r.Version].Verb(verb).MaxRetries(0).NamespaceIfScoped(r.Namespace, r.Namespace != "").Resource(r.Name)
+}
+
+// read sends what may be sent again.
+func (c *Client) read(ctx context.Context, build func(*lane) *rest.Request, take func(rest.Result) error) error {
+	return c.again(ctx, func() error { return c.send(ctx, build, take) })
+}
+
+// again sends a read again that ran into a connection which was just closed.
+func (c *Client) again(ctx context.Context, send func() error) error {
+	for attempt := 1; ; attempt++ {
+		err := send()
+		if !errors.Is(err, net.ErrClosed) || attempt == closedAttempts || !Wait(ctx, closedPause) {
+			return err
+		}
+	}
+}
+
+// send sends a request once, within the client's time-out.
+func (c *Client) send(ctx context.Context, build func(*lane) *rest.Request, take func(rest.Result) error) error {
+	l, err := c.current()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
+	defer cancel()
+	one := c.begin()
+	var code int
+	err = take(build(&l.requests).Do(one.trace(ctx)).StatusCode(&code))
+	return one.end(ctx, err, code)
+}
+
+// stream sends a request once, within the client's time-out, and takes the answer while it
+// comes.
+func (c *Client) stream(ctx context.Context, build func(*lane) *rest.Request, take func(io.Reader) error) error {
+	l, err := c.current()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
+	defer cancel()
+	one := c.begin()
+	body, err := build(&l.requests).Stream(one.trace(ctx))
+	if err == nil {
+		err = take(body)
+		_ = body.Close()
+	}
+	return one.end(ctx, err, 0)
+}
+
+// decode takes an answer, and decodes it where that is wanted.
+func decode(into runtime.Object) func(rest.Result) error {
+	return func(answer rest.Result) error {
+		if into == nil {
+			return answer.Error()
+		}
+		return answer.Into(into)
+	}
+}
+
+// Wait waits for so long, and reports whether ctx has not ended by then.
+func Wait(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	return ctx.Err() == nil
+}
+
+// Signal leaves one value in a channel with room for one, however much happens before it
+// is taken.
+func Signal(channel chan<- struct{}) {
+	select {
+	case channel <- struct{}{}:
+	default:
+	}
+}

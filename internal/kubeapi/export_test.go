@@ -1,4 +1,0 @@
-package kubeapi
-
-// Bound is bound.
-var Bound = bound

@@ -1,0 +1,151 @@
+package settings
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/netip"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kelseyhightower/envconfig"
+)
+
+// decode sets a field to a value, or says what is wrong with the value. Choices,
+// limits and formats come from the field's tags.
+func decode(target any, value string, tags reflect.StructTag) error {
+	if choices := tags.Get("oneof"); choices != "" {
+		return choose(reflect.ValueOf(target).Elem(), value, strings.Split(choices, ","))
+	}
+	switch t := target.(type) {
+	case envconfig.Decoder:
+		return t.Decode(value)
+	case *string:
+		*t = value
+		if hold := forms[Form(tags.Get("format"))]; hold != nil {
+			return hold(value)
+		}
+		return nil
+	case *bool:
+		return decodeBool(t, value)
+	case *int:
+		return decodeLimited(t, value, tags, parseInt)
+	case *uint16:
+		return decodeLimited(t, value, tags, parsePort)
+	case *time.Duration:
+		return decodeLimited(t, value, tags, parseDuration)
+	case *netip.AddrPort:
+		return decodeAddrPort(t, value)
+	}
+	// A field of another type is a defect that every test of Load meets.
+	panic(fmt.Sprintf("config: no decoder for %T", target))
+}
+
+func decodeBool(target *bool, value string) error {
+	parsed, err := strconv.ParseBool(value)
+	if err != nil {
+		return Problem{Rule: "is neither true nor false", Remedy: "write true or false"}
+	}
+	*target = parsed
+	return nil
+}
+
+// decodeLimited parses a number or duration and holds it against the tags min
+// and max.
+func decodeLimited[T cmp.Ordered](target *T, value string, tags reflect.StructTag, parse func(string) (T, error)) error {
+	outside := Problem{Rule: "is outside " + limits(tags), Remedy: "write for example " + cmp.Or(tags.Get("default"), tags.Get("example"))}
+	parsed, err := parse(value)
+	if errors.Is(err, strconv.ErrRange) {
+		return outside
+	}
+	if err != nil {
+		return err
+	}
+	if limit, err := parse(tags.Get("min")); err == nil && parsed < limit {
+		return outside
+	}
+	if limit, err := parse(tags.Get("max")); err == nil && parsed > limit {
+		return outside
+	}
+	*target = parsed
+	return nil
+}
+
+// limits says in words what the tags min and max allow; a number has both.
+func limits(tags reflect.StructTag) string {
+	return tags.Get("min") + " to " + tags.Get("max")
+}
+
+func parseInt(value string) (int, error) {
+	parsed, err := strconv.Atoi(value)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, notANumber(value)
+	}
+	return parsed, err
+}
+
+func parsePort(value string) (uint16, error) {
+	parsed, err := strconv.ParseUint(value, 10, 16)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		if _, err := strconv.Atoi(value); err == nil {
+			return 0, strconv.ErrRange
+		}
+		return 0, notANumber(value)
+	}
+	return uint16(parsed), err
+}
+
+func notANumber(value string) Problem {
+	p := Problem{Rule: "is not a whole number", Remedy: "write digits only"}
+	if digits, ok := strings.CutSuffix(value, "%"); ok {
+		if _, err := strconv.Atoi(digits); err == nil {
+			p.Remedy = "write " + digits
+		}
+	}
+	return p
+}
+
+func parseDuration(value string) (time.Duration, error) {
+	parsed, err := time.ParseDuration(value)
+	if err == nil {
+		return parsed, nil
+	}
+	if _, err := strconv.ParseUint(value, 10, 32); err == nil {
+		return 0, Problem{Rule: "is a duration without a unit", Remedy: "write " + value + "s"}
+	}
+	compact := strings.ToLower(strings.Join(strings.Fields(value), ""))
+	if _, err := time.ParseDuration(compact); err == nil {
+		return 0, Problem{Rule: "is not a duration", Remedy: "write " + compact}
+	}
+	return 0, Problem{Rule: "is not a duration", Remedy: "write a number with a unit, such as 500ms, 30s, 2m or 1h30m"}
+}
+
+// FormatDuration writes a duration the way a person would: 1h, not 1h0m0s.
+func FormatDuration(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+func decodeAddrPort(target *netip.AddrPort, value string) error {
+	parsed, err := netip.ParseAddrPort(value)
+	if err == nil {
+		*target = parsed
+		return nil
+	}
+	p := Problem{Rule: "is not an IP address with a port", Remedy: "write for example 127.0.0.1:8080"}
+	if port, ok := strings.CutPrefix(value, "localhost:"); ok {
+		p.Remedy = "write 127.0.0.1:" + port
+	}
+	if port, ok := strings.CutPrefix(value, ":"); ok {
+		p.Remedy = "write 0.0.0.0:" + port + " for every address of this machine, or 127.0.0.1:" + port
+	}
+	return p
+}

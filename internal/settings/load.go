@@ -1,0 +1,195 @@
+package settings
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Origin says where the value of a variable comes from.
+type Origin string
+
+// The origins.
+const (
+	FromDefault     Origin = "default"
+	FromEnvironment Origin = "environment"
+	// FromFile is a secret that the file of its _FILE twin holds.
+	FromFile Origin = "file"
+	// Derived is a default that follows from other variables.
+	Derived Origin = "derived"
+)
+
+// Load turns an environment, as a list of NAME=value, into a configuration. If
+// anything is wrong it returns Mistakes, all of them, and no configuration.
+//
+// It depends on nothing but its argument and the files that hold secrets and
+// certificates. A blank variable counts as unset. Of a name that stands twice
+// the first counts, as it does for os.Getenv.
+func Load(environ []string) (Config, error) {
+	c := new(Config)
+	l := newLoader(environ, c.variables())
+	l.config = c
+	for _, v := range l.variables {
+		l.load(v)
+	}
+	l.checkUnknown()
+	l.derive()
+	l.check()
+	if len(l.mistakes) > 0 {
+		return Config{}, l.mistakes.sorted(l.place)
+	}
+	l.config.origins, l.config.warnings = l.origins, l.warnings
+	return *l.config, nil
+}
+
+// loader holds what Load knows so far.
+type loader struct {
+	// raw is the environment as it is, for the programs that we start; env
+	// holds what is not blank, without surrounding white space.
+	raw, env  map[string]string
+	config    *Config
+	variables []variable
+	// place is the position of every known name in the reference.
+	place    map[string]int
+	origins  map[string]Origin
+	secrets  map[string]bool
+	mistakes Mistakes
+	warnings Mistakes
+	// broken names the variables that have a mistake. Rules that combine
+	// variables leave them alone, so that one slip makes one mistake.
+	broken map[string]bool
+}
+
+// newLoader prepares to load the variables.
+func newLoader(environ []string, variables []variable) *loader {
+	l := &loader{
+		raw:       map[string]string{},
+		env:       map[string]string{},
+		config:    &Config{},
+		variables: variables,
+		place:     map[string]int{},
+		origins:   map[string]Origin{},
+		secrets:   map[string]bool{},
+		broken:    map[string]bool{},
+	}
+	for _, entry := range slices.Backward(environ) {
+		name, value, _ := strings.Cut(entry, "=")
+		l.raw[name] = value
+	}
+	for name, value := range l.raw {
+		if value = strings.TrimSpace(value); value != "" {
+			l.env[name] = value
+		}
+	}
+	for i, v := range l.variables {
+		l.place[v.name] = i
+		if _, ok := v.secret(); ok {
+			l.place[v.name+fileSuffix] = i
+			l.secrets[v.name], l.secrets[v.name+fileSuffix] = true, true
+		}
+	}
+	return l
+}
+
+// load fills one field, from the environment or else from its default.
+func (l *loader) load(v variable) {
+	if secret, ok := v.secret(); ok {
+		l.loadSecret(v.name, secret)
+		return
+	}
+	value, ok := l.env[v.name]
+	if ok {
+		l.origins[v.name] = FromEnvironment
+		if isLinkTo(v.name, value) {
+			l.mistake(v.name, "is set by Kubernetes for a Service named "+serviceName(v.name), "set enableServiceLinks: false in the Pod")
+			return
+		}
+	} else if value = v.tags.Get("default"); value == "" {
+		if v.tags.Get("required") == "true" && !l.byDocuments() {
+			l.mistake(v.name, "is required and not set", "set it, for example to "+v.tags.Get("example"))
+		}
+		return
+	}
+	if err := decode(v.target(), value, v.tags); err != nil {
+		for _, p := range problems(err) {
+			l.add(v.name, p)
+		}
+	}
+}
+
+// loadSecret takes a secret from its variable or from the file that the twin
+// names. The file is read once now, so that a missing one is a mistake.
+func (l *loader) loadSecret(name string, secret *Secret) {
+	twin := name + fileSuffix
+	plain, hasPlain := l.env[name]
+	path, hasFile := l.env[twin]
+	switch {
+	case hasPlain && hasFile:
+		l.mistake(name, "and "+twin+" are both set", "remove one of them")
+	case hasPlain:
+		l.origins[name] = FromEnvironment
+		if err := secret.Decode(plain); err != nil {
+			l.mistake(name, err.Error(), "set it again, as one line")
+		}
+	case hasFile:
+		l.origins[name], l.origins[twin] = FromFile, FromEnvironment
+		*secret = SecretFile(path)
+		if _, err := secret.Read(); err != nil {
+			l.mistake(twin, "does not name a file with a secret: "+cause(err).Error(), "name a file that this process may read; the secret itself belongs into "+name)
+		}
+	}
+}
+
+// environments gathers what the programs that we start will get.
+func (l *loader) environments() {
+	files := map[string]Secret{}
+	for _, v := range l.variables {
+		if secret, ok := v.secret(); ok && l.origins[v.name] == FromFile {
+			files[v.name] = *secret
+		}
+	}
+	listed := l.config.Command.Env
+	l.config.Command.Environment = newEnvironment(l.raw, func(name string) bool {
+		return forInventoryCommand(name) || slices.Contains(listed, name)
+	}, files)
+	l.config.Store.Environment = newEnvironment(l.raw, forKubectl, nil)
+}
+
+// set reports whether the environment sets a variable at all.
+func (l *loader) set(name string) bool {
+	_, ok := l.env[name]
+	return ok
+}
+
+// sound reports whether none of the variables has a mistake.
+func (l *loader) sound(names ...string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool { return l.broken[name] })
+}
+
+// needs demands another variable where one is used.
+func (l *loader) needs(other, name string, used bool) {
+	if used && !l.set(other) {
+		l.mistake(name, "has no effect without "+other, "set "+other)
+	}
+}
+
+// mistake notes what is wrong with a variable, and its value unless it may be a
+// secret.
+func (l *loader) mistake(name, rule, remedy string) {
+	l.add(name, Problem{Rule: rule, Remedy: remedy})
+}
+
+func (l *loader) add(name string, p Problem) {
+	value := l.env[name]
+	if l.secrets[name] || p.hide {
+		value = ""
+	}
+	l.broken[name] = true
+	mistake := Mistake{Variable: name, Value: value, Rule: p.Rule, Remedy: p.Remedy}
+	if !slices.Contains(l.mistakes, mistake) {
+		l.mistakes = append(l.mistakes, mistake)
+	}
+}
+
+// names lists every variable that the program knows, twins included.
+func (l *loader) names() []string { return slices.Sorted(maps.Keys(l.place)) }

@@ -1,0 +1,41 @@
+package settings
+
+import "slices"
+
+// Config is the whole configuration. Load is the only way to get a valid one.
+type Config struct {
+	Source    Source
+	Documents Documents
+	Static    Static
+	File      File
+	Command   Command
+	Secured   Secured
+	IONOS     IONOS
+	Target    Target
+	Health    Health
+	Guard     Guard
+	Store     Store
+	Leader    Leader
+	Listen    Listen
+	Log       Log
+	Run       Run
+
+	// origins says for each variable that is not at its default where its
+	// value comes from.
+	origins map[string]Origin
+	// warnings are about variables that have no effect.
+	warnings Mistakes
+}
+
+// Warnings returns the variables that look like ours and are not, but may well
+// be another program's, in alphabetical order.
+func (c Config) Warnings() []Mistake { return slices.Clone(c.warnings) }
+
+// sections lists the parts of the configuration in the order of the reference.
+// Loading, showing and documenting all follow this one list.
+func (c *Config) sections() []any {
+	return []any{
+		&c.Source, &c.Documents, &c.Static, &c.File, &c.Command, &c.Secured, &c.IONOS, &c.Target,
+		&c.Health, &c.Guard, &c.Store, &c.Leader, &c.Listen, &c.Log, &c.Run,
+	}
+}

@@ -1,4 +1,0 @@
-package viewcli
-
-// Logger is Program.logger.
-var Logger = Program.logger

@@ -1,0 +1,126 @@
+package cache
+
+import (
+	"encoding/json"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
+)
+
+// form is the form of the objects that a reader wants.
+type form int
+
+const (
+	single        form = iota // one object for each endpoint
+	gathered                  // one for each port
+	gatheredReady             // the same with the endpoints that are ready
+	forms
+)
+
+// item is one object that readers are told of, whatever it is at the moment. Its
+// fields are under the lock of the cache.
+type item struct {
+	form    form
+	service *service
+	name    string
+	port    string // its name, of gathered ones
+
+	// seq is the number of the newest change, at where it was made.
+	seq uint64
+	at  Position
+	// there says that the object is there, ready that what it shows is. Of gathered
+	// ones both are the same.
+	there, ready bool
+	// slot is its place in the sets of readers.
+	slot int
+	// came and readied are where it last came, and last became ready.
+	came, readied Position
+	wasReady      bool // at any time
+	// object is the newest state of an endpoint, and stays when it is gone.
+	object *views.EndpointView
+	// last are the endpoints of a port that is gone.
+	last *views.ServicePortView
+	// encoded is the newest state as JSON, made when the first reader wants it.
+	encoded atomic.Pointer[encoding]
+}
+
+// encoding is a state of an object as JSON, made once for all readers.
+type encoding struct {
+	seq  uint64
+	once sync.Once
+	// encode makes what is encoded, of values that never change.
+	encode func() any
+	text   []byte
+}
+
+// json returns the state as JSON.
+func (e *encoding) json() []byte {
+	e.once.Do(func() {
+		// The types are ours and have nothing that cannot be encoded.
+		e.text, _ = json.Marshal(e.encode())
+		e.encode = nil
+	})
+	return e.text
+}
+
+// shown reports whether a reader of everything, or of what is ready, is shown it.
+func (i *item) shown(readyOnly bool) bool { return i.there && (i.ready || !readyOnly) }
+
+// set notes whether the object is there, and ready.
+func (i *item) set(there, ready bool) {
+	if there && !i.there {
+		i.came = i.at
+	}
+	if ready && !i.ready {
+		i.readied, i.wasReady = i.at, true
+	}
+	i.there, i.ready = there, ready
+}
+
+// maybeKnown reports whether a reader that is at a position may have been shown the
+// item, of which something changed since.
+func (i *item) maybeKnown(at Position, readyOnly bool) bool {
+	switch {
+	case !i.shown(readyOnly):
+		return i.wasReady || !readyOnly
+	case readyOnly:
+		return at.covers(i.readied)
+	}
+	return at.covers(i.came)
+}
+
+// snapshot returns the newest state. It is called under the lock, and encoded
+// without it.
+func (i *item) snapshot() *encoding {
+	if e := i.encoded.Load(); e != nil && e.seq == i.seq {
+		return e
+	}
+	e := &encoding{seq: i.seq, encode: i.encoder()}
+	i.encoded.Store(e)
+	return e
+}
+
+// encoder returns what makes the newest state of values that never change.
+func (i *item) encoder() func() any {
+	switch {
+	case i.form == single:
+		object := i.object
+		return func() any { return object }
+	case i.last != nil:
+		last := i.last
+		return func() any { return last }
+	}
+	input, port, ready, objects := i.service.input, i.port, i.form == gatheredReady, i.service.objects(i.port)
+	return func() any { return gather(input, port, objects, ready) }
+}
+
+// gather makes the object of one port.
+func gather(service *join.Service, port string, objects []*views.EndpointView, readyOnly bool) *views.ServicePortView {
+	if readyOnly {
+		objects = slices.DeleteFunc(slices.Clone(objects), func(v *views.EndpointView) bool { return v.Spec.State != views.Ready })
+	}
+	return join.Gather(service, port, objects)
+}

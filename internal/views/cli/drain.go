@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/drain"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+)
+
+// drainCommand drains an Envoy, or prepares its Pod for that.
+func (p Program) drainCommand() *cobra.Command {
+	o := drain.Options{Least: 5 * time.Second, Quiet: 2 * time.Second, Timeout: time.Minute, Ignored: []string{resources.HealthName}}
+	var admin, folder, file string
+	cmd := &cobra.Command{
+		Use:   "drain",
+		Short: "Let the Envoy of this Pod finish what it has begun, before Kubernetes ends it",
+		Long: "Tells Envoy that it ends, by its admin page, and returns when nothing is active in it.\n" +
+			"The Pods of a fleet run it as preStop. With --install it copies itself into a folder\n" +
+			"instead, for a container whose image does not have it.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if folder != "" {
+				return install(cmd.Context(), folder, file)
+			}
+			var err error
+			if o.Admin, err = netip.ParseAddrPort(admin); err != nil {
+				return fmt.Errorf("--admin=%s is no IP address with a port; write for example 127.0.0.1:9901", admin)
+			}
+			o.Least = min(o.Least, o.Timeout)
+			if err := drain.Run(cmd.Context(), o); err != nil {
+				return &exitError{exitFailed, err}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&admin, "admin", "127.0.0.1:9901", "IP address and port of the admin page of the Envoy")
+	cmd.Flags().DurationVar(&o.Timeout, "timeout", o.Timeout, "end after this time, whatever is active")
+	cmd.Flags().DurationVar(&o.Least, "least", o.Least, "go on for so long at the least: no load balancer and no kube-proxy may send new connections after it")
+	cmd.Flags().DurationVar(&o.Quiet, "quiet", o.Quiet, "where connections stay, how long there has to be no request")
+	cmd.Flags().StringVar(&folder, "install", "", "copy this program into this folder, and drain nothing")
+	cmd.Flags().StringVar(&file, "await", "", "with --install: wait until this file is there")
+	return cmd
+}
+
+// install copies the program, and waits for the file, if there is to be one.
+func install(ctx context.Context, folder, file string) error {
+	err := drain.Install(folder, "endpoint-views")
+	if err == nil && file != "" {
+		err = drain.Await(ctx, file)
+	}
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return &exitError{exitFailed, err}
+	}
+	return err
+}

@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
+)
+
+// explainCommand answers why an address is, or is not, behind a Service.
+func (p Program) explainCommand() *cobra.Command {
+	a := &asking{Program: p}
+	var client string
+	cmd := &cobra.Command{
+		Use:   "explain ADDRESS",
+		Short: "Say of an address behind which Services it stands, in which state, and why; exit status 1 if nowhere",
+		Long: "Looks through all EndpointSlices of a namespace (-n) or of all (-A, the default) for\n" +
+			"the address, and says for each slice that lists it what follows, and why. With --server\n" +
+			"asks a running endpoint-views instead, which says what it shows, and not why; and of each\n" +
+			"client of xDS whether it was sent that, and whether it acknowledged. With --server and\n" +
+			"--client NAME, a fleet, client or node, it says everything that this one was sent.",
+		Args: func(_ *cobra.Command, args []string) error {
+			if client != "" && len(args) == 0 {
+				return nil
+			}
+			if len(args) != 1 {
+				return fmt.Errorf("%d addresses to explain: give one, for example `explain 10.0.0.12`", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, cancel := context.WithTimeout(cmd.Context(), a.timeout)
+			defer cancel()
+			if client != "" {
+				return a.explainClient(ctx, client)
+			}
+			return a.explainAddress(ctx, args[0])
+		},
+	}
+	cmd.Flags().StringVarP(&a.namespace, "namespace", "n", "", "namespace to look into; all by default")
+	cmd.Flags().DurationVar(&a.timeout, "timeout", 30*time.Second, "give up after this time where nothing answers")
+	cmd.Flags().StringVar(&client, "client", "", "say what this fleet, client or node of xDS was sent, instead of an address")
+	a.serverFlags(cmd.Flags())
+	return cmd
+}
+
+// explainAddress says of an address where it stands.
+func (a *asking) explainAddress(ctx context.Context, text string) error {
+	address, err := netip.ParseAddr(text)
+	if err != nil || address.Zone() != "" {
+		return fmt.Errorf("%q is no IP address; give one, for example `explain 10.0.0.12`", text)
+	}
+	c, err := a.load()
+	if err != nil {
+		return err
+	}
+	if a.server != "" {
+		return a.explainThere(ctx, address.Unmap())
+	}
+	return a.explain(ctx, c, address.Unmap())
+}
+
+// explainThere says what a running endpoint-views shows of the address.
+func (a *asking) explainThere(ctx context.Context, address netip.Addr) error {
+	a.all = a.namespace == ""
+	from, err := newRemote(a)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	objects, err := from.list(ctx)
+	if err != nil {
+		return &exitError{exitFailed, err}
+	}
+	streams, err := from.streams(ctx)
+	if err != nil && !notForUs(err) {
+		return &exitError{exitFailed, err}
+	}
+	found := false
+	for _, text := range objects {
+		var v views.EndpointView
+		if err := json.Unmarshal(text, &v); err != nil {
+			return &exitError{exitFailed, fmt.Errorf("read a view: %w", err)}
+		}
+		if s := v.Spec; s.Address == address.String() {
+			found = true
+			fmt.Fprintln(a.Stdout, redact.Printable(fmt.Sprintf("%s/%s: %s is %s: port %q, %d to %d, view %s",
+				v.Metadata.Namespace, s.ServiceName, s.Address, s.State, s.PortName, s.Port, s.TargetPort, v.Metadata.Name)))
+			a.explainProxies(streams, &v)
+		}
+	}
+	if !found {
+		fmt.Fprintf(a.Stdout, "%s shows no view of %s %s. Run this without --server, with a kubeconfig, to learn why.\n", a.server, address, a.inside())
+		return &exitError{code: exitNothing}
+	}
+	return nil
+}
+
+// explain reads everything once and says what becomes of the address.
+func (a *asking) explain(ctx context.Context, c settings.Views, address netip.Addr) error {
+	client, err := kube.Open(kube.Options{Way: a.way(c, true), UserAgent: "endpoint-views/" + a.Version})
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	defer client.Close()
+	services, slices := &corev1.ServiceList{}, &discoveryv1.EndpointSliceList{}
+	if err := client.List(ctx, kube.Services(a.namespace), metav1.ListOptions{}, services); err != nil {
+		return &exitError{exitFailed, fmt.Errorf("list Services: %w", err)}
+	}
+	if err := client.List(ctx, kube.EndpointSlices(a.namespace), metav1.ListOptions{}, slices); err != nil {
+		return &exitError{exitFailed, fmt.Errorf("list EndpointSlices: %w", err)}
+	}
+	found := false
+	known := make(map[join.Key]*corev1.Service)
+	for i := range services.Items {
+		known[join.Key{Namespace: services.Items[i].Namespace, Name: services.Items[i].Name}] = &services.Items[i]
+	}
+	of := make(map[join.Key][]*join.Slice)
+	for i := range slices.Items {
+		if one := join.ToSlice(&slices.Items[i]); one != nil {
+			key := join.Key{Namespace: one.Namespace, Name: one.Service}
+			of[key] = append(of[key], one)
+		}
+	}
+	for i := range slices.Items {
+		one := join.ToSlice(&slices.Items[i])
+		if one == nil || !one.Has(address) {
+			continue
+		}
+		found = true
+		key := join.Key{Namespace: one.Namespace, Name: one.Service}
+		for _, text := range join.Explain(address, one, known[key], of[key], c.Cluster.Selects) {
+			fmt.Fprintln(a.Stdout, redact.Printable(fmt.Sprintf("%s/%s: %s", one.Namespace, one.Name, text)))
+		}
+	}
+	if !found {
+		fmt.Fprintf(a.Stdout, "%s is in no EndpointSlice %s as the first address of an endpoint. Only the first address counts.\n", address, strings.TrimSpace(a.inside()))
+		return &exitError{code: exitNothing}
+	}
+	return nil
+}
+
+func (a *asking) inside() string {
+	if a.namespace == "" {
+		return "of any namespace"
+	}
+	return "of namespace " + a.namespace
+}

@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
+)
+
+// explainClient says of a client of xDS what it was sent, and what it said to that.
+func (a *asking) explainClient(ctx context.Context, name string) error {
+	if a.server == "" {
+		return errors.New("--client needs --server: only a running endpoint-views knows its clients")
+	}
+	a.all = true
+	from, err := newRemote(a)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	streams, err := from.streams(ctx)
+	if err != nil {
+		return &exitError{exitFailed, err}
+	}
+	found := false
+	for i := range streams {
+		if s := &streams[i]; s.Client == name || s.Node == name {
+			found = true
+			a.say("%s has followed since %s", describe(s), s.Since.Format(time.RFC3339))
+			a.explainFleet(s)
+			for _, sent := range s.Sent {
+				a.explainSent(&sent)
+			}
+		}
+	}
+	if !found {
+		a.say("%s has no stream of a client or node %s. Each replica knows its own clients only: ask the others, too.", a.server, name)
+		return &exitError{code: exitNothing}
+	}
+	return nil
+}
+
+// explainFleet says where the fleet of a proxy is written down, and whether that counts.
+func (a *asking) explainFleet(s *xds.Stream) {
+	switch of := s.Fleet; {
+	case of == nil:
+	case of.Kept:
+		a.say("  fleet: nothing names it any more, so it keeps its listeners; write it again, or with an empty list of listeners to close them")
+	case of.Carrier == "":
+		a.say("  fleet: nothing names it, so it gets clusters of every Service that it may use, and no listeners")
+	case of.Problem != "":
+		a.say("  fleet: the newest version of the %s is not in effect: %s", of.Carrier, of.Problem)
+	case of.Unread != "":
+		a.say("  fleet: the %s is in effect; whether there is a newer version is not known: %s", of.Carrier, of.Unread)
+	default:
+		a.say("  fleet: the %s is in effect", of.Carrier)
+	}
+}
+
+func (a *asking) explainSent(sent *xds.Sent) {
+	for _, r := range sent.Resources {
+		a.say("  %s %s: %s", sent.Type, r.Name, answered(sent, &r))
+	}
+	if sent.Rejected != nil && len(sent.Rejected.Resources) == 0 {
+		a.say("  %s: rejected at %s: %s", sent.Type, sent.Rejected.At.Format(time.RFC3339), sent.Rejected.Text)
+	}
+}
+
+// answered says what a client said to the newest version of a resource.
+func answered(sent *xds.Sent, r *xds.Resource) string {
+	text := "sent at " + r.SentAt.Format(time.RFC3339)
+	switch {
+	case r.AcknowledgedAt != nil:
+		return text + ", acknowledged at " + r.AcknowledgedAt.Format(time.RFC3339)
+	case sent.Rejected != nil && slices.Contains(sent.Rejected.Resources, r.Name):
+		return text + ", rejected, so the client keeps what it had: " + sent.Rejected.Text
+	}
+	return text + ", not acknowledged"
+}
+
+func describe(s *xds.Stream) string {
+	return fmt.Sprintf("%s (%s, node %s at %s)", s.Client, s.Protocol, s.Node, s.Address)
+}
+
+// explainProxies says which clients of xDS have an endpoint of the view, as far as the
+// server tells.
+func (a *asking) explainProxies(streams []xds.Stream, v *views.EndpointView) {
+	name := resources.Name(join.Key{Namespace: v.Metadata.Namespace, Name: v.Spec.ServiceName}, v.Spec.Port)
+	for i := range streams {
+		s := &streams[i]
+		for _, sent := range s.Sent {
+			if sent.Type != resources.Endpoints.String() {
+				continue
+			}
+			for _, r := range sent.Resources {
+				if r.Name == name || strings.HasPrefix(r.Name, name+":") {
+					a.say("  %s: endpoints %s", describe(s), answered(&sent, &r))
+				}
+			}
+		}
+	}
+}
+
+func (a *asking) say(format string, args ...any) {
+	fmt.Fprintln(a.Stdout, redact.Printable(fmt.Sprintf(format, args...)))
+}
+
+// streams asks for the clients of xDS.
+func (r *remote) streams(ctx context.Context) ([]xds.Stream, error) {
+	body, err := r.ask(ctx, "/api/v1/xds")
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	var answer struct {
+		Streams []xds.Stream `json:"streams"`
+	}
+	if err := json.NewDecoder(io.LimitReader(body, longestAnswer)).Decode(&answer); err != nil {
+		return nil, fmt.Errorf("read the clients of xDS of %s: %w", r.address, err)
+	}
+	return answer.Streams, nil
+}
+
+// refusedBy reports whether an error is an answer with one of these codes.
+func refusedBy(err error, codes ...int) bool {
+	status := &views.Status{}
+	return errors.As(err, &status) && slices.Contains(codes, status.Code)
+}
+
+// notForUs are the codes of a server without xDS, or that does not show us its clients.
+func notForUs(err error) bool { return refusedBy(err, http.StatusNotFound, http.StatusForbidden) }

@@ -1,0 +1,4 @@
+package cli
+
+// Logger is Program.logger.
+var Logger = Program.logger

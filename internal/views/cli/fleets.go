@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/listeners"
+)
+
+// fleets makes what the proxies of fleets do, of the file and of objects, as far as the
+// configuration wants these.
+func (p Program) fleets(c settings.Views, s *serving) (*xds.Fleets, error) {
+	var fleets *xds.Fleets
+	if c.XDS.Fleets != "" {
+		var err error
+		if fleets, err = xds.ReadFleets(c.XDS.Fleets); err != nil {
+			return nil, &exitError{exitUsage, fmt.Errorf("XDS_FLEETS_FILE: %w", err)}
+		}
+	}
+	if !c.XDS.Watch {
+		return fleets, nil
+	}
+	if fleets == nil {
+		fleets = xds.NewFleets()
+	}
+	fleets.Await()
+	var err error
+	s.objects, err = listeners.New(listeners.Options{
+		Way: p.way(c, false), UserAgent: "endpoint-views/" + p.Version, Namespaces: c.Cluster.Namespaces, Fleets: fleets,
+	})
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	return fleets, nil
+}
+
+// tellObjects logs what changes about the sight of fleets in the API server.
+func (s *serving) tellObjects(ctx context.Context) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	var missing, silent bool
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		err := s.objects.Problem()
+		if turned(&missing, only(err, errors.Is(err, listeners.ErrNoKind))) && missing {
+			s.log.Warn("no fleets from the API server, fleets that are known stay", "error", err)
+		}
+		if turned(&silent, only(err, !errors.Is(err, listeners.ErrNoKind))) {
+			if err != nil {
+				s.log.Warn("the API server says nothing of fleets, the last state is kept", "error", err)
+			} else {
+				s.log.Info("the API server tells fleets again")
+			}
+		}
+	}
+}
+
+// only is the error where it counts.
+func only(err error, counts bool) error {
+	if counts {
+		return err
+	}
+	return nil
+}

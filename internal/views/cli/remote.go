@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/proxy"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
+)
+
+const (
+	// longestStatus and longestAnswer bound what is read, in bytes.
+	longestStatus = 1 << 20
+	longestAnswer = 512 << 20
+)
+
+// remote is a running endpoint-views.
+type remote struct {
+	*asking
+
+	address string
+	client  *http.Client
+}
+
+func newRemote(a *asking) (*remote, error) {
+	address, err := url.Parse(a.server)
+	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
+		return nil, errors.New("--server is no URL of scheme http or https; write for example https://endpoint-views:8443")
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if a.certificate != "" || a.key != "" {
+		pair, err := tls.LoadX509KeyPair(a.certificate, a.key)
+		if err != nil {
+			return nil, fmt.Errorf("read --certificate and --key: %w", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	if a.authority != "" {
+		text, err := os.ReadFile(a.authority)
+		if err != nil {
+			return nil, fmt.Errorf("read --ca: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("--ca=%s holds no certificate in PEM", a.authority)
+		}
+	}
+	if a.tokenFile != "" && address.Scheme != "https" && !strings.HasPrefix(address.Host, "127.") && address.Hostname() != "localhost" {
+		return nil, errors.New("a token is not sent without TLS; give --server an address of scheme https")
+	}
+	transport := &http.Transport{TLSClientConfig: config, Proxy: proxy.FromEnvironment, ForceAttemptHTTP2: true}
+	return &remote{asking: a, address: strings.TrimSuffix(a.server, "/"), client: &http.Client{Transport: transport}}, nil
+}
+
+// token is that of this client, read anew for each request.
+func (r *remote) token() (string, error) {
+	text, err := os.ReadFile(r.tokenFile)
+	if err != nil {
+		return "", fmt.Errorf("read --token-file: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// get asks for views.
+func (r *remote) get(ctx context.Context) (io.ReadCloser, error) {
+	query := url.Values{}
+	for name, on := range map[string]bool{"gather": r.gather, "ready": r.ready} {
+		if on {
+			query.Set(name, "true")
+		}
+	}
+	if !r.all {
+		query.Set("namespace", r.namespace)
+	}
+	if r.service != "" {
+		query.Set("service", r.service)
+	}
+	return r.ask(ctx, "/api/v1/views?"+query.Encode())
+}
+
+// ask sends a request, and returns the body of an answer that is 200.
+func (r *remote) ask(ctx context.Context, path string) (io.ReadCloser, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.address+path, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	if r.tokenFile != "" {
+		token, err := r.token()
+		if err != nil {
+			return nil, err
+		}
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := r.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode == http.StatusOK {
+		return response.Body, nil
+	}
+	defer response.Body.Close()
+	status := &views.Status{}
+	text, err := io.ReadAll(io.LimitReader(response.Body, longestStatus))
+	if err != nil || json.Unmarshal(text, status) != nil || status.Message == "" {
+		return nil, fmt.Errorf("%s answers %s", r.address, response.Status)
+	}
+	return nil, fmt.Errorf("%s: %w", r.address, status)
+}
+
+func (r *remote) list(ctx context.Context) ([][]byte, error) {
+	body, err := r.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	var answer struct {
+		Metadata views.ListMetadata `json:"metadata"`
+		Items    []json.RawMessage  `json:"items"`
+	}
+	if err := json.NewDecoder(io.LimitReader(body, longestAnswer)).Decode(&answer); err != nil {
+		return nil, fmt.Errorf("read the list of %s: %w", r.address, err)
+	}
+	r.warn(answer.Metadata)
+	objects := make([][]byte, 0, len(answer.Items))
+	for _, item := range answer.Items {
+		objects = append(objects, item)
+	}
+	return objects, nil
+}
+
+// warn says that what is shown may be out of date.
+func (r *remote) warn(metadata views.ListMetadata) {
+	if since := metadata.Annotations[views.AnnotationStaleSince]; since != "" {
+		fmt.Fprintf(r.Stderr, "The server has heard nothing from its API server since %s: this is the last state.\n", since)
+	}
+}

@@ -1,0 +1,240 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/connections"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/stream"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/viewmetrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/watch"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/listeners"
+)
+
+// serveCommand serves the views until it is told to stop.
+func (p Program) serveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the views as lists and streams until a signal ends it",
+		Long: "Watches Services and EndpointSlices and serves GET /api/v1/views at VIEWS_ADDRESS:\n" +
+			"a list, or with watch=true a stream in the form of a Kubernetes watch. Every\n" +
+			"replica serves; there is no leader. Stop it by SIGTERM or SIGINT.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := p.load()
+			if err != nil {
+				return err
+			}
+			return p.serve(cmd.Context(), c)
+		},
+	}
+}
+
+// serving is what serve runs.
+type serving struct {
+	log     *slog.Logger
+	source  *watch.Source
+	server  *stream.Server
+	health  *http.Server
+	metrics net.Listener
+	// identities and fleets say why the newest list is not in effect.
+	identities, fleets func() error
+	// objects is nil where fleets are not read from the API server.
+	objects *listeners.Source
+	// xds is nil where xDS is not served; then listening stays false.
+	xds       *xds.Server
+	listening atomic.Bool
+}
+
+func (p Program) serve(ctx context.Context, c settings.Views) error {
+	s, err := p.build(c)
+	if err != nil {
+		return err
+	}
+	for _, warning := range c.Warnings() {
+		s.log.Warn("environment variable without effect", "variable", warning.Variable, "message", warning.Rule, "remedy", warning.Remedy)
+	}
+	if err := s.listen(ctx, c); err != nil {
+		return &exitError{exitUsage, err}
+	}
+	s.log.Info("starting", "version", p.Version, "views_address", s.server.Address().String(), "metrics_address", s.metrics.Addr().String())
+	defer s.log.Info("stopped")
+	return s.run(ctx)
+}
+
+// build makes everything from the configuration. Nothing is asked or started yet.
+func (p Program) build(c settings.Views) (*serving, error) {
+	s := &serving{log: p.logger(c.Log, nil), fleets: func() error { return nil }}
+	var err error
+	if s.source, err = p.source(c, p.way(c, false), c.Cluster.Namespaces); err != nil {
+		return nil, err
+	}
+	var identities *stream.Identities
+	if c.Stream.Identities != "" {
+		if identities, err = stream.ReadIdentities(c.Stream.Identities); err != nil {
+			return nil, &exitError{exitUsage, fmt.Errorf("VIEWS_IDENTITIES_FILE: %w", err)}
+		}
+	}
+	s.identities = identities.Problem
+	options := stream.Options{
+		Address: c.Stream.Address, Identities: identities, Cache: s.source.Cache(), Stale: s.source.Stale,
+		TLS: tlsFiles(c), MostClients: c.Stream.MostClients, MostOfOne: c.Stream.MostOfOne, Logger: s.log,
+	}
+	if c.XDS.On() {
+		options.Proxies, options.Following, options.Objects = s.proxies, s.following, s.envoys
+	}
+	if s.server, err = stream.New(options); err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	if err := p.buildXDS(s, c, identities); err != nil {
+		return nil, err
+	}
+	return s, s.buildHealth(p.Version)
+}
+
+// buildHealth makes the server of health and metrics.
+func (s *serving) buildHealth(version string) error {
+	options := viewmetrics.Options{
+		Version: version, Cache: s.source.Cache(), Server: s.server, Stale: s.source.Stale, Identities: s.identities,
+		Known: s.source.Known, Requests: s.source.Requests,
+	}
+	if s.xds != nil {
+		options.XDS = s.xds.Stats
+	}
+	scrape, err := viewmetrics.Handler(options)
+	if err != nil {
+		return err
+	}
+	s.health = &http.Server{
+		Handler:           stream.Health(s.source.Cache(), s.source.Trouble, s.opens, scrape),
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 15 * time.Second, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 16 << 10, ConnState: connections.New(64, 0, 0).Note, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	return nil
+}
+
+// listen takes both addresses.
+func (s *serving) listen(ctx context.Context, c settings.Views) error {
+	if err := s.server.Listen(ctx); err != nil {
+		return err
+	}
+	var listening net.ListenConfig
+	var err error
+	if s.metrics, err = listening.Listen(ctx, "tcp", c.Stream.MetricsAddress.String()); err != nil {
+		return fmt.Errorf("METRICS_ADDRESS=%s cannot be listened on; set it to another address, for example 127.0.0.1:0 for any free port: %w", c.Stream.MetricsAddress, err)
+	}
+	return nil
+}
+
+// run serves until ctx ends. A listener that breaks ends the program.
+func (s *serving) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var running sync.WaitGroup
+	running.Go(func() { s.source.Run(ctx) })
+	running.Go(func() { s.tell(ctx) })
+	running.Go(func() {
+		if err := s.server.Run(ctx); err != nil {
+			cancel(err)
+		}
+	})
+	if s.objects != nil {
+		running.Go(func() { s.objects.Run(ctx) })
+		running.Go(func() { s.tellObjects(ctx) })
+	}
+	if s.xds != nil {
+		running.Go(func() {
+			if err := s.xds.Run(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	running.Go(func() {
+		if err := s.health.Serve(s.metrics); !errors.Is(err, http.ErrServerClosed) {
+			cancel(fmt.Errorf("serve %s: %w", s.metrics.Addr(), err))
+		}
+	})
+	<-ctx.Done()
+	_ = s.health.Close()
+	running.Wait()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return &exitError{exitFailed, cause}
+	}
+	return nil
+}
+
+// tell logs what changes about the sight of the API server and the identities.
+func (s *serving) tell(ctx context.Context) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	var synced, stale, identities, fleets bool
+	var crowded []string
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-ticker.C:
+			if !synced && s.source.Cache().Synced() {
+				synced = true
+				s.log.Info("every watch has brought a complete list", "endpoints", s.source.Cache().Count())
+			}
+			if _, err := s.source.Stale(now); turned(&stale, err) {
+				if err != nil {
+					s.log.Warn("the watches are not current, the last state is kept", "error", err)
+				} else {
+					s.log.Info("the watches are current again")
+				}
+			}
+			crowded = tellCrowded(s.log, crowded, s.source.Cache().Crowded())
+			if err := s.identities(); turned(&identities, err) {
+				if err != nil {
+					s.log.Warn("the new list of identities has a mistake, the last good one stays in effect", "error", err)
+				} else {
+					s.log.Info("the list of identities is in effect")
+				}
+			}
+			if err := s.fleets(); turned(&fleets, err) {
+				if err != nil {
+					s.log.Warn("the new list of fleets has a mistake, the last good one stays in effect", "error", err)
+				} else {
+					s.log.Info("the list of fleets is in effect")
+				}
+			}
+		}
+	}
+}
+
+// tellCrowded logs what is new of the namespaces of which not all is kept, and returns them.
+func tellCrowded(log *slog.Logger, before, now []string) []string {
+	for _, namespace := range now {
+		if !slices.Contains(before, namespace) {
+			log.Error("not all Services and endpoints of a namespace are shown: they are more than is kept of one namespace; what is shown stays; remove Services, or shorten their ports and annotations", "namespace", namespace)
+		}
+	}
+	for _, namespace := range before {
+		if !slices.Contains(now, namespace) {
+			log.Info("all Services and endpoints of the namespace are shown again", "namespace", namespace)
+		}
+	}
+	return now
+}
+
+// turned notes whether something is wrong, and reports whether that is news.
+func turned(was *bool, err error) bool {
+	is := err != nil
+	news := *was != is
+	*was = is
+	return news
+}

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/stream"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+)
+
+// buildXDS makes the server of xDS from the configuration, if there is to be one.
+func (p Program) buildXDS(s *serving, c settings.Views, identities *stream.Identities) error {
+	if !c.XDS.On() {
+		return nil
+	}
+	options := xds.Options{
+		Address: c.XDS.Address, Cache: s.source.Cache(), Settings: xdsSettings(c.XDS), Logger: s.log, Annotation: c.Cluster.Annotation,
+		MostClients: c.XDS.MostClients, MostOfOne: c.XDS.MostOfOne,
+		Listening: func(net.Addr) { s.listening.Store(true) },
+		Namespaces: func(client string) []string {
+			if identities == nil {
+				return nil
+			}
+			return identities.Namespaces(client)
+		},
+	}
+	if files := tlsFiles(c); files.CertificateFile != "" {
+		options.TLS, options.TrustDomain, options.Accepts = files.Strict, files.TrustDomain, s.server.Accepts
+	}
+	fleets, err := p.fleets(c, s)
+	if err != nil {
+		return err
+	}
+	options.Fleets, s.fleets = fleets, fleets.Problem
+	if s.xds, err = xds.New(options); err != nil {
+		return &exitError{exitUsage, err}
+	}
+	return nil
+}
+
+// opens says which listener is not open yet. That of xDS opens after the first join.
+func (s *serving) opens() error {
+	if s.xds == nil || s.listening.Load() {
+		return nil
+	}
+	if s.objects != nil && s.objects.Problem() != nil {
+		return fmt.Errorf("xDS does not listen yet: %w", s.objects.Problem())
+	}
+	return errors.New("xDS does not listen yet")
+}
+
+// tlsFiles are the files of the certificates.
+func tlsFiles(c settings.Views) stream.TLS {
+	return stream.TLS{CertificateFile: c.Stream.Certificate, KeyFile: c.Stream.Key, ClientCAFile: c.Stream.ClientCA, TrustDomain: c.Stream.TrustDomain}
+}
+
+// xdsSettings are how proxies treat requests. The configuration bounds each number.
+func xdsSettings(c settings.ViewsXDS) resources.Settings {
+	return resources.Settings{
+		ConnectTimeout: c.ConnectTimeout, IdleTimeout: c.IdleTimeout, RequestTimeout: c.RequestTimeout, TryTimeout: c.TryTimeout,
+		StreamIdleTimeout: c.StreamIdleTimeout, Retries: uint32(c.Retries), RetryGatewayErrors: c.RetryGatewayErrors, BufferBytes: uint32(c.BufferBytes),
+		EjectAfter: uint32(c.EjectAfter), EjectionTime: c.EjectionTime, MaxEjectionPercent: uint32(c.MaxEjectionPercent),
+		PanicPercent: uint32(c.PanicPercent), MaxRequests: uint32(c.MaxRequests),
+	}
+}
+
+// proxies are the clients of xDS as the server of the views shows them.
+func (s *serving) proxies() any { return s.xds.Streams() }
+
+// following is how far the proxies of fleets follow.
+func (s *serving) following() any { return s.xds.Following() }
+
+// envoys is what becomes of the objects of fleets.
+func (s *serving) envoys() any { return s.xds.Objects() }

@@ -1,0 +1,144 @@
+package drain_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/drain"
+)
+
+// envoy stands for the admin page of an Envoy.
+type envoy struct {
+	mu    sync.Mutex
+	calls []string
+	// values are statistics by name; gone lets them go after so many questions.
+	values map[string]int
+	asked  int
+	then   func(asked int, values map[string]int)
+}
+
+func (e *envoy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if r.URL.Path != "/stats" {
+		e.calls = append(e.calls, r.Method+" "+r.URL.RequestURI())
+		return
+	}
+	e.asked++
+	if e.then != nil {
+		e.then(e.asked, e.values)
+	}
+	var stats []string
+	for name, value := range e.values {
+		stats = append(stats, fmt.Sprintf(`{"name":%q,"value":%d}`, name, value))
+	}
+	fmt.Fprintf(w, `{"stats":[%s]}`, strings.Join(stats, ","))
+}
+
+func (e *envoy) start(t *testing.T) drain.Options {
+	t.Helper()
+	server := httptest.NewServer(e)
+	t.Cleanup(server.Close)
+	return drain.Options{Admin: netip.MustParseAddrPort(server.Listener.Addr().String()), Ignored: []string{"health"}, Timeout: time.Minute, Quiet: time.Hour}
+}
+
+// own are the connections that the drain itself and the kubelet have.
+func own(more map[string]int) map[string]int {
+	all := map[string]int{
+		"http.admin.downstream_cx_active": 1, "http.admin.downstream_rq_active": 1, "listener.admin.downstream_cx_active": 1,
+		"listener.admin.main_thread.downstream_cx_active": 1,
+		"http.health.downstream_cx_active":                1, "listener.health.downstream_cx_active": 1, "http.health.downstream_rq_active": 1,
+	}
+	for name, value := range more {
+		all[name] = value
+	}
+	return all
+}
+
+func TestContract90AnEnvoyEndsWhenNothingIsActiveInIt(t *testing.T) {
+	t.Parallel()
+	const listener, requests, connections = "listener.0.0.0.0_8080.downstream_cx_active", "http.port-8080.downstream_rq_active", "http.port-8080.downstream_cx_active"
+	for name, values := range map[string]map[string]int{
+		"a request":         {listener: 1, "listener.0.0.0.0_8080.worker_0.downstream_cx_active": 1, connections: 1, requests: 1},
+		"a connection":      {listener: 1, connections: 1},
+		"a stream of bytes": {listener: 1},
+	} {
+		e := &envoy{values: own(values)}
+		e.then = func(asked int, all map[string]int) {
+			if asked == 3 {
+				for name := range values {
+					all[name] = 0
+				}
+			}
+		}
+		if err := drain.Run(t.Context(), e.start(t)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if e.asked != 3 {
+			t.Errorf("%s: it ended after %d questions, want 3", name, e.asked)
+		}
+		if want := []string{"POST /healthcheck/fail", "POST /drain_listeners?graceful&skip_exit"}; !slices.Equal(e.calls, want) {
+			t.Errorf("%s: got %v, want %v", name, e.calls, want)
+		}
+	}
+}
+
+func TestContract90IdleConnectionsDoNotHoldUpTheEnd(t *testing.T) {
+	t.Parallel()
+	e := &envoy{values: own(map[string]int{"listener.0.0.0.0_8080.downstream_cx_active": 1, "http.port-8080.downstream_cx_active": 1})}
+	o := e.start(t)
+	o.Quiet = 0
+	if err := drain.Run(t.Context(), o); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestContract90ADrainGoesOnForALeastTimeAndEndsAtItsTimeout(t *testing.T) {
+	t.Parallel()
+	e := &envoy{values: own(nil)}
+	o := e.start(t)
+	o.Least, o.Timeout = time.Hour, 500*time.Millisecond
+	if err := drain.Run(t.Context(), o); !errors.Is(err, drain.ErrTimeout) {
+		t.Errorf("nothing is active, and the least time is not over: got %v, want it to go on", err)
+	}
+	e = &envoy{values: own(map[string]int{"listener.0.0.0.0_8080.downstream_cx_active": 7})}
+	o = e.start(t)
+	o.Timeout, o.Quiet = 500*time.Millisecond, 0
+	if err := drain.Run(t.Context(), o); !errors.Is(err, drain.ErrTimeout) || !strings.Contains(err.Error(), "7 connections are active") {
+		t.Errorf("got %v, want what is active", err)
+	}
+}
+
+func TestTheProgramCopiesItselfAndWaitsForAFile(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	if err := drain.Install(folder, "copy"); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(filepath.Join(folder, "copy"))
+	if err != nil || info.Mode().Perm()&0o111 != 0o111 || info.Size() == 0 {
+		t.Fatalf("got %v, %v; want a program", info, err)
+	}
+	if err := drain.Install(folder, "copy"); err != nil {
+		t.Errorf("a second time, as after a restart: %v", err)
+	}
+	if err := drain.Await(t.Context(), filepath.Join(folder, "copy")); err != nil {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := drain.Await(ctx, filepath.Join(folder, "other")); err == nil || !strings.Contains(err.Error(), "other") {
+		t.Errorf("got %v, want the file that is missing", err)
+	}
+}

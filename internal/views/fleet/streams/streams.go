@@ -1,0 +1,195 @@
+package streams
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/conditions"
+)
+
+// Options say how endpoint-views is asked.
+type Options struct {
+	// Address is a URL of https, or http on a loopback address. Its host may have several
+	// addresses: one for each replica.
+	Address string
+	// AuthorityFile has the authority of the server's certificate; empty for those that
+	// the system knows. TokenFile has the token of this client. Both are read again for
+	// each round.
+	AuthorityFile, TokenFile string
+	// Interval is the time between two rounds; half a second where it is 0, so that a
+	// rejection is known within a second.
+	Interval time.Duration
+}
+
+const (
+	defaultInterval = 500 * time.Millisecond
+	roundTimeout    = 3 * time.Second
+)
+
+// Streams are those of all fleets.
+type Streams struct {
+	opts   Options
+	server *url.URL
+
+	mu     sync.Mutex
+	seen   map[string]said
+	asked  bool
+	answer int
+	// missing says why a replica does not answer.
+	missing string
+}
+
+// New checks the options. It makes no request.
+func New(opts Options) (*Streams, error) {
+	server, err := url.Parse(opts.Address)
+	if err != nil || server.Host == "" || server.Scheme != "http" && server.Scheme != "https" {
+		return nil, errors.New("the address of endpoint-views is no URL of scheme http or https; write for example https://endpoint-views.infra:443")
+	}
+	if opts.Interval == 0 {
+		opts.Interval = defaultInterval
+	}
+	return &Streams{opts: opts, server: server}, nil
+}
+
+// Of returns the streams of a fleet.
+func (s *Streams) Of(fleet string) conditions.Streams {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of := s.seen[fleet]
+	if len(of.served) == 0 {
+		of.served = s.seen[others(fleet)].served
+	}
+	return conditions.Streams{Asked: s.asked, Answered: s.answer, Missing: s.missing, All: of.streams, Served: of.served}
+}
+
+// others is by which name endpoint-views knows the Envoys of a namespace that are too many to
+// be known by their own.
+func others(fleet string) string {
+	namespace, _, _ := strings.Cut(fleet, "/")
+	return namespace + "/*"
+}
+
+// Run asks until ctx ends. It calls changed with each fleet of which something is new, and
+// with "" where that is every fleet.
+func (s *Streams) Run(ctx context.Context, changed func(ctx context.Context, fleet string)) {
+	ticker := time.NewTicker(s.opts.Interval)
+	defer ticker.Stop()
+	for {
+		for _, fleet := range s.round(ctx) {
+			changed(ctx, fleet)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// said is what all replicas said of one fleet.
+type said struct {
+	streams []conditions.Stream
+	served  []conditions.Served
+}
+
+// reply is what one replica said.
+type reply struct {
+	address string
+	answer  answer
+	err     error
+}
+
+// round asks each replica once, and returns the fleets of which something is new.
+func (s *Streams) round(ctx context.Context) []string {
+	bounded, cancel := context.WithTimeout(ctx, roundTimeout)
+	defer cancel()
+	replies := s.ask(bounded)
+	if ctx.Err() != nil {
+		return nil
+	}
+	next, missing, answered := make(map[string]said), "", 0
+	for _, r := range replies {
+		if r.err != nil {
+			if missing == "" {
+				missing = r.address + ": " + r.err.Error()
+			}
+			continue
+		}
+		answered++
+		for _, one := range r.answer.Streams {
+			of := next[one.Client]
+			of.streams = append(of.streams, one.stream())
+			next[one.Client] = of
+		}
+		for _, one := range r.answer.Objects {
+			of := next[one.Client]
+			of.served = append(of.served, one.served())
+			next[one.Client] = of
+		}
+	}
+	for _, of := range next {
+		slices.SortFunc(of.streams, func(a, b conditions.Stream) int {
+			return cmp.Or(strings.Compare(a.Pod, b.Pod), a.Since.Compare(b.Since))
+		})
+	}
+	return s.take(next, missing, answered)
+}
+
+// take keeps what was heard, and returns of which fleets something is new. Where a replica
+// answers no more, or again, these are all.
+func (s *Streams) take(next map[string]said, missing string, answered int) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var changed []string
+	if !s.asked || (missing == "") != (s.missing == "") || (answered == 0) != (s.answer == 0) {
+		changed = []string{""}
+	}
+	for _, of := range []map[string]said{next, s.seen} {
+		for fleet := range of {
+			if !reflect.DeepEqual(next[fleet], s.seen[fleet]) {
+				if fleet == others(fleet) {
+					fleet = ""
+				}
+				changed = append(changed, fleet)
+			}
+		}
+	}
+	s.seen, s.missing, s.answer, s.asked = next, missing, answered, true
+	slices.Sort(changed)
+	return slices.Compact(changed)
+}
+
+// ask asks all replicas at a time.
+func (s *Streams) ask(ctx context.Context) []reply {
+	addresses, err := net.DefaultResolver.LookupHost(ctx, s.server.Hostname())
+	if err != nil {
+		return []reply{{address: s.server.Hostname(), err: err}}
+	}
+	slices.Sort(addresses) // so that the same is said in the same order
+	client, err := s.client()
+	if err != nil {
+		return []reply{{address: s.server.Host, err: err}}
+	}
+	defer client.http.CloseIdleConnections()
+	replies := make([]reply, len(addresses))
+	var asking sync.WaitGroup
+	for i, address := range addresses {
+		asking.Go(func() {
+			replies[i].address = address
+			if replies[i].answer, replies[i].err = client.ask(ctx, address); replies[i].err != nil {
+				replies[i].err = fmt.Errorf("ask endpoint-views: %w", replies[i].err)
+			}
+		})
+	}
+	asking.Wait()
+	return replies
+}

@@ -1,0 +1,176 @@
+package join
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
+)
+
+// Endpoint is one endpoint of one port of a Service, as a join finds it. Two that
+// are equal say the same.
+type Endpoint struct {
+	// Service is the type of the Service.
+	Service    string
+	Port       Port
+	Address    netip.Addr
+	TargetPort int32
+	State      views.State
+	Zone, Node string
+	Target     views.TargetRef
+}
+
+// compare orders the endpoints of a Service by their identity.
+func compare(a, b *Endpoint) int {
+	return cmp.Or(strings.Compare(a.Port.Name, b.Port.Name), a.Address.Compare(b.Address), cmp.Compare(a.TargetPort, b.TargetPort))
+}
+
+// copied is one mention of an endpoint: the same may stand in several slices, and
+// in one slice twice.
+type copied struct {
+	address netip.Addr
+	port    *slicePort
+	slice   int32
+	index   int32 // within the slice
+	*sliceEndpoint
+}
+
+// Join returns the endpoints of a Service, each once, by port name, address and
+// target port. The order of the slices changes nothing.
+func Join(service *Service, all []*Slice) []Endpoint {
+	if service == nil {
+		return nil
+	}
+	ordered := slices.Clone(all)
+	slices.SortFunc(ordered, func(a, b *Slice) int { return strings.Compare(a.Name, b.Name) })
+	ports := slices.Clone(service.Ports)
+	slices.SortFunc(ports, func(a, b Port) int { return strings.Compare(a.Name, b.Name) })
+	of := make([][]Endpoint, 0, len(ports))
+	for _, port := range ports {
+		of = append(of, joinPort(service, port, ordered))
+	}
+	if len(of) == 1 {
+		return of[0]
+	}
+	return slices.Concat(of...)
+}
+
+// joinPort joins one port.
+func joinPort(service *Service, port Port, ordered []*Slice) []Endpoint {
+	copies := mentions(service, port, ordered)
+	slices.SortFunc(copies, func(a, b copied) int {
+		return cmp.Or(a.address.Compare(b.address), cmp.Compare(a.port.number, b.port.number), cmp.Compare(a.slice, b.slice), cmp.Compare(a.index, b.index))
+	})
+	chosen := copies[:0]
+	for rest := copies; len(rest) > 0; {
+		same := 1
+		for same < len(rest) && rest[same].address == rest[0].address && rest[same].port.number == rest[0].port.number {
+			same++
+		}
+		one := choose(rest[:same])
+		rest = rest[same:]
+		chosen = append(chosen, one)
+	}
+	ready4, ready6 := anyReady(chosen)
+	endpoints := make([]Endpoint, 0, len(chosen))
+	for _, c := range chosen {
+		ready := ready6
+		if c.address.Is4() {
+			ready = ready4
+		}
+		e := Endpoint{
+			Service: string(service.Type), Port: port, Address: c.address, TargetPort: c.port.number,
+			State: c.conditions.state(ready), Zone: c.zone, Node: c.node, Target: c.target,
+		}
+		if e.Port.AppProtocol == "" {
+			e.Port.AppProtocol = c.port.appProtocol
+		}
+		endpoints = append(endpoints, e)
+	}
+	return endpoints
+}
+
+// mentions collects every mention of an endpoint of the port.
+func mentions(service *Service, port Port, ordered []*Slice) []copied {
+	most := 0
+	for _, slice := range ordered {
+		most += len(slice.endpoints)
+	}
+	found := make([]copied, 0, most)
+	for at, slice := range ordered {
+		for k := range slice.ports {
+			p := &slice.ports[k]
+			if p.name != port.Name || p.protocol != port.Protocol {
+				continue
+			}
+			for i := range slice.endpoints {
+				e := &slice.endpoints[i]
+				if e.address.Is4() && service.IPv4 || e.address.Is6() && service.IPv6 {
+					found = append(found, copied{e.address, p, int32(at), int32(i), e})
+				}
+			}
+		}
+	}
+	return found
+}
+
+// choose returns the mention that counts. In one slice the last one that does not
+// terminate does, or else the first: so kube-proxy reads it. Between slices
+// kube-proxy leaves it to chance; here the better one counts, so that an endpoint
+// that moves from one slice to another is never away.
+func choose(same []copied) copied {
+	best := same[0]
+	for rest := same; len(rest) > 0; {
+		of := 1
+		one := rest[0]
+		for of < len(rest) && rest[of].slice == rest[0].slice {
+			if !rest[of].conditions.terminating {
+				one = rest[of]
+			}
+			of++
+		}
+		if one.conditions.better(best.conditions) || one.slice == best.slice {
+			best = one
+		}
+		rest = rest[of:]
+	}
+	return best
+}
+
+// better reports whether these conditions count before others of the same endpoint.
+func (c conditions) better(other conditions) bool {
+	if c.terminating != other.terminating {
+		return other.terminating
+	}
+	if c.ready != other.ready {
+		return c.ready
+	}
+	return c.serving && !other.serving
+}
+
+// state says what may be sent to an endpoint, where some endpoint of its family is
+// ready or none is.
+func (c conditions) state(someReady bool) views.State {
+	switch {
+	case c.ready:
+		return views.Ready
+	case !c.serving || !c.terminating:
+		return views.Down
+	case someReady:
+		return views.Draining
+	}
+	return views.Ready
+}
+
+// anyReady reports for each family whether something is ready.
+func anyReady(chosen []copied) (ipv4, ipv6 bool) {
+	for i := range chosen {
+		if chosen[i].conditions.ready {
+			ipv4 = ipv4 || chosen[i].address.Is4()
+			ipv6 = ipv6 || chosen[i].address.Is6()
+		}
+	}
+	return ipv4, ipv6
+}

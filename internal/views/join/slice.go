@@ -1,0 +1,175 @@
+package join
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	utilnet "k8s.io/utils/net"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
+)
+
+// Slice is what the join needs of an EndpointSlice. It is never changed once it is
+// made.
+type Slice struct {
+	Key
+
+	// Service is the name of the Service that the slice belongs to.
+	Service   string
+	ports     []slicePort
+	endpoints []sliceEndpoint
+	size      int
+}
+
+type slicePort struct {
+	name        string
+	protocol    corev1.Protocol
+	number      int32
+	appProtocol string
+}
+
+// sliceEndpoint is one address of a slice.
+type sliceEndpoint struct {
+	address    netip.Addr
+	conditions conditions
+	zone, node string
+	target     views.TargetRef
+}
+
+// conditions are what a slice says of an endpoint, with what counts where it says
+// nothing.
+type conditions struct{ ready, serving, terminating bool }
+
+// ToSlice translates an EndpointSlice. One that belongs to no Service, or whose
+// addresses are no IP addresses, says nothing; it is nil.
+func ToSlice(object *discoveryv1.EndpointSlice) *Slice {
+	service := object.Labels[discoveryv1.LabelServiceName]
+	if service == "" || object.AddressType != discoveryv1.AddressTypeIPv4 && object.AddressType != discoveryv1.AddressTypeIPv6 {
+		return nil
+	}
+	slice := &Slice{Key: Key{object.Namespace, object.Name}, Service: service}
+	for _, p := range object.Ports {
+		if p.Name == nil || p.Port == nil || *p.Port == 0 {
+			continue
+		}
+		port := slicePort{name: *p.Name, number: *p.Port, protocol: corev1.ProtocolTCP}
+		if p.Protocol != nil {
+			port.protocol = protocol(*p.Protocol)
+		}
+		if p.AppProtocol != nil {
+			port.appProtocol = *p.AppProtocol
+		}
+		slice.ports = append(slice.ports, port)
+	}
+	for i := range object.Endpoints {
+		if endpoint, ok := toEndpoint(&object.Endpoints[i], object.AddressType); ok {
+			slice.endpoints = append(slice.endpoints, endpoint)
+		}
+	}
+	slice.weigh()
+	return slice
+}
+
+// weigh notes how many bytes are kept of the slice and of the views that are made of it:
+// one for each endpoint and port.
+func (s *Slice) weigh() {
+	s.size = perObject + len(s.Namespace) + len(s.Name) + len(s.Service)
+	for _, p := range s.ports {
+		s.size += perSlicePort + len(p.name) + len(p.appProtocol)
+	}
+	for _, e := range s.endpoints {
+		s.size += max(1, len(s.ports))*perView + len(e.zone) + len(e.node) + len(e.target.Kind) + len(e.target.Namespace) + len(e.target.Name)
+	}
+}
+
+// Size is about how many bytes are kept of a slice and its views, 0 of none.
+func (s *Slice) Size() int {
+	if s == nil {
+		return 0
+	}
+	return s.size
+}
+
+// Within is what the slice says of what it had before: its ports and endpoints of that time
+// which it still has, as they are now. It is nil where there was no slice.
+func (s *Slice) Within(before *Slice) *Slice {
+	if s == nil || before == nil {
+		return nil
+	}
+	ports, addresses := make(map[string]bool), make(map[netip.Addr]bool)
+	for _, p := range before.ports {
+		ports[p.name] = true
+	}
+	for _, e := range before.endpoints {
+		addresses[e.address] = true
+	}
+	out := &Slice{Key: s.Key, Service: s.Service}
+	for _, p := range s.ports {
+		if ports[p.name] {
+			out.ports = append(out.ports, p)
+		}
+	}
+	for _, e := range s.endpoints {
+		if addresses[e.address] {
+			out.endpoints = append(out.endpoints, e)
+		}
+	}
+	out.weigh()
+	return out
+}
+
+// toEndpoint translates an endpoint; false for one whose address is none of the
+// slice's family.
+func toEndpoint(e *discoveryv1.Endpoint, family discoveryv1.AddressType) (sliceEndpoint, bool) {
+	if len(e.Addresses) == 0 {
+		return sliceEndpoint{}, false
+	}
+	// As kube-proxy reads it: old slices may have leading zeros.
+	address, ok := netip.AddrFromSlice(utilnet.ParseIPSloppy(e.Addresses[0]))
+	if address = address.Unmap(); !ok || address.Is4() != (family == discoveryv1.AddressTypeIPv4) {
+		return sliceEndpoint{}, false
+	}
+	endpoint := sliceEndpoint{
+		address: address,
+		conditions: conditions{
+			ready: said(e.Conditions.Ready, true), serving: said(e.Conditions.Serving, true), terminating: said(e.Conditions.Terminating, false),
+		},
+		zone: cut(said(e.Zone, "")), node: said(e.NodeName, ""),
+	}
+	if r := e.TargetRef; r != nil {
+		endpoint.target = views.TargetRef{Kind: cut(r.Kind), Namespace: cut(r.Namespace), Name: cut(r.Name)}
+	}
+	return endpoint, true
+}
+
+// cut is a text that is as long as a valid one at most.
+func cut(text string) string {
+	if len(text) < mostOfText {
+		return text
+	}
+	return strings.ToValidUTF8(strings.Clone(text[:mostOfText]), "?")
+}
+
+// said is the value, or what counts where none is said.
+func said[T any](value *T, unsaid T) T {
+	if value == nil {
+		return unsaid
+	}
+	return *value
+}
+
+// Equal reports whether the join of both is the same.
+func (s *Slice) Equal(other *Slice) bool {
+	if s == nil || other == nil {
+		return s == other
+	}
+	return s.Key == other.Key && s.Service == other.Service && slices.Equal(s.ports, other.ports) && slices.Equal(s.endpoints, other.endpoints)
+}
+
+// Has reports whether the slice lists the address.
+func (s *Slice) Has(address netip.Addr) bool {
+	return slices.ContainsFunc(s.endpoints, func(e sliceEndpoint) bool { return e.address == address })
+}

@@ -1,0 +1,48 @@
+package stream
+
+import (
+	"bufio"
+	"net/http"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
+)
+
+// list answers a list.
+func (s *Server) list(w http.ResponseWriter, r *http.Request, asked request, identity *Identity) {
+	end, no := s.begin()
+	if no != nil {
+		s.refuse(w, r, no)
+		return
+	}
+	defer end()
+	objects, token, err := s.opts.Cache.List(asked.selection(identity))
+	if err != nil {
+		s.refuse(w, r, refused(err))
+		return
+	}
+	s.stats.lists.Add(1)
+	control := http.NewResponseController(w)
+	_ = control.SetWriteDeadline(time.Now().Add(s.opts.Take))
+	w.Header().Set("Content-Type", "application/json")
+	out := bufio.NewWriterSize(w, buffered)
+	list(out, asked.kind(), views.ListMetadata{ResourceVersion: token, Annotations: s.annotations()}, objects)
+	_ = out.Flush() // a client that left misses nothing
+}
+
+// begin takes one of the places for lists until end is called.
+func (s *Server) begin() (end func(), no *refusal) {
+	select {
+	case s.lists <- struct{}{}:
+		return func() { <-s.lists }, nil
+	default:
+		return nil, refuse(http.StatusTooManyRequests, "TooManyRequests", "%d lists are being sent; ask again", mostLists).after(1)
+	}
+}
+
+func (r request) kind() string {
+	if r.gather {
+		return views.KindServicePortView
+	}
+	return views.KindEndpointView
+}

@@ -1,0 +1,39 @@
+package stream
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// proxies answers what clients of xDS were sent, to a client that may see every namespace:
+// names of Services of all of them are in it. Objects, if there are any, go with it.
+func (s *Server) proxies(which, objects func() any) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if which == nil {
+			s.refuse(w, r, refuse(http.StatusNotFound, "NotFound", "xDS is not served here; set XDS_ADDRESS"))
+			return
+		}
+		identity, no := s.identify(r, request{})
+		if no == nil && identity != nil && !slices.Contains(identity.Namespaces, allNamespaces) {
+			no = refuse(http.StatusForbidden, "Forbidden", "client %s may not see what others are sent; that needs the namespace \"*\" in the list of identities", identity.Name)
+		}
+		end := func() {}
+		if no == nil {
+			end, no = s.begin()
+		}
+		if no != nil {
+			s.refuse(w, r, no)
+			return
+		}
+		defer end()
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.opts.Take))
+		w.Header().Set("Content-Type", "application/json")
+		answer := map[string]any{"apiVersion": "v1", "streams": which()}
+		if objects != nil {
+			answer["objects"] = objects()
+		}
+		_ = json.NewEncoder(w).Encode(answer) // a client that left misses nothing
+	}
+}

@@ -1,0 +1,39 @@
+package stream_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/stream"
+)
+
+func TestContract70OnlyAClientOfEveryNamespaceSeesWhatClientsOfXDSWereSent(t *testing.T) {
+	s := startWith(t, newCluster(t, "shop"), `
+identities:
+- {name: shop/haproxy, namespaces: [shop]}
+- {name: infra/all, namespaces: ["*"]}
+`, stream.Options{Proxies: func() any { return []string{"a stream"} }, Following: func() any { return []string{"a stream"} }})
+	for uri, want := range map[string]struct {
+		code int
+		text string
+	}{
+		"spiffe://cluster.local/ns/infra/client/all":    {http.StatusOK, `{"apiVersion":"v1","streams":["a stream"]}`},
+		"spiffe://cluster.local/ns/shop/client/haproxy": {http.StatusForbidden, "may not see what others are sent"},
+		"spiffe://cluster.local/ns/shop/client/other":   {http.StatusForbidden, "may see no namespace"},
+	} {
+		for _, path := range []string{"/api/v1/xds", "/api/v1/fleets"} {
+			code, body := get(t, s.client(t, s.ca, uri), s.url+path, "")
+			if code != want.code || !strings.Contains(body, want.text) {
+				t.Errorf("%s of %s: got %d %s, want %d and %q", path, uri, code, body, want.code, want.text)
+			}
+		}
+	}
+}
+
+func TestWithoutXDSItsClientsAreNotFound(t *testing.T) {
+	code, body := get(t, http.DefaultClient, loopback(t, newCluster(t, "shop"), current)+"/api/v1/xds", "")
+	if code != http.StatusNotFound || !strings.Contains(body, "XDS_ADDRESS") {
+		t.Errorf("got %d %s, want 404 and what to set", code, body)
+	}
+}

@@ -1,0 +1,293 @@
+package stream
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
+)
+
+const (
+	// catchUp is how long a request with a token of a replica that is further waits.
+	catchUp = 5 * time.Second
+	// heartbeat is the time between two bookmarks of a stream without changes.
+	heartbeat = 30 * time.Second
+	// longestStream is how long a stream lasts at the most, so that clients spread over
+	// replicas again; less up to a fifth.
+	longestStream = time.Hour
+	// buffered is how much of a stream is written at a time, in bytes.
+	buffered = 32 << 10
+)
+
+// views answers a list or a stream.
+func (s *Server) views(w http.ResponseWriter, r *http.Request) {
+	asked, identity, no := s.admit(r)
+	if no != nil {
+		s.refuse(w, r, no)
+		return
+	}
+	if !asked.watch {
+		s.list(w, r, asked, identity)
+		return
+	}
+	name := ""
+	if identity != nil {
+		name = identity.Name
+	}
+	if no := s.clients.enter(name); no != nil {
+		s.refuse(w, r, no)
+		return
+	}
+	defer s.clients.leave(name)
+	reader, err := s.reader(r.Context(), asked, identity)
+	if err != nil {
+		s.refuse(w, r, refused(err))
+		return
+	}
+	s.opts.Logger.Debug("stream begins", "client", name, "remote_address", r.RemoteAddr, "resumed", asked.token != "")
+	one := &stream{Server: s, asked: asked, identity: identity, reader: reader, request: r, control: http.NewResponseController(w)}
+	w.Header().Set("Content-Type", "application/json; stream=watch")
+	one.out = bufio.NewWriterSize(w, buffered)
+	why := one.run()
+	s.opts.Logger.Debug("stream ends", "client", name, "remote_address", r.RemoteAddr, "reason", why)
+}
+
+// admit finds out which client asks for what, and whether it may.
+func (s *Server) admit(r *http.Request) (request, *Identity, *refusal) {
+	asked, err := parse(r.URL.Query())
+	if err != nil {
+		return asked, nil, refuse(http.StatusBadRequest, "BadRequest", "%v", err)
+	}
+	identity, no := s.identify(r, asked)
+	return asked, identity, no
+}
+
+// identify finds out which client asks, and whether it may see that.
+func (s *Server) identify(r *http.Request, asked request) (*Identity, *refusal) {
+	if s.opts.Identities == nil {
+		return nil, s.know(r, "")
+	}
+	identity, err := s.opts.Identities.of(r, s.opts.TLS.TrustDomain, s.authority.accepts)
+	if err != nil {
+		return nil, refuse(http.StatusUnauthorized, "Unauthorized", "%v", err)
+	}
+	if no := s.know(r, identity.Name); no != nil {
+		return nil, no
+	}
+	return identity, asked.allowed(identity)
+}
+
+// know takes the connection of a request out of those of strangers.
+func (s *Server) know(r *http.Request, name string) *refusal {
+	if conn, ok := r.Context().Value(connectionKey{}).(net.Conn); ok && !s.room.Know(conn, name) {
+		return refuse(http.StatusTooManyRequests, "TooManyRequests",
+			"there are as many connections as VIEWS_MAX_CLIENTS and VIEWS_MAX_CLIENTS_PER_IDENTITY allow, and some; close those that are not used, or ask another replica").after(5)
+	}
+	return nil
+}
+
+// refuse answers without objects, and counts it.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, no *refusal) {
+	s.stats.denied[no.Code].Add(1)
+	s.opts.Logger.Debug("request denied", "remote_address", r.RemoteAddr, "code", no.Code, "message", no.Message)
+	no.write(w)
+}
+
+// reader waits a while for a token of a replica that is further.
+func (s *Server) reader(ctx context.Context, asked request, identity *Identity) (*cache.Reader, error) {
+	timer := time.NewTimer(catchUp)
+	defer timer.Stop()
+	for {
+		moved := s.opts.Cache.Moved()
+		reader, err := s.opts.Cache.Read(asked.selection(identity), asked.token)
+		if !errors.Is(err, cache.ErrBehind) {
+			if err == nil && asked.token != "" {
+				s.stats.resumed.Add(1)
+			}
+			return reader, err
+		}
+		select {
+		case <-moved:
+		case <-timer.C:
+			return nil, err
+		case <-s.stopping:
+			return nil, err
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// annotations say that the cache is not current, if it is not.
+func (s *Server) annotations() map[string]string {
+	since, err := s.opts.Stale(time.Now())
+	if err == nil {
+		return nil
+	}
+	return map[string]string{views.AnnotationStaleSince: since.UTC().Format(time.RFC3339)}
+}
+
+// stream is one client that watches.
+type stream struct {
+	*Server
+
+	asked    request
+	identity *Identity
+	reader   *cache.Reader
+	request  *http.Request
+	control  *http.ResponseController
+	out      *bufio.Writer
+	// complete says that the state at the beginning was told, due that a bookmark is.
+	complete, due bool
+	// trusted is the authority that the client's certificate was last verified against.
+	trusted *x509.CertPool
+	// began is when the last batch was begun to be written.
+	began time.Time
+}
+
+// run tells the client everything until one of both ends it, and returns why.
+func (s *stream) run() string {
+	ends, look, beat := time.NewTimer(s.lifetime()), time.NewTicker(every), time.NewTicker(heartbeat)
+	defer func() { ends.Stop(); look.Stop(); beat.Stop() }()
+	for {
+		batch, err := s.reader.Next()
+		if err != nil {
+			return s.end(refused(err))
+		}
+		if err := s.send(batch); err != nil {
+			return s.lost()
+		}
+		if batch.Changed == nil {
+			if !s.may() {
+				return s.end(expired())
+			}
+			continue
+		}
+		for quiet := true; quiet; {
+			select {
+			case <-batch.Changed:
+				quiet = false
+			case <-beat.C:
+				quiet, s.due = false, true
+			case <-look.C:
+				if !s.may() {
+					return s.end(expired())
+				}
+			case <-ends.C:
+				return "it lasted as long as it may"
+			case <-s.stopping:
+				return "the server stops"
+			case <-s.request.Context().Done():
+				return "the client went away"
+			}
+		}
+	}
+}
+
+// lost says why a client took nothing more, and counts those that are too slow.
+func (s *stream) lost() string {
+	if time.Since(s.began) >= s.opts.Take { // the error is another one in HTTP/2
+		s.stats.timedOut.Add(1)
+		return "the client took nothing for " + s.opts.Take.String()
+	}
+	return "the client went away"
+}
+
+// lifetime is how long the stream may last: not longer than the certificate.
+func (s *stream) lifetime() time.Duration {
+	most := longestStream - rand.N(longestStream/5)
+	if s.asked.timeout > 0 {
+		most = min(most, s.asked.timeout)
+	}
+	if t := s.request.TLS; t != nil && len(t.PeerCertificates) > 0 {
+		most = min(most, time.Until(t.PeerCertificates[0].NotAfter))
+	}
+	return most
+}
+
+// may reports whether the client may still see what it could see when the stream
+// began.
+func (s *stream) may() bool {
+	if s.identity == nil {
+		return true
+	}
+	now, err := s.opts.Identities.of(s.request, s.opts.TLS.TrustDomain, s.accepts)
+	return err == nil && now.Name == s.identity.Name && slices.Equal(now.Namespaces, s.identity.Namespaces)
+}
+
+// accepts verifies the client's certificate where the authority is another one since.
+// When the certificate expires the stream ends anyway.
+func (s *stream) accepts(state *tls.ConnectionState) error {
+	pool := s.authority.current()
+	if pool != nil && pool == s.trusted {
+		return nil
+	}
+	s.trusted = pool
+	return s.authority.accepts(state)
+}
+
+// send writes a batch, and what marks the end of the state at the beginning.
+func (s *stream) send(batch cache.Batch) error {
+	s.began = time.Now()
+	_ = s.control.SetWriteDeadline(s.began.Add(s.opts.Take))
+	for _, event := range batch.Events {
+		line(s.out, event.Type, event.Object())
+		s.stats.event(event.Type)
+		s.due = true
+	}
+	switch {
+	case batch.Token == "":
+	case !s.complete:
+		s.complete = true
+		s.mark(batch.Token, map[string]string{views.AnnotationInitialEventsEnd: "true"})
+	case s.due:
+		s.mark(batch.Token, nil)
+	}
+	return s.flush()
+}
+
+// flush sends what was written. The bound ends with it: in HTTP/2 it would end the
+// stream, also one that has nothing to send.
+func (s *stream) flush() error {
+	if err := s.out.Flush(); err != nil {
+		return err
+	}
+	if err := s.control.Flush(); err != nil {
+		return err
+	}
+	return s.control.SetWriteDeadline(time.Time{})
+}
+
+// mark writes a bookmark.
+func (s *stream) mark(token string, annotations map[string]string) {
+	s.due = false
+	for name, value := range s.annotations() {
+		if annotations == nil {
+			annotations = make(map[string]string)
+		}
+		annotations[name] = value
+	}
+	line(s.out, views.Bookmark, bookmark(s.asked.kind(), token, annotations))
+}
+
+// end writes why the stream ends.
+func (s *stream) end(no *refusal) string {
+	if no.Code == http.StatusGone {
+		s.stats.expired.Add(1)
+	}
+	text, _ := json.Marshal(no.Status) // nothing in it cannot be encoded
+	_ = s.control.SetWriteDeadline(time.Now().Add(s.opts.Take))
+	line(s.out, views.Error, text)
+	_ = s.out.Flush() // a client that left misses nothing
+	return no.Message
+}

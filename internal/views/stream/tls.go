@@ -1,0 +1,75 @@
+package stream
+
+import (
+	"cmp"
+	"crypto/tls"
+	"fmt"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/files"
+)
+
+// TLS are the files of the server's certificate and key, and of the authority that
+// clients' certificates have to be of. All are read again at each handshake, the
+// authority also while a connection lasts.
+type TLS struct {
+	CertificateFile, KeyFile string
+	// ClientCAFile is empty where clients show tokens only.
+	ClientCAFile string
+	// TrustDomain is that of the clients' certificates.
+	TrustDomain string
+}
+
+// on reports whether there is a certificate at all.
+func (t TLS) on() bool { return t.CertificateFile != "" }
+
+// Check says whether the files can be used as they are.
+func (t TLS) Check() error {
+	_, err := t.read()
+	return err
+}
+
+// config is what the listener needs.
+func (t TLS) config() *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			return t.read()
+		},
+	}
+}
+
+// Strict makes the configuration of one connection whose client has to show a
+// certificate.
+func (t TLS) Strict() (*tls.Config, error) {
+	config, err := t.read()
+	if err != nil {
+		return nil, err
+	}
+	config.ClientAuth = tls.RequireAndVerifyClientCert
+	config.NextProtos = []string{"h2"}
+	return config, nil
+}
+
+// read makes the configuration of one connection. No session is resumed: that would
+// pass by an authority that was taken away.
+func (t TLS) read() (*tls.Config, error) {
+	text, textErr := files.Read(t.CertificateFile, longestFile)
+	key, keyErr := files.Read(t.KeyFile, longestFile)
+	certificate, err := tls.X509KeyPair(text, key)
+	if err := cmp.Or(textErr, keyErr, err); err != nil {
+		return nil, fmt.Errorf("read the certificate %s and its key %s: %w", t.CertificateFile, t.KeyFile, err)
+	}
+	config := &tls.Config{
+		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate},
+		NextProtos: []string{"h2", "http/1.1"}, SessionTicketsDisabled: true,
+	}
+	if t.ClientCAFile == "" {
+		return config, nil
+	}
+	if config.ClientCAs, _, err = readAuthority(t.ClientCAFile); err != nil {
+		return nil, err
+	}
+	// A client may show a token instead; one that shows neither sees nothing.
+	config.ClientAuth = tls.VerifyClientCertIfGiven
+	return config, nil
+}

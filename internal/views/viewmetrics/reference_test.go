@@ -1,0 +1,46 @@
+package viewmetrics_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/viewmetrics"
+)
+
+// reference returns docs/reference/endpoint-views-metrics.md.
+func reference() string {
+	var b strings.Builder
+	b.WriteString(`<!-- Generated from internal/views/viewmetrics by "go generate ./internal/views/viewmetrics". Do not edit. -->
+
+# Metrics of endpoint-views
+
+They are served at ` + "`/metrics` of `METRICS_ADDRESS`" + `, as text or OpenMetrics. No metric names a Service, an address or a client. Every replica serves, so every replica has figures of its own.
+
+| metric | type | labels | meaning | to begin with |
+|---|---|---|---|---|
+`)
+	for _, f := range viewmetrics.Families() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | `%s`: %s |\n", f.Name, f.Type, describe(f), f.Help, f.Use, f.Advice)
+	}
+	b.WriteString(`
+` + "`endpoint_views_requests_denied_total` and `endpoint_views_api_requests_total`" + ` have a value for each status that there was since the start. Go and the process report themselves in addition: ` + "`go_*`, `process_*`" + ` (memory, goroutines, processor time, open files).
+
+[Alerts](../../deploy/monitoring/README.md#alerts-of-endpoint-views) ask for some of them.
+`)
+	return b.String()
+}
+
+// describe says what labels there are, with their values.
+func describe(f viewmetrics.Family) string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(f.Labels)) {
+		word := "`" + name + "`"
+		if values := f.Labels[name]; len(values) > 0 {
+			word += ": `" + strings.Join(values, "`, `") + "`"
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, "; ")
+}

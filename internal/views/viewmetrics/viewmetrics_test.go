@@ -1,0 +1,94 @@
+package viewmetrics_test
+
+import (
+	"bytes"
+	"flag"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/stream"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/viewmetrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
+)
+
+//go:generate go test . -run TestTheReferenceOfMetricsIsUpToDate -update
+
+var update = flag.Bool("update", false, "write the file that the test compares with")
+
+func TestTheReferenceOfMetricsIsUpToDate(t *testing.T) {
+	path := filepath.Join("..", "..", "..", "docs", "reference", "endpoint-views-metrics.md")
+	want := reference()
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("%s is out of date, run go generate ./internal/views/viewmetrics (-want +got):\n%s", path, diff)
+	}
+}
+
+// TestTheReferenceListsWhatIsServed: each family is served with its type, and no
+// other. Those by status are there once something was refused.
+func TestTheReferenceListsWhatIsServed(t *testing.T) {
+	views := cache.New(1)
+	current := func(time.Time) (time.Time, error) { return time.Time{}, nil }
+	server, err := stream.New(stream.Options{
+		Address: netip.MustParseAddrPort("127.0.0.1:0"), Cache: views, Stale: current, MostClients: 1, MostOfOne: 1,
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, err := xds.New(xds.Options{Address: netip.MustParseAddrPort("127.0.0.1:0"), Cache: views, MostClients: 1, MostOfOne: 1, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler, err := viewmetrics.Handler(viewmetrics.Options{Version: "v1", Cache: views, Server: server, Stale: current, Identities: func() error { return nil },
+		XDS:   func() xds.Stats { return served.Stats() },
+		Known: func() time.Time { return time.Now().Add(-time.Second) }, Requests: func(count func(verb, code string, requests uint64)) { count("watch", "200", 3) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown, listed []string
+	for _, found := range regexp.MustCompile(`(?m)^# TYPE (endpoint_views_\w+ \w+)$`).FindAllStringSubmatch(string(text), -1) {
+		shown = append(shown, found[1])
+	}
+	for _, f := range viewmetrics.Families() {
+		if f.Name != "endpoint_views_requests_denied_total" {
+			listed = append(listed, f.Name+" "+f.Type)
+		}
+	}
+	slices.Sort(listed)
+	if diff := cmp.Diff(listed, shown); diff != "" {
+		t.Errorf("families (-reference +served):\n%s\n%s", diff, text)
+	}
+	problems, err := promlint.New(bytes.NewReader(text)).Lint()
+	if err != nil || len(problems) > 0 {
+		t.Errorf("promtool check metrics would say %v, %v", problems, err)
+	}
+}

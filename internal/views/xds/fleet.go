@@ -1,0 +1,238 @@
+package xds
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+)
+
+// acknowledgeTime is how long a step of a fleet
+// waits for the acknowledgement of its proxies.
+const acknowledgeTime = 5 * time.Second
+
+// fleet are the proxies of one name, and what they are sent. All access is under the lock
+// of the server.
+//
+// A change goes in steps. Endpoints of clusters that are there never wait.
+//
+//	1  clusters and endpoints that are new
+//	2  when all proxies have acknowledged these: listeners and routes
+//	3  when all have acknowledged these: clusters and endpoints go that none needs now
+type fleet struct {
+	name    string
+	sent    [resources.Kinds]*collection
+	wanted  set
+	proxies map[*client]struct{}
+	// listed says that the file or an object names the fleet. Proxies of another one keep
+	// the listeners that they have.
+	listed bool
+	// told is what was last told of listeners that nothing confirms.
+	told Definition
+	// fresh are clusters that listeners and routes wait for, since when.
+	fresh map[string]time.Time
+	// led is what was sent last of listeners and routes, waiting what is to come, the oldest
+	// first: while some wait for their clusters, those before them go.
+	led     turn
+	waiting []turn
+	// leaving are clusters that no listener or route leads to any more, since when.
+	leaving map[string]time.Time
+	// late counts steps that were taken without all acknowledgements.
+	late uint64
+}
+
+// turn are listeners and routes, and the clusters that they lead to.
+type turn struct {
+	at                          time.Time
+	clusters, listeners, routes map[string]*resource
+}
+
+// turnGap is the time between two turns that wait. What comes in between waits with the later
+// one.
+const turnGap = 250 * time.Millisecond
+
+func newFleet(name string) *fleet {
+	f := &fleet{name: name, proxies: make(map[*client]struct{}), fresh: make(map[string]time.Time), leaving: make(map[string]time.Time)}
+	for kind := range f.sent {
+		f.sent[kind] = newCollection(resources.Kind(kind))
+	}
+	return f
+}
+
+// want makes the fleet get these resources.
+func (f *fleet) want(all set, now time.Time) {
+	f.wanted = all
+	for name := range all[resources.Clusters] {
+		if f.sent[resources.Clusters].get(name) == nil {
+			f.fresh[name] = now
+		}
+		delete(f.leaving, name)
+	}
+	if n := len(f.waiting); n > 1 && f.waiting[n-1].at.Sub(f.waiting[n-2].at) < turnGap {
+		f.waiting = f.waiting[:n-1]
+	}
+	f.waiting = append(f.waiting, turn{now, maps.Clone(all[resources.Clusters]), all[resources.Listeners], all[resources.Routes]})
+	// A proxy asks for the endpoints of a cluster as soon as it has the cluster, and is told
+	// where there are none. A cluster that changed is followed by its endpoints.
+	first := make(map[string]*resource)
+	for name := range f.fresh {
+		if one := all[resources.Endpoints][name]; one != nil {
+			first[name] = one
+		}
+	}
+	f.sent[resources.Endpoints].put(first)
+	f.sent[resources.Clusters].put(all[resources.Clusters])
+	f.sent[resources.Endpoints].put(all[resources.Endpoints])
+	f.step(now)
+}
+
+// refresh replaces endpoints of clusters that the fleet has. Nothing waits for these.
+func (f *fleet) refresh(all map[string]*resource) {
+	put := make(map[string]*resource)
+	for name, one := range all {
+		if f.wanted[resources.Endpoints][name] != nil {
+			put[name] = one
+		}
+	}
+	maps.Copy(f.wanted[resources.Endpoints], put)
+	f.sent[resources.Endpoints].put(put)
+}
+
+// step goes as far as the acknowledgements allow.
+func (f *fleet) step(now time.Time) {
+	f.release(now)
+	f.introduce(now)
+	for n := len(f.waiting) - 1; n >= 0; n-- {
+		if f.ready(f.waiting[n]) {
+			f.lead(f.waiting[n])
+			f.waiting = f.waiting[n+1:]
+			break
+		}
+	}
+	f.retire(now)
+}
+
+// introduce ends the wait for each cluster that every proxy knows, or that is old enough.
+func (f *fleet) introduce(now time.Time) {
+	for name, since := range f.fresh {
+		version := f.sent[resources.Clusters].version(name)
+		known := f.all(func(c *client) bool { return c.knows(name, version) })
+		late := now.Sub(since) >= acknowledgeTime
+		if known || late || version == "" {
+			delete(f.fresh, name)
+		}
+		if late && !known {
+			f.late++
+		}
+	}
+}
+
+// ready reports whether listeners and routes of a turn may be sent.
+func (f *fleet) ready(t turn) bool {
+	for name := range f.fresh {
+		if _, leads := t.clusters[name]; leads {
+			return false
+		}
+	}
+	return true
+}
+
+// lead sends listeners and routes.
+func (f *fleet) lead(t turn) {
+	f.led = t
+	f.sent[resources.Routes].put(t.routes)
+	f.sent[resources.Listeners].become(t.listeners)
+	f.sent[resources.Routes].become(t.routes)
+}
+
+// leads reports whether routes that were sent, or will be, lead to a cluster.
+func (f *fleet) leads(cluster string) bool {
+	_, leads := f.led.clusters[cluster]
+	return leads || slices.ContainsFunc(f.waiting, func(t turn) bool { _, leads := t.clusters[cluster]; return leads })
+}
+
+// retire removes clusters and endpoints that no proxy needs any more.
+func (f *fleet) retire(now time.Time) {
+	var gone []string
+	surplus := slices.DeleteFunc(f.sent[resources.Clusters].surplus(f.wanted[resources.Clusters]), f.leads)
+	if len(surplus) == 0 {
+		return
+	}
+	listeners, routes := f.sent[resources.Listeners].versions(), f.sent[resources.Routes].versions()
+	led := f.all(func(c *client) bool {
+		return c.follows(resources.Listeners, listeners) && c.follows(resources.Routes, routes)
+	})
+	for _, name := range surplus {
+		since, known := f.leaving[name]
+		if !known {
+			since = now
+			f.leaving[name] = now
+		}
+		late := now.Sub(since) >= acknowledgeTime
+		if !led && !late {
+			continue
+		}
+		if !led {
+			f.late++
+		}
+		delete(f.leaving, name)
+		gone = append(gone, name)
+	}
+	f.sent[resources.Clusters].drop(gone)
+	f.sent[resources.Endpoints].drop(gone)
+}
+
+// release tells proxies of what is to be removed that they had when they connected: of
+// clusters once they had time to follow the newest routes, of listeners once something says
+// which ones the fleet has. Such a proxy comes from another replica.
+func (f *fleet) release(now time.Time) {
+	for c := range f.proxies {
+		if now.Sub(c.since) < acknowledgeTime {
+			continue
+		}
+		for _, kind := range f.releases() {
+			f.sent[kind].release(&c.wants[kind].interest)
+		}
+	}
+}
+
+// releases are the kinds of which something may be removed.
+func (f *fleet) releases() []resources.Kind {
+	if f.listed {
+		return []resources.Kind{resources.Listeners, resources.Clusters}
+	}
+	return []resources.Kind{resources.Clusters}
+}
+
+// waits returns when the next step is taken without acknowledgements; zero while none
+// waits.
+func (f *fleet) waits() time.Time {
+	var next time.Time
+	earliest := func(since time.Time) {
+		if at := since.Add(acknowledgeTime); next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	for _, waiting := range []map[string]time.Time{f.fresh, f.leaving} {
+		for _, since := range waiting {
+			earliest(since)
+		}
+	}
+	for c := range f.proxies {
+		if slices.ContainsFunc(f.releases(), c.keeps) {
+			earliest(c.since)
+		}
+	}
+	return next
+}
+
+// all reports whether something holds for each proxy.
+func (f *fleet) all(holds func(*client) bool) bool {
+	for c := range f.proxies {
+		if !holds(c) {
+			return false
+		}
+	}
+	return true
+}

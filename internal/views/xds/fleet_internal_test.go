@@ -1,0 +1,107 @@
+package xds
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+)
+
+// leadingTo are routes that lead to these clusters, and what they need.
+func leadingTo(clusters ...int) set {
+	all, to := resources.NewSet(), &routev3.RouteConfiguration{Name: "port-8080"}
+	for _, n := range clusters {
+		name := fmt.Sprint("s", n)
+		all[resources.Clusters][name] = &clusterv3.Cluster{Name: name}
+		all[resources.Endpoints][name] = &endpointv3.ClusterLoadAssignment{ClusterName: name}
+		to.VirtualHosts = append(to.VirtualHosts, &routev3.VirtualHost{Name: name})
+	}
+	all[resources.Routes]["port-8080"] = to
+	return newSet(all)
+}
+
+// hung is a proxy that has said nothing since it asked.
+func hung(f *fleet) *client {
+	c := &client{server: &Server{}, fleet: f}
+	for kind := range c.wants {
+		c.wants[kind], c.kinds[kind] = newSubscription(c, resources.Kind(kind)), begun(nil, nil, time.Time{})
+	}
+	return c
+}
+
+func led(f *fleet) int { return len(f.led.clusters) }
+
+// TestContract66EachClusterHasAWaitOfItsOwn: while one proxy hangs and new clusters come every
+// 2 s, the routes to each are sent when it is 5 s old.
+func TestContract66EachClusterHasAWaitOfItsOwn(t *testing.T) {
+	began := time.Unix(1000, 0)
+	f := newFleet("shop/edge")
+	f.want(leadingTo(0), began)
+	f.proxies[hung(f)] = struct{}{}
+	var wanted []int
+	for second := range 60 {
+		now := began.Add(time.Duration(second) * time.Second)
+		if second%2 == 0 && second > 0 {
+			wanted = append(wanted, second)
+			f.want(leadingTo(append(wanted, 0)...), now)
+		}
+		f.step(now)
+		old := 1
+		for _, n := range wanted {
+			if second-n >= int(acknowledgeTime/time.Second) {
+				old++
+			}
+		}
+		if led(f) != old {
+			t.Fatalf("after %d s routes lead to %d clusters, and %d are 5 s old", second, led(f), old)
+		}
+		if f.late != uint64(old-1) {
+			t.Fatalf("after %d s %d steps count as late, want %d: one for each cluster", second, f.late, old-1)
+		}
+	}
+}
+
+// TestContract66AClusterStaysWhileRoutesThatWaitLeadToIt: what was wanted for a moment is sent
+// with what it needs, and goes when the routes do not lead to it any more.
+func TestContract66AClusterStaysWhileRoutesThatWaitLeadToIt(t *testing.T) {
+	began := time.Unix(1000, 0)
+	f := newFleet("shop/edge")
+	f.want(leadingTo(0), began)
+	f.proxies[hung(f)] = struct{}{}
+	f.want(leadingTo(0, 1), began)
+	f.want(leadingTo(0, 2), began.Add(time.Second))
+	has := func(n int) bool { return f.sent[resources.Clusters].get(fmt.Sprint("s", n)) != nil }
+	for second := range 30 {
+		f.step(began.Add(time.Duration(second) * time.Second))
+		for name := range f.led.clusters {
+			if f.sent[resources.Clusters].get(name) == nil {
+				t.Fatalf("after %d s routes lead to %s, which is gone", second, name)
+			}
+		}
+	}
+	if _, leads := f.led.clusters["s2"]; !leads || has(1) || !has(2) {
+		t.Errorf("routes lead to %v; cluster 1 there: %t, cluster 2 there: %t", f.led.clusters, has(1), has(2))
+	}
+}
+
+// TestContract66ChangesWithoutAPauseAreBounded: what waits is remembered four times a second.
+func TestContract66ChangesWithoutAPauseAreBounded(t *testing.T) {
+	began := time.Unix(1000, 0)
+	f := newFleet("shop/edge")
+	f.want(leadingTo(0), began)
+	f.proxies[hung(f)] = struct{}{}
+	for i := range 2000 {
+		f.want(leadingTo(0, i+1), began.Add(time.Duration(i)*10*time.Millisecond))
+		if len(f.waiting) > int(acknowledgeTime/turnGap)+3 {
+			t.Fatalf("%d turns wait", len(f.waiting))
+		}
+	}
+	if led(f) != 2 {
+		t.Errorf("after 20 s routes lead to %d clusters", led(f))
+	}
+}

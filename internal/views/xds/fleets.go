@@ -1,0 +1,277 @@
+package xds
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/files"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/spec"
+)
+
+// longestFile bounds what is read, in bytes.
+const longestFile = 1 << 20
+
+// Carrier is where a fleet is written down.
+type Carrier string
+
+// The carriers. Where both name a fleet, the file counts.
+const (
+	InFile   Carrier = "file"
+	InObject Carrier = "object"
+)
+
+// Fleets are what the proxies of fleets do, as a file and objects of the API server say it.
+// The file is read again when it changes; a version with a mistake leaves the last good one
+// in effect, of the file as of each object.
+//
+// A fleet that neither names any more stays as it was: its proxies work, and that it is
+// missing may be a mistake. A fleet that is there with an empty list has no listeners.
+type Fleets struct {
+	path string
+	// awaits says that objects are read, and that they were not told yet.
+	awaits bool
+
+	mu      sync.Mutex
+	text    string
+	file    map[string]resources.Traffic
+	objects map[string]Object
+	all     map[string]resources.Traffic
+	changed bool
+	checked time.Time
+	problem error
+	// using are fleets with proxies. gone are those without that nothing names any more,
+	// since when.
+	using map[string]bool
+	gone  map[string]time.Time
+	// unread says why objects cannot be read, nil while they can.
+	unread error
+	// news has something when objects have changed.
+	news chan struct{}
+}
+
+// Object is what an object of the API server says of a fleet.
+type Object struct {
+	Traffic resources.Traffic
+	// Problem says why the newest version is not in effect, nil if it is. Then Traffic
+	// does not count.
+	Problem error
+}
+
+// ReadFleets reads the file.
+func ReadFleets(path string) (*Fleets, error) {
+	f := NewFleets()
+	f.path, f.awaits = path, false
+	if f.read(); f.problem != nil {
+		return nil, f.problem
+	}
+	return f, nil
+}
+
+// NewFleets are those of objects, which Replace tells.
+func NewFleets() *Fleets {
+	return &Fleets{
+		awaits: true, changed: true, checked: time.Now(),
+		objects: make(map[string]Object), all: make(map[string]resources.Traffic), news: make(chan struct{}, 1),
+		using: make(map[string]bool), gone: make(map[string]time.Time),
+	}
+}
+
+// Await makes the fleets of the file wait for objects, too.
+func (f *Fleets) Await() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.awaits = true
+}
+
+// Complete reports whether it is known which fleets there are.
+func (f *Fleets) Complete() bool {
+	if f == nil {
+		return true
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.awaits
+}
+
+// Replace takes over a complete list of objects, by fleet.
+func (f *Fleets) Replace(all map[string]Object) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.objects, f.awaits = all, false
+	f.merge()
+	f.tell()
+}
+
+// Unread takes over why objects cannot be read, nil where they can. Those that are known stay.
+func (f *Fleets) Unread(why error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.unread = why
+}
+
+// merge makes of both carriers what the fleets do.
+func (f *Fleets) merge() {
+	all := maps.Clone(f.all)
+	f.forget(all, time.Now())
+	for name, o := range f.objects {
+		if o.Problem == nil {
+			all[name] = o.Traffic
+		}
+	}
+	maps.Copy(all, f.file)
+	if reflect.DeepEqual(all, f.all) {
+		return
+	}
+	f.all, f.changed = all, true
+	f.tell()
+}
+
+// tell wakes the reader of changes.
+func (f *Fleets) tell() {
+	select {
+	case f.news <- struct{}{}:
+	default:
+	}
+}
+
+// changes has something when objects have changed.
+func (f *Fleets) changes() <-chan struct{} {
+	if f == nil {
+		return nil
+	}
+	return f.news
+}
+
+// current returns what the fleets do, and whether that changed since the last call.
+func (f *Fleets) current() (map[string]resources.Traffic, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.look()
+	f.merge()
+	changed := f.changed
+	f.changed = false
+	return f.all, changed
+}
+
+// Problem says why the newest version of the file is not in effect, nil if it is.
+func (f *Fleets) Problem() error {
+	if f == nil || f.path == "" {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.look()
+	return f.problem
+}
+
+// look reads the file again, if it was not just read.
+func (f *Fleets) look() {
+	if f.path != "" && time.Since(f.checked) >= every {
+		f.checked = time.Now()
+		f.read()
+	}
+}
+
+func (f *Fleets) read() {
+	text, err := files.Read(f.path, longestFile)
+	if err != nil {
+		f.problem = fmt.Errorf("read the fleets: %w", err)
+		return
+	}
+	if f.file != nil && string(text) == f.text {
+		f.problem = nil
+		return
+	}
+	file, err := spec.File(text)
+	if f.problem = err; err != nil {
+		f.problem = fmt.Errorf("%s: %w", f.path, err)
+		return
+	}
+	f.text, f.file = string(text), file
+	f.merge()
+}
+
+// carried are the objects, and the fleets of the file.
+func (f *Fleets) carried() (objects map[string]Object, file map[string]resources.Traffic) {
+	if f == nil {
+		return nil, nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.objects, f.file
+}
+
+// Others is the name of the objects of a namespace that are not known by their own, because
+// there are too many.
+func Others(namespace string) string { return namespace + "/*" }
+
+// Definition is where a fleet is written down, and whether that counts.
+type Definition struct {
+	// Carrier is empty where neither names the fleet.
+	Carrier Carrier `json:"carrier,omitempty"`
+	// Kept says that nothing names the fleet any more, and that it has what it had.
+	Kept bool `json:"kept,omitempty"`
+	// Problem says why the newest version is not in effect.
+	Problem string `json:"problem,omitempty"`
+	// Unread says why it is not known whether there is a newer version.
+	Unread string `json:"unread,omitempty"`
+}
+
+// Kept is why a fleet has listeners that nothing confirms.
+type Kept string
+
+// The reasons for which a fleet keeps its listeners.
+const (
+	// KeptMissing is for a fleet that nothing names any more.
+	KeptMissing Kept = "missing"
+	// KeptInvalid is for one whose newest version has a mistake.
+	KeptInvalid Kept = "invalid"
+	// KeptUnread is for one whose object cannot be read.
+	KeptUnread Kept = "unread"
+)
+
+// kept is empty where the newest version is in effect.
+func (d Definition) kept() Kept {
+	switch {
+	case d.Kept:
+		return KeptMissing
+	case d.Problem != "":
+		return KeptInvalid
+	case d.Unread != "":
+		return KeptUnread
+	}
+	return ""
+}
+
+// Definition returns that of a fleet.
+func (f *Fleets) Definition(name string) Definition {
+	if f == nil {
+		return Definition{}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, known := f.all[name]
+	_, inFile := f.file[name]
+	o, inObject := f.objects[name]
+	if namespace, _, _ := strings.Cut(name, "/"); !inObject && !known {
+		o, inObject = f.objects[Others(namespace)]
+	}
+	switch {
+	case inFile && f.problem != nil:
+		return Definition{Carrier: InFile, Problem: f.problem.Error()}
+	case inFile:
+		return Definition{Carrier: InFile}
+	case o.Problem != nil:
+		return Definition{Carrier: InObject, Problem: o.Problem.Error()}
+	case inObject && f.unread != nil:
+		return Definition{Carrier: InObject, Unread: f.unread.Error()}
+	case inObject:
+		return Definition{Carrier: InObject}
+	}
+	return Definition{Kept: known}
+}

@@ -1,0 +1,97 @@
+package xds_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
+)
+
+// follows returns how far proxy a follows.
+func follows(t *testing.T, s *server) xds.Following {
+	t.Helper()
+	for _, one := range s.Following() {
+		if one.Node == "a" {
+			return one
+		}
+	}
+	t.Fatalf("there is no proxy a: %v", s.Following())
+	return xds.Following{}
+}
+
+func TestContract89AProxyFollowsAGenerationWhenItHasAcknowledgedClustersListenersAndRoutes(t *testing.T) {
+	c := twoServices(t)
+	path, withFleets := fleets(t, webListener)
+	s := start(t, c, withFleets)
+	p := listening(t, s, "a")
+	s.Generation("shop/edge", 7)
+	until(t, "generation 7 is followed", func() bool { return follows(t, s).Generation == 7 })
+	// What comes of the Services later is no other generation, and a proxy that rejects it
+	// still follows that one.
+	c.slice("shop", "web-1", "web", "http", 8080, ready("10.0.0.9")...)
+	p.reject(p.take(), "no such zone")
+	until(t, "the rejection is told", func() bool { return len(follows(t, s).Rejected) == 1 })
+	if got := follows(t, s); got.Client != "shop/edge" || got.Generation != 7 || got.Rejected[0] != (xds.RejectedKind{Type: "EDS", Text: "no such zone"}) {
+		t.Errorf("got %+v", got)
+	}
+	// The next generation is followed at its last step, and not before.
+	write(t, path, strings.ReplaceAll(webListener, "web}", "api}"))
+	p.next()
+	s.Generation("shop/edge", 8)
+	p.ask(endpoints, "api.shop:80")
+	p.next()
+	answer := p.take()
+	p.apply(answer)
+	if got := follows(t, s).Generation; got != 7 {
+		t.Errorf("the routes are not acknowledged: got generation %d, want 7", got)
+	}
+	p.acknowledge(answer)
+	until(t, "generation 8 is followed", func() bool { return follows(t, s).Generation == 8 })
+}
+
+func TestContract89AProxyOfAnotherReplicaFollowsWhatItHasAlready(t *testing.T) {
+	c := twoServices(t)
+	_, withFleets := fleets(t, webListener)
+	one, other := start(t, c, withFleets), start(t, c, withFleets)
+	p := listening(t, one, "a")
+	other.Generation("shop/edge", 7)
+	again := connect(t, other, "a", "shop/edge", nil)
+	again.has, again.raw = p.has, p.raw
+	again.ask(clusters)
+	again.next()
+	if got := follows(t, other).Generation; got != 0 {
+		t.Errorf("nothing is said of listeners yet: got generation %d", got)
+	}
+	again.ask(endpoints, "web.shop:80")
+	again.ask(listeners)
+	again.ask(routes, "port-8080")
+	until(t, "generation 7 is followed", func() bool { return follows(t, other).Generation == 7 })
+}
+
+// TestContract141AGenerationThatIsLowerThanBeforeIsNotFollowedYet: an API server was restored
+// from a backup.
+func TestContract141AGenerationThatIsLowerThanBeforeIsNotFollowedYet(t *testing.T) {
+	c := twoServices(t)
+	path, withFleets := fleets(t, webListener)
+	s := start(t, c, withFleets)
+	p := listening(t, s, "a")
+	s.Generation("shop/edge", 7)
+	until(t, "generation 7 is followed", func() bool { return follows(t, s).Generation == 7 })
+	write(t, path, strings.ReplaceAll(webListener, "web}", "api}"))
+	p.next()
+	s.Generation("shop/edge", 3)
+	if got := follows(t, s).Generation; got != 0 {
+		t.Errorf("got generation %d before anything of generation 3 was sent", got)
+	}
+	p.ask(endpoints, "api.shop:80")
+	// On a slow machine the cluster that is gone goes before all is acknowledged: one answer more.
+	until(t, "generation 3 is followed", func() bool {
+		select {
+		case answer := <-p.in:
+			p.apply(answer)
+			p.acknowledge(answer)
+		default:
+		}
+		return follows(t, s).Generation == 3
+	})
+}

@@ -1,0 +1,181 @@
+package xds
+
+import (
+	"slices"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+)
+
+// unserved is the type of all that is not served, for the stream servers: they would keep
+// each.
+const unserved = "not served"
+
+// notServed are these types in words.
+const notServed = "of types that are not served"
+
+// served is a type as the stream servers are told.
+func served(typeURL string) string {
+	if _, is := kindOf(typeURL); is || typeURL == "" {
+		return typeURL
+	}
+	return unserved
+}
+
+// heard notes one request: what it wants, and what it says to an answer.
+type heard struct {
+	typeURL, nonce string
+	text           string // of a rejection
+	wish           wish
+	whole          bool // what it asks for is all that it wants
+}
+
+// pause holds up a stream whose identity says more than its proxies have to, so that it takes
+// the time of no other.
+func (c *client) pause(names int) {
+	surplus := c.say(names)
+	if surplus <= 0 {
+		return
+	}
+	timer := time.NewTimer(time.Duration(surplus / namesASecond * float64(time.Second)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.ended:
+	}
+}
+
+func (c *client) hear(h heard) error {
+	kind, served := kindOf(h.typeURL)
+	switch tooMany := max(len(h.wish.more), len(h.wish.fewer), len(h.wish.has)) > mostNames; {
+	case tooMany && served:
+		return errTooMany("of type " + kind.String())
+	case tooMany:
+		return errTooMany(notServed)
+	}
+	c.pause(len(h.wish.more) + len(h.wish.fewer) + len(h.wish.has))
+	if !served {
+		return c.hearUnserved(h)
+	}
+	answered, err := c.note(kind, h)
+	if err != nil || !answered {
+		return err
+	}
+	if h.text == "" {
+		c.server.stats.acks[c.stat()][kind].Add(1)
+	} else {
+		c.server.stats.rejections[c.stat()][kind].Add(1)
+		c.server.opts.Logger.Warn("a client rejects what it was sent, and keeps what it had", "client", c.name(), "node", c.node.GetId(),
+			"type", kind.String(), "message", h.text)
+	}
+	c.server.nudge()
+	return nil
+}
+
+// hearUnserved notes a request for a type that is not served.
+func (c *client) hearUnserved(h heard) error {
+	if len(h.typeURL) > longestKind {
+		return status.Errorf(codes.InvalidArgument, "the stream asks for a type of resources whose name has more than %d bytes", longestKind)
+	}
+	c.unserved[h.typeURL] = struct{}{}
+	if len(c.unserved) > mostKinds {
+		return status.Errorf(codes.InvalidArgument, "the stream asks for %d types of resources that are not served", len(c.unserved))
+	}
+	if !h.whole {
+		c.strange = max(0, c.strange+len(h.wish.more)-len(h.wish.fewer))
+	}
+	if c.strange > mostNames {
+		return errTooMany(notServed)
+	}
+	return nil
+}
+
+// note notes a request for a type that is served, and reports whether it says something to
+// an answer.
+func (c *client) note(kind resources.Kind, h heard) (answered bool, err error) {
+	p, now := &c.kinds[kind], time.Now()
+	if !p.asked { // only this stream changes it
+		var foreign map[string]int
+		if !h.whole {
+			if foreign, err = c.bring(kind, &h.wish); err != nil {
+				return false, err
+			}
+		}
+		first := begun(h.wish.has, foreign, now)
+		c.locked(func() { *p = first })
+	}
+	c.wish = h.wish
+	freed := 0
+	for names := range slices.Chunk(h.wish.fewer, piece) {
+		c.locked(func() { freed += p.forget(names) })
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if h.nonce != "" {
+		var fewer int
+		answered, fewer = p.hear(h.nonce, h.text, now)
+		freed += fewer
+	}
+	if !h.whole {
+		return answered, c.keep(-freed)
+	}
+	before := p.kept
+	p.kept = 0
+	for _, name := range h.wish.more {
+		p.kept += versionCost + len(name)
+	}
+	return answered, c.keep(p.kept - before)
+}
+
+// locked does something under the lock.
+func (c *client) locked(do func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	do()
+}
+
+// bring takes over what an Envoy says it has when it begins. What is there has the text of the
+// resource; what is not is foreign, and counts. Of clusters, and of listeners where nothing
+// says which ones the fleet has, the client is told later that they are gone.
+func (c *client) bring(kind resources.Kind, w *wish) (foreign map[string]int, err error) {
+	later := c.server.later(c.fleet, kind)
+	has := make(map[string]string, len(w.has))
+	w.gone = make(map[string]struct{})
+	foreign = make(map[string]int)
+	for name, version := range w.has {
+		if len(version) > longestVersion {
+			version = "" // none of ours
+		}
+		if r := c.fleet.sent[kind].get(name); r != nil {
+			if version == r.version() {
+				version = r.version()
+			}
+			has[r.name] = version
+			continue
+		}
+		foreign[name] = versionCost + len(name) + len(version)
+		if err := c.keep(foreign[name]); err != nil {
+			return nil, err
+		}
+		if has[name] = version; later {
+			w.gone[name] = struct{}{}
+		}
+	}
+	w.has = has
+	return foreign, nil
+}
+
+// rejection is the text of a rejection, empty for none.
+func rejection(message string, there bool) string {
+	if !there {
+		return ""
+	}
+	if message == "" {
+		message = "no reason was given"
+	}
+	return redact.Cut(redact.Printable(message), longestText)
+}

@@ -1,0 +1,139 @@
+package xds
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+)
+
+// mostUnresolved is how many listeners and routes of a fleet are named that lead nowhere.
+const mostUnresolved = 5
+
+// ObjectState is what becomes here of the object of a fleet.
+type ObjectState struct {
+	Client     string `json:"client"`
+	Generation int64  `json:"generation"`
+	// Problem says why that generation is not in effect. Then nothing else is said.
+	Problem string `json:"problem,omitempty"`
+	// Unresolved are the first listeners and routes that lead nowhere, and More is how many
+	// there are beside them. Whether there are endpoints is not looked at.
+	Unresolved []Unresolved `json:"unresolved,omitempty"`
+	More       int          `json:"more,omitempty"`
+	// Notes are what the Services say and the proxies do not heed; the first five.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Unresolved is a listener or a route that leads nowhere.
+type Unresolved struct {
+	// Port is that of the listener in the Pods. Route counts from 1; it is 0 where the
+	// listener itself leads nowhere.
+	Port  uint16 `json:"port"`
+	Route int    `json:"route,omitempty"`
+	// Reason is one of those of the condition ResolvedRefs. Text has the remedy.
+	Reason string `json:"reason"`
+	Text   string `json:"text"`
+}
+
+// Objects are those of all fleets, by name; none before it is known which Services there are.
+func (s *Server) Objects() []ObjectState {
+	s.mu.Lock()
+	joined := s.joined
+	s.mu.Unlock()
+	if !joined {
+		return nil
+	}
+	objects, file := s.opts.Fleets.carried()
+	all := make([]ObjectState, 0, len(objects))
+	for name, o := range objects {
+		one := ObjectState{Client: name, Generation: o.Traffic.Generation}
+		_, inFile := file[name]
+		switch {
+		case inFile:
+			one.Problem = "XDS_FLEETS_FILE has a fleet of that name, which counts before the object; take it out of the file, or delete the object"
+		case o.Problem != nil:
+			one.Problem = o.Problem.Error()
+		default:
+			s.resolve(&one, o.Traffic.Listeners)
+		}
+		all = append(all, one)
+	}
+	slices.SortFunc(all, func(a, b ObjectState) int { return strings.Compare(a.Client, b.Client) })
+	return all
+}
+
+// resolve looks where listeners lead.
+func (s *Server) resolve(one *ObjectState, listeners []resources.Listener) {
+	look := func(port uint16, route int, b resources.Backend) {
+		service := s.service(b.Service)
+		reason, text := s.leads(one.Client, b, service)
+		switch {
+		case reason == "":
+			one.note(service)
+		case len(one.Unresolved) == mostUnresolved:
+			one.More++
+		default:
+			one.Unresolved = append(one.Unresolved, Unresolved{Port: port, Route: route, Reason: reason, Text: text})
+		}
+	}
+	for i := range listeners {
+		l := &listeners[i]
+		if l.Service.Name != "" {
+			look(l.Port, 0, l.Backend())
+		}
+		for n := range l.Routes {
+			look(l.Port, n+1, l.Routes[n].Backend())
+		}
+	}
+}
+
+// note notes what of a Service has no effect.
+func (o *ObjectState) note(service *join.Service) {
+	for _, field := range service.Unused {
+		text := fmt.Sprintf("%s of Service %s/%s has no effect behind Envoys", field, service.Namespace, service.Name)
+		if len(o.Notes) < mostUnresolved && !slices.Contains(o.Notes, text) {
+			o.Notes = append(o.Notes, text)
+		}
+	}
+}
+
+// leads says why a backend leads nowhere for a fleet; nothing where it does. Of another
+// namespace it says the same whether the Service is there or not.
+func (s *Server) leads(fleet string, b resources.Backend, service *join.Service) (reason, text string) {
+	namespace, _, _ := strings.Cut(fleet, "/")
+	name := b.Service.Namespace + "/" + b.Service.Name
+	switch {
+	case b.Service.Namespace != namespace && (service == nil || !mayUse(fleet, namespace, service)):
+		return v1alpha1.ReasonRefNotPermitted, fmt.Sprintf("Service %s is not there, is not shown, or does not name this Envoy; it needs the annotations %s=true and %s=%s", name, s.opts.Annotation, join.FleetsAnnotation, fleet)
+	case service == nil && s.opts.Cache.Hides(b.Service):
+		return v1alpha1.ReasonNotShown, fmt.Sprintf("Service %s is not shown: it needs the annotation %s=true, and a type other than ExternalName", name, s.opts.Annotation)
+	case service == nil && s.opts.Cache.Refuses(b.Service):
+		return v1alpha1.ReasonNotShown, fmt.Sprintf("Service %s is not shown: the Services of its namespace say more than is kept of one namespace; remove Services, or shorten their ports and annotations", name)
+	case service == nil:
+		return v1alpha1.ReasonBackendNotFound, fmt.Sprintf("there is no Service %s; create it, or correct the name", name)
+	}
+	port, found := b.Port(service)
+	switch {
+	case !found && b.ServicePort != 0:
+		return v1alpha1.ReasonPortNotFound, fmt.Sprintf("Service %s has no port %d of TCP; add it, or correct servicePort", name, b.ServicePort)
+	case !found:
+		return v1alpha1.ReasonPortNotFound, fmt.Sprintf("Service %s has no port of TCP; add one", name)
+	}
+	if _, found = b.Cluster(service); !found {
+		return v1alpha1.ReasonUnsupportedProtocol, fmt.Sprintf("port %d of Service %s speaks TLS, and nothing says how certificates are checked; it needs the annotation %s", port.Number, name, join.AuthorityAnnotation)
+	}
+	return "", ""
+}
+
+// service is one that is shown, nil where there is none.
+func (s *Server) service(key join.Key) *join.Service {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.services[key]; t != nil {
+		return t.service
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+)
+
+// Object returns what an object says. Its listeners are on the ports of the Pods.
+func Object(e *v1alpha1.Envoy) (resources.Traffic, error) {
+	traffic, mistakes := access(e.Spec.AccessLog)
+	traffic.Generation = e.Generation
+	if e.Spec.Unread != "" {
+		return traffic, fmt.Errorf("%s; write a value that can be read", e.Spec.Unread)
+	}
+	mistakes = append(mistakes, of("xds", checkXDS(e.Spec.XDS))...)
+	used := make(map[int32]bool, len(e.Spec.Listeners))
+	for i := range e.Spec.Listeners {
+		l := &e.Spec.Listeners[i]
+		one, err := listener(l, e.Namespace)
+		if one.Port = uint16(l.PodPort()); used[l.PodPort()] {
+			err = append(err, "has the same port in the Pod as another one, where ports below 1024 are 8000 higher; give each one of its own")
+		}
+		used[l.PodPort()] = true
+		if l.Port == adminPort || l.Port == healthPort {
+			err = append(err, fmt.Sprintf("has port %d, which is one of Envoy's own pages; choose another one", l.Port))
+		}
+		one.Address = Address(e)
+		mistakes = append(mistakes, of(fmt.Sprintf("listener %q", l.Name), err)...)
+		traffic.Listeners = append(traffic.Listeners, one)
+	}
+	return traffic, errors.Join(mistakes...)
+}
+
+// The ports of Envoy's own pages in the Pods of an object.
+const (
+	adminPort  = 9901
+	healthPort = 9902
+)
+
+// Address is what the Envoys of an object listen on.
+func Address(e *v1alpha1.Envoy) netip.Addr {
+	if e.Spec.IPFamily == v1alpha1.IPv4 {
+		return netip.IPv4Unspecified()
+	}
+	return netip.IPv6Unspecified()
+}
+
+// of are the mistakes of something, as errors.
+func of(what string, texts []string) []error {
+	all := make([]error, 0, len(texts))
+	for _, text := range texts {
+		all = append(all, errors.New(what+" "+text))
+	}
+	return all
+}
+
+// access begins the traffic of a fleet.
+func access(which v1alpha1.AccessLog) (resources.Traffic, []error) {
+	switch which {
+	case "", v1alpha1.AccessLogFailures:
+		return resources.Traffic{AccessLog: resources.LogFailures}, nil
+	case v1alpha1.AccessLogAll:
+		return resources.Traffic{AccessLog: resources.LogAll}, nil
+	case v1alpha1.AccessLogNone:
+		return resources.Traffic{AccessLog: resources.LogNone}, nil
+	}
+	return resources.Traffic{}, []error{fmt.Errorf("accessLog %q is not known; write Failures, All or None", which)}
+}
+
+// listener reads one listener of a fleet of the namespace.
+func listener(l *v1alpha1.Listener, namespace string) (resources.Listener, []string) {
+	one := resources.Listener{
+		Port: uint16(l.Port), Protocol: resources.HTTP, Address: netip.IPv4Unspecified(),
+		ProxyProtocol: l.ProxyProtocol == v1alpha1.ProxyProtocolRequired, TrustedHops: uint32(max(0, value(l.TrustedHops))), RedirectPort: uint16(value(l.HTTPSRedirectPort)),
+		ServicePort: value(l.ServicePort),
+	}
+	if l.Protocol == v1alpha1.ListenerTCP {
+		one.Protocol = resources.TCP
+	}
+	mistakes := checkListener(l)
+	if l.Service != "" {
+		var wrong []string
+		one.Service, wrong = backend(l.Service, l.ServicePort, namespace)
+		mistakes = append(mistakes, wrong...)
+	}
+	if l.TLS != nil {
+		one.Certificates, one.OnlyTLS13 = l.TLS.SecretNames, l.TLS.MinVersion == tls13
+		mistakes = append(mistakes, checkTLS(l.TLS)...)
+	}
+	used := make(map[hostPath]bool)
+	for i := range l.Routes {
+		r, wrong := route(&l.Routes[i], namespace)
+		one.Routes = append(one.Routes, r)
+		for _, text := range append(wrong, twice(&r, used)...) {
+			mistakes = append(mistakes, fmt.Sprintf("has a mistake in route %d, which %s", i+1, text))
+		}
+	}
+	return one, mistakes
+}
+
+// route reads one route.
+func route(r *v1alpha1.Route, namespace string) (resources.Route, []string) {
+	one := resources.Route{Hosts: r.Hosts, Prefix: r.PathPrefix, ServicePort: value(r.ServicePort)}
+	if one.Prefix == "" {
+		one.Prefix = "/"
+	}
+	mistakes := checkRoute(r)
+	var wrong []string
+	one.Service, wrong = backend(r.Service, r.ServicePort, namespace)
+	if r.RequestTimeout != nil {
+		one.RequestTimeout = &r.RequestTimeout.Duration
+	}
+	if r.IdleTimeout != nil {
+		one.IdleTimeout = &r.IdleTimeout.Duration
+	}
+	return one, append(mistakes, wrong...)
+}
+
+// backend reads the name of a Service, NAME or NAMESPACE/NAME.
+func backend(text string, port *int32, namespace string) (join.Key, []string) {
+	key := join.Key{Namespace: namespace, Name: text}
+	if of, name, found := strings.Cut(text, "/"); found {
+		key = join.Key{Namespace: of, Name: name}
+	}
+	var mistakes []string
+	if !isLabel(key.Namespace) || !isLabel(key.Name) {
+		mistakes = append(mistakes, fmt.Sprintf("has service %q; write the name of a Service, or NAMESPACE/NAME", text))
+	}
+	if port != nil && (*port < 0 || *port > 65535) {
+		mistakes = append(mistakes, fmt.Sprintf("has servicePort %d; write the number of a port of the Service, or nothing for its first one", *port))
+	}
+	return key, mistakes
+}
+
+// value is a number, 0 where there is none.
+func value(n *int32) int32 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}

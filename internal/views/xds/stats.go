@@ -1,0 +1,153 @@
+package xds
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+)
+
+// stats counts what the server did, by protocol and kind.
+type stats struct {
+	pushes, acks, rejections [2][resources.Kinds]atomic.Uint64
+	refused                  atomic.Uint64
+}
+
+// Stats is what the server did so far.
+type Stats struct {
+	// Streams are those that are open, by protocol.
+	Streams map[Protocol]int
+	// Rejecting is how many of them keep an old state of some kind because they rejected
+	// the new one.
+	Rejecting int
+	// Kept are the fleets with proxies that keep their listeners although nothing confirms
+	// them, by the reason.
+	Kept map[Kept]int
+	// Kinds are the answers by protocol and kind.
+	Kinds []KindStats
+	// Denied are the connections and streams that were denied, and the streams that ended
+	// because of what the client sent, Unacknowledged the steps of fleets that were taken
+	// without all acknowledgements.
+	Denied, Unacknowledged uint64
+}
+
+// KindStats is what became of the answers of one kind.
+type KindStats struct {
+	Protocol                 Protocol
+	Kind                     resources.Kind
+	Pushes, Acks, Rejections uint64
+}
+
+// Stats returns what the server did so far.
+func (s *Server) Stats() Stats {
+	now := Stats{Streams: map[Protocol]int{Envoy: 0, GRPC: 0}, Kept: map[Kept]int{KeptMissing: 0, KeptInvalid: 0, KeptUnread: 0}, Denied: s.stats.refused.Load()}
+	for i, protocol := range []Protocol{Envoy, GRPC} {
+		for kind := range resources.Kinds {
+			now.Kinds = append(now.Kinds, KindStats{
+				protocol, kind, s.stats.pushes[i][kind].Load(), s.stats.acks[i][kind].Load(), s.stats.rejections[i][kind].Load(),
+			})
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now.Unacknowledged = s.late
+	for _, f := range s.fleets {
+		now.Unacknowledged += f.late
+		if why := s.definition(f).kept(); why != "" {
+			now.Kept[why]++
+		}
+	}
+	for c := range s.clients {
+		now.Streams[c.protocol]++
+		if c.rejects() {
+			now.Rejecting++
+		}
+	}
+	return now
+}
+
+func (c *client) rejects() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.kinds[:], func(p progress) bool { return p.rejected != nil })
+}
+
+// Stream is a client, and what it was sent.
+type Stream struct {
+	// Client is NAMESPACE/NAME of the certificate, or what the client says of itself
+	// where there are no certificates.
+	Client   string    `json:"client"`
+	Protocol Protocol  `json:"protocol"`
+	Node     string    `json:"node"`
+	Address  string    `json:"address"`
+	Since    time.Time `json:"since"`
+	Sent     []Sent    `json:"sent"`
+	// Fleet is where the fleet of an Envoy is written down; missing for clients of gRPC.
+	Fleet *Definition `json:"fleet,omitempty"`
+}
+
+// Sent is what a client was sent of one kind.
+type Sent struct {
+	// Type is CDS, EDS, LDS or RDS.
+	Type      string     `json:"type"`
+	Resources []Resource `json:"resources"`
+	Rejected  *Rejection `json:"rejected,omitempty"`
+}
+
+// Resource is one resource as a client has it.
+type Resource struct {
+	Name    string    `json:"name"`
+	Version string    `json:"version"`
+	SentAt  time.Time `json:"sentAt"`
+	// AcknowledgedAt is missing while the client has not acknowledged this version.
+	AcknowledgedAt *time.Time `json:"acknowledgedAt,omitempty"`
+}
+
+// Streams are the clients and what they were sent, by client and node.
+func (s *Server) Streams() []Stream {
+	s.mu.Lock()
+	all := make([]*client, 0, len(s.clients))
+	for c := range s.clients {
+		all = append(all, c)
+	}
+	s.mu.Unlock()
+	streams := make([]Stream, 0, len(all))
+	for _, c := range all {
+		one := c.stream()
+		if c.protocol == Envoy {
+			one.Fleet = s.definitionOf(c, one.Client)
+		}
+		streams = append(streams, one)
+	}
+	slices.SortFunc(streams, func(a, b Stream) int {
+		return cmp.Or(strings.Compare(a.Client, b.Client), strings.Compare(a.Node, b.Node), a.Since.Compare(b.Since))
+	})
+	return streams
+}
+
+func (c *client) stream() Stream {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	one := Stream{Client: c.name(), Protocol: c.protocol, Node: c.node.GetId(), Address: c.address, Since: c.since.UTC()}
+	for kind := range c.kinds {
+		p := &c.kinds[kind]
+		if !p.asked {
+			continue
+		}
+		sent := Sent{Type: resources.Kind(kind).String(), Resources: []Resource{}, Rejected: p.rejected}
+		for _, name := range sortedKeys(p.sent) {
+			newest, acked := p.sent[name], p.acked[name]
+			r := Resource{Name: name, Version: newest.version, SentAt: newest.at.UTC()}
+			if acked.version == newest.version {
+				at := acked.at.UTC()
+				r.AcknowledgedAt = &at
+			}
+			sent.Resources = append(sent.Resources, r)
+		}
+		one.Sent = append(one.Sent, sent)
+	}
+	return one
+}

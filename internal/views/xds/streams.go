@@ -1,0 +1,222 @@
+package xds
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strconv"
+	"time"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/server/delta/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/server/sotw/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/certificates"
+)
+
+const (
+	// leastPing is the shortest time between two keep-alives of a client.
+	leastPing = 15 * time.Second
+	// longestConnection is how long a connection lasts at the least, so that clients
+	// spread over replicas again; up to a fifth more.
+	longestConnection = 10 * time.Hour
+	// unreadStream and unreadConnection are how much of what clients send waits to be read,
+	// in bytes. Without them gRPC lets it grow to 16 MiB for each stream.
+	unreadStream, unreadConnection = 64 << 10, 1 << 20
+	// connectionBuffer is how much of a connection is read or written at once, in bytes.
+	connectionBuffer = 8 << 10
+)
+
+// grpc makes the server of gRPC. Streams end when ctx does.
+func (s *Server) grpc(ctx context.Context) *grpc.Server {
+	options := []grpc.ServerOption{
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPing, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			Time: 30 * time.Second, Timeout: 10 * time.Second,
+			MaxConnectionAge: longestConnection + rand.N(longestConnection/5), MaxConnectionAgeGrace: 30 * time.Second,
+		}),
+		grpc.ForceServerCodecV2(newSharing()), grpc.MaxConcurrentStreams(16), grpc.MaxHeaderListSize(16 << 10), grpc.ConnectionTimeout(10 * time.Second),
+		grpc.StaticStreamWindowSize(unreadStream), grpc.StaticConnWindowSize(unreadConnection),
+		grpc.ReadBufferSize(connectionBuffer), grpc.WriteBufferSize(connectionBuffer),
+	}
+	if s.opts.TLS != nil {
+		options = append(options, grpc.Creds(counted{credentials.NewTLS(&tls.Config{
+			MinVersion:         tls.VersionTLS12,
+			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.opts.TLS() },
+		}), s}))
+	}
+	server := grpc.NewServer(options...)
+	discoveryv3.RegisterAggregatedDiscoveryServiceServer(server, &aggregated{server: s, streams: ctx})
+	return server
+}
+
+// counted counts the clients whose certificate is not accepted, and the connections of those
+// whose is.
+type counted struct {
+	credentials.TransportCredentials
+
+	server *Server
+}
+
+// errRoom refuses a connection.
+var errRoom = errors.New("there are as many connections as XDS_MAX_CLIENTS and XDS_MAX_CLIENTS_PER_IDENTITY allow, and some")
+
+// ServerHandshake implements credentials.TransportCredentials. A connection that ends
+// without a word is no client.
+func (c counted) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	connection, info, err := c.TransportCredentials.ServerHandshake(raw)
+	if shown, ok := info.(credentials.TLSInfo); ok && err == nil && len(shown.State.VerifiedChains) > 0 {
+		name := "" // without one it is refused with words
+		if who, no := certificates.ClientOf(shown.State.PeerCertificates[0], c.server.opts.TrustDomain); no == nil {
+			name = who.String()
+		}
+		if !c.server.room.Know(raw, name) {
+			err = errRoom
+		}
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		c.server.stats.refused.Add(1)
+	}
+	return connection, info, err
+}
+
+// aggregated is the service of gRPC.
+type aggregated struct {
+	discoveryv3.UnimplementedAggregatedDiscoveryServiceServer
+
+	server *Server
+	// streams ends when all streams have to; gRPC gives its handlers contexts that know
+	// nothing of that.
+	streams context.Context //nolint:containedctx // see above
+}
+
+// DeltaAggregatedResources serves an Envoy.
+func (a *aggregated) DeltaAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
+	return a.serve(stream.Context(), Envoy, func(ctx context.Context, c *client) error {
+		return delta.NewServer(ctx, c, c).DeltaStreamHandler(deltaStream{stream, c}, "")
+	})
+}
+
+// StreamAggregatedResources serves a client of gRPC.
+func (a *aggregated) StreamAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
+	return a.serve(stream.Context(), GRPC, func(ctx context.Context, c *client) error {
+		return sotw.NewServer(ctx, c, c, sotw.DeactivateLegacyWildcard()).StreamHandler(worldStream{stream, c}, "")
+	})
+}
+
+// serve serves one stream.
+func (a *aggregated) serve(from context.Context, protocol Protocol, run func(context.Context, *client) error) error {
+	s := a.server
+	identity, err := s.identify(from)
+	if err != nil {
+		s.stats.refused.Add(1)
+		return status.Error(codes.Unauthenticated, err.Error())
+	}
+	if !identity.trusted() && identity.protocol != protocol {
+		s.stats.refused.Add(1)
+		return status.Errorf(codes.PermissionDenied, "the certificate is that of a %s, and this protocol is for a %s", identity.protocol, protocol)
+	}
+	ctx, end := context.WithCancelCause(from)
+	defer end(nil)
+	defer context.AfterFunc(a.streams, func() { end(errStops) })() //nolint:contextcheck // a stream ends with either
+	below, ok := grpc.ServerTransportStreamFromContext(from).(transported)
+	if !ok {
+		return status.Error(codes.Internal, "this program was built with a version of gRPC that it does not know")
+	}
+	// A stream that waits for its client to read or to send ends only with the one below.
+	defer context.AfterFunc(ctx, func() {
+		if why, ours := status.FromError(context.Cause(ctx)); ours {
+			_ = below.WriteStatus(why) // the client may have left
+		}
+	})()
+	c := &client{server: s, below: below, protocol: protocol, identity: identity, since: time.Now(), nonces: strconv.FormatUint(uint64(rand.Uint32()), 36) + ".", end: end, ended: ctx.Done(), unserved: make(map[string]struct{})}
+	if p, ok := peer.FromContext(from); ok {
+		c.address = p.Addr.String()
+	}
+	if protocol == GRPC && !identity.trusted() {
+		c.namespaces = s.opts.Namespaces(identity.name)
+	}
+	if err := s.enter(c); err != nil {
+		s.stats.refused.Add(1)
+		return err
+	}
+	defer s.leave(c)
+	err = run(ctx, c)
+	why := context.Cause(ctx)
+	if _, ours := status.FromError(why); !ours {
+		return err // the client has left
+	}
+	err = cmp.Or(why, err)
+	if err != nil && !slices.Contains([]error{errExpired, errRights, errStops}, err) {
+		s.stats.refused.Add(1)
+	}
+	return err
+}
+
+// deltaStream and worldStream read requests so that their bytes are bounded.
+type deltaStream struct {
+	discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer
+
+	client *client
+}
+
+// Recv returns the next request.
+func (d deltaStream) Recv() (*discoveryv3.DeltaDiscoveryRequest, error) {
+	request := &discoveryv3.DeltaDiscoveryRequest{}
+	return request, d.client.receive(d.Context(), request)
+}
+
+// Send sends an answer. What it says of names that the client never had is not shared with
+// other streams.
+func (d deltaStream) Send(answer *discoveryv3.DeltaDiscoveryResponse) error {
+	defer d.client.answer(0)
+	select {
+	case <-d.client.ended: // the answer is too much
+		return context.Canceled
+	default:
+	}
+	return d.AggregatedDiscoveryService_DeltaAggregatedResourcesServer.Send(answer)
+}
+
+type worldStream struct {
+	discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer
+
+	client *client
+}
+
+// Recv returns the next request.
+func (w worldStream) Recv() (*discoveryv3.DiscoveryRequest, error) {
+	request := &discoveryv3.DiscoveryRequest{}
+	return request, w.client.receive(w.Context(), request)
+}
+
+// enter takes a place for a stream.
+func (s *Server) enter(c *client) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name := c.identity.name
+	switch {
+	case len(s.clients) >= s.opts.MostClients:
+		return status.Errorf(codes.ResourceExhausted, "there are %d streams, as many as XDS_MAX_CLIENTS allows; ask another replica", len(s.clients))
+	case !c.identity.trusted() && s.of[name] != nil && s.of[name].streams >= s.opts.MostOfOne:
+		return status.Errorf(codes.ResourceExhausted, "%s has %d streams, as many as XDS_MAX_CLIENTS_PER_IDENTITY allows; end one of them", name, s.of[name].streams)
+	}
+	s.clients[c] = struct{}{}
+	if s.of[name] == nil {
+		s.of[name] = &account{slot: make(chan struct{}, 1)}
+	}
+	c.account = s.of[name]
+	c.account.streams++
+	return nil
+}

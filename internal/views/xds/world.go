@@ -1,0 +1,226 @@
+package xds
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+)
+
+// translated is a Service with its resources, for both kinds of clients.
+type translated struct {
+	service     *join.Service
+	grpc, envoy set
+}
+
+// translate returns a Service with its resources, of which nothing is made yet. What does
+// not depend on endpoints stays what it was where the Service is the same.
+func (s *Server) translate(j cache.Joined, before *translated) *translated {
+	var grpc, envoy *set
+	if before.same(j.Service) {
+		grpc, envoy = &before.grpc, &before.envoy
+	}
+	return &translated{j.Service, form(resources.GRPC).of(j, s.opts.Settings, grpc), form(resources.Envoy).of(j, s.opts.Settings, envoy)}
+}
+
+// same reports whether the Service is the one that was translated.
+func (t *translated) same(service *join.Service) bool { return t != nil && t.service == service }
+
+// update takes over Services that changed, and sends what that changes.
+func (s *Server) update(changed []cache.Joined, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.joined = true
+	var put set
+	var gone [resources.Kinds][]string
+	// Of most only the endpoints change.
+	redefined, endpoints := make(map[join.Key]bool), make(map[string]*resource)
+	for _, joined := range changed {
+		before, after := s.services[joined.Key], &translated{}
+		if joined.Service == nil {
+			delete(s.services, joined.Key)
+		} else {
+			after = s.translate(joined, before)
+			s.services[joined.Key] = after
+		}
+		if before.same(joined.Service) {
+			maps.Copy(endpoints, after.envoy[resources.Endpoints])
+		} else {
+			redefined[joined.Key] = true
+		}
+		put.merge(after.grpc)
+		if before != nil {
+			gone = missing(gone, before.grpc, after.grpc)
+		}
+	}
+	s.share(put, gone)
+	for _, f := range s.fleets {
+		if f.refresh(endpoints); s.concerns(f, redefined) {
+			f.want(s.wanted(f), now)
+		}
+	}
+}
+
+// share sends clients of gRPC what is new and what is gone. What leads to something else
+// comes after it, and goes before it.
+func (s *Server) share(put set, gone [resources.Kinds][]string) {
+	for kind := range resources.Kinds {
+		s.shared[kind].put(put[kind])
+	}
+	for _, kind := range []resources.Kind{resources.Listeners, resources.Routes, resources.Clusters, resources.Endpoints} {
+		s.shared[kind].drop(gone[kind])
+	}
+}
+
+// missing adds what a Service does not have any more.
+func missing(to [resources.Kinds][]string, before, after set) [resources.Kinds][]string {
+	for kind := range before {
+		for name := range before[kind] {
+			if _, still := after[kind][name]; !still {
+				to[kind] = append(to[kind], name)
+			}
+		}
+	}
+	return to
+}
+
+// concerns reports whether a fleet may be sent something of these Services.
+func (s *Server) concerns(f *fleet, touched map[join.Key]bool) bool {
+	traffic, listed := s.traffic[f.name]
+	if !listed {
+		return len(touched) > 0
+	}
+	return slices.ContainsFunc(traffic.Backends(), func(b resources.Backend) bool { return touched[b.Service] })
+}
+
+// wanted are the resources of a fleet. One with listeners gets the clusters that these
+// lead to; one without gets those of every Service that it may use.
+func (s *Server) wanted(f *fleet) set {
+	traffic, listed := s.traffic[f.name]
+	f.listed = listed
+	service := func(key join.Key) *join.Service {
+		if t := s.services[key]; t != nil && s.uses(f, t.service) {
+			return t.service
+		}
+		return nil
+	}
+	all := newSet(resources.Fleet(traffic.Listeners, service, traffic.Settings(s.opts.Settings)))
+	for _, b := range traffic.Backends() {
+		if cluster, found := b.Cluster(service(b.Service)); found {
+			of := s.services[b.Service].envoy
+			all[resources.Clusters][cluster] = of[resources.Clusters][cluster]
+			all[resources.Endpoints][cluster] = of[resources.Endpoints][cluster]
+		}
+	}
+	if listed {
+		return all
+	}
+	for _, t := range s.services {
+		if s.uses(f, t.service) {
+			all.merge(t.envoy)
+		}
+	}
+	return all
+}
+
+// uses reports whether a fleet may use a Service. Without certificates a fleet without
+// listeners of its own may use all; listeners are written by a team, and lead to another
+// team's Services only where these say so.
+func (s *Server) uses(f *fleet, service *join.Service) bool {
+	namespace, _, _ := strings.Cut(f.name, "/")
+	_, listed := s.traffic[f.name]
+	return s.opts.TLS == nil && !listed || mayUse(f.name, namespace, service)
+}
+
+// list takes over what fleets do where it changed.
+func (s *Server) list(now time.Time) {
+	if s.opts.Fleets == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	traffic, changed := s.opts.Fleets.current()
+	if changed {
+		s.traffic = traffic
+	}
+	for _, f := range s.fleets {
+		if changed {
+			f.want(s.wanted(f), now)
+		}
+		s.tell(f)
+	}
+}
+
+// step goes on with fleets that wait, and returns when one will not wait any more; zero
+// for none.
+func (s *Server) step(now time.Time) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var next time.Time
+	for _, f := range s.fleets {
+		if f.waits().IsZero() {
+			continue
+		}
+		f.step(now)
+		if at := f.waits(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	return next
+}
+
+// join gives a proxy its fleet, which its first request names.
+func (s *Server) join(c *client) {
+	if c.fleet != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.fleets[c.name()]
+	if f == nil {
+		f = newFleet(c.name())
+		s.fleets[f.name] = f
+		s.opts.Fleets.use(f.name, true)
+		f.want(s.wanted(f), time.Now())
+	}
+	f.proxies[c] = struct{}{}
+	c.fleet = f
+	for kind := range c.wants {
+		c.wants[kind] = newSubscription(c, resources.Kind(kind))
+	}
+}
+
+// later reports whether a proxy is told later of what it has and its fleet does not: of
+// clusters, and of listeners where nothing says which ones the fleet has.
+func (s *Server) later(f *fleet, kind resources.Kind) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return kind == resources.Clusters || kind == resources.Listeners && !f.listed
+}
+
+// leave forgets a stream, and a fleet without streams.
+func (s *Server) leave(c *client) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.clients, c)
+	_ = c.keep(-c.kept) // less is never too much
+	c.account.streams--
+	f := c.fleet
+	if f == nil {
+		return
+	}
+	delete(f.proxies, c)
+	for kind, wants := range c.wants {
+		f.sent[kind].forget(&wants.interest)
+	}
+	if len(f.proxies) == 0 {
+		s.late += f.late
+		delete(s.fleets, f.name)
+		s.opts.Fleets.use(f.name, false)
+	}
+	s.nudge() // the others may have waited for this one
+}
