@@ -249,6 +249,23 @@ func TestEveryPackageStatesItsImports(t *testing.T) {
 	}
 }
 
+// TestTheProgramsDoNotKnowEachOther holds the table itself: each program has a folder, and what
+// both need imports neither.
+func TestTheProgramsDoNotKnowEachOther(t *testing.T) {
+	folders := []string{"internal/endpoints", "internal/views"}
+	program := func(dir string) int { return slices.IndexFunc(folders, func(f string) bool { return in(dir, f) }) }
+	for dir, row := range allowed {
+		if !in(dir, "internal") {
+			continue
+		}
+		for _, imported := range row.imports {
+			if of := program(imported); of >= 0 && of != program(dir) {
+				t.Errorf("%s may import %s, which only %s may", dir, imported, folders[of])
+			}
+		}
+	}
+}
+
 func TestImportsPointDown(t *testing.T) {
 	for _, u := range load(t) {
 		report(t, "imports", allowed[u.dir].reason, importsDown(u))
