@@ -182,6 +182,19 @@ func TestLimitsOfANamespace(t *testing.T) {
 	w.refused("shop/0 blue LimitReached")
 }
 
+// TestTheCheckThatAPoolDoesForAllCountsForNoNamespace, and one of another port does.
+func TestTheCheckThatAPoolDoesForAllCountsForNoNamespace(t *testing.T) {
+	t.Parallel()
+	p := pool("blue", []string{"shop"}, "30000-32767")
+	p.Spec.HealthCheck.Port, p.Spec.Allow[0].MaxChecks = new(int32(10256)), new(int32(5))
+	w := newWorld(t, p)
+	w.in.Bindings, w.in.Services = []v1alpha1.EndpointBinding{binding("shop/web", "blue")}, []assign.Service{service("shop/web", 30080)}
+	w.after(0).want("shop/web blue:30080 active").refused()
+	w = newWorld(t, p)
+	w.in.Services = []assign.Service{service("shop/web", 30080, v1alpha1.AnnotationPool, "blue", v1alpha1.AnnotationHealthCheckPort, "30080")}
+	w.after(0).want().refused("shop/web blue LimitReached")
+}
+
 func TestTheWholeProcessHasALimitOfChecks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, pool("blue", []string{"shop"}, "30000-32767"), pool("green", []string{"shop"}, "30000-32767"))

@@ -230,7 +230,28 @@ func TestContract62TheOldStaysUntilTheNewIsReady(t *testing.T) {
 	if got := w.plan.Groups(); len(got) != 2 {
 		t.Errorf("got %v, want the old group and the new one", got)
 	}
+	if !w.plan.HandsOver() {
+		t.Error("a hand-over is not one")
+	}
 	delete(w.unready, tcp("blue", 31000))
+	if w.after(0).want("shop/a blue:31000 active"); w.plan.HandsOver() {
+		t.Error("a hand-over that is over is still one")
+	}
+}
+
+// TestContract62AGroupOfWhichNotAllWasCheckedTakesNothingOver, however many of it pass.
+func TestContract62AGroupOfWhichNotAllWasCheckedTakesNothingOver(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a")
+	known := w.in.Health
+	w.in.Health = func(g assign.Group) (assign.Health, bool) {
+		health, decided := known(g)
+		health.Checked = g != tcp("blue", 31000)
+		return health, decided
+	}
+	w.in.Services[0] = service("shop/a", 31000)
+	w.after(time.Hour).want("shop/a blue:30080 active then blue:31000")
+	w.in.Health = known
 	w.after(0).want("shop/a blue:31000 active")
 }
 

@@ -23,6 +23,7 @@ func TestContract75WhatKeepsClientsFromEndpointsIsTold(t *testing.T) {
 		"topology":               {func(s *assign.Service) { s.Topology = "spec.trafficDistribution" }, 0, []string{assign.TopologyIgnored}},
 		"IPv6 is missing":        {func(*assign.Service) {}, 4, []string{assign.FamilyUnused}},
 		"IPv4 is missing":        {func(s *assign.Service) { s.IPv4, s.IPv6 = false, true }, 4, []string{assign.FamilyUnused}},
+		"of IPv6 alone":          {func(s *assign.Service) { s.IPv4, s.IPv6 = false, true }, 10, nil},
 		"headless":               {func(s *assign.Service) { s.Headless = true }, 0, []string{assign.HeadlessPort}},
 		"headless, same port":    {func(s *assign.Service) { s.Headless, s.Ports[0].Port = true, 30080 }, 0, nil},
 		"headless, both at once": {func(s *assign.Service) { s.Headless, s.Local = true, "spec.internalTrafficPolicy" }, 0, []string{assign.HeadlessPort, assign.TrafficPolicyLocal}},

@@ -157,6 +157,19 @@ func TestContract52OneReadServesAllGroups(t *testing.T) {
 	}, 1, 2, 3)
 }
 
+// TestContract52AGroupThatEndsTakesNoInventoryFromOthers: those that stay learn of each further read.
+func TestContract52AGroupThatEndsTakesNoInventoryFromOthers(t *testing.T) {
+	inSeveral(t, func(s *several) {
+		ends, stays := s.start(s.group("ends", nil)), s.start(s.group("stays", nil))
+		during(10 * time.Second)
+		stays.want("1=ready 2=ready")
+		ends.stop()
+		s.list(1, 2, 3)
+		during(time.Minute)
+		stays.want("1=ready 2=ready 3=ready")
+	}, 1, 2)
+}
+
 func TestContract52ANewGroupStartsWithTheNewestInventory(t *testing.T) {
 	inSeveral(t, func(s *several) {
 		during(31 * time.Second)

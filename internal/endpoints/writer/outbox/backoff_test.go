@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
 )
 
 // three is a scene of three slices that each have something to write.
@@ -164,6 +165,17 @@ func TestContract26SlicesWhoseLastWriteFailedShareTwoLanes(t *testing.T) {
 	s.land("s3")
 	s.want("s3: c=down")
 	s.wantTaken("s3") // it has its place among all again
+}
+
+// TestContract26OutboxesOfOneServerShareTwoLanesForWhatFails: two requests at once try again what
+// failed, however many slices and Services that is.
+func TestContract26OutboxesOfOneServerShareTwoLanesForWhatFails(t *testing.T) {
+	for retrying, want := range []bool{true, true, false, false} {
+		server := outbox.Server{Underway: 4, Retrying: retrying}
+		if got := server.TakesRetries(); got != want {
+			t.Errorf("%d are tried again, and another one may be: %t, want %t", retrying, got, want)
+		}
+	}
 }
 
 // TestContract26ALossWaitsForNoSliceThatFails: a conflict is not a failure, it was
