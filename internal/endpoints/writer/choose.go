@@ -61,11 +61,29 @@ func choose(offers []offer, which int) *decision {
 			others = others.And(offers[i].working())
 		}
 	}
-	members := o.verdict.Published(others, o.own)
+	members := o.verdict.Published(others, o.had())
 	if o.phase == Draining {
 		members = draining(members, offers)
 	}
 	return &decision{members: members, checked: o.verdict.MayReplace()}
+}
+
+// had returns the endpoints that the slices of the target published when the group began to
+// judge, and those that they got since: what a target was given is not taken away because an
+// inventory that is rejected lists something else.
+func (o *offer) had() []inventory.Member {
+	if o.verdict.Settled() {
+		return o.own
+	}
+	all := slices.Clone(o.own)
+	for _, s := range o.slices {
+		for _, m := range s.Endpoints {
+			if inventory.StateOf(o.own, m.Address) == inventory.Absent {
+				all = append(all, m)
+			}
+		}
+	}
+	return publish.Published(publish.State{Slices: []publish.Slice{{Endpoints: all}}})
 }
 
 // draining returns the endpoints that drain: those that pass, without those that slices of
