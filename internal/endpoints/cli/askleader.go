@@ -17,7 +17,7 @@ import (
 const leaderTimeout = 2 * time.Second
 
 // leaderAnswer gets what the replica that holds the lease answers to a path below
-// admin.LeaderPath. It reports false where this process leads, or where none is known to.
+// page.LeaderPath. It reports false where this process leads, or where none is known to.
 func (b *parts) leaderAnswer(ctx context.Context, path string, into report.Answer) (bool, error) {
 	leader := b.leader.state()
 	if leader.Leading || leader.Holder == "" {

@@ -19,10 +19,10 @@ const progressPause = 5 * time.Second
 // read are documents that were read once.
 type read struct{ set documents.Set }
 
-// Set implements serve.Documents.
+// Set implements controller.Documents.
 func (r read) Set() documents.Set { return r.set }
 
-// Changed implements serve.Documents: nothing changes.
+// Changed implements controller.Documents: nothing changes.
 func (r read) Changed() <-chan struct{} { return nil }
 
 // readOnce reads the documents once, for a command that ends then.
@@ -61,7 +61,7 @@ func newPacer(say func(what string, done, all int)) *pacer {
 	return &pacer{said: time.Now(), say: say}
 }
 
-// tell implements serve.Progress.
+// tell implements controller.Progress.
 func (p *pacer) tell(what string, done, all int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -60,7 +60,7 @@ func bounded(d settings.Documents) []string {
 // none is what a carrier that is not used says: it has nothing, and that is certain.
 func none() documents.Set { return documents.Set{Generation: 1, Complete: true} }
 
-// Set implements serve.Documents.
+// Set implements controller.Documents.
 func (c *carriers) Set() documents.Set {
 	files, listed := none(), none()
 	if c.folder != nil {
@@ -78,7 +78,7 @@ func (c *carriers) Set() documents.Set {
 	return c.set
 }
 
-// Changed implements serve.Documents.
+// Changed implements controller.Documents.
 func (c *carriers) Changed() <-chan struct{} { return c.changed }
 
 // Run keeps the documents current until ctx ends.

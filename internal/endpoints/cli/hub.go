@@ -75,7 +75,7 @@ type only struct {
 	watch *cluster.Hub
 }
 
-// Run implements serve.Hub.
+// Run implements controller.Hub.
 func (o only) Run(ctx context.Context) error {
 	var beside sync.WaitGroup
 	defer beside.Wait()
@@ -86,11 +86,11 @@ func (o only) Run(ctx context.Context) error {
 // clusterHub is a hub of a real API server.
 type clusterHub struct{ *cluster.Hub }
 
-// Open implements serve.Hub.
+// Open implements controller.Hub.
 func (c clusterHub) Open(of publish.Target) (controller.Store, error) {
 	store, err := c.Target(of)
 	if err != nil {
-		return nil, err // a nil *kube.Store would not be a nil Store
+		return nil, err // a nil *cluster.Store would not be a nil Store
 	}
 	return store, nil
 }
@@ -126,16 +126,16 @@ func (f *few) Write(text []byte) (int, error) {
 	return f.out.Write(text)
 }
 
-// Watch implements serve.Hub.
+// Watch implements controller.Hub.
 func (f *few) Watch(string) {}
 
-// Find implements serve.Hub. Slices that no binding names are not looked for.
+// Find implements controller.Hub. Slices that no binding names are not looked for.
 func (f *few) Find(context.Context) ([]string, error) { return nil, nil }
 
-// Changed implements serve.Hub.
+// Changed implements controller.Hub.
 func (f *few) Changed() <-chan struct{} { return f.changed }
 
-// Local implements serve.Hub. A Service that cannot be read, or is one too many, is made up,
+// Local implements controller.Hub. A Service that cannot be read, or is one too many, is made up,
 // so that it is opened, and told why that fails.
 func (f *few) Local() assign.Local {
 	f.mu.Lock()
@@ -232,7 +232,7 @@ func (f *few) store(of publish.Target) *fewStore {
 	return f.stores[i]
 }
 
-// Open implements serve.Hub.
+// Open implements controller.Hub.
 func (f *few) Open(of publish.Target) (controller.Store, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -246,7 +246,7 @@ func (f *few) Open(of publish.Target) (controller.Store, error) {
 	return s.Open(of)
 }
 
-// Run implements serve.Hub.
+// Run implements controller.Hub.
 func (f *few) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -275,7 +275,7 @@ type alone struct {
 	of  publish.Target
 }
 
-// Load implements target.Store.
+// Load implements writer.Store.
 func (a alone) Load(ctx context.Context) (publish.State, error) {
 	state, err := a.Store.Load(ctx)
 	a.hub.mu.Lock()

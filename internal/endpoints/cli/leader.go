@@ -67,7 +67,7 @@ type fenced struct {
 	elector *lease.Elector
 }
 
-// Write implements target.Store. An error that wraps election.ErrLost says that
+// Write implements writer.Store. An error that wraps lease.ErrLost says that
 // nothing was tried, or that the lease ended it.
 func (f fenced) Write(ctx context.Context, write publish.Write) (version string, err error) {
 	err = f.elector.Fence(ctx, func(ctx context.Context) error {

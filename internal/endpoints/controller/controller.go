@@ -124,7 +124,7 @@ type Options struct {
 	Checking func(pool *v1alpha1.EndpointPool, check assign.Check) (Checking, error)
 	// ManagedBy and MaxEndpoints are those of every slice, Concurrency is how many checks
 	// may be in flight, where there are descriptors for as many. MaxChecks is how many
-	// distinct checks there are while some take over from others, 2 * resolve.MaxChecks
+	// distinct checks there are while some take over from others, 2 * assign.MaxChecks
 	// where it is 0.
 	ManagedBy    string
 	MaxEndpoints int

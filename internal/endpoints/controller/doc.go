@@ -2,7 +2,7 @@
 //
 //	documents ──┐
 //	Services ───┤                     ┌─> pools:   one reader each ─────────┐
-//	namespaces ─┼─> resolve.Resolve ──┼─> groups:  a pool and a check each ─┴─> verdicts ─┐
+//	namespaces ─┼─> assign.Resolve ───┼─> groups:  a pool and a check each ─┴─> verdicts ─┐
 //	our slices ─┘        ^            └─> targets: a Service each <───────────────────────┘
 //	                     │                         │
 //	                     └── which groups are ready └──> slices

@@ -266,7 +266,7 @@ type recorder struct {
 	written []outbox.Result
 }
 
-// Load implements target.Store.
+// Load implements writer.Store.
 func (r *recorder) Load(ctx context.Context) (publish.State, error) {
 	state, err := r.Store.Load(ctx)
 	r.mu.Lock()
@@ -277,7 +277,7 @@ func (r *recorder) Load(ctx context.Context) (publish.State, error) {
 	return state, err
 }
 
-// Write implements target.Store.
+// Write implements writer.Store.
 func (r *recorder) Write(_ context.Context, w publish.Write) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

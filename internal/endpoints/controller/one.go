@@ -124,7 +124,7 @@ func (o *One) look(ctx context.Context) error {
 // oneStore is the store, whose reads the hub hears of.
 type oneStore struct{ *One }
 
-// Load implements target.Store. The first one after a look is that look.
+// Load implements writer.Store. The first one after a look is that look.
 func (s oneStore) Load(ctx context.Context) (publish.State, error) {
 	o := s.One
 	o.mu.Lock()
@@ -148,7 +148,7 @@ func (s oneStore) Load(ctx context.Context) (publish.State, error) {
 	return state, err
 }
 
-// Write implements target.Store. What is published is known before the next Load.
+// Write implements writer.Store. What is published is known before the next Load.
 func (s oneStore) Write(ctx context.Context, w publish.Write) (string, error) {
 	o := s.One
 	version, err := o.store.Write(ctx, w)

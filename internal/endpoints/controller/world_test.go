@@ -195,7 +195,7 @@ func (w *world) pool(name string, addresses ...string) {
 	}
 }
 
-// Set and Changed are serve.Documents.
+// Set and Changed are controller.Documents.
 func (w *world) Set() documents.Set {
 	w.mu.Lock()
 	defer w.mu.Unlock()

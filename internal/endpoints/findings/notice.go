@@ -30,10 +30,10 @@ type List struct {
 	Items []string
 }
 
-// NoticeReason is the reason of an Event. That of a plan.Problem is its kind.
+// NoticeReason is the reason of an Event. That of a publish.Problem is its kind.
 type NoticeReason string
 
-// The reasons of Events that are not kinds of a plan.Problem.
+// The reasons of Events that are not kinds of a publish.Problem.
 const (
 	EndpointsUpdated   NoticeReason = "EndpointsUpdated"
 	SourceUnavailable  NoticeReason = "SourceUnavailable"

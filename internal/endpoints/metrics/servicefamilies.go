@@ -18,7 +18,7 @@ const (
 )
 
 // problems are all that may be wrong with a target. The first ones are the kinds of a
-// plan.Problem.
+// publish.Problem.
 func problems() []string {
 	return []string{
 		string(publish.ServiceMissing), string(publish.ServiceDeleting), string(publish.ServiceHasSelector), string(publish.ServiceExternalName),

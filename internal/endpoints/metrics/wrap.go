@@ -75,7 +75,7 @@ type store struct {
 	m     *Metrics
 }
 
-// Load implements target.Store.
+// Load implements writer.Store.
 func (s *store) Load(ctx context.Context) (publish.State, error) {
 	state, err := s.inner.Load(ctx)
 	if cmp.Or(err, state.Stale, state.UnreadErr) != nil && !stopped(ctx) {
@@ -84,7 +84,7 @@ func (s *store) Load(ctx context.Context) (publish.State, error) {
 	return state, err
 }
 
-// Write implements target.Store.
+// Write implements writer.Store.
 func (s *store) Write(ctx context.Context, write publish.Write) (version string, err error) {
 	start := time.Now()
 	version, err = s.inner.Write(ctx, write)

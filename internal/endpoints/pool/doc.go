@@ -4,7 +4,7 @@
 //	Reader:  source ──[]inventory.Node──> filter ──[]Candidate──> every group
 //
 //	Group:                                    intake ─┐
-//	         probe.Hub ──[]inventory.Result───────────┴─> guard.Decide ──> Verdict, for every target
+//	         health.Hub ──[]inventory.Result──────────┴─> guard.Decide ──> Verdict, for every target
 //
 // A pool is read once for all its groups, and a group (a pool and a check) decides
 // once for all its targets. Groups and targets may come and go while the pool is

@@ -18,7 +18,7 @@ type Held struct {
 	Confirmed uint64
 }
 
-// holder is the part of hold.Holder that the pool uses, and what became of its
+// holder is the part of idle.Holder that the pool uses, and what became of its
 // alarms; without held connections it does nothing.
 type holder struct {
 	held    *idle.Holder

@@ -4,7 +4,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 )
 
-// prober is the part of probe.Loop that the pool uses; with health checks off it
+// prober is the part of health.Loop that the pool uses; with health checks off it
 // does nothing.
 type prober struct{ loop *health.Loop }
 

@@ -1,6 +1,6 @@
 // Package report turns what the engine last saw and decided into what every surface
 // shows: the status page, the JSON below /api/v1, and the commands status and explain.
-// A serve.Snapshot goes in; the list of Services, the Document of one, or what they know
+// A controller.Snapshot goes in; the list of Services, the Document of one, or what they know
 // of a node comes out.
 //
 // It only translates: no I/O and no state, so that a page can be drawn while the

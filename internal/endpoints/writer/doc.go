@@ -1,10 +1,10 @@
 // Package writer keeps the slices of any number of Services equal to what their
 // pools decided. One goroutine decides for all of them, and a few writers serve all.
 //
-//	verdict ──> choose ──> plan.Desired ──> plan.Diff ──> outbox ──> turns ──> writers ──> store
-//	                             ^                          one for      one for all         │
-//	                             │                          each fill                        │
-//	                             └──── the slices as they are, and as they will be ──────────┘
+//	verdict ──> choose ──> publish.Desired ──> publish.Diff ──> outbox ──> turns ──> writers ──> store
+//	                             ^                             one for     one for all            │
+//	                             │                             each fill                          │
+//	                             └──── the slices as they are, and as they will be ───────────────┘
 //
 // A verdict comes from outside, and the newest one of each pool counts. A target
 // knows no source, no check and no reason: whatever is in the verdict is published,

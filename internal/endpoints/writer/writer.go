@@ -16,8 +16,8 @@ type Store interface {
 	Load(ctx context.Context) (publish.State, error)
 	// Write carries one write out and returns the slice's version afterwards,
 	// empty where that is not known without another load. An error that wraps
-	// plan.ErrConflict says that the slice is no longer what the write was computed
-	// from, one that wraps plan.ErrUnavailable that no slice can be written.
+	// publish.ErrConflict says that the slice is no longer what the write was computed
+	// from, one that wraps publish.ErrUnavailable that no slice can be written.
 	Write(ctx context.Context, write publish.Write) (version string, err error)
 }
 

@@ -1,4 +1,4 @@
-// Package watch keeps a viewcache current: it watches Services and
+// Package watch keeps a cache current: it watches Services and
 // EndpointSlices, of every namespace or of those named, and asks the server about
 // what a new complete list leaves out. In: the access to an API server. Out: what the
 // cache is told, and since when the watches tell nothing.

@@ -49,7 +49,7 @@ type Source struct {
 	scopes   []string
 	selected func(*corev1.Service) bool
 	cache    *cache.Cache
-	// watches are two of each scope, in the order of viewcache.Kind.
+	// watches are two of each scope, in the order of cache.Kind.
 	watches  []*kube.Reflector
 	requests requests
 	// asked wakes the goroutine that asks about unconfirmed objects.

@@ -1,5 +1,5 @@
 // Package xds serves endpoint views as xDS: by the delta protocol to Envoy, by the state
-// of the world to clients of gRPC. In: the Services of a viewcache, the listeners of
+// of the world to clients of gRPC. In: the Services of a cache, the listeners of
 // fleets, who may see what. Out: streams of clusters, assignments, listeners and routes,
 // and what became of them at each client.
 //

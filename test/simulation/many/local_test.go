@@ -102,22 +102,22 @@ func (l *local) hub() controller.Hub {
 	return hub{l}
 }
 
-// Watch implements serve.Hub: every namespace is watched.
+// Watch implements controller.Hub: every namespace is watched.
 func (hub) Watch(string) {}
 
-// Changed implements serve.Hub.
+// Changed implements controller.Hub.
 func (h hub) Changed() <-chan struct{} { return h.changed }
 
-// Run implements serve.Hub.
+// Run implements controller.Hub.
 func (hub) Run(ctx context.Context) error {
 	<-ctx.Done()
 	return nil
 }
 
-// Find implements serve.Hub.
+// Find implements controller.Hub.
 func (hub) Find(context.Context) ([]string, error) { return []string{"shop"}, nil }
 
-// Local implements serve.Hub.
+// Local implements controller.Hub.
 func (h hub) Local() assign.Local {
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()
@@ -142,7 +142,7 @@ func (h hub) Local() assign.Local {
 	return out
 }
 
-// Open implements serve.Hub.
+// Open implements controller.Hub.
 func (h hub) Open(of publish.Target) (controller.Store, error) {
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()
@@ -158,21 +158,21 @@ type store struct {
 	follow func()
 }
 
-// Follow implements serve.Store.
+// Follow implements controller.Store.
 func (s *store) Follow(changed func()) {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	s.follow = changed
 }
 
-// Release implements serve.Store.
+// Release implements controller.Store.
 func (s *store) Release() {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	delete(s.stores, s)
 }
 
-// Load implements target.Store.
+// Load implements writer.Store.
 func (s *store) Load(ctx context.Context) (publish.State, error) {
 	if err := ctx.Err(); err != nil {
 		return publish.State{}, err
@@ -207,7 +207,7 @@ func (s *store) others(name string) bool {
 	return false
 }
 
-// Write implements target.Store.
+// Write implements writer.Store.
 func (s *store) Write(ctx context.Context, write publish.Write) (string, error) {
 	s.w.mu.Lock()
 	s.writes++

@@ -194,7 +194,7 @@ func (w *world) read() {
 	leave(w.edited)
 }
 
-// Set and Changed are serve.Documents.
+// Set and Changed are controller.Documents.
 func (w *world) Set() documents.Set {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -120,14 +120,14 @@ func (f *fleet) change() time.Duration {
 	return time.Since(began)
 }
 
-// Read implements servetest.Source.
+// Read implements controllertest.Source.
 func (f *fleet) Read(context.Context) ([]inventory.Node, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.nodes, nil
 }
 
-// Write implements servetest.Store.
+// Write implements controllertest.Store.
 func (f *fleet) Write(ctx context.Context, w publish.Write) (string, error) {
 	version, err := f.Store.Write(ctx, w)
 	f.written <- w.Slice.Name

@@ -55,7 +55,7 @@ type Options struct {
 	Pool    *v1alpha1.EndpointPool
 	Binding *v1alpha1.EndpointBinding
 	Store   Store
-	// Lanes is how many writes may be in flight; see target.Options.
+	// Lanes is how many writes may be in flight; see writer.Options.
 	Lanes  int
 	Target publish.Target
 	Rules  filter.Rules
@@ -68,7 +68,7 @@ type Options struct {
 	HealthTimeout time.Duration
 	Concurrency   int
 	// Hold says that an idle connection to each endpoint is held; see
-	// serve.Options.Connections.
+	// controller.Options.Connections.
 	Hold        bool
 	Connections idle.HubOptions
 	// DryRun decides and reports, and writes nothing.

@@ -17,10 +17,10 @@ import (
 // environment are the documents of the variables, which never change.
 type environment struct{ set documents.Set }
 
-// Set implements serve.Documents.
+// Set implements controller.Documents.
 func (e environment) Set() documents.Set { return e.set }
 
-// Changed implements serve.Documents.
+// Changed implements controller.Documents.
 func (e environment) Changed() <-chan struct{} { return nil }
 
 // documentsOf are a pool and a binding for options without any.

@@ -1,9 +1,9 @@
-// Package manifest translates between the slices of package plan and the
+// Package manifest translates between the slices of package publish and the
 // EndpointSlices of the Kubernetes API.
 //
 // In come EndpointSlices and Services as an API server answers them, out go
-// plan.State and the objects that carry a plan.Write. What an EndpointSlice says
-// beyond plan.Slice is never lost: what others wrote (labels, annotations, owners,
+// publish.State and the objects that carry a publish.Write. What an EndpointSlice says
+// beyond publish.Slice is never lost: what others wrote (labels, annotations, owners,
 // finalizers) survives in the object that is sent, what contradicts us becomes
 // Drift or a Refusal.
 //

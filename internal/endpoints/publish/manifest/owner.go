@@ -19,7 +19,7 @@ func ownsSlice(reference metav1.OwnerReference, target publish.Target) bool {
 }
 
 // toOwner returns the UID in the reference to the target's Service, empty when
-// there is none. Whether it is the UID of today's Service is for plan.Diff.
+// there is none. Whether it is the UID of today's Service is for publish.Diff.
 func toOwner(references []metav1.OwnerReference, target publish.Target, found *drift) string {
 	var owners []string
 	for _, reference := range references {

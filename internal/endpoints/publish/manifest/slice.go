@@ -18,7 +18,7 @@ const (
 	LabelPool = Prefix + "pool"
 )
 
-// ToSlice returns what the object says in the words of package plan, or a
+// ToSlice returns what the object says in the words of package publish, or a
 // refusal when the object has a name of the target but is not ours to touch:
 //
 //	managed-by  service-name  addressType    result
@@ -27,7 +27,7 @@ const (
 //	ours        ours or none  does not fit   refusal: it cannot be changed
 //	ours        ours or none  fits the name  slice, with drift if need be
 //
-// What plan.Slice cannot express is named in its Drift. What is irregular is
+// What publish.Slice cannot express is named in its Drift. What is irregular is
 // read as consumers read it, so that reading a slice never takes a working backend
 // away.
 func ToSlice(object *discoveryv1.EndpointSlice, target publish.Target) (publish.Slice, *publish.Refusal) {

@@ -12,7 +12,7 @@ import (
 )
 
 // Stored holds what the API server answered to a write against what was sent. Where they
-// differ in what is ours, the error wraps plan.ErrStoredOtherwise and names a difference.
+// differ in what is ours, the error wraps publish.ErrStoredOtherwise and names a difference.
 func Stored(answer *discoveryv1.EndpointSlice, write publish.Write, target publish.Target) error {
 	is, refusal := ToSlice(answer, target)
 	why := ""

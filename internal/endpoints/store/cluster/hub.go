@@ -26,7 +26,7 @@ const (
 type Options struct {
 	// Way is the access to the API server.
 	Way kube.Way
-	// UserAgent is what the API server's audit log calls us; see kubeapi.Options.
+	// UserAgent is what the API server's audit log calls us; see kube.Options.
 	UserAgent string
 	// ManagedBy is the managed-by value of our slices. Of slices with another value
 	// only what messages say of them is kept.

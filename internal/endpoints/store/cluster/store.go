@@ -144,9 +144,9 @@ func (s *Store) whole(ctx context.Context, name string) (object *discoveryv1.End
 }
 
 // Write carries out one write by one request and returns the version that the
-// server answers. The error wraps plan.ErrConflict when the slice is not what the
-// write was computed from, plan.ErrUnavailable when the server is, plan.ErrRefused when the
-// server refuses what it says, and plan.ErrStoredOtherwise when it stored something else.
+// server answers. The error wraps publish.ErrConflict when the slice is not what the
+// write was computed from, publish.ErrUnavailable when the server is, publish.ErrRefused when the
+// server refuses what it says, and publish.ErrStoredOtherwise when it stored something else.
 func (s *Store) Write(ctx context.Context, write publish.Write) (version string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -191,7 +191,7 @@ func (s *Store) send(ctx context.Context, write publish.Write, known *content) (
 	return answer, nil
 }
 
-// available says of an error in the words of package plan whether no slice can be
+// available says of an error in the words of package publish whether no slice can be
 // written.
 func available(err error) error {
 	if failed := new(kube.Error); errors.As(err, &failed) && failed.Unavailable {

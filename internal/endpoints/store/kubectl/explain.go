@@ -26,7 +26,7 @@ var unreachable = regexp.MustCompile(`^dial |connection (?:refused|reset by peer
 	`server gave HTTP response to HTTPS client|while waiting for connection|http2: client connection lost|http2: server sent GOAWAY`)
 
 // judge marks a report that the server is unavailable to other requests too; see
-// plan.ErrUnavailable. An unknown one counts as about this request. kubectl does not
+// publish.ErrUnavailable. An unknown one counts as about this request. kubectl does not
 // report the pause that a server asks for.
 func judge(err error) error {
 	exit := new(process.ExitError)

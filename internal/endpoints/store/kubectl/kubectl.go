@@ -108,9 +108,9 @@ func (s *Store) load(ctx context.Context, asked []string) (publish.State, error)
 }
 
 // Write carries out one write by one run of kubectl, which prints what the server
-// answered, and returns the version in it. The error wraps plan.ErrConflict when the
-// slice is not what the write was computed from, plan.ErrUnavailable when kubectl says
-// that the server is, and plan.ErrStoredOtherwise when that stored something else.
+// answered, and returns the version in it. The error wraps publish.ErrConflict when the
+// slice is not what the write was computed from, publish.ErrUnavailable when kubectl says
+// that the server is, and publish.ErrStoredOtherwise when that stored something else.
 func (s *Store) Write(ctx context.Context, write publish.Write) (version string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", err

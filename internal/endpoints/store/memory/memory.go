@@ -66,7 +66,7 @@ func (s *Store) Load(ctx context.Context) (publish.State, error) {
 }
 
 // Write makes one slice what the write says, prints it and returns its new version.
-// The error wraps plan.ErrConflict when the slice is not what the write was computed
+// The error wraps publish.ErrConflict when the slice is not what the write was computed
 // from.
 func (s *Store) Write(ctx context.Context, write publish.Write) (version string, err error) {
 	if err := ctx.Err(); err != nil {
