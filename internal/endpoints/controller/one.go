@@ -154,6 +154,7 @@ func (s oneStore) Write(ctx context.Context, w publish.Write) (string, error) {
 	version, err := o.store.Write(ctx, w)
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.spare = false // a look from before a write is no read after it
 	if err == nil && o.state != nil {
 		state := *o.state
 		state.Slices = outbox.Landed(state.Slices, outbox.Result{Write: w, Version: version})
