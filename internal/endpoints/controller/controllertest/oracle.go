@@ -139,7 +139,7 @@ func (f *family) look(o *Oracle, is4 bool, all []Endpoint) string {
 		f.lives[e.At] = l
 		served = served || !l.good.IsZero()
 		lately = lately || e.Used && !lasts(l.down, o.Leaves)
-		steady = steady || lasts(l.good, o.Leaves) && e.Stays != Kept // which nobody checks, so that it passes none
+		steady = steady || lasts(l.good, o.Leaves) && e.Stays != Kept // a kept one is not checked
 	}
 	f.dry = since(f.dry, !served)
 	for _, e := range all {

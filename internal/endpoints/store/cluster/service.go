@@ -69,8 +69,8 @@ func newService(object *corev1.Service) *Service {
 }
 
 // mostOfAnnotation returns how many bytes of the value of an annotation are read, 0 of one
-// that is not. Of those with our prefix that nobody knows some are enough. A Service may have
-// thousands: a look at one takes no memory.
+// that is not. Of those with our prefix that the program does not know the names of
+// the first are read, to tell them. A Service may have thousands, so no memory is allocated for one.
 func mostOfAnnotation() func(name []byte, before int) int {
 	read := make(map[string]bool)
 	for _, name := range slices.Concat(v1alpha1.BindingAnnotations(), v1alpha1.ViewAnnotations(), manifest.TopologyAnnotations()) {
