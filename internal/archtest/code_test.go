@@ -23,8 +23,8 @@ var rules = []struct {
 		},
 	},
 	{
-		"proxy", "the error of net/http repeats the value, which may hold a password; package proxy asks for it",
-		[]string{"internal/proxy", "test"},
+		"proxy", "the error of net/http repeats the value, which may hold a password; package wire asks for it",
+		[]string{"internal/wire", "test"},
 		func(u unit) []violation { return u.mentions("net/http", "ProxyFromEnvironment") },
 	},
 	{
@@ -62,7 +62,7 @@ var rules = []struct {
 	},
 	{
 		"globals", "a package-level variable that changes is an input and an output that no signature shows",
-		[]string{"test/netns" /* one namespace for all tests of a binary, so one list of who holds what in it */, "test/bubble" /* the processors are the process's, so it counts the bubbles of all tests */, "internal/files" /* a file that hangs costs the process one goroutine, whoever asks */}, changingGlobals,
+		[]string{"test/netns" /* one namespace for all tests of a binary, so one list of who holds what in it */, "test/bubble" /* the processors are the process's, so it counts the bubbles of all tests */, "internal/system" /* a file that hangs costs the process one goroutine, whoever asks */}, changingGlobals,
 	},
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/jwt"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
 // Credential is what identifies the user to an API server.
@@ -45,7 +45,7 @@ const (
 // plugin gets. Signatures are for the API server to check.
 func ExpiryOf(config *rest.Config) Expiry {
 	certificate := expiryOfCertificate(config.CertData)
-	begins, ends := jwt.Validity(config.BearerToken)
+	begins, ends := wire.TokenValidity(config.BearerToken)
 	switch {
 	case !ends.IsZero() && (!certificate.Known() || ends.Before(certificate.Ends)):
 		return Expiry{Token, begins, ends}

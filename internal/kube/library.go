@@ -7,8 +7,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/proxy"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
 // Silence ends what client-go logs where no context reaches it, such as why a plugin got
@@ -25,9 +24,9 @@ func (a Access) ForLibrary() (config *rest.Config, hide func(string) string, err
 		return nil, nil, err
 	}
 	if config.Proxy == nil {
-		config.Proxy = proxy.FromEnvironment
+		config.Proxy = wire.ProxyFromEnvironment
 	}
-	secrets := &redact.Secrets{}
+	secrets := &wire.Secrets{}
 	secrets.Add(config.BearerToken, config.Password)
 	config.Wrap(func(inner http.RoundTripper) http.RoundTripper { return &guarded{inner, secrets} })
 	return config, secrets.Hide, nil
@@ -37,14 +36,14 @@ func (a Access) ForLibrary() (config *rest.Config, hide func(string) string, err
 type guarded struct {
 	http.RoundTripper
 
-	secrets *redact.Secrets
+	secrets *wire.Secrets
 }
 
 func (g *guarded) RoundTrip(request *http.Request) (*http.Response, error) {
 	remember(g.secrets, request)
 	response, err := g.RoundTripper.RoundTrip(request)
 	if err != nil {
-		return nil, &Error{text: redact.Cut(g.secrets.Hide(err.Error()), redact.Most), cause: err}
+		return nil, &Error{text: wire.Cut(g.secrets.Hide(err.Error()), wire.MostShown), cause: err}
 	}
 	switch response.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/files"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
 )
 
 // Health is how an endpoint is checked.
@@ -50,7 +50,7 @@ func (h Health) RootCAs() (*x509.CertPool, error) {
 	if h.TLSCAFile == "" {
 		return nil, nil
 	}
-	content, err := files.Read(h.TLSCAFile, maxCAFile)
+	content, err := system.ReadFile(h.TLSCAFile, maxCAFile)
 	if err != nil {
 		return nil, fmt.Errorf("read authorities of the health check: %w", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/files"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
 )
 
 // masked stands for a secret wherever one would be printed.
@@ -57,7 +57,7 @@ func (s *Secret) Decode(value string) error {
 // SecretFile returns the secret that a file holds.
 func SecretFile(path string) Secret {
 	return Secret{path: path, read: func() (string, error) {
-		content, err := files.Read(path, maxSecretFile)
+		content, err := system.ReadFile(path, maxSecretFile)
 		if err != nil {
 			return "", fmt.Errorf("read secret: %w", err)
 		}

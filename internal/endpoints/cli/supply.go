@@ -11,8 +11,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/files"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
 )
 
 // supply says how a pool is read.
@@ -111,7 +111,7 @@ func accessIn(c settings.Config, pool *v1alpha1.EndpointPool) access {
 	}
 	for _, name := range []string{"kubeconfig", "token", "username", "password", "ca.crt"} {
 		path := filepath.Join(c.Documents.CredentialsDir, pool.Spec.Credentials, name)
-		text, err := files.Read(path, longestCredential)
+		text, err := system.ReadFile(path, longestCredential)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -128,7 +128,7 @@ func accessIn(c settings.Config, pool *v1alpha1.EndpointPool) access {
 		case "ca.crt":
 			a.caFile = path
 		}
-		if errors.Is(err, files.ErrHangs) {
+		if errors.Is(err, system.ErrHangs) {
 			break // so do the others, and the rest of the program waits
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/descriptors"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
@@ -22,6 +21,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
 const (
@@ -198,7 +198,7 @@ func New(opts Options) (*Server, error) {
 	if opts.Fence == nil {
 		opts.Fence = func(s writer.Store) writer.Store { return s }
 	}
-	opts.Concurrency, opts.MaxChecks = descriptors.Share(opts.Concurrency), cmp.Or(opts.MaxChecks, 2*assign.MaxChecks)
+	opts.Concurrency, opts.MaxChecks = wire.SocketShare(opts.Concurrency), cmp.Or(opts.MaxChecks, 2*assign.MaxChecks)
 	lost := newLost(opts.Documents)
 	opts.Documents = lost
 	s := &Server{opts: opts, lost: lost, news: make(chan struct{}, 1), start: time.Now()}

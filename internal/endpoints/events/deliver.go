@@ -16,7 +16,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
 const (
@@ -86,7 +86,7 @@ func (a *Announcer) event(i item) *eventsv1.Event {
 		ObjectMeta:          metav1.ObjectMeta{Namespace: i.subject.namespace, Name: i.name(i.at)},
 		EventTime:           metav1.NewMicroTime(i.at),
 		ReportingController: Controller,
-		ReportingInstance:   redact.Cut(a.opts.Instance, maxInstance),
+		ReportingInstance:   wire.Cut(a.opts.Instance, maxInstance),
 		Reason:              string(i.Reason),
 		Action:              action(i.Reason),
 		Type:                corev1.EventTypeNormal,

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/connections"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
 // Options are what a Server is made of.
@@ -159,7 +159,7 @@ func (s *Server) server(listener net.Listener, routes http.Handler) *http.Server
 		WriteTimeout:      answerTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeader,
-		ConnState:         connections.New(maxConnections, 0, 0).Note,
+		ConnState:         wire.NewRoom(maxConnections, 0, 0).Note,
 		ErrorLog:          slog.NewLogLogger(s.opts.Logger.Handler(), slog.LevelDebug),
 	}
 }

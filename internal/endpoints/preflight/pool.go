@@ -8,12 +8,11 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/descriptors"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/jwt"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
 // pool is a pool and what its source showed.
@@ -76,7 +75,7 @@ func (l *look) read(ctx context.Context, p *pool) error {
 		facts := p.origin.Cloud()
 		for _, secret := range p.origin.Secrets {
 			if facts.Expires.IsZero() { // it was not used
-				_, facts.Expires = jwt.Validity(secret)
+				_, facts.Expires = wire.TokenValidity(secret)
 			}
 		}
 		p.source = append(p.source, JudgeCloud(facts, time.Now())...)
@@ -112,7 +111,7 @@ func (l *look) probe(ctx context.Context) []Check {
 	if !l.looksAt(Probes) {
 		return nil
 	}
-	free := make(chan struct{}, descriptors.Share(l.Config.Health.Concurrency))
+	free := make(chan struct{}, wire.SocketShare(l.Config.Health.Concurrency))
 	names := l.plan.GroupNames()
 	var all []Check
 	for _, p := range l.pools {

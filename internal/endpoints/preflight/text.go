@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
 // Text renders the report for people: every check, by section. The result of each
@@ -23,7 +23,7 @@ func (r Report) Text(colour bool) string {
 			fmt.Fprintln(&t, section.Title())
 		}
 		for _, c := range group {
-			fmt.Fprintf(&t, "  %s  %s\n", t.word(c.Result), redact.Printable(c.Subject+": "+c.finding()))
+			fmt.Fprintf(&t, "  %s  %s\n", t.word(c.Result), wire.Printable(c.Subject+": "+c.finding()))
 		}
 		if t.remedy(group) {
 			fmt.Fprintf(&t, "        see:    %s\n", group[0].Link)
@@ -43,10 +43,10 @@ func (r Report) ShortText(colour bool) string {
 	}
 	groups := alike(r.Short().Checks)
 	for _, a := range r.Areas {
-		fmt.Fprintf(&t, "%s  %-*s  %s\n", t.word(a.Result), width, a.Section, redact.Printable(r.outcome(a)))
+		fmt.Fprintf(&t, "%s  %-*s  %s\n", t.word(a.Result), width, a.Section, wire.Printable(r.outcome(a)))
 		for ; len(groups) > 0 && groups[0][0].Section == a.Section; groups = groups[1:] {
 			for _, same := range gather(groups[0], Check.cause) {
-				fmt.Fprintf(&t, "  %s  %s\n", t.word(same[0].Result), redact.Printable(oneLine(same)))
+				fmt.Fprintf(&t, "  %s  %s\n", t.word(same[0].Result), wire.Printable(oneLine(same)))
 			}
 			t.remedy(groups[0])
 		}
@@ -87,7 +87,7 @@ func (t *text) remedy(group []Check) (added bool) {
 		label = fmt.Sprintf("remedy for these %d:", len(group))
 	}
 	if remedy != "" {
-		fmt.Fprintf(t, "        %s %s\n", label, redact.Printable(remedy))
+		fmt.Fprintf(t, "        %s %s\n", label, wire.Printable(remedy))
 	}
 	return remedy != ""
 }

@@ -14,9 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 
@@ -96,7 +96,7 @@ func (a *asking) explainThere(ctx context.Context, address netip.Addr) error {
 		}
 		if s := v.Spec; s.Address == address.String() {
 			found = true
-			fmt.Fprintln(a.Stdout, redact.Printable(fmt.Sprintf("%s/%s: %s is %s: port %q, %d to %d, view %s",
+			fmt.Fprintln(a.Stdout, wire.Printable(fmt.Sprintf("%s/%s: %s is %s: port %q, %d to %d, view %s",
 				v.Metadata.Namespace, s.ServiceName, s.Address, s.State, s.PortName, s.Port, s.TargetPort, v.Metadata.Name)))
 			a.explainProxies(streams, &v)
 		}
@@ -142,7 +142,7 @@ func (a *asking) explain(ctx context.Context, c settings.Views, address netip.Ad
 		found = true
 		key := join.Key{Namespace: one.Namespace, Name: one.Service}
 		for _, text := range join.Explain(address, one, known[key], of[key], c.Cluster.Selects) {
-			fmt.Fprintln(a.Stdout, redact.Printable(fmt.Sprintf("%s/%s: %s", one.Namespace, one.Name, text)))
+			fmt.Fprintln(a.Stdout, wire.Printable(fmt.Sprintf("%s/%s: %s", one.Namespace, one.Name, text)))
 		}
 	}
 	if !found {

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 
@@ -112,7 +112,7 @@ func (a *asking) explainProxies(streams []xds.Stream, v *views.EndpointView) {
 }
 
 func (a *asking) say(format string, args ...any) {
-	fmt.Fprintln(a.Stdout, redact.Printable(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(a.Stdout, wire.Printable(fmt.Sprintf(format, args...)))
 }
 
 // streams asks for the clients of xDS.

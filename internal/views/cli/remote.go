@@ -13,7 +13,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/proxy"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 
@@ -57,7 +57,7 @@ func newRemote(a *asking) (*remote, error) {
 	if a.tokenFile != "" && address.Scheme != "https" && !strings.HasPrefix(address.Host, "127.") && address.Hostname() != "localhost" {
 		return nil, errors.New("a token is not sent without TLS; give --server an address of scheme https")
 	}
-	transport := &http.Transport{TLSClientConfig: config, Proxy: proxy.FromEnvironment, ForceAttemptHTTP2: true}
+	transport := &http.Transport{TLSClientConfig: config, Proxy: wire.ProxyFromEnvironment, ForceAttemptHTTP2: true}
 	return &remote{asking: a, address: strings.TrimSuffix(a.server, "/"), client: &http.Client{Transport: transport}}, nil
 }
 

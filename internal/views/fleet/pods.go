@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/conditions"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
 // longestWords bounds what a condition quotes.
@@ -106,7 +106,7 @@ func trouble(c corev1.ContainerStatus, stays bool) string {
 
 // words are a reason and a message of Kubernetes, or of the program that ended.
 func words(reason, message string) string {
-	return strings.Trim(reason+": "+redact.Cut(redact.Printable(strings.TrimSpace(message)), longestWords), ": ")
+	return strings.Trim(reason+": "+wire.Cut(wire.Printable(strings.TrimSpace(message)), longestWords), ": ")
 }
 
 // find returns the condition of a type, an empty one if there is none.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/files"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
 )
 
 // errNotTrusted says that a certificate counts no more on a connection that it opened.
@@ -29,7 +29,7 @@ type authority struct {
 
 // readAuthority reads the certificates of a file.
 func readAuthority(file string) (*x509.CertPool, []byte, error) {
-	text, err := files.Read(file, longestFile)
+	text, err := system.ReadFile(file, longestFile)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the authority of clients: %w", err)
 	}

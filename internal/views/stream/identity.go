@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/files"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/certificates"
 )
 
@@ -70,7 +70,7 @@ func ReadIdentities(path string) (*Identities, error) {
 
 // readIdentities reads the file and the tokens that it names.
 func readIdentities(path string) (map[string]*Identity, error) {
-	text, err := files.Read(path, longestFile)
+	text, err := system.ReadFile(path, longestFile)
 	if err != nil {
 		return nil, fmt.Errorf("read the identities: %w", err)
 	}
@@ -112,7 +112,7 @@ func (i *Identity) check(others map[string]*Identity) error {
 	if i.TokenFile == "" {
 		return nil
 	}
-	token, err := files.Read(i.TokenFile, longestFile)
+	token, err := system.ReadFile(i.TokenFile, longestFile)
 	if err != nil {
 		return fmt.Errorf("has a token that cannot be read: %w", err)
 	}

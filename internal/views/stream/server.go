@@ -11,9 +11,8 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/connections"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/descriptors"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
 // Options are what a Server is made of.
@@ -66,7 +65,7 @@ type Server struct {
 	clients  clients
 	lists    chan struct{}
 	listener net.Listener
-	room     *connections.Room
+	room     *wire.Room
 	stats    stats
 	// authority is that of clients' certificates.
 	authority authority
@@ -94,10 +93,10 @@ func New(opts Options) (*Server, error) {
 	if opts.Take <= 0 {
 		opts.Take = takeTime
 	}
-	opts.MostClients = descriptors.Share(opts.MostClients)
-	spare := descriptors.Share(spareConnections)
+	opts.MostClients = wire.SocketShare(opts.MostClients)
+	spare := wire.SocketShare(spareConnections)
 	return &Server{
-		room: connections.New(spare, opts.MostClients+spare, opts.MostOfOne+spare),
+		room: wire.NewRoom(spare, opts.MostClients+spare, opts.MostOfOne+spare),
 		opts: opts, authority: authority{file: opts.TLS.ClientCAFile}, lists: make(chan struct{}, mostLists), stopping: make(chan struct{}),
 		clients: clients{most: opts.MostClients, mostOfOne: opts.MostOfOne, of: make(map[string]int)},
 	}, nil

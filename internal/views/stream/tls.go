@@ -5,7 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/files"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
 )
 
 // TLS are the files of the server's certificate and key, and of the authority that
@@ -53,8 +53,8 @@ func (t TLS) Strict() (*tls.Config, error) {
 // read makes the configuration of one connection. No session is resumed: that would
 // pass by an authority that was taken away.
 func (t TLS) read() (*tls.Config, error) {
-	text, textErr := files.Read(t.CertificateFile, longestFile)
-	key, keyErr := files.Read(t.KeyFile, longestFile)
+	text, textErr := system.ReadFile(t.CertificateFile, longestFile)
+	key, keyErr := system.ReadFile(t.KeyFile, longestFile)
 	certificate, err := tls.X509KeyPair(text, key)
 	if err := cmp.Or(textErr, keyErr, err); err != nil {
 		return nil, fmt.Errorf("read the certificate %s and its key %s: %w", t.CertificateFile, t.KeyFile, err)

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/files"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/spec"
 )
@@ -178,7 +178,7 @@ func (f *Fleets) look() {
 }
 
 func (f *Fleets) read() {
-	text, err := files.Read(f.path, longestFile)
+	text, err := system.ReadFile(f.path, longestFile)
 	if err != nil {
 		f.problem = fmt.Errorf("read the fleets: %w", err)
 		return

@@ -7,8 +7,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
 // unserved is the type of all that is not served, for the stream servers: they would keep
@@ -177,5 +177,5 @@ func rejection(message string, there bool) string {
 	if message == "" {
 		message = "no reason was given"
 	}
-	return redact.Cut(redact.Printable(message), longestText)
+	return wire.Cut(wire.Printable(message), longestText)
 }

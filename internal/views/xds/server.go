@@ -18,11 +18,10 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/connections"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/descriptors"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
 // Options are what a Server is made of.
@@ -69,7 +68,7 @@ type Server struct {
 	// news has something when a client has answered or left.
 	news  chan struct{}
 	stats stats
-	room  *connections.Room
+	room  *wire.Room
 
 	mu       sync.Mutex
 	joined   bool // the first join is translated
@@ -97,10 +96,10 @@ func New(opts Options) (*Server, error) {
 	case opts.TLS != nil && (opts.Namespaces == nil || opts.Accepts == nil || opts.TrustDomain == ""):
 		return nil, errors.New("xds: with certificates it has to be known of which trust domain they are and what each client may see")
 	}
-	opts.MostClients = descriptors.Share(opts.MostClients)
+	opts.MostClients = wire.SocketShare(opts.MostClients)
 	opts.Annotation = cmp.Or(opts.Annotation, join.ShownAnnotation)
 	s := &Server{
-		room: connections.New(descriptors.Share(spareConnections), opts.MostClients+descriptors.Share(spareConnections), opts.MostOfOne+descriptors.Share(spareConnections)),
+		room: wire.NewRoom(wire.SocketShare(spareConnections), opts.MostClients+wire.SocketShare(spareConnections), opts.MostOfOne+wire.SocketShare(spareConnections)),
 		opts: opts, news: make(chan struct{}, 1),
 		services: make(map[join.Key]*translated), fleets: make(map[string]*fleet), clients: make(map[*client]struct{}), of: make(map[string]*account),
 	}

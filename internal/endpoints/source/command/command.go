@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/process"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
 )
 
 // Options say what to run.
@@ -28,7 +28,7 @@ type Options struct {
 // Source runs the program anew in every read.
 type Source struct {
 	options Options
-	runner  process.Runner
+	runner  system.Runner
 }
 
 // New checks the options. The program need not be there yet.
@@ -53,7 +53,7 @@ func (s *Source) Read(ctx context.Context) ([]inventory.Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("inventory command: %w", err)
 	}
-	output, err := s.runner.Run(ctx, process.Command{
+	output, err := s.runner.Run(ctx, system.Command{
 		Path: s.options.Path, Args: s.options.Args, Env: env, MaxOutput: inventory.MaxBytes,
 	})
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Source) Read(ctx context.Context) ([]inventory.Node, error) {
 	nodes, err := inventory.Decode(output.Stdout)
 	if err != nil {
 		return nil, fmt.Errorf("inventory command: output of %q: %w%s",
-			s.options.Path, withoutSecrets(err, output.Stdout, env), process.StderrNote(output.Stderr))
+			s.options.Path, withoutSecrets(err, output.Stdout, env), system.StderrNote(output.Stderr))
 	}
 	return nodes, nil
 }
@@ -70,7 +70,7 @@ func (s *Source) Read(ctx context.Context) ([]inventory.Node, error) {
 // withoutSecrets replaces an error about an output that holds a secret: the error
 // may quote a part of it, which Redact would not recognize.
 func withoutSecrets(err error, stdout []byte, env []string) error {
-	if text := string(stdout); process.Redact(text, env) == text {
+	if text := string(stdout); system.Redact(text, env) == text {
 		return err
 	}
 	return errors.New("it is not an inventory, and is not quoted because it holds a secret of the environment; run the command by hand")

@@ -15,7 +15,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/command"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/sourcetest"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/process"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -112,10 +112,10 @@ func TestContract02ErrorsCarryTheLastLinesOfStderr(t *testing.T) {
 
 func TestContract02ErrorsCanBeToldApart(t *testing.T) {
 	_, err := newSource(t, "exit 4").Read(t.Context())
-	if exit := new(process.ExitError); !errors.As(err, &exit) || exit.Code != 4 {
+	if exit := new(system.ExitError); !errors.As(err, &exit) || exit.Code != 4 {
 		t.Errorf("got %v, want an ExitError of code 4", err)
 	}
-	if _, err := newSource(t, "yes").Read(t.Context()); !errors.Is(err, process.ErrOutputLimit) {
+	if _, err := newSource(t, "yes").Read(t.Context()); !errors.Is(err, system.ErrOutputLimit) {
 		t.Errorf("got %v, want ErrOutputLimit", err)
 	}
 }

@@ -17,10 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/jwt"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/proxy"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/retryafter"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
 const (
@@ -308,7 +305,7 @@ func newTransport(options Options) *transport {
 	if standard, ok := http.DefaultTransport.(*http.Transport); ok {
 		base = standard.Clone()
 	}
-	base.Proxy = proxy.FromEnvironment
+	base.Proxy = wire.ProxyFromEnvironment
 	base.HTTP2 = &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout}
 	t := &transport{base: base, credentials: &credentials{token: options.Token, username: options.Username, password: options.Password}}
 	if options.Wrap != nil {
@@ -381,7 +378,7 @@ type credentials struct {
 	// expiry is when the token used last expires, zero if it does not say.
 	expiry atomic.Pointer[time.Time]
 	// secrets are those that were used, which no error may repeat.
-	secrets redact.Secrets
+	secrets wire.Secrets
 }
 
 // header returns the value of Authorization at this moment.
@@ -404,7 +401,7 @@ func (c *credentials) header() (string, error) {
 	if token == "" {
 		return "", errors.New("IONOS_TOKEN is empty; set it, or write the token to the file that IONOS_TOKEN_FILE names")
 	}
-	_, expires := jwt.Validity(token)
+	_, expires := wire.TokenValidity(token)
 	c.expiry.Store(&expires)
 	c.secrets.Add(token)
 	return "Bearer " + token, nil
@@ -438,7 +435,7 @@ func plainToken(text string) string {
 // refused is the error while the service wants to be left alone.
 func (c *client) refused() error {
 	if wait := time.Until(c.until); wait > 0 {
-		return &retryafter.Error{Err: fmt.Errorf("not asked for another %s, as the API demanded: %w", wait.Round(time.Second), c.refusal), After: wait}
+		return &wire.RetryAfterError{Err: fmt.Errorf("not asked for another %s, as the API demanded: %w", wait.Round(time.Second), c.refusal), After: wait}
 	}
 	return nil
 }
@@ -459,13 +456,13 @@ func (c *client) explain(about subject, answer *ionoscloud.APIResponse, err erro
 		text += "; " + remedy
 	}
 	said := http.Header{"Retry-After": answer.Header[headerRetryAfter], "Date": answer.Header["Date"]}
-	wait := retryafter.Wait(said, time.Now(), maxRetryAfter)
+	wait := wire.RetryAfter(said, time.Now(), maxRetryAfter)
 	if wait <= 0 {
 		return refusal(status, errors.New(text))
 	}
 	c.until = time.Now().Add(wait)
 	c.refusal = refusal(status, fmt.Errorf("%s; not asked again for %s", text, wait.Round(time.Second)))
-	return &retryafter.Error{Err: c.refusal, After: wait}
+	return &wire.RetryAfterError{Err: c.refusal, After: wait}
 }
 
 // refusal says where the credentials are what is refused.
@@ -510,7 +507,7 @@ func (c *client) said(status int, err error) string {
 	}
 	for _, message := range *model.Messages {
 		if text := message.Message; text != nil && c.credentials.secrets.Hide(*text) == *text {
-			return redact.Cut(redact.Printable(*text), mostSaid)
+			return wire.Cut(wire.Printable(*text), mostSaid)
 		}
 	}
 	return ""

@@ -18,7 +18,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/storetest"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/retryafter"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
 // says answers like an API server with that message in its Status.
@@ -186,7 +186,7 @@ func TestAWriteSaysWhetherTheServerIsUnavailableOrThisSliceAlone(t *testing.T) {
 			if got := errors.Is(err, publish.ErrUnavailable); got != test.unavailable {
 				t.Errorf("got unavailable %t, want %t: %v", got, test.unavailable, err)
 			}
-			if got := retryafter.Of(err); got != test.retryAfter {
+			if got := wire.RetryAfterOf(err); got != test.retryAfter {
 				t.Errorf("the error asks for a pause of %s, want %s: %v", got, test.retryAfter, err)
 			}
 		})

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/process"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
 )
 
 // What kubectl says of a request that the server answered, and of one that it did
@@ -29,7 +29,7 @@ var unreachable = regexp.MustCompile(`^dial |connection (?:refused|reset by peer
 // publish.ErrUnavailable. An unknown one counts as about this request. kubectl does not
 // report the pause that a server asks for.
 func judge(err error) error {
-	exit := new(process.ExitError)
+	exit := new(system.ExitError)
 	if !errors.As(err, &exit) {
 		return err
 	}
@@ -49,7 +49,7 @@ func judge(err error) error {
 // explain makes a conflict of a report that the slice has changed, exists already or
 // is gone.
 func explain(operation publish.Operation, err error) error {
-	exit := new(process.ExitError)
+	exit := new(system.ExitError)
 	if !errors.As(err, &exit) {
 		return err
 	}
@@ -65,7 +65,7 @@ func explain(operation publish.Operation, err error) error {
 
 // answer returns the reason and the message of the server's answer, empty where
 // there was none.
-func answer(exit *process.ExitError) (reason, message string) {
+func answer(exit *system.ExitError) (reason, message string) {
 	found := answered.FindStringSubmatch(exit.Stderr)
 	if found == nil {
 		return "", ""

@@ -14,7 +14,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/process"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
 )
 
 // Options says which kubectl to run, and what for.
@@ -32,7 +32,7 @@ type Options struct {
 // time.
 type Store struct {
 	options Options
-	runner  process.Runner
+	runner  system.Runner
 
 	mu sync.Mutex
 	// known are the slices as they were last seen: what a write starts from.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/process"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
 )
 
 const (
@@ -31,7 +31,7 @@ func (s *Store) run(ctx context.Context, stdin []byte, args ...string) ([]byte, 
 	if !inPod(env) {
 		args = append(args, "--request-timeout="+requestTimeout(ctx))
 	}
-	output, err := s.runner.Run(ctx, process.Command{
+	output, err := s.runner.Run(ctx, system.Command{
 		Path: s.options.Path, Args: args, Env: env, Stdin: stdin, MaxOutput: maxOutput,
 	})
 	if err != nil {

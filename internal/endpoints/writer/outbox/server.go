@@ -3,7 +3,7 @@ package outbox
 import (
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/retryafter"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
 // Server is what is known of the API server, for all outboxes whose writes go there.
@@ -59,7 +59,7 @@ func (u *outage) begin(result Result, now time.Time, random func() float64) {
 		u.failures++
 		u.since = now
 	}
-	if wait := retryafter.Of(result.Err); wait > 0 {
+	if wait := wire.RetryAfterOf(result.Err); wait > 0 {
 		u.asked = later(u.asked, now.Add(wait))
 		u.until = later(u.until, u.asked)
 	}

@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
 // longestWords bounds what is quoted of others, and longestMistakes the mistakes of a spec.
@@ -31,7 +31,7 @@ func accepted(s Seen) metav1.Condition {
 	const of = v1alpha1.ConditionAccepted
 	const text = "generation %d is not in effect, and what was in effect before stays: %s"
 	if s.Mistake != nil {
-		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonInvalid, text, s.Envoy.Generation, redact.Cut(redact.Printable(s.Mistake.Error()), longestMistakes))
+		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonInvalid, text, s.Envoy.Generation, wire.Cut(wire.Printable(s.Mistake.Error()), longestMistakes))
 	}
 	for _, one := range s.served() {
 		if one.Problem != "" {
@@ -120,7 +120,7 @@ func ready(s Seen) metav1.Condition {
 func why(s Seen) string {
 	var text string
 	if c := said(s.Deployment, appsv1.DeploymentReplicaFailure); c != nil && c.Status == corev1.ConditionTrue {
-		text = "; Pods cannot be created: " + redact.Cut(redact.Printable(c.Message), longestWords)
+		text = "; Pods cannot be created: " + wire.Cut(wire.Printable(c.Message), longestWords)
 	}
 	for _, pod := range s.Pods {
 		if !pod.Ready && pod.Why != "" {

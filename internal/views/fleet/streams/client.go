@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/files"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/redact"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/conditions"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
 const (
@@ -44,7 +44,7 @@ func (s *stream) stream() conditions.Stream {
 	for _, r := range s.Rejected {
 		all = append(all, r.Type+": "+r.Text)
 	}
-	one.Rejected = redact.Cut(redact.Printable(strings.Join(all, "; ")), longestText)
+	one.Rejected = wire.Cut(wire.Printable(strings.Join(all, "; ")), longestText)
 	return one
 }
 
@@ -64,14 +64,14 @@ type object struct {
 }
 
 func (o *object) served() conditions.Served {
-	one := conditions.Served{Generation: o.Generation, Problem: redact.Cut(redact.Printable(o.Problem), longestText), More: o.More}
+	one := conditions.Served{Generation: o.Generation, Problem: wire.Cut(wire.Printable(o.Problem), longestText), More: o.More}
 	for _, u := range o.Unresolved {
 		one.Unresolved = append(one.Unresolved, conditions.Unresolved{
-			Port: u.Port, Route: u.Route, Reason: u.Reason, Text: redact.Cut(redact.Printable(u.Text), longestText),
+			Port: u.Port, Route: u.Route, Reason: u.Reason, Text: wire.Cut(wire.Printable(u.Text), longestText),
 		})
 	}
 	for _, text := range o.Notes {
-		one.Notes = append(one.Notes, redact.Cut(redact.Printable(text), longestText))
+		one.Notes = append(one.Notes, wire.Cut(wire.Printable(text), longestText))
 	}
 	return one
 }
@@ -94,7 +94,7 @@ func (s *Streams) client() (*asker, error) {
 	a := &asker{of: s}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.server.Hostname()}
 	if file := s.opts.AuthorityFile; file != "" {
-		text, err := files.Read(file, longestFile)
+		text, err := system.ReadFile(file, longestFile)
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +104,7 @@ func (s *Streams) client() (*asker, error) {
 		}
 	}
 	if file := s.opts.TokenFile; file != "" {
-		text, err := files.Read(file, longestFile)
+		text, err := system.ReadFile(file, longestFile)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,0 @@
-//go:build !linux
-
-package process_test
-
-// beUnkillable does nothing where no test needs it.
-func beUnkillable() {}

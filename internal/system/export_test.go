@@ -1,0 +1,15 @@
+package system
+
+import "time"
+
+// Reading returns ReadFile with another way to read.
+func Reading(limit time.Duration, read func(path string) ([]byte, error)) func(path string) ([]byte, error) {
+	r := &fileReads{limit: limit, read: func(of fileRequest) ([]byte, error) { return read(of.path) }}
+	return func(path string) ([]byte, error) { return r.get(fileRequest{path: path}) }
+}
+
+// ParseStat reads a line of /proc; see parseStat.
+func ParseStat(stat string) (pid, name, state string, group int, ok bool) {
+	m, group, ok := parseStat(stat)
+	return m.pid, m.name, m.state, group, ok
+}
