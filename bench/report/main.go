@@ -88,11 +88,6 @@ func write(out string) error {
 			return fmt.Errorf("%s: %w", s.raw(), err)
 		}
 		p := s.present(r)
-		for name, text := range p.plots {
-			if err := save(out, name, text); err != nil {
-				return err
-			}
-		}
 		parts = append(parts, p)
 	}
 	return save(out, "performance.md", page(parts))

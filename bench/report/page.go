@@ -1,7 +1,6 @@
 package main
 
 import (
-	_ "embed" // for hotSpots
 	"fmt"
 	"strings"
 )
@@ -27,12 +26,6 @@ Each section keeps what it measured in a file beside this page, as ` + "`go test
 |---|---|---|---|
 `
 
-// hotSpots describes profiles and the changes that came of them, before and after. The
-// figures are of one day; a later run cannot take them again.
-//
-//go:embed hotspots.txt
-var hotSpots string
-
 func page(parts []part) string {
 	var b strings.Builder
 	b.WriteString(intro)
@@ -48,19 +41,8 @@ func page(parts []part) string {
 			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", t.question, t.want, t.found, result)
 		}
 	}
-	var curves []curve
 	for _, p := range parts {
 		b.WriteString("\n" + strings.TrimSpace(p.prose) + "\n")
-		curves = append(curves, p.curves...)
-	}
-	if text := growth(curves); text != "" {
-		b.WriteString("\n" + text)
-	}
-	for _, p := range parts {
-		b.WriteString(p.capacity)
-	}
-	if text := strings.TrimSpace(hotSpots); text != "" {
-		b.WriteString("\n" + text + "\n")
 	}
 	return b.String()
 }

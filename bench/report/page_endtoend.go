@@ -17,14 +17,8 @@ The built program (source ` + "`kubernetes`, store `client-go`" + `) between two
 - *Events* are those on the Service that tell of the change. Nothing waits for them, and after 25 they are at most one in ten seconds.
 - *Decisions* are passes over all members, those included that find nothing to do.
 
-![Change to slice](endtoend-change.svg)
-
 | nodes | side | median | p90 | max | from the answer | CPU | slice writes | reads | Events | decisions |
 |---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|
-`
-
-const orientation = `
-For orientation, others as measured elsewhere on the same sort of machine (2 cores), not in this run: cloud-provider-kubevirt needs 12 requests and 16 ms a change at 3 nodes, 66 requests and 3.9 s at 30, and 18 s for its first sync of 100; Δ-controller's endpoint pipeline takes 40 ms a change and 92 MB at 1,000 endpoints, 67 ms and 164 MB at 5,000 (peak 322 MB); a bare client-go watcher 10 ms at 1,000 nodes with 33 MB, and 0.2 to 0.6 ms of CPU for each heartbeat; a poller with kubectl 1.2 s of CPU and 200 MB a cycle at 1,000 nodes.
 `
 
 const beatIntro = `
@@ -48,8 +42,6 @@ const memoryIntro = `
 
 Resident bytes: of the daemon three seconds after its first sync and at the end of the steady state above; of the bare watcher after its changes and heartbeats.
 
-![Memory](endtoend-memory.svg)
-
 | nodes | daemon, after start | steady | peak | bare watcher | peak |
 |---:|---:|---:|---:|---:|---:|
 `
@@ -71,7 +63,7 @@ func presentEndToEnd(r results) part {
 			b.WriteString(changeRow(r, n, side))
 		}
 	}
-	b.WriteString(orientation + beatIntro)
+	b.WriteString(beatIntro)
 	for _, n := range sizesOf(r, "Heartbeat", "daemon") {
 		for _, side := range []string{"daemon", "bare"} {
 			name := at("Heartbeat", n, side)
@@ -86,12 +78,7 @@ func presentEndToEnd(r results) part {
 			number(v("writes")), number(v("events")), number(v("reads")), number(v("watches")), number(v("lease-requests")))
 	}
 	b.WriteString(memoryIntro + memoryRows(r) + startIntro + startRows(r))
-	return part{prose: b.String(), targets: endToEndTargets(r), curves: endToEndCurves(r), capacity: onPaper(r), plots: map[string]string{
-		"endtoend-change.svg": chart("from a node's change to the written slice, median, by nodes", duration,
-			series{"daemon", over(r, "Change", "daemon", "ns/op")}, series{"kubectl", over(r, "Change", "poller", "ns/op")}, series{"bare", over(r, "Change", "bare", "ns/op")}),
-		"endtoend-memory.svg": chart("resident memory, by nodes", size,
-			series{"daemon", over(r, "Steady", "daemon", "resident-B")}, series{"kubectl, peak", over(r, "ChangeCost", "poller", "peak-B")}, series{"bare", over(r, "Memory", "bare", "resident-B")}),
-	}}
+	return part{prose: b.String(), targets: endToEndTargets(r)}
 }
 
 func changeRow(r results, n int, side string) string {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	_ "embed" // for hotSpotsProbing
 	"fmt"
 	"math"
 	"strings"
@@ -22,8 +21,6 @@ Every backend is checked every 2 s with a time-out of 1 s, by one process on one
 cd bench && go run ./probing/rig -only 'side=daemon/mode=http'   # some cases alone
 ` + "```" + `
 
-![CPU over the number of backends](probing-cpu.svg)
-
 | backends | check | side | cores | CPU of a check | made | resident | TIME_WAIT | uneven | off, median | off, 99 %% |
 |---:|---|---|---:|---:|---:|---:|---:|---:|---:|---:|
 `
@@ -32,8 +29,6 @@ const probingLegend = `
 *made*: checks that reached their backends, of those that should. *TIME_WAIT*: sockets left on the checking side for each 1,000 checks, each for a minute. *uneven*: the coefficient of variation of the checks' starts over 20 parts of each round; chance alone would give %.2f at 100 backends, %.2f at 1,000, %.2f at 10,000. *off*: by how much the time between two checks of a backend differs from 2 s. All starts are as the backends see them, so the machine's own load is part of it.
 
 We start checks at 128 moments of an interval, as many at each, so that the process wakes up for several at once; 20 parts do not divide 128, which alone is an unevenness of 0.08.
-
-![How a round is spread](probing-spread.svg)
 
 ### One slow tenth
 
@@ -69,11 +64,6 @@ const probingKeepAliveLegend = `
 The daemon sends one every 15 s. No period finds a dead endpoint earlier than the health checks do: the kernel gives a connection up after three that are not answered, 5 s apart. A keep-alive is for what no check sees: a firewall that has forgotten the connection. Firewalls forget idle connections after minutes, some after one; 15 s is well below, and a shorter period would send more packets for nothing. With a minute the kernel sends many at the same moment; the loopback device drops some, and they are sent again.
 `
 
-// hotSpotsProbing describes what came of the profiles, with the figures of one day.
-//
-//go:embed hotspots_probing.txt
-var hotSpotsProbing string
-
 // probed are the sizes and checks of the table.
 var probed = struct {
 	modes []probing.Mode
@@ -101,18 +91,18 @@ func presentProbing(r results) part {
 			b.WriteString(slowRow(r, c))
 		}
 	}
-	b.WriteString(probingSlow + probingHeld + heldRows(r) + keepAliveRows(r) + "\n" + hotSpotsProbing)
+	b.WriteString(probingSlow + probingHeld + heldRows(r) + keepAliveRows(r))
 	var t rows
 	thousand := probing.Name(probing.Daemon, probing.HTTP, 1_000, probing.Nothing)
 	cores := r.least(thousand, "cores")
 	t.add("probing 1,000 HTTP backends every 2 s", "at most 0.25 of a core", fmt.Sprintf("%.2f", cores),
 		cores > 0 && cores <= 0.25 && r.least(thousand, "percent-of-probes") > 95, "")
-	return part{prose: b.String(), targets: t.all, plots: probingPlots(r), curves: []curve{
-		{quantity: "CPU of HTTP checks every 2 s", unit: "cores", points: probingPoints(r, probing.Daemon, probing.HTTP, "cores")},
-		{quantity: "CPU of TCP checks every 2 s", unit: "cores", points: probingPoints(r, probing.Daemon, probing.TCP, "cores")},
-		{quantity: "memory while HTTP checks run", unit: "B", points: probingPoints(r, probing.Daemon, probing.HTTP, "resident-bytes")},
-	}}
+	return part{prose: b.String(), targets: t.all}
 }
+
+// chance is the coefficient of variation over the parts of a round when each of n
+// starts falls anywhere.
+func chance(n int) float64 { return math.Sqrt(probing.Bins / float64(n)) }
 
 func probingRow(r results, side probing.Side, mode probing.Mode, n int) string {
 	name := probing.Name(side, mode, n, probing.Nothing)

@@ -65,7 +65,7 @@ func presentTargets(r results) part {
 			short(r.most(rest, "requests")), short(r.least(rest, "s")), short(r.most(rest, "watches")), short(r.quantile(rest, "checks/s", 0.5)), short(r.most(rest, "goroutines")),
 			r.time(start), short(r.most(start, "writes")), r.time(manyAt("First", s, "daemon")), size(r.most(manyAt("Rest", s, "manager-unlimited"), "resident-B")))
 	}
-	return part{prose: b.String(), targets: manyTargets(r), curves: manyCurves(r)}
+	return part{prose: b.String(), targets: manyTargets(r)}
 }
 
 // manyTimes is the beginning of a row: the daemon's times, and those of the bare writers.
@@ -81,14 +81,4 @@ func (r results) time(name string) string {
 		return ""
 	}
 	return duration(r.quantile(name, "ns/op", 0.5))
-}
-
-func manyCurves(r results) []curve {
-	return []curve{
-		{quantity: "many Services: a node dies, until the last slice", unit: "ns", points: manyPoints(r, "Down", "daemon", "ns/op"), remark: "up to the number of writers all slices are written at once."},
-		{quantity: "many Services: the same, bare writers", unit: "ns", points: manyPoints(r, "Down", "writers", "ns/op"), remark: "up to the number of writers all slices are written at once."},
-		{quantity: "many Services: memory", unit: "B", points: manyPoints(r, "Rest", "daemon", "resident-B")},
-		{quantity: "many Services: CPU at rest", unit: "cores", points: manyPoints(r, "Rest", "daemon", "cores")},
-		{quantity: "many Services: start until all slices are known to be right", unit: "ns", points: manyPoints(r, "Start", "daemon", "ns/op")},
-	}
 }

@@ -9,7 +9,7 @@ const viewsIntro = `## Endpoint views
 
 The built ` + "`endpoint-views serve`" + ` on a real API server, slices of 100 endpoints, and streams over HTTP that the measuring process reads. All of them share this machine.
 
-%s%s
+%s
 - *bare* (bench/informer) is the least that client-go needs: an informer with protobuf, whose handler compares two states of a slice and prints a line for each endpoint that differs. It joins nothing, resumes nothing, and has one reader in every row.
 - Both sides tell of *the same write at the same time*, so each pair shares the machine's load. *times* is the ratio of the medians.
 - *Time* is from the moment in which the write was sent to the API server to the consumer's line; with several readers that of the median reader, *last* that of the last one.
@@ -55,7 +55,7 @@ Nothing changes, as the audit log of the API server says. A watch ends after abo
 
 func presentViews(r results) part {
 	var b strings.Builder
-	fmt.Fprintf(&b, viewsIntro, r.measuredOn(), viewsSummary(r))
+	fmt.Fprintf(&b, viewsIntro, r.measuredOn())
 	for _, c := range viewsCases(r, "ViewsChange") {
 		ours, bare := viewsAt("ViewsChange", c.endpoints, c.readers, "views"), viewsAt("ViewsChange", c.endpoints, c.readers, "bare")
 		fmt.Fprintf(&b, "| %s | %d | %s | %s | %s | %s | %.2f |\n", number(float64(c.endpoints)), c.readers, duration(r.quantile(ours, "ns/op", 0.5)),
@@ -89,8 +89,5 @@ func presentViews(r results) part {
 		v := func(unit string) float64 { return r.most(viewsAt("ViewsIdle", c.endpoints, c.readers, "views"), unit) }
 		fmt.Fprintf(&b, "| %s | %s s | %s | %s | %.4f |\n", number(float64(c.endpoints)), number(v("s")), number(v("requests")), number(v("watches")), v("cores"))
 	}
-	return part{prose: b.String(), targets: viewsTargets(r), curves: []curve{
-		{quantity: "views: write to the consumer's line, median, 1 reader", unit: "ns", points: viewsPoints(r, "ViewsChange", "views", "ns/op", 1)},
-		{quantity: "views: memory, 50 readers", unit: "B", points: viewsPoints(r, "ViewsMemory", "views", "resident-B", 50)},
-	}}
+	return part{prose: b.String(), targets: viewsTargets(r)}
 }

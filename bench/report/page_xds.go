@@ -58,8 +58,5 @@ func presentXDS(r results) part {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", number(float64(c.endpoints)), v("resources"), v("wire-B"), v("resources-of-a-change"))
 	}
-	return part{prose: b.String(), targets: xdsTargets(r), curves: []curve{
-		{quantity: "xDS: write to acknowledgement, median, 1 proxy", unit: "ns", points: viewsPoints(r, "XDSChange", "views", "ns/op", 1)},
-		{quantity: "xDS: write to acknowledgement of all, median, 50 proxies", unit: "ns", points: viewsPoints(r, "XDSChange", "views", "ns/op", 50)},
-	}}
+	return part{prose: b.String(), targets: xdsTargets(r)}
 }

@@ -50,11 +50,6 @@ func TestTheSectionOnProbingHasARowForEachCaseThatWasMeasured(t *testing.T) {
 			t.Errorf("got %q in\n%s", wrong, p.prose)
 		}
 	}
-	for name, plot := range p.plots {
-		if !strings.HasPrefix(plot, "<svg") || strings.Contains(plot, "NaN") || strings.Contains(plot, "Inf") {
-			t.Errorf("%s: got\n%s", name, plot)
-		}
-	}
 }
 
 func TestTheSectionOnProbingComparesTheDaemonWithItselfHoldingConnections(t *testing.T) {

@@ -1,7 +1,6 @@
 package main // a program has no tests from outside
 
 import (
-	"math"
 	"testing"
 )
 
@@ -33,17 +32,5 @@ PASS
 func TestParseRefusesWhatHoldsNoBenchmark(t *testing.T) {
 	if _, err := parse("PASS\n"); err == nil {
 		t.Error("got no error for output without a benchmark")
-	}
-}
-
-func TestTheExponentIsThatOfThePower(t *testing.T) {
-	for _, want := range []float64{0, 0.5, 1, 2} {
-		c := curve{}
-		for _, n := range []float64{3, 100, 1_000, 5_000} {
-			c.points = append(c.points, point{n, 7 * math.Pow(n, want)})
-		}
-		if got := c.exponent(); math.Abs(got-want) > 1e-9 {
-			t.Errorf("got %v, want %v", got, want)
-		}
 	}
 }

@@ -26,14 +26,8 @@ type form struct {
 type part struct {
 	// prose is Markdown, from its heading ("## ...") on.
 	prose string
-	// plots are SVG images by the name of their file, which begins with the section's.
-	plots map[string]string
 	// targets are rows of the table at the top.
 	targets []target
-	// curves are how something grows, for the section on growth.
-	curves []curve
-	// capacity is Markdown that follows the section on growth.
-	capacity string
 }
 
 // target is a row of the table of targets.
@@ -43,15 +37,3 @@ type target struct {
 	// reason says why it is missed, in a few words; empty when it is met.
 	reason string
 }
-
-// curve is a quantity over the number of nodes, endpoints or backends.
-type curve struct {
-	// quantity names what grows, unit how the values are shown: "ns" and
-	// "B" become readable ones, anything else follows the number.
-	quantity, unit string
-	points         []point
-	// remark explains an exponent above 1; it is shown only then.
-	remark string
-}
-
-type point struct{ n, value float64 }

@@ -47,17 +47,6 @@ func sizesOf(r results, what, side string) []int {
 	return sizes
 }
 
-// over is a quantity over the number of nodes: its median.
-func over(r results, what, side, unit string) []point {
-	var points []point
-	for _, n := range sizesOf(r, what, side) {
-		if _, known := r.runs[at(what, n, side)][unit]; known {
-			points = append(points, point{float64(n), r.quantile(at(what, n, side), unit, 0.5)})
-		}
-	}
-	return points
-}
-
 // pollInterval is the shortest time between two reads in seconds: the default of
 // SOURCE_POLL_INTERVAL, less its jitter. Each of them is decided on.
 const pollInterval = 27.0
@@ -121,20 +110,4 @@ func endToEndTargets(r results) []target {
 				duration(r.quantile(at("Start", 3, "daemon")+"/check=off", "ns/op", 0.5))), median <= 300e6, "")
 	}
 	return t.all
-}
-
-func endToEndCurves(r results) []curve {
-	write := "the bare watcher's grows for the same reason: one write of a slice costs the API server the more, the more endpoints it holds."
-	return []curve{
-		{quantity: "change to slice, median", unit: "ns", points: over(r, "Change", "daemon", "ns/op"), remark: "from some thousand nodes on the decision over all members, see CPU of a change, is the larger part of it."},
-		{quantity: "change to slice, bare watcher", unit: "ns", points: over(r, "Change", "bare", "ns/op"), remark: write},
-		{quantity: "change to slice, kubectl poller (its cycle)", unit: "ns", points: over(r, "Change", "poller", "ns/op"), remark: "it lists every node in every cycle."},
-		{quantity: "CPU of a change", unit: "ns", points: over(r, "ChangeCost", "daemon", "cpu-ns/op"), remark: "a change is decided over all members; see One pass."},
-		{quantity: "CPU of a heartbeat", unit: "ns", points: over(r, "Heartbeat", "daemon", "cpu-ns/op")},
-		{quantity: "first sync", unit: "ns", points: over(r, "Sync", "daemon", "ns/op"), remark: "one slice of 100 endpoints is written after the other, and between them there are decisions over all members."},
-		{quantity: "CPU of the first sync", unit: "ns", points: over(r, "Sync", "daemon", "cpu-ns/op")},
-		{quantity: "CPU in steady state, TCP checks every 2 s", unit: "cores", points: over(r, "Steady", "daemon", "cores"), remark: "see Probing."},
-		{quantity: "memory in steady state", unit: "B", points: over(r, "Steady", "daemon", "resident-B")},
-		{quantity: "memory of the bare watcher", unit: "B", points: over(r, "Memory", "bare", "resident-B")},
-	}
 }

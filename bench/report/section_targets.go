@@ -82,14 +82,3 @@ func manyTargets(r results) []target {
 	}
 	return t.all
 }
-
-// manyPoints is a quantity over the number of Services with 100 endpoints.
-func manyPoints(r results, what, side, unit string) []point {
-	var points []point
-	for _, s := range manyShapes(r, what) {
-		if name := manyAt(what, s, side); s.endpoints == 100 && r.has(name) {
-			points = append(points, point{float64(s.targets), r.quantile(name, unit, 0.5)})
-		}
-	}
-	return points
-}

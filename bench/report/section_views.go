@@ -84,13 +84,11 @@ func (r results) unrest() string {
 	return ""
 }
 
-// viewsPoints is a quantity over the endpoints, with so many readers.
-func viewsPoints(r results, what, side, unit string, readers int) []point {
-	var points []point
-	for _, c := range viewsCases(r, what) {
-		if c.readers == readers {
-			points = append(points, point{float64(c.endpoints), r.quantile(viewsAt(what, c.endpoints, c.readers, side), unit, 0.5)})
-		}
+// idleOf is how many requests there were in how many seconds without a change.
+func idleOf(r results) (requests, length float64) {
+	for _, c := range viewsCases(r, "ViewsIdle") {
+		name := viewsAt("ViewsIdle", c.endpoints, c.readers, "views")
+		requests, length = requests+r.most(name, "requests"), length+r.most(name, "s")
 	}
-	return points
+	return requests, length
 }

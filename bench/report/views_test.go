@@ -32,9 +32,7 @@ func TestThePageShowsTheViewsBesideTheBareInformer(t *testing.T) {
 	for _, want := range []string{
 		"| 1,000 | 1 | 8 ms | 8 ms | 8 ms | 5 ms | 1.60 |", "| 1,000 | 50 | 5,000 | 250,000 | 10,000 | 2.00 | 20 µs | 5 µs |",
 		"| 10,000 | 50 | 90 MB | 36 MB |", "| 1,000 | 101 | 98 | 101 | 10 | 16 µs |", "| 1,000 | 70 s | 0 | 2 | 0.0010 |", "20 ms, 2.00 times the bare informer's",
-		"| a change at 10,000 endpoints, write to the consumer's line, median | 20 ms | 10 ms | 5 to 69 ms |", "| memory at 10,000 endpoints with 50 / 500 readers | 90 MB / 150 MB |",
-		"of one of 1,000 endpoints: the last line after the last write | 16 µs | 12 µs | 3.1 s |",
-		"1,000 endpoints: a change after its return | 1.2 s | 3.4 s | 23 to 82 s |", "| 1,000 | 5 s | 1.2 s | 1 | 3.4 s | 1 |",
+		"| 1,000 | 5 s | 1.2 s | 1 | 3.4 s | 1 |",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("got no %q in\n%s", want, text)
