@@ -88,3 +88,30 @@ func TestATeamThatChangesAServiceMakesTenPassesASecond(t *testing.T) {
 		w.stop()
 	})
 }
+
+// TestTheEndWaitsForReadsOfServicesThatAreGone: what leads for a time must not go on after it.
+func TestTheEndWaitsForReadsOfServicesThatAreGone(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		w, pools := blueAndRed(t)
+		w.service("shop/web", "http:8080")
+		read := make(chan struct{})
+		w.slow = map[string]chan struct{}{"shop/web": read}
+		w.documents(pools, bindingOf("shop/web", "blue"))
+		w.start()
+		during(time.Second)
+		w.documents(pools)
+		w.locked(func() { delete(w.services, "shop/web"); w.tell() })
+		during(time.Second)
+		ended := make(chan struct{})
+		go func() { defer close(ended); w.stop() }()
+		during(time.Second)
+		select {
+		case <-ended:
+			t.Error("the program ended while the slices of a Service were being read")
+		default:
+		}
+		close(read)
+		<-ended
+	})
+}

@@ -60,6 +60,8 @@ type world struct {
 	alter func(of publish.Target, s *publish.Slice) bool
 	// unread are Services whose slices cannot be read.
 	unread map[string]bool
+	// slow are Services whose slices are read as soon as their channel is closed, not before.
+	slow map[string]chan struct{}
 	// checkErr is why the checks of a pool cannot be made.
 	checkErr map[string]error
 	writes   []string
@@ -289,6 +291,12 @@ func (s worldStore) Follow(changed func()) {
 }
 
 func (s worldStore) Load(context.Context) (publish.State, error) {
+	s.mu.Lock()
+	slow := s.slow[s.of.Namespace+"/"+s.of.Service]
+	s.mu.Unlock()
+	if slow != nil {
+		<-slow
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var state publish.State
