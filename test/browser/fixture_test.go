@@ -55,21 +55,24 @@ func serving(t *testing.T, options admin.Options) string {
 func blank() report.Document {
 	now := time.Date(2026, 11, 3, 3, 14, 15, 0, time.UTC)
 	return report.Document{
-		APIVersion: report.APIVersion, At: now, Mode: "Publish", Leader: true, Decided: true,
-		Program: report.Program{Version: "v1.2.3", StartedAt: now.Add(-time.Hour), UptimeSeconds: 3600},
-		Service: report.Service{Namespace: "default", Name: "web"},
-		Source:  report.Source{Kind: "ionos"}, Store: report.Store{Kind: "client-go"},
+		Headline: report.Headline{
+			Head:    report.Head{APIVersion: report.APIVersion, At: now, Leader: true, Decided: true},
+			Program: report.Program{Version: "v1.2.3", StartedAt: now.Add(-time.Hour), UptimeSeconds: 3600},
+		},
+		PoolState: report.PoolState{ModeState: report.ModeState{Mode: "Publish"}, Source: report.Source{Kind: "ionos"}},
+		Service:   report.Service{Namespace: "default", Name: "web"}, Store: report.Store{Kind: "client-go"},
 	}
 }
 
 // fixtures are states that take the real program too long, or another cluster.
 func fixtures(t *testing.T) []page {
 	standby := blank()
-	standby.Leader, standby.Decided = false, false
+	standby.Leader, standby.Decided, standby.Condition = false, false, report.StandingBy
 	standby.Summary = "standing by for default/web; controller-7d9f_XQ4 leads"
 	standby.Election = report.Election{Enabled: true, Holder: "controller-7d9f_XQ4", Since: standby.At.Add(-time.Hour)}
 
 	trouble := blank()
+	trouble.Condition = report.Failing
 	trouble.Summary = "1 of 2 nodes ready in default/web; the Service cannot be filled: ServiceHasSelector"
 	trouble.Problem = &report.Problem{Kind: "ServiceHasSelector", Message: "Service default/web has a selector, so Kubernetes manages its endpoints itself; remove spec.selector"}
 	trouble.Store.LastError = "list endpointslices: connection refused"
@@ -104,16 +107,16 @@ func fixtures(t *testing.T) []page {
 func manyServices(t *testing.T) page {
 	doc := blank()
 	list := report.Services{
-		APIVersion: report.APIVersion, At: doc.At, Summary: "118 of 120 Services healthy: 1 FailOpen, 1 Refused", Condition: report.FailOpen, Decided: true, Leader: true, Program: doc.Program,
+		Headline:  report.Headline{Head: report.Head{APIVersion: report.APIVersion, At: doc.At, Decided: true, Leader: true}, Summary: "118 of 120 Services healthy: 1 FailOpen, 1 Refused", Condition: report.FailOpen, Program: doc.Program},
 		Documents: &report.Documents{Generation: 4, Mistakes: []report.Mistake{{Place: "pools/green.yaml:7", Message: "EndpointPool green spec.subnetz: is not known; write spec.subnets"}}},
 		Pools: []report.PoolStatus{
-			{Name: "blue", Condition: report.Healthy, Mode: "Publish", Source: &report.Source{Kind: "ionos", LastSuccess: doc.At.Add(-9 * time.Second)}, Services: 119, Stages: report.Stages{Ready: 300}},
-			{Name: "green", Condition: report.FailOpen, Mode: "FailOpen", Reason: "NothingPasses", Message: "no endpoint passes its health check", Source: &report.Source{Kind: "kubernetes", LastError: "connection refused"}, Services: 1, Stages: report.Stages{Ready: 3}},
+			{Name: "blue", Condition: report.Healthy, ModeState: report.ModeState{Mode: "Publish"}, Source: &report.Source{Kind: "ionos", LastSuccess: doc.At.Add(-9 * time.Second)}, Services: 119, Stages: report.Stages{Ready: 300}},
+			{Name: "green", Condition: report.FailOpen, ModeState: report.ModeState{Mode: "FailOpen", Reason: "NothingPasses", Message: "no endpoint passes its health check"}, Source: &report.Source{Kind: "kubernetes", LastError: "connection refused"}, Services: 1, Stages: report.Stages{Ready: 3}},
 		},
 		Conditions: []report.ConditionCount{{Condition: report.FailOpen, Services: 1}, {Condition: report.Refused, Services: 1}, {Condition: report.Healthy, Services: 118}},
 		Known:      120, Total: 120,
 		Services: []report.ServiceStatus{
-			{Namespace: "shop", Service: "db", Condition: report.FailOpen, Summary: "Failing open: 0 of 3 nodes pass, 3 of 3 published ready in shop/db", Pools: []report.PoolUse{{Name: "green", State: report.Leaving, Message: "its binding is gone"}}, ReadyEndpoints: 3, Endpoints: 3},
+			{Namespace: "shop", Service: "db", Condition: report.FailOpen, Summary: "Failing open: 0 of 3 nodes pass, 3 of 3 published ready in shop/db", Pools: []report.PoolUse{{Name: "green", State: report.Leaving, StateMessage: "its binding is gone"}}, ReadyEndpoints: 3, Endpoints: 3},
 			{Namespace: "blog", Service: "abc\u202egnp", Condition: report.Refused, Summary: "nothing is published", Refusals: []report.Refusal{{Pool: "secret", Reason: "PoolNotAllowed", Message: "namespace blog may not use a pool secret"}}},
 			{Namespace: "a-namespace-" + strings.Repeat("n", 51), Service: "a-service-" + strings.Repeat("s", 53), Condition: report.Healthy, Summary: "3 of 3 nodes ready", Pools: []report.PoolUse{{Name: "blue", State: report.Active}}, ReadyEndpoints: 3, Endpoints: 3},
 		},

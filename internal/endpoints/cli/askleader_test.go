@@ -117,7 +117,7 @@ func TestContract217AnAnswerOfAnotherVersionIsNoOpinion(t *testing.T) {
 // Contract 48: a standby hands on what the leader says of targets, and that it is none.
 func TestContract48WhatTheLeaderSaysOfTargetsIsHandedOn(t *testing.T) {
 	t.Parallel()
-	list := report.Services{APIVersion: report.APIVersion, Leader: true, Election: report.Election{Enabled: true, Holder: "pod-a_X"}, Known: 7}
+	list := report.Services{Headline: report.Headline{Head: report.Head{APIVersion: report.APIVersion, Leader: true, Election: report.Election{Enabled: true, Holder: "pod-a_X"}}}, Known: 7}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.Header.Get("Authorization") != "Bearer pod-a_X":

@@ -99,7 +99,7 @@ func unread(f *controller.AssessedFill) error {
 }
 
 // found is what an assessment found out.
-func (b *parts) found(a controller.Assessment, started time.Time) report.Many {
+func (b *parts) found(a controller.Assessment, started time.Time) report.Process {
 	m := b.facts(started)()
 	m.Snapshot, m.DryRun = &a.Snapshot, b.config.Run.DryRun || b.config.Store.Kind == settings.StoreMemory
 	return m

@@ -22,7 +22,7 @@ func (l *looking) computeKnown(ctx context.Context) (known, error) {
 }
 
 // known is what this command found out itself.
-type known struct{ report.Many }
+type known struct{ report.Process }
 
 // targets are the pools, and the Services of the scope.
 func (k known) targets(s scope) *report.Services {

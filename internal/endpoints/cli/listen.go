@@ -59,14 +59,14 @@ func (b *parts) serving(ctx context.Context, do func(context.Context) error) err
 }
 
 // facts returns what makes the facts about this process at any moment.
-func (b *parts) facts(started time.Time) func() report.Many {
+func (b *parts) facts(started time.Time) func() report.Process {
 	var only assign.Key
 	if !b.config.Documents.Used() {
 		only = assign.Key{Namespace: b.config.Target.Namespace, Service: b.config.Target.ServiceName}
 	}
-	return func() report.Many {
+	return func() report.Process {
 		leader := b.leader.state()
-		return report.Many{
+		return report.Process{
 			Now: time.Now(), Snapshot: b.server.Snapshot(), Only: only, StoreKind: string(b.config.Store.Kind), Leader: leader.Leading,
 			Election: report.Election{Enabled: leader.Enabled, Holder: leader.Holder, Since: leader.Since},
 			DryRun:   b.dryRun, Version: b.version, Started: started, StatusError: b.unwritten(),

@@ -137,7 +137,7 @@ func daemonOf(t *testing.T, all []report.ServiceStatus) (address string) {
 		var limit, offset int
 		_, _ = fmt.Sscan(r.FormValue("limit"), &limit)
 		_, _ = fmt.Sscan(r.FormValue("offset"), &offset)
-		page := report.Services{APIVersion: "v1", At: now, Summary: "all but one", Condition: report.Degraded, Decided: true, Leader: true, Known: len(all), Total: len(all), Offset: offset}
+		page := report.Services{Headline: report.Headline{Head: report.Head{APIVersion: "v1", At: now, Decided: true, Leader: true}, Summary: "all but one", Condition: report.Degraded}, Known: len(all), Total: len(all), Offset: offset}
 		page.Services = all[min(offset, len(all)):min(offset+limit, len(all))]
 		answerJSON(w, http.StatusOK, page)
 	})
@@ -149,7 +149,7 @@ func daemonOf(t *testing.T, all []report.ServiceStatus) (address string) {
 		answerJSON(w, http.StatusOK, document(func(d *report.Document) { d.Service.Namespace = "shop"; d.Summary = "2 of 2 nodes ready in shop/web" }))
 	})
 	mux.HandleFunc("GET /api/v1/explain", func(w http.ResponseWriter, r *http.Request) {
-		e := report.Explanation{APIVersion: "v1", At: now, Subject: r.FormValue("subject"), Decided: true, Leader: true, Known: 3, Total: 1}
+		e := report.Explanation{Head: report.Head{APIVersion: "v1", At: now, Decided: true, Leader: true}, Subject: r.FormValue("subject"), Known: 3, Total: 1}
 		e.Services = []report.ExplainedService{{Namespace: "shop", Service: "web-0001", Nodes: []report.Node{{Name: "b1", Address: "10.0.0.11", State: "down", Reason: "ProbeRefused", Message: "connection refused", Pool: "blue"}}}}
 		answerJSON(w, http.StatusOK, e)
 	})

@@ -207,8 +207,8 @@ func targetMessage(s report.ServiceStatus) string {
 		return s.Refusals[0].Reason + ": " + s.Refusals[0].Message
 	}
 	for _, p := range s.Pools {
-		if p.Message != "" {
-			return p.Name + ": " + p.Message
+		if p.StateMessage != "" {
+			return p.Name + ": " + p.StateMessage
 		}
 	}
 	if s.Condition == report.Healthy {

@@ -22,10 +22,9 @@ import (
 func document(change func(*report.Document)) *report.Document {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	d := &report.Document{
-		APIVersion: "v1", At: now, Summary: "2 of 2 nodes ready in default/web", Healthy: true, Decided: true, Mode: "Publish", Leader: true,
-		Service: report.Service{Namespace: "default", Name: "web", Slices: []string{"web-remote"}},
-		Source:  report.Source{Kind: "static", LastSuccess: now.Add(-5 * time.Second)}, Store: report.Store{Kind: "memory"},
-		Stages: report.Stages{Nodes: 2},
+		Headline:  report.Headline{Head: report.Head{APIVersion: "v1", At: now, Decided: true, Leader: true}, Summary: "2 of 2 nodes ready in default/web", Healthy: true},
+		PoolState: report.PoolState{ModeState: report.ModeState{Mode: "Publish"}, Source: report.Source{Kind: "static", LastSuccess: now.Add(-5 * time.Second)}, Stages: report.Stages{Nodes: 2}},
+		Service:   report.Service{Namespace: "default", Name: "web", Slices: []string{"web-remote"}}, Store: report.Store{Kind: "memory"},
 		Nodes: []report.Node{
 			node("a-worker", "10.0.0.11", "ready", "Ready", now.Add(-time.Hour)),
 			node("b-worker", "10.0.0.12", "ready", "Ready", now.Add(-time.Hour)),
@@ -232,7 +231,7 @@ func TestStatusWaitsNoLongerThanItIsTold(t *testing.T) {
 func checkedBy(spelled spelling.Spelling, by spelling.Kind) func(*report.Document) {
 	return func(d *report.Document) {
 		d.Service.Spelling = spelled
-		d.Pools = []report.PoolPart{{Name: "blue", State: report.Active, HealthCheckBy: by}}
+		d.Pools = []report.PoolPart{{PoolUse: report.PoolUse{Name: "blue", State: report.Active}, HealthCheckBy: by}}
 		d.Nodes = append(d.Nodes, node("c-worker", "10.0.0.13", "down", "ProbeStatus", d.At))
 	}
 }

@@ -25,8 +25,11 @@ func standing(t *testing.T, leader func(context.Context) (*report.Document, erro
 		}
 	})
 	w.doc = report.Document{
-		APIVersion: report.APIVersion, At: w.doc.At, Mode: "Publish", Summary: "standing by for default/web; pod-a leads",
-		Election: report.Election{Enabled: true, Holder: "pod-a"},
+		Headline: report.Headline{
+			Head:    report.Head{APIVersion: report.APIVersion, At: w.doc.At, Election: report.Election{Enabled: true, Holder: "pod-a"}},
+			Summary: "standing by for default/web; pod-a leads", Condition: report.StandingBy,
+		},
+		PoolState: report.PoolState{ModeState: report.ModeState{Mode: "Publish"}},
 	}
 	return w
 }

@@ -16,7 +16,7 @@ func listOf(t *report.Services, q listQuery) list {
 	if values := valuesOf(q.Query); len(values) > 0 {
 		v.JSON += "?" + values.Encode()
 	}
-	v.Tone, v.Word = mood(&report.Document{Condition: t.Condition}, v.Banners)
+	v.Tone, v.Word = mood(&report.Document{Headline: t.Headline}, v.Banners)
 	v.Sign = v.Tone.sign()
 	v.Title = v.Sign + " " + v.Headline
 	for i := range t.Pools {
@@ -131,7 +131,7 @@ func targetRowOf(t *report.ServiceStatus) targetRow {
 		name := legible(p.Name)
 		if p.State != report.Active {
 			name += " (" + string(p.State) + ")"
-			row.Messages = append(row.Messages, prose(p.Message))
+			row.Messages = append(row.Messages, prose(p.StateMessage))
 		}
 		row.Pools = append(row.Pools, name)
 	}

@@ -118,7 +118,7 @@ func busyWorld(t *testing.T, size int) (*world, *fleet, *controllertest.Engine) 
 	started := time.Now()
 	w := newWorld(t, func(o *page.Options) {
 		o.Service = func(string, string) (*report.Document, error) {
-			m := report.Many{Now: time.Now(), Snapshot: s.Server().Snapshot(), StoreKind: "memory", Leader: true, Version: "v1", Started: started}
+			m := report.Process{Now: time.Now(), Snapshot: s.Server().Snapshot(), StoreKind: "memory", Leader: true, Version: "v1", Started: started}
 			m.Only = assign.Key{Namespace: target.Namespace, Service: target.Service}
 			return m.Service(target.Namespace, target.Service)
 		}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,9 +49,6 @@ func TestThePageSaysOfEachNodeWhatWhyAndSinceWhen(t *testing.T) {
 	}
 }
 
-// allReady takes away the node that is down.
-func allReady(d *report.Document) { d.Nodes = slices.Delete(d.Nodes, 1, 2) }
-
 // healthy is what the document says.
 func (w *world) healthy() bool {
 	w.t.Helper()
@@ -66,27 +62,17 @@ func (w *world) healthy() bool {
 func TestPageAndDocumentAgreeOnWhatIsHealthy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	trouble := "boom"
-	for name, change := range map[string]func(*report.Document){
-		"nothing":         func(*report.Document) {},
-		"source":          func(d *report.Document) { d.Source.LastError = trouble },
-		"store":           func(d *report.Document) { d.Store.LastError = trouble },
-		"warnings":        func(d *report.Document) { d.Source.Warnings = []string{trouble} },
-		"refused":         func(d *report.Document) { d.Store.SlicesOfOthers = []string{trouble} },
-		"beside":          func(d *report.Document) { d.Store.SlicesBeside = []string{trouble} },
-		"problem":         func(d *report.Document) { d.Problem = &report.Problem{Kind: trouble} },
-		"unchecked":       func(d *report.Document) { d.Stages.Unchecked = 1 },
-		"removal":         func(d *report.Document) { d.Removal = &report.Removal{Endpoints: 1, Inventories: 1} },
-		"hold":            func(d *report.Document) { d.Mode = "Hold" },
-		"fail open":       func(d *report.Document) { d.Mode = "FailOpen" },
-		"a dry run":       func(d *report.Document) { d.DryRun, d.Store.PendingSlices = true, 1 },
-		"stands still":    func(*report.Document) { w.live = errors.New(trouble) },
-		"a write pending": func(d *report.Document) { d.Store.PendingSlices = 1 },
-	} {
-		w.set(func() { w.doc, w.live = threeNodes(), nil; allReady(&w.doc); change(&w.doc) })
-		want := name == "nothing" || name == "a dry run"
+	for _, condition := range append(report.ServiceConditions()[1:], "stands still") {
+		w.set(func() {
+			w.doc, w.live = threeNodes(), nil
+			if w.doc.Condition = condition; condition == "stands still" {
+				w.doc.Condition, w.live = report.Healthy, errors.New("boom")
+			}
+			w.doc.Healthy = w.doc.Condition == report.Healthy
+		})
+		want := condition == report.Healthy
 		if page := strings.Contains(w.page("").body, "✓</span> Healthy"); page != want || w.healthy() != want {
-			t.Errorf("%s: the page is healthy: %v, the document: %v; want %v", name, page, w.healthy(), want)
+			t.Errorf("%s: the page is healthy: %v, the document: %v; want %v", condition, page, w.healthy(), want)
 		}
 	}
 }
@@ -94,26 +80,22 @@ func TestPageAndDocumentAgreeOnWhatIsHealthy(t *testing.T) {
 func TestTheTitleAndTheHeadlineTurnGoodOnlyWhenAllIs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for name, test := range map[string]struct {
-		change func(*report.Document)
-		want   string
-	}{
-		"healthy":        {allReady, "✓</span> Healthy"},
-		"not healthy":    {func(*report.Document) {}, "!</span> Degraded"},
-		"nothing ready":  {func(d *report.Document) { d.Stages.Ready = 0 }, "✗</span> Nothing ready"},
-		"hold":           {func(d *report.Document) { d.Mode = "Hold" }, "!</span> Hold"},
-		"fail open":      {func(d *report.Document) { allReady(d); d.Mode = "FailOpen" }, "✗</span> FailOpen"},
-		"starting":       {func(d *report.Document) { d.Decided = false }, "!</span> Starting"},
-		"source failing": {func(d *report.Document) { allReady(d); d.Source.LastError = "gone" }, "!</span> Degraded"},
-		"store failing":  {func(d *report.Document) { allReady(d); d.Store.LastError = "gone" }, "✗</span> In trouble"},
-		"a standby": {func(d *report.Document) {
-			d.Leader, d.Election = false, report.Election{Enabled: true, Holder: "other"}
-		}, "…</span> Standing by"},
-		"a standby without a leader": {func(d *report.Document) { d.Leader, d.Election = false, report.Election{Enabled: true} }, "!</span> Standing by"},
+	for condition, want := range map[report.Condition]string{
+		report.Healthy: "✓</span> Healthy", report.Degraded: "!</span> Degraded", report.NothingReady: "✗</span> Nothing ready", report.Hold: "!</span> Hold",
+		report.FailOpen: "✗</span> FailOpen", report.Starting: "!</span> Starting", report.Failing: "✗</span> In trouble",
 	} {
-		w.set(func() { w.doc = threeNodes(); test.change(&w.doc) })
-		if page := w.page("").body; !strings.Contains(page, test.want) {
-			t.Errorf("%s: got no %q", name, test.want)
+		w.set(func() { w.doc = threeNodes(); w.doc.Condition = condition })
+		if page := w.page("").body; !strings.Contains(page, want) {
+			t.Errorf("%s: got no %q", condition, want)
+		}
+	}
+	for holder, want := range map[string]string{"other": "…</span> Standing by", "": "!</span> Standing by"} {
+		w.set(func() {
+			w.doc = threeNodes()
+			w.doc.Condition, w.doc.Leader, w.doc.Election = report.StandingBy, false, report.Election{Enabled: true, Holder: holder}
+		})
+		if page := w.page("").body; !strings.Contains(page, want) {
+			t.Errorf("a standby of %q: got no %q", holder, want)
 		}
 	}
 }
@@ -131,20 +113,20 @@ func TestEachTroubleHasABannerWithCauseMeaningAndRemedy(t *testing.T) {
 		}, []string{"Holding: TooManyRemovals", "4 of 5 endpoints", "5 min ago", "An endpoint that it leaves out stays while it passes its health check", "EMPTY_RESULT_THRESHOLD such inventories in a row is removed"}},
 		"a removal is pending": {func(d *report.Document) {
 			d.Mode, d.Reason, d.Removal = "Hold", "NoNodes", &report.Removal{Endpoints: 3, Inventories: 9, At: since.Add(9 * time.Minute)}
-		}, []string{"In trouble", "3 kept endpoints will be removed, the first at " + since.Add(9*time.Minute).UTC().Format(time.TimeOnly) + " UTC, if 9 more scheduled inventories are rejected", "That is in 4 min", "will still be removed", "whether these nodes are really gone", "IonosEndpointSliceRemovalPending.md"}},
+		}, []string{"3 kept endpoints will be removed, the first at " + since.Add(9*time.Minute).UTC().Format(time.TimeOnly) + " UTC, if 9 more scheduled inventories are rejected", "That is in 4 min", "will still be removed", "whether these nodes are really gone", "IonosEndpointSliceRemovalPending.md"}},
 		"only leaving endpoints pass": {func(d *report.Document) { d.Mode, d.Reason = "Hold", "NothingPasses" }, []string{"endpoints that leave do", "before the leaving nodes are switched off"}},
 		"some are not checked":        {func(d *report.Document) { d.Stages.Unchecked = 2 }, []string{"Some endpoints are not checked", "health checks of 2 endpoints cannot be carried out", "IonosEndpointSliceEndpointsUnchecked.md"}},
 		"contract 117: hold of a document's target": {func(d *report.Document) {
 			d.Mode, d.Reason, d.Service.Spelling = "Hold", "TooManyRemovals", spelling.Fields
-			d.Pools = []report.PoolPart{{Name: "blue", State: report.Active, HealthCheckBy: spelling.Pool}}
+			d.Pools = []report.PoolPart{{PoolUse: report.PoolUse{Name: "blue", State: report.Active}, HealthCheckBy: spelling.Pool}}
 		}, []string{"at EndpointPool blue spec.guard.emptyResultThreshold such inventories"}},
 		"contract 117: a removal from the worse of two pools": {func(d *report.Document) {
 			d.Mode, d.Reason, d.Removal, d.Service.Spelling, d.Pool = "Hold", "NoNodes", &report.Removal{Endpoints: 3, Inventories: 9}, spelling.Annotations, "green"
-			d.Pools = []report.PoolPart{{Name: "blue", State: report.Active, HealthCheckBy: spelling.Service}, {Name: "green", State: report.Active, HealthCheckBy: spelling.Pool}}
+			d.Pools = []report.PoolPart{{PoolUse: report.PoolUse{Name: "blue", State: report.Active}, HealthCheckBy: spelling.Service}, {PoolUse: report.PoolUse{Name: "green", State: report.Active}, HealthCheckBy: spelling.Pool}}
 		}, []string{"With EndpointPool green spec.healthCheck.mode=None they are all", "EndpointPool green spec.guard.emptyResultThreshold=0 stops the removal"}},
 		"contract 117: a removal with a check of the Service": {func(d *report.Document) {
 			d.Mode, d.Reason, d.Removal, d.Service.Spelling = "Hold", "NoNodes", &report.Removal{Endpoints: 3, Inventories: 9}, spelling.Annotations
-			d.Pools = []report.PoolPart{{Name: "blue", State: report.Active, HealthCheckBy: spelling.Service}}
+			d.Pools = []report.PoolPart{{PoolUse: report.PoolUse{Name: "blue", State: report.Active}, HealthCheckBy: spelling.Service}}
 		}, []string{"With Service default/web endpoints.ablmnzde.github.io/health-check-mode=None they are all"}},
 		"contract 117: refused slices of a binding": {func(d *report.Document) {
 			d.Store.SlicesOfOthers, d.Service.Spelling = []string{"web.blue: helm has it"}, spelling.Fields

@@ -75,11 +75,13 @@ func newWorld(t *testing.T, changes ...func(*page.Options)) *world {
 	w := &world{t: t, doc: threeNodes(), ended: make(chan struct{}), client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
 	opts := page.Options{
 		Admin: anyPort(), Metrics: anyPort(),
-		Home:     func() (namespace, service string) { return "default", "web" },
-		Services: func(report.Query) *report.Services { return &report.Services{APIVersion: report.APIVersion, Known: 1} },
-		Service:  func(string, string) (*report.Document, error) { return w.document(), nil },
+		Home: func() (namespace, service string) { return "default", "web" },
+		Services: func(report.Query) *report.Services {
+			return &report.Services{Headline: report.Headline{Head: report.Head{APIVersion: report.APIVersion}}, Known: 1}
+		},
+		Service: func(string, string) (*report.Document, error) { return w.document(), nil },
 		Explain: func(string, report.Query) *report.Explanation {
-			return &report.Explanation{APIVersion: report.APIVersion}
+			return &report.Explanation{Head: report.Head{APIVersion: report.APIVersion}}
 		},
 		Configuration: func() fmt.Stringer { return settings{"TARGET_PORT=8080"} },
 		Live:          []page.Check{w.check("loop", &w.live)},
@@ -157,10 +159,13 @@ func (w *world) page(query string) answer {
 func threeNodes() report.Document {
 	now := time.Date(2026, 11, 3, 3, 14, 15, 0, time.UTC)
 	return report.Document{
-		APIVersion: report.APIVersion, At: now, Mode: "Publish", Leader: true, Decided: true, Summary: "1 of 2 nodes ready in default/web",
-		Program: report.Program{Version: "v1.2.3", UptimeSeconds: 3600}, Service: report.Service{Namespace: "default", Name: "web", Slices: []string{"web-remote"}},
-		Source: report.Source{Kind: "file", LastSuccess: now.Add(-12 * time.Second), NextRead: now.Add(18 * time.Second)}, Store: report.Store{Kind: "memory"},
-		Stages: report.Stages{Nodes: 3, Eligible: 2, Passing: 1, Ready: 1, Down: 1},
+		Headline: report.Headline{Head: report.Head{APIVersion: report.APIVersion, At: now, Leader: true, Decided: true}, Summary: "1 of 2 nodes ready in default/web", Condition: report.Degraded, Program: report.Program{Version: "v1.2.3", UptimeSeconds: 3600}},
+		PoolState: report.PoolState{
+			ModeState: report.ModeState{Mode: "Publish"},
+			Source:    report.Source{Kind: "file", LastSuccess: now.Add(-12 * time.Second), NextRead: now.Add(18 * time.Second)},
+			Stages:    report.Stages{Nodes: 3, Eligible: 2, Passing: 1, Ready: 1, Down: 1},
+		},
+		Service: report.Service{Namespace: "default", Name: "web", Slices: []string{"web-remote"}}, Store: report.Store{Kind: "memory"},
 		Nodes: []report.Node{
 			{Name: "w1", ID: "id-1", Address: "10.0.0.1", Zone: "de/fra", State: "ready", Reason: "Ready", Message: "10.0.0.1:80 accepted the connection", Since: now.Add(-time.Hour),
 				HealthCheck: &report.HealthCheck{Outcome: "Pass", LatencySeconds: 0.0012, Streak: 7, At: now.Add(-2 * time.Second)}},

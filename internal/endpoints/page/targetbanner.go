@@ -46,7 +46,7 @@ func several[E any](all []E, say func(E) string) []string {
 // listBanners are those of the page of all targets, the worst first. A part of them is
 // that of every page.
 func listBanners(t *report.Services, m moments) []banner {
-	d := &report.Document{Leader: t.Leader, Election: t.Election, HandedOnBy: t.HandedOnBy, DryRun: t.DryRun}
+	d := &report.Document{Headline: t.Headline}
 	unread := slices.DeleteFunc(slices.Clone(t.Pools), func(p report.PoolStatus) bool { return p.Source == nil || p.Source.LastError == "" })
 	documents := cmp.Or(t.Documents, &report.Documents{})
 	all := []banner{

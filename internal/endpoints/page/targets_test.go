@@ -21,19 +21,19 @@ import (
 func threeServices(q report.Query) *report.Services {
 	now := time.Date(2026, 11, 3, 3, 14, 15, 0, time.UTC)
 	all := []report.ServiceStatus{
-		{Namespace: "shop", Service: "db", Condition: report.FailOpen, Summary: "Failing open: 0 of 3 nodes pass", Pools: []report.PoolUse{{Name: "green", State: report.Leaving, Message: "its binding is gone"}}, ReadyEndpoints: 3, Endpoints: 3},
+		{Namespace: "shop", Service: "db", Condition: report.FailOpen, Summary: "Failing open: 0 of 3 nodes pass", Pools: []report.PoolUse{{Name: "green", State: report.Leaving, StateMessage: "its binding is gone"}}, ReadyEndpoints: 3, Endpoints: 3},
 		{Namespace: "blog", Service: "greedy", Condition: report.Refused, Summary: "nothing is published", Refusals: []report.Refusal{{Pool: "secret", Reason: "PoolNotAllowed", Message: "namespace blog may not use a pool secret"}}},
 		{Namespace: "blog", Service: "web", Condition: report.Healthy, Summary: "3 of 3 nodes ready in blog/web", Pools: []report.PoolUse{{Name: "blue", State: report.Active}}, ReadyEndpoints: 3, Endpoints: 3},
 	}
 	t := &report.Services{
-		APIVersion: report.APIVersion, At: now, Summary: "1 of 3 Services healthy", Condition: report.FailOpen, Decided: true, Leader: true,
-		Program:      report.Program{Version: "v1.2.3", StartedAt: now.Add(-time.Hour)},
+		Headline: report.Headline{Head: report.Head{APIVersion: report.APIVersion, At: now, Decided: true, Leader: true}, Summary: "1 of 3 Services healthy", Condition: report.FailOpen,
+			Program: report.Program{Version: "v1.2.3", StartedAt: now.Add(-time.Hour)}},
 		Documents:    &report.Documents{Generation: 2, Mistakes: []report.Mistake{{Place: "a.yaml:3", Message: "spec.subnetz is not known"}}},
 		ServicesKept: "2 of 3 Services lost their binding", ServicesWithoutPool: []report.ServiceWithoutPool{{Namespace: "shop", Service: "old", Pool: "gone", Slice: "old.gone", Endpoints: 1}},
 		Pools: []report.PoolStatus{
-			{Name: "blue", Condition: report.Healthy, Mode: "Publish", Source: &report.Source{Kind: "ionos", LastSuccess: now.Add(-12 * time.Second)}, Services: 1, Stages: report.Stages{Ready: 3}},
-			{Name: "green", Condition: report.FailOpen, Mode: "FailOpen", Reason: "NothingPasses", Message: "none of 3 endpoints passes", Problem: "no file token", Services: 1, Stages: report.Stages{Ready: 3}},
-			{Name: "idle", Condition: report.Healthy, Mode: "Publish"},
+			{Name: "blue", Condition: report.Healthy, ModeState: report.ModeState{Mode: "Publish"}, Source: &report.Source{Kind: "ionos", LastSuccess: now.Add(-12 * time.Second)}, Services: 1, Stages: report.Stages{Ready: 3}},
+			{Name: "green", Condition: report.FailOpen, ModeState: report.ModeState{Mode: "FailOpen", Reason: "NothingPasses", Message: "none of 3 endpoints passes"}, Problem: "no file token", Services: 1, Stages: report.Stages{Ready: 3}},
+			{Name: "idle", Condition: report.Healthy, ModeState: report.ModeState{Mode: "Publish"}},
 		},
 		Conditions: []report.ConditionCount{{Condition: report.FailOpen, Services: 1}, {Condition: report.Refused, Services: 1}, {Condition: report.Healthy, Services: 1}},
 		Known:      3, Offset: min(q.Offset, 3),
@@ -60,14 +60,14 @@ func many(t *testing.T, changes ...func(*page.Options)) *world {
 			}
 			d := threeNodes()
 			d.Service = report.Service{Namespace: namespace, Name: service, Spelling: spelling.Fields}
-			d.Pools = []report.PoolPart{{Name: "blue", State: report.Active, Mode: "Publish"}, {Name: "green", State: report.Waiting, StateMessage: "not all were checked", Mode: "Hold", Message: "the source lists no node"}}
+			d.Pools = []report.PoolPart{{PoolUse: report.PoolUse{Name: "blue", State: report.Active}, PoolState: report.PoolState{ModeState: report.ModeState{Mode: "Publish"}}}, {PoolUse: report.PoolUse{Name: "green", State: report.Waiting, StateMessage: "not all were checked"}, PoolState: report.PoolState{ModeState: report.ModeState{Mode: "Hold", Message: "the source lists no node"}}}}
 			d.Nodes[0].Pool = "green"
 			d.DecidedBy = []report.DecidedBy{{Kind: "EndpointBinding", Namespace: "shop", Name: "web", Place: "API server"}, {Kind: "EndpointPool", Name: "blue", Place: "pools.yaml:3"}}
 			d.Refusals = []report.Refusal{{Pool: "secret", Reason: "PoolNotAllowed", Message: "may not use a pool secret"}}
 			return &d, nil
 		}
 		o.Explain = func(subject string, q report.Query) *report.Explanation {
-			return &report.Explanation{APIVersion: report.APIVersion, Subject: subject, Leader: true, Known: 3, Total: 1, Services: []report.ExplainedService{{Namespace: q.Namespace, Service: "web"}}}
+			return &report.Explanation{Head: report.Head{APIVersion: report.APIVersion, Leader: true}, Subject: subject, Known: 3, Total: 1, Services: []report.ExplainedService{{Namespace: q.Namespace, Service: "web"}}}
 		}
 	}}, changes...)...)
 }
@@ -117,7 +117,7 @@ func TestContract229ThePageOfVariablesNamesNoPool(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.set(func() {
-		w.doc.Pools = []report.PoolPart{{Name: "remote", State: report.Waiting, StateMessage: "2 of 3 endpoints pass", Mode: "Publish"}}
+		w.doc.Pools = []report.PoolPart{{PoolUse: report.PoolUse{Name: "remote", State: report.Waiting, StateMessage: "2 of 3 endpoints pass"}, PoolState: report.PoolState{ModeState: report.ModeState{Mode: "Publish"}}}}
 	})
 	body := w.page("").body
 	says(t, body, "The endpoints are waiting: 2 of 3 endpoints pass.")
@@ -132,7 +132,7 @@ func TestContract188ThePageOfManyTargetsTellsWhatToDoAboutASource(t *testing.T) 
 	t.Parallel()
 	w := many(t, func(o *page.Options) {
 		o.Services = func(report.Query) *report.Services {
-			return &report.Services{APIVersion: report.APIVersion, At: time.Now(), Condition: report.NothingReady, Leader: true, Decided: true, Pools: []report.PoolStatus{
+			return &report.Services{Headline: report.Headline{Head: report.Head{APIVersion: report.APIVersion, At: time.Now(), Leader: true, Decided: true}, Condition: report.NothingReady}, Pools: []report.PoolStatus{
 				{Name: "berlin", Condition: report.NothingReady, Source: &report.Source{Kind: "ionos", LastError: "get servers: 401 Unauthorized"}},
 				{Name: "london", Condition: report.Healthy, Source: &report.Source{Kind: "kubernetes", LastSuccess: time.Now()}},
 			}}
@@ -216,7 +216,7 @@ func TestContract48AStandbyHandsOnWhatTheLeaderSaysOfTargets(t *testing.T) {
 	var gone atomic.Bool
 	standby := many(t, func(o *page.Options) {
 		o.Services = func(report.Query) *report.Services {
-			return &report.Services{At: time.Now(), Condition: report.StandingBy, Summary: "standing by; pod-a_X leads", Election: report.Election{Enabled: true, Holder: "pod-a_X"}}
+			return &report.Services{Headline: report.Headline{Head: report.Head{At: time.Now(), Election: report.Election{Enabled: true, Holder: "pod-a_X"}}, Condition: report.StandingBy, Summary: "standing by; pod-a_X leads"}}
 		}
 		o.Ask = func(_ context.Context, path string, into report.Answer) (bool, error) {
 			if gone.Load() {

@@ -44,7 +44,7 @@ type StoreStatus struct {
 
 // Facts are what a Document is made of.
 type Facts struct {
-	Many
+	Process
 	Status *Status
 	Target publish.Target
 	// SourceKind is the value of SOURCE_KIND that does the same.
@@ -58,14 +58,9 @@ type Facts struct {
 
 // Build makes the document. It shares nothing with the facts that could change.
 func Build(f Facts) *Document {
-	d := frame(f)
-	d.Stages, d.Nodes = stagesOf(f), nodesOf(f.Status)
-	for _, c := range f.Status.Cycles {
-		d.Cycles = append(d.Cycles, cycleOf(c))
-	}
-	d.summarise(d.count())
-	d.Judge()
-	d.spell(f.Target.Names)
+	p := part{facts: f, group: &surveyedGroup{}, choice: &choice{stages: stagesOf(f), count: countFindings(f.Status.Findings, f.Status.Health)}}
+	d, c := p.document(true)
+	d.summarise(c)
 	return d
 }
 
@@ -73,12 +68,16 @@ func Build(f Facts) *Document {
 func frame(f Facts) *Document {
 	s := f.Status
 	d := &Document{
-		APIVersion: APIVersion, At: stamp(f.Now), Decided: !s.At.IsZero(),
-		Mode: s.Verdict.Mode.String(), Reason: string(s.Verdict.Cause), Message: s.Verdict.Message, Since: stamp(s.ModeSince),
-		Leader: f.Leader, Election: f.Election, DryRun: f.DryRun,
-		Program: Program{Version: f.Version, StartedAt: stamp(f.Started), UptimeSeconds: seconds(f.Now.Sub(f.Started))},
+		Headline: Headline{
+			Head:    Head{APIVersion: APIVersion, At: stamp(f.Now), Decided: !s.At.IsZero(), Leader: f.Leader, Election: f.Election},
+			DryRun:  f.DryRun,
+			Program: Program{Version: f.Version, StartedAt: stamp(f.Started), UptimeSeconds: seconds(f.Now.Sub(f.Started))},
+		},
+		PoolState: PoolState{
+			ModeState: ModeState{Mode: s.Verdict.Mode.String(), Reason: string(s.Verdict.Cause), Message: s.Verdict.Message, Since: stamp(s.ModeSince)},
+			Source:    sourceOf(f),
+		},
 		Service: targetOf(f.Target, s.State),
-		Source:  sourceOf(f),
 		Store:   storeOf(f.StoreKind, s),
 		Nodes:   []Node{},
 		Cycles:  make([]Cycle, 0, len(s.Cycles)),

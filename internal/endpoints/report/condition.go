@@ -7,8 +7,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 )
 
-// Condition is the whole in one word. Page, commands and Healthy have it from
-// Judge.
+// Condition is the whole in one word.
 type Condition string
 
 // The conditions. The first that holds, in this order, is the one.
@@ -34,10 +33,7 @@ const (
 	Healthy Condition = "Healthy"
 )
 
-// Judge sets Condition and Healthy by the rest of the document. It has to be called
-// again when that changes.
-func (d *Document) Judge() { d.judge(d.count()) }
-
+// judge sets Condition and Healthy by the rest of the document, and by its nodes.
 func (d *Document) judge(c nodeCount) {
 	d.Condition = d.condition(c)
 	d.Healthy = d.Condition == Healthy

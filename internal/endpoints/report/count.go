@@ -40,55 +40,28 @@ func (c nodeCount) and(other nodeCount) nodeCount {
 	return nodeCount{c.meant + other.meant, c.ready + other.ready, c.passing + other.passing}
 }
 
-// count counts nodes. What it says of a node holds for all its entries.
-func (d *Document) count() nodeCount {
-	t := make(tally)
-	for _, n := range d.Nodes {
-		if n.Meant() {
-			t.add(n.Pool, n.Name, n.ID, n.Address, n.State == inventory.StateReady.String(), n.HealthCheck != nil && n.HealthCheck.Outcome == inventory.Pass.String())
-		}
-	}
-	return t.count()
-}
-
-// countFindings counts the nodes of which a document would be made.
+// countFindings counts the nodes of which a document would be made. What it says of a
+// node holds for all its entries.
 func countFindings(found []findings.Finding, health inventory.Health) nodeCount {
-	t := make(tally)
+	type nodeState struct{ unready, failing bool }
+	nodes := make(map[inventory.Identity]nodeState)
 	for i := range found {
 		f := &found[i]
 		if !meant(f.Reason) {
 			continue
 		}
-		address := ""
-		if !f.Node.Known() {
-			address = f.Address.String()
+		node := f.Node
+		if !node.Known() {
+			node.ID = f.Address.String() // a member that no inventory has listed yet
 		}
 		streak, checked := checksOf(*f, health)
-		t.add("", f.Node.Name, f.Node.ID, address, f.State == inventory.StateReady, checked && streak.Known() && streak.Last.Outcome == inventory.Pass)
+		s := nodes[node]
+		s.unready = s.unready || f.State != inventory.StateReady
+		s.failing = s.failing || !checked || !streak.Known() || streak.Last.Outcome != inventory.Pass
+		nodes[node] = s
 	}
-	return t.count()
-}
-
-// tally is what was said of each node.
-type tally map[nodeKey]nodeState
-
-type nodeKey struct{ pool, name, id string }
-
-type nodeState struct{ unready, failing bool }
-
-func (t tally) add(pool, name, id, address string, ready, passing bool) {
-	key := nodeKey{pool, name, id}
-	if name == "" && id == "" {
-		key.id = address // a member that no inventory has listed yet
-	}
-	s := t[key]
-	s.unready, s.failing = s.unready || !ready, s.failing || !passing
-	t[key] = s
-}
-
-func (t tally) count() nodeCount {
-	c := nodeCount{meant: len(t)}
-	for _, s := range t {
+	c := nodeCount{meant: len(nodes)}
+	for _, s := range nodes {
 		if !s.unready {
 			c.ready++
 		}

@@ -12,57 +12,78 @@ import (
 // what is there keeps its meaning.
 const APIVersion = "v1"
 
-// Document is GET /api/v1/services/NAMESPACE/NAME. docs/reference/status.schema.json describes it.
-// Times are UTC with milliseconds; one that is not known is left out.
-type Document struct {
+// Head is how every answer begins.
+type Head struct {
 	APIVersion string `json:"apiVersion"`
-	// At is when the document was made.
+	// At is when the answer was made.
 	At time.Time `json:"at,omitzero"`
-	// Summary is the headline, counted from Nodes.
-	Summary string `json:"summary"`
-	// Condition is the whole in one word, and Healthy says that this word is
-	// Healthy: there are nodes, and every one that is meant to be published is
-	// ready; the mode is Publish; the last read succeeded; all of it is written;
-	// and nothing else needs attention. A standby is not healthy in this sense.
-	Condition Condition `json:"condition"`
-	Healthy   bool      `json:"healthy"`
 	// Standstill is why the program does not move on, if it does not. Everything
-	// else in the document is old then.
+	// else in the answer is old then.
 	Standstill string `json:"standstill,omitempty"`
 	// Decided says that a first decision was made.
 	Decided bool `json:"decided"`
+	// Leader says that this process reads, probes and writes; Election says more
+	// where there is one.
+	Leader   bool     `json:"leader"`
+	Election Election `json:"election"`
+	// HandedOnBy is the replica that stands by and hands on this answer of the
+	// leader; it is empty where the leader itself answers. "This process" is the
+	// leader everywhere in the answer.
+	HandedOnBy string `json:"handedOnBy,omitempty"`
+}
+
+// Headline sums up an answer.
+type Headline struct {
+	Head
+	// Summary is the headline, counted from nodes or Services.
+	Summary string `json:"summary"`
+	// Condition is the whole in one word, and Healthy says that this word is
+	// Healthy. A standby is not healthy in this sense.
+	Condition Condition `json:"condition"`
+	Healthy   bool      `json:"healthy"`
+	DryRun    bool      `json:"dryRun"`
+	Program   Program   `json:"program"`
+}
+
+// ModeState is the mode of a pool, or of the worst of several.
+type ModeState struct {
 	// Mode is Publish, Hold or FailOpen; Reason and Message say why it is not
 	// Publish, Since when it began.
 	Mode    string    `json:"mode"`
 	Reason  string    `json:"reason"`
 	Message string    `json:"message"`
 	Since   time.Time `json:"since,omitzero"`
+}
+
+// PoolState is what was read and decided of a pool, or of the worst of several.
+type PoolState struct {
+	ModeState
+	Source Source `json:"source"`
 	// Removal is what further rejected inventories will take away, if anything.
 	Removal *Removal `json:"removal,omitempty"`
-	// Leader says that this process reads, probes and writes; Election says more
-	// where there is one.
-	Leader   bool     `json:"leader"`
-	Election Election `json:"election"`
-	// HandedOnBy is the replica that stands by and hands on this document of the
-	// leader; it is empty where the leader itself answers. "This process" is the
-	// leader everywhere in the document.
-	HandedOnBy string  `json:"handedOnBy,omitempty"`
-	DryRun     bool    `json:"dryRun"`
-	Program    Program `json:"program"`
-	Service    Service `json:"service"`
-	Source     Source  `json:"source"`
-	Store      Store   `json:"store"`
-	// Problem is why the Service cannot be filled, if so.
-	Problem *Problem `json:"problem,omitempty"`
 	// Stages counts what came through each stage.
 	Stages Stages `json:"stages"`
+}
+
+// Document is GET /api/v1/services/NAMESPACE/NAME. docs/reference/status.schema.json describes it.
+// Times are UTC with milliseconds; one that is not known is left out.
+type Document struct {
+	// Headline is Healthy where there are nodes, and every one that is meant to be
+	// published is ready; the mode is Publish; the last read succeeded; all of it is
+	// written; and nothing else needs attention.
+	Headline
+	// PoolState is that of the worst pool, but for Stages, which count all pools.
+	PoolState
+	Service Service `json:"service"`
+	Store   Store   `json:"store"`
+	// Problem is why the Service cannot be filled, if so.
+	Problem *Problem `json:"problem,omitempty"`
 	// Nodes has one entry for each address that came as far as the guard, and
 	// one for each further node, sorted by name.
 	Nodes []Node `json:"nodes"`
 	// Cycles are the newest reads and changes, newest first.
 	Cycles []Cycle `json:"cycles"`
-	// Pools are what the Service takes from each of its pools. Mode, Reason, Message, Since,
-	// Source and Removal are those of the worst pool, and everything else is about all of them.
+	// Pools are what the Service takes from each of its pools.
 	Pools []PoolPart `json:"pools,omitempty"`
 	// Pool is the name of the worst pool, where the Service has several.
 	Pool string `json:"pool,omitempty"`

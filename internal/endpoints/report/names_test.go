@@ -89,7 +89,7 @@ func part(d *report.Document, name string) (of report.PoolPart) {
 // Contract 117: what an older daemon says is still explained, as far as it tells who decided.
 func TestContract117ADocumentWithoutTheNameIsNamedAsFarAsItSays(t *testing.T) {
 	t.Parallel()
-	d := &report.Document{Service: report.Service{Namespace: "shop", Name: "web", Spelling: spelling.Fields}, Pools: []report.PoolPart{{Name: "blue"}}}
+	d := &report.Document{Service: report.Service{Namespace: "shop", Name: "web", Spelling: spelling.Fields}, Pools: []report.PoolPart{{PoolUse: report.PoolUse{Name: "blue"}}}}
 	if got := d.Names("").Of("HEALTH_CHECK_PATH, HEALTH_CHECK_FALL"); got != "spec.healthCheck.path, EndpointPool blue spec.healthCheck.fall" {
 		t.Errorf("got %q", got)
 	}

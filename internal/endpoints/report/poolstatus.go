@@ -11,11 +11,44 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 )
 
+// PoolStatus is a pool and what its groups decide.
+type PoolStatus struct {
+	Name      string    `json:"name"`
+	Condition Condition `json:"condition"`
+	// ModeState is that of the worst group; without a group the mode is Publish.
+	ModeState
+	// Problem is why the pool cannot be read or checked as its document says, if so. What
+	// ran before goes on.
+	Problem string `json:"problem,omitempty"`
+	// Vanished says that no document describes the pool any more.
+	Vanished bool `json:"vanished,omitempty"`
+	// Source is left out where no target uses the pool: then it is not read.
+	Source  *Source  `json:"source,omitempty"`
+	Removal *Removal `json:"removal,omitempty"`
+	// Services is how many take endpoints from the pool. Stages counts each
+	// endpoint once for each group.
+	Services int           `json:"services"`
+	Stages   Stages        `json:"stages"`
+	Groups   []GroupStatus `json:"groups"`
+}
+
+// GroupStatus is a pool whose endpoints are checked in one way.
+type GroupStatus struct {
+	// HealthCheck is the health check in words.
+	HealthCheck string    `json:"healthCheck"`
+	Condition   Condition `json:"condition"`
+	ModeState
+	// Problem is why the endpoints are not checked and judged as the document says.
+	Problem  string `json:"problem,omitempty"`
+	Services int    `json:"services"`
+	Stages   Stages `json:"stages"`
+}
+
 // pool says how a pool is: as bad as the worst of its groups.
 func (s *survey) pool(name string) PoolStatus {
 	p := s.pools[name]
 	status := PoolStatus{
-		Name: name, Condition: Healthy, Mode: guard.Publish.String(), Problem: p.Problem, Vanished: s.vanished(name),
+		Name: name, Condition: Healthy, ModeState: ModeState{Mode: guard.Publish.String()}, Problem: p.Problem, Vanished: s.vanished(name),
 		Services: p.targets, Groups: make([]GroupStatus, 0, len(p.groups)),
 	}
 	if e := s.unusable(name); e != nil {
@@ -30,8 +63,7 @@ func (s *survey) pool(name string) PoolStatus {
 	for i, g := range p.groups {
 		d := s.groupDocument(g)
 		status.Groups = append(status.Groups, GroupStatus{
-			HealthCheck: CheckText(g.Check), Condition: d.Condition, Mode: d.Mode, Reason: d.Reason, Message: d.Message, Since: d.Since,
-			Problem: g.Problem, Services: g.targets, Stages: d.Stages,
+			HealthCheck: CheckText(g.Check), Condition: d.Condition, ModeState: d.ModeState, Problem: g.Problem, Services: g.targets, Stages: d.Stages,
 		})
 		nodes := max(status.Stages.Nodes, d.Stages.Nodes)
 		status.Stages = status.Stages.and(d.Stages)
@@ -43,7 +75,7 @@ func (s *survey) pool(name string) PoolStatus {
 			status.Removal = d.Removal
 		}
 		if i == 0 || worse(d.Condition, status.Condition) < 0 {
-			status.Mode, status.Reason, status.Message, status.Since = d.Mode, d.Reason, d.Message, d.Since
+			status.ModeState = d.ModeState
 		}
 		status.Condition = worst(status.Condition, d.Condition)
 	}

@@ -190,9 +190,10 @@ func sameFields(t *testing.T, schema object, document reflect.Type) {
 // fields returns the fields of a type by their names in JSON.
 func fields(of reflect.Type) map[string]reflect.StructField {
 	all := make(map[string]reflect.StructField)
-	for f := range of.Fields() {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		all[name] = f
+	for _, f := range reflect.VisibleFields(of) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+			all[name] = f
+		}
 	}
 	return all
 }

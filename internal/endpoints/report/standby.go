@@ -1,50 +1,34 @@
 package report
 
-// ByItself says in a document of this process why the program does not move on, and why it
-// is not the leader's: empty and nil where that is not so.
-func (d *Document) ByItself(standstill string, leader error) {
-	d.Standstill = standstill
-	d.Judge()
-	d.Summary += d.Election.without(leader)
+// Answer is something that one replica makes and another hands on.
+type Answer interface {
+	// HandOn notes which replica hands it on. It reports whether it is an answer that the
+	// leader of that identity has made.
+	HandOn(by, leader string) bool
 }
 
-// ByItself says so in the list.
-func (t *Services) ByItself(standstill string, leader error) {
-	if t.Standstill = standstill; standstill != "" && t.Condition != StandingBy {
-		t.Condition, t.Healthy = Failing, false
+// HandOn implements Answer.
+func (h *Head) HandOn(by, leader string) bool {
+	h.HandedOnBy = by
+	return h.Leader && h.Election.Holder == leader
+}
+
+// ByItself says in an answer of this process why the program does not move on, and why the
+// answer is not the leader's: empty and nil where that is not so.
+func (h *Head) ByItself(standstill string, leader error) {
+	h.Standstill = standstill
+	if leader != nil {
+		h.Election.LeaderError = leader.Error()
 	}
-	t.Summary += t.Election.without(leader)
 }
 
-// ByItself says so in what is known of a node.
-func (e *Explanation) ByItself(standstill string, leader error) {
-	e.Standstill = standstill
-	_ = e.Election.without(leader)
-}
-
-// without notes why the leader cannot be asked, and says so for a headline.
-func (e *Election) without(leader error) string {
-	if leader == nil {
-		return ""
+// ByItself says so in the headline too.
+func (h *Headline) ByItself(standstill string, leader error) {
+	h.Head.ByItself(standstill, leader)
+	if standstill != "" && h.Condition != StandingBy {
+		h.Condition, h.Healthy = Failing, false
 	}
-	e.LeaderError = leader.Error()
-	return ", but its status cannot be read"
-}
-
-// HandOn implements Answer.
-func (d *Document) HandOn(by, leader string) bool {
-	d.HandedOnBy = by
-	return d.Leader && d.Election.Holder == leader
-}
-
-// HandOn implements Answer.
-func (t *Services) HandOn(by, leader string) bool {
-	t.HandedOnBy = by
-	return t.Leader && t.Election.Holder == leader
-}
-
-// HandOn implements Answer.
-func (e *Explanation) HandOn(by, leader string) bool {
-	e.HandedOnBy = by
-	return e.Leader && e.Election.Holder == leader
+	if leader != nil {
+		h.Summary += ", but its status cannot be read"
+	}
 }

@@ -116,7 +116,7 @@ func (w *world) document(t testing.TB) *report.Document {
 func facts(status *report.Status) report.Facts {
 	now := time.Now()
 	return report.Facts{
-		Many:   report.Many{Now: now, StoreKind: "client-go", Leader: true, Version: "v1.2.3", Started: now.Add(-time.Hour)},
-		Status: status, Target: target, SourceKind: "file",
+		Process: report.Process{Now: now, StoreKind: "client-go", Leader: true, Version: "v1.2.3", Started: now.Add(-time.Hour)},
+		Status:  status, Target: target, SourceKind: "file",
 	}
 }

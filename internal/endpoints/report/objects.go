@@ -29,7 +29,7 @@ type ObjectStatus struct {
 // Statuses says what each object in the API server is to say of itself, one after the other,
 // and whether slices wait to be written: these go first. Messages change only when something
 // does.
-func (m Many) Statuses() (all iter.Seq[ObjectStatus], busy bool) {
+func (m Process) Statuses() (all iter.Seq[ObjectStatus], busy bool) {
 	if m.standsBy() || m.Snapshot.At.IsZero() {
 		return func(func(ObjectStatus) bool) {}, false
 	}
@@ -37,7 +37,7 @@ func (m Many) Statuses() (all iter.Seq[ObjectStatus], busy bool) {
 }
 
 // objects works out one status at a time: those of 1,000 objects are memory.
-func (m Many) objects(yield func(ObjectStatus) bool) {
+func (m Process) objects(yield func(ObjectStatus) bool) {
 	s := m.survey()
 	for _, entries := range [][]documents.Entry{m.Snapshot.Documents.Entries, m.Snapshot.Documents.Shadowed} {
 		for i := range entries {
@@ -57,7 +57,7 @@ func (m Many) objects(yield func(ObjectStatus) bool) {
 }
 
 // busy reports whether a slice waits that can be written.
-func (m Many) busy() bool {
+func (m Process) busy() bool {
 	for i := range m.Snapshot.Targets {
 		if m.Snapshot.Plan.Targets[i].DryRun || m.DryRun {
 			continue

@@ -9,14 +9,35 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
 )
 
+// Explanation is GET /api/v1/explain: what is known of a node or an address in every
+// target.
+type Explanation struct {
+	Head
+	Subject string `json:"subject"`
+	// Known is how many targets were searched, Total how many of them know the subject,
+	// Offset how many of those come before the first of Services.
+	Known    int                `json:"known"`
+	Total    int                `json:"total"`
+	Offset   int                `json:"offset"`
+	Services []ExplainedService `json:"services"`
+}
+
+// ExplainedService is what one Service knows of the subject.
+type ExplainedService struct {
+	Namespace string    `json:"namespace"`
+	Service   string    `json:"service"`
+	Condition Condition `json:"condition"`
+	// Spelling is how the messages spell settings.
+	Spelling spelling.Spelling `json:"spelling,omitzero"`
+	// Nodes are the entries about the subject, as in the target's Document.
+	Nodes []Node `json:"nodes"`
+}
+
 // Explain says what each target knows of a node or an address. Namespace and Pool of the
 // query narrow the targets, Condition does not.
-func (m Many) Explain(subject string, q Query) *Explanation {
+func (m Process) Explain(subject string, q Query) *Explanation {
 	s := m.survey()
-	head := s.head()
-	e := &Explanation{
-		APIVersion: APIVersion, At: head.At, Subject: subject, Decided: head.Decided, Leader: head.Leader, Election: head.Election,
-	}
+	e := &Explanation{Head: s.head().Head, Subject: subject}
 	found := make(map[*choice][]Node)
 	var all []ExplainedService
 	for i := range m.Snapshot.Plan.Targets {

@@ -16,7 +16,7 @@ type NoService struct{ Message string }
 func (e *NoService) Error() string { return e.Message }
 
 // Service makes the document of one Service. An error is a NoService.
-func (m Many) Service(namespace, service string) (*Document, error) {
+func (m Process) Service(namespace, service string) (*Document, error) {
 	key := assign.Key{Namespace: namespace, Service: service}
 	s := m.survey()
 	if i, found := s.find(key); found {
@@ -33,7 +33,7 @@ func (m Many) Service(namespace, service string) (*Document, error) {
 
 // Home is the Service that the first page shows: the only one, where there is nothing to show
 // beside it. It is zero where there is no such Service.
-func (m Many) Home() assign.Key {
+func (m Process) Home() assign.Key {
 	plan := &m.Snapshot.Plan
 	switch {
 	case m.Only != assign.Key{}:
@@ -46,7 +46,7 @@ func (m Many) Home() assign.Key {
 }
 
 // standsBy reports whether another replica leads, or none.
-func (m Many) standsBy() bool { return !m.Leader && m.Election.Enabled }
+func (m Process) standsBy() bool { return !m.Leader && m.Election.Enabled }
 
 // unplanned is the document of a Service before the first plan.
 func (s *survey) unplanned(key assign.Key) *Document {

@@ -12,8 +12,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
 )
 
-// Many are the facts about a process that fills many Services.
-type Many struct {
+// Process is what is known of a process that fills Services.
+type Process struct {
 	Now      time.Time
 	Snapshot *controller.Snapshot
 	// StoreKind is the value of STORE_KIND.
@@ -34,7 +34,7 @@ type Many struct {
 // survey is what the answers to one request have in common. What groups decided is summed
 // up once, for all their targets.
 type survey struct {
-	Many
+	Process
 	pools  map[string]*surveyedPool
 	groups map[assign.Group]*surveyedGroup
 	// nothing is the status where nothing is known yet; it is shared.
@@ -64,8 +64,8 @@ type surveyedGroup struct {
 	choices map[guard.Working]*choice
 }
 
-func (m Many) survey() *survey {
-	s := &survey{Many: m, pools: make(map[string]*surveyedPool), groups: make(map[assign.Group]*surveyedGroup), nothing: &Status{}}
+func (m Process) survey() *survey {
+	s := &survey{Process: m, pools: make(map[string]*surveyedPool), groups: make(map[assign.Group]*surveyedGroup), nothing: &Status{}}
 	plan := &m.Snapshot.Plan
 	for i := range plan.Pools {
 		s.pools[plan.Pools[i].Name] = &surveyedPool{document: &plan.Pools[i], Pool: m.Snapshot.Pools[i]}
@@ -126,7 +126,7 @@ func (g *surveyedGroup) sum() {
 func (g *surveyedGroup) off() bool { return g.Check.Mode == v1alpha1.HealthCheckNone }
 
 // facts are those that every document has.
-func (s *survey) facts() Facts { return Facts{Many: s.Many, Status: s.nothing} }
+func (s *survey) facts() Facts { return Facts{Process: s.Process, Status: s.nothing} }
 
 // of completes facts with what is known of the pool and the group of a use.
 func (s *survey) of(f Facts, g assign.Group) Facts {

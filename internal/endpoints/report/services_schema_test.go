@@ -41,7 +41,7 @@ func TestEveryListAndEveryTargetFitsItsSchema(t *testing.T) {
 			fits(t, document, p.one(target.Namespace, target.Service))
 		}
 	}
-	fits(t, list, report.Many{Snapshot: &controller.Snapshot{}}.Services(report.Query{}))
+	fits(t, list, report.Process{Snapshot: &controller.Snapshot{}}.Services(report.Query{}))
 	variables := ofVariables(t, good(t))
 	fits(t, list, variables.Services(report.Query{}))
 	fits(t, document, variables.one("default", "web"))

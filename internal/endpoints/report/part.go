@@ -10,7 +10,47 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
 )
+
+// UseState is what becomes of what a target takes from a pool.
+type UseState string
+
+// The states of a use.
+const (
+	// Active is published and checked.
+	Active UseState = "active"
+	// Waiting is published and checked as before, until what is wanted instead is ready.
+	Waiting UseState = "waiting"
+	// Leaving is published and checked until its time is over.
+	Leaving UseState = "leaving"
+	// Kept vanished together with too many others, and stays.
+	Kept UseState = "kept"
+	// Emptied is to be published without endpoints.
+	Emptied UseState = "emptied"
+)
+
+// PoolUse is what a target takes from one pool.
+type PoolUse struct {
+	Name  string   `json:"name"`
+	State UseState `json:"state"`
+	// StateMessage says why the state is not Active.
+	StateMessage string `json:"stateMessage"`
+	// LeavesAt is when a leaving use ends, where time says so.
+	LeavesAt time.Time `json:"leavesAt,omitzero"`
+}
+
+// PoolPart is one pool in the document of a target.
+type PoolPart struct {
+	PoolUse
+	// HealthCheckBy is the kind of what says how endpoints are checked: the pool, the
+	// binding, or the Service by its annotations.
+	HealthCheckBy spelling.Kind `json:"healthCheckBy,omitempty"`
+	// PoolState is that of this pool alone. Where the pool fails open while another pool
+	// of the Service works, failing open does not apply here: the mode is Publish, and
+	// Message says so.
+	PoolState
+}
 
 // part is what a target takes from one pool, before it is written down.
 type part struct {
@@ -97,7 +137,8 @@ func (s *survey) target(i int, withNodes bool) *Document {
 	var all []PoolPart
 	for _, p := range s.parts(i) {
 		one, count := p.document(withNodes)
-		if all, c = append(all, partOf(p.use, one)), c.and(count); len(t.Uses) > 1 {
+		all, c = append(all, PoolPart{useOf(p.use), p.use.CheckBy, one.PoolState}), c.and(count)
+		if len(t.Uses) > 1 {
 			one.name(p.use.Pool)
 		}
 		if d == nil {
@@ -126,8 +167,7 @@ func (s *survey) target(i int, withNodes bool) *Document {
 // join adds the document of a further pool. The worse one gives mode, source and removal.
 func (d *Document) join(other *Document) {
 	if worse(other.Condition, d.Condition) < 0 {
-		d.Pool, d.Mode, d.Reason, d.Message, d.Since = other.Pool, other.Mode, other.Reason, other.Message, other.Since
-		d.Source, d.Removal, d.Condition = other.Source, other.Removal, other.Condition
+		d.Pool, d.Condition, d.ModeState, d.Source, d.Removal = other.Pool, other.Condition, other.ModeState, other.Source, other.Removal
 	}
 	d.Decided = d.Decided && other.Decided
 	d.Service.Slices = append(d.Service.Slices, other.Service.Slices...)
@@ -165,19 +205,9 @@ func (s *Store) join(other Store) {
 	}
 }
 
-// partOf is one pool in the document of a target.
-func partOf(u assign.PoolUse, d *Document) PoolPart {
-	use := useOf(u)
-	return PoolPart{
-		Name: use.Name, State: use.State, StateMessage: use.Message, LeavesAt: use.LeavesAt,
-		HealthCheckBy: u.CheckBy,
-		Mode:          d.Mode, Reason: d.Reason, Message: d.Message, Since: d.Since, Source: d.Source, Removal: d.Removal, Stages: d.Stages,
-	}
-}
-
 // useOf is a use in the words of the document.
 func useOf(u assign.PoolUse) PoolUse {
-	use := PoolUse{Name: u.Pool, Message: u.Message, LeavesAt: stamp(u.Until)}
+	use := PoolUse{Name: u.Pool, StateMessage: u.Message, LeavesAt: stamp(u.Until)}
 	switch u.State {
 	case assign.Leaving, assign.Draining:
 		use.State = Leaving

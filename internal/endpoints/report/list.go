@@ -11,7 +11,7 @@ import (
 
 // Services makes the answer to a query. Its time is in proportion to the number of
 // targets and of the groups' endpoints, and not to the endpoints of all targets.
-func (m Many) Services(q Query) *Services {
+func (m Process) Services(q Query) *Services {
 	s := m.survey()
 	out := s.head()
 	for i := range m.Snapshot.Plan.Pools {
@@ -26,11 +26,8 @@ func (m Many) Services(q Query) *Services {
 
 // head is what does not depend on pools and targets.
 func (s *survey) head() *Services {
-	d := frame(s.facts())
-	out := &Services{
-		APIVersion: APIVersion, At: d.At, Decided: !s.Snapshot.At.IsZero(), Leader: d.Leader, Election: d.Election, DryRun: d.DryRun, Program: d.Program,
-		ServicesKept: s.Snapshot.Plan.Kept, Pools: []PoolStatus{},
-	}
+	out := &Services{Headline: frame(s.facts()).Headline, ServicesKept: s.Snapshot.Plan.Kept, Pools: []PoolStatus{}}
+	out.Decided = !s.Snapshot.At.IsZero()
 	if s.Only == (assign.Key{}) {
 		out.Documents = s.documents()
 	}
@@ -89,7 +86,7 @@ func (d *Document) status() ServiceStatus {
 	}
 	t.ReadyEndpoints, t.Endpoints = d.Stages.published()
 	for _, p := range d.Pools {
-		t.Pools = append(t.Pools, PoolUse{Name: p.Name, State: p.State, Message: p.StateMessage, LeavesAt: p.LeavesAt})
+		t.Pools = append(t.Pools, p.PoolUse)
 		if p.LeavesAt.After(t.LeavesAt) {
 			t.LeavesAt = p.LeavesAt
 		}

@@ -38,7 +38,7 @@ func (p *platform) inAPI() *platform {
 }
 
 // saying are the conditions of one object, and its columns.
-func saying(t *testing.T, m report.Many, key string) []string {
+func saying(t *testing.T, m report.Process, key string) []string {
 	t.Helper()
 	all, _ := m.Statuses()
 	for s := range all {
@@ -137,7 +137,7 @@ func TestContract83ConditionsSayWhatBecomesOfObjects(t *testing.T) {
 	for name, c := range objectCases() {
 		p := web(t, good(t))
 		c.change(p)
-		if diff := cmp.Diff(c.want, saying(t, p.Many, c.object)); diff != "" {
+		if diff := cmp.Diff(c.want, saying(t, p.Process, c.object)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		found, _ := p.Statuses()
@@ -220,7 +220,7 @@ func TestContract84ATargetNamesTheDocumentsThatDecide(t *testing.T) {
 func TestContract83WhoSaysNothing(t *testing.T) {
 	t.Parallel()
 	p := web(t, good(t))
-	standby := p.Many
+	standby := p.Process
 	standby.Leader, standby.Election.Enabled = false, true
 	if got, _ := standby.Statuses(); len(slices.Collect(got)) > 0 {
 		t.Errorf("a standby says %v", got)

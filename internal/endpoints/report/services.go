@@ -1,0 +1,126 @@
+package report
+
+import (
+	"time"
+)
+
+// Services is GET /api/v1/services: every pool, and the targets that are asked for, the
+// worst first. docs/reference/services.schema.json describes it. Times and unknown fields
+// are as in Document.
+type Services struct {
+	// Headline has the worst condition of all targets and pools, whatever was asked for.
+	Headline
+	// Documents is left out where the environment sets up the only target.
+	Documents *Documents `json:"documents,omitempty"`
+	// ServicesKept says that so many Services vanished at once that they are kept, and what to do.
+	ServicesKept string `json:"servicesKept,omitempty"`
+	// ServicesWithoutPool have slices of pools that no document describes. They stay as they are.
+	ServicesWithoutPool []ServiceWithoutPool `json:"servicesWithoutPool,omitempty"`
+	Pools               []PoolStatus         `json:"pools"`
+	// Conditions count the targets that have the namespace and the pool asked for, the
+	// worst condition first; one that no target has is left out.
+	Conditions []ConditionCount `json:"conditions"`
+	// Known is how many targets there are, Total how many of them are asked for, Offset
+	// how many of those come before the first of Services.
+	Known    int             `json:"known"`
+	Total    int             `json:"total"`
+	Offset   int             `json:"offset"`
+	Services []ServiceStatus `json:"services"`
+}
+
+// Documents says what became of the documents.
+type Documents struct {
+	// Generation counts the changes of the documents in effect.
+	Generation uint64 `json:"generation"`
+	// Mistakes are all that is wrong with them, in the order of the files.
+	Mistakes []Mistake `json:"mistakes"`
+	// StatusError says of which objects in the API server the status is not written, and why.
+	StatusError string `json:"statusError,omitempty"`
+}
+
+// Mistake is something wrong with a document.
+type Mistake struct {
+	// Place is file and line, Message names document and field, the rule and the remedy.
+	Place   string `json:"place"`
+	Message string `json:"message"`
+}
+
+// ServiceWithoutPool has the slices of one Service and pool.
+type ServiceWithoutPool struct {
+	Namespace string `json:"namespace"`
+	Service   string `json:"service"`
+	Pool      string `json:"pool"`
+	Slice     string `json:"slice"`
+	Endpoints int    `json:"endpoints"`
+}
+
+// ConditionCount is how many targets have a condition.
+type ConditionCount struct {
+	Condition Condition `json:"condition"`
+	Services  int       `json:"services"`
+}
+
+// ServiceStatus is a Service in a line or two. Its Document says all of it.
+type ServiceStatus struct {
+	Namespace string    `json:"namespace"`
+	Service   string    `json:"service"`
+	Condition Condition `json:"condition"`
+	Summary   string    `json:"summary"`
+	// Pools are those that fill it, Refusals the wishes that are not granted.
+	Pools    []PoolUse `json:"pools"`
+	Refusals []Refusal `json:"refusals,omitempty"`
+	// Notices tell what has no effect.
+	Notices []Notice `json:"notices,omitempty"`
+	// ReadyEndpoints of the published Endpoints get traffic.
+	ReadyEndpoints int `json:"readyEndpoints"`
+	Endpoints      int `json:"endpoints"`
+	// LeavesAt is when its slices are emptied; it is left out where no time says so.
+	LeavesAt time.Time `json:"leavesAt,omitzero"`
+	DryRun   bool      `json:"dryRun"`
+	// Problem is why the Service cannot be filled, if so.
+	Problem *Problem `json:"problem,omitempty"`
+}
+
+// Refusal is a wish that is not granted. It says the same of a pool that does not exist
+// and of one that the namespace may not use (contract 59).
+type Refusal struct {
+	// Pool is empty where the whole wish is concerned.
+	Pool    string `json:"pool"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// Notice tells something that changes nothing.
+type Notice struct {
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// Query is which targets are asked for.
+type Query struct {
+	// Namespace and Pool are empty for all. Service is a part of the name; empty for all.
+	Namespace, Pool, Service string
+	// Condition is empty for all, and Unhealthy for all but Healthy.
+	Condition Condition
+	// Limit is how many are returned at most, after the first Offset.
+	Limit, Offset int
+}
+
+const (
+	// Unhealthy asks for every condition but Healthy. No target has it.
+	Unhealthy Condition = "Unhealthy"
+	// Refused says that nothing is published, because nothing is granted of what the
+	// Service asks for, or because that does not fit.
+	// Only a target has it.
+	Refused Condition = "Refused"
+)
+
+// ServiceConditions are the conditions that can be asked for, the worst first.
+func ServiceConditions() []Condition { return append([]Condition{Unhealthy}, conditions()...) }
+
+const (
+	// DefaultLimit is how many targets are returned where nothing else is asked for.
+	DefaultLimit = 100
+	// MaxLimit is how many are returned at most.
+	MaxLimit = 1000
+)
