@@ -54,6 +54,9 @@ type Options struct {
 	// MinSyncPeriod is the least time between two changes of the rules; 0 stands
 	// for kube-proxy's default of a second.
 	MinSyncPeriod time.Duration
+	// NodePortAddresses are the addresses at which NodePorts are open; without them
+	// kube-proxy's default: all in iptables mode, the Node's own in nftables mode.
+	NodePortAddresses []string
 }
 
 // Proxy is one running kube-proxy.
@@ -151,6 +154,9 @@ func writeConfig(file, kubeconfig string, options Options) error {
 		"clientConnection": map[string]any{"kubeconfig": kubeconfig},
 		// The table of connections is the machine's and cannot be sized from a namespace.
 		"conntrack": map[string]any{"maxPerCore": 0},
+	}
+	if len(options.NodePortAddresses) > 0 {
+		config["nodePortAddresses"] = options.NodePortAddresses
 	}
 	if options.MinSyncPeriod > 0 {
 		config[string(options.Mode)] = map[string]any{"minSyncPeriod": options.MinSyncPeriod.String()}

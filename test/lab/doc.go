@@ -33,6 +33,12 @@
 // A [Platform] is one daemon with documents: pools, and Services that choose them, each
 // of which is a [Target] for requests, and a [Pool] is where workers join and leave.
 //
+// A [Cluster] is a remote cluster with both ends of the way: nodes with a real kube-proxy
+// each, and Pods behind a Service of type NodePort, whose EndpointSlice is written as
+// Kubernetes writes it. Schedule, Delete and Rollout move its Pods; a [Node] has Cordon,
+// NotReady, StartProxy (in another mode) and the faults of a worker. [Cluster.See] says how
+// long endpoints that take no connection stayed ready.
+//
 // A [Fleet] is the built endpoint-views and a real Envoy that it feeds, on machines of their
 // own: [Fleet.Before] is a [Target] as the clients of the Envoy see it, beside those of
 // kube-proxy, and [Fleet.Failed] what the Envoy's access log has.

@@ -62,8 +62,7 @@ func (l *load) stop() {
 }
 
 // Begin sends so many requests a second until [Target.End], and returns when
-// every worker that the inventory lists as staying has answered and no request
-// of the last second was lost. What was before does not count.
+// every backend has answered and no request of the last second was lost. What was before does not count.
 func (x *Target) Begin(rate int) {
 	x.t.Helper()
 	x.rate = rate
@@ -88,14 +87,23 @@ func (x *Target) Begin(rate int) {
 	}
 }
 
-// answering reports whether every staying worker has answered since then.
+// answering reports whether every backend has answered since then: the workers that the
+// inventory lists as staying, or the Pods on them.
 func (x *Target) answering(since time.Time) bool {
+	backends := x.backends
+	if backends == nil {
+		backends = x.staying
+	}
+	return !slices.ContainsFunc(backends(), func(name string) bool { return !x.Record().Answered(name, since) })
+}
+
+func (x *Target) staying() (names []string) {
 	for _, w := range x.Workers() {
-		if !w.leaving && !x.Record().Answered(w.Name, since) {
-			return false
+		if !w.leaving {
+			names = append(names, w.Name)
 		}
 	}
-	return true
+	return names
 }
 
 // tell prints progress until the load ends.

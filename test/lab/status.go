@@ -19,15 +19,23 @@ type Status struct {
 // Status asks the daemon.
 func (d *Daemon) Status() Status {
 	d.t.Helper()
-	code, body, err := d.Get("ADMIN_ADDRESS", "/api/v1/services/"+d.Env["TARGET_NAMESPACE"]+"/"+d.Env["TARGET_SERVICE_NAME"])
-	if err != nil || code != http.StatusOK {
-		d.t.Fatalf("%s: status: %d, %v\n%s", d.name, code, err, d.Log())
-	}
-	var s Status
-	if err := json.Unmarshal([]byte(body), &s); err != nil {
-		d.t.Fatalf("%s: status: %v in %s", d.name, err, body)
+	s, err := d.status()
+	if err != nil {
+		d.t.Fatalf("%s: status: %v\n%s", d.name, err, d.Log())
 	}
 	return s
+}
+
+func (d *Daemon) status() (Status, error) {
+	var s Status
+	code, body, err := d.Get("ADMIN_ADDRESS", "/api/v1/services/"+d.Env["TARGET_NAMESPACE"]+"/"+d.Env["TARGET_SERVICE_NAME"])
+	if err != nil {
+		return s, err
+	}
+	if code != http.StatusOK {
+		return s, fmt.Errorf("status %d: %s", code, body)
+	}
+	return s, json.Unmarshal([]byte(body), &s)
 }
 
 // AwaitMetric waits until the sum of a metric's values is at least that.

@@ -30,7 +30,7 @@ import (
 type Options struct {
 	// Source is the SOURCE_KIND: static, file, command, kubernetes or ionos.
 	Source string
-	// Workers is how many there are at the beginning; 3 when 0.
+	// Workers is how many there are at the beginning; 3 when 0, none when negative.
 	Workers int
 	// Env is added to the daemon's environment. SOURCE_POLL_INTERVAL is 2s where
 	// it says nothing else, all other settings have their defaults.
@@ -64,6 +64,8 @@ type Target struct {
 	service   string // address and port
 	env       map[string]string
 	daemons   int
+	// backends are the names that answer; nil stands for the workers.
+	backends func() []string
 
 	// quiet leaves progress to another target.
 	quiet        bool

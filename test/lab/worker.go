@@ -30,8 +30,17 @@ type Worker struct {
 	handshake time.Duration
 }
 
-// newWorker starts a machine that no inventory lists yet.
+// newWorker starts a machine with a backend that no inventory lists yet.
 func (w *World) newWorker(t testing.TB, address netip.Addr, handshake time.Duration) *Worker {
+	t.Helper()
+	worker := w.machine(t, address)
+	worker.handshake = handshake
+	worker.Boot()
+	return worker
+}
+
+// machine is a worker without a backend.
+func (w *World) machine(t testing.TB, address netip.Addr) *Worker {
 	t.Helper()
 	n := w.count.Add(1)
 	if !address.IsValid() {
@@ -39,13 +48,12 @@ func (w *World) newWorker(t testing.TB, address netip.Addr, handshake time.Durat
 	}
 	worker := &Worker{
 		Name: fmt.Sprintf("worker-%d", n), Address: address, ID: fmt.Sprintf("6f1d2c3b-0000-4000-8000-%012d", n),
-		t: t, world: w, handshake: handshake,
+		t: t, world: w,
 	}
 	netns.Add(t, worker.Name)
 	leg(t, worker.Name, data, address)
 	// So no worker has to ask for the neighbour at a new source address.
 	netns.Run(t, worker.Name, "ip", "route", "add", sources, "via", clientNode, "dev", data)
-	worker.Boot()
 	return worker
 }
 

@@ -31,6 +31,7 @@ func titles() [][2]string {
 		{"envoy", "Through Envoy"},
 		{"fleets", "Fleets of Envoys"},
 		{"inventory", "A wrong inventory"},
+		{"remote kube-proxy", "Pods behind a NodePort of the remote cluster"},
 		{"soak", "Soak"},
 	}
 }
