@@ -127,7 +127,7 @@ var allowed = map[string]struct {
 	"test/faults":          {nil, "it contains tests only"},
 	"test/conformance":     {nil, "it runs the built binary from outside"},
 	"test/simulation":      {of("endpoints/inventory", "endpoints/filter", "endpoints/guard", "endpoints/publish", "endpoints/controller/controllertest", "kube/lease", "endpoints/store/memory"), "it is the world around the loop; the loop is the real one"},
-	"test/simulation/many": {of("endpoints/inventory", "endpoints/filter", "endpoints/guard", "endpoints/publish", "endpoints/documents", "endpoints/assign", "endpoints/controller", "endpoints/publish/manifest"), "it is the world around the loops of many Services; they are the real ones"},
+	"test/simulation/many": {of("endpoints/inventory", "endpoints/filter", "endpoints/guard", "endpoints/publish", "endpoints/documents", "endpoints/assign", "endpoints/controller", "endpoints/controller/controllertest", "endpoints/publish/manifest"), "it is the world around the loops of many Services; they are the real ones"},
 
 	"test/traffic":         {nil, "it stands for users who do not know us"},
 	"test/traffic/load":    {[]string{"test/traffic"}, "it is the load as a program"},

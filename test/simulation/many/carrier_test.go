@@ -141,12 +141,10 @@ func (w *world) troubleKinds(r *rand.Rand) {
 		what += " with its objects"
 	}
 	w.note("the kind %s %s for %s", kind, what, until)
-	w.lastEdit = time.Now()
 	w.readObjects()
-	time.AfterFunc(until, func() {
+	time.AfterFunc(until+w.dice("kinds").odd(), func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.lastEdit = time.Now()
 		w.readObjects()
 	})
 }

@@ -6,11 +6,13 @@
 // process is restarted. The rest is the real thing, from the text of the documents to
 // the slices. After each quarter of a second the promises are checked:
 //
+//   - the two sentences of controllertest.Oracle;
 //   - a backend that works is not taken away from a Service that still has its binding;
-//   - a dead one is gone soon, where another one works;
 //   - nothing is published or checked outside of the pool and its ports;
 //   - trouble of one namespace or pool does not reach another's Services;
 //   - when all is well again, the slices are right, and writing stops.
 //
-// Without flags a few seeds pass; make simulate lets more pass, and -seed repeats one.
+// Without flags a few seeds pass; make simulate lets more pass, and -seed repeats one. A seed nearly
+// always replays: what is drawn depends on the seed, on what it is for and on the time. Which of two
+// events of one instant a loop of the program takes first is Go's choice.
 package many

@@ -31,14 +31,15 @@ type local struct {
 	// failing is until when each namespace refuses writes, stale until when the watches
 	// of it are not current.
 	failing, stale map[string]time.Time
-	stores         map[*store]bool
-	changed        chan struct{}
+	// stores are the open ones, in the order in which they were opened.
+	stores  []*store
+	changed chan struct{}
 }
 
 func newLocal(w *world) *local {
 	return &local{
 		w: w, services: make(map[string]*assign.Service), objects: make(map[string]*discoveryv1.EndpointSlice),
-		failing: make(map[string]time.Time), stale: make(map[string]time.Time), stores: make(map[*store]bool), changed: make(chan struct{}, 1),
+		failing: make(map[string]time.Time), stale: make(map[string]time.Time), changed: make(chan struct{}, 1),
 	}
 }
 
@@ -69,7 +70,7 @@ func (l *local) remove(of wish) {
 // tell tells the program that something of a namespace changed.
 func (l *local) tell(namespace string) {
 	leave(l.changed)
-	for s := range l.stores {
+	for _, s := range l.stores {
 		if s.target.Namespace == namespace && s.follow != nil {
 			s.follow()
 		}
@@ -98,7 +99,7 @@ func (l *local) published(of wish) map[netip.Addr]inventory.State {
 type hub struct{ *local }
 
 func (l *local) hub() controller.Hub {
-	clear(l.stores) // those of the process before
+	l.stores = nil // those of the process before
 	return hub{l}
 }
 
@@ -147,7 +148,7 @@ func (h hub) Open(of publish.Target) (controller.Store, error) {
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()
 	s := &store{local: h.local, target: of}
-	h.stores[s] = true
+	h.local.stores = append(h.local.stores, s)
 	return s, nil
 }
 
@@ -169,11 +170,12 @@ func (s *store) Follow(changed func()) {
 func (s *store) Release() {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
-	delete(s.stores, s)
+	s.stores = slices.DeleteFunc(s.stores, func(other *store) bool { return other == s })
 }
 
 // Load implements writer.Store.
 func (s *store) Load(ctx context.Context) (publish.State, error) {
+	time.Sleep(s.w.dice("load", s.target.Namespace, s.target.SliceName).odd())
 	if err := ctx.Err(); err != nil {
 		return publish.State{}, err
 	}
@@ -199,7 +201,7 @@ func (s *store) Load(ctx context.Context) (publish.State, error) {
 
 // others reports whether a slice is that of another store.
 func (s *store) others(name string) bool {
-	for other := range s.stores {
+	for _, other := range s.stores {
 		if _, _, its := other.target.ParseName(name); its && other != s && other.target.Namespace == s.target.Namespace {
 			return true
 		}
@@ -209,10 +211,12 @@ func (s *store) others(name string) bool {
 
 // Write implements writer.Store.
 func (s *store) Write(ctx context.Context, write publish.Write) (string, error) {
+	r := s.w.dice("write", s.target.Namespace, write.Slice.Name)
+	time.Sleep(r.odd())
 	s.w.mu.Lock()
 	s.writes++
-	wait := time.Duration(1+s.w.random.IntN(20))*time.Millisecond + time.Duration(s.writes%997)*time.Microsecond
-	fails, hangs := time.Now().Before(s.failing[s.target.Namespace]), s.w.random.IntN(2) == 0
+	wait := time.Duration(r.IntN(20))*time.Millisecond + r.odd()
+	fails, hangs := time.Now().Before(s.failing[s.target.Namespace]), r.IntN(2) == 0
 	s.check(write)
 	s.w.note("write %s/%s begins, fails %v hangs %v", s.target.Namespace, write.Slice.Name, fails, hangs)
 	s.w.mu.Unlock()

@@ -3,6 +3,7 @@ package many_test
 import (
 	"flag"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -28,6 +29,7 @@ func TestTroubleOfManyServicesBreaksNoPromise(t *testing.T) {
 	if *oneSeed != 0 {
 		*first, *seeds = *oneSeed, 1
 	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // or no seed replays
 	for seed := *first; seed < *first+*seeds; seed++ {
 		var w *world
 		bubble.Test(t, func(t *testing.T) {

@@ -2,10 +2,14 @@ package many_test
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller/controllertest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
 
@@ -13,31 +17,25 @@ const (
 	// settled is how long a machine has to be as it is before it counts: three checks
 	// with their time-outs, and the writes of that.
 	settled = 15 * time.Second
-	// afterStart is how long a process has to run.
-	afterStart = 20 * time.Second
+	// readAgain is how long a source that failed may take until it is asked again.
+	readAgain = 5*time.Minute + settled
 	// afterTrouble is how long a write that was refused again and again may wait.
 	afterTrouble = 45 * time.Second
 )
-
-// seen is since when each address is published ready, by Service.
-type seen map[string]map[netip.Addr]time.Time
 
 // look checks the promises that hold at any time. The lock is held.
 func (w *world) look() {
 	for _, of := range wishes {
 		published := w.local.published(of)
 		w.checkKept(of, published)
-		w.checkDead(of, published)
-		ready := make(map[netip.Addr]time.Time)
-		for addr, is := range published {
-			if is == inventory.StateReady {
-				ready[addr] = time.Now()
-				if since, before := w.seen[of.key().String()][addr]; before {
-					ready[addr] = since
-				}
-			}
+		away := controllertest.None
+		if time.Now().Before(w.rough[of.key().String()]) {
+			away = controllertest.NoService
 		}
-		w.seen[of.key().String()] = ready
+		if problem := w.oracle.Look(of.key().String(), w.truth(of, published), away); problem != "" {
+			w.breach("%s", problem)
+		}
+		w.seen[of.key().String()] = published
 	}
 }
 
@@ -46,27 +44,30 @@ func (w *world) checkKept(of wish, published map[netip.Addr]inventory.State) {
 	if time.Now().Before(w.rough[of.key().String()]) {
 		return // the Service itself was deleted
 	}
-	for addr := range w.seen[of.key().String()] {
+	seen := w.seen[of.key().String()]
+	for _, addr := range slices.SortedFunc(maps.Keys(seen), netip.Addr.Compare) {
 		m := w.at(addr)
-		if m == nil || m.Leaving || !m.works(of.port) || time.Since(m.since) < settled {
+		if seen[addr] != inventory.StateReady || m == nil || m.Leaving || !m.works(of.port) || time.Since(m.since) < settled {
 			continue
 		}
-		if is := published[addr]; is != inventory.StateReady && !w.mayBeTaken(m, of.port) {
+		if is := published[addr]; is != inventory.StateReady && !w.mayBeTaken(m, of) {
 			w.breach("%s of Service %s works, was ready and is %q", m.Name, of.key(), is)
 		}
 	}
 }
 
 // mayBeTaken reports whether a truncated inventory may take the machine away: at most
-// half of those that pass, as the settings allow (contract 4).
-func (w *world) mayBeTaken(m *machine, port uint16) bool {
+// half of those that pass, as the settings allow (contract 4). Where writes are refused, that is
+// written later.
+func (w *world) mayBeTaken(m *machine, of wish) bool {
 	for _, c := range w.clusters {
-		if !slices.Contains(c.machines, m) || c.trouble != sourceTruncated || time.Since(c.until) > settled {
+		late := time.Since(w.rough[of.namespace]) < afterTrouble && time.Since(c.truncated) < readAgain
+		if !slices.Contains(c.machines, m) || !late && time.Since(c.truncated) > settled {
 			continue
 		}
 		working := 0
 		for _, other := range c.machines {
-			if other.works(port) && time.Since(other.since) > settled {
+			if other.works(of.port) && time.Since(other.since) > settled {
 				working++
 			}
 		}
@@ -75,44 +76,61 @@ func (w *world) mayBeTaken(m *machine, port uint16) bool {
 	return false
 }
 
-// checkDead checks that a dead backend is gone soon, where another one works and
-// nothing that the Service needs is in trouble: not its namespace, and not its
-// documents. Whatever happens to others is no excuse.
-func (w *world) checkDead(of wish, published map[netip.Addr]inventory.State) {
-	key := of.key().String()
-	if w.process == nil || time.Since(w.process.since) < afterStart || time.Now().Before(w.rough[key]) ||
-		time.Since(w.rough[of.namespace]) < afterTrouble || !w.soundNow() || time.Since(w.lastEdit) < settled {
-		return
+// truth are the endpoints of a Service: those that are published, and those that its pools have.
+func (w *world) truth(of wish, published map[netip.Addr]inventory.State) []controllertest.Endpoint {
+	all := make(map[netip.Addr]controllertest.Endpoint)
+	for _, name := range of.pools {
+		c := w.clusters[name]
+		for _, m := range c.machines {
+			all[m.Addresses[0]] = controllertest.Endpoint{Unable: w.unable(of, c, m)}
+		}
 	}
-	if !w.another(of) {
-		return
-	}
+	uses := inventory.StateDraining
 	for addr, is := range published {
-		m := w.at(addr)
-		if is != inventory.StateReady || m != nil && (m.works(of.port) || time.Since(m.since) < settled || w.silence(of, m)) {
-			continue
+		if is == inventory.StateReady {
+			uses = is
 		}
-		if m == nil {
-			continue // its machine left: what the source says counts, which may be in trouble
-		}
-		w.breach("%s of Service %s refuses for %s and is ready", m.Name, key, time.Since(m.since))
-	}
-}
-
-// another reports whether a backend of the Service works for long and is published.
-func (w *world) another(of wish) bool {
-	for addr, since := range w.seen[of.key().String()] {
-		m := w.at(addr)
-		if time.Since(since) > settled && m != nil && !m.Leaving && m.works(of.port) && time.Since(m.since) > settled {
-			return true
+		if _, there := all[addr]; !there {
+			all[addr] = controllertest.Endpoint{Unable: controllertest.WrongInventory}
 		}
 	}
-	return false
+	var sorted []controllertest.Endpoint
+	for _, addr := range slices.SortedFunc(maps.Keys(all), netip.Addr.Compare) {
+		e, m := all[addr], w.at(addr)
+		e.At, e.Used, e.Answers = netip.AddrPortFrom(addr, of.port), published[addr] == uses, m.works(of.port)
+		e.Stays = w.stays(of, m)
+		sorted = append(sorted, e)
+	}
+	return sorted
 }
 
-// silence reports whether the machine is silent: that may be the fault of the prober,
-// and counts by its share (promise 14), which the guard's own tests check.
-func (w *world) silence(of wish, m *machine) bool { return m.silent[0] || m.silent[of.port] }
+// unable is why a machine cannot be published for a Service.
+func (w *world) unable(of wish, c *cluster, m *machine) controllertest.Promise {
+	switch {
+	case m.Leaving, time.Since(c.until) < readAgain:
+		return controllertest.WrongInventory
+	case time.Since(w.rough[of.namespace]) < afterTrouble:
+		return controllertest.CannotWrite
+	case !w.soundNow():
+		return controllertest.Kept
+	}
+	return controllertest.None
+}
+
+// stays is why an endpoint may stay when it is dead. Whatever happens to others is no excuse. A
+// machine that is gone is silent: that may be the fault of the prober, and counts by its share,
+// which the guard's own tests check.
+func (w *world) stays(of wish, m *machine) controllertest.Promise {
+	switch {
+	case m == nil, m.silent[0], m.silent[of.port]:
+		return controllertest.CutOff
+	case time.Since(w.rough[of.namespace]) < afterTrouble:
+		return controllertest.CannotWrite
+	case !slices.ContainsFunc(w.set.Pools(), func(p *v1alpha1.EndpointPool) bool { return strings.HasPrefix(m.Name, p.Name+"-") }):
+		return controllertest.Kept
+	}
+	return controllertest.None
+}
 
 // right returns why the slices of a Service are not what they should be in the end: all
 // that works is ready, and nothing else is where something works. What is down may stay

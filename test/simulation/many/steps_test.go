@@ -90,7 +90,7 @@ func (w *world) replace(r *rand.Rand) {
 	old := c.machines[r.IntN(len(c.machines))]
 	w.note("%s joins, %s leaves", w.join(c).Name, old.Name)
 	old.Leaving, old.since = true, time.Now()
-	time.AfterFunc(time.Duration(15+r.IntN(20))*time.Second, func() {
+	time.AfterFunc(time.Duration(15+r.IntN(20))*time.Second+w.dice("gone").odd(), func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		c.machines = slices.DeleteFunc(c.machines, func(m *machine) bool { return m == old })
@@ -104,6 +104,9 @@ func (w *world) troubleSource(r *rand.Rand) {
 	c := w.clusters[[]string{"blue", "red"}[r.IntN(2)]]
 	c.trouble = []string{sourceFails, sourceHangs, sourceEmpty, sourceTruncated, sourcePanics}[r.IntN(5)]
 	c.until = time.Now().Add(time.Duration(5+r.IntN(60)) * time.Second)
+	if c.trouble == sourceTruncated {
+		c.truncated = c.until
+	}
 	w.note("the source of %s %s for %s", c.name, c.trouble, time.Until(c.until))
 	leave(c.changed)
 }
@@ -149,7 +152,6 @@ func (w *world) edit(r *rand.Rand) {
 			w.note("all files are gone")
 		}
 	}
-	w.lastEdit = time.Now()
 	w.read()
 }
 
@@ -163,7 +165,6 @@ func (w *world) restore(*rand.Rand) {
 		w.files[name] = text
 	}
 	w.note("the documents are sound")
-	w.lastEdit = time.Now()
 	w.read()
 }
 
@@ -186,7 +187,7 @@ func (w *world) recreate(r *rand.Rand) {
 	w.local.remove(of)
 	w.note("Service %s is deleted", of.key())
 	w.rough[of.key().String()] = time.Now().Add(time.Hour)
-	time.AfterFunc(time.Duration(r.IntN(20_000))*time.Millisecond, func() {
+	time.AfterFunc(time.Duration(r.IntN(20_000))*time.Millisecond+w.dice("again").odd(), func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.local.create(of)
@@ -205,7 +206,7 @@ func (w *world) calm() {
 	}
 	w.restore(nil)
 	for _, c := range w.clusters {
-		c.until = time.Now()
+		c.trouble, c.until = "", time.Now()
 		for _, m := range c.machines {
 			if len(m.silent) > 0 {
 				clear(m.silent)

@@ -3,6 +3,7 @@ package many_test
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"log/slog"
 	"math/rand/v2"
 	"net/netip"
@@ -15,6 +16,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller/controllertest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
@@ -71,7 +73,9 @@ type cluster struct {
 	// trouble is what its source does until a time.
 	trouble string
 	until   time.Time
-	changed chan struct{}
+	// truncated is until when it was truncated last.
+	truncated time.Time
+	changed   chan struct{}
 }
 
 // What a source does.
@@ -89,7 +93,6 @@ type world struct {
 	t    *testing.T
 
 	mu       sync.Mutex
-	random   *rand.Rand
 	made     int
 	clusters map[string]*cluster
 	files    map[string]string
@@ -102,25 +105,25 @@ type world struct {
 	// rough is until when each namespace, pool or document was in trouble.
 	rough   map[string]time.Time
 	process *process
-	// lastEdit is when a document last changed, seen what was published at the last look.
-	lastEdit time.Time
-	seen     seen
-	trace    []string
-	broken   string
-	begun    time.Time
+	// seen is what was published at the last look, by Service.
+	seen   map[string]map[netip.Addr]inventory.State
+	oracle controllertest.Oracle
+	trace  []string
+	broken string
+	begun  time.Time
 }
 
 // process is one run of the program.
 type process struct {
 	stop  context.CancelFunc
 	ended chan struct{}
-	since time.Time
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
-		seed: seed, t: t, random: rand.New(rand.NewPCG(seed, 0)), clusters: make(map[string]*cluster), files: make(map[string]string),
-		edited: make(chan struct{}, 1), rough: make(map[string]time.Time), seen: make(seen), begun: time.Now(),
+		seed: seed, t: t, clusters: make(map[string]*cluster), files: make(map[string]string),
+		edited: make(chan struct{}, 1), rough: make(map[string]time.Time), seen: make(map[string]map[netip.Addr]inventory.State), begun: time.Now(),
+		oracle: controllertest.Oracle{Joins: settled, Leaves: settled},
 	}
 	if w.local = newLocal(w); seed%2 == 0 {
 		w.carrier = newCarrier()
@@ -128,7 +131,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	for _, name := range []string{"blue", "red"} {
 		c := &cluster{name: name, changed: make(chan struct{}, 1)}
 		w.clusters[name] = c
-		for range 4 + w.random.IntN(4) {
+		for range 4 + w.dice(name).IntN(4) {
 			w.join(c)
 		}
 	}
@@ -241,7 +244,7 @@ func (s source) Read(ctx context.Context) ([]inventory.Node, error) {
 	case sourcePanics:
 		panic("a defect of the source of " + c.name)
 	}
-	time.Sleep(time.Millisecond)
+	time.Sleep(w.dice("read", c.name).odd())
 	return nodes, nil
 }
 
@@ -266,18 +269,19 @@ func (p prober) Check(ctx context.Context, addr netip.Addr) inventory.Result {
 	m := p.w.at(addr)
 	silent, works := m == nil || m.silent[0] || m.silent[p.port], m.works(p.port)
 	p.w.mu.Unlock()
+	takes := p.w.dice("check", addr, p.port).odd()
 	switch {
 	case works:
-		time.Sleep(time.Millisecond)
+		time.Sleep(takes)
 		r.Outcome, r.Reason = inventory.Pass, inventory.Ready
 	case silent:
 		select {
 		case <-ctx.Done():
-		case <-time.After(checkTimeout):
+		case <-time.After(checkTimeout + takes):
 		}
 		r.Outcome, r.Reason = inventory.Silent, inventory.ProbeTimeout
 	default:
-		time.Sleep(time.Millisecond)
+		time.Sleep(takes)
 		r.Outcome, r.Reason = inventory.Refused, inventory.ProbeRefused
 	}
 	r.Latency = time.Since(r.At)
@@ -323,21 +327,23 @@ func (w *world) start() {
 			}, nil
 		},
 		Checking: func(pool *v1alpha1.EndpointPool, check assign.Check) (controller.Checking, error) {
+			time.Sleep(w.dice("begin", pool.Name, check.Port).odd()) // or groups would check at the same instants
 			return controller.Checking{Prober: prober{w, check.Port}, Key: fmt.Sprint(check.Port), Policy: policy, Timeout: checkTimeout}, nil
 		},
-		ManagedBy: managedBy, MaxEndpoints: 100, Concurrency: 100, Logger: w.logger(),
+		ManagedBy: managedBy, MaxEndpoints: 100, Concurrency: 100, Logger: w.logger(), Random: func() float64 { return w.dice("jitter").Float64() },
 	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &process{stop: cancel, ended: make(chan struct{}), since: time.Now()}
+	p := &process{stop: cancel, ended: make(chan struct{})}
 	go func() {
 		defer close(p.ended)
 		_ = server.Run(ctx)
 	}()
 	w.mu.Lock()
 	w.process = p
+	w.oracle.Begin()
 	w.mu.Unlock()
 }
 
@@ -386,6 +392,19 @@ func (w *world) breach(format string, values ...any) {
 		w.note("BROKEN: %s", w.broken)
 	}
 }
+
+// dice are random numbers that depend on the seed, on what they are for and on the time, and not on
+// what else is drawn at that instant: a seed replays.
+type dice struct{ *rand.Rand }
+
+func (w *world) dice(what ...any) dice {
+	h := fnv.New64a()
+	_, _ = fmt.Fprint(h, time.Since(w.begun), what)
+	return dice{rand.New(rand.NewPCG(w.seed, h.Sum64()))}
+}
+
+// odd is a time that nothing else takes: less than two milliseconds.
+func (d dice) odd() time.Duration { return time.Duration(1 + d.IntN(2_000_000)) }
 
 // leave leaves one value, however many came before.
 func leave(in chan struct{}) {
