@@ -2,42 +2,18 @@ package settings
 
 import (
 	"fmt"
-	"regexp"
-	"slices"
 	"strings"
 )
 
-// Args are the arguments of a program, already split.
-type Args []string
-
-// String returns the arguments quoted for a shell, such that Decode returns
-// the same arguments.
-func (a Args) String() string {
-	words := make([]string, 0, len(a))
-	for _, arg := range a {
-		words = append(words, shellQuote(arg))
-	}
-	return strings.Join(words, " ")
-}
-
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+:,./=-]+$`)
-
-func shellQuote(arg string) string {
-	if plainWord.MatchString(arg) {
-		return arg
-	}
-	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
-}
-
-// Decode implements envconfig.Decoder. It splits as a shell does: at white
-// space, with single quotes, double quotes and backslashes. Because no shell
-// runs, what a shell would replace or carry out is refused rather than passed
-// on as text or dropped; *, ? and ~ are passed on as they stand.
-func (a *Args) Decode(value string) error {
+// Args splits the arguments of a program as a shell does: at white space, with
+// single quotes, double quotes and backslashes. Because no shell runs, what a
+// shell would replace or carry out is refused rather than passed on as text or
+// dropped; *, ? and ~ are passed on as they stand.
+func Args(value string) ([]string, error) {
 	if strings.ContainsAny(value, "\x00\r") {
-		return Problem{Rule: "holds a NUL or a carriage return", Remedy: "remove it"}
+		return nil, Problem{Rule: "holds a NUL or a carriage return", Remedy: "remove it"}
 	}
-	var args Args
+	var args []string
 	var word []byte // nil between words
 	quote, opened := byte(0), 0
 	for i := 0; i < len(value); i++ {
@@ -52,7 +28,7 @@ func (a *Args) Decode(value string) error {
 			i++
 			word = escaped(word, value[i], quote != 0)
 		case c == '$', c == '`', quote == 0 && strings.IndexByte("|&;<>()", c) >= 0, c == '#' && word == nil:
-			return Problem{Rule: fmt.Sprintf("holds %c at character %d, and no shell runs to carry out what that means", c, i+1), Remedy: "put single quotes around it to pass it on as it stands"}
+			return nil, Problem{Rule: fmt.Sprintf("holds %c at character %d, and no shell runs to carry out what that means", c, i+1), Remedy: "put single quotes around it to pass it on as it stands"}
 		case quote == 0 && strings.IndexByte(" \t\n", c) >= 0:
 			if word != nil {
 				args = append(args, string(word))
@@ -63,13 +39,12 @@ func (a *Args) Decode(value string) error {
 		}
 	}
 	if quote != 0 {
-		return Problem{Rule: fmt.Sprintf("does not close the %c at character %d", quote, opened+1), Remedy: "close it, or put a backslash before it"}
+		return nil, Problem{Rule: fmt.Sprintf("does not close the %c at character %d", quote, opened+1), Remedy: "close it, or put a backslash before it"}
 	}
 	if word != nil {
 		args = append(args, string(word))
 	}
-	*a = args
-	return nil
+	return args, nil
 }
 
 // escaped adds what a backslash and a character stand for. Between double quotes a
@@ -82,28 +57,4 @@ func escaped(word []byte, c byte, quoted bool) []byte {
 		return append(word, '\\', c)
 	}
 	return append(word, c)
-}
-
-// Names is a list of environment variable names, sorted.
-type Names []string
-
-// String returns the names as the environment spells them.
-func (n Names) String() string { return strings.Join(n, ",") }
-
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
-// Decode implements envconfig.Decoder.
-func (n *Names) Decode(value string) error {
-	names, err := decodeList(value, func(name string) (string, error) {
-		if !variableName.MatchString(name) {
-			return "", Problem{Rule: Quote(name) + " is not the name of a variable", Remedy: "write names only, for example AWS_PROFILE,LANG"}
-		}
-		return name, nil
-	})
-	if err != nil {
-		return err
-	}
-	slices.Sort(names)
-	*n = slices.Compact(names)
-	return nil
 }

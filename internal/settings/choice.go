@@ -36,20 +36,11 @@ type HealthMode string
 const (
 	HealthOff   HealthMode = "off"
 	HealthTCP   HealthMode = "tcp"
-	HealthHTTP  HealthMode = "http"
 	HealthHTTPS HealthMode = "https"
 )
 
 // LogLevel is the least level that is logged.
 type LogLevel string
-
-// The levels of the log.
-const (
-	LogDebug LogLevel = "debug"
-	LogInfo  LogLevel = "info"
-	LogWarn  LogLevel = "warn"
-	LogError LogLevel = "error"
-)
 
 // Level returns the level as slog knows it.
 func (l LogLevel) Level() (level slog.Level) {
@@ -65,7 +56,6 @@ const (
 	// LogAuto is text on a terminal and JSON elsewhere.
 	LogAuto LogFormat = "auto"
 	LogText LogFormat = "text"
-	LogJSON LogFormat = "json"
 )
 
 // choose sets a text to value if that is one of the choices.

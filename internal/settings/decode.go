@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/kelseyhightower/envconfig"
 )
 
 // decode sets a field to a value, or says what is wrong with the value. Choices,
@@ -19,28 +17,31 @@ func decode(target any, value string, tags reflect.StructTag) error {
 	if choices := tags.Get("oneof"); choices != "" {
 		return choose(reflect.ValueOf(target).Elem(), value, strings.Split(choices, ","))
 	}
+	form := forms[Form(tags.Get("format"))]
 	switch t := target.(type) {
-	case envconfig.Decoder:
-		return t.Decode(value)
+	case *[]string:
+		list, err := decodeList(value, form)
+		if err == nil {
+			*t = list
+		}
+		return err
 	case *string:
 		*t = value
-		if hold := forms[Form(tags.Get("format"))]; hold != nil {
-			return hold(value)
+		if form == nil {
+			return nil
 		}
-		return nil
+		return form(value)
 	case *bool:
 		return decodeBool(t, value)
 	case *int:
 		return decodeLimited(t, value, tags, parseInt)
-	case *uint16:
-		return decodeLimited(t, value, tags, parsePort)
 	case *time.Duration:
 		return decodeLimited(t, value, tags, parseDuration)
 	case *netip.AddrPort:
 		return decodeAddrPort(t, value)
 	}
 	// A field of another type is a defect that every test of Load meets.
-	panic(fmt.Sprintf("config: no decoder for %T", target))
+	panic(fmt.Sprintf("settings: no decoder for %T", target))
 }
 
 func decodeBool(target *bool, value string) error {
@@ -84,17 +85,6 @@ func parseInt(value string) (int, error) {
 		return 0, notANumber(value)
 	}
 	return parsed, err
-}
-
-func parsePort(value string) (uint16, error) {
-	parsed, err := strconv.ParseUint(value, 10, 16)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		if _, err := strconv.Atoi(value); err == nil {
-			return 0, strconv.ErrRange
-		}
-		return 0, notANumber(value)
-	}
-	return uint16(parsed), err
 }
 
 func notANumber(value string) Problem {

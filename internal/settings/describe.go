@@ -39,7 +39,7 @@ func (s Settings) MarshalJSON() ([]byte, error) {
 func (c Config) Describe() Settings { return describe(c.variables(), c.origins) }
 
 // Describe is that of endpoint-views.
-func (v Views) Describe() Settings { return describe(variablesOf(v.sections()), v.origins) }
+func (v Views) Describe() Settings { return describe(variablesOf(v.sections()...), v.origins) }
 
 // describe returns the values of variables, which come from the origins.
 func describe(variables []variable, origins map[string]Origin) Settings {
@@ -104,11 +104,8 @@ func render(v variable) string {
 			return ""
 		}
 		return strconv.Itoa(*value)
-	case *uint16:
-		if *value == 0 {
-			return ""
-		}
-		return strconv.Itoa(int(*value))
+	case *[]string:
+		return strings.Join(*value, ",")
 	case *netip.AddrPort:
 		if !value.IsValid() {
 			return ""

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/environment"
 	spelled "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
 )
 
@@ -26,7 +26,7 @@ func TestASettingHasOnePlace(t *testing.T) {
 		if s.Field == "" {
 			continue
 		}
-		_, err := settings.Load([]string{"DOCUMENTS_DIR=/documents", s.Variable + "=" + value})
+		_, err := environment.Load([]string{"DOCUMENTS_DIR=/documents", s.Variable + "=" + value})
 		if err == nil || !strings.Contains(err.Error(), "and DOCUMENTS_DIR are both set; remove one of them: with DOCUMENTS_DIR this is "+field+" of a document") {
 			t.Errorf("%s: got %v", s.Variable, err)
 		}
@@ -55,7 +55,7 @@ func TestContract81DocumentsInTheAPIServerNeedBounds(t *testing.T) {
 		return all
 	}
 	c := load(t, bounded(env{"DOCUMENTS_API": "true"}))
-	if got := c.Documents.BoundPorts.String(); !c.Documents.Used() || got != "80,31000-31999" {
+	if got := strings.Join(c.Documents.BoundPorts, ","); !c.Documents.Used() || got != "80,31000-31999" {
 		t.Errorf("got %+v, ports %s", c.Documents, got)
 	}
 	checkMistakes(t, env{"DOCUMENTS_API": "true"},

@@ -2,8 +2,6 @@ package settings
 
 import (
 	"fmt"
-	"io"
-	"log/slog"
 	"maps"
 	"os"
 	"slices"
@@ -22,9 +20,6 @@ type Environment struct {
 	read  func() ([]string, error)
 }
 
-// Names returns the names of the variables, sorted.
-func (e Environment) Names() []string { return slices.Clone(e.names) }
-
 // Read returns the environment as NAME=value, sorted by name; never nil, which
 // os/exec would take for our own environment. A secret that a file holds is read
 // again at each call and handed over under its plain name too.
@@ -35,20 +30,11 @@ func (e Environment) Read() ([]string, error) {
 	return e.read()
 }
 
-// String returns the names of the variables.
-func (e Environment) String() string { return "[" + strings.Join(e.names, " ") + "]" }
+// MarshalText returns the names of the variables; JSON, YAML and slog use it.
+func (e Environment) MarshalText() ([]byte, error) { return fmt.Append(nil, e.names), nil }
 
-// GoString returns what String does.
-func (e Environment) GoString() string { return e.String() }
-
-// Format writes what String returns, whatever the verb.
-func (e Environment) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, e.String()) }
-
-// MarshalText returns what String does; JSON and YAML use it.
-func (e Environment) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
-
-// LogValue returns what String does.
-func (e Environment) LogValue() slog.Value { return slog.StringValue(e.String()) }
+// Format writes the names of the variables, whatever the verb.
+func (e Environment) Format(state fmt.State, _ rune) { _, _ = fmt.Fprint(state, e.names) }
 
 // newEnvironment selects variables by name and adds the secrets, by plain name,
 // that a file holds.

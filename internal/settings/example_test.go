@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/environment"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
 
@@ -25,8 +26,8 @@ func assignments(t *testing.T, script string, line *regexp.Regexp) []string {
 		if match == nil {
 			continue
 		}
-		var words settings.Args
-		if err := words.Decode(match[1]); err != nil || len(words) != 1 {
+		words, err := settings.Args(match[1])
+		if err != nil || len(words) != 1 {
 			t.Fatalf("%q is no plain assignment: %v", text, err)
 		}
 		found = append(found, words[0])
@@ -113,7 +114,7 @@ func TestTheExamplesOfTheReferenceAreValid(t *testing.T) {
 		if _, alone := example["DOCUMENTS_DIR"]; alone {
 			whole = example
 		}
-		if _, err := settings.Load(whole.list()); err != nil {
+		if _, err := environment.Load(whole.list()); err != nil {
 			t.Errorf("%s\n%v", text, err)
 		}
 	}

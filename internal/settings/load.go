@@ -22,10 +22,11 @@ const (
 // Load turns an environment, as a list of NAME=value, into a configuration. If
 // anything is wrong it returns Mistakes, all of them, and no configuration.
 //
-// It depends on nothing but its argument and the files that hold secrets and
+// It depends on nothing but its arguments and the files that hold secrets and
 // certificates. A blank variable counts as unset. Of a name that stands twice
-// the first counts, as it does for os.Getenv.
-func Load(environ []string) (Config, error) {
+// the first counts, as it does for os.Getenv. Without documents, rules says what is
+// wrong with the pool and the target of a configuration whose values have their form.
+func Load(environ []string, rules func(Config) []Mistake) (Config, error) {
 	c := new(Config)
 	l := newLoader(environ, c.variables())
 	l.config = c
@@ -35,11 +36,18 @@ func Load(environ []string) (Config, error) {
 	l.checkUnknown()
 	l.derive()
 	l.check()
+	c.origins = l.origins
+	if !l.byDocuments() {
+		found := slices.DeleteFunc(rules(*c), func(m Mistake) bool { return l.broken[m.Variable] })
+		for _, m := range found {
+			l.mistake(m.Variable, m.Rule, m.Remedy)
+		}
+	}
 	if len(l.mistakes) > 0 {
 		return Config{}, l.mistakes.sorted(l.place)
 	}
-	l.config.origins, l.config.warnings = l.origins, l.warnings
-	return *l.config, nil
+	c.warnings = l.warnings
+	return *c, nil
 }
 
 // loader holds what Load knows so far.

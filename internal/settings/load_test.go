@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/environment"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
 
@@ -52,7 +53,7 @@ func (e env) list() []string {
 // load returns the configuration of a valid environment.
 func load(t *testing.T, e env) settings.Config {
 	t.Helper()
-	c, err := settings.Load(e.list())
+	c, err := environment.Load(e.list())
 	if err != nil {
 		t.Fatalf("Load: %v", err)
 	}
@@ -62,8 +63,6 @@ func load(t *testing.T, e env) settings.Config {
 var opts = cmp.Options{
 	cmpopts.IgnoreUnexported(settings.Config{}),
 	cmpopts.IgnoreTypes(settings.Environment{}, settings.Secret{}),
-	cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }),
-	cmp.Comparer(func(a, b netip.Addr) bool { return a == b }),
 	cmp.Comparer(func(a, b netip.AddrPort) bool { return a == b }),
 	cmpopts.EquateEmpty(),
 }
@@ -72,14 +71,14 @@ func TestLoadFillsInTheDefaultsOfTheDesign(t *testing.T) {
 	got := load(t, minimal())
 	want := settings.Config{
 		Source:  settings.Source{Kind: settings.SourceStatic, PollInterval: 30 * time.Second, Timeout: 20 * time.Second},
-		Static:  settings.Static{Nodes: settings.StaticNodes{{Name: "worker-1", Addr: netip.MustParseAddr("10.0.0.11")}}},
-		Secured: settings.Secured{Subnets: settings.Subnets{netip.MustParsePrefix("10.0.0.0/24")}},
+		Static:  settings.Static{Nodes: []string{"worker-1=10.0.0.11"}},
+		Secured: settings.Secured{Subnets: []string{"10.0.0.0/24"}},
 		Target: settings.Target{
 			Namespace: "default", ServiceName: "web", SliceName: "web-remote",
 			ManagedBy: "ionos-endpointslice-controller", Port: 8080, MaxEndpointsPerSlice: 100,
 		},
 		Health: settings.Health{
-			Mode: settings.HealthTCP, Path: "/", Port: 8080, ExpectedStatus: settings.StatusRanges{{First: 200, Last: 399}},
+			Mode: settings.HealthTCP, Path: "/", ExpectedStatus: []string{"200-399"},
 			Interval: 2 * time.Second, Timeout: time.Second, Rise: 2, Fall: 3, Concurrency: 256,
 		},
 		Guard: settings.Guard{
@@ -91,7 +90,7 @@ func TestLoadFillsInTheDefaultsOfTheDesign(t *testing.T) {
 		Listen: settings.Listen{
 			Admin: netip.MustParseAddrPort("127.0.0.1:8080"), Metrics: netip.MustParseAddrPort("127.0.0.1:8081"),
 		},
-		Log: settings.Log{Level: settings.LogInfo, Format: settings.LogAuto},
+		Log: settings.Log{Level: "info", Format: settings.LogAuto},
 	}
 	if diff := cmp.Diff(want, got, opts); diff != "" {
 		t.Errorf("Load (-want +got):\n%s", diff)
@@ -121,14 +120,12 @@ func TestLoadFillsEveryField(t *testing.T) {
 		"LOG_LEVEL": "debug", "LOG_FORMAT": "json", "DRY_RUN": "true",
 	})
 	want := settings.Config{
-		Source: settings.Source{Kind: settings.SourceCommand, PollInterval: 90 * time.Second, Timeout: 500 * time.Millisecond},
-		Static: settings.Static{Nodes: settings.StaticNodes{
-			{Name: "a", Addr: netip.MustParseAddr("10.0.0.1")}, {Name: "b", Addr: netip.MustParseAddr("fd00::1")},
-		}},
+		Source:  settings.Source{Kind: settings.SourceCommand, PollInterval: 90 * time.Second, Timeout: 500 * time.Millisecond},
+		Static:  settings.Static{Nodes: []string{"a=10.0.0.1", "b=fd00::1"}},
 		File:    settings.File{Path: "/tmp/inventory.json"},
-		Command: settings.Command{Path: "python3", Args: settings.Args{"x.py", "--pool", "a b"}, Env: settings.Names{"AWS_PROFILE", "LANG"}},
+		Command: settings.Command{Path: "python3", Args: "x.py --pool 'a b'", Env: []string{"LANG", "AWS_PROFILE"}},
 		Secured: settings.Secured{
-			Subnets:    settings.Subnets{netip.MustParsePrefix("10.0.0.0/24"), netip.MustParsePrefix("fd00:10::/64")},
+			Subnets:    []string{"10.0.0.0/24", "fd00:10::/64"},
 			Kubeconfig: "/remote", Context: "admin@remote", NodeSelector: "pool in (web, api),!edge",
 		},
 		IONOS: settings.IONOS{
@@ -136,11 +133,11 @@ func TestLoadFillsEveryField(t *testing.T) {
 		},
 		Target: settings.Target{
 			Namespace: "prod", ServiceName: "api", SliceName: "api.slices", ManagedBy: "me", MaxEndpointsPerSlice: 1000,
-			Ports: settings.Ports{{Name: "http", Protocol: settings.TCP, Number: 8080}, {Name: "dns", Protocol: settings.UDP, Number: 53}},
+			Ports: []string{"http=8080", "dns=53/udp"},
 		},
 		Health: settings.Health{
 			Mode: settings.HealthHTTPS, Path: "/healthz?full=1", Host: "web.example.com", Port: 8443,
-			ExpectedStatus: settings.StatusRanges{{First: 200, Last: 200}, {First: 301, Last: 302}},
+			ExpectedStatus: []string{"200", "301-302"},
 			Interval:       100 * time.Millisecond, Timeout: 100 * time.Millisecond, Rise: 1, Fall: 1, Concurrency: 1,
 			TLSServerName: "backend", TLSInsecure: true,
 		},
@@ -150,7 +147,7 @@ func TestLoadFillsEveryField(t *testing.T) {
 		Listen: settings.Listen{
 			Admin: netip.MustParseAddrPort("127.0.0.1:8080"), Metrics: netip.MustParseAddrPort("127.0.0.1:8081"),
 		},
-		Log: settings.Log{Level: settings.LogDebug, Format: settings.LogJSON},
+		Log: settings.Log{Level: "debug", Format: "json"},
 		Run: settings.Run{DryRun: true},
 	}
 	if diff := cmp.Diff(want, got, opts); diff != "" {
@@ -190,7 +187,7 @@ func TestLoadReadsItsArgumentAndNotTheProcess(t *testing.T) {
 }
 
 func TestLoadTakesTheFirstOfTwoLikeGetenv(t *testing.T) {
-	c, err := settings.Load(append([]string{"TARGET_NAMESPACE=first", "TARGET_NAMESPACE=second"}, minimal().list()...))
+	c, err := environment.Load(append([]string{"TARGET_NAMESPACE=first", "TARGET_NAMESPACE=second"}, minimal().list()...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,12 +207,6 @@ func TestLoadDerivesDefaultsFromOtherVariables(t *testing.T) {
 			func(c settings.Config) any { return c.Target.SliceName }, "api-remote"},
 		{"lease namespace from the target's", env{"TARGET_NAMESPACE": "prod"},
 			func(c settings.Config) any { return c.Leader.Namespace }, "prod"},
-		{"health port from the only TCP port", env{"TARGET_PORT": "-", "TARGET_PORTS": "dns=53/UDP,http=8081"},
-			func(c settings.Config) any { return c.Health.Port }, uint16(8081)},
-		{"no health port without a check", env{"HEALTH_CHECK_MODE": "off"},
-			func(c settings.Config) any { return c.Health.Port }, uint16(0)},
-		{"health port given", env{"HEALTH_CHECK_PORT": "9000"},
-			func(c settings.Config) any { return c.Health.Port }, uint16(9000)},
 		{"time-out no longer than a short interval", env{"HEALTH_CHECK_INTERVAL": "200ms"},
 			func(c settings.Config) any { return c.Health.Timeout }, 200 * time.Millisecond},
 		{"interval no shorter than a long time-out", env{"HEALTH_CHECK_TIMEOUT": "3s"},
@@ -228,16 +219,5 @@ func TestLoadDerivesDefaultsFromOtherVariables(t *testing.T) {
 				t.Errorf("got %v, want %v", got, tt.want)
 			}
 		})
-	}
-}
-
-func TestBackendsArePortOrPorts(t *testing.T) {
-	one := load(t, minimal()).Target
-	if diff := cmp.Diff([]settings.Port{{Protocol: settings.TCP, Number: 8080}}, one.Backends()); diff != "" || !one.PortFromService() {
-		t.Errorf("TARGET_PORT: name from Service %v, backends (-want +got):\n%s", one.PortFromService(), diff)
-	}
-	named := load(t, with(env{"TARGET_PORT": "-", "TARGET_PORTS": "http=80"})).Target
-	if diff := cmp.Diff([]settings.Port{{Name: "http", Protocol: settings.TCP, Number: 80}}, named.Backends()); diff != "" || named.PortFromService() {
-		t.Errorf("TARGET_PORTS: name from Service %v, backends (-want +got):\n%s", named.PortFromService(), diff)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/environment"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
 
@@ -16,7 +17,7 @@ import (
 // that it makes no configuration at all.
 func checkMistakes(t *testing.T, e env, want ...string) {
 	t.Helper()
-	c, err := settings.Load(e.list())
+	c, err := environment.Load(e.list())
 	var mistakes settings.Mistakes
 	if !errors.As(err, &mistakes) {
 		t.Fatalf("Load returned %v, want mistakes", err)
@@ -80,7 +81,7 @@ func TestLoadReportsAllMistakesTogetherInTheOrderOfTheReference(t *testing.T) {
 		`SECURED_SUBNET_CIDR="10.1.2.3/8,fd00::1,,x": "x" is not an address range; write for example 10.0.0.0/24`,
 		`IONOS_TOKEN: and IONOS_TOKEN_FILE are both set; remove one of them`,
 		`TARGET_SERVICE_NAME: is required and not set; set it, for example to web`,
-		`TARGET_PORTS="http=0": port http has no number from 1 to 65535; write for example http=8080,dns=53/UDP`,
+		`TARGET_PORTS="http=0": "0" is outside 1 to 65535; write a number within`,
 		`HEALTH_CHECK_MAX_SILENT_PERCENT="50%": is not a whole number; write 50`,
 		`STORE_KIND="redis": is not one of memory, kubectl or client-go; choose one of them`,
 		`DRY_RUNN: is not a variable of this program; did you mean DRY_RUN?`,
@@ -89,20 +90,20 @@ func TestLoadReportsAllMistakesTogetherInTheOrderOfTheReference(t *testing.T) {
 }
 
 func TestMistakesAreCountedAndStandOnLinesOfTheirOwn(t *testing.T) {
-	_, err := settings.Load(with(env{"TARGET_PORT": "0"}).list())
+	_, err := environment.Load(with(env{"TARGET_PORT": "0"}).list())
 	want := "1 mistake in the configuration:\n" +
 		"  TARGET_PORT=\"0\": is outside 1 to 65535; write for example 8080"
 	if got := err.Error(); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
-	_, err = settings.Load(with(env{"TARGET_PORT": "0", "DRY_RUN": "x"}).list())
+	_, err = environment.Load(with(env{"TARGET_PORT": "0", "DRY_RUN": "x"}).list())
 	if got := err.Error(); !strings.HasPrefix(got, "2 mistakes in the configuration:\n") || strings.Count(got, "\n") != 2 {
 		t.Errorf("got:\n%s\nwant a count and two lines", got)
 	}
 }
 
 func TestMistakesRepeatNoMoreThanALineOfAValue(t *testing.T) {
-	_, err := settings.Load(with(env{"LOG_LEVEL": strings.Repeat("x", 5000) + "\nTARGET_PORT: all is well"}).list())
+	_, err := environment.Load(with(env{"LOG_LEVEL": strings.Repeat("x", 5000) + "\nTARGET_PORT: all is well"}).list())
 	if got := err.Error(); len(got) > 500 || strings.Count(got, "\n") != 1 {
 		t.Errorf("%d bytes on %d lines:\n%s", len(got), strings.Count(got, "\n"), got)
 	}
@@ -130,7 +131,7 @@ func TestTheSourceIONOSNeedsCredentialsAPlaceAndNodes(t *testing.T) {
 		}},
 		{"nothing", env{"IONOS_TOKEN": "-", "IONOS_DATACENTER_ID": "-", "IONOS_PRIVATE_LAN_ID": "-", "IONOS_CLUSTER_ID": "-"}, []string{
 			"IONOS_TOKEN:" + chosen + "set it or IONOS_TOKEN_FILE, or IONOS_USERNAME and IONOS_PASSWORD",
-			"IONOS_DATACENTER_ID:" + chosen + "copy the UUID of the data centre from the IONOS console",
+			"IONOS_DATACENTER_ID:" + chosen + "set it, for example to 0b5f4d1c-7a0e-4d5b-9f58-3f1f2b6c7d8e",
 			"IONOS_PRIVATE_LAN_ID:" + chosen + "set it, for example to 2",
 			"IONOS_CLUSTER_ID:" + chosen + "set it to the UUID of the managed cluster, or set SECURED_KUBECONFIG",
 		}},

@@ -140,7 +140,7 @@ func referenceOf() string {
 	page.WriteString("\n## Advanced\n\nThe other variables, by subject.\n")
 	for i, s := range chapters {
 		fmt.Fprintf(&page, "\n### %s\n\n%s\n\n", s.title, s.intro)
-		page.WriteString(table(gather(c.sections()[i]), func(v variable) bool { return !isMain(v) }))
+		page.WriteString(table(variablesOf(c.sections()[i]), func(v variable) bool { return !isMain(v) }))
 		fmt.Fprintf(&page, "\n```sh\n%s\n```\n", s.example)
 	}
 	return page.String()
@@ -164,7 +164,7 @@ func viewsReferenceOf() string {
 	page.WriteString(viewsReferenceHead)
 	for i, s := range viewsChapters {
 		fmt.Fprintf(&page, "\n## %s\n\n%s\n\n", s.title, s.intro)
-		page.WriteString(table(gather(new(Views).sections()[i]), func(variable) bool { return true }))
+		page.WriteString(table(variablesOf(new(Views).sections()[i]), func(variable) bool { return true }))
 		fmt.Fprintf(&page, "\n```sh\n%s\n```\n", s.example)
 	}
 	return page.String()

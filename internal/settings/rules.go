@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -24,10 +23,6 @@ func (l *loader) derive() {
 		l.origins["LEADER_ELECTION_NAMESPACE"] = Derived
 	}
 	l.deriveTimes()
-	if ports := tcpPorts(c.Target.Backends()); !l.set("HEALTH_CHECK_PORT") && c.Health.Mode != HealthOff && len(ports) == 1 {
-		c.Health.Port = ports[0].Number
-		l.origins["HEALTH_CHECK_PORT"] = Derived
-	}
 }
 
 // deriveTimes has the default of the interval or of the timeout follow the one that is
@@ -47,19 +42,13 @@ func (l *loader) deriveTimes() {
 	}
 }
 
-func tcpPorts(ports []Port) []Port {
-	return slices.DeleteFunc(slices.Clone(ports), func(p Port) bool { return p.Protocol != TCP })
-}
-
 // check holds the variables against each other.
 func (l *loader) check() {
 	l.checkDocuments()
 	if !l.byDocuments() {
 		l.checkSource()
 		l.checkTarget()
-		l.checkHealthPort()
-		l.checkHealthMode()
-		l.checkTLS()
+		l.checkHealth()
 	}
 	l.checkListen()
 	l.checkLeader()
@@ -82,31 +71,27 @@ func (l *loader) checkListen() {
 
 // checkSource demands what the chosen kind of source cannot do without.
 func (l *loader) checkSource() {
-	needs := map[SourceKind]string{
-		SourceStatic:     "STATIC_NODES",
-		SourceFile:       "INVENTORY_FILE_PATH",
-		SourceCommand:    "INVENTORY_COMMAND",
-		SourceKubernetes: "SECURED_KUBECONFIG",
-	}
-	kind := l.config.Source.Kind
-	if kind == SourceIONOS && l.sound("SOURCE_KIND") {
-		l.checkIONOS()
-	}
-	name, ok := needs[kind]
-	if !ok || !l.sound("SOURCE_KIND") || l.set(name) {
+	if !l.sound("SOURCE_KIND") {
 		return
 	}
-	chosen := "SOURCE_KIND=" + string(kind)
+	kind := l.config.Source.Kind
+	chosen := "is required with SOURCE_KIND=" + string(kind) + " and not set"
 	if !l.set("SOURCE_KIND") {
-		chosen += " (the default)"
+		chosen = "is required with SOURCE_KIND=" + string(kind) + " (the default) and not set"
 	}
-	l.mistake(name, "is required with "+chosen+" and not set", "set it, for example to "+l.tag(name, "example"))
+	for _, v := range l.variables {
+		if v.tags.Get("source") == string(kind) && !l.set(v.name) {
+			l.mistake(v.name, chosen, "set it, for example to "+v.tags.Get("example"))
+		}
+	}
+	if kind == SourceIONOS {
+		l.checkIONOS(chosen)
+	}
 }
 
-// checkIONOS demands the credentials, the place and the cluster. A secret may
-// come from its file as well.
-func (l *loader) checkIONOS() {
-	const chosen = "is required with SOURCE_KIND=ionos and not set"
+// checkIONOS demands the credentials and the cluster. A secret may come from its file as
+// well.
+func (l *loader) checkIONOS(chosen string) {
 	access := l.config.IONOS
 	if l.sound("IONOS_TOKEN", "IONOS_TOKEN_FILE") && !access.Token.IsSet() {
 		switch {
@@ -117,12 +102,6 @@ func (l *loader) checkIONOS() {
 		case l.sound("IONOS_PASSWORD", "IONOS_PASSWORD_FILE") && !access.Password.IsSet():
 			l.mistake("IONOS_PASSWORD", "is required with IONOS_USERNAME and not set", "set it or IONOS_PASSWORD_FILE, or set IONOS_TOKEN instead of both")
 		}
-	}
-	if !l.set("IONOS_DATACENTER_ID") {
-		l.mistake("IONOS_DATACENTER_ID", chosen, "copy the UUID of the data centre from the IONOS console")
-	}
-	if !l.set("IONOS_PRIVATE_LAN_ID") {
-		l.mistake("IONOS_PRIVATE_LAN_ID", chosen, "set it, for example to "+l.tag("IONOS_PRIVATE_LAN_ID", "example"))
 	}
 	if !l.set("IONOS_CLUSTER_ID") && !l.set("SECURED_KUBECONFIG") {
 		l.mistake("IONOS_CLUSTER_ID", chosen, "set it to the UUID of the managed cluster, or set SECURED_KUBECONFIG")
@@ -175,18 +154,7 @@ func knownOfPool(key string) bool {
 	})
 }
 
-// tag returns a tag of a variable's field.
-func (l *loader) tag(name, key string) string { return l.variables[l.place[name]].tags.Get(key) }
-
-// longestSuffix is what further slices add to the name of the first one. Four
-// digits stand for a million endpoints.
-const longestSuffix = "-ipv6-9999"
-
-// maxObjectName is Kubernetes' limit for the name of an object.
-const maxObjectName = 253
-
 func (l *loader) checkTarget() {
-	target := l.config.Target
 	if l.sound("TARGET_PORT", "TARGET_PORTS") {
 		switch {
 		case l.set("TARGET_PORT") && l.set("TARGET_PORTS"):
@@ -195,74 +163,35 @@ func (l *loader) checkTarget() {
 			l.mistake("TARGET_PORT", "is required and not set", "set it to the port of the endpoints, for example 8080, or set TARGET_PORTS")
 		}
 	}
-	if longest := maxObjectName - len(longestSuffix); l.sound("TARGET_ENDPOINTSLICE_NAME") && len(target.SliceName) > longest {
-		l.mistake("TARGET_ENDPOINTSLICE_NAME", fmt.Sprintf("is longer than %d characters, which leaves no room for the suffix of further slices", longest), "choose a shorter name")
-	}
-	switch target.ManagedBy {
+	switch l.config.Target.ManagedBy {
 	case "endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io", "controller":
 		l.mistake("TARGET_MANAGED_BY", "is the name of another controller, which would overwrite the slices", "remove it, or choose a name of your own")
 	}
 }
 
-// checkHealthPort demands a TCP port to check when there is none, or several.
-func (l *loader) checkHealthPort() {
-	health := l.config.Health
-	if health.Mode == HealthOff || !l.sound("HEALTH_CHECK_MODE", "HEALTH_CHECK_PORT", "TARGET_PORT", "TARGET_PORTS") || l.set("HEALTH_CHECK_PORT") {
-		return
-	}
-	ports := tcpPorts(l.config.Target.Backends())
-	switch len(ports) {
-	case 0:
-		l.mistake("HEALTH_CHECK_PORT", "is required, because a health check needs a TCP port and TARGET_PORTS has none", "set it to a TCP port of the endpoints, or set HEALTH_CHECK_MODE=off")
-	case 1:
-	default:
-		var numbers []string
-		for _, port := range ports {
-			numbers = append(numbers, fmt.Sprintf("%d (%s)", port.Number, port.Name))
-		}
-		l.mistake("HEALTH_CHECK_PORT", "is required, because TARGET_PORTS has several TCP ports", "set it to "+Listed(numbers, "or"))
-	}
-}
-
-// checkHealthMode finds settings without effect. With HEALTH_CHECK_MODE=off all
-// are tolerated, so that switching the check off for an hour is one change.
-func (l *loader) checkHealthMode() {
-	health := l.config.Health
-	if l.sound("HEALTH_CHECK_INTERVAL", "HEALTH_CHECK_TIMEOUT") && health.Timeout > health.Interval {
-		l.mistake("HEALTH_CHECK_TIMEOUT", "is longer than HEALTH_CHECK_INTERVAL ("+FormatDuration(health.Interval)+")", "write at most "+FormatDuration(health.Interval))
-	}
-	if l.set("HEALTH_CHECK_MODE") {
-		return
-	}
-	// A path without the mode looks as if HTTP were checked, while dead workloads
-	// behind an open port stay published.
-	for _, name := range []string{"HEALTH_CHECK_PATH", "HEALTH_CHECK_HOST", "HEALTH_CHECK_EXPECTED_STATUS"} {
-		if l.asks(name) {
-			l.mistake(name, "has no effect, because HEALTH_CHECK_MODE is tcp by default", "set HEALTH_CHECK_MODE to http or https")
-		}
-	}
-}
-
-// asks reports whether a variable asks for something: set, sound and other than
-// its default. A manifest may well spell out every default.
-func (l *loader) asks(name string) bool {
-	v := l.variables[l.place[name]]
-	return l.set(name) && l.sound(name) && render(v) != v.tags.Get("default")
-}
-
-// checkTLS demands that settings of TLS are used, and that the authorities can
-// be read.
-func (l *loader) checkTLS() {
+// checkHealth finds settings without effect, and reads the authorities. With
+// HEALTH_CHECK_MODE=off all are tolerated, so that switching the check off for an hour is
+// one change.
+func (l *loader) checkHealth() {
 	health := l.config.Health
 	if health.Mode == HealthOff || !l.sound("HEALTH_CHECK_MODE") {
 		return
 	}
-	if health.Mode != HealthHTTPS {
-		for _, v := range l.variables {
-			if strings.HasPrefix(v.name, "HEALTH_CHECK_TLS_") && l.asks(v.name) {
+	for _, v := range l.variables {
+		switch v.tags.Get("mode") {
+		case "http":
+			// A path without the mode looks as if HTTP were checked, while dead workloads
+			// behind an open port stay published.
+			if !l.set("HEALTH_CHECK_MODE") && l.asks(v) {
+				l.mistake(v.name, "has no effect, because HEALTH_CHECK_MODE is tcp by default", "set HEALTH_CHECK_MODE to http or https")
+			}
+		case "https":
+			if health.Mode != HealthHTTPS && l.asks(v) {
 				l.mistake(v.name, "has no effect with HEALTH_CHECK_MODE="+string(health.Mode), "set HEALTH_CHECK_MODE=https, or remove it")
 			}
 		}
+	}
+	if health.Mode != HealthHTTPS {
 		return
 	}
 	if health.TLSInsecure && l.set("HEALTH_CHECK_TLS_CA_FILE") {
@@ -272,6 +201,12 @@ func (l *loader) checkTLS() {
 	if _, err := health.RootCAs(); err != nil {
 		l.mistake("HEALTH_CHECK_TLS_CA_FILE", "does not name a file with certificates: "+cause(err).Error(), "name a PEM file that this process may read")
 	}
+}
+
+// asks reports whether a variable asks for something: set, sound and other than
+// its default. A manifest may well spell out every default.
+func (l *loader) asks(v variable) bool {
+	return l.set(v.name) && l.sound(v.name) && render(v) != v.tags.Get("default")
 }
 
 // checkLeader demands a cluster that can hold the lease and the slices.

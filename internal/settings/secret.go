@@ -3,8 +3,6 @@ package settings
 import (
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"strings"
 	"unicode"
 
@@ -44,7 +42,7 @@ func (s Secret) Read() (string, error) {
 	return s.read()
 }
 
-// Decode implements envconfig.Decoder.
+// Decode takes over a secret that a variable holds.
 func (s *Secret) Decode(value string) error {
 	value, err := usableSecret(value)
 	if err != nil {
@@ -97,22 +95,16 @@ func cause(err error) error {
 	return err
 }
 
-// String returns the mask, or nothing if there is no secret.
-func (s Secret) String() string {
+// MarshalText returns the mask, or nothing if there is no secret; JSON, YAML and slog use it.
+func (s Secret) MarshalText() ([]byte, error) {
 	if s.read == nil {
-		return ""
+		return nil, nil
 	}
-	return masked
+	return []byte(masked), nil
 }
 
-// GoString returns what String does.
-func (s Secret) GoString() string { return s.String() }
-
-// Format writes what String returns, whatever the verb.
-func (s Secret) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, s.String()) }
-
-// MarshalText returns what String does; JSON and YAML use it.
-func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// LogValue returns what String does.
-func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+// Format writes what MarshalText returns, whatever the verb.
+func (s Secret) Format(state fmt.State, _ rune) {
+	text, _ := s.MarshalText()
+	_, _ = state.Write(text)
+}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/environment"
 )
 
 // canary is a secret that must appear nowhere.
@@ -20,7 +20,7 @@ const canary = "c4n4ry.eyJhbGciOiJub25lIn0.s3cr3t"
 // loadError returns the error of an invalid environment.
 func loadError(t *testing.T, e env) error {
 	t.Helper()
-	_, err := settings.Load(e.list())
+	_, err := environment.Load(e.list())
 	if err == nil {
 		t.Fatal("Load found no mistake")
 	}

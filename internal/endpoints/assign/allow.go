@@ -10,12 +10,12 @@ import (
 // the same port does.
 func forbids(allowed documents.Allowance, u Use) (uint16, bool) {
 	for _, p := range u.Ports {
-		if !allowed.Ports.Contains(int32(p.Number)) {
+		if !allowed.Ports.Contains(int(p.Number)) {
 			return p.Number, true
 		}
 	}
 	port := u.Check.Port
-	if port == 0 || u.PoolCheck || allowed.Ports.Contains(int32(port)) {
+	if port == 0 || u.PoolCheck || allowed.Ports.Contains(int(port)) {
 		return 0, false
 	}
 	return port, true

@@ -214,7 +214,7 @@ func (r *rules) ownCheck(p Published, req request, pool *v1alpha1.EndpointPool) 
 		of := *own
 		of.Port = nil
 		return &of
-	case documents.Allowed(&pool.Spec, p.Namespace, r.in.Namespaces[p.Namespace]).Ports.Contains(*own.Port):
+	case documents.Allowed(&pool.Spec, p.Namespace, r.in.Namespaces[p.Namespace]).Ports.Contains(int(*own.Port)):
 		return own
 	}
 	return nil

@@ -46,7 +46,7 @@ func newKinds(c settings.Config, m *metrics.Metrics) (*objects.Watcher, error) {
 
 // boundsOf are the bounds of documents in the API server.
 func boundsOf(d settings.Documents) documents.Bounds {
-	return documents.Bounds{Subnets: d.BoundSubnets, Namespaces: d.BoundNamespaces, Ports: d.BoundPorts}
+	return documents.Bounds{Subnets: prefixes(d.BoundSubnets), Namespaces: d.BoundNamespaces, Ports: settings.ParsePorts(d.BoundPorts...)}
 }
 
 // bounded are the namespaces of the bounds by name, none where these are all.

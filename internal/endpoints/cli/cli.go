@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/environment"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
 
@@ -67,7 +68,7 @@ func (p Program) command() *cobra.Command {
 // load reads the configuration; every mistake in it is reported, and ends the
 // program before its first request (contract 34).
 func (p Program) load() (settings.Config, error) {
-	c, err := settings.Load(p.Environ)
+	c, err := environment.Load(p.Environ)
 	if err != nil {
 		return c, &exitError{ExitUsage, err}
 	}

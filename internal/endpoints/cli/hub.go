@@ -40,7 +40,7 @@ func (p Program) newHub(c settings.Config, set controller.Documents, m *metrics.
 
 // onlyHub makes the hub of the only Service, which the variables name.
 func (p Program) onlyHub(c settings.Config, m *metrics.Metrics) (controller.Hub, func() kube.Expiry, error) {
-	t, every := target(c.Target), c.Source.PollInterval
+	t, every := target(c), c.Source.PollInterval
 	switch c.Store.Kind {
 	case settings.StoreMemory:
 		s, err := memory.New(memory.Options{Target: t, Service: imagined(t), Out: p.Stdout})

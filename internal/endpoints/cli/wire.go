@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/netip"
@@ -50,13 +49,15 @@ func logger(out io.Writer, c settings.Log) *slog.Logger {
 }
 
 // target is the Service to fill.
-func target(c settings.Target) publish.Target {
+func target(c settings.Config) publish.Target {
+	_, binding := environment.Documents(c)
+	binding.SetDefaults()
 	t := publish.Target{
-		Namespace: c.Namespace, Service: c.ServiceName, SliceName: c.SliceName,
-		ManagedBy: c.ManagedBy, MaxEndpoints: c.MaxEndpointsPerSlice, PortFromService: c.PortFromService(),
+		Namespace: c.Target.Namespace, Service: c.Target.ServiceName, SliceName: c.Target.SliceName,
+		ManagedBy: c.Target.ManagedBy, MaxEndpoints: c.Target.MaxEndpointsPerSlice, PortFromService: c.Target.Port != 0,
 	}
-	for _, port := range c.Backends() {
-		t.Ports = append(t.Ports, publish.Port{Name: port.Name, Protocol: publish.Protocol(port.Protocol), Number: port.Number})
+	for _, port := range binding.Spec.Ports {
+		t.Ports = append(t.Ports, publish.Port{Name: port.Name, Protocol: publish.Protocol(port.Protocol), Number: uint16(port.Port)})
 	}
 	return t
 }
@@ -67,20 +68,23 @@ func carried(c settings.Config) (*v1alpha1.EndpointPool, *v1alpha1.EndpointBindi
 	pool, binding := environment.Documents(c)
 	pool.SetDefaults()
 	binding.SetDefaults()
-	check, _ := assign.CheckOf(pool, nil, target(c.Target).Ports) // the variables were judged
+	check, _ := assign.CheckOf(pool, nil, target(c).Ports) // the variables were judged
 	return pool, binding, check
 }
 
 // rules are the filter's. The ranges were judged where they were read: one that is none
 // allows nothing.
 func rules(pool *v1alpha1.EndpointPool, a access) filter.Rules {
-	r := filter.Rules{AllowLoopback: a.loopback}
-	for _, subnet := range pool.Spec.Subnets {
+	return filter.Rules{AllowLoopback: a.loopback, Subnets: prefixes(pool.Spec.Subnets)}
+}
+
+func prefixes(subnets []string) (all []netip.Prefix) {
+	for _, subnet := range subnets {
 		if prefix, err := netip.ParsePrefix(subnet); err == nil {
-			r.Subnets = append(r.Subnets, prefix)
+			all = append(all, prefix)
 		}
 	}
-	return r
+	return all
 }
 
 // policy is the guard's.
@@ -119,11 +123,7 @@ func newChecker(pool *v1alpha1.EndpointPool, check assign.Check, a access) (*hea
 		Mode: health.Mode(strings.ToLower(string(check.Mode))), Port: check.Port, Timeout: pool.Spec.HealthCheck.Timeout.Duration, Path: check.Path, Host: check.Host,
 	}
 	if check.ExpectedStatus != "" {
-		var expected settings.StatusRanges
-		if err := expected.Decode(check.ExpectedStatus); err != nil {
-			return nil, fmt.Errorf("HEALTH_CHECK_EXPECTED_STATUS=%s: %w", check.ExpectedStatus, err)
-		}
-		options.Expected = expected
+		options.Expected = settings.ParseStatuses(strings.Split(check.ExpectedStatus, ",")...)
 	}
 	if check.Mode == v1alpha1.HealthCheckHTTPS {
 		roots := settings.Health{TLSCAFile: a.caFile}.RootCAs

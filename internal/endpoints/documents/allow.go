@@ -12,12 +12,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
 
-// Ports are ranges of ports.
-type Ports = settings.PortRanges
-
 // Allowance is what a pool allows one namespace.
 type Allowance struct {
-	Ports                  Ports
+	Ports                  settings.Ranges
 	MaxServices, MaxChecks int
 }
 
@@ -30,11 +27,7 @@ func Allowed(pool *v1alpha1.EndpointPoolSpec, namespace string, names map[string
 		if !selects(entry, namespace, names) {
 			continue
 		}
-		for _, text := range entry.Ports {
-			if ports, err := settings.ParsePortRange(text); err == nil {
-				all.Ports = append(all.Ports, ports)
-			}
-		}
+		all.Ports = append(all.Ports, settings.ParsePorts(entry.Ports...)...)
 		all.MaxServices = max(all.MaxServices, int(ptr.Deref(entry.MaxServices, v1alpha1.DefaultMaxServices)))
 		all.MaxChecks = max(all.MaxChecks, int(ptr.Deref(entry.MaxChecks, v1alpha1.DefaultMaxChecks)))
 	}

@@ -16,7 +16,7 @@ type Bounds struct {
 	Subnets []netip.Prefix
 	// Namespaces are all where the only one is "*".
 	Namespaces []string
-	Ports      Ports
+	Ports      settings.Ranges
 }
 
 // everywhere reports whether every namespace is within the bounds.
@@ -37,8 +37,8 @@ func (b Bounds) covers(text string) bool {
 
 // spans reports whether a port or a range of them is within one range of the bounds.
 func (b Bounds) spans(text string) bool {
-	ports, err := settings.ParsePortRange(text)
-	return err == nil && slices.ContainsFunc(b.Ports, func(r settings.PortRange) bool { return r.First <= ports.First && ports.Last <= r.Last })
+	ports := settings.ParsePorts(text)
+	return len(ports) == 1 && slices.ContainsFunc(b.Ports, func(r settings.Range) bool { return r.First <= ports[0].First && ports[0].Last <= r.Last })
 }
 
 // outside says what of a document is beyond the bounds.
@@ -55,7 +55,7 @@ func (b Bounds) outside(d Document) []Mistake {
 	}
 	for i, subnet := range d.Pool.Spec.Subnets {
 		if !b.covers(subnet) {
-			note(fmt.Sprintf("spec.subnets[%d]", i), subnet, "is outside of BOUNDS_SUBNETS="+settings.Subnets(b.Subnets).String(), "name subnets within, or widen the bounds of this installation")
+			note(fmt.Sprintf("spec.subnets[%d]", i), subnet, "is outside of BOUNDS_SUBNETS="+settings.Join(b.Subnets), "name subnets within, or widen the bounds of this installation")
 		}
 	}
 	for i, allow := range d.Pool.Spec.Allow {
@@ -86,7 +86,7 @@ func (b Bounds) outsideOf(path string, allow v1alpha1.PoolAllowance, note func(f
 // It allows no more than before, so it is no mistake. But where the chart opens only the ports
 // of the bounds, no check gets through.
 func (b Bounds) unopened(pool *v1alpha1.EndpointPool) string {
-	if pool == nil || pool.Spec.HealthCheck.Mode == v1alpha1.HealthCheckNone || pool.Spec.HealthCheck.Port == nil || b.Ports.Contains(*pool.Spec.HealthCheck.Port) {
+	if pool == nil || pool.Spec.HealthCheck.Mode == v1alpha1.HealthCheckNone || pool.Spec.HealthCheck.Port == nil || b.Ports.Contains(int(*pool.Spec.HealthCheck.Port)) {
 		return ""
 	}
 	return fmt.Sprintf("spec.healthCheck.port=%d is outside of BOUNDS_PORTS=%s, which the NetworkPolicy of the chart opens: if the checks are silent, open the port by networkPolicy.extraEgress, or check a port within", *pool.Spec.HealthCheck.Port, b.Ports)

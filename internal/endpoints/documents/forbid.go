@@ -46,7 +46,7 @@ func forbidden(e Entry, pools map[string]*v1alpha1.EndpointPool) []Mistake {
 			continue
 		}
 		for field, port := range portsOf(&e.Binding.Spec) {
-			if !allowed.Ports.Contains(port) {
+			if !allowed.Ports.Contains(int(port)) {
 				note(field, fmt.Sprintf("the pool %s does not allow the namespace %s to use port %d", name, e.Key.Namespace, port), "use one of the ports "+allowed.Ports.String()+", or ask the platform for an entry in spec.allow of the pool")
 			}
 		}

@@ -142,15 +142,19 @@ func (w *walk) checkBindingHealth(s *v1alpha1.EndpointBindingSpec, c *v1alpha1.B
 	if c.Port != nil || c.Mode == v1alpha1.HealthCheckNone || len(s.Ports) == 0 || !w.sound(path) || !w.sound("spec.ports") {
 		return
 	}
-	tcp := 0
-	for _, port := range s.Ports {
-		if port.Protocol == v1alpha1.ProtocolTCP {
-			tcp++
-		}
-	}
-	if tcp != 1 {
+	if tcp := TCPPorts(s.Ports); tcp != 1 {
 		w.missing(path+".port", fmt.Sprintf("write the TCP port to check: spec.ports has %d of them", tcp))
 	}
+}
+
+// TCPPorts counts the ports that a check can use.
+func TCPPorts(ports []v1alpha1.BindingPort) (count int) {
+	for _, port := range ports {
+		if port.Protocol == v1alpha1.ProtocolTCP {
+			count++
+		}
+	}
+	return count
 }
 
 // checkBindingPorts refuses what the API server would refuse, or what would make two

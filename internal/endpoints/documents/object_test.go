@@ -12,6 +12,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
 
 // applied is a document as the API server has it.
@@ -32,7 +33,7 @@ func applied(t *testing.T, text string, generation int) documents.Document {
 
 // wide are bounds that the documents of these tests are within.
 func wide() documents.Bounds {
-	return documents.Bounds{Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Namespaces: []string{"shop"}, Ports: documents.Ports{{First: 30000, Last: 32767}}}
+	return documents.Bounds{Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Namespaces: []string{"shop"}, Ports: settings.Ranges{{First: 30000, Last: 32767}}}
 }
 
 // listed is what the API server tells of both kinds.

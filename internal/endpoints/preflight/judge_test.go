@@ -14,6 +14,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/environment"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/preflight"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
@@ -23,7 +24,7 @@ import (
 // loaded is a valid configuration with changes.
 func loaded(t *testing.T, changes ...string) settings.Config {
 	t.Helper()
-	c, err := settings.Load(append(changes, "STATIC_NODES=w1=10.0.0.11", "SECURED_SUBNET_CIDR=10.0.0.0/24",
+	c, err := environment.Load(append(changes, "STATIC_NODES=w1=10.0.0.11", "SECURED_SUBNET_CIDR=10.0.0.0/24",
 		"TARGET_NAMESPACE=shop", "TARGET_SERVICE_NAME=web", "TARGET_PORT=8080", "STORE_KIND=client-go"))
 	if err != nil {
 		t.Fatal(err)

@@ -28,10 +28,14 @@ func world(t *testing.T, c settings.Config, read func(context.Context) ([]invent
 	t.Helper()
 	_, binding := environment.Documents(c)
 	binding.SetDefaults()
+	var subnets []netip.Prefix
+	for _, subnet := range c.Secured.Subnets {
+		subnets = append(subnets, netip.MustParsePrefix(subnet))
+	}
 	return preflight.Options{
 		Config: c, Documents: documents.OfVariables(poolOf(c), binding),
 		Source: func(*v1alpha1.EndpointPool) (preflight.Origin, error) {
-			return preflight.Origin{Rules: filter.Rules{Subnets: c.Secured.Subnets}, Read: read, Secrets: secrets}, nil
+			return preflight.Origin{Rules: filter.Rules{Subnets: subnets}, Read: read, Secrets: secrets}, nil
 		},
 		Checker: func(*v1alpha1.EndpointPool, assign.Check) func(context.Context, netip.Addr) inventory.Result {
 			return func(_ context.Context, addr netip.Addr) inventory.Result { return probe(addr) }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
 
 // carrier is the API server as what has the documents, where that is not a folder.
@@ -39,7 +40,7 @@ func newCarrier() *carrier {
 
 // bounds are what the documents of this world are within.
 func bounds() documents.Bounds {
-	return documents.Bounds{Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Namespaces: []string{"*"}, Ports: documents.Ports{{First: 30000, Last: 32767}}}
+	return documents.Bounds{Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Namespaces: []string{"*"}, Ports: settings.Ranges{{First: 30000, Last: 32767}}}
 }
 
 // apply takes a text in. One that is not YAML, or names no object, is refused.

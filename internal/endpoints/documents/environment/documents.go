@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
@@ -16,45 +17,47 @@ import (
 // PoolName is the name of the pool that is made of variables, and of its credentials.
 const PoolName = "remote"
 
-// Documents returns the pool and the binding that decide what the variables do. What
-// is not set is left out, and has its default by SetDefaults. What has no field is in
-// neither: the access to the pool, and the settings of the whole process.
+// Documents returns the pool and the binding that decide what the variables do. What has no
+// field is in neither: the access to the pool, and the settings of the whole process.
 func Documents(c settings.Config) (*v1alpha1.EndpointPool, *v1alpha1.EndpointBinding) {
-	return pool(c), binding(c.Target)
+	b := binding(c.Target)
+	return pool(c, b), b
 }
 
-func pool(c settings.Config) *v1alpha1.EndpointPool {
+func pool(c settings.Config, b *v1alpha1.EndpointBinding) *v1alpha1.EndpointPool {
 	p := &v1alpha1.EndpointPool{}
 	p.APIVersion, p.Kind, p.Name = v1alpha1.APIVersion, v1alpha1.KindEndpointPool, PoolName
-	said := saidBy(c)
 	p.Spec.Source = source(c)
 	if len(credentials(c)) > 0 {
 		p.Spec.Credentials = PoolName
 	}
-	for _, subnet := range c.Secured.Subnets {
-		p.Spec.Subnets = append(p.Spec.Subnets, subnet.String())
-	}
-	p.Spec.PollInterval = said.duration("SOURCE_POLL_INTERVAL", c.Source.PollInterval)
-	p.Spec.Allow = allow(c.Target)
+	p.Spec.Subnets = c.Secured.Subnets
+	p.Spec.PollInterval = duration(c.Source.PollInterval)
+	p.Spec.Allow = allow(b)
 	h, g := c.Health, c.Guard
 	p.Spec.HealthCheck = v1alpha1.PoolHealthCheck{
-		Port: said.number("HEALTH_CHECK_PORT", int(h.Port)), Path: said.text("HEALTH_CHECK_PATH", h.Path),
-		Host: said.text("HEALTH_CHECK_HOST", h.Host), ExpectedStatus: said.text("HEALTH_CHECK_EXPECTED_STATUS", h.ExpectedStatus.String()),
-		Interval: said.duration("HEALTH_CHECK_INTERVAL", h.Interval), Timeout: said.duration("HEALTH_CHECK_TIMEOUT", h.Timeout),
-		Rise: said.number("HEALTH_CHECK_RISE", h.Rise), Fall: said.number("HEALTH_CHECK_FALL", h.Fall),
-		HoldConnection: said.flag("HEALTH_CHECK_HOLD_CONNECTION", h.HoldConnection),
-		TLSServerName:  said.text("HEALTH_CHECK_TLS_SERVER_NAME", h.TLSServerName), TLSInsecure: said.flag("HEALTH_CHECK_TLS_INSECURE", h.TLSInsecure),
+		Mode: mode(h.Mode), Interval: duration(h.Interval), Timeout: duration(h.Timeout), Rise: number(h.Rise), Fall: number(h.Fall), HoldConnection: &h.HoldConnection,
 	}
-	if said["HEALTH_CHECK_MODE"] {
-		p.Spec.HealthCheck.Mode = mode(h.Mode)
+	check := &p.Spec.HealthCheck
+	if h.Port != 0 {
+		check.Port = number(h.Port)
+	}
+	if used(c, "HEALTH_CHECK_PATH") {
+		check.Path, check.Host, check.ExpectedStatus = h.Path, h.Host, strings.Join(h.ExpectedStatus, ",")
+	}
+	if used(c, "HEALTH_CHECK_TLS_INSECURE") {
+		check.TLSServerName, check.TLSInsecure = h.TLSServerName, &h.TLSInsecure
 	}
 	p.Spec.Guard = v1alpha1.PoolGuard{
-		MaxRemovalPercent: said.number("MAX_REMOVAL_PERCENT", g.MaxRemovalPercent), MaxSilentPercent: said.number("HEALTH_CHECK_MAX_SILENT_PERCENT", g.MaxSilentPercent),
-		EmptyResultThreshold: said.number("EMPTY_RESULT_THRESHOLD", g.EmptyResultThreshold), FailOpen: said.flag("HEALTH_CHECK_FAIL_OPEN", g.FailOpen),
-		DrainPeriod: said.duration("DRAIN_PERIOD", g.DrainPeriod),
+		MaxRemovalPercent: number(g.MaxRemovalPercent), MaxSilentPercent: number(g.MaxSilentPercent),
+		EmptyResultThreshold: number(g.EmptyResultThreshold), FailOpen: &g.FailOpen, DrainPeriod: duration(g.DrainPeriod),
 	}
 	return p
 }
+
+func number(value int) *int32 { return ptr.To(int32(value)) }
+
+func duration(value time.Duration) *metav1.Duration { return &metav1.Duration{Duration: value} }
 
 // source is the chosen source.
 func source(c settings.Config) (s v1alpha1.PoolSource) {
@@ -62,13 +65,15 @@ func source(c settings.Config) (s v1alpha1.PoolSource) {
 	switch c.Source.Kind {
 	case settings.SourceStatic:
 		s.Static = &v1alpha1.StaticSource{}
-		for _, node := range c.Static.Nodes {
-			s.Static.Nodes = append(s.Static.Nodes, v1alpha1.StaticNode{Name: node.Name, Addresses: []string{node.Addr.String()}})
+		for _, entry := range c.Static.Nodes {
+			name, address, _ := strings.Cut(entry, "=")
+			s.Static.Nodes = append(s.Static.Nodes, v1alpha1.StaticNode{Name: strings.TrimSpace(name), Addresses: []string{strings.TrimSpace(address)}})
 		}
 	case settings.SourceFile:
 		s.File = &v1alpha1.FileSource{Path: c.File.Path}
 	case settings.SourceCommand:
-		s.Command = &v1alpha1.CommandSource{Path: c.Command.Path, Args: c.Command.Args}
+		args, _ := settings.Args(c.Command.Args) // the form was judged
+		s.Command = &v1alpha1.CommandSource{Path: c.Command.Path, Args: args}
 	case settings.SourceKubernetes:
 		s.Kubernetes = &v1alpha1.KubernetesSource{NodeSelector: selector}
 	case settings.SourceIONOS:
@@ -89,45 +94,37 @@ func mode(m settings.HealthMode) v1alpha1.HealthCheckMode {
 
 // allow lets the namespace of the Service use its ports, and nothing else. One number may
 // be a TCP and a UDP port.
-func allow(t settings.Target) []v1alpha1.PoolAllowance {
+func allow(b *v1alpha1.EndpointBinding) []v1alpha1.PoolAllowance {
 	var ports []string
-	for _, port := range t.Backends() {
-		ports = append(ports, strconv.Itoa(int(port.Number)))
+	for _, port := range b.Spec.Ports {
+		ports = append(ports, strconv.Itoa(int(port.Port)))
 	}
 	slices.Sort(ports)
-	return []v1alpha1.PoolAllowance{{Namespaces: []string{t.Namespace}, Ports: slices.Compact(ports)}}
+	return []v1alpha1.PoolAllowance{{Namespaces: []string{b.Namespace}, Ports: slices.Compact(ports)}}
 }
 
 func binding(t settings.Target) *v1alpha1.EndpointBinding {
 	b := &v1alpha1.EndpointBinding{}
 	b.APIVersion, b.Kind, b.Name, b.Namespace = v1alpha1.APIVersion, v1alpha1.KindEndpointBinding, t.ServiceName, t.Namespace
 	b.Spec.Pools, b.Spec.Adopt = []v1alpha1.BindingPool{{Name: PoolName}}, t.SliceName
-	for _, port := range t.Backends() {
-		one := v1alpha1.BindingPort{Name: port.Name, Port: int32(port.Number)}
-		if port.Protocol != settings.TCP {
-			one.Protocol = v1alpha1.Protocol(port.Protocol)
-		}
-		b.Spec.Ports = append(b.Spec.Ports, one)
+	if t.Port != 0 {
+		b.Spec.Ports = []v1alpha1.BindingPort{{Port: int32(t.Port)}}
+	}
+	for _, entry := range t.Ports {
+		name, rest, _ := strings.Cut(entry, "=")
+		digits, protocol, _ := strings.Cut(rest, "/")
+		number, _ := strconv.ParseInt(strings.TrimSpace(digits), 10, 32) // 0 is outside what a port may be
+		b.Spec.Ports = append(b.Spec.Ports, v1alpha1.BindingPort{
+			Name: strings.TrimSpace(name), Port: int32(number), Protocol: v1alpha1.Protocol(strings.ToUpper(strings.TrimSpace(protocol))),
+		})
 	}
 	return b
 }
 
-// said are the variables that somebody set, and that a field says.
-type said map[string]bool
-
-func saidBy(c settings.Config) said {
-	all := said{}
-	for _, s := range given(c) {
-		all[s.Variable] = used(c, s.Variable)
-	}
-	return all
-}
-
-// given are the settings that somebody set. The interval that follows from a longer
-// timeout is one of them: beside that timeout its default would be a mistake.
+// given are the settings that somebody set.
 func given(c settings.Config) []settings.Setting {
 	return slices.DeleteFunc(c.Describe(), func(s settings.Setting) bool {
-		return s.Origin == settings.FromDefault || s.Origin == settings.Derived && s.Variable != "HEALTH_CHECK_INTERVAL"
+		return s.Origin == settings.FromDefault || s.Origin == settings.Derived
 	})
 }
 
@@ -149,27 +146,4 @@ func used(c settings.Config, variable string) bool {
 		return mode == settings.HealthHTTPS || mode == settings.HealthOff
 	}
 	return true
-}
-
-func (s said) text(variable, value string) string {
-	if !s[variable] {
-		return ""
-	}
-	return value
-}
-
-func (s said) number(variable string, value int) *int32 { return field(s[variable], int32(value)) }
-
-func (s said) flag(variable string, value bool) *bool { return field(s[variable], value) }
-
-func (s said) duration(variable string, value time.Duration) *metav1.Duration {
-	return field(s[variable], metav1.Duration{Duration: value})
-}
-
-// field is a field that is set, or left out.
-func field[T any](set bool, value T) *T {
-	if !set {
-		return nil
-	}
-	return &value
 }

@@ -63,7 +63,7 @@ func folderOf(t *testing.T) string {
 // error if the text is read as anything else.
 func carried(t *testing.T, environ env) (c settings.Config, pool *v1alpha1.EndpointPool, binding *v1alpha1.EndpointBinding, text string) {
 	t.Helper()
-	c, err := settings.Load(environ.list())
+	c, err := environment.Load(environ.list())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/objects"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
@@ -206,7 +207,7 @@ func newWatcher(t *testing.T, a *api) *objects.Watcher {
 	w, err := objects.New(objects.Options{
 		Way: kube.Fixed(&rest.Config{Host: "http://api", Transport: a}),
 		Bounds: documents.Bounds{
-			Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Namespaces: []string{"*"}, Ports: documents.Ports{{First: 1, Last: 65535}},
+			Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Namespaces: []string{"*"}, Ports: settings.Ranges{{First: 1, Last: 65535}},
 		},
 	})
 	if err != nil {

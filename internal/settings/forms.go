@@ -12,7 +12,7 @@ const (
 	FormPath     Form = "url-path"
 	FormUUID     Form = "uuid"
 	FormSubnet   Form = "subnet"
-	FormStatus   Form = "status"
+	FormStatus   Form = "statuses"
 	FormPorts    Form = "port-range"
 	FormDuration Form = "duration"
 )
@@ -26,13 +26,19 @@ var forms = map[Form]func(string) error{
 	FormHost:      host,
 	FormPath:      urlPath,
 	FormUUID:      uuid,
-	FormSubnet:    parsing(parseSubnet),
-	FormStatus:    parsing(func(value string) ([]StatusRange, error) { return decodeList(value, parseStatusRange) }),
-	FormPorts:     parsing(ParsePortRange),
+	FormSubnet:    subnet,
+	FormStatus:    statuses,
+	"status":      parsing(parseStatuses),
+	FormPorts:     parsing(parsePorts),
 	FormDuration:  parsing(parseDuration),
+	"arguments":   parsing(Args),
 	"label-value": labelValue,
 	"api-url":     apiURL,
+	"namespace":   namespace,
+	"node":        node,
+	"port":        port,
 	"program":     program,
+	"variable":    variableName,
 	"annotation":  annotation,
 	"host-port":   hostPort,
 	"image":       image,
