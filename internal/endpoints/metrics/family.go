@@ -1,6 +1,10 @@
 package metrics
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // prefix begins the name of every metric that only this program has.
 const prefix = "ionos_endpointslice_"
@@ -48,6 +52,40 @@ type snapshot struct {
 // emit hands on one value; the label values are in the order of the labels.
 type emit func(value float64, labels ...string)
 
+// number is what values are counted in.
+type number interface{ int | uint64 | float64 }
+
+// one is a family of one value.
+func one[N number](name string, kind Type, help string, value func(snapshot) N) Family {
+	return Family{Name: prefix + name, Type: kind, Help: help, sample: func(m snapshot, emit emit) { emit(float64(value(m))) }}
+}
+
+// each is a family with a value for each value of a label with a closed list.
+func each[V any, N number](name string, kind Type, by label[V], help string, value func(snapshot, V) N) Family {
+	return Family{Name: prefix + name, Type: kind, Labels: []Label{by.closed()}, Help: help, sample: func(m snapshot, emit emit) {
+		for _, v := range by.values {
+			emit(float64(value(m, v)), fmt.Sprint(v))
+		}
+	}}
+}
+
+// label is one with a closed list of values.
+type label[V any] struct {
+	name   string
+	values []V
+}
+
+func (l label[V]) closed() Label { return Label{Name: l.name, Values: spell(l.values)} }
+
+// spell returns the words of values.
+func spell[V any](values []V) []string {
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = fmt.Sprint(v)
+	}
+	return words
+}
+
 // labelNames returns the names of the labels.
 func (f Family) labelNames() []string {
 	names := make([]string, len(f.Labels))
@@ -72,9 +110,13 @@ func (f Family) newCounter() *prometheus.CounterVec {
 	return vec
 }
 
-// newHistogram makes the histograms of the family.
+// newHistogram makes the histograms of the family. One without labels is there from the start.
 func (f Family) newHistogram() *prometheus.HistogramVec {
-	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: f.Name, Help: f.Help, Buckets: f.buckets}, f.labelNames())
+	vec := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: f.Name, Help: f.Help, Buckets: f.buckets}, f.labelNames())
+	if len(f.Labels) == 0 {
+		vec.WithLabelValues()
+	}
+	return vec
 }
 
 // combinations returns every combination of the label values, none where a label

@@ -56,6 +56,8 @@ type Credential struct {
 	Lifetime time.Duration
 }
 
+func (c Credential) expiry() float64 { return unix(c.Expires) }
+
 // lifetime is that of the credential in seconds.
 func (c Credential) lifetime() float64 {
 	if c.Lifetime <= 0 {
@@ -100,12 +102,8 @@ type Metrics struct {
 	seen
 	handler http.Handler
 
-	writes, requests *prometheus.CounterVec
-	// loads has no labels.
-	loads       prometheus.Counter
-	readSeconds *prometheus.HistogramVec
-
-	probeSeconds, writeSeconds prometheus.Observer
+	writes, requests, loads                 *prometheus.CounterVec
+	readSeconds, probeSeconds, writeSeconds *prometheus.HistogramVec
 }
 
 // New registers all metrics. It starts nothing.
@@ -120,19 +118,15 @@ func New(opts Options) (*Metrics, error) {
 		}
 		values.families, values.descs = append(values.families, f), append(values.descs, f.desc())
 	}
-	loads := counted[storeErrorsTotal].newCounter()
-	probeSeconds, writeSeconds := counted[probeDuration].newHistogram(), counted[writeDuration].newHistogram()
 	m := &Metrics{
 		seen:   seen{pools: make(map[string]*poolSeen)},
-		writes: counted[writesTotal].newCounter(), requests: counted[requestsTotal].newCounter(),
-		readSeconds:  counted[readDuration].newHistogram(),
-		loads:        loads.WithLabelValues(),
-		probeSeconds: probeSeconds.WithLabelValues(), writeSeconds: writeSeconds.WithLabelValues(),
+		writes: counted[writesTotal].newCounter(), requests: counted[requestsTotal].newCounter(), loads: counted[storeErrorsTotal].newCounter(),
+		readSeconds: counted[readDuration].newHistogram(), probeSeconds: counted[probeDuration].newHistogram(), writeSeconds: counted[writeDuration].newHistogram(),
 	}
 	values.metrics = m
 	var refused []error
 	for _, c := range []prometheus.Collector{
-		&values, m.readSeconds, probeSeconds, m.writes, writeSeconds, loads, m.requests,
+		&values, m.readSeconds, m.probeSeconds, m.writes, m.writeSeconds, m.loads, m.requests,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	} {
 		refused = append(refused, opts.Registry.Register(c))

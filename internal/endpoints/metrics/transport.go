@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
 // Client says which part of the program sends requests.
@@ -54,20 +55,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.inner }
 
 // CloseIdleConnections passes on to the first transport within that can.
-func (t *transport) CloseIdleConnections() {
-	inner := t.inner
-	for {
-		switch known := inner.(type) {
-		case interface{ CloseIdleConnections() }:
-			known.CloseIdleConnections()
-			return
-		case interface{ WrappedRoundTripper() http.RoundTripper }:
-			inner = known.WrappedRoundTripper()
-		default:
-			return
-		}
-	}
-}
+func (t *transport) CloseIdleConnections() { utilnet.CloseIdleConnectionsFor(t.inner) }
 
 // codeOf is the label of a status, of an unknown one its class: a server may send
 // any number.

@@ -42,7 +42,7 @@ func (s *source) Read(ctx context.Context) ([]inventory.Node, error) {
 
 // Prober returns a prober that answers as p does and counts the results for a pool.
 func (m *Metrics) Prober(name string, p pool.Prober) pool.Prober {
-	return &prober{inner: p, of: m.pool(name), seconds: m.probeSeconds}
+	return &prober{inner: p, of: m.pool(name), seconds: m.probeSeconds.WithLabelValues()}
 }
 
 type prober struct {
@@ -79,7 +79,7 @@ type store struct {
 func (s *store) Load(ctx context.Context) (publish.State, error) {
 	state, err := s.inner.Load(ctx)
 	if cmp.Or(err, state.Stale, state.UnreadErr) != nil && !stopped(ctx) {
-		s.m.loads.Inc()
+		s.m.loads.WithLabelValues().Inc()
 	}
 	return state, err
 }
@@ -88,7 +88,7 @@ func (s *store) Load(ctx context.Context) (publish.State, error) {
 func (s *store) Write(ctx context.Context, write publish.Write) (version string, err error) {
 	start := time.Now()
 	version, err = s.inner.Write(ctx, write)
-	s.m.writeSeconds.Observe(time.Since(start).Seconds())
+	s.m.writeSeconds.WithLabelValues().Observe(time.Since(start).Seconds())
 	result := success
 	switch {
 	case errors.Is(err, publish.ErrConflict):
