@@ -74,7 +74,7 @@ func New(opts Options) (*Server, error) {
 	if opts.Identity == nil {
 		opts.Identity = func() string { return "" }
 	}
-	return &Server{opts: opts, rendering: newGate(maxRendering), sending: newGate(maxSending)}, nil
+	return &Server{opts: opts, rendering: make(gate, maxRendering), sending: make(gate, maxSending)}, nil
 }
 
 // Listen takes both addresses, or none. Nothing is served before Run.

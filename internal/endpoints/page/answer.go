@@ -3,6 +3,7 @@ package page
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -14,16 +15,6 @@ import (
 // worthPacking is from how many bytes on an answer is compressed.
 const worthPacking = 1 << 10
 
-// answer sends what render makes.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, contentType string, render func() ([]byte, error)) {
-	if !s.sending.enter(r.Context()) {
-		busy(w)
-		return
-	}
-	defer s.sending.leave()
-	s.send(w, r, contentType, render)
-}
-
 // known is something that one replica knows, and another may hand on.
 type known interface {
 	report.Answer
@@ -34,7 +25,8 @@ type known interface {
 
 // asked is what a request asks for.
 type asked[K known] struct {
-	// path is where the leader answers it, below LeaderPath, and led takes that answer.
+	// path is where the leader answers it, below LeaderPath, and led takes that answer; it is
+	// empty where only this process is asked.
 	path string
 	led  K
 	// own makes what this process knows.
@@ -52,7 +44,10 @@ func shown[K known](s *Server, ask asking[K]) http.HandlerFunc {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		show(s, w, r, a, "application/json", func(k K) ([]byte, error) { return encoded(k, nil) })
+		show(s, w, r, a, "application/json", func(k K) ([]byte, error) {
+			text, err := json.Marshal(k)
+			return append(text, '\n'), err
+		})
 	}
 }
 
@@ -64,7 +59,11 @@ func show[K known](s *Server, w http.ResponseWriter, r *http.Request, a asked[K]
 		return
 	}
 	defer s.sending.leave()
-	led, err := s.opts.Ask(r.Context(), a.path, a.led)
+	var led bool
+	var err error
+	if a.path != "" {
+		led, err = s.opts.Ask(r.Context(), a.path, a.led)
+	}
 	if none := (*report.NoService)(nil); errors.As(err, &none) {
 		http.Error(w, none.Message, http.StatusNotFound)
 		return

@@ -9,22 +9,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
 )
 
-// tone is how loud a part of the page is. The page says the same in words and by
-// a sign.
-type tone string
-
-const (
-	good tone = "good"
-	calm tone = "calm"
-	warn tone = "warn"
-	bad  tone = "bad"
-)
-
-// sign is the tone as a character.
-func (t tone) sign() string {
-	return map[tone]string{good: "✓", calm: "…", warn: "!", bad: "✗"}[t]
-}
-
 // banner is one thing that the reader must not miss.
 type banner struct {
 	// when says that it holds.
@@ -39,9 +23,14 @@ type banner struct {
 	Means, Do, Runbook string
 }
 
-// banners returns all that hold, the worst first.
+// banners returns all that hold, the worst first. They name settings as the document does:
+// what banners tell is that of its worst pool.
 func banners(d *report.Document, m moments) []banner {
-	return holding(slices.Concat(faults(d, m), doubts(d, m), roles(d, m)))
+	all, names := holding(slices.Concat(faults(d, m), doubts(d, m), roles(d, m))), d.Names("")
+	for i := range all {
+		all[i].Means, all[i].Do = names.Of(all[i].Means), names.Of(all[i].Do)
+	}
+	return all
 }
 
 func holding(all []banner) []banner {
@@ -54,7 +43,7 @@ func faults(d *report.Document, m moments) []banner {
 	return []banner{
 		standstillBanner(d.Standstill),
 		{
-			when: d.Mode == guard.FailOpen.String(), Tone: bad, Title: "Failing open: " + d.Reason, Said: []string{d.Message}, Since: m.at(d.Since),
+			when: d.Mode == guard.FailOpen.String(), Tone: bad, Title: "Failing open: " + d.Reason, Said: []string{d.Message}, Since: m.When(d.Since),
 			Means:   "No endpoint passes its health check, so all of them are published as ready: traffic may go to dead ones. Publishing none would certainly be an outage.",
 			Do:      "Check the workload and its port on the nodes, then the network between this daemon and the nodes. Failing open ends by itself as soon as an endpoint passes.",
 			Runbook: "docs/runbooks/IonosEndpointSliceFailingOpen.md",
@@ -128,7 +117,7 @@ func standstillBanner(why string) banner {
 
 func holdBanner(d *report.Document, m moments) banner {
 	b := banner{
-		when: d.Mode == guard.Hold.String(), Tone: warn, Title: "Holding: " + d.Reason, Said: []string{d.Message}, Since: m.at(d.Since),
+		when: d.Mode == guard.Hold.String(), Tone: warn, Title: "Holding: " + d.Reason, Said: []string{d.Message}, Since: m.When(d.Since),
 		Means:   "The inventory looks wrong, so it was rejected. An endpoint that it leaves out stays while it passes its health check; one that is down at EMPTY_RESULT_THRESHOLD such inventories in a row is removed. New nodes still join, and dead endpoints still go down.",
 		Do:      "Check the source. Nodes that are really gone fail their health check: their endpoints go down, and are removed later.",
 		Runbook: "docs/runbooks/IonosEndpointSliceHolding.md",
@@ -156,7 +145,7 @@ func removalBanner(d *report.Document, m moments) banner {
 		Do:      "Find out whether these nodes are really gone. If they are not, repair the source before the endpoints are removed; EMPTY_RESULT_THRESHOLD=0 stops the removal meanwhile.",
 		Runbook: "docs/runbooks/IonosEndpointSliceRemovalPending.md",
 	}
-	if at := m.at(removal.At); at != nil {
+	if at := m.When(removal.At); at != nil {
 		b.Said = append(b.Said, "That is "+at.Relative+".")
 	}
 	return b
@@ -176,10 +165,45 @@ func storeBanner(d *report.Document, m moments) banner {
 	if d.Store.PendingSlices > 0 {
 		b.Said = append(b.Said, counted(d.Store.PendingSlices, "slice waits", "slices wait")+" to be written.")
 	}
-	if last := m.at(d.Store.LastWrite); last != nil {
+	if last := m.When(d.Store.LastWrite); last != nil {
 		b.Said = append(b.Said, "The last write was "+last.Relative+".")
 	}
 	return b
+}
+
+// usesBanner says which pools the Service is about to leave, or to use in another way.
+func usesBanner(d *report.Document, m moments) banner {
+	b := banner{Tone: warn, Title: "What is published changes"}
+	for _, p := range d.Pools {
+		if p.State == report.Active {
+			continue
+		}
+		said := fmt.Sprintf("Pool %s is %s: %s.", p.Name, p.State, p.StateMessage)
+		if d.OfVariables() {
+			said = fmt.Sprintf("The endpoints are %s: %s.", p.State, p.StateMessage)
+		}
+		if at := m.When(p.LeavesAt); at != nil {
+			said += " Its slices are emptied " + at.Relative + "."
+		}
+		b.Said = append(b.Said, said)
+	}
+	b.when = len(b.Said) > 0
+	return b
+}
+
+// maxSaid is how many things of one kind a banner names.
+const maxSaid = 20
+
+// several says the first of a list, and how many more there are.
+func several[E any](all []E, say func(E) string) []string {
+	var said []string
+	for _, one := range all[:min(len(all), maxSaid)] {
+		said = append(said, say(one))
+	}
+	if more := len(all) - maxSaid; more > 0 {
+		said = append(said, fmt.Sprintf("%d more.", more))
+	}
+	return said
 }
 
 func sourceBanner(d *report.Document, m moments) banner {
@@ -190,11 +214,11 @@ func sourceBanner(d *report.Document, m moments) banner {
 		Runbook: "docs/runbooks/IonosEndpointSliceSourceFailing.md",
 	}
 	last := "The source has never been read."
-	if success := m.at(d.Source.LastSuccess); success != nil {
+	if success := m.When(d.Source.LastSuccess); success != nil {
 		last = "The source was last read " + success.Relative + "."
 	}
 	b.Said = append(b.Said, last)
-	if next := m.at(d.Source.NextRead); next != nil {
+	if next := m.When(d.Source.NextRead); next != nil {
 		b.Do += " The next attempt is " + next.Relative + "."
 	}
 	return b
@@ -202,7 +226,7 @@ func sourceBanner(d *report.Document, m moments) banner {
 
 func standbyBanner(d *report.Document, m moments) banner {
 	b := banner{
-		when: !d.Leader && d.Election.Enabled, Tone: calm, Title: "Standing by", Since: m.at(d.Election.Since),
+		when: !d.Leader && d.Election.Enabled, Tone: calm, Title: "Standing by", Since: m.When(d.Election.Since),
 		Means: "This replica reads, probes and writes nothing until it leads. It knows no nodes.",
 		Do:    "Look at the page of the replica that leads.",
 	}

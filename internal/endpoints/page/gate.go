@@ -18,23 +18,19 @@ const (
 	retryAfter = "2"
 )
 
-// gate lets a bounded number through at a time.
-type gate struct{ places chan struct{} }
-
-func newGate(places int) gate { return gate{make(chan struct{}, places)} }
+// gate lets as many through at a time as it has room for.
+type gate chan struct{}
 
 // enter takes a place, and reports false if none becomes free within turnTime.
 func (g gate) enter(ctx context.Context) bool {
-	timer := time.NewTimer(turnTime)
-	defer timer.Stop()
 	select {
-	case g.places <- struct{}{}:
+	case g <- struct{}{}:
 		return true
-	case <-timer.C:
+	case <-time.After(turnTime):
 	case <-ctx.Done():
 	}
 	return false
 }
 
 // leave gives the place back.
-func (g gate) leave() { <-g.places }
+func (g gate) leave() { <-g }

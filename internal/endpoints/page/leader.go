@@ -24,27 +24,18 @@ func (s *Server) toReplicas(answer http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// leaderRoutes are what the other replicas ask about targets.
+// leaderRoutes are what the other replicas ask about Services.
 func (s *Server) leaderRoutes(mux *http.ServeMux) {
-	mux.HandleFunc("GET "+LeaderPath+"/services", s.toReplicas(told(s, s.list)))
-	mux.HandleFunc("GET "+LeaderPath+"/services/{namespace}/{service}", s.toReplicas(told(s, s.one)))
-	mux.HandleFunc("GET "+LeaderPath+"/explain", s.toReplicas(told(s, s.explain)))
+	mux.HandleFunc("GET "+LeaderPath+"/services", s.toReplicas(shown(s, itself(s.list))))
+	mux.HandleFunc("GET "+LeaderPath+"/services/{namespace}/{service}", s.toReplicas(shown(s, itself(s.one))))
+	mux.HandleFunc("GET "+LeaderPath+"/explain", s.toReplicas(shown(s, itself(s.explain))))
 }
 
-// told sends what this process knows.
-func told[K known](s *Server, ask asking[K]) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+// itself asks for the same of this process alone.
+func itself[K known](ask asking[K]) asking[K] {
+	return func(r *http.Request) (asked[K], error) {
 		a, err := ask(r)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		s.answer(w, r, "application/json", func() ([]byte, error) {
-			k, err := a.own()
-			if err == nil {
-				k.ByItself(s.standstill(), nil)
-			}
-			return encoded(k, err)
-		})
+		a.path = ""
+		return a, err
 	}
 }

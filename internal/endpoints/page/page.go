@@ -2,27 +2,111 @@ package page
 
 import (
 	"bytes"
-	_ "embed" // the template and the style sheet
+	"cmp"
+	"embed"
 	"fmt"
 	"html/template"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
 )
 
 //go:embed style.css
 var styleSheet []byte
 
-//go:embed page.html
-var pageSource string
+//go:embed *.html
+var sources embed.FS
 
-// pageTemplate escapes what it is filled with by where it stands.
-var pageTemplate = template.Must(template.New("page").Parse(pageSource))
+// templates escape what they are filled with by where it stands.
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"name": nameOf, "tone": toneOf, "latency": latency, "counted": counted, "published": published, "messages": poolMessages,
+	"sign": sign, "inQuestion": inQuestion, "verdict": verdict, "look": partLook, "what": what, "changes": changes,
+}).ParseFS(sources, "*.html"))
 
 const htmlType = "text/html; charset=utf-8"
 
-// rendered fills a template.
-func rendered(page *template.Template, view any) ([]byte, error) {
-	var out bytes.Buffer
-	if err := page.Execute(&out, view); err != nil {
-		return nil, fmt.Errorf("render the page: %w", err)
+// frame is what both pages have.
+type frame struct {
+	moments
+	Query query
+	Tone  tone
+	// Word says what Tone says by colour, Headline is the summary.
+	Word, Headline string
+	Banners        []banner
+	Facts          []fact
+	Choices        []choice
+	// Empty says why there is nothing to list.
+	Empty string
+}
+
+// fact is one line about the program.
+type fact struct {
+	Name, Text string
+	At         *moment
+	Detail     string
+}
+
+// choice is a state or a condition that can be asked for by one click.
+type choice struct {
+	Text, Link string
+	Count      int
+	Chosen     bool
+}
+
+// Refreshes are the pauses that the page offers, with the one that is chosen.
+func (f frame) Refreshes() []int {
+	all := []int{5, 15, 60}
+	if chosen := f.Query.Refresh; chosen > 0 && !slices.Contains(all, chosen) {
+		all = append(all, chosen)
+		slices.Sort(all)
 	}
-	return out.Bytes(), nil
+	return all
+}
+
+// published is how many endpoints are.
+func published(s report.Stages) int { return s.Ready + s.Draining + s.Down }
+
+// leaderFact says who leads.
+func leaderFact(leads bool, e report.Election) fact {
+	leader := "this process"
+	switch {
+	case e.Enabled && e.Holder != "":
+		leader = e.Holder
+	case !leads:
+		leader = "not known"
+	}
+	return fact{Name: "Leader", Text: leader}
+}
+
+// home is the page of the Service that the first page shows, or of all of them.
+func (s *Server) home(w http.ResponseWriter, r *http.Request) {
+	namespace, service := s.opts.Home()
+	if service == "" {
+		s.listPage(w, r)
+		return
+	}
+	r.SetPathValue("namespace", namespace)
+	r.SetPathValue("service", service)
+	s.servicePage(w, r)
+}
+
+// showPage sends a page, which the browser loads again if that was asked for.
+func showPage[K known](s *Server, w http.ResponseWriter, r *http.Request, ask asking[K], q query, err error, name string, view func(K) any) {
+	a, fault := ask(r)
+	if err = cmp.Or(err, fault); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if q.Refresh > 0 {
+		w.Header().Set("Refresh", strconv.Itoa(q.Refresh))
+	}
+	show(s, w, r, a, htmlType, func(k K) ([]byte, error) {
+		var out bytes.Buffer
+		if err := templates.ExecuteTemplate(&out, name, view(k)); err != nil {
+			return nil, fmt.Errorf("render the page: %w", err)
+		}
+		return legible(out.Bytes()), nil
+	})
 }

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -13,20 +14,22 @@ import (
 )
 
 const (
-	// maxText bounds the text that nodes are searched for, in bytes: the longest
-	// name of a node fits.
+	// maxText bounds a parameter, in bytes: the longest name of a node fits.
 	maxText = 256
 	// minRefresh and maxRefresh bound the pause between two loads of the page by
 	// itself, in seconds.
 	minRefresh, maxRefresh = 2, 3600
+	// maxOffset is more Services than there are.
+	maxOffset = 1_000_000
 	// notReady is the state that stands for all but ready.
 	notReady = "notready"
 )
 
-// query is what the URL of the page asks for.
+// query is what a URL asks for: which Services and, of one, which nodes.
 type query struct {
-	// Page is the path of the page, and JSON that of the same document.
-	Page, JSON string
+	report.Query
+	// Page is the path of the page, and JSONPath that of the same as JSON.
+	Page, JSONPath string
 	// Text is what a node has to contain: each word of it, anywhere.
 	Text string
 	// State is one of filterStates, empty for all.
@@ -42,63 +45,82 @@ func filterStates() []string {
 	}
 }
 
-// parseQuery reads the parameters of the page. What it does not know it leaves
-// alone; an empty one is not set, as a form sends it.
+// parseQuery reads the parameters of a URL. What it does not know it leaves alone; an
+// empty one is not set, as a form sends it.
 func parseQuery(values url.Values) (query, error) {
 	q := query{Text: strings.TrimSpace(values.Get("q")), State: values.Get("state")}
-	for _, name := range []string{"q", "state", "refresh"} {
+	q.Namespace, q.Pool, q.Service, q.Condition = values.Get("namespace"), values.Get("pool"), values.Get("service"), report.Condition(values.Get("condition"))
+	for _, name := range []string{"q", "state", "refresh", "namespace", "pool", "service", "condition", "limit", "offset", "subject"} {
 		if len(values[name]) > 1 {
 			return q, fmt.Errorf("%s is given %d times; give it once", name, len(values[name]))
 		}
+		if len(values.Get(name)) > maxText {
+			return q, fmt.Errorf("%s is longer than %d bytes", name, maxText)
+		}
+	}
+	var conditions []string
+	for _, c := range report.ServiceConditions() {
+		conditions = append(conditions, string(c))
 	}
 	switch {
-	case len(q.Text) > maxText:
-		return q, fmt.Errorf("q is longer than %d bytes; search for less", maxText)
 	case !utf8.ValidString(q.Text):
 		return q, fmt.Errorf("q=%q is not UTF-8; write it as such", q.Text)
 	case q.State != "" && !slices.Contains(filterStates(), q.State):
 		return q, fmt.Errorf("state=%q is not known; write one of %s", q.State, strings.Join(filterStates(), ", "))
+	case q.Condition != "" && !slices.Contains(conditions, string(q.Condition)):
+		return q, fmt.Errorf("condition=%q is not known; write one of %s", q.Condition, strings.Join(conditions, ", "))
 	}
-	var err error
-	q.Refresh, err = parseRefresh(values)
-	return q, err
+	var errs [3]error
+	q.Refresh, errs[0] = number(values, "refresh", 0, minRefresh, maxRefresh)
+	q.Limit, errs[1] = number(values, "limit", report.DefaultLimit, 1, report.MaxLimit)
+	q.Offset, errs[2] = number(values, "offset", 0, 0, maxOffset)
+	return q, cmp.Or(errs[:]...)
 }
 
-// parseRefresh reads after how many seconds a page loads itself anew, 0 for never.
-func parseRefresh(values url.Values) (int, error) {
-	wanted := values.Get("refresh")
-	if wanted == "" {
-		return 0, nil
+// number reads a number in a range; what is not given is as it is otherwise.
+func number(values url.Values, name string, otherwise, least, most int) (int, error) {
+	text := values.Get(name)
+	if text == "" {
+		return otherwise, nil
 	}
-	seconds, err := strconv.Atoi(wanted)
-	if err != nil || seconds < minRefresh || seconds > maxRefresh {
-		return 0, fmt.Errorf("refresh=%q is not a number of seconds from %d to %d", wanted, minRefresh, maxRefresh)
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least || n > most {
+		return 0, fmt.Errorf("%s=%q is not a number from %d to %d", name, text, least, most)
 	}
-	return seconds, nil
+	return n, nil
+}
+
+// values is the reverse of parseQuery.
+func (q query) values() url.Values {
+	values := url.Values{}
+	for name, text := range map[string]string{"q": q.Text, "state": q.State, "namespace": q.Namespace, "pool": q.Pool, "service": q.Service, "condition": string(q.Condition)} {
+		if text != "" {
+			values.Set(name, text)
+		}
+	}
+	if q.Limit != report.DefaultLimit {
+		values.Set("limit", strconv.Itoa(q.Limit))
+	}
+	for name, n := range map[string]int{"offset": q.Offset, "refresh": q.Refresh} {
+		if n > 0 {
+			values.Set(name, strconv.Itoa(n))
+		}
+	}
+	return values
 }
 
 // link returns the URL of the page with this query.
-func (q query) link() string {
-	values := url.Values{}
-	if q.Text != "" {
-		values.Set("q", q.Text)
-	}
-	if q.State != "" {
-		values.Set("state", q.State)
-	}
-	if q.Refresh > 0 {
-		values.Set("refresh", strconv.Itoa(q.Refresh))
-	}
-	if len(values) == 0 {
-		return q.Page
-	}
-	return q.Page + "?" + values.Encode()
-}
+func (q query) link() string { return q.at(q.Page) }
 
-// inState returns the query with another state.
-func (q query) inState(state string) query {
-	q.State = state
-	return q
+// JSON returns the URL of the same as JSON, which has all nodes.
+func (q query) JSON() string { return query{Query: q.Query}.at(q.JSONPath) }
+
+// at returns the URL of a path with this query.
+func (q query) at(path string) string {
+	if values := q.values(); len(values) > 0 {
+		return path + "?" + values.Encode()
+	}
+	return path
 }
 
 // terms are the words of the text, in lower case.

@@ -14,7 +14,7 @@ import (
 func (s *Server) adminRoutes() http.Handler {
 	mux := http.NewServeMux()
 	if s.opts.Services != nil {
-		s.targetRoutes(mux)
+		s.serviceRoutes(mux)
 		mux.HandleFunc("GET /style.css", style)
 	}
 	// Every browser asks for a picture; there is none, which is no error.
@@ -35,15 +35,6 @@ func (s *Server) metricsRoutes() http.Handler {
 		mux.Handle("GET /metrics", s.opts.Scrape)
 	}
 	return mux
-}
-
-// encoded is an answer as JSON.
-func encoded(answer any, err error) ([]byte, error) {
-	if err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(answer)
-	return append(text, '\n'), err
 }
 
 // standstill says why the program does not move on, as /livez does; empty where it does.
@@ -68,12 +59,12 @@ func (s *Server) configz(w http.ResponseWriter, r *http.Request) {
 	settings := s.opts.Configuration()
 	switch format := r.FormValue("format"); {
 	case format == "json", format == "" && strings.Contains(r.Header.Get("Accept"), "application/json"):
-		s.answer(w, r, "application/json", func() ([]byte, error) {
+		s.send(w, r, "application/json", func() ([]byte, error) {
 			text, err := json.MarshalIndent(settings, "", "  ")
 			return append(text, '\n'), err
 		})
 	case format == "", format == "text":
-		s.answer(w, r, "text/plain; charset=utf-8", func() ([]byte, error) { return []byte(settings.String()), nil })
+		s.send(w, r, "text/plain; charset=utf-8", func() ([]byte, error) { return []byte(settings.String()), nil })
 	default:
 		http.Error(w, fmt.Sprintf("format=%q is not known; write json or text", format), http.StatusBadRequest)
 	}

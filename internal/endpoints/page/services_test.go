@@ -165,7 +165,7 @@ func TestWrongQuestionsAboutTargetsAreToldWhatIsWrong(t *testing.T) {
 		"/?refresh=1":                                         "refresh",
 		"/api/v1/services?limit=0":                            `limit="0" is not a number from 1 to 1000`,
 		"/api/v1/services?limit=1001":                         "from 1 to 1000",
-		"/api/v1/services?offset=-1":                          `offset="-1" is not a number from 0 on`,
+		"/api/v1/services?offset=-1":                          `offset="-1" is not a number from 0 to 1000000`,
 		"/api/v1/services?pool=a&pool=b":                      "pool is given 2 times; give it once",
 		"/api/v1/explain":                                     "subject is missing; give the name or id of a node, or an address, for example subject=10.0.0.11",
 		"/api/v1/explain?subject=" + strings.Repeat("a", 300): "subject is longer than 256 bytes",

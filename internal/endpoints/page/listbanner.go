@@ -8,42 +8,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
 )
 
-// usesBanner says which pools the Service is about to leave, or to use in another way.
-func usesBanner(d *report.Document, m moments) banner {
-	b := banner{Tone: warn, Title: "What is published changes"}
-	for _, p := range d.Pools {
-		if p.State == report.Active {
-			continue
-		}
-		said := fmt.Sprintf("Pool %s is %s: %s.", p.Name, p.State, p.StateMessage)
-		if d.OfVariables() {
-			said = fmt.Sprintf("The endpoints are %s: %s.", p.State, p.StateMessage)
-		}
-		if at := m.at(p.LeavesAt); at != nil {
-			said += " Its slices are emptied " + at.Relative + "."
-		}
-		b.Said = append(b.Said, said)
-	}
-	b.when = len(b.Said) > 0
-	return b
-}
-
-// mostNamed is how many things of one kind a banner names.
-const mostNamed = 20
-
-// several says the first of a list, and how many more there are.
-func several[E any](all []E, say func(E) string) []string {
-	var said []string
-	for _, one := range all[:min(len(all), mostNamed)] {
-		said = append(said, say(one))
-	}
-	if more := len(all) - mostNamed; more > 0 {
-		said = append(said, fmt.Sprintf("%d more.", more))
-	}
-	return said
-}
-
-// listBanners are those of the page of all targets, the worst first. A part of them is
+// listBanners are those of the page of all Services, the worst first. A part of them is
 // that of every page.
 func listBanners(t *report.Services, m moments) []banner {
 	d := &report.Document{Headline: t.Headline}
@@ -77,13 +42,13 @@ func listBanners(t *report.Services, m moments) []banner {
 			Do:    "Give this program the right to update endpointpools/status and endpointbindings/status, or let the admission policy or webhook that is named allow it.",
 		},
 	}
-	return legibly(d, holding(append(all, roles(d, m)...)))
+	return holding(append(all, roles(d, m)...))
 }
 
 // unread says of a pool why its source cannot be read.
 func (m moments) unread(p report.PoolStatus) string {
 	last := "never read"
-	if at := m.at(p.Source.LastSuccess); at != nil {
+	if at := m.When(p.Source.LastSuccess); at != nil {
 		last = "last read " + at.Relative
 	}
 	return fmt.Sprintf("Pool %s (%s), %s: %s.", p.Name, p.Source.Kind, last, p.Source.LastError)

@@ -1,0 +1,171 @@
+package page
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
+)
+
+// serviceView is what the template of the page of one Service is filled with.
+type serviceView struct {
+	frame
+	Document *report.Document
+	Stages   []stage
+	Groups   []group
+	// Known counts all nodes, Matching those asked for, Hidden those of them that
+	// are not shown, Uncounted those of all that the headline does not count.
+	Known, Matching, Hidden, Uncounted int
+}
+
+// stage is one step of the way from the inventory to the slices.
+type stage struct {
+	Name  string
+	Count int
+	Means string
+	Tone  tone
+	// Last ends the way; what comes behind it are the states at its end.
+	Last bool
+}
+
+// servicePage is the status page of one Service.
+func (s *Server) servicePage(w http.ResponseWriter, r *http.Request) {
+	path := listPath + "/" + url.PathEscape(r.PathValue("namespace")) + "/" + url.PathEscape(r.PathValue("service"))
+	q, err := parseQuery(r.URL.Query())
+	q.Page, q.JSONPath = path, "/api/v1"+path
+	if r.URL.Path == "/" {
+		q.Page = "/"
+	}
+	showPage(s, w, r, s.one, q, err, "service.html", func(d *report.Document) any { return serviceOf(d, q) })
+}
+
+// serviceOf makes the view of one Service.
+func serviceOf(d *report.Document, q query) serviceView {
+	m := moments{d.At}
+	v := serviceView{
+		frame:    frame{moments: m, Query: q, Headline: d.Summary, Banners: banners(d, m), Facts: facts(d, m)},
+		Document: d, Stages: stages(d),
+	}
+	v.Tone, v.Word = mood(d.Condition, v.Banners)
+	v.pick(d)
+	return v
+}
+
+// Pools are those of the Service, where documents say which.
+func (v serviceView) Pools() []report.PoolPart {
+	if v.Document.OfVariables() {
+		return nil
+	}
+	return v.Document.Pools
+}
+
+// Open unfolds the trails of a list that was narrowed down to a few nodes.
+func (v serviceView) Open() bool { return v.Matching <= maxOpen }
+
+// partLook is the mark of a pool of a Service.
+func partLook(p report.PoolPart) string {
+	switch {
+	case p.Mode == guard.FailOpen.String():
+		return bad.Look()
+	case p.State != report.Active, p.Mode == guard.Hold.String():
+		return warn.Look()
+	}
+	return good.Look()
+}
+
+// stages are the counts, in the order of the data's way. A standby has none.
+func stages(d *report.Document) []stage {
+	if !d.Leader {
+		return nil
+	}
+	published := "published"
+	if d.DryRun {
+		published = "would be published"
+	}
+	unlessNone := func(n int, t tone) tone {
+		if n == 0 {
+			return ""
+		}
+		return t
+	}
+	return []stage{
+		{Name: "nodes", Count: d.Stages.Nodes, Means: "in the last inventory"},
+		{Name: "eligible", Count: d.Stages.Eligible, Means: "endpoints that may be published"},
+		{Name: "passing", Count: d.Stages.Passing, Means: "their last health check passed", Last: true},
+		{Name: "ready", Count: d.Stages.Ready, Means: published + ", get traffic", Tone: unlessNone(d.Stages.Ready, good)},
+		{Name: "draining", Count: d.Stages.Draining, Means: published + ", finish what they have", Tone: unlessNone(d.Stages.Draining, warn)},
+		{Name: "down", Count: d.Stages.Down, Means: published + ", get no traffic", Tone: unlessNone(d.Stages.Down, bad)},
+	}
+}
+
+// facts are the lines about source, store and program.
+func facts(d *report.Document, m moments) []fact {
+	all := []fact{
+		{Name: "Mode", Text: d.Mode, Detail: d.Reason},
+		{Name: "Last inventory", At: m.When(d.Source.LastSuccess), Text: "never", Detail: "source " + d.Source.Kind},
+		{Name: "Next inventory", At: m.When(d.Source.NextRead), Text: "not planned"},
+		{Name: "Last write", At: m.When(d.Store.LastWrite), Text: "none by this process", Detail: "store " + d.Store.Kind},
+		{Name: "Slices", Text: strings.Join(d.Service.Slices, ", ")},
+		leaderFact(d.Leader, d.Election),
+		{Name: "Up for", Text: latency(d.Program.UptimeSeconds)},
+		{Name: "Version", Text: d.Program.Version},
+	}
+	if d.Source.RejectedInventories > 0 {
+		all[1].Detail += ", " + counted(d.Source.RejectedInventories, "rejected inventory", "rejected inventories") + " in a row"
+	}
+	if d.Store.PendingSlices > 0 {
+		all[3].Detail += ", " + strconv.Itoa(d.Store.PendingSlices) + " pending"
+	}
+	if len(d.Service.Slices) == 0 {
+		all[4].Text = "none"
+	}
+	for _, document := range d.DecidedBy {
+		all = append(all, fact{Name: "Decided by", Text: document.String()})
+	}
+	return all
+}
+
+// pick chooses the nodes that are asked for.
+func (v *serviceView) pick(d *report.Document) {
+	terms := v.Query.terms()
+	found := slices.DeleteFunc(slices.Clone(d.Nodes), func(n report.Node) bool { return !contains(n, terms) })
+	for _, state := range append([]string{""}, filterStates()...) {
+		q := v.Query
+		q.State = state
+		c := choice{Text: state, Link: q.link(), Chosen: state == v.Query.State}
+		switch state {
+		case "":
+			c.Text = "all"
+		case notReady:
+			c.Text = "not ready"
+		}
+		for _, n := range found {
+			if q.hasState(n) {
+				c.Count++
+			}
+		}
+		v.Choices = append(v.Choices, c)
+	}
+	for _, n := range d.Nodes {
+		if !n.Meant() {
+			v.Uncounted++
+		}
+	}
+	found = slices.DeleteFunc(found, func(n report.Node) bool { return !v.Query.hasState(n) })
+	v.Known, v.Matching, v.Hidden = len(d.Nodes), len(found), max(0, len(found)-maxRows)
+	v.Groups = groups(found)
+	switch {
+	case len(d.Nodes) == 0 && !d.Leader:
+		v.Empty = "This replica stands by and knows no nodes."
+	case len(d.Nodes) == 0 && d.Source.LastSuccess.IsZero():
+		v.Empty = "The source has not been read yet, and the slices publish nothing."
+	case len(d.Nodes) == 0:
+		v.Empty = "The source lists no node, and the slices publish nothing."
+	case len(found) == 0:
+		v.Empty = "No node matches."
+	}
+}
