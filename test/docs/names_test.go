@@ -17,8 +17,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
 	config "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/fleetmetrics"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/viewmetrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cli"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 
@@ -92,10 +92,10 @@ func served() []string {
 			known = append(known, f.Name+"_bucket", f.Name+"_count", f.Name+"_sum")
 		}
 	}
-	for _, f := range viewmetrics.Families() {
+	for _, f := range cli.MetricFamilies() {
 		known = append(known, f.Name)
 	}
-	return slices.AppendSeq(known, maps.Keys(fleetmetrics.Families()))
+	return slices.AppendSeq(known, maps.Keys(fleet.MetricFamilies()))
 }
 
 func TestPagesNameOnlyAlertsThatThereAre(t *testing.T) {

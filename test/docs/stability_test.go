@@ -19,8 +19,8 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/fleetmetrics"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/viewmetrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cli"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet"
 )
 
 var update = flag.Bool("update", false, "write the lists of names of "+stabilityPage)
@@ -95,10 +95,10 @@ func names(t *testing.T) map[string][]string {
 		}
 		lists["metrics"] = append(lists["metrics"], labelled(f.Name, labels))
 	}
-	for _, f := range viewmetrics.Families() {
+	for _, f := range cli.MetricFamilies() {
 		lists["metrics"] = append(lists["metrics"], labelled(f.Name, slices.Collect(maps.Keys(f.Labels))))
 	}
-	for name, labels := range fleetmetrics.Families() {
+	for name, labels := range fleet.MetricFamilies() {
 		lists["metrics"] = append(lists["metrics"], labelled(name, slices.Collect(maps.Keys(labels))))
 	}
 	for _, n := range statuses {

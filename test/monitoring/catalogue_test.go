@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/fleetmetrics"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/viewmetrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cli"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet"
 )
 
 // targetLabels are the labels that Prometheus adds. Rules may group by the first
@@ -42,13 +42,13 @@ func known(t *testing.T) catalogue {
 		buckets["le"] = nil
 		all[f.Name+"_bucket"] = buckets
 	}
-	for _, f := range viewmetrics.Families() {
+	for _, f := range cli.MetricFamilies() {
 		all[f.Name] = f.Labels
 		if f.Labels == nil {
 			all[f.Name] = map[string][]string{}
 		}
 	}
-	maps.Copy(all, fleetmetrics.Families())
+	maps.Copy(all, fleet.MetricFamilies())
 	maps.Copy(all, envoyMetrics(t))
 	registry := prometheus.NewRegistry()
 	if _, err := metrics.New(metrics.Options{Registry: registry}); err != nil {

@@ -26,7 +26,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/spec"
 )
 
 // pod runs the proxy from the bootstrap that the operator gives the Pods of an Envoy, and
@@ -34,7 +33,7 @@ import (
 // out of it: the server has no certificates here.
 func (w *world) pod(e *v1alpha1.Envoy, server string) {
 	w.t.Helper()
-	traffic, err := spec.Object(e)
+	traffic, err := resources.FromObject(e)
 	must(w.t, err)
 	fleets := xds.NewFleets()
 	fleets.Replace(map[string]xds.Object{e.Namespace + "/" + e.Name: {Traffic: traffic}})

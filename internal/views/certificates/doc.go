@@ -6,5 +6,6 @@
 // signs, and an old one is trusted until it expires: so a rotation ends no connection, whenever
 // the files of a Pod follow their Secret within that day.
 //
-// Everything is values: nothing here asks an API server, waits or logs.
+// Renew alone asks an API server: it changes no Secret that it has not made, and deletes none.
+// No key is in an error. Everything else is values.
 package certificates

@@ -9,10 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/certificates/secrets"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/certificates"
 )
 
 // certificatesCommand makes and renews certificates once. A Job of the chart runs it.
@@ -54,14 +55,14 @@ type wantedCertificates struct {
 }
 
 // options reads the flags.
-func (w wantedCertificates) options() (secrets.Options, error) {
-	o := secrets.Options{ServerNames: w.names}
+func (w wantedCertificates) options() (certificates.SecretOptions, error) {
+	o := certificates.SecretOptions{ServerNames: w.names}
 	if len(w.names) == 0 {
 		return o, errors.New("--server-name is needed; write for example endpoint-views.infra.svc")
 	}
 	for flag, one := range map[string]struct {
 		text string
-		into *secrets.Name
+		into *types.NamespacedName
 	}{"authority": {w.authority, &o.Authority}, "server": {w.server, &o.Server}, "token": {w.token, &o.Token}} {
 		if flag == "token" && one.text == "" {
 			continue
@@ -83,29 +84,29 @@ func (w wantedCertificates) options() (secrets.Options, error) {
 		if len(content.IsDNS1123Subdomain(secret)) > 0 {
 			return o, fmt.Errorf("--fleet=%s names no Secret; write for example shop/edge=edge-xds", text)
 		}
-		o.Fleets = append(o.Fleets, secrets.Fleet{Fleet: fleet, Secret: secrets.Name{Namespace: fleet.Namespace, Name: secret}})
+		o.Fleets = append(o.Fleets, certificates.FleetSecret{Fleet: fleet, Secret: types.NamespacedName{Namespace: fleet.Namespace, Name: secret}})
 	}
 	return o, nil
 }
 
 // objectName reads NAMESPACE/NAME.
-func objectName(flag, text string) (secrets.Name, error) {
+func objectName(flag, text string) (types.NamespacedName, error) {
 	namespace, name, _ := strings.Cut(text, "/")
 	if len(content.IsDNS1123Label(namespace)) > 0 || len(content.IsDNS1123Subdomain(name)) > 0 {
-		return secrets.Name{}, fmt.Errorf("%s=%s is no NAMESPACE/NAME; write for example %s=infra/endpoint-views", flag, text, flag)
+		return types.NamespacedName{}, fmt.Errorf("%s=%s is no NAMESPACE/NAME; write for example %s=infra/endpoint-views", flag, text, flag)
 	}
-	return secrets.Name{Namespace: namespace, Name: name}, nil
+	return types.NamespacedName{Namespace: namespace, Name: name}, nil
 }
 
-func (p Program) certificates(ctx context.Context, c settings.Views, o secrets.Options) error {
+func (p Program) certificates(ctx context.Context, c settings.Views, o certificates.SecretOptions) error {
 	client, err := kube.New(kube.Options{Way: p.way(c, false), UserAgent: "endpoint-views-certificates/" + p.Version})
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
 	defer client.Close()
 	log := p.logger(c.Log, nil)
-	o.Client, o.TrustDomain, o.Written = client, c.Stream.TrustDomain, func(name secrets.Name) { log.Info("written", "secret", name.String()) }
-	if err := secrets.Renew(ctx, o, time.Now()); err != nil {
+	o.Client, o.TrustDomain, o.Written = client, c.Stream.TrustDomain, func(name types.NamespacedName) { log.Info("written", "secret", name.String()) }
+	if err := certificates.Renew(ctx, o, time.Now()); err != nil {
 		return &exitError{exitFailed, err}
 	}
 	return nil

@@ -21,10 +21,11 @@ import (
 	"google.golang.org/grpc/credentials"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/certificates/secrets"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/certificates"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cli"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 )
@@ -70,10 +71,12 @@ func (i infra) renew(t *testing.T, at time.Time) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	name := func(namespace, name string) secrets.Name { return secrets.Name{Namespace: namespace, Name: name} }
-	err = secrets.Renew(t.Context(), secrets.Options{
+	name := func(namespace, name string) types.NamespacedName {
+		return types.NamespacedName{Namespace: namespace, Name: name}
+	}
+	err = certificates.Renew(t.Context(), certificates.SecretOptions{
 		Client: client, Authority: name("infra", "authority"), Server: name("infra", "tls"), ServerNames: []string{serverName}, TrustDomain: "cluster.local",
-		Fleets: []secrets.Fleet{{Fleet: name("shop", "edge"), Secret: name("shop", "edge-xds")}}, Written: func(secrets.Name) {},
+		Fleets: []certificates.FleetSecret{{Fleet: name("shop", "edge"), Secret: name("shop", "edge-xds")}}, Written: func(types.NamespacedName) {},
 	}, at)
 	if err != nil {
 		t.Fatal(err)

@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/drain"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
 )
 
 // drainCommand drains an Envoy, or prepares its Pod for that.
 func (p Program) drainCommand() *cobra.Command {
-	o := drain.Options{Least: 5 * time.Second, Quiet: 2 * time.Second, Timeout: time.Minute, Ignored: []string{resources.HealthName}}
+	o := fleet.DrainOptions{Least: 5 * time.Second, Quiet: 2 * time.Second, Timeout: time.Minute, Ignored: []string{resources.HealthName}}
 	var admin, folder, file string
 	cmd := &cobra.Command{
 		Use:   "drain",
@@ -33,7 +33,7 @@ func (p Program) drainCommand() *cobra.Command {
 				return fmt.Errorf("--admin=%s is no IP address with a port; write for example 127.0.0.1:9901", admin)
 			}
 			o.Least = min(o.Least, o.Timeout)
-			if err := drain.Run(cmd.Context(), o); err != nil {
+			if err := fleet.Drain(cmd.Context(), o); err != nil {
 				return &exitError{exitFailed, err}
 			}
 			return nil
@@ -50,9 +50,9 @@ func (p Program) drainCommand() *cobra.Command {
 
 // install copies the program, and waits for the file, if there is to be one.
 func install(ctx context.Context, folder, file string) error {
-	err := drain.Install(folder, "endpoint-views")
+	err := fleet.InstallProgram(folder, "endpoint-views")
 	if err == nil && file != "" {
-		err = drain.Await(ctx, file)
+		err = fleet.AwaitFile(ctx, file)
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return &exitError{exitFailed, err}

@@ -11,7 +11,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/streams"
 )
 
 // requestsPerSecond bounds the requests of the operator: that many fleets take a few
@@ -58,7 +57,7 @@ func (p Program) fleet(ctx context.Context, c settings.Views) error {
 		options.LeaseNamespace, options.LeaseName = c.Fleet.LeaseNS, c.Fleet.LeaseName
 	}
 	if c.Fleet.ServeURL != "" {
-		asked, err := streams.New(streams.Options{Address: c.Fleet.ServeURL, AuthorityFile: c.Fleet.ServeCA, TokenFile: c.Fleet.ServeToken})
+		asked, err := fleet.NewStreams(fleet.StreamsOptions{Address: c.Fleet.ServeURL, AuthorityFile: c.Fleet.ServeCA, TokenFile: c.Fleet.ServeToken})
 		if err != nil {
 			return &exitError{exitUsage, err}
 		}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/watch"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/listeners"
 )
 
 // fleets makes what the proxies of fleets do, of the file and of objects, as far as the
@@ -29,7 +29,7 @@ func (p Program) fleets(c settings.Views, s *serving) (*xds.Fleets, error) {
 	}
 	fleets.Await()
 	var err error
-	s.objects, err = listeners.New(listeners.Options{
+	s.objects, err = watch.NewEnvoys(watch.EnvoyOptions{
 		Way: p.way(c, false), UserAgent: "endpoint-views/" + p.Version, Namespaces: c.Cluster.Namespaces, Fleets: fleets,
 	})
 	if err != nil {
@@ -50,10 +50,10 @@ func (s *serving) tellObjects(ctx context.Context) {
 		case <-ticker.C:
 		}
 		err := s.objects.Problem()
-		if turned(&missing, only(err, errors.Is(err, listeners.ErrNoKind))) && missing {
+		if turned(&missing, only(err, errors.Is(err, watch.ErrNoKind))) && missing {
 			s.log.Warn("no fleets from the API server, fleets that are known stay", "error", err)
 		}
-		if turned(&silent, only(err, !errors.Is(err, listeners.ErrNoKind))) {
+		if turned(&silent, only(err, !errors.Is(err, watch.ErrNoKind))) {
 			if err != nil {
 				s.log.Warn("the API server says nothing of fleets, the last state is kept", "error", err)
 			} else {

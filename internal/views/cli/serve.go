@@ -16,10 +16,8 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/stream"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/viewmetrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/watch"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/listeners"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
@@ -52,7 +50,7 @@ type serving struct {
 	// identities and fleets say why the newest list is not in effect.
 	identities, fleets func() error
 	// objects is nil where fleets are not read from the API server.
-	objects *listeners.Source
+	objects *watch.Envoys
 	// xds is nil where xDS is not served; then listening stays false.
 	xds       *xds.Server
 	listening atomic.Bool
@@ -106,14 +104,14 @@ func (p Program) build(c settings.Views) (*serving, error) {
 
 // buildHealth makes the server of health and metrics.
 func (s *serving) buildHealth(version string) error {
-	options := viewmetrics.Options{
+	options := MetricsOptions{
 		Version: version, Cache: s.source.Cache(), Server: s.server, Stale: s.source.Stale, Identities: s.identities,
 		Known: s.source.Known, Requests: s.source.Requests,
 	}
 	if s.xds != nil {
 		options.XDS = s.xds.Stats
 	}
-	scrape, err := viewmetrics.Handler(options)
+	scrape, err := MetricsHandler(options)
 	if err != nil {
 		return err
 	}

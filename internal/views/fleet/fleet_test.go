@@ -18,7 +18,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/conditions"
 )
 
 // TestFleets has one API server for all.
@@ -321,8 +320,8 @@ func synced(t *testing.T, w *world) {
 	w.awaitCondition(t, namespace, "edge", v1alpha1.ConditionSynced, "False", v1alpha1.ReasonNoReadyPod)
 	w.ready(t, pods)
 	w.awaitCondition(t, namespace, "edge", v1alpha1.ConditionSynced, "False", v1alpha1.ReasonNotConnected)
-	follows := func(generation int64, rejected string) []conditions.Stream {
-		return []conditions.Stream{{Pod: pods[0].Name, Generation: 1}, {Pod: pods[1].Name, Generation: generation, Rejected: rejected}}
+	follows := func(generation int64, rejected string) []children.Stream {
+		return []children.Stream{{Pod: pods[0].Name, Generation: 1}, {Pod: pods[1].Name, Generation: generation, Rejected: rejected}}
 	}
 	w.said.says(t, fleet, follows(1, "")...)
 	w.awaitCondition(t, namespace, "edge", v1alpha1.ConditionSynced, "True", v1alpha1.ReasonAcknowledged)

@@ -35,8 +35,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/conditions"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/fleetmetrics"
 )
 
 // Options are what an operator is made of.
@@ -63,7 +61,7 @@ type Watcher interface {
 	// which something is new; with "" where that is every fleet.
 	Run(ctx context.Context, changed func(ctx context.Context, fleet string))
 	// Of returns the streams of a fleet.
-	Of(fleet string) conditions.Streams
+	Of(fleet string) children.Streams
 }
 
 const (
@@ -122,7 +120,7 @@ func New(o Options) (*Operator, error) {
 
 // Run looks after the fleets until ctx ends.
 func (o *Operator) Run(ctx context.Context) error {
-	counted := &fleetmetrics.Gauges{Elected: o.manager.Elected(), List: func() (v1alpha1.EnvoyList, error) {
+	counted := &Gauges{Elected: o.manager.Elected(), List: func() (v1alpha1.EnvoyList, error) {
 		bounded, cancel := context.WithTimeout(ctx, countTimeout)
 		defer cancel()
 		var all v1alpha1.EnvoyList

@@ -17,7 +17,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/conditions"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
@@ -48,8 +47,8 @@ func (r *reconciler) pods(ctx context.Context, e *v1alpha1.Envoy) ([]corev1.Pod,
 }
 
 // states are those of the Pods that stay.
-func states(pods []corev1.Pod) []conditions.Pod {
-	var all []conditions.Pod
+func states(pods []corev1.Pod) []children.Pod {
+	var all []children.Pod
 	for i := range pods {
 		if pods[i].DeletionTimestamp == nil {
 			all = append(all, state(&pods[i]))
@@ -58,8 +57,8 @@ func states(pods []corev1.Pod) []conditions.Pod {
 	return all
 }
 
-func state(pod *corev1.Pod) conditions.Pod {
-	is := conditions.Pod{Name: pod.Name}
+func state(pod *corev1.Pod) children.Pod {
+	is := children.Pod{Name: pod.Name}
 	for _, c := range pod.Status.Conditions {
 		switch {
 		case c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue:

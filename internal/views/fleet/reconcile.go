@@ -16,8 +16,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/conditions"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/spec"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
 )
 
 // lookAgain is when a problem is looked at again of which no watch tells: an object that is
@@ -60,9 +59,9 @@ func (r *reconciler) reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	seen := conditions.Seen{Envoy: e, Pods: states(pods)}
+	seen := children.Seen{Envoy: e, Pods: states(pods)}
 	// It is what serve says of the object, too.
-	if _, seen.Mistake = spec.Object(e); seen.Mistake != nil {
+	if _, seen.Mistake = resources.FromObject(e); seen.Mistake != nil {
 		err = r.scale(ctx, e)
 	} else {
 		seen.Problem, err = r.make(ctx, e, pods)
@@ -76,13 +75,13 @@ func (r *reconciler) reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if r.streams != nil {
 		seen.Streams = r.streams.Of(request.String())
 	} else {
-		seen.Streams = conditions.Streams{Asked: true, Missing: "FLEET_SERVE_URL is not set"}
+		seen.Streams = children.Streams{Asked: true, Missing: "FLEET_SERVE_URL is not set"}
 	}
 	result := ctrl.Result{}
 	if seen.Problem != nil {
 		result.RequeueAfter = lookAgain
 	}
-	return result, r.tell(ctx, e, conditions.Status(seen))
+	return result, r.tell(ctx, e, children.Status(seen))
 }
 
 // tell writes the status, if it is another one.
@@ -104,14 +103,14 @@ func (r *reconciler) tell(ctx context.Context, e *v1alpha1.Envoy, next v1alpha1.
 }
 
 // make makes the objects of the fleet what they are to be. It stops at the first problem.
-func (r *reconciler) make(ctx context.Context, e *v1alpha1.Envoy, pods []corev1.Pod) (*conditions.Problem, error) {
+func (r *reconciler) make(ctx context.Context, e *v1alpha1.Envoy, pods []corev1.Pod) (*children.Problem, error) {
 	kept, err := r.kept(ctx, e, pods)
 	if err != nil {
 		return nil, err
 	}
 	all, err := children.Of(e, r.settings, kept)
 	if err != nil {
-		return &conditions.Problem{Reason: v1alpha1.ReasonInvalid, Message: err.Error()}, nil //nolint:nilerr // it is the Envoy's, and its status tells it
+		return &children.Problem{Reason: v1alpha1.ReasonInvalid, Message: err.Error()}, nil //nolint:nilerr // it is the Envoy's, and its status tells it
 	}
 	// The Deployment comes last, because its Pods need the ConfigMap.
 	for _, child := range []client.Object{all.ConfigMap, all.Service, all.NetworkPolicy, all.Budget, all.Deployment} {

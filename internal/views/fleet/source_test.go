@@ -6,15 +6,15 @@ import (
 	"testing"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/watch"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/listeners"
 )
 
 // served is what the server of xDS learns of an Envoy.
 func served(t *testing.T, w *world) {
 	namespace := w.namespace(t, "served")
 	fleets := xds.NewFleets()
-	source, err := listeners.New(listeners.Options{Way: kube.Fixed(w.api.Config()), UserAgent: "served", Namespaces: []string{namespace}, Fleets: fleets})
+	source, err := watch.NewEnvoys(watch.EnvoyOptions{Way: kube.Fixed(w.api.Config()), UserAgent: "served", Namespaces: []string{namespace}, Fleets: fleets})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/conditions"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 )
 
@@ -44,13 +43,13 @@ type world struct {
 // said stands for endpoint-views.
 type said struct {
 	mu      sync.Mutex
-	streams map[string]conditions.Streams
+	streams map[string]children.Streams
 	looked  map[string]int
 	news    chan string
 }
 
 func newSaid() *said {
-	return &said{streams: make(map[string]conditions.Streams), looked: make(map[string]int), news: make(chan string)}
+	return &said{streams: make(map[string]children.Streams), looked: make(map[string]int), news: make(chan string)}
 }
 
 func (s *said) Run(ctx context.Context, changed func(context.Context, string)) {
@@ -64,14 +63,14 @@ func (s *said) Run(ctx context.Context, changed func(context.Context, string)) {
 	}
 }
 
-func (s *said) Of(fleet string) conditions.Streams {
+func (s *said) Of(fleet string) children.Streams {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.looked[fleet]++
 	if all, there := s.streams[fleet]; there {
 		return all
 	}
-	return conditions.Streams{Asked: true, Answered: 1}
+	return children.Streams{Asked: true, Answered: 1}
 }
 
 // seen reports how many fleets of a namespace were looked at.
@@ -88,10 +87,10 @@ func (s *said) seen(namespace string) int {
 }
 
 // says makes the streams of a fleet these.
-func (s *said) says(t *testing.T, fleet string, all ...conditions.Stream) {
+func (s *said) says(t *testing.T, fleet string, all ...children.Stream) {
 	t.Helper()
 	s.mu.Lock()
-	s.streams[fleet] = conditions.Streams{Asked: true, Answered: 1, All: all}
+	s.streams[fleet] = children.Streams{Asked: true, Answered: 1, All: all}
 	s.mu.Unlock()
 	select {
 	case s.news <- fleet:

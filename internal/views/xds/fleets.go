@@ -10,7 +10,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/spec"
 )
 
 // longestFile bounds what is read, in bytes.
@@ -187,7 +186,7 @@ func (f *Fleets) read() {
 		f.problem = nil
 		return
 	}
-	file, err := spec.File(text)
+	file, err := resources.FromFile(text)
 	if f.problem = err; err != nil {
 		f.problem = fmt.Errorf("%s: %w", f.path, err)
 		return

@@ -13,7 +13,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/spec"
 )
 
 // defaultConnections is how many connections of clients an Envoy has.
@@ -36,7 +35,7 @@ func bootstrap(e *v1alpha1.Envoy, s Settings) (files map[string]string, hash str
 		Fleet: e.Namespace + "/" + e.Name, Host: s.Host, Port: s.Port,
 		// Linux gives every Pod this address, in a cluster of IPv6 too.
 		Admin:          netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), adminPort),
-		Health:         netip.AddrPortFrom(spec.Address(e), healthPort),
+		Health:         netip.AddrPortFrom(resources.ListenAddress(e), healthPort),
 		SecretsFolder:  resources.PodBootstrapFolder,
 		MaxConnections: int(ptr.Deref(e.Spec.MaxConnections, defaultConnections)),
 	}

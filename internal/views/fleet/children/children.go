@@ -61,7 +61,7 @@ func Of(e *v1alpha1.Envoy, s Settings, kept map[string]string) (Children, error)
 	maps.Insert(files, leave(kept, files))
 	return Children{
 		ConfigMap: &corev1.ConfigMap{
-			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: meta(e, e.Spec.ConfigMapName), Data: files,
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: objectMeta(e, e.Spec.ConfigMapName), Data: files,
 		},
 		Deployment:    deployment(e, s, hash),
 		Service:       service(e),
@@ -84,13 +84,13 @@ func Owner(e *v1alpha1.Envoy) metav1.OwnerReference {
 	}
 }
 
-// meta is what all children have.
-func meta(e *v1alpha1.Envoy, name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: e.Namespace, Name: name, Labels: labels(e), OwnerReferences: []metav1.OwnerReference{Owner(e)}}
+// objectMeta is what all children have.
+func objectMeta(e *v1alpha1.Envoy, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: e.Namespace, Name: name, Labels: labelsOf(e), OwnerReferences: []metav1.OwnerReference{Owner(e)}}
 }
 
-// labels are those of children and Pods.
-func labels(e *v1alpha1.Envoy) map[string]string {
+// labelsOf are those of children and Pods.
+func labelsOf(e *v1alpha1.Envoy) map[string]string {
 	all := Selector(e)
 	all["app.kubernetes.io/name"] = "envoy"
 	all["app.kubernetes.io/instance"] = e.Spec.Name

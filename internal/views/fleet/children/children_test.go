@@ -17,7 +17,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/spec"
 )
 
 // full is an Envoy with most fields.
@@ -165,7 +164,7 @@ func TestContract110WhereTheKernelHasNoIPv6NothingListensOnIt(t *testing.T) {
 	if got := all.Service.Spec.IPFamilyPolicy; got == nil || *got != corev1.IPFamilyPolicyPreferDualStack {
 		t.Errorf("Service: got %v", got)
 	}
-	traffic, err := spec.Object(e)
+	traffic, err := resources.FromObject(e)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func deployment(e *v1alpha1.Envoy, s Settings, hash string) *appsv1.Deployment {
 	none, one := intstr.FromInt32(0), intstr.FromInt32(1)
 	return &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
-		ObjectMeta: meta(e, e.Spec.Name),
+		ObjectMeta: objectMeta(e, e.Spec.Name),
 		Spec: appsv1.DeploymentSpec{
 			Replicas:             ptr.To(Replicas(e)),
 			RevisionHistoryLimit: ptr.To(int32(3)),
@@ -39,7 +39,7 @@ func deployment(e *v1alpha1.Envoy, s Settings, hash string) *appsv1.Deployment {
 			},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{
-					Labels:      over(e.Spec.PodTemplate.Labels, labels(e)),
+					Labels:      over(e.Spec.PodTemplate.Labels, labelsOf(e)),
 					Annotations: over(e.Spec.PodTemplate.Annotations, map[string]string{BootstrapAnnotation: hash}),
 				},
 				Spec: pod(e, s, hash),

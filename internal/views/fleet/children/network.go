@@ -33,7 +33,7 @@ func ports(e *v1alpha1.Envoy) []port {
 
 func service(e *v1alpha1.Envoy) *corev1.Service {
 	theirs := &e.Spec.Service
-	object := meta(e, e.Spec.Name)
+	object := objectMeta(e, e.Spec.Name)
 	object.Annotations = theirs.Annotations
 	made := &corev1.Service{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: object,
@@ -61,7 +61,7 @@ func service(e *v1alpha1.Envoy) *corev1.Service {
 func budget(e *v1alpha1.Envoy) *policyv1.PodDisruptionBudget {
 	one := intstr.FromInt32(1)
 	return &policyv1.PodDisruptionBudget{
-		TypeMeta: metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"}, ObjectMeta: meta(e, e.Spec.Name),
+		TypeMeta: metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"}, ObjectMeta: objectMeta(e, e.Spec.Name),
 		Spec: policyv1.PodDisruptionBudgetSpec{
 			MaxUnavailable: &one, Selector: &metav1.LabelSelector{MatchLabels: Selector(e)},
 			UnhealthyPodEvictionPolicy: ptr.To(policyv1.AlwaysAllow),
@@ -79,7 +79,7 @@ func networkPolicy(e *v1alpha1.Envoy) *networkingv1.NetworkPolicy {
 		open = append(open, networkingv1.NetworkPolicyPort{Protocol: &protocol, Port: &number})
 	}
 	return &networkingv1.NetworkPolicy{
-		TypeMeta: metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"}, ObjectMeta: meta(e, e.Spec.Name),
+		TypeMeta: metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"}, ObjectMeta: objectMeta(e, e.Spec.Name),
 		Spec: networkingv1.NetworkPolicySpec{
 			PodSelector: metav1.LabelSelector{MatchLabels: Selector(e)},
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},

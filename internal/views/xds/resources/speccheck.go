@@ -1,4 +1,4 @@
-package spec
+package resources
 
 import (
 	"fmt"
@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
 )
 
 // The versions of TLS.
@@ -111,7 +110,7 @@ func checkRoute(r *v1alpha1.Route) []string {
 type hostPath struct{ host, path string }
 
 // twice says which host and path another route is for already.
-func twice(r *resources.Route, used map[hostPath]bool) []string {
+func twice(r *Route, used map[hostPath]bool) []string {
 	hosts := r.Hosts
 	if len(hosts) == 0 {
 		hosts = []string{""}

@@ -1,4 +1,4 @@
-package listeners_test
+package watch_test
 
 import (
 	"bytes"
@@ -18,13 +18,13 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/watch"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/listeners"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
-// api is an API server with Envoys, by NAMESPACE/NAME, or by NAME in namespace shop.
-type api struct {
+// envoyAPI is an API server with Envoys, by NAMESPACE/NAME, or by NAME in namespace shop.
+type envoyAPI struct {
 	mu       sync.Mutex
 	revision int
 	// refused is the code with which everything is refused, 0 for none.
@@ -51,7 +51,7 @@ func (r tells) Read(into []byte) (int, error) {
 	return n, err
 }
 
-func (a *api) set(change func()) {
+func (a *envoyAPI) set(change func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.revision++
@@ -59,7 +59,7 @@ func (a *api) set(change func()) {
 }
 
 // expire ends the watch because its revision is too old: everything is listed again.
-func (a *api) expire() {
+func (a *envoyAPI) expire() {
 	a.mu.Lock()
 	watch := a.watch
 	a.watch = nil
@@ -71,7 +71,7 @@ func (a *api) expire() {
 }
 
 // tell sends an event of an object.
-func (a *api) tell(kind, name string) {
+func (a *envoyAPI) tell(kind, name string) {
 	a.mu.Lock()
 	watch := a.watch
 	text, _ := json.Marshal(map[string]any{"type": kind, "object": a.envoy(name)})
@@ -79,7 +79,7 @@ func (a *api) tell(kind, name string) {
 	_, _ = watch.Write(append(text, '\n'))
 }
 
-func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
+func (a *envoyAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.requests++
@@ -113,7 +113,7 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-func (a *api) envoy(name string) *v1alpha1.Envoy {
+func (a *envoyAPI) envoy(name string) *v1alpha1.Envoy {
 	spec := a.envoys[name]
 	namespace, name, found := strings.Cut(name, "/")
 	if !found {
@@ -126,35 +126,27 @@ func (a *api) envoy(name string) *v1alpha1.Envoy {
 	}
 }
 
-func reply(r *http.Request, code int, object any) *http.Response {
-	body, _ := json.Marshal(object)
-	return &http.Response{
-		Request: r, StatusCode: code, Status: http.StatusText(code), ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)),
-	}
-}
-
 func leading(service string) v1alpha1.EnvoySpec {
 	return v1alpha1.EnvoySpec{Listeners: []v1alpha1.Listener{{Name: "web", Port: 80, Service: service}}}
 }
 
-// watched runs the test in a bubble with a source that has asked once.
-func watched(t *testing.T, refused int, test func(t *testing.T, a *api, source *listeners.Source, fleets *xds.Fleets)) {
+// watchedEnvoys runs the test in a bubble with a source that has asked once.
+func watchedEnvoys(t *testing.T, refused int, test func(t *testing.T, a *envoyAPI, source *watch.Envoys, fleets *xds.Fleets)) {
 	t.Helper()
-	a := &api{revision: 10, refused: refused, envoys: map[string]v1alpha1.EnvoySpec{
+	a := &envoyAPI{revision: 10, refused: refused, envoys: map[string]v1alpha1.EnvoySpec{
 		"edge": leading("web"), "foreign": {XDS: &v1alpha1.EnvoyXDS{Name: "theirs", Host: "theirs.infra", Port: 1}},
 	}}
-	a.watched(t, []string{"shop"}, test)
+	a.watchedEnvoys(t, []string{"shop"}, test)
 }
 
-// watched does it with the Envoys of these namespaces; none for all.
-func (a *api) watched(t *testing.T, namespaces []string, test func(t *testing.T, a *api, source *listeners.Source, fleets *xds.Fleets)) {
+// watchedEnvoys does it with the Envoys of these namespaces; none for all.
+func (a *envoyAPI) watchedEnvoys(t *testing.T, namespaces []string, test func(t *testing.T, a *envoyAPI, source *watch.Envoys, fleets *xds.Fleets)) {
 	t.Helper()
 	bubble.Test(t, func(t *testing.T) {
 		config := &rest.Config{Host: "https://192.0.2.1"}
 		config.Wrap(func(http.RoundTripper) http.RoundTripper { return a })
 		fleets := xds.NewFleets()
-		source, err := listeners.New(listeners.Options{Way: kube.Fixed(config), Namespaces: namespaces, Fleets: fleets})
+		source, err := watch.NewEnvoys(watch.EnvoyOptions{Way: kube.Fixed(config), Namespaces: namespaces, Fleets: fleets})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +161,7 @@ func (a *api) watched(t *testing.T, namespaces []string, test func(t *testing.T,
 }
 
 func TestContract95ObjectsAreFleetsAndAreKeptWhateverTheAPIServerSays(t *testing.T) {
-	watched(t, 0, func(t *testing.T, a *api, source *listeners.Source, fleets *xds.Fleets) {
+	watchedEnvoys(t, 0, func(t *testing.T, a *envoyAPI, source *watch.Envoys, fleets *xds.Fleets) {
 		if got := fleets.Definition("shop/edge"); got.Carrier != xds.InObject || got.Problem != "" || !fleets.Complete() {
 			t.Fatalf("got %+v, want the object", got)
 		}
@@ -197,8 +189,8 @@ func TestContract95ObjectsAreFleetsAndAreKeptWhateverTheAPIServerSays(t *testing
 }
 
 func TestContract95AKindThatIsMissingIsToldAndTakesNothingAway(t *testing.T) {
-	watched(t, http.StatusNotFound, func(t *testing.T, a *api, source *listeners.Source, fleets *xds.Fleets) {
-		if !errors.Is(source.Problem(), listeners.ErrNoKind) || !fleets.Complete() {
+	watchedEnvoys(t, http.StatusNotFound, func(t *testing.T, a *envoyAPI, source *watch.Envoys, fleets *xds.Fleets) {
+		if !errors.Is(source.Problem(), watch.ErrNoKind) || !fleets.Complete() {
 			t.Fatalf("got %v, want that there is no such kind, and no more to wait for", source.Problem())
 		}
 		a.set(func() { a.refused = 0 })
@@ -209,14 +201,14 @@ func TestContract95AKindThatIsMissingIsToldAndTakesNothingAway(t *testing.T) {
 		a.set(func() { a.refused = http.StatusNotFound })
 		a.expire()
 		time.Sleep(time.Minute)
-		if got := fleets.Definition("shop/edge"); got.Carrier != xds.InObject || !errors.Is(source.Problem(), listeners.ErrNoKind) {
+		if got := fleets.Definition("shop/edge"); got.Carrier != xds.InObject || !errors.Is(source.Problem(), watch.ErrNoKind) {
 			t.Errorf("got %+v, %v after the definition of the kind was deleted, want the fleet and why", got, source.Problem())
 		}
 	})
 }
 
 func TestContract95ARightThatIsMissingIsToldAndNothingIsServedBefore(t *testing.T) {
-	watched(t, http.StatusForbidden, func(t *testing.T, a *api, source *listeners.Source, fleets *xds.Fleets) {
+	watchedEnvoys(t, http.StatusForbidden, func(t *testing.T, a *envoyAPI, source *watch.Envoys, fleets *xds.Fleets) {
 		if err := source.Problem(); err == nil || !strings.Contains(err.Error(), "watch Envoys of namespace shop") || fleets.Complete() {
 			t.Errorf("got %v, want what is refused", err)
 		}
@@ -229,7 +221,7 @@ func TestContract95ARightThatIsMissingIsToldAndNothingIsServedBefore(t *testing.
 }
 
 func TestContract95IdleItAsksNothingButTheWatch(t *testing.T) {
-	watched(t, 0, func(t *testing.T, a *api, _ *listeners.Source, _ *xds.Fleets) {
+	watchedEnvoys(t, 0, func(t *testing.T, a *envoyAPI, _ *watch.Envoys, _ *xds.Fleets) {
 		a.set(func() { a.requests = 0 })
 		time.Sleep(50 * time.Minute)
 		a.set(func() {
@@ -242,7 +234,7 @@ func TestContract95IdleItAsksNothingButTheWatch(t *testing.T) {
 
 func TestContract109ObjectsThatCannotBeReadAreToldWithTheirFleets(t *testing.T) {
 	for _, code := range []int{http.StatusForbidden, http.StatusNotFound, http.StatusInternalServerError} {
-		watched(t, 0, func(t *testing.T, a *api, _ *listeners.Source, fleets *xds.Fleets) {
+		watchedEnvoys(t, 0, func(t *testing.T, a *envoyAPI, _ *watch.Envoys, fleets *xds.Fleets) {
 			a.set(func() { a.refused = code })
 			a.expire()
 			time.Sleep(time.Minute)

@@ -1,4 +1,4 @@
-package drain_test
+package fleet_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/drain"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet"
 )
 
 // envoy stands for the admin page of an Envoy.
@@ -46,11 +46,11 @@ func (e *envoy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"stats":[%s]}`, strings.Join(stats, ","))
 }
 
-func (e *envoy) start(t *testing.T) drain.Options {
+func (e *envoy) start(t *testing.T) fleet.DrainOptions {
 	t.Helper()
 	server := httptest.NewServer(e)
 	t.Cleanup(server.Close)
-	return drain.Options{Admin: netip.MustParseAddrPort(server.Listener.Addr().String()), Ignored: []string{"health"}, Timeout: time.Minute, Quiet: time.Hour}
+	return fleet.DrainOptions{Admin: netip.MustParseAddrPort(server.Listener.Addr().String()), Ignored: []string{"health"}, Timeout: time.Minute, Quiet: time.Hour}
 }
 
 // own are the connections that the drain itself and the kubelet have.
@@ -82,7 +82,7 @@ func TestContract90AnEnvoyEndsWhenNothingIsActiveInIt(t *testing.T) {
 				}
 			}
 		}
-		if err := drain.Run(t.Context(), e.start(t)); err != nil {
+		if err := fleet.Drain(t.Context(), e.start(t)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if e.asked != 3 {
@@ -99,7 +99,7 @@ func TestContract90IdleConnectionsDoNotHoldUpTheEnd(t *testing.T) {
 	e := &envoy{values: own(map[string]int{"listener.0.0.0.0_8080.downstream_cx_active": 1, "http.port-8080.downstream_cx_active": 1})}
 	o := e.start(t)
 	o.Quiet = 0
-	if err := drain.Run(t.Context(), o); err != nil {
+	if err := fleet.Drain(t.Context(), o); err != nil {
 		t.Error(err)
 	}
 }
@@ -109,13 +109,13 @@ func TestContract90ADrainGoesOnForALeastTimeAndEndsAtItsTimeout(t *testing.T) {
 	e := &envoy{values: own(nil)}
 	o := e.start(t)
 	o.Least, o.Timeout = time.Hour, 500*time.Millisecond
-	if err := drain.Run(t.Context(), o); !errors.Is(err, drain.ErrTimeout) {
+	if err := fleet.Drain(t.Context(), o); !errors.Is(err, fleet.ErrDrainTimeout) {
 		t.Errorf("nothing is active, and the least time is not over: got %v, want it to go on", err)
 	}
 	e = &envoy{values: own(map[string]int{"listener.0.0.0.0_8080.downstream_cx_active": 7})}
 	o = e.start(t)
 	o.Timeout, o.Quiet = 500*time.Millisecond, 0
-	if err := drain.Run(t.Context(), o); !errors.Is(err, drain.ErrTimeout) || !strings.Contains(err.Error(), "7 connections are active") {
+	if err := fleet.Drain(t.Context(), o); !errors.Is(err, fleet.ErrDrainTimeout) || !strings.Contains(err.Error(), "7 connections are active") {
 		t.Errorf("got %v, want what is active", err)
 	}
 }
@@ -123,22 +123,22 @@ func TestContract90ADrainGoesOnForALeastTimeAndEndsAtItsTimeout(t *testing.T) {
 func TestTheProgramCopiesItselfAndWaitsForAFile(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	if err := drain.Install(folder, "copy"); err != nil {
+	if err := fleet.InstallProgram(folder, "copy"); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(filepath.Join(folder, "copy"))
 	if err != nil || info.Mode().Perm()&0o111 != 0o111 || info.Size() == 0 {
 		t.Fatalf("got %v, %v; want a program", info, err)
 	}
-	if err := drain.Install(folder, "copy"); err != nil {
+	if err := fleet.InstallProgram(folder, "copy"); err != nil {
 		t.Errorf("a second time, as after a restart: %v", err)
 	}
-	if err := drain.Await(t.Context(), filepath.Join(folder, "copy")); err != nil {
+	if err := fleet.AwaitFile(t.Context(), filepath.Join(folder, "copy")); err != nil {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := drain.Await(ctx, filepath.Join(folder, "other")); err == nil || !strings.Contains(err.Error(), "other") {
+	if err := fleet.AwaitFile(ctx, filepath.Join(folder, "other")); err == nil || !strings.Contains(err.Error(), "other") {
 		t.Errorf("got %v, want the file that is missing", err)
 	}
 }

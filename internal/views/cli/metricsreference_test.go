@@ -1,4 +1,4 @@
-package viewmetrics_test
+package cli_test
 
 import (
 	"fmt"
@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/viewmetrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cli"
 )
 
 // reference returns docs/reference/endpoint-views-metrics.md.
 func reference() string {
 	var b strings.Builder
-	b.WriteString(`<!-- Generated from internal/views/viewmetrics by "go generate ./internal/views/viewmetrics". Do not edit. -->
+	b.WriteString(`<!-- Generated from internal/views/cli by "go generate ./internal/views/cli". Do not edit. -->
 
 # Metrics of endpoint-views
 
@@ -21,7 +21,7 @@ They are served at ` + "`/metrics` of `METRICS_ADDRESS`" + `, as text or OpenMet
 | metric | type | labels | meaning | to begin with |
 |---|---|---|---|---|
 `)
-	for _, f := range viewmetrics.Families() {
+	for _, f := range cli.MetricFamilies() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | `%s`: %s |\n", f.Name, f.Type, describe(f), f.Help, f.Use, f.Advice)
 	}
 	b.WriteString(`
@@ -33,7 +33,7 @@ They are served at ` + "`/metrics` of `METRICS_ADDRESS`" + `, as text or OpenMet
 }
 
 // describe says what labels there are, with their values.
-func describe(f viewmetrics.Family) string {
+func describe(f cli.MetricFamily) string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(f.Labels)) {
 		word := "`" + name + "`"

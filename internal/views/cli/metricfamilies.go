@@ -1,4 +1,4 @@
-package viewmetrics
+package cli
 
 import (
 	"maps"
@@ -10,8 +10,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 
-// Family is one metric.
-type Family struct {
+// MetricFamily is one metric.
+type MetricFamily struct {
 	Name string
 	// Type is what Prometheus calls it: gauge or counter.
 	Type string
@@ -30,13 +30,13 @@ const (
 	counter = "counter"
 )
 
-// Families are all metrics of the program, in the order of the reference.
-func Families() []Family {
+// MetricFamilies are all metrics of the program, in the order of the reference.
+func MetricFamilies() []MetricFamily {
 	kinds := []string{string(views.Added), string(views.Modified), string(views.Deleted)}
 	states := []string{string(views.Ready), string(views.Draining), string(views.Down)}
 	verbs := []string{"list", "watch", "get"}
 	protocols, types := []string{string(xds.Envoy), string(xds.GRPC)}, []string{"CDS", "EDS", "LDS", "RDS"}
-	return []Family{
+	return []MetricFamily{
 		{prefix + "build_info", gauge, map[string][]string{"version": nil, "goversion": nil}, "Always 1; the labels say what runs.", prefix + "build_info", "which versions run"},
 		{prefix + "synced", gauge, nil, "1 when every watch has brought a complete list.", prefix + "synced == 0", "the replica serves nothing yet; `/readyz` says which watch is missing"},
 		{prefix + "endpoints", gauge, map[string][]string{"state": states}, "Endpoints that are shown, by state.", "sum by (instance) (" + prefix + "endpoints)", "replicas that watch the same show the same number"},
@@ -68,7 +68,7 @@ func Families() []Family {
 // the prefix, each with the names of its labels.
 func descriptions() map[string]description {
 	all := make(map[string]description)
-	for _, f := range Families() {
+	for _, f := range MetricFamilies() {
 		kind := prometheus.GaugeValue
 		if f.Type == counter {
 			kind = prometheus.CounterValue

@@ -1,4 +1,4 @@
-package conditions
+package children
 
 import (
 	"cmp"
@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
@@ -101,7 +100,7 @@ func ready(s Seen) metav1.Condition {
 	if s.Mistake != nil && s.Deployment == nil {
 		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonInvalid, "nothing is made of a spec with a mistake; see the condition %s", v1alpha1.ConditionAccepted)
 	}
-	wanted := children.Replicas(s.Envoy)
+	wanted := Replicas(s.Envoy)
 	var have int32
 	if s.Deployment != nil {
 		have = s.Deployment.Status.AvailableReplicas
@@ -152,8 +151,8 @@ func progressing(s Seen) metav1.Condition {
 		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonReplacing, "there is no Deployment yet")
 	case overdue(d):
 		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonDeadlineExceeded, "Deployment %s has made no progress for its progressDeadlineSeconds%s", d.Name, why(s))
-	case d.Status.ObservedGeneration < d.Generation || d.Status.UpdatedReplicas < d.Status.Replicas || d.Status.UpdatedReplicas < children.Replicas(s.Envoy) || d.Status.UnavailableReplicas > 0:
-		return condition(of, metav1.ConditionTrue, v1alpha1.ReasonReplacing, "%d of %d Pods are of this version%s", d.Status.UpdatedReplicas, children.Replicas(s.Envoy), why(s))
+	case d.Status.ObservedGeneration < d.Generation || d.Status.UpdatedReplicas < d.Status.Replicas || d.Status.UpdatedReplicas < Replicas(s.Envoy) || d.Status.UnavailableReplicas > 0:
+		return condition(of, metav1.ConditionTrue, v1alpha1.ReasonReplacing, "%d of %d Pods are of this version%s", d.Status.UpdatedReplicas, Replicas(s.Envoy), why(s))
 	}
 	return condition(of, metav1.ConditionFalse, v1alpha1.ReasonComplete, "all Pods are of this version")
 }

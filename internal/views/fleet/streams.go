@@ -1,4 +1,4 @@
-package streams
+package fleet
 
 import (
 	"cmp"
@@ -13,11 +13,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/conditions"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
 )
 
-// Options say how endpoint-views is asked.
-type Options struct {
+// StreamsOptions say how endpoint-views is asked.
+type StreamsOptions struct {
 	// Address is a URL of https, or http on a loopback address. Its host may have several
 	// addresses: one for each replica.
 	Address string
@@ -37,7 +37,7 @@ const (
 
 // Streams are those of all fleets.
 type Streams struct {
-	opts   Options
+	opts   StreamsOptions
 	server *url.URL
 
 	mu     sync.Mutex
@@ -48,8 +48,8 @@ type Streams struct {
 	missing string
 }
 
-// New checks the options. It makes no request.
-func New(opts Options) (*Streams, error) {
+// NewStreams checks the options. It makes no request.
+func NewStreams(opts StreamsOptions) (*Streams, error) {
 	server, err := url.Parse(opts.Address)
 	if err != nil || server.Host == "" || server.Scheme != "http" && server.Scheme != "https" {
 		return nil, errors.New("the address of endpoint-views is no URL of scheme http or https; write for example https://endpoint-views.infra:443")
@@ -61,14 +61,14 @@ func New(opts Options) (*Streams, error) {
 }
 
 // Of returns the streams of a fleet.
-func (s *Streams) Of(fleet string) conditions.Streams {
+func (s *Streams) Of(fleet string) children.Streams {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	of := s.seen[fleet]
 	if len(of.served) == 0 {
 		of.served = s.seen[others(fleet)].served
 	}
-	return conditions.Streams{Asked: s.asked, Answered: s.answer, Missing: s.missing, All: of.streams, Served: of.served}
+	return children.Streams{Asked: s.asked, Answered: s.answer, Missing: s.missing, All: of.streams, Served: of.served}
 }
 
 // others is by which name endpoint-views knows the Envoys of a namespace that are too many to
@@ -97,8 +97,8 @@ func (s *Streams) Run(ctx context.Context, changed func(ctx context.Context, fle
 
 // said is what all replicas said of one fleet.
 type said struct {
-	streams []conditions.Stream
-	served  []conditions.Served
+	streams []children.Stream
+	served  []children.Served
 }
 
 // reply is what one replica said.
@@ -137,7 +137,7 @@ func (s *Streams) round(ctx context.Context) []string {
 		}
 	}
 	for _, of := range next {
-		slices.SortFunc(of.streams, func(a, b conditions.Stream) int {
+		slices.SortFunc(of.streams, func(a, b children.Stream) int {
 			return cmp.Or(strings.Compare(a.Pod, b.Pod), a.Since.Compare(b.Since))
 		})
 	}

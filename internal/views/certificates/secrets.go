@@ -1,4 +1,4 @@
-package secrets
+package certificates
 
 import (
 	"context"
@@ -13,15 +13,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/certificates"
 )
 
-// Annotation of a Secret says which Secret holds the authorities that it belongs to. Only
+// AuthorityAnnotation of a Secret says which Secret holds the authorities that it belongs to. Only
 // Secrets that have it are changed.
-const Annotation = v1alpha1.GroupName + "/authority"
+const AuthorityAnnotation = v1alpha1.GroupName + "/authority"
 
 const (
 	tokenKey = "token"
@@ -29,29 +29,24 @@ const (
 	tokenBytes = 32
 )
 
-// Name is that of an object.
-type Name struct{ Namespace, Name string }
+// FleetSecret is one that has a certificate, and the Secret for it.
+type FleetSecret struct{ Fleet, Secret types.NamespacedName }
 
-func (n Name) String() string { return n.Namespace + "/" + n.Name }
-
-// Fleet is one that has a certificate, and the Secret for it.
-type Fleet struct{ Fleet, Secret Name }
-
-// Options say which Secrets there are to be.
-type Options struct {
+// SecretOptions say which Secrets there are to be.
+type SecretOptions struct {
 	Client *kube.Client
 	// Authority has the authorities with their keys.
-	Authority Name
+	Authority types.NamespacedName
 	// Server has the certificate of endpoint-views serve, for these names.
-	Server      Name
+	Server      types.NamespacedName
 	ServerNames []string
 	// Token has the token of the operator of fleets; without a name there is none.
-	Token  Name
-	Fleets []Fleet
+	Token  types.NamespacedName
+	Fleets []FleetSecret
 	// TrustDomain is that of the names of fleets.
 	TrustDomain string
 	// Written is told each Secret that was made or renewed.
-	Written func(Name)
+	Written func(types.NamespacedName)
 }
 
 // content makes what a Secret is to hold of what it holds.
@@ -60,12 +55,12 @@ type content func(has map[string][]byte) (map[string][]byte, error)
 // Renew makes the Secrets, and renews what is to be renewed. One that cannot be written
 // holds up no other, except that of the authorities: nothing is signed by one that is
 // stored nowhere.
-func Renew(ctx context.Context, o Options, now time.Time) error {
-	var authorities certificates.Authorities
+func Renew(ctx context.Context, o SecretOptions, now time.Time) error {
+	var authorities Authorities
 	err := o.keep(ctx, o.Authority, corev1.SecretTypeOpaque, func(has map[string][]byte) (map[string][]byte, error) {
 		var err error
 		if has != nil {
-			if authorities, err = certificates.Parse(has); err != nil {
+			if authorities, err = Parse(has); err != nil {
 				return nil, fmt.Errorf("%w; restore it, or delete it: then every certificate is made anew", err)
 			}
 		}
@@ -77,17 +72,17 @@ func Renew(ctx context.Context, o Options, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	issue := func(to Name, owner certificates.Owner) error {
+	issue := func(to types.NamespacedName, owner Owner) error {
 		return o.keep(ctx, to, corev1.SecretTypeTLS, func(has map[string][]byte) (map[string][]byte, error) {
 			return authorities.Issue(now, owner, has)
 		})
 	}
-	failed := []error{issue(o.Server, certificates.Owner{Names: o.ServerNames})}
+	failed := []error{issue(o.Server, Owner{Names: o.ServerNames})}
 	if o.Token.Name != "" {
 		failed = append(failed, o.keep(ctx, o.Token, corev1.SecretTypeOpaque, token))
 	}
 	for _, f := range o.Fleets {
-		failed = append(failed, issue(f.Secret, certificates.Owner{TrustDomain: o.TrustDomain, Namespace: f.Fleet.Namespace, Name: f.Fleet.Name}))
+		failed = append(failed, issue(f.Secret, Owner{TrustDomain: o.TrustDomain, Namespace: f.Fleet.Namespace, Name: f.Fleet.Name}))
 	}
 	return errors.Join(failed...)
 }
@@ -105,7 +100,7 @@ func token(has map[string][]byte) (map[string][]byte, error) {
 }
 
 // keep makes a Secret, or changes it where it is not what it should be.
-func (o Options) keep(ctx context.Context, name Name, kind corev1.SecretType, of content) error {
+func (o SecretOptions) keep(ctx context.Context, name types.NamespacedName, kind corev1.SecretType, of content) error {
 	resource := kube.Secrets(name.Namespace)
 	secret := &corev1.Secret{}
 	err := o.Client.Get(ctx, resource, name.Name, secret)
@@ -115,7 +110,7 @@ func (o Options) keep(ctx context.Context, name Name, kind corev1.SecretType, of
 	if err != nil {
 		return fmt.Errorf("read Secret %s: %w", name, err)
 	}
-	if secret.Annotations[Annotation] != o.Authority.String() {
+	if secret.Annotations[AuthorityAnnotation] != o.Authority.String() {
 		return fmt.Errorf("the Secret %s exists and was not made by this installation, so it is left alone; delete it, or choose another name", name)
 	}
 	data, err := of(secret.Data)
@@ -133,14 +128,14 @@ func (o Options) keep(ctx context.Context, name Name, kind corev1.SecretType, of
 	return nil
 }
 
-func (o Options) create(ctx context.Context, name Name, kind corev1.SecretType, of content) error {
+func (o SecretOptions) create(ctx context.Context, name types.NamespacedName, kind corev1.SecretType, of content) error {
 	data, err := of(nil)
 	if err != nil {
 		return fmt.Errorf("make the Secret %s: %w", name, err)
 	}
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: name.Namespace, Name: name.Name, Annotations: map[string]string{Annotation: o.Authority.String()},
+			Namespace: name.Namespace, Name: name.Name, Annotations: map[string]string{AuthorityAnnotation: o.Authority.String()},
 			Labels: map[string]string{"app.kubernetes.io/managed-by": "endpoint-views"},
 		},
 		Type: kind, Data: data,

@@ -1,6 +1,4 @@
-// Package viewmetrics counts what endpoint-views does. In: functions that are asked at
-// each scrape. Out: what Prometheus reads. No metric names a Service or an address.
-package viewmetrics
+package cli
 
 import (
 	"net/http"
@@ -17,8 +15,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
 )
 
-// Options are asked at each scrape; they must not wait.
-type Options struct {
+// MetricsOptions are asked at each scrape; they must not wait.
+type MetricsOptions struct {
 	Version string
 	Cache   *cache.Cache
 	Server  *stream.Server
@@ -38,8 +36,8 @@ type Options struct {
 // mostScrapes is how many scrapes are answered at a time.
 const mostScrapes = 8
 
-// Handler answers scrapes.
-func Handler(opts Options) (http.Handler, error) {
+// MetricsHandler answers scrapes.
+func MetricsHandler(opts MetricsOptions) (http.Handler, error) {
 	registry := prometheus.NewRegistry()
 	for _, c := range []prometheus.Collector{
 		&collector{opts}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -51,7 +49,7 @@ func Handler(opts Options) (http.Handler, error) {
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: mostScrapes}), nil
 }
 
-type collector struct{ Options }
+type collector struct{ MetricsOptions }
 
 // Describe implements prometheus.Collector: what there is depends on what happened.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}

@@ -1,4 +1,4 @@
-package spec
+package resources
 
 import (
 	"errors"
@@ -8,11 +8,10 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
 )
 
-// Object returns what an object says. Its listeners are on the ports of the Pods.
-func Object(e *v1alpha1.Envoy) (resources.Traffic, error) {
+// FromObject returns what an object says. Its listeners are on the ports of the Pods.
+func FromObject(e *v1alpha1.Envoy) (Traffic, error) {
 	traffic, mistakes := access(e.Spec.AccessLog)
 	traffic.Generation = e.Generation
 	if e.Spec.Unread != "" {
@@ -30,7 +29,7 @@ func Object(e *v1alpha1.Envoy) (resources.Traffic, error) {
 		if l.Port == adminPort || l.Port == healthPort {
 			err = append(err, fmt.Sprintf("has port %d, which is one of Envoy's own pages; choose another one", l.Port))
 		}
-		one.Address = Address(e)
+		one.Address = ListenAddress(e)
 		mistakes = append(mistakes, of(fmt.Sprintf("listener %q", l.Name), err)...)
 		traffic.Listeners = append(traffic.Listeners, one)
 	}
@@ -43,8 +42,8 @@ const (
 	healthPort = 9902
 )
 
-// Address is what the Envoys of an object listen on.
-func Address(e *v1alpha1.Envoy) netip.Addr {
+// ListenAddress is what the Envoys of an object listen on.
+func ListenAddress(e *v1alpha1.Envoy) netip.Addr {
 	if e.Spec.IPFamily == v1alpha1.IPv4 {
 		return netip.IPv4Unspecified()
 	}
@@ -61,27 +60,27 @@ func of(what string, texts []string) []error {
 }
 
 // access begins the traffic of a fleet.
-func access(which v1alpha1.AccessLog) (resources.Traffic, []error) {
+func access(which v1alpha1.AccessLog) (Traffic, []error) {
 	switch which {
 	case "", v1alpha1.AccessLogFailures:
-		return resources.Traffic{AccessLog: resources.LogFailures}, nil
+		return Traffic{AccessLog: LogFailures}, nil
 	case v1alpha1.AccessLogAll:
-		return resources.Traffic{AccessLog: resources.LogAll}, nil
+		return Traffic{AccessLog: LogAll}, nil
 	case v1alpha1.AccessLogNone:
-		return resources.Traffic{AccessLog: resources.LogNone}, nil
+		return Traffic{AccessLog: LogNone}, nil
 	}
-	return resources.Traffic{}, []error{fmt.Errorf("accessLog %q is not known; write Failures, All or None", which)}
+	return Traffic{}, []error{fmt.Errorf("accessLog %q is not known; write Failures, All or None", which)}
 }
 
 // listener reads one listener of a fleet of the namespace.
-func listener(l *v1alpha1.Listener, namespace string) (resources.Listener, []string) {
-	one := resources.Listener{
-		Port: uint16(l.Port), Protocol: resources.HTTP, Address: netip.IPv4Unspecified(),
+func listener(l *v1alpha1.Listener, namespace string) (Listener, []string) {
+	one := Listener{
+		Port: uint16(l.Port), Protocol: HTTP, Address: netip.IPv4Unspecified(),
 		ProxyProtocol: l.ProxyProtocol == v1alpha1.ProxyProtocolRequired, TrustedHops: uint32(max(0, value(l.TrustedHops))), RedirectPort: uint16(value(l.HTTPSRedirectPort)),
 		ServicePort: value(l.ServicePort),
 	}
 	if l.Protocol == v1alpha1.ListenerTCP {
-		one.Protocol = resources.TCP
+		one.Protocol = TCP
 	}
 	mistakes := checkListener(l)
 	if l.Service != "" {
@@ -105,8 +104,8 @@ func listener(l *v1alpha1.Listener, namespace string) (resources.Listener, []str
 }
 
 // route reads one route.
-func route(r *v1alpha1.Route, namespace string) (resources.Route, []string) {
-	one := resources.Route{Hosts: r.Hosts, Prefix: r.PathPrefix, ServicePort: value(r.ServicePort)}
+func route(r *v1alpha1.Route, namespace string) (Route, []string) {
+	one := Route{Hosts: r.Hosts, Prefix: r.PathPrefix, ServicePort: value(r.ServicePort)}
 	if one.Prefix == "" {
 		one.Prefix = "/"
 	}

@@ -1,4 +1,4 @@
-package spec_test
+package resources_test
 
 import (
 	"os"

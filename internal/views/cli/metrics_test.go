@@ -1,4 +1,4 @@
-package viewmetrics_test
+package cli_test
 
 import (
 	"bytes"
@@ -19,8 +19,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cli"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/stream"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/viewmetrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
 )
 
@@ -41,7 +41,7 @@ func TestTheReferenceOfMetricsIsUpToDate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("%s is out of date, run go generate ./internal/views/viewmetrics (-want +got):\n%s", path, diff)
+		t.Errorf("%s is out of date, run go generate ./internal/views/cli (-want +got):\n%s", path, diff)
 	}
 }
 
@@ -61,7 +61,7 @@ func TestTheReferenceListsWhatIsServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler, err := viewmetrics.Handler(viewmetrics.Options{Version: "v1", Cache: views, Server: server, Stale: current, Identities: func() error { return nil },
+	handler, err := cli.MetricsHandler(cli.MetricsOptions{Version: "v1", Cache: views, Server: server, Stale: current, Identities: func() error { return nil },
 		XDS:   func() xds.Stats { return served.Stats() },
 		Known: func() time.Time { return time.Now().Add(-time.Second) }, Requests: func(count func(verb, code string, requests uint64)) { count("watch", "200", 3) },
 	})
@@ -78,7 +78,7 @@ func TestTheReferenceListsWhatIsServed(t *testing.T) {
 	for _, found := range regexp.MustCompile(`(?m)^# TYPE (endpoint_views_\w+ \w+)$`).FindAllStringSubmatch(string(text), -1) {
 		shown = append(shown, found[1])
 	}
-	for _, f := range viewmetrics.Families() {
+	for _, f := range cli.MetricFamilies() {
 		if f.Name != "endpoint_views_requests_denied_total" {
 			listed = append(listed, f.Name+" "+f.Type)
 		}

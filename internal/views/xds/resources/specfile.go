@@ -1,4 +1,4 @@
-package spec
+package resources
 
 import (
 	"errors"
@@ -10,11 +10,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
 )
 
-// file is the file of fleets.
-type file struct {
+// fleetsFile is the file of fleets.
+type fleetsFile struct {
 	Fleets []entry `json:"fleets"`
 }
 
@@ -34,13 +33,13 @@ type fileListener struct {
 	Address string `json:"address,omitempty"`
 }
 
-// File reads the fleets of a file and reports every mistake.
-func File(text []byte) (map[string]resources.Traffic, error) {
-	var read file
+// FromFile reads the fleets of a file and reports every mistake.
+func FromFile(text []byte) (map[string]Traffic, error) {
+	var read fleetsFile
 	if err := yaml.UnmarshalStrict(text, &read); err != nil {
 		return nil, fmt.Errorf("this is no list of fleets: %w", err)
 	}
-	all := make(map[string]resources.Traffic, len(read.Fleets))
+	all := make(map[string]Traffic, len(read.Fleets))
 	var mistakes []error
 	for i := range read.Fleets {
 		one := &read.Fleets[i]
@@ -63,7 +62,7 @@ func File(text []byte) (map[string]resources.Traffic, error) {
 }
 
 // traffic reads a fleet of the namespace.
-func (e *entry) traffic(namespace string) (resources.Traffic, []error) {
+func (e *entry) traffic(namespace string) (Traffic, []error) {
 	traffic, mistakes := access(e.AccessLog)
 	if traffic.Folder = e.Folder; e.Folder != "" && !path.IsAbs(e.Folder) {
 		mistakes = append(mistakes, fmt.Errorf("folder %q is no path that begins with /; write the folder as the proxies see it", e.Folder))

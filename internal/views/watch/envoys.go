@@ -1,4 +1,4 @@
-package listeners
+package watch
 
 import (
 	"cmp"
@@ -15,15 +15,15 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/spec"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
 )
 
 // missingPause is the longest pause while the API server does not have the kind, before
 // jitter.
 const missingPause = 10 * time.Second
 
-// Options say which API server is watched, and what is told.
-type Options struct {
+// EnvoyOptions say which API server is watched, and what is told.
+type EnvoyOptions struct {
 	Way kube.Way
 	// UserAgent is what the API server's audit log calls us.
 	UserAgent string
@@ -32,8 +32,8 @@ type Options struct {
 	Fleets     *xds.Fleets
 }
 
-// Source tells what objects say.
-type Source struct {
+// Envoys tells what objects say.
+type Envoys struct {
 	client *kube.Client
 	fleets *xds.Fleets
 	scopes []*scope
@@ -43,7 +43,7 @@ type Source struct {
 
 // scope is one namespace, or all.
 type scope struct {
-	source    *Source
+	source    *Envoys
 	namespace string
 	// all are its objects; nil before the first list.
 	all map[string]object
@@ -53,20 +53,20 @@ type scope struct {
 	problem error
 }
 
-func newScope(s *Source, namespace string) *scope {
+func newScope(s *Envoys, namespace string) *scope {
 	return &scope{source: s, namespace: namespace, used: make(map[string]int), named: make(map[string]int)}
 }
 
 // ErrNoKind says that the API server does not have the kind.
 var ErrNoKind = errors.New("the API server has no kind Envoy of " + v1alpha1.GroupName + "; install its definition, or set XDS_WATCH_FLEETS=false")
 
-// New returns a source that does nothing until Run is called.
-func New(options Options) (*Source, error) {
+// NewEnvoys returns a source that does nothing until Run is called.
+func NewEnvoys(options EnvoyOptions) (*Envoys, error) {
 	client, err := kube.Open(kube.Options{Way: options.Way, UserAgent: options.UserAgent})
 	if err != nil {
 		return nil, fmt.Errorf("watch Envoys: %w", err)
 	}
-	s := &Source{client: client, fleets: options.Fleets}
+	s := &Envoys{client: client, fleets: options.Fleets}
 	for _, namespace := range slices.Compact(slices.Sorted(slices.Values(options.Namespaces))) {
 		s.scopes = append(s.scopes, newScope(s, namespace))
 	}
@@ -77,7 +77,7 @@ func New(options Options) (*Source, error) {
 }
 
 // Run watches until ctx ends; nothing of it is left running.
-func (s *Source) Run(ctx context.Context) {
+func (s *Envoys) Run(ctx context.Context) {
 	defer s.client.Close()
 	var running sync.WaitGroup
 	for _, one := range s.scopes {
@@ -88,14 +88,14 @@ func (s *Source) Run(ctx context.Context) {
 
 // Problem says why the API server tells nothing of fleets; nil if it does, and before its
 // first answer. ErrNoKind is no fault where there are no fleets yet.
-func (s *Source) Problem() error {
+func (s *Envoys) Problem() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.first()
 }
 
 // first is the first problem.
-func (s *Source) first() error {
+func (s *Envoys) first() error {
 	for _, one := range s.scopes {
 		if one.problem != nil {
 			return one.problem
@@ -161,7 +161,7 @@ func (c *scope) answered(_ string, err error) {
 func noKind(err error) bool { return err != nil && apierrors.IsNotFound(err) }
 
 // tell hands on the objects of all scopes, once each of them has told its own.
-func (s *Source) tell() {
+func (s *Envoys) tell() {
 	all := make(map[string]xds.Object)
 	for _, one := range s.scopes {
 		if one.all == nil {
@@ -191,7 +191,7 @@ func read(e *v1alpha1.Envoy) (object, error) {
 	if o.own {
 		return o, nil
 	}
-	if o.Traffic, o.Problem = spec.Object(e); o.Problem != nil {
+	if o.Traffic, o.Problem = resources.FromObject(e); o.Problem != nil {
 		o.Problem = fmt.Errorf("object %s, generation %d: %w", o.name, e.Generation, o.Problem)
 		o.Traffic.Listeners, o.size = nil, 2*len(o.Problem.Error())
 	}

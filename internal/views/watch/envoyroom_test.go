@@ -1,4 +1,4 @@
-package listeners_test
+package watch_test
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/watch"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/listeners"
 )
 
 // long is an Envoy of so many routes. Of 5000 of them 1.3 MB are kept.
@@ -34,7 +34,7 @@ func crowd(count int) map[string]v1alpha1.EnvoySpec {
 }
 
 // refusedBy are the Envoys that are not in effect, by name, with the reason.
-func (a *api) refusedBy(fleets *xds.Fleets) map[string]string {
+func (a *envoyAPI) refusedBy(fleets *xds.Fleets) map[string]string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	all := make(map[string]string)
@@ -46,13 +46,13 @@ func (a *api) refusedBy(fleets *xds.Fleets) map[string]string {
 	return all
 }
 
-func (a *api) change(name string, spec v1alpha1.EnvoySpec) {
+func (a *envoyAPI) change(name string, spec v1alpha1.EnvoySpec) {
 	a.set(func() { a.envoys[name] = spec })
 	a.tell("MODIFIED", name)
 	synctest.Wait()
 }
 
-func (a *api) delete(name string) {
+func (a *envoyAPI) delete(name string) {
 	a.set(func() {})
 	a.tell("DELETED", name)
 	a.set(func() { delete(a.envoys, name) })
@@ -62,8 +62,8 @@ func (a *api) delete(name string) {
 // TestContract225ANamespaceWhoseEnvoysSayTooMuchTakesNoRoomOfOthers: 20 Envoys of
 // 1.3 MB. What is in effect stays, what is new or grows is refused and told.
 func TestContract225ANamespaceWhoseEnvoysSayTooMuchTakesNoRoomOfOthers(t *testing.T) {
-	for way, a := range map[string]*api{"a list": {revision: 10, envoys: crowd(20)}, "a watch": {revision: 10, envoys: crowd(0)}} {
-		a.watched(t, nil, func(t *testing.T, a *api, _ *listeners.Source, fleets *xds.Fleets) {
+	for way, a := range map[string]*envoyAPI{"a list": {revision: 10, envoys: crowd(20)}, "a watch": {revision: 10, envoys: crowd(0)}} {
+		a.watchedEnvoys(t, nil, func(t *testing.T, a *envoyAPI, _ *watch.Envoys, fleets *xds.Fleets) {
 			if all := crowd(20); way == "a watch" {
 				for _, name := range slices.Sorted(maps.Keys(all)) {
 					a.change(name, all[name])
@@ -101,7 +101,7 @@ func TestContract225ANamespaceWhoseEnvoysSayTooMuchTakesNoRoomOfOthers(t *testin
 func TestContract225WhatWasRefusedIsTakenWhenHalfOfTheRoomIsFree(t *testing.T) {
 	all := crowd(16)
 	all["evil/medium"] = long(4500)
-	(&api{revision: 10, envoys: all}).watched(t, nil, func(t *testing.T, a *api, _ *listeners.Source, fleets *xds.Fleets) {
+	(&envoyAPI{revision: 10, envoys: all}).watchedEnvoys(t, nil, func(t *testing.T, a *envoyAPI, _ *watch.Envoys, fleets *xds.Fleets) {
 		for i := range 6 {
 			if got := a.refusedBy(fleets); len(got) != 5 || got["evil/medium"] != "" {
 				t.Fatalf("got %v after %d went, want five of the longest until half of the room is free", got, i)
@@ -124,10 +124,10 @@ func TestContract225TheBytesThatAreKeptAreThoseThatCount(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return int(m.HeapAlloc >> 20)
 	}
-	listed, a := 0, &api{revision: 10, envoys: crowd(60)}
+	listed, a := 0, &envoyAPI{revision: 10, envoys: crowd(60)}
 	a.listed = func() { listed = heap() }
 	before := heap()
-	a.watched(t, nil, func(t *testing.T, _ *api, _ *listeners.Source, fleets *xds.Fleets) {
+	a.watchedEnvoys(t, nil, func(t *testing.T, _ *envoyAPI, _ *watch.Envoys, fleets *xds.Fleets) {
 		kept := heap()
 		if kept-before > 12 || listed-before > 36 {
 			t.Errorf("%d MiB are kept of one namespace, and %d of its list", kept-before, listed-before)
@@ -143,7 +143,7 @@ func TestContract233OfEnvoysWithoutRoomTheFirstAreKnownByName(t *testing.T) {
 	for i := range 3000 {
 		all[fmt.Sprint("evil/long-", i)] = long(100)
 	}
-	(&api{revision: 10, envoys: all}).watched(t, nil, func(t *testing.T, a *api, source *listeners.Source, fleets *xds.Fleets) {
+	(&envoyAPI{revision: 10, envoys: all}).watchedEnvoys(t, nil, func(t *testing.T, a *envoyAPI, source *watch.Envoys, fleets *xds.Fleets) {
 		a.change("evil/new", long(100))
 		if names := source.Names("evil"); names < 1500 || names > 1700 {
 			t.Errorf("%d Envoys are known by name, want 1000 beside those of 16 MiB", names)

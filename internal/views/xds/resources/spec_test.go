@@ -1,4 +1,4 @@
-package spec_test
+package resources_test
 
 import (
 	"encoding/json"
@@ -16,11 +16,10 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/spec"
 )
 
 func TestFleetsReportEveryMistakeWithItsRemedy(t *testing.T) {
-	_, err := spec.File([]byte(`
+	_, err := resources.FromFile([]byte(`
 fleets:
 - {name: edge}
 - {name: shop/edge, listeners: [{port: 0, service: web}, {port: 80, service: Web}, {port: 81, service: web, protocol: UDP}, {port: 82, service: web}, {port: 82, service: web}]}
@@ -34,7 +33,7 @@ fleets:
 			t.Errorf("%q is missing in: %v", want, err)
 		}
 	}
-	if _, err := spec.File([]byte("fleets: [{name: shop/edge, listener: []}]")); err == nil {
+	if _, err := resources.FromFile([]byte("fleets: [{name: shop/edge, listener: []}]")); err == nil {
 		t.Error("an unknown field is taken")
 	}
 }
@@ -62,7 +61,7 @@ func wantTraffic() []resources.Listener {
 
 func TestContract91AFileAndAnObjectSayTheSame(t *testing.T) {
 	want := wantTraffic()
-	all, err := spec.File([]byte("fleets:\n- name: shop/edge\n  accessLog: All\n  folder: /etc/proxy\n  listeners:\n" + indented(everyField)))
+	all, err := resources.FromFile([]byte("fleets:\n- name: shop/edge\n  accessLog: All\n  folder: /etc/proxy\n  listeners:\n" + indented(everyField)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +73,7 @@ func TestContract91AFileAndAnObjectSayTheSame(t *testing.T) {
 	if err := yaml.UnmarshalStrict([]byte("listeners:\n"+indented(everyField)), &e.Spec); err != nil {
 		t.Fatal(err)
 	}
-	got, err := spec.Object(e)
+	got, err := resources.FromObject(e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,13 +114,13 @@ func TestContract91EveryMistakeOfAListenerIsNamedWithItsRemedy(t *testing.T) {
 		"{port: 80, routes: [{service: Web}]}":                                                  "in route 1, which has service",
 		"{port: 80, service: web, address: here}":                                               "write an IP address",
 	} {
-		_, err := spec.File([]byte("fleets: [{name: shop/edge, listeners: [" + text + "]}]"))
+		_, err := resources.FromFile([]byte("fleets: [{name: shop/edge, listeners: [" + text + "]}]"))
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `fleet "shop/edge": listener of port`) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
 	}
 	for text, want := range map[string]string{"folder: etc": "begins with /", "accessLog: Some": "write Failures, All or None"} {
-		if _, err := spec.File([]byte("fleets: [{name: shop/edge, " + text + ", listeners: []}]")); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := resources.FromFile([]byte("fleets: [{name: shop/edge, " + text + ", listeners: []}]")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
 	}
@@ -131,7 +130,7 @@ func TestContract91TwoPortsOfAnObjectThatAreOneInThePodAreAMistake(t *testing.T)
 	e := &v1alpha1.Envoy{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "edge"}, Spec: v1alpha1.EnvoySpec{Listeners: []v1alpha1.Listener{
 		{Name: "a", Port: 80, Service: "web"}, {Name: "b", Port: 8080, Service: "web"},
 	}}}
-	if _, err := spec.Object(e); err == nil || !strings.Contains(err.Error(), `listener "b" has the same port in the Pod`) {
+	if _, err := resources.FromObject(e); err == nil || !strings.Contains(err.Error(), `listener "b" has the same port in the Pod`) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -150,14 +149,14 @@ func TestContract151AnObjectSaysEveryMistake(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(text), &e.Spec); err != nil {
 			t.Fatal(err)
 		}
-		traffic, err := spec.Object(e)
+		traffic, err := resources.FromObject(e)
 		if err == nil || !strings.Contains(err.Error(), want) || traffic.Generation != 7 {
 			t.Errorf("%s: got %v of generation %d, want %q", text, err, traffic.Generation, want)
 		}
 	}
 	for _, host := range []string{"xds.infra", "xds.infra.", "10.0.0.1", "fd00::1", "my_host.infra"} {
 		e := &v1alpha1.Envoy{Spec: v1alpha1.EnvoySpec{XDS: &v1alpha1.EnvoyXDS{Name: "a", Host: host, Port: 1}}}
-		if _, err := spec.Object(e); err != nil {
+		if _, err := resources.FromObject(e); err != nil {
 			t.Errorf("%s: %v", host, err)
 		}
 	}
@@ -193,7 +192,7 @@ func TestContract151AnObjectWithTheProxyProtocolAsATruthValueIsNotTaken(t *testi
 	if err := json.Unmarshal([]byte(`{"spec":{"listeners":[{"name":"a","port":80,"service":"web","proxyProtocol":true}]}}`), &e); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := spec.Object(&e); err == nil || !strings.Contains(err.Error(), "spec.listeners cannot be read") || !strings.Contains(err.Error(), "proxyProtocol") {
+	if _, err := resources.FromObject(&e); err == nil || !strings.Contains(err.Error(), "spec.listeners cannot be read") || !strings.Contains(err.Error(), "proxyProtocol") {
 		t.Errorf("got %v, want a mistake that names the field", err)
 	}
 }

@@ -1,4 +1,4 @@
-package streams_test
+package fleet_test
 
 import (
 	"context"
@@ -15,12 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/conditions"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/streams"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // replica stands for endpoint-views. It speaks the form that package xds writes.
 type replica struct {
@@ -47,15 +45,17 @@ func (r *replica) say(fails bool, all ...xds.Following) {
 }
 
 // asking asks a replica until the test ends, and returns the news.
-func asking(t *testing.T, r *replica) (*streams.Streams, <-chan string) {
+func asking(t *testing.T, r *replica) (*fleet.Streams, <-chan string) {
 	t.Helper()
+	leaks := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
 	server := httptest.NewServer(r)
 	t.Cleanup(server.Close)
 	token := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(token, []byte("of the operator\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := streams.New(streams.Options{Address: server.URL, TokenFile: token, Interval: 10 * time.Millisecond})
+	s, err := fleet.NewStreams(fleet.StreamsOptions{Address: server.URL, TokenFile: token, Interval: 10 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestContract152WhatServeSaysOfAnObjectIsToldOnce(t *testing.T) {
 	r.knows = []xds.ObjectState{{Client: "shop/edge", Generation: 3, More: 1, Unresolved: []xds.Unresolved{{Port: 8443, Route: 2, Reason: "NotShown", Text: "no\nannotation"}}, Notes: []string{"a note"}}}
 	r.mu.Unlock()
 	next(t, news, "shop/edge")
-	want := []conditions.Served{{Generation: 3, More: 1, Unresolved: []conditions.Unresolved{{Port: 8443, Route: 2, Reason: "NotShown", Text: "no annotation"}}, Notes: []string{"a note"}}}
+	want := []children.Served{{Generation: 3, More: 1, Unresolved: []children.Unresolved{{Port: 8443, Route: 2, Reason: "NotShown", Text: "no annotation"}}, Notes: []string{"a note"}}}
 	if diff := cmp.Diff(want, s.Of("shop/edge").Served); diff != "" {
 		t.Error(diff)
 	}
@@ -123,7 +123,7 @@ func TestContract152WhatServeSaysOfAnObjectIsToldOnce(t *testing.T) {
 	r.knows = []xds.ObjectState{{Client: "shop/edge", Generation: 4, Problem: "two routes"}}
 	r.mu.Unlock()
 	next(t, news, "shop/edge")
-	if diff := cmp.Diff([]conditions.Served{{Generation: 4, Problem: "two routes"}}, s.Of("shop/edge").Served); diff != "" {
+	if diff := cmp.Diff([]children.Served{{Generation: 4, Problem: "two routes"}}, s.Of("shop/edge").Served); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -139,8 +139,8 @@ func TestContract233WhatServeSaysOfAllOthersConcernsEveryFleet(t *testing.T) {
 	r.knows = append(r.knows, xds.ObjectState{Client: xds.Others("shop"), Problem: "too many"})
 	r.mu.Unlock()
 	next(t, news, "")
-	for fleet, want := range map[string]conditions.Served{"shop/edge": {Generation: 3}, "shop/unknown": {Problem: "too many"}} {
-		if diff := cmp.Diff([]conditions.Served{want}, s.Of(fleet).Served); diff != "" {
+	for fleet, want := range map[string]children.Served{"shop/edge": {Generation: 3}, "shop/unknown": {Problem: "too many"}} {
+		if diff := cmp.Diff([]children.Served{want}, s.Of(fleet).Served); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", fleet, diff)
 		}
 	}
@@ -166,11 +166,11 @@ func TestContract89AReplicaThatDoesNotAnswerConcernsEveryFleet(t *testing.T) {
 }
 
 func TestBeforeTheFirstAnswerNothingIsKnown(t *testing.T) {
-	s, err := streams.New(streams.Options{Address: "https://endpoint-views.infra"})
+	s, err := fleet.NewStreams(fleet.StreamsOptions{Address: "https://endpoint-views.infra"})
 	if err != nil || s.Of("shop/edge").Asked {
 		t.Errorf("got %v, %v", s, err)
 	}
-	if _, err := streams.New(streams.Options{Address: "endpoint-views:443"}); err == nil || !strings.Contains(err.Error(), "https://") {
+	if _, err := fleet.NewStreams(fleet.StreamsOptions{Address: "endpoint-views:443"}); err == nil || !strings.Contains(err.Error(), "https://") {
 		t.Errorf("got %v, want what to write", err)
 	}
 }

@@ -1,4 +1,4 @@
-package streams
+package fleet
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/conditions"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
@@ -38,8 +38,8 @@ type stream struct {
 	} `json:"rejected"`
 }
 
-func (s *stream) stream() conditions.Stream {
-	one := conditions.Stream{Pod: s.Node, Since: s.Since, Generation: s.Generation}
+func (s *stream) stream() children.Stream {
+	one := children.Stream{Pod: s.Node, Since: s.Since, Generation: s.Generation}
 	var all []string
 	for _, r := range s.Rejected {
 		all = append(all, r.Type+": "+r.Text)
@@ -63,10 +63,10 @@ type object struct {
 	Notes []string `json:"notes"`
 }
 
-func (o *object) served() conditions.Served {
-	one := conditions.Served{Generation: o.Generation, Problem: wire.Cut(wire.Printable(o.Problem), longestText), More: o.More}
+func (o *object) served() children.Served {
+	one := children.Served{Generation: o.Generation, Problem: wire.Cut(wire.Printable(o.Problem), longestText), More: o.More}
 	for _, u := range o.Unresolved {
-		one.Unresolved = append(one.Unresolved, conditions.Unresolved{
+		one.Unresolved = append(one.Unresolved, children.Unresolved{
 			Port: u.Port, Route: u.Route, Reason: u.Reason, Text: wire.Cut(wire.Printable(u.Text), longestText),
 		})
 	}

@@ -1,4 +1,4 @@
-package drain
+package fleet
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Install copies this program into a folder, for a container whose image does not have it.
-func Install(folder, name string) (err error) {
+// InstallProgram copies this program into a folder, for a container whose image does not have it.
+func InstallProgram(folder, name string) (err error) {
 	own, err := os.Executable()
 	if err != nil {
 		return err
@@ -36,9 +36,9 @@ func Install(folder, name string) (err error) {
 	return os.Rename(path+".part", path)
 }
 
-// Await waits until a file is there.
-func Await(ctx context.Context, path string) error {
-	ticker := time.NewTicker(every)
+// AwaitFile waits until a file is there.
+func AwaitFile(ctx context.Context, path string) error {
+	ticker := time.NewTicker(drainLook)
 	defer ticker.Stop()
 	for {
 		_, err := os.Stat(path)

@@ -1,6 +1,4 @@
-// Package fleetmetrics counts fleets. In: the Envoys as the operator sees them. Out: what
-// Prometheus reads. It decides nothing.
-package fleetmetrics
+package fleet
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,9 +18,9 @@ var (
 		"Pods of a fleet: as many as are wanted, are available, and have a stream to endpoint-views.", []string{"fleet_namespace", "fleet", "state"}, nil)
 )
 
-// Families are the metrics of the operator itself, with the values of their labels; nil
+// MetricFamilies are the metrics of the operator itself, with the values of their labels; nil
 // where these are open.
-func Families() map[string]map[string][]string {
+func MetricFamilies() map[string]map[string][]string {
 	return map[string]map[string][]string{
 		"endpoint_views_fleet_leader": {},
 		"endpoint_views_fleet_condition": {

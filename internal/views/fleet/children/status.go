@@ -1,4 +1,4 @@
-package conditions
+package children
 
 import (
 	"time"
@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
 )
 
 // Seen is what is known of a fleet.
@@ -94,7 +93,7 @@ func Status(s Seen) v1alpha1.EnvoyStatus {
 	e := s.Envoy
 	next := v1alpha1.EnvoyStatus{
 		ObservedGeneration: e.Generation,
-		Selector:           labels.SelectorFromSet(children.Selector(e)).String(),
+		Selector:           labels.SelectorFromSet(Selector(e)).String(),
 		Conditions:         append([]metav1.Condition(nil), e.Status.Conditions...),
 	}
 	if d := s.Deployment; d != nil {

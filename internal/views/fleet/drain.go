@@ -1,4 +1,4 @@
-package drain
+package fleet
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Options say how an Envoy is drained.
-type Options struct {
+// DrainOptions say how an Envoy is drained.
+type DrainOptions struct {
 	// Admin is its admin page.
 	Admin netip.AddrPort
 	// Ignored are the names of listeners and statistics that do not count, beside those
@@ -31,27 +31,27 @@ type Options struct {
 }
 
 const (
-	every          = 200 * time.Millisecond
-	requestTimeout = 2 * time.Second
-	longestAnswer  = 16 << 20
+	drainLook         = 200 * time.Millisecond
+	adminTimeout      = 2 * time.Second
+	longestStatistics = 16 << 20
 )
 
-// ErrTimeout says that something was still active when the time was over.
-var ErrTimeout = errors.New("the time is over")
+// ErrDrainTimeout says that something was still active when the time was over.
+var ErrDrainTimeout = errors.New("the time is over")
 
-// Run tells the Envoy that it ends, and returns when nothing is active in it. From the first
+// Drain tells the Envoy that it ends, and returns when nothing is active in it. From the first
 // moment its page /ready says so, and each answer asks its client to close the connection;
 // new connections are still served.
-func Run(ctx context.Context, o Options) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, o.Timeout, ErrTimeout)
+func Drain(ctx context.Context, o DrainOptions) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, o.Timeout, ErrDrainTimeout)
 	defer cancel()
 	started := time.Now()
 	for _, path := range []string{"/healthcheck/fail", "/drain_listeners?graceful&skip_exit"} {
-		if _, err := ask(ctx, o.Admin, http.MethodPost, path); err != nil {
+		if _, err := askAdmin(ctx, o.Admin, http.MethodPost, path); err != nil {
 			return err
 		}
 	}
-	ticker := time.NewTicker(every)
+	ticker := time.NewTicker(drainLook)
 	defer ticker.Stop()
 	quiet := time.Now()
 	var active Active
@@ -61,7 +61,7 @@ func Run(ctx context.Context, o Options) error {
 			return fmt.Errorf("%w, and %d requests and %d connections are active: %w", context.Cause(ctx), active.Requests, active.Streams, ctx.Err())
 		case <-ticker.C:
 		}
-		text, err := ask(ctx, o.Admin, http.MethodGet, "/stats?format=json&filter="+url.QueryEscape(statistics))
+		text, err := askAdmin(ctx, o.Admin, http.MethodGet, "/stats?format=json&filter="+url.QueryEscape(statistics))
 		if err != nil {
 			return err
 		}
@@ -79,9 +79,9 @@ func Run(ctx context.Context, o Options) error {
 	}
 }
 
-// ask sends one request to the admin page. What changes something has to be a POST.
-func ask(ctx context.Context, admin netip.AddrPort, method, path string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+// askAdmin sends one request to the admin page. What changes something has to be a POST.
+func askAdmin(ctx context.Context, admin netip.AddrPort, method, path string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, "http://"+admin.String()+path, http.NoBody)
 	if err != nil {
@@ -92,7 +92,7 @@ func ask(ctx context.Context, admin netip.AddrPort, method, path string) ([]byte
 		return nil, fmt.Errorf("ask Envoy at %s: %w", admin, err)
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, longestAnswer))
+	text, err := io.ReadAll(io.LimitReader(response.Body, longestStatistics))
 	if err == nil && response.StatusCode != http.StatusOK {
 		err = fmt.Errorf("ask Envoy at %s for %s: it answers %s", admin, path, response.Status)
 	}
