@@ -9,11 +9,14 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
 
 const (
@@ -21,20 +24,75 @@ const (
 	askTimeout = 3 * time.Second
 	// mostAnswer bounds its answer; one of 5,000 nodes has 5 MB at the most.
 	mostAnswer = 16 << 20
+	// mostPages bounds the pages of Services that are asked for.
+	mostPages = 100
 	// mostMessage bounds what the daemon says instead of an answer.
 	mostMessage = 4 << 10
 	// noPage is what net/http answers where a path is not known.
 	noPage = "404 page not found"
 )
 
-// shown is what there is to show, and where it comes from: the document of one Service, or
-// pools and Services.
-type shown struct {
-	document *report.Document
-	targets  *report.Services
-	// raw is the document as the daemon wrote it, with fields that only a newer
-	// one knows; nil where there was no daemon to ask.
-	raw json.RawMessage
+// daemon is the daemon that runs with this configuration. It is asked for pools and
+// Services, for one of them, and for what these know of a node. Its own words are
+// returned too, where one answer has all.
+type daemon struct{ settings.Config }
+
+// errNoPort says that the daemon cannot be asked.
+var errNoPort = errors.New("ADMIN_ADDRESS has port 0, so only its log says where it listens")
+
+func (d daemon) services(ctx context.Context, s scope) (*report.Services, json.RawMessage, error) {
+	return pages(ctx, d, "/api/v1/services", s.query(), func(t *report.Services) (*[]report.ServiceStatus, int) { return &t.Services, t.Total })
+}
+
+func (d daemon) service(ctx context.Context, s scope) (*report.Document, json.RawMessage, error) {
+	var document report.Document
+	raw, err := d.ask(ctx, "/api/v1/services/"+url.PathEscape(s.namespace)+"/"+url.PathEscape(s.service), &document)
+	return &document, raw, err
+}
+
+func (d daemon) explanation(ctx context.Context, s scope, subject string) (*report.Explanation, json.RawMessage, error) {
+	q := s.query()
+	q.Set("subject", subject)
+	return pages(ctx, d, "/api/v1/explain", q, func(e *report.Explanation) (*[]report.ExplainedService, int) { return &e.Services, e.Total })
+}
+
+// ask asks for one path.
+func (d daemon) ask(ctx context.Context, path string, into any) (json.RawMessage, error) {
+	if d.Listen.Admin.Port() == 0 {
+		return nil, errNoPort
+	}
+	return ask(ctx, adminURL(d.Listen.Admin)+path, "", askTimeout, into)
+}
+
+// query asks for the Services of the scope.
+func (s scope) query() url.Values {
+	q := url.Values{"limit": {strconv.Itoa(report.MaxLimit)}}
+	if s.namespace != "" {
+		q.Set("namespace", s.namespace)
+	}
+	return q
+}
+
+// pages asks for page after page until all Services are there. The daemon's own words are
+// nil where there is more than one page.
+func pages[T, S any](ctx context.Context, d daemon, path string, q url.Values, services func(*T) (page *[]S, total int)) (*T, json.RawMessage, error) {
+	all := new(T)
+	raw, err := d.ask(ctx, path+"?"+q.Encode(), all)
+	have, total := services(all)
+	for page := 1; err == nil && len(*have) < total; page++ {
+		if page == mostPages {
+			return nil, nil, fmt.Errorf("the daemon has more than %d Services", mostPages*report.MaxLimit)
+		}
+		next := new(T)
+		q.Set("offset", strconv.Itoa(len(*have)))
+		_, err = d.ask(ctx, path+"?"+q.Encode(), next)
+		more, _ := services(next)
+		if len(*more) == 0 {
+			break // there are fewer now
+		}
+		*have, raw = append(*have, *more...), nil
+	}
+	return all, raw, err
 }
 
 // adminURL is where the daemon of this configuration answers. One that listens
@@ -50,25 +108,41 @@ func adminURL(listening netip.AddrPort) string {
 	return "http://" + netip.AddrPortFrom(addr, listening.Port()).String()
 }
 
-// errNoPort says that the daemon cannot be asked.
-var errNoPort = errors.New("ADMIN_ADDRESS has port 0, so only its log says where it listens")
+// ask gets the answer of a process, which has to have the form of this version. An identity
+// names the process that should answer. A 404 is the error *report.NoService, with the words
+// of the process.
+func ask(ctx context.Context, at, identity string, timeout time.Duration, into any) (json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	text, err := get(ctx, at, identity)
+	var none *report.NoService
+	if errors.As(err, &none) {
+		return nil, err
+	}
+	if err == nil {
+		err = decode(text, into)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", at, brief(err, timeout))
+	}
+	return text, nil
+}
 
-// ofThisVersion returns an error where an answer does not have the form that this program
-// knows.
-func ofThisVersion(text []byte) error {
+// decode reads an answer. One of another version says nothing.
+func decode(text []byte, into any) error {
 	var form struct {
 		APIVersion string `json:"apiVersion"`
 	}
 	if err := json.Unmarshal(text, &form); err != nil || form.APIVersion != report.APIVersion {
 		return fmt.Errorf("the answer is not from a daemon of this version (apiVersion %q, want %q); where an update goes on, wait for its end", form.APIVersion, report.APIVersion)
 	}
-	return nil
+	return json.Unmarshal(text, into)
 }
 
 // get fetches a bounded answer, without proxy or redirect: no other server can answer in the
-// place of the one that is asked. An identity names the process that should answer.
-func get(ctx context.Context, url, identity string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+// place of the one that is asked.
+func get(ctx context.Context, at, identity string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
 		return nil, err
 	}

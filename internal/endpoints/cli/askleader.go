@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -36,22 +35,17 @@ func askLeaderFor(ctx context.Context, leader lease.State, by, path string, into
 	if leader.Protocol != lease.Protocol {
 		return fmt.Errorf("the leader answers other replicas in version %q, this replica asks in version %q; wait for the update to end", leader.Protocol, lease.Protocol)
 	}
-	url := "http://" + leader.Address.String() + page.LeaderPath
-	ctx, cancel := context.WithTimeout(ctx, leaderTimeout)
-	defer cancel()
-	text, err := get(ctx, url+path, leader.Holder)
-	if err == nil {
-		err = ofThisVersion(text)
-	}
-	if err == nil && (json.Unmarshal(text, into) != nil || !into.HandOn(by, leader.Holder)) {
-		err = fmt.Errorf("the answer is not from %s", leader.Holder)
+	at := "http://" + leader.Address.String() + page.LeaderPath + path
+	_, err := ask(ctx, at, leader.Holder, leaderTimeout, into)
+	if err == nil && !into.HandOn(by, leader.Holder) {
+		err = fmt.Errorf("%s: the answer is not from %s", at, leader.Holder)
 	}
 	var none *report.NoService
 	switch {
 	case err == nil, errors.As(err, &none):
 		return err
 	case leader.Address.Addr().IsLoopback():
-		return fmt.Errorf("ask the leader at %s: %w. Only its own machine reaches that address; set METRICS_ADDRESS to one that the other replicas reach", url, brief(err, leaderTimeout))
+		return fmt.Errorf("ask the leader at %w. Only its own machine reaches that address; set METRICS_ADDRESS to one that the other replicas reach", err)
 	}
-	return fmt.Errorf("ask the leader at %s: %w", url, brief(err, leaderTimeout))
+	return fmt.Errorf("ask the leader at %w", err)
 }

@@ -222,12 +222,7 @@ func remedyOf(decisions []inventory.Decision) string {
 	if i < 0 {
 		return ""
 	}
-	for _, doc := range inventory.Reasons() {
-		if doc.Reason == decisions[i].Reason {
-			return upper(doc.Remedy) + "."
-		}
-	}
-	return ""
+	return upper(docOf(decisions[i].Reason).Remedy) + "."
 }
 
 // example returns the message of the first endpoint that fails its check.

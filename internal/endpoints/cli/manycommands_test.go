@@ -91,9 +91,9 @@ func TestExplainSaysForEveryServiceWhy(t *testing.T) {
 	s.service("blog", "greedy", 8080, map[string]string{"endpoints.ablmnzde.github.io/pool": "secret"})
 	s.green(t, `[{"name": "g1", "private_ip": "10.0.0.31", "ready": true, "worker": true}, {"name": "g2", "private_ip": "192.168.1.1", "ready": true, "worker": true}]`)
 	environ := append(s.environ(t), "EXTRA=1")
-	says(t, environ, "explain -A 10.0.0.11 --compute", 0, "10.0.0.11 is known to 2 of 4 Services, and published ready by 2.",
+	says(t, environ, "explain -A 10.0.0.11 --compute", 0, "10.0.0.11 is known to 2 of 4 Services, and published ready by 2. No pool of 1 other Service lists it.",
 		"NAMESPACE SERVICE POOL NODE ADDRESS STATE REASON MESSAGE", "shop both blue b1 10.0.0.11 ready Ready", "shop web blue b1 10.0.0.11 ready Ready",
-		"blog greedy secret - - absent PoolNotAllowed", "No pool of 1 other Service lists it")
+		"blog greedy secret - - absent PoolNotAllowed")
 	says(t, environ, "explain -A g2 --compute", 1, "g2 is known to 2 of 4 Services, and published ready by 0.", "blog shop green g2 192.168.1.1 absent OutsideSubnet", "10.0.0.0/24")
 	says(t, environ, "explain -A 10.9.9.9 --compute", 1, "10.9.9.9 is unknown: no pool of 4 Services lists a node that is named so or has it as id or address.")
 	says(t, environ, "explain -n shop 10.0.0.31 --compute", 0, "10.0.0.31 is known to 1 of 2 Services", "shop both green g1")
@@ -173,7 +173,7 @@ func TestTheDaemonIsAskedForManyServicesPageByPage(t *testing.T) {
 	says(t, environ, "status -n shop web", 0, "2 of 2 nodes ready in shop/web", "a-worker")
 	says(t, environ, "status -n shop none", 1, "Service shop/none asks for no pool")
 	says(t, environ, "explain -n shop web a-worker", 0, "a-worker is published ready.")
-	says(t, environ, "explain -A 10.0.0.11", 1, "10.0.0.11 is known to 1 of 2001 Services, and published ready by 0.", "shop web-0001 blue b1 10.0.0.11 down ProbeRefused connection refused", "blog greedy x", "No pool of 1999 other Services lists it")
+	says(t, environ, "explain -A 10.0.0.11", 1, "10.0.0.11 is known to 1 of 2001 Services, and published ready by 0. No pool of 1999 other Services lists it.", "shop web-0001 blue b1 10.0.0.11 down ProbeRefused connection refused", "blog greedy x")
 }
 
 // Contract 229: the commands are about the only Service without being told so.
@@ -246,6 +246,11 @@ func TestCheckSaysWhenTheCredentialsOfAPoolExpire(t *testing.T) {
 func TestContract229ASecondServiceChangesNoShape(t *testing.T) {
 	t.Parallel()
 	several := newShops(t).environ(t)
+	var named report.Explanation
+	_, stdout, _ := run(t, base, "explain", "-n", "default", "web", "127.0.0.11", "--compute", "-o", "json")
+	if err := json.Unmarshal([]byte(stdout), &named); err != nil || len(named.Services) != 1 || named.Services[0].Service != "web" || len(named.Services[0].Nodes) != 1 {
+		t.Errorf("a Service that is named: got %v in %s, want the list", err, stdout)
+	}
 	for _, line := range []string{"status", "explain 127.0.0.11"} {
 		for _, format := range []string{"json", "yaml"} {
 			var shapes [2]struct {

@@ -115,7 +115,7 @@ func TestStatusShowsWhatTheDaemonSays(t *testing.T) {
 		"failing": {func(d *report.Document) {
 			d.Source.LastError, d.Store.LastError, d.Store.WriteError, d.Healthy = "boom", "bang", "bang", false
 			d.Source.Warnings = []string{"odd"}
-		}, nil, 1, []string{"failing: boom", "cannot be written: bang", "Warning: odd"}},
+		}, nil, 1, []string{"The source cannot be read: boom", "The slices cannot be written: bang", "Warning: odd"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -203,7 +203,7 @@ func TestStatusWaitsUntilAllIsWell(t *testing.T) {
 	for line := range strings.Lines(stderr) {
 		said = append(said, strings.TrimSpace(line))
 	}
-	if len(said) != 3 || !strings.Contains(said[0], "503") || said[1] != "Waiting: Holding: 1 of 2 nodes ready in default/web" || !strings.Contains(said[2], "1 slices are not written yet") {
+	if len(said) != 3 || !strings.Contains(said[0], "503") || said[1] != "Waiting: Holding: 1 of 2 nodes ready in default/web" || !strings.Contains(said[2], "1 slice not written yet") {
 		t.Errorf("got %q, want each obstacle once", said)
 	}
 }
@@ -214,7 +214,7 @@ func TestStatusWaitsNoLongerThanItIsTold(t *testing.T) {
 	if code != 124 || !strings.Contains(stdout, "HOLD") || strings.Count(stderr, "Waiting: ") != 1 {
 		t.Errorf("got status %d, want 124 and what was last seen:\n%s%s", code, stdout, stderr)
 	}
-	for holder, says := range map[string]string{"pod-1": "Waiting: standing by for default/web; pod-1 leads, but its status cannot be read: nothing listens there", "": "Waiting: standing by"} {
+	for holder, says := range map[string]string{"pod-1": "Waiting: standing by for default/web; pod-1 leads, but its status cannot be read; nothing listens there", "": "Waiting: standing by"} {
 		code, _, stderr := run(t, daemon(t, standby(holder)), "status", "--wait", "--timeout", "100ms")
 		if code != 124 || !strings.Contains(stderr, says) {
 			t.Errorf("a standby of %q: got status %d and %q, want 124 and %q", holder, code, stderr, says)
@@ -264,8 +264,8 @@ func TestExplainShowsWhatOnlyTheDaemonKnows(t *testing.T) {
 			d.Removal = &report.Removal{Endpoints: 1, Inventories: 1}
 		}, "a-worker", 0, []string{"HOLD for 60s: NoNodes: the source lists no node\n", "PENDING: 1 kept endpoint will be removed when 1 more scheduled inventory is rejected\n"}, ""},
 		"what left":       {unchanged, "gone", 1, []string{"absent, Gone for 60s", "no longer in the inventory"}, ""},
-		"a slip":          {unchanged, "a-wroker", 1, []string{"a-wroker is unknown: the source lists 2 nodes", "Known are, for example: a-worker, b-worker,"}, ""},
-		"a standby":       {standby("pod-1"), "w1", 0, []string{"w1 is published ready."}, "The daemon knows no nodes: standing by for default/web; pod-1 leads, but its status cannot be read: nothing listens there; evaluating locally instead."},
+		"a slip":          {unchanged, "a-wroker", 1, []string{"a-wroker is unknown: the source lists 2 nodes", "Did you mean a-worker?"}, ""},
+		"a standby":       {standby("pod-1"), "w1", 0, []string{"w1 is published ready."}, "The daemon knows no nodes: standing by for default/web; pod-1 leads, but its status cannot be read; nothing listens there; evaluating locally instead."},
 		"nothing decided": {func(d *report.Document) { d.Decided, d.Nodes = false, nil }, "w1", 0, []string{"w1 is published ready."}, "evaluating locally"},
 		"a hostile answer": {func(d *report.Document) {
 			d.Nodes[0].Message, d.Nodes[0].Decisions[0].Message = "\x1b[2J", "a\tb\n\u202ec"

@@ -41,7 +41,7 @@ func (d *Document) judge(c nodeCount) {
 
 func (d *Document) condition(c nodeCount) Condition {
 	switch {
-	case !d.Leader && d.Election.Enabled:
+	case d.StandsBy():
 		return StandingBy
 	case d.Mode == guard.FailOpen.String():
 		return FailOpen

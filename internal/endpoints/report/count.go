@@ -14,10 +14,8 @@ func (d *Document) summarise(c nodeCount) {
 	where := d.Service.Namespace + "/" + d.Service.Name
 	d.Summary = fmt.Sprintf("%d of %d nodes ready in %s", c.ready, c.meant, where)
 	switch {
-	case !d.Leader && d.Election.Enabled && d.Election.Holder != "":
-		d.Summary = fmt.Sprintf("standing by for %s; %s leads", where, d.Election.Holder)
-	case !d.Leader && d.Election.Enabled:
-		d.Summary = fmt.Sprintf("standing by for %s; no replica is known to lead", where)
+	case d.StandsBy():
+		d.Summary = d.Election.standingBy("standing by for " + where)
 	case !d.Decided && d.Source.LastError != "":
 		d.Summary = fmt.Sprintf("no decision yet for %s: the source cannot be read", where)
 	case !d.Decided:

@@ -58,11 +58,32 @@ func (m Process) Explain(subject string, q Query) *Explanation {
 		}
 		if len(nodes) > 0 {
 			d := s.target(i, false)
-			all = append(all, ExplainedService{Namespace: d.Service.Namespace, Service: d.Service.Name, Condition: d.Condition, Spelling: d.Service.Spelling, Nodes: nodes})
+			all = append(all, d.explained(nodes))
 		}
 	}
 	e.pick(all, q)
 	return e
+}
+
+// Explain says what the Service of the document knows of a node or an address.
+func (d *Document) Explain(subject string) *Explanation {
+	e := &Explanation{Head: d.Head, Subject: subject, Known: 1, Services: []ExplainedService{}}
+	if nodes := d.Find(subject); len(nodes) > 0 {
+		e.Total, e.Services = 1, append(e.Services, d.explained(nodes))
+	}
+	return e
+}
+
+func (d *Document) explained(nodes []Node) ExplainedService {
+	return ExplainedService{Namespace: d.Service.Namespace, Service: d.Service.Name, Condition: d.Condition, Spelling: d.Service.Spelling, Nodes: nodes}
+}
+
+// ReadyIn counts the Services that publish all addresses of the subject ready.
+func (e *Explanation) ReadyIn() (ready int) {
+	for _, t := range e.Services {
+		ready += t.ready()
+	}
+	return ready
 }
 
 // find returns the entries about a subject, in the words of the target. found remembers
@@ -98,6 +119,20 @@ func (e *Explanation) pick(all []ExplainedService, q Query) {
 	})
 	e.Total, e.Offset = len(all), min(q.Offset, len(all))
 	e.Services = append([]ExplainedService{}, all[e.Offset:e.Offset+min(cmp.Or(q.Limit, DefaultLimit), len(all)-e.Offset)]...)
+}
+
+// ready is 1 where every address is published ready, whichever node has it, else 0.
+func (t *ExplainedService) ready() int {
+	addresses := make(map[string]bool)
+	for _, n := range t.Nodes {
+		addresses[n.Address] = addresses[n.Address] || n.State == inventory.StateReady.String()
+	}
+	for _, ready := range addresses {
+		if !ready {
+			return 0
+		}
+	}
+	return 1
 }
 
 // readiness is 1 where every entry is published ready, else 0.

@@ -156,8 +156,8 @@ func (t *Services) judge(all []ServiceStatus) {
 	}
 	t.Condition = worst(found...)
 	switch {
-	case !t.Leader && t.Election.Enabled:
-		t.Condition, t.Summary = StandingBy, standingBy(t.Election)
+	case t.StandsBy():
+		t.Condition, t.Summary = StandingBy, t.Election.standingBy("standing by")
 	case !t.Decided:
 		t.Condition, t.Summary = Starting, "no decision yet"
 	}
@@ -173,10 +173,10 @@ func ofWhole(c Condition) Condition {
 	return c
 }
 
-// standingBy is the headline of a replica that does not lead.
-func standingBy(e Election) string {
+// standingBy adds to the headline of a replica that does not lead which one does.
+func (e *Election) standingBy(headline string) string {
 	if e.Holder == "" {
-		return "standing by; no replica is known to lead"
+		return headline + "; no replica is known to lead"
 	}
-	return fmt.Sprintf("standing by; %s leads", e.Holder)
+	return headline + "; " + e.Holder + " leads"
 }

@@ -7,6 +7,9 @@ type Answer interface {
 	HandOn(by, leader string) bool
 }
 
+// StandsBy reports whether the answer is that of a standby itself, which knows no nodes.
+func (h *Head) StandsBy() bool { return !h.Leader && h.Election.Enabled }
+
 // HandOn implements Answer.
 func (h *Head) HandOn(by, leader string) bool {
 	h.HandedOnBy = by

@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
+)
+
+// serviceText renders one Service for people.
+func serviceText(d *report.Document, wide bool) string {
+	banners := append(modeBanners(d), serviceTroubles(d)...)
+	if d.Source.LastError != "" {
+		banners = append(banners, "No node joins or leaves; health checks still take dead endpoints down and bring them back.")
+	}
+	if d.StandsBy() {
+		return sheet(d.Summary, banners)
+	}
+	facts := newTable(true)
+	facts.add("Source", sourceLine(d))
+	facts.add("Store", storeLine(d))
+	if d.Election.Enabled {
+		facts.add("Leader", d.Election.Holder+", since "+agoOf(d.At, d.Election.Since))
+	}
+	return sheet(d.Summary, banners, facts, nodeTable(d, wide))
+}
+
+// headBanners say which replica answers, that the program stands still, and that it writes
+// nothing.
+func headBanners(h *report.Headline) []string {
+	var all []string
+	if h.HandedOnBy != "" {
+		all = append(all, fmt.Sprintf("%s stands by and hands on the status of the leader, %s.", h.HandedOnBy, h.Election.Holder))
+	}
+	if h.Election.LeaderError != "" {
+		all = append(all, "The status of the leader cannot be read: "+h.Election.LeaderError)
+	}
+	if h.Standstill != "" {
+		all = append(all, "STANDS STILL, the rest is old: "+h.Standstill)
+	}
+	if h.DryRun {
+		all = append(all, "Dry run: nothing is written.")
+	}
+	return all
+}
+
+// modeBanners say besides why an inventory was rejected or silent checks do not count, which
+// endpoints that will remove and when, and how many endpoints are not checked.
+func modeBanners(d *report.Document) []string {
+	all := headBanners(&d.Headline)
+	if d.Mode != guard.Publish.String() {
+		all = append(all, fmt.Sprintf("%s for %s: %s: %s", strings.ToUpper(d.Mode), ageOf(d.At, d.Since), d.Reason, d.Message))
+	}
+	if d.Removal != nil {
+		all = append(all, "PENDING: "+d.Removal.String())
+	}
+	if n := d.Stages.Unchecked; n > 0 {
+		all = append(all, "NOT CHECKED: the health checks of "+plural(n, "endpoint")+" cannot be carried out; their messages name the error")
+	}
+	return all
+}
+
+// serviceTroubles are what is wrong with the Service, its slices and its source.
+func serviceTroubles(d *report.Document) []string {
+	var all []string
+	if d.Problem != nil {
+		all = append(all, d.Problem.Kind+": "+d.Problem.Message)
+	}
+	switch s := d.Store; {
+	case s.LoadError != "":
+		all = append(all, "The slices cannot be read: "+s.LoadError)
+	case s.LastError != "":
+		all = append(all, "The slices cannot be written: "+s.LastError)
+	case s.PendingSlices > 0 && !d.DryRun:
+		all = append(all, plural(s.PendingSlices, "slice")+" not written yet")
+	}
+	if d.Source.LastError != "" {
+		all = append(all, "The source cannot be read: "+d.Source.LastError)
+	}
+	for _, refused := range d.Store.SlicesOfOthers {
+		all = append(all, "Slice of another program: "+refused)
+	}
+	for _, beside := range d.Store.SlicesBeside {
+		all = append(all, "Other slice of the Service: "+beside)
+	}
+	for _, warning := range d.Source.Warnings {
+		all = append(all, "Warning: "+warning)
+	}
+	return all
+}
+
+func sourceLine(d *report.Document) string {
+	s := d.Source
+	line := s.Kind + ", never read"
+	if !s.LastSuccess.IsZero() {
+		line = fmt.Sprintf("%s, %d nodes read %s", s.Kind, d.Stages.Nodes, agoOf(d.At, s.LastSuccess))
+	}
+	if s.RejectedInventories > 0 {
+		line += fmt.Sprintf(", %d rejected in a row", s.RejectedInventories)
+	}
+	return line
+}
+
+func storeLine(d *report.Document) string {
+	s := d.Store
+	line := s.Kind + ", no slices"
+	if len(d.Service.Slices) > 0 {
+		line = s.Kind + ", slices " + strings.Join(d.Service.Slices, " ")
+	}
+	if !s.LastWrite.IsZero() {
+		line += ", written " + agoOf(d.At, s.LastWrite)
+	}
+	if s.PendingSlices > 0 {
+		line += fmt.Sprintf(", %d not as decided", s.PendingSlices)
+	}
+	return line
+}
+
+// nodeTable lists the nodes, first those that are not ready and should be.
+func nodeTable(d *report.Document, wide bool) *table {
+	nodes := slices.Clone(d.Nodes)
+	slices.SortStableFunc(nodes, func(a, b report.Node) int { return cmp.Compare(concern(a), concern(b)) })
+	t := newTable(wide, "NODE", "+ID", "ADDRESS", "+ZONE", "STATE", "REASON", "+SINCE", "+PROBE", "MESSAGE")
+	for _, n := range nodes {
+		t.add(n.Name, n.ID, n.Address, n.Zone, n.State, n.Reason, ageOf(d.At, n.Since), probeCell(n.HealthCheck), n.Message)
+	}
+	return t
+}
+
+// concern orders nodes: first those with a problem.
+func concern(n report.Node) int {
+	switch {
+	case n.Meant() && n.State != inventory.StateReady.String():
+		return 0
+	case n.Meant() && n.Reason != string(inventory.Ready):
+		return 1
+	case !n.Meant():
+		return 2
+	}
+	return 3
+}
+
+// probeCell is a health check in a word or two.
+func probeCell(p *report.HealthCheck) string {
+	switch {
+	case p == nil:
+		return ""
+	case p.At.IsZero():
+		return p.Outcome
+	}
+	return fmt.Sprintf("%s x%d %s", p.Outcome, p.Streak, latency(p))
+}
+
+// latency is how long a check took.
+func latency(p *report.HealthCheck) string {
+	return time.Duration(p.LatencySeconds * float64(time.Second)).Round(100 * time.Microsecond).String()
+}
+
+// explainedText renders what one Service knows of a subject for people: of each entry what
+// it is, how it came to that, and what to do.
+func explainedText(e *report.Explanation, d *report.Document) string {
+	headline := e.Subject + " is not published ready."
+	switch {
+	case len(e.Services) == 0:
+		headline = fmt.Sprintf("%s is unknown: the source lists %s, and none is named so or has it as id or address.", e.Subject, plural(d.Stages.Nodes, "node"))
+		if near := nearest(d, e.Subject); near != "" {
+			headline += " Did you mean " + near + "?"
+		}
+	case e.ReadyIn() > 0:
+		headline = e.Subject + " is published ready."
+	}
+	banners := modeBanners(d)
+	var documents []string
+	for _, document := range d.DecidedBy {
+		documents = append(documents, document.String())
+	}
+	if len(documents) > 0 && len(e.Services) > 0 {
+		banners = append(banners, "Decided by "+strings.Join(documents, ", "))
+	}
+	var tables []*table
+	for _, s := range e.Services {
+		for _, n := range s.Nodes {
+			tables = append(tables, nodeFacts(n, d), nodeTrail(n))
+		}
+	}
+	return sheet(headline, banners, tables...)
+}
+
+// nearest is the name or address that was probably meant, empty where none is near.
+func nearest(d *report.Document, subject string) string {
+	var names []string
+	for _, n := range d.Nodes {
+		names = append(names, n.Name, n.Address)
+	}
+	return settings.Nearest(subject, slices.DeleteFunc(names, func(name string) bool { return name == "" }))
+}
+
+// nodeFacts are an entry, with the words of the reference.
+func nodeFacts(n report.Node, d *report.Document) *table {
+	names, doc := d.Names(n.Pool), docOf(inventory.Reason(n.Reason))
+	if n.Reason == string(inventory.Ready) && n.HealthCheck == nil {
+		doc.Meaning = "present; published ready without a check, because HEALTH_CHECK_MODE=off"
+	}
+	t := newTable(true)
+	t.add("Node", strings.TrimSpace(n.Name+" "+n.ID))
+	t.add("Address", n.Address)
+	t.add("State", n.State+", "+n.Reason+" for "+dash(ageOf(d.At, n.Since)))
+	t.add("Means", names.Of(doc.Meaning))
+	if p := n.HealthCheck; p != nil && !p.At.IsZero() {
+		t.add("Check", fmt.Sprintf("%s %d times in a row, the last %s in %s", p.Outcome, p.Streak, agoOf(d.At, p.At), latency(p)))
+	}
+	t.add("Do", names.Of(doc.Remedy))
+	return t
+}
+
+// docOf is what the reference says of a reason.
+func docOf(reason inventory.Reason) inventory.ReasonDoc {
+	for _, doc := range inventory.Reasons() {
+		if doc.Reason == reason {
+			return doc
+		}
+	}
+	return inventory.ReasonDoc{}
+}
+
+// nodeTrail is what each stage decided on an entry.
+func nodeTrail(n report.Node) *table {
+	t := newTable(true, "STAGE", "ADDRESS", "REASON", "MESSAGE")
+	for _, decision := range n.Decisions {
+		t.add(decision.Stage, cmp.Or(decision.Address, n.Address), decision.Reason, decision.Message)
+	}
+	return t
+}
