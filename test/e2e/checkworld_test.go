@@ -28,7 +28,7 @@ type verdict struct {
 
 // checkItem is one check of the report, as docs/reference/check.md describes it.
 type checkItem struct {
-	ID, Section, Result, Subject, Message, Reason, Remedy, Link string
+	ID, Area, Result, Subject, Message, Reason, Remedy, Link string
 }
 
 // checked runs check and reads its document.

@@ -98,7 +98,7 @@ func TestContract231CheckKnowsManyServices(t *testing.T) {
 	for _, when := range []string{"before a run", "after it"} {
 		got := p.checked()
 		fails := got.with("fail")
-		if got.code != 1 || len(fails) != 1 || fails[0].ID != "service-granted" || !strings.Contains(fails[0].Subject, p.namespace+"/greedy") || len(got.with("warn")) > 0 {
+		if got.code != 1 || len(fails) != 1 || fails[0].ID != "service-valid" || !strings.Contains(fails[0].Subject, p.namespace+"/greedy") || len(got.with("warn")) > 0 {
 			t.Errorf("%s: got status %d, failures %+v and warnings %+v, want that greedy may use no pool", when, got.code, fails, got.with("warn"))
 		}
 		passed := slices.DeleteFunc(got.with("ok"), func(c checkItem) bool { return c.ID != "probes-address" })
@@ -114,5 +114,5 @@ func TestContract231CheckKnowsManyServices(t *testing.T) {
 		before = p.writes()
 	}
 	p.says(0, "check --namespace "+p.namespace+" --service both", "pool blue: source: 3 nodes read", "pool green: source: 2 nodes read",
-		"other Services: not looked at", "slice both.blue: belongs to this program, 3 endpoints, 3 ready")
+		"other Services: not looked at", "slice both.blue: belongs to this program, 3 endpoints")
 }

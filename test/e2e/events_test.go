@@ -304,7 +304,7 @@ func TestContract232TheDaemonOfVariablesTellsWhatKeepsClientsAway(t *testing.T) 
 			if note := w.awaitEvent("TrafficPolicyLocal", 1); !strings.Contains(note, "spec.internalTrafficPolicy of Service "+w.namespace+"/web is Local") {
 				t.Errorf("got %q", note)
 			}
-			w.checked().wantOnly(t, "fail", "service-traffic-policy", "spec.internalTrafficPolicy", "set it to Cluster")
+			w.checked().wantOnly(t, "fail", "service-clients", "spec.internalTrafficPolicy", "set it to Cluster")
 		})
 	}
 }

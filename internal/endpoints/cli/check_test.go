@@ -42,14 +42,14 @@ func TestCheckSaysForEachNodeWhatIsMissingAndTheRemedy(t *testing.T) {
 	}
 	environ := append([]string{"INVENTORY_FILE_PATH=" + path}, replaced("SOURCE_KIND=file")...)
 	code, report := checked(t, environ)
-	if code != 1 || report.OK || report.Counts.Fail != 2 {
+	if code != 1 || report.OK || report.Counts[preflight.Fail] != 2 {
 		t.Errorf("got status %d and %+v, want 1, and two failures", code, report.Counts)
 	}
 	want := map[string]preflight.Result{
 		"good 127.0.0.11": "ok", "good 192.168.1.1": "skip", "empty": "fail", "outside 192.168.1.2": "fail", "resting": "skip",
 	}
 	for _, c := range report.Checks {
-		if c.Section != preflight.Nodes || c.ID != preflight.NodesNode {
+		if c.ID != preflight.NodesNode {
 			continue
 		}
 		if want[c.Subject] != c.Result {
@@ -64,7 +64,7 @@ func TestCheckSaysForEachNodeWhatIsMissingAndTheRemedy(t *testing.T) {
 		t.Errorf("nothing was said of %v", want)
 	}
 	_, stdout, _ := run(t, environ, "check")
-	for _, says := range []string{"usable nodes: 1 of 4 nodes", "192.168.1.2 is outside SECURED_SUBNET_CIDR=127.0.0.0/8", "extend SECURED_SUBNET_CIDR", "2 of "} {
+	for _, says := range []string{"usable nodes: 1 of 4 nodes", "192.168.1.2 is outside SECURED_SUBNET_CIDR=127.0.0.0/8", "extend SECURED_SUBNET_CIDR", "2 failed, "} {
 		if !strings.Contains(stdout, says) {
 			t.Errorf("got no %q in\n%s", says, stdout)
 		}
@@ -76,7 +76,7 @@ func TestCheckReportsEveryMistakeOfTheConfigurationInEveryForm(t *testing.T) {
 	environ := []string{"SOURCE_KIND=file", "SECURED_SUBNET_CIDR=10.0.0.1/24", "TARGET_SERVICE_NAME=web", "TARGET_PORT=99999"}
 	variables := []string{"INVENTORY_FILE_PATH", "SECURED_SUBNET_CIDR", "TARGET_PORT"}
 	code, report := checked(t, environ)
-	if code != 2 || report.OK || report.Counts.Fail != len(variables) || len(report.Checks) != len(variables) {
+	if code != 2 || report.OK || report.Counts[preflight.Fail] != len(variables) || len(report.Checks) != len(variables) {
 		t.Errorf("got status %d and %+v, want 2 and nothing but %d failures", code, report, len(variables))
 	}
 	for i, c := range report.Checks {
@@ -112,7 +112,7 @@ func TestCheckWarnsOfTheTokenAndOfNoneThatLastsLonger(t *testing.T) {
 			t.Errorf("%s left: got status %d, want 0: %+v", left, code, report)
 		}
 		for _, c := range report.Checks {
-			if c.ID == preflight.SourceToken && c.Result != want {
+			if c.ID == preflight.SourceExpiry && c.Result != want {
 				t.Errorf("%s left: got %+v, want %s", left, c, want)
 			}
 		}
@@ -153,15 +153,10 @@ func clustered(changes ...string) []string {
 	return append(append(changes, "STORE_KIND=client-go", "STATIC_NODES=w1=10.255.255.1", "SECURED_SUBNET_CIDR=10.0.0.0/8"), base...)
 }
 
-// apiServer is one that says its version and answers everything else with the
-// status, a reason and the credentials it was sent.
+// apiServer is one that answers everything with the status, a reason and the credentials it was sent.
 func apiServer(t *testing.T, status int, reason string) string {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/version" {
-			fmt.Fprint(w, `{"gitVersion": "v1.30.0"}`)
-			return
-		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
 		fmt.Fprintf(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": %q, "code": %d, "message": "seen %s"}`,
@@ -184,19 +179,14 @@ func TestContract35AnAPIServerThatRepeatsTheTokenDoesNotBringItIntoTheReport(t *
 
 func TestWhatAnAPIServerDoesNotAnswerHasNotPassed(t *testing.T) {
 	t.Parallel()
-	for status, test := range map[int]struct {
-		reason string
-		// rights is whether the rights checks failed; a user who may not ask for
-		// rights learns nothing about them.
-		rights bool
-	}{
-		http.StatusInternalServerError: {"InternalError", true},
-		http.StatusForbidden:           {"Forbidden", false},
-	} {
-		code, report := checked(t, clustered(kubeconfig(t, apiServer(t, status, test.reason), tokenCanary)))
-		if code != 1 || report.Failed(preflight.RightsSlices) != test.rights || !report.Failed(preflight.ServicePresent) || !report.Failed(preflight.SlicesOurs) {
-			t.Errorf("%s: got status %d and %+v, want 1, and that neither Service nor slices can be read", test.reason, code, report)
-		}
+	code, report := checked(t, clustered(kubeconfig(t, apiServer(t, http.StatusInternalServerError, "InternalError"), tokenCanary)))
+	if code != 1 || !report.Failed(preflight.APIReachable) {
+		t.Errorf("got status %d and %+v, want 1, and that the server does not answer", code, report)
+	}
+	// A user who may not ask for rights learns nothing about them.
+	code, report = checked(t, clustered(kubeconfig(t, apiServer(t, http.StatusForbidden, "Forbidden"), tokenCanary)))
+	if code != 1 || report.Failed(preflight.APIReachable) || report.Failed(preflight.RightsGranted) || !report.Failed(preflight.ServiceValid) || !report.Failed(preflight.SlicesOurs) {
+		t.Errorf("got status %d and %+v, want 1, and that neither Service nor slices can be read", code, report)
 	}
 }
 

@@ -3,9 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -65,7 +63,7 @@ func (p Program) checkCommand() *cobra.Command {
 	onlyFlag(cmd, &o.Only)
 	cmd.Flags().StringVarP(&o.Namespace, "namespace", "n", "", "look only at the Services of this namespace, and at the pools that they may use")
 	cmd.Flags().StringVar(&o.Service, "service", "", "look only at the Service of this name")
-	cmd.Flags().BoolVar(&form.short, "short", false, "one line for each area, and below it warnings and failures")
+	cmd.Flags().BoolVar(&form.short, "short", false, "print only warnings and failures")
 	return cmd
 }
 
@@ -77,11 +75,10 @@ type reportForm struct {
 
 // printReport prints the report and makes the exit status of it.
 func (p Program) printReport(form reportForm, report preflight.Report) error {
-	data, text := report, report.Text
 	if form.short {
-		data, text = report.Short(), report.ShortText
+		report = report.Short()
 	}
-	if err := form.out.Print(p.Stdout, data, text(p.colour(p.Stdout))); err != nil {
+	if err := form.out.Print(p.Stdout, report, report.Text(p.colour(p.Stdout))); err != nil {
 		return err
 	}
 	switch {
@@ -100,7 +97,7 @@ func (p Program) preflight(ctx context.Context, c settings.Config, o preflight.O
 	if err != nil {
 		return preflight.Report{}, err
 	}
-	o.Config, o.Documents, o.InPod, o.Slow = c, r.set, p.variable("KUBERNETES_SERVICE_HOST") != "", p.slow()
+	o.Config, o.Documents, o.InPod = c, r.set, p.variable("KUBERNETES_SERVICE_HOST") != ""
 	o.Source, o.Labels = r.source, r.namespaceLabels
 	o.Checker = func(pool *v1alpha1.EndpointPool, check assign.Check) func(context.Context, netip.Addr) inventory.Result {
 		return probeWith(newChecker(pool, check, r.access(pool)))
@@ -119,14 +116,4 @@ func (p Program) preflight(ctx context.Context, c settings.Config, o preflight.O
 		}
 	}
 	return preflight.Run(ctx, o), nil
-}
-
-// slow says on standard error what takes long.
-func (p Program) slow() func(what string) {
-	var mu sync.Mutex
-	return func(what string) {
-		mu.Lock()
-		defer mu.Unlock()
-		fmt.Fprintln(p.Stderr, "Still "+what+" ...")
-	}
 }

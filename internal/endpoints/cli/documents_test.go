@@ -81,7 +81,7 @@ func TestCheckReportsEachMistakeOfTheDocuments(t *testing.T) {
 		words  string
 	}{
 		strings.Replace(poolAndBinding, "30080}]", "22}]", 1):                               {preflight.DocumentsValid, preflight.Fail, "does not allow the namespace shop to use port 22"},
-		strings.Replace(poolAndBinding, "pools: [{name: blue}]", "pools: [{name: blu}]", 1): {preflight.ServiceGranted, preflight.Fail, "may not use a pool blu"},
+		strings.Replace(poolAndBinding, "pools: [{name: blue}]", "pools: [{name: blu}]", 1): {preflight.ServiceValid, preflight.Fail, "may not use a pool blu"},
 		strings.Replace(poolAndBinding, "credentials: blue", "credentials: b", 1):           {preflight.SourceRead, preflight.Fail, "has no file kubeconfig"},
 		strings.Replace(poolAndBinding, "kubernetes: {}", "ionos: {datacenterID: 8feda53f-15f0-447f-badf-ebe32dad2fc0, lanID: 2}", 1): {
 			preflight.SourceRead, preflight.Fail, "has no file token"},

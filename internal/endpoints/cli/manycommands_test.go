@@ -234,7 +234,7 @@ func TestCheckSaysWhenTheCredentialsOfAPoolExpire(t *testing.T) {
 		_, report = checked(t, append(append(mounted(t, cloudy)[:1], environ[1]), nothing...), "--only", "source")
 		found = false
 		for _, c := range report.Checks {
-			found = found || c.ID == "source-token" && string(c.Result) == test.want
+			found = found || c.ID == "source-credential" && string(c.Result) == test.want
 		}
 		if !found {
 			t.Errorf("%v left: got %+v, want the token that is %s", test.left, report.Checks, test.want)

@@ -73,11 +73,11 @@ func TestContract118CheckLooksAtTheObjectsOfTheAPIServer(t *testing.T) {
 		result  preflight.Result
 		words   string
 	}{
-		"sound":     {withObjects(t, poolObject), preflight.DocumentsValid, preflight.OK, "DOCUMENTS_API=true 1 pool, 0 bindings"},
+		"sound":     {withObjects(t, poolObject), preflight.DocumentsValid, preflight.OK, "documents 1 pool, 0 bindings"},
 		"a mistake": {withObjects(t, strings.Replace(poolObject, "10.0.0.0/24", "10.0.0.1/24", 1)), preflight.DocumentsValid, preflight.Fail, "API server EndpointPool blue spec.subnets[0]"},
 		"beyond":    {withObjects(t, strings.Replace(poolObject, "10.0.0.0/24", "10.1.0.0/24", 1)), preflight.DocumentsValid, preflight.Fail, "is outside of BOUNDS_SUBNETS=10.0.0.0/16"},
-		"no kind":   {withObjects(t), preflight.DocumentsKind, preflight.Warn, "EndpointPool the API server does not have the kind"},
-		"shadowed":  {append(withObjects(t, poolObject), mounted(t, inFile(poolObject))...), preflight.DocumentsKind, preflight.Warn, "EndpointPool blue a file in DOCUMENTS_DIR has it too"},
+		"no kind":   {withObjects(t), preflight.DocumentsValid, preflight.Warn, "EndpointPool the API server does not have the kind"},
+		"shadowed":  {append(withObjects(t, poolObject), mounted(t, inFile(poolObject))...), preflight.DocumentsValid, preflight.Warn, "EndpointPool blue a file in DOCUMENTS_DIR has it too"},
 		"no server": {append([]string{"KUBECONFIG=/nonexistent"}, withObjects(t, poolObject)[1:]...), preflight.DocumentsValid, preflight.Fail, "/nonexistent"},
 	} {
 		code, report := checked(t, c.environ, "--only", "documents")

@@ -42,11 +42,8 @@ func (r reach) source(pool *v1alpha1.EndpointPool) (preflight.Origin, error) {
 	if made.remote != nil {
 		out.Remote = remoteWay(from, r.metrics)
 	}
-	if cloud := made.cloud; cloud != nil {
-		out.Cloud = func() preflight.CloudFacts {
-			expires, _ := cloud.TokenExpiry()
-			return preflight.CloudFacts{Warnings: cloud.Warnings(), Expires: expires}
-		}
+	if made.cloud != nil {
+		out.Warnings = made.cloud.Warnings
 	}
 	out.Read = made.readBeside
 	return out, nil

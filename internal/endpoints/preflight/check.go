@@ -20,14 +20,14 @@ const (
 
 // Check is one thing that was looked at.
 type Check struct {
-	ID      ID      `json:"id"`
-	Section Section `json:"section"`
-	Result  Result  `json:"result"`
+	ID     ID     `json:"id"`
+	Area   string `json:"area"`
+	Result Result `json:"result"`
 	// Subject is what was looked at: a variable, a node, a right, an object.
 	Subject string `json:"subject"`
 	// Message says what was found, with the actual values.
 	Message string `json:"message"`
-	// Reason is the reason of the node or address, where there is one.
+	// Reason is the reason of the node, the address or the Service, where there is one.
 	Reason string `json:"reason,omitempty"`
 	// Remedy and Link are there for warn and fail.
 	Remedy string `json:"remedy,omitempty"`
@@ -38,7 +38,7 @@ type Check struct {
 const page = "https://github.com/ablmnzde/ionoscloud-endpointslice-controller/blob/main/docs/reference/check.md"
 
 func (id ID) check(result Result, subject, message string) Check {
-	return Check{ID: id, Section: id.section(), Result: result, Subject: subject, Message: message}
+	return Check{ID: id, Area: id.area(), Result: result, Subject: subject, Message: message}
 }
 
 func (id ID) ok(subject, format string, args ...any) Check {
@@ -80,4 +80,12 @@ func plural(n int, thing string) string {
 		thing += "s"
 	}
 	return fmt.Sprintf("%d %s", n, thing)
+}
+
+// finding is what was found: the reason, where there is one, and the message.
+func (c Check) finding() string {
+	if c.Reason != "" {
+		return c.Reason + ": " + c.Message
+	}
+	return c.Message
 }

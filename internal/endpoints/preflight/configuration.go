@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
 
@@ -28,42 +27,35 @@ func Invalid(err error) []Check {
 	return checks
 }
 
-// Odd returns a warning for each setting of a valid configuration that is seldom
+// unusual returns a warning for each setting of a valid configuration that is seldom
 // intended. inPod says that the program runs in a Pod.
-func Odd(c settings.Config, set documents.Set, inPod bool) []Check {
-	text := fmt.Sprintf("valid: SOURCE_KIND=%s, STORE_KIND=%s, Service %s/%s", c.Source.Kind, c.Store.Kind, c.Target.Namespace, c.Target.ServiceName)
-	if !set.Variables {
-		text = fmt.Sprintf("valid: %s, STORE_KIND=%s", strings.ReplaceAll(placeOf(c.Documents), " ", ", "), c.Store.Kind)
-	}
-	checks := []Check{ConfigurationValid.ok("configuration", "%s", text)}
+func unusual(c settings.Config, inPod bool) []Check {
+	checks := []Check{ConfigurationValid.ok("configuration", "valid, STORE_KIND=%s", c.Store.Kind)}
 	for _, warning := range c.Warnings() {
-		checks = append(checks, ConfigurationUnknown.warn(warning.Variable, "%s", warning.Rule).remedied(warning.Remedy))
+		checks = append(checks, ConfigurationUnusual.warn(warning.Variable, "%s", warning.Rule).remedied(warning.Remedy))
 	}
 	if inPod && !c.Leader.Election && c.Store.Kind != settings.StoreMemory {
-		checks = append(checks, ConfigurationElection.warn("LEADER_ELECTION=false", "this is right for exactly one Pod; a second one, also during a rolling update, would check and write too"))
+		checks = append(checks, ConfigurationUnusual.warn("LEADER_ELECTION=false", "this is right for exactly one Pod; a second one, also during a rolling update, would check and write too").
+			remedied("set LEADER_ELECTION=true, or keep one replica and the strategy Recreate"))
 	}
 	if c.Run.DryRun {
-		checks = append(checks, ConfigurationDryRun.warn("DRY_RUN=true", "the daemon decides and reports, but writes nothing"))
+		checks = append(checks, ConfigurationUnusual.warn("DRY_RUN=true", "the daemon decides and reports, but writes nothing").remedied("remove DRY_RUN to let the daemon write"))
 	}
 	return checks
 }
 
-// OddPool is the same of the settings of a pool, with its defaults.
-func OddPool(pool *v1alpha1.EndpointPool) []Check {
+// unusualPool is the same of the settings of a pool.
+func unusualPool(pool *v1alpha1.EndpointPool) []Check {
 	var checks []Check
 	for _, subnet := range pool.Spec.Subnets {
 		if strings.HasSuffix(subnet, "/0") {
-			checks = append(checks, ConfigurationSubnet.warn("SECURED_SUBNET_CIDR="+subnet, "every address is inside this subnet, so the filter accepts every address"))
+			checks = append(checks, ConfigurationUnusual.warn("SECURED_SUBNET_CIDR="+subnet, "every address is inside this subnet, so the filter accepts every address").
+				remedied("set it to the private network of the remote nodes"))
 		}
 	}
 	if pool.Spec.HealthCheck.Mode == v1alpha1.HealthCheckNone {
-		checks = append(checks, ConfigurationHealth.warn("HEALTH_CHECK_MODE=off", "every endpoint counts as passing, so a dead endpoint stays until the source leaves it out"))
-	}
-	if *pool.Spec.Guard.EmptyResultThreshold == 0 {
-		checks = append(checks, ConfigurationThreshold.warn("EMPTY_RESULT_THRESHOLD=0", "no rejected inventory removes an endpoint, even if its node is really gone: the endpoint stays published, down"))
-	}
-	if *pool.Spec.Guard.MaxRemovalPercent == 100 {
-		checks = append(checks, ConfigurationRemoval.warn("MAX_REMOVAL_PERCENT=100", "one wrong inventory may remove all endpoints except those that it lists"))
+		checks = append(checks, ConfigurationUnusual.warn("HEALTH_CHECK_MODE=off", "every endpoint counts as passing, so a dead endpoint stays until the source leaves it out").
+			remedied("set HEALTH_CHECK_MODE to tcp, http or https unless something else checks the endpoints"))
 	}
 	return checks
 }

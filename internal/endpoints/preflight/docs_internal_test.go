@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -55,12 +54,12 @@ Exit status: 0 nothing failed; 1 something failed; 2 the configuration is wrong;
 
 ` + "`--only AREA`" + ` checks one area only. For several, separate them with commas or repeat ` + "`--only`" + `. The exit status counts only what was checked. A wrong configuration is always reported.
 
-| area | is | needs |
-|---|---|---|
+| area | needs |
+|---|---|
 %s
-What an area needs is checked as well, and shown if it failed. If the source cannot be read, ` + "`rights` and `service`" + ` are judged without the nodes, and the source is shown as ` + "`skip`" + `.
+What an area needs is checked as well, and shown if it failed.
 
-` + "`--short`" + ` prints one line for each area, and below it what is ` + "`warn` or `fail`" + `: one line for all checks with the same reason. In a document it leaves the other checks out.
+` + "`--short`" + ` prints only what is ` + "`warn` or `fail`" + `, and the counts of all checks.
 
 ` + "`-o json`" + ` and ` + "`-o yaml`" + ` print one document:
 
@@ -70,13 +69,12 @@ What an area needs is checked as well, and shown if it failed. If the source can
 | ` + "`ok`" + ` | whether nothing failed |
 | ` + "`summary`" + ` | the sentence at the end of the text |
 | ` + "`counts`" + ` | how many checks have each result: ` + "`ok`, `warn`, `fail`, `skip`" + ` |
-| ` + "`areas[].section`, `areas[].result`, `areas[].counts`" + ` | the area, the worst result of its checks, and how many have each result |
 | ` + "`checks[].id`" + ` | the kind of the check: a heading of this page |
-| ` + "`checks[].section`" + ` | the area |
+| ` + "`checks[].area`" + ` | the area |
 | ` + "`checks[].result`" + ` | see above |
 | ` + "`checks[].subject`" + ` | what was checked: a variable, a node and its address, a right, an object |
 | ` + "`checks[].message`" + ` | what was found, with the actual values |
-| ` + "`checks[].reason`" + ` | the [reason](reasons.md) of a node or address, where there is one |
+| ` + "`checks[].reason`" + ` | the [reason](reasons.md) of a node or address, or that of the [Event](events.md) on the Service, where there is one |
 | ` + "`checks[].remedy`, `checks[].link`" + ` | what to do, and the heading of this page; for ` + "`warn` and `fail`" + ` |
 `
 
@@ -84,10 +82,10 @@ What an area needs is checked as well, and shown if it failed. If the source can
 func reference() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, referenceHead, areaTable())
-	for _, section := range Sections() {
-		fmt.Fprintf(&b, "\n## %s\n", section.Title())
+	for _, area := range Areas() {
+		fmt.Fprintf(&b, "\n## %s\n", area)
 		for _, doc := range Docs() {
-			if doc.ID.section() == section {
+			if doc.ID.area() == area {
 				fmt.Fprintf(&b, "\n### %s\n\n%s\n\nWhat to do: %s.\n", doc.ID, doc.Meaning, doc.Remedy)
 			}
 		}
@@ -98,12 +96,12 @@ func reference() string {
 // areaTable lists the areas and what they need.
 func areaTable() string {
 	var b strings.Builder
-	for _, section := range Sections() {
+	for _, area := range Areas() {
 		var ids []string
-		for _, id := range slices.Concat(section.needs(), section.uses()) {
+		for _, id := range needs(area) {
 			ids = append(ids, "`"+string(id)+"`")
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", section, section.Title(), strings.Join(ids, ", "))
+		fmt.Fprintf(&b, "| `%s` | %s |\n", area, strings.Join(ids, ", "))
 	}
 	return b.String()
 }

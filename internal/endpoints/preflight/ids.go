@@ -3,111 +3,61 @@ package preflight
 import "strings"
 
 // ID names a kind of check; it is also its anchor in docs/reference/check.md.
-// What stands before the first hyphen is its section.
+// What stands before the first hyphen is its area.
 type ID string
 
 // The checks.
 const (
-	ConfigurationValid     ID = "configuration-valid"
-	ConfigurationUnknown   ID = "configuration-unknown"
-	ConfigurationSubnet    ID = "configuration-subnet"
-	ConfigurationHealth    ID = "configuration-health"
-	ConfigurationThreshold ID = "configuration-threshold"
-	ConfigurationRemoval   ID = "configuration-removal"
-	ConfigurationElection  ID = "configuration-election"
-	ConfigurationDryRun    ID = "configuration-dry-run"
+	ConfigurationValid   ID = "configuration-valid"
+	ConfigurationUnusual ID = "configuration-unusual"
 
-	DocumentsValid  ID = "documents-valid"
-	DocumentsKind   ID = "documents-kind"
-	DocumentsBounds ID = "documents-bounds"
+	DocumentsValid ID = "documents-valid"
 
-	SourceRead    ID = "source-read"
-	SourceRight   ID = "source-right"
-	SourceToken   ID = "source-token"
-	SourceExpiry  ID = "source-credential"
-	SourceWarning ID = "source-warning"
+	SourceRead   ID = "source-read"
+	SourceRight  ID = "source-right"
+	SourceExpiry ID = "source-credential"
 
 	NodesUsable ID = "nodes-usable"
 	NodesNode   ID = "nodes-node"
 
-	APIAccess    ID = "api-access"
 	APIReachable ID = "api-reachable"
-	APIIdentity  ID = "api-identity"
 	APIExpiry    ID = "api-credential"
 	APIKubectl   ID = "api-kubectl"
 
-	RightsServices   ID = "rights-services"
-	RightsSlices     ID = "rights-endpointslices"
-	RightsLeases     ID = "rights-leases"
-	RightsEvents     ID = "rights-events"
-	RightsNamespaces ID = "rights-namespaces"
+	RightsGranted ID = "rights-granted"
 
-	ServicePresent     ID = "service-present"
-	ServiceSelector    ID = "service-selector"
-	ServiceType        ID = "service-type"
-	ServicePorts       ID = "service-ports"
-	ServiceFamilies    ID = "service-families"
-	ServiceTraffic     ID = "service-traffic-policy"
-	ServiceTopology    ID = "service-topology"
-	ServiceHeadless    ID = "service-headless"
-	ServiceGranted     ID = "service-granted"
-	ServiceAnnotations ID = "service-annotations"
-	ServiceNetwork     ID = "service-network-policies"
+	ServiceValid   ID = "service-valid"
+	ServiceClients ID = "service-clients"
 
 	SlicesOurs   ID = "slices-ours"
 	SlicesBeside ID = "slices-beside"
+	SlicesKept   ID = "slices-kept"
 
 	ProbesAddress ID = "probes-address"
 	ProbesNone    ID = "probes-none"
 )
 
-// Section is a group of checks.
-type Section string
-
-// The sections, in the order of the report.
-const (
-	Configuration Section = "configuration"
-	Documents     Section = "documents"
-	Source        Section = "source"
-	Nodes         Section = "nodes"
-	API           Section = "api"
-	Rights        Section = "rights"
-	Service       Section = "service"
-	Slices        Section = "slices"
-	Probes        Section = "probes"
-)
-
-// Sections lists the sections in the order of the report.
-func Sections() []Section {
-	return []Section{Configuration, Documents, Source, Nodes, API, Rights, Service, Slices, Probes}
+// Areas lists the areas in the order of the report.
+func Areas() []string {
+	return []string{"configuration", "documents", "source", "nodes", "api", "rights", "service", "slices", "probes"}
 }
 
-// Title is the section's heading.
-func (s Section) Title() string {
-	switch s {
-	case Configuration:
-		return "Configuration"
-	case Documents:
-		return "Documents"
-	case Source:
-		return "Source"
-	case Nodes:
-		return "Nodes and subnet"
-	case API:
-		return "Local API server"
-	case Rights:
-		return "Rights"
-	case Service:
-		return "Service"
-	case Slices:
-		return "Slices"
-	case Probes:
-		return "Health checks"
+func (id ID) area() string {
+	area, _, _ := strings.Cut(string(id), "-")
+	return area
+}
+
+// needs are the checks without which an area cannot be judged: one that fails is shown.
+func needs(area string) []ID {
+	switch area {
+	case "nodes":
+		return []ID{SourceRead}
+	case "rights", "slices":
+		return []ID{APIReachable}
+	case "service":
+		return []ID{SourceRead, APIReachable}
+	case "probes":
+		return []ID{SourceRead, NodesUsable, APIReachable}
 	}
-	return string(s)
-}
-
-func (id ID) section() Section {
-	section, _, _ := strings.Cut(string(id), "-")
-	return Section(section)
+	return nil
 }

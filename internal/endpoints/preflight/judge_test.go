@@ -2,7 +2,9 @@ package preflight_test
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -13,7 +15,6 @@ import (
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/environment"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/preflight"
@@ -55,7 +56,7 @@ func want(t *testing.T, checks []preflight.Check, outlined ...string) {
 	}
 }
 
-func TestOddSettingsAreWarningsAndNothingElseIs(t *testing.T) {
+func TestUnusualSettingsAreWarningsAndNothingElseIs(t *testing.T) {
 	t.Parallel()
 	const valid = "ok configuration-valid"
 	for _, test := range []struct {
@@ -65,41 +66,25 @@ func TestOddSettingsAreWarningsAndNothingElseIs(t *testing.T) {
 	}{
 		{nil, false, []string{valid}},
 		{[]string{"LEADER_ELECTION=true"}, true, []string{valid}},
-		{nil, true, []string{valid, "warn configuration-election"}},
+		{nil, true, []string{valid, "warn configuration-unusual"}},
 		{[]string{"STORE_KIND=memory"}, true, []string{valid}},
-		{[]string{"HEALTH_CHECK_MODE=off"}, false, []string{valid, "warn configuration-health"}},
-		{[]string{"EMPTY_RESULT_THRESHOLD=0"}, false, []string{valid, "warn configuration-threshold"}},
-		{[]string{"MAX_REMOVAL_PERCENT=100"}, false, []string{valid, "warn configuration-removal"}},
-		{[]string{"DRY_RUN=true"}, false, []string{valid, "warn configuration-dry-run"}},
-		{[]string{"SECURED_SUBNET_CIDR=10.0.0.0/24,::/0"}, false, []string{valid, "warn configuration-subnet"}},
+		{[]string{"HEALTH_CHECK_MODE=off"}, false, []string{valid, "warn configuration-unusual"}},
+		{[]string{"DRY_RUN=true"}, false, []string{valid, "warn configuration-unusual"}},
+		{[]string{"SECURED_SUBNET_CIDR=10.0.0.0/24,::/0"}, false, []string{valid, "warn configuration-unusual"}},
 	} {
 		c := loaded(t, test.changes...)
-		want(t, append(preflight.Odd(c, documents.Set{Variables: true}, test.inPod), preflight.OddPool(poolOf(c))...), test.want...)
+		want(t, preflight.Unusual(c, poolOf(c), test.inPod), test.want...)
 	}
 }
 
 func TestWhatTheCloudSaysIsJudged(t *testing.T) {
 	t.Parallel()
+	want(t, preflight.JudgeRead(2, time.Second, nil, []string{"odd"}), "ok source-read", "warn source-read")
+	want(t, preflight.JudgeRead(0, time.Second, errors.New("broken"), nil), "fail source-read")
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	const day = 24 * time.Hour
-	for _, test := range []struct {
-		facts preflight.CloudFacts
-		want  []string
-		says  string
-	}{
-		{preflight.CloudFacts{}, []string{"skip source-token"}, ""},
-		{preflight.CloudFacts{Expires: now.Add(14 * day)}, []string{"ok source-token"}, "14 days"},
-		{preflight.CloudFacts{Expires: now.Add(14*day - time.Second)}, []string{"warn source-token"}, "13 days"},
-		{preflight.CloudFacts{Expires: now.Add(time.Hour)}, []string{"warn source-token"}, "in 1 hour"},
-		{preflight.CloudFacts{Expires: now}, []string{"fail source-token"}, "expired at 2026-01-01T00:00:00Z"},
-		{preflight.CloudFacts{Warnings: []string{"odd"}}, []string{"skip source-token", "warn source-warning"}, ""},
-	} {
-		checks := preflight.JudgeCloud(test.facts, now)
-		want(t, checks, test.want...)
-		if !strings.Contains(checks[0].Message, test.says) {
-			t.Errorf("got %q, want %q in it", checks[0].Message, test.says)
-		}
-	}
+	token := "e30." + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"exp":%d}`, now.Add(13*24*time.Hour).Unix())) + ".c2VjcmV0"
+	want(t, []preflight.Check{preflight.JudgeToken([]string{token, "password"}, now)}, "warn source-credential")
+	want(t, []preflight.Check{preflight.JudgeToken([]string{"password"}, now)}, "skip source-credential")
 }
 
 func TestTheEndOfACredentialIsAFailureAndItsNearnessAWarning(t *testing.T) {
@@ -117,8 +102,8 @@ func TestTheEndOfACredentialIsAFailureAndItsNearnessAWarning(t *testing.T) {
 	}{
 		{token(300*day, 14*day), "ok", "the token expires at 2026-01-15T00:00:00Z, in 14 days"},
 		{token(300*day, 13*day), "warn", "the token expires at 2026-01-14T00:00:00Z, in 13 days"},
-		{token(54*time.Minute, 6*time.Minute), "ok", "in 6 minutes"},
-		{token(55*time.Minute, 5*time.Minute), "warn", "in 5 minutes"},
+		{token(54*time.Minute, 6*time.Minute), "ok", "in 6m0s"},
+		{token(55*time.Minute, 5*time.Minute), "warn", "in 5m0s"},
 		{token(day, 0), "fail", "the token expired at 2026-01-01T00:00:00Z"},
 		{&rest.Config{BearerToken: "c2VjcmV0"}, "skip", "it does not say"},
 		{&rest.Config{ExecProvider: &clientcmdapi.ExecConfig{Command: "c2VjcmV0"}}, "skip", "an exec plugin"},
@@ -140,25 +125,15 @@ func TestARightIsNeededExactlyWhereTheCodeAsksForIt(t *testing.T) {
 		changes []string
 		want    []string
 	}{
-		{[]string{"STORE_KIND=memory"}, nil},
-		{nil, []string{
-			"list services/web in shop", "watch services/web in shop",
-			"list " + slices4 + " in shop", "watch " + slices4 + " in shop", "create " + slices4 + " in shop",
-			"update " + slices4 + "/web-remote in shop", "create events.events.k8s.io in shop",
-		}},
+		{nil, []string{"list, watch services/web", "list, watch, create " + slices4, "update " + slices4 + "/web-remote", "create events.events.k8s.io"}},
+		{[]string{"SECURED_SUBNET_CIDR=fd00::/64"}, []string{"list, watch services/web", "list, watch, create " + slices4, "update " + slices4 + "/web-remote-ipv6", "create events.events.k8s.io"}},
 		{[]string{"STORE_KIND=kubectl", "LEADER_ELECTION=true", "LEADER_ELECTION_NAMESPACE=shop", "LEADER_ELECTION_NAME=it"}, []string{
-			"get services/web in shop",
-			"list " + slices4 + " in shop", "create " + slices4 + " in shop", "get " + slices4 + "/web-remote in shop",
-			"update " + slices4 + "/web-remote in shop",
-			"list leases.coordination.k8s.io/it in shop", "watch leases.coordination.k8s.io/it in shop", "update leases.coordination.k8s.io/it in shop",
-			"create leases.coordination.k8s.io in shop", "create events.events.k8s.io in shop",
+			"get services/web", "list, create " + slices4, "get, update " + slices4 + "/web-remote", "create events.events.k8s.io",
+			"list, watch, update leases.coordination.k8s.io/it", "create leases.coordination.k8s.io",
 		}},
 	} {
-		var got []string
-		for _, right := range preflight.Needed(loaded(t, test.changes...), "shop", "web", []string{"web-remote"}) {
-			got = append(got, right.String())
-		}
-		if diff := cmp.Diff(test.want, got); diff != "" {
+		c := loaded(t, test.changes...)
+		if diff := cmp.Diff(test.want, world(t, c, nil, nil).Needed("shop")); diff != "" {
 			t.Errorf("%v: rights (-want +got):\n%s", test.changes, diff)
 		}
 	}
@@ -189,7 +164,7 @@ func TestWhenNoProbePassesTheHintTellsWhereToLook(t *testing.T) {
 		{[]inventory.Outcome{inventory.Pass, inventory.Silent}, []string{"ok probes-address", "fail probes-address"}, ""},
 		{[]inventory.Outcome{inventory.Silent}, []string{"fail probes-none", "fail probes-address"}, "security group"},
 		{[]inventory.Outcome{inventory.Refused}, []string{"fail probes-none", "fail probes-address"}, "start the workload"},
-		{[]inventory.Outcome{inventory.LocalError}, []string{"fail probes-none", "fail probes-address"}, "this machine"},
+		{[]inventory.Outcome{inventory.LocalError}, []string{"fail probes-none", "fail probes-address"}, "in common"},
 		{[]inventory.Outcome{inventory.Refused, inventory.Silent}, []string{"fail probes-none", "fail probes-address", "fail probes-address"}, "in common"},
 	} {
 		checks := preflight.JudgeProbes(probed(test.outcomes...))
@@ -216,26 +191,14 @@ func TestNodesThatAreNotMeantToBePublishedDoNotFail(t *testing.T) {
 	}), "ok nodes-usable", "ok nodes-node", "skip nodes-node", "fail nodes-node", "skip nodes-node", "skip nodes-node", "fail nodes-node")
 }
 
-func TestEverySectionHasItsTitleAndItsChecks(t *testing.T) {
+func TestEveryAreaHasItsChecks(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}
 	for _, doc := range preflight.Docs() {
-		section, _, _ := strings.Cut(string(doc.ID), "-")
-		used[section] = true
+		area, _, _ := strings.Cut(string(doc.ID), "-")
+		used[area] = true
 	}
-	for _, section := range preflight.Sections() {
-		if !used[string(section)] || section.Title() == string(section) {
-			t.Errorf("section %s has no check or no title", section)
-		}
-		delete(used, string(section))
-	}
-	if len(used) > 0 {
-		t.Errorf("got checks of no section: %v", slices.Collect(func(yield func(string) bool) {
-			for name := range used {
-				if !yield(name) {
-					return
-				}
-			}
-		}))
+	if diff := cmp.Diff(slices.Sorted(slices.Values(preflight.Areas())), slices.Sorted(maps.Keys(used))); diff != "" {
+		t.Errorf("areas and those of the checks differ (-areas +checks):\n%s", diff)
 	}
 }

@@ -6,13 +6,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
 
-// JudgeNodes says what the filter decided on each node and address. A node with one
+// judgeNodes says what the filter decided on each node and address. A node with one
 // address that may be published is fine, whatever its other addresses are.
-func JudgeNodes(nodes int, decisions []inventory.Decision) []Check {
-	remedies := make(map[inventory.Reason]string)
-	for _, doc := range inventory.Reasons() {
-		remedies[doc.Reason] = doc.Remedy
-	}
+func judgeNodes(nodes int, decisions []inventory.Decision) []Check {
 	usable := make(map[inventory.Identity]bool)
 	for _, d := range decisions {
 		if d.Reason == "" {
@@ -21,14 +17,28 @@ func JudgeNodes(nodes int, decisions []inventory.Decision) []Check {
 	}
 	checks := []Check{judgeUsable(nodes, len(usable))}
 	for _, d := range decisions {
-		c := NodesNode.check(nodeResult(d.Reason, usable[d.Node]), subject(d), d.Text())
+		subject := d.Node.Name
+		if d.Address.IsValid() {
+			subject += " " + d.Address.String()
+		}
+		c := NodesNode.check(nodeResult(d.Reason, usable[d.Node]), subject, d.Text())
 		c.Reason = string(d.Reason)
 		if c.Result == Fail {
-			c = c.remedied(remedies[d.Reason])
+			c = c.remedied(remedyOf(d.Reason))
 		}
 		checks = append(checks, c)
 	}
 	return checks
+}
+
+// remedyOf is what to do about a reason; empty where the reference does not say it.
+func remedyOf(reason inventory.Reason) string {
+	for _, doc := range inventory.Reasons() {
+		if doc.Reason == reason {
+			return doc.Remedy
+		}
+	}
+	return ""
 }
 
 func judgeUsable(nodes, usable int) Check {
@@ -40,14 +50,6 @@ func judgeUsable(nodes, usable int) Check {
 		return NodesUsable.fail(subject, "none of %s has an address that may be published", plural(nodes, "node"))
 	}
 	return NodesUsable.ok(subject, "%d of %s", usable, plural(nodes, "node"))
-}
-
-// subject names the node, and the address where the decision is about one.
-func subject(d inventory.Decision) string {
-	if !d.Address.IsValid() {
-		return d.Node.Name
-	}
-	return d.Node.Name + " " + d.Address.String()
 }
 
 // nodeResult fails an address that should be published and cannot be. It skips nodes

@@ -2,7 +2,6 @@ package preflight_test
 
 import (
 	"net/netip"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/preflight"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 )
 
 // target is the Service shop/web, whose port is called http.
@@ -47,60 +47,47 @@ func at(addresses ...string) []inventory.Candidate {
 	return candidates
 }
 
-func TestEachMistakeOfTheServiceIsFoundBesideTheOthers(t *testing.T) {
+func TestAMistakeOfTheServiceIsFound(t *testing.T) {
 	t.Parallel()
-	right := []string{
-		"ok service-present", "ok service-type", "ok service-selector", "ok service-ports", "ok service-traffic-policy", "ok service-families",
-	}
-	with := func(changed ...string) []string {
-		all := append([]string{}, right...)
-		for _, c := range changed {
-			_, id, _ := strings.Cut(c, " ")
-			for i := range all {
-				if strings.HasSuffix(all[i], " "+id) {
-					all[i] = c
-				}
-			}
-		}
-		return all
-	}
 	now := metav1.NewTime(time.Unix(1, 0))
 	candidates := at("10.0.0.1", "10.0.0.2")
+	const valid = "ok service-valid"
 	for _, test := range []struct {
 		name       string
 		change     func(*corev1.Service)
 		candidates []inventory.Candidate
 		want       []string
 	}{
-		{"right", func(*corev1.Service) {}, candidates, right},
-		{"going", func(s *corev1.Service) { s.DeletionTimestamp = &now }, candidates, []string{"fail service-present"}},
-		{"selector and port", func(s *corev1.Service) { s.Spec.Selector = map[string]string{"a": "b"}; s.Spec.Ports[0].Name = "x" }, candidates,
-			with("fail service-selector", "fail service-ports")},
-		{"other protocol", func(s *corev1.Service) { s.Spec.Ports[0].Protocol = corev1.ProtocolUDP }, candidates, with("fail service-ports")},
-		{"external name", func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeExternalName }, candidates, with("fail service-type")},
-		{"no candidate", func(*corev1.Service) {}, nil, with("skip service-families")},
-		{"one family too many", func(*corev1.Service) {}, at("10.0.0.1", "fd00::1"), with("warn service-families")},
-		{"the other family", func(*corev1.Service) {}, at("fd00::1"), with("fail service-families")},
-		{"both", func(s *corev1.Service) { s.Spec.IPFamilies = append(s.Spec.IPFamilies, corev1.IPv6Protocol) }, at("10.0.0.1", "fd00::1"), right},
+		{"right", func(*corev1.Service) {}, candidates, []string{valid}},
+		{"going", func(s *corev1.Service) { s.DeletionTimestamp = &now }, candidates, []string{"fail service-valid"}},
+		{"selector", func(s *corev1.Service) { s.Spec.Selector = map[string]string{"a": "b"} }, candidates, []string{"fail service-valid"}},
+		{"port", func(s *corev1.Service) { s.Spec.Ports[0].Name = "x" }, candidates, []string{"fail service-valid"}},
+		{"other protocol", func(s *corev1.Service) { s.Spec.Ports[0].Protocol = corev1.ProtocolUDP }, candidates, []string{"fail service-valid"}},
+		{"external name", func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeExternalName }, candidates, []string{"fail service-valid"}},
+		{"no candidate", func(*corev1.Service) {}, nil, []string{valid}},
+		{"one family too many", func(*corev1.Service) {}, at("10.0.0.1", "fd00::1"), []string{valid, "warn service-clients"}},
+		{"the other family", func(*corev1.Service) {}, at("fd00::1"), []string{valid, "fail service-clients"}},
+		{"both", func(s *corev1.Service) { s.Spec.IPFamilies = append(s.Spec.IPFamilies, corev1.IPv6Protocol) }, at("10.0.0.1", "fd00::1"), []string{valid}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			want(t, preflight.JudgeService(service(test.change), target(), test.candidates), test.want...)
+			want(t, preflight.JudgeService(manifest.ServiceOf(service(test.change)), target(), test.candidates, nil), test.want...)
 		})
 	}
-	want(t, preflight.JudgeService(nil, target(), candidates), "fail service-present")
+	want(t, preflight.JudgeService(publish.Service{}, target(), candidates, nil), "fail service-valid")
 }
 
-func TestWhatTheDaemonTellsOfAServiceIsACheck(t *testing.T) {
+// Contract 232: check tells what keeps clients from the endpoints.
+func TestContract232WhatTheDaemonTellsOfAServiceIsACheck(t *testing.T) {
 	t.Parallel()
 	for reason, found := range map[string]string{
-		assign.TrafficPolicyLocal: "fail service-traffic-policy", assign.TopologyIgnored: "warn service-topology",
-		assign.HeadlessPort: "warn service-headless", assign.BindingWins: "warn service-annotations", assign.UnknownAnnotation: "warn service-annotations",
+		assign.TrafficPolicyLocal: "fail service-clients", assign.TopologyIgnored: "warn service-clients",
+		assign.HeadlessPort: "warn service-clients", assign.BindingWins: "warn service-valid", assign.UnknownAnnotation: "warn service-valid",
 	} {
-		checks := preflight.JudgeService(service(func(*corev1.Service) {}), target(), nil, assign.Notice{Reason: reason, Message: "it is so; change it"})
-		i := slices.IndexFunc(checks, func(c preflight.Check) bool { return c.Message == "it is so" && c.Remedy == "change it" })
-		if i < 0 || string(checks[i].Result)+" "+string(checks[i].ID) != found {
-			t.Errorf("%s: got %+v, want %s", reason, checks, found)
+		checks := preflight.JudgeService(manifest.ServiceOf(service(func(*corev1.Service) {})), target(), nil, []assign.Notice{{Reason: reason, Message: "it is so; change it"}})
+		want(t, checks, "ok service-valid", found)
+		if c := checks[1]; c.Message != "it is so" || c.Remedy != "change it" || c.Reason != reason {
+			t.Errorf("got %+v, want the words of the daemon", c)
 		}
 	}
 }
@@ -128,16 +115,15 @@ func TestWhatStandsBesideOurSlicesIsFoundWithARemedyThatIsSafe(t *testing.T) {
 		want    []string
 		remedy  string
 	}{
-		{nil, []string{"skip slices-ours", "ok slices-beside"}, ""},
-		{[]*discoveryv1.EndpointSlice{ours, empty}, []string{"ok slices-ours", "ok slices-beside"}, ""},
-		{[]*discoveryv1.EndpointSlice{mirrored}, []string{"skip slices-ours", "fail slices-beside"}, "not now: "},
-		{[]*discoveryv1.EndpointSlice{ours, mirrored}, []string{"ok slices-ours", "fail slices-beside"}, "the slices of this program hold 1 ready endpoint now; "},
+		{nil, []string{"skip slices-ours"}, ""},
+		{[]*discoveryv1.EndpointSlice{ours, empty}, []string{"ok slices-ours"}, ""},
+		{[]*discoveryv1.EndpointSlice{mirrored}, []string{"skip slices-ours", "fail slices-beside"}, "once "},
 		{[]*discoveryv1.EndpointSlice{ours, slice("web-abc", "endpointslice-controller.k8s.io")}, []string{"ok slices-ours", "fail slices-beside"}, "once "},
 		{[]*discoveryv1.EndpointSlice{ours, slice("web-abc", "others")}, []string{"ok slices-ours", "warn slices-beside"}, "once "},
 		{[]*discoveryv1.EndpointSlice{ours, slice("old-name", "us")}, []string{"ok slices-ours", "warn slices-beside"}, "once "},
-		{[]*discoveryv1.EndpointSlice{slice("web-remote", "others")}, []string{"fail slices-ours", "ok slices-beside"}, ""},
+		{[]*discoveryv1.EndpointSlice{slice("web-remote", "others")}, []string{"fail slices-ours"}, ""},
 	} {
-		checks := preflight.JudgeSlices(publish.Service{UID: "uid"}, test.objects, target())
+		checks := preflight.JudgeSlices(publish.Service{UID: "uid"}, test.objects, []publish.Target{target()})
 		want(t, checks, test.want...)
 		if remedy := checks[len(checks)-1].Remedy; !strings.Contains(remedy, test.remedy) {
 			t.Errorf("got the remedy %q, want %q in it", remedy, test.remedy)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
@@ -19,39 +18,34 @@ import (
 type pool struct {
 	document   *v1alpha1.EndpointPool
 	origin     Origin
-	nodes      []inventory.Node
 	candidates []inventory.Candidate
-	// skipped is why it was not looked at; empty where it was.
-	skipped                string
-	source, remote, listed []Check
+	// nodes is how many the source lists.
+	nodes  int
+	checks []Check
+	// skipped says that it was not looked at.
+	skipped bool
 }
 
 // look reads the source once, and asks the API server of the nodes for the rights of the
 // source. A pool that may serve nothing in the namespace that is looked at is left alone.
 func (l *look) look(ctx context.Context, p *pool) {
-	if !l.Asks(Source) {
+	p.checks = unusualPool(p.document)
+	if l.Namespace != "" && !l.Documents.Variables && !mayServe(p.document, l.Namespace) {
+		p.skipped, p.checks = true, []Check{SourceRead.skip("source", "not looked at: the pool allows no use in namespace %s", l.Namespace)}
 		return
 	}
-	if l.Namespace != "" && !l.Documents.Variables && !mayServe(p.document, l.Namespace) {
-		p.skipped = "not looked at: it allows no use in namespace " + l.Namespace
+	if !l.asks(SourceRead) {
 		return
 	}
 	var err error
 	if p.origin, err = l.Source(p.document); err != nil {
-		p.source = []Check{SourceRead.fail("source", "%v", err)}
+		p.checks = append(p.checks, SourceRead.fail("source", "%v", err))
 	} else {
-		together(
-			func() { err = l.read(ctx, p) },
-			func() { p.remote = l.askRemote(ctx, p.origin.Remote) },
-		)
+		err = l.read(ctx, p)
 	}
 	if err != nil {
-		p.listed = []Check{NodesUsable.skip("usable nodes", "the source could not be read")}
-		return
+		p.checks = append(p.checks, NodesUsable.skip("usable nodes", "the source could not be read"))
 	}
-	filtered := filter.Apply(p.nodes, p.origin.Rules)
-	p.candidates = filtered.Candidates
-	p.listed = JudgeNodes(len(p.nodes), slices.SortedStableFunc(slices.Values(filtered.Decisions), inventory.CompareDecisions))
 }
 
 // mayServe reports whether a pool may serve Services of a namespace, whose labels count as
@@ -63,38 +57,35 @@ func mayServe(document *v1alpha1.EndpointPool, namespace string) bool {
 }
 
 func (l *look) read(ctx context.Context, p *pool) error {
-	timeout := l.Config.Source.Timeout
-	defer l.slow("reading the source, for " + timeout.String() + " at most")()
-	bound, cancel := context.WithTimeout(ctx, timeout)
+	bound, cancel := context.WithTimeout(ctx, l.Config.Source.Timeout)
 	defer cancel()
 	start := time.Now()
 	nodes, err := p.origin.Read(bound)
-	p.nodes = nodes
-	p.source = []Check{judgeRead(len(nodes), time.Since(start), timeout, err)}
-	if p.origin.Cloud != nil {
-		facts := p.origin.Cloud()
-		for _, secret := range p.origin.Secrets {
-			if facts.Expires.IsZero() { // it was not used
-				_, facts.Expires = wire.TokenValidity(secret)
-			}
-		}
-		p.source = append(p.source, JudgeCloud(facts, time.Now())...)
+	var warnings []string
+	if p.origin.Warnings != nil {
+		warnings = p.origin.Warnings()
+		p.checks = append(p.checks, judgeToken(p.origin.Secrets, time.Now()))
 	}
-	return err
+	p.checks = append(p.checks, judgeRead(len(nodes), time.Since(start), err, warnings)...)
+	if p.origin.Remote != nil {
+		p.checks = append(p.checks, askRemote(ctx, p.origin.Remote)...)
+	}
+	if err != nil {
+		return err
+	}
+	filtered := filter.Apply(nodes, p.origin.Rules)
+	p.nodes, p.candidates = len(nodes), filtered.Candidates
+	p.checks = append(p.checks, judgeNodes(len(nodes), slices.SortedStableFunc(slices.Values(filtered.Decisions), inventory.CompareDecisions))...)
+	return nil
 }
 
 // ofPool is what was found of a pool, with settings as its reader names them.
 func (l *look) ofPool(p *pool) []Check {
-	name := "pool " + p.document.Name
-	if p.skipped != "" {
-		return []Check{SourceRead.skip(name, "%s", p.skipped)}
-	}
 	var names spelling.Names
 	if !l.Documents.Variables {
 		names = spelling.Names{Spelling: spelling.Fields, Pool: p.document.Name, CheckBy: spelling.Pool}
 	}
-	all := slices.Concat(OddPool(p.document), p.source, p.remote, p.listed)
-	return about(name, len(l.pools) > 1, spelled(names, all))
+	return about("pool "+p.document.Name, len(l.pools) > 1, spelled(names, p.checks))
 }
 
 // spelled names settings as the reader of the checks does.
@@ -108,27 +99,26 @@ func spelled(names spelling.Names, checks []Check) []Check {
 
 // probe checks each candidate of each group once, as many at a time as the daemon would.
 func (l *look) probe(ctx context.Context) []Check {
-	if !l.looksAt(Probes) {
+	if !l.looksAt(ProbesAddress.area()) {
 		return nil
 	}
-	free := make(chan struct{}, wire.SocketShare(l.Config.Health.Concurrency))
 	names := l.plan.GroupNames()
 	var all []Check
 	for _, p := range l.pools {
-		groups := l.groups(p.document.Name)
-		if len(groups) == 0 && p.skipped == "" {
-			all = append(all, ProbesAddress.skip("pool "+p.document.Name, "no Service that is looked at uses it, so no endpoint of it is checked"))
+		groups := slices.DeleteFunc(l.plan.Groups(), func(g assign.Group) bool { return g.Pool != p.document.Name })
+		var checks []Check
+		if len(groups) == 0 && !p.skipped {
+			checks = append(checks, ProbesAddress.skip("endpoints", "not checked: no Service that is looked at uses the pool"))
 		}
 		for _, g := range groups {
-			checks := spelled(names[g], l.probeGroup(ctx, p, g, free))
-			checks = about(fmt.Sprintf("port %d", g.Check.Port), len(groups) > 1, checks)
-			all = append(all, about("pool "+p.document.Name, len(l.pools) > 1, checks)...)
+			checks = append(checks, about(fmt.Sprintf("port %d", g.Check.Port), len(groups) > 1, spelled(names[g], l.probeGroup(ctx, p, g)))...)
 		}
+		all = append(all, about("pool "+p.document.Name, len(l.pools) > 1, checks)...)
 	}
 	return all
 }
 
-func (l *look) probeGroup(ctx context.Context, p *pool, g assign.Group, free chan struct{}) []Check {
+func (l *look) probeGroup(ctx context.Context, p *pool, g assign.Group) []Check {
 	const subject = "health checks"
 	switch {
 	case g.Check.Mode == v1alpha1.HealthCheckNone:
@@ -136,17 +126,10 @@ func (l *look) probeGroup(ctx context.Context, p *pool, g assign.Group, free cha
 	case len(p.candidates) == 0:
 		return []Check{ProbesAddress.skip(subject, "there is no endpoint to check")}
 	}
-	defer l.slow("checking " + plural(len(p.candidates), "endpoint"))()
 	check := l.Checker(p.document, g.Check)
 	results := make([]inventory.Result, len(p.candidates))
-	var running sync.WaitGroup
-	for i, c := range p.candidates {
-		free <- struct{}{}
-		running.Go(func() {
-			defer func() { <-free }()
-			results[i] = check(ctx, c.Address)
-		})
-	}
-	running.Wait()
-	return JudgeProbes(p.candidates, results)
+	each(wire.SocketShare(l.Config.Health.Concurrency), p.candidates, func(i int, c inventory.Candidate) {
+		results[i] = check(ctx, c.Address)
+	})
+	return judgeProbes(p.candidates, results)
 }

@@ -1,32 +1,36 @@
 package preflight
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+)
 
 // Report is what a preflight found.
 type Report struct {
 	APIVersion string `json:"apiVersion"`
 	// OK says that no check failed.
-	OK      bool    `json:"ok"`
-	Summary string  `json:"summary"`
-	Counts  Counts  `json:"counts"`
-	Areas   []Area  `json:"areas"`
-	Checks  []Check `json:"checks"`
+	OK      bool           `json:"ok"`
+	Summary string         `json:"summary"`
+	Counts  map[Result]int `json:"counts"`
+	Checks  []Check        `json:"checks"`
 }
 
-// NewReport orders the checks by section and counts them. Within a section they
-// keep their order.
+// NewReport orders the checks by area and counts them. Within an area they keep
+// their order.
 func NewReport(checks []Check) Report {
-	order := Sections()
-	sorted := slices.Clone(checks)
-	slices.SortStableFunc(sorted, func(a, b Check) int {
-		return slices.Index(order, a.Section) - slices.Index(order, b.Section)
+	order := Areas()
+	r := Report{APIVersion: "v1", Counts: map[Result]int{OK: 0, Warn: 0, Fail: 0, Skip: 0}, Checks: slices.Clone(checks)}
+	slices.SortStableFunc(r.Checks, func(a, b Check) int {
+		return slices.Index(order, a.Area) - slices.Index(order, b.Area)
 	})
-	r := Report{APIVersion: "v1", Areas: areasOf(sorted), Checks: sorted}
-	for _, c := range sorted {
-		r.Counts.add(c.Result)
+	for _, c := range r.Checks {
+		r.Counts[c.Result]++
 	}
-	r.OK = r.Counts.Fail == 0
-	r.Summary = r.Counts.summary()
+	r.OK = r.Counts[Fail] == 0
+	r.Summary = fmt.Sprintf("%d failed, %s, %d ok, %d skipped.", r.Counts[Fail], plural(r.Counts[Warn], "warning"), r.Counts[OK], r.Counts[Skip])
 	return r
 }
 
@@ -41,3 +45,61 @@ func (r Report) Short() Report {
 func (r Report) Failed(id ID) bool {
 	return slices.ContainsFunc(r.Checks, func(c Check) bool { return c.ID == id && c.Result == Fail })
 }
+
+// Text renders the report for people, by area. The result of each check is a word, so
+// colour only repeats it. Checks that share a remedy are printed together, above the remedy.
+func (r Report) Text(colour bool) string {
+	var b strings.Builder
+	paint := func(result Result, s string) string {
+		if !colour {
+			return s
+		}
+		return paints[result] + s + reset
+	}
+	area := ""
+	for _, group := range alike(r.Checks) {
+		if group[0].Area != area {
+			area = group[0].Area
+			fmt.Fprintln(&b, area)
+		}
+		for _, c := range group {
+			fmt.Fprintf(&b, "  %s  %s\n", paint(c.Result, fmt.Sprintf("%-4s", c.Result)), wire.Printable(c.Subject+": "+c.finding()))
+		}
+		if remedy := group[0].Remedy; remedy != "" {
+			fmt.Fprintf(&b, "        remedy: %s\n        see:    %s\n", wire.Printable(remedy), group[0].Link)
+		}
+	}
+	overall := OK
+	if !r.OK {
+		overall = Fail
+	}
+	return b.String() + paint(overall, r.Summary) + "\n"
+}
+
+// alike groups, at the place of the first, the checks of one kind, result and remedy.
+// A check without a remedy is a group of its own.
+func alike(checks []Check) [][]Check {
+	var groups [][]Check
+	type key struct {
+		id     ID
+		result Result
+		remedy string
+	}
+	places := make(map[key]int)
+	for _, c := range checks {
+		k := key{c.ID, c.Result, c.Remedy}
+		place, known := places[k]
+		if !known || c.Remedy == "" {
+			places[k] = len(groups)
+			groups = append(groups, []Check{c})
+			continue
+		}
+		groups[place] = append(groups[place], c)
+	}
+	return groups
+}
+
+// The colours of a terminal.
+var paints = map[Result]string{OK: "\x1b[32m", Warn: "\x1b[33m", Fail: "\x1b[1;31m", Skip: "\x1b[2m"}
+
+const reset = "\x1b[0m"

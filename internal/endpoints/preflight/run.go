@@ -14,6 +14,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
@@ -39,35 +40,44 @@ type Options struct {
 	// Kubectl lets the store of that name read the slices of a Service; nil for another store.
 	Kubectl func(context.Context, publish.Target) error
 	// Only are the areas to look at; all where there is none.
-	Only []Section
-	// Slow is called with what takes longer than slowAfter; it may be nil.
-	Slow func(what string)
+	Only []string
 }
 
 // Origin is the source of a pool, and what goes with it.
 type Origin struct {
 	Rules filter.Rules
-	// Read reads it once; Cloud returns what else that read taught, nil without a cloud.
-	Read  func(context.Context) ([]inventory.Node, error)
-	Cloud func() CloudFacts
+	// Read reads it once; Warnings are what seems wrong in a cloud that was read, nil
+	// without a cloud.
+	Read     func(context.Context) ([]inventory.Node, error)
+	Warnings func() []string
 	// Remote is the way to the API server of the nodes; nil where none is asked.
 	Remote kube.Way
 	// Secrets must not appear in the report, whatever text repeats them.
 	Secrets []string
 }
 
-// slowAfter is after how long Slow is called.
-const slowAfter = 2 * time.Second
+// looksAt reports whether an area is to be looked at.
+func (o Options) looksAt(area string) bool {
+	return len(o.Only) == 0 || slices.Contains(o.Only, area)
+}
 
-// look is one look at everything. Each part is written by one goroutine.
+// asks reports whether the area of a check is to be looked at, or one that needs it.
+func (o Options) asks(id ID) bool {
+	return o.looksAt(id.area()) || slices.ContainsFunc(o.Only, func(area string) bool { return slices.Contains(needs(area), id) })
+}
+
+// look is one look at everything.
 type look struct {
 	Options
-	pools  []*pool
-	api    apiView
+	pools []*pool
+	// local is the local API server, nil where it cannot be asked, and answers says that it
+	// answers.
+	local   *cluster
+	answers bool
+	// labels are those of namespaces, where a pool selects by them.
+	labels map[string]map[string]string
 	spaces []*space
 	plan   assign.Plan
-	// What the goroutines say, a list for each.
-	local, kubectl, lease, probes []Check
 }
 
 // Run checks everything, or the areas of o.Only, and returns when it is done or ctx
@@ -77,37 +87,37 @@ func Run(ctx context.Context, o Options) Report {
 	for _, document := range o.Documents.Pools() {
 		l.pools = append(l.pools, &pool{document: document})
 	}
-	defer l.api.close()
-	together(
-		func() { each(l.pools, func(p *pool) { l.look(ctx, p) }) },
-		func() { l.local = l.askLocal(ctx) },
-	)
+	var local []Check
+	var asking sync.WaitGroup
+	asking.Go(func() { local = l.askLocal(ctx) })
+	each(len(l.pools), l.pools, func(_ int, p *pool) { l.look(ctx, p) })
+	asking.Wait()
+	if l.local != nil {
+		defer l.local.client.Close()
+	}
 	l.resolve()
-	together(
-		func() { l.askSpaces(ctx) },
-		func() { l.kubectl = l.runKubectl(ctx) },
-		func() { l.probes = l.probe(ctx) },
-	)
-	return NewReport(hide(o.chosen(l.checks()), l.secrets()))
+	checks := slices.Concat(unusual(l.Config, l.InPod), judgeDocuments(l.Documents), local, l.runKubectl(ctx))
+	for _, p := range l.pools {
+		checks = append(checks, l.ofPool(p)...)
+	}
+	checks = slices.Concat(checks, l.judgeServices(), l.probe(ctx))
+	return NewReport(hide(o.chosen(checks), l.secrets()))
 }
 
-// checks are all that was found.
-func (l *look) checks() []Check {
-	all := slices.Concat(Odd(l.Config, l.Documents, l.InPod), OfDocuments(l.Documents, l.Config.Documents), l.local, l.kubectl)
-	for _, p := range l.pools {
-		all = append(all, l.ofPool(p)...)
-	}
-	return slices.Concat(all, l.ofRights(), l.judgeServices(), l.probes)
+// chosen returns the checks of the areas that are to be looked at, and what failed of
+// those that they need.
+func (o Options) chosen(checks []Check) []Check {
+	return slices.DeleteFunc(checks, func(c Check) bool { return !o.looksAt(c.Area) && !(c.Result == Fail && o.asks(c.ID)) })
 }
 
 // resolve says which Services use which pools. Where the Services are not known, those of
 // the bindings are taken to have the bindings' ports.
 func (l *look) resolve() {
 	in := assign.InputOf(l.Documents)
-	in.Now, in.Complete, in.Unread, in.Namespaces = time.Now(), true, make(map[string]bool), l.api.labels
+	in.Now, in.Complete, in.Unread, in.Namespaces = time.Now(), true, make(map[string]bool), l.labels
 	in.Nodes = make(map[string]int)
 	for _, p := range l.pools {
-		in.Nodes[p.document.Name] = len(p.nodes)
+		in.Nodes[p.document.Name] = p.nodes
 	}
 	in.Health = func(assign.Group) (assign.Health, bool) { return assign.Health{}, false }
 	in.Stored = func(assign.Key, string) (assign.Count, bool) { return assign.Count{}, false }
@@ -117,11 +127,13 @@ func (l *look) resolve() {
 		in.Unread[s.name] = s.servicesErr != nil
 		for _, object := range s.services {
 			if l.asked(s.name, object.Name) {
-				in.Services = append(in.Services, serviceOf(object))
+				in.Services = append(in.Services, assign.Service{
+					Key: assign.Key{Namespace: s.name, Service: object.Name}, Annotations: object.Annotations, Service: manifest.ServiceOf(&object),
+				})
 			}
 		}
 	}
-	if len(l.spaces) == 0 {
+	if !l.answers {
 		for _, b := range in.Bindings {
 			in.Services = append(in.Services, imagined(b))
 		}
@@ -143,47 +155,32 @@ func imagined(b v1alpha1.EndpointBinding) assign.Service {
 	return s
 }
 
-// groups are the ways in which the endpoints of a pool are checked.
-func (l *look) groups(pool string) []assign.Group {
-	return slices.DeleteFunc(l.plan.Groups(), func(g assign.Group) bool { return g.Pool != pool })
-}
-
 // target is what a pool gives a Service.
-func (l *look) target(key assign.Key, u assign.Use) publish.Target {
+func (o Options) target(key assign.Key, u assign.Use) publish.Target {
 	return publish.Target{
-		Namespace: key.Namespace, Service: key.Service, SliceName: u.SliceName(key), Pool: u.Label(), ManagedBy: l.Config.Target.ManagedBy,
-		Ports: u.Ports, PortFromService: u.PortFromService, MaxEndpoints: l.Config.Target.MaxEndpointsPerSlice, Names: u.Names(key),
+		Namespace: key.Namespace, Service: key.Service, SliceName: u.SliceName(key), Pool: u.Label(), ManagedBy: o.Config.Target.ManagedBy,
+		Ports: u.Ports, PortFromService: u.PortFromService, MaxEndpoints: o.Config.Target.MaxEndpointsPerSlice, Names: u.Names(key),
 	}
 }
 
-// together runs all at the same time and returns when all are done.
-func together(all ...func()) {
-	each(all, func(one func()) { one() })
-}
-
-// each does something to all at the same time, and returns when that is done.
-func each[T any](all []T, do func(T)) {
+// each does something to all, so many at a time, and returns when that is done.
+func each[T any](atATime int, all []T, do func(i int, one T)) {
+	free := make(chan struct{}, atATime)
 	var running sync.WaitGroup
-	for _, one := range all {
-		running.Go(func() { do(one) })
+	for i, one := range all {
+		free <- struct{}{}
+		running.Go(func() {
+			defer func() { <-free }()
+			do(i, one)
+		})
 	}
 	running.Wait()
 }
 
-// slow calls Slow unless the returned function is called within slowAfter.
-func (o Options) slow(what string) (done func()) {
-	if o.Slow == nil {
-		return func() {}
-	}
-	timer := time.AfterFunc(slowAfter, func() { o.Slow(what) })
-	return func() { timer.Stop() }
-}
-
 func (l *look) runKubectl(ctx context.Context) []Check {
-	if l.Kubectl == nil || !l.looksAt(API) || len(l.plan.Targets) == 0 {
+	if l.Kubectl == nil || !l.looksAt(APIKubectl.area()) || len(l.plan.Targets) == 0 {
 		return nil
 	}
-	defer l.slow("running kubectl")()
 	subject, t := "KUBECTL_PATH="+l.Config.Store.KubectlPath, l.plan.Targets[0]
 	if err := l.Kubectl(ctx, l.target(t.Key, t.Uses[0].Use)); err != nil {
 		return []Check{APIKubectl.fail(subject, "%v", err)}

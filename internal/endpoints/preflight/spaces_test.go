@@ -32,6 +32,8 @@ type cluster struct {
 	url string
 	// services are those of each namespace, as JSON.
 	services map[string][]string
+	// slices are those of every namespace, as JSON.
+	slices []string
 	// bare are namespaces in which the server can list no rights, and gives none.
 	bare string
 
@@ -56,7 +58,7 @@ func newCluster(t *testing.T, services map[string][]string, bare string) *cluste
 	})
 	mux.HandleFunc("GET /apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices", func(w http.ResponseWriter, r *http.Request) {
 		c.count(r.PathValue("namespace"))
-		answer(w, "discovery.k8s.io/v1", "EndpointSliceList", `"items": []`)
+		answer(w, "discovery.k8s.io/v1", "EndpointSliceList", `"items": [`+strings.Join(c.slices, ",")+`]`)
 	})
 	server := httptest.NewTLSServer(mux)
 	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
@@ -185,7 +187,7 @@ func TestContract231CheckLooksAtEverythingWithinItsBound(t *testing.T) {
 	c, text := crowd(t)
 	o, done := many(t, c, text)
 	report := preflight.Run(t.Context(), o)
-	if want := map[string]int{"shop": 3, "blog": 5, "empty": 2}; !maps.Equal(c.asked, want) {
+	if want := map[string]int{"shop": 3, "blog": 3, "empty": 3}; !maps.Equal(c.asked, want) {
 		t.Errorf("got %v requests, want %v", c.asked, want)
 	}
 	if want := map[string]int{
@@ -194,7 +196,7 @@ func TestContract231CheckLooksAtEverythingWithinItsBound(t *testing.T) {
 		t.Errorf("got %v, want %v", done.count, want)
 	}
 	for i := range 25 {
-		if !says(report.Checks, preflight.OK, preflight.ServicePresent, fmt.Sprintf("Service shop/web-%02d", i)) {
+		if !says(report.Checks, preflight.OK, preflight.ServiceValid, fmt.Sprintf("Service shop/web-%02d", i)) {
 			t.Errorf("nothing was said of Service %d", i)
 		}
 	}
@@ -203,14 +205,14 @@ func TestContract231CheckLooksAtEverythingWithinItsBound(t *testing.T) {
 		id     preflight.ID
 		words  string
 	}{
-		{preflight.OK, preflight.RightsSlices, "rights in shop: all 7 are granted"},
-		{preflight.OK, preflight.ServicePresent, "Service blog/feed"},
+		{preflight.OK, preflight.RightsGranted, "rights in shop: daemon may list, watch services; list, watch, create endpointslices.discovery.k8s.io; update "},
+		{preflight.OK, preflight.ServiceValid, "Service blog/feed"},
 		{preflight.OK, preflight.NodesNode, "pool blue: w10.0.0.11"},
 		{preflight.OK, preflight.ProbesAddress, "pool blue: port 30081: w10.0.0.12"},
 		// What was not looked at.
-		{preflight.Skip, preflight.RightsSlices, "create endpointslices.discovery.k8s.io in blog: unknown"},
-		{preflight.Skip, preflight.ProbesAddress, "pool spare: no Service that is looked at uses it"},
-		{preflight.Skip, preflight.ServiceNetwork, "network policies: not looked at"},
+		{preflight.Skip, preflight.RightsGranted, "list, watch, create endpointslices.discovery.k8s.io in blog: not known"},
+		{preflight.Skip, preflight.ProbesAddress, "pool spare: endpoints: not checked: no Service that is looked at uses the pool"},
+		{preflight.Skip, preflight.ServiceClients, "network policies: not looked at"},
 	} {
 		if !says(report.Checks, found.result, found.id, found.words) {
 			t.Errorf("got no %s %s with %q in\n%s", found.result, found.id, found.words, report.Text(false))
@@ -225,16 +227,50 @@ func TestContract231CheckIsNarrowedToOneService(t *testing.T) {
 	o, done := many(t, c, text)
 	o.Namespace, o.Service = "shop", "web-03"
 	report := preflight.Run(t.Context(), o)
-	if want := map[string]int{"shop": 5}; !maps.Equal(c.asked, want) {
+	if want := map[string]int{"shop": 3}; !maps.Equal(c.asked, want) {
 		t.Errorf("got %v requests, want %v", c.asked, want)
 	}
 	if want := map[string]int{"read blue": 1, "blue 10.0.0.11 30081": 1, "blue 10.0.0.12 30081": 1}; !maps.Equal(done.count, want) {
 		t.Errorf("got %v, want %v", done.count, want)
 	}
-	if !report.OK || !says(report.Checks, preflight.Skip, preflight.SourceRead, "pool spare: not looked at") ||
-		!says(report.Checks, preflight.Skip, preflight.ServicePresent, "other Services: not looked at") ||
-		!says(report.Checks, preflight.OK, preflight.SlicesBeside, "other slices: none") {
+	if !report.OK || !says(report.Checks, preflight.Skip, preflight.SourceRead, "pool spare: source: not looked at") ||
+		!says(report.Checks, preflight.Skip, preflight.ServiceValid, "other Services: not looked at") {
 		t.Errorf("got\n%s", report.Text(false))
+	}
+}
+
+// Contract 204: check names the slices that no document speaks of any more, and no others.
+func TestContract204CheckNamesWhatNoDocumentSpeaksOf(t *testing.T) {
+	t.Parallel()
+	sliceOf := func(name, service, pool, manager, endpoints string) string {
+		return fmt.Sprintf(`{"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4", "endpoints": [%s], "metadata": {"namespace": "shop", "name": %q,
+"labels": {"kubernetes.io/service-name": %q, "endpoints.ablmnzde.github.io/pool": %q, "endpointslice.kubernetes.io/managed-by": %q}}}`, endpoints, name, service, pool, manager)
+	}
+	const ours, one = "ionos-endpointslice-controller", `{"addresses": ["10.0.0.1"]}`
+	c := newCluster(t, map[string][]string{"shop": {serviceIn("shop", "web", "")}}, "")
+	c.slices = []string{
+		sliceOf("old.gone", "old", "gone", ours, one), sliceOf("old.empty", "old", "gone", ours, ""), sliceOf("old.other", "old", "gone", "somebody", one),
+		sliceOf("old.blue", "old", "blue", ours, one), sliceOf("web.gone", "web", "gone", ours, one),
+	}
+	o, _ := many(t, c, poolDocument("blue", "shop")+document("EndpointBinding", "namespace: shop, name: web", "pools: [{name: blue}]"))
+	kept := func() (messages []string) {
+		for _, found := range preflight.Run(t.Context(), o).Checks {
+			if found.ID == preflight.SlicesKept {
+				messages = append(messages, string(found.Result)+" "+found.Subject)
+			}
+		}
+		return messages
+	}
+	if got, want := kept(), []string{"fail slice shop/old.gone", "skip other namespaces"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	o.Service = "web"
+	if got, want := kept(), []string{"skip other namespaces"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v, because another Service is looked at", got, want)
+	}
+	o.Service, o.Documents.Complete = "", false // there may be documents that nobody could read
+	if got, want := kept(), []string{"skip other namespaces"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
@@ -267,7 +303,7 @@ func TestContract231VariablesAndDocumentsAreCheckedAlike(t *testing.T) {
 	}
 	for carrier, report := range reports {
 		for _, c := range report.Checks {
-			if c.Section != preflight.Documents && strings.Contains(strings.ToLower(c.Subject+c.Message), "binding") || strings.HasPrefix(c.Subject, "pool ") {
+			if c.Area != "documents" && strings.Contains(strings.ToLower(c.Subject+c.Message), "binding") || strings.HasPrefix(c.Subject, "pool ") {
 				t.Errorf("%s: got %+v", carrier, c)
 			}
 		}
@@ -282,13 +318,13 @@ func TestContract231NamespacesThatCannotBeSelectedAreTold(t *testing.T) {
 	o.Labels = func(context.Context) (map[string]map[string]string, error) {
 		return nil, errors.New("namespaces is forbidden")
 	}
-	if report := preflight.Run(t.Context(), o); !says(report.Checks, preflight.Fail, preflight.RightsNamespaces, "namespaces is forbidden, so the namespaces that pools select by labels are not looked at") {
+	if report := preflight.Run(t.Context(), o); !says(report.Checks, preflight.Fail, preflight.RightsGranted, "namespaces is forbidden, so the namespaces that pools select by labels are not looked at") {
 		t.Errorf("got\n%s", report.Text(false))
 	}
 	o.Labels = func(context.Context) (map[string]map[string]string, error) {
 		return map[string]map[string]string{"rich": {"tier": "gold"}, "poor": {"tier": "tin"}}, nil
 	}
-	if report := preflight.Run(t.Context(), o); !report.OK || c.asked["rich"] != 2 || c.asked["poor"] != 0 {
+	if report := preflight.Run(t.Context(), o); !report.OK || c.asked["rich"] != 3 || c.asked["poor"] != 0 {
 		t.Errorf("got %v requests and\n%s", c.asked, report.Text(false))
 	}
 }
