@@ -80,22 +80,15 @@ func TestClientAsksForItsResources(t *testing.T) {
 	if len(s.requests) != 1 || s.requests[0] != want {
 		t.Errorf("got %q, want %q", s.requests, want)
 	}
-	if body, err := newClient(t, to(s.URL), 0).Raw(t.Context(), "/version"); err != nil || string(body) != s.body {
-		t.Errorf("got %q, %v", body, err)
-	}
-	if want := "GET /version tester"; s.requests[1] != want {
-		t.Errorf("got %q, want %q", s.requests[1], want)
-	}
 }
 
 // every calls each method that sends a request.
 func every(ctx context.Context, c *kube.Client) map[string]error {
 	lease, leases := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, kube.Leases("n")
-	_, raw := c.Raw(ctx, "/version")
 	_, watch := c.Watch(ctx, leases, metav1.ListOptions{})
 	return map[string]error{
 		"get": c.Get(ctx, leases, "a", &coordinationv1.Lease{}), "list": c.List(ctx, leases, metav1.ListOptions{}, &coordinationv1.LeaseList{}),
-		"create": c.Create(ctx, leases, lease, nil), "update": c.Update(ctx, leases, "a", lease, nil), "raw": raw, "watch": watch,
+		"create": c.Create(ctx, leases, lease, nil), "update": c.Update(ctx, leases, "a", lease, nil), "watch": watch,
 	}
 }
 

@@ -36,7 +36,6 @@ func TestContract21OnlyReadsAreRepeatedAfterWeClosedTheConnection(t *testing.T) 
 	}{
 		"read":             {2, 3, func(client *kube.Client) error { return get(t, client) }},
 		"read without end": {100, 5, func(client *kube.Client) error { return get(t, client) }},
-		"a path":           {2, 3, func(client *kube.Client) error { _, err := client.Raw(t.Context(), "/version"); return err }},
 		"create":           {1, 1, func(client *kube.Client) error { return client.Create(t.Context(), kube.Leases("n"), lease, nil) }},
 		"update": {1, 1, func(client *kube.Client) error {
 			return client.Update(t.Context(), kube.Leases("n"), "a", lease, nil)

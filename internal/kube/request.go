@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -34,18 +33,6 @@ func (c *Client) Get(ctx context.Context, r Resource, name string, into runtime.
 // server's storage, past every cache.
 func (c *Client) List(ctx context.Context, r Resource, options metav1.ListOptions, into runtime.Object) error {
 	return c.read(ctx, func(l *lane) *rest.Request { return l.request("GET", r).VersionedParams(&options, c.codec) }, decode(into))
-}
-
-// Raw reads what is at a path, such as /version.
-func (c *Client) Raw(ctx context.Context, path string) (body []byte, err error) {
-	get := func(l *lane) *rest.Request {
-		return l.versions[corev1.SchemeGroupVersion].Verb("GET").MaxRetries(0).AbsPath(path)
-	}
-	err = c.read(ctx, get, func(answer rest.Result) error {
-		body, err = answer.Raw()
-		return err
-	})
-	return body, err
 }
 
 // Create sends an object that is new, and reads the server's answer, unless there is
