@@ -16,7 +16,7 @@ const (
 	Daemon Side = "daemon"
 	// Holding is the daemon with a connection held to each backend.
 	Holding Side = "holding"
-	// Holder is internal/endpoints/health/idle alone: a connection to each backend, and no checks.
+	// Holder is health.Connections alone: a connection to each backend, and no checks.
 	Holder Side = "holder"
 	// Prober is internal/endpoints/health with a consumer that only counts streaks.
 	Prober Side = "prober"

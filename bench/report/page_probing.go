@@ -54,7 +54,7 @@ const probingHeld = `
 const probingKeepAlive = `
 ### How often a connection is kept alive
 
-*holder* is the package ` + "`internal/endpoints/health/idle`" + ` alone: it holds a connection to each of %s backends and checks nothing. The kernel sends the keep-alives; they cost the process nothing. *sent*: counted by the kernel. *cores of the kernel*: that times %s, the CPU of a keep-alive and its answer on both sides of the loopback device together, measured with the same packet sent from a call.
+*holder* is ` + "`Connections` of `internal/endpoints/health`" + ` alone: it holds a connection to each of %s backends and checks nothing. The kernel sends the keep-alives; they cost the process nothing. *sent*: counted by the kernel. *cores of the kernel*: that times %s, the CPU of a keep-alive and its answer on both sides of the loopback device together, measured with the same packet sent from a call.
 
 | keep-alive | sent each second | cores of the kernel | cores of the process | descriptors | resident | kernel |
 |---|---:|---:|---:|---:|---:|---:|

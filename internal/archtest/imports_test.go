@@ -34,11 +34,10 @@ var allowed = map[string]struct {
 
 	"internal/endpoints/documents/environment": {append(of("settings", "endpoints/documents", "settings/spelling"), "api/v1alpha1"), "it translates between two forms, and only translates"},
 
-	"internal/endpoints/filter":      {of("endpoints/inventory"), "a stage knows what flows, not the other stages"},
-	"internal/endpoints/health":      {of("endpoints/inventory"), "a stage knows what flows, not the other stages"},
-	"internal/endpoints/health/idle": {of("wire"), "it holds connections and knows nothing of what for"},
-	"internal/endpoints/guard":       {of("endpoints/inventory"), "a stage knows what flows, not the other stages"},
-	"internal/endpoints/publish":     {of("endpoints/inventory", "settings/spelling", "wire"), "a stage knows what flows, not the other stages"},
+	"internal/endpoints/filter":  {of("endpoints/inventory"), "a stage knows what flows, not the other stages"},
+	"internal/endpoints/health":  {of("endpoints/inventory", "wire"), "a stage knows what flows, not the other stages"},
+	"internal/endpoints/guard":   {of("endpoints/inventory"), "a stage knows what flows, not the other stages"},
+	"internal/endpoints/publish": {of("endpoints/inventory", "settings/spelling", "wire"), "a stage knows what flows, not the other stages"},
 
 	"internal/endpoints/assign": {append(of("endpoints/publish", "settings", "endpoints/documents", "settings/spelling"), "api/v1alpha1"), "it says who may use what; pools and targets are run elsewhere"},
 
@@ -57,18 +56,18 @@ var allowed = map[string]struct {
 	"internal/endpoints/store/cluster":   {append(of("endpoints/inventory", "endpoints/publish", "endpoints/publish/manifest", "endpoints/assign", "kube", "wire"), "api/v1alpha1"), "a store holds slices; what is in them was decided before"},
 	"internal/endpoints/store/storetest": {of("endpoints/inventory", "endpoints/publish", "endpoints/publish/manifest"), "the suite knows stores by their promise only"},
 
-	"internal/endpoints/pool":                      {of("endpoints/inventory", "endpoints/filter", "endpoints/health", "endpoints/health/idle", "endpoints/guard", "wire"), "it decides; Services, slices and their API server are somebody else's"},
+	"internal/endpoints/pool":                      {of("endpoints/inventory", "endpoints/filter", "endpoints/health", "endpoints/guard", "wire"), "it decides; Services, slices and their API server are somebody else's"},
 	"internal/endpoints/writer/outbox":             {of("endpoints/inventory", "endpoints/publish", "wire"), "it says when, and sends nothing"},
 	"internal/endpoints/writer":                    {of("endpoints/inventory", "endpoints/guard", "endpoints/publish", "endpoints/writer/outbox"), "it publishes verdicts, wherever they come from"},
 	"internal/endpoints/findings":                  {of("endpoints/inventory", "endpoints/guard", "endpoints/publish", "endpoints/writer/outbox", "endpoints/pool", "endpoints/writer"), "it tells what came of events, and decides nothing"},
-	"internal/endpoints/controller/controllertest": {append(of("endpoints/inventory", "endpoints/filter", "endpoints/guard", "endpoints/publish", "endpoints/writer/outbox", "endpoints/pool", "endpoints/health/idle", "endpoints/writer", "endpoints/findings", "settings/spelling", "endpoints/documents", "endpoints/assign", "endpoints/controller", "endpoints/report"), "api/v1alpha1"), "it is the engine for one Service, as tests drive it; adapters come from outside"},
+	"internal/endpoints/controller/controllertest": {append(of("endpoints/inventory", "endpoints/filter", "endpoints/guard", "endpoints/publish", "endpoints/writer/outbox", "endpoints/pool", "endpoints/health", "endpoints/writer", "endpoints/findings", "settings/spelling", "endpoints/documents", "endpoints/assign", "endpoints/controller", "endpoints/report"), "api/v1alpha1"), "it is the engine for one Service, as tests drive it; adapters come from outside"},
 	"internal/kube/lease":                          {of("kube", "wire"), "it says who may act, and knows nothing of what for"},
 	"internal/endpoints/report":                    {append(of("endpoints/documents", "endpoints/inventory", "endpoints/guard", "endpoints/publish", "endpoints/findings", "settings/spelling", "endpoints/assign", "endpoints/pool", "endpoints/controller"), "api/v1alpha1"), "it translates what was seen and decided, and only translates"},
-	"internal/endpoints/metrics":                   {append(of("endpoints/inventory", "endpoints/health/idle", "endpoints/guard", "endpoints/publish", "endpoints/documents", "endpoints/assign", "endpoints/pool", "endpoints/writer", "endpoints/findings", "endpoints/controller"), "api/v1alpha1"), "it counts what the engine and its parts did and decides nothing"},
+	"internal/endpoints/metrics":                   {append(of("endpoints/inventory", "endpoints/health", "endpoints/guard", "endpoints/publish", "endpoints/documents", "endpoints/assign", "endpoints/pool", "endpoints/writer", "endpoints/findings", "endpoints/controller"), "api/v1alpha1"), "it counts what the engine and its parts did and decides nothing"},
 	"internal/endpoints/events":                    {of("endpoints/publish", "endpoints/findings", "kube", "wire"), "it delivers what the engine announces"},
 	"internal/endpoints/page":                      {of("wire", "endpoints/inventory", "endpoints/guard", "endpoints/report"), "it serves what others made and decides nothing"},
 	"internal/endpoints/preflight":                 {append(of("wire", "endpoints/inventory", "settings", "settings/spelling", "endpoints/documents", "endpoints/assign", "endpoints/filter", "endpoints/publish", "endpoints/publish/manifest", "kube"), "api/v1alpha1"), "it looks at everything once and judges it; the ways to it come from outside"},
-	"internal/endpoints/controller":                {append(of("wire", "endpoints/inventory", "endpoints/documents", "endpoints/assign", "endpoints/filter", "endpoints/health", "endpoints/health/idle", "endpoints/guard", "endpoints/publish", "settings/spelling", "endpoints/pool", "endpoints/writer/outbox", "endpoints/writer", "endpoints/findings"), "api/v1alpha1"), "it starts and ends what package assign says; sources and checks come from outside"},
+	"internal/endpoints/controller":                {append(of("wire", "endpoints/inventory", "endpoints/documents", "endpoints/assign", "endpoints/filter", "endpoints/health", "endpoints/guard", "endpoints/publish", "settings/spelling", "endpoints/pool", "endpoints/writer/outbox", "endpoints/writer", "endpoints/findings"), "api/v1alpha1"), "it starts and ends what package assign says; sources and checks come from outside"},
 	"internal/endpoints/cli": {append(of("endpoints/inventory", "system", "wire", "settings", "commandline", "endpoints/filter", "endpoints/health", "endpoints/guard", "endpoints/publish", "endpoints/publish/manifest",
 		"endpoints/source/static", "endpoints/source/file", "endpoints/source/command", "endpoints/source/ionos", "endpoints/source/kubernetes",
 		"endpoints/store/memory", "endpoints/store/kubectl", "endpoints/store/cluster", "kube", "endpoints/pool", "endpoints/writer", "kube/lease", "endpoints/report", "endpoints/metrics", "endpoints/events", "endpoints/page", "endpoints/documents", "endpoints/documents/environment", "endpoints/documents/folder", "endpoints/documents/objects", "endpoints/assign", "endpoints/controller", "endpoints/findings", "endpoints/preflight", "settings/spelling"), "api/v1alpha1"), "it is the only package that knows every adapter"},

@@ -12,7 +12,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller/controllertest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
-	hold "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health/idle"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/memory"
 )
@@ -114,7 +114,7 @@ func (w *world) options(p *process) controllertest.Options {
 		FreeReads: w.set.free, Announcer: p, Logger: slog.New(modeLines{p}),
 	}
 	if w.set.connections > 0 {
-		options.Hold, options.Connections = true, hold.HubOptions{MaxConnections: w.set.connections, Dial: p.dial}
+		options.Hold, options.Connections = true, health.ConnectionsOptions{MaxConnections: w.set.connections, Dial: p.dial}
 	}
 	if w.set.policy.HealthOff {
 		options.Prober = nil

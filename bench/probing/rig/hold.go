@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/bench/probing"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health/idle"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 )
 
-// holdAll holds a connection to each backend with internal/endpoints/health/idle, and does nothing else.
+// holdAll holds a connection to each backend with health.Connections, and does nothing else.
 func holdAll(ctx context.Context, c probing.Case) error {
 	dialer := net.Dialer{KeepAlive: -1}
 	if c.KeepAlive > 0 {
@@ -28,7 +28,7 @@ func holdAll(ctx context.Context, c probing.Case) error {
 		sync.Mutex
 		conns []*net.TCPConn
 	}
-	hub, err := idle.NewHub(idle.HubOptions{
+	hub, err := health.NewConnections(health.ConnectionsOptions{
 		MaxConnections: c.Backends,
 		Dial: func(ctx context.Context, target netip.AddrPort) (net.Conn, error) {
 			conn, err := dialer.DialContext(ctx, "tcp", target.String())
@@ -45,9 +45,9 @@ func holdAll(ctx context.Context, c probing.Case) error {
 	if err != nil {
 		return err
 	}
-	holder, err := hub.Holder(idle.Options{
+	holder, err := hub.Holder(health.HolderOptions{
 		Port: probing.Port, Timeout: 5 * time.Second, Interval: probing.Interval, MaxAlarmPercent: 50,
-		Alarm: func(a idle.Alarm) { fmt.Fprintln(os.Stderr, "lost the connection to", a.Address, a.Kind) },
+		Alarm: func(a health.Alarm) { fmt.Fprintln(os.Stderr, "lost the connection to", a.Address, a.Kind) },
 	})
 	if err != nil {
 		return err

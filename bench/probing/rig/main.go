@@ -5,7 +5,7 @@
 //	rig respond JSON   answers for all backends, and reports which backend was asked when
 //	rig probe JSON     checks with internal/endpoints/health
 //	rig plain JSON     checks with net/http or net.Dial
-//	rig hold JSON      holds connections with internal/endpoints/health/idle
+//	rig hold JSON      holds connections with health.Connections
 //	rig poll JSON      asks blackbox_exporter for each probe
 //
 // JSON is a probing.Case. The command runs in a network namespace that package

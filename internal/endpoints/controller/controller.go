@@ -17,7 +17,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health/idle"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
@@ -134,7 +133,7 @@ type Options struct {
 	Lanes int
 	// Connections are the held ones: how many there may be at most, and what opens one. Where
 	// it is the zero value, there are as many as descriptors and checks leave, by TCP.
-	Connections idle.HubOptions
+	Connections health.ConnectionsOptions
 	// Random draws jitter and the waits after failures: at least 0 and less than 1, from any
 	// goroutine. It is rand.Float64 where it is nil.
 	Random func() float64
@@ -155,7 +154,7 @@ type Server struct {
 	news    chan struct{}
 	set     *writer.Set
 	probes  *health.Hub
-	holds   *idle.Hub
+	holds   *health.Connections
 	labels  *labels
 	pools   *pools
 	groups  *groups
@@ -206,8 +205,8 @@ func New(opts Options) (*Server, error) {
 	s.set, setErr = writer.NewSet(writer.SetOptions{Lanes: opts.Lanes, Rate: rate, Random: opts.Random})
 	s.probes, probeErr = health.NewHub(health.HubOptions{Concurrency: opts.Concurrency, MaxChecks: opts.MaxChecks})
 	opts.Connections.Random = opts.Random
-	opts.Connections.MaxConnections = cmp.Or(opts.Connections.MaxConnections, min(assign.MaxChecks, idle.MaxConnections(opts.Concurrency)))
-	s.holds, holdErr = idle.NewHub(opts.Connections)
+	opts.Connections.MaxConnections = cmp.Or(opts.Connections.MaxConnections, min(assign.MaxChecks, health.MaxConnections(opts.Concurrency)))
+	s.holds, holdErr = health.NewConnections(opts.Connections)
 	if err := errors.Join(setErr, probeErr, holdErr); err != nil {
 		return nil, err
 	}

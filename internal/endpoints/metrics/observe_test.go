@@ -20,7 +20,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health/idle"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
@@ -155,7 +154,7 @@ func TestContract73PoolsAndTargetsHaveMetrics(t *testing.T) {
 		c.plan.Lost = []assign.Published{{}}
 		c.ofGroup(first)(pool.Outcome{
 			Verdict:  &guard.Verdict{Mode: guard.Hold, Members: members(3, 1), Unchecked: 1, Removal: guard.Removal{Endpoints: 2, Inventories: 4}},
-			Overruns: 5, Refused: 2, Held: pool.Held{Stats: idle.Stats{Wanted: 4, Held: 3, Alarms: [4]uint64{0, 1, 0, 2}, Ignored: 1}, Confirmed: 2},
+			Overruns: 5, Refused: 2, Held: pool.Held{HolderStats: health.HolderStats{Wanted: 4, Held: 3, Alarms: [4]uint64{0, 1, 0, 2}, Ignored: 1}, Confirmed: 2},
 			Source: pool.Sourced{Decisions: []inventory.Decision{{Reason: inventory.OutsideSubnet}, {}}},
 		}, findings.Pool{Moves: [4]uint64{1, 2, 0, 3}, Accepted: 7})
 		c.ofGroup(second)(pool.Outcome{Verdict: &guard.Verdict{Members: members(2, 0)}, Trouble: &pool.Trouble{}}, findings.Pool{})

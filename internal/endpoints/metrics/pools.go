@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health/idle"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 )
@@ -189,9 +189,9 @@ func poolHeldFamilies() []Family {
 			func(p *poolView) int { return p.sum(func(o *pool.Outcome) int { return o.Held.Held }) }),
 		ofPools("connections_wanted", Gauge, "Endpoints of the pool to which an idle connection is to be held.",
 			func(p *poolView) int { return p.sum(func(o *pool.Outcome) int { return o.Held.Wanted }) }),
-		ofPoolsBy("connections_lost_total", Counter, label[idle.Kind]{"kind", idle.Kinds()},
+		ofPoolsBy("connections_lost_total", Counter, label[health.AlarmKind]{"kind", health.AlarmKinds()},
 			"Held connections of the pool that were lost, by kind. Each has its endpoint checked at once.",
-			func(p *poolView, kind idle.Kind) uint64 { return p.seen.alarms[kind].Load() }),
+			func(p *poolView, kind health.AlarmKind) uint64 { return p.seen.alarms[kind].Load() }),
 		ofPools("connections_lost_ignored_total", Counter, "Those that were lost together with so many others that nothing was checked at once.",
 			func(p *poolView) uint64 { return p.seen.ignored.Load() }),
 		ofPools("connections_lost_confirmed_total", Counter, "Those after which a health check failed.",

@@ -8,7 +8,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health/idle"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 )
@@ -106,7 +106,7 @@ type poolSeen struct {
 
 	probes                                 [inventory.Silent + 1]atomic.Uint64
 	moves                                  [inventory.StateDown + 1]atomic.Uint64
-	alarms                                 [len(idle.Stats{}.Alarms)]atomic.Uint64
+	alarms                                 [len(health.HolderStats{}.Alarms)]atomic.Uint64
 	accepted, overruns, ignored, confirmed atomic.Uint64
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health/idle"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
 
@@ -31,7 +30,7 @@ type GroupOptions struct {
 	HealthTimeout time.Duration
 	// HoldHub holds an idle connection to HoldPort of each endpoint; there is none
 	// where HoldPort is 0.
-	HoldHub  *idle.Hub
+	HoldHub  *health.Connections
 	HoldPort uint16
 	// Drains is since when endpoints drain that are published so at first, as far as is known.
 	Drains map[netip.Addr]time.Time

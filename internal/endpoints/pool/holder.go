@@ -7,21 +7,21 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health/idle"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
 
 // Held is what held connections came to.
 type Held struct {
-	idle.Stats
+	health.HolderStats
 	// Confirmed counts the alarms after which a check failed.
 	Confirmed uint64
 }
 
-// holder is the part of idle.Holder that the pool uses, and what became of its
+// holder is the part of health.Holder that the pool uses, and what became of its
 // alarms; without held connections it does nothing.
 type holder struct {
-	held    *idle.Holder
+	held    *health.Holder
 	watched []netip.Addr
 
 	mu sync.Mutex
@@ -33,7 +33,7 @@ type holder struct {
 // alarm is a lost connection, and failed when the first check was sent that failed
 // after it.
 type alarm struct {
-	idle.Alarm
+	health.Alarm
 	failed time.Time
 }
 
@@ -43,10 +43,10 @@ func (o GroupOptions) newHolder(prober prober) (h *holder, err error) {
 	if o.HoldPort == 0 || o.Policy.HealthOff {
 		return h, nil
 	}
-	h.held, err = o.HoldHub.Holder(idle.Options{
+	h.held, err = o.HoldHub.Holder(health.HolderOptions{
 		Port: o.HoldPort, Timeout: o.HealthTimeout,
 		Interval: o.Policy.Interval, MaxAlarmPercent: o.Policy.MaxSilentPercent,
-		Alarm: func(a idle.Alarm) {
+		Alarm: func(a health.Alarm) {
 			h.note(a)
 			prober.loop.Alarm(a.Address, o.Policy.Fall)
 		},
@@ -86,7 +86,7 @@ func (h *holder) watch(members []inventory.Member, checked []netip.Addr) {
 	}
 }
 
-func (h *holder) note(a idle.Alarm) {
+func (h *holder) note(a health.Alarm) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.alarms[a.Address] = alarm{Alarm: a}
@@ -118,8 +118,8 @@ func (h *holder) answer(results []inventory.Result) {
 }
 
 // lost says how a connection was lost.
-func lost(kind idle.Kind) string {
-	if kind == idle.Unanswered {
+func lost(kind health.AlarmKind) string {
+	if kind == health.Unanswered {
 		return "the held connection was not answered"
 	}
 	return "the held connection was " + kind.String() + " by the peer"
@@ -145,7 +145,7 @@ func (h *holder) stats() Held {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return Held{Stats: h.held.Stats(), Confirmed: h.confirmed}
+	return Held{HolderStats: h.held.Stats(), Confirmed: h.confirmed}
 }
 
 // serves reports whether traffic reaches an endpoint in that state.

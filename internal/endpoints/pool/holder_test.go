@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health/idle"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
@@ -42,7 +42,7 @@ func holding(t *testing.T, test func(w *world, p *peers)) {
 	bubble.Test(t, func(t *testing.T) {
 		p := &peers{ends: map[netip.Addr]net.Conn{}}
 		w := newWorld(t, 1, 2, 3, 4, 5, 6)
-		w.opts.HoldPort, w.opts.connections = 80, idle.HubOptions{MaxConnections: 10, Dial: p.dial}
+		w.opts.HoldPort, w.opts.connections = 80, health.ConnectionsOptions{MaxConnections: 10, Dial: p.dial}
 		w.start()
 		during(10 * time.Second)
 		w.want("1=ready 2=ready 3=ready 4=ready 5=ready 6=ready")
@@ -77,7 +77,7 @@ func TestACrashIsDownAfterFallChecksAFastIntervalApart(t *testing.T) {
 			t.Errorf("down after %s, want 10 ms of gathering and three checks 200 ms apart", took)
 		}
 		during(2 * time.Second)
-		if got := w.held(); got.Alarms[idle.Closed] != 1 || got.Confirmed != 1 {
+		if got := w.held(); got.Alarms[health.Closed] != 1 || got.Confirmed != 1 {
 			t.Errorf("got %+v, want one alarm, confirmed", got)
 		}
 		last := w.outcomes[len(w.outcomes)-1].Health.Of(address(2)).Last

@@ -14,7 +14,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health/idle"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
@@ -25,7 +24,7 @@ type options struct {
 	pool.ReaderOptions
 	pool.GroupOptions
 	concurrency int
-	connections idle.HubOptions
+	connections health.ConnectionsOptions
 }
 
 // run runs the pool and its group from what is published until ctx ends.
@@ -40,7 +39,7 @@ func (o options) run(ctx context.Context, tb testing.TB, running *sync.WaitGroup
 		tb.Fatal(err)
 	}
 	o.connections.MaxConnections, o.connections.Random = max(o.connections.MaxConnections, 1), o.ReaderOptions.Random
-	holds, err := idle.NewHub(o.connections)
+	holds, err := health.NewConnections(o.connections)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health/idle"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
@@ -70,7 +70,7 @@ type Options struct {
 	// Hold says that an idle connection to each endpoint is held; see
 	// controller.Options.Connections.
 	Hold        bool
-	Connections idle.HubOptions
+	Connections health.ConnectionsOptions
 	// DryRun decides and reports, and writes nothing.
 	DryRun bool
 	Logger *slog.Logger

@@ -1,4 +1,4 @@
-package idle_test
+package health_test
 
 import (
 	"context"
@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health/idle"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func TestContract51HoldersOfTheSamePortShareAConnection(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		w := &world{began: time.Now(), peers: map[netip.Addr]net.Conn{}, connects: map[netip.Addr][]time.Duration{}}
-		hub, err := idle.NewHub(idle.HubOptions{MaxConnections: 100, Dial: w.dial})
+		hub, err := health.NewConnections(health.ConnectionsOptions{MaxConnections: 100, Dial: w.dial})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -23,11 +23,11 @@ func TestContract51HoldersOfTheSamePortShareAConnection(t *testing.T) {
 		var running sync.WaitGroup
 		running.Go(func() { hub.Run(ctx) })
 		alarms := make([]int, 3)
-		var holders []*idle.Holder
+		var holders []*health.Holder
 		for i, port := range []uint16{80, 80, 81} {
-			h, err := hub.Holder(idle.Options{
+			h, err := hub.Holder(health.HolderOptions{
 				Port: port, Timeout: time.Second, Interval: 2 * time.Second, MaxAlarmPercent: 50,
-				Alarm: func(idle.Alarm) { w.mu.Lock(); defer w.mu.Unlock(); alarms[i]++ },
+				Alarm: func(health.Alarm) { w.mu.Lock(); defer w.mu.Unlock(); alarms[i]++ },
 			})
 			if err != nil {
 				t.Fatal(err)

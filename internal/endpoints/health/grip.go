@@ -1,4 +1,4 @@
-package idle
+package health
 
 import (
 	"context"
@@ -18,7 +18,7 @@ type grip struct {
 	first    time.Duration
 	released chan struct{}
 	// conn is the open connection, and holders are those that want it, under the
-	// lock of the hub.
+	// lock of its Connections.
 	conn    net.Conn
 	holders []*Holder
 }
@@ -48,7 +48,7 @@ const maxBytes = 64 << 10
 //
 // It runs for each address, so its stack is kept small: what needs a deep one runs
 // in a goroutine of its own and ends.
-func (u *Hub) keep(ctx context.Context, g *grip) {
+func (u *Connections) keep(ctx context.Context, g *grip) {
 	pause := g.first
 	short := pauseMin
 	for g.wait(pause) {
@@ -85,7 +85,7 @@ func (g *grip) wait(pause time.Duration) bool {
 
 // session opens a connection and returns how it was lost: none where it was not
 // opened, or where this side closed it.
-func (u *Hub) session(ctx context.Context, g *grip) Kind {
+func (u *Connections) session(ctx context.Context, g *grip) AlarmKind {
 	conn := u.open(ctx, g)
 	if conn == nil {
 		return none
@@ -103,7 +103,7 @@ func (u *Hub) session(ctx context.Context, g *grip) Kind {
 }
 
 // open connects, or returns nil.
-func (u *Hub) open(ctx context.Context, g *grip) net.Conn {
+func (u *Connections) open(ctx context.Context, g *grip) net.Conn {
 	opened := make(chan net.Conn, 1)
 	go func() {
 		u.dialing <- struct{}{}
@@ -146,12 +146,12 @@ func drain(conn net.Conn) error {
 	return errTalks
 }
 
-// Kind is how a connection was lost.
-type Kind uint8
+// AlarmKind is how a connection was lost.
+type AlarmKind uint8
 
 // The kinds.
 const (
-	none Kind = iota
+	none AlarmKind = iota
 	// Closed: the peer ended it.
 	Closed
 	// Reset: the peer, or something in between, reset it.
@@ -162,11 +162,11 @@ const (
 	kinds
 )
 
-// Kinds are all kinds of alarms.
-func Kinds() []Kind { return []Kind{Closed, Reset, Unanswered} }
+// AlarmKinds are all kinds of alarms.
+func AlarmKinds() []AlarmKind { return []AlarmKind{Closed, Reset, Unanswered} }
 
 // String returns the kind as metrics and messages say it.
-func (k Kind) String() string {
+func (k AlarmKind) String() string {
 	switch k {
 	case Closed:
 		return "closed"
@@ -180,7 +180,7 @@ func (k Kind) String() string {
 }
 
 // kindOf returns what an error of reading says.
-func kindOf(err error) Kind {
+func kindOf(err error) AlarmKind {
 	timeout := net.Error(nil)
 	switch {
 	case errors.Is(err, io.EOF):

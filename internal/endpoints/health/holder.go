@@ -1,4 +1,4 @@
-package idle
+package health
 
 import (
 	"errors"
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Options say what to hold. Port, Interval, Timeout and Alarm are required.
-type Options struct {
+// HolderOptions say what to hold. Port, Interval, Timeout and Alarm are required.
+type HolderOptions struct {
 	// Port is the only port that is connected to.
 	Port uint16
 	// Timeout bounds the opening of a connection.
@@ -26,17 +26,17 @@ type Options struct {
 // Holder is what one group holds. Watch and Stats may be called at any time from any
 // goroutine.
 type Holder struct {
-	options Options
-	hub     *Hub
-	// The rest is under the lock of the hub.
+	options HolderOptions
+	hub     *Connections
+	// The rest is under the lock of its Connections.
 	wanted []netip.Addr
 	recent recent
 	batch  *batch
-	stats  Stats
+	stats  HolderStats
 }
 
-// Stats is what a holder shows of itself.
-type Stats struct {
+// HolderStats is what a holder shows of itself.
+type HolderStats struct {
 	// Wanted addresses are to be held, Held of them are.
 	Wanted, Held int
 	// Alarms counts the lost connections by kind, and Ignored those of them that
@@ -46,7 +46,7 @@ type Stats struct {
 }
 
 // Holder returns a holder that holds nothing yet. Close ends it.
-func (u *Hub) Holder(options Options) (*Holder, error) {
+func (u *Connections) Holder(options HolderOptions) (*Holder, error) {
 	switch {
 	case options.Port == 0:
 		return nil, errors.New("held connections: no port")
@@ -71,7 +71,7 @@ func (h *Holder) Watch(addresses []netip.Addr) {
 }
 
 // Stats returns what the holder is doing.
-func (h *Holder) Stats() Stats {
+func (h *Holder) Stats() HolderStats {
 	h.hub.mu.Lock()
 	defer h.hub.mu.Unlock()
 	return h.stats

@@ -1,4 +1,4 @@
-package idle_test
+package health_test
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health/idle"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 )
 
 // handshakeTimeout is how long the server waits for a handshake.
@@ -53,14 +53,14 @@ func TestATLSServerIsHeldWithoutAHandshakeAndEverMoreRarely(t *testing.T) {
 	server.StartTLS()
 	defer server.Close()
 	peer := netip.MustParseAddrPort(server.Listener.Addr().String())
-	alarms := make(chan idle.Alarm, 10)
-	_, end := begun(t, peer, func(a idle.Alarm) { alarms <- a }, peer.Addr())
+	alarms := make(chan health.Alarm, 10)
+	_, end := begun(t, peer, func(a health.Alarm) { alarms <- a }, peer.Addr())
 	defer end()
 
 	last := <-opened
 	for _, shortest := range []time.Duration{time.Second, 2 * time.Second} {
 		alarm := <-alarms
-		if got := alarm.At.Sub(last); alarm.Kind != idle.Closed || got < handshakeTimeout/2 {
+		if got := alarm.At.Sub(last); alarm.Kind != health.Closed || got < handshakeTimeout/2 {
 			t.Errorf("got %s after %v, want closed when the time for a handshake is over", alarm.Kind, got)
 		}
 		last = <-opened

@@ -1,4 +1,4 @@
-package idle_test
+package health_test
 
 import (
 	"context"
@@ -11,37 +11,29 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health/idle"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
-
-func TestMain(m *testing.M) {
-	netns.Enter()
-	goleak.VerifyTestMain(m)
-}
 
 // world is a holder over made-up peers in a synctest bubble. Times count from its
 // beginning.
 type world struct {
-	holder *idle.Holder
+	holder *health.Holder
 	began  time.Time
 
 	mu       sync.Mutex
 	refuses  bool
 	peers    map[netip.Addr]net.Conn
 	connects map[netip.Addr][]time.Duration
-	alarms   []idle.Alarm
+	alarms   []health.Alarm
 	open     int
 	most     int
 }
 
-// holder returns a holder with a hub of its own, which runs until ctx ends.
-func holder(ctx context.Context, tb testing.TB, running *sync.WaitGroup, of idle.HubOptions, options idle.Options) *idle.Holder {
+// holder returns a holder with Connections of its own, which runs until ctx ends.
+func holder(ctx context.Context, tb testing.TB, running *sync.WaitGroup, of health.ConnectionsOptions, options health.HolderOptions) *health.Holder {
 	tb.Helper()
-	hub, err := idle.NewHub(of)
+	hub, err := health.NewConnections(of)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -54,18 +46,18 @@ func holder(ctx context.Context, tb testing.TB, running *sync.WaitGroup, of idle
 }
 
 // begin holds the first n addresses until the test ends, and waits until it does.
-func begin(t *testing.T, n int, change func(*idle.HubOptions, *idle.Options)) *world {
+func begin(t *testing.T, n int, change func(*health.ConnectionsOptions, *health.HolderOptions)) *world {
 	t.Helper()
 	w := &world{began: time.Now(), peers: map[netip.Addr]net.Conn{}, connects: map[netip.Addr][]time.Duration{}}
-	options := idle.Options{
+	options := health.HolderOptions{
 		Port: 80, Timeout: time.Second, Interval: 2 * time.Second, MaxAlarmPercent: 50,
-		Alarm: func(a idle.Alarm) {
+		Alarm: func(a health.Alarm) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.alarms = append(w.alarms, a)
 		},
 	}
-	hub := idle.HubOptions{MaxConnections: 1000, Dial: w.dial}
+	hub := health.ConnectionsOptions{MaxConnections: 1000, Dial: w.dial}
 	if change != nil {
 		change(&hub, &options)
 	}
@@ -139,7 +131,7 @@ func (w *world) hangUp(n int) {
 	}
 }
 
-func (w *world) told() []idle.Alarm {
+func (w *world) told() []health.Alarm {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.alarms)
@@ -161,11 +153,11 @@ func TestALostConnectionIsAnAlarmWithinMilliseconds(t *testing.T) {
 		w.hangUp(1)
 		time.Sleep(20 * time.Millisecond)
 		alarms := w.told()
-		if len(alarms) != 1 || alarms[0].Address != addr(0) || alarms[0].Kind != idle.Closed || !alarms[0].At.Equal(lost) {
+		if len(alarms) != 1 || alarms[0].Address != addr(0) || alarms[0].Kind != health.Closed || !alarms[0].At.Equal(lost) {
 			t.Fatalf("got alarms %v, want one of %s at once", alarms, addr(0))
 		}
 		time.Sleep(2 * time.Second)
-		if got := w.holder.Stats(); got.Held != 4 || got.Alarms[idle.Closed] != 1 || got.Ignored != 0 {
+		if got := w.holder.Stats(); got.Held != 4 || got.Alarms[health.Closed] != 1 || got.Ignored != 0 {
 			t.Errorf("got %+v, want the connection back and one alarm", got)
 		}
 	})
@@ -303,7 +295,7 @@ func TestWhatIsNoLongerWatchedIsClosedWithoutAnAlarm(t *testing.T) {
 
 func TestAConnectThatFailsIsNoAlarmAndIsTriedAgain(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		w := begin(t, 1, func(_ *idle.HubOptions, o *idle.Options) { o.MaxAlarmPercent = 100 })
+		w := begin(t, 1, func(_ *health.ConnectionsOptions, o *health.HolderOptions) { o.MaxAlarmPercent = 100 })
 		w.mu.Lock()
 		w.refuses = true
 		w.mu.Unlock()
@@ -346,7 +338,7 @@ func TestAPeerThatSaysSomethingIsHeldAndOneThatTalksIsNot(t *testing.T) {
 
 func TestContract33AtMostTheGivenNumberIsHeld(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		w := begin(t, 10, func(u *idle.HubOptions, _ *idle.Options) { u.MaxConnections = 4 })
+		w := begin(t, 10, func(u *health.ConnectionsOptions, _ *health.HolderOptions) { u.MaxConnections = 4 })
 		if got := w.holder.Stats(); got.Held != 4 || got.Wanted != 10 || w.most != 4 {
 			t.Errorf("got %+v and %d open at most, want 4 of 10", got, w.most)
 		}
@@ -354,18 +346,18 @@ func TestContract33AtMostTheGivenNumberIsHeld(t *testing.T) {
 }
 
 func TestNewNamesTheMistake(t *testing.T) {
-	if _, err := idle.NewHub(idle.HubOptions{}); err == nil || err.Error() != "held connections: at most 0 connections leave none to hold" {
+	if _, err := health.NewConnections(health.ConnectionsOptions{}); err == nil || err.Error() != "held connections: at most 0 connections leave none to hold" {
 		t.Errorf("got error %v of a hub without connections", err)
 	}
-	hub, err := idle.NewHub(idle.HubOptions{MaxConnections: 1})
+	hub, err := health.NewConnections(health.ConnectionsOptions{MaxConnections: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	good := idle.Options{Port: 1, Timeout: 1, Interval: 1, Alarm: func(idle.Alarm) {}}
-	for want, change := range map[string]func(*idle.Options){
-		"held connections: no port": func(o *idle.Options) { o.Port = 0 },
-		"held connections: interval 1ns and time-out 0s have to be positive": func(o *idle.Options) { o.Timeout = 0 },
-		"held connections: no receiver of alarms":                            func(o *idle.Options) { o.Alarm = nil },
+	good := health.HolderOptions{Port: 1, Timeout: 1, Interval: 1, Alarm: func(health.Alarm) {}}
+	for want, change := range map[string]func(*health.HolderOptions){
+		"held connections: no port": func(o *health.HolderOptions) { o.Port = 0 },
+		"held connections: interval 1ns and time-out 0s have to be positive": func(o *health.HolderOptions) { o.Timeout = 0 },
+		"held connections: no receiver of alarms":                            func(o *health.HolderOptions) { o.Alarm = nil },
 	} {
 		bad := good
 		change(&bad)
@@ -381,7 +373,7 @@ func TestAConnectionThatIsLetGoOfMakesNoAlarm(t *testing.T) {
 		w := begin(t, 4, nil)
 		w.watch(3)
 		time.Sleep(time.Second)
-		if got := w.holder.Stats(); got.Held != 3 || got.Alarms != (idle.Stats{}).Alarms || len(w.told()) != 0 {
+		if got := w.holder.Stats(); got.Held != 3 || got.Alarms != (health.HolderStats{}).Alarms || len(w.told()) != 0 {
 			t.Errorf("got %+v and alarms %v, want three held, and no alarm", got, w.told())
 		}
 	})

@@ -1,4 +1,4 @@
-package idle
+package health
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
 const (
@@ -30,8 +32,8 @@ const (
 	dials = 64
 )
 
-// HubOptions say how connections are held. MaxConnections is required.
-type HubOptions struct {
+// ConnectionsOptions say how connections are held. MaxConnections is required.
+type ConnectionsOptions struct {
 	// MaxConnections bounds the connections. Addresses beyond are not held.
 	MaxConnections int
 	// Dial opens a connection; a TCP dialer with keep-alives where it is nil.
@@ -41,10 +43,10 @@ type HubOptions struct {
 	Random func() float64
 }
 
-// Hub holds the connections of many holders: one to each address and port, however
+// Connections holds the connections of many holders: one to each address and port, however
 // many of them want it.
-type Hub struct {
-	options HubOptions
+type Connections struct {
+	options ConnectionsOptions
 	// wake tells Run that the addresses changed, and slots and dialing bound what
 	// is open and what is being opened.
 	wake           chan struct{}
@@ -55,8 +57,12 @@ type Hub struct {
 	grips   map[netip.AddrPort]*grip
 }
 
-// NewHub checks the options. It connects to nothing.
-func NewHub(options HubOptions) (*Hub, error) {
+// MaxConnections returns how many connections may be held beside so many checks at a
+// time.
+func MaxConnections(checks int) int { return wire.SpareSockets(checks) }
+
+// NewConnections checks the options. It connects to nothing.
+func NewConnections(options ConnectionsOptions) (*Connections, error) {
 	if options.MaxConnections < 1 {
 		return nil, fmt.Errorf("held connections: at most %d connections leave none to hold", options.MaxConnections)
 	}
@@ -66,7 +72,7 @@ func NewHub(options HubOptions) (*Hub, error) {
 	if options.Random == nil {
 		options.Random = rand.Float64
 	}
-	return &Hub{
+	return &Connections{
 		options: options, wake: make(chan struct{}, 1),
 		slots: make(chan struct{}, options.MaxConnections), dialing: make(chan struct{}, dials),
 		grips: make(map[netip.AddrPort]*grip),
@@ -82,7 +88,7 @@ func (h *Holder) Close() {
 }
 
 // signal tells Run that the addresses changed.
-func (u *Hub) signal() {
+func (u *Connections) signal() {
 	select {
 	case u.wake <- struct{}{}:
 	default:
@@ -91,7 +97,7 @@ func (u *Hub) signal() {
 
 // Run holds what is watched until the context ends, and returns when everything is
 // closed.
-func (u *Hub) Run(ctx context.Context) {
+func (u *Connections) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer u.release(nil)
@@ -108,7 +114,7 @@ func (u *Hub) Run(ctx context.Context) {
 }
 
 // replace lets go of what is no longer wanted and returns what is to be held anew.
-func (u *Hub) replace() []*grip {
+func (u *Connections) replace() []*grip {
 	u.mu.Lock()
 	wanted := make(map[netip.AddrPort][]*Holder)
 	var added []*grip
@@ -136,7 +142,7 @@ func (u *Hub) replace() []*grip {
 }
 
 // release lets go of everything that is not among the wanted.
-func (u *Hub) release(wanted map[netip.AddrPort][]*Holder) {
+func (u *Connections) release(wanted map[netip.AddrPort][]*Holder) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for target, g := range u.grips {

@@ -1,4 +1,4 @@
-package idle_test
+package health_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health/idle"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
@@ -46,12 +46,12 @@ func listen(t *testing.T) (netip.AddrPort, <-chan *net.TCPConn) {
 }
 
 // begun holds connections to addresses of the peer until end is called.
-func begun(t *testing.T, peer netip.AddrPort, alarm func(idle.Alarm), addresses ...netip.Addr) (h *idle.Holder, end func()) {
+func begun(t *testing.T, peer netip.AddrPort, alarm func(health.Alarm), addresses ...netip.Addr) (h *health.Holder, end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	h = holder(ctx, t, &running, idle.HubOptions{MaxConnections: 10},
-		idle.Options{Port: peer.Port(), Timeout: 5 * time.Second, Interval: time.Second, MaxAlarmPercent: 50, Alarm: alarm})
+	h = holder(ctx, t, &running, health.ConnectionsOptions{MaxConnections: 10},
+		health.HolderOptions{Port: peer.Port(), Timeout: 5 * time.Second, Interval: time.Second, MaxAlarmPercent: 50, Alarm: alarm})
 	h.Watch(addresses)
 	return h, func() {
 		cancel()
@@ -67,7 +67,7 @@ func TestContract33ConnectionsToDifferentAddressesShareALocalPort(t *testing.T) 
 	for i := range 8 {
 		all = append(all, netip.AddrFrom4([4]byte{127, 0, 0, byte(10 + i)}))
 	}
-	_, end := begun(t, peer, func(idle.Alarm) {}, all...)
+	_, end := begun(t, peer, func(health.Alarm) {}, all...)
 	defer end()
 	for i := range all {
 		select {
@@ -82,7 +82,7 @@ func TestContract33ConnectionsToDifferentAddressesShareALocalPort(t *testing.T) 
 // So a server that speaks TLS sees no handshake.
 func TestNothingIsSentOnAHeldConnection(t *testing.T) {
 	peer, accepted := listen(t)
-	_, end := begun(t, peer, func(idle.Alarm) {}, peer.Addr())
+	_, end := begun(t, peer, func(health.Alarm) {}, peer.Addr())
 	conn := <-accepted
 	if err := conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
 		t.Fatal(err)
@@ -101,15 +101,15 @@ func TestNothingIsSentOnAHeldConnection(t *testing.T) {
 
 func TestARealPeerThatClosesOrResetsIsTold(t *testing.T) {
 	peer, accepted := listen(t)
-	alarms := make(chan idle.Alarm, 1)
-	holder, end := begun(t, peer, func(a idle.Alarm) { alarms <- a }, peer.Addr())
+	alarms := make(chan health.Alarm, 1)
+	holder, end := begun(t, peer, func(a health.Alarm) { alarms <- a }, peer.Addr())
 	defer end()
 	for _, lost := range []struct {
-		kind idle.Kind
+		kind health.AlarmKind
 		by   func(*net.TCPConn) error
 	}{
-		{idle.Closed, (*net.TCPConn).Close},
-		{idle.Reset, func(c *net.TCPConn) error {
+		{health.Closed, (*net.TCPConn).Close},
+		{health.Reset, func(c *net.TCPConn) error {
 			if err := c.SetLinger(0); err != nil {
 				return err
 			}

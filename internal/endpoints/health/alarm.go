@@ -1,4 +1,4 @@
-package idle
+package health
 
 import (
 	"net/netip"
@@ -9,7 +9,7 @@ import (
 // Alarm says that a connection was lost.
 type Alarm struct {
 	Address netip.Addr
-	Kind    Kind
+	Kind    AlarmKind
 	At      time.Time
 }
 
@@ -24,7 +24,7 @@ type batch struct {
 // raise tells the holders of a lost connection, and reports whether it was one of so
 // many for one of them that they mean nothing. The first of a moment waits for the
 // others and decides.
-func (u *Hub) raise(g *grip, kind Kind) (ignored bool) {
+func (u *Connections) raise(g *grip, kind AlarmKind) (ignored bool) {
 	u.mu.Lock()
 	holders := g.holders
 	batches, first := make([]*batch, len(holders)), make([]bool, len(holders))

@@ -1,4 +1,4 @@
-package idle_test
+package health_test
 
 import (
 	"context"
@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health/idle"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 )
 
 // BenchmarkHold opens 10,000 connections on the loopback, or as many as the limit
 // of descriptors allows for both ends, and reports what each costs in this process.
 // The kernel's part, about 4 KiB each, is measured by `make bench`.
 func BenchmarkHold(b *testing.B) {
-	n := min(10_000, idle.MaxConnections(1000))
+	n := min(10_000, health.MaxConnections(1000))
 	peers := &peers{}
 	port := peers.listen(b)
 	var all []netip.Addr
@@ -27,8 +27,8 @@ func BenchmarkHold(b *testing.B) {
 		before := inUse()
 		ctx, cancel := context.WithCancel(b.Context())
 		var running sync.WaitGroup
-		holder := holder(ctx, b, &running, idle.HubOptions{MaxConnections: n, Random: func() float64 { return 0 }},
-			idle.Options{Port: port, Timeout: time.Minute, Interval: time.Second, Alarm: func(idle.Alarm) {}})
+		holder := holder(ctx, b, &running, health.ConnectionsOptions{MaxConnections: n, Random: func() float64 { return 0 }},
+			health.HolderOptions{Port: port, Timeout: time.Minute, Interval: time.Second, Alarm: func(health.Alarm) {}})
 		holder.Watch(all)
 		for holder.Stats().Held < n {
 			time.Sleep(time.Millisecond)
