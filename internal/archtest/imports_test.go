@@ -51,8 +51,7 @@ var allowed = map[string]struct {
 	"internal/endpoints/source/ionos/ionostest": {nil, "it stands for a cloud that does not know us"},
 	"internal/endpoints/source/sourcetest":      {of("endpoints/inventory"), "the suite knows sources by their promise only"},
 
-	"internal/endpoints/store/memory":    {of("endpoints/inventory", "endpoints/publish", "endpoints/publish/manifest"), "a store holds slices; what is in them was decided before"},
-	"internal/endpoints/store/kubectl":   {of("endpoints/inventory", "endpoints/publish", "endpoints/publish/manifest", "system"), "a store holds slices; what is in them was decided before"},
+	"internal/endpoints/store":           {of("endpoints/inventory", "endpoints/publish", "endpoints/publish/manifest", "system"), "a store holds slices; what is in them was decided before"},
 	"internal/endpoints/store/cluster":   {append(of("endpoints/inventory", "endpoints/publish", "endpoints/publish/manifest", "endpoints/assign", "kube", "wire"), "api/v1alpha1"), "a store holds slices; what is in them was decided before"},
 	"internal/endpoints/store/storetest": {of("endpoints/inventory", "endpoints/publish", "endpoints/publish/manifest"), "the suite knows stores by their promise only"},
 
@@ -70,7 +69,7 @@ var allowed = map[string]struct {
 	"internal/endpoints/controller":                {append(of("wire", "endpoints/inventory", "endpoints/documents", "endpoints/assign", "endpoints/filter", "endpoints/health", "endpoints/guard", "endpoints/publish", "settings/spelling", "endpoints/pool", "endpoints/writer/outbox", "endpoints/writer", "endpoints/findings"), "api/v1alpha1"), "it starts and ends what package assign says; sources and checks come from outside"},
 	"internal/endpoints/cli": {append(of("endpoints/inventory", "system", "wire", "settings", "commandline", "endpoints/filter", "endpoints/health", "endpoints/guard", "endpoints/publish", "endpoints/publish/manifest",
 		"endpoints/source/static", "endpoints/source/file", "endpoints/source/command", "endpoints/source/ionos", "endpoints/source/kubernetes",
-		"endpoints/store/memory", "endpoints/store/kubectl", "endpoints/store/cluster", "kube", "endpoints/pool", "endpoints/writer", "kube/lease", "endpoints/report", "endpoints/metrics", "endpoints/events", "endpoints/page", "endpoints/documents", "endpoints/documents/environment", "endpoints/documents/folder", "endpoints/documents/objects", "endpoints/assign", "endpoints/controller", "endpoints/findings", "endpoints/preflight", "settings/spelling"), "api/v1alpha1"), "it is the only package that knows every adapter"},
+		"endpoints/store", "endpoints/store/cluster", "kube", "endpoints/pool", "endpoints/writer", "kube/lease", "endpoints/report", "endpoints/metrics", "endpoints/events", "endpoints/page", "endpoints/documents", "endpoints/documents/environment", "endpoints/documents/folder", "endpoints/documents/objects", "endpoints/assign", "endpoints/controller", "endpoints/findings", "endpoints/preflight", "settings/spelling"), "api/v1alpha1"), "it is the only package that knows every adapter"},
 
 	"api/fleet/v1alpha1": {nil, "it is for other programs too, which get the types of Kubernetes with it and nothing else"},
 
@@ -117,7 +116,7 @@ var allowed = map[string]struct {
 	"test/views":           {nil, "it runs the built binary from outside"},
 	"test/faults":          {nil, "it contains tests only"},
 	"test/conformance":     {nil, "it runs the built binary from outside"},
-	"test/simulation":      {of("endpoints/inventory", "endpoints/filter", "endpoints/guard", "endpoints/publish", "endpoints/controller/controllertest", "kube/lease", "endpoints/store/memory"), "it is the world around the loop; the loop is the real one"},
+	"test/simulation":      {of("endpoints/inventory", "endpoints/filter", "endpoints/guard", "endpoints/publish", "endpoints/controller/controllertest", "kube/lease", "endpoints/store"), "it is the world around the loop; the loop is the real one"},
 	"test/simulation/many": {of("endpoints/inventory", "endpoints/filter", "endpoints/guard", "endpoints/publish", "endpoints/documents", "endpoints/assign", "endpoints/controller", "endpoints/controller/controllertest", "endpoints/publish/manifest"), "it is the world around the loops of many Services; they are the real ones"},
 
 	"test/traffic":         {nil, "it stands for users who do not know us"},

@@ -41,7 +41,7 @@ func TestEveryRuleSeesItsBreach(t *testing.T) {
 	}{
 		{"unlisted package", "internal/util", header, "not in the table"},
 		{"upward import", "internal/endpoints/publish", header + `import _ "` + module + `internal/endpoints/controller"`, "may not import internal/endpoints/controller"},
-		{"sibling import", "internal/endpoints/store/cluster", header + `import _ "` + module + `internal/endpoints/store/memory"`, "may not import internal/endpoints/store/memory"},
+		{"sibling import", "internal/endpoints/store/cluster", header + `import _ "` + module + `internal/endpoints/store"`, "may not import internal/endpoints/store"},
 		{"cluster client in a stage", "internal/endpoints/controller", header + `import _ "k8s.io/client-go/tools/cache"`, "may not import k8s.io/client-go/tools/cache"},
 		{"second client of API servers", "internal/endpoints/store/cluster", header + `import _ "k8s.io/client-go/rest"`, "may not import k8s.io/client-go/rest"},
 		{"proxy of the environment", "internal/kube", header + "import \"net/http\"\nvar x = http.ProxyFromEnvironment", "uses net/http.ProxyFromEnvironment"},

@@ -14,7 +14,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/memory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store"
 )
 
 // settings are what an operator configured, and how rough the storm is.
@@ -91,7 +91,7 @@ func newWorld(seed uint64, storm time.Duration) (*world, error) {
 		Ports: []publish.Port{{Name: "http", Protocol: publish.TCP, Number: 8080}}, MaxEndpoints: w.set.maxEndpoints,
 	}
 	w.service = publish.Service{UID: "uid-1", Ports: []publish.ServicePort{{Name: "http", Protocol: publish.TCP, Port: 80}}}
-	store, err := memory.New(memory.Options{Target: w.target, Service: w.service})
+	store, err := store.NewMemory(store.MemoryOptions{Target: w.target, Service: w.service})
 	w.store = store
 	if w.set.election {
 		w.replicas = make([]*replica, 2)

@@ -17,7 +17,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/memory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store"
 )
 
 // behaviour is how a backend answers health checks.
@@ -67,7 +67,7 @@ type world struct {
 	nodes    []*node
 	backends map[netip.Addr]*backend
 	made     int // nodes made so far
-	store    *memory.Store
+	store    *store.Memory
 	target   publish.Target
 	service  publish.Service
 	daemon   *process // nil while none runs

@@ -14,9 +14,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/cluster"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/kubectl"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/memory"
 	targets "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
@@ -43,7 +42,7 @@ func (p Program) onlyHub(c settings.Config, m *metrics.Metrics) (controller.Hub,
 	t, every := target(c), c.Source.PollInterval
 	switch c.Store.Kind {
 	case settings.StoreMemory:
-		s, err := memory.New(memory.Options{Target: t, Service: imagined(t), Out: p.Stdout})
+		s, err := store.NewMemory(store.MemoryOptions{Target: t, Service: imagined(t), Out: p.Stdout})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -65,8 +64,8 @@ func (p Program) onlyHub(c settings.Config, m *metrics.Metrics) (controller.Hub,
 }
 
 // newKubectl makes the store of a target by kubectl.
-func newKubectl(c settings.Config, t publish.Target) (*kubectl.Store, error) {
-	return kubectl.New(kubectl.Options{Target: t, Path: c.Store.KubectlPath, Environ: c.Store.Environment.Read})
+func newKubectl(c settings.Config, t publish.Target) (*store.Kubectl, error) {
+	return store.NewKubectl(store.KubectlOptions{Target: t, Path: c.Store.KubectlPath, Environ: c.Store.Environment.Read})
 }
 
 // only is a hub of a store that watches.
@@ -115,7 +114,7 @@ type fewStore struct {
 	*controller.One
 	of publish.Target
 	// memory is nil with kubectl, else it has this Service.
-	memory  *memory.Store
+	memory  *store.Memory
 	service publish.Service
 }
 
@@ -212,7 +211,7 @@ func (f *few) prepare(service assign.Service, b *v1alpha1.EndpointBinding, pools
 		}
 		made := &fewStore{of: of, service: service.Service}
 		if f.config.Store.Kind == settings.StoreMemory {
-			made.memory, _ = memory.New(memory.Options{Target: of, Service: service.Service, Out: f}) // the target is complete
+			made.memory, _ = store.NewMemory(store.MemoryOptions{Target: of, Service: service.Service, Out: f}) // the target is complete
 			made.One = controller.NewOne(made.memory, of, made.memory.Changed(), every)
 		} else {
 			s, _ := newKubectl(f.config, of)

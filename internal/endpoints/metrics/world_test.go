@@ -21,7 +21,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/memory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store"
 )
 
 // world is a remote cluster and a local API server that fail as a test wants,
@@ -33,7 +33,7 @@ type world struct {
 	syncer   *controllertest.Engine
 	// writes counts the writes that the store saw.
 	writes atomic.Int64
-	store  *memory.Store
+	store  *store.Memory
 
 	mu    sync.Mutex
 	nodes []inventory.Node
@@ -54,7 +54,7 @@ func start(t *testing.T, change func(*controllertest.Options), octets ...int) *w
 		Namespace: "default", Service: "web", SliceName: "web-remote", ManagedBy: "tester",
 		Ports: []publish.Port{{Name: "http", Protocol: publish.TCP, Number: 8080}}, MaxEndpoints: 100,
 	}
-	store, err := memory.New(memory.Options{Target: target, Service: publish.Service{UID: "uid-1", Ports: []publish.ServicePort{{Name: "http", Protocol: publish.TCP, Port: 80}}}})
+	store, err := store.NewMemory(store.MemoryOptions{Target: target, Service: publish.Service{UID: "uid-1", Ports: []publish.ServicePort{{Name: "http", Protocol: publish.TCP, Port: 80}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func (c checker) Check(ctx context.Context, addr netip.Addr) inventory.Result {
 }
 
 type keeper struct {
-	*memory.Store
+	*store.Memory
 	*world
 }
 
@@ -175,7 +175,7 @@ func (k keeper) Load(ctx context.Context) (publish.State, error) {
 	if err != nil {
 		return publish.State{}, err
 	}
-	return k.Store.Load(ctx)
+	return k.Memory.Load(ctx)
 }
 
 func (k keeper) Write(ctx context.Context, write publish.Write) (string, error) {
@@ -186,7 +186,7 @@ func (k keeper) Write(ctx context.Context, write publish.Write) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	return k.Store.Write(ctx, write)
+	return k.Memory.Write(ctx, write)
 }
 
 // gather returns what a scrape of the registry shows: the value by name and

@@ -21,7 +21,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/page"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/memory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store"
 )
 
 // fleet is a source of many nodes, all of which are this machine.
@@ -91,7 +91,7 @@ func busyWorld(t *testing.T, size int) (*world, *fleet, *controllertest.Engine) 
 		Ports: []publish.Port{{Name: "http", Protocol: publish.TCP, Number: port}},
 	}
 	service := publish.Service{UID: "1", Ports: []publish.ServicePort{{Name: "http", Protocol: publish.TCP, Port: 80}}}
-	store, err := memory.New(memory.Options{Target: target, Service: service, Out: discard{}})
+	store, err := store.NewMemory(store.MemoryOptions{Target: target, Service: service, Out: discard{}})
 	if err != nil {
 		t.Fatal(err)
 	}

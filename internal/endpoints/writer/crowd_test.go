@@ -11,7 +11,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/memory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
 )
 
@@ -27,7 +27,7 @@ type crowd struct {
 
 // served is one Service, "namespace/name", and its store.
 type served struct {
-	*memory.Store
+	*store.Memory
 	name string
 	fill writer.Fill
 	// added is the target while it is there.
@@ -66,15 +66,15 @@ func newServed(t testing.TB, name string, most int) *served {
 		Namespace: namespace, Service: service, SliceName: service + ".blue", ManagedBy: "tester",
 		Ports: []publish.Port{{Name: "http", Protocol: publish.TCP, Number: 8080}}, MaxEndpoints: most,
 	}
-	s := &served{Store: storeOf(t, aim), name: name}
+	s := &served{Memory: storeOf(t, aim), name: name}
 	s.fill = writer.Fill{Pool: "blue", Store: s, Target: aim}
 	return s
 }
 
 // storeOf returns a store for a Service that exists.
-func storeOf(t testing.TB, aim publish.Target) *memory.Store {
+func storeOf(t testing.TB, aim publish.Target) *store.Memory {
 	t.Helper()
-	store, err := memory.New(memory.Options{Target: aim, Service: service})
+	store, err := store.NewMemory(store.MemoryOptions{Target: aim, Service: service})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func (s *served) Load(ctx context.Context) (publish.State, error) {
 			return publish.State{}, err
 		}
 	}
-	return s.Store.Load(ctx)
+	return s.Memory.Load(ctx)
 }
 
 // Write is the store's.
@@ -141,7 +141,7 @@ func (s *served) Write(ctx context.Context, w publish.Write) (version string, er
 		err = write(ctx, w)
 	}
 	if err == nil {
-		version, err = s.Store.Write(ctx, w)
+		version, err = s.Memory.Write(ctx, w)
 	}
 	s.set(func() { s.writes = append(s.writes, written{name: w.Slice.Name, write: w, err: err}) })
 	return version, err
@@ -175,7 +175,7 @@ func (s *served) last() writer.Outcome {
 
 // published returns what the store holds: "1=ready 2=down".
 func (s *served) published() string {
-	state, err := s.Store.Load(context.Background())
+	state, err := s.Memory.Load(context.Background())
 	if err != nil {
 		return err.Error()
 	}

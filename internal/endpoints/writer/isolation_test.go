@@ -119,7 +119,7 @@ func TestContract54StoresThatCannotBeReadDelayNoOther(t *testing.T) {
 				during(20 * time.Second)
 				for range 5 {
 					before := c.all["shop/web"].loads
-					c.all["shop/web"].Store.Remove("web.blue")
+					c.all["shop/web"].Memory.Remove("web.blue")
 					c.all["shop/web"].added.Changed()
 					synctest.Wait()
 					if got := c.all["shop/web"].loads - before; got != 1 {
@@ -297,7 +297,7 @@ func TestContract54ATargetThatComesBackAfterAPanicIsDecidedOnWithItsState(t *tes
 		synctest.Wait()
 		bad.set(func() { bad.observe = nil })
 		c.remove(bad)
-		state, err := bad.Store.Load(t.Context())
+		state, err := bad.Memory.Load(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

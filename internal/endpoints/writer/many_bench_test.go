@@ -78,7 +78,7 @@ func benchBare(b *testing.B, count int, answers time.Duration) {
 				if s.loads > 0 {
 					w.Operation, w.Slice.Version = publish.Update, fmt.Sprint(s.loads)
 				}
-				if _, err := s.Store.Write(context.Background(), w); err != nil {
+				if _, err := s.Memory.Write(context.Background(), w); err != nil {
 					b.Error(err)
 				}
 				s.loads++

@@ -51,7 +51,7 @@ func TestContract54SeveralPoolsOfOneServiceAreWrittenApart(t *testing.T) {
 		c := newCrowd(t, writer.SetOptions{}, "shop/web")
 		blue, red := c.all["shop/web"], newServed(t, "shop/web", 100)
 		red.fill.Pool, red.fill.Target.SliceName = "red", "web.red"
-		red.Store = storeOf(t, red.fill.Target)
+		red.Memory = storeOf(t, red.fill.Target)
 		both, err := c.set.Add(writer.Options{Fills: []writer.Fill{blue.fill, red.fill}})
 		if err != nil {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ func TestContract54APoolThatHasNotDecidedCountsAsItsSlicesSay(t *testing.T) {
 			before := newCrowd(t, writer.SetOptions{}, "shop/web", "shop/other")
 			red := before.all["shop/other"]
 			red.fill.Pool, red.fill.Target.Service, red.fill.Target.SliceName = "red", "web", "web.red"
-			red.Store = storeOf(t, red.fill.Target)
+			red.Memory = storeOf(t, red.fill.Target)
 			before.start()
 			before.set.Publish("red", c.red)
 			during(5 * time.Second)

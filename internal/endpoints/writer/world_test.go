@@ -17,7 +17,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/memory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
@@ -26,7 +26,7 @@ import (
 // results. It runs inside a synctest bubble.
 type world struct {
 	*testing.T
-	store    *memory.Store
+	store    *store.Memory
 	opts     options
 	verdicts chan *guard.Verdict
 	members  map[int]inventory.Member
@@ -73,7 +73,7 @@ func newWorld(t *testing.T) *world {
 		Namespace: "default", Service: "web", SliceName: "web", ManagedBy: "tester",
 		Ports: []publish.Port{{Name: "http", Protocol: publish.TCP, Number: 8080}}, MaxEndpoints: 1,
 	}
-	store, err := memory.New(memory.Options{Target: aim, Service: service})
+	store, err := store.NewMemory(store.MemoryOptions{Target: aim, Service: service})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/memory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store"
 )
 
 // BenchmarkChange is one node that stops being ready, or comes back, through a
@@ -52,7 +52,7 @@ func cpuTime(b *testing.B) time.Duration {
 
 // fleet is a source of many nodes and a store that says when it was written.
 type fleet struct {
-	*memory.Store
+	*store.Memory
 	stop    func()
 	signal  chan struct{}
 	written chan string
@@ -71,11 +71,11 @@ func newFleet(b *testing.B, size int) *fleet {
 		Namespace: "default", Service: "web", SliceName: "web-remote", ManagedBy: "tester",
 		Ports: []publish.Port{{Name: "http", Protocol: publish.TCP, Number: 8080}}, MaxEndpoints: 100,
 	}
-	store, err := memory.New(memory.Options{Target: target, Service: publish.Service{UID: "uid", Ports: []publish.ServicePort{{Name: "http", Protocol: publish.TCP, Port: 80}}}})
+	store, err := store.NewMemory(store.MemoryOptions{Target: target, Service: publish.Service{UID: "uid", Ports: []publish.ServicePort{{Name: "http", Protocol: publish.TCP, Port: 80}}}})
 	if err != nil {
 		b.Fatal(err)
 	}
-	f := &fleet{Store: store, signal: make(chan struct{}, 1), written: make(chan string, size), group: min(25, size/target.MaxEndpoints)}
+	f := &fleet{Memory: store, signal: make(chan struct{}, 1), written: make(chan string, size), group: min(25, size/target.MaxEndpoints)}
 	for i := range size {
 		f.nodes = append(f.nodes, inventory.Node{
 			ID: fmt.Sprintf("6f1d2c3b-0000-4000-8000-%012d", i), Name: fmt.Sprintf("worker-%05d", i), Zone: fmt.Sprintf("zone-%d", i%3+1),
@@ -129,7 +129,7 @@ func (f *fleet) Read(context.Context) ([]inventory.Node, error) {
 
 // Write implements controllertest.Store.
 func (f *fleet) Write(ctx context.Context, w publish.Write) (string, error) {
-	version, err := f.Store.Write(ctx, w)
+	version, err := f.Memory.Write(ctx, w)
 	f.written <- w.Slice.Name
 	return version, err
 }

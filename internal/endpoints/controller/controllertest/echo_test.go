@@ -90,7 +90,7 @@ func TestAnEditDuringALoadIsRepairedAtOnce(t *testing.T) {
 		}
 		foreign := publish.Write{Operation: publish.Update, Slice: state.Slices[0], Trigger: time.Now()}
 		foreign.Slice.Endpoints = foreign.Slice.Endpoints[:2]
-		if _, err := w.store.Store.Write(t.Context(), foreign); err != nil {
+		if _, err := w.store.Memory.Write(t.Context(), foreign); err != nil {
 			t.Fatal(err)
 		}
 		w.store.SetService(w.store.service)

@@ -50,7 +50,7 @@ func TestContract227AnotherPortWaitsUntilItAnswers(t *testing.T) {
 		w.set(func() { w.dead[ip(13)] = true })
 		during(time.Minute)
 		published := func() (port uint16) {
-			state, err := w.store.Store.Load(t.Context())
+			state, err := w.store.Memory.Load(t.Context())
 			if err != nil || len(state.Slices) != 1 {
 				t.Fatalf("got %+v, %v, want one slice", state, err)
 			}

@@ -20,7 +20,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/memory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store"
 )
 
 // world is a scripted remote cluster, local API server and daemon. It runs inside a
@@ -178,7 +178,7 @@ func during(d time.Duration) {
 // members returns the published endpoints as "10.0.0.11 ready" and so on.
 func (w *world) members() []string {
 	w.t.Helper()
-	state, err := w.store.Store.Load(w.t.Context())
+	state, err := w.store.Memory.Load(w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func (w *world) members() []string {
 
 // fakeStore is the memory store with faults.
 type fakeStore struct {
-	*memory.Store
+	*store.Memory
 	mu sync.Mutex
 	// fail, when set, replaces a write's answer; lost carries the write out and
 	// says that it failed.
@@ -218,11 +218,11 @@ type written struct {
 func newFakeStore(t *testing.T, target publish.Target) *fakeStore {
 	t.Helper()
 	service := publish.Service{UID: "uid-1", Ports: []publish.ServicePort{{Name: "http", Protocol: publish.TCP, Port: 80}}}
-	store, err := memory.New(memory.Options{Target: target, Service: service})
+	store, err := store.NewMemory(store.MemoryOptions{Target: target, Service: service})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &fakeStore{Store: store, service: service}
+	return &fakeStore{Memory: store, service: service}
 }
 
 func (f *fakeStore) Load(ctx context.Context) (publish.State, error) {
@@ -235,7 +235,7 @@ func (f *fakeStore) Load(ctx context.Context) (publish.State, error) {
 	if err != nil {
 		return publish.State{}, err
 	}
-	return f.Store.Load(ctx)
+	return f.Memory.Load(ctx)
 }
 
 func (f *fakeStore) Write(ctx context.Context, w publish.Write) (string, error) {
@@ -258,7 +258,7 @@ func (f *fakeStore) Write(ctx context.Context, w publish.Write) (string, error) 
 		err = fail(w)
 	}
 	if err == nil {
-		version, err = f.Store.Write(ctx, w)
+		version, err = f.Memory.Write(ctx, w)
 	}
 	if err == nil && lost {
 		version, err = "", errors.New("the answer was lost")

@@ -50,7 +50,7 @@ func TestContract21AConflictIsDecidedAgainAndNeverResent(t *testing.T) {
 		w.store.set(func() {
 			w.store.fail = func(publish.Write) error {
 				w.store.fail = nil
-				_, err := w.store.Store.Write(t.Context(), foreign)
+				_, err := w.store.Memory.Write(t.Context(), foreign)
 				return err
 			}
 		})
@@ -100,7 +100,7 @@ func TestContract23AnEditWarIsFoughtEverMoreRarely(t *testing.T) {
 			}
 			foreign := publish.Write{Operation: publish.Update, Slice: state.Slices[0], Trigger: time.Now()}
 			foreign.Slice.Endpoints = foreign.Slice.Endpoints[:2]
-			if _, err := w.store.Store.Write(t.Context(), foreign); err != nil {
+			if _, err := w.store.Memory.Write(t.Context(), foreign); err != nil {
 				t.Error(err)
 			}
 			w.store.SetService(w.store.service) // the edit is announced, as a watch does

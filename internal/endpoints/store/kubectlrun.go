@@ -1,4 +1,4 @@
-package kubectl
+package store
 
 import (
 	"context"
@@ -13,19 +13,19 @@ import (
 const (
 	// fieldManager is what the server notes as the origin of a write.
 	fieldManager = "ionos-endpointslice-controller"
-	// timeout bounds one run, within the caller's own deadline.
-	timeout = 15 * time.Second
+	// kubectlTimeout bounds one run, within the caller's own deadline.
+	kubectlTimeout = 15 * time.Second
 	// maxOutput is room for about fifty slices of a thousand endpoints.
 	maxOutput = 32 << 20
 )
 
 // run runs kubectl in the target's namespace and returns its standard output.
-func (s *Store) run(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
+func (s *Kubectl) run(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
 	env, err := s.options.Environ()
 	if err != nil {
 		return nil, fmt.Errorf("environment of kubectl: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, kubectlTimeout)
 	defer cancel()
 	args = append(args, "--namespace="+s.options.Target.Namespace)
 	if !inPod(env) {
@@ -45,7 +45,7 @@ func (s *Store) run(ctx context.Context, stdin []byte, args ...string) ([]byte, 
 func requestTimeout(ctx context.Context) string {
 	deadline, ok := ctx.Deadline()
 	if !ok {
-		return timeout.String()
+		return kubectlTimeout.String()
 	}
 	left := time.Until(deadline) * 9 / 10
 	return max(left.Truncate(time.Millisecond), time.Millisecond).String()

@@ -1,4 +1,4 @@
-package memory
+package store
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 )
 
-// Options says what the store is for.
-type Options struct {
+// MemoryOptions says what the store is for.
+type MemoryOptions struct {
 	Target publish.Target
 	// Service is what Load says of the Service. A store in memory has none of
 	// its own; without a UID the Service counts as missing.
@@ -26,9 +26,9 @@ type Options struct {
 	Out io.Writer
 }
 
-// Store keeps the slices of one target. Its methods may be called at the same
+// Memory keeps the slices of one target. Its methods may be called at the same
 // time.
-type Store struct {
+type Memory struct {
 	target  publish.Target
 	out     io.Writer
 	changed chan struct{}
@@ -39,12 +39,12 @@ type Store struct {
 	version int
 }
 
-// New returns an empty store.
-func New(options Options) (*Store, error) {
+// NewMemory returns an empty store.
+func NewMemory(options MemoryOptions) (*Memory, error) {
 	if options.Target.SliceName == "" || options.Target.Service == "" || options.Target.ManagedBy == "" {
 		return nil, errors.New("memory store: the target has no slice name, Service or managed-by value")
 	}
-	return &Store{
+	return &Memory{
 		target:  options.Target,
 		out:     options.Out,
 		changed: make(chan struct{}, 1),
@@ -54,7 +54,7 @@ func New(options Options) (*Store, error) {
 }
 
 // Load returns the slices as they are.
-func (s *Store) Load(ctx context.Context) (publish.State, error) {
+func (s *Memory) Load(ctx context.Context) (publish.State, error) {
 	if err := ctx.Err(); err != nil {
 		return publish.State{}, err
 	}
@@ -68,7 +68,7 @@ func (s *Store) Load(ctx context.Context) (publish.State, error) {
 // Write makes one slice what the write says, prints it and returns its new version.
 // The error wraps publish.ErrConflict when the slice is not what the write was computed
 // from.
-func (s *Store) Write(ctx context.Context, write publish.Write) (version string, err error) {
+func (s *Memory) Write(ctx context.Context, write publish.Write) (version string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
@@ -84,10 +84,10 @@ func (s *Store) Write(ctx context.Context, write publish.Write) (version string,
 }
 
 // Changed receives a value when another client changed Load's answer.
-func (s *Store) Changed() <-chan struct{} { return s.changed }
+func (s *Memory) Changed() <-chan struct{} { return s.changed }
 
 // Put writes a slice as another client of an API server would, whatever it says.
-func (s *Store) Put(object *discoveryv1.EndpointSlice) {
+func (s *Memory) Put(object *discoveryv1.EndpointSlice) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keep(object.DeepCopy())
@@ -95,7 +95,7 @@ func (s *Store) Put(object *discoveryv1.EndpointSlice) {
 }
 
 // Remove deletes a slice as another client of an API server would.
-func (s *Store) Remove(name string) {
+func (s *Memory) Remove(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.objects, name)
@@ -103,7 +103,7 @@ func (s *Store) Remove(name string) {
 }
 
 // SetService changes what Load says of the Service.
-func (s *Store) SetService(service publish.Service) {
+func (s *Memory) SetService(service publish.Service) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.service = service
@@ -111,7 +111,7 @@ func (s *Store) SetService(service publish.Service) {
 }
 
 // Slices returns copies of all objects, sorted by name.
-func (s *Store) Slices() []*discoveryv1.EndpointSlice {
+func (s *Memory) Slices() []*discoveryv1.EndpointSlice {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := s.sorted()
@@ -122,7 +122,7 @@ func (s *Store) Slices() []*discoveryv1.EndpointSlice {
 }
 
 // keep takes over an object under a new version.
-func (s *Store) keep(object *discoveryv1.EndpointSlice) {
+func (s *Memory) keep(object *discoveryv1.EndpointSlice) {
 	s.version++
 	object.ResourceVersion = strconv.Itoa(s.version)
 	s.objects[object.Name] = object
@@ -130,7 +130,7 @@ func (s *Store) keep(object *discoveryv1.EndpointSlice) {
 
 // notify leaves one value in the channel, however much happens before it is
 // taken.
-func (s *Store) notify() {
+func (s *Memory) notify() {
 	select {
 	case s.changed <- struct{}{}:
 	default:
@@ -138,7 +138,7 @@ func (s *Store) notify() {
 }
 
 // sorted returns the objects in the order of the target's names.
-func (s *Store) sorted() []*discoveryv1.EndpointSlice {
+func (s *Memory) sorted() []*discoveryv1.EndpointSlice {
 	return slices.SortedFunc(maps.Values(s.objects), func(a, b *discoveryv1.EndpointSlice) int {
 		return s.target.CompareNames(a.Name, b.Name)
 	})

@@ -1,4 +1,4 @@
-package kubectl_test
+package store_test
 
 import (
 	"os"
@@ -24,7 +24,7 @@ func TestInAPodNothingKeepsKubectlFromTheServiceAccount(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			store := newStore(t, storetest.Target("default"),
+			store := newKubectl(t, storetest.Target("default"),
 				program(t, `printf '%s\n' "$@" >"$DIR/args"; cat`), environ(append(c.env, "DIR="+dir)...))
 			if _, err := store.Write(t.Context(), create()); err != nil {
 				t.Fatal(err)

@@ -1,4 +1,4 @@
-package memory
+package store
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ const maxListed = 8
 
 // print writes one header line that says what changed, and the slice that was
 // written as a YAML document.
-func (s *Store) print(write publish.Write, object *discoveryv1.EndpointSlice) error {
+func (s *Memory) print(write publish.Write, object *discoveryv1.EndpointSlice) error {
 	if s.out == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package kubectl_test
+package store_test
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/kubectl"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/storetest"
 )
 
@@ -45,7 +45,7 @@ func create() publish.Write {
 
 // loaded is a store that has read one slice at version 7 by the script's
 // answers to get.
-func loaded(t *testing.T, write string) *kubectl.Store {
+func loaded(t *testing.T, write string) *store.Kubectl {
 	t.Helper()
 	object := manifest.Apply(nil, create(), storetest.Target("default"))
 	object.ResourceVersion = "7"
@@ -53,7 +53,7 @@ func loaded(t *testing.T, write string) *kubectl.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := newStore(t, storetest.Target("default"), program(t, `
+	store := newKubectl(t, storetest.Target("default"), program(t, `
 case "$1 $2" in
 "get services") exit ;;
 "get "*) echo "$LIST"; exit ;;
@@ -73,7 +73,7 @@ func update() publish.Write {
 
 func TestContract27AWriteIsAManifestOnStandardInputAndNeverForced(t *testing.T) {
 	dir := t.TempDir()
-	store := newStore(t, storetest.Target("default"),
+	store := newKubectl(t, storetest.Target("default"),
 		program(t, `printf '%s\n' "$@" >"$DIR/args"; cat >"$DIR/stdin"; env >"$DIR/env"; cat "$DIR/stdin"`),
 		environ("DIR="+dir, "KUBECONFIG=/a:/b", "GREETING=s3cr3t"))
 	write := create()
@@ -135,7 +135,7 @@ func TestContract21WhatTheServerSaysOfAWriteIsAConflictOrIsNot(t *testing.T) {
 	for _, test := range tests {
 		t.Run(string(test.write.Operation)+" "+test.says, func(t *testing.T) {
 			script := "echo '" + test.says + "' >&2; exit 1"
-			store := newStore(t, storetest.Target("default"), program(t, script), environ())
+			store := newKubectl(t, storetest.Target("default"), program(t, script), environ())
 			if test.write.Operation == publish.Update {
 				store = loaded(t, script)
 			}
@@ -166,7 +166,7 @@ func TestContract171WhatKubectlPrintsIsHeldAgainstWhatWasSent(t *testing.T) {
 				write.Slice.Endpoints = []inventory.Member{{Address: netip.MustParseAddr("10.0.0.1"), State: inventory.StateDown}}
 				store := loaded(t, test.policy+` | sed 's/"resourceVersion":"7"/"resourceVersion":"8"/'`)
 				if operation == "create" {
-					store = newStore(t, storetest.Target("default"), program(t, test.policy), environ())
+					store = newKubectl(t, storetest.Target("default"), program(t, test.policy), environ())
 				}
 				version, err := store.Write(t.Context(), write)
 				if errors.Is(err, publish.ErrStoredOtherwise) != test.want || (err == nil) == test.want {
@@ -191,7 +191,7 @@ func TestAnIncompleteAnswerIsAnError(t *testing.T) {
 		"too large a reply": {"exec head -c 40000000 /dev/zero", "over the limit"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := newStore(t, storetest.Target("default"), program(t, test.script), environ())
+			store := newKubectl(t, storetest.Target("default"), program(t, test.script), environ())
 			if _, err := store.Load(t.Context()); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want an error with %q", err, test.want)
 			}
@@ -200,7 +200,7 @@ func TestAnIncompleteAnswerIsAnError(t *testing.T) {
 }
 
 func TestARunEndsWithItsContext(t *testing.T) {
-	store := newStore(t, storetest.Target("default"), program(t, "exec sleep 600"), environ())
+	store := newKubectl(t, storetest.Target("default"), program(t, "exec sleep 600"), environ())
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
 	if _, err := store.Load(ctx); !errors.Is(err, context.Canceled) {
@@ -217,7 +217,7 @@ func TestASliceThatWasWrittenIsLookedForByItsName(t *testing.T) {
 		"a lost answer":     {"echo lost", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := newStore(t, storetest.Target("default"), program(t, `
+			store := newKubectl(t, storetest.Target("default"), program(t, `
 case "$1 $2 $3" in
 "get services"*) exit ;;
 "get "*" --output=json") echo '{"items": []}' ;;
@@ -253,7 +253,7 @@ func TestContract21ALoadDoesNotForgetAWriteOfMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := newStore(t, storetest.Target("default"), program(t, `
+	store := newKubectl(t, storetest.Target("default"), program(t, `
 case "$1 $2" in
 "get services") exit ;;
 "get "*) [ ! -e "$DIR/slow" ] || { echo >"$DIR/asked"; cat "$DIR/answers"; }; echo "$LIST" ;;
@@ -293,15 +293,15 @@ esac`), environ("DIR="+dir, "LIST="+string(list)))
 
 func TestIncompleteOptionsAreRefused(t *testing.T) {
 	none := func() ([]string, error) { return nil, nil }
-	for name, options := range map[string]kubectl.Options{
+	for name, options := range map[string]store.KubectlOptions{
 		"no target":      {Environ: none},
 		"no environment": {Target: storetest.Target("default")},
 	} {
-		if _, err := kubectl.New(options); err == nil {
+		if _, err := store.NewKubectl(options); err == nil {
 			t.Errorf("%s: got no error", name)
 		}
 	}
-	store, err := kubectl.New(kubectl.Options{
+	store, err := store.NewKubectl(store.KubectlOptions{
 		Target: storetest.Target("default"), Environ: func() ([]string, error) { return nil, errors.New("no such secret") },
 	})
 	if err != nil {

@@ -1,4 +1,4 @@
-package kubectl
+package store
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 const slicesResource = "endpointslices.v1.discovery.k8s.io"
 
 // getService returns the Service; the zero one where there is none.
-func (s *Store) getService(ctx context.Context) (publish.Service, error) {
+func (s *Kubectl) getService(ctx context.Context) (publish.Service, error) {
 	output, err := s.run(ctx, nil, "get", "services", s.options.Target.Service, "--output=json", "--ignore-not-found")
 	if err != nil || len(output) == 0 {
 		return publish.Service{}, err
@@ -32,7 +32,7 @@ func (s *Store) getService(ctx context.Context) (publish.Service, error) {
 
 // getSlices returns the slices that the selector finds: those of our names, and
 // the others, which are only looked at.
-func (s *Store) getSlices(ctx context.Context) (ours map[string]*discoveryv1.EndpointSlice, others []*discoveryv1.EndpointSlice, err error) {
+func (s *Kubectl) getSlices(ctx context.Context) (ours map[string]*discoveryv1.EndpointSlice, others []*discoveryv1.EndpointSlice, err error) {
 	output, err := s.run(ctx, nil, "get", slicesResource, "--output=json",
 		"--selector="+discoveryv1.LabelServiceName+"="+s.options.Target.Service)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Store) getSlices(ctx context.Context) (ours map[string]*discoveryv1.End
 }
 
 // getSlice returns one slice, whatever its labels say; nil where there is none.
-func (s *Store) getSlice(ctx context.Context, name string) (*discoveryv1.EndpointSlice, error) {
+func (s *Kubectl) getSlice(ctx context.Context, name string) (*discoveryv1.EndpointSlice, error) {
 	output, err := s.run(ctx, nil, "get", slicesResource, name, "--output=json", "--ignore-not-found")
 	if err != nil || len(output) == 0 {
 		return nil, err

@@ -1,4 +1,4 @@
-package kubectl
+package store
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
 )
 
-// Options says which kubectl to run, and what for.
-type Options struct {
+// KubectlOptions says which kubectl to run, and what for.
+type KubectlOptions struct {
 	Target publish.Target
 	// Path is the program: a path, or a name to look up in the PATH of Environ;
 	// "kubectl" by default.
@@ -28,10 +28,10 @@ type Options struct {
 	Environ func() ([]string, error)
 }
 
-// Store keeps the slices of one target. Its methods may be called at the same
+// Kubectl keeps the slices of one target. Its methods may be called at the same
 // time.
-type Store struct {
-	options Options
+type Kubectl struct {
+	options KubectlOptions
 	runner  system.Runner
 
 	mu sync.Mutex
@@ -45,8 +45,8 @@ type Store struct {
 	asked map[string]struct{}
 }
 
-// New returns a store that does nothing until it is asked.
-func New(options Options) (*Store, error) {
+// NewKubectl returns a store that does nothing until it is asked.
+func NewKubectl(options KubectlOptions) (*Kubectl, error) {
 	if options.Environ == nil {
 		return nil, errors.New("kubectl store: no environment is given")
 	}
@@ -56,7 +56,7 @@ func New(options Options) (*Store, error) {
 	if options.Path == "" {
 		options.Path = "kubectl"
 	}
-	return &Store{
+	return &Kubectl{
 		options: options,
 		known:   make(map[string]*discoveryv1.EndpointSlice),
 		asked:   make(map[string]struct{}),
@@ -65,7 +65,7 @@ func New(options Options) (*Store, error) {
 }
 
 // Load asks the server for the Service and the slices.
-func (s *Store) Load(ctx context.Context) (publish.State, error) {
+func (s *Kubectl) Load(ctx context.Context) (publish.State, error) {
 	asked := s.takeAsked()
 	state, err := s.load(ctx, asked)
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *Store) Load(ctx context.Context) (publish.State, error) {
 	return state, err
 }
 
-func (s *Store) load(ctx context.Context, asked []string) (publish.State, error) {
+func (s *Kubectl) load(ctx context.Context, asked []string) (publish.State, error) {
 	target := s.options.Target
 	s.mu.Lock()
 	clear(s.written)
@@ -111,7 +111,7 @@ func (s *Store) load(ctx context.Context, asked []string) (publish.State, error)
 // answered, and returns the version in it. The error wraps publish.ErrConflict when the
 // slice is not what the write was computed from, publish.ErrUnavailable when kubectl says
 // that the server is, and publish.ErrStoredOtherwise when that stored something else.
-func (s *Store) Write(ctx context.Context, write publish.Write) (version string, err error) {
+func (s *Kubectl) Write(ctx context.Context, write publish.Write) (version string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
@@ -130,7 +130,7 @@ func (s *Store) Write(ctx context.Context, write publish.Write) (version string,
 	return answer.ResourceVersion, manifest.Stored(answer, write, s.options.Target)
 }
 
-func (s *Store) send(ctx context.Context, base *discoveryv1.EndpointSlice, write publish.Write) (*discoveryv1.EndpointSlice, error) {
+func (s *Kubectl) send(ctx context.Context, base *discoveryv1.EndpointSlice, write publish.Write) (*discoveryv1.EndpointSlice, error) {
 	if err := manifest.Fence(base, write, s.options.Target); err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func older(a, b *discoveryv1.EndpointSlice) bool {
 // selector does not find although they were to be asked for, or although they
 // were there at the last Load. They are gone, or have lost their label, which
 // must not look the same.
-func (s *Store) missing(found map[string]*discoveryv1.EndpointSlice, asked []string) []string {
+func (s *Kubectl) missing(found map[string]*discoveryv1.EndpointSlice, asked []string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	names := slices.AppendSeq(slices.Clone(asked), maps.Keys(s.known))
@@ -175,7 +175,7 @@ func (s *Store) missing(found map[string]*discoveryv1.EndpointSlice, asked []str
 }
 
 // ask lets the next Load ask for the slices by name.
-func (s *Store) ask(names ...string) {
+func (s *Kubectl) ask(names ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, name := range names {
@@ -184,7 +184,7 @@ func (s *Store) ask(names ...string) {
 }
 
 // takeAsked returns the names to ask for and forgets them.
-func (s *Store) takeAsked() []string {
+func (s *Kubectl) takeAsked() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	names := slices.Collect(maps.Keys(s.asked))

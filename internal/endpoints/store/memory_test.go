@@ -1,4 +1,4 @@
-package memory_test
+package store_test
 
 import (
 	"bytes"
@@ -19,16 +19,16 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/memory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/storetest"
 )
 
 func TestContract27TheMemoryStoreConforms(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) *storetest.Fixture {
 		target := storetest.Target("default")
-		store := newStore(t, memory.Options{Target: target})
+		store := newMemory(t, store.MemoryOptions{Target: target})
 		return &storetest.Fixture{
-			Target: target, Store: store, Hand: &hand{Store: store},
+			Target: target, Store: store, Hand: &hand{Memory: store},
 			Restart: func() storetest.Store { return store },
 		}
 	})
@@ -36,7 +36,7 @@ func TestContract27TheMemoryStoreConforms(t *testing.T) {
 
 // hand is the other client: it changes the store past its interface.
 type hand struct {
-	*memory.Store
+	*store.Memory
 
 	service  *corev1.Service
 	services int
@@ -66,16 +66,16 @@ func (h *hand) DeleteService() {
 	h.PutService(h.service)
 }
 
-func newStore(t *testing.T, options memory.Options) *memory.Store {
+func newMemory(t *testing.T, options store.MemoryOptions) *store.Memory {
 	t.Helper()
-	store, err := memory.New(options)
+	store, err := store.NewMemory(options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return store
 }
 
-func create(addresses ...string) publish.Write {
+func createOf(addresses ...string) publish.Write {
 	write := publish.Write{Operation: publish.Create, Slice: publish.Slice{
 		Name: "web-remote", Owner: "s-1", Ports: []publish.Port{{Name: "http", Protocol: publish.TCP, Number: 8080}},
 	}, Trigger: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
@@ -89,17 +89,17 @@ func create(addresses ...string) publish.Write {
 
 func TestEachWritePrintsTheSliceThatItWritesBehindWhatChanged(t *testing.T) {
 	var out bytes.Buffer
-	store := newStore(t, memory.Options{Target: storetest.Target("default"), Out: &out})
-	if _, err := store.Write(t.Context(), create("10.0.0.1")); err != nil {
+	store := newMemory(t, store.MemoryOptions{Target: storetest.Target("default"), Out: &out})
+	if _, err := store.Write(t.Context(), createOf("10.0.0.1")); err != nil {
 		t.Fatal(err)
 	}
-	second := create("fd00::1")
+	second := createOf("fd00::1")
 	second.Slice.Name, second.Slice.Family = "web-remote-ipv6", publish.IPv6
 	if _, err := store.Write(t.Context(), second); err != nil {
 		t.Fatal(err)
 	}
 	out.Reset()
-	update := create("10.0.0.1", "10.0.0.2")
+	update := createOf("10.0.0.1", "10.0.0.2")
 	update.Operation, update.Slice.Version = publish.Update, "1"
 	update.Added, update.Removed, update.Changed = update.Added[1:], []netip.Addr{netip.MustParseAddr("10.0.0.9")}, update.Added[:1]
 	if _, err := store.Write(t.Context(), update); err != nil {
@@ -124,8 +124,8 @@ func TestTheHeaderLineIsBounded(t *testing.T) {
 		addresses = append(addresses, fmt.Sprintf("10.0.0.%d", i+1))
 	}
 	var out bytes.Buffer
-	store := newStore(t, memory.Options{Target: storetest.Target("default"), Out: &out})
-	if _, err := store.Write(t.Context(), create(addresses...)); err != nil {
+	store := newMemory(t, store.MemoryOptions{Target: storetest.Target("default"), Out: &out})
+	if _, err := store.Write(t.Context(), createOf(addresses...)); err != nil {
 		t.Fatal(err)
 	}
 	header := strings.Split(out.String(), "\n")[1]
@@ -137,8 +137,8 @@ func TestTheHeaderLineIsBounded(t *testing.T) {
 
 func TestARefusedWritePrintsNothing(t *testing.T) {
 	var out bytes.Buffer
-	store := newStore(t, memory.Options{Target: storetest.Target("default"), Out: &out})
-	update := create("10.0.0.1")
+	store := newMemory(t, store.MemoryOptions{Target: storetest.Target("default"), Out: &out})
+	update := createOf("10.0.0.1")
 	update.Operation, update.Slice.Version = publish.Update, "1"
 	if _, err := store.Write(t.Context(), update); !errors.Is(err, publish.ErrConflict) {
 		t.Errorf("got %v, want a conflict", err)
@@ -153,15 +153,15 @@ type brokenPipe struct{}
 func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
 
 func TestWhatCannotBePrintedIsAnError(t *testing.T) {
-	store := newStore(t, memory.Options{Target: storetest.Target("default"), Out: brokenPipe{}})
-	_, err := store.Write(t.Context(), create("10.0.0.1"))
+	store := newMemory(t, store.MemoryOptions{Target: storetest.Target("default"), Out: brokenPipe{}})
+	_, err := store.Write(t.Context(), createOf("10.0.0.1"))
 	if err == nil || err.Error() != "print slice web-remote: broken pipe" {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestChangedTellsOfOtherHandsOnceUntilItIsTaken(t *testing.T) {
-	store := newStore(t, memory.Options{Target: storetest.Target("default")})
+	store := newMemory(t, store.MemoryOptions{Target: storetest.Target("default")})
 	changes := func() int {
 		for n := 0; ; n++ {
 			select {
@@ -184,7 +184,7 @@ func TestChangedTellsOfOtherHandsOnceUntilItIsTaken(t *testing.T) {
 }
 
 func TestWhatIsHandedOutAndInIsACopy(t *testing.T) {
-	store := newStore(t, memory.Options{
+	store := newMemory(t, store.MemoryOptions{
 		Target:  storetest.Target("default"),
 		Service: publish.Service{UID: "s", Ports: []publish.ServicePort{{Name: "http"}}},
 	})
@@ -208,7 +208,7 @@ func TestWhatIsHandedOutAndInIsACopy(t *testing.T) {
 func TestAnIncompleteTargetIsRefused(t *testing.T) {
 	target := storetest.Target("default")
 	target.ManagedBy = ""
-	if _, err := memory.New(memory.Options{Target: target}); err == nil {
+	if _, err := store.NewMemory(store.MemoryOptions{Target: target}); err == nil {
 		t.Error("got no error")
 	}
 }

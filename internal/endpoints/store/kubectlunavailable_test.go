@@ -1,4 +1,4 @@
-package kubectl_test
+package store_test
 
 import (
 	"context"
@@ -54,7 +54,7 @@ func TestWhatKubectlSaysOfAWriteIsAboutTheServerOrAboutThisSliceAlone(t *testing
 		"":        false,
 	} {
 		t.Run(says, func(t *testing.T) {
-			store := newStore(t, storetest.Target("default"), program(t, `cat >/dev/null; printf '%s' "$SAYS" >&2; exit 1`), environ("SAYS="+says))
+			store := newKubectl(t, storetest.Target("default"), program(t, `cat >/dev/null; printf '%s' "$SAYS" >&2; exit 1`), environ("SAYS="+says))
 			_, err := store.Write(t.Context(), create())
 			if err == nil || errors.Is(err, publish.ErrConflict) || errors.Is(err, publish.ErrUnavailable) != want {
 				t.Errorf("got %v, want unavailable %t and no conflict", err, want)
@@ -99,7 +99,7 @@ func realKubectl(t *testing.T, path string) {
 			if err := os.WriteFile(kubeconfig, []byte(document), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			store := newStore(t, storetest.Target("default"), path, []string{"HOME=" + home, "KUBECONFIG=" + kubeconfig})
+			store := newKubectl(t, storetest.Target("default"), path, []string{"HOME=" + home, "KUBECONFIG=" + kubeconfig})
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 			defer cancel()
 			_, err := store.Write(ctx, create())

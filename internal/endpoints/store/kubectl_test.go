@@ -1,4 +1,4 @@
-package kubectl_test
+package store_test
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/kubectl"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/storetest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/storetest/apiserver"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
@@ -30,7 +30,7 @@ func TestContract27TheKubectlStoreConformsOnARealAPIServerWithTheLeastRights(t *
 		namespace := apiserver.New(t, server, leastRights()...)
 		target := storetest.Target(namespace.Name)
 		env := []string{home, "KUBECONFIG=" + server.UserKubeconfig(t, namespace.Name)}
-		start := func() storetest.Store { return newStore(t, target, server.KubectlPath(), env) }
+		start := func() storetest.Store { return newKubectl(t, target, server.KubectlPath(), env) }
 		return &storetest.Fixture{
 			Target: target, Store: start(), Hand: namespace, Restart: start, Requests: namespace.Requests,
 		}
@@ -38,9 +38,9 @@ func TestContract27TheKubectlStoreConformsOnARealAPIServerWithTheLeastRights(t *
 	t.Run("kubectl says whether the server is unavailable", func(t *testing.T) { realKubectl(t, server.KubectlPath()) })
 }
 
-func newStore(t *testing.T, target publish.Target, path string, env []string) *kubectl.Store {
+func newKubectl(t *testing.T, target publish.Target, path string, env []string) *store.Kubectl {
 	t.Helper()
-	store, err := kubectl.New(kubectl.Options{
+	store, err := store.NewKubectl(store.KubectlOptions{
 		Target: target, Path: path, Environ: func() ([]string, error) { return env, nil },
 	})
 	if err != nil {
