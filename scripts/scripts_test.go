@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/command"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/ionos/ionostest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/sourcetest"
 )
@@ -108,12 +108,12 @@ func (w *world) kubectl(t testing.TB, script string) {
 }
 
 // source runs the script as the daemon does.
-func (w *world) source(t testing.TB, args ...string) *command.Source {
+func (w *world) source(t testing.TB, args ...string) *source.Command {
 	t.Helper()
 	python(t)
 	path, err := filepath.Abs("render_inventory.py")
 	must(t, err)
-	source, err := command.New(command.Options{Path: path, Args: args, Environ: func() ([]string, error) { return w.env, nil }})
+	source, err := source.NewCommand(source.CommandOptions{Path: path, Args: args, Environ: func() ([]string, error) { return w.env, nil }})
 	must(t, err)
 	return source
 }

@@ -43,9 +43,7 @@ var allowed = map[string]struct {
 
 	"internal/endpoints/publish/manifest": {of("endpoints/inventory", "endpoints/publish"), "it translates our slices, and only translates"},
 
-	"internal/endpoints/source/static":          {of("endpoints/inventory"), "a source yields nodes; the loop lives elsewhere"},
-	"internal/endpoints/source/file":            {of("endpoints/inventory"), "a source yields nodes; the loop lives elsewhere"},
-	"internal/endpoints/source/command":         {of("endpoints/inventory", "system"), "a source yields nodes; the loop lives elsewhere"},
+	"internal/endpoints/source":                 {of("endpoints/inventory", "system"), "a source yields nodes; the loop lives elsewhere"},
 	"internal/endpoints/source/ionos":           {of("endpoints/inventory", "wire"), "a source yields nodes; the loop lives elsewhere"},
 	"internal/endpoints/source/kubernetes":      {of("endpoints/inventory", "kube", "wire"), "a source yields nodes; the loop lives elsewhere"},
 	"internal/endpoints/source/ionos/ionostest": {nil, "it stands for a cloud that does not know us"},
@@ -68,7 +66,7 @@ var allowed = map[string]struct {
 	"internal/endpoints/preflight":                 {append(of("wire", "endpoints/inventory", "settings", "settings/spelling", "endpoints/documents", "endpoints/assign", "endpoints/filter", "endpoints/publish", "endpoints/publish/manifest", "kube"), "api/v1alpha1"), "it looks at everything once and judges it; the ways to it come from outside"},
 	"internal/endpoints/controller":                {append(of("wire", "endpoints/inventory", "endpoints/documents", "endpoints/assign", "endpoints/filter", "endpoints/health", "endpoints/guard", "endpoints/publish", "settings/spelling", "endpoints/pool", "endpoints/writer/outbox", "endpoints/writer", "endpoints/findings"), "api/v1alpha1"), "it starts and ends what package assign says; sources and checks come from outside"},
 	"internal/endpoints/cli": {append(of("endpoints/inventory", "system", "wire", "settings", "commandline", "endpoints/filter", "endpoints/health", "endpoints/guard", "endpoints/publish", "endpoints/publish/manifest",
-		"endpoints/source/static", "endpoints/source/file", "endpoints/source/command", "endpoints/source/ionos", "endpoints/source/kubernetes",
+		"endpoints/source", "endpoints/source/ionos", "endpoints/source/kubernetes",
 		"endpoints/store", "endpoints/store/cluster", "kube", "endpoints/pool", "endpoints/writer", "kube/lease", "endpoints/report", "endpoints/metrics", "endpoints/events", "endpoints/page", "endpoints/documents", "endpoints/documents/environment", "endpoints/documents/folder", "endpoints/documents/objects", "endpoints/assign", "endpoints/controller", "endpoints/findings", "endpoints/preflight", "settings/spelling"), "api/v1alpha1"), "it is the only package that knows every adapter"},
 
 	"api/fleet/v1alpha1": {nil, "it is for other programs too, which get the types of Kubernetes with it and nothing else"},

@@ -47,7 +47,7 @@ func TestEveryRuleSeesItsBreach(t *testing.T) {
 		{"proxy of the environment", "internal/kube", header + "import \"net/http\"\nvar x = http.ProxyFromEnvironment", "uses net/http.ProxyFromEnvironment"},
 		{"the Pod's cluster", "internal/kube", header + "import \"k8s.io/client-go/tools/clientcmd\"\nvar x = clientcmd.BuildConfigFromFlags", "uses k8s.io/client-go/tools/clientcmd.BuildConfigFromFlags"},
 		{"cloud SDK in the wiring", "internal/endpoints/cli", header + `import _ "github.com/ionos-cloud/sdk-go/v6"`, "may not import github.com/ionos-cloud"},
-		{"program run in a source", "internal/endpoints/source/command", header + `import _ "os/exec"`, "may not import os/exec"},
+		{"program run in a source", "internal/endpoints/source", header + `import _ "os/exec"`, "may not import os/exec"},
 		{"logging adapter", "internal/endpoints/store/cluster", header + `import _ "log/slog"`, "may not import log/slog"},
 		{"testing in the product", "internal/endpoints/controller", header + `import _ "testing"`, "may not import testing"},
 		{"context in a pure stage", "internal/endpoints/guard", header + `import _ "context"`, "imports context"},

@@ -11,11 +11,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/command"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/file"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/ionos"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/kubernetes"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/static"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
 
@@ -47,10 +45,10 @@ func newSource(document *v1alpha1.EndpointPool, a access, m *metrics.Metrics) (o
 		s, err = newStatic(from.Static.Nodes)
 	case from.File != nil:
 		kind = settings.SourceFile
-		s, err = file.New(file.Options{FS: afero.NewOsFs(), Path: from.File.Path})
+		s, err = source.NewFile(source.FileOptions{FS: afero.NewOsFs(), Path: from.File.Path})
 	case from.Command != nil:
 		kind = settings.SourceCommand
-		s, err = command.New(command.Options{Path: from.Command.Path, Args: from.Command.Args, Environ: a.environ})
+		s, err = source.NewCommand(source.CommandOptions{Path: from.Command.Path, Args: from.Command.Args, Environ: a.environ})
 	case from.Kubernetes != nil:
 		nodes, err := newKubernetes(from.Kubernetes.NodeSelector, a, m)
 		if err != nil {
@@ -69,8 +67,8 @@ func newSource(document *v1alpha1.EndpointPool, a access, m *metrics.Metrics) (o
 }
 
 // newStatic makes the source of a fixed list of nodes.
-func newStatic(nodes []v1alpha1.StaticNode) (*static.Source, error) {
-	var options static.Options
+func newStatic(nodes []v1alpha1.StaticNode) (*source.Static, error) {
+	var options source.StaticOptions
 	for _, n := range nodes {
 		node := inventory.Node{Name: n.Name, Zone: n.Zone}
 		for _, text := range n.Addresses {
@@ -82,7 +80,7 @@ func newStatic(nodes []v1alpha1.StaticNode) (*static.Source, error) {
 		}
 		options.Nodes = append(options.Nodes, node)
 	}
-	return static.New(options)
+	return source.NewStatic(options)
 }
 
 // newIONOS makes the source of addresses; the nodes are those of the remote

@@ -1,4 +1,4 @@
-package command_test
+package source_test
 
 import (
 	"fmt"
@@ -25,7 +25,7 @@ func TestContract35NoErrorHoldsASecretOfTheEnvironment(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			nodes, err := newSource(t, test.script, "IONOS_TOKEN="+token.String()).Read(t.Context())
+			nodes, err := newCommand(t, test.script, "IONOS_TOKEN="+token.String()).Read(t.Context())
 			if nodes != nil || err == nil {
 				t.Fatalf("got %v, %v, want an error", nodes, err)
 			}
@@ -37,7 +37,7 @@ func TestContract35NoErrorHoldsASecretOfTheEnvironment(t *testing.T) {
 }
 
 func TestASecretInAGoodInventoryIsNoError(t *testing.T) {
-	nodes, err := newSource(t, "echo '"+one+"'", "SECRET_LETTER=w").Read(t.Context())
+	nodes, err := newCommand(t, "echo '"+one+"'", "SECRET_LETTER=w").Read(t.Context())
 	if err != nil || len(nodes) != 1 || nodes[0].Name != "w1" {
 		t.Errorf("got %v, %v, want the node w1", nodes, err)
 	}

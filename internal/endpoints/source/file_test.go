@@ -1,4 +1,4 @@
-package file_test
+package source_test
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/afero"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/file"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/sourcetest"
 )
 
@@ -30,9 +30,9 @@ func encode(t *testing.T, nodes []inventory.Node) []byte {
 	return data
 }
 
-func newSource(t *testing.T, files afero.Fs, path string) *file.Source {
+func newFile(t *testing.T, files afero.Fs, path string) *source.File {
 	t.Helper()
-	source, err := file.New(file.Options{FS: files, Path: path})
+	source, err := source.NewFile(source.FileOptions{FS: files, Path: path})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,11 +46,11 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func TestConformance(t *testing.T) {
+func TestConformanceOfFile(t *testing.T) {
 	for _, files := range []afero.Fs{afero.NewOsFs(), inMemory{afero.NewMemMapFs()}} {
 		t.Run(files.Name(), func(t *testing.T) {
 			sourcetest.Run(t, sourcetest.Options{Start: func(t *testing.T, nodes []inventory.Node) sourcetest.Harness {
-				return harness(t, files, nodes)
+				return fileHarness(t, files, nodes)
 			}})
 		})
 	}
@@ -65,7 +65,7 @@ func (m inMemory) OpenFile(name string, flag int, perm os.FileMode) (afero.File,
 	return m.Fs.OpenFile(name, flag&^syscall.O_NONBLOCK, perm)
 }
 
-func harness(t *testing.T, files afero.Fs, nodes []inventory.Node) sourcetest.Harness {
+func fileHarness(t *testing.T, files afero.Fs, nodes []inventory.Node) sourcetest.Harness {
 	path := filepath.Join(t.TempDir(), "inventory.json")
 	must(t, files.MkdirAll(filepath.Dir(path), 0o700))
 	write := func(data []byte) {
@@ -76,7 +76,7 @@ func harness(t *testing.T, files afero.Fs, nodes []inventory.Node) sourcetest.Ha
 	put(nodes)
 	whole := encode(t, nodes)
 	return sourcetest.Harness{
-		Source: newSource(t, files, path),
+		Source: newFile(t, files, path),
 		Put:    put,
 		Breaks: map[string]func(){
 			"a missing file":      func() { must(t, files.Remove(path)) },
@@ -118,7 +118,7 @@ func TestContract02ErrorsNameTheFileAndTheRemedy(t *testing.T) {
 		t.Run(filepath.Base(test.path), func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
-			nodes, err := newSource(t, afero.NewOsFs(), test.path).Read(ctx)
+			nodes, err := newFile(t, afero.NewOsFs(), test.path).Read(ctx)
 			if nodes != nil || err == nil {
 				t.Fatalf("got %v, %v, want an error", nodes, err)
 			}
@@ -132,7 +132,7 @@ func TestContract02ErrorsNameTheFileAndTheRemedy(t *testing.T) {
 func TestContract02AnUnreadableFileIsAnError(t *testing.T) {
 	// Root may read everything, so the file system refuses.
 	files := failing{Fs: afero.NewMemMapFs(), err: fs.ErrPermission}
-	_, err := newSource(t, files, "/inventory.json").Read(t.Context())
+	_, err := newFile(t, files, "/inventory.json").Read(t.Context())
 	if !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("got error %v, want fs.ErrPermission", err)
 	}
@@ -158,7 +158,7 @@ func TestContract04AConfigMapThatIsSwitchedIsReadAgain(t *testing.T) {
 	}
 	publish("..2026_01_01", one)
 	must(t, os.Symlink(filepath.Join("..data", "inventory.json"), filepath.Join(mount, "inventory.json")))
-	source := newSource(t, afero.NewOsFs(), filepath.Join(mount, "inventory.json"))
+	source := newFile(t, afero.NewOsFs(), filepath.Join(mount, "inventory.json"))
 	for i, content := range []string{one, strings.Replace(one, "w1", "w2", 1), "[]"} {
 		if i > 0 {
 			publish("..2026_01_0"+string(rune('1'+i)), content)
@@ -215,7 +215,7 @@ func TestContract02AFileWrittenDuringTheReadIsAnError(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			must(t, os.WriteFile(path, []byte(one), 0o600))
 			must(t, os.Chtimes(path, time.Time{}, long))
-			_, err := newSource(t, interfering{afero.NewOsFs(), func() {
+			_, err := newFile(t, interfering{afero.NewOsFs(), func() {
 				must(t, os.WriteFile(path, []byte(test.content), 0o600))
 				must(t, os.Chtimes(path, time.Time{}, test.modified))
 			}}, path).Read(t.Context())
@@ -230,7 +230,7 @@ func TestContract02AFileWrittenDuringTheReadIsAnError(t *testing.T) {
 func TestAFileReplacedDuringTheReadIsReadAsItWas(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "inventory.json")
 	must(t, os.WriteFile(path, []byte(one), 0o600))
-	got, err := newSource(t, interfering{afero.NewOsFs(), func() {
+	got, err := newFile(t, interfering{afero.NewOsFs(), func() {
 		must(t, os.WriteFile(path+".new", []byte("[]"), 0o600))
 		must(t, os.Rename(path+".new", path))
 	}}, path).Read(t.Context())
@@ -244,19 +244,19 @@ func TestContract03AReadStopsWhenItsContextEnds(t *testing.T) {
 	must(t, afero.WriteFile(files, "/inventory.json", bytes.Repeat([]byte(" "), 1<<20), 0o600))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, err := newSource(t, interfering{files, cancel}, "/inventory.json").Read(ctx)
+	_, err := newFile(t, interfering{files, cancel}, "/inventory.json").Read(ctx)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got error %v, want context.Canceled", err)
 	}
-	_, err = newSource(t, failing{files, errors.New("touched")}, "/inventory.json").Read(ctx)
+	_, err = newFile(t, failing{files, errors.New("touched")}, "/inventory.json").Read(ctx)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got error %v, want context.Canceled and no attempt", err)
 	}
 }
 
 func TestNewAsksForAFileSystemAndAPath(t *testing.T) {
-	for _, options := range []file.Options{{}, {FS: afero.NewMemMapFs()}, {Path: "/inventory.json"}} {
-		if source, err := file.New(options); source != nil || err == nil {
+	for _, options := range []source.FileOptions{{}, {FS: afero.NewMemMapFs()}, {Path: "/inventory.json"}} {
+		if source, err := source.NewFile(options); source != nil || err == nil {
 			t.Errorf("%+v: got %v and no error, want an error", options, source)
 		}
 	}
@@ -264,5 +264,5 @@ func TestNewAsksForAFileSystemAndAPath(t *testing.T) {
 
 func TestNewDoesNotTouchTheFile(t *testing.T) {
 	files := failing{Fs: afero.NewMemMapFs(), err: errors.New("touched")}
-	newSource(t, files, "/inventory.json")
+	newFile(t, files, "/inventory.json")
 }

@@ -1,8 +1,4 @@
-// Package command is the source that runs a program and reads the JSON inventory
-// that it prints. In come the program and its environment, out go the nodes. It
-// never starts a shell and leaves no process behind; an output that is not
-// complete, or of a program that failed, is an error.
-package command
+package source
 
 import (
 	"context"
@@ -14,8 +10,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
 )
 
-// Options say what to run.
-type Options struct {
+// CommandOptions say what to run.
+type CommandOptions struct {
 	// Path is the program: a path, or a name to look up in the PATH of Environ.
 	Path string
 	// Args are its arguments, as the program is to see them.
@@ -25,14 +21,14 @@ type Options struct {
 	Environ func() ([]string, error)
 }
 
-// Source runs the program anew in every read.
-type Source struct {
-	options Options
+// Command runs the program anew in every read.
+type Command struct {
+	options CommandOptions
 	runner  system.Runner
 }
 
-// New checks the options. The program need not be there yet.
-func New(options Options) (*Source, error) {
+// NewCommand checks the options. The program need not be there yet.
+func NewCommand(options CommandOptions) (*Command, error) {
 	if options.Path == "" {
 		return nil, errors.New("inventory command: the program is empty; set INVENTORY_COMMAND")
 	}
@@ -42,13 +38,13 @@ func New(options Options) (*Source, error) {
 	if options.Environ == nil {
 		return nil, errors.New("inventory command: no environment is given")
 	}
-	return &Source{options: options}, nil
+	return &Command{options: options}, nil
 }
 
 // Read runs the program and returns the nodes that it prints. The program and
 // all of its process group are gone when Read returns; while one of them cannot be
 // killed, every Read is an error.
-func (s *Source) Read(ctx context.Context) ([]inventory.Node, error) {
+func (s *Command) Read(ctx context.Context) ([]inventory.Node, error) {
 	env, err := s.options.Environ()
 	if err != nil {
 		return nil, fmt.Errorf("inventory command: %w", err)

@@ -1,6 +1,4 @@
-// Package static is the source of a fixed list of nodes. In comes the list, out
-// go ready workers. It never does I/O, and the list never changes.
-package static
+package source
 
 import (
 	"context"
@@ -11,18 +9,18 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
 
-// Options are the nodes that the source reports.
-type Options struct {
+// StaticOptions are the nodes that the source reports.
+type StaticOptions struct {
 	// Nodes have names of their own. What may be published of their addresses
 	// is for the filter to say.
 	Nodes []inventory.Node
 }
 
-// Source reports the same nodes in every read.
-type Source struct{ nodes []inventory.Node }
+// Static reports the same nodes in every read.
+type Static struct{ nodes []inventory.Node }
 
-// New checks the list. All mistakes are reported together.
-func New(options Options) (*Source, error) {
+// NewStatic checks the list. All mistakes are reported together.
+func NewStatic(options StaticOptions) (*Static, error) {
 	var mistakes []error
 	names := map[string]bool{}
 	for i, node := range options.Nodes {
@@ -39,7 +37,7 @@ func New(options Options) (*Source, error) {
 	if err := errors.Join(mistakes...); err != nil {
 		return nil, err
 	}
-	s := &Source{nodes: slices.Clone(options.Nodes)}
+	s := &Static{nodes: slices.Clone(options.Nodes)}
 	for i := range s.nodes {
 		s.nodes[i].Ready, s.nodes[i].Worker = true, true
 	}
@@ -47,7 +45,7 @@ func New(options Options) (*Source, error) {
 }
 
 // Read returns the nodes, in the order of the list.
-func (s *Source) Read(ctx context.Context) ([]inventory.Node, error) {
+func (s *Static) Read(ctx context.Context) ([]inventory.Node, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("static nodes: %w", err)
 	}

@@ -1,4 +1,4 @@
-package command_test
+package source_test
 
 import (
 	"bytes"
@@ -13,21 +13,12 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/command"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/sourcetest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-const one = `[{"name": "w1", "private_ip": "10.0.0.1", "ready": true, "worker": true}]`
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // environ returns what PATH the test has, and more variables.
 func environ(more ...string) func() ([]string, error) {
@@ -35,22 +26,22 @@ func environ(more ...string) func() ([]string, error) {
 }
 
 // newSource returns a source that runs a shell script.
-func newSource(t *testing.T, script string, more ...string) *command.Source {
+func newCommand(t *testing.T, script string, more ...string) *source.Command {
 	t.Helper()
-	source, err := command.New(command.Options{Path: "sh", Args: []string{"-c", script}, Environ: environ(more...)})
+	source, err := source.NewCommand(source.CommandOptions{Path: "sh", Args: []string{"-c", script}, Environ: environ(more...)})
 	must(t, err)
 	return source
 }
 
-func TestConformance(t *testing.T) {
-	sourcetest.Run(t, sourcetest.Options{Start: harness})
+func TestConformanceOfCommand(t *testing.T) {
+	sourcetest.Run(t, sourcetest.Options{Start: commandHarness})
 }
 
 // harness is a source whose program is a script file, which is the world.
-func harness(t *testing.T, nodes []inventory.Node) sourcetest.Harness {
+func commandHarness(t *testing.T, nodes []inventory.Node) sourcetest.Harness {
 	folder := t.TempDir()
 	script, data := filepath.Join(folder, "script"), filepath.Join(folder, "data")
-	source, err := command.New(command.Options{Path: "/bin/sh", Args: []string{script, data}, Environ: environ()})
+	source, err := source.NewCommand(source.CommandOptions{Path: "/bin/sh", Args: []string{script, data}, Environ: environ()})
 	must(t, err)
 	run := func(code string) { must(t, os.WriteFile(script, []byte(code), 0o600)) }
 	write := func(whole []byte) {
@@ -102,7 +93,7 @@ func TestContract02ErrorsCarryTheLastLinesOfStderr(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			nodes, err := newSource(t, test.script).Read(t.Context())
+			nodes, err := newCommand(t, test.script).Read(t.Context())
 			if nodes != nil || err == nil || err.Error() != test.want {
 				t.Errorf("got %v, error %v, want %s", nodes, err, test.want)
 			}
@@ -111,17 +102,17 @@ func TestContract02ErrorsCarryTheLastLinesOfStderr(t *testing.T) {
 }
 
 func TestContract02ErrorsCanBeToldApart(t *testing.T) {
-	_, err := newSource(t, "exit 4").Read(t.Context())
+	_, err := newCommand(t, "exit 4").Read(t.Context())
 	if exit := new(system.ExitError); !errors.As(err, &exit) || exit.Code != 4 {
 		t.Errorf("got %v, want an ExitError of code 4", err)
 	}
-	if _, err := newSource(t, "yes").Read(t.Context()); !errors.Is(err, system.ErrOutputLimit) {
+	if _, err := newCommand(t, "yes").Read(t.Context()); !errors.Is(err, system.ErrOutputLimit) {
 		t.Errorf("got %v, want ErrOutputLimit", err)
 	}
 }
 
 func TestStderrOfAProgramThatSucceedsIsDropped(t *testing.T) {
-	nodes, err := newSource(t, "echo warning: slow >&2; echo '"+one+"'").Read(t.Context())
+	nodes, err := newCommand(t, "echo warning: slow >&2; echo '"+one+"'").Read(t.Context())
 	if err != nil || len(nodes) != 1 {
 		t.Errorf("got %v, %v, want one node", nodes, err)
 	}
@@ -131,7 +122,7 @@ func TestStderrOfAProgramThatSucceedsIsDropped(t *testing.T) {
 // what it can and holds both outputs open.
 func TestContract03ATimeOutKillsTheWholeProcessGroup(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "alive")
-	source := newSource(t, `
+	source := newCommand(t, `
 		mkfifo "$FIFO"
 		echo '[]'; echo waiting for the API >&2
 		sh -c 'trap "" TERM INT HUP; exec 3>"$FIFO"; echo ready >&3; sleep 600 & wait' &
@@ -183,7 +174,7 @@ func openWhenThere(t *testing.T, fifo string) *os.File {
 
 func TestContract04TheEnvironmentIsReadAgainForEveryRead(t *testing.T) {
 	token := "first"
-	source, err := command.New(command.Options{
+	source, err := source.NewCommand(source.CommandOptions{
 		Path: "/bin/sh",
 		Args: []string{"-c", `test "$IONOS_TOKEN" = second && echo "[]"`},
 		Environ: func() ([]string, error) {
@@ -210,33 +201,33 @@ func TestContract04TheEnvironmentIsReadAgainForEveryRead(t *testing.T) {
 
 func TestTheProgramGetsTheEnvironmentThatIsGivenAndNoOther(t *testing.T) {
 	t.Setenv("IONOS_LEAK", "1")
-	source, err := command.New(command.Options{
+	printer, err := source.NewCommand(source.CommandOptions{
 		Path: "/usr/bin/env", Environ: func() ([]string, error) { return []string{"HOME=/h"}, nil },
 	})
 	must(t, err)
-	_, err = source.Read(t.Context())
+	_, err = printer.Read(t.Context())
 	if want := "invalid character 'H'"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want the output to begin with HOME", err)
 	}
-	source, err = command.New(command.Options{
+	printer, err = source.NewCommand(source.CommandOptions{
 		Path: "/usr/bin/env", Environ: func() ([]string, error) { return nil, nil },
 	})
 	must(t, err)
-	_, err = source.Read(t.Context())
+	_, err = printer.Read(t.Context())
 	if want := "the document is empty"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want no variable", err)
 	}
 }
 
 func TestNewChecksWhatItIsGiven(t *testing.T) {
-	for name, options := range map[string]command.Options{
+	for name, options := range map[string]source.CommandOptions{
 		"no program":        {Environ: environ()},
 		"no environment":    {Path: "sh"},
 		"a NUL in the path": {Path: "s\x00h", Environ: environ()},
 		"a NUL in the args": {Path: "sh", Args: []string{"\x00"}, Environ: environ()},
 	} {
-		if source, err := command.New(options); source != nil || err == nil {
-			t.Errorf("%s: got %v and no error, want an error", name, source)
+		if got, err := source.NewCommand(options); got != nil || err == nil {
+			t.Errorf("%s: got %v and no error, want an error", name, got)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package static_test
+package source_test
 
 import (
 	"net/netip"
@@ -6,18 +6,18 @@ import (
 	"testing"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/sourcetest"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/static"
 )
 
-func TestConformance(t *testing.T) {
+func TestConformanceOfStatic(t *testing.T) {
 	sourcetest.Run(t, sourcetest.Options{
 		Start: func(t *testing.T, nodes []inventory.Node) sourcetest.Harness {
-			var options static.Options
+			var options source.StaticOptions
 			for _, node := range nodes {
 				options.Nodes = append(options.Nodes, inventory.Node{Name: node.Name, Zone: node.Zone, Addresses: node.Addresses})
 			}
-			source, err := static.New(options)
+			source, err := source.NewStatic(options)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -39,7 +39,7 @@ func TestConformance(t *testing.T) {
 
 func TestNewReportsAllMistakesTogether(t *testing.T) {
 	addresses := []netip.Addr{netip.MustParseAddr("10.0.0.1")}
-	source, err := static.New(static.Options{Nodes: []inventory.Node{
+	source, err := source.NewStatic(source.StaticOptions{Nodes: []inventory.Node{
 		{Name: "w1", Addresses: addresses}, {Addresses: addresses}, {Name: "w1", Addresses: addresses}, {Name: "w2"},
 	}})
 	want := strings.Join([]string{
@@ -54,7 +54,7 @@ func TestNewReportsAllMistakesTogether(t *testing.T) {
 
 func TestTheSourceKeepsItsOwnList(t *testing.T) {
 	nodes := []inventory.Node{{Name: "w1", Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1")}}}
-	source, err := static.New(static.Options{Nodes: nodes})
+	source, err := source.NewStatic(source.StaticOptions{Nodes: nodes})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,4 @@
-// Package file is the source that reads a JSON inventory from a file. In comes
-// a path, out go the nodes that the file lists at the moment of the read. It
-// never remembers a file, never writes, and reads nothing but regular files.
-package file
+package source
 
 import (
 	"bytes"
@@ -18,30 +15,30 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
 
-// Options say what to read.
-type Options struct {
+// FileOptions say what to read.
+type FileOptions struct {
 	FS afero.Fs
 	// Path is the inventory. It may be a symbolic link, as the keys of a
 	// mounted ConfigMap are, and is followed again for every read.
 	Path string
 }
 
-// Source reads the file anew in every read.
-type Source struct{ options Options }
+// File reads the file anew in every read.
+type File struct{ options FileOptions }
 
-// New checks the options. The file need not be there yet.
-func New(options Options) (*Source, error) {
+// NewFile checks the options. The file need not be there yet.
+func NewFile(options FileOptions) (*File, error) {
 	if options.FS == nil {
 		return nil, errors.New("inventory file: no file system is given")
 	}
 	if options.Path == "" {
 		return nil, errors.New("inventory file: the path is empty; set INVENTORY_FILE_PATH")
 	}
-	return &Source{options: options}, nil
+	return &File{options: options}, nil
 }
 
 // Read returns the nodes that the file lists.
-func (s *Source) Read(ctx context.Context) ([]inventory.Node, error) {
+func (s *File) Read(ctx context.Context) ([]inventory.Node, error) {
 	data, err := s.load(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("inventory file %q: %w", s.options.Path, err)
@@ -54,7 +51,7 @@ func (s *Source) Read(ctx context.Context) ([]inventory.Node, error) {
 }
 
 // load returns the file's bytes as they were at one moment.
-func (s *Source) load(ctx context.Context) ([]byte, error) {
+func (s *File) load(ctx context.Context) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
